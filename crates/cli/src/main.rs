@@ -1,0 +1,3 @@
+//! The `meantime` binary.
+
+fn main() {}

@@ -1,0 +1,105 @@
+//! Definitions: what a source text compiles to.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::Diagnostic;
+use crate::time::{Span, Zone};
+
+/// A text to deploy, with the files it refers to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    /// The file's name; names a definition that has no name of its own.
+    pub name: String,
+    /// The text, kept byte for byte.
+    pub text: Arc<str>,
+    /// Files that the text refers to, in order of their names.
+    pub files: Vec<SourceFile>,
+}
+
+/// A file that a source refers to.
+#[derive(Debug, Clone, PartialEq, Eq, minicbor::Encode, minicbor::Decode)]
+pub struct SourceFile {
+    /// The name by which the source refers to it.
+    #[n(0)]
+    pub name: String,
+    /// Its text.
+    #[n(1)]
+    pub text: String,
+}
+
+/// What came out of a compilation: all definitions that are good, all problems that were found.
+#[derive(Debug, Default)]
+pub struct Compiled {
+    /// The definitions, in source order.
+    pub definitions: Vec<Definition>,
+    /// Every problem.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// A compiled definition. Immutable, shared by all instances that run it.
+#[derive(Clone)]
+pub struct Definition {
+    /// The name that starts and children use.
+    pub name: String,
+    /// The author's own version text, such as a semver.
+    pub label: Option<String>,
+    /// What starts instances without a caller.
+    pub triggers: Vec<Trigger>,
+    /// The execution deadline, if the definition declares one (D1).
+    pub execution: Option<Execution>,
+    /// The compiled form, known only to its notation.
+    pub body: Arc<dyn Any + Send + Sync>,
+}
+
+impl Definition {
+    /// The compiled form as its notation's own type.
+    pub fn body<T: 'static>(&self) -> Option<&T> {
+        self.body.downcast_ref()
+    }
+}
+
+impl fmt::Debug for Definition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Definition").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// A declared execution deadline and how the instance ends when it is reached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Execution {
+    /// Counted from the acceptance of the start.
+    pub max_duration: Span,
+    /// The zone in which calendar parts are added.
+    pub zone: Zone,
+    /// The code of the failure.
+    pub code: String,
+    /// Its message.
+    pub reason: String,
+}
+
+/// Starts instances of a definition without a caller. Armed with the deploy.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, minicbor::Encode, minicbor::Decode)]
+pub enum Trigger {
+    /// A message of that name. At most one live instance per correlation key.
+    #[n(0)]
+    Message {
+        /// The message's name.
+        #[n(0)]
+        name: String,
+        /// Where the instance begins.
+        #[n(1)]
+        place: String,
+    },
+    /// A broadcast signal of that name.
+    #[n(1)]
+    Signal {
+        /// The signal's name.
+        #[n(0)]
+        name: String,
+        /// Where the instance begins.
+        #[n(1)]
+        place: String,
+    },
+}

@@ -1,0 +1,281 @@
+//! What a turn wants done. Committed with the turn, performed after it (I1).
+//!
+//! The position of an effect in the turn's list is its ordinal, which with the instance and the
+//! turn number makes its [`EffectKey`].
+
+use minicbor::{Decode, Encode};
+
+use crate::{EffectKey, Failure, IncidentId, Json, RetryPolicy, Timestamp};
+
+/// One thing to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Effect {
+    /// Gives work to a worker, to the engine or to a person.
+    ScheduleTask(TaskSpec),
+    /// Withdraws a task. Its worker learns so when it reports.
+    CancelTask {
+        /// The task.
+        key: EffectKey,
+    },
+    /// Arms a timer. The instant is fixed here, once (I4).
+    StartTimer {
+        /// Where in the definition, with its scope path.
+        place: String,
+        /// When it falls due. An instant in the past fires at once (T7).
+        due_at: Timestamp,
+    },
+    /// Removes a timer in this very turn (T9).
+    CancelTimer {
+        /// The timer.
+        key: EffectKey,
+    },
+    /// Waits for one signal or message. A delivery uses the subscription up.
+    Subscribe {
+        /// Where in the definition.
+        place: String,
+        /// What to wait for.
+        channel: Channel,
+    },
+    /// Stops waiting.
+    Unsubscribe {
+        /// The subscription.
+        key: EffectKey,
+    },
+    /// Sends a message to whoever waits for it, now or within its time to live.
+    PublishMessage(Message),
+    /// Sends a signal to everyone who waits for it now.
+    Broadcast {
+        /// The signal's name.
+        name: String,
+        /// What is sent.
+        payload: Json,
+    },
+    /// Starts a child. Answers only when it cannot (`EffectDone` with a conflict).
+    StartChild(ChildSpec),
+    /// Asks a child to end. It ends with `ChildDone`.
+    CancelChild {
+        /// The effect that started it.
+        key: EffectKey,
+    },
+    /// Raises an error or escalation that an ancestor catches.
+    NotifyParent {
+        /// What is raised.
+        raised: Failure,
+    },
+    /// Writes attributes that people can query by.
+    SetAttributes(Vec<Attribute>),
+    /// Writes a line into the instance's history.
+    Record {
+        /// What kind of line.
+        kind: String,
+        /// Its content.
+        data: Json,
+    },
+    /// Parks one place; the rest of the instance goes on.
+    Incident {
+        /// Where.
+        place: String,
+        /// What happened.
+        failure: Failure,
+    },
+    /// The place goes on: its incident is over.
+    ResolveIncident {
+        /// The incident.
+        incident: IncidentId,
+    },
+}
+
+/// Work for somebody.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct TaskSpec {
+    /// Who does it.
+    #[n(0)]
+    pub kind: TaskKind,
+    /// The type a worker asks for.
+    #[n(1)]
+    pub name: String,
+    /// Where in the definition.
+    #[n(2)]
+    pub place: String,
+    /// The queue; empty is the default queue.
+    #[n(3)]
+    pub queue: String,
+    /// Higher goes first.
+    #[n(4)]
+    pub priority: i32,
+    /// Nobody awaits it: its outcome is recorded, no event follows.
+    #[n(5)]
+    pub detached: bool,
+    /// What the worker gets.
+    #[n(6)]
+    pub input: Json,
+    /// Static headers for the worker (a JSON object), or nothing.
+    #[n(7)]
+    pub headers: Option<Json>,
+    /// How it is tried again.
+    #[n(8)]
+    pub retry: RetryPolicy,
+    /// Longest duration of one attempt, in milliseconds.
+    #[n(9)]
+    pub timeout_ms: Option<u64>,
+    /// The instant by which all attempts must be over.
+    #[n(10)]
+    pub deadline_at: Option<Timestamp>,
+}
+
+impl TaskSpec {
+    /// A task for workers with default settings.
+    pub fn worker(name: impl Into<String>, place: impl Into<String>, input: Json) -> Self {
+        Self {
+            kind: TaskKind::Worker,
+            name: name.into(),
+            place: place.into(),
+            queue: String::new(),
+            priority: 0,
+            detached: false,
+            input,
+            headers: None,
+            retry: RetryPolicy::default(),
+            timeout_ms: None,
+            deadline_at: None,
+        }
+    }
+}
+
+/// Who does a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Encode, Decode)]
+#[cbor(index_only)]
+pub enum TaskKind {
+    /// A worker that claims it.
+    #[n(0)]
+    Worker,
+    /// The engine itself, such as an outbound HTTP call.
+    #[n(1)]
+    Engine,
+    /// A person.
+    #[n(2)]
+    User,
+}
+
+/// Where signals and messages meet those who wait for them.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Encode, Decode)]
+pub enum Channel {
+    /// Signals sent to this instance; kept in order until taken.
+    #[n(0)]
+    Signal {
+        /// The signal's name.
+        #[n(0)]
+        name: String,
+    },
+    /// Messages by name and correlation key; kept for their time to live.
+    #[n(1)]
+    Message {
+        /// The message's name.
+        #[n(0)]
+        name: String,
+        /// The correlation key.
+        #[n(1)]
+        key: String,
+    },
+    /// Broadcast signals; never kept.
+    #[n(2)]
+    Broadcast {
+        /// The signal's name.
+        #[n(0)]
+        name: String,
+    },
+}
+
+impl Channel {
+    /// The name people know it by.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Signal { name } | Self::Message { name, .. } | Self::Broadcast { name } => name,
+        }
+    }
+}
+
+/// A message to publish.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Message {
+    /// The message's name.
+    pub name: String,
+    /// The correlation key; empty when there is none.
+    pub key: String,
+    /// What is sent.
+    pub payload: Json,
+    /// How long it is kept when nobody waits; zero is not at all.
+    pub ttl_ms: Option<u64>,
+    /// De-duplicates: a second message with the same id is dropped.
+    pub id: Option<String>,
+}
+
+/// A child to start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChildSpec {
+    /// Where in the definition.
+    pub place: String,
+    /// The name of the definition, of any notation.
+    pub definition: String,
+    /// Which version; none is the latest at the commit.
+    pub version: Option<u32>,
+    /// What the child gets.
+    pub input: Json,
+    /// Its business key, unique among live instances of the definition.
+    pub key: Option<String>,
+    /// Its own deadline; never later than the parent's (D6).
+    pub deadline_at: Option<Timestamp>,
+    /// Error codes that this parent catches. The kernel adds those of its ancestors.
+    pub catches: Vec<String>,
+    /// What becomes of it when the parent ends.
+    pub parent_close: ParentClose,
+}
+
+/// What becomes of a child when its parent ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+#[cbor(index_only)]
+pub enum ParentClose {
+    /// It is cancelled, however the parent ends.
+    #[n(0)]
+    Cancel,
+    /// It runs on after a normal end; it is cancelled after any other.
+    #[n(1)]
+    Detach,
+    /// It runs on in any case.
+    #[n(2)]
+    Abandon,
+}
+
+/// A name and a value to find the instance by.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Encode, Decode)]
+pub struct Attribute {
+    /// Its name.
+    #[n(0)]
+    pub name: String,
+    /// Its value.
+    #[n(1)]
+    pub value: String,
+}
+
+impl Effect {
+    /// The name of the effect in traces and history.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::ScheduleTask(_) => "scheduleTask",
+            Self::CancelTask { .. } => "cancelTask",
+            Self::StartTimer { .. } => "startTimer",
+            Self::CancelTimer { .. } => "cancelTimer",
+            Self::Subscribe { .. } => "subscribe",
+            Self::Unsubscribe { .. } => "unsubscribe",
+            Self::PublishMessage(_) => "publishMessage",
+            Self::Broadcast { .. } => "broadcast",
+            Self::StartChild(_) => "startChild",
+            Self::CancelChild { .. } => "cancelChild",
+            Self::NotifyParent { .. } => "notifyParent",
+            Self::SetAttributes(_) => "setAttributes",
+            Self::Record { .. } => "record",
+            Self::Incident { .. } => "incident",
+            Self::ResolveIncident { .. } => "resolveIncident",
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! The ways in which things go wrong, as data.
+
+/// An error as users see it: `{code, message, data?}`.
+#[derive(Debug, Clone, PartialEq, Eq, minicbor::Encode, minicbor::Decode)]
+pub struct Failure {
+    /// Stable code, chosen by whoever failed.
+    #[n(0)]
+    pub code: String,
+    /// One sentence for people.
+    #[n(1)]
+    pub message: String,
+    /// Anything a worker sent along.
+    #[n(2)]
+    pub data: Option<crate::Json>,
+}
+
+impl Failure {
+    /// A failure without data.
+    pub fn new(code: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { code: code.into(), message: message.into(), data: None }
+    }
+}
+
+/// A business error that a worker throws on purpose (`bpmnError`).
+#[derive(Debug, Clone, PartialEq, Eq, minicbor::Encode, minicbor::Decode)]
+pub struct Thrown {
+    /// The error code that a catcher names.
+    #[n(0)]
+    pub code: String,
+    /// Variables for the catcher.
+    #[n(1)]
+    pub variables: Option<crate::Json>,
+}
+
+/// Why an instance ended as failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, minicbor::Encode, minicbor::Decode)]
+#[cbor(index_only)]
+pub enum Termination {
+    /// The definition said so.
+    #[n(0)]
+    Fail,
+    /// The deadline was reached (D2).
+    #[n(1)]
+    Timeout,
+    /// The engine could not go on: a type error, a bad expression.
+    #[n(2)]
+    RuntimeError,
+}
+
+/// A turn that could not be computed. It becomes an incident; the events are kept (I10).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// Stable code.
+    pub code: String,
+    /// What happened, for the person who will look at the incident.
+    pub message: String,
+    /// Where in the definition, when known.
+    pub place: Option<String>,
+}
+
+impl Fault {
+    /// A fault without a place.
+    pub fn new(code: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { code: code.into(), message: message.into(), place: None }
+    }
+}

@@ -1,0 +1,33 @@
+//! The pure vocabulary of Meantime: what everything else is written in.
+//!
+//! Ids, instants and their arithmetic, events, effects, the [`Notation`] contract, diagnostics,
+//! limits and retry maths. Nothing here reads a clock, a random number, a file or a socket (I6);
+//! a test on the dependency graph and the lints keep it so.
+
+pub mod definition;
+pub mod diagnostic;
+pub mod effect;
+pub mod event;
+pub mod failure;
+pub mod id;
+pub mod json;
+pub mod limits;
+pub mod notation;
+pub mod retry;
+pub mod state;
+pub mod time;
+
+pub use definition::{Compiled, Definition, Execution, Source, SourceFile, Trigger};
+pub use diagnostic::{Diagnostic, Position, Severity};
+pub use effect::{
+    Attribute, Channel, ChildSpec, Effect, Message, ParentClose, TaskKind, TaskSpec,
+};
+pub use event::{Answer, ChildOutcome, Event, Start, StartCause, TaskCause, TaskOutcome};
+pub use failure::{Failure, Fault, Termination, Thrown};
+pub use id::{DefinitionId, EffectKey, IncidentId, InstanceId, TaskId, TimerId};
+pub use json::Json;
+pub use limits::Limits;
+pub use notation::{Cx, Notation, Outcome, Status, Turn, Verdict, View, Waiting, WaitingKind};
+pub use retry::RetryPolicy;
+pub use state::State;
+pub use time::Timestamp;

@@ -1,0 +1,89 @@
+//! Every limit of the engine, in one place, with its default (I8).
+//!
+//! Budgets count operations, not milliseconds, so that the same input gives the same result on
+//! every machine.
+
+use crate::time::Span;
+
+/// The limits. `Limits::default()` is what a fresh installation runs with.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Limits {
+    /// Bytes of one definition source with its files. Default 16 MiB.
+    pub source_bytes: usize,
+    /// Nesting depth of a source or a payload. Default 64.
+    pub nesting: usize,
+    /// Operations a notation may use before it must yield. Default 100,000.
+    pub ops_per_slice: u64,
+    /// Operations without an outside event before the instance is parked. Default 20,000,000.
+    pub ops_runaway: u64,
+    /// Effects of one turn. Default 10,000.
+    pub effects_per_turn: usize,
+    /// Bytes of one instance's state. Default 2 MiB.
+    pub state_bytes: usize,
+    /// Bytes of one payload: input, output, signal, message. Default 1 MiB.
+    pub payload_bytes: usize,
+    /// Events delivered in one turn; the others wait for the next. Default 1,000.
+    pub events_per_turn: usize,
+    /// Bytes of a name, key, type, queue or tag. Default 512.
+    pub name_bytes: usize,
+    /// Tags of one instance. Default 16.
+    pub tags: usize,
+    /// Levels of children below a root. Default 32.
+    pub child_depth: u32,
+    /// Turns waiting for a commit before starts are refused (at 70 %) and completions (at 95 %).
+    /// Default 100,000.
+    pub queued_turns: usize,
+    /// The same in bytes of payload. Default 256 MiB.
+    pub queued_bytes: usize,
+    /// Bytes of cached instance states. Default 64 MiB.
+    pub cache_bytes: usize,
+    /// Turns in one batch. Default 512.
+    pub batch_turns: usize,
+    /// Lease expiries of one task in a row before it becomes an incident. Default 5.
+    pub lease_expiries: u32,
+    /// Longest lease a worker may ask for, in milliseconds. Default one hour.
+    pub lease_ms: u64,
+    /// Tasks handed out by one claim. Default 1,000.
+    pub claim_tasks: usize,
+    /// How long a message without a time to live is kept. Default one hour.
+    pub message_ttl_ms: u64,
+    /// How long a message id is remembered for de-duplication. Default seven days.
+    pub dedup_ms: u64,
+    /// How long the answer to an idempotency key is remembered. Default one day.
+    pub idempotency_ms: u64,
+    /// Deadline of instances whose definition and start name none (D7). Default none.
+    pub default_deadline: Option<Span>,
+    /// Upper bound of every deadline; the declared outcome is still used (D7). Default none.
+    pub deadline_cap: Option<Span>,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        const MIB: usize = 1024 * 1024;
+        Self {
+            source_bytes: 16 * MIB,
+            nesting: 64,
+            ops_per_slice: 100_000,
+            ops_runaway: 20_000_000,
+            effects_per_turn: 10_000,
+            state_bytes: 2 * MIB,
+            payload_bytes: MIB,
+            events_per_turn: 1_000,
+            name_bytes: 512,
+            tags: 16,
+            child_depth: 32,
+            queued_turns: 100_000,
+            queued_bytes: 256 * MIB,
+            cache_bytes: 64 * MIB,
+            batch_turns: 512,
+            lease_expiries: 5,
+            lease_ms: 3_600_000,
+            claim_tasks: 1_000,
+            message_ttl_ms: 3_600_000,
+            dedup_ms: 7 * 86_400_000,
+            idempotency_ms: 86_400_000,
+            default_deadline: None,
+            deadline_cap: None,
+        }
+    }
+}

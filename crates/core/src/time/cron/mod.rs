@@ -1,0 +1,97 @@
+//! Cron expressions (S13).
+//!
+//! Five fields — minute, hour, day of month, month, day of week — or six with seconds in front:
+//!
+//! | field | values | also |
+//! |---|---|---|
+//! | second, minute | 0-59 | |
+//! | hour | 0-23 | |
+//! | day of month | 1-31 | `L` last day, `L-2` two days before it, `?` same as `*` |
+//! | month | 1-12 or `JAN`-`DEC` | |
+//! | day of week | 0-7 or `SUN`-`SAT`, Sunday is 0 or 7 | `FRI#2` second Friday, `FRIL` last Friday, `?` |
+//!
+//! Every field takes `*`, lists `1,2`, ranges `1-5` and steps `*/5`, `1-30/5`, `10/5` (from 10 to
+//! the end); letters may be in either case. `@yearly`, `@annually`, `@monthly`, `@weekly`,
+//! `@daily`, `@midnight` and `@hourly` stand for the usual expressions.
+//!
+//! **Days.** A day field is restricted when it is anything but `*` or `?`. If both day fields are
+//! restricted, a day matches when either does; otherwise it must match both.
+//!
+//! **Clock changes.** If the hour field is made of plain hours, lists and ranges, the expression
+//! names *local times*: one that does not exist fires once, at the first instant after the gap (and
+//! several that fall into the same gap fire once together); one that occurs twice fires on the
+//! first pass only. If the hour field has a `*` or a step, the expression follows *elapsed time*:
+//! whatever local clocks show and matches fires, in both passes, and skipped times do not exist.
+//!
+//! Invariant: a [`Cron`] matches at least one day in every 400 years. One that never does is
+//! refused when it is read.
+
+mod calendar;
+mod parse;
+mod series;
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use self::calendar::Calendar;
+use super::TimeError;
+
+/// A cron expression, without a zone: matching needs one. Equality is by text.
+#[derive(Clone)]
+pub struct Cron {
+    text: Arc<str>,
+    calendar: Calendar,
+    /// Whether the hour field has a `*` or a step.
+    elapsed: bool,
+}
+
+impl Cron {
+    /// Reads a cron expression and refuses one that never matches.
+    pub fn parse(text: &str) -> Result<Self, TimeError> {
+        let (calendar, elapsed) = parse::expression(text).map_err(TimeError::InvalidCron)?;
+        let text = text.split_ascii_whitespace().collect::<Vec<_>>().join(" ");
+        if !calendar.ever_matches() {
+            return Err(TimeError::CronNeverMatches { text });
+        }
+        Ok(Self { text: text.into(), calendar, elapsed })
+    }
+
+    /// The expression, with single spaces between its fields.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether it follows elapsed time through clock changes, rather than naming local times.
+    pub const fn follows_elapsed_time(&self) -> bool {
+        self.elapsed
+    }
+}
+
+impl FromStr for Cron {
+    type Err = TimeError;
+
+    fn from_str(text: &str) -> Result<Self, TimeError> {
+        Self::parse(text)
+    }
+}
+
+impl PartialEq for Cron {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+impl Eq for Cron {}
+
+impl fmt::Display for Cron {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl fmt::Debug for Cron {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}

@@ -1,0 +1,32 @@
+//! Time as pure arithmetic: instants, zones, durations, cycles, cron and their occurrences.
+//!
+//! Everything here is a function of its arguments. Nothing reads a clock, and time zones come from
+//! the database compiled into the program, never from the host, so a preview, a firing, a forecast
+//! and a simulation of the same rule cannot disagree (I6). Every function is total: text that makes
+//! no sense and instants out of range become a [`TimeError`], never a panic.
+//!
+//! Turning a duration into an instant happens once, by whoever arms it (I4, T4); this module only
+//! gives the sum.
+
+mod codec;
+mod cron;
+mod cycle;
+mod error;
+mod grid;
+mod occurrence;
+mod rule;
+mod span;
+mod timestamp;
+mod zone;
+
+#[cfg(test)]
+mod tests;
+
+pub use cron::Cron;
+pub use cycle::Cycle;
+pub use error::{Problem, TimeError};
+pub use occurrence::{Occurrence, Occurrences, occurrence_at_or_after, occurrences, skipped};
+pub use rule::{First, Rule};
+pub use span::Span;
+pub use timestamp::Timestamp;
+pub use zone::Zone;

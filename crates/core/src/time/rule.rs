@@ -1,0 +1,124 @@
+//! What can recur: one instant, a grid of intervals, or cron.
+//!
+//! A [`Rule`] is everything [`occurrences`](super::occurrences) needs: it is complete, holds no
+//! position, and is stored as it is. Its CBOR form is positional; numbers may be added, never
+//! reused.
+
+use minicbor::{Decode, Encode};
+use serde::{Deserialize, Serialize};
+
+use super::{Cron, Span, TimeError, Timestamp, Zone};
+
+/// A recurrence: the series of instants at which something is due.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Encode, Decode)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Rule {
+    /// One instant.
+    #[n(0)]
+    Once {
+        /// When.
+        #[n(0)]
+        at: Timestamp,
+    },
+    /// Occurrence n is `anchor + n · interval`, always computed from the anchor (S1).
+    #[n(1)]
+    Every {
+        /// Where the grid begins.
+        #[n(0)]
+        anchor: Timestamp,
+        /// The step of the grid. Zero or negative gives no occurrences; [`Rule::every`] refuses it.
+        #[n(1)]
+        interval: Span,
+        /// The zone in which calendar parts of the interval are added.
+        #[n(2)]
+        zone: Zone,
+        /// Whether the anchor itself is an occurrence.
+        #[n(3)]
+        first: First,
+        /// How many occurrences there are; `None` is without end.
+        #[n(4)]
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        count: Option<u64>,
+        /// The last instant at which there may be one.
+        #[n(5)]
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        until: Option<Timestamp>,
+    },
+    /// Every local time that matches a cron expression (S13).
+    #[n(2)]
+    Cron {
+        /// The expression.
+        #[n(0)]
+        cron: Cron,
+        /// Whose local time is matched.
+        #[n(1)]
+        zone: Zone,
+        /// Occurrences lie strictly after this instant and are numbered from it.
+        #[n(2)]
+        from: Timestamp,
+        /// How many occurrences there are; `None` is without end.
+        #[n(3)]
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        count: Option<u64>,
+        /// The last instant at which there may be one.
+        #[n(4)]
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        until: Option<Timestamp>,
+    },
+}
+
+/// Where a grid of intervals fires first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Encode, Decode)]
+#[serde(rename_all = "snake_case")]
+#[cbor(index_only)]
+pub enum First {
+    /// At the anchor itself: a schedule with a start (S8), a cycle with a start (B2).
+    #[n(0)]
+    AtAnchor,
+    /// One interval later: a cycle without a start (B2).
+    #[n(1)]
+    AfterInterval,
+}
+
+impl Rule {
+    /// One instant.
+    pub const fn once(at: Timestamp) -> Self {
+        Self::Once { at }
+    }
+
+    /// A grid without end. Refuses an interval that is zero or negative (S11).
+    pub fn every(
+        anchor: Timestamp,
+        interval: Span,
+        zone: Zone,
+        first: First,
+    ) -> Result<Self, TimeError> {
+        if interval.is_zero() || interval.is_negative() {
+            return Err(TimeError::InvalidInterval { text: interval.to_string() });
+        }
+        Ok(Self::Every { anchor, interval, zone, first, count: None, until: None })
+    }
+
+    /// Cron without end, strictly after `from`.
+    pub const fn cron(cron: Cron, zone: Zone, from: Timestamp) -> Self {
+        Self::Cron { cron, zone, from, count: None, until: None }
+    }
+
+    /// The same rule with at most `limit` occurrences. One instant stays one instant.
+    #[must_use]
+    pub fn limited(mut self, limit: u64) -> Self {
+        if let Self::Every { count, .. } | Self::Cron { count, .. } = &mut self {
+            *count = Some(limit);
+        }
+        self
+    }
+
+    /// The same rule with nothing after `end`. One instant stays one instant.
+    #[must_use]
+    pub fn ending(mut self, end: Timestamp) -> Self {
+        if let Self::Every { until, .. } | Self::Cron { until, .. } = &mut self {
+            *until = Some(end);
+        }
+        self
+    }
+}

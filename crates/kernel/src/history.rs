@@ -1,0 +1,265 @@
+//! What happened, one packed row per turn: the instance's history and the ledger of due moments.
+//!
+//! Every due moment leaves exactly one closing record: fired, cancelled or moved (O2). Encoded
+//! field numbers are a storage format: never reuse one.
+
+use meantime_core::{EffectKey, Failure, IncidentId, Json, StartCause, Timestamp};
+use minicbor::{Decode, Encode};
+
+use crate::store::TimerKind;
+
+/// One thing that happened in a turn.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub enum Record {
+    /// The instance was accepted.
+    #[n(0)]
+    Started {
+        /// By whom.
+        #[n(0)]
+        cause: StartCause,
+        /// With what.
+        #[n(1)]
+        input: Json,
+    },
+    /// An event reached the notation.
+    #[n(1)]
+    Event {
+        /// Its name.
+        #[n(0)]
+        name: String,
+        /// The effect it answers.
+        #[n(1)]
+        key: Option<EffectKey>,
+        /// Name of a signal, message or step; code of a failure.
+        #[n(2)]
+        note: Option<String>,
+        /// Whether it was taken.
+        #[n(3)]
+        taken: bool,
+    },
+    /// A timer was armed.
+    #[n(2)]
+    TimerArmed {
+        /// The timer.
+        #[n(0)]
+        key: EffectKey,
+        /// What it is for.
+        #[n(1)]
+        kind: TimerKind,
+        /// Where.
+        #[n(2)]
+        place: String,
+        /// When it is due.
+        #[n(3)]
+        due_at: Timestamp,
+    },
+    /// A due moment came.
+    #[n(3)]
+    TimerFired {
+        /// The timer.
+        #[n(0)]
+        key: EffectKey,
+        /// What it is for.
+        #[n(1)]
+        kind: TimerKind,
+        /// When it was due.
+        #[n(2)]
+        due_at: Timestamp,
+    },
+    /// A due moment will not come.
+    #[n(4)]
+    TimerCancelled {
+        /// The timer.
+        #[n(0)]
+        key: EffectKey,
+        /// What it is for.
+        #[n(1)]
+        kind: TimerKind,
+        /// When it would have been due.
+        #[n(2)]
+        due_at: Timestamp,
+        /// Why.
+        #[n(3)]
+        cause: Withdrawn,
+    },
+    /// Somebody moved, froze or released a due moment.
+    #[n(5)]
+    TimerEdited {
+        /// The timer.
+        #[n(0)]
+        key: EffectKey,
+        /// What it is for.
+        #[n(1)]
+        kind: TimerKind,
+        /// What was done.
+        #[n(2)]
+        edit: Edit,
+        /// When it was due before.
+        #[n(3)]
+        from: Timestamp,
+        /// When it is due now.
+        #[n(4)]
+        to: Timestamp,
+        /// Who did it and why.
+        #[n(5)]
+        by: By,
+    },
+    /// A task was scheduled.
+    #[n(6)]
+    TaskScheduled {
+        /// The task.
+        #[n(0)]
+        key: EffectKey,
+        /// Its type.
+        #[n(1)]
+        name: String,
+    },
+    /// A task was withdrawn or left to itself.
+    #[n(7)]
+    TaskWithdrawn {
+        /// The task.
+        #[n(0)]
+        key: EffectKey,
+        /// Why.
+        #[n(1)]
+        cause: Withdrawn,
+    },
+    /// A task that nobody awaited ended.
+    #[n(8)]
+    DetachedDone {
+        /// The task.
+        #[n(0)]
+        key: EffectKey,
+        /// The code of its failure, if it failed.
+        #[n(1)]
+        code: Option<String>,
+    },
+    /// A child was started.
+    #[n(9)]
+    ChildStarted {
+        /// The effect that started it.
+        #[n(0)]
+        key: EffectKey,
+        /// The name of its definition.
+        #[n(1)]
+        definition: String,
+    },
+    /// An incident was raised.
+    #[n(10)]
+    IncidentRaised {
+        /// The incident.
+        #[n(0)]
+        incident: IncidentId,
+        /// What happened.
+        #[n(1)]
+        failure: Failure,
+    },
+    /// An incident is over.
+    #[n(11)]
+    IncidentClosed {
+        /// The incident.
+        #[n(0)]
+        incident: IncidentId,
+        /// Who closed it; none is the definition itself.
+        #[n(1)]
+        by: Option<By>,
+    },
+    /// A line written by the definition.
+    #[n(12)]
+    Note {
+        /// What kind of line.
+        #[n(0)]
+        kind: String,
+        /// Its content.
+        #[n(1)]
+        data: Json,
+    },
+    /// Somebody did something to the instance.
+    #[n(13)]
+    Command {
+        /// What: `cancel`, `setVariables`.
+        #[n(0)]
+        name: String,
+        /// Who and why.
+        #[n(1)]
+        by: By,
+    },
+    /// The instance ended.
+    #[n(14)]
+    Ended {
+        /// `completed`, `failed` or `cancelled`.
+        #[n(0)]
+        phase: String,
+        /// The code of its failure.
+        #[n(1)]
+        code: Option<String>,
+    },
+    /// The outcome is fixed; children are still to end.
+    #[n(15)]
+    Closing,
+    /// A message was published.
+    #[n(16)]
+    Published {
+        /// Its name.
+        #[n(0)]
+        name: String,
+    },
+}
+
+/// Who did something, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Encode, Decode)]
+pub struct By {
+    /// The person or program.
+    #[n(0)]
+    pub actor: String,
+    /// What they said.
+    #[n(1)]
+    pub reason: String,
+}
+
+/// Why something armed was withdrawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+#[cbor(index_only)]
+pub enum Withdrawn {
+    /// The definition left the place.
+    #[n(0)]
+    Left,
+    /// The instance ended.
+    #[n(1)]
+    Ended,
+    /// The task it guards is over.
+    #[n(2)]
+    TaskOver,
+    /// It runs on without the instance.
+    #[n(3)]
+    Detached,
+}
+
+/// What somebody did to a timer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+#[cbor(index_only)]
+pub enum Edit {
+    /// Moved to another instant.
+    #[n(0)]
+    Moved,
+    /// Moved to now, so that it fires.
+    #[n(1)]
+    FiredNow,
+    /// Frozen.
+    #[n(2)]
+    Frozen,
+    /// Released.
+    #[n(3)]
+    Released,
+}
+
+/// Packs the records of a turn.
+pub fn pack(records: &[Record]) -> Vec<u8> {
+    // Encoding into a Vec cannot fail.
+    minicbor::to_vec(records).unwrap_or_default()
+}
+
+/// Reads what [`pack`] wrote.
+pub fn unpack(bytes: &[u8]) -> Result<Vec<Record>, minicbor::decode::Error> {
+    minicbor::decode(bytes)
+}

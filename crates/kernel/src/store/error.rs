@@ -1,0 +1,88 @@
+//! What can go wrong in a store, classified once for everybody.
+
+use super::UnitResult;
+
+/// A store could not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The store is busy or out of reach for the moment; nothing was written.
+    #[error("the store cannot be reached: {0}")]
+    Unavailable(String),
+    /// The commit was sent, and its answer was lost. The results count if it took effect.
+    #[error("the answer to a commit was lost: {message}")]
+    Ambiguous {
+        /// What the transaction decided before the answer was lost.
+        results: Vec<UnitResult>,
+        /// What was seen.
+        message: String,
+    },
+    /// A fence did not hold: somebody else was faster.
+    #[error("a row changed under a write: {0}")]
+    Conflict(String),
+    /// No space is left. Nothing was written; reading still works.
+    #[error("the disk is full")]
+    Full,
+    /// The file is damaged, or is not a Meantime store.
+    #[error("the store is damaged: {0}")]
+    Corrupt(String),
+    /// Another process owns the file.
+    #[error("the store is in use by another process: {0}")]
+    Locked(String),
+    /// The store was written by a newer release.
+    #[error("the store has schema {found}, this release knows {known}")]
+    NewerSchema {
+        /// What the file has.
+        found: u32,
+        /// What this release has.
+        known: u32,
+    },
+    /// The store may only be read.
+    #[error("the store is read-only")]
+    ReadOnly,
+    /// A defect of Meantime.
+    #[error("internal error of the store: {0}")]
+    Bug(String),
+}
+
+/// What a caller may do about an error. Retry decisions use nothing else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Class {
+    /// Try again later.
+    Transient,
+    /// Read again, then decide.
+    Conflict,
+    /// Free some space, then try again.
+    Full,
+    /// Stop: restore a backup.
+    Corrupt,
+    /// Stop: report it.
+    Bug,
+}
+
+impl Error {
+    /// What to do about it.
+    pub fn class(&self) -> Class {
+        match self {
+            Self::Unavailable(_) | Self::Locked(_) => Class::Transient,
+            Self::Ambiguous { .. } | Self::Conflict(_) => Class::Conflict,
+            Self::Full | Self::ReadOnly => Class::Full,
+            Self::Corrupt(_) | Self::NewerSchema { .. } => Class::Corrupt,
+            Self::Bug(_) => Class::Bug,
+        }
+    }
+
+    /// The stable code of this error.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Unavailable(_) => "store_unavailable",
+            Self::Ambiguous { .. } => "store_ambiguous",
+            Self::Conflict(_) => "store_conflict",
+            Self::Full => "store_full",
+            Self::Corrupt(_) => "store_corrupt",
+            Self::Locked(_) => "store_locked",
+            Self::NewerSchema { .. } => "store_newer_schema",
+            Self::ReadOnly => "store_read_only",
+            Self::Bug(_) => "store_bug",
+        }
+    }
+}

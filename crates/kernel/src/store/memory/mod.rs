@@ -1,0 +1,6 @@
+//! The in-memory store: for tests, simulation and ephemeral runs. Same semantics, no durability.
+
+mod tables;
+mod trait_impl;
+
+pub use trait_impl::MemoryStore;

@@ -1,0 +1,328 @@
+//! The tables and how writes change them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeBounds;
+
+use meantime_core::{
+    DefinitionId, EffectKey, IncidentId, InstanceId, TaskId, Timestamp, Trigger,
+};
+
+use crate::store::{
+    AnswerRow, ChannelKey, ChannelKind, ChildRef, ClaimQuery, DefinitionHead, DefinitionRow, Found,
+    FoundChannel, Guard, HistoryRow, InboxRow, IncidentRow, InstanceRow, Lookups, MessageRow,
+    SubscriptionRow, TaskRow, TaskState, TimerKey, TimerRow, Write,
+};
+
+/// All rows, by key.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Tables {
+    pub(super) epoch: u32,
+    pub(super) clock: Timestamp,
+    pub(super) batch: u64,
+    pub(super) seq: u64,
+    pub(super) instances: BTreeMap<InstanceId, InstanceRow>,
+    pub(super) children: BTreeMap<EffectKey, ChildRef>,
+    pub(super) live_keys: BTreeSet<(String, InstanceId)>,
+    pub(super) inbox: BTreeMap<(InstanceId, u64), InboxRow>,
+    pub(super) timers: BTreeMap<TimerKey, TimerRow>,
+    pub(super) tasks: BTreeMap<TaskId, TaskRow>,
+    pub(super) messages: BTreeMap<(ChannelKey, u64), MessageRow>,
+    pub(super) subscriptions: BTreeMap<(ChannelKey, u64), SubscriptionRow>,
+    pub(super) incidents: BTreeMap<IncidentId, IncidentRow>,
+    pub(super) history: BTreeMap<u64, HistoryRow>,
+    pub(super) definitions: BTreeMap<DefinitionId, DefinitionRow>,
+    pub(super) triggers: BTreeMap<(ChannelKind, String), BTreeMap<String, (DefinitionId, Trigger)>>,
+    pub(super) answers: BTreeMap<String, AnswerRow>,
+    pub(super) message_ids: BTreeMap<String, Timestamp>,
+    pub(super) tags: BTreeSet<(String, InstanceId)>,
+}
+
+impl Tables {
+    /// Whether a fence holds, without changing anything.
+    pub(super) fn holds(&self, guard: &Guard) -> bool {
+        match guard {
+            Guard::Free => true,
+            Guard::Insert(row) => !self.instances.contains_key(&row.id),
+            Guard::Turn { row, expected } => {
+                self.instances.get(&row.id).is_some_and(|known| known.turn_no == *expected)
+            }
+            Guard::Unchanged { instance, turn_no } => {
+                self.instances.get(instance).is_some_and(|known| known.turn_no == *turn_no)
+            }
+            Guard::Task { row, claims } => {
+                self.tasks.get(&row.id).is_some_and(|known| known.claims == *claims)
+            }
+        }
+    }
+
+    /// Whether a write can be made: the fences of tasks that a turn ends.
+    pub(super) fn accepts(&self, write: &Write) -> bool {
+        match write {
+            Write::DeleteTask { id, claims: Some(claims) } => {
+                self.tasks.get(id).is_some_and(|known| known.claims == *claims)
+            }
+            _ => true,
+        }
+    }
+
+    /// Writes the row of a fence that holds.
+    pub(super) fn apply_guard(&mut self, guard: Guard) {
+        match guard {
+            Guard::Free | Guard::Unchanged { .. } => {}
+            Guard::Insert(row) | Guard::Turn { row, .. } => self.put_instance(*row),
+            Guard::Task { row, .. } => {
+                self.tasks.insert(row.id, *row);
+            }
+        }
+    }
+
+    fn put_instance(&mut self, row: InstanceRow) {
+        if let Some(lineage) = &row.extra.lineage {
+            if row.phase.is_ended() {
+                self.children.remove(&lineage.parent);
+            } else {
+                let (key, id, close) = (lineage.parent, row.id, lineage.close);
+                self.children.insert(key, ChildRef { key, id, close });
+            }
+        }
+        if let Some(key) = &row.key {
+            if row.phase.is_ended() {
+                self.live_keys.remove(&(key.clone(), row.id));
+            } else {
+                self.live_keys.insert((key.clone(), row.id));
+            }
+        }
+        self.seq = self.seq.max(row.id.order()).max(row.last_history);
+        self.instances.insert(row.id, row);
+    }
+
+    /// Makes one write.
+    pub(super) fn apply(&mut self, write: Write) {
+        match write {
+            Write::InsertInstance(row) => self.put_instance(*row),
+            Write::History(row) => {
+                self.seq = self.seq.max(row.seq);
+                self.history.insert(row.seq, row);
+            }
+            Write::PutInbox(row) => {
+                self.seq = self.seq.max(row.seq);
+                self.inbox.insert((row.instance, row.seq), *row);
+            }
+            Write::DeleteInbox { instance, seq } => {
+                self.inbox.remove(&(instance, seq));
+            }
+            Write::ReleaseInbox { instance, incident } => {
+                for row in self.inbox.range_mut((instance, 0)..=(instance, u64::MAX)) {
+                    if row.1.held == Some(incident) {
+                        row.1.held = None;
+                    }
+                }
+            }
+            Write::ClearInbox { instance } => {
+                drop_range(&mut self.inbox, (instance, 0)..=(instance, u64::MAX), |_| true);
+            }
+            Write::InsertTimer(row) => {
+                self.timers.insert(row.key(), row);
+            }
+            Write::DeleteTimer(key) => {
+                self.timers.remove(&key);
+            }
+            Write::InsertTask(row) | Write::UpdateTask(row) => {
+                self.tasks.insert(row.id, *row);
+            }
+            Write::DeleteTask { id, .. } => {
+                self.tasks.remove(&id);
+            }
+            Write::DetachTask(id) => {
+                if let Some(task) = self.tasks.get_mut(&id) {
+                    task.spec.detached = true;
+                }
+            }
+            Write::PutMessage(row) => {
+                self.seq = self.seq.max(row.seq);
+                self.messages.insert((row.channel.clone(), row.seq), row);
+            }
+            Write::DeleteMessage { channel, seq } => {
+                self.messages.remove(&(channel, seq));
+            }
+            Write::ExpireMessages { channel, now } => {
+                let range = (channel.clone(), 0)..=(channel, u64::MAX);
+                drop_range(&mut self.messages, range, |row| {
+                    row.expires_at.is_some_and(|expiry| expiry <= now)
+                });
+            }
+            Write::ClearSignals { instance } => {
+                let first = ChannelKey::signal(instance, "");
+                let same = |row: &MessageRow| {
+                    row.channel.kind == first.kind && row.channel.key == first.key
+                };
+                let rows = self.messages.range((first.clone(), 0)..);
+                let rows = rows.take_while(|(_, row)| same(row)).map(|(key, _)| key.clone());
+                for key in rows.collect::<Vec<_>>() {
+                    self.messages.remove(&key);
+                }
+            }
+            Write::PutSubscription(row) => {
+                self.seq = self.seq.max(row.seq);
+                self.subscriptions.insert((row.channel.clone(), row.seq), row);
+            }
+            Write::DeleteSubscription { channel, seq } => {
+                self.subscriptions.remove(&(channel, seq));
+            }
+            Write::PutIncident(row) => {
+                self.incidents.insert(row.id, row);
+            }
+            Write::DeleteIncident(id) => {
+                self.incidents.remove(&id);
+            }
+            Write::ClearIncidents { instance } => {
+                self.incidents.retain(|_, row| row.instance != instance);
+            }
+            Write::PutTags { instance, tags, attributes } => {
+                let named = attributes.into_iter().map(|it| format!("{}={}", it.name, it.value));
+                self.tags.extend(tags.into_iter().chain(named).map(|tag| (tag, instance)));
+            }
+            Write::InsertDefinition(row) => {
+                self.definitions.insert(row.id, *row);
+            }
+            Write::RetireDefinition(id) => {
+                if let Some(row) = self.definitions.get_mut(&id) {
+                    row.retired = true;
+                }
+            }
+            Write::SetTriggers { name, definition, triggers } => {
+                self.set_triggers(&name, definition, triggers);
+            }
+            Write::PutAnswer(row) => {
+                self.answers.insert(row.key.clone(), row);
+            }
+            Write::PutMessageId { id, expires_at } => {
+                self.message_ids.insert(id, expires_at);
+            }
+        }
+    }
+
+    fn set_triggers(&mut self, name: &str, definition: DefinitionId, triggers: Vec<Trigger>) {
+        for started in self.triggers.values_mut() {
+            started.remove(name);
+        }
+        for trigger in triggers {
+            let key = match &trigger {
+                Trigger::Message { name, .. } => (ChannelKind::Message, name.clone()),
+                Trigger::Signal { name, .. } => (ChannelKind::Broadcast, name.clone()),
+            };
+            self.triggers.entry(key).or_default().insert(name.to_owned(), (definition, trigger));
+        }
+    }
+
+    /// What settling a plan needs to see.
+    pub(super) fn find(&self, lookups: &Lookups, now: Timestamp) -> Found {
+        let mut found = Found {
+            next_definition: self.definitions.last_key_value().map_or(1, |(id, _)| id.0 + 1),
+            ..Found::default()
+        };
+        for key in &lookups.starts {
+            let started = self.triggers.get(key).into_iter().flat_map(BTreeMap::values);
+            let starts = started.filter_map(|(id, trigger)| {
+                Some((head(self.definitions.get(id)?), trigger.clone()))
+            });
+            found.starts.insert(key.clone(), starts.collect());
+        }
+        let start_keys = lookups.start_keys(&found);
+        for wanted in lookups.keys.union(&start_keys) {
+            if let Some(id) = self.live_with_key(&wanted.0, &wanted.1) {
+                found.keys.insert(wanted.clone(), id);
+            }
+        }
+        for key in &lookups.requests {
+            found.requests.extend(self.answers.get(key).map(|row| (key.clone(), row.clone())));
+        }
+        for id in &lookups.messages {
+            if self.message_ids.get(id).is_some_and(|expiry| *expiry > now) {
+                found.messages.insert(id.clone());
+            }
+        }
+        for (channel, limit) in &lookups.channels {
+            found.channels.insert(channel.clone(), self.channel(channel, *limit, now));
+        }
+        for name in &lookups.definitions {
+            let rows = self.definitions.values().rev().filter(|row| row.name == *name);
+            found.definitions.insert(name.clone(), rows.map(head).collect());
+        }
+        for parent in &lookups.children {
+            found.children.insert(*parent, self.children_of(*parent));
+        }
+        let live = |id: &&InstanceId| {
+            self.instances.get(id).is_some_and(|row| !row.phase.is_ended())
+        };
+        found.live = lookups.live.iter().filter(live).copied().collect();
+        found
+    }
+
+    fn live_with_key(&self, definition: &str, key: &str) -> Option<InstanceId> {
+        let named = |id: &InstanceId| {
+            let row = self.instances.get(id)?;
+            let known = self.definitions.get(&row.definition)?;
+            (known.name == definition).then_some(*id)
+        };
+        let from = (key.to_owned(), InstanceId::new(0, 0));
+        let holders = self.live_keys.range(from..).take_while(|(held, _)| held == key);
+        holders.map(|(_, id)| id).find_map(named)
+    }
+
+    fn channel(&self, channel: &ChannelKey, limit: usize, now: Timestamp) -> FoundChannel {
+        let range = (channel.clone(), 0)..=(channel.clone(), u64::MAX);
+        let fresh = |row: &&MessageRow| row.expires_at.is_none_or(|expiry| expiry > now);
+        let messages = self.messages.range(range.clone()).map(|(_, row)| row).filter(fresh);
+        let subscriptions = self.subscriptions.range(range).map(|(_, row)| row);
+        FoundChannel {
+            messages: messages.take(limit).cloned().collect(),
+            subscriptions: subscriptions.take(limit).cloned().collect(),
+        }
+    }
+
+    pub(super) fn children_of(&self, parent: InstanceId) -> Vec<ChildRef> {
+        let range = parent.effect(0, 0)..=parent.effect(u64::MAX, u32::MAX);
+        self.children.range(range).map(|(_, child)| *child).collect()
+    }
+
+    /// Ready tasks for a worker: by priority, then age.
+    pub(super) fn claimable(&self, query: &ClaimQuery, now: Timestamp) -> Vec<TaskRow> {
+        let wanted = |task: &&TaskRow| {
+            task.state == TaskState::Ready
+                && task.spec.kind == meantime_core::TaskKind::Worker
+                && task.available_at <= now
+                && (query.types.is_empty() || query.types.contains(&task.spec.name))
+                && (query.queues.contains(&task.spec.queue)
+                    || (query.queues.is_empty() && task.spec.queue.is_empty()))
+                && !query.busy.contains(&task.id)
+        };
+        let mut ready: Vec<&TaskRow> = self.tasks.values().filter(wanted).collect();
+        ready.sort_by_key(|task| (-i64::from(task.spec.priority), task.available_at, task.id));
+        ready.into_iter().take(query.limit).cloned().collect()
+    }
+}
+
+/// Removes the rows of a range that are to go, without looking at any other.
+fn drop_range<K: Ord + Clone, R>(
+    rows: &mut BTreeMap<K, R>,
+    range: impl RangeBounds<K>,
+    goes: impl Fn(&R) -> bool,
+) {
+    let gone: Vec<K> =
+        rows.range(range).filter(|(_, row)| goes(row)).map(|(key, _)| key.clone()).collect();
+    for key in gone {
+        rows.remove(&key);
+    }
+}
+
+fn head(row: &DefinitionRow) -> DefinitionHead {
+    DefinitionHead {
+        id: row.id,
+        name: row.name.clone(),
+        version: row.version,
+        hash: row.hash.clone(),
+        retired: row.retired,
+        triggers: row.triggers.clone(),
+    }
+}

@@ -1,0 +1,269 @@
+//! The store trait on the tables.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use meantime_core::{
+    DefinitionId, IncidentId, InstanceId, TaskId, TaskKind, Timestamp,
+};
+
+use super::tables::Tables;
+use crate::store::{
+    ChildRef, DefinitionFilter, DefinitionRow, Error, Guard, HistoryRow, IncidentRow,
+    InstanceFilter, InstanceRow, Page, Pending, Phase, Plan, Recovered, Settled, Store,
+    TakeRequest, Taken, TakenInstance, TaskFilter, TaskRow, TaskState, TimerFilter, TimerKey,
+    TimerRow, UnitResult, WaitingTask,
+};
+
+/// A store in memory.
+#[derive(Debug, Default)]
+pub struct MemoryStore {
+    tables: Mutex<Tables>,
+}
+
+impl MemoryStore {
+    /// An empty store.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn tables(&self) -> MutexGuard<'_, Tables> {
+        // A panic while the lock was held cannot leave half a transaction: applying cannot panic.
+        self.tables.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn ready<'a, T: Send + 'a>(value: T) -> Pending<'a, T> {
+    Box::pin(std::future::ready(Ok(value)))
+}
+
+fn page<'a, K: PartialOrd + Copy + 'a, R: Clone + 'a>(
+    rows: impl Iterator<Item = (K, &'a R)>,
+    page: Page<K>,
+) -> Vec<R> {
+    rows.filter(|(key, _)| page.after.is_none_or(|after| *key > after))
+        .take(page.limit)
+        .map(|(_, row)| row.clone())
+        .collect()
+}
+
+impl Tables {
+    fn take(&self, request: &TakeRequest) -> Taken {
+        let instances = request.instances.iter().map(|wanted| {
+            let id = wanted.id;
+            let row = if wanted.row { self.instances.get(&id).cloned() } else { None };
+            let range = (id, 0)..=(id, u64::MAX);
+            let rows = self.inbox.range(range).map(|(_, row)| row).filter(|row| row.held.is_none());
+            let limit = if wanted.inbox { request.inbox_limit } else { 0 };
+            TakenInstance { row, inbox: rows.take(limit).cloned().collect() }
+        });
+        Taken {
+            instances: instances.collect(),
+            tasks: request.tasks.iter().map(|id| self.tasks.get(id).cloned()).collect(),
+            claims: request.claims.iter().map(|it| self.claimable(it, request.now)).collect(),
+            incidents: request.incidents.iter().map(|it| self.incidents.get(it).cloned()).collect(),
+            hold: None,
+        }
+    }
+
+    /// Settles and applies. A unit with a write that cannot be made is left out and is a conflict.
+    fn commit(&mut self, plan: &Plan) -> Result<Vec<UnitResult>, Error> {
+        let mut left_out = BTreeSet::new();
+        loop {
+            let mut attempt = plan.clone();
+            for number in &left_out {
+                if let Some(unit) = attempt.units.get_mut(*number) {
+                    *unit = crate::store::Unit::default();
+                }
+            }
+            let mut guards: Vec<Guard> = Vec::new();
+            let mut found = self.find(&attempt.lookups(), plan.now);
+            let settled = attempt.settle(&mut found, |guard| {
+                let holds = self.holds(guard);
+                if holds {
+                    guards.push(guard.clone());
+                }
+                Ok(holds)
+            })?;
+            let Settled { writes, mut results } = settled;
+            let refused = writes.iter().filter(|(_, write)| !self.accepts(write));
+            let refused: BTreeSet<usize> = refused.map(|(number, _)| *number).collect();
+            if refused.is_empty() {
+                guards.into_iter().for_each(|guard| self.apply_guard(guard));
+                writes.into_iter().for_each(|(_, write)| self.apply(write));
+                self.batch = self.batch.max(plan.batch);
+                self.clock = self.clock.max(plan.now);
+                for number in left_out {
+                    if let Some(result) = results.get_mut(number) {
+                        *result = UnitResult::Conflict;
+                    }
+                }
+                return Ok(results);
+            }
+            left_out.extend(refused);
+        }
+    }
+
+    fn recover(&self) -> Recovered {
+        let mut ready: BTreeSet<InstanceId> = BTreeSet::new();
+        ready.extend(self.inbox.values().filter(|row| row.held.is_none()).map(|row| row.instance));
+        let unfinished = |row: &&InstanceRow| {
+            matches!(row.phase, Phase::Starting | Phase::Yielding) && row.extra.held.is_none()
+        };
+        ready.extend(self.instances.values().filter(unfinished).map(|row| row.id));
+        let waiting = |task: &&TaskRow| match task.state {
+            TaskState::Leased => true,
+            TaskState::Ready => {
+                task.spec.kind == TaskKind::Engine || task.available_at > self.clock
+            }
+            TaskState::Held | TaskState::Done => false,
+        };
+        let tasks = self.tasks.values().filter(waiting).map(|task| WaitingTask {
+            id: task.id,
+            kind: task.spec.kind,
+            queue: task.spec.queue.clone(),
+            state: task.state,
+            available_at: task.available_at,
+            lease_until: task.lease.as_ref().map(|lease| lease.until),
+            timeout_at: task.lease.as_ref().and_then(|lease| lease.timeout_at),
+        });
+        Recovered {
+            epoch: self.epoch,
+            clock: self.clock,
+            batch: self.batch,
+            seq: self.seq,
+            ready: ready.into_iter().collect(),
+            tasks: tasks.collect(),
+        }
+    }
+
+    fn matches(&self, filter: &InstanceFilter, row: &InstanceRow) -> bool {
+        (filter.definitions.is_empty() || filter.definitions.contains(&row.definition))
+            && (filter.phases.is_empty() || filter.phases.contains(&row.phase))
+            && filter.key.as_ref().is_none_or(|key| row.key.as_ref() == Some(key))
+            && filter.started_from.is_none_or(|from| row.started_at >= from)
+            && filter.started_before.is_none_or(|before| row.started_at < before)
+            && filter.tag.as_ref().is_none_or(|tag| self.tags.contains(&(tag.clone(), row.id)))
+    }
+}
+
+impl Store for MemoryStore {
+    fn take(&self, request: TakeRequest) -> Pending<'_, Taken> {
+        ready(self.tables().take(&request))
+    }
+
+    fn commit(&self, _taken: Taken, plan: Plan) -> Pending<'_, Vec<UnitResult>> {
+        Box::pin(std::future::ready(self.tables().commit(&plan)))
+    }
+
+    fn is_committed(&self, batch: u64) -> Pending<'_, bool> {
+        ready(self.tables().batch >= batch)
+    }
+
+    fn recover(&self, _now: Timestamp) -> Pending<'_, Recovered> {
+        ready(self.tables().recover())
+    }
+
+    fn due_timers(&self, after: Option<TimerKey>, limit: usize) -> Pending<'_, Vec<TimerRow>> {
+        let tables = self.tables();
+        let rows = tables.timers.iter().map(|(key, row)| (*key, row)).filter(|(key, _)| !key.frozen);
+        ready(page(rows, Page { after, limit }))
+    }
+
+    fn definition(&self, id: DefinitionId) -> Pending<'_, Option<DefinitionRow>> {
+        ready(self.tables().definitions.get(&id).cloned())
+    }
+
+    fn definitions(&self, filter: DefinitionFilter) -> Pending<'_, Vec<DefinitionRow>> {
+        let tables = self.tables();
+        let mut seen = BTreeSet::new();
+        let rows = tables.definitions.values().rev().filter(|row| {
+            filter.name.as_ref().is_none_or(|name| row.name == *name)
+                && filter.version.is_none_or(|version| row.version == version)
+                && (!filter.latest || (!row.retired && seen.insert(row.name.clone())))
+        });
+        ready(rows.cloned().collect())
+    }
+
+    fn instance(&self, id: InstanceId) -> Pending<'_, Option<InstanceRow>> {
+        ready(self.tables().instances.get(&id).cloned())
+    }
+
+    fn instances(
+        &self,
+        filter: InstanceFilter,
+        page: Page<InstanceId>,
+    ) -> Pending<'_, Vec<InstanceRow>> {
+        let tables = self.tables();
+        let older = |row: &&InstanceRow| page.after.is_none_or(|after| row.id < after);
+        let rows = tables.instances.values().rev().filter(older);
+        let rows = rows.filter(|row| tables.matches(&filter, row));
+        ready(rows.take(page.limit).cloned().collect())
+    }
+
+    fn children(&self, parent: InstanceId) -> Pending<'_, Vec<ChildRef>> {
+        ready(self.tables().children_of(parent))
+    }
+
+    fn history(&self, from: u64, limit: usize) -> Pending<'_, Vec<HistoryRow>> {
+        let tables = self.tables();
+        let mut rows = Vec::new();
+        let mut next = from;
+        while rows.len() < limit
+            && let Some(row) = tables.history.get(&next)
+        {
+            next = row.previous;
+            rows.push(row.clone());
+        }
+        ready(rows)
+    }
+
+    fn task(&self, id: TaskId) -> Pending<'_, Option<TaskRow>> {
+        ready(self.tables().tasks.get(&id).cloned())
+    }
+
+    fn tasks(&self, filter: TaskFilter, at: Page<TaskId>) -> Pending<'_, Vec<TaskRow>> {
+        let tables = self.tables();
+        let rows = tables.tasks.iter().map(|(key, row)| (*key, row)).filter(|(_, row)| {
+            filter.instance.is_none_or(|instance| row.id.0.instance == instance)
+                && filter.kind.is_none_or(|kind| row.spec.kind == kind)
+                && filter.state.is_none_or(|state| row.state == state)
+        });
+        ready(page(rows, at))
+    }
+
+    fn timer(&self, key: TimerKey) -> Pending<'_, Option<TimerRow>> {
+        ready(self.tables().timers.get(&key).cloned())
+    }
+
+    fn timers(&self, filter: TimerFilter, at: Page<TimerKey>) -> Pending<'_, Vec<TimerRow>> {
+        let tables = self.tables();
+        let rows = tables.timers.iter().map(|(key, row)| (*key, row)).filter(|(_, row)| {
+            filter.instance.is_none_or(|instance| row.id.0.instance == instance)
+                && (filter.definitions.is_empty() || filter.definitions.contains(&row.definition))
+                && filter.due_from.is_none_or(|from| row.due_at >= from)
+                && filter.due_before.is_none_or(|before| row.due_at < before)
+                && filter.place.as_ref().is_none_or(|place| row.place == *place)
+        });
+        ready(page(rows, at))
+    }
+
+    fn incident(&self, id: IncidentId) -> Pending<'_, Option<IncidentRow>> {
+        ready(self.tables().incidents.get(&id).cloned())
+    }
+
+    fn incidents(
+        &self,
+        instance: Option<InstanceId>,
+        at: Page<IncidentId>,
+    ) -> Pending<'_, Vec<IncidentRow>> {
+        let tables = self.tables();
+        let rows = tables.incidents.iter().map(|(key, row)| (*key, row));
+        let rows = rows.filter(|(_, row)| instance.is_none_or(|wanted| row.instance == wanted));
+        ready(page(rows, at))
+    }
+
+    fn check(&self) -> Pending<'_, Vec<String>> {
+        ready(Vec::new())
+    }
+}

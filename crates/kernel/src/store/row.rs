@@ -1,0 +1,500 @@
+//! The rows a store keeps. Plain data: a store writes and reads them and decides nothing.
+
+use meantime_core::{
+    Channel, DefinitionId, EffectKey, Event, Failure, IncidentId, InstanceId, Json, Outcome,
+    ParentClose, SourceFile, State, TaskId, TaskOutcome, TaskSpec, TimerId, Timestamp, Trigger,
+};
+use minicbor::{Decode, Encode};
+
+use crate::history::Record;
+use crate::open::Open;
+
+/// Where an instance stands, as stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Phase {
+    /// Accepted; its first turn has not run. The state holds the encoded start.
+    Starting,
+    /// It waits for something.
+    Running,
+    /// It gave way in the middle of its work and goes on by itself.
+    Yielding,
+    /// Its outcome is fixed; it waits for its children.
+    Closing,
+    /// It is over, with an output.
+    Completed,
+    /// It is over, with an error.
+    Failed,
+    /// It is over, by request.
+    Cancelled,
+}
+
+impl Phase {
+    /// Every phase with its stored name.
+    pub const ALL: [(Self, &'static str); 7] = [
+        (Self::Starting, "starting"),
+        (Self::Running, "running"),
+        (Self::Yielding, "yielding"),
+        (Self::Closing, "closing"),
+        (Self::Completed, "completed"),
+        (Self::Failed, "failed"),
+        (Self::Cancelled, "cancelled"),
+    ];
+
+    /// Whether the instance is over. Terminal is absorbing.
+    pub const fn is_ended(self) -> bool {
+        matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
+    }
+
+    /// The stored name.
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(phase, _)| *phase == self).map_or("running", |(_, name)| name)
+    }
+
+    /// Reads a stored name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(_, known)| *known == name).map(|(phase, _)| *phase)
+    }
+
+    /// The phase of an instance that ended with the outcome.
+    pub const fn of(outcome: &Outcome) -> Self {
+        match outcome {
+            Outcome::Completed { .. } => Self::Completed,
+            Outcome::Failed { .. } => Self::Failed,
+            Outcome::Cancelled { .. } => Self::Cancelled,
+        }
+    }
+}
+
+/// One instance.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InstanceRow {
+    /// Its id.
+    pub id: InstanceId,
+    /// The number of its last turn: the arbiter of every write (I2).
+    pub turn_no: u64,
+    /// Where it stands.
+    pub phase: Phase,
+    /// The pinned version it runs.
+    pub definition: DefinitionId,
+    /// When its start was accepted.
+    pub started_at: Timestamp,
+    /// When it ended.
+    pub ended_at: Option<Timestamp>,
+    /// When it must be over (D1).
+    pub deadline_at: Option<Timestamp>,
+    /// What its notation remembers; the encoded start while `Starting`.
+    pub state: State,
+    /// Its open timers, tasks and subscriptions.
+    pub open: Open,
+    /// Its newest history row.
+    pub last_history: u64,
+    /// Its business key, unique among live instances of one definition name.
+    pub key: Option<String>,
+    /// Everything that is rarely there.
+    pub extra: Extra,
+}
+
+/// Rarely used parts of an instance, packed into one column.
+#[derive(Debug, Clone, PartialEq, Default, Encode, Decode)]
+pub struct Extra {
+    /// Where it comes from, if it is a child.
+    #[n(0)]
+    pub lineage: Option<Lineage>,
+    /// Tags given at the start.
+    #[n(1)]
+    pub tags: Vec<String>,
+    /// Operations since the last outside event.
+    #[n(2)]
+    pub ops: u64,
+    /// The outcome, from `Closing` on.
+    #[n(3)]
+    pub outcome: Option<Outcome>,
+    /// The incident that keeps a first or a yielded turn from running.
+    #[n(4)]
+    pub held: Option<IncidentId>,
+    /// The message start that must offer the next message when this instance ends.
+    #[n(5)]
+    pub started_by: Option<StartedBy>,
+}
+
+/// The message channel an instance was started from.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct StartedBy {
+    /// The message's name.
+    #[n(0)]
+    pub name: String,
+    /// Its correlation key.
+    #[n(1)]
+    pub key: String,
+}
+
+/// A child's place in its family.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct Lineage {
+    /// The effect of the parent that started it.
+    #[n(0)]
+    pub parent: EffectKey,
+    /// The top of the tree.
+    #[n(1)]
+    pub root: InstanceId,
+    /// Levels below the root.
+    #[n(2)]
+    pub depth: u32,
+    /// Error codes that some ancestor catches.
+    #[n(3)]
+    pub catches: Vec<String>,
+    /// What becomes of it when the parent ends.
+    #[n(4)]
+    pub close: ParentClose,
+}
+
+/// A child as its parent knows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChildRef {
+    /// The effect that started it.
+    pub key: EffectKey,
+    /// The child.
+    pub id: InstanceId,
+    /// What becomes of it when the parent ends.
+    pub close: ParentClose,
+}
+
+/// An event that outlives a transaction.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InboxRow {
+    /// Whose inbox.
+    pub instance: InstanceId,
+    /// Its place in the inbox.
+    pub seq: u64,
+    /// When it arrived.
+    pub at: Timestamp,
+    /// The event.
+    pub event: Event,
+    /// The buffered message it was made from, to return it when nobody takes it.
+    pub origin: Option<MessageRow>,
+    /// The incident that holds it back until somebody retries.
+    pub held: Option<IncidentId>,
+}
+
+/// What kind of due moment a timer is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Encode, Decode)]
+#[cbor(index_only)]
+pub enum TimerKind {
+    /// A place of the definition waits for it.
+    #[n(0)]
+    Place,
+    /// The instance's deadline.
+    #[n(1)]
+    Deadline,
+    /// The deadline over all attempts of a task.
+    #[n(2)]
+    TaskDeadline,
+}
+
+impl TimerKind {
+    /// The name in SQL, JSON and sentences.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Place => "timer",
+            Self::Deadline => "deadline",
+            Self::TaskDeadline => "taskDeadline",
+        }
+    }
+}
+
+/// An armed timer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TimerRow {
+    /// Its id.
+    pub id: TimerId,
+    /// When it is due; kept while frozen.
+    pub due_at: Timestamp,
+    /// A frozen timer does not fire.
+    pub frozen: bool,
+    /// What it is for.
+    pub kind: TimerKind,
+    /// The definition, for lists.
+    pub definition: DefinitionId,
+    /// Where in the definition.
+    pub place: String,
+}
+
+/// The key of a timer row: rows that can fire come first, in due order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TimerKey {
+    /// Frozen rows form a range of their own.
+    pub frozen: bool,
+    /// When it is due.
+    pub due_at: Timestamp,
+    /// The timer.
+    pub id: TimerId,
+}
+
+impl TimerRow {
+    /// The row's key.
+    pub const fn key(&self) -> TimerKey {
+        TimerKey { frozen: self.frozen, due_at: self.due_at, id: self.id }
+    }
+}
+
+/// Where a task stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TaskState {
+    /// It can be claimed once `available_at` has come.
+    Ready,
+    /// Somebody works on it.
+    Leased,
+    /// An incident holds it.
+    Held,
+    /// It is over and nobody awaited it; kept until retention.
+    Done,
+}
+
+impl TaskState {
+    /// Every state with its stored name.
+    pub const ALL: [(Self, &'static str); 4] = [
+        (Self::Ready, "ready"),
+        (Self::Leased, "leased"),
+        (Self::Held, "held"),
+        (Self::Done, "done"),
+    ];
+
+    /// The stored name.
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(state, _)| *state == self).map_or("ready", |(_, name)| name)
+    }
+
+    /// Reads a stored name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(_, known)| *known == name).map(|(state, _)| *state)
+    }
+}
+
+/// One task that is not over, or is over and detached.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TaskRow {
+    /// Its id.
+    pub id: TaskId,
+    /// What is to be done.
+    pub spec: TaskSpec,
+    /// The definition, for lists.
+    pub definition: DefinitionId,
+    /// Where it stands.
+    pub state: TaskState,
+    /// When it can be claimed (first) or claimed again (retry).
+    pub available_at: Timestamp,
+    /// When it was scheduled.
+    pub created_at: Timestamp,
+    /// The earlier of the task's and the instance's deadline (D3, D6).
+    pub deadline_at: Option<Timestamp>,
+    /// How often it was claimed, ever: with the store's epoch the fence of every report (I5).
+    pub claims: u32,
+    /// Attempts that count towards its retry policy.
+    pub attempt: u32,
+    /// Lease expiries in a row.
+    pub expiries: u32,
+    /// The lease, while somebody works on it or until it is claimed again.
+    pub lease: Option<LeaseRow>,
+    /// The person a user task is assigned to.
+    pub assignee: Option<String>,
+    /// How it ended, when it is done and detached.
+    pub outcome: Option<TaskOutcome>,
+}
+
+/// A lease on a task.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct LeaseRow {
+    /// Who holds it.
+    #[n(0)]
+    pub worker: String,
+    /// Real time at which it expires.
+    #[n(1)]
+    pub until: Timestamp,
+    /// Engine time at which the attempt times out, if it has a timeout.
+    #[n(2)]
+    pub timeout_at: Option<Timestamp>,
+}
+
+/// A message or signal that waits for somebody.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct MessageRow {
+    /// The channel.
+    #[n(0)]
+    pub channel: ChannelKey,
+    /// Its place in the channel.
+    #[n(1)]
+    pub seq: u64,
+    /// The payload.
+    #[n(2)]
+    pub payload: Json,
+    /// When it is no longer offered; none is never.
+    #[n(3)]
+    pub expires_at: Option<Timestamp>,
+}
+
+/// Somebody who waits for a message or a broadcast.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SubscriptionRow {
+    /// The channel.
+    pub channel: ChannelKey,
+    /// Its place among those who wait.
+    pub seq: u64,
+    /// The effect that subscribed.
+    pub key: EffectKey,
+}
+
+/// The identity of a channel.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Encode, Decode)]
+pub struct ChannelKey {
+    /// What kind of channel.
+    #[n(0)]
+    pub kind: ChannelKind,
+    /// The correlation key; for signals the instance's id as text.
+    #[n(1)]
+    pub key: String,
+    /// The name of the signal or message.
+    #[n(2)]
+    pub name: String,
+}
+
+/// What kind of channel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Encode, Decode)]
+#[cbor(index_only)]
+pub enum ChannelKind {
+    /// Signals to one instance.
+    #[n(0)]
+    Signal,
+    /// Correlated messages.
+    #[n(1)]
+    Message,
+    /// Broadcasts.
+    #[n(2)]
+    Broadcast,
+}
+
+impl ChannelKind {
+    /// The stored name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Signal => "signal",
+            Self::Message => "message",
+            Self::Broadcast => "broadcast",
+        }
+    }
+}
+
+impl ChannelKey {
+    /// The channel that a subscription of an instance listens on.
+    pub fn of(instance: InstanceId, channel: &Channel) -> Self {
+        match channel {
+            Channel::Signal { name } => Self::signal(instance, name),
+            Channel::Message { name, key } => Self::message(name, key),
+            Channel::Broadcast { name } => Self::broadcast(name),
+        }
+    }
+
+    /// The signals of one name to one instance.
+    pub fn signal(instance: InstanceId, name: &str) -> Self {
+        Self { kind: ChannelKind::Signal, key: instance.to_string(), name: name.to_owned() }
+    }
+
+    /// The messages of one name and correlation key.
+    pub fn message(name: &str, key: &str) -> Self {
+        Self { kind: ChannelKind::Message, key: key.to_owned(), name: name.to_owned() }
+    }
+
+    /// The broadcasts of one name.
+    pub fn broadcast(name: &str) -> Self {
+        Self { kind: ChannelKind::Broadcast, key: String::new(), name: name.to_owned() }
+    }
+}
+
+/// Something that needs a person.
+#[derive(Debug, Clone, PartialEq)]
+pub struct IncidentRow {
+    /// Its id.
+    pub id: IncidentId,
+    /// The instance.
+    pub instance: InstanceId,
+    /// What raised it.
+    pub cause: IncidentCause,
+    /// Where in the definition, when known.
+    pub place: String,
+    /// What happened.
+    pub failure: Failure,
+    /// When.
+    pub raised_at: Timestamp,
+}
+
+/// What raised an incident.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub enum IncidentCause {
+    /// A place of the definition (`Effect::Incident`).
+    #[n(0)]
+    Place(#[n(0)] EffectKey),
+    /// A turn that could not be computed; its events are held.
+    #[n(1)]
+    Turn,
+    /// A task whose workers never come back.
+    #[n(2)]
+    Task(#[n(0)] EffectKey),
+}
+
+/// One packed line of history per turn, linked to the one before.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HistoryRow {
+    /// Its place in the store's history; increasing.
+    pub seq: u64,
+    /// The instance.
+    pub instance: InstanceId,
+    /// The turn it belongs to.
+    pub turn_no: u64,
+    /// When.
+    pub at: Timestamp,
+    /// The instance's row before this one; 0 is none.
+    pub previous: u64,
+    /// What happened.
+    pub records: Vec<Record>,
+}
+
+/// A deployed version.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DefinitionRow {
+    /// Its number in this store.
+    pub id: DefinitionId,
+    /// The name.
+    pub name: String,
+    /// 1, 2, 3… per name.
+    pub version: u32,
+    /// Which notation reads it.
+    pub notation: String,
+    /// The author's own version text.
+    pub label: Option<String>,
+    /// SHA-256 of the source bytes and the files it refers to, in hex.
+    pub hash: String,
+    /// When it was deployed.
+    pub deployed_at: Timestamp,
+    /// The name of the source file.
+    pub source_name: String,
+    /// The source, byte for byte.
+    pub source: std::sync::Arc<str>,
+    /// The files it refers to.
+    pub files: Vec<SourceFile>,
+    /// What it starts by itself.
+    pub triggers: Vec<Trigger>,
+    /// Undeployed versions start nothing; instances that run them go on.
+    pub retired: bool,
+}
+
+/// The remembered answer to an idempotency key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AnswerRow {
+    /// The caller's key.
+    pub key: String,
+    /// A hash of the request, to tell a repetition from a different one.
+    pub request: u64,
+    /// The instance that the command made or touched.
+    pub instance: InstanceId,
+    /// When it may be forgotten.
+    pub expires_at: Timestamp,
+}

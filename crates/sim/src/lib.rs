@@ -1,0 +1,1 @@
+//! Simulated clock, test notation, scenarios, crash harness and invariant checkers.

@@ -1,0 +1,1 @@
+//! Durable stores behind the kernel's one trait, and the conformance suite they all pass.

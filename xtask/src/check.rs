@@ -1,0 +1,22 @@
+//! `check`: everything that can be said about the code without running it.
+
+use anyhow::Result;
+
+use crate::shell::cargo_run;
+use crate::step::{Options, Step, run_all};
+use crate::tidy;
+
+/// Cheapest first, so that a slip in formatting is told before clippy compiles.
+pub(crate) const STEPS: &[Step] = &[
+    Step { name: "fmt", run: |_| cargo_run(&["fmt", "--all", "--check"]) },
+    Step { name: "clippy", run: clippy },
+    Step { name: "tidy", run: |_| tidy::run() },
+];
+
+pub(crate) fn run() -> Result<()> {
+    run_all(&[STEPS], &Options::default())
+}
+
+fn clippy(_: &Options) -> Result<()> {
+    cargo_run(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])
+}

@@ -1,0 +1,78 @@
+//! Developer commands: `cargo xtask <command>`.
+//!
+//! One file per command. Every command works from any directory of the repository and ends with
+//! a non-zero exit code at the first thing that is wrong.
+
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool talks")]
+
+mod check;
+mod deny;
+mod mutants;
+mod shell;
+mod step;
+mod test;
+mod tidy;
+
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+
+const HELP: &str = "\
+Developer commands of Meantime.
+
+Usage: cargo xtask <command> [arguments]
+
+Commands:
+  check             formatting, clippy with warnings as errors, tidy
+  test [filter…]    check, then every test and documentation example;
+                    with filters, only the tests whose name contains one of them
+  tidy              facts about the repository that a machine can check
+  mutants [name…]   break the code behind a rule on purpose and see its test fail;
+                    `mutants --list` shows what there is
+  deny              bans, licences and sources of all dependencies (needs cargo-deny)
+  help              this text (also --help)
+";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    match dispatch(&args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // The chain of causes without a backtrace: nobody debugs this program by its stack.
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn dispatch(args: &[String]) -> Result<()> {
+    let (command, rest) = match args.split_first() {
+        Some((command, rest)) => (command.as_str(), rest),
+        None => ("help", [].as_slice()),
+    };
+    if rest.iter().any(|arg| arg == "--help" || arg == "-h") {
+        return help();
+    }
+    match command {
+        "check" => no_arguments(command, rest).and_then(|()| check::run()),
+        "test" => test::run(rest),
+        "tidy" => no_arguments(command, rest).and_then(|()| tidy::run()),
+        "mutants" => mutants::run(rest),
+        "deny" => no_arguments(command, rest).and_then(|()| deny::run()),
+        "help" | "--help" | "-h" => help(),
+        unknown => bail!("no command `{unknown}`; `cargo xtask --help` lists them"),
+    }
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "the same shape as every other command")]
+fn help() -> Result<()> {
+    print!("{HELP}");
+    Ok(())
+}
+
+fn no_arguments(command: &str, rest: &[String]) -> Result<()> {
+    match rest.first() {
+        Some(extra) => bail!("`{command}` takes no arguments, but got `{extra}`"),
+        None => Ok(()),
+    }
+}
