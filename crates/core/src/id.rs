@@ -225,11 +225,7 @@ bytes_form!(InstanceId);
 bytes_form!(IncidentId);
 
 impl<C> minicbor::Encode<C> for EffectKey {
-    fn encode<W: Write>(
-        &self,
-        e: &mut Encoder<W>,
-        c: &mut C,
-    ) -> Result<(), EncodeError<W::Error>> {
+    fn encode<W: Write>(&self, e: &mut Encoder<W>, c: &mut C) -> Result<(), EncodeError<W::Error>> {
         e.array(3)?.encode_with(self.instance, c)?.u64(self.turn_no)?.u32(self.ordinal)?.ok()
     }
 }

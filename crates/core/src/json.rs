@@ -90,11 +90,7 @@ impl fmt::Display for Json {
 }
 
 impl<C> minicbor::Encode<C> for Json {
-    fn encode<W: Write>(
-        &self,
-        e: &mut Encoder<W>,
-        _: &mut C,
-    ) -> Result<(), EncodeError<W::Error>> {
+    fn encode<W: Write>(&self, e: &mut Encoder<W>, _: &mut C) -> Result<(), EncodeError<W::Error>> {
         e.str(&self.0)?.ok()
     }
 }

@@ -19,9 +19,7 @@ pub mod time;
 
 pub use definition::{Compiled, Definition, Execution, Source, SourceFile, Trigger};
 pub use diagnostic::{Diagnostic, Position, Severity};
-pub use effect::{
-    Attribute, Channel, ChildSpec, Effect, Message, ParentClose, TaskKind, TaskSpec,
-};
+pub use effect::{Attribute, Channel, ChildSpec, Effect, Message, ParentClose, TaskKind, TaskSpec};
 pub use event::{Answer, ChildOutcome, Event, Start, StartCause, TaskCause, TaskOutcome};
 pub use failure::{Failure, Fault, Termination, Thrown};
 pub use id::{DefinitionId, EffectKey, IncidentId, InstanceId, TaskId, TimerId};

@@ -3,6 +3,8 @@
 //! `vectors/generate.py` computes them by brute force from the written rules, with another zone
 //! implementation; its header says how to run it. A failure names the case.
 
+#![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
+
 use meantime_core::time::{
     Cron, First, Rule, Span, Timestamp, Zone, occurrence_at_or_after, occurrences, skipped,
 };

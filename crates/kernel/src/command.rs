@@ -1,1 +1,402 @@
-//! stub
+//! What callers may ask of the kernel, and what they are told.
+
+use std::sync::Arc;
+
+use meantime_core::{
+    Definition, Failure, IncidentId, InstanceId, Json, Message, Source, TaskId, Thrown, TimerId,
+    Timestamp,
+};
+
+use crate::history::By;
+use crate::store;
+
+/// One request.
+#[derive(Debug, Clone)]
+pub enum Command {
+    /// Adds definitions, all or nothing.
+    Deploy(Deployment),
+    /// Retires a version; instances that run it go on.
+    Undeploy {
+        /// The name.
+        name: String,
+        /// The version.
+        version: u32,
+    },
+    /// Starts an instance.
+    Start(StartCommand),
+    /// Sends a signal to one instance.
+    Signal {
+        /// To whom.
+        instance: InstanceId,
+        /// The signal's name.
+        name: String,
+        /// What is sent.
+        payload: Json,
+    },
+    /// Publishes a message.
+    Publish(Message),
+    /// Sends a signal to everyone who waits for it.
+    Broadcast {
+        /// The signal's name.
+        name: String,
+        /// What is sent.
+        payload: Json,
+    },
+    /// Input for a step.
+    Submit {
+        /// To whom.
+        instance: InstanceId,
+        /// The step.
+        step: String,
+        /// The body.
+        payload: Json,
+    },
+    /// Ends an instance. Cancelling what is over changes nothing.
+    Cancel {
+        /// Which.
+        instance: InstanceId,
+        /// Who and why.
+        by: By,
+    },
+    /// An operator's correction of variables.
+    SetVariables {
+        /// Which.
+        instance: InstanceId,
+        /// A JSON object of new values.
+        values: Json,
+        /// Who and why.
+        by: By,
+    },
+    /// A worker asks for tasks.
+    Claim(ClaimCommand),
+    /// A worker, the engine or a person reports on a task.
+    Report {
+        /// The task.
+        task: TaskId,
+        /// The lease token; people have none.
+        token: Option<LeaseToken>,
+        /// What they say.
+        report: Report,
+    },
+    /// A worker needs more time.
+    Extend {
+        /// The task.
+        task: TaskId,
+        /// The lease token.
+        token: LeaseToken,
+        /// How long from now.
+        lease_ms: u64,
+    },
+    /// Gives a user task to a person, or to nobody.
+    Assign {
+        /// The task.
+        task: TaskId,
+        /// The person.
+        assignee: Option<String>,
+    },
+    /// Tries what an incident stopped once more.
+    RetryIncident {
+        /// Which.
+        incident: IncidentId,
+        /// Who and why.
+        by: By,
+    },
+    /// Closes an incident of a place without trying again.
+    ResolveIncident {
+        /// Which.
+        incident: IncidentId,
+        /// Who and why.
+        by: By,
+    },
+    /// Moves, fires, freezes or releases a timer or a deadline (O1).
+    EditTimer {
+        /// Which.
+        timer: TimerId,
+        /// What to do.
+        edit: TimerEdit,
+        /// Who and why.
+        by: By,
+    },
+}
+
+/// Compiled definitions to deploy together.
+#[derive(Debug, Clone)]
+pub struct Deployment {
+    /// The notation's name.
+    pub notation: String,
+    /// The source, kept byte for byte.
+    pub source: Source,
+    /// What it compiled to.
+    pub definitions: Vec<Arc<Definition>>,
+}
+
+/// A start.
+#[derive(Debug, Clone, Default)]
+pub struct StartCommand {
+    /// The definition's name.
+    pub definition: String,
+    /// Which version; none is the latest.
+    pub version: Option<u32>,
+    /// The input.
+    pub input: Json,
+    /// A business key, unique among live instances of the definition.
+    pub key: Option<String>,
+    /// When it must be over.
+    pub deadline_at: Option<Timestamp>,
+    /// Tags to find it by.
+    pub tags: Vec<String>,
+    /// Makes a repetition harmless.
+    pub idempotency: Option<String>,
+}
+
+/// A worker asks for tasks.
+#[derive(Debug, Clone, Default)]
+pub struct ClaimCommand {
+    /// Who asks.
+    pub worker: String,
+    /// Types it can do; empty is any.
+    pub types: Vec<String>,
+    /// Queues it serves; empty is the default queue.
+    pub queues: Vec<String>,
+    /// How many at most.
+    pub max: usize,
+    /// For how long.
+    pub lease_ms: u64,
+    /// How long to wait when there is nothing to do.
+    pub wait_ms: u64,
+}
+
+/// The fence of a claimed task: not a credential (I5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LeaseToken {
+    /// The store's epoch.
+    pub epoch: u32,
+    /// How often the task was claimed.
+    pub claims: u32,
+}
+
+/// What a worker says of a task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Report {
+    /// It is done.
+    Completed(Json),
+    /// It did not work.
+    Failed {
+        /// The error.
+        failure: Failure,
+        /// Whether another attempt may help.
+        retryable: bool,
+        /// How long to wait before it.
+        retry_after_ms: Option<u64>,
+        /// A business error thrown on purpose.
+        thrown: Option<Thrown>,
+    },
+}
+
+/// What to do to a timer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TimerEdit {
+    /// Due at another instant.
+    Move(Timestamp),
+    /// Due now.
+    Fire,
+    /// Not due while frozen; the instant is kept.
+    Freeze,
+    /// Due again; at once if the instant has passed.
+    Release,
+}
+
+/// When a caller is answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Wait {
+    /// After the turn that took the command, and all that follow by themselves.
+    #[default]
+    Quiet,
+    /// When the instance waits only for time, signals, messages, steps or people, or is over.
+    Settled,
+}
+
+/// The answer to a command.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Reply {
+    /// It is done.
+    Done,
+    /// Definitions, with version and whether each is new.
+    Deployed(Vec<Deployed>),
+    /// The instance; `repeated` when an earlier request had started it.
+    Started {
+        /// Which.
+        instance: InstanceId,
+        /// Whether it was there already.
+        repeated: bool,
+    },
+    /// What became of a message.
+    Published {
+        /// Who got it, or was started by it.
+        delivered: Vec<InstanceId>,
+        /// Whether it is kept for somebody.
+        kept: bool,
+        /// Whether its id was seen before, so that it was dropped.
+        duplicate: bool,
+    },
+    /// A step was taken.
+    Submitted {
+        /// The projected answer.
+        reply: Option<Json>,
+    },
+    /// Tasks for a worker.
+    Tasks(Vec<ClaimedTask>),
+    /// The new end of a lease.
+    Extended {
+        /// In real time.
+        until: Timestamp,
+    },
+}
+
+/// A deployed definition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Deployed {
+    /// The name.
+    pub name: String,
+    /// The version.
+    pub version: u32,
+    /// The content's hash.
+    pub hash: String,
+    /// Whether it is new; identical content is the same version.
+    pub new: bool,
+}
+
+/// A task in a worker's hands.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ClaimedTask {
+    /// The task.
+    pub id: TaskId,
+    /// Its type.
+    pub name: String,
+    /// What the worker gets.
+    pub input: Json,
+    /// Static headers.
+    pub headers: Option<Json>,
+    /// Which attempt this is, from 1.
+    pub attempt: u32,
+    /// The fence for reports.
+    pub token: LeaseToken,
+    /// When the lease expires, in real time.
+    pub lease_until: Timestamp,
+    /// When all attempts must be over (D6).
+    pub deadline_at: Option<Timestamp>,
+}
+
+/// Why a command was not done. Nothing of it was written.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum Error {
+    /// There is no such definition or version.
+    #[error("no definition {name:?} is deployed{}", version_text(*.version))]
+    UnknownDefinition {
+        /// The name asked for.
+        name: String,
+        /// The version asked for.
+        version: Option<u32>,
+    },
+    /// There is no such instance.
+    #[error("there is no instance {0}")]
+    UnknownInstance(InstanceId),
+    /// There is no such task.
+    #[error("there is no task {0}")]
+    UnknownTask(TaskId),
+    /// There is no such timer, or not any more.
+    #[error("there is no armed timer {0}")]
+    UnknownTimer(TimerId),
+    /// There is no such incident, or not any more.
+    #[error("there is no open incident {0}")]
+    UnknownIncident(IncidentId),
+    /// The instance is over.
+    #[error("instance {0} is over")]
+    InstanceEnded(InstanceId),
+    /// The task was claimed again, ended or withdrawn.
+    #[error("the lease on task {0} is lost")]
+    LeaseLost(TaskId),
+    /// Somebody else has the business key.
+    #[error("a live instance, {holder}, has the key {key:?}")]
+    KeyTaken {
+        /// The key.
+        key: String,
+        /// Who has it.
+        holder: InstanceId,
+    },
+    /// The idempotency key was used for a different request.
+    #[error("the idempotency key {0:?} was used for a different request")]
+    IdempotencyMismatch(String),
+    /// The definition refused the input.
+    #[error("refused: {code}")]
+    Refused {
+        /// The definition's own code.
+        code: String,
+        /// Details.
+        problem: Json,
+    },
+    /// Something is larger than its limit.
+    #[error("{what} has {size} bytes, the limit is {limit}")]
+    TooLarge {
+        /// What.
+        what: &'static str,
+        /// How large.
+        size: usize,
+        /// The limit.
+        limit: usize,
+    },
+    /// The request contradicts itself or a rule.
+    #[error("{0}")]
+    Invalid(String),
+    /// Too much is waiting; try again later.
+    #[error("too much work is waiting to be committed")]
+    Overloaded,
+    /// The incident cannot be closed like this.
+    #[error("incident {0} can only be retried, or its instance cancelled")]
+    NotResolvable(IncidentId),
+    /// The store failed; nothing was written.
+    #[error("{message}")]
+    Store {
+        /// The store's code.
+        code: &'static str,
+        /// What it said.
+        message: String,
+    },
+    /// The kernel is shutting down.
+    #[error("the engine is stopping")]
+    Stopping,
+}
+
+impl Error {
+    /// The stable code of this error.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::UnknownDefinition { .. } => "unknown_definition",
+            Self::UnknownInstance(_) => "unknown_instance",
+            Self::UnknownTask(_) => "unknown_task",
+            Self::UnknownTimer(_) => "unknown_timer",
+            Self::UnknownIncident(_) => "unknown_incident",
+            Self::InstanceEnded(_) => "instance_ended",
+            Self::LeaseLost(_) => "lease_lost",
+            Self::KeyTaken { .. } => "key_taken",
+            Self::IdempotencyMismatch(_) => "idempotency_mismatch",
+            Self::Refused { .. } => "refused",
+            Self::TooLarge { .. } => "too_large",
+            Self::Invalid(_) => "invalid_request",
+            Self::Overloaded => "overloaded",
+            Self::NotResolvable(_) => "not_resolvable",
+            Self::Store { code, .. } => code,
+            Self::Stopping => "stopping",
+        }
+    }
+}
+
+impl From<&store::Error> for Error {
+    fn from(error: &store::Error) -> Self {
+        Self::Store { code: error.code(), message: error.to_string() }
+    }
+}
+
+fn version_text(version: Option<u32>) -> String {
+    version.map_or_else(String::new, |version| format!(" in version {version}"))
+}

@@ -1,1 +1,101 @@
-//! stub
+//! The one random source (I7), and the ids made from it.
+
+use meantime_core::{IncidentId, InstanceId, Timestamp};
+
+/// Gives random numbers.
+pub trait Entropy: Send {
+    /// The next 64 random bits.
+    fn next(&mut self) -> u64;
+}
+
+/// Random bits of the operating system, read in blocks.
+#[derive(Debug, Default)]
+pub struct SystemEntropy {
+    block: Vec<u8>,
+}
+
+impl Entropy for SystemEntropy {
+    fn next(&mut self) -> u64 {
+        if self.block.len() < 8 {
+            self.block.resize(4096, 0);
+            getrandom::fill(&mut self.block).expect("the operating system has random bits");
+        }
+        let tail = self.block.split_off(self.block.len() - 8);
+        tail.try_into().map_or(0, u64::from_le_bytes)
+    }
+}
+
+/// Deterministic bits from a seed, for simulation and tests.
+#[derive(Debug)]
+pub struct SeededEntropy(u64);
+
+impl SeededEntropy {
+    /// Starts at a seed.
+    pub const fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+}
+
+impl Entropy for SeededEntropy {
+    fn next(&mut self) -> u64 {
+        // A full-period mixing generator: good spread, no state but a counter.
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+}
+
+/// Makes ids and sequence numbers: strictly increasing, close to the time, never reused.
+pub struct Ids {
+    entropy: Box<dyn Entropy>,
+    last: u64,
+}
+
+const COUNTER_BITS: u32 = 15;
+
+impl Ids {
+    /// Goes on after the largest number in use.
+    pub fn new(entropy: Box<dyn Entropy>, last: u64) -> Self {
+        Self { entropy, last }
+    }
+
+    /// Never gives a number up to this one again.
+    pub fn skip_to(&mut self, last: u64) {
+        self.last = self.last.max(last);
+    }
+
+    /// The next number: 48 bits of milliseconds, 15 bits that count within one.
+    pub fn next(&mut self, now: Timestamp) -> u64 {
+        let ms = u64::try_from(now.as_millis()).unwrap_or(0);
+        self.last = (self.last + 1).max((ms << COUNTER_BITS) & (u64::MAX >> 1));
+        self.last
+    }
+
+    /// A new instance id.
+    pub fn instance(&mut self, now: Timestamp) -> InstanceId {
+        InstanceId::new(self.next(now), self.entropy.next())
+    }
+
+    /// A new incident id.
+    pub fn incident(&mut self, now: Timestamp) -> IncidentId {
+        IncidentId::new(self.next(now), self.entropy.next())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_increase_even_when_the_clock_stands_or_goes_back() {
+        let mut ids = Ids::new(Box::new(SeededEntropy::new(1)), 0);
+        let mut last = ids.instance(Timestamp::from_millis(1_000));
+        for ms in [1_000, 1_000, 999, 0, 1_001] {
+            let next = ids.instance(Timestamp::from_millis(ms));
+            assert!(next > last);
+            last = next;
+        }
+    }
+}

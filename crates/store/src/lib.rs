@@ -1,1 +1,7 @@
 //! Durable stores behind the kernel's one trait, and the conformance suite they all pass.
+//!
+//! [`sqlite`] keeps everything in one file that one process owns. [`conformance`] is the list of
+//! cases that fixes what a store means; the kernel's in-memory store passes it too.
+
+pub mod conformance;
+pub mod sqlite;

@@ -159,14 +159,16 @@ fn last_of_cron(
     until: Timestamp,
     limit: u64,
 ) -> Occurrence {
-    let count_to = |at: Timestamp| cron.count(zone, first.at, at.saturating_add_millis(1));
-    let wanted = count_to(until).min(limit - first.number).max(1);
-    // The earliest instant by which as many have come as there are.
-    let (mut low, mut high) = (first.at, until);
+    let count = |from, to: Timestamp| cron.count(zone, from, to.saturating_add_millis(1));
+    let wanted = count(first.at, until).min(limit - first.number).max(1);
+    // The earliest instant by which as many have come as there are; `missing` of them are at `low`
+    // or later.
+    let (mut low, mut high, mut missing) = (first.at, until, wanted);
     while low < high {
         let middle = low.saturating_add_millis(high.saturating_since(low) / 2);
-        if count_to(middle) < wanted {
-            low = middle.saturating_add_millis(1);
+        let found = count(low, middle);
+        if found < missing {
+            (low, missing) = (middle.saturating_add_millis(1), missing - found);
         } else {
             high = middle;
         }

@@ -1,1 +1,15 @@
-//! stub
+//! The machine on tokio, with a real clock and a real store.
+//!
+//! ```text
+//!   Kernel (handle) ── commands ──► loop ── Take, Commit, reads ──► store
+//!        ▲                          │  ▲ ── Advance ─────────────► compute pool
+//!        └──────── replies ─────────┘  └── answers, the one sleep, engine tasks
+//! ```
+//!
+//! One task owns the machine. It takes in everything that has arrived, then carries out what the
+//! machine wants, and sleeps until the earliest of a message and a due instant (I12).
+
+mod handle;
+mod run;
+
+pub use handle::{Builder, DeployError, EngineTasks, Kernel};

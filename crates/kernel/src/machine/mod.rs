@@ -1,1 +1,56 @@
-//! stub
+//! The kernel machine, sans-IO: inputs in, outputs out.
+//!
+//! ```text
+//!  Command ─┐                                   ┌─► Reply
+//!  due time ┼─► slots ─► ready ─► batch ──┐     ├─► Dispatch (engine tasks)
+//!  recovery ┘    ▲                        │     │
+//!                │   Take ─► Taken ─► Advance ─► Advanced ─► Commit ─► Committed
+//!                └──────────── woken, requeued ────────────────────────────┘
+//! ```
+//!
+//! The machine never waits and never performs anything: the [`crate::driver`] or the simulator
+//! does, and answers with an [`Input`]. Everything that callers, workers and clocks learn leaves
+//! after the commit that made it true. One batch may be committing while others are computed; one
+//! instance is in at most one batch at a time.
+//!
+//! | file | what it does |
+//! |---|---|
+//! | `engine` | the machine itself: inputs, outputs, time |
+//! | `intake` | commands in: limits, back-pressure, routing |
+//! | `slot`, `ready` | what waits in memory, and whose turn it is |
+//! | `batch` | gathers a batch and asks the store for what it needs |
+//! | `assembly` | from a row, its inbox and what is pending to the events of a turn |
+//! | `report` | what workers say of tasks: outcome, retry, incident |
+//! | `edit` | what operators do to timers and incidents |
+//! | `job` | one call of a notation, caught |
+//! | `outcome` | from a notation's answer to the unit to commit |
+//! | `effect` | one effect each: rows, asks, records |
+//! | `end` | closing, ending, and what is withdrawn |
+//! | `commit` | after the commit: answers, wake-ups, memory |
+//! | `claim` | tasks for workers, leases, retries in waiting |
+//! | `timer_queue` | the head of the due-time index |
+//! | `definitions`, `cache` | what is kept in memory to avoid reading it again |
+
+mod assembly;
+mod batch;
+mod cache;
+mod claim;
+mod commit;
+mod definitions;
+mod edit;
+mod effect;
+mod end;
+mod engine;
+mod intake;
+mod io;
+mod job;
+mod outcome;
+mod ready;
+mod report;
+mod slot;
+mod timer_queue;
+
+pub use definitions::{Notations, definition_hash};
+pub use engine::{Config, Machine};
+pub use io::{Counters, Input, Output, Ticket};
+pub use job::{Job, JobKind};

@@ -10,6 +10,7 @@
 //! parts of a plan are settled by [`Plan::settle`], pure code that every store calls inside its
 //! transaction with the rows it found.
 
+mod contract;
 mod error;
 mod memory;
 mod plan;
@@ -17,11 +18,10 @@ mod read;
 mod row;
 mod settle;
 
-use std::future::Future;
-use std::pin::Pin;
-
+pub use contract::{Pending, Store};
 pub use error::{Class, Error};
 pub use memory::MemoryStore;
+pub(crate) use plan::encode_start;
 pub use plan::{
     Accept, Ask, ClaimQuery, Guard, Lookups, NewDefinition, Plan, Refusal, Require, TakeRequest,
     Taken, TakenInstance, Unit, UnitDone, UnitResult, Wanted, Write,
@@ -35,80 +35,3 @@ pub use row::{
     SubscriptionRow, TaskRow, TaskState, TimerKey, TimerKind, TimerRow,
 };
 pub use settle::{Channel as FoundChannel, DefinitionHead, Found, Settled};
-
-use meantime_core::{DefinitionId, IncidentId, InstanceId, TaskId, TimerId, Timestamp};
-
-/// What a store call resolves to.
-pub type Pending<'a, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send + 'a>>;
-
-/// A durable store.
-pub trait Store: Send + Sync {
-    /// Reads what the next turns need. A store that is shared between nodes locks it until the
-    /// commit that gets the result, or until the result is dropped.
-    fn take(&self, request: TakeRequest) -> Pending<'_, Taken>;
-
-    /// Commits a plan in one transaction and says for each unit whether it took effect.
-    fn commit(&self, taken: Taken, plan: Plan) -> Pending<'_, Vec<UnitResult>>;
-
-    /// Whether the commit of a batch took effect, after an answer that left it open (I2).
-    fn is_committed(&self, batch: u64) -> Pending<'_, bool>;
-
-    /// What a node needs to go on after a stop or a crash.
-    fn recover(&self, now: Timestamp) -> Pending<'_, Recovered>;
-
-    /// The earliest timers that can fire, after a key.
-    fn due_timers(&self, after: Option<TimerKey>, limit: usize) -> Pending<'_, Vec<TimerRow>>;
-
-    /// A definition, with its source.
-    fn definition(&self, id: DefinitionId) -> Pending<'_, Option<DefinitionRow>>;
-
-    /// Definitions by name, latest version first.
-    fn definitions(&self, filter: DefinitionFilter) -> Pending<'_, Vec<DefinitionRow>>;
-
-    /// One instance.
-    fn instance(&self, id: InstanceId) -> Pending<'_, Option<InstanceRow>>;
-
-    /// Instances, newest first.
-    fn instances(&self, filter: InstanceFilter, page: Page<InstanceId>)
-    -> Pending<'_, Vec<InstanceRow>>;
-
-    /// Live children of an instance.
-    fn children(&self, parent: InstanceId) -> Pending<'_, Vec<ChildRef>>;
-
-    /// The history of an instance, newest turn first, from a row on.
-    fn history(&self, from: u64, limit: usize) -> Pending<'_, Vec<HistoryRow>>;
-
-    /// One task.
-    fn task(&self, id: TaskId) -> Pending<'_, Option<TaskRow>>;
-
-    /// Tasks in the order of their ids.
-    fn tasks(&self, filter: TaskFilter, page: Page<TaskId>) -> Pending<'_, Vec<TaskRow>>;
-
-    /// One armed timer, by its key.
-    fn timer(&self, key: TimerKey) -> Pending<'_, Option<TimerRow>>;
-
-    /// Armed timers in due order, frozen ones last.
-    fn timers(&self, filter: TimerFilter, page: Page<TimerKey>) -> Pending<'_, Vec<TimerRow>>;
-
-    /// One open incident.
-    fn incident(&self, id: IncidentId) -> Pending<'_, Option<IncidentRow>>;
-
-    /// Open incidents, oldest first.
-    fn incidents(
-        &self,
-        instance: Option<InstanceId>,
-        page: Page<IncidentId>,
-    ) -> Pending<'_, Vec<IncidentRow>>;
-
-    /// Looks for damage. Nothing is written; every problem is a line of text.
-    fn check(&self) -> Pending<'_, Vec<String>>;
-}
-
-/// The timer's row key as an operator names it: by id, wherever it stands.
-impl TimerKey {
-    /// The first possible key of a timer that can fire at or after an instant.
-    pub const fn first_at(due_at: Timestamp) -> Self {
-        let id = TimerId(InstanceId::new(0, 0).effect(0, 0));
-        Self { frozen: false, due_at, id }
-    }
-}

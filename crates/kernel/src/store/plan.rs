@@ -121,13 +121,6 @@ pub enum Require {
     },
     /// The idempotency key is new; its answer is remembered with the unit.
     NewRequest(AnswerRow),
-    /// The message id is new; it is remembered with the unit.
-    NewMessage {
-        /// The sender's id of the message.
-        id: String,
-        /// When it may be forgotten.
-        expires_at: Timestamp,
-    },
 }
 
 /// The fence of a unit.
@@ -184,8 +177,8 @@ pub enum Write {
         /// Held by which incident.
         incident: IncidentId,
     },
-    /// Consumes all events of an instance that ended.
-    ClearInbox {
+    /// Drops the held events of an instance that ended.
+    ClearHeld {
         /// Whose.
         instance: InstanceId,
     },
@@ -193,6 +186,13 @@ pub enum Write {
     InsertTimer(TimerRow),
     /// Removes a timer.
     DeleteTimer(TimerKey),
+    /// Moves, freezes or releases a timer; everything else about it stays.
+    MoveTimer {
+        /// Where it stands.
+        from: TimerKey,
+        /// Where it goes.
+        to: TimerKey,
+    },
     /// Schedules a task.
     InsertTask(Box<TaskRow>),
     /// Changes a task.
@@ -285,6 +285,8 @@ pub enum Ask {
     Publish {
         /// The message.
         message: MessageRow,
+        /// The sender's id and until when it is remembered: a second message is dropped.
+        id: Option<(String, Timestamp)>,
         /// Where an instance would be started.
         accept: Accept,
     },
@@ -400,8 +402,6 @@ pub enum Refusal {
     Repeated(InstanceId),
     /// The idempotency key was used for a different request.
     KeyReused,
-    /// The message id was seen before.
-    DuplicateMessage,
     /// There is no such definition or version.
     UnknownDefinition,
 }
@@ -415,6 +415,8 @@ pub struct UnitDone {
     pub accepted: Vec<InstanceId>,
     /// Whether a message was kept for later.
     pub kept: bool,
+    /// Whether a message was dropped because its id was seen before.
+    pub duplicate: bool,
     /// Versions that were deployed, and whether each is new.
     pub deployed: Vec<(DefinitionId, u32, bool)>,
 }

@@ -115,6 +115,12 @@ pub struct Extra {
     /// The message start that must offer the next message when this instance ends.
     #[n(5)]
     pub started_by: Option<StartedBy>,
+    /// How many incidents are open.
+    #[n(6)]
+    pub incidents: u32,
+    /// Whether a signal was ever kept for this instance.
+    #[n(7)]
+    pub signals: bool,
 }
 
 /// The message channel an instance was started from.

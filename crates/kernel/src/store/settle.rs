@@ -119,15 +119,13 @@ impl Lookups {
             Require::NewRequest(answer) => {
                 self.requests.insert(answer.key.clone());
             }
-            Require::NewMessage { id, .. } => {
-                self.messages.insert(id.clone());
-            }
         }
     }
 
     fn add_ask(&mut self, ask: &Ask) {
         match ask {
-            Ask::Publish { message, .. } => {
+            Ask::Publish { message, id, .. } => {
+                self.messages.extend(id.iter().map(|(id, _)| id.clone()));
                 self.add_channel(&message.channel);
                 self.add_start(&message.channel);
             }
@@ -246,9 +244,6 @@ impl Settling<'_> {
                     Some(Refusal::KeyReused)
                 }
             }
-            Require::NewMessage { id, .. } => {
-                self.found.messages.contains(id).then_some(Refusal::DuplicateMessage)
-            }
         }
     }
 
@@ -282,16 +277,16 @@ impl Settling<'_> {
                 self.found.requests.insert(answer.key.clone(), answer.clone());
                 writes.push(Write::PutAnswer(answer));
             }
-            Require::NewMessage { id, expires_at } => {
-                self.found.messages.insert(id.clone());
-                writes.push(Write::PutMessageId { id, expires_at });
-            }
         }
     }
 
     fn ask(&mut self, ask: Ask, writes: &mut Vec<Write>) {
         match ask {
-            Ask::Publish { message, accept } => self.publish(message, accept, writes),
+            Ask::Publish { message, id, accept } => {
+                if self.is_new(id, writes) {
+                    self.publish(message, accept, writes);
+                }
+            }
             Ask::Subscribe { subscription, seq } => self.subscribe(subscription, seq, writes),
             Ask::Return { message, seq } => self.put_back(message, seq, writes),
             Ask::Broadcast { channel, payload, accept } => {
@@ -312,6 +307,17 @@ impl Settling<'_> {
             Ask::Deploy(new) => self.deploy(*new, writes),
             Ask::Undeploy { name, version } => self.undeploy(&name, version, writes),
         }
+    }
+
+    /// Remembers a message's id, unless it was seen before.
+    fn is_new(&mut self, id: Option<(String, Timestamp)>, writes: &mut Vec<Write>) -> bool {
+        let Some((id, expires_at)) = id else { return true };
+        if !self.found.messages.insert(id.clone()) {
+            self.done.duplicate = true;
+            return false;
+        }
+        writes.push(Write::PutMessageId { id, expires_at });
+        true
     }
 
     fn publish(&mut self, message: MessageRow, accept: Accept, writes: &mut Vec<Write>) {

@@ -10,6 +10,8 @@ use jiff::civil::Date;
 
 const EPOCH: Date = Date::constant(1970, 1, 1);
 const DAY_S: i64 = 86_400;
+/// Dates and weekdays repeat after 400 years, so what has not matched by then never will.
+const CYCLE_MONTHS: u32 = 400 * 12;
 /// 0000-01-01T00:00:00 and 9999-12-31T23:59:59, the bounds of the calendar.
 const BOUNDS: (i64, i64) = (-62_167_219_200, 253_402_300_799);
 
@@ -71,11 +73,9 @@ impl Calendar {
         (whole + tail).saturating_sub(head)
     }
 
-    /// Whether any day at all matches. The calendar repeats after 400 years.
+    /// Whether anything at all matches.
     pub(super) fn ever_matches(&self) -> bool {
-        let limit = Date::constant(2400, 1, 1);
-        let found = self.days.next_from(Date::constant(2000, 1, 1));
-        found.is_some_and(|date| date < limit) && self.times.next_from(0).is_some()
+        self.next_from(0).is_some()
     }
 }
 
@@ -127,13 +127,14 @@ impl Days {
     fn next_from(&self, from: Date) -> Option<Date> {
         let mut month = from.first_of_month();
         let mut day = number(from.day());
-        loop {
+        for _ in 0..=CYCLE_MONTHS {
             if let Some(day) = next_bit(self.in_month(month), day) {
                 return Date::new(month.year(), month.month(), i8::try_from(day).ok()?).ok();
             }
             month = next_month(month)?;
             day = 1;
         }
+        None
     }
 
     /// How many days match at or after `from` and before `to`.
@@ -163,13 +164,13 @@ impl Days {
         }
         let length = number(first.days_in_month());
         let all = (2 << length) - 2;
-        let by_month = (self.of_month | self.counted_from_end(length)) & all;
-        let by_week = self.by_weekday(number(first.weekday().to_sunday_zero_offset()), length);
+        let by_month = || (self.of_month | self.counted_from_end(length)) & all;
+        let by_week = || self.by_weekday(number(first.weekday().to_sunday_zero_offset()), length);
         match (self.any_of_month, self.any_weekday) {
-            (false, false) => by_month | by_week,
             (true, true) => all,
-            (true, false) => by_week,
-            (false, true) => by_month,
+            (true, false) => by_week(),
+            (false, true) => by_month(),
+            (false, false) => by_month() | by_week(),
         }
     }
 

@@ -6,13 +6,13 @@
 //! |---|---|---|
 //! | second, minute | 0-59 | |
 //! | hour | 0-23 | |
-//! | day of month | 1-31 | `L` last day, `L-2` two days before it, `?` same as `*` |
+//! | day of month | 1-31 | `L` last day, `L-2` two days before, `?` as `*` |
 //! | month | 1-12 or `JAN`-`DEC` | |
-//! | day of week | 0-7 or `SUN`-`SAT`, Sunday is 0 or 7 | `FRI#2` second Friday, `FRIL` last Friday, `?` |
+//! | day of week | 0-7 or `SUN`-`SAT` | `FRI#2` second Friday, `FRIL` last Friday, `?` |
 //!
-//! Every field takes `*`, lists `1,2`, ranges `1-5` and steps `*/5`, `1-30/5`, `10/5` (from 10 to
-//! the end); letters may be in either case. `@yearly`, `@annually`, `@monthly`, `@weekly`,
-//! `@daily`, `@midnight` and `@hourly` stand for the usual expressions.
+//! Sunday is 0 and 7. Every field takes `*`, lists `1,2`, ranges `1-5` and steps `*/5`, `1-30/5`,
+//! `10/5` (from 10 to the end); letters may be in either case. `@yearly`, `@annually`, `@monthly`,
+//! `@weekly`, `@daily`, `@midnight` and `@hourly` stand for the usual expressions.
 //!
 //! **Days.** A day field is restricted when it is anything but `*` or `?`. If both day fields are
 //! restricted, a day matches when either does; otherwise it must match both.

@@ -23,7 +23,8 @@ pub(super) fn expression(text: &str) -> Result<(Calendar, bool), Problem> {
     if trimmed.starts_with('@') {
         let start = text.len() - text.trim_ascii_start().len();
         return expression(expand(trimmed).ok_or_else(|| {
-            let hint = "known are @yearly, @annually, @monthly, @weekly, @daily, @midnight, @hourly";
+            let hint =
+                "known are @yearly, @annually, @monthly, @weekly, @daily, @midnight, @hourly";
             Problem::new(start, "unknown macro", hint)
         })?);
     }
@@ -199,7 +200,7 @@ impl Field {
         let named = self.names.iter().zip(self.min..).find(|(name, _)| **name == piece.text);
         let value = named.map(|(_, value)| value).or_else(|| digits(&piece.text));
         value.filter(|value| (self.min..=max).contains(value)).ok_or_else(|| {
-            let reason = format!("expected a {} from {} to {max}", self.what, self.min);
+            let reason = format!("{} must be from {} to {max}", self.what, self.min);
             piece.problem(reason, "use values, lists `1,2`, ranges `1-5` and steps `*/5`")
         })
     }

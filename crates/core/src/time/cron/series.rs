@@ -3,9 +3,9 @@
 //! Both ways of reading an expression are defined on whole seconds:
 //!
 //! - *elapsed time*: the instants at which local clocks show a matching time;
-//! - *local times*: each matching civil time mapped to one instant — its own, its first of two, or
-//!   the end of the gap it falls into. This map never decreases, so the occurrences between two
-//!   instants are a range of civil times, less those that a gap folds into one.
+//! - *local times*: each matching civil time mapped to one instant, which is its own, its first of
+//!   two, or the end of the gap it falls into. This map never decreases, so the occurrences between
+//!   two instants are a range of civil times, less those that a gap folds into one.
 //!
 //! `next` and `count` are written from the same definitions and agree: there are exactly
 //! `count(a, b)` occurrences found by calling `next` from `a` until `b`.
@@ -23,11 +23,8 @@ impl Cron {
     /// The first occurrence at or after `from`.
     pub(in crate::time) fn next(&self, zone: &Zone, from: Timestamp) -> Option<Timestamp> {
         let from = whole_seconds(from);
-        let found = if self.elapsed {
-            self.next_elapsed(zone, from)
-        } else {
-            self.next_local(zone, from)
-        };
+        let found =
+            if self.elapsed { self.next_elapsed(zone, from) } else { self.next_local(zone, from) };
         Timestamp::try_from_millis(found?.checked_mul(1000)?).ok()
     }
 

@@ -118,14 +118,21 @@ impl Tables {
                     }
                 }
             }
-            Write::ClearInbox { instance } => {
-                drop_range(&mut self.inbox, (instance, 0)..=(instance, u64::MAX), |_| true);
+            Write::ClearHeld { instance } => {
+                let range = (instance, 0)..=(instance, u64::MAX);
+                drop_range(&mut self.inbox, range, |row| row.held.is_some());
             }
             Write::InsertTimer(row) => {
                 self.timers.insert(row.key(), row);
             }
             Write::DeleteTimer(key) => {
                 self.timers.remove(&key);
+            }
+            Write::MoveTimer { from, to } => {
+                if let Some(mut row) = self.timers.remove(&from) {
+                    (row.frozen, row.due_at) = (to.frozen, to.due_at);
+                    self.timers.insert(to, row);
+                }
             }
             Write::InsertTask(row) | Write::UpdateTask(row) => {
                 self.tasks.insert(row.id, *row);

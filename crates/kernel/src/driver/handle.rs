@@ -1,0 +1,197 @@
+//! The handle that callers, workers and the server hold.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use meantime_core::{Diagnostic, Limits, Severity, Source};
+use tokio::sync::{mpsc, oneshot};
+
+use super::run::{Message, Run};
+use crate::clock::{Clock, SystemClock};
+use crate::command::{Command, Deployment, Error, Report, Reply, Wait};
+use crate::machine::{Config, Counters, Machine, Notations};
+use crate::random::{Entropy, SystemEntropy};
+use crate::store::{self, Store, TaskRow};
+
+/// Runs engine tasks, such as outbound HTTP calls.
+pub trait EngineTasks: Send + Sync {
+    /// Performs one attempt.
+    fn run(&self, task: TaskRow) -> Pin<Box<dyn Future<Output = Report> + Send + '_>>;
+}
+
+/// A running kernel. Cheap to clone.
+#[derive(Clone)]
+pub struct Kernel {
+    messages: mpsc::UnboundedSender<Message>,
+    store: Arc<dyn Store>,
+    notations: Notations,
+    limits: Arc<Limits>,
+    clock: Arc<dyn Clock>,
+}
+
+/// Sets a kernel up.
+pub struct Builder {
+    pub(super) store: Arc<dyn Store>,
+    pub(super) notations: Notations,
+    pub(super) config: Config,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) entropy: Box<dyn Entropy>,
+    pub(super) engine_tasks: Option<Arc<dyn EngineTasks>>,
+}
+
+impl Builder {
+    /// A kernel on a store, with the wall clock and default limits.
+    pub fn new(store: Arc<dyn Store>, notations: Notations) -> Self {
+        Self {
+            store,
+            notations,
+            config: Config::default(),
+            clock: Arc::new(SystemClock),
+            entropy: Box::new(SystemEntropy::default()),
+            engine_tasks: None,
+        }
+    }
+
+    /// Other settings.
+    #[must_use]
+    pub fn config(mut self, config: Config) -> Self {
+        self.config = config;
+        self
+    }
+
+    /// Another clock.
+    #[must_use]
+    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    /// Who runs engine tasks.
+    #[must_use]
+    pub fn engine_tasks(mut self, engine_tasks: Arc<dyn EngineTasks>) -> Self {
+        self.engine_tasks = Some(engine_tasks);
+        self
+    }
+
+    /// Reads what the store knows and begins. Needs a tokio runtime.
+    pub async fn start(self) -> Result<Kernel, store::Error> {
+        let now = self.clock.now();
+        let recovered = self.store.recover(now.engine).await?;
+        let definitions = self.store.definitions(store::DefinitionFilter::default()).await?;
+        let (messages, receiver) = mpsc::unbounded_channel();
+        let kernel = Kernel {
+            messages,
+            store: self.store.clone(),
+            notations: self.notations.clone(),
+            limits: Arc::new(self.config.limits.clone()),
+            clock: self.clock.clone(),
+        };
+        let machine = Machine::new(self.config.clone(), self.notations.clone(), self.entropy);
+        let run = Run::new(
+            machine,
+            self.store,
+            self.notations,
+            kernel.limits.clone(),
+            self.clock,
+            self.engine_tasks,
+            receiver,
+        );
+        tokio::spawn(run.run(recovered, definitions));
+        Ok(kernel)
+    }
+}
+
+impl Kernel {
+    /// Does a command and waits for its answer.
+    pub async fn call(&self, command: Command) -> Result<Reply, Error> {
+        self.call_and_wait(command, Wait::Quiet, None).await
+    }
+
+    /// Does a command; the answer comes when the instance has come to rest as asked, or when the
+    /// limit is over and the command was taken.
+    pub async fn call_and_wait(
+        &self,
+        command: Command,
+        wait: Wait,
+        limit: Option<Duration>,
+    ) -> Result<Reply, Error> {
+        let (answer, answered) = oneshot::channel();
+        let message = Message::Command { command: Box::new(command), wait, limit, answer };
+        self.messages.send(message).map_err(|_| Error::Stopping)?;
+        answered.await.unwrap_or(Err(Error::Stopping))
+    }
+
+    /// Compiles a source and deploys what it defines, all or nothing. Problems come back as data.
+    pub async fn deploy(
+        &self,
+        notation: &str,
+        source: Source,
+    ) -> Result<(Reply, Vec<Diagnostic>), DeployError> {
+        let (size, limit) = (source.text.len(), self.limits.source_bytes);
+        if size > limit {
+            return Err(Error::TooLarge { what: "source", size, limit }.into());
+        }
+        let compiled = self.notations.compile(notation, &source, &self.limits);
+        let compiled = compiled
+            .ok_or_else(|| Error::Invalid(format!("there is no notation {notation:?}")))?;
+        let mut diagnostics = compiled.diagnostics;
+        let now = self.clock.now().engine;
+        if let Some(notation) = self.notations.get(notation) {
+            for definition in &compiled.definitions {
+                diagnostics.extend(notation.lint(definition, now));
+            }
+        }
+        if diagnostics.iter().any(|it| it.severity == Severity::Error) {
+            return Err(DeployError::Diagnostics(diagnostics));
+        }
+        let definitions = compiled.definitions.into_iter().map(Arc::new).collect();
+        let deployment = Deployment { notation: notation.to_owned(), source, definitions };
+        let reply = self.call(Command::Deploy(deployment)).await?;
+        Ok((reply, diagnostics))
+    }
+
+    /// The store, for reads.
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.store
+    }
+
+    /// The notations, for `inspect`.
+    pub fn notations(&self) -> &Notations {
+        &self.notations
+    }
+
+    /// Tells the kernel that a virtual clock was moved.
+    pub fn clock_moved(&self) {
+        // A kernel that has stopped needs to know nothing.
+        let _ = self.messages.send(Message::ClockMoved);
+    }
+
+    /// What was counted so far.
+    pub async fn counters(&self) -> Result<Counters, Error> {
+        let (answer, answered) = oneshot::channel();
+        self.messages.send(Message::Counters(answer)).map_err(|_| Error::Stopping)?;
+        answered.await.map_err(|_| Error::Stopping)
+    }
+
+    /// Finishes what is under way and stops. Commands that come later are refused.
+    pub async fn stop(&self) {
+        let (answer, answered) = oneshot::channel();
+        if self.messages.send(Message::Stop(answer)).is_ok() {
+            // The loop is over in either case.
+            let _ = answered.await;
+        }
+    }
+}
+
+/// Why a deployment was refused.
+#[derive(Debug, thiserror::Error)]
+pub enum DeployError {
+    /// The source has errors.
+    #[error("the definition has errors")]
+    Diagnostics(Vec<Diagnostic>),
+    /// The kernel refused it.
+    #[error(transparent)]
+    Kernel(#[from] Error),
+}

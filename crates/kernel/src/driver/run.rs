@@ -1,0 +1,293 @@
+//! The loop that owns the machine.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use meantime_core::{DefinitionId, InstanceId, Limits, TaskKind, Timestamp};
+use tokio::sync::{mpsc, oneshot};
+
+use super::handle::EngineTasks;
+use crate::clock::Clock;
+use crate::command::{Command, Error, LeaseToken, Reply, Wait};
+use crate::machine::{Counters, Input, Machine, Notations, Output, Ticket};
+use crate::store::{DefinitionRow, InstanceRow, Recovered, Store, TaskRow};
+
+type Answer = oneshot::Sender<Result<Reply, Error>>;
+
+/// What a handle sends to the loop.
+pub(super) enum Message {
+    Command { command: Box<Command>, wait: Wait, limit: Option<Duration>, answer: Answer },
+    ClockMoved,
+    Counters(oneshot::Sender<Counters>),
+    Stop(oneshot::Sender<()>),
+}
+
+/// The loop's own state.
+pub(super) struct Run {
+    machine: Machine,
+    store: Arc<dyn Store>,
+    notations: Notations,
+    limits: Arc<Limits>,
+    clock: Arc<dyn Clock>,
+    engine_tasks: Option<Arc<dyn EngineTasks>>,
+    messages: mpsc::UnboundedReceiver<Message>,
+    inputs: (mpsc::UnboundedSender<Input>, mpsc::UnboundedReceiver<Input>),
+    callers: BTreeMap<Ticket, Answer>,
+    next_ticket: u64,
+    epoch: u32,
+    stopping: Option<oneshot::Sender<()>>,
+    failed: bool,
+}
+
+impl Run {
+    pub(super) fn new(
+        machine: Machine,
+        store: Arc<dyn Store>,
+        notations: Notations,
+        limits: Arc<Limits>,
+        clock: Arc<dyn Clock>,
+        engine_tasks: Option<Arc<dyn EngineTasks>>,
+        messages: mpsc::UnboundedReceiver<Message>,
+    ) -> Self {
+        Self {
+            machine,
+            store,
+            notations,
+            limits,
+            clock,
+            engine_tasks,
+            messages,
+            inputs: mpsc::unbounded_channel(),
+            callers: BTreeMap::new(),
+            next_ticket: 1,
+            epoch: 0,
+            stopping: None,
+            failed: false,
+        }
+    }
+
+    pub(super) async fn run(mut self, recovered: Recovered, definitions: Vec<DefinitionRow>) {
+        self.epoch = recovered.epoch;
+        self.tell(Input::Recovered(recovered, definitions));
+        loop {
+            while let Some(output) = self.machine.poll() {
+                self.perform(output);
+            }
+            if self.failed || (self.stopping.is_some() && self.machine.is_idle()) {
+                break;
+            }
+            if !self.wait().await {
+                break;
+            }
+        }
+        if let Some(answer) = self.stopping.take() {
+            // Whoever asked may have gone.
+            let _ = answer.send(());
+        }
+    }
+
+    fn tell(&mut self, input: Input) {
+        self.machine.handle(self.clock.now(), input);
+    }
+
+    /// Sleeps until something arrives or falls due, then takes in all there is.
+    async fn wait(&mut self) -> bool {
+        let sleep = self.sleep();
+        let open = tokio::select! {
+            biased;
+            input = self.inputs.1.recv() => {
+                input.into_iter().for_each(|input| self.machine.handle(self.clock.now(), input));
+                true
+            }
+            message = self.messages.recv() => match message {
+                Some(message) => {
+                    self.receive(message);
+                    true
+                }
+                None => false,
+            },
+            () = sleep => {
+                self.machine.handle(self.clock.now(), Input::Tick);
+                true
+            }
+        };
+        while let Ok(input) = self.inputs.1.try_recv() {
+            self.tell(input);
+        }
+        while let Ok(message) = self.messages.try_recv() {
+            self.receive(message);
+        }
+        open
+    }
+
+    /// The one sleep of the kernel: until the earliest due instant, or for ever.
+    #[expect(clippy::disallowed_methods, reason = "the driver's one sleep, told by the Clock")]
+    fn sleep(&self) -> impl Future<Output = ()> + Send + use<> {
+        let (engine, real) = self.machine.next_wakeup();
+        let now = self.clock.now();
+        let real = real.map(|at| {
+            Duration::from_millis(u64::try_from(at.saturating_since(now.real)).unwrap_or(0))
+        });
+        let engine = engine.and_then(|at: Timestamp| self.clock.until(at));
+        let sleep = [engine, real].into_iter().flatten().min().map(tokio::time::sleep);
+        async move {
+            match sleep {
+                Some(sleep) => sleep.await,
+                None => std::future::pending().await,
+            }
+        }
+    }
+
+    fn receive(&mut self, message: Message) {
+        match message {
+            Message::Command { answer, .. } if self.stopping.is_some() => {
+                let _ = answer.send(Err(Error::Stopping));
+            }
+            Message::Command { command, wait, limit, answer } => {
+                let ticket = Ticket(self.next_ticket);
+                self.next_ticket += 1;
+                self.callers.insert(ticket, answer);
+                self.tell(Input::Command(ticket, command, wait));
+                if let Some(limit) = limit {
+                    self.abandon_after(ticket, limit);
+                }
+            }
+            Message::ClockMoved => self.tell(Input::Tick),
+            Message::Counters(answer) => {
+                let _ = answer.send(self.machine.counters());
+            }
+            Message::Stop(answer) => self.stopping = Some(answer),
+        }
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "a caller's patience is real time")]
+    fn abandon_after(&self, ticket: Ticket, limit: Duration) {
+        let inputs = self.inputs.0.clone();
+        tokio::spawn(async move {
+            tokio::time::sleep(limit).await;
+            // A loop that is over has answered everybody.
+            let _ = inputs.send(Input::Abandon(ticket));
+        });
+    }
+
+    fn perform(&mut self, output: Output) {
+        let store = self.store.clone();
+        match output {
+            Output::Take(batch, request) => {
+                self.spawn(async move { Input::Taken(batch, store.take(request).await) });
+            }
+            Output::Advance(batch, jobs) => {
+                let inputs = self.inputs.0.clone();
+                tokio::task::spawn_blocking(move || {
+                    let turns = jobs.iter().map(crate::machine::Job::run).collect();
+                    let _ = inputs.send(Input::Advanced(batch, turns));
+                });
+            }
+            Output::Commit(batch, taken, plan) => {
+                self.spawn(async move {
+                    Input::Committed(batch, store.commit(taken, plan).await)
+                });
+            }
+            Output::Verify(batch, results) => {
+                let clock = self.retry_pause();
+                self.spawn(async move {
+                    loop {
+                        match store.is_committed(batch).await {
+                            Ok(took_effect) => {
+                                return Input::Verified(batch, took_effect, results);
+                            }
+                            Err(_) => clock().await,
+                        }
+                    }
+                });
+            }
+            Output::LoadTimers { after, limit } => {
+                self.spawn(async move { Input::Timers(store.due_timers(after, limit).await) });
+            }
+            Output::LoadDefinition(id) => self.load_definition(id),
+            Output::LoadTree(id) => {
+                self.spawn(async move { Input::Tree(id, tree(&*store, id).await) });
+            }
+            Output::Reply(ticket, answer) => {
+                if let Some(caller) = self.callers.remove(&ticket) {
+                    // A caller who has gone does not hear it.
+                    let _ = caller.send(answer);
+                }
+            }
+            Output::Dispatch(task) => self.dispatch(*task),
+            Output::Fatal(_) => self.failed = true,
+        }
+    }
+
+    /// Runs a future. It is polled once at once, so that commits reach the store in order.
+    fn spawn(&self, future: impl Future<Output = Input> + Send + 'static) {
+        let inputs = self.inputs.0.clone();
+        let mut future: Pin<Box<dyn Future<Output = Input> + Send>> = Box::pin(future);
+        match future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(input) => {
+                let _ = inputs.send(input);
+            }
+            Poll::Pending => {
+                tokio::spawn(async move {
+                    let _ = inputs.send(future.await);
+                });
+            }
+        }
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "a store that is away is asked again later")]
+    fn retry_pause(&self) -> impl Fn() -> tokio::time::Sleep + Send + use<> {
+        || tokio::time::sleep(Duration::from_millis(250))
+    }
+
+    fn load_definition(&self, id: DefinitionId) {
+        let (store, notations) = (self.store.clone(), self.notations.clone());
+        let (limits, pause) = (self.limits.clone(), self.retry_pause());
+        self.spawn(async move {
+            loop {
+                match store.definition(id).await {
+                    Ok(row) => {
+                        let loaded = row.as_ref().and_then(|row| notations.load(row, &limits));
+                        return Input::Definition(id, row, loaded);
+                    }
+                    Err(_) => pause().await,
+                }
+            }
+        });
+    }
+
+    fn dispatch(&mut self, task: TaskRow) {
+        let Some(engine_tasks) = self.engine_tasks.clone() else { return };
+        if task.spec.kind != TaskKind::Engine {
+            return;
+        }
+        let token = Some(LeaseToken { epoch: self.epoch, claims: task.claims });
+        let ticket = Ticket(self.next_ticket);
+        self.next_ticket += 1;
+        self.spawn(async move {
+            let id = task.id;
+            let report = engine_tasks.run(task).await;
+            let command = Command::Report { task: id, token, report };
+            Input::Command(ticket, Box::new(command), Wait::Quiet)
+        });
+    }
+}
+
+/// An instance and all its live descendants.
+async fn tree(store: &dyn Store, root: InstanceId) -> Vec<InstanceRow> {
+    let mut rows = Vec::new();
+    let mut next = vec![root];
+    while let Some(id) = next.pop() {
+        if let Ok(Some(row)) = store.instance(id).await {
+            rows.push(row);
+        }
+        if let Ok(children) = store.children(id).await {
+            next.extend(children.into_iter().map(|child| child.id));
+        }
+    }
+    rows
+}

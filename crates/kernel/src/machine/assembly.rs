@@ -1,0 +1,450 @@
+//! From a row, its inbox and what is pending to the events of one turn.
+//!
+//! Order: the deadline before everything (D4, T10); then the inbox, what is pending, and due
+//! timers at their place by (due, id). What the kernel can judge without the notation is judged
+//! here: stale timers, tokens, subscriptions that are gone, instances that are over.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use meantime_core::{
+    Answer, Channel, Event, Execution, Failure, InstanceId, Limits, Start, StartCause, TaskCause,
+    TaskId, TaskOutcome, TimerId, Timestamp,
+};
+
+use super::io::Counters;
+use super::slot::{Item, Pending};
+use crate::clock::Now;
+use crate::command::{Error, Reply, StartCommand};
+use crate::history::{Record, Withdrawn};
+use crate::open::{Key, Open, OpenSubscription, OpenTimer};
+use crate::random::Ids;
+use crate::store::{
+    AnswerRow, Ask, ChannelKey, Extra, InboxRow, InstanceRow, MessageRow, Phase, Require, TaskRow,
+    TimerKey, TimerKind, TimerRow, Write,
+};
+
+/// What assembling needs from the machine.
+pub(super) struct Kit<'a> {
+    pub(super) ids: &'a mut Ids,
+    pub(super) limits: &'a Arc<Limits>,
+    pub(super) now: Now,
+    pub(super) epoch: u32,
+    pub(super) counters: &'a mut Counters,
+    pub(super) tasks: &'a BTreeMap<TaskId, TaskRow>,
+}
+
+/// One turn being put together, and then the unit it becomes.
+#[derive(Debug)]
+pub(super) struct Assembly {
+    /// The row as it will be.
+    pub(super) row: InstanceRow,
+    /// The turn the store must still be at.
+    pub(super) expected: u64,
+    /// Whether the row is new.
+    pub(super) insert: bool,
+    /// Whether the row changed.
+    pub(super) touched: bool,
+    /// The start to run, if this is the first turn.
+    pub(super) start: Option<Start>,
+    /// Events for the notation, and where each comes from.
+    pub(super) events: Vec<Event>,
+    pub(super) sources: Vec<Source>,
+    pub(super) requires: Vec<Require>,
+    pub(super) writes: Vec<Write>,
+    pub(super) asks: Vec<Ask>,
+    pub(super) records: Vec<Record>,
+    /// Answers for items, by their number.
+    pub(super) answers: BTreeMap<usize, Result<Reply, Error>>,
+    /// Items that wait for the next turn.
+    pub(super) deferred: Vec<usize>,
+    /// Whether the store has, or will have, more events for this instance.
+    pub(super) more_inbox: bool,
+    /// Who waited, and how many children lived, before events were taken: a held event must find
+    /// its counterpart again when it is retried.
+    before: (BTreeMap<Key, OpenSubscription>, u32),
+}
+
+/// Where an event comes from.
+#[derive(Debug, Clone)]
+pub(super) enum Source {
+    /// A row of the inbox.
+    Inbox(Box<InboxRow>),
+    /// An item.
+    Item(usize),
+    /// A signal that was never stored.
+    Signal(Box<MessageRow>),
+    /// The kernel itself.
+    Kernel,
+}
+
+impl Assembly {
+    pub(super) fn new(row: InstanceRow, insert: bool) -> Self {
+        Self {
+            expected: row.turn_no,
+            before: (row.open.subscriptions.clone(), row.open.children),
+            row,
+            insert,
+            touched: insert,
+            start: None,
+            events: Vec::new(),
+            sources: Vec::new(),
+            requires: Vec::new(),
+            writes: Vec::new(),
+            asks: Vec::new(),
+            records: Vec::new(),
+            answers: BTreeMap::new(),
+            deferred: Vec::new(),
+            more_inbox: false,
+        }
+    }
+
+    /// The row of a new instance, as a caller started it.
+    pub(super) fn of_start(id: InstanceId, item: &Pending, kit: &mut Kit<'_>) -> Option<Self> {
+        let Item::Start(command, definition) = &item.item else { return None };
+        let StartCommand { input, key, deadline_at, tags, idempotency, .. } = &**command;
+        let row = InstanceRow {
+            id,
+            turn_no: 0,
+            phase: Phase::Starting,
+            definition: *definition,
+            started_at: item.at,
+            ended_at: None,
+            deadline_at: *deadline_at,
+            state: meantime_core::State::default(),
+            open: Open::default(),
+            last_history: 0,
+            key: key.clone(),
+            extra: Extra { tags: tags.clone(), ..Extra::default() },
+        };
+        let mut assembly = Self::new(row, true);
+        if let Some(key) = key {
+            let (definition, key) = (command.definition.clone(), key.clone());
+            assembly.requires.push(Require::KeyFree { definition, key });
+        }
+        if let Some(key) = idempotency {
+            let keep = i64::try_from(kit.limits.idempotency_ms).unwrap_or(i64::MAX);
+            assembly.requires.push(Require::NewRequest(AnswerRow {
+                key: key.clone(),
+                request: request_hash(command),
+                instance: id,
+                expires_at: kit.now.engine.saturating_add_millis(keep),
+            }));
+        }
+        if !tags.is_empty() {
+            let (instance, tags) = (id, tags.clone());
+            assembly.writes.push(Write::PutTags { instance, tags, attributes: Vec::new() });
+        }
+        let started = Reply::Started { instance: id, repeated: false };
+        assembly.answers.insert(0, Ok(started));
+        let (cause, input) = (StartCause::Api, input.clone());
+        assembly.start = Some(Start { cause, at: None, input, context: None });
+        Some(assembly)
+    }
+
+    /// Fixes the deadline of a first turn: declared, asked for, inherited, capped (D1, D7).
+    pub(super) fn fix_deadline(&mut self, execution: Option<&Execution>, limits: &Limits) {
+        let accepted = self.row.started_at;
+        let after = |span: &meantime_core::time::Span, zone: &meantime_core::time::Zone| {
+            span.add_to(accepted, zone).unwrap_or(Timestamp::MAX)
+        };
+        let utc = meantime_core::time::Zone::utc();
+        let declared = execution.map(|it| after(&it.max_duration, &it.zone));
+        let mut deadline = [self.row.deadline_at, declared].into_iter().flatten().min();
+        if deadline.is_none() {
+            deadline = limits.default_deadline.as_ref().map(|span| after(span, &utc));
+        }
+        let cap = limits.deadline_cap.as_ref().map(|span| after(span, &utc));
+        deadline = [deadline, cap].into_iter().flatten().min();
+        self.row.deadline_at = deadline;
+        if let Some(due_at) = deadline
+            && !self.row.open.timers.contains_key(&Key::DEADLINE)
+        {
+            let timer = self.row.id.deadline_timer();
+            self.arm(timer, TimerKind::Deadline, "deadline".to_owned(), due_at);
+        }
+    }
+
+    /// Takes inbox rows and items in order, as far as one turn may take them.
+    pub(super) fn collect(
+        &mut self,
+        inbox: Vec<InboxRow>,
+        items: &[Pending],
+        limit: usize,
+        kit: &mut Kit<'_>,
+    ) {
+        if self.row.phase == Phase::Starting && !self.insert {
+            self.begin_accepted(inbox, items, kit);
+            return;
+        }
+        if self.deadline_passed(kit.now.engine) {
+            self.reach_deadline(items);
+            self.more_inbox |= !inbox.is_empty();
+            return;
+        }
+        if self.row.phase == Phase::Yielding && self.row.extra.held.is_none() {
+            self.deliver(Event::Continue, Source::Kernel);
+        }
+        let mut stopped = false;
+        for candidate in in_order(inbox, items) {
+            if stopped || self.events.len() >= limit {
+                match candidate {
+                    Candidate::Inbox(_) => self.more_inbox = true,
+                    Candidate::Item(number) => self.deferred.push(number),
+                }
+                continue;
+            }
+            match candidate {
+                Candidate::Inbox(row) => self.take_inbox(row, kit),
+                Candidate::Item(number) => {
+                    if let Some(item) = items.get(number) {
+                        self.take_item(number, item, kit);
+                    }
+                }
+            }
+            stopped = matches!(self.events.last(), Some(Event::Cancel { .. }));
+        }
+    }
+
+    pub(super) fn deliver(&mut self, event: Event, source: Source) {
+        self.events.push(event);
+        self.sources.push(source);
+    }
+
+    pub(super) fn answer(&mut self, number: usize, answer: Result<Reply, Error>) {
+        self.answers.insert(number, answer);
+    }
+
+    /// Arms a timer: row, open list and record.
+    pub(super) fn arm(&mut self, id: TimerId, kind: TimerKind, place: String, due_at: Timestamp) {
+        let (key, definition) = (id.0, self.row.definition);
+        self.row.open.timers.insert(Key::from(key), OpenTimer { due_at, kind, frozen: false });
+        self.records.push(Record::TimerArmed { key, kind, place: place.clone(), due_at });
+        let row = TimerRow { id, due_at, frozen: false, kind, definition, place };
+        self.writes.push(Write::InsertTimer(row));
+        self.touched = true;
+    }
+
+    /// Removes a timer that will not fire.
+    pub(super) fn disarm(&mut self, key: Key, cause: Withdrawn) {
+        let Some(timer) = self.row.open.timers.remove(&key) else { return };
+        let (key, kind, due_at) = (key.of(self.row.id), timer.kind, timer.due_at);
+        self.writes.push(Write::DeleteTimer(timer.row_key(key)));
+        self.records.push(Record::TimerCancelled { key, kind, due_at, cause });
+        self.touched = true;
+    }
+
+    /// The event of this turn is held: whom it was for waits on.
+    pub(super) fn restore_waiters(&mut self) {
+        let (subscriptions, children) = std::mem::take(&mut self.before);
+        (self.row.open.subscriptions, self.row.open.children) = (subscriptions, children);
+    }
+
+    fn deadline_passed(&self, now: Timestamp) -> bool {
+        self.row.phase != Phase::Closing && self.row.open.deadline().is_some_and(|due| due <= now)
+    }
+
+    /// The deadline wins over everything: it alone is this turn (T10, D4).
+    fn reach_deadline(&mut self, items: &[Pending]) {
+        let key = self.row.id.deadline_timer().0;
+        self.fire(key);
+        self.deliver(Event::DeadlineReached, Source::Kernel);
+        let is_it = |item: &Pending| matches!(&item.item, Item::Timer(timer) if timer.id.0 == key);
+        self.deferred.extend((0..items.len()).filter(|number| !is_it(&items[*number])));
+    }
+
+    /// Fires a timer of the open list: its row goes in the same commit (I1, T6).
+    fn fire(&mut self, key: meantime_core::EffectKey) -> Option<OpenTimer> {
+        let timer = self.row.open.timers.remove(&Key::from(key))?;
+        let (kind, due_at) = (timer.kind, timer.due_at);
+        self.writes.push(Write::DeleteTimer(timer.row_key(key)));
+        self.records.push(Record::TimerFired { key, kind, due_at });
+        self.touched = true;
+        Some(timer)
+    }
+
+    /// The first turn of an instance that was accepted by an earlier commit.
+    fn begin_accepted(&mut self, inbox: Vec<InboxRow>, items: &[Pending], kit: &mut Kit<'_>) {
+        self.more_inbox = !inbox.is_empty();
+        if self.row.extra.held.is_none() {
+            self.start = minicbor::decode(&self.row.state.bytes).ok();
+            self.deferred.extend(0..items.len());
+            return;
+        }
+        // Its start faulted. What must get through still does; the rest hears why it does not.
+        for (number, item) in items.iter().enumerate() {
+            match &item.item {
+                Item::Incident { .. } | Item::Edit { .. } | Item::Timer(_) => {
+                    self.take_item(number, item, kit);
+                }
+                Item::Event(event @ Event::Cancel { .. }, by) => {
+                    self.note_command(event, by.as_ref());
+                    self.deliver(event.clone(), Source::Item(number));
+                }
+                _ => {
+                    let text = "the instance could not start; see its incident";
+                    self.answer(number, Err(Error::Invalid(text.to_owned())));
+                }
+            }
+        }
+        if self.events.is_empty() && self.deadline_passed(kit.now.engine) {
+            self.reach_deadline(items);
+            self.deferred.clear();
+        }
+    }
+
+    fn take_inbox(&mut self, row: InboxRow, kit: &mut Kit<'_>) {
+        let closing = self.row.phase == Phase::Closing;
+        match &row.event {
+            Event::Signal { key, .. } | Event::Message { key, .. } => {
+                if self.row.open.subscriptions.remove(&Key::from(*key)).is_none() || closing {
+                    // Its waiter left after the match: the message goes back to its place.
+                    self.put_back(row, kit);
+                    return;
+                }
+            }
+            Event::ChildDone { .. } | Event::EffectDone { answer: Answer::Conflict { .. }, .. } => {
+                self.row.open.children = self.row.open.children.saturating_sub(1);
+            }
+            Event::Cancel { .. } if closing => {
+                self.writes.push(Write::DeleteInbox { instance: row.instance, seq: row.seq });
+                return;
+            }
+            _ => {}
+        }
+        self.touched = true;
+        self.deliver(row.event.clone(), Source::Inbox(Box::new(row)));
+    }
+
+    /// Returns a message that nobody took to its buffer, and removes it from the inbox.
+    pub(super) fn put_back(&mut self, row: InboxRow, kit: &mut Kit<'_>) {
+        self.writes.push(Write::DeleteInbox { instance: row.instance, seq: row.seq });
+        if let Some(message) = row.origin {
+            kit.counters.returned += 1;
+            self.asks.push(Ask::Return { message, seq: kit.ids.next(kit.now.engine) });
+        }
+    }
+
+    fn take_item(&mut self, number: usize, item: &Pending, kit: &mut Kit<'_>) {
+        let ended = || Err(Error::InstanceEnded(self.row.id));
+        let closing = self.row.phase == Phase::Closing;
+        match &item.item {
+            Item::Start(..) => {}
+            Item::Event(Event::Cancel { .. }, _) if closing => {}
+            Item::Event(..) | Item::Signal { .. } if closing => {
+                let answer = ended();
+                self.answer(number, answer);
+            }
+            Item::Event(event, by) => {
+                self.note_command(event, by.as_ref());
+                self.deliver(event.clone(), Source::Item(number));
+            }
+            Item::Signal { name, payload } => {
+                let channel = ChannelKey::signal(self.row.id, name);
+                let (seq, payload) = (kit.ids.next(kit.now.engine), payload.clone());
+                let message = MessageRow { channel, seq, payload, expires_at: None };
+                self.take_signal(message, kit);
+            }
+            Item::Timer(key) => self.take_timer(*key, kit),
+            Item::Report { .. } | Item::LeaseExpired(_) | Item::AttemptTimedOut(_) => {
+                self.take_report(number, &item.item, kit);
+            }
+            Item::Edit { timer, edit, by } => self.edit_timer(number, *timer, *edit, by, kit),
+            Item::Incident { row, retry, by } => {
+                self.answer_incident(number, row, *retry, by, kit);
+            }
+        }
+    }
+
+    fn note_command(&mut self, event: &Event, by: Option<&crate::history::By>) {
+        if let Some(by) = by {
+            let name = event.name().to_owned();
+            self.records.push(Record::Command { name, by: by.clone() });
+        }
+    }
+
+    /// Gives a signal to whoever waits for it, or keeps it.
+    fn take_signal(&mut self, message: MessageRow, kit: &mut Kit<'_>) {
+        let name = &message.channel.name;
+        let waits = |channel: &Channel| matches!(channel, Channel::Signal { name: it } if it == name);
+        let waiter = self.row.open.subscriptions.iter().find(|(_, it)| waits(&it.channel));
+        if let Some(key) = waiter.map(|(key, _)| *key) {
+            self.row.open.subscriptions.remove(&key);
+            let (name, payload) = (name.clone(), message.payload.clone());
+            let event = Event::Signal { key: key.of(self.row.id), name, payload };
+            self.deliver(event, Source::Signal(Box::new(message)));
+        } else {
+            self.keep_signal(message, kit);
+        }
+    }
+
+    /// Keeps a signal for later, in its place.
+    pub(super) fn keep_signal(&mut self, message: MessageRow, kit: &mut Kit<'_>) {
+        // The mark is written once, so that ending knows whether there is anything to clear.
+        self.touched |= !self.row.extra.signals;
+        self.row.extra.signals = true;
+        self.asks.push(Ask::Return { message, seq: kit.ids.next(kit.now.engine) });
+    }
+
+    fn take_timer(&mut self, due: TimerKey, kit: &mut Kit<'_>) {
+        let key = due.id.0;
+        let armed = self.row.open.timers.get(&Key::from(key)).copied();
+        let fires = armed.is_some_and(|timer| {
+            !timer.frozen && timer.due_at == due.due_at && timer.due_at <= kit.now.engine
+        });
+        if !fires {
+            // T9: a counter, nothing else. It never resurrects an instance.
+            kit.counters.stale_fires += 1;
+            return;
+        }
+        kit.counters.fired += 1;
+        self.fire(key);
+        match armed.map(|timer| timer.kind) {
+            Some(TimerKind::TaskDeadline) => {
+                let failure =
+                    Failure::new("TASK_DEADLINE", "the deadline over all attempts has passed");
+                let cause = TaskCause::Deadline;
+                let outcome = TaskOutcome::Failed { failure, cause, thrown: None };
+                self.end_task(TaskId(key), None, outcome, Source::Kernel, kit);
+            }
+            _ => self.deliver(Event::TimerFired { key, due_at: due.due_at }, Source::Kernel),
+        }
+    }
+}
+
+/// What a candidate for the turn is.
+enum Candidate {
+    Inbox(InboxRow),
+    Item(usize),
+}
+
+/// Inbox and items by time; due timers stand at their due instant, before what came at it (T10).
+fn in_order(inbox: Vec<InboxRow>, items: &[Pending]) -> Vec<Candidate> {
+    let inbox = inbox.into_iter().map(|row| ((row.at, 1, None), Candidate::Inbox(row)));
+    let items = items.iter().enumerate().map(|(number, pending)| {
+        let place = match &pending.item {
+            Item::Timer(key) => (key.due_at, 0, Some(*key)),
+            _ => (pending.at, 1, None),
+        };
+        (place, Candidate::Item(number))
+    });
+    let mut all: Vec<_> = inbox.chain(items).collect();
+    all.sort_by_key(|(place, _)| *place);
+    all.into_iter().map(|(_, candidate)| candidate).collect()
+}
+
+/// Tells a repeated start from a different one with the same key.
+fn request_hash(command: &StartCommand) -> u64 {
+    let parts = [
+        command.definition.as_str(),
+        command.input.as_str(),
+        command.key.as_deref().unwrap_or("\u{0}"),
+    ];
+    let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
+    for part in parts {
+        for byte in part.bytes().chain([0xff]) {
+            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+    }
+    hash
+}

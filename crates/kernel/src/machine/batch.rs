@@ -1,0 +1,660 @@
+//! Batches: gathered from the ready set, fed by the store, computed, and handed to the commit.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use meantime_core::{
+    Definition, Event, Fault, IncidentId, InstanceId, TaskId, TaskKind, Turn,
+};
+
+use super::assembly::{Assembly, Kit};
+use super::definitions::Loaded;
+use super::engine::Machine;
+use super::io::Output;
+use super::job::{Job, JobKind};
+use super::outcome::Concluded;
+use super::ready::Class;
+use super::report::{done, final_outcome, token_holds};
+use super::slot::{Item, Loose, LooseItem, Pending};
+use crate::command::{Error, Reply};
+use crate::store::{
+    self, Guard, InboxRow, IncidentRow, InstanceRow, Phase, Plan, TakeRequest, Taken, TaskRow,
+    TaskState, TimerKey, Unit, Wanted, Write,
+};
+
+/// How many loose units one batch takes.
+const LOOSE_PER_BATCH: usize = 1_024;
+
+/// A batch on its way.
+#[derive(Default)]
+pub(super) struct Batch {
+    pub(super) works: Vec<Work>,
+    pub(super) loose: Vec<Loose>,
+    /// What the plan's units stand for, in order.
+    pub(super) parts: Vec<Part>,
+    pub(super) units: Vec<Unit>,
+    claims: Vec<usize>,
+    tasks: Vec<TaskId>,
+    incidents: Vec<IncidentId>,
+    wanted: Vec<Wanted>,
+    taken: Taken,
+    jobs: Vec<usize>,
+}
+
+/// One instance in a batch.
+pub(super) struct Work {
+    pub(super) id: InstanceId,
+    pub(super) items: Vec<Pending>,
+    /// Whether its inbox is read.
+    pub(super) inbox: bool,
+    pub(super) cached: Option<InstanceRow>,
+    pub(super) assembly: Option<Box<Assembly>>,
+    pub(super) definition: Option<Arc<Definition>>,
+}
+
+/// What one unit of the plan stands for.
+#[derive(Debug)]
+pub(super) enum Part {
+    /// The turn of a work: the row as it will be, and what memory must learn.
+    Turn(usize, Box<InstanceRow>, Vec<Note>),
+    /// The end of a detached task whose instance is over: work, item, task.
+    Detached(usize, usize, Box<TaskRow>),
+    /// A loose item.
+    Loose(usize),
+    /// A task handed out for a loose claim.
+    Claimed(usize, Box<TaskRow>),
+    /// A task that a loose item changed.
+    Changed(usize, Box<TaskRow>),
+}
+
+/// What memory must learn of a unit that took effect.
+#[derive(Debug)]
+pub(super) enum Note {
+    Armed(TimerKey),
+    Disarmed(TimerKey),
+    Task(Box<TaskRow>),
+    TaskOver(TaskId),
+}
+
+fn notes(writes: &[Write]) -> Vec<Note> {
+    let mut notes = Vec::new();
+    for write in writes {
+        match write {
+            Write::InsertTimer(row) => notes.push(Note::Armed(row.key())),
+            Write::DeleteTimer(key) => notes.push(Note::Disarmed(*key)),
+            Write::MoveTimer { from, to } => {
+                notes.push(Note::Disarmed(*from));
+                notes.push(Note::Armed(*to));
+            }
+            Write::InsertTask(row) | Write::UpdateTask(row) => notes.push(Note::Task(row.clone())),
+            Write::DeleteTask { id, .. } => notes.push(Note::TaskOver(*id)),
+            _ => {}
+        }
+    }
+    notes
+}
+
+impl Machine {
+    /// Gathers a batch, if there is something to do and room for it. Never waits: what is there
+    /// is taken, so an idle engine commits at once and a busy one in groups (I11).
+    pub(super) fn begin_batch(&mut self) -> bool {
+        let full = self.batches.len() >= self.config.batches_in_flight;
+        if full || (self.ready.is_empty() && self.loose.is_empty()) {
+            return false;
+        }
+        let mut batch = Batch::default();
+        for id in self.ready.pick(self.limits.batch_turns) {
+            batch.works.extend(self.begin_work(id));
+        }
+        let loose = self.loose.len().min(LOOSE_PER_BATCH);
+        batch.loose = self.loose.drain(..loose).collect();
+        if batch.works.is_empty() && batch.loose.is_empty() {
+            return !self.ready.is_empty();
+        }
+        let request = self.request(&mut batch);
+        let number = self.next_batch;
+        self.next_batch += 1;
+        let nothing_to_read = request.instances.is_empty()
+            && request.tasks.is_empty()
+            && request.claims.is_empty()
+            && request.incidents.is_empty();
+        self.batches.insert(number, batch);
+        if nothing_to_read && !self.config.shared_store {
+            self.taken(number, Ok(Taken::default()));
+        } else {
+            self.output(Output::Take(number, request));
+        }
+        true
+    }
+
+    fn begin_work(&mut self, id: InstanceId) -> Option<Work> {
+        let solo_limit = self.limits.events_per_turn;
+        let slot = self.slots.get_mut(&id)?;
+        let limit = if slot.solo > 0 { 1 } else { solo_limit };
+        // One event at a time means the inbox first, then what is pending.
+        let from_memory = if slot.solo > 0 && slot.durable { 0 } else { limit };
+        let count = slot.pending.len().min(from_memory);
+        let items: Vec<Pending> = slot.pending.drain(..count).collect();
+        slot.in_flight = true;
+        let inbox = slot.durable;
+        (slot.durable, slot.goes_on) = (false, false);
+        self.queued = self.queued.saturating_sub(items.len());
+        let bytes: usize = items.iter().map(|item| item.bytes).sum();
+        self.queued_bytes = self.queued_bytes.saturating_sub(bytes);
+        let cached = self.cache.take(id);
+        Some(Work { id, items, inbox, cached, assembly: None, definition: None })
+    }
+
+    fn request(&mut self, batch: &mut Batch) -> TakeRequest {
+        let mut tasks = BTreeSet::new();
+        for work in &batch.works {
+            let new = matches!(work.items.first(), Some(Pending { item: Item::Start(..), .. }));
+            let row = !new && (work.cached.is_none() || self.config.shared_store);
+            if row || work.inbox {
+                batch.wanted.push(Wanted { id: work.id, row, inbox: work.inbox });
+            }
+            tasks.extend(work.items.iter().filter_map(|pending| pending.item.task()));
+        }
+        let mut claims = Vec::new();
+        let wanted_tasks: usize = batch.loose.iter().map(claim_size).sum();
+        for (number, loose) in batch.loose.iter().enumerate() {
+            tasks.extend(loose.item.tasks());
+            match &loose.item {
+                LooseItem::Claim(claim) => {
+                    claim.seen.set(self.claims.offered());
+                    // Claims of one batch may want the same rows: each sees enough for all.
+                    let limit = wanted_tasks.min(self.limits.claim_tasks);
+                    claims.push(claim.query(limit, &self.claims.busy));
+                    batch.claims.push(number);
+                }
+                LooseItem::Incident { incident, .. } => batch.incidents.push(*incident),
+                _ => {}
+            }
+        }
+        batch.tasks = tasks.into_iter().collect();
+        TakeRequest {
+            now: self.now.engine,
+            instances: batch.wanted.clone(),
+            tasks: batch.tasks.clone(),
+            claims,
+            incidents: batch.incidents.clone(),
+            inbox_limit: self.limits.events_per_turn,
+        }
+    }
+
+    /// What a batch needs is there: its turns are put together.
+    pub(super) fn taken(&mut self, number: u64, taken: Result<Taken, store::Error>) {
+        let Some(mut batch) = self.batches.remove(&number) else { return };
+        let mut taken = match taken {
+            Ok(taken) => taken,
+            Err(error) => {
+                self.give_up(batch, &error);
+                return;
+            }
+        };
+        let rows = batch.tasks.iter().copied().zip(std::mem::take(&mut taken.tasks));
+        let tasks: BTreeMap<TaskId, TaskRow> =
+            rows.filter_map(|(id, row)| Some((id, row?))).collect();
+        let wanted = batch.wanted.iter().map(|wanted| wanted.id);
+        let mut instances: BTreeMap<InstanceId, store::TakenInstance> =
+            wanted.zip(std::mem::take(&mut taken.instances)).collect();
+        let mut jobs = Vec::new();
+        for place in 0..batch.works.len() {
+            let read = instances.remove(&batch.works[place].id).unwrap_or_default();
+            if let Some(job) = self.assemble(&mut batch, place, read, &tasks) {
+                batch.jobs.push(place);
+                jobs.push(job);
+            }
+        }
+        let claimed = std::mem::take(&mut taken.claims);
+        let incidents = std::mem::take(&mut taken.incidents);
+        self.loose_units(&mut batch, &tasks, claimed, incidents);
+        batch.taken = taken;
+        self.batches.insert(number, batch);
+        if jobs.is_empty() {
+            self.advanced(number, Vec::new());
+        } else {
+            self.output(Output::Advance(number, jobs));
+        }
+    }
+
+    pub(super) fn kit<'a>(&'a mut self, tasks: &'a BTreeMap<TaskId, TaskRow>) -> Kit<'a> {
+        Kit {
+            ids: &mut self.ids,
+            limits: &self.limits,
+            now: self.now,
+            epoch: self.epoch,
+            counters: &mut self.counters,
+            tasks,
+        }
+    }
+
+    /// Puts one turn together; gives back the call of the notation, if one is needed.
+    fn assemble(
+        &mut self,
+        batch: &mut Batch,
+        place: usize,
+        read: store::TakenInstance,
+        tasks: &BTreeMap<TaskId, TaskRow>,
+    ) -> Option<Job> {
+        let work = batch.works.get_mut(place)?;
+        let row = work.cached.take().or(read.row);
+        let mut kit = self.kit(tasks);
+        let started = work.items.first().and_then(|item| Assembly::of_start(work.id, item, &mut kit));
+        let mut assembly = match (started, row) {
+            (Some(started), _) => Box::new(started),
+            (None, Some(row)) if !row.phase.is_ended() => Box::new(Assembly::new(row, false)),
+            (None, row) => {
+                self.answer_ended(batch, place, row, read.inbox, tasks);
+                return None;
+            }
+        };
+        let definition = assembly.row.definition;
+        if let Some(slot) = self.slots.get_mut(&assembly.row.id) {
+            slot.definition = definition;
+        }
+        let Some(loaded) = self.definitions.get(definition).cloned() else {
+            self.wait_for_definition(batch, place, assembly.row, !read.inbox.is_empty());
+            return None;
+        };
+        let limit = match self.slots.get(&assembly.row.id) {
+            Some(slot) if slot.solo > 0 => 1,
+            _ => self.limits.events_per_turn,
+        };
+        assembly.more_inbox = read.inbox.len() >= self.limits.events_per_turn;
+        let work = batch.works.get_mut(place)?;
+        let mut kit = self.kit(tasks);
+        if assembly.insert {
+            assembly.deferred.extend(1..work.items.len());
+        } else {
+            assembly.collect(read.inbox, &work.items, limit, &mut kit);
+        }
+        if let Loaded::Ready { definition, .. } = &loaded {
+            work.definition = Some(definition.clone());
+        }
+        let execution = work.definition.as_ref().and_then(|it| it.execution.as_ref());
+        if assembly.start.is_some() {
+            let limits = kit.limits.clone();
+            assembly.fix_deadline(execution, &limits);
+            let passed = assembly.row.open.deadline().is_some_and(|due| due <= kit.now.engine);
+            if passed {
+                // Nothing is left of the budget: it does not start (D3).
+                work.assembly = Some(assembly);
+                self.end_unstarted(batch, place, tasks);
+                return None;
+            }
+        }
+        if assembly.start.is_none() && assembly.events.is_empty() {
+            self.add_turn(batch, place, assembly, tasks);
+            return None;
+        }
+        match loaded {
+            Loaded::Ready { notation, definition } => {
+                let job = job(&assembly, notation, definition, self.now.engine, &self.limits);
+                batch.works.get_mut(place)?.assembly = Some(assembly);
+                Some(job)
+            }
+            Loaded::Broken => {
+                let text = "the definition cannot be loaded by this release";
+                let fault = Fault::new("definition_unloadable", text);
+                let mut kit = self.kit(tasks);
+                let concluded = assembly.conclude(Err(fault), None, &mut kit);
+                self.add_concluded(batch, place, concluded, tasks);
+                None
+            }
+        }
+    }
+
+    fn end_unstarted(
+        &mut self,
+        batch: &mut Batch,
+        place: usize,
+        tasks: &BTreeMap<TaskId, TaskRow>,
+    ) {
+        let Some(work) = batch.works.get_mut(place) else { return };
+        let Some(assembly) = work.assembly.take() else { return };
+        let definition = work.definition.clone();
+        let execution = definition.as_ref().and_then(|it| it.execution.as_ref());
+        let mut kit = self.kit(tasks);
+        let concluded = assembly.end_by_kernel(&Event::DeadlineReached, execution, &mut kit);
+        self.add_concluded(batch, place, concluded, tasks);
+    }
+
+    /// The definition is not in memory: the work goes back until it is.
+    fn wait_for_definition(
+        &mut self,
+        batch: &mut Batch,
+        place: usize,
+        row: InstanceRow,
+        had_inbox: bool,
+    ) {
+        let (id, definition) = (row.id, row.definition);
+        let goes_on = matches!(row.phase, Phase::Starting | Phase::Yielding);
+        let Some(work) = batch.works.get_mut(place) else { return };
+        let items = std::mem::take(&mut work.items);
+        if row.turn_no > 0 || goes_on && !items.iter().any(|it| matches!(it.item, Item::Start(..))) {
+            self.cache.put(row);
+        }
+        self.requeue(id, items, had_inbox || work.inbox, goes_on);
+        if let Some(slot) = self.slots.get_mut(&id) {
+            slot.waits_for_definition = true;
+        }
+        self.waiting_definition.entry(definition).or_default().push(id);
+        if self.definitions.wants(definition) {
+            self.output(Output::LoadDefinition(definition));
+        }
+    }
+
+    /// Nothing can happen to an instance that is over, or is not there; callers are told.
+    fn answer_ended(
+        &mut self,
+        batch: &mut Batch,
+        place: usize,
+        row: Option<InstanceRow>,
+        inbox: Vec<InboxRow>,
+        tasks: &BTreeMap<TaskId, TaskRow>,
+    ) {
+        let Some(work) = batch.works.get_mut(place) else { return };
+        let id = work.id;
+        let items = std::mem::take(&mut work.items);
+        for (number, pending) in items.iter().enumerate() {
+            let known = row.is_some();
+            if let Item::Report { task, token, report } = &pending.item
+                && let Some(task) = tasks.get(task).filter(|it| it.spec.detached)
+                && task.state != TaskState::Done
+                && token_holds(task, *token, self.epoch)
+            {
+                let after = match final_outcome(task, report, self.now.engine) {
+                    Ok(outcome) => Box::new(done(task, outcome)),
+                    Err(again) => again,
+                };
+                let guard = Guard::Task { row: after.clone(), claims: task.claims };
+                batch.units.push(Unit { guard, ..Unit::default() });
+                batch.parts.push(Part::Detached(place, number, after));
+                continue;
+            }
+            if let Item::LeaseExpired(task) = &pending.item
+                && let Some(task) = tasks.get(task).filter(|it| it.state == TaskState::Leased)
+            {
+                let mut after = Box::new(task.clone());
+                after.state = TaskState::Ready;
+                after.available_at = self.now.engine;
+                let guard = Guard::Task { row: after.clone(), claims: task.claims };
+                batch.units.push(Unit { guard, ..Unit::default() });
+                batch.parts.push(Part::Detached(place, number, after));
+                continue;
+            }
+            if let Some(ticket) = pending.ticket {
+                let answer = ended_answer(&pending.item, id, known);
+                if matches!(answer, Err(Error::LeaseLost(_))) {
+                    self.counters.leases_lost += 1;
+                }
+                self.output(Output::Reply(ticket, answer));
+            } else if matches!(pending.item, Item::Timer(_)) {
+                self.counters.stale_fires += 1;
+            }
+        }
+        if let Some(row) = row.filter(|_| !inbox.is_empty()) {
+            // What reached an instance after its end goes back to its buffer, or nowhere.
+            let mut assembly = Box::new(Assembly::new(row, false));
+            assembly.more_inbox = inbox.len() >= self.limits.events_per_turn;
+            let mut kit = self.kit(tasks);
+            inbox.into_iter().for_each(|row| assembly.put_back(row, &mut kit));
+            self.add_turn(batch, place, assembly, tasks);
+        }
+        if let Some(work) = batch.works.get_mut(place) {
+            work.items = items;
+        }
+    }
+
+    /// The notations have answered: the plan is made.
+    pub(super) fn advanced(&mut self, number: u64, turns: Vec<Result<Turn, Fault>>) {
+        let Some(mut batch) = self.batches.remove(&number) else { return };
+        let no_tasks = BTreeMap::new();
+        let jobs = std::mem::take(&mut batch.jobs);
+        for (place, turn) in jobs.into_iter().zip(turns) {
+            let Some(work) = batch.works.get_mut(place) else { continue };
+            let Some(assembly) = work.assembly.take() else { continue };
+            let definition = work.definition.clone();
+            let execution = definition.as_ref().and_then(|it| it.execution.as_ref());
+            let mut kit = self.kit(&no_tasks);
+            let concluded = assembly.conclude(turn, execution, &mut kit);
+            self.add_concluded(&mut batch, place, concluded, &no_tasks);
+        }
+        let taken = std::mem::take(&mut batch.taken);
+        if batch.units.is_empty() {
+            self.batches.insert(number, batch);
+            self.finish_batch(number, Vec::new());
+            return;
+        }
+        let units = std::mem::take(&mut batch.units);
+        self.batches.insert(number, batch);
+        let plan = Plan { batch: number, now: self.now.engine, units };
+        self.output(Output::Commit(number, taken, plan));
+    }
+
+    fn add_concluded(
+        &mut self,
+        batch: &mut Batch,
+        place: usize,
+        concluded: Concluded,
+        tasks: &BTreeMap<TaskId, TaskRow>,
+    ) {
+        match concluded {
+            Concluded::Unit(assembly) => self.add_turn(batch, place, assembly, tasks),
+            Concluded::Nothing(assembly) => {
+                if let Some(work) = batch.works.get_mut(place) {
+                    work.assembly = Some(assembly);
+                }
+            }
+            Concluded::OneByOne => {
+                let Some(work) = batch.works.get_mut(place) else { return };
+                let (id, inbox) = (work.id, work.inbox);
+                let items = std::mem::take(&mut work.items);
+                let solo = items.len() + self.limits.events_per_turn.min(2);
+                self.requeue(id, items, inbox, true);
+                if let Some(slot) = self.slots.get_mut(&id) {
+                    slot.solo = solo;
+                }
+            }
+        }
+    }
+
+    fn add_turn(
+        &mut self,
+        batch: &mut Batch,
+        place: usize,
+        mut assembly: Box<Assembly>,
+        tasks: &BTreeMap<TaskId, TaskRow>,
+    ) {
+        let mut kit = self.kit(tasks);
+        if let Some((unit, row)) = assembly.finish(&mut kit) {
+            let notes = notes(&unit.writes);
+            batch.units.push(unit);
+            batch.parts.push(Part::Turn(place, Box::new(row), notes));
+        }
+        if let Some(work) = batch.works.get_mut(place) {
+            work.assembly = Some(assembly);
+        }
+    }
+
+    fn loose_units(
+        &mut self,
+        batch: &mut Batch,
+        tasks: &BTreeMap<TaskId, TaskRow>,
+        claimed: Vec<Vec<TaskRow>>,
+        incidents: Vec<Option<IncidentRow>>,
+    ) {
+        let claims: BTreeMap<usize, Vec<TaskRow>> =
+            std::mem::take(&mut batch.claims).into_iter().zip(claimed).collect();
+        let mut incidents: BTreeMap<IncidentId, IncidentRow> =
+            incidents.into_iter().flatten().map(|row| (row.id, row)).collect();
+        let mut handed_out = BTreeSet::new();
+        for number in 0..batch.loose.len() {
+            let Some(loose) = batch.loose.get(number) else { break };
+            match &loose.item {
+                LooseItem::Claim(claim) => {
+                    let free = claims.get(&number).into_iter().flatten();
+                    let free = free.filter(|row| !self.claims.busy.contains(&row.id));
+                    let mut rows = Vec::new();
+                    for row in free {
+                        if rows.len() < claim.command.max && handed_out.insert(row.id) {
+                            rows.push(self.lease(row, claim));
+                        }
+                    }
+                    for (row, claims) in rows {
+                        self.claims.busy.insert(row.id);
+                        let guard = Guard::Task { row: row.clone(), claims };
+                        batch.units.push(Unit { guard, ..Unit::default() });
+                        batch.parts.push(Part::Claimed(number, row));
+                    }
+                }
+                LooseItem::Extend { .. } | LooseItem::Assign { .. } => {
+                    self.change_task(batch, number, tasks);
+                }
+                LooseItem::Redispatch(ids) => {
+                    let rows = ids.iter().filter_map(|id| tasks.get(id));
+                    let ready = rows.filter(|row| row.state == TaskState::Ready);
+                    for row in ready.filter(|row| row.spec.kind == TaskKind::Engine) {
+                        self.outputs.push_back(Output::Dispatch(Box::new(row.clone())));
+                    }
+                }
+                LooseItem::Incident { incident, retry, by } => {
+                    let (id, retry, by) = (*incident, *retry, by.clone());
+                    let ticket = loose.ticket;
+                    match incidents.remove(&id) {
+                        Some(row) => {
+                            let instance = row.instance;
+                            let item = Item::Incident { row: Box::new(row), retry, by };
+                            let mut pending = Pending::internal(item, self.now.engine);
+                            pending.ticket = ticket;
+                            self.push(instance, pending, Class::Events);
+                        }
+                        None => self.reply(ticket, Err(Error::UnknownIncident(id))),
+                    }
+                }
+                _ => {
+                    let asks = self.asks_of(batch, number, tasks);
+                    batch.units.push(Unit { asks, ..Unit::default() });
+                    batch.parts.push(Part::Loose(number));
+                }
+            }
+        }
+    }
+
+    fn change_task(
+        &mut self,
+        batch: &mut Batch,
+        number: usize,
+        tasks: &BTreeMap<TaskId, TaskRow>,
+    ) {
+        let Some(loose) = batch.loose.get(number) else { return };
+        let Some(id) = loose.item.tasks().first().copied() else { return };
+        let ticket = loose.ticket;
+        let Some(task) = tasks.get(&id) else {
+            self.reply(ticket, Err(Error::UnknownTask(id)));
+            return;
+        };
+        let mut row = Box::new(task.clone());
+        let good = match &loose.item {
+            LooseItem::Extend { token, lease_ms, .. } => {
+                let ms = (*lease_ms).min(self.limits.lease_ms);
+                let until = self.now.real.saturating_add_millis(ms.cast_signed());
+                let held = token_holds(task, Some(*token), self.epoch);
+                // A lease that expired may be taken up again, as long as nobody else has it.
+                let good = held && matches!(task.state, TaskState::Leased | TaskState::Ready);
+                if let Some(lease) = row.lease.as_mut().filter(|_| good) {
+                    lease.until = until;
+                    row.state = TaskState::Leased;
+                }
+                good && row.lease.is_some()
+            }
+            LooseItem::Assign { assignee, .. } => {
+                row.assignee.clone_from(assignee);
+                task.spec.kind == TaskKind::User
+            }
+            _ => false,
+        };
+        if !good {
+            self.counters.leases_lost += 1;
+            self.reply(ticket, Err(Error::LeaseLost(id)));
+            return;
+        }
+        let guard = Guard::Task { row: row.clone(), claims: task.claims };
+        batch.units.push(Unit { guard, ..Unit::default() });
+        batch.parts.push(Part::Changed(number, row));
+    }
+
+    pub(super) fn reply(
+        &mut self,
+        ticket: Option<super::io::Ticket>,
+        answer: Result<Reply, Error>,
+    ) {
+        if let Some(ticket) = ticket {
+            self.output(Output::Reply(ticket, answer));
+        }
+    }
+
+    /// Puts items back where they came from, in order, before anything newer.
+    pub(super) fn requeue(
+        &mut self,
+        id: InstanceId,
+        items: Vec<Pending>,
+        inbox: bool,
+        goes_on: bool,
+    ) {
+        self.queued += items.len();
+        self.queued_bytes += items.iter().map(|item| item.bytes).sum::<usize>();
+        let slot = self.slots.entry(id).or_default();
+        for item in items.into_iter().rev() {
+            slot.pending.push_front(item);
+        }
+        slot.durable |= inbox;
+        slot.goes_on |= goes_on;
+    }
+}
+
+fn job(
+    assembly: &Assembly,
+    notation: Arc<dyn meantime_core::Notation>,
+    definition: Arc<Definition>,
+    now: meantime_core::Timestamp,
+    limits: &Arc<meantime_core::Limits>,
+) -> Job {
+    let row = &assembly.row;
+    let kind = match &assembly.start {
+        Some(start) => JobKind::Start(start.clone()),
+        None => JobKind::Advance(row.state.clone(), assembly.events.clone()),
+    };
+    let catches = row.extra.lineage.as_ref().map_or_else(Vec::new, |it| it.catches.clone());
+    Job {
+        notation,
+        definition,
+        kind,
+        now,
+        turn_no: row.turn_no + 1,
+        instance: row.id,
+        started_at: row.started_at,
+        deadline: row.open.deadline(),
+        key: row.key.clone(),
+        catches,
+        limits: limits.clone(),
+    }
+}
+
+fn claim_size(loose: &Loose) -> usize {
+    if let LooseItem::Claim(claim) = &loose.item { claim.command.max } else { 0 }
+}
+
+fn ended_answer(item: &Item, id: InstanceId, known: bool) -> Result<Reply, Error> {
+    match item {
+        Item::Report { task, .. } if known => Err(Error::LeaseLost(*task)),
+        Item::Report { task, .. } => Err(Error::UnknownTask(*task)),
+        Item::Edit { timer, .. } => Err(Error::UnknownTimer(*timer)),
+        Item::Incident { row, .. } => Err(Error::UnknownIncident(row.id)),
+        _ if !known => Err(Error::UnknownInstance(id)),
+        // Cancelling what is over changes nothing, and is no mistake.
+        Item::Event(Event::Cancel { .. }, _) => Ok(Reply::Done),
+        _ => Err(Error::InstanceEnded(id)),
+    }
+}

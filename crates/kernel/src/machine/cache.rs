@@ -1,0 +1,65 @@
+//! Instance rows kept in memory, bounded in bytes.
+//!
+//! Written only after a commit and dropped on conflict, so that what is here is what the store
+//! has. A node that shares its store with others must still check the turn number under the lock.
+
+use std::collections::BTreeMap;
+
+use meantime_core::InstanceId;
+
+use crate::store::InstanceRow;
+
+/// The cache: least recently used rows go first.
+#[derive(Debug)]
+pub(super) struct Cache {
+    rows: BTreeMap<InstanceId, (u64, InstanceRow)>,
+    by_use: BTreeMap<u64, InstanceId>,
+    uses: u64,
+    bytes: usize,
+    limit: usize,
+}
+
+impl Cache {
+    pub(super) fn new(limit: usize) -> Self {
+        let (rows, by_use) = (BTreeMap::new(), BTreeMap::new());
+        Self { rows, by_use, uses: 0, bytes: 0, limit }
+    }
+
+    pub(super) fn contains(&self, id: InstanceId) -> bool {
+        self.rows.contains_key(&id)
+    }
+
+    /// Takes a row out: it is about to change.
+    pub(super) fn take(&mut self, id: InstanceId) -> Option<InstanceRow> {
+        let (used, row) = self.rows.remove(&id)?;
+        self.by_use.remove(&used);
+        self.bytes = self.bytes.saturating_sub(size(&row));
+        Some(row)
+    }
+
+    /// Keeps a row that was just committed. Instances that are over are not kept.
+    pub(super) fn put(&mut self, row: InstanceRow) {
+        self.take(row.id);
+        if row.phase.is_ended() {
+            return;
+        }
+        self.uses += 1;
+        self.bytes += size(&row);
+        self.by_use.insert(self.uses, row.id);
+        self.rows.insert(row.id, (self.uses, row));
+        while self.bytes > self.limit
+            && let Some((_, oldest)) = self.by_use.pop_first()
+            && let Some((_, row)) = self.rows.remove(&oldest)
+        {
+            self.bytes = self.bytes.saturating_sub(size(&row));
+        }
+    }
+}
+
+/// A fair estimate of what a row takes in memory.
+fn size(row: &InstanceRow) -> usize {
+    const FIXED: usize = 512;
+    const ENTRY: usize = 64;
+    let open = row.open.timers.len() + row.open.tasks.len() + row.open.subscriptions.len();
+    FIXED + row.state.bytes.len() + open * ENTRY
+}

@@ -1,0 +1,269 @@
+//! Tasks for workers: claims that wait, leases that may expire, retries that are not due yet.
+//!
+//! The rows are the truth; this remembers when something must happen to them, so that nothing
+//! polls (I12). A waiting claim costs no thread and no query: a commit that makes a task ready
+//! wakes the first claim it suits.
+
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use meantime_core::{Limits, TaskId, TaskKind, Timestamp};
+
+use super::io::Ticket;
+use super::slot::Item;
+use crate::clock::Now;
+use crate::command::ClaimCommand;
+use crate::store::{ClaimQuery, TaskRow, TaskState, WaitingTask};
+
+/// How many offers are remembered for claims that are about to wait.
+const REMEMBERED_OFFERS: usize = 1_024;
+
+/// A worker's request, possibly waiting for a task to turn up.
+#[derive(Debug, Clone)]
+pub(super) struct ParkedClaim {
+    pub(super) command: ClaimCommand,
+    /// Real time at which the worker gives up.
+    pub(super) until: Timestamp,
+    /// How many offers there had been when the store was asked.
+    pub(super) seen: Cell<u64>,
+}
+
+impl ParkedClaim {
+    pub(super) fn new(mut command: ClaimCommand, real: Timestamp, limits: &Limits) -> Self {
+        command.max = command.max.min(limits.claim_tasks);
+        command.lease_ms = command.lease_ms.min(limits.lease_ms);
+        let wait = i64::try_from(command.wait_ms).unwrap_or(i64::MAX);
+        Self { command, until: real.saturating_add_millis(wait), seen: Cell::new(0) }
+    }
+
+    pub(super) fn query(&self, limit: usize, busy: &BTreeSet<TaskId>) -> ClaimQuery {
+        let (types, queues) = (self.command.types.clone(), self.command.queues.clone());
+        ClaimQuery { types, queues, limit, busy: busy.clone() }
+    }
+
+    fn suits(&self, queue: &str, name: &str) -> bool {
+        let ClaimCommand { types, queues, .. } = &self.command;
+        (types.is_empty() || types.iter().any(|it| it == name))
+            && (queues.iter().any(|it| it == queue) || (queues.is_empty() && queue.is_empty()))
+    }
+}
+
+/// What is known of tasks that something must happen to.
+#[derive(Debug, Default)]
+pub(super) struct Claims {
+    parked: VecDeque<(Ticket, ParkedClaim)>,
+    woken: Vec<(Ticket, ParkedClaim)>,
+    redispatch: Vec<TaskId>,
+    waits: BTreeMap<TaskId, Waits>,
+    leases: BTreeSet<(Timestamp, TaskId)>,
+    timeouts: BTreeSet<(Timestamp, TaskId)>,
+    delays: BTreeSet<(Timestamp, TaskId)>,
+    /// The latest offers, so that a claim that is about to wait sees what it missed.
+    offers: VecDeque<(String, Option<String>)>,
+    offered: u64,
+    /// Tasks that a batch under way hands out.
+    pub(super) busy: BTreeSet<TaskId>,
+}
+
+/// What one task waits for.
+#[derive(Debug, Default)]
+struct Waits {
+    lease_until: Option<Timestamp>,
+    timeout_at: Option<Timestamp>,
+    delayed: Option<Delayed>,
+}
+
+#[derive(Debug)]
+struct Delayed {
+    until: Timestamp,
+    kind: TaskKind,
+    queue: String,
+    name: String,
+}
+
+impl Claims {
+    /// Takes up where a node stopped; gives back the engine tasks that must run again.
+    pub(super) fn recover(&mut self, tasks: Vec<WaitingTask>) -> Vec<TaskId> {
+        let mut redispatch = Vec::new();
+        for task in tasks {
+            match task.state {
+                TaskState::Leased => self.lease(task.id, task.lease_until, task.timeout_at),
+                TaskState::Ready if task.kind == TaskKind::Engine => redispatch.push(task.id),
+                // The type is not known here; an empty name suits claims of any type.
+                TaskState::Ready => self.delay(task.id, task.available_at, task.kind, task.queue),
+                TaskState::Held | TaskState::Done => {}
+            }
+        }
+        redispatch
+    }
+
+    /// A commit changed a task.
+    pub(super) fn changed(&mut self, task: &TaskRow, now: Timestamp) {
+        self.over(task.id);
+        match task.state {
+            TaskState::Leased => {
+                let lease = task.lease.as_ref();
+                self.lease(task.id, lease.map(|it| it.until), lease.and_then(|it| it.timeout_at));
+            }
+            TaskState::Ready if task.available_at > now => {
+                let (kind, queue) = (task.spec.kind, task.spec.queue.clone());
+                self.delay(task.id, task.available_at, kind, queue);
+                let waits = self.waits.get_mut(&task.id);
+                if let Some(delayed) = waits.and_then(|waits| waits.delayed.as_mut()) {
+                    delayed.name.clone_from(&task.spec.name);
+                }
+            }
+            TaskState::Ready => match task.spec.kind {
+                TaskKind::Worker => self.offer(&task.spec.queue, Some(&task.spec.name)),
+                TaskKind::Engine => self.redispatch.push(task.id),
+                TaskKind::User => {}
+            },
+            TaskState::Held | TaskState::Done => {}
+        }
+    }
+
+    /// A task is over, or changes: nothing of what was known of it counts any more.
+    pub(super) fn over(&mut self, task: TaskId) {
+        let Some(waits) = self.waits.remove(&task) else { return };
+        self.leases.retain_not(waits.lease_until, task);
+        self.timeouts.retain_not(waits.timeout_at, task);
+        self.delays.retain_not(waits.delayed.map(|it| it.until), task);
+    }
+
+    /// A claim found nothing: it waits, unless something turned up since the store was asked.
+    pub(super) fn park(&mut self, ticket: Ticket, claim: ParkedClaim) {
+        let missed = usize::try_from(self.offered - claim.seen.get()).unwrap_or(usize::MAX);
+        let suits = |(queue, name): &(String, Option<String>)| {
+            name.as_ref().is_none_or(|name| claim.suits(queue, name))
+        };
+        if missed > self.offers.len() || self.offers.iter().rev().take(missed).any(suits) {
+            self.woken.push((ticket, claim));
+        } else {
+            self.parked.push_back((ticket, claim));
+        }
+    }
+
+    /// How many offers there were so far.
+    pub(super) fn offered(&self) -> u64 {
+        self.offered
+    }
+
+    /// A caller gave up; says whether it was a waiting claim.
+    pub(super) fn forget(&mut self, ticket: Ticket) -> bool {
+        let before = self.parked.len() + self.woken.len();
+        self.parked.retain(|(parked, _)| *parked != ticket);
+        self.woken.retain(|(woken, _)| *woken != ticket);
+        before != self.parked.len() + self.woken.len()
+    }
+
+    /// Leases and attempts whose time is up, each with what to tell its instance.
+    pub(super) fn take_due(&mut self, now: Now) -> Vec<(TaskId, Item)> {
+        let mut due = Vec::new();
+        while let Some((_, task)) = pop_due(&mut self.timeouts, now.engine) {
+            self.over(task);
+            due.push((task, Item::AttemptTimedOut(task)));
+        }
+        while let Some((_, task)) = pop_due(&mut self.leases, now.real) {
+            self.over(task);
+            due.push((task, Item::LeaseExpired(task)));
+        }
+        while let Some((_, task)) = pop_due(&mut self.delays, now.engine) {
+            let delayed = self.waits.remove(&task).and_then(|waits| waits.delayed);
+            match delayed {
+                Some(Delayed { kind: TaskKind::Engine, .. }) => self.redispatch.push(task),
+                Some(Delayed { queue, name, .. }) => {
+                    self.offer(&queue, Some(name.as_str()).filter(|name| !name.is_empty()));
+                }
+                None => {}
+            }
+        }
+        due
+    }
+
+    /// Engine tasks that are to run.
+    pub(super) fn take_redispatch(&mut self) -> Vec<TaskId> {
+        std::mem::take(&mut self.redispatch)
+    }
+
+    /// Claims that may find something now.
+    pub(super) fn take_woken(&mut self) -> Vec<(Ticket, ParkedClaim)> {
+        std::mem::take(&mut self.woken)
+    }
+
+    /// Callers who have waited long enough.
+    pub(super) fn take_given_up(&mut self, now: Now) -> Vec<Ticket> {
+        let mut given_up = Vec::new();
+        self.parked.retain(|(ticket, claim)| {
+            let waits = claim.until > now.real;
+            if !waits {
+                given_up.push(*ticket);
+            }
+            waits
+        });
+        given_up
+    }
+
+    /// The next instants in engine and in real time.
+    pub(super) fn next_wakeup(&self) -> (Option<Timestamp>, Option<Timestamp>) {
+        let first = |set: &BTreeSet<(Timestamp, TaskId)>| set.first().map(|(at, _)| *at);
+        let engine = [first(&self.timeouts), first(&self.delays)].into_iter().flatten().min();
+        let parked = self.parked.iter().map(|(_, claim)| claim.until).min();
+        let real = [first(&self.leases), parked].into_iter().flatten().min();
+        (engine, real)
+    }
+
+    fn lease(&mut self, task: TaskId, until: Option<Timestamp>, timeout: Option<Timestamp>) {
+        self.leases.extend(until.map(|at| (at, task)));
+        self.timeouts.extend(timeout.map(|at| (at, task)));
+        let waits = Waits { lease_until: until, timeout_at: timeout, delayed: None };
+        self.waits.insert(task, waits);
+    }
+
+    fn delay(&mut self, task: TaskId, until: Timestamp, kind: TaskKind, queue: String) {
+        self.delays.insert((until, task));
+        let delayed = Some(Delayed { until, kind, queue, name: String::new() });
+        self.waits.insert(task, Waits { delayed, ..Waits::default() });
+    }
+
+    /// Wakes the first waiting claim that a ready task suits; without a type, all of the queue.
+    fn offer(&mut self, queue: &str, name: Option<&str>) {
+        self.offered += 1;
+        self.offers.push_back((queue.to_owned(), name.map(str::to_owned)));
+        if self.offers.len() > REMEMBERED_OFFERS {
+            self.offers.pop_front();
+        }
+        let mut place = 0;
+        while let Some((_, claim)) = self.parked.get(place) {
+            let suits = match name {
+                Some(name) => claim.suits(queue, name),
+                None => true,
+            };
+            if suits {
+                self.woken.extend(self.parked.remove(place));
+                if name.is_some() {
+                    return;
+                }
+            } else {
+                place += 1;
+            }
+        }
+    }
+}
+
+fn pop_due(set: &mut BTreeSet<(Timestamp, TaskId)>, now: Timestamp) -> Option<(Timestamp, TaskId)> {
+    set.first().filter(|(at, _)| *at <= now)?;
+    set.pop_first()
+}
+
+/// Removes an entry that may not be there.
+trait RetainNot {
+    fn retain_not(&mut self, at: Option<Timestamp>, task: TaskId);
+}
+
+impl RetainNot for BTreeSet<(Timestamp, TaskId)> {
+    fn retain_not(&mut self, at: Option<Timestamp>, task: TaskId) {
+        if let Some(at) = at {
+            self.remove(&(at, task));
+        }
+    }
+}

@@ -1,0 +1,533 @@
+//! After the commit, and only then: callers are answered, workers and instances woken, memory
+//! brought up to date (architecture, "The turn", step 6).
+
+use std::collections::BTreeMap;
+
+use meantime_core::{DefinitionId, InstanceId, TaskKind, Timestamp};
+
+use super::batch::{Batch, Note, Part, Work};
+use super::claim::ParkedClaim;
+use super::definitions::{Loaded, definition_hash};
+use super::effect;
+use super::engine::Machine;
+use super::io::{Output, Ticket};
+use super::ready::Class;
+use super::slot::{Ack, Item, Loose, LooseItem, Pending, Standing};
+use crate::command::{ClaimedTask, Deployed, Deployment, Error, LeaseToken, Reply, Wait};
+use crate::store::{
+    self, Ask, DefinitionRow, InstanceRow, LeaseRow, NewDefinition, Phase, Refusal, TaskRow,
+    TaskState, UnitDone, UnitResult,
+};
+
+impl Machine {
+    /// A commit was answered.
+    pub(super) fn committed(
+        &mut self,
+        number: u64,
+        results: Result<Vec<UnitResult>, store::Error>,
+    ) {
+        match results {
+            Ok(results) => self.finish_batch(number, results),
+            Err(store::Error::Ambiguous { results, .. }) => {
+                // Never retried blindly: the store is asked whether it took effect (I2).
+                self.counters.ambiguous += 1;
+                self.output(Output::Verify(number, results));
+            }
+            Err(error) => {
+                if let Some(batch) = self.batches.remove(&number) {
+                    self.give_up(batch, &error);
+                }
+            }
+        }
+    }
+
+    /// It is known whether a commit took effect whose answer was lost.
+    pub(super) fn verified(&mut self, number: u64, took_effect: bool, results: Vec<UnitResult>) {
+        if took_effect {
+            self.finish_batch(number, results);
+        } else if let Some(batch) = self.batches.remove(&number) {
+            self.forget_claimed(&batch);
+            for work in batch.works {
+                self.put_back(work);
+            }
+            batch.loose.into_iter().rev().for_each(|loose| self.loose.push_front(loose));
+        }
+    }
+
+    /// The store failed and nothing was written: callers are told, everything else is kept.
+    pub(super) fn give_up(&mut self, batch: Batch, error: &store::Error) {
+        self.forget_claimed(&batch);
+        for mut work in batch.works {
+            let told = Error::from(error);
+            let (callers, kept): (Vec<_>, Vec<_>) =
+                std::mem::take(&mut work.items).into_iter().partition(|it| it.ticket.is_some());
+            for pending in callers {
+                self.reply(pending.ticket, Err(told.clone()));
+            }
+            work.items = kept;
+            self.put_back(work);
+        }
+        for loose in batch.loose {
+            match loose.ticket {
+                Some(_) => self.reply(loose.ticket, Err(Error::from(error))),
+                None => self.loose.push_front(loose),
+            }
+        }
+        self.store_failed();
+        if matches!(error.class(), store::Class::Corrupt | store::Class::Bug) {
+            self.output(Output::Fatal(error.to_string()));
+        }
+    }
+
+    /// A work goes back as it was; its row is read again.
+    fn put_back(&mut self, work: Work) {
+        let id = work.id;
+        let is_start = matches!(work.items.first(), Some(Pending { item: Item::Start(..), .. }));
+        self.requeue(id, work.items, work.inbox, !is_start);
+        self.rest(id);
+    }
+
+    fn forget_claimed(&mut self, batch: &Batch) {
+        for part in &batch.parts {
+            if let Part::Claimed(_, row) = part {
+                self.claims.busy.remove(&row.id);
+            }
+        }
+    }
+
+    /// The results of a batch are known.
+    pub(super) fn finish_batch(&mut self, number: u64, results: Vec<UnitResult>) {
+        let Some(mut batch) = self.batches.remove(&number) else { return };
+        if !results.is_empty() {
+            self.counters.batches += 1;
+        }
+        let mut claimed: BTreeMap<usize, Vec<ClaimedTask>> = BTreeMap::new();
+        let parts = std::mem::take(&mut batch.parts);
+        for (part, result) in parts.into_iter().zip(results) {
+            match part {
+                Part::Turn(place, row, notes) => {
+                    if let Some(work) = batch.works.get_mut(place) {
+                        self.turn_result(work, *row, notes, result);
+                    }
+                }
+                Part::Detached(place, item, row) => {
+                    let work = batch.works.get(place);
+                    let ticket = work.and_then(|work| work.items.get(item)?.ticket);
+                    let answer = self.task_result(&row, &result);
+                    self.reply(ticket, answer.map(|()| Reply::Done));
+                }
+                Part::Changed(number, row) => {
+                    let ticket = batch.loose.get(number).and_then(|loose| loose.ticket);
+                    let until = row.lease.as_ref().map(|lease| lease.until);
+                    let reply = until.map_or(Reply::Done, |until| Reply::Extended { until });
+                    let answer = self.task_result(&row, &result);
+                    self.reply(ticket, answer.map(|()| reply));
+                }
+                Part::Claimed(number, row) => {
+                    self.claims.busy.remove(&row.id);
+                    if self.task_result(&row, &result).is_ok() {
+                        claimed.entry(number).or_default().extend(handed_out(&row, self.epoch));
+                    }
+                }
+                Part::Loose(number) => {
+                    if let Some(loose) = batch.loose.get(number) {
+                        self.loose_result(loose, result);
+                    }
+                }
+            }
+        }
+        for (number, loose) in batch.loose.into_iter().enumerate() {
+            if let (LooseItem::Claim(claim), Some(ticket)) = (loose.item, loose.ticket) {
+                self.claim_result(ticket, claim, claimed.remove(&number).unwrap_or_default());
+            }
+        }
+        for work in batch.works {
+            self.finish_work(work);
+        }
+    }
+
+    fn task_result(&mut self, row: &TaskRow, result: &UnitResult) -> Result<(), Error> {
+        if matches!(result, UnitResult::Done(_)) {
+            self.claims.changed(row, self.now.engine);
+            return Ok(());
+        }
+        self.counters.conflicts += 1;
+        Err(Error::LeaseLost(row.id))
+    }
+
+    fn claim_result(&mut self, ticket: Ticket, claim: ParkedClaim, tasks: Vec<ClaimedTask>) {
+        if tasks.is_empty() && claim.until > self.now.real {
+            self.claims.park(ticket, claim);
+        } else {
+            self.output(Output::Reply(ticket, Ok(Reply::Tasks(tasks))));
+        }
+    }
+
+    fn turn_result(
+        &mut self,
+        work: &mut Work,
+        row: InstanceRow,
+        notes: Vec<Note>,
+        result: UnitResult,
+    ) {
+        match result {
+            UnitResult::Done(done) => {
+                self.counters.turns += 1;
+                notes.into_iter().for_each(|note| self.learn(note));
+                self.spread(&done);
+                let goes_on = matches!(row.phase, Phase::Starting | Phase::Yielding)
+                    && row.extra.held.is_none();
+                let ended = row.phase.is_ended();
+                if let Some(slot) = self.slots.get_mut(&work.id) {
+                    slot.goes_on |= goes_on;
+                    slot.standing = Standing::of(&row);
+                    slot.solo = slot.solo.saturating_sub(1);
+                }
+                if let Some(lineage) = row.extra.lineage.as_ref() {
+                    self.look_at_tree(lineage.root);
+                    self.look_at_tree(lineage.parent.instance);
+                }
+                if ended {
+                    self.tell_settled(work.id);
+                }
+                self.cache.put(row);
+            }
+            UnitResult::Conflict => {
+                self.counters.conflicts += 1;
+                self.start_over(work);
+            }
+            UnitResult::Refused(refusal) => self.start_refused(work, refusal),
+        }
+    }
+
+    /// A fence did not hold: everything is read again and tried once more.
+    fn start_over(&mut self, work: &mut Work) {
+        work.assembly = None;
+        let items = std::mem::take(&mut work.items);
+        let is_start = matches!(items.first(), Some(Pending { item: Item::Start(..), .. }));
+        if is_start {
+            // Another instance has this id: the start gets a new one.
+            let id = self.ids.instance(self.now.engine);
+            for item in items {
+                self.push(id, item, Class::Starts);
+            }
+        } else {
+            self.requeue(work.id, items, work.inbox, true);
+        }
+    }
+
+    fn start_refused(&mut self, work: &mut Work, refusal: Refusal) {
+        work.assembly = None;
+        for pending in std::mem::take(&mut work.items) {
+            let Item::Start(start, _) = pending.item else { continue };
+            let answer = match refusal.clone() {
+                Refusal::KeyTaken(holder) => {
+                    Err(Error::KeyTaken { key: start.key.unwrap_or_default(), holder })
+                }
+                Refusal::Repeated(instance) => Ok(Reply::Started { instance, repeated: true }),
+                Refusal::KeyReused => {
+                    Err(Error::IdempotencyMismatch(start.idempotency.unwrap_or_default()))
+                }
+                Refusal::UnknownDefinition => Err(Error::UnknownDefinition {
+                    name: start.definition,
+                    version: start.version,
+                }),
+            };
+            self.reply(pending.ticket, answer);
+        }
+    }
+
+    fn learn(&mut self, note: Note) {
+        match note {
+            Note::Armed(key) => self.timers.arm(key),
+            Note::Disarmed(key) => self.timers.remove(key),
+            Note::TaskOver(task) => self.claims.over(task),
+            Note::Task(row) => {
+                let now = self.now.engine;
+                let runs_now = row.spec.kind == TaskKind::Engine
+                    && row.state == TaskState::Ready
+                    && row.available_at <= now;
+                if runs_now {
+                    self.output(Output::Dispatch(row));
+                } else {
+                    self.claims.changed(&row, now);
+                }
+            }
+        }
+    }
+
+    /// Others got events, or were accepted, by the same commit.
+    fn spread(&mut self, done: &UnitDone) {
+        for id in &done.woken {
+            self.slots.entry(*id).or_default().durable = true;
+            self.wake(*id, Class::Events);
+        }
+        for id in &done.accepted {
+            self.slots.entry(*id).or_default().goes_on = true;
+            self.wake(*id, Class::Starts);
+        }
+    }
+
+    /// A work is through: answers go out, what was left goes back, the slot is free again.
+    fn finish_work(&mut self, mut work: Work) {
+        if let Some(mut assembly) = work.assembly.take() {
+            let mut left = Vec::new();
+            for (number, pending) in work.items.into_iter().enumerate() {
+                if assembly.deferred.contains(&number) {
+                    left.push(pending);
+                } else if let Some(ticket) = pending.ticket {
+                    let answer = assembly.answers.remove(&number).unwrap_or(Ok(Reply::Done));
+                    self.acknowledge(work.id, ticket, pending.wait, answer);
+                }
+            }
+            self.requeue(work.id, left, assembly.more_inbox, false);
+            let unchanged = !assembly.touched && !assembly.insert;
+            if let Some(slot) = self.slots.get_mut(&work.id).filter(|_| unchanged) {
+                slot.standing = Standing::of(&assembly.row);
+            }
+            if unchanged && !self.cache.contains(work.id) {
+                self.cache.put(assembly.row);
+            }
+        }
+        self.rest(work.id);
+    }
+
+    fn acknowledge(
+        &mut self,
+        id: InstanceId,
+        ticket: Ticket,
+        wait: Wait,
+        answer: Result<Reply, Error>,
+    ) {
+        match answer {
+            Ok(reply) => {
+                let ack = Ack { ticket, wait, reply: Some(reply) };
+                self.slots.entry(id).or_default().acks.push(ack);
+            }
+            Err(error) => self.output(Output::Reply(ticket, Err(error))),
+        }
+    }
+
+    /// An instance left its batch: it is ready again, or at rest.
+    fn rest(&mut self, id: InstanceId) {
+        let Some(slot) = self.slots.get_mut(&id) else { return };
+        slot.in_flight = false;
+        let quiet = !slot.durable && !slot.goes_on;
+        let class = if slot.durable || !slot.pending.is_empty() {
+            Class::Events
+        } else {
+            Class::Yields
+        };
+        self.wake(id, class);
+        if quiet {
+            self.tell_quiet(id);
+        }
+        self.drop_idle(id);
+    }
+
+    /// What follows by itself is done: callers who wait for that are answered.
+    fn tell_quiet(&mut self, id: InstanceId) {
+        let Some(slot) = self.slots.get_mut(&id) else { return };
+        let (told, wait): (Vec<_>, Vec<_>) = std::mem::take(&mut slot.acks)
+            .into_iter()
+            .partition(|ack| ack.wait == Wait::Quiet || slot.standing == Standing::Settled);
+        slot.acks = wait;
+        let looks_at_tree = slot.standing == Standing::Parent && !slot.acks.is_empty();
+        told.into_iter().for_each(|ack| self.tell(ack));
+        if looks_at_tree {
+            self.output(Output::LoadTree(id));
+        }
+    }
+
+    fn tell_settled(&mut self, id: InstanceId) {
+        let acks = self.slots.get_mut(&id).map(|slot| std::mem::take(&mut slot.acks));
+        acks.into_iter().flatten().for_each(|ack| self.tell(ack));
+    }
+
+    fn tell(&mut self, ack: Ack) {
+        if let Some(reply) = ack.reply {
+            self.output(Output::Reply(ack.ticket, Ok(reply)));
+            return;
+        }
+        let Some((left, _)) = self.gathers.get_mut(&ack.ticket) else { return };
+        *left = left.saturating_sub(1);
+        if *left == 0
+            && let Some((_, reply)) = self.gathers.remove(&ack.ticket)
+        {
+            self.output(Output::Reply(ack.ticket, Ok(reply)));
+        }
+    }
+
+    /// Somebody waits for a tree to settle, and one of its members has moved.
+    fn look_at_tree(&mut self, id: InstanceId) {
+        let waits = |slot: &super::slot::Slot| {
+            !slot.in_flight && slot.acks.iter().any(|ack| ack.wait == Wait::Settled)
+        };
+        if self.slots.get(&id).is_some_and(waits) {
+            self.output(Output::LoadTree(id));
+        }
+    }
+
+    /// An instance and its live descendants were read, to see whether all of them wait.
+    pub(super) fn tree_read(&mut self, id: InstanceId, rows: &[InstanceRow]) {
+        let at_rest = |row: &InstanceRow| {
+            let waits = matches!(row.phase, Phase::Running | Phase::Closing);
+            let mut open = row.open.clone();
+            open.children = 0;
+            let idle = self.slots.get(&row.id).is_none_or(|slot| {
+                !slot.in_flight && !slot.has_work()
+            });
+            (waits || row.extra.held.is_some()) && open.is_settled() && idle
+        };
+        if rows.iter().all(at_rest) {
+            self.tell_settled(id);
+            self.drop_idle(id);
+        }
+    }
+
+    pub(super) fn drop_idle(&mut self, id: InstanceId) {
+        if self.slots.get(&id).is_some_and(super::slot::Slot::is_idle) {
+            self.slots.remove(&id);
+        }
+    }
+
+    fn loose_result(&mut self, loose: &Loose, result: UnitResult) {
+        let done = match result {
+            UnitResult::Done(done) => done,
+            UnitResult::Conflict | UnitResult::Refused(_) => {
+                let answer = match &loose.item {
+                    LooseItem::Undeploy { name, version } => Err(Error::UnknownDefinition {
+                        name: name.clone(),
+                        version: Some(*version),
+                    }),
+                    _ => Err(Error::Invalid("the request was refused".to_owned())),
+                };
+                self.reply(loose.ticket, answer);
+                return;
+            }
+        };
+        self.spread(&done);
+        match &loose.item {
+            LooseItem::Deploy(deployment) => {
+                let reply = self.deployed(deployment, &done.deployed);
+                self.reply(loose.ticket, Ok(reply));
+            }
+            LooseItem::Undeploy { name, version } => {
+                self.definitions.retire(name, *version);
+                self.reply(loose.ticket, Ok(Reply::Done));
+            }
+            _ => self.published(loose.ticket, done),
+        }
+    }
+
+    /// A message or signal is answered when all who got it have come to rest.
+    fn published(&mut self, ticket: Option<Ticket>, done: UnitDone) {
+        let Some(ticket) = ticket else { return };
+        let UnitDone { woken, accepted, kept, duplicate, .. } = done;
+        let mut delivered = woken;
+        delivered.extend(accepted);
+        delivered.sort_unstable();
+        delivered.dedup();
+        let reply = Reply::Published { delivered: delivered.clone(), kept, duplicate };
+        if delivered.is_empty() {
+            self.output(Output::Reply(ticket, Ok(reply)));
+            return;
+        }
+        self.gathers.insert(ticket, (delivered.len(), reply));
+        for id in delivered {
+            let ack = Ack { ticket, wait: Wait::Quiet, reply: None };
+            self.slots.entry(id).or_default().acks.push(ack);
+        }
+    }
+
+    fn deployed(
+        &mut self,
+        deployment: &Deployment,
+        versions: &[(DefinitionId, u32, bool)],
+    ) -> Reply {
+        let hash = definition_hash(&deployment.source);
+        let mut answers = Vec::new();
+        for (definition, (id, version, new)) in deployment.definitions.iter().zip(versions) {
+            self.definitions.add_version(&definition.name, *id, *version, false);
+            if let Some(notation) = self.notations.get(&deployment.notation).cloned() {
+                let definition = definition.clone();
+                self.definitions.put(*id, Loaded::Ready { notation, definition });
+            }
+            let (name, hash) = (definition.name.clone(), hash.clone());
+            answers.push(Deployed { name, version: *version, hash, new: *new });
+        }
+        Reply::Deployed(answers)
+    }
+
+    /// What a loose item asks of the commit.
+    pub(super) fn asks_of(
+        &mut self,
+        batch: &Batch,
+        number: usize,
+        tasks: &BTreeMap<meantime_core::TaskId, TaskRow>,
+    ) -> Vec<Ask> {
+        let now = self.now.engine;
+        let mut kit = self.kit(tasks);
+        match batch.loose.get(number).map(|loose| &loose.item) {
+            Some(LooseItem::Publish(message)) => vec![effect::publish(message.clone(), &mut kit)],
+            Some(LooseItem::Broadcast { name, payload }) => {
+                vec![effect::broadcast(name, payload.clone(), &mut kit)]
+            }
+            Some(LooseItem::Deploy(deployment)) => new_definitions(deployment, now),
+            Some(LooseItem::Undeploy { name, version }) => {
+                vec![Ask::Undeploy { name: name.clone(), version: *version }]
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// The row of a task as a claim takes it, and how often it was claimed before.
+    pub(super) fn lease(&self, task: &TaskRow, claim: &ParkedClaim) -> (Box<TaskRow>, u32) {
+        let mut row = Box::new(task.clone());
+        let after = |from: Timestamp, ms: u64| {
+            from.saturating_add_millis(i64::try_from(ms).unwrap_or(i64::MAX))
+        };
+        row.state = TaskState::Leased;
+        row.claims += 1;
+        row.attempt += 1;
+        row.lease = Some(LeaseRow {
+            worker: claim.command.worker.clone(),
+            until: after(self.now.real, claim.command.lease_ms),
+            timeout_at: row.spec.timeout_ms.map(|ms| after(self.now.engine, ms)),
+        });
+        (row, task.claims)
+    }
+}
+
+fn new_definitions(deployment: &Deployment, now: Timestamp) -> Vec<Ask> {
+    let hash = definition_hash(&deployment.source);
+    let row = |definition: &meantime_core::Definition| DefinitionRow {
+        id: DefinitionId(0),
+        name: definition.name.clone(),
+        version: 0,
+        notation: deployment.notation.clone(),
+        label: definition.label.clone(),
+        hash: hash.clone(),
+        deployed_at: now,
+        source_name: deployment.source.name.clone(),
+        source: deployment.source.text.clone(),
+        files: deployment.source.files.clone(),
+        triggers: definition.triggers.clone(),
+        retired: false,
+    };
+    let rows = deployment.definitions.iter().map(|definition| row(definition));
+    rows.map(|row| Ask::Deploy(Box::new(NewDefinition { row }))).collect()
+}
+
+fn handed_out(row: &TaskRow, epoch: u32) -> Option<ClaimedTask> {
+    Some(ClaimedTask {
+        id: row.id,
+        name: row.spec.name.clone(),
+        input: row.spec.input.clone(),
+        headers: row.spec.headers.clone(),
+        attempt: row.attempt,
+        token: LeaseToken { epoch, claims: row.claims },
+        lease_until: row.lease.as_ref()?.until,
+        deadline_at: row.deadline_at,
+    })
+}

@@ -1,0 +1,122 @@
+//! Deployed definitions in memory: compiled once, pinned by number.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use meantime_core::{Compiled, Definition, DefinitionId, Limits, Notation, Source};
+use sha2::{Digest, Sha256};
+
+use crate::store::DefinitionRow;
+
+/// The notations this process can run, by name.
+#[derive(Clone, Default)]
+pub struct Notations {
+    by_name: BTreeMap<String, Arc<dyn Notation>>,
+}
+
+impl Notations {
+    /// Adds a notation under a name.
+    #[must_use]
+    pub fn with(mut self, name: &str, notation: Arc<dyn Notation>) -> Self {
+        self.by_name.insert(name.to_owned(), notation);
+        self
+    }
+
+    /// The notation of a name.
+    pub fn get(&self, name: &str) -> Option<&Arc<dyn Notation>> {
+        self.by_name.get(name)
+    }
+
+    /// Compiles a source in a notation.
+    pub fn compile(&self, notation: &str, source: &Source, limits: &Limits) -> Option<Compiled> {
+        Some(self.get(notation)?.compile(source, limits))
+    }
+
+    /// Compiles a stored definition. What was deployed once always loads; checks are for deploy.
+    pub fn load(&self, row: &DefinitionRow, limits: &Limits) -> Option<Definition> {
+        let (name, text, files) = (row.source_name.clone(), row.source.clone(), row.files.clone());
+        let compiled = self.compile(&row.notation, &Source { name, text, files }, limits)?;
+        compiled.definitions.into_iter().find(|definition| definition.name == row.name)
+    }
+}
+
+/// SHA-256 of the source bytes with the files it refers to, in hex.
+pub fn definition_hash(source: &Source) -> String {
+    let mut hasher = Sha256::new();
+    hasher.update(source.text.as_bytes());
+    for file in &source.files {
+        // Lengths keep two different sets of files from having the same bytes.
+        hasher.update((file.name.len() as u64).to_be_bytes());
+        hasher.update(file.name.as_bytes());
+        hasher.update((file.text.len() as u64).to_be_bytes());
+        hasher.update(file.text.as_bytes());
+    }
+    hasher.finalize().iter().fold(String::new(), |mut text, byte| {
+        // Writing to a String cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// What the machine knows of definitions.
+#[derive(Default)]
+pub(super) struct Definitions {
+    loaded: BTreeMap<DefinitionId, Loaded>,
+    versions: BTreeMap<String, Vec<Version>>,
+    loading: BTreeSet<DefinitionId>,
+}
+
+/// A definition that can run.
+#[derive(Clone)]
+pub(super) enum Loaded {
+    Ready { notation: Arc<dyn Notation>, definition: Arc<Definition> },
+    /// It is in the store and cannot be loaded by this release.
+    Broken,
+}
+
+struct Version {
+    id: DefinitionId,
+    version: u32,
+    retired: bool,
+}
+
+impl Definitions {
+    /// The latest version of a name, or the one asked for.
+    pub(super) fn resolve(&self, name: &str, version: Option<u32>) -> Option<DefinitionId> {
+        let wanted =
+            |it: &&Version| !it.retired && version.is_none_or(|version| it.version == version);
+        self.versions.get(name)?.iter().rev().find(wanted).map(|it| it.id)
+    }
+
+    /// A version is there.
+    pub(super) fn add_version(&mut self, name: &str, id: DefinitionId, version: u32, gone: bool) {
+        let versions = self.versions.entry(name.to_owned()).or_default();
+        if !versions.iter().any(|known| known.id == id) {
+            versions.push(Version { id, version, retired: gone });
+            versions.sort_by_key(|it| it.version);
+        }
+    }
+
+    /// A version starts nothing any more.
+    pub(super) fn retire(&mut self, name: &str, version: u32) {
+        let versions = self.versions.get_mut(name).into_iter().flatten();
+        for known in versions.filter(|known| known.version == version) {
+            known.retired = true;
+        }
+    }
+
+    pub(super) fn get(&self, id: DefinitionId) -> Option<&Loaded> {
+        self.loaded.get(&id)
+    }
+
+    pub(super) fn put(&mut self, id: DefinitionId, loaded: Loaded) {
+        self.loading.remove(&id);
+        self.loaded.insert(id, loaded);
+    }
+
+    /// Whether a load must be asked for: it is neither there nor under way.
+    pub(super) fn wants(&mut self, id: DefinitionId) -> bool {
+        !self.loaded.contains_key(&id) && self.loading.insert(id)
+    }
+}

@@ -1,0 +1,115 @@
+//! What operators do to timers, deadlines and incidents, recorded with who and why (O1).
+//!
+//! An edit is a turn of the kernel alone: the notation is not asked, a timer never changes the
+//! instance's data by itself (T11). It stands under the same fence as any turn, so an edit and a
+//! fire cannot both win.
+
+use meantime_core::{Event, TimerId, Timestamp};
+
+use super::assembly::{Assembly, Kit, Source};
+use crate::command::{Error, Reply, TimerEdit};
+use crate::history::{By, Edit, Record};
+use crate::open::{Key, OpenTimer};
+use crate::store::{IncidentCause, IncidentRow, TaskState, TimerKind, Write};
+
+impl Assembly {
+    /// Moves, fires, freezes or releases a timer or the deadline.
+    pub(super) fn edit_timer(
+        &mut self,
+        number: usize,
+        id: TimerId,
+        edit: TimerEdit,
+        by: &By,
+        kit: &mut Kit<'_>,
+    ) {
+        let key = Key::from(id.0);
+        let Some(before) = self.row.open.timers.get(&key).copied() else {
+            self.answer(number, Err(Error::UnknownTimer(id)));
+            return;
+        };
+        let (after, edit) = edited(before, edit, kit.now.engine);
+        self.answer(number, Ok(Reply::Done));
+        if after == before {
+            return;
+        }
+        self.row.open.timers.insert(key, after);
+        if before.kind == TimerKind::Deadline {
+            self.row.deadline_at = Some(after.due_at);
+        }
+        let (kind, by) = (before.kind, by.clone());
+        let (from, to) = (before.due_at, after.due_at);
+        self.records.push(Record::TimerEdited { key: id.0, kind, edit, from, to, by });
+        let (from, to) = (before.row_key(id.0), after.row_key(id.0));
+        self.writes.push(Write::MoveTimer { from, to });
+        self.touched = true;
+    }
+
+    /// Retries or resolves an incident.
+    pub(super) fn answer_incident(
+        &mut self,
+        number: usize,
+        incident: &IncidentRow,
+        retry: bool,
+        by: &By,
+        kit: &mut Kit<'_>,
+    ) {
+        let id = incident.id;
+        match incident.cause {
+            IncidentCause::Place(key) => {
+                if retry {
+                    let event = Event::IncidentRetried { incident: id, key: Some(key) };
+                    self.deliver(event, Source::Item(number));
+                }
+            }
+            IncidentCause::Turn | IncidentCause::Task(_) if !retry => {
+                self.answer(number, Err(Error::NotResolvable(id)));
+                return;
+            }
+            IncidentCause::Turn => {
+                let instance = self.row.id;
+                self.writes.push(Write::ReleaseInbox { instance, incident: id });
+                if self.row.extra.held == Some(id) {
+                    self.row.extra.held = None;
+                    self.row.extra.ops = 0;
+                }
+                self.more_inbox = true;
+            }
+            IncidentCause::Task(key) => {
+                let held = kit.tasks.get(&meantime_core::TaskId(key)).cloned();
+                if let Some(mut task) = held.filter(|task| task.state == TaskState::Held) {
+                    // Fresh attempts; the number of claims stays, so that old tokens stay stale.
+                    task.state = TaskState::Ready;
+                    (task.attempt, task.expiries) = (0, 0);
+                    task.claims += 1;
+                    task.lease = None;
+                    task.available_at = kit.now.engine;
+                    self.writes.push(Write::UpdateTask(Box::new(task)));
+                }
+            }
+        }
+        self.answer(number, Ok(Reply::Done));
+        self.close_incident(id, Some(by.clone()));
+    }
+
+    /// Closes an incident: row, count and record.
+    pub(super) fn close_incident(&mut self, id: meantime_core::IncidentId, by: Option<By>) {
+        self.writes.push(Write::DeleteIncident(id));
+        self.records.push(Record::IncidentClosed { incident: id, by });
+        self.row.extra.incidents = self.row.extra.incidents.saturating_sub(1);
+        self.touched = true;
+    }
+}
+
+/// What an edit makes of a timer.
+fn edited(before: OpenTimer, edit: TimerEdit, now: Timestamp) -> (OpenTimer, Edit) {
+    match edit {
+        TimerEdit::Move(due_at) => (OpenTimer { due_at, ..before }, Edit::Moved),
+        // Firing by hand first moves the due instant, so that nothing fires early (T8).
+        TimerEdit::Fire => {
+            let due_at = before.due_at.min(now);
+            (OpenTimer { due_at, frozen: false, ..before }, Edit::FiredNow)
+        }
+        TimerEdit::Freeze => (OpenTimer { frozen: true, ..before }, Edit::Frozen),
+        TimerEdit::Release => (OpenTimer { frozen: false, ..before }, Edit::Released),
+    }
+}

@@ -1,0 +1,191 @@
+//! One effect each: the rows it writes, what it asks of the commit, what it leaves in history.
+
+use meantime_core::{
+    ChildSpec, DefinitionId, Effect, EffectKey, Message, Start, StartCause, TaskId, TaskSpec,
+    TimerId,
+};
+
+use super::assembly::{Assembly, Kit};
+use crate::history::{Record, Withdrawn};
+use crate::open::{Key, Open, OpenSubscription, OpenTask};
+use crate::store::{
+    Accept, Ask, ChannelKey, ChannelKind, Extra, InstanceRow, Lineage, MessageRow, Phase,
+    SubscriptionRow, TaskRow, TaskState, TimerKind, Write,
+};
+
+/// How many instances one broadcast may start.
+const BROADCAST_STARTS: usize = 64;
+
+impl Assembly {
+    /// Performs an effect as far as it is rows; the rest happens after the commit.
+    pub(super) fn perform(&mut self, key: EffectKey, effect: Effect, kit: &mut Kit<'_>) {
+        self.touched = true;
+        match effect {
+            Effect::ScheduleTask(spec) => self.schedule_task(key, spec, kit),
+            Effect::CancelTask { key } => self.withdraw_task(Key::from(key), Withdrawn::Left),
+            Effect::StartTimer { place, due_at } => {
+                self.arm(TimerId(key), TimerKind::Place, place, due_at);
+            }
+            Effect::CancelTimer { key } => self.disarm(Key::from(key), Withdrawn::Left),
+            Effect::Subscribe { channel, .. } => {
+                let seq = kit.ids.next(kit.now.engine);
+                let row = ChannelKey::of(self.row.id, &channel);
+                let open = OpenSubscription { channel, seq };
+                self.row.open.subscriptions.insert(Key::from(key), open);
+                let subscription = SubscriptionRow { channel: row, seq, key };
+                let seq = kit.ids.next(kit.now.engine);
+                self.asks.push(Ask::Subscribe { subscription, seq });
+            }
+            Effect::Unsubscribe { key } => self.unsubscribe(Key::from(key)),
+            Effect::PublishMessage(message) => {
+                self.records.push(Record::Published { name: message.name.clone() });
+                self.asks.push(publish(message, kit));
+            }
+            Effect::Broadcast { name, payload } => {
+                self.records.push(Record::Published { name: name.clone() });
+                self.asks.push(broadcast(&name, payload, kit));
+            }
+            Effect::StartChild(spec) => self.start_child(key, spec, kit),
+            Effect::CancelChild { key } => {
+                let (instance, only, seq) = (self.row.id, Some(key), kit.ids.next(kit.now.engine));
+                let reason = "cancelled by its parent".to_owned();
+                let normal_end = false;
+                self.asks.push(Ask::CancelChildren { instance, only, normal_end, reason, seq });
+            }
+            Effect::NotifyParent { raised } => {
+                if let Some(lineage) = &self.row.extra.lineage {
+                    let key = lineage.parent;
+                    let event = meantime_core::Event::ChildRaised { key, raised };
+                    let (parent, seq) = (key.instance, kit.ids.next(kit.now.engine));
+                    self.asks.push(Ask::Notify { parent, event, seq });
+                }
+            }
+            Effect::SetAttributes(attributes) => {
+                let (instance, tags) = (self.row.id, Vec::new());
+                self.writes.push(Write::PutTags { instance, tags, attributes });
+            }
+            Effect::Record { kind, data } => self.records.push(Record::Note { kind, data }),
+            Effect::Incident { place, failure } => {
+                let cause = crate::store::IncidentCause::Place(key);
+                self.raise(cause, place, failure, kit);
+            }
+            Effect::ResolveIncident { incident } => self.close_incident(incident, None),
+        }
+    }
+
+    fn schedule_task(&mut self, key: EffectKey, spec: TaskSpec, kit: &mut Kit<'_>) {
+        let id = TaskId(key);
+        let open = OpenTask { kind: spec.kind, detached: spec.detached };
+        self.row.open.tasks.insert(Key::from(key), open);
+        self.records.push(Record::TaskScheduled { key, name: spec.name.clone() });
+        if let Some(due_at) = spec.deadline_at {
+            self.arm(TimerId(key), TimerKind::TaskDeadline, spec.place.clone(), due_at);
+        }
+        // The remaining budget clamps the task (D3) and travels with it (D6).
+        let deadline_at = [spec.deadline_at, self.row.open.deadline()].into_iter().flatten().min();
+        self.writes.push(Write::InsertTask(Box::new(TaskRow {
+            id,
+            spec,
+            definition: self.row.definition,
+            state: TaskState::Ready,
+            available_at: kit.now.engine,
+            created_at: kit.now.engine,
+            deadline_at,
+            claims: 0,
+            attempt: 0,
+            expiries: 0,
+            lease: None,
+            assignee: None,
+            outcome: None,
+        })));
+    }
+
+    /// Withdraws a task; its worker learns so when it reports.
+    pub(super) fn withdraw_task(&mut self, key: Key, cause: Withdrawn) {
+        if self.row.open.tasks.remove(&key).is_none() {
+            return;
+        }
+        self.disarm(key, Withdrawn::TaskOver);
+        let key = key.of(self.row.id);
+        self.records.push(Record::TaskWithdrawn { key, cause });
+        self.writes.push(match cause {
+            Withdrawn::Detached => Write::DetachTask(TaskId(key)),
+            _ => Write::DeleteTask { id: TaskId(key), claims: None },
+        });
+    }
+
+    /// Stops waiting on a channel.
+    pub(super) fn unsubscribe(&mut self, key: Key) {
+        let Some(open) = self.row.open.subscriptions.remove(&key) else { return };
+        let channel = ChannelKey::of(self.row.id, &open.channel);
+        if channel.kind != ChannelKind::Signal {
+            self.writes.push(Write::DeleteSubscription { channel, seq: open.seq });
+        }
+    }
+
+    fn start_child(&mut self, key: EffectKey, spec: ChildSpec, kit: &mut Kit<'_>) {
+        self.row.open.children += 1;
+        self.records.push(Record::ChildStarted { key, definition: spec.definition.clone() });
+        let above = self.row.extra.lineage.as_ref();
+        let mut catches = spec.catches;
+        catches.extend(above.into_iter().flat_map(|lineage| lineage.catches.iter().cloned()));
+        catches.sort();
+        catches.dedup();
+        let lineage = Lineage {
+            parent: key,
+            root: above.map_or(self.row.id, |lineage| lineage.root),
+            depth: above.map_or(1, |lineage| lineage.depth + 1),
+            catches,
+            close: spec.parent_close,
+        };
+        let too_deep = lineage.depth > kit.limits.child_depth;
+        let (cause, input) = (StartCause::Child, spec.input);
+        let start = Start { cause, at: None, input, context: None };
+        let row = InstanceRow {
+            id: kit.ids.instance(kit.now.engine),
+            turn_no: 0,
+            phase: Phase::Starting,
+            definition: DefinitionId(0),
+            started_at: kit.now.engine,
+            ended_at: None,
+            // Children inherit the remaining budget (D6).
+            deadline_at: [spec.deadline_at, self.row.open.deadline()].into_iter().flatten().min(),
+            state: crate::store::encode_start(&start),
+            open: Open::default(),
+            last_history: 0,
+            key: spec.key,
+            extra: Extra { lineage: Some(lineage), ..Extra::default() },
+        };
+        // A name that nothing can have: the commit answers with a conflict, as for any other.
+        let definition = if too_deep { String::new() } else { spec.definition };
+        let (version, seq) = (spec.version, kit.ids.next(kit.now.engine));
+        self.asks.push(Ask::StartChild { key, definition, version, row: Box::new(row), seq });
+    }
+}
+
+/// A message on its way.
+pub(super) fn publish(message: Message, kit: &mut Kit<'_>) -> Ask {
+    let now = kit.now.engine;
+    let after = |ms: u64| now.saturating_add_millis(i64::try_from(ms).unwrap_or(i64::MAX));
+    let row = MessageRow {
+        channel: ChannelKey::message(&message.name, &message.key),
+        seq: kit.ids.next(now),
+        payload: message.payload,
+        expires_at: Some(after(message.ttl_ms.unwrap_or(kit.limits.message_ttl_ms))),
+    };
+    let id = message.id.map(|id| (id, after(kit.limits.dedup_ms)));
+    Ask::Publish { message: row, id, accept: accept(1, kit) }
+}
+
+/// A broadcast on its way.
+pub(super) fn broadcast(name: &str, payload: meantime_core::Json, kit: &mut Kit<'_>) -> Ask {
+    let channel = ChannelKey::broadcast(name);
+    Ask::Broadcast { channel, payload, accept: accept(BROADCAST_STARTS, kit) }
+}
+
+/// Ids set aside for instances that the commit may accept.
+pub(super) fn accept(count: usize, kit: &mut Kit<'_>) -> Accept {
+    let now = kit.now.engine;
+    let ids = (0..count).map(|_| kit.ids.instance(now)).collect();
+    Accept { ids, seq: kit.ids.next(now) }
+}

@@ -1,0 +1,112 @@
+//! Closing and ending: the outcome is fixed, and everything armed is withdrawn in the same turn.
+
+use meantime_core::{ChildOutcome, Event, Failure, Json, Outcome, Termination};
+
+use super::assembly::{Assembly, Kit};
+use super::effect::accept;
+use crate::history::{Record, Withdrawn};
+use crate::open::Key;
+use crate::store::{Ask, ChannelKey, Phase, Write};
+
+impl Assembly {
+    /// The outcome is fixed; only children are still to end. The deadline is gone.
+    pub(super) fn close(&mut self, outcome: Outcome) {
+        self.withdraw_all(&outcome);
+        if self.row.phase != Phase::Closing {
+            self.records.push(Record::Closing);
+        }
+        self.row.phase = Phase::Closing;
+        self.row.deadline_at = None;
+        // The first outcome stays: closing cannot change its mind.
+        self.row.extra.outcome.get_or_insert(outcome);
+    }
+
+    /// The instance is over. Terminal is absorbing.
+    pub(super) fn end(&mut self, outcome: Outcome, kit: &mut Kit<'_>) {
+        let outcome = self.row.extra.outcome.take().unwrap_or(outcome);
+        self.withdraw_all(&outcome);
+        let normal_end = matches!(outcome, Outcome::Completed { .. });
+        self.row.phase = Phase::of(&outcome);
+        self.row.ended_at = Some(kit.now.engine);
+        self.row.state = meantime_core::State::default();
+        let (phase, code) = (self.row.phase.name().to_owned(), failure_code(&outcome));
+        self.records.push(Record::Ended { phase, code });
+        let instance = self.row.id;
+        if self.row.open.children > 0 {
+            let (only, reason) = (None, "its parent ended".to_owned());
+            let seq = kit.ids.next(kit.now.engine);
+            self.asks.push(Ask::CancelChildren { instance, only, normal_end, reason, seq });
+            self.row.open.children = 0;
+        }
+        if self.row.extra.signals {
+            self.writes.push(Write::ClearSignals { instance });
+        }
+        if self.row.extra.incidents > 0 {
+            self.writes.push(Write::ClearIncidents { instance });
+            self.writes.push(Write::ClearHeld { instance });
+            self.row.extra.incidents = 0;
+        }
+        if let Some(lineage) = &self.row.extra.lineage {
+            let key = lineage.parent;
+            let event = Event::ChildDone { key, outcome: child_outcome(&outcome) };
+            let (parent, seq) = (key.instance, kit.ids.next(kit.now.engine));
+            self.asks.push(Ask::Notify { parent, event, seq });
+        }
+        if let Some(by) = &self.row.extra.started_by {
+            let channel = ChannelKey::message(&by.name, &by.key);
+            self.asks.push(Ask::Offer { channel, accept: accept(1, kit) });
+        }
+        self.row.extra.outcome = Some(outcome);
+        self.touched = true;
+    }
+
+    /// Ends an instance whose notation did not, after a cancel or its deadline.
+    pub(super) fn forced_outcome(
+        event: &Event,
+        execution: Option<&meantime_core::Execution>,
+        deadline: Option<meantime_core::Timestamp>,
+    ) -> Outcome {
+        if let Event::Cancel { reason } = event {
+            return Outcome::Cancelled { reason: reason.clone(), context: Json::null() };
+        }
+        let failure = execution.map_or_else(
+            || {
+                let at = deadline.map_or_else(String::new, |at| format!(" at {at}"));
+                Failure::new("DEADLINE_EXCEEDED", format!("the deadline{at} has passed"))
+            },
+            |it| Failure::new(it.code.clone(), it.reason.clone()),
+        );
+        Outcome::Failed { failure, termination: Termination::Timeout, context: Json::null() }
+    }
+
+    /// Everything armed goes: timers and waits in any case; tasks run on after a normal end.
+    fn withdraw_all(&mut self, outcome: &Outcome) {
+        let timers: Vec<Key> = self.row.open.timers.keys().copied().collect();
+        let tasks: Vec<Key> = self.row.open.tasks.keys().copied().collect();
+        let waits: Vec<Key> = self.row.open.subscriptions.keys().copied().collect();
+        let cause = match outcome {
+            Outcome::Completed { .. } => Withdrawn::Detached,
+            Outcome::Failed { .. } | Outcome::Cancelled { .. } => Withdrawn::Ended,
+        };
+        tasks.into_iter().for_each(|key| self.withdraw_task(key, cause));
+        timers.into_iter().for_each(|key| self.disarm(key, Withdrawn::Ended));
+        waits.into_iter().for_each(|key| self.unsubscribe(key));
+    }
+}
+
+fn failure_code(outcome: &Outcome) -> Option<String> {
+    match outcome {
+        Outcome::Failed { failure, .. } => Some(failure.code.clone()),
+        Outcome::Completed { .. } | Outcome::Cancelled { .. } => None,
+    }
+}
+
+fn child_outcome(outcome: &Outcome) -> ChildOutcome {
+    match outcome {
+        Outcome::Completed { output, .. } => ChildOutcome::Completed(output.clone()),
+        Outcome::Failed { failure, termination, .. } => {
+            ChildOutcome::Failed { failure: failure.clone(), termination: *termination }
+        }
+        Outcome::Cancelled { .. } => ChildOutcome::Cancelled,
+    }
+}

@@ -1,0 +1,286 @@
+//! The machine itself: inputs, outputs, time.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use meantime_core::{DefinitionId, InstanceId, Limits, Timestamp};
+
+use super::batch::Batch;
+use super::cache::Cache;
+use super::claim::Claims;
+use super::definitions::{Definitions, Loaded, Notations};
+use super::io::{Counters, Input, Output, Ticket};
+use super::ready::{Class, ReadySet};
+use super::slot::{Item, Loose, LooseItem, Pending, Slot, owner};
+use super::timer_queue::{self, TimerQueue};
+use crate::clock::Now;
+use crate::command::Reply;
+use crate::random::{Entropy, Ids};
+use crate::store::{DefinitionRow, Recovered};
+
+/// How a machine is set up.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// Limits of everything (I8).
+    pub limits: Limits,
+    /// Batches between gathering and commit at one time.
+    pub batches_in_flight: usize,
+    /// Whether other nodes use the same store: then nothing is believed without its lock.
+    pub shared_store: bool,
+    /// How long to wait after the store failed before trying again, in milliseconds.
+    pub store_retry_ms: i64,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        let limits = Limits::default();
+        Self { limits, batches_in_flight: 4, shared_store: false, store_retry_ms: 250 }
+    }
+}
+
+/// The kernel machine. See the module's documentation for the picture.
+pub struct Machine {
+    pub(super) config: Config,
+    pub(super) limits: Arc<Limits>,
+    pub(super) notations: Notations,
+    pub(super) ids: Ids,
+    pub(super) now: Now,
+    pub(super) epoch: u32,
+    pub(super) next_batch: u64,
+    pub(super) running: bool,
+    pub(super) resume_at: Option<Timestamp>,
+    pub(super) definitions: Definitions,
+    pub(super) slots: BTreeMap<InstanceId, Slot>,
+    pub(super) ready: ReadySet,
+    pub(super) loose: VecDeque<Loose>,
+    pub(super) waiting_definition: BTreeMap<DefinitionId, Vec<InstanceId>>,
+    pub(super) timers: TimerQueue,
+    pub(super) claims: Claims,
+    pub(super) batches: BTreeMap<u64, Batch>,
+    pub(super) cache: Cache,
+    /// Callers who wait for several instances: how many are still moving, and the answer.
+    pub(super) gathers: BTreeMap<Ticket, (usize, Reply)>,
+    pub(super) queued: usize,
+    pub(super) queued_bytes: usize,
+    pub(super) outputs: VecDeque<Output>,
+    pub(super) counters: Counters,
+}
+
+impl Machine {
+    /// A machine that waits for [`Input::Recovered`].
+    pub fn new(config: Config, notations: Notations, entropy: Box<dyn Entropy>) -> Self {
+        let cache = Cache::new(config.limits.cache_bytes);
+        Self {
+            limits: Arc::new(config.limits.clone()),
+            config,
+            notations,
+            ids: Ids::new(entropy, 0),
+            now: Now::default(),
+            epoch: 0,
+            next_batch: 1,
+            running: false,
+            resume_at: None,
+            definitions: Definitions::default(),
+            slots: BTreeMap::new(),
+            ready: ReadySet::default(),
+            loose: VecDeque::new(),
+            waiting_definition: BTreeMap::new(),
+            timers: TimerQueue::new(),
+            claims: Claims::default(),
+            batches: BTreeMap::new(),
+            cache,
+            gathers: BTreeMap::new(),
+            queued: 0,
+            queued_bytes: 0,
+            outputs: VecDeque::new(),
+            counters: Counters::default(),
+        }
+    }
+
+    /// Tells the machine something. Kernel time never goes backwards (T13).
+    pub fn handle(&mut self, now: Now, input: Input) {
+        self.now = self.now.max(now);
+        match input {
+            Input::Recovered(recovered, definitions) => self.recovered(recovered, definitions),
+            Input::Command(ticket, command, wait) => self.command(ticket, *command, wait),
+            Input::Abandon(ticket) => self.abandon(ticket),
+            Input::Taken(batch, taken) => self.taken(batch, taken),
+            Input::Advanced(batch, turns) => self.advanced(batch, turns),
+            Input::Committed(batch, results) => self.committed(batch, results),
+            Input::Verified(batch, took_effect, results) => {
+                self.verified(batch, took_effect, results);
+            }
+            Input::Timers(rows) => self.timers_read(rows),
+            Input::Definition(id, row, definition) => self.definition_read(id, row, definition),
+            Input::Tree(instance, rows) => self.tree_read(instance, &rows),
+            Input::Tick => {}
+        }
+    }
+
+    /// The next thing to do, if any. Batches begin only here, so that everything the machine was
+    /// told in the meantime goes into them together.
+    pub fn poll(&mut self) -> Option<Output> {
+        if self.outputs.is_empty() {
+            self.make_progress();
+        }
+        self.outputs.pop_front()
+    }
+
+    /// Whether the command of a ticket has not been taken up by any batch.
+    pub fn has_pending(&self, ticket: Ticket) -> bool {
+        let waits = |pending: &Pending| pending.ticket == Some(ticket);
+        self.slots.values().any(|slot| slot.pending.iter().any(waits))
+            || self.loose.iter().any(|loose| loose.ticket == Some(ticket))
+    }
+
+    /// The earliest instants at which something is due, in engine and in real time.
+    pub fn next_wakeup(&self) -> (Option<Timestamp>, Option<Timestamp>) {
+        let earlier = |one: Option<Timestamp>, other: Option<Timestamp>| match (one, other) {
+            (Some(one), Some(other)) => Some(one.min(other)),
+            (one, other) => one.or(other),
+        };
+        let (engine, real) = self.claims.next_wakeup();
+        (earlier(self.timers.next_due(), engine), earlier(self.resume_at, real))
+    }
+
+    /// What was counted so far.
+    pub fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    /// Whether nothing is under way: all that could be done without time or the outside is done.
+    pub fn is_idle(&self) -> bool {
+        self.running
+            && self.outputs.is_empty()
+            && self.batches.is_empty()
+            && self.loose.is_empty()
+            && self.ready.is_empty()
+            && self.waiting_definition.is_empty()
+            && self.timers.next_due().is_none_or(|due| due > self.now.engine)
+    }
+
+    pub(super) fn output(&mut self, output: Output) {
+        self.outputs.push_back(output);
+    }
+
+    fn recovered(&mut self, recovered: Recovered, definitions: Vec<DefinitionRow>) {
+        // Only engine time is remembered: leases are judged by this process's real clock.
+        self.now.engine = self.now.engine.max(recovered.clock);
+        self.epoch = recovered.epoch;
+        self.next_batch = recovered.batch.saturating_add(1);
+        self.ids.skip_to(recovered.seq);
+        for row in definitions {
+            self.definitions.add_version(&row.name, row.id, row.version, row.retired);
+        }
+        for id in recovered.ready {
+            let slot = self.slots.entry(id).or_default();
+            (slot.durable, slot.goes_on) = (true, true);
+            self.wake(id, Class::Events);
+        }
+        let redispatch = self.claims.recover(recovered.tasks);
+        if !redispatch.is_empty() {
+            let item = LooseItem::Redispatch(redispatch);
+            self.loose.push_back(Loose { item, ticket: None });
+        }
+        self.running = true;
+    }
+
+    /// Puts an instance among the ready ones, unless it is in a batch already.
+    pub(super) fn wake(&mut self, id: InstanceId, class: Class) {
+        let Some(slot) = self.slots.get(&id) else { return };
+        if !slot.in_flight && !slot.waits_for_definition && slot.has_work() {
+            self.ready.insert(id, slot.definition, class);
+        }
+    }
+
+    /// Gives an instance something to do.
+    pub(super) fn push(&mut self, id: InstanceId, pending: Pending, class: Class) {
+        self.queued += 1;
+        self.queued_bytes += pending.bytes;
+        self.slots.entry(id).or_default().pending.push_back(pending);
+        self.wake(id, class);
+    }
+
+    fn make_progress(&mut self) {
+        if !self.running || self.resume_at.is_some_and(|at| self.now.real < at) {
+            return;
+        }
+        self.resume_at = None;
+        self.take_due_timers();
+        self.take_due_tasks();
+        while self.begin_batch() {}
+        if let Some(after) = self.timers.wants_read() {
+            self.output(Output::LoadTimers { after, limit: timer_queue::READ });
+        }
+    }
+
+    /// Moves due timers to their instances, a bounded number at a time (T8).
+    fn take_due_timers(&mut self) {
+        let now = self.now.engine;
+        while self.ready.len(Class::Timers) < 4 * self.limits.batch_turns
+            && let Some(key) = self.timers.pop_due(now)
+        {
+            let pending = Pending::internal(Item::Timer(key), key.due_at);
+            self.push(owner(key.id), pending, Class::Timers);
+        }
+    }
+
+    fn take_due_tasks(&mut self) {
+        for (task, item) in self.claims.take_due(self.now) {
+            let pending = Pending::internal(item, self.now.engine);
+            self.push(task.0.instance, pending, Class::Events);
+        }
+        let engine = self.claims.take_redispatch();
+        if !engine.is_empty() {
+            let item = LooseItem::Redispatch(engine);
+            self.loose.push_back(Loose { item, ticket: None });
+        }
+        for (ticket, claim) in self.claims.take_woken() {
+            let item = LooseItem::Claim(claim);
+            self.loose.push_back(Loose { item, ticket: Some(ticket) });
+        }
+        for ticket in self.claims.take_given_up(self.now) {
+            self.output(Output::Reply(ticket, Ok(Reply::Tasks(Vec::new()))));
+        }
+    }
+
+    fn timers_read(&mut self, rows: Result<Vec<crate::store::TimerRow>, crate::store::Error>) {
+        match rows {
+            Ok(rows) => {
+                let keys: Vec<_> = rows.iter().map(crate::store::TimerRow::key).collect();
+                self.timers.read(&keys);
+            }
+            Err(_) => {
+                self.timers.read_failed();
+                self.store_failed();
+            }
+        }
+    }
+
+    /// The store failed: nothing more is tried for a moment.
+    pub(super) fn store_failed(&mut self) {
+        self.resume_at = Some(self.now.real.saturating_add_millis(self.config.store_retry_ms));
+    }
+
+    fn definition_read(
+        &mut self,
+        id: DefinitionId,
+        row: Option<DefinitionRow>,
+        definition: Option<meantime_core::Definition>,
+    ) {
+        let notation = row.as_ref().and_then(|row| self.notations.get(&row.notation)).cloned();
+        let loaded = match (notation, definition) {
+            (Some(notation), Some(definition)) => {
+                Loaded::Ready { notation, definition: Arc::new(definition) }
+            }
+            _ => Loaded::Broken,
+        };
+        self.definitions.put(id, loaded);
+        for instance in self.waiting_definition.remove(&id).unwrap_or_default() {
+            if let Some(slot) = self.slots.get_mut(&instance) {
+                slot.waits_for_definition = false;
+            }
+            self.wake(instance, Class::Events);
+        }
+    }
+}

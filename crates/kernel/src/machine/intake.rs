@@ -1,0 +1,206 @@
+//! Commands in: limits, back-pressure, routing.
+//!
+//! What is refused here has cost nothing. Starts are refused first, then reports and the rest;
+//! cancels, edits and deadlines always get in (P9).
+
+use meantime_core::{Event, InstanceId, Json};
+
+use super::claim::ParkedClaim;
+use super::engine::Machine;
+use super::io::{Output, Ticket};
+use super::ready::Class;
+use super::slot::{Item, Loose, LooseItem, Pending, owner};
+use crate::command::{Command, Error, Reply, Report, StartCommand, Wait};
+
+impl Machine {
+    pub(super) fn command(&mut self, ticket: Ticket, command: Command, wait: Wait) {
+        let checked = self.check_pressure(&command).and_then(|()| self.check_limits(&command));
+        if let Err(error) = checked {
+            self.output(Output::Reply(ticket, Err(error)));
+            return;
+        }
+        match command {
+            Command::Start(start) => self.start(ticket, start, wait),
+            Command::Signal { instance, name, payload } => {
+                let bytes = payload.len();
+                self.give(instance, Item::Signal { name, payload }, ticket, wait, bytes);
+            }
+            Command::Submit { instance, step, payload } => {
+                let bytes = payload.len();
+                let item = Item::Event(Event::Submitted { step, payload }, None);
+                self.give(instance, item, ticket, wait, bytes);
+            }
+            Command::Cancel { instance, by } => {
+                let event = Event::Cancel { reason: by.reason.clone() };
+                self.give(instance, Item::Event(event, Some(by)), ticket, wait, 0);
+            }
+            Command::SetVariables { instance, values, by } => {
+                let bytes = values.len();
+                let item = Item::Event(Event::VariablesSet { values }, Some(by));
+                self.give(instance, item, ticket, wait, bytes);
+            }
+            Command::Report { task, token, report } => {
+                let bytes = report_bytes(&report);
+                let item = Item::Report { task, token, report };
+                self.give(task.0.instance, item, ticket, wait, bytes);
+            }
+            Command::EditTimer { timer, edit, by } => {
+                self.give(owner(timer), Item::Edit { timer, edit, by }, ticket, wait, 0);
+            }
+            Command::Claim(claim) => {
+                let claim = ParkedClaim::new(claim, self.now.real, &self.limits);
+                self.loosen(LooseItem::Claim(claim), ticket);
+            }
+            Command::Extend { task, token, lease_ms } => {
+                self.loosen(LooseItem::Extend { task, token, lease_ms }, ticket);
+            }
+            Command::Assign { task, assignee } => {
+                self.loosen(LooseItem::Assign { task, assignee }, ticket);
+            }
+            Command::Publish(message) => self.loosen(LooseItem::Publish(message), ticket),
+            Command::Broadcast { name, payload } => {
+                self.loosen(LooseItem::Broadcast { name, payload }, ticket);
+            }
+            Command::Deploy(deployment) => self.loosen(LooseItem::Deploy(deployment), ticket),
+            Command::Undeploy { name, version } => {
+                self.loosen(LooseItem::Undeploy { name, version }, ticket);
+            }
+            Command::RetryIncident { incident, by } => {
+                self.loosen(LooseItem::Incident { incident, retry: true, by }, ticket);
+            }
+            Command::ResolveIncident { incident, by } => {
+                self.loosen(LooseItem::Incident { incident, retry: false, by }, ticket);
+            }
+        }
+    }
+
+    /// A caller does not wait any longer. What it asked for goes on.
+    pub(super) fn abandon(&mut self, ticket: Ticket) {
+        if self.claims.forget(ticket) {
+            self.output(Output::Reply(ticket, Ok(Reply::Tasks(Vec::new()))));
+            return;
+        }
+        let holder = self.slots.iter_mut().find_map(|(id, slot)| {
+            let place = slot.acks.iter().position(|ack| ack.ticket == ticket)?;
+            Some((*id, slot.acks.remove(place)))
+        });
+        if let Some((id, ack)) = holder {
+            let gathered = self.gathers.remove(&ticket).map(|(_, reply)| reply);
+            if let Some(reply) = ack.reply.or(gathered) {
+                self.output(Output::Reply(ticket, Ok(reply)));
+            }
+            self.drop_idle(id);
+        }
+    }
+
+    fn start(&mut self, ticket: Ticket, start: StartCommand, wait: Wait) {
+        let Some(definition) = self.definitions.resolve(&start.definition, start.version) else {
+            let (name, version) = (start.definition, start.version);
+            let error = Error::UnknownDefinition { name, version };
+            self.output(Output::Reply(ticket, Err(error)));
+            return;
+        };
+        let id = self.ids.instance(self.now.engine);
+        let bytes = start.input.len();
+        self.slots.entry(id).or_default().definition = definition;
+        let item = Item::Start(Box::new(start), definition);
+        let at = self.now.engine;
+        let pending = Pending { item, ticket: Some(ticket), wait, at, bytes };
+        self.push(id, pending, Class::Starts);
+    }
+
+    fn give(&mut self, id: InstanceId, item: Item, ticket: Ticket, wait: Wait, bytes: usize) {
+        let at = self.now.engine;
+        let pending = Pending { item, ticket: Some(ticket), wait, at, bytes };
+        self.push(id, pending, Class::Events);
+    }
+
+    fn loosen(&mut self, item: LooseItem, ticket: Ticket) {
+        self.loose.push_back(Loose { item, ticket: Some(ticket) });
+    }
+
+    fn check_pressure(&mut self, command: &Command) -> Result<(), Error> {
+        let percent = match command {
+            Command::Cancel { .. } | Command::EditTimer { .. } => return Ok(()),
+            Command::Start(_) => 70,
+            _ => 95,
+        };
+        let full = |used: usize, limit: usize| used >= limit / 100 * percent;
+        let turns = self.queued + self.loose.len();
+        if full(turns, self.limits.queued_turns)
+            || full(self.queued_bytes, self.limits.queued_bytes)
+        {
+            self.counters.overloaded += 1;
+            return Err(Error::Overloaded);
+        }
+        Ok(())
+    }
+
+    fn check_limits(&self, command: &Command) -> Result<(), Error> {
+        match command {
+            Command::Start(start) => {
+                self.payload("input", &start.input)?;
+                self.name("definition", &start.definition)?;
+                self.name("key", start.key.as_deref().unwrap_or_default())?;
+                self.name("idempotency key", start.idempotency.as_deref().unwrap_or_default())?;
+                at_most("tags", start.tags.len(), self.limits.tags)?;
+                start.tags.iter().try_for_each(|tag| self.name("tag", tag))
+            }
+            Command::Signal { name, payload, .. } | Command::Broadcast { name, payload } => {
+                self.name("name", name)?;
+                self.payload("payload", payload)
+            }
+            Command::Publish(message) => {
+                self.name("name", &message.name)?;
+                self.name("correlation key", &message.key)?;
+                self.name("id", message.id.as_deref().unwrap_or_default())?;
+                self.payload("payload", &message.payload)
+            }
+            Command::Submit { step, payload, .. } => {
+                self.name("step", step)?;
+                self.payload("payload", payload)
+            }
+            Command::SetVariables { values, .. } => {
+                if !values.as_str().trim_start().starts_with('{') {
+                    return Err(Error::Invalid("variables must be a JSON object".to_owned()));
+                }
+                self.payload("variables", values)
+            }
+            Command::Report { report, .. } => {
+                at_most("report", report_bytes(report), self.limits.payload_bytes)
+            }
+            Command::Claim(claim) => {
+                if claim.max == 0 || claim.lease_ms == 0 {
+                    let text = "a claim asks for at least one task and a lease above zero";
+                    return Err(Error::Invalid(text.to_owned()));
+                }
+                self.name("worker", &claim.worker)
+            }
+            Command::Extend { lease_ms, .. } if *lease_ms == 0 => {
+                Err(Error::Invalid("a lease is longer than zero".to_owned()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn payload(&self, what: &'static str, payload: &Json) -> Result<(), Error> {
+        at_most(what, payload.len(), self.limits.payload_bytes)
+    }
+
+    fn name(&self, what: &'static str, name: &str) -> Result<(), Error> {
+        at_most(what, name.len(), self.limits.name_bytes)
+    }
+}
+
+fn at_most(what: &'static str, size: usize, limit: usize) -> Result<(), Error> {
+    if size > limit { Err(Error::TooLarge { what, size, limit }) } else { Ok(()) }
+}
+
+fn report_bytes(report: &Report) -> usize {
+    match report {
+        Report::Completed(output) => output.len(),
+        Report::Failed { failure, .. } => {
+            failure.message.len() + failure.data.as_ref().map_or(0, Json::len)
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! What goes into the machine and what comes out.
+
+use meantime_core::{Definition, DefinitionId, Fault, InstanceId, Turn};
+
+use super::job::Job;
+use crate::command::{Command, Error, Reply, Wait};
+use crate::store::{
+    self, DefinitionRow, InstanceRow, Plan, Recovered, TakeRequest, Taken, TaskRow, TimerKey,
+    TimerRow, UnitResult,
+};
+
+/// Names a caller who waits for a reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Ticket(pub u64);
+
+/// Something the machine is told.
+#[derive(Debug)]
+pub enum Input {
+    /// What the store knows, at the start. Nothing else happens before.
+    Recovered(Recovered, Vec<DefinitionRow>),
+    /// Somebody wants something.
+    Command(Ticket, Box<Command>, Wait),
+    /// A caller does not wait any longer; it is answered with what there is.
+    Abandon(Ticket),
+    /// The answer to `Take`.
+    Taken(u64, Result<Taken, store::Error>),
+    /// The answer to `Advance`, in the order of the jobs.
+    Advanced(u64, Vec<Result<Turn, Fault>>),
+    /// The answer to `Commit`.
+    Committed(u64, Result<Vec<UnitResult>, store::Error>),
+    /// The answer to `Verify`: whether the batch took effect, and what it then decided.
+    Verified(u64, bool, Vec<UnitResult>),
+    /// The answer to `LoadTimers`.
+    Timers(Result<Vec<TimerRow>, store::Error>),
+    /// The answer to `LoadDefinition`.
+    Definition(DefinitionId, Option<DefinitionRow>, Option<Definition>),
+    /// The answer to `LoadTree`: the instance and all its live descendants.
+    Tree(InstanceId, Vec<InstanceRow>),
+    /// Time has passed.
+    Tick,
+}
+
+/// Something the machine wants done.
+#[derive(Debug)]
+pub enum Output {
+    /// Read what a batch needs.
+    Take(u64, TakeRequest),
+    /// Compute turns, each call caught.
+    Advance(u64, Vec<Job>),
+    /// Commit a batch.
+    Commit(u64, Taken, Plan),
+    /// Find out whether a batch took effect (I2); hand the results back with the answer.
+    Verify(u64, Vec<UnitResult>),
+    /// Read the next timers.
+    LoadTimers {
+        /// After this one.
+        after: Option<TimerKey>,
+        /// How many.
+        limit: usize,
+    },
+    /// Read and compile a definition.
+    LoadDefinition(DefinitionId),
+    /// Read an instance and its live descendants.
+    LoadTree(InstanceId),
+    /// Answer a caller.
+    Reply(Ticket, Result<Reply, Error>),
+    /// Run an engine task.
+    Dispatch(Box<TaskRow>),
+    /// Stop: the store cannot be trusted any more.
+    Fatal(String),
+}
+
+/// What the machine has counted since it was made.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Turns that took effect.
+    pub turns: u64,
+    /// Batches that were committed.
+    pub batches: u64,
+    /// Timers that fired.
+    pub fired: u64,
+    /// Fires that found nothing to fire (T9).
+    pub stale_fires: u64,
+    /// Turns whose fence did not hold.
+    pub conflicts: u64,
+    /// Turns that could not be computed.
+    pub faults: u64,
+    /// Signals and messages that returned to their buffer.
+    pub returned: u64,
+    /// Reports with a token that was no longer good.
+    pub leases_lost: u64,
+    /// Leases that expired.
+    pub leases_expired: u64,
+    /// Commands refused because too much was waiting.
+    pub overloaded: u64,
+    /// Commits whose answer was lost.
+    pub ambiguous: u64,
+}

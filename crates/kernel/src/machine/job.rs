@@ -1,0 +1,96 @@
+//! One call of a notation, caught: a panic becomes a fault of that instance alone (I10).
+
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use meantime_core::{
+    Cx, Definition, Event, Fault, InstanceId, Limits, Notation, Start, State, Timestamp, Turn,
+};
+
+/// A turn to compute. Runs on any thread.
+pub struct Job {
+    pub(super) notation: Arc<dyn Notation>,
+    pub(super) definition: Arc<Definition>,
+    pub(super) kind: JobKind,
+    pub(super) now: Timestamp,
+    pub(super) turn_no: u64,
+    pub(super) instance: InstanceId,
+    pub(super) started_at: Timestamp,
+    pub(super) deadline: Option<Timestamp>,
+    pub(super) key: Option<String>,
+    pub(super) catches: Vec<String>,
+    pub(super) limits: Arc<Limits>,
+}
+
+/// Which call.
+#[derive(Debug, Clone)]
+pub enum JobKind {
+    /// The first turn.
+    Start(Start),
+    /// A later turn.
+    Advance(State, Vec<Event>),
+}
+
+impl fmt::Debug for Job {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Job")
+            .field("instance", &self.instance)
+            .field("turn_no", &self.turn_no)
+            .field("kind", &self.kind)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Job {
+    /// Computes the turn and checks that it keeps the contract.
+    pub fn run(&self) -> Result<Turn, Fault> {
+        let cx = Cx {
+            now: self.now,
+            turn_no: self.turn_no,
+            instance: self.instance,
+            started_at: self.started_at,
+            deadline: self.deadline,
+            key: self.key.as_deref(),
+            catches: &self.catches,
+            limits: &self.limits,
+        };
+        let call = AssertUnwindSafe(|| match &self.kind {
+            JobKind::Start(start) => self.notation.start(&self.definition, start, &cx),
+            JobKind::Advance(state, events) => {
+                self.notation.advance(&self.definition, state, events, &cx)
+            }
+        });
+        let turn = catch_unwind(call).unwrap_or_else(|panic| Err(panicked(panic.as_ref())))?;
+        self.check(&turn)?;
+        Ok(turn)
+    }
+
+    fn check(&self, turn: &Turn) -> Result<(), Fault> {
+        let events = match &self.kind {
+            JobKind::Start(_) => 1,
+            JobKind::Advance(_, events) => events.len(),
+        };
+        if turn.verdicts.len() != events {
+            let message = format!("{} verdicts for {events} events", turn.verdicts.len());
+            return Err(Fault::new("notation_broke_contract", message));
+        }
+        let (effects, limit) = (turn.effects.len(), self.limits.effects_per_turn);
+        if effects > limit {
+            let message = format!("{effects} effects in one turn, the limit is {limit}");
+            return Err(Fault::new("effects_limit", message));
+        }
+        let (bytes, limit) = (turn.state.bytes.len(), self.limits.state_bytes);
+        if bytes > limit {
+            let message = format!("the state has {bytes} bytes, the limit is {limit}");
+            return Err(Fault::new("state_limit", message));
+        }
+        Ok(())
+    }
+}
+
+fn panicked(panic: &(dyn std::any::Any + Send)) -> Fault {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+    Fault::new("notation_panicked", text.unwrap_or_else(|| "unknown panic".to_owned()))
+}

@@ -1,0 +1,292 @@
+//! From a notation's answer to the unit to commit.
+
+use meantime_core::{
+    Event, Execution, Failure, Fault, Json, Outcome, Status, TaskOutcome, Termination, Turn,
+    Verdict,
+};
+
+use super::assembly::{Assembly, Kit, Source};
+use crate::command::{Error, Reply};
+use crate::history::Record;
+use crate::store::{
+    Guard, HistoryRow, InboxRow, IncidentCause, InstanceRow, Phase, Unit, Write, encode_start,
+};
+
+/// What became of an assembled turn.
+#[derive(Debug)]
+pub(super) enum Concluded {
+    /// Something is to be committed.
+    Unit(Box<Assembly>),
+    /// Nothing is to be written; there are only answers.
+    Nothing(Box<Assembly>),
+    /// Several events failed together: they are to be tried one by one.
+    OneByOne,
+}
+
+impl Assembly {
+    /// Takes in what the notation said.
+    pub(super) fn conclude(
+        mut self: Box<Self>,
+        result: Result<Turn, Fault>,
+        execution: Option<&Execution>,
+        kit: &mut Kit<'_>,
+    ) -> Concluded {
+        let turn = match result {
+            Ok(turn) => turn,
+            Err(fault) => return self.faulted(&fault, execution, kit),
+        };
+        if let Some(Verdict::Refused { code, problem }) = turn.verdicts.first()
+            && self.start.is_some()
+        {
+            return self.start_refused(code.clone(), problem.clone(), kit);
+        }
+        if self.all_refused(&turn.verdicts) {
+            self.judge(turn.verdicts, kit);
+            return Concluded::Nothing(self);
+        }
+        if self.is_runaway(&turn, kit) {
+            let text = format!("more than {} operations without an event", kit.limits.ops_runaway);
+            return self.faulted(&Fault::new("runaway", text), execution, kit);
+        }
+        let deadline = self.row.deadline_at;
+        self.begin_turn(&turn);
+        self.judge(turn.verdicts, kit);
+        let turn_no = self.row.turn_no;
+        for (ordinal, effect) in turn.effects.into_iter().enumerate() {
+            let ordinal = u32::try_from(ordinal).unwrap_or(u32::MAX);
+            self.perform(self.row.id.effect(turn_no, ordinal), effect, kit);
+        }
+        self.settle_status(turn.status, execution, deadline, kit);
+        Concluded::Unit(self)
+    }
+
+    /// Ends an instance before its notation was asked: its deadline passed while it waited for
+    /// its first turn, or its definition cannot be loaded.
+    pub(super) fn end_by_kernel(
+        mut self: Box<Self>,
+        event: &Event,
+        execution: Option<&Execution>,
+        kit: &mut Kit<'_>,
+    ) -> Concluded {
+        let outcome = Self::forced_outcome(event, execution, self.row.deadline_at);
+        self.row.turn_no += 1;
+        self.record_event(event, true);
+        self.end(outcome, kit);
+        Concluded::Unit(self)
+    }
+
+    /// Makes the unit, and gives back the row as it will be when the unit took effect.
+    pub(super) fn finish(&mut self, kit: &mut Kit<'_>) -> Option<(Unit, InstanceRow)> {
+        self.touched |= !self.records.is_empty();
+        let guard = if self.touched {
+            if !self.records.is_empty() {
+                self.write_history(kit);
+            }
+            let row = Box::new(self.row.clone());
+            if self.insert {
+                Guard::Insert(row)
+            } else {
+                Guard::Turn { row, expected: self.expected }
+            }
+        } else if self.writes.is_empty() && self.asks.is_empty() {
+            return None;
+        } else {
+            Guard::Unchanged { instance: self.row.id, turn_no: self.expected }
+        };
+        let unit = Unit {
+            requires: std::mem::take(&mut self.requires),
+            guard,
+            writes: std::mem::take(&mut self.writes),
+            asks: std::mem::take(&mut self.asks),
+        };
+        Some((unit, self.row.clone()))
+    }
+
+    fn write_history(&mut self, kit: &mut Kit<'_>) {
+        let seq = kit.ids.next(kit.now.engine);
+        self.writes.push(Write::History(HistoryRow {
+            seq,
+            instance: self.row.id,
+            turn_no: self.row.turn_no,
+            at: kit.now.engine,
+            previous: self.row.last_history,
+            records: std::mem::take(&mut self.records),
+        }));
+        self.row.last_history = seq;
+    }
+
+    fn begin_turn(&mut self, turn: &Turn) {
+        self.touched = true;
+        self.row.turn_no += 1;
+        self.row.state = turn.state.clone();
+        let alone = self.start.is_none() && self.is_only_continue();
+        self.row.extra.ops = if alone { self.row.extra.ops } else { 0 };
+        self.row.extra.ops = self.row.extra.ops.saturating_add(turn.ops);
+        if let Some(start) = &self.start {
+            let (cause, input) = (start.cause.clone(), start.input.clone());
+            self.records.insert(0, Record::Started { cause, input });
+        }
+    }
+
+    fn is_only_continue(&self) -> bool {
+        self.events.iter().all(|event| matches!(event, Event::Continue))
+    }
+
+    fn is_runaway(&self, turn: &Turn, kit: &Kit<'_>) -> bool {
+        self.start.is_none()
+            && self.is_only_continue()
+            && matches!(turn.status, Status::Yield)
+            && self.row.extra.ops.saturating_add(turn.ops) > kit.limits.ops_runaway
+    }
+
+    /// Whether nothing at all is to be written: every event came from a caller and was refused.
+    fn all_refused(&self, verdicts: &[Verdict]) -> bool {
+        let refused = |verdict: &Verdict| matches!(verdict, Verdict::Refused { .. });
+        !self.touched
+            && self.start.is_none()
+            && self.writes.is_empty()
+            && self.asks.is_empty()
+            && self.sources.iter().all(|source| matches!(source, Source::Item(_)))
+            && verdicts.iter().all(refused)
+    }
+
+    /// Gives each event's sender its answer, and each message that was not taken its place back.
+    fn judge(&mut self, verdicts: Vec<Verdict>, kit: &mut Kit<'_>) {
+        let events = std::mem::take(&mut self.events);
+        let sources = std::mem::take(&mut self.sources);
+        for ((event, source), verdict) in events.iter().zip(sources).zip(verdicts) {
+            let taken = matches!(verdict, Verdict::Taken { .. });
+            match source {
+                Source::Inbox(row) if taken => {
+                    let (instance, seq) = (row.instance, row.seq);
+                    self.writes.push(Write::DeleteInbox { instance, seq });
+                }
+                Source::Inbox(row) => self.put_back(*row, kit),
+                Source::Signal(message) if !taken => {
+                    kit.counters.returned += 1;
+                    self.keep_signal(*message, kit);
+                }
+                Source::Item(number) => self.answer_verdict(number, event, verdict),
+                Source::Signal(_) | Source::Kernel => {}
+            }
+            self.record_event(event, taken);
+        }
+        self.events = events;
+    }
+
+    fn answer_verdict(&mut self, number: usize, event: &Event, verdict: Verdict) {
+        let answer = match verdict {
+            Verdict::Refused { code, problem } => Err(Error::Refused { code, problem }),
+            Verdict::Taken { reply } if matches!(event, Event::Submitted { .. }) => {
+                Ok(Reply::Submitted { reply })
+            }
+            Verdict::NotTaken if matches!(event, Event::Submitted { .. }) => {
+                Err(Error::Refused { code: "step_not_active".to_owned(), problem: Json::null() })
+            }
+            Verdict::Taken { .. } | Verdict::NotTaken => return,
+        };
+        self.answer(number, answer);
+    }
+
+    fn record_event(&mut self, event: &Event, taken: bool) {
+        let note = match event {
+            // The timer's own record says it all; a slice of work is not news.
+            Event::TimerFired { .. } | Event::Continue => return,
+            Event::Signal { name, .. } | Event::Message { name, .. } => Some(name.clone()),
+            Event::Submitted { step, .. } => Some(step.clone()),
+            Event::TaskDone { outcome: TaskOutcome::Failed { failure, .. }, .. }
+            | Event::ChildRaised { raised: failure, .. } => Some(failure.code.clone()),
+            _ => None,
+        };
+        let (name, key) = (event.name().to_owned(), event.key());
+        self.records.push(Record::Event { name, key, note, taken });
+    }
+
+    fn settle_status(
+        &mut self,
+        status: Status,
+        execution: Option<&Execution>,
+        deadline: Option<meantime_core::Timestamp>,
+        kit: &mut Kit<'_>,
+    ) {
+        let last = self.events.iter().find(|event| must_end(event)).cloned();
+        match (status, last) {
+            (Status::Ended(outcome), _) => self.end(outcome, kit),
+            (Status::Closing(outcome), _) => self.close(outcome),
+            // After a cancel or the deadline an instance must be closing or over.
+            (_, Some(event)) => {
+                let outcome = Self::forced_outcome(&event, execution, deadline);
+                self.end(outcome, kit);
+            }
+            (_, None) if self.row.phase == Phase::Closing => {}
+            (Status::Running, None) => self.row.phase = Phase::Running,
+            (Status::Yield, None) => self.row.phase = Phase::Yielding,
+        }
+    }
+
+    fn start_refused(
+        mut self: Box<Self>,
+        code: String,
+        problem: Json,
+        kit: &mut Kit<'_>,
+    ) -> Concluded {
+        if self.insert {
+            self.answer(0, Err(Error::Refused { code, problem }));
+            return Concluded::Nothing(self);
+        }
+        // It was accepted by a commit, so it must be seen to end.
+        let failure =
+            Failure { code, message: "the start was refused".to_owned(), data: Some(problem) };
+        let (termination, context) = (Termination::RuntimeError, Json::null());
+        self.row.turn_no += 1;
+        self.end(Outcome::Failed { failure, termination, context }, kit);
+        Concluded::Unit(self)
+    }
+
+    /// A turn that could not be computed: the events are kept, the instance is visible (I10).
+    fn faulted(
+        mut self: Box<Self>,
+        fault: &Fault,
+        execution: Option<&Execution>,
+        kit: &mut Kit<'_>,
+    ) -> Concluded {
+        kit.counters.faults += 1;
+        if self.events.len() > 1 {
+            return Concluded::OneByOne;
+        }
+        if let Some(event) = self.events.first().filter(|event| must_end(event)).cloned() {
+            // Cancels and deadlines are not up to the definition.
+            return self.end_by_kernel(&event, execution, kit);
+        }
+        let place = fault.place.clone().unwrap_or_default();
+        let failure = Failure::new(fault.code.clone(), fault.message.clone());
+        self.restore_waiters();
+        let incident = self.raise(IncidentCause::Turn, place, failure, kit);
+        if let Some(start) = &self.start {
+            self.row.state = encode_start(start);
+            self.row.extra.held = Some(incident);
+        }
+        let held = self.events.first().cloned().zip(self.sources.first().cloned());
+        match held {
+            Some((Event::Continue, _)) => self.row.extra.held = Some(incident),
+            Some((event, source)) => {
+                let (seq, at, origin) = match source {
+                    Source::Inbox(row) => (row.seq, row.at, row.origin),
+                    Source::Signal(message) => {
+                        (kit.ids.next(kit.now.engine), kit.now.engine, Some(*message))
+                    }
+                    _ => (kit.ids.next(kit.now.engine), kit.now.engine, None),
+                };
+                let (instance, held) = (self.row.id, Some(incident));
+                let row = InboxRow { instance, seq, at, event, origin, held };
+                self.writes.push(Write::PutInbox(Box::new(row)));
+            }
+            None => {}
+        }
+        Concluded::Unit(self)
+    }
+}
+
+fn must_end(event: &Event) -> bool {
+    matches!(event, Event::Cancel { .. } | Event::DeadlineReached)
+}

@@ -1,0 +1,156 @@
+//! Whose turn it is: a set keyed by instance, in classes with fair shares.
+//!
+//! Every class that has something gets at least a quarter of a batch, the rest goes by class
+//! order. So running work is not starved by new work, nor new work by a storm of timers. Within a
+//! class: first in first out, round robin over definitions.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use meantime_core::{DefinitionId, InstanceId};
+
+/// Why an instance is ready; earlier is more urgent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Class {
+    /// Completions, submissions, signals, cancels, edits.
+    Events,
+    /// Timers that are due.
+    Timers,
+    /// New instances.
+    Starts,
+    /// Instances that gave way.
+    Yields,
+}
+
+const CLASSES: [Class; 4] = [Class::Events, Class::Timers, Class::Starts, Class::Yields];
+
+/// The set of ready instances.
+#[derive(Debug, Default)]
+pub(super) struct ReadySet {
+    queues: [ClassQueue; 4],
+    classes: BTreeMap<InstanceId, Class>,
+}
+
+/// One class: a queue per definition, taken in turn.
+#[derive(Debug, Default)]
+struct ClassQueue {
+    queues: BTreeMap<DefinitionId, VecDeque<InstanceId>>,
+    order: VecDeque<DefinitionId>,
+    live: usize,
+}
+
+impl ReadySet {
+    /// Makes an instance ready; a more urgent reason moves it forward.
+    pub(super) fn insert(&mut self, id: InstanceId, definition: DefinitionId, class: Class) {
+        match self.classes.insert(id, class) {
+            Some(before) if before <= class => {
+                self.classes.insert(id, before);
+                return;
+            }
+            // The old entry stays in its queue and is skipped when met.
+            Some(before) => self.queues[before as usize].live -= 1,
+            None => {}
+        }
+        self.queues[class as usize].push(id, definition);
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.classes.is_empty()
+    }
+
+    /// How many wait in a class.
+    pub(super) fn len(&self, class: Class) -> usize {
+        self.queues[class as usize].live
+    }
+
+    /// Takes out up to `limit` instances by fair shares.
+    pub(super) fn pick(&mut self, limit: usize) -> Vec<InstanceId> {
+        let mut picked = Vec::new();
+        let share = (limit / CLASSES.len()).max(1);
+        for class in CLASSES {
+            self.pick_from(class, share.min(limit - picked.len()), &mut picked);
+        }
+        for class in CLASSES {
+            self.pick_from(class, limit - picked.len(), &mut picked);
+        }
+        picked
+    }
+
+    fn pick_from(&mut self, class: Class, count: usize, picked: &mut Vec<InstanceId>) {
+        let mut wanted = count;
+        while wanted > 0
+            && let Some(id) = self.queues[class as usize].pop()
+        {
+            if self.classes.get(&id) == Some(&class) {
+                self.classes.remove(&id);
+                self.queues[class as usize].live -= 1;
+                picked.push(id);
+                wanted -= 1;
+            }
+        }
+    }
+}
+
+impl ClassQueue {
+    fn push(&mut self, id: InstanceId, definition: DefinitionId) {
+        let queue = self.queues.entry(definition).or_default();
+        if queue.is_empty() {
+            self.order.push_back(definition);
+        }
+        queue.push_back(id);
+        self.live += 1;
+    }
+
+    fn pop(&mut self) -> Option<InstanceId> {
+        let definition = self.order.pop_front()?;
+        let queue = self.queues.get_mut(&definition)?;
+        let id = queue.pop_front();
+        if queue.is_empty() {
+            self.queues.remove(&definition);
+        } else {
+            self.order.push_back(definition);
+        }
+        id
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(number: u64) -> InstanceId {
+        InstanceId::new(number, 0)
+    }
+
+    #[test]
+    fn every_class_gets_a_quarter_and_the_rest_goes_by_order() {
+        let mut ready = ReadySet::default();
+        for number in 0..100 {
+            ready.insert(id(number), DefinitionId(1), Class::Timers);
+            ready.insert(id(100 + number), DefinitionId(1), Class::Starts);
+        }
+        let picked = ready.pick(40);
+        let timers = picked.iter().filter(|it| it.order() < 100).count();
+        assert_eq!((picked.len(), timers), (40, 30));
+    }
+
+    #[test]
+    fn a_flood_of_one_definition_does_not_delay_another() {
+        let mut ready = ReadySet::default();
+        for number in 0..1_000 {
+            ready.insert(id(number), DefinitionId(1), Class::Starts);
+        }
+        ready.insert(id(5_000), DefinitionId(2), Class::Starts);
+        assert!(ready.pick(8).contains(&id(5_000)));
+    }
+
+    #[test]
+    fn an_instance_is_in_the_set_once_and_moves_to_the_more_urgent_class() {
+        let mut ready = ReadySet::default();
+        ready.insert(id(1), DefinitionId(1), Class::Yields);
+        ready.insert(id(1), DefinitionId(1), Class::Events);
+        ready.insert(id(1), DefinitionId(1), Class::Yields);
+        assert_eq!(ready.len(Class::Events), 1);
+        assert_eq!(ready.pick(10), [id(1)]);
+        assert!(ready.is_empty() && ready.pick(10).is_empty());
+    }
+}

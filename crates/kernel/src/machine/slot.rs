@@ -1,0 +1,202 @@
+//! What waits in memory for an instance, until a turn takes it.
+
+use std::collections::VecDeque;
+
+use meantime_core::{DefinitionId, Event, InstanceId, Json, TaskId, TimerId, Timestamp};
+
+use super::io::Ticket;
+use crate::command::{LeaseToken, Reply, Report, StartCommand, TimerEdit, Wait};
+use crate::history::By;
+use crate::store::{IncidentRow, InstanceRow, TimerKey};
+
+/// An instance that has something to do, or somebody waiting for it.
+#[derive(Debug)]
+pub(super) struct Slot {
+    /// Not yet in the store.
+    pub(super) pending: VecDeque<Pending>,
+    /// The store may have events for it.
+    pub(super) durable: bool,
+    /// It goes on by itself: its first turn, or after giving way.
+    pub(super) goes_on: bool,
+    /// It is in a batch.
+    pub(super) in_flight: bool,
+    /// Its definition is being loaded.
+    pub(super) waits_for_definition: bool,
+    /// So many turns take one event only, after a turn with several failed.
+    pub(super) solo: usize,
+    /// Callers whose command was taken and who wait for the instance to come to rest.
+    pub(super) acks: Vec<Ack>,
+    /// For fairness; zero while unknown.
+    pub(super) definition: DefinitionId,
+    /// How the instance stood after its last turn.
+    pub(super) standing: Standing,
+}
+
+/// What callers who wait for an instance must know of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Standing {
+    /// It waits only for time, signals, messages, steps or people, or it is over.
+    #[default]
+    Settled,
+    /// It waits for a worker or the engine.
+    Busy,
+    /// It waits for children, who may wait themselves.
+    Parent,
+}
+
+impl Standing {
+    pub(super) fn of(row: &InstanceRow) -> Self {
+        if row.phase.is_ended() || row.open.is_settled() {
+            Self::Settled
+        } else if row.open.children > 0 {
+            Self::Parent
+        } else {
+            Self::Busy
+        }
+    }
+}
+
+impl Default for Slot {
+    fn default() -> Self {
+        Self {
+            pending: VecDeque::new(),
+            durable: false,
+            goes_on: false,
+            in_flight: false,
+            waits_for_definition: false,
+            solo: 0,
+            acks: Vec::new(),
+            definition: DefinitionId(0),
+            standing: Standing::Settled,
+        }
+    }
+}
+
+impl Slot {
+    /// Whether a turn has something to do.
+    pub(super) fn has_work(&self) -> bool {
+        !self.pending.is_empty() || self.durable || self.goes_on
+    }
+
+    /// Whether nothing needs the slot.
+    pub(super) fn is_idle(&self) -> bool {
+        !self.has_work() && !self.in_flight && self.acks.is_empty()
+    }
+}
+
+/// A caller who waits for an instance to come to rest.
+#[derive(Debug)]
+pub(super) struct Ack {
+    pub(super) ticket: Ticket,
+    pub(super) wait: Wait,
+    /// The answer; none when several instances must come to rest first.
+    pub(super) reply: Option<Reply>,
+}
+
+/// Something for an instance that is not yet in the store.
+#[derive(Debug, Clone)]
+pub(super) struct Pending {
+    pub(super) item: Item,
+    pub(super) ticket: Option<Ticket>,
+    pub(super) wait: Wait,
+    pub(super) at: Timestamp,
+    pub(super) bytes: usize,
+}
+
+impl Pending {
+    /// Something nobody waits for.
+    pub(super) fn internal(item: Item, at: Timestamp) -> Self {
+        Self { item, ticket: None, wait: Wait::Quiet, at, bytes: 0 }
+    }
+}
+
+/// What it is.
+#[derive(Debug, Clone)]
+pub(super) enum Item {
+    /// The start of a new instance.
+    Start(Box<StartCommand>, DefinitionId),
+    /// An event as it is; with who caused it, if it is an operator's doing.
+    Event(Event, Option<By>),
+    /// A signal.
+    Signal {
+        name: String,
+        payload: Json,
+    },
+    /// What somebody says of a task.
+    Report {
+        task: TaskId,
+        token: Option<LeaseToken>,
+        report: Report,
+    },
+    /// A lease ran out.
+    LeaseExpired(TaskId),
+    /// An attempt took too long.
+    AttemptTimedOut(TaskId),
+    /// A timer that is due, as the queue knows it.
+    Timer(TimerKey),
+    /// An operator's edit of a timer.
+    Edit {
+        timer: TimerId,
+        edit: TimerEdit,
+        by: By,
+    },
+    /// An operator's answer to an incident.
+    Incident {
+        row: Box<IncidentRow>,
+        retry: bool,
+        by: By,
+    },
+}
+
+impl Item {
+    /// The task whose row is needed.
+    pub(super) fn task(&self) -> Option<TaskId> {
+        match self {
+            Self::Report { task, .. } | Self::LeaseExpired(task) | Self::AttemptTimedOut(task) => {
+                Some(*task)
+            }
+            Self::Incident { row, .. } => match row.cause {
+                crate::store::IncidentCause::Task(key) => Some(TaskId(key)),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}
+
+/// Something that belongs to no instance, or not yet.
+#[derive(Debug)]
+pub(super) struct Loose {
+    pub(super) item: LooseItem,
+    pub(super) ticket: Option<Ticket>,
+}
+
+/// What it is.
+#[derive(Debug)]
+pub(super) enum LooseItem {
+    Claim(super::claim::ParkedClaim),
+    Extend { task: TaskId, token: LeaseToken, lease_ms: u64 },
+    Assign { task: TaskId, assignee: Option<String> },
+    Publish(meantime_core::Message),
+    Broadcast { name: String, payload: Json },
+    Deploy(crate::command::Deployment),
+    Undeploy { name: String, version: u32 },
+    Incident { incident: meantime_core::IncidentId, retry: bool, by: By },
+    /// Engine tasks to run: after a restart, or when their wait is over.
+    Redispatch(Vec<TaskId>),
+}
+
+impl LooseItem {
+    pub(super) fn tasks(&self) -> &[TaskId] {
+        match self {
+            Self::Extend { task, .. } | Self::Assign { task, .. } => std::slice::from_ref(task),
+            Self::Redispatch(tasks) => tasks,
+            _ => &[],
+        }
+    }
+}
+
+/// The instance a pending event is for, by its timer.
+pub(super) fn owner(timer: TimerId) -> InstanceId {
+    timer.0.instance
+}

@@ -1,0 +1,78 @@
+//! The trait itself.
+
+use std::future::Future;
+use std::pin::Pin;
+
+use meantime_core::{DefinitionId, IncidentId, InstanceId, TaskId, Timestamp};
+
+use super::{
+    ChildRef, DefinitionFilter, DefinitionRow, Error, HistoryRow, IncidentRow, InstanceFilter,
+    InstanceRow, Page, Plan, Recovered, TakeRequest, Taken, TaskFilter, TaskRow, TimerFilter,
+    TimerKey, TimerRow, UnitResult,
+};
+
+/// What a store call resolves to.
+pub type Pending<'a, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send + 'a>>;
+
+/// A durable store.
+pub trait Store: Send + Sync {
+    /// Reads what the next turns need. A store that is shared between nodes locks it until the
+    /// commit that gets the result, or until the result is dropped.
+    fn take(&self, request: TakeRequest) -> Pending<'_, Taken>;
+
+    /// Commits a plan in one transaction and says for each unit whether it took effect.
+    fn commit(&self, taken: Taken, plan: Plan) -> Pending<'_, Vec<UnitResult>>;
+
+    /// Whether the commit of a batch took effect, after an answer that left it open (I2).
+    fn is_committed(&self, batch: u64) -> Pending<'_, bool>;
+
+    /// What a node needs to go on after a stop or a crash.
+    fn recover(&self, now: Timestamp) -> Pending<'_, Recovered>;
+
+    /// The earliest timers that can fire, after a key.
+    fn due_timers(&self, after: Option<TimerKey>, limit: usize) -> Pending<'_, Vec<TimerRow>>;
+
+    /// A definition, with its source.
+    fn definition(&self, id: DefinitionId) -> Pending<'_, Option<DefinitionRow>>;
+
+    /// Definitions by name, latest version first.
+    fn definitions(&self, filter: DefinitionFilter) -> Pending<'_, Vec<DefinitionRow>>;
+
+    /// One instance.
+    fn instance(&self, id: InstanceId) -> Pending<'_, Option<InstanceRow>>;
+
+    /// Instances, newest first.
+    fn instances(&self, filter: InstanceFilter, page: Page<InstanceId>)
+    -> Pending<'_, Vec<InstanceRow>>;
+
+    /// Live children of an instance.
+    fn children(&self, parent: InstanceId) -> Pending<'_, Vec<ChildRef>>;
+
+    /// The history of an instance, newest turn first, from a row on.
+    fn history(&self, from: u64, limit: usize) -> Pending<'_, Vec<HistoryRow>>;
+
+    /// One task.
+    fn task(&self, id: TaskId) -> Pending<'_, Option<TaskRow>>;
+
+    /// Tasks in the order of their ids.
+    fn tasks(&self, filter: TaskFilter, page: Page<TaskId>) -> Pending<'_, Vec<TaskRow>>;
+
+    /// One armed timer, by its key.
+    fn timer(&self, key: TimerKey) -> Pending<'_, Option<TimerRow>>;
+
+    /// Armed timers in due order, frozen ones last.
+    fn timers(&self, filter: TimerFilter, page: Page<TimerKey>) -> Pending<'_, Vec<TimerRow>>;
+
+    /// One open incident.
+    fn incident(&self, id: IncidentId) -> Pending<'_, Option<IncidentRow>>;
+
+    /// Open incidents, oldest first.
+    fn incidents(
+        &self,
+        instance: Option<InstanceId>,
+        page: Page<IncidentId>,
+    ) -> Pending<'_, Vec<IncidentRow>>;
+
+    /// Looks for damage. Nothing is written; every problem is a line of text.
+    fn check(&self) -> Pending<'_, Vec<String>>;
+}

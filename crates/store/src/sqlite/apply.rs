@@ -1,0 +1,160 @@
+//! Applies one plan inside a transaction: fences first, then rows. A dispatch, nothing else.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use meantime_kernel::store::{
+    Error, Guard, InstanceRow, Plan, Settled, TimerKey, TimerRow, Unit, UnitResult, Write,
+};
+
+use super::db::Db;
+use super::find::find;
+use super::node::Mark;
+use super::{
+    answer, definition, history, inbox, incident, instance, instance_tag, message, message_id,
+    subscription, task, timer, trigger_start,
+};
+
+/// Why a plan could not be applied as it is. The transaction must be rolled back.
+#[derive(Debug)]
+pub(super) enum Stop {
+    /// The write of a unit met a fence that did not hold: the unit is a conflict.
+    Fence(usize),
+    /// A statement failed.
+    Failed(Error),
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+/// Applies a plan without the units that are left out, which count as conflicts.
+pub(super) fn apply(
+    db: &Db<'_>,
+    plan: &Plan,
+    left_out: &BTreeSet<usize>,
+    mark: &mut Mark,
+) -> Result<Vec<UnitResult>, Stop> {
+    let mut plan = plan.clone();
+    for number in left_out {
+        if let Some(unit) = plan.units.get_mut(*number) {
+            *unit = Unit::default();
+        }
+    }
+    mark.batch = mark.batch.max(plan.batch);
+    mark.clock = mark.clock.max(plan.now);
+    let mut found = find(db, &plan.lookups(), plan.now)?;
+    let settled = plan.settle(&mut found, |guard| try_guard(db, guard, mark))?;
+    let Settled { writes, mut results } = settled;
+    let mut timers = Timers::default();
+    for (number, write) in writes {
+        if !make(db, write, &mut timers, mark)? {
+            return Err(Stop::Fence(number));
+        }
+    }
+    timers.flush(db)?;
+    for number in left_out {
+        if let Some(result) = results.get_mut(*number) {
+            *result = UnitResult::Conflict;
+        }
+    }
+    Ok(results)
+}
+
+/// Tries a fence by making its write. A fence that does not hold writes nothing.
+fn try_guard(db: &Db<'_>, guard: &Guard, mark: &mut Mark) -> Result<bool, Error> {
+    match guard {
+        Guard::Free => Ok(true),
+        Guard::Insert(row) => {
+            note_instance(row, mark);
+            instance::insert(db, row)
+        }
+        Guard::Turn { row, expected } => {
+            note_instance(row, mark);
+            instance::advance(db, row, *expected)
+        }
+        Guard::Unchanged { instance, turn_no } => instance::stands_at(db, *instance, *turn_no),
+        Guard::Task { row, claims } => task::replace(db, row, *claims),
+    }
+}
+
+fn note_instance(row: &InstanceRow, mark: &mut Mark) {
+    mark.note(row.id.order());
+    mark.note(row.last_history);
+}
+
+/// Makes one write; says whether its fence held.
+fn make(db: &Db<'_>, write: Write, timers: &mut Timers, mark: &mut Mark) -> Result<bool, Error> {
+    match write {
+        Write::InsertInstance(row) => {
+            note_instance(&row, mark);
+            if !instance::insert(db, &row)? {
+                return Err(Error::Bug(format!("the id {} was given out twice", row.id)));
+            }
+        }
+        Write::History(row) => {
+            mark.note(row.seq);
+            history::append(db, &row)?;
+        }
+        Write::PutInbox(row) => {
+            mark.note(row.seq);
+            inbox::put(db, &row)?;
+        }
+        Write::DeleteInbox { instance, seq } => inbox::delete(db, instance, seq)?,
+        Write::ReleaseInbox { instance, incident } => inbox::release(db, instance, incident)?,
+        Write::ClearInbox { instance } => inbox::clear(db, instance)?,
+        Write::InsertTimer(row) => timers.insert(row),
+        Write::DeleteTimer(key) => timers.delete(db, key)?,
+        Write::InsertTask(row) => task::insert(db, &row)?,
+        Write::UpdateTask(row) => task::update(db, &row)?,
+        Write::DeleteTask { id, claims } => return task::delete(db, id, claims),
+        Write::DetachTask(id) => task::detach(db, id)?,
+        Write::PutMessage(row) => {
+            mark.note(row.seq);
+            message::put(db, &row)?;
+        }
+        Write::DeleteMessage { channel, seq } => message::delete(db, &channel, seq)?,
+        Write::ExpireMessages { channel, now } => message::expire(db, &channel, now)?,
+        Write::ClearSignals { instance } => message::clear_signals(db, instance)?,
+        Write::PutSubscription(row) => {
+            mark.note(row.seq);
+            subscription::put(db, &row)?;
+        }
+        Write::DeleteSubscription { channel, seq } => subscription::delete(db, &channel, seq)?,
+        Write::PutIncident(row) => incident::put(db, &row)?,
+        Write::DeleteIncident(id) => incident::delete(db, id)?,
+        Write::ClearIncidents { instance } => incident::clear(db, instance)?,
+        Write::PutTags { instance, tags, attributes } => {
+            instance_tag::put(db, instance, &tags, &attributes)?;
+        }
+        Write::InsertDefinition(row) => definition::insert(db, &row)?,
+        Write::RetireDefinition(id) => definition::retire(db, id)?,
+        Write::SetTriggers { name, definition, triggers } => {
+            trigger_start::set(db, &name, definition, &triggers)?;
+        }
+        Write::PutAnswer(row) => answer::put(db, &row)?,
+        Write::PutMessageId { id, expires_at } => message_id::put(db, &id, expires_at)?,
+    }
+    Ok(true)
+}
+
+/// Timers of a plan, held back so that they are written in due order: neighbours in time are
+/// neighbours on a page. A removal applies to those that are held back too.
+#[derive(Default)]
+struct Timers(BTreeMap<TimerKey, TimerRow>);
+
+impl Timers {
+    fn insert(&mut self, row: TimerRow) {
+        self.0.insert(row.key(), row);
+    }
+
+    fn delete(&mut self, db: &Db<'_>, key: TimerKey) -> Result<(), Error> {
+        self.0.remove(&key);
+        timer::delete(db, key)
+    }
+
+    fn flush(self, db: &Db<'_>) -> Result<(), Error> {
+        self.0.values().try_for_each(|row| timer::insert(db, row))
+    }
+}

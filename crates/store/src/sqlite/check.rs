@@ -1,0 +1,118 @@
+//! Looks for damage: what SQLite finds, and what no single table shows.
+
+use std::path::Path;
+
+use meantime_core::InstanceId;
+use meantime_kernel::open::Key;
+use meantime_kernel::store::{Class, Error, InstanceRow, TimerKey};
+
+use super::db::{Columns, Db};
+use super::instance::{self, columns};
+use super::options::Options;
+use super::{open, task, timer};
+
+const INTEGRITY: &str = "PRAGMA integrity_check(100)";
+const LIVE: &str =
+    concat!("SELECT ", columns!(), " FROM instance AS i WHERE i.ended_at IS NULL ORDER BY i.ord");
+const TIMERS: &str = "SELECT ord, turn_no, ordinal, random, frozen, due_at FROM timer";
+const INBOX: &str = "SELECT DISTINCT ord, random FROM inbox";
+
+#[cfg(test)]
+pub(super) const ALL: &[&str] = &[LIVE, TIMERS, INBOX];
+
+/// More problems than anybody reads; the rest is counted by repairing and checking again.
+const LIMIT: usize = 100;
+
+/// Every problem as a line of text. Damage is an answer, not an error.
+pub(super) fn check(path: &Path, options: &Options) -> Result<Vec<String>, Error> {
+    let connection = match open::reader(path, options) {
+        Err(error) if error.class() == Class::Corrupt => return Ok(vec![error.to_string()]),
+        opened => opened?,
+    };
+    let db = Db::new(&connection);
+    let mut problems = Vec::new();
+    db.run("BEGIN", [])?;
+    for part in [integrity, instances, timers, inboxes] {
+        match part(&db, &mut problems) {
+            Err(error) if error.class() == Class::Corrupt => problems.push(error.to_string()),
+            done => done?,
+        }
+    }
+    problems.truncate(LIMIT);
+    Ok(problems)
+}
+
+fn integrity(db: &Db<'_>, problems: &mut Vec<String>) -> Result<(), Error> {
+    let lines = db.all(INTEGRITY, [], |row| row.get::<String>(0))?;
+    problems.extend(lines.into_iter().filter(|line| line != "ok"));
+    Ok(())
+}
+
+/// Whatever a live instance waits for must be there.
+fn instances(db: &Db<'_>, problems: &mut Vec<String>) -> Result<(), Error> {
+    db.some(LIVE, [], LIMIT, |row| {
+        let owner = instance::read(row)?;
+        let found = missing(db, &owner)?;
+        let is_sound = found.is_empty();
+        problems.extend(found);
+        Ok((!is_sound).then_some(()))
+    })?;
+    Ok(())
+}
+
+fn missing(db: &Db<'_>, owner: &InstanceRow) -> Result<Vec<String>, Error> {
+    let mut problems = Vec::new();
+    for (key, open) in &owner.open.timers {
+        let key = key.of(owner.id);
+        if timer::get(db, open.row_key(key))?.is_none() {
+            problems.push(format!("{}: the open timer {key} has no row", owner.id));
+        }
+    }
+    for key in owner.open.tasks.keys() {
+        let key = key.of(owner.id);
+        if task::get(db, meantime_core::TaskId(key))?.is_none() {
+            problems.push(format!("{}: the open task {key} has no row", owner.id));
+        }
+    }
+    Ok(problems)
+}
+
+/// Whatever is armed must be waited for.
+fn timers(db: &Db<'_>, problems: &mut Vec<String>) -> Result<(), Error> {
+    let mut owner: Option<InstanceRow> = None;
+    db.some(TIMERS, [], LIMIT, |row| {
+        let (id, key) = timer_key(row)?;
+        if owner.as_ref().is_none_or(|known| known.id != id) {
+            owner = instance::get(db, id)?;
+        }
+        let entry = Key::from(key.id.0);
+        let is_open = owner.as_ref().is_some_and(|owner| {
+            !owner.phase.is_ended()
+                && owner.open.timers.get(&entry).is_some_and(|it| it.row_key(key.id.0) == key)
+        });
+        if !is_open {
+            problems.push(format!("{id}: the timer {} is armed and not open", key.id));
+        }
+        Ok((!is_open).then_some(()))
+    })?;
+    Ok(())
+}
+
+fn timer_key(row: &Columns<'_, '_>) -> Result<(InstanceId, TimerKey), Error> {
+    let key = row.effect(0, "timer")?;
+    let (frozen, due_at) = (row.get(4)?, row.instant(5, "timer")?);
+    Ok((key.instance, TimerKey { frozen, due_at, id: meantime_core::TimerId(key) }))
+}
+
+/// Events wait only for those who can still take them.
+fn inboxes(db: &Db<'_>, problems: &mut Vec<String>) -> Result<(), Error> {
+    db.some(INBOX, [], LIMIT, |row| {
+        let id = row.instance(0, 1)?;
+        let is_live = instance::is_live(db, id)?;
+        if !is_live {
+            problems.push(format!("{id}: events wait for an instance that is over"));
+        }
+        Ok((!is_live).then_some(()))
+    })?;
+    Ok(())
+}

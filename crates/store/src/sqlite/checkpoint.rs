@@ -1,0 +1,137 @@
+//! Keeps the write-ahead log short without stalling the writer.
+//!
+//! ```text
+//!   log > a sixteenth of its limit ─► thread: PASSIVE copies pages while the writer goes on
+//!                                        │ done
+//!                                        ▼
+//!   writer, between two commits: PASSIVE copies the few pages written meanwhile, so that the
+//!   next commit starts the log from its beginning
+//!   log > half of its limit (a long read pinned it) ─► writer: RESTART, waits for readers
+//! ```
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use meantime_kernel::store::Error;
+use rusqlite::Connection;
+
+use super::error::is_failed_sync;
+use super::open::{self, PAGE};
+use super::options::Options;
+use super::stats::Counters;
+
+const PASSIVE: &str = "PRAGMA wal_checkpoint(PASSIVE)";
+const RESTART: &str = "PRAGMA wal_checkpoint(RESTART)";
+
+/// The writer's view of checkpoints.
+pub(super) struct Checkpoints {
+    request: Option<SyncSender<()>>,
+    thread: Option<JoinHandle<()>>,
+    shared: Arc<Shared>,
+    counters: Arc<Counters>,
+    /// The log's length when the next checkpoint is due, in pages.
+    next: u64,
+    /// The log's length when the writer takes it in hand, in pages.
+    hard: u64,
+    soft: u64,
+    limit: u64,
+}
+
+#[derive(Default)]
+struct Shared {
+    /// Pages in the log after the last commit.
+    pages: AtomicU64,
+    is_running: AtomicBool,
+    is_done: AtomicBool,
+}
+
+impl Checkpoints {
+    /// Starts the thread and watches the writer's log.
+    pub(super) fn start(
+        path: &Path,
+        options: &Options,
+        writer: &mut Connection,
+        counters: &Arc<Counters>,
+    ) -> Result<Self, Error> {
+        let connection = open::checkpointer(path, options)?;
+        let shared = Arc::new(Shared::default());
+        watch(writer, &shared, counters)?;
+        let (request, requests) = sync_channel(1);
+        let (state, count) = (Arc::clone(&shared), Arc::clone(counters));
+        let thread = std::thread::Builder::new()
+            .name("meantime-checkpoint".to_owned())
+            .spawn(move || run(&connection, &requests, &state, &count))
+            .map_err(|error| Error::Unavailable(error.to_string()))?;
+        let soft = (options.wal_limit / 16 / PAGE).max(1);
+        let limit = (options.wal_limit / PAGE).max(2);
+        let counters = Arc::clone(counters);
+        let (request, thread) = (Some(request), Some(thread));
+        Ok(Self { request, thread, shared, counters, next: soft, hard: limit / 2, soft, limit })
+    }
+
+    /// Does what is due after a commit.
+    pub(super) fn after_commit(&mut self, writer: &Connection) {
+        let pages = self.shared.pages.load(Ordering::Relaxed);
+        if pages < self.soft {
+            // The log was started anew.
+            (self.next, self.hard) = (self.soft, self.limit / 2);
+            return;
+        }
+        if pages >= self.hard && !self.shared.is_running.load(Ordering::SeqCst) {
+            checkpoint(writer, RESTART, &self.counters);
+            self.hard = pages.saturating_add(self.limit / 8);
+        } else if self.shared.is_done.swap(false, Ordering::SeqCst) {
+            checkpoint(writer, PASSIVE, &self.counters);
+            self.next = pages.saturating_add(self.soft);
+        } else if pages >= self.next && !self.shared.is_running.swap(true, Ordering::SeqCst) {
+            self.request.iter().for_each(|request| drop(request.try_send(())));
+        }
+    }
+}
+
+impl Drop for Checkpoints {
+    fn drop(&mut self) {
+        self.request = None;
+        if let Some(thread) = self.thread.take() {
+            // It only ends; a panic in it was reported by its own thread.
+            drop(thread.join());
+        }
+    }
+}
+
+fn watch(
+    writer: &mut Connection,
+    shared: &Arc<Shared>,
+    counters: &Arc<Counters>,
+) -> Result<(), Error> {
+    let (shared, counters) = (Arc::clone(shared), Arc::clone(counters));
+    let hook = move |_: &mut rusqlite::hooks::Wal, pages: i32| {
+        let pages = u64::try_from(pages).unwrap_or_default();
+        let before = shared.pages.swap(pages, Ordering::Relaxed);
+        // Fewer pages than before: the log was started anew.
+        let added = if pages > before { pages - before } else { pages };
+        Counters::add(&counters.wal_pages, added);
+        Ok(())
+    };
+    writer.wal_hook(Some(hook)).map_err(|error| super::error::from_sqlite(&error))
+}
+
+fn run(connection: &Connection, requests: &Receiver<()>, shared: &Shared, counters: &Counters) {
+    while requests.recv().is_ok() {
+        checkpoint(connection, PASSIVE, counters);
+        shared.is_done.store(true, Ordering::SeqCst);
+        shared.is_running.store(false, Ordering::SeqCst);
+    }
+}
+
+/// A checkpoint that fails is tried again when the log has grown; until then the log keeps it all.
+fn checkpoint(connection: &Connection, sql: &str, counters: &Counters) {
+    Counters::add(&counters.checkpoints, 1);
+    let done = connection.query_row(sql, [], |_| Ok(()));
+    if done.is_err_and(|error| is_failed_sync(&error)) {
+        counters.fail();
+    }
+}

@@ -1,0 +1,91 @@
+//! What a worker can claim: by priority, then age, with seeks only.
+//!
+//! The index `task_ready` is ordered by queue, type, priority and age. For each queue and type the
+//! priorities in use are visited from the highest, each with one seek, so that neither tasks of
+//! other types nor delayed ones are ever walked over.
+
+use meantime_core::{TaskId, Timestamp};
+use meantime_kernel::store::{ClaimQuery, Error, TaskRow};
+use rusqlite::params;
+
+use super::db::Db;
+use super::task;
+
+const FIRST_NAME: &str = "SELECT name FROM task INDEXED BY task_ready \
+     WHERE state = 'ready' AND kind = 'worker' AND queue = ?1 ORDER BY name LIMIT 1";
+const NEXT_NAME: &str = "SELECT name FROM task INDEXED BY task_ready \
+     WHERE state = 'ready' AND kind = 'worker' AND queue = ?1 AND name > ?2 ORDER BY name LIMIT 1";
+const NEXT_PRIORITY: &str = "SELECT priority FROM task INDEXED BY task_ready \
+     WHERE state = 'ready' AND kind = 'worker' AND queue = ?1 AND name = ?2 AND priority < ?3 \
+     ORDER BY priority DESC LIMIT 1";
+const READY: &str = "SELECT ord, turn_no, ordinal, random, available_at \
+     FROM task INDEXED BY task_ready \
+     WHERE state = 'ready' AND kind = 'worker' AND queue = ?1 AND name = ?2 AND priority = ?3 \
+     AND available_at <= ?4 ORDER BY available_at, ord, turn_no, ordinal";
+
+#[cfg(test)]
+pub(super) const ALL: &[&str] = &[FIRST_NAME, NEXT_NAME, NEXT_PRIORITY, READY];
+
+/// Order of tasks: highest priority first, then oldest, then by id.
+type Place = (i64, Timestamp, TaskId);
+
+/// Tasks that answer the query, best first.
+pub(super) fn ready(
+    db: &Db<'_>,
+    query: &ClaimQuery,
+    now: Timestamp,
+) -> Result<Vec<TaskRow>, Error> {
+    let mut places = Vec::new();
+    let default_queue = [String::new()];
+    let queues = if query.queues.is_empty() { &default_queue[..] } else { &query.queues };
+    for queue in unique(queues) {
+        if query.types.is_empty() {
+            let mut next: Option<String> = db.first(FIRST_NAME, [queue], |row| row.get(0))?;
+            while let Some(name) = next {
+                of_type(db, query, queue, &name, now, &mut places)?;
+                next = db.first(NEXT_NAME, [queue, &name], |row| row.get(0))?;
+            }
+        } else {
+            for name in unique(&query.types) {
+                of_type(db, query, queue, name, now, &mut places)?;
+            }
+        }
+    }
+    places.sort_unstable();
+    let best = places.into_iter().take(query.limit);
+    let tasks = best.map(|(_, _, id)| task::get(db, id)).collect::<Result<Vec<_>, Error>>()?;
+    Ok(tasks.into_iter().flatten().collect())
+}
+
+fn of_type(
+    db: &Db<'_>,
+    query: &ClaimQuery,
+    queue: &str,
+    name: &str,
+    now: Timestamp,
+    places: &mut Vec<Place>,
+) -> Result<(), Error> {
+    let mut wanted = query.limit;
+    let mut above = i64::MAX;
+    while wanted > 0
+        && let Some(priority) =
+            db.first(NEXT_PRIORITY, params![queue, name, above], |row| row.get::<i64>(0))?
+    {
+        let params = params![queue, name, priority, now.as_millis()];
+        let found = db.some(READY, params, wanted, |row| {
+            let id = TaskId(row.effect(0, "task")?);
+            let place = (-priority, row.instant(4, "task")?, id);
+            Ok(if query.busy.contains(&id) { None } else { Some(place) })
+        })?;
+        wanted = wanted.saturating_sub(found.len());
+        places.extend(found);
+        above = priority;
+    }
+    Ok(())
+}
+
+/// The names, each once: a worker that names a type twice gets no task twice.
+fn unique(names: &[String]) -> impl Iterator<Item = &str> {
+    let is_first = |(at, name): &(usize, &String)| !names[..*at].contains(name);
+    names.iter().enumerate().filter(is_first).map(|(_, name)| name.as_str())
+}

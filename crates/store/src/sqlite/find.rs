@@ -1,0 +1,49 @@
+//! Fetches what settling a plan needs to see.
+
+use meantime_core::Timestamp;
+use meantime_kernel::store::{Error, Found, FoundChannel, Lookups};
+
+use super::db::Db;
+use super::{answer, definition, instance, message, message_id, subscription, trigger_start};
+
+/// Everything a plan asks about. A plan that asks nothing costs no statement.
+pub(super) fn find(db: &Db<'_>, lookups: &Lookups, now: Timestamp) -> Result<Found, Error> {
+    let mut found = Found::default();
+    for (kind, name) in &lookups.starts {
+        found.starts.insert((*kind, name.clone()), trigger_start::starts(db, *kind, name)?);
+    }
+    let start_keys = lookups.start_keys(&found);
+    for wanted in lookups.keys.union(&start_keys) {
+        if let Some(holder) = instance::key_holder(db, &wanted.0, &wanted.1)? {
+            found.keys.insert(wanted.clone(), holder);
+        }
+    }
+    for key in &lookups.requests {
+        found.requests.extend(answer::get(db, key)?.map(|row| (key.clone(), row)));
+    }
+    for id in &lookups.messages {
+        if message_id::is_known(db, id, now)? {
+            found.messages.insert(id.clone());
+        }
+    }
+    for (channel, limit) in &lookups.channels {
+        let messages = message::fresh(db, channel, *limit, now)?;
+        let subscriptions = subscription::waiting(db, channel, *limit)?;
+        found.channels.insert(channel.clone(), FoundChannel { messages, subscriptions });
+    }
+    for name in &lookups.definitions {
+        found.definitions.insert(name.clone(), definition::heads(db, name)?);
+    }
+    if !lookups.definitions.is_empty() {
+        found.next_definition = definition::next_id(db)?;
+    }
+    for parent in &lookups.children {
+        found.children.insert(*parent, instance::children(db, *parent)?);
+    }
+    for id in &lookups.live {
+        if instance::is_live(db, *id)? {
+            found.live.insert(*id);
+        }
+    }
+    Ok(found)
+}

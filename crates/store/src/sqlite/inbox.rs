@@ -1,0 +1,84 @@
+//! Inboxes: events that outlive a transaction.
+
+use meantime_core::{IncidentId, InstanceId};
+use meantime_kernel::store::{Error, InboxRow};
+use rusqlite::params;
+
+use super::db::{Columns, Db, int, ord, packed, random};
+use super::incident::id_column;
+
+const TABLE: &str = "inbox";
+
+const PUT: &str = "INSERT OR REPLACE INTO inbox \
+     (ord, seq, random, arrived_at, held_by, origin, event) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+const DELETE: &str = "DELETE FROM inbox WHERE ord = ?1 AND seq = ?2";
+const RELEASE: &str = "UPDATE inbox SET held_by = NULL WHERE ord = ?1 AND held_by = ?2";
+const CLEAR: &str = "DELETE FROM inbox WHERE ord = ?1";
+const HEAD: &str = "SELECT ord, seq, random, arrived_at, held_by, origin, event FROM inbox \
+     WHERE ord = ?1 AND random = ?2 AND held_by IS NULL ORDER BY seq";
+const OWNERS: &str = "SELECT DISTINCT ord, random FROM inbox WHERE held_by IS NULL";
+
+#[cfg(test)]
+pub(super) const ALL: &[&str] = &[PUT, DELETE, RELEASE, CLEAR, HEAD, OWNERS];
+
+pub(super) fn put(db: &Db<'_>, row: &InboxRow) -> Result<(), Error> {
+    let held = row.held.map(IncidentId::to_bytes);
+    let origin = row.origin.as_ref().map(packed);
+    db.run(
+        PUT,
+        params![
+            ord(row.instance),
+            int(row.seq),
+            random(row.instance),
+            row.at.as_millis(),
+            held,
+            origin,
+            packed(&row.event),
+        ],
+    )?;
+    Ok(())
+}
+
+pub(super) fn delete(db: &Db<'_>, instance: InstanceId, seq: u64) -> Result<(), Error> {
+    db.run(DELETE, [ord(instance), int(seq)]).map(drop)
+}
+
+/// Lets go what an incident holds back.
+pub(super) fn release(
+    db: &Db<'_>,
+    instance: InstanceId,
+    incident: IncidentId,
+) -> Result<(), Error> {
+    db.run(RELEASE, params![ord(instance), incident.to_bytes()]).map(drop)
+}
+
+pub(super) fn clear(db: &Db<'_>, instance: InstanceId) -> Result<(), Error> {
+    db.run(CLEAR, [ord(instance)]).map(drop)
+}
+
+/// The first events that nothing holds back.
+pub(super) fn head(
+    db: &Db<'_>,
+    instance: InstanceId,
+    limit: usize,
+) -> Result<Vec<InboxRow>, Error> {
+    db.some(HEAD, [ord(instance), random(instance)], limit, |row| read(row).map(Some))
+}
+
+/// Instances with events that nothing holds back.
+pub(super) fn owners(db: &Db<'_>) -> Result<Vec<InstanceId>, Error> {
+    db.all(OWNERS, [], |row| row.instance(0, 1))
+}
+
+fn read(row: &Columns<'_, '_>) -> Result<InboxRow, Error> {
+    Ok(InboxRow {
+        instance: row.instance(0, 2)?,
+        seq: row.number(1)?,
+        at: row.instant(3, TABLE)?,
+        held: row.parsed(4, TABLE, |bytes| {
+            if bytes.is_empty() { Ok(None) } else { id_column(bytes).map(Some) }
+        })?,
+        origin: row.unpacked_if(5, TABLE)?,
+        event: row.unpacked(6, TABLE)?,
+    })
+}

@@ -1,0 +1,93 @@
+//! Open incidents.
+
+use meantime_core::{Failure, IncidentId, InstanceId, Json};
+use meantime_kernel::store::{Error, IncidentRow, Page};
+use rusqlite::params;
+
+use super::db::{Columns, Db, ord, packed, random};
+use super::message::json;
+
+const TABLE: &str = "incident";
+
+const PUT: &str = "INSERT OR REPLACE INTO incident \
+     (id, ord, random, raised_at, place, code, message, data, cause) \
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+const DELETE: &str = "DELETE FROM incident WHERE id = ?1";
+const CLEAR: &str = "DELETE FROM incident WHERE ord = ?1 AND random = ?2";
+const GET: &str = "SELECT id, ord, random, raised_at, place, code, message, data, cause \
+     FROM incident WHERE id = ?1";
+const LIST: &str = "SELECT id, ord, random, raised_at, place, code, message, data, cause \
+     FROM incident WHERE id > ?1 ORDER BY id";
+const OF_INSTANCE: &str = "SELECT id, ord, random, raised_at, place, code, message, data, cause \
+     FROM incident INDEXED BY incident_instance \
+     WHERE ord = ?1 AND random = ?2 AND id > ?3 ORDER BY id";
+
+#[cfg(test)]
+pub(super) const ALL: &[&str] = &[PUT, DELETE, CLEAR, GET, LIST, OF_INSTANCE];
+
+pub(super) fn put(db: &Db<'_>, row: &IncidentRow) -> Result<(), Error> {
+    let Failure { code, message, data } = &row.failure;
+    db.run(
+        PUT,
+        params![
+            row.id.to_bytes(),
+            ord(row.instance),
+            random(row.instance),
+            row.raised_at.as_millis(),
+            row.place,
+            code,
+            message,
+            data.as_ref().map(Json::as_str),
+            packed(&row.cause),
+        ],
+    )?;
+    Ok(())
+}
+
+pub(super) fn delete(db: &Db<'_>, id: IncidentId) -> Result<(), Error> {
+    db.run(DELETE, [id.to_bytes()]).map(drop)
+}
+
+pub(super) fn clear(db: &Db<'_>, instance: InstanceId) -> Result<(), Error> {
+    db.run(CLEAR, [ord(instance), random(instance)]).map(drop)
+}
+
+pub(super) fn get(db: &Db<'_>, id: IncidentId) -> Result<Option<IncidentRow>, Error> {
+    db.first(GET, [id.to_bytes()], read)
+}
+
+/// A page of open incidents, oldest first.
+pub(super) fn list(
+    db: &Db<'_>,
+    instance: Option<InstanceId>,
+    page: Page<IncidentId>,
+) -> Result<Vec<IncidentRow>, Error> {
+    // The empty blob comes before every id.
+    let after = page.after.map_or_else(Vec::new, |id| id.to_bytes().to_vec());
+    let read = |row: &Columns<'_, '_>| read(row).map(Some);
+    match instance {
+        None => db.some(LIST, [after], page.limit, read),
+        Some(id) => db.some(OF_INSTANCE, params![ord(id), random(id), after], page.limit, read),
+    }
+}
+
+fn read(row: &Columns<'_, '_>) -> Result<IncidentRow, Error> {
+    let data: Option<String> = row.get(7)?;
+    Ok(IncidentRow {
+        id: row.parsed(0, TABLE, id_column)?,
+        instance: row.instance(1, 2)?,
+        raised_at: row.instant(3, TABLE)?,
+        place: row.get(4)?,
+        failure: Failure {
+            code: row.get(5)?,
+            message: row.get(6)?,
+            data: if data.is_some() { Some(row.parsed(7, TABLE, json)?) } else { None },
+        },
+        cause: row.unpacked(8, TABLE)?,
+    })
+}
+
+/// Reads the sixteen bytes of an incident's id.
+pub(super) fn id_column(bytes: &[u8]) -> Result<IncidentId, &'static str> {
+    bytes.try_into().map(IncidentId::from_bytes).map_err(|_| "an id has sixteen bytes")
+}

@@ -1,0 +1,195 @@
+//! Instances: the row that every turn rewrites, and its fence.
+
+use meantime_core::{DefinitionId, InstanceId, State};
+use meantime_kernel::open::Open;
+use meantime_kernel::store::{ChildRef, Error, Extra, InstanceRow, Phase};
+use rusqlite::params;
+
+use super::db::{Columns, Db, int, millis, ord, packed, random};
+use super::error::damaged;
+
+const TABLE: &str = "instance";
+
+/// What [`read`] reads, in its order.
+macro_rules! columns {
+    () => {
+        "i.ord, i.random, i.turn_no, i.phase, i.definition_id, i.started_at, i.ended_at, \
+         i.deadline_at, i.last_history, i.key, i.state_format, i.open, i.extra, i.state"
+    };
+}
+pub(super) use columns;
+
+const INSERT: &str = "INSERT INTO instance (ord, random, turn_no, phase, definition_id, \
+     started_at, ended_at, deadline_at, last_history, key, state_format, open, extra, state, \
+     parent_ord) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15) \
+     ON CONFLICT DO NOTHING";
+
+/// Most turns change nothing that an index holds. A column that is named in SET has its index
+/// entry deleted and inserted again even when it stays the same, so this statement names none.
+const TURN_SAME: &str = "UPDATE instance SET turn_no = ?3, started_at = ?4, deadline_at = ?5, \
+     last_history = ?6, state_format = ?7, open = ?8, extra = ?9, state = ?10 \
+     WHERE ord = ?1 AND random = ?2 AND turn_no = ?11 AND phase = ?12 AND ended_at IS ?13 \
+     AND definition_id = ?14 AND key IS ?15";
+
+const TURN: &str = "UPDATE instance SET turn_no = ?3, started_at = ?4, deadline_at = ?5, \
+     last_history = ?6, state_format = ?7, open = ?8, extra = ?9, state = ?10, \
+     phase = ?12, ended_at = ?13, definition_id = ?14, key = ?15 \
+     WHERE ord = ?1 AND random = ?2 AND turn_no = ?11";
+
+const TURN_IS: &str = "SELECT 1 FROM instance WHERE ord = ?1 AND random = ?2 AND turn_no = ?3";
+
+const GET: &str =
+    concat!("SELECT ", columns!(), " FROM instance AS i WHERE i.ord = ?1 AND i.random = ?2");
+
+const IS_LIVE: &str =
+    "SELECT 1 FROM instance WHERE ord = ?1 AND random = ?2 AND ended_at IS NULL";
+
+const KEY_HOLDER: &str = "SELECT i.ord, i.random FROM instance AS i \
+     JOIN definition AS d ON d.id = i.definition_id \
+     WHERE i.key = ?1 AND i.ended_at IS NULL AND d.name = ?2 ORDER BY i.ord LIMIT 1";
+
+const CHILDREN: &str = "SELECT ord, random, extra FROM instance \
+     WHERE parent_ord = ?1 AND ended_at IS NULL";
+
+const UNFINISHED: &str = "SELECT ord, random, extra FROM instance \
+     WHERE phase IN ('starting', 'yielding', 'failed', 'cancelled') \
+     AND phase IN ('starting', 'yielding')";
+
+#[cfg(test)]
+pub(super) const ALL: &[&str] =
+    &[INSERT, TURN_SAME, TURN, TURN_IS, GET, IS_LIVE, KEY_HOLDER, CHILDREN, UNFINISHED];
+
+/// Adds an instance; says whether its id was free.
+pub(super) fn insert(db: &Db<'_>, row: &InstanceRow) -> Result<bool, Error> {
+    let parent = row.extra.lineage.as_ref().map(|lineage| ord(lineage.parent.instance));
+    let inserted = db.run(
+        INSERT,
+        params![
+            ord(row.id),
+            random(row.id),
+            int(row.turn_no),
+            row.phase.name(),
+            int(row.definition.0),
+            row.started_at.as_millis(),
+            millis(row.ended_at),
+            millis(row.deadline_at),
+            int(row.last_history),
+            row.key,
+            row.state.format,
+            open_column(&row.open),
+            extra_column(&row.extra),
+            &*row.state.bytes,
+            parent,
+        ],
+    )?;
+    Ok(inserted == 1)
+}
+
+/// Replaces the row if it still stands at the expected turn (I2).
+pub(super) fn advance(db: &Db<'_>, row: &InstanceRow, expected: u64) -> Result<bool, Error> {
+    let (open, extra) = (open_column(&row.open), extra_column(&row.extra));
+    let update = |sql: &str| {
+        db.run(
+            sql,
+            params![
+                ord(row.id),
+                random(row.id),
+                int(row.turn_no),
+                row.started_at.as_millis(),
+                millis(row.deadline_at),
+                int(row.last_history),
+                row.state.format,
+                open,
+                extra,
+                &*row.state.bytes,
+                int(expected),
+                row.phase.name(),
+                millis(row.ended_at),
+                int(row.definition.0),
+                row.key,
+            ],
+        )
+    };
+    // An end always changes what indexes hold.
+    Ok((!row.phase.is_ended() && update(TURN_SAME)? == 1) || update(TURN)? == 1)
+}
+
+/// Whether the instance stands at the turn.
+pub(super) fn stands_at(db: &Db<'_>, id: InstanceId, turn_no: u64) -> Result<bool, Error> {
+    let found = db.first(TURN_IS, params![ord(id), random(id), int(turn_no)], |_| Ok(()))?;
+    Ok(found.is_some())
+}
+
+pub(super) fn get(db: &Db<'_>, id: InstanceId) -> Result<Option<InstanceRow>, Error> {
+    db.first(GET, params![ord(id), random(id)], read)
+}
+
+pub(super) fn is_live(db: &Db<'_>, id: InstanceId) -> Result<bool, Error> {
+    Ok(db.first(IS_LIVE, params![ord(id), random(id)], |_| Ok(()))?.is_some())
+}
+
+/// The live instance of a definition name that has the business key.
+pub(super) fn key_holder(
+    db: &Db<'_>,
+    definition: &str,
+    key: &str,
+) -> Result<Option<InstanceId>, Error> {
+    db.first(KEY_HOLDER, params![key, definition], |row| row.instance(0, 1))
+}
+
+/// Live children in the order of the effects that started them.
+pub(super) fn children(db: &Db<'_>, parent: InstanceId) -> Result<Vec<ChildRef>, Error> {
+    let mut children = db.some(CHILDREN, [ord(parent)], usize::MAX, |row| {
+        let extra: Extra = row.unpacked_if(2, TABLE)?.unwrap_or_default();
+        let id = row.instance(0, 1)?;
+        let lineage = extra.lineage.filter(|lineage| lineage.parent.instance == parent);
+        Ok(lineage.map(|lineage| ChildRef { key: lineage.parent, id, close: lineage.close }))
+    })?;
+    children.sort_by_key(|child| child.key);
+    Ok(children)
+}
+
+/// Instances that go on by themselves: not started yet, or in the middle of their work.
+pub(super) fn unfinished(db: &Db<'_>) -> Result<Vec<InstanceId>, Error> {
+    db.some(UNFINISHED, [], usize::MAX, |row| {
+        let extra: Extra = row.unpacked_if(2, TABLE)?.unwrap_or_default();
+        Ok(if extra.held.is_none() { Some(row.instance(0, 1)?) } else { None })
+    })
+}
+
+/// Reads a row selected with `columns!`.
+pub(super) fn read(row: &Columns<'_, '_>) -> Result<InstanceRow, Error> {
+    let format = u16::try_from(row.get::<i64>(10)?).map_err(|e| damaged(TABLE, e))?;
+    let state = row.parsed(13, TABLE, |bytes| Ok::<_, Error>(State::new(format, bytes)))?;
+    Ok(InstanceRow {
+        id: row.instance(0, 1)?,
+        turn_no: row.number(2)?,
+        phase: phase(row)?,
+        definition: DefinitionId(row.number(4)?),
+        started_at: row.instant(5, TABLE)?,
+        ended_at: row.instant_if(6, TABLE)?,
+        deadline_at: row.instant_if(7, TABLE)?,
+        last_history: row.number(8)?,
+        key: row.get(9)?,
+        open: row.parsed(11, TABLE, Open::from_bytes)?,
+        extra: row.unpacked_if(12, TABLE)?.unwrap_or_default(),
+        state,
+    })
+}
+
+/// The phase of a row selected with `columns!`.
+pub(super) fn phase(row: &Columns<'_, '_>) -> Result<Phase, Error> {
+    let known = |bytes: &[u8]| {
+        let name = std::str::from_utf8(bytes).ok();
+        name.and_then(Phase::from_name).ok_or("unknown phase")
+    };
+    row.parsed(3, TABLE, known)
+}
+
+fn open_column(open: &Open) -> Option<Vec<u8>> {
+    (*open != Open::default()).then(|| open.to_bytes())
+}
+
+fn extra_column(extra: &Extra) -> Option<Vec<u8>> {
+    (*extra != Extra::default()).then(|| packed(extra))
+}

@@ -1,0 +1,74 @@
+//! Messages and signals that wait for somebody.
+
+use std::collections::VecDeque;
+
+use meantime_core::{InstanceId, Json, Timestamp};
+use meantime_kernel::store::{ChannelKey, Error, MessageRow};
+use rusqlite::params;
+
+use super::db::{Db, int, millis};
+
+const TABLE: &str = "message";
+
+const PUT: &str = "INSERT OR REPLACE INTO message (kind, key, name, seq, expires_at, payload) \
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+const DELETE: &str =
+    "DELETE FROM message WHERE kind = ?1 AND key = ?2 AND name = ?3 AND seq = ?4";
+const EXPIRE: &str =
+    "DELETE FROM message WHERE kind = ?1 AND key = ?2 AND name = ?3 AND expires_at <= ?4";
+const CLEAR_SIGNALS: &str = "DELETE FROM message WHERE kind = 'signal' AND key = ?1";
+const FRESH: &str = "SELECT seq, expires_at, payload FROM message \
+     WHERE kind = ?1 AND key = ?2 AND name = ?3 AND (expires_at IS NULL OR expires_at > ?4) \
+     ORDER BY seq";
+
+#[cfg(test)]
+pub(super) const ALL: &[&str] = &[PUT, DELETE, EXPIRE, CLEAR_SIGNALS, FRESH];
+
+pub(super) fn put(db: &Db<'_>, row: &MessageRow) -> Result<(), Error> {
+    let ChannelKey { kind, key, name } = &row.channel;
+    let expires_at = millis(row.expires_at);
+    let payload = row.payload.as_str();
+    db.run(PUT, params![kind.name(), key, name, int(row.seq), expires_at, payload]).map(drop)
+}
+
+pub(super) fn delete(db: &Db<'_>, channel: &ChannelKey, seq: u64) -> Result<(), Error> {
+    let ChannelKey { kind, key, name } = channel;
+    db.run(DELETE, params![kind.name(), key, name, int(seq)]).map(drop)
+}
+
+/// Drops what is too old.
+pub(super) fn expire(db: &Db<'_>, channel: &ChannelKey, now: Timestamp) -> Result<(), Error> {
+    let ChannelKey { kind, key, name } = channel;
+    db.run(EXPIRE, params![kind.name(), key, name, now.as_millis()]).map(drop)
+}
+
+/// Drops the signals of an instance that ended.
+pub(super) fn clear_signals(db: &Db<'_>, instance: InstanceId) -> Result<(), Error> {
+    let key = ChannelKey::signal(instance, "").key;
+    db.run(CLEAR_SIGNALS, [key]).map(drop)
+}
+
+/// The oldest messages of a channel that are still offered.
+pub(super) fn fresh(
+    db: &Db<'_>,
+    channel: &ChannelKey,
+    limit: usize,
+    now: Timestamp,
+) -> Result<VecDeque<MessageRow>, Error> {
+    let ChannelKey { kind, key, name } = channel;
+    let rows = db.some(FRESH, params![kind.name(), key, name, now.as_millis()], limit, |row| {
+        Ok(Some(MessageRow {
+            channel: channel.clone(),
+            seq: row.number(0)?,
+            expires_at: row.instant_if(1, TABLE)?,
+            payload: row.parsed(2, TABLE, json)?,
+        }))
+    })?;
+    Ok(rows.into())
+}
+
+/// Reads a column that holds JSON text.
+pub(super) fn json(bytes: &[u8]) -> Result<Json, String> {
+    let text = std::str::from_utf8(bytes).map_err(|e| e.to_string())?;
+    Json::parse(text).map_err(|e| e.to_string())
+}

@@ -1,0 +1,114 @@
+//! Brings a file to the schema of this release, one migration per transaction.
+//!
+//! A file that was made by a newer release, or by a migration whose text has changed since, is
+//! refused. Killed in the middle, the transaction of the migration is gone and it runs again.
+
+use meantime_kernel::store::Error;
+use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
+use sha2::{Digest, Sha256};
+
+use super::error::from_sqlite;
+
+/// "Mean" in ASCII: tells our files from those of other programs.
+const APPLICATION_ID: i32 = 0x4d65_616e;
+
+const PREPARE: &str = "CREATE TABLE IF NOT EXISTS schema_migration (
+    number INTEGER PRIMARY KEY,
+    name TEXT NOT NULL,
+    sha256 TEXT NOT NULL,           -- of the file that was applied
+    applied_at INTEGER NOT NULL     -- the store's clock then; 0 for a new file
+) STRICT";
+const RECORD: &str =
+    "INSERT INTO schema_migration (number, name, sha256, applied_at) VALUES (?1, ?2, ?3, ?4)";
+const RECORDED: &str = "SELECT sha256 FROM schema_migration WHERE number = ?1";
+const IS_EMPTY: &str = "SELECT NOT EXISTS (SELECT 1 FROM sqlite_schema)";
+const CLOCK: &str = "SELECT clock_at FROM node";
+
+/// One step of the schema.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Migration {
+    pub(super) name: &'static str,
+    pub(super) sql: &'static str,
+}
+
+/// Every step, in order; the first has number 1.
+pub(super) const MIGRATIONS: &[Migration] =
+    &[Migration { name: "0001_init.sql", sql: include_str!("migrations/0001_init.sql") }];
+
+/// Runs what is missing.
+pub(super) fn migrate(connection: &mut Connection, steps: &[Migration]) -> Result<(), Error> {
+    let known = u32::try_from(steps.len()).unwrap_or(u32::MAX);
+    let found = version(connection)?;
+    if found > known {
+        return Err(Error::NewerSchema { found, known });
+    }
+    for (number, step) in (1..).zip(steps) {
+        let sha256 = digest(step.sql);
+        if number <= found {
+            verify(connection, number, step, &sha256)?;
+        } else {
+            apply(connection, number, step, &sha256).map_err(|error| from_sqlite(&error))?;
+        }
+    }
+    Ok(())
+}
+
+/// The schema a file has; 0 is a new one.
+fn version(connection: &Connection) -> Result<u32, Error> {
+    let pragma = |name: &str| {
+        let value = connection.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
+        value.map_err(|error| from_sqlite(&error))
+    };
+    let application = pragma("application_id")?;
+    let is_empty: bool =
+        connection.query_row(IS_EMPTY, [], |row| row.get(0)).map_err(|e| from_sqlite(&e))?;
+    if application != APPLICATION_ID && !is_empty {
+        let message = "the file is a database of another program";
+        return Err(Error::Corrupt(message.to_owned()));
+    }
+    u32::try_from(pragma("user_version")?)
+        .map_err(|_| Error::Corrupt("the schema has a negative number".to_owned()))
+}
+
+fn verify(
+    connection: &Connection,
+    number: u32,
+    step: &Migration,
+    sha256: &str,
+) -> Result<(), Error> {
+    let recorded: Option<String> = connection
+        .query_row(RECORDED, [number], |row| row.get(0))
+        .optional()
+        .map_err(|error| from_sqlite(&error))?;
+    if recorded.as_deref() == Some(sha256) {
+        return Ok(());
+    }
+    let name = step.name;
+    Err(Error::Corrupt(format!("migration {name} is not the one this file was made with")))
+}
+
+fn apply(
+    connection: &mut Connection,
+    number: u32,
+    step: &Migration,
+    sha256: &str,
+) -> rusqlite::Result<()> {
+    let transaction = Transaction::new(connection, TransactionBehavior::Immediate)?;
+    let clock = if number == 1 {
+        transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+        transaction.execute(PREPARE, [])?;
+        0
+    } else {
+        transaction.query_row(CLOCK, [], |row| row.get::<_, i64>(0))?
+    };
+    transaction.execute_batch(step.sql)?;
+    transaction.execute(RECORD, params![number, step.name, sha256, clock])?;
+    transaction.pragma_update(None, "user_version", number)?;
+    transaction.commit()
+}
+
+/// The hash of a migration, as `migrations.lock` has it.
+pub(super) fn digest(text: &str) -> String {
+    let hex = |byte: &u8| format!("{byte:02x}");
+    Sha256::digest(text).iter().map(hex).collect()
+}

@@ -1,0 +1,52 @@
+//! The SQLite store: one file, one writer thread, group commit.
+//!
+//! ```text
+//!   commit(plan) ──► queue ──► writer thread: BEGIN, all queued plans, COMMIT (one sync)
+//!        ▲                          │ answers each plan      │ log is long
+//!        └──────── oneshot ─────────┘                        ▼
+//!   take / lists ──► pool of read-only connections      checkpoint thread
+//! ```
+//!
+//! Reads run on the caller's thread on a pooled connection, in a transaction of their own that sees
+//! every commit that was answered before. The writer owns the only connection that writes, so no
+//! lock is ever contended and `turn_no` in a WHERE clause is the whole fence (I2).
+//!
+//! Each stored entity has a file with its SQL at the top. Nothing here decides: the conditional
+//! parts of a plan are settled by the kernel's pure code.
+
+mod answer;
+mod apply;
+mod check;
+mod checkpoint;
+mod claim;
+mod db;
+mod definition;
+mod error;
+mod find;
+mod history;
+mod inbox;
+mod incident;
+mod instance;
+mod instance_list;
+mod instance_tag;
+mod message;
+mod message_id;
+mod migration;
+mod node;
+mod oneshot;
+mod open;
+mod options;
+mod readers;
+mod stats;
+mod store;
+mod subscription;
+mod task;
+#[cfg(test)]
+mod tests;
+mod timer;
+mod trigger_start;
+mod writer;
+
+pub use options::{Durability, Options};
+pub use stats::Stats;
+pub use store::SqliteStore;

@@ -1,0 +1,66 @@
+//! The one row that every commit rewrites: clock, last batch, largest number in use.
+
+use std::collections::BTreeSet;
+
+use meantime_core::{InstanceId, Timestamp};
+use meantime_kernel::store::{Error, Recovered};
+use rusqlite::params;
+
+use super::db::{Db, int};
+use super::{inbox, instance, task};
+
+const GET: &str = "SELECT epoch, clock_at, last_batch, last_seq FROM node WHERE id = 1";
+const ADVANCE: &str = "UPDATE node SET clock_at = max(clock_at, ?1), \
+     last_batch = max(last_batch, ?2), last_seq = max(last_seq, ?3) WHERE id = 1";
+
+#[cfg(test)]
+pub(super) const ALL: &[&str] = &[GET, ADVANCE];
+
+/// What a transaction adds to the row.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Mark {
+    /// The time of the latest plan.
+    pub(super) clock: Timestamp,
+    /// The number of the latest plan.
+    pub(super) batch: u64,
+    /// The largest sequence number that was written.
+    pub(super) seq: u64,
+}
+
+impl Mark {
+    /// Notes a sequence number that is written.
+    pub(super) fn note(&mut self, seq: u64) {
+        self.seq = self.seq.max(seq);
+    }
+}
+
+pub(super) fn advance(db: &Db<'_>, mark: Mark) -> Result<(), Error> {
+    db.run(ADVANCE, params![mark.clock.as_millis(), int(mark.batch), int(mark.seq)]).map(drop)
+}
+
+pub(super) fn last_batch(db: &Db<'_>) -> Result<u64, Error> {
+    Ok(read(db)?.batch)
+}
+
+/// What a node needs to go on.
+pub(super) fn recover(db: &Db<'_>) -> Result<Recovered, Error> {
+    let node = read(db)?;
+    let mut ready: BTreeSet<InstanceId> = inbox::owners(db)?.into_iter().collect();
+    ready.extend(instance::unfinished(db)?);
+    let mut tasks = task::waiting(db, node.clock)?;
+    tasks.sort_by_key(|task| task.id);
+    Ok(Recovered { ready: ready.into_iter().collect(), tasks, ..node })
+}
+
+fn read(db: &Db<'_>) -> Result<Recovered, Error> {
+    let node = db.first(GET, [], |row| {
+        Ok(Recovered {
+            epoch: row.count(0, "node")?,
+            clock: row.instant(1, "node")?,
+            batch: row.number(2)?,
+            seq: row.number(3)?,
+            ..Recovered::default()
+        })
+    })?;
+    node.ok_or_else(|| Error::Corrupt("the row of `node` is gone".to_owned()))
+}

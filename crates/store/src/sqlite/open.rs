@@ -1,0 +1,111 @@
+//! Opens the file: lock, connections, schema.
+
+use std::ffi::OsString;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use meantime_kernel::store::Error;
+use rusqlite::{Connection, OpenFlags};
+
+use super::error::from_sqlite;
+use super::migration::{MIGRATIONS, migrate};
+use super::options::Options;
+
+/// The size of a page of the file, in bytes.
+pub(super) const PAGE: u64 = 4_096;
+
+/// Longer than any lock of ours is held; only a foreign program could make us wait.
+const BUSY: Duration = Duration::from_secs(5);
+
+/// Cached statements per connection: more than there are.
+const STATEMENTS: usize = 128;
+
+/// Takes the lock that makes this process the owner. It is held while the file is open.
+pub(super) fn lock(path: &Path) -> Result<File, Error> {
+    let mut name = OsString::from(path);
+    name.push(".lock");
+    let name = PathBuf::from(name);
+    let file = OpenOptions::new().create(true).truncate(false).write(true).open(&name);
+    let file = file.map_err(|error| match error.kind() {
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => Error::ReadOnly,
+        ErrorKind::StorageFull => Error::Full,
+        _ => Error::Unavailable(format!("{}: {error}", name.display())),
+    })?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(Error::Locked(path.display().to_string())),
+        Err(TryLockError::Error(error)) => {
+            Err(Error::Unavailable(format!("{}: {error}", name.display())))
+        }
+    }
+}
+
+/// Opens the connection that writes, and brings the schema up to date.
+pub(super) fn writer(path: &Path, options: &Options) -> Result<Connection, Error> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_CREATE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut connection = connect(path, flags)?;
+    if connection.is_readonly("main").map_err(|error| from_sqlite(&error))? {
+        return Err(Error::ReadOnly);
+    }
+    let set = |name: &str, value: &dyn rusqlite::ToSql| {
+        let done = connection.pragma_update(None, name, value);
+        done.map_err(|error| from_sqlite(&error))
+    };
+    set("page_size", &size(PAGE))?;
+    set("journal_mode", &"WAL")?;
+    set("synchronous", &options.durability.synchronous())?;
+    set("cache_size", &-kibibytes(options.writer_cache))?;
+    set("wal_autocheckpoint", &0)?;
+    set("journal_size_limit", &size(options.wal_limit))?;
+    migrate(&mut connection, MIGRATIONS)?;
+    set_max_size(&connection, options.max_size)?;
+    Ok(connection)
+}
+
+/// Opens a connection that only reads. The file must have been opened for writing before.
+pub(super) fn reader(path: &Path, options: &Options) -> Result<Connection, Error> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = connect(path, flags)?;
+    let cache = connection.pragma_update(None, "cache_size", -kibibytes(options.reader_cache));
+    cache.map_err(|error| from_sqlite(&error))?;
+    Ok(connection)
+}
+
+/// Opens the connection that checkpoints.
+pub(super) fn checkpointer(path: &Path, options: &Options) -> Result<Connection, Error> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = connect(path, flags)?;
+    let synchronous = options.durability.synchronous();
+    let set = connection.pragma_update(None, "synchronous", synchronous);
+    set.map_err(|error| from_sqlite(&error))?;
+    Ok(connection)
+}
+
+/// Bounds the size of the file.
+pub(super) fn set_max_size(connection: &Connection, bytes: Option<u64>) -> Result<(), Error> {
+    let pages = bytes.map_or(i64::from(u32::MAX - 1), |bytes| size(bytes / PAGE));
+    let set = connection.pragma_update(None, "max_page_count", pages);
+    set.map_err(|error| from_sqlite(&error))
+}
+
+fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, Error> {
+    let connection =
+        Connection::open_with_flags(path, flags).map_err(|error| from_sqlite(&error))?;
+    connection.busy_timeout(BUSY).map_err(|error| from_sqlite(&error))?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    let set = connection.pragma_update(None, "temp_store", "MEMORY");
+    set.map_err(|error| from_sqlite(&error))?;
+    Ok(connection)
+}
+
+fn kibibytes(bytes: u64) -> i64 {
+    size(bytes / 1_024).max(1)
+}
+
+fn size(bytes: u64) -> i64 {
+    i64::try_from(bytes).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,56 @@
+//! How a SQLite store is opened.
+
+/// What a commit survives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Durability {
+    /// Power loss: every commit is synced before it is answered.
+    #[default]
+    Full,
+    /// The end of the process, not of the machine: the last commits before a power loss may be
+    /// gone. Nothing is damaged, and what is left is a state that existed.
+    ProcessCrashOnly,
+}
+
+impl Durability {
+    /// The value of `PRAGMA synchronous`.
+    pub(super) const fn synchronous(self) -> &'static str {
+        match self {
+            Self::Full => "FULL",
+            Self::ProcessCrashOnly => "NORMAL",
+        }
+    }
+}
+
+/// Options of a SQLite store. The defaults are what a server should use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Options {
+    /// What a commit survives.
+    pub durability: Durability,
+    /// Page cache of the writer, in bytes.
+    pub writer_cache: u64,
+    /// Page cache of each reader, in bytes.
+    pub reader_cache: u64,
+    /// How many reads can run at a time.
+    pub readers: usize,
+    /// The longest the write-ahead log may get before the writer itself empties it, in bytes.
+    /// Background checkpoints start at a sixteenth of it.
+    pub wal_limit: u64,
+    /// How many units one transaction takes in at most.
+    pub group_limit: usize,
+    /// The largest the file may become, in bytes; none is as large as the disk allows.
+    pub max_size: Option<u64>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            durability: Durability::Full,
+            writer_cache: 64 << 20,
+            reader_cache: 8 << 20,
+            readers: 4,
+            wal_limit: 256 << 20,
+            group_limit: 4_096,
+            max_size: None,
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! Tests of what only this crate can see.

@@ -1,0 +1,157 @@
+//! Armed timers, clustered by due time.
+
+use meantime_core::{DefinitionId, InstanceId, TimerId, Timestamp};
+use meantime_kernel::store::{Error, Page, TimerFilter, TimerKey, TimerKind, TimerRow};
+use rusqlite::params;
+
+use super::db::{Columns, Db, int, ord, random};
+use super::instance;
+
+const TABLE: &str = "timer";
+
+const INSERT: &str = "INSERT OR REPLACE INTO timer \
+     (frozen, due_at, ord, turn_no, ordinal, random, kind, definition_id, place) \
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+const DELETE: &str = "DELETE FROM timer WHERE frozen = ?1 AND due_at = ?2 AND ord = ?3 \
+     AND turn_no = ?4 AND ordinal = ?5 AND random = ?6";
+const GET: &str = "SELECT ord, turn_no, ordinal, random, frozen, due_at, kind, definition_id, \
+     place FROM timer WHERE frozen = ?1 AND due_at = ?2 AND ord = ?3 AND turn_no = ?4 \
+     AND ordinal = ?5 AND random = ?6";
+const RANGE: &str = "SELECT ord, turn_no, ordinal, random, frozen, due_at, kind, definition_id, \
+     place FROM timer \
+     WHERE frozen = ?1 AND (due_at, ord, turn_no, ordinal) > (?2, ?3, ?4, ?5) AND due_at < ?6 \
+     ORDER BY due_at, ord, turn_no, ordinal";
+
+#[cfg(test)]
+pub(super) const ALL: &[&str] = &[INSERT, DELETE, GET, RANGE];
+
+pub(super) fn insert(db: &Db<'_>, row: &TimerRow) -> Result<(), Error> {
+    let key = row.id.0;
+    db.run(
+        INSERT,
+        params![
+            row.frozen,
+            row.due_at.as_millis(),
+            ord(key.instance),
+            int(key.turn_no),
+            key.ordinal,
+            random(key.instance),
+            row.kind.name(),
+            int(row.definition.0),
+            row.place,
+        ],
+    )?;
+    Ok(())
+}
+
+pub(super) fn delete(db: &Db<'_>, key: TimerKey) -> Result<(), Error> {
+    db.run(DELETE, key_columns(key)).map(drop)
+}
+
+pub(super) fn get(db: &Db<'_>, key: TimerKey) -> Result<Option<TimerRow>, Error> {
+    db.first(GET, key_columns(key), read)
+}
+
+/// Timers that can fire, in due order, after a key.
+pub(super) fn due(
+    db: &Db<'_>,
+    after: Option<TimerKey>,
+    limit: usize,
+) -> Result<Vec<TimerRow>, Error> {
+    // After a frozen key comes nothing that can fire.
+    if after.is_some_and(|key| key.frozen) {
+        return Ok(Vec::new());
+    }
+    range(db, false, after, &TimerFilter::default(), limit)
+}
+
+/// A page of timers in due order, frozen ones last.
+pub(super) fn list(
+    db: &Db<'_>,
+    filter: &TimerFilter,
+    page: Page<TimerKey>,
+) -> Result<Vec<TimerRow>, Error> {
+    if let Some(instance) = filter.instance {
+        return of_instance(db, instance, filter, page);
+    }
+    let mut rows = Vec::new();
+    for frozen in [false, true] {
+        if page.after.is_some_and(|after| after.frozen && !frozen) {
+            continue;
+        }
+        let after = page.after.filter(|after| after.frozen == frozen);
+        rows.extend(range(db, frozen, after, filter, page.limit - rows.len())?);
+    }
+    Ok(rows)
+}
+
+/// Timers of one instance are named in its open list: no index by instance is needed.
+fn of_instance(
+    db: &Db<'_>,
+    id: InstanceId,
+    filter: &TimerFilter,
+    page: Page<TimerKey>,
+) -> Result<Vec<TimerRow>, Error> {
+    let Some(owner) = instance::get(db, id)? else { return Ok(Vec::new()) };
+    let timers = owner.open.timers.iter();
+    let mut keys: Vec<_> = timers.map(|(key, timer)| timer.row_key(key.of(id))).collect();
+    keys.sort_unstable();
+    let mut rows = Vec::new();
+    for key in keys.into_iter().filter(|key| page.after.is_none_or(|after| *key > after)) {
+        if rows.len() == page.limit {
+            break;
+        }
+        rows.extend(get(db, key)?.filter(|row| matches(filter, row)));
+    }
+    Ok(rows)
+}
+
+fn range(
+    db: &Db<'_>,
+    frozen: bool,
+    after: Option<TimerKey>,
+    filter: &TimerFilter,
+    limit: usize,
+) -> Result<Vec<TimerRow>, Error> {
+    let from = filter.due_from.unwrap_or(Timestamp::MIN);
+    let before = filter.due_before.map_or(i64::MAX, Timestamp::as_millis);
+    // Orders and turn numbers are not negative, so -1 comes before every key of its instant.
+    let (due_at, ord, turn_no, ordinal) = match after.filter(|after| after.due_at >= from) {
+        None => (from.as_millis(), -1, -1, -1),
+        Some(TimerKey { due_at, id: TimerId(key), .. }) => {
+            (due_at.as_millis(), ord(key.instance), int(key.turn_no), i64::from(key.ordinal))
+        }
+    };
+    db.some(RANGE, params![frozen, due_at, ord, turn_no, ordinal, before], limit, |row| {
+        read(row).map(|row| Some(row).filter(|row| matches(filter, row)))
+    })
+}
+
+fn matches(filter: &TimerFilter, row: &TimerRow) -> bool {
+    (filter.definitions.is_empty() || filter.definitions.contains(&row.definition))
+        && filter.due_from.is_none_or(|from| row.due_at >= from)
+        && filter.due_before.is_none_or(|before| row.due_at < before)
+        && filter.place.as_ref().is_none_or(|place| row.place == *place)
+}
+
+fn key_columns(key: TimerKey) -> (bool, i64, i64, i64, u32, i64) {
+    let TimerKey { frozen, due_at, id: TimerId(effect) } = key;
+    let (turn_no, ordinal) = (int(effect.turn_no), effect.ordinal);
+    let (ord, random) = (ord(effect.instance), random(effect.instance));
+    (frozen, due_at.as_millis(), ord, turn_no, ordinal, random)
+}
+
+fn read(row: &Columns<'_, '_>) -> Result<TimerRow, Error> {
+    let kinds = [TimerKind::Place, TimerKind::Deadline, TimerKind::TaskDeadline];
+    Ok(TimerRow {
+        id: TimerId(row.effect(0, TABLE)?),
+        frozen: row.get(4)?,
+        due_at: row.instant(5, TABLE)?,
+        kind: row.parsed(6, TABLE, |name| {
+            let kind = kinds.into_iter().find(|kind| kind.name().as_bytes() == name);
+            kind.ok_or("unknown kind")
+        })?,
+        definition: DefinitionId(row.number(7)?),
+        place: row.get(8)?,
+    })
+}

@@ -1,0 +1,229 @@
+//! The writer thread: group commit.
+//!
+//! Everything that was queued while the previous commit was syncing goes into one transaction, so
+//! one sync serves many turns; when idle, a plan is committed at once (I11). Units fail each for
+//! itself: a fence that does not hold skips its unit. Only two things undo the transaction: a
+//! fence among a unit's writes, and an error. Then the rest is tried again without the culprit.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
+
+use meantime_kernel::store::{Error, Guard, Plan, UnitResult};
+use rusqlite::Connection;
+
+use super::apply::{Stop, apply};
+use super::checkpoint::Checkpoints;
+use super::db::Db;
+use super::error::{from_sqlite, is_in_doubt};
+use super::node::{self, Mark};
+use super::open;
+use super::options::Options;
+use super::stats::Counters;
+use super::{oneshot, stats};
+
+/// What a plan is answered with.
+pub(super) type Answer = Result<Vec<UnitResult>, Error>;
+
+/// Times a whole group is tried again before its plans are tried one by one.
+const GROUP_REPLAYS: usize = 8;
+
+/// The thread that writes, and the way to it.
+pub(super) struct Writer {
+    queue: Option<Sender<Job>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+enum Job {
+    Commit(Box<Plan>, oneshot::Sender<Answer>),
+    SetMaxSize(Option<u64>, oneshot::Sender<Result<(), Error>>),
+}
+
+impl Writer {
+    pub(super) fn start(
+        path: &Path,
+        options: &Options,
+        mut connection: Connection,
+        counters: &Arc<Counters>,
+    ) -> Result<Self, Error> {
+        let checkpoints = Checkpoints::start(path, options, &mut connection, counters)?;
+        let (queue, jobs) = channel();
+        let group_limit = options.group_limit.max(1);
+        let counters = Arc::clone(counters);
+        let thread = std::thread::Builder::new()
+            .name("meantime-writer".to_owned())
+            .spawn(move || Work { checkpoints, connection, counters, group_limit }.run(&jobs))
+            .map_err(|error| Error::Unavailable(error.to_string()))?;
+        Ok(Self { queue: Some(queue), thread: Some(thread) })
+    }
+
+    /// Queues a plan.
+    pub(super) fn commit(&self, plan: Plan) -> oneshot::Receiver<Answer> {
+        let (sender, receiver) = oneshot::channel();
+        self.send(Job::Commit(Box::new(plan), sender));
+        receiver
+    }
+
+    /// Changes how large the file may become.
+    pub(super) fn set_max_size(
+        &self,
+        bytes: Option<u64>,
+    ) -> oneshot::Receiver<Result<(), Error>> {
+        let (sender, receiver) = oneshot::channel();
+        self.send(Job::SetMaxSize(bytes, sender));
+        receiver
+    }
+
+    fn send(&self, job: Job) {
+        // A writer that is gone drops the job, and with it the sender: its receiver learns so.
+        if let Some(queue) = &self.queue {
+            drop(queue.send(job));
+        }
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        // The thread commits what is queued, then ends.
+        self.queue = None;
+        if let Some(thread) = self.thread.take() {
+            drop(thread.join());
+        }
+    }
+}
+
+/// What the thread owns. Checkpoints end before the connection closes, because the last connection
+/// to close empties the log.
+struct Work {
+    checkpoints: Checkpoints,
+    connection: Connection,
+    counters: Arc<Counters>,
+    group_limit: usize,
+}
+
+/// Why a transaction did not take effect, or may not have.
+enum Undone {
+    /// A fence among the writes of a unit of a plan.
+    Fence { plan: usize, unit: usize },
+    /// Nothing was written.
+    Failed(Error),
+    /// COMMIT was sent and its answer is useless (I2).
+    InDoubt { results: Vec<Vec<UnitResult>>, message: String },
+}
+
+impl Work {
+    fn run(mut self, jobs: &Receiver<Job>) {
+        let mut plans = Vec::new();
+        let mut senders = Vec::new();
+        let mut units = 0;
+        let mut next = jobs.recv().ok();
+        while let Some(job) = next.take() {
+            match job {
+                Job::SetMaxSize(bytes, sender) => {
+                    sender.send(open::set_max_size(&self.connection, bytes));
+                }
+                Job::Commit(plan, sender) => {
+                    units += plan.units.len();
+                    plans.push(*plan);
+                    senders.push(sender);
+                }
+            }
+            next = if units < self.group_limit { jobs.try_recv().ok() } else { None };
+            if next.is_none() {
+                let answers = self.commit(&plans);
+                senders.drain(..).zip(answers).for_each(|(sender, answer)| sender.send(answer));
+                plans.clear();
+                units = 0;
+                self.checkpoints.after_commit(&self.connection);
+                next = jobs.recv().ok();
+            }
+        }
+    }
+
+    /// Commits plans together as far as possible.
+    fn commit(&mut self, plans: &[Plan]) -> Vec<Answer> {
+        if plans.is_empty() {
+            return Vec::new();
+        }
+        let mut left_out = vec![BTreeSet::new(); plans.len()];
+        let replays = if plans.len() == 1 { usize::MAX } else { GROUP_REPLAYS };
+        for _ in 0..replays {
+            match self.transaction(plans, &left_out) {
+                Ok(results) => return results.into_iter().map(Ok).collect(),
+                Err(Undone::Fence { plan, unit }) => {
+                    left_out.get_mut(plan).map(|units| units.insert(unit));
+                }
+                Err(Undone::InDoubt { results, message }) => {
+                    self.counters.fail();
+                    let doubt = |results| Error::Ambiguous { results, message: message.clone() };
+                    return results.into_iter().map(|results| Err(doubt(results))).collect();
+                }
+                Err(Undone::Failed(error)) if plans.len() == 1 => return vec![Err(error)],
+                Err(Undone::Failed(_)) => break,
+            }
+            Counters::add(&self.counters.replays, 1);
+        }
+        plans.iter().flat_map(|plan| self.commit(std::slice::from_ref(plan))).collect()
+    }
+
+    fn transaction(
+        &mut self,
+        plans: &[Plan],
+        left_out: &[BTreeSet<usize>],
+    ) -> Result<Vec<Vec<UnitResult>>, Undone> {
+        if self.counters.has_failed() {
+            let message = "writing to the disk failed: restart the process to recover";
+            return Err(Undone::Failed(Error::Unavailable(message.to_owned())));
+        }
+        let db = Db::new(&self.connection);
+        let work = || {
+            let mut mark = Mark::default();
+            db.run("BEGIN IMMEDIATE", []).map_err(Undone::Failed)?;
+            let mut results = Vec::with_capacity(plans.len());
+            for (number, (plan, left_out)) in plans.iter().zip(left_out).enumerate() {
+                let result = apply(&db, plan, left_out, &mut mark);
+                results.push(result.map_err(|stop| match stop {
+                    Stop::Fence(unit) => Undone::Fence { plan: number, unit },
+                    Stop::Failed(error) => Undone::Failed(error),
+                })?);
+            }
+            node::advance(&db, mark).map_err(Undone::Failed)?;
+            match self.connection.prepare_cached("COMMIT").and_then(|mut it| it.execute([])) {
+                Ok(_) => Ok(results),
+                Err(error) if is_in_doubt(&error) => {
+                    Err(Undone::InDoubt { results, message: error.to_string() })
+                }
+                Err(error) => Err(Undone::Failed(from_sqlite(&error))),
+            }
+        };
+        let outcome = work();
+        // After some errors, such as a full disk, SQLite has rolled back by itself.
+        if !self.connection.is_autocommit() {
+            // If even this fails the connection is still inside, and the next BEGIN says so.
+            drop(db.run("ROLLBACK", []));
+        }
+        if let Ok(results) = &outcome {
+            self.count(plans, results, db.statements());
+        }
+        outcome
+    }
+
+    fn count(&self, plans: &[Plan], results: &[Vec<UnitResult>], statements: u64) {
+        let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
+        let units = || plans.iter().zip(results).flat_map(|(plan, it)| plan.units.iter().zip(it));
+        let turns = units().filter(|(unit, result)| {
+            matches!(unit.guard, Guard::Insert(_) | Guard::Turn { .. })
+                && matches!(result, UnitResult::Done(_))
+        });
+        let stats::Counters { commits, plans: count, units: all, turns: turned, .. } =
+            &*self.counters;
+        Counters::add(commits, 1);
+        Counters::add(count, number(plans.len()));
+        Counters::add(all, number(units().count()));
+        Counters::add(turned, number(turns.count()));
+        // COMMIT itself is counted with the statement that began the transaction.
+        Counters::add(&self.counters.statements, statements + 1);
+    }
+}
