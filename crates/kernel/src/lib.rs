@@ -7,6 +7,7 @@
 pub mod clock;
 pub mod command;
 pub mod driver;
+pub mod explain;
 pub mod history;
 pub mod machine;
 pub mod open;

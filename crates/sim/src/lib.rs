@@ -1,1 +1,5 @@
-//! Simulated clock, test notation, scenarios, crash harness and invariant checkers.
+//! Simulation: the probe notation, scenarios as text, and the crash harness (never published).
+
+pub mod harness;
+pub mod probe;
+pub mod scenario;

@@ -254,7 +254,7 @@ impl Assembly {
     }
 
     /// Fires a timer of the open list: its row goes in the same commit (I1, T6).
-    fn fire(&mut self, key: meantime_core::EffectKey) -> Option<OpenTimer> {
+    pub(super) fn fire(&mut self, key: meantime_core::EffectKey) -> Option<OpenTimer> {
         let timer = self.row.open.timers.remove(&Key::from(key))?;
         let (kind, due_at) = (timer.kind, timer.due_at);
         self.writes.push(Write::DeleteTimer(timer.row_key(key)));
@@ -265,31 +265,40 @@ impl Assembly {
 
     /// The first turn of an instance that was accepted by an earlier commit.
     fn begin_accepted(&mut self, inbox: Vec<InboxRow>, items: &[Pending], kit: &mut Kit<'_>) {
-        self.more_inbox = !inbox.is_empty();
         if self.row.extra.held.is_none() {
+            self.more_inbox = !inbox.is_empty();
             self.start = minicbor::decode(&self.row.state.bytes).ok();
             self.deferred.extend(0..items.len());
             return;
         }
+        if self.deadline_passed(kit.now.engine) {
+            self.more_inbox = !inbox.is_empty();
+            self.reach_deadline(items);
+            return;
+        }
         // Its start faulted. What must get through still does; the rest hears why it does not.
+        for row in inbox {
+            if matches!(row.event, Event::Cancel { .. }) && self.events.is_empty() {
+                self.deliver(row.event.clone(), Source::Inbox(Box::new(row)));
+            } else {
+                self.put_back(row, kit);
+            }
+        }
         for (number, item) in items.iter().enumerate() {
             match &item.item {
                 Item::Incident { .. } | Item::Edit { .. } | Item::Timer(_) => {
                     self.take_item(number, item, kit);
                 }
-                Item::Event(event @ Event::Cancel { .. }, by) => {
+                Item::Event(event @ Event::Cancel { .. }, by) if self.events.is_empty() => {
                     self.note_command(event, by.as_ref());
                     self.deliver(event.clone(), Source::Item(number));
                 }
+                Item::Event(Event::Cancel { .. }, _) => {}
                 _ => {
                     let text = "the instance could not start; see its incident";
                     self.answer(number, Err(Error::Invalid(text.to_owned())));
                 }
             }
-        }
-        if self.events.is_empty() && self.deadline_passed(kit.now.engine) {
-            self.reach_deadline(items);
-            self.deferred.clear();
         }
     }
 

@@ -126,11 +126,16 @@ impl Machine {
         self.outputs.pop_front()
     }
 
-    /// Whether the command of a ticket has not been taken up by any batch.
+    /// Whether the command of a ticket has not reached a commit that was answered.
     pub fn has_pending(&self, ticket: Ticket) -> bool {
         let waits = |pending: &Pending| pending.ticket == Some(ticket);
+        let loose = |loose: &Loose| loose.ticket == Some(ticket);
         self.slots.values().any(|slot| slot.pending.iter().any(waits))
-            || self.loose.iter().any(|loose| loose.ticket == Some(ticket))
+            || self.loose.iter().any(loose)
+            || self.batches.values().any(|batch| {
+                batch.works.iter().any(|work| work.items.iter().any(waits))
+                    || batch.loose.iter().any(loose)
+            })
     }
 
     /// The earliest instants at which something is due, in engine and in real time.

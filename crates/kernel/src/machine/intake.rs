@@ -125,7 +125,7 @@ impl Machine {
             Command::Start(_) => 70,
             _ => 95,
         };
-        let full = |used: usize, limit: usize| used >= limit / 100 * percent;
+        let full = |used: usize, limit: usize| used.saturating_mul(100) >= limit * percent;
         let turns = self.queued + self.loose.len();
         if full(turns, self.limits.queued_turns)
             || full(self.queued_bytes, self.limits.queued_bytes)

@@ -70,6 +70,13 @@ impl Assembly {
     ) -> Concluded {
         let outcome = Self::forced_outcome(event, execution, self.row.deadline_at);
         self.row.turn_no += 1;
+        if let Some(start) = &self.start {
+            let (cause, input) = (start.cause.clone(), start.input.clone());
+            self.records.insert(0, Record::Started { cause, input });
+        }
+        if matches!(event, Event::DeadlineReached) {
+            self.fire(self.row.id.deadline_timer().0);
+        }
         self.record_event(event, true);
         self.end(outcome, kit);
         Concluded::Unit(self)
@@ -156,6 +163,7 @@ impl Assembly {
         let sources = std::mem::take(&mut self.sources);
         for ((event, source), verdict) in events.iter().zip(sources).zip(verdicts) {
             let taken = matches!(verdict, Verdict::Taken { .. });
+            let refused = matches!(verdict, Verdict::Refused { .. });
             match source {
                 Source::Inbox(row) if taken => {
                     let (instance, seq) = (row.instance, row.seq);
@@ -169,7 +177,9 @@ impl Assembly {
                 Source::Item(number) => self.answer_verdict(number, event, verdict),
                 Source::Signal(_) | Source::Kernel => {}
             }
-            self.record_event(event, taken);
+            if !refused {
+                self.record_event(event, taken);
+            }
         }
         self.events = events;
     }

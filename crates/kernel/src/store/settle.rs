@@ -86,6 +86,17 @@ impl Plan {
             unit.requires.iter().for_each(|require| lookups.add_require(require));
             unit.asks.iter().for_each(|ask| lookups.add_ask(ask));
         }
+        // What a plan takes out of a channel does not count towards what it may have to match.
+        for write in self.units.iter().flat_map(|unit| &unit.writes) {
+            let (Write::DeleteMessage { channel, .. } | Write::DeleteSubscription { channel, .. }) =
+                write
+            else {
+                continue;
+            };
+            if let Some(wanted) = lookups.channels.get_mut(channel) {
+                *wanted = wanted.saturating_add(1);
+            }
+        }
         lookups
     }
 
@@ -221,6 +232,7 @@ impl Settling<'_> {
         for require in unit.requires {
             self.claim(require, &unit.guard, writes);
         }
+        unit.writes.iter().for_each(|write| self.note_write(write));
         writes.extend(unit.writes);
         for ask in unit.asks {
             self.ask(ask, writes);
@@ -258,9 +270,31 @@ impl Settling<'_> {
             && row.phase.is_ended()
         {
             self.found.live.remove(&row.id);
+            if let Some(lineage) = &row.extra.lineage
+                && let Some(children) = self.found.children.get_mut(&lineage.parent.instance)
+            {
+                children.retain(|child| child.id != row.id);
+            }
             if row.key.is_some() {
                 self.found.keys.retain(|_, holder| *holder != row.id);
             }
+        }
+    }
+
+    /// Who stopped waiting gets nothing, and what was taken out is not offered.
+    fn note_write(&mut self, write: &Write) {
+        match write {
+            Write::DeleteSubscription { channel, seq } => {
+                if let Some(found) = self.found.channels.get_mut(channel) {
+                    found.subscriptions.retain(|waiter| waiter.seq != *seq);
+                }
+            }
+            Write::DeleteMessage { channel, seq } => {
+                if let Some(found) = self.found.channels.get_mut(channel) {
+                    found.messages.retain(|message| message.seq != *seq);
+                }
+            }
+            _ => {}
         }
     }
 
@@ -377,13 +411,21 @@ impl Settling<'_> {
     ) {
         let name = &channel.name;
         let waiting = self.found.channels.entry(channel.clone()).or_default();
-        for waiter in std::mem::take(&mut waiting.subscriptions) {
+        let waiters = std::mem::take(&mut waiting.subscriptions);
+        let starts = self.found.starts_of(channel).to_vec();
+        // An instance may wait at several places, and each delivery needs its own place in the
+        // inbox: ids that start nothing lend their numbers, which nobody else uses.
+        let mut spare = accept.ids.iter().skip(starts.len()).map(|id| id.order());
+        let mut served = BTreeSet::new();
+        for waiter in waiters {
+            let is_first = served.insert(waiter.key.instance);
+            let seq =
+                if is_first { accept.seq } else { spare.next().unwrap_or(waiter.seq) };
             let event =
                 Event::Signal { key: waiter.key, name: name.clone(), payload: payload.clone() };
             writes.push(Write::DeleteSubscription { channel: waiter.channel, seq: waiter.seq });
-            self.deliver(waiter.key.instance, event, None, accept.seq, writes);
+            self.deliver(waiter.key.instance, event, None, seq, writes);
         }
-        let starts = self.found.starts_of(channel).to_vec();
         for ((head, trigger), id) in starts.into_iter().zip(accept.ids) {
             let (Trigger::Signal { place, .. } | Trigger::Message { place, .. }) = trigger;
             let cause = StartCause::Signal { name: name.clone() };

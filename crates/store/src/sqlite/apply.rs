@@ -103,9 +103,10 @@ fn make(db: &Db<'_>, write: Write, timers: &mut Timers, mark: &mut Mark) -> Resu
         }
         Write::DeleteInbox { instance, seq } => inbox::delete(db, instance, seq)?,
         Write::ReleaseInbox { instance, incident } => inbox::release(db, instance, incident)?,
-        Write::ClearInbox { instance } => inbox::clear(db, instance)?,
+        Write::ClearHeld { instance } => inbox::clear_held(db, instance)?,
         Write::InsertTimer(row) => timers.insert(row),
         Write::DeleteTimer(key) => timers.delete(db, key)?,
+        Write::MoveTimer { from, to } => timers.relocate(db, from, to)?,
         Write::InsertTask(row) => task::insert(db, &row)?,
         Write::UpdateTask(row) => task::update(db, &row)?,
         Write::DeleteTask { id, claims } => return task::delete(db, id, claims),
@@ -152,6 +153,16 @@ impl Timers {
     fn delete(&mut self, db: &Db<'_>, key: TimerKey) -> Result<(), Error> {
         self.0.remove(&key);
         timer::delete(db, key)
+    }
+
+    fn relocate(&mut self, db: &Db<'_>, from: TimerKey, to: TimerKey) -> Result<(), Error> {
+        match self.0.remove(&from) {
+            Some(row) => {
+                self.insert(TimerRow { frozen: to.frozen, due_at: to.due_at, ..row });
+                Ok(())
+            }
+            None => timer::relocate(db, from, to),
+        }
     }
 
     fn flush(self, db: &Db<'_>) -> Result<(), Error> {

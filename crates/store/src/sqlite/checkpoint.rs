@@ -12,7 +12,7 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use meantime_kernel::store::Error;
@@ -46,6 +46,8 @@ struct Shared {
     pages: AtomicU64,
     is_running: AtomicBool,
     is_done: AtomicBool,
+    /// Held during a checkpoint: `SQLite` refuses a second one at a time instead of waiting.
+    turn: Mutex<()>,
 }
 
 impl Checkpoints {
@@ -80,14 +82,15 @@ impl Checkpoints {
             (self.next, self.hard) = (self.soft, self.limit / 2);
             return;
         }
-        if pages >= self.hard && !self.shared.is_running.load(Ordering::SeqCst) {
-            checkpoint(writer, RESTART, &self.counters);
+        if pages >= self.hard {
+            checkpoint(writer, RESTART, &self.shared, &self.counters);
             self.hard = pages.saturating_add(self.limit / 8);
         } else if self.shared.is_done.swap(false, Ordering::SeqCst) {
-            checkpoint(writer, PASSIVE, &self.counters);
+            checkpoint(writer, PASSIVE, &self.shared, &self.counters);
             self.next = pages.saturating_add(self.soft);
         } else if pages >= self.next && !self.shared.is_running.swap(true, Ordering::SeqCst) {
-            self.request.iter().for_each(|request| drop(request.try_send(())));
+            // The thread takes one request at a time, and this one finds it waiting.
+            let _ = self.request.as_ref().map(|request| request.try_send(()));
         }
     }
 }
@@ -121,14 +124,16 @@ fn watch(
 
 fn run(connection: &Connection, requests: &Receiver<()>, shared: &Shared, counters: &Counters) {
     while requests.recv().is_ok() {
-        checkpoint(connection, PASSIVE, counters);
+        checkpoint(connection, PASSIVE, shared, counters);
         shared.is_done.store(true, Ordering::SeqCst);
         shared.is_running.store(false, Ordering::SeqCst);
     }
 }
 
 /// A checkpoint that fails is tried again when the log has grown; until then the log keeps it all.
-fn checkpoint(connection: &Connection, sql: &str, counters: &Counters) {
+fn checkpoint(connection: &Connection, sql: &str, shared: &Shared, counters: &Counters) {
+    // It guards nothing that a panic could leave half done.
+    let _turn = shared.turn.lock().unwrap_or_else(PoisonError::into_inner);
     Counters::add(&counters.checkpoints, 1);
     let done = connection.query_row(sql, [], |_| Ok(()));
     if done.is_err_and(|error| is_failed_sync(&error)) {

@@ -132,7 +132,11 @@ impl Columns<'_, '_> {
         Timestamp::try_from_millis(self.get(column)?).map_err(|e| damaged(table, e))
     }
 
-    pub(super) fn instant_if(&self, column: usize, table: &str) -> Result<Option<Timestamp>, Error> {
+    pub(super) fn instant_if(
+        &self,
+        column: usize,
+        table: &str,
+    ) -> Result<Option<Timestamp>, Error> {
         let millis: Option<i64> = self.get(column)?;
         let instant = millis.map(Timestamp::try_from_millis).transpose();
         instant.map_err(|e| damaged(table, e))
@@ -150,7 +154,7 @@ impl Columns<'_, '_> {
     }
 }
 
-/// A number as SQLite stores it. The numbers we count stay far below 2^63; random parts use every
+/// A number as `SQLite` stores it. The numbers we count stay far below 2^63; random parts use every
 /// bit and keep it.
 pub(super) const fn int(number: u64) -> i64 {
     number.cast_signed()

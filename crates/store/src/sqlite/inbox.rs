@@ -13,13 +13,13 @@ const PUT: &str = "INSERT OR REPLACE INTO inbox \
      (ord, seq, random, arrived_at, held_by, origin, event) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
 const DELETE: &str = "DELETE FROM inbox WHERE ord = ?1 AND seq = ?2";
 const RELEASE: &str = "UPDATE inbox SET held_by = NULL WHERE ord = ?1 AND held_by = ?2";
-const CLEAR: &str = "DELETE FROM inbox WHERE ord = ?1";
+const CLEAR_HELD: &str = "DELETE FROM inbox WHERE ord = ?1 AND held_by IS NOT NULL";
 const HEAD: &str = "SELECT ord, seq, random, arrived_at, held_by, origin, event FROM inbox \
      WHERE ord = ?1 AND random = ?2 AND held_by IS NULL ORDER BY seq";
 const OWNERS: &str = "SELECT DISTINCT ord, random FROM inbox WHERE held_by IS NULL";
 
 #[cfg(test)]
-pub(super) const ALL: &[&str] = &[PUT, DELETE, RELEASE, CLEAR, HEAD, OWNERS];
+pub(super) const ALL: &[&str] = &[PUT, DELETE, RELEASE, CLEAR_HELD, HEAD, OWNERS];
 
 pub(super) fn put(db: &Db<'_>, row: &InboxRow) -> Result<(), Error> {
     let held = row.held.map(IncidentId::to_bytes);
@@ -52,8 +52,9 @@ pub(super) fn release(
     db.run(RELEASE, params![ord(instance), incident.to_bytes()]).map(drop)
 }
 
-pub(super) fn clear(db: &Db<'_>, instance: InstanceId) -> Result<(), Error> {
-    db.run(CLEAR, [ord(instance)]).map(drop)
+/// Drops what incidents hold back of an instance that ended.
+pub(super) fn clear_held(db: &Db<'_>, instance: InstanceId) -> Result<(), Error> {
+    db.run(CLEAR_HELD, [ord(instance)]).map(drop)
 }
 
 /// The first events that nothing holds back.

@@ -41,8 +41,7 @@ const TURN_IS: &str = "SELECT 1 FROM instance WHERE ord = ?1 AND random = ?2 AND
 const GET: &str =
     concat!("SELECT ", columns!(), " FROM instance AS i WHERE i.ord = ?1 AND i.random = ?2");
 
-const IS_LIVE: &str =
-    "SELECT 1 FROM instance WHERE ord = ?1 AND random = ?2 AND ended_at IS NULL";
+const IS_LIVE: &str = "SELECT 1 FROM instance WHERE ord = ?1 AND random = ?2 AND ended_at IS NULL";
 
 const KEY_HOLDER: &str = "SELECT i.ord, i.random FROM instance AS i \
      JOIN definition AS d ON d.id = i.definition_id \
@@ -52,8 +51,7 @@ const CHILDREN: &str = "SELECT ord, random, extra FROM instance \
      WHERE parent_ord = ?1 AND ended_at IS NULL";
 
 const UNFINISHED: &str = "SELECT ord, random, extra FROM instance \
-     WHERE phase IN ('starting', 'yielding', 'failed', 'cancelled') \
-     AND phase IN ('starting', 'yielding')";
+     WHERE phase = 'starting' OR phase = 'yielding'";
 
 #[cfg(test)]
 pub(super) const ALL: &[&str] =

@@ -30,7 +30,7 @@ const UNUSUAL: &str = concat!(
     "SELECT ",
     columns!(),
     " FROM instance AS i INDEXED BY instance_unusual \
-     WHERE phase IN ('starting', 'yielding', 'failed', 'cancelled') \
+     WHERE (phase = 'starting' OR phase = 'yielding' OR phase = 'failed' OR phase = 'cancelled') \
      AND i.phase = ?1 AND i.ord < ?2 ORDER BY i.ord DESC"
 );
 const NEWEST: &str =

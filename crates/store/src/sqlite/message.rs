@@ -12,8 +12,7 @@ const TABLE: &str = "message";
 
 const PUT: &str = "INSERT OR REPLACE INTO message (kind, key, name, seq, expires_at, payload) \
      VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-const DELETE: &str =
-    "DELETE FROM message WHERE kind = ?1 AND key = ?2 AND name = ?3 AND seq = ?4";
+const DELETE: &str = "DELETE FROM message WHERE kind = ?1 AND key = ?2 AND name = ?3 AND seq = ?4";
 const EXPIRE: &str =
     "DELETE FROM message WHERE kind = ?1 AND key = ?2 AND name = ?3 AND expires_at <= ?4";
 const CLEAR_SIGNALS: &str = "DELETE FROM message WHERE kind = 'signal' AND key = ?1";

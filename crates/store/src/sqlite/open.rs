@@ -97,8 +97,10 @@ fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, Error> {
         Connection::open_with_flags(path, flags).map_err(|error| from_sqlite(&error))?;
     connection.busy_timeout(BUSY).map_err(|error| from_sqlite(&error))?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
-    let set = connection.pragma_update(None, "temp_store", "MEMORY");
-    set.map_err(|error| from_sqlite(&error))?;
+    for (name, value) in [("temp_store", "MEMORY"), ("foreign_keys", "OFF")] {
+        let set = connection.pragma_update(None, name, value);
+        set.map_err(|error| from_sqlite(&error))?;
+    }
     Ok(connection)
 }
 

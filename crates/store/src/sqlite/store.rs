@@ -1,4 +1,4 @@
-//! The store trait on SQLite.
+//! The store trait on `SQLite`.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ use super::{
     open, task, timer,
 };
 
-/// A store in one SQLite file, owned by this process while the value lives.
+/// A store in one `SQLite` file, owned by this process while the value lives.
 pub struct SqliteStore {
     // Dropped in this order: the writer is the last to close the file and empties its log.
     readers: Readers,
@@ -61,13 +61,10 @@ impl SqliteStore {
         Box::pin(async move { answer.await.unwrap_or_else(|| Err(gone())) })
     }
 
-    fn read<T: Send>(
+    fn read<T: Send + 'static>(
         &self,
         read: impl FnOnce(&Db<'_>) -> Result<T, Error>,
-    ) -> Pending<'_, T>
-    where
-        T: 'static,
-    {
+    ) -> Pending<'_, T> {
         Box::pin(std::future::ready(self.readers.read(read)))
     }
 }

@@ -1,11 +1,7 @@
 //! Tasks that are not over, or are over and detached.
 
-use meantime_core::{
-    DefinitionId, Json, RetryPolicy, TaskId, TaskKind, TaskSpec, Timestamp,
-};
-use meantime_kernel::store::{
-    Error, LeaseRow, Page, TaskFilter, TaskRow, TaskState, WaitingTask,
-};
+use meantime_core::{DefinitionId, Json, RetryPolicy, TaskId, TaskKind, TaskSpec, Timestamp};
+use meantime_kernel::store::{Error, LeaseRow, Page, TaskFilter, TaskRow, TaskState, WaitingTask};
 use minicbor::{Decode, Encode};
 use rusqlite::params;
 
@@ -135,7 +131,8 @@ pub(super) fn list(
     let until = filter.instance.map_or(i64::MAX, ord);
     let state = filter.state.map(TaskState::name);
     let read = |row: &Columns<'_, '_>| {
-        let is_wanted = filter.instance.is_none_or(|id| row.instance(0, 3).is_ok_and(|it| it == id));
+        let is_wanted =
+            filter.instance.is_none_or(|id| row.instance(0, 3).is_ok_and(|it| it == id));
         if is_wanted { read(row).map(Some) } else { Ok(None) }
     };
     if filter.kind == Some(TaskKind::User) {
@@ -182,16 +179,35 @@ fn write(db: &Db<'_>, sql: &str, row: &TaskRow, claims: Option<u32>) -> Result<u
     let (deadline_at, definition) = (millis(row.deadline_at), int(row.definition.0));
     let spec = packed(&spec);
     let values = params![
-        ord, turn_no, ordinal, random, kind, queue, name, priority, state, available_at,
-        created_at, deadline_at, definition, detached, row.claims, row.attempt, row.expiries,
-        worker, until, timeout_at, row.assignee, outcome, spec,
+        ord,
+        turn_no,
+        ordinal,
+        random,
+        kind,
+        queue,
+        name,
+        priority,
+        state,
+        available_at,
+        created_at,
+        deadline_at,
+        definition,
+        detached,
+        row.claims,
+        row.attempt,
+        row.expiries,
+        worker,
+        until,
+        timeout_at,
+        row.assignee,
+        outcome,
+        spec,
     ];
     match &claims {
         None => db.run(sql, values),
         Some(claims) => {
             let fence: &dyn rusqlite::ToSql = claims;
-            let fenced: Vec<&dyn rusqlite::ToSql> =
-                values.iter().copied().chain([fence]).collect();
+            let fenced: Vec<&dyn rusqlite::ToSql> = values.iter().copied().chain([fence]).collect();
             db.run(sql, fenced.as_slice())
         }
     }

@@ -14,6 +14,8 @@ const INSERT: &str = "INSERT OR REPLACE INTO timer \
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
 const DELETE: &str = "DELETE FROM timer WHERE frozen = ?1 AND due_at = ?2 AND ord = ?3 \
      AND turn_no = ?4 AND ordinal = ?5 AND random = ?6";
+const MOVE: &str = "UPDATE OR REPLACE timer SET frozen = ?7, due_at = ?8 WHERE frozen = ?1 \
+     AND due_at = ?2 AND ord = ?3 AND turn_no = ?4 AND ordinal = ?5 AND random = ?6";
 const GET: &str = "SELECT ord, turn_no, ordinal, random, frozen, due_at, kind, definition_id, \
      place FROM timer WHERE frozen = ?1 AND due_at = ?2 AND ord = ?3 AND turn_no = ?4 \
      AND ordinal = ?5 AND random = ?6";
@@ -23,7 +25,7 @@ const RANGE: &str = "SELECT ord, turn_no, ordinal, random, frozen, due_at, kind,
      ORDER BY due_at, ord, turn_no, ordinal";
 
 #[cfg(test)]
-pub(super) const ALL: &[&str] = &[INSERT, DELETE, GET, RANGE];
+pub(super) const ALL: &[&str] = &[INSERT, DELETE, MOVE, GET, RANGE];
 
 pub(super) fn insert(db: &Db<'_>, row: &TimerRow) -> Result<(), Error> {
     let key = row.id.0;
@@ -46,6 +48,14 @@ pub(super) fn insert(db: &Db<'_>, row: &TimerRow) -> Result<(), Error> {
 
 pub(super) fn delete(db: &Db<'_>, key: TimerKey) -> Result<(), Error> {
     db.run(DELETE, key_columns(key)).map(drop)
+}
+
+/// Moves, freezes or releases a timer.
+pub(super) fn relocate(db: &Db<'_>, from: TimerKey, to: TimerKey) -> Result<(), Error> {
+    let (frozen, due_at, ord, turn_no, ordinal, random) = key_columns(from);
+    let to_at = to.due_at.as_millis();
+    let values = params![frozen, due_at, ord, turn_no, ordinal, random, to.frozen, to_at];
+    db.run(MOVE, values).map(drop)
 }
 
 pub(super) fn get(db: &Db<'_>, key: TimerKey) -> Result<Option<TimerRow>, Error> {

@@ -67,10 +67,7 @@ impl Writer {
     }
 
     /// Changes how large the file may become.
-    pub(super) fn set_max_size(
-        &self,
-        bytes: Option<u64>,
-    ) -> oneshot::Receiver<Result<(), Error>> {
+    pub(super) fn set_max_size(&self, bytes: Option<u64>) -> oneshot::Receiver<Result<(), Error>> {
         let (sender, receiver) = oneshot::channel();
         self.send(Job::SetMaxSize(bytes, sender));
         receiver

@@ -37,32 +37,60 @@ pub(super) struct Tables {
     pub(super) tags: BTreeSet<(String, InstanceId)>,
 }
 
+/// What the units of a plan have fenced so far: the next unit meets their rows, not the old ones.
+#[derive(Debug, Default)]
+pub(super) struct Fences {
+    turns: BTreeMap<InstanceId, u64>,
+    claims: BTreeMap<TaskId, Option<u32>>,
+}
+
+impl Fences {
+    /// Remembers the row of a fence that holds.
+    pub(super) fn note(&mut self, guard: &Guard) {
+        match guard {
+            Guard::Free | Guard::Unchanged { .. } => {}
+            Guard::Insert(row) | Guard::Turn { row, .. } => {
+                self.turns.insert(row.id, row.turn_no);
+            }
+            Guard::Task { row, .. } => {
+                self.claims.insert(row.id, Some(row.claims));
+            }
+        }
+    }
+}
+
 impl Tables {
     /// Whether a fence holds, without changing anything.
-    pub(super) fn holds(&self, guard: &Guard) -> bool {
+    pub(super) fn holds(&self, guard: &Guard, fences: &Fences) -> bool {
         match guard {
             Guard::Free => true,
-            Guard::Insert(row) => !self.instances.contains_key(&row.id),
-            Guard::Turn { row, expected } => {
-                self.instances.get(&row.id).is_some_and(|known| known.turn_no == *expected)
-            }
+            Guard::Insert(row) => self.turn_of(row.id, fences).is_none(),
+            Guard::Turn { row, expected } => self.turn_of(row.id, fences) == Some(*expected),
             Guard::Unchanged { instance, turn_no } => {
-                self.instances.get(instance).is_some_and(|known| known.turn_no == *turn_no)
+                self.turn_of(*instance, fences) == Some(*turn_no)
             }
-            Guard::Task { row, claims } => {
-                self.tasks.get(&row.id).is_some_and(|known| known.claims == *claims)
-            }
+            Guard::Task { row, claims } => self.claims_of(row.id, fences) == Some(*claims),
         }
     }
 
     /// Whether a write can be made: the fences of tasks that a turn ends.
-    pub(super) fn accepts(&self, write: &Write) -> bool {
-        match write {
-            Write::DeleteTask { id, claims: Some(claims) } => {
-                self.tasks.get(id).is_some_and(|known| known.claims == *claims)
-            }
-            _ => true,
+    pub(super) fn accepts(&self, write: &Write, fences: &mut Fences) -> bool {
+        let Write::DeleteTask { id, claims } = write else { return true };
+        let holds = claims.is_none_or(|claims| self.claims_of(*id, fences) == Some(claims));
+        if holds {
+            fences.claims.insert(*id, None);
         }
+        holds
+    }
+
+    fn turn_of(&self, id: InstanceId, fences: &Fences) -> Option<u64> {
+        let known = || self.instances.get(&id).map(|known| known.turn_no);
+        fences.turns.get(&id).copied().or_else(known)
+    }
+
+    fn claims_of(&self, id: TaskId, fences: &Fences) -> Option<u32> {
+        let known = || self.tasks.get(&id).map(|known| known.claims);
+        fences.claims.get(&id).copied().unwrap_or_else(known)
     }
 
     /// Writes the row of a fence that holds.

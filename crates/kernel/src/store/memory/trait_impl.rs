@@ -7,7 +7,7 @@ use meantime_core::{
     DefinitionId, IncidentId, InstanceId, TaskId, TaskKind, Timestamp,
 };
 
-use super::tables::Tables;
+use super::tables::{Fences, Tables};
 use crate::store::{
     ChildRef, DefinitionFilter, DefinitionRow, Error, Guard, HistoryRow, IncidentRow,
     InstanceFilter, InstanceRow, Page, Pending, Phase, Plan, Recovered, Settled, Store,
@@ -77,16 +77,18 @@ impl Tables {
                 }
             }
             let mut guards: Vec<Guard> = Vec::new();
+            let mut fences = Fences::default();
             let mut found = self.find(&attempt.lookups(), plan.now);
             let settled = attempt.settle(&mut found, |guard| {
-                let holds = self.holds(guard);
+                let holds = self.holds(guard, &fences);
                 if holds {
+                    fences.note(guard);
                     guards.push(guard.clone());
                 }
                 Ok(holds)
             })?;
             let Settled { writes, mut results } = settled;
-            let refused = writes.iter().filter(|(_, write)| !self.accepts(write));
+            let refused = writes.iter().filter(|(_, write)| !self.accepts(write, &mut fences));
             let refused: BTreeSet<usize> = refused.map(|(number, _)| *number).collect();
             if refused.is_empty() {
                 guards.into_iter().for_each(|guard| self.apply_guard(guard));

@@ -1,0 +1,142 @@
+//! Why did this happen, or not happen? Answers from the ledger, as data and as a sentence (O2).
+
+use meantime_core::{TimerId, Timestamp};
+
+use crate::history::{By, Edit, Record, Withdrawn};
+use crate::open::Key;
+use crate::store::{HistoryRow, InstanceRow, TimerKind};
+
+/// What became of a due moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fate {
+    /// It is still to come.
+    Armed,
+    /// Somebody froze it.
+    Frozen,
+    /// It came.
+    Fired {
+        /// When the turn ran that took it.
+        at: Timestamp,
+    },
+    /// It will not come.
+    Cancelled {
+        /// When it was withdrawn.
+        at: Timestamp,
+        /// Why.
+        cause: Withdrawn,
+    },
+    /// Nothing is known of such a timer.
+    Unknown,
+}
+
+/// The story of one due moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Explanation {
+    /// The timer.
+    pub timer: TimerId,
+    /// What kind of due moment.
+    pub kind: TimerKind,
+    /// Where in the definition.
+    pub place: String,
+    /// When it was armed.
+    pub armed_at: Option<Timestamp>,
+    /// When it is or was due, after all edits.
+    pub due_at: Option<Timestamp>,
+    /// What people did to it: when, what, from, to, who.
+    pub edits: Vec<(Timestamp, Edit, Timestamp, Timestamp, By)>,
+    /// What became of it.
+    pub fate: Fate,
+}
+
+/// Tells the story of a timer from its instance and that instance's history, in any order.
+pub fn explain_timer(row: &InstanceRow, history: &[HistoryRow], timer: TimerId) -> Explanation {
+    let mut story = Explanation {
+        timer,
+        kind: TimerKind::Place,
+        place: String::new(),
+        armed_at: None,
+        due_at: None,
+        edits: Vec::new(),
+        fate: Fate::Unknown,
+    };
+    let mut rows: Vec<&HistoryRow> = history.iter().collect();
+    rows.sort_by_key(|row| row.seq);
+    for row in rows {
+        row.records.iter().for_each(|record| story.add(record, row.at));
+    }
+    if let Some(open) = row.open.timers.get(&Key::from(timer.0)) {
+        story.due_at = Some(open.due_at);
+        story.fate = if open.frozen { Fate::Frozen } else { Fate::Armed };
+    }
+    story
+}
+
+impl Explanation {
+    fn add(&mut self, record: &Record, at: Timestamp) {
+        match record {
+            Record::TimerArmed { key, kind, place, due_at } if *key == self.timer.0 => {
+                (self.kind, self.place) = (*kind, place.clone());
+                (self.armed_at, self.due_at) = (Some(at), Some(*due_at));
+            }
+            Record::TimerEdited { key, edit, from, to, by, .. } if *key == self.timer.0 => {
+                self.edits.push((at, *edit, *from, *to, by.clone()));
+                self.due_at = Some(*to);
+            }
+            Record::TimerFired { key, due_at, .. } if *key == self.timer.0 => {
+                self.due_at = Some(*due_at);
+                self.fate = Fate::Fired { at };
+            }
+            Record::TimerCancelled { key, due_at, cause, .. } if *key == self.timer.0 => {
+                self.due_at = Some(*due_at);
+                self.fate = Fate::Cancelled { at, cause: *cause };
+            }
+            _ => {}
+        }
+    }
+
+    /// The story in words.
+    pub fn sentence(&self) -> String {
+        let what = match self.kind {
+            TimerKind::Place => format!("timer at {:?}", self.place),
+            TimerKind::Deadline => "deadline".to_owned(),
+            TimerKind::TaskDeadline => format!("task deadline at {:?}", self.place),
+        };
+        let Some(due_at) = self.due_at else {
+            return "nothing is known of this timer".to_owned();
+        };
+        let mut text = match self.armed_at {
+            Some(armed_at) => format!("the {what}, armed at {armed_at},"),
+            None => format!("the {what}"),
+        };
+        for (at, edit, from, to, by) in &self.edits {
+            let done = match edit {
+                Edit::Moved => format!("moved from {from} to {to}"),
+                Edit::FiredNow => format!("fired by hand instead of at {from}"),
+                Edit::Frozen => "frozen".to_owned(),
+                Edit::Released => "released".to_owned(),
+            };
+            let reason =
+                if by.reason.is_empty() { String::new() } else { format!(" ({})", by.reason) };
+            text.push_str(&format!(" was {done} at {at} by {}{reason},", by.actor));
+        }
+        text.push_str(&match &self.fate {
+            Fate::Armed => format!(" is due at {due_at}"),
+            Fate::Frozen => format!(" is frozen; it was due at {due_at}"),
+            Fate::Fired { at } => {
+                let late = at.saturating_since(due_at);
+                let late = if late > 0 { format!(", {late} ms late") } else { String::new() };
+                format!(" was due at {due_at} and fired at {at}{late}")
+            }
+            Fate::Cancelled { at, cause } => {
+                let why = match cause {
+                    Withdrawn::Left => "the place was left",
+                    Withdrawn::Ended | Withdrawn::Detached => "the instance ended",
+                    Withdrawn::TaskOver => "the task it guards was over",
+                };
+                format!(" was due at {due_at} and was withdrawn at {at} because {why}")
+            }
+            Fate::Unknown => format!(" was due at {due_at}"),
+        });
+        text
+    }
+}

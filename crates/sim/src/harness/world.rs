@@ -1,0 +1,275 @@
+//! A machine, its store and its time, in one pair of hands.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use meantime_core::{InstanceId, Timestamp};
+use meantime_kernel::clock::Now;
+use meantime_kernel::command::{Command, Error, Reply, Wait};
+use meantime_kernel::machine::{Config, Counters, Input, Machine, Notations, Output, Ticket};
+use meantime_kernel::random::SeededEntropy;
+use meantime_kernel::store::{DefinitionFilter, InstanceRow, Store, TaskRow};
+
+use super::block_on;
+
+/// What became of a command.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Fate {
+    /// It was answered.
+    Answered(Result<Reply, Error>),
+    /// It took effect, and the answer died with the process.
+    Lost,
+    /// Nobody has answered yet.
+    Waiting,
+}
+
+/// A kernel run by hand.
+pub struct World {
+    /// The store, which outlives every crash.
+    pub store: Arc<dyn Store>,
+    /// Engine tasks that the process of this moment has been told to run.
+    pub dispatched: Vec<TaskRow>,
+    machine: Machine,
+    config: Config,
+    notations: Notations,
+    now: Now,
+    next_ticket: u64,
+    waiting: BTreeMap<Ticket, (Command, Wait)>,
+    answers: BTreeMap<Ticket, Fate>,
+    commits: u64,
+    crash_at: Option<u64>,
+    crashes: u64,
+    commit_ms: i64,
+}
+
+impl World {
+    /// A kernel on a store, at an instant.
+    pub fn new(
+        store: Arc<dyn Store>,
+        notations: Notations,
+        config: Config,
+        start: Timestamp,
+    ) -> Self {
+        let entropy = Box::new(SeededEntropy::new(1));
+        let machine = Machine::new(config.clone(), notations.clone(), entropy);
+        let mut world = Self {
+            store,
+            dispatched: Vec::new(),
+            machine,
+            config,
+            notations,
+            now: Now::at(start),
+            next_ticket: 1,
+            waiting: BTreeMap::new(),
+            answers: BTreeMap::new(),
+            commits: 0,
+            crash_at: None,
+            crashes: 0,
+            commit_ms: 0,
+        };
+        world.recover();
+        world.run();
+        world
+    }
+
+    /// Crashes once, right after the given commit.
+    #[must_use]
+    pub fn crash_after(mut self, commit: Option<u64>) -> Self {
+        self.crash_at = commit;
+        self
+    }
+
+    /// Lets every commit take some time.
+    #[must_use]
+    pub fn commit_takes(mut self, ms: i64) -> Self {
+        self.commit_ms = ms;
+        self
+    }
+
+    /// Commits so far.
+    pub fn commits(&self) -> u64 {
+        self.commits
+    }
+
+    /// The time.
+    pub fn now(&self) -> Now {
+        self.now
+    }
+
+    /// What this process has counted.
+    pub fn counters(&self) -> Counters {
+        self.machine.counters()
+    }
+
+    /// Gives a command and runs until nothing more happens by itself.
+    pub fn call(&mut self, command: Command, wait: Wait) -> (Ticket, Fate) {
+        let ticket = Ticket(self.next_ticket);
+        self.next_ticket += 1;
+        self.send(ticket, command, wait);
+        self.run();
+        (ticket, self.fate(ticket))
+    }
+
+    /// Gives several commands at the same moment, then runs.
+    pub fn call_all(&mut self, commands: Vec<Command>) -> Vec<Fate> {
+        let first = self.next_ticket;
+        for command in commands {
+            self.send(Ticket(self.next_ticket), command, Wait::Quiet);
+            self.next_ticket += 1;
+        }
+        self.run();
+        (first..self.next_ticket).map(|number| self.fate(Ticket(number))).collect()
+    }
+
+    /// What has become of a command by now.
+    pub fn fate(&self, ticket: Ticket) -> Fate {
+        self.answers.get(&ticket).cloned().unwrap_or(Fate::Waiting)
+    }
+
+    /// Moves both clocks to an instant, from due instant to due instant.
+    pub fn advance_to(&mut self, target: Timestamp) {
+        loop {
+            let (engine, real) = self.machine.next_wakeup();
+            // Real time runs along; what is due in it is due at the same distance.
+            let ahead = self.now.engine.saturating_since(self.now.real);
+            let real = real.map(|at| at.saturating_add_millis(ahead));
+            let next = [engine, real].into_iter().flatten().min();
+            let to = next.filter(|at| *at <= target).unwrap_or(target).max(self.now.engine);
+            let step = to.saturating_since(self.now.engine);
+            self.now.engine = to;
+            self.now.real = self.now.real.saturating_add_millis(step);
+            self.machine.handle(self.now, Input::Tick);
+            self.run();
+            if to >= target && next.is_none_or(|at| at > target || step == 0) {
+                return;
+            }
+        }
+    }
+
+    /// Moves only real time: leases expire, timers do not fire.
+    pub fn advance_real(&mut self, ms: i64) {
+        self.now.real = self.now.real.saturating_add_millis(ms);
+        self.machine.handle(self.now, Input::Tick);
+        self.run();
+    }
+
+    /// Sets the clock of the outside, forwards or back (T13).
+    pub fn set_clock(&mut self, instant: Timestamp) {
+        self.now = Now::at(instant);
+        self.machine.handle(self.now, Input::Tick);
+        self.run();
+    }
+
+    /// Lets time pass unnoticed: the machine learns of it with the next thing that happens.
+    pub fn let_pass(&mut self, instant: Timestamp) {
+        self.now = Now::at(instant);
+    }
+
+    /// The process dies, and another one takes over at a later instant.
+    pub fn down_until(&mut self, instant: Timestamp) {
+        self.now = Now::at(instant);
+        self.crash();
+        self.run();
+    }
+
+    /// The process dies and another one takes over the store.
+    pub fn crash(&mut self) {
+        self.crashes += 1;
+        let lost: Vec<Ticket> = self.waiting.keys().copied().collect();
+        let unsent: Vec<Ticket> =
+            lost.iter().copied().filter(|ticket| self.machine.has_pending(*ticket)).collect();
+        let entropy = Box::new(SeededEntropy::new(1 + self.crashes));
+        self.machine = Machine::new(self.config.clone(), self.notations.clone(), entropy);
+        self.dispatched.clear();
+        self.recover();
+        for ticket in lost {
+            // What had not reached a commit is sent again, as a client would.
+            match self.waiting.get(&ticket).cloned().filter(|_| unsent.contains(&ticket)) {
+                Some((command, wait)) => self.send(ticket, command, wait),
+                None => {
+                    self.waiting.remove(&ticket);
+                    self.answers.insert(ticket, Fate::Lost);
+                }
+            }
+        }
+    }
+
+    /// Runs until nothing more happens without time or the outside.
+    pub fn run(&mut self) {
+        while let Some(output) = self.machine.poll() {
+            self.perform(output);
+        }
+    }
+
+    fn send(&mut self, ticket: Ticket, command: Command, wait: Wait) {
+        self.waiting.insert(ticket, (command.clone(), wait));
+        self.machine.handle(self.now, Input::Command(ticket, Box::new(command), wait));
+    }
+
+    fn recover(&mut self) {
+        let recovered = block_on(self.store.recover(self.now.engine)).expect("the store recovers");
+        let definitions = block_on(self.store.definitions(DefinitionFilter::default()));
+        let definitions = definitions.expect("the store has its definitions");
+        self.machine.handle(self.now, Input::Recovered(recovered, definitions));
+    }
+
+    fn perform(&mut self, output: Output) {
+        let store = self.store.clone();
+        let input = match output {
+            Output::Take(batch, request) => Input::Taken(batch, block_on(store.take(request))),
+            Output::Advance(batch, jobs) => {
+                Input::Advanced(batch, jobs.iter().map(meantime_kernel::machine::Job::run).collect())
+            }
+            Output::Commit(batch, taken, plan) => {
+                let results = block_on(store.commit(taken, plan));
+                self.commits += 1;
+                self.now.engine = self.now.engine.saturating_add_millis(self.commit_ms);
+                self.now.real = self.now.real.saturating_add_millis(self.commit_ms);
+                let input = Input::Committed(batch, results);
+                if self.crash_at == Some(self.commits) {
+                    // The dying process learns of its commit, but nobody hears of it.
+                    self.machine.handle(self.now, input);
+                    self.crash();
+                    return;
+                }
+                input
+            }
+            Output::Verify(batch, results) => {
+                let took_effect = block_on(store.is_committed(batch)).unwrap_or(false);
+                Input::Verified(batch, took_effect, results)
+            }
+            Output::LoadTimers { after, limit } => {
+                Input::Timers(block_on(store.due_timers(after, limit)))
+            }
+            Output::LoadDefinition(id) => {
+                let row = block_on(store.definition(id)).ok().flatten();
+                let limits = &self.config.limits;
+                let loaded = row.as_ref().and_then(|row| self.notations.load(row, limits));
+                Input::Definition(id, row, loaded)
+            }
+            Output::LoadTree(id) => Input::Tree(id, self.tree(id)),
+            Output::Reply(ticket, answer) => {
+                self.waiting.remove(&ticket);
+                self.answers.insert(ticket, Fate::Answered(answer));
+                return;
+            }
+            Output::Dispatch(task) => {
+                self.dispatched.push(*task);
+                return;
+            }
+            Output::Fatal(message) => panic!("the machine gave up: {message}"),
+        };
+        self.machine.handle(self.now, input);
+    }
+
+    fn tree(&self, root: InstanceId) -> Vec<InstanceRow> {
+        let mut rows = Vec::new();
+        let mut next = vec![root];
+        while let Some(id) = next.pop() {
+            rows.extend(block_on(self.store.instance(id)).ok().flatten());
+            let children = block_on(self.store.children(id)).unwrap_or_default();
+            next.extend(children.into_iter().map(|child| child.id));
+        }
+        rows
+    }
+}

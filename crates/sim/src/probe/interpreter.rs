@@ -1,0 +1,498 @@
+//! Runs a probe: takes events, then operations until something blocks.
+
+use meantime_core::time::Span;
+use meantime_core::{
+    Answer, ChildOutcome, ChildSpec, Cx, Effect, Event, Failure, Fault, Json, Outcome, ParentClose,
+    Status, TaskOutcome, TaskSpec, Termination, Verdict,
+};
+
+use super::program::{Operation, Program};
+use super::saved::{Handle, HandleKind, Saved};
+
+/// One turn of a probe.
+pub(super) struct Interpreter<'a> {
+    program: &'a Program,
+    saved: Saved,
+    cx: &'a Cx<'a>,
+    effects: Vec<Effect>,
+    status: Status,
+    ops: u64,
+}
+
+/// The handle under which compensation runs.
+const COMPENSATION: &str = "compensation";
+
+impl<'a> Interpreter<'a> {
+    pub(super) fn new(program: &'a Program, saved: Saved, cx: &'a Cx<'a>) -> Self {
+        Self { program, saved, cx, effects: Vec::new(), status: Status::Running, ops: 0 }
+    }
+
+    pub(super) fn finish(self) -> (Saved, Vec<Effect>, Status, u64) {
+        (self.saved, self.effects, self.status, self.ops)
+    }
+
+    /// Takes one event and says what became of it.
+    pub(super) fn take(&mut self, event: &Event) -> Result<Verdict, Fault> {
+        self.ops += 1;
+        if matches!(self.status, Status::Ended(_)) {
+            return Ok(Verdict::NotTaken);
+        }
+        let taken = match event {
+            Event::Continue => true,
+            Event::TaskDone { outcome, .. } => {
+                let result = match outcome {
+                    TaskOutcome::Completed(output) => Ok(output.as_str().to_owned()),
+                    TaskOutcome::Failed { failure, .. } => Err(failure.code.clone()),
+                };
+                self.settle(event, result)
+            }
+            Event::TimerFired { .. } => self.settle(event, Ok("null".to_owned())),
+            Event::Signal { payload, .. } | Event::Message { payload, .. } => {
+                match payload.as_str() {
+                    "\"poison\"" => return Err(Fault::new("poison", "a poisoned payload")),
+                    "\"panic\"" => panic!("a payload that panics"),
+                    text => self.settle(event, Ok(text.to_owned())),
+                }
+            }
+            Event::ChildDone { outcome, .. } => {
+                let result = match outcome {
+                    ChildOutcome::Completed(output) => Ok(output.as_str().to_owned()),
+                    ChildOutcome::Failed { failure, .. } => Err(failure.code.clone()),
+                    ChildOutcome::Cancelled => Err("Cancelled".to_owned()),
+                };
+                self.settle(event, result)
+            }
+            Event::EffectDone { answer, .. } => match answer {
+                Answer::Conflict { code } => self.settle(event, Err(code.clone())),
+                Answer::Done => true,
+            },
+            Event::ChildRaised { raised, .. } => self.child_raised(event, raised),
+            Event::Submitted { step, payload } => return Ok(self.submitted(step, payload)),
+            Event::IncidentRetried { incident, key } => {
+                self.saved.retried = Some(*incident);
+                let here = self.saved.incident == *key;
+                if here {
+                    self.saved.incident = None;
+                    self.saved.place += 1;
+                }
+                here
+            }
+            Event::VariablesSet { values } => self.set_variables(values),
+            Event::Cancel { reason } => {
+                let (reason, context) = (reason.clone(), self.context());
+                self.conclude(Outcome::Cancelled { reason, context });
+                true
+            }
+            // The kernel knows the declared outcome; ending is all a probe has to do.
+            Event::DeadlineReached => {
+                if self.program.compensate.is_some() {
+                    let declared = self.program.timeout.clone();
+                    let (code, reason) = declared.unwrap_or_default();
+                    let failure = Failure::new(code, reason);
+                    let (termination, context) = (Termination::Timeout, self.context());
+                    self.conclude(Outcome::Failed { failure, termination, context });
+                }
+                true
+            }
+        };
+        Ok(if taken { Verdict::taken() } else { Verdict::NotTaken })
+    }
+
+    /// Runs operations until one blocks, the slice is used up, or the probe is over.
+    pub(super) fn run(&mut self) -> Result<(), Fault> {
+        if self.saved.closing.is_some() {
+            self.finish_closing();
+            return Ok(());
+        }
+        if self.saved.incident.is_some() || self.saved.raised {
+            return Ok(());
+        }
+        self.status = match std::mem::replace(&mut self.status, Status::Running) {
+            Status::Yield => Status::Running,
+            status => status,
+        };
+        while matches!(self.status, Status::Running) {
+            let program = self.program;
+            let Some(operation) = program.operations.get(self.saved.place) else {
+                self.end("null");
+                break;
+            };
+            self.ops += 1;
+            if !self.perform(operation)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Performs one operation; false when it blocks at its place.
+    fn perform(&mut self, operation: &Operation) -> Result<bool, Fault> {
+        match operation {
+            Operation::Task(name, spec, deadline) => {
+                let mut spec = spec.clone();
+                let utc = meantime_core::time::Zone::utc();
+                let after = deadline.as_ref().map(|span| span.add_to(self.cx.now, &utc));
+                spec.deadline_at = after.transpose().map_err(|error| time_fault(&error))?;
+                let detached = spec.detached;
+                let key = self.push(Effect::ScheduleTask(*spec));
+                if !detached {
+                    self.begin(name, HandleKind::Task, key, Vec::new());
+                }
+            }
+            Operation::Timer(name, span, zone) => {
+                let due_at = span.add_to(self.cx.now, zone).map_err(|error| time_fault(&error))?;
+                self.start_timer(name, due_at);
+            }
+            Operation::TimerOf(name, variable) => {
+                let text = self.saved.variables.get(variable).cloned().unwrap_or_default();
+                let utc = meantime_core::time::Zone::utc();
+                let due_at = Span::parse_delay(text.trim_matches('"'))
+                    .and_then(|span| span.add_to(self.cx.now, &utc));
+                match due_at {
+                    Ok(due_at) => self.start_timer(name, due_at),
+                    // A computed duration that is none fails the instance with its code (T2).
+                    Err(error) => return Ok(self.failed(error.code())),
+                }
+            }
+            Operation::Until(name, due_at) => self.start_timer(name, *due_at),
+            Operation::Subscribe(name, channel) => {
+                let (place, channel) = (name.clone(), channel.clone());
+                let key = self.push(Effect::Subscribe { place, channel });
+                self.begin(name, HandleKind::Subscription, key, Vec::new());
+            }
+            Operation::Step(name, id, field) => {
+                let words = vec![id.clone(), field.clone()];
+                let (kind, result) = (HandleKind::Step, None);
+                let handle = Handle { kind, key: None, result, words };
+                self.saved.handles.insert(name.clone(), handle);
+            }
+            Operation::Child(name, spec) => {
+                let key = self.push(Effect::StartChild((**spec).clone()));
+                self.begin(name, HandleKind::Child, key, spec.catches.clone());
+            }
+            Operation::Await(name) => return Ok(self.await_one(name)),
+            Operation::Race(names) => return Ok(self.race(names)),
+            Operation::All(names) => return Ok(self.all(names)),
+            Operation::Drop(name) => self.withdraw(name),
+            Operation::Publish(message) => {
+                self.push(Effect::PublishMessage(message.clone()));
+            }
+            Operation::Broadcast(name, payload) => {
+                let (name, payload) = (name.clone(), payload.clone());
+                self.push(Effect::Broadcast { name, payload });
+            }
+            Operation::Set(name, value) => {
+                self.saved.variables.insert(name.clone(), value.as_str().to_owned());
+            }
+            Operation::Note(text) => {
+                let data = Json::of(&text).unwrap_or_default();
+                self.push(Effect::Record { kind: "note".to_owned(), data });
+            }
+            Operation::Attribute(name, value) => {
+                let (name, value) = (name.clone(), value.clone());
+                let attribute = meantime_core::Attribute { name, value };
+                self.push(Effect::SetAttributes(vec![attribute]));
+            }
+            Operation::Goto(place) => {
+                self.saved.place = *place;
+                return Ok(true);
+            }
+            Operation::Repeat(times, place) => {
+                let here = self.saved.place;
+                let count = self.saved.repeats.entry(here).or_default();
+                if *count + 1 < *times {
+                    *count += 1;
+                    self.saved.place = *place;
+                    return Ok(true);
+                }
+                self.saved.repeats.remove(&here);
+            }
+            Operation::Spin(ops) => return Ok(self.spin(*ops)),
+            Operation::Fan(count, kind) => return Ok(self.fan(*count, kind, false)),
+            Operation::Brood(count, definition) => return Ok(self.fan(*count, definition, true)),
+            Operation::Join if self.saved.fan_open > 0 => return Ok(false),
+            Operation::Join => {}
+            Operation::Throw(code) => return Ok(self.throw(code)),
+            Operation::Fault(code) => return Err(Fault::new(code.clone(), "as written")),
+            Operation::End(value) => {
+                self.end(value);
+                return Ok(false);
+            }
+            Operation::Fail(code) => {
+                self.fail(code);
+                return Ok(false);
+            }
+        }
+        self.saved.place += 1;
+        Ok(true)
+    }
+
+    fn push(&mut self, effect: Effect) -> meantime_core::EffectKey {
+        let key = self.cx.key_of(self.effects.len());
+        self.effects.push(effect);
+        key
+    }
+
+    fn begin(
+        &mut self,
+        name: &str,
+        kind: HandleKind,
+        key: meantime_core::EffectKey,
+        words: Vec<String>,
+    ) {
+        let handle = Handle { kind, key: Some(key), result: None, words };
+        self.saved.handles.insert(name.to_owned(), handle);
+    }
+
+    fn start_timer(&mut self, name: &str, due_at: meantime_core::Timestamp) {
+        let key = self.push(Effect::StartTimer { place: name.to_owned(), due_at });
+        self.begin(name, HandleKind::Timer, key, Vec::new());
+    }
+
+    /// Gives an event's result to the handle that waits for it.
+    fn settle(&mut self, event: &Event, result: Result<String, String>) -> bool {
+        let key = event.key();
+        let waits = |handle: &&mut Handle| handle.key == key && handle.result.is_none();
+        if let Some(handle) = self.saved.handles.values_mut().find(waits) {
+            handle.result = Some(result);
+            return true;
+        }
+        let counted = matches!(event, Event::TaskDone { .. } | Event::ChildDone { .. });
+        if counted && self.saved.fan_open > 0 {
+            self.saved.fan_open -= 1;
+            return true;
+        }
+        false
+    }
+
+    fn child_raised(&mut self, event: &Event, raised: &Failure) -> bool {
+        let key = event.key();
+        let Some(handle) = self.saved.handles.values_mut().find(|it| it.key == key) else {
+            return false;
+        };
+        if handle.words.contains(&raised.code) {
+            handle.result = Some(Ok(format!("\"raised {}\"", raised.code)));
+            let cancelled = handle.key;
+            handle.key = None;
+            if let Some(key) = cancelled {
+                self.push(Effect::CancelChild { key });
+            }
+        } else {
+            self.push(Effect::NotifyParent { raised: raised.clone() });
+        }
+        true
+    }
+
+    fn submitted(&mut self, step: &str, payload: &Json) -> Verdict {
+        let active = |handle: &&mut Handle| {
+            handle.kind == HandleKind::Step
+                && handle.result.is_none()
+                && handle.words.first().is_some_and(|id| id == step)
+        };
+        let Some(handle) = self.saved.handles.values_mut().find(active) else {
+            let problem = Json::of(&format!("step {step} is not active")).unwrap_or_default();
+            return Verdict::Refused { code: "step_not_active".to_owned(), problem };
+        };
+        let field = handle.words.get(1).cloned().unwrap_or_default();
+        if !payload.as_str().contains(&format!("\"{field}\"")) {
+            let problem = Json::of(&format!("{field} is missing")).unwrap_or_default();
+            return Verdict::Refused { code: "schema".to_owned(), problem };
+        }
+        handle.result = Some(Ok(payload.as_str().to_owned()));
+        let reply = Json::parse(&format!("{{\"echo\":{payload}}}")).ok();
+        Verdict::Taken { reply }
+    }
+
+    fn set_variables(&mut self, values: &Json) -> bool {
+        let parsed: Result<std::collections::BTreeMap<String, serde_json::Value>, _> =
+            values.read();
+        let Ok(parsed) = parsed else { return false };
+        for (name, value) in parsed {
+            self.saved.variables.insert(name, value.to_string());
+        }
+        true
+    }
+
+    /// Takes the result of a handle into a variable; a failure goes to `catch` or ends the probe.
+    fn await_one(&mut self, name: &str) -> bool {
+        let Some(handle) = self.saved.handles.get(name) else {
+            self.saved.place += 1;
+            return true;
+        };
+        let Some(result) = handle.result.clone() else { return false };
+        self.saved.handles.remove(name);
+        self.saved.place += 1;
+        match result {
+            Ok(value) => {
+                self.saved.variables.insert(name.to_owned(), value);
+                true
+            }
+            Err(code) => self.failed(&code),
+        }
+    }
+
+    fn failed(&mut self, code: &str) -> bool {
+        self.saved.variables.insert("error".to_owned(), format!("{code:?}"));
+        if let Some(place) = self.program.catch {
+            self.saved.place = place;
+            return true;
+        }
+        self.fail(code);
+        false
+    }
+
+    fn race(&mut self, names: &[String]) -> bool {
+        let done = |name: &&String| {
+            self.saved.handles.get(*name).is_some_and(|handle| handle.result.is_some())
+        };
+        let Some(winner) = names.iter().find(done).cloned() else { return false };
+        self.saved.variables.insert("winner".to_owned(), format!("{winner:?}"));
+        names.iter().filter(|name| **name != winner).for_each(|name| self.withdraw(name));
+        self.await_one(&winner)
+    }
+
+    fn all(&mut self, names: &[String]) -> bool {
+        let pending = |name: &String| {
+            self.saved.handles.get(name).is_some_and(|handle| handle.result.is_none())
+        };
+        if names.iter().any(pending) {
+            return false;
+        }
+        let place = self.saved.place;
+        for name in names {
+            self.saved.place = place;
+            if !self.await_one(name) {
+                return false;
+            }
+        }
+        true
+    }
+
+    fn withdraw(&mut self, name: &str) {
+        let Some(handle) = self.saved.handles.remove(name) else { return };
+        let Some(key) = handle.key.filter(|_| handle.result.is_none()) else { return };
+        self.push(match handle.kind {
+            HandleKind::Task => Effect::CancelTask { key },
+            HandleKind::Timer => Effect::CancelTimer { key },
+            HandleKind::Subscription => Effect::Unsubscribe { key },
+            HandleKind::Child | HandleKind::Step => Effect::CancelChild { key },
+        });
+    }
+
+    /// Uses up operations, a slice at a time.
+    fn spin(&mut self, ops: u64) -> bool {
+        if self.saved.spin_left == 0 {
+            self.saved.spin_left = ops;
+        }
+        let room = self.cx.limits.ops_per_slice.saturating_sub(self.ops);
+        let used = self.saved.spin_left.min(room);
+        self.ops += used;
+        self.saved.spin_left -= used;
+        if self.saved.spin_left > 0 {
+            self.status = Status::Yield;
+            return false;
+        }
+        self.saved.place += 1;
+        true
+    }
+
+    /// Begins many tasks or children, as many per turn as the limit allows.
+    fn fan(&mut self, count: u32, name: &str, children: bool) -> bool {
+        if self.saved.fan_left == 0 {
+            self.saved.fan_left = count;
+        }
+        while self.saved.fan_left > 0 {
+            if self.effects.len() >= self.cx.limits.effects_per_turn {
+                self.status = Status::Yield;
+                return false;
+            }
+            self.push(if children {
+                Effect::StartChild(ChildSpec {
+                    place: "brood".to_owned(),
+                    definition: name.to_owned(),
+                    version: None,
+                    input: Json::null(),
+                    key: None,
+                    deadline_at: None,
+                    catches: Vec::new(),
+                    parent_close: ParentClose::Cancel,
+                })
+            } else {
+                Effect::ScheduleTask(TaskSpec::worker(name, "fan", Json::null()))
+            });
+            self.saved.fan_left -= 1;
+            self.saved.fan_open += 1;
+        }
+        self.saved.place += 1;
+        true
+    }
+
+    /// Raises an error: up, if some ancestor catches it; else it is an incident right here.
+    fn throw(&mut self, code: &str) -> bool {
+        let failure = Failure::new(code, "thrown by the definition");
+        if self.cx.is_caught(code) {
+            self.push(Effect::NotifyParent { raised: failure });
+            self.saved.raised = true;
+        } else {
+            let key = self.push(Effect::Incident { place: "throw".to_owned(), failure });
+            self.saved.incident = Some(key);
+        }
+        false
+    }
+
+    fn end(&mut self, value: &str) {
+        let text = value.strip_prefix('$').map_or_else(
+            || value.to_owned(),
+            |name| self.saved.variables.get(name).cloned().unwrap_or_else(|| "null".to_owned()),
+        );
+        let output = Json::parse(&text).unwrap_or_default();
+        let context = self.context();
+        self.status = Status::Ended(Outcome::Completed { output, context });
+    }
+
+    fn fail(&mut self, code: &str) {
+        let failure = Failure::new(code, "failed by the definition");
+        let (termination, context) = (Termination::Fail, self.context());
+        self.conclude(Outcome::Failed { failure, termination, context });
+    }
+
+    /// Ends, or first runs the compensation and ends when that has ended.
+    fn conclude(&mut self, outcome: Outcome) {
+        self.status = match self.program.compensate.clone() {
+            None => Status::Ended(outcome),
+            Some(definition) => {
+                let key = self.push(Effect::StartChild(ChildSpec {
+                    place: COMPENSATION.to_owned(),
+                    definition,
+                    version: None,
+                    input: Json::null(),
+                    key: None,
+                    deadline_at: None,
+                    catches: Vec::new(),
+                    parent_close: ParentClose::Abandon,
+                }));
+                self.begin(COMPENSATION, HandleKind::Child, key, Vec::new());
+                self.saved.closing = Some(outcome.clone());
+                Status::Closing(outcome)
+            }
+        };
+    }
+
+    fn finish_closing(&mut self) {
+        let ended = self.saved.handles.get(COMPENSATION).is_none_or(|it| it.result.is_some());
+        if let Some(outcome) = self.saved.closing.clone() {
+            self.status =
+                if ended { Status::Ended(outcome) } else { Status::Closing(outcome) };
+        }
+    }
+
+    fn context(&self) -> Json {
+        let entries: Vec<String> =
+            self.saved.variables.iter().map(|(name, value)| format!("{name:?}:{value}")).collect();
+        Json::parse(&format!("{{{}}}", entries.join(","))).unwrap_or_default()
+    }
+}
+
+fn time_fault(error: &meantime_core::time::TimeError) -> Fault {
+    Fault::new(error.code(), error.to_string())
+}

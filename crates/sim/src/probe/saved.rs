@@ -1,0 +1,75 @@
+//! What a probe remembers between turns.
+
+use std::collections::BTreeMap;
+
+use meantime_core::{EffectKey, IncidentId, Outcome};
+use minicbor::{Decode, Encode};
+
+/// The saved form, format 1.
+#[derive(Debug, Clone, Default, Encode, Decode)]
+pub(super) struct Saved {
+    /// The next operation.
+    #[n(0)]
+    pub(super) place: usize,
+    /// Values as JSON text.
+    #[n(1)]
+    pub(super) variables: BTreeMap<String, String>,
+    /// What was begun and not yet awaited.
+    #[n(2)]
+    pub(super) handles: BTreeMap<String, Handle>,
+    /// Operations left of a `spin`.
+    #[n(3)]
+    pub(super) spin_left: u64,
+    /// Tasks or children of a fan that are still to begin.
+    #[n(4)]
+    pub(super) fan_left: u32,
+    /// Those that were begun and have not ended.
+    #[n(5)]
+    pub(super) fan_open: u32,
+    /// How often each `repeat` went back, by its place.
+    #[n(6)]
+    pub(super) repeats: BTreeMap<usize, u32>,
+    /// The incident this probe stands at: its effect.
+    #[n(7)]
+    pub(super) incident: Option<EffectKey>,
+    /// The outcome, while compensation runs.
+    #[n(8)]
+    pub(super) closing: Option<Outcome>,
+    /// It raised an error and waits to be ended from above.
+    #[n(9)]
+    pub(super) raised: bool,
+    /// The last incident that was retried.
+    #[n(10)]
+    pub(super) retried: Option<IncidentId>,
+}
+
+/// Something that was begun.
+#[derive(Debug, Clone, Encode, Decode)]
+pub(super) struct Handle {
+    #[n(0)]
+    pub(super) kind: HandleKind,
+    #[n(1)]
+    pub(super) key: Option<EffectKey>,
+    /// JSON text, or the code of a failure.
+    #[n(2)]
+    pub(super) result: Option<Result<String, String>>,
+    /// Codes caught, or the step's id and its required field.
+    #[n(3)]
+    pub(super) words: Vec<String>,
+}
+
+/// What kind of thing was begun.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+#[cbor(index_only)]
+pub(super) enum HandleKind {
+    #[n(0)]
+    Task,
+    #[n(1)]
+    Timer,
+    #[n(2)]
+    Subscription,
+    #[n(3)]
+    Child,
+    #[n(4)]
+    Step,
+}

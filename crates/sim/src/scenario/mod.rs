@@ -1,0 +1,12 @@
+//! Scenarios: text in, trace out.
+//!
+//! A scenario is a Markdown file: a title, the rules it cites, probes, a script of commands on the
+//! virtual clock, and the trace that must come out. See `crates/sim/scenarios/README.md`.
+
+mod file;
+mod player;
+mod script;
+mod trace;
+
+pub use file::Scenario;
+pub use player::{Play, play};

@@ -1,0 +1,605 @@
+//! Plays a script on a store and writes down what happens.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use meantime_core::{
+    Failure, IncidentId, InstanceId, Message, Source, TaskId, TaskKind, Thrown, TimerId, Timestamp,
+};
+use meantime_kernel::command::{
+    ClaimCommand, ClaimedTask, Command, Deployment, LeaseToken, Reply, Report, StartCommand,
+    TimerEdit, Wait,
+};
+use meantime_kernel::explain::explain_timer;
+use meantime_kernel::history::By;
+use meantime_kernel::machine::{Config, Notations, Ticket};
+use meantime_kernel::store::{Page, Store, TaskFilter, TaskState, TimerFilter, TimerRow};
+
+use super::file::Scenario;
+use super::script::{Line, instant};
+use super::trace::{Tracer, standing};
+use crate::harness::{Fate, World, block_on};
+use crate::probe::Probe;
+
+/// What came of a play.
+#[derive(Debug, Clone, Default)]
+pub struct Play {
+    /// Everything, line by line.
+    pub trace: String,
+    /// What happened to each instance, without times of answers: the same after any crash.
+    pub stories: BTreeMap<String, Vec<String>>,
+    /// How many commits it took.
+    pub commits: u64,
+}
+
+const START: &str = "2026-01-01T00:00:00Z";
+
+/// Plays a scenario on an empty store; with a crash after one of its commits, if asked.
+pub fn play(scenario: &Scenario, store: Arc<dyn Store>, crash_after: Option<u64>) -> Play {
+    let notations = Notations::default().with("probe", Arc::new(Probe));
+    let config = Config { limits: scenario.limits.clone(), ..Config::default() };
+    let start = Timestamp::parse(START).unwrap_or_default();
+    let world = World::new(store, notations.clone(), config, start)
+        .crash_after(crash_after)
+        .commit_takes(scenario.commit_ms);
+    let mut player = Player {
+        world,
+        notations,
+        scenario,
+        tracer: Tracer::default(),
+        tasks: BTreeMap::new(),
+        parked: BTreeMap::new(),
+        commits_seen: 0,
+        play: Play::default(),
+    };
+    player.play();
+    player.play
+}
+
+struct Player<'a> {
+    world: World,
+    notations: Notations,
+    scenario: &'a Scenario,
+    tracer: Tracer,
+    /// Claimed tasks by type, oldest first.
+    tasks: BTreeMap<String, Vec<ClaimedTask>>,
+    /// Claims that wait, by worker.
+    parked: BTreeMap<String, Ticket>,
+    commits_seen: u64,
+    play: Play,
+}
+
+impl Player<'_> {
+    fn play(&mut self) {
+        let deploys = self.scenario.script.iter().any(|line| line.starts_with("deploy"));
+        if !deploys {
+            for (name, _) in &self.scenario.sources {
+                let line = Line::parse(&format!("deploy {name}"));
+                let answer = line.map(|line| self.deploy(&line)).unwrap_or_default();
+                if answer.contains("error") {
+                    self.say(&answer);
+                }
+            }
+        }
+        for text in &self.scenario.script {
+            let Some(line) = Line::parse(text) else { continue };
+            self.say(&format!("> {}", text.split(" #").next().unwrap_or_default().trim()));
+            let answer = self.perform(&line);
+            for answer in answer.lines() {
+                self.say(&format!("  {answer}"));
+            }
+            self.parked_answers();
+            self.news();
+        }
+        self.say("= end");
+        let store = self.world.store.clone();
+        for (name, row) in self.tracer.instances(&*store) {
+            let line = standing(&row);
+            self.say(&format!("  {name} {line}"));
+            self.play.stories.entry(name).or_default().push(line);
+        }
+        self.play.commits = self.world.commits();
+    }
+
+    fn say(&mut self, line: &str) {
+        self.play.trace.push_str(line.trim_end());
+        self.play.trace.push('\n');
+    }
+
+    fn news(&mut self) {
+        let store = self.world.store.clone();
+        for (name, line) in self.tracer.news(&*store) {
+            self.say(&format!("  {name} | {line}"));
+            self.play.stories.entry(name).or_default().push(line);
+        }
+    }
+
+    fn parked_answers(&mut self) {
+        for (worker, ticket) in std::mem::take(&mut self.parked) {
+            match self.world.fate(ticket) {
+                Fate::Waiting => {
+                    self.parked.insert(worker, ticket);
+                }
+                Fate::Answered(Ok(Reply::Tasks(tasks))) => {
+                    let text = self.remember(tasks);
+                    self.say(&format!("  {worker} got {text}"));
+                }
+                Fate::Answered(Ok(Reply::Started { .. })) => {
+                    self.say(&format!("  {worker} has settled"));
+                }
+                Fate::Lost => {}
+                fate => self.say(&format!("  {worker} got {fate:?}")),
+            }
+        }
+    }
+
+    fn perform(&mut self, line: &Line) -> String {
+        let word = |place: usize| line.words.get(place).map_or("", String::as_str);
+        match word(0) {
+            "deploy" => self.deploy(line),
+            "undeploy" => {
+                let (name, version) = (word(1).to_owned(), word(2).parse().unwrap_or(0));
+                self.call(Command::Undeploy { name, version })
+            }
+            "start" => self.start(line),
+            "signal" => {
+                let (instance, name) = (self.instance(word(1)), word(2).to_owned());
+                self.call(Command::Signal { instance, name, payload: line.json(3) })
+            }
+            "together" => self.together(line),
+            "submit" => {
+                let (instance, step) = (self.instance(word(1)), word(2).to_owned());
+                self.call(Command::Submit { instance, step, payload: line.json(3) })
+            }
+            "cancel" => {
+                let (instance, by) = (self.instance(word(1)), by(line, 2));
+                self.call(Command::Cancel { instance, by })
+            }
+            "set" => {
+                let (instance, values) = (self.instance(word(1)), line.json(2));
+                self.call(Command::SetVariables { instance, values, by: by(line, 3) })
+            }
+            "publish" => self.call(Command::Publish(Message {
+                name: word(1).to_owned(),
+                key: word(2).to_owned(),
+                payload: line.json(3),
+                ttl_ms: line.number("ttl"),
+                id: line.option("id").map(str::to_owned),
+            })),
+            "broadcast" => {
+                let name = word(1).to_owned();
+                self.call(Command::Broadcast { name, payload: line.json(2) })
+            }
+            "claim" => self.claim(line),
+            "complete" | "fail" => self.report(line),
+            "user" => self.user_task(line),
+            "engine" => self.engine_task(line),
+            "extend" => self.extend(line),
+            "at" => {
+                let to = instant(word(1), self.world.now().engine);
+                self.world.advance_to(to);
+                String::new()
+            }
+            "real" => {
+                self.world.advance_real(word(1).parse().unwrap_or(0));
+                String::new()
+            }
+            "clock" => {
+                let to = instant(word(1), self.world.now().engine);
+                self.world.set_clock(to);
+                String::new()
+            }
+            "unnoticed" => {
+                let to = instant(word(1), self.world.now().engine);
+                self.world.let_pass(to);
+                String::new()
+            }
+            "down" => {
+                let to = instant(word(1), self.world.now().engine);
+                self.world.down_until(to);
+                String::new()
+            }
+            "move" | "fire" | "freeze" | "release" => self.edit(line),
+            "retry" | "resolve" => self.incident(line),
+            "crash" => {
+                self.world.crash();
+                self.world.run();
+                String::new()
+            }
+            "show" => self.show(word(1)),
+            "timers" => self.list_timers(),
+            "tasks" => self.list_tasks(),
+            "why" => self.why(word(1), word(2)),
+            "variables" => self.variables(word(1)),
+            "counter" => {
+                let counters = self.world.counters();
+                let count = match word(1) {
+                    "stale_fires" => counters.stale_fires,
+                    "fired" => counters.fired,
+                    "returned" => counters.returned,
+                    "overloaded" => counters.overloaded,
+                    other => panic!("no counter {other:?}"),
+                };
+                count.to_string()
+            }
+            "commits" => {
+                let commits = self.world.commits() - self.commits_seen;
+                self.commits_seen = self.world.commits();
+                commits.to_string()
+            }
+            other => panic!("unknown command {other:?} in {}", self.scenario.path.display()),
+        }
+    }
+
+    fn call(&mut self, command: Command) -> String {
+        let (_, fate) = self.world.call(command, Wait::Quiet);
+        answer(&fate)
+    }
+
+    fn instance(&mut self, name: &str) -> InstanceId {
+        let store = self.world.store.clone();
+        self.tracer.instances(&*store);
+        self.tracer.find(name).unwrap_or_else(|| {
+            name.parse().unwrap_or_else(|_| panic!("no instance is called {name:?}"))
+        })
+    }
+
+    fn deploy(&mut self, line: &Line) -> String {
+        let name = line.words.get(1).map_or("main", String::as_str);
+        let text = self.scenario.sources.iter().find(|(known, _)| known == name);
+        let text = text.map_or("", |(_, text)| text.as_str());
+        let source = Source { name: name.to_owned(), text: text.into(), files: Vec::new() };
+        let compiled = self.notations.compile("probe", &source, &self.scenario.limits);
+        let compiled = compiled.unwrap_or_default();
+        if !compiled.diagnostics.is_empty() {
+            let lines = compiled.diagnostics.iter().map(|it| {
+                format!("error {} line {}: {}", it.code, it.start.line, it.message)
+            });
+            return lines.collect::<Vec<_>>().join("\n");
+        }
+        let definitions = compiled.definitions.into_iter().map(Arc::new).collect();
+        let notation = "probe".to_owned();
+        self.call(Command::Deploy(Deployment { notation, source, definitions }))
+    }
+
+    fn start(&mut self, line: &Line) -> String {
+        let name = line.words[1].clone();
+        let now = self.world.now().engine;
+        let command = Command::Start(StartCommand {
+            definition: line.words.get(2).cloned().unwrap_or_default(),
+            version: line.number("version").map(|it| u32::try_from(it).unwrap_or(0)),
+            input: line.json(3),
+            key: line.option("key").map(str::to_owned),
+            deadline_at: line.option("deadline").map(|text| instant(text, now)),
+            tags: line.option("tag").map(str::to_owned).into_iter().collect(),
+            idempotency: line.option("idempotency").map(str::to_owned),
+        });
+        let wait = if line.flag("settled") { Wait::Settled } else { Wait::Quiet };
+        let (ticket, fate) = self.world.call(command, wait);
+        if fate == Fate::Waiting {
+            self.parked.insert(name.clone(), ticket);
+        }
+        let store = self.world.store.clone();
+        let started = match &fate {
+            Fate::Answered(Ok(Reply::Started { instance, repeated: false })) => Some(*instance),
+            Fate::Answered(_) => None,
+            Fate::Lost | Fate::Waiting => self.tracer.newest_unnamed(&*store),
+        };
+        if let Some(id) = started {
+            self.tracer.name(id, &name);
+        }
+        match &fate {
+            Fate::Answered(Ok(Reply::Started { instance, repeated: true })) => {
+                self.tracer.name(*instance, &name);
+                "the same instance as before".to_owned()
+            }
+            fate => answer(fate),
+        }
+    }
+
+    /// Several things at the same moment: `together a SIGNAL {} step:ID {} publish:NAME:KEY {}`.
+    fn together(&mut self, line: &Line) -> String {
+        let instance = self.instance(&line.words[1]);
+        let pairs = line.words[2..].chunks(2);
+        let commands = pairs.enumerate().map(|(number, pair)| {
+            let (name, payload) = (pair[0].clone(), line.json(3 + 2 * number));
+            match name.split(':').collect::<Vec<_>>()[..] {
+                ["step", step] => Command::Submit { instance, step: step.to_owned(), payload },
+                ["publish", name, key] => {
+                    let (name, key) = (name.to_owned(), key.to_owned());
+                    Command::Publish(Message { name, key, payload, ttl_ms: None, id: None })
+                }
+                _ => Command::Signal { instance, name, payload },
+            }
+        });
+        let fates = self.world.call_all(commands.collect());
+        fates.iter().map(answer).filter(|it| !it.is_empty()).collect::<Vec<_>>().join("\n")
+    }
+
+    fn claim(&mut self, line: &Line) -> String {
+        let worker = line.words[1].clone();
+        let lease_ms = line.number("lease").unwrap_or(60_000);
+        let wait_ms = line.number("wait").unwrap_or(0);
+        let command = Command::Claim(ClaimCommand {
+            worker: worker.clone(),
+            types: line.words.get(2).cloned().into_iter().collect(),
+            queues: line.option("queue").map(str::to_owned).into_iter().collect(),
+            max: usize::try_from(line.number("max").unwrap_or(1)).unwrap_or(1),
+            lease_ms,
+            wait_ms,
+        });
+        let (ticket, mut fate) = self.world.call(command.clone(), Wait::Quiet);
+        while fate == Fate::Lost {
+            fate = if self.scenario.exact_attempts {
+                let tasks = self.leased_by(&worker);
+                Fate::Answered(Ok(Reply::Tasks(tasks)))
+            } else {
+                // Nobody heard of the claim: its lease runs out, and the worker asks again.
+                self.world.advance_real(i64::try_from(lease_ms).unwrap_or(0) + 1);
+                self.world.call(command.clone(), Wait::Quiet).1
+            };
+        }
+        match fate {
+            Fate::Answered(Ok(Reply::Tasks(tasks))) => self.remember(tasks),
+            Fate::Waiting => {
+                self.parked.insert(worker, ticket);
+                "waits".to_owned()
+            }
+            fate => answer(&fate),
+        }
+    }
+
+    fn leased_by(&self, worker: &str) -> Vec<ClaimedTask> {
+        let filter = TaskFilter { state: Some(TaskState::Leased), ..TaskFilter::default() };
+        let rows = block_on(self.world.store.tasks(filter, Page::first(1_000))).unwrap_or_default();
+        let known: Vec<TaskId> = self.tasks.values().flatten().map(|task| task.id).collect();
+        let rows = rows.into_iter().filter(|row| !known.contains(&row.id));
+        let rows = rows.filter_map(|row| {
+            let lease = row.lease.filter(|lease| lease.worker == worker)?;
+            Some(ClaimedTask {
+                id: row.id,
+                name: row.spec.name,
+                input: row.spec.input,
+                headers: None,
+                attempt: row.attempt,
+                token: LeaseToken { epoch: 0, claims: row.claims },
+                lease_until: lease.until,
+                deadline_at: row.deadline_at,
+            })
+        });
+        rows.collect()
+    }
+
+    fn remember(&mut self, tasks: Vec<ClaimedTask>) -> String {
+        if tasks.is_empty() {
+            return "nothing".to_owned();
+        }
+        let mut lines = Vec::new();
+        for task in tasks {
+            let deadline =
+                task.deadline_at.map_or_else(String::new, |at| format!(" deadline {at}"));
+            let input =
+                if task.input.is_null() { String::new() } else { format!(" {}", task.input) };
+            let key = self.tracer.key(task.id.0);
+            lines.push(format!("{} {key}{input}{deadline}", task.name));
+            self.tasks.entry(task.name.clone()).or_default().push(task);
+        }
+        lines.join("\n")
+    }
+
+    /// `complete TYPE JSON`, `fail TYPE CODE [final] [after=MS] [thrown=CODE]`, `stale` keeps it.
+    fn report(&mut self, line: &Line) -> String {
+        let kind = line.words[1].clone();
+        let tasks = self.tasks.get_mut(&kind).filter(|tasks| !tasks.is_empty());
+        let Some(tasks) = tasks else { return format!("no {kind} is claimed") };
+        let task = if line.flag("stale") { tasks[0].clone() } else { tasks.remove(0) };
+        let report = if line.words[0] == "complete" {
+            Report::Completed(line.json(2))
+        } else {
+            let code = line.words.get(2).cloned().unwrap_or_else(|| "FAILED".to_owned());
+            Report::Failed {
+                failure: Failure::new(code, "reported by the worker"),
+                retryable: !line.flag("final"),
+                retry_after_ms: line.number("after"),
+                thrown: line
+                    .option("thrown")
+                    .map(|code| Thrown { code: code.to_owned(), variables: None }),
+            }
+        };
+        self.call(Command::Report { task: task.id, token: Some(task.token), report })
+    }
+
+    fn user_task(&mut self, line: &Line) -> String {
+        let filter = TaskFilter { kind: Some(TaskKind::User), ..TaskFilter::default() };
+        let rows = block_on(self.world.store.tasks(filter, Page::first(1_000))).unwrap_or_default();
+        let row = rows.into_iter().find(|row| row.spec.name == line.words[2]);
+        let Some(row) = row else { return "no such user task".to_owned() };
+        match line.words[1].as_str() {
+            "assign" => {
+                let assignee = line.words.get(3).cloned();
+                self.call(Command::Assign { task: row.id, assignee })
+            }
+            _ => {
+                let report = Report::Completed(line.json(3));
+                self.call(Command::Report { task: row.id, token: None, report })
+            }
+        }
+    }
+
+    /// `engine TYPE JSON` or `engine TYPE fail CODE`: the engine itself reports.
+    fn engine_task(&mut self, line: &Line) -> String {
+        let kind = &line.words[1];
+        let place = self.world.dispatched.iter().position(|task| task.spec.name == *kind);
+        let Some(place) = place else { return format!("no {kind} was dispatched") };
+        let task = self.world.dispatched.remove(place);
+        let report = match line.words.get(2).map(String::as_str) {
+            Some("fail") => Report::Failed {
+                failure: Failure::new(line.rest(3), "reported by the engine"),
+                retryable: !line.flag("final"),
+                retry_after_ms: None,
+                thrown: None,
+            },
+            _ => Report::Completed(line.json(2)),
+        };
+        let token = Some(LeaseToken { epoch: 0, claims: task.claims });
+        self.call(Command::Report { task: task.id, token, report })
+    }
+
+    fn extend(&mut self, line: &Line) -> String {
+        let task = self.tasks.get(&line.words[1]).and_then(|tasks| tasks.first().cloned());
+        let Some(task) = task else { return "not claimed".to_owned() };
+        let lease_ms = line.words[2].parse().unwrap_or(0);
+        self.call(Command::Extend { task: task.id, token: task.token, lease_ms })
+    }
+
+    fn find_timer(&mut self, name: &str, place: &str) -> Option<TimerRow> {
+        let instance = Some(self.instance(name));
+        let filter = TimerFilter { instance, ..TimerFilter::default() };
+        let rows = block_on(self.world.store.timers(filter, Page::first(1_000))).ok()?;
+        rows.into_iter().find(|row| row.place == place)
+    }
+
+    /// `move INSTANCE PLACE INSTANT who why…`; PLACE `*` of INSTANCE `*` is every timer there is.
+    fn edit(&mut self, line: &Line) -> String {
+        let (name, place) = (line.words[1].clone(), line.words[2].clone());
+        let now = self.world.now().engine;
+        let (edit, rest) = match line.words[0].as_str() {
+            "move" => (TimerEdit::Move(instant(&line.words[3], now)), 4),
+            "fire" => (TimerEdit::Fire, 3),
+            "freeze" => (TimerEdit::Freeze, 3),
+            _ => (TimerEdit::Release, 3),
+        };
+        let by = by(line, rest);
+        let timers: Vec<TimerId> = if name == "*" {
+            let filter = TimerFilter {
+                place: Some(place).filter(|place| place != "*"),
+                ..TimerFilter::default()
+            };
+            let rows = block_on(self.world.store.timers(filter, Page::first(1_000)));
+            rows.unwrap_or_default().into_iter().map(|row| row.id).collect()
+        } else {
+            match self.find_timer(&name, &place) {
+                Some(row) => vec![row.id],
+                None => vec![TimerId(self.instance(&name).effect(99, 0))],
+            }
+        };
+        let commands = timers.into_iter().map(|timer| {
+            let by = by.clone();
+            Command::EditTimer { timer, edit, by }
+        });
+        let fates = self.world.call_all(commands.collect());
+        fates.iter().map(answer).filter(|it| !it.is_empty()).collect::<Vec<_>>().join("\n")
+    }
+
+    fn incident(&mut self, line: &Line) -> String {
+        let instance = self.instance(&line.words[1]);
+        let rows = block_on(self.world.store.incidents(Some(instance), Page::first(10)));
+        let incident = rows.unwrap_or_default().first().map_or(IncidentId::new(0, 0), |it| it.id);
+        let by = by(line, 2);
+        self.call(match line.words[0].as_str() {
+            "retry" => Command::RetryIncident { incident, by },
+            _ => Command::ResolveIncident { incident, by },
+        })
+    }
+
+    fn show(&mut self, name: &str) -> String {
+        let id = self.instance(name);
+        let row = block_on(self.world.store.instance(id)).ok().flatten();
+        row.as_ref().map_or_else(|| "not there".to_owned(), standing)
+    }
+
+    fn variables(&mut self, name: &str) -> String {
+        let id = self.instance(name);
+        let row = block_on(self.world.store.instance(id)).ok().flatten();
+        let probe = self.notations.get("probe");
+        let (Some(row), Some(probe)) = (row, probe) else { return "not there".to_owned() };
+        let definition = block_on(self.world.store.definition(row.definition)).ok().flatten();
+        let loaded = definition.and_then(|it| self.notations.load(&it, &self.scenario.limits));
+        loaded.map_or_else(String::new, |definition| {
+            probe.inspect(&definition, &row.state).variables.to_string()
+        })
+    }
+
+    fn list_timers(&mut self) -> String {
+        let rows = block_on(self.world.store.timers(TimerFilter::default(), Page::first(1_000)));
+        let rows = rows.unwrap_or_default();
+        let lines = rows.iter().map(|row| {
+            let frozen = if row.frozen { " frozen" } else { "" };
+            let key = self.tracer.key(row.id.0);
+            format!("{key} {} {} due {}{frozen}", row.kind.name(), row.place, row.due_at)
+        });
+        lines.collect::<Vec<_>>().join("\n")
+    }
+
+    fn list_tasks(&mut self) -> String {
+        let rows = block_on(self.world.store.tasks(TaskFilter::default(), Page::first(1_000)));
+        let rows = rows.unwrap_or_default();
+        let lines = rows.iter().map(|row| {
+            let detached = if row.spec.detached { " detached" } else { "" };
+            let assignee = row.assignee.as_ref().map_or_else(String::new, |it| format!(" {it}"));
+            let key = self.tracer.key(row.id.0);
+            format!("{key} {} {}{detached}{assignee}", row.spec.name, row.state.name())
+        });
+        lines.collect::<Vec<_>>().join("\n")
+    }
+
+    /// The story of a timer, found by its place in the instance's history.
+    fn why(&mut self, name: &str, place: &str) -> String {
+        let id = self.instance(name);
+        let store = self.world.store.clone();
+        let Some(row) = block_on(store.instance(id)).ok().flatten() else {
+            return "not there".to_owned();
+        };
+        let history = block_on(store.history(row.last_history, usize::MAX)).unwrap_or_default();
+        let armed = history.iter().flat_map(|it| &it.records).find_map(|record| match record {
+            meantime_kernel::history::Record::TimerArmed { key, place: at, .. } if at == place => {
+                Some(TimerId(*key))
+            }
+            _ => None,
+        });
+        armed.map_or_else(
+            || "nothing is known of this timer".to_owned(),
+            |timer| explain_timer(&row, &history, timer).sentence(),
+        )
+    }
+}
+
+/// Who did it and why: `by=who` and the rest of the words.
+fn by(line: &Line, from: usize) -> By {
+    let actor = line.option("by").unwrap_or("operator").to_owned();
+    By { actor, reason: line.rest(from) }
+}
+
+fn answer(fate: &Fate) -> String {
+    match fate {
+        Fate::Answered(Ok(Reply::Done | Reply::Started { .. })) => String::new(),
+        Fate::Answered(Ok(Reply::Deployed(deployed))) => {
+            let lines = deployed.iter().map(|it| {
+                let new = if it.new { "new" } else { "identical" };
+                format!("{} version {} {new}", it.name, it.version)
+            });
+            lines.collect::<Vec<_>>().join("\n")
+        }
+        Fate::Answered(Ok(Reply::Published { delivered, kept, duplicate })) => {
+            let kept = if *kept { ", kept" } else { "" };
+            let duplicate = if *duplicate { ", a duplicate" } else { "" };
+            format!("delivered to {}{kept}{duplicate}", delivered.len())
+        }
+        Fate::Answered(Ok(Reply::Submitted { reply })) => {
+            reply.as_ref().map_or_else(|| "taken".to_owned(), |it| format!("taken {it}"))
+        }
+        Fate::Answered(Ok(Reply::Extended { until })) => format!("lease until {until}"),
+        Fate::Answered(Ok(reply)) => format!("{reply:?}"),
+        Fate::Answered(Err(error)) => {
+            let detail = match error {
+                meantime_kernel::command::Error::Refused { code, problem } => {
+                    format!(" {code} {problem}")
+                }
+                _ => String::new(),
+            };
+            format!("refused: {}{detail}", error.code())
+        }
+        Fate::Lost => String::new(),
+        Fate::Waiting => "waits".to_owned(),
+    }
+}

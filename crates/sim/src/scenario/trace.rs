@@ -1,0 +1,172 @@
+//! What happened, in words that stay the same from run to run.
+
+use std::collections::BTreeMap;
+
+use meantime_core::{EffectKey, InstanceId, Outcome};
+use meantime_kernel::history::Record;
+use meantime_kernel::store::{HistoryRow, InstanceFilter, InstanceRow, Page, Store};
+
+use crate::harness::block_on;
+
+/// Names instances, and collects what is new in their histories.
+#[derive(Debug, Default)]
+pub(super) struct Tracer {
+    names: BTreeMap<InstanceId, String>,
+    seen: BTreeMap<InstanceId, u64>,
+    unnamed: usize,
+}
+
+impl Tracer {
+    /// Names an instance as the script does.
+    pub(super) fn name(&mut self, id: InstanceId, name: &str) {
+        self.names.insert(id, name.to_owned());
+    }
+
+    /// The instance of a name.
+    pub(super) fn find(&self, name: &str) -> Option<InstanceId> {
+        self.names.iter().find(|(_, known)| *known == name).map(|(id, _)| *id)
+    }
+
+    /// The newest instance that has no name and no parent.
+    pub(super) fn newest_unnamed(&self, store: &dyn Store) -> Option<InstanceId> {
+        let rows = all(store);
+        let rows = rows.iter().filter(|row| row.extra.lineage.is_none());
+        rows.map(|row| row.id).filter(|id| !self.names.contains_key(id)).max()
+    }
+
+    /// All instances with their names, in the order of their names.
+    pub(super) fn instances(&mut self, store: &dyn Store) -> Vec<(String, InstanceRow)> {
+        let mut rows: Vec<(String, InstanceRow)> = Vec::new();
+        for row in all(store) {
+            let name = self.name_of(&row);
+            rows.push((name, row));
+        }
+        rows.sort_by(|one, other| one.0.cmp(&other.0));
+        rows
+    }
+
+    fn name_of(&mut self, row: &InstanceRow) -> String {
+        if let Some(name) = self.names.get(&row.id) {
+            return name.clone();
+        }
+        let name = match &row.extra.lineage {
+            Some(lineage) => self.key(lineage.parent),
+            None => {
+                self.unnamed += 1;
+                format!("new{}", self.unnamed)
+            }
+        };
+        self.names.insert(row.id, name.clone());
+        name
+    }
+
+    /// An effect key in words.
+    pub(super) fn key(&self, key: EffectKey) -> String {
+        let name = self.names.get(&key.instance).map_or("?", String::as_str);
+        format!("{name}.{}.{}", key.turn_no, key.ordinal)
+    }
+
+    /// Lines for everything new, by instance name, oldest first.
+    pub(super) fn news(&mut self, store: &dyn Store) -> Vec<(String, String)> {
+        let mut lines = Vec::new();
+        for (name, row) in self.instances(store) {
+            let seen = self.seen.get(&row.id).copied().unwrap_or(0);
+            let rows = block_on(store.history(row.last_history, usize::MAX)).unwrap_or_default();
+            let new: Vec<&HistoryRow> = rows.iter().filter(|row| row.seq > seen).collect();
+            for history in new.iter().rev() {
+                for record in &history.records {
+                    let text = format!("{} {}", history.at, self.record(record));
+                    lines.push((name.clone(), text));
+                }
+            }
+            if let Some(newest) = new.first() {
+                self.seen.insert(row.id, newest.seq);
+            }
+        }
+        lines
+    }
+
+    fn record(&self, record: &Record) -> String {
+        let local = |key: &EffectKey| format!("{}.{}", key.turn_no, key.ordinal);
+        match record {
+            Record::Started { input, .. } => format!("started {input}"),
+            Record::Event { name, key, note, taken } => {
+                let key = key.as_ref().map_or_else(String::new, |key| format!(" {}", local(key)));
+                let note = note.as_ref().map_or_else(String::new, |note| format!(" {note}"));
+                let taken = if *taken { "" } else { " (not taken)" };
+                format!("event {name}{key}{note}{taken}")
+            }
+            Record::TimerArmed { kind, place, due_at, .. } => {
+                format!("armed {} {place} for {due_at}", kind.name())
+            }
+            Record::TimerFired { key, kind, due_at } => {
+                format!("fired {} {} due {due_at}", kind.name(), local(key))
+            }
+            Record::TimerCancelled { key, kind, due_at, cause } => {
+                format!("withdrew {} {} due {due_at} {cause:?}", kind.name(), local(key))
+            }
+            Record::TimerEdited { key, kind, edit, from, to, by } => {
+                let kind = kind.name();
+                let (actor, reason) = (&by.actor, &by.reason);
+                format!("{edit:?} {kind} {} from {from} to {to} by {actor}: {reason}", local(key))
+            }
+            Record::TaskScheduled { name, .. } => format!("scheduled {name}"),
+            Record::TaskWithdrawn { key, cause } => {
+                format!("withdrew task {} {cause:?}", local(key))
+            }
+            Record::DetachedDone { key, code } => {
+                let code = code.as_deref().unwrap_or("completed");
+                format!("detached task {} {code}", local(key))
+            }
+            Record::ChildStarted { definition, .. } => format!("child {definition}"),
+            Record::IncidentRaised { failure, .. } => {
+                format!("incident {}: {}", failure.code, failure.message)
+            }
+            Record::IncidentClosed { by, .. } => {
+                let by = by.as_ref().map_or("the definition", |by| by.actor.as_str());
+                format!("incident closed by {by}")
+            }
+            Record::Note { data, .. } => format!("note {data}"),
+            Record::Command { name, by } => format!("{name} by {}: {}", by.actor, by.reason),
+            Record::Ended { phase, code } => {
+                let code = code.as_ref().map_or_else(String::new, |code| format!(" {code}"));
+                format!("ended {phase}{code}")
+            }
+            Record::Closing => "closing".to_owned(),
+            Record::Published { name } => format!("published {name}"),
+        }
+    }
+}
+
+/// How an instance stands, in one line.
+pub(super) fn standing(row: &InstanceRow) -> String {
+    let outcome = match &row.extra.outcome {
+        Some(Outcome::Completed { output, .. }) => format!(" {output}"),
+        Some(Outcome::Failed { failure, termination, .. }) => {
+            format!(" {} ({termination:?})", failure.code)
+        }
+        Some(Outcome::Cancelled { reason, .. }) => format!(" {reason}"),
+        None => String::new(),
+    };
+    let open = &row.open;
+    let counts = [
+        ("timers", open.timers.len()),
+        ("tasks", open.tasks.len()),
+        ("waits", open.subscriptions.len()),
+        ("children", open.children as usize),
+        ("incidents", row.extra.incidents as usize),
+    ];
+    let counts: Vec<String> = counts
+        .iter()
+        .filter(|(_, count)| *count > 0)
+        .map(|(name, count)| format!(" {name} {count}"))
+        .collect();
+    format!("{}{outcome}{}", row.phase.name(), counts.concat())
+}
+
+fn all(store: &dyn Store) -> Vec<InstanceRow> {
+    let page = Page::first(usize::MAX);
+    let mut rows = block_on(store.instances(InstanceFilter::default(), page)).unwrap_or_default();
+    rows.reverse();
+    rows
+}

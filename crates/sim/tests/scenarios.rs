@@ -1,0 +1,140 @@
+//! Every scenario on every store, and every scenario with a crash after every commit.
+//!
+//! `UPDATE_EXPECT=1` rewrites the traces from the run on the in-memory store.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use meantime_kernel::store::{MemoryStore, Store};
+use meantime_sim::scenario::{Play, Scenario, play};
+
+fn main() {
+    let arguments = Arguments::from_args();
+    // Probes panic on purpose; what fails is reported by the trial itself.
+    std::panic::set_hook(Box::new(|_| {}));
+    let mut trials = Vec::new();
+    let mut cited = BTreeSet::new();
+    for path in files() {
+        let scenario = Scenario::read(&path).expect("a scenario can be read");
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        cited.extend(scenario.rules.iter().cloned());
+        for rig in RIGS {
+            let scenario = scenario.clone();
+            let test = format!("{}::{name}", rig.name);
+            trials.push(Trial::test(test, move || (rig.run)(&scenario)));
+        }
+    }
+    trials.push(Trial::test("every_rule_is_cited", move || every_rule_is_cited(&cited)));
+    libtest_mimic::run(&arguments, trials).exit();
+}
+
+struct Rig {
+    name: &'static str,
+    run: fn(&Scenario) -> Result<(), Failed>,
+}
+
+const RIGS: [Rig; 5] = [
+    Rig { name: "memory", run: |scenario| traces_agree(scenario, &memory) },
+    Rig { name: "sqlite", run: |scenario| traces_agree(scenario, &sqlite) },
+    Rig { name: "again", run: plays_the_same_twice },
+    Rig { name: "crash_memory", run: |scenario| survives_every_crash(scenario, &memory) },
+    Rig { name: "crash_sqlite", run: |scenario| survives_every_crash(scenario, &sqlite) },
+];
+
+/// Gives a new store to a play; whatever it needs lives until the play is over.
+type OnStore = dyn Fn(&dyn Fn(Arc<dyn Store>) -> Play) -> Play;
+
+fn memory(run: &dyn Fn(Arc<dyn Store>) -> Play) -> Play {
+    run(Arc::new(MemoryStore::new()))
+}
+
+fn sqlite(run: &dyn Fn(Arc<dyn Store>) -> Play) -> Play {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let path = directory.path().join("meantime.db");
+    let options = meantime_store::sqlite::Options::default();
+    let store = meantime_store::sqlite::SqliteStore::open(&path, options).expect("a new store");
+    run(Arc::new(store))
+}
+
+fn traces_agree(scenario: &Scenario, on_store: &OnStore) -> Result<(), Failed> {
+    let trace = on_store(&|store| play(scenario, store, None)).trace;
+    let trace = trace.trim_end();
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        scenario.rewrite(trace)?;
+        return Ok(());
+    }
+    if trace == scenario.trace.trim_end() {
+        return Ok(());
+    }
+    Err(format!("the trace differs:\n{}", difference(scenario.trace.trim_end(), trace)).into())
+}
+
+/// The same script gives the same trace: no clock, no chance, no order of a hash map (I6, I7).
+fn plays_the_same_twice(scenario: &Scenario) -> Result<(), Failed> {
+    let run = || memory(&|store| play(scenario, store, None)).trace;
+    let (one, other) = (run(), run());
+    if one == other { Ok(()) } else { Err(difference(&one, &other).into()) }
+}
+
+fn survives_every_crash(scenario: &Scenario, on_store: &OnStore) -> Result<(), Failed> {
+    let whole = on_store(&|store| play(scenario, store, None));
+    for commit in 1..=whole.commits {
+        let crashed = on_store(&|store| play(scenario, store, Some(commit)));
+        for (name, story) in &whole.stories {
+            let after = crashed.stories.get(name).cloned().unwrap_or_default();
+            if *story != after {
+                let difference = difference(&story.join("\n"), &after.join("\n"));
+                let trace = crashed.trace;
+                let text = format!(
+                    "after a crash at commit {commit}, {name} differs:\n{difference}\n{trace}"
+                );
+                return Err(text.into());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Lines of both, those that differ marked.
+fn difference(expected: &str, actual: &str) -> String {
+    let (expected, actual): (Vec<&str>, Vec<&str>) =
+        (expected.lines().collect(), actual.lines().collect());
+    let mut lines = Vec::new();
+    for number in 0..expected.len().max(actual.len()) {
+        match (expected.get(number), actual.get(number)) {
+            (Some(one), Some(other)) if one == other => lines.push(format!("  {one}")),
+            (one, other) => {
+                lines.extend(one.map(|one| format!("- {one}")));
+                lines.extend(other.map(|other| format!("+ {other}")));
+            }
+        }
+    }
+    lines.join("\n")
+}
+
+fn every_rule_is_cited(cited: &BTreeSet<String>) -> Result<(), Failed> {
+    let series: BTreeMap<&str, u32> = [("T", 13), ("D", 7), ("O", 2), ("I", 12)].into();
+    let wanted = series.iter().flat_map(|(letter, count)| {
+        (1..=*count).map(move |number| format!("{letter}{number}"))
+    });
+    let missing: Vec<String> = wanted.filter(|rule| !cited.contains(rule)).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    Err(format!("no scenario cites {}", missing.join(", ")).into())
+}
+
+fn files() -> Vec<PathBuf> {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios");
+    let entries = fs::read_dir(directory).expect("the scenarios are there");
+    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    let is_scenario = |path: &PathBuf| {
+        path.extension().is_some_and(|it| it == "md") && !path.ends_with("README.md")
+    };
+    let mut paths: Vec<PathBuf> = paths.filter(is_scenario).collect();
+    paths.sort();
+    paths
+}

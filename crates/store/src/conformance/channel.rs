@@ -1,0 +1,346 @@
+//! Channels: messages, signals and broadcasts meet those who wait for them.
+
+use meantime_core::{EffectKey, Event, InstanceId, Timestamp, Trigger};
+use meantime_kernel::store::{
+    Accept, Ask, ChannelKey, InboxRow, MessageRow, SubscriptionRow, Unit, UnitResult, Write,
+};
+
+use super::bench::{Bench, NOW, at, ended, id, instance, json, start, turn};
+use super::suite::declare;
+
+declare!("channel":
+    a_message_is_kept_for_a_later_subscription,
+    a_message_goes_to_who_waits,
+    waiters_are_served_in_order,
+    messages_are_taken_in_order,
+    publish_and_subscribe_of_one_plan_meet,
+    names_and_keys_tell_channels_apart,
+    an_expired_message_is_not_offered,
+    a_message_without_time_to_live_is_not_kept,
+    a_returned_message_takes_its_old_place,
+    a_returned_message_goes_to_the_next_waiter,
+    a_removed_subscription_gets_nothing,
+    a_subscription_removed_in_a_plan_gets_nothing_in_it,
+    a_message_taken_out_is_not_offered,
+    a_message_with_a_known_id_is_dropped,
+    a_message_id_is_forgotten_when_it_expires,
+    the_next_waiter_is_found_behind_those_who_left,
+    a_broadcast_reaches_everyone_who_waits_now,
+    an_instance_that_waits_at_two_places_gets_a_broadcast_twice,
+    a_broadcast_is_not_kept,
+    signals_are_kept_for_their_instance,
+    an_end_drops_the_signals_of_its_instance_only,
+    a_message_starts_an_instance,
+    a_message_start_has_one_live_instance_per_key,
+    the_next_message_is_offered_when_the_key_is_free,
+    a_message_prefers_who_waits_to_a_start,
+    a_broadcast_starts_every_definition_that_listens,
+);
+
+fn paid(seq: u64, expires_at: Option<Timestamp>) -> MessageRow {
+    let channel = ChannelKey::message("paid", "k");
+    MessageRow { channel, seq, payload: json(&format!("{{\"n\":{seq}}}")), expires_at }
+}
+
+fn publish_row(message: MessageRow) -> Ask {
+    let accept = Accept { ids: vec![id(500 + message.seq)], seq: 1_000 + message.seq };
+    Ask::Publish { message, id: None, accept }
+}
+
+fn publish(seq: u64) -> Ask {
+    publish_row(paid(seq, Some(at(100))))
+}
+
+fn key(number: u64) -> EffectKey {
+    id(number).effect(1, 0)
+}
+
+fn wait_on(channel: ChannelKey, number: u64, seq: u64) -> Ask {
+    let subscription = SubscriptionRow { channel, seq, key: key(number) };
+    Ask::Subscribe { subscription, seq: 2_000 + seq }
+}
+
+fn subscribe(number: u64, seq: u64) -> Ask {
+    wait_on(ChannelKey::message("paid", "k"), number, seq)
+}
+
+/// Numbers of the messages in an inbox.
+fn got(bench: &Bench<'_>, number: u64) -> Vec<u64> {
+    let origin = |row: &InboxRow| row.origin.as_ref().map_or(0, |origin| origin.seq);
+    bench.inbox(id(number)).iter().map(origin).collect()
+}
+
+fn a_message_is_kept_for_a_later_subscription(bench: &Bench<'_>) {
+    let done = bench.ask(publish(5));
+    assert!(done.kept && done.woken.is_empty() && done.accepted.is_empty(), "{done:?}");
+    assert_eq!(bench.ask(subscribe(1, 6)).woken, [id(1)]);
+    let inbox = bench.inbox(id(1));
+    let event = Event::Message { key: key(1), name: "paid".to_owned(), payload: json("{\"n\":5}") };
+    assert_eq!((&inbox[0].event, inbox[0].seq), (&event, 2_006));
+    assert_eq!(inbox[0].origin, Some(paid(5, Some(at(100)))));
+    // It was used up.
+    assert_eq!(bench.ask(subscribe(2, 7)).woken, []);
+}
+
+fn a_message_goes_to_who_waits(bench: &Bench<'_>) {
+    assert_eq!(bench.ask(subscribe(1, 5)).woken, []);
+    let done = bench.ask(publish(6));
+    assert_eq!((done.woken, done.kept), (vec![id(1)], false));
+    assert_eq!(got(bench, 1), [6]);
+    // The subscription was used up.
+    assert!(bench.ask(publish(7)).kept);
+}
+
+fn waiters_are_served_in_order(bench: &Bench<'_>) {
+    bench.ask(subscribe(2, 5));
+    bench.ask(subscribe(1, 6));
+    assert_eq!(bench.ask(publish(7)).woken, [id(2)]);
+    assert_eq!(bench.ask(publish(8)).woken, [id(1)]);
+}
+
+fn messages_are_taken_in_order(bench: &Bench<'_>) {
+    bench.ask(publish(5));
+    bench.ask(publish(6));
+    bench.ask(subscribe(1, 7));
+    bench.ask(subscribe(2, 8));
+    assert_eq!((got(bench, 1), got(bench, 2)), (vec![5], vec![6]));
+}
+
+fn publish_and_subscribe_of_one_plan_meet(bench: &Bench<'_>) {
+    let unit = |ask| Unit { asks: vec![ask], ..Unit::default() };
+    bench.commit(vec![unit(subscribe(1, 5)), unit(publish(6))]);
+    bench.commit(vec![unit(publish(7)), unit(subscribe(2, 8))]);
+    assert_eq!((got(bench, 1), got(bench, 2)), (vec![6], vec![7]));
+    assert!(bench.ask(publish(9)).kept);
+}
+
+fn names_and_keys_tell_channels_apart(bench: &Bench<'_>) {
+    bench.ask(wait_on(ChannelKey::message("paid", "other"), 1, 5));
+    bench.ask(wait_on(ChannelKey::message("other", "k"), 2, 6));
+    bench.ask(wait_on(ChannelKey::broadcast("paid"), 3, 7));
+    assert!(bench.ask(publish(8)).kept);
+}
+
+fn an_expired_message_is_not_offered(bench: &Bench<'_>) {
+    bench.ask(publish_row(paid(5, Some(at(10)))));
+    bench.ask(publish_row(paid(6, None)));
+    let subscribe = Unit { asks: vec![subscribe(1, 7)], ..Unit::default() };
+    bench.done_at(at(10), subscribe);
+    assert_eq!(got(bench, 1), [6]);
+}
+
+fn a_message_without_time_to_live_is_not_kept(bench: &Bench<'_>) {
+    assert!(!bench.ask(publish_row(paid(5, Some(NOW)))).kept);
+    assert_eq!(bench.ask(subscribe(1, 6)).woken, []);
+}
+
+fn a_returned_message_takes_its_old_place(bench: &Bench<'_>) {
+    bench.ask(publish(6));
+    bench.ask(Ask::Return { message: paid(5, None), seq: 3_000 });
+    bench.ask(subscribe(1, 7));
+    assert_eq!(got(bench, 1), [5]);
+    bench.ask(Ask::Return { message: paid(5, Some(NOW)), seq: 3_001 });
+    bench.ask(subscribe(2, 8));
+    assert_eq!(got(bench, 2), [6]);
+}
+
+fn a_returned_message_goes_to_the_next_waiter(bench: &Bench<'_>) {
+    bench.ask(subscribe(1, 6));
+    bench.ask(Ask::Return { message: paid(5, None), seq: 3_000 });
+    assert_eq!(bench.inbox(id(1))[0].seq, 3_000);
+}
+
+fn a_removed_subscription_gets_nothing(bench: &Bench<'_>) {
+    bench.ask(subscribe(1, 5));
+    let channel = ChannelKey::message("paid", "k");
+    bench.write(vec![Write::DeleteSubscription { channel, seq: 5 }]);
+    assert!(bench.ask(publish(6)).kept);
+}
+
+fn a_subscription_removed_in_a_plan_gets_nothing_in_it(bench: &Bench<'_>) {
+    bench.ask(subscribe(1, 5));
+    let channel = ChannelKey::message("paid", "k");
+    let writes = vec![Write::DeleteSubscription { channel, seq: 5 }];
+    let leave = Unit { writes, ..Unit::default() };
+    let publish = Unit { asks: vec![publish(6)], ..Unit::default() };
+    bench.commit(vec![leave, publish]);
+    assert_eq!(bench.inbox(id(1)), []);
+    bench.ask(subscribe(2, 7));
+    assert_eq!(got(bench, 2), [6]);
+}
+
+fn a_message_taken_out_is_not_offered(bench: &Bench<'_>) {
+    bench.ask(publish(5));
+    let channel = ChannelKey::message("paid", "k");
+    let writes = vec![Write::DeleteMessage { channel, seq: 5 }];
+    let subscribe = Unit { asks: vec![subscribe(1, 6)], ..Unit::default() };
+    bench.commit(vec![Unit { writes, ..Unit::default() }, subscribe]);
+    assert_eq!(bench.inbox(id(1)), []);
+}
+
+fn identified(seq: u64) -> Unit {
+    let accept = Accept { ids: Vec::new(), seq: 1_000 + seq };
+    let id = Some(("m-1".to_owned(), at(100)));
+    let ask = Ask::Publish { message: paid(seq, Some(at(900))), id, accept };
+    Unit { asks: vec![ask], ..Unit::default() }
+}
+
+fn a_message_with_a_known_id_is_dropped(bench: &Bench<'_>) {
+    let results = bench.commit(vec![identified(5), identified(6)]);
+    let is_duplicate = |result: &UnitResult| match result {
+        UnitResult::Done(done) => done.duplicate && !done.kept,
+        _ => false,
+    };
+    assert_eq!([is_duplicate(&results[0]), is_duplicate(&results[1])], [false, true]);
+    assert!(bench.done_at(at(99), identified(7)).duplicate);
+    bench.ask(subscribe(1, 8));
+    bench.ask(subscribe(2, 9));
+    assert_eq!((got(bench, 1), got(bench, 2)), (vec![5], vec![]));
+}
+
+fn a_message_id_is_forgotten_when_it_expires(bench: &Bench<'_>) {
+    bench.done(identified(5));
+    assert!(!bench.done_at(at(100), identified(6)).duplicate);
+}
+
+fn the_next_waiter_is_found_behind_those_who_left(bench: &Bench<'_>) {
+    for number in 1..=3 {
+        bench.ask(subscribe(number, 10 + number));
+    }
+    let leave = |seq| Write::DeleteSubscription { channel: ChannelKey::message("paid", "k"), seq };
+    let writes = vec![leave(11), leave(12)];
+    let publish = Unit { asks: vec![publish(20)], ..Unit::default() };
+    bench.commit(vec![Unit { writes, ..Unit::default() }, publish]);
+    assert_eq!(got(bench, 3), [20]);
+}
+
+fn broadcast(ids: Vec<InstanceId>) -> Ask {
+    let accept = Accept { ids, seq: 4_000 };
+    Ask::Broadcast { channel: ChannelKey::broadcast("stop"), payload: json("1"), accept }
+}
+
+fn a_broadcast_reaches_everyone_who_waits_now(bench: &Bench<'_>) {
+    for number in 1..=3 {
+        bench.ask(wait_on(ChannelKey::broadcast("stop"), number, 10 + number));
+    }
+    assert_eq!(bench.ask(broadcast(Vec::new())).woken, [id(1), id(2), id(3)]);
+    let inbox = bench.inbox(id(2));
+    let event = Event::Signal { key: key(2), name: "stop".to_owned(), payload: json("1") };
+    assert_eq!((&inbox[0].event, &inbox[0].origin), (&event, &None));
+    assert_eq!(bench.ask(broadcast(Vec::new())).woken, []);
+}
+
+fn an_instance_that_waits_at_two_places_gets_a_broadcast_twice(bench: &Bench<'_>) {
+    for (ids, first) in [(Vec::new(), 10), (vec![id(900)], 20), (vec![id(901), id(902)], 30)] {
+        for (ordinal, seq) in (0..3).zip(first..) {
+            let channel = ChannelKey::broadcast("stop");
+            let subscription = SubscriptionRow { channel, seq, key: id(1).effect(first, ordinal) };
+            bench.ask(Ask::Subscribe { subscription, seq: 0 });
+        }
+        bench.ask(broadcast(ids));
+        let inbox = bench.inbox(id(1));
+        let mut keys: Vec<_> = inbox.iter().filter_map(|row| row.event.key()).collect();
+        keys.sort_unstable();
+        assert_eq!(keys, [0, 1, 2].map(|ordinal| id(1).effect(first, ordinal)));
+        let consumed = |row: &InboxRow| Write::DeleteInbox { instance: id(1), seq: row.seq };
+        bench.write(inbox.iter().map(consumed).collect());
+    }
+}
+
+fn a_broadcast_is_not_kept(bench: &Bench<'_>) {
+    assert!(!bench.ask(broadcast(Vec::new())).kept);
+    assert_eq!(bench.ask(wait_on(ChannelKey::broadcast("stop"), 1, 5)).woken, []);
+}
+
+fn signal(number: u64, seq: u64) -> Ask {
+    let channel = ChannelKey::signal(id(number), "go");
+    publish_row(MessageRow { channel, seq, payload: json("2"), expires_at: None })
+}
+
+fn signals_are_kept_for_their_instance(bench: &Bench<'_>) {
+    assert!(bench.ask(signal(1, 5)).kept);
+    let go = |number, seq| wait_on(ChannelKey::signal(id(number), "go"), number, seq);
+    assert_eq!(bench.ask(go(2, 6)).woken, []);
+    assert_eq!(bench.ask(go(1, 7)).woken, [id(1)]);
+    let event = Event::Signal { key: key(1), name: "go".to_owned(), payload: json("2") };
+    assert_eq!(bench.inbox(id(1))[0].event, event);
+    // Only the instance itself can wait for its signals: its open list says so, not a row.
+    bench.ask(go(1, 8));
+    assert!(bench.ask(signal(1, 9)).kept);
+}
+
+fn an_end_drops_the_signals_of_its_instance_only(bench: &Bench<'_>) {
+    bench.ask(signal(1, 5));
+    bench.ask(signal(2, 6));
+    bench.write(vec![Write::ClearSignals { instance: id(1) }]);
+    let go = |number, seq| wait_on(ChannelKey::signal(id(number), "go"), number, seq);
+    assert_eq!(bench.ask(go(1, 7)).woken, []);
+    assert_eq!(bench.ask(go(2, 8)).woken, [id(2)]);
+}
+
+fn on_message(name: &str) -> Vec<Trigger> {
+    vec![Trigger::Message { name: name.to_owned(), place: "begin".to_owned() }]
+}
+
+fn a_message_starts_an_instance(bench: &Bench<'_>) {
+    let definition = bench.deploy("order", "v1", on_message("paid"));
+    let done = bench.ask(publish(5));
+    assert_eq!((&done.accepted[..], done.kept), (&[id(505)][..], false));
+    let row = bench.instance(id(505)).expect("it was accepted");
+    assert_eq!((row.definition, row.key.as_deref()), (definition, Some("k")));
+    assert_eq!(bench.recover().ready, [id(505)]);
+}
+
+fn a_message_start_has_one_live_instance_per_key(bench: &Bench<'_>) {
+    bench.deploy("order", "v1", on_message("paid"));
+    let unit = |seq| Unit { asks: vec![publish(seq)], ..Unit::default() };
+    bench.commit(vec![unit(5), unit(6)]);
+    assert!(bench.ask(publish(7)).kept);
+    assert_eq!(bench.instance(id(506)), None);
+    let keyless = |seq| {
+        let channel = ChannelKey::message("paid", "");
+        publish_row(MessageRow { channel, ..paid(seq, None) })
+    };
+    assert_eq!(bench.ask(keyless(8)).accepted, [id(508)]);
+    assert_eq!(bench.ask(keyless(9)).accepted, [id(509)]);
+}
+
+fn the_next_message_is_offered_when_the_key_is_free(bench: &Bench<'_>) {
+    bench.deploy("order", "v1", on_message("paid"));
+    bench.ask(publish(5));
+    bench.ask(publish(6));
+    bench.ask(publish(7));
+    let offer = |number| {
+        let accept = Accept { ids: vec![id(number)], seq: 0 };
+        Ask::Offer { channel: ChannelKey::message("paid", "k"), accept }
+    };
+    // Still alive: nothing happens.
+    assert_eq!(bench.ask(offer(600)).accepted, []);
+    let holder = bench.instance(id(505)).expect("it was started");
+    let end = Unit { asks: vec![offer(601)], ..turn(&ended(&holder)) };
+    assert_eq!(bench.done(end).accepted, [id(601)]);
+    let second = bench.instance(id(601)).expect("it was accepted");
+    assert_eq!(second.extra.started_by.map(|by| by.key).as_deref(), Some("k"));
+    // The third message is still kept, the second is not.
+    bench.ask(subscribe(1, 50));
+    assert_eq!(got(bench, 1), [7]);
+}
+
+fn a_message_prefers_who_waits_to_a_start(bench: &Bench<'_>) {
+    bench.deploy("order", "v1", on_message("paid"));
+    bench.done(start(&instance(1)));
+    bench.ask(subscribe(1, 5));
+    let done = bench.ask(publish(6));
+    assert_eq!((done.woken, done.accepted), (vec![id(1)], vec![]));
+}
+
+fn a_broadcast_starts_every_definition_that_listens(bench: &Bench<'_>) {
+    let stop = || vec![Trigger::Signal { name: "stop".to_owned(), place: "p".to_owned() }];
+    let second = bench.deploy("b", "v1", stop());
+    let first = bench.deploy("a", "v1", stop());
+    bench.deploy("c", "v1", on_message("stop"));
+    let done = bench.ask(broadcast(vec![id(700), id(701), id(702)]));
+    assert_eq!(done.accepted, [id(700), id(701)]);
+    let definition = |number| bench.instance(id(number)).map(|row| row.definition);
+    assert_eq!((definition(700), definition(701)), (Some(first), Some(second)));
+}

@@ -1,0 +1,177 @@
+//! Children: conditional starts, cancellation, news for the parent.
+
+use meantime_core::{Answer, Event, InstanceId, ParentClose};
+use meantime_kernel::store::{Ask, ChildRef, Extra, InstanceRow, Lineage, Phase, Unit};
+
+use super::bench::{Bench, ended, id, instance, start, turn};
+use super::suite::declare;
+
+declare!("child":
+    a_child_starts_with_the_latest_version,
+    a_named_version_is_started,
+    a_child_of_an_unknown_definition_is_a_conflict,
+    a_child_with_a_taken_key_is_a_conflict,
+    live_children_are_listed_in_the_order_of_their_effects,
+    a_normal_end_spares_detached_and_abandoned_children,
+    any_other_end_spares_abandoned_children_only,
+    one_child_can_be_cancelled,
+    a_child_that_ended_in_the_same_plan_is_not_cancelled,
+    a_parent_that_lives_is_told,
+    a_parent_that_ended_is_not_told,
+);
+
+fn row(number: u64, parent: InstanceId, ordinal: u32, close: ParentClose) -> InstanceRow {
+    let lineage = Lineage {
+        parent: parent.effect(1, ordinal),
+        root: parent,
+        depth: 1,
+        catches: vec!["E".to_owned()],
+        close,
+    };
+    InstanceRow {
+        phase: Phase::Starting,
+        turn_no: 0,
+        extra: Extra { lineage: Some(lineage), ..Extra::default() },
+        ..instance(number)
+    }
+}
+
+fn ask(number: u64, version: Option<u32>) -> Ask {
+    let row = Box::new(row(number, id(1), 0, ParentClose::Cancel));
+    let key = id(1).effect(1, 0);
+    Ask::StartChild { key, definition: "child".to_owned(), version, row, seq: 50 }
+}
+
+fn a_child_starts_with_the_latest_version(bench: &Bench<'_>) {
+    bench.deploy("child", "v1", Vec::new());
+    let latest = bench.deploy("child", "v2", Vec::new());
+    bench.done(start(&instance(1)));
+    let done = bench.ask(ask(2, None));
+    assert_eq!(done.accepted, [id(2)]);
+    let child = bench.instance(id(2)).expect("it was accepted");
+    assert_eq!((child.definition, child.phase), (latest, Phase::Starting));
+    assert_eq!(bench.recover().ready, [id(2)]);
+}
+
+fn a_named_version_is_started(bench: &Bench<'_>) {
+    let first = bench.deploy("child", "v1", Vec::new());
+    bench.deploy("child", "v2", Vec::new());
+    bench.done(start(&instance(1)));
+    bench.ask(ask(2, Some(1)));
+    assert_eq!(bench.instance(id(2)).expect("it was accepted").definition, first);
+}
+
+fn conflict(bench: &Bench<'_>) -> String {
+    let inbox = bench.inbox(id(1));
+    assert_eq!(inbox.len(), 1);
+    match &inbox[0].event {
+        Event::EffectDone { key, answer: Answer::Conflict { code } } => {
+            assert_eq!((*key, inbox[0].seq), (id(1).effect(1, 0), 50));
+            code.clone()
+        }
+        other => panic!("expected a conflict, got {other:?}"),
+    }
+}
+
+fn a_child_of_an_unknown_definition_is_a_conflict(bench: &Bench<'_>) {
+    bench.deploy("child", "v1", Vec::new());
+    bench.done(start(&instance(1)));
+    let done = bench.ask(ask(2, Some(2)));
+    assert_eq!((done.woken, done.accepted), (vec![id(1)], Vec::new()));
+    assert_eq!(conflict(bench), "unknown_definition");
+    assert_eq!(bench.instance(id(2)), None);
+}
+
+fn a_child_with_a_taken_key_is_a_conflict(bench: &Bench<'_>) {
+    let definition = bench.deploy("child", "v1", Vec::new());
+    let key = Some("k".to_owned());
+    bench.done(start(&instance(1)));
+    bench.done(start(&InstanceRow { key: key.clone(), definition, ..instance(3) }));
+    let mut child = ask(2, None);
+    if let Ask::StartChild { row, .. } = &mut child {
+        row.key = key;
+    }
+    bench.ask(child);
+    assert_eq!(conflict(bench), "key_taken");
+}
+
+fn family(bench: &Bench<'_>) {
+    bench.done(start(&instance(1)));
+    // Inserted in another order than their effects.
+    bench.done(start(&row(2, id(1), 2, ParentClose::Abandon)));
+    bench.done(start(&row(3, id(1), 0, ParentClose::Cancel)));
+    bench.done(start(&row(4, id(1), 1, ParentClose::Detach)));
+    bench.done(start(&row(5, id(9), 1, ParentClose::Cancel)));
+}
+
+fn live_children_are_listed_in_the_order_of_their_effects(bench: &Bench<'_>) {
+    family(bench);
+    let child = |ordinal, number, close| {
+        let key = id(1).effect(1, ordinal);
+        ChildRef { key, id: id(number), close }
+    };
+    let (cancel, detach, abandon) =
+        (ParentClose::Cancel, ParentClose::Detach, ParentClose::Abandon);
+    let all = [child(0, 3, cancel), child(1, 4, detach), child(2, 2, abandon)];
+    assert_eq!(bench.get(bench.store.children(id(1))), all);
+    let gone = row(4, id(1), 1, detach);
+    bench.done(turn(&ended(&gone)));
+    assert_eq!(bench.get(bench.store.children(id(1))), [all[0], all[2]]);
+    assert_eq!(bench.get(bench.store.children(id(7))), []);
+}
+
+fn cancel(bench: &Bench<'_>, only: Option<u32>, normal_end: bool) -> Vec<InstanceId> {
+    family(bench);
+    let only = only.map(|ordinal| id(1).effect(1, ordinal));
+    let reason = "over".to_owned();
+    let ask = Ask::CancelChildren { instance: id(1), only, normal_end, reason, seq: 60 };
+    let woken = bench.ask(ask).woken;
+    for child in &woken {
+        let inbox = bench.inbox(*child);
+        assert_eq!(inbox[0].event, Event::Cancel { reason: "over".to_owned() });
+    }
+    woken
+}
+
+fn a_normal_end_spares_detached_and_abandoned_children(bench: &Bench<'_>) {
+    assert_eq!(cancel(bench, None, true), [id(3)]);
+}
+
+fn any_other_end_spares_abandoned_children_only(bench: &Bench<'_>) {
+    assert_eq!(cancel(bench, None, false), [id(3), id(4)]);
+}
+
+fn one_child_can_be_cancelled(bench: &Bench<'_>) {
+    assert_eq!(cancel(bench, Some(2), true), [id(2)]);
+}
+
+fn a_child_that_ended_in_the_same_plan_is_not_cancelled(bench: &Bench<'_>) {
+    family(bench);
+    let end = turn(&ended(&row(3, id(1), 0, ParentClose::Cancel)));
+    let reason = "over".to_owned();
+    let ask =
+        Ask::CancelChildren { instance: id(1), only: None, normal_end: true, reason, seq: 60 };
+    bench.commit(vec![end, Unit { asks: vec![ask], ..Unit::default() }]);
+    assert_eq!(bench.inbox(id(3)), []);
+}
+
+fn notify() -> Unit {
+    let event = Event::Cancel { reason: "news".to_owned() };
+    let ask = Ask::Notify { parent: id(1), event, seq: 70 };
+    Unit { asks: vec![ask], ..Unit::default() }
+}
+
+fn a_parent_that_lives_is_told(bench: &Bench<'_>) {
+    bench.done(start(&instance(1)));
+    assert_eq!(bench.done(notify()).woken, [id(1)]);
+    assert_eq!(bench.inbox(id(1))[0].seq, 70);
+    assert_eq!(bench.recover().ready, [id(1)]);
+}
+
+fn a_parent_that_ended_is_not_told(bench: &Bench<'_>) {
+    bench.done(start(&instance(1)));
+    bench.commit(vec![turn(&ended(&instance(1))), notify()]);
+    assert_eq!(bench.inbox(id(1)), []);
+    assert_eq!(bench.done(notify()).woken, []);
+    assert_eq!(bench.inbox(id(1)), []);
+}

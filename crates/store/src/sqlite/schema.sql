@@ -1,0 +1,273 @@
+-- Generated: what all migrations make together. `UPDATE_EXPECT=1 cargo test -p meantime-store` writes it.
+
+CREATE TABLE answer (
+    key TEXT PRIMARY KEY,
+    request INTEGER NOT NULL,       -- a hash of the request
+    ord INTEGER NOT NULL,
+    random INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL
+) WITHOUT ROWID, STRICT;
+
+CREATE TABLE definition (
+    id INTEGER PRIMARY KEY,
+    name TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    notation TEXT NOT NULL,
+    label TEXT,
+    hash TEXT NOT NULL,
+    deployed_at INTEGER NOT NULL,
+    retired INTEGER NOT NULL CHECK (retired = 0 OR retired = 1),
+    source_name TEXT NOT NULL,
+    triggers BLOB NOT NULL
+) STRICT;
+
+CREATE UNIQUE INDEX definition_version ON definition (name, version);
+
+CREATE TABLE definition_source (
+    definition_id INTEGER PRIMARY KEY,
+    source TEXT NOT NULL,           -- byte for byte
+    files BLOB NOT NULL
+) STRICT;
+
+CREATE TABLE history (
+    seq INTEGER PRIMARY KEY,
+    ord INTEGER NOT NULL,
+    random INTEGER NOT NULL,
+    turn_no INTEGER NOT NULL,
+    happened_at INTEGER NOT NULL,
+    previous INTEGER NOT NULL,      -- 0 is none
+    records BLOB NOT NULL
+) STRICT;
+
+CREATE TABLE inbox (
+    ord INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    random INTEGER NOT NULL,
+    arrived_at INTEGER NOT NULL,
+    held_by BLOB,                   -- the incident that holds it back (16 bytes of its id)
+    origin BLOB,                    -- the message it was made from
+    event BLOB NOT NULL,
+    PRIMARY KEY (ord, seq)
+) WITHOUT ROWID, STRICT;
+
+CREATE TABLE incident (
+    id BLOB PRIMARY KEY,            -- 16 bytes, increasing
+    ord INTEGER NOT NULL,
+    random INTEGER NOT NULL,
+    raised_at INTEGER NOT NULL,
+    place TEXT NOT NULL,
+    code TEXT NOT NULL,
+    message TEXT NOT NULL,
+    data TEXT,                      -- JSON
+    cause BLOB NOT NULL
+) WITHOUT ROWID, STRICT;
+
+CREATE INDEX incident_instance ON incident (ord);
+
+CREATE TABLE instance (
+    ord INTEGER PRIMARY KEY,
+    random INTEGER NOT NULL,
+    turn_no INTEGER NOT NULL,       -- the arbiter of every write
+    phase TEXT NOT NULL CHECK (
+        phase = 'running' OR phase = 'completed' OR phase = 'starting' OR phase = 'yielding'
+        OR phase = 'closing' OR phase = 'failed' OR phase = 'cancelled'),
+    definition_id INTEGER NOT NULL,
+    started_at INTEGER NOT NULL,
+    ended_at INTEGER,
+    deadline_at INTEGER,
+    last_history INTEGER NOT NULL,  -- history.seq of its newest row; 0 is none
+    parent_ord INTEGER,             -- only children; the whole lineage is in `extra`
+    key TEXT,
+    state_format INTEGER NOT NULL,
+    open BLOB,                      -- open timers, tasks, subscriptions; NULL is nothing
+    extra BLOB,                     -- what is rarely there; NULL is nothing
+    state BLOB NOT NULL,            -- opaque bytes of the notation
+    CHECK ((phase = 'completed' OR phase = 'failed' OR phase = 'cancelled')
+        = (ended_at IS NOT NULL))
+) STRICT;
+
+CREATE INDEX instance_child ON instance (parent_ord)
+    WHERE parent_ord IS NOT NULL AND ended_at IS NULL;
+
+CREATE INDEX instance_key ON instance (key, ended_at) WHERE key IS NOT NULL;
+
+CREATE INDEX instance_live ON instance (definition_id) WHERE ended_at IS NULL;
+
+CREATE INDEX instance_unusual ON instance (phase)
+    WHERE phase = 'starting' OR phase = 'yielding' OR phase = 'failed' OR phase = 'cancelled';
+
+CREATE TABLE instance_tag (
+    tag TEXT NOT NULL,
+    ord INTEGER NOT NULL,
+    PRIMARY KEY (tag, ord)
+) WITHOUT ROWID, STRICT;
+
+CREATE TABLE message (
+    kind TEXT NOT NULL CHECK (kind = 'signal' OR kind = 'message' OR kind = 'broadcast'),
+    key TEXT NOT NULL,              -- correlation key; of signals the instance's id
+    name TEXT NOT NULL,
+    seq INTEGER NOT NULL,
+    expires_at INTEGER,             -- NULL is never
+    payload TEXT NOT NULL,          -- JSON
+    PRIMARY KEY (kind, key, name, seq)
+) WITHOUT ROWID, STRICT;
+
+CREATE TABLE message_id (
+    id TEXT PRIMARY KEY,
+    expires_at INTEGER NOT NULL
+) WITHOUT ROWID, STRICT;
+
+CREATE TABLE node (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    epoch INTEGER NOT NULL,         -- part of every lease token; a restore increments it
+    clock_at INTEGER NOT NULL,      -- the latest time any commit has seen
+    last_batch INTEGER NOT NULL,    -- the number of the last batch that was committed
+    last_seq INTEGER NOT NULL       -- the largest sequence number ever written
+) STRICT;
+
+CREATE TABLE schema_migration (
+    number INTEGER PRIMARY KEY,
+    name TEXT NOT NULL,
+    sha256 TEXT NOT NULL,           -- of the file that was applied
+    applied_at INTEGER NOT NULL     -- the store's clock then; 0 for a new file
+) STRICT;
+
+CREATE TABLE subscription (
+    kind TEXT NOT NULL CHECK (kind = 'signal' OR kind = 'message' OR kind = 'broadcast'),
+    key TEXT NOT NULL,
+    name TEXT NOT NULL,
+    seq INTEGER NOT NULL,
+    ord INTEGER NOT NULL,
+    random INTEGER NOT NULL,
+    turn_no INTEGER NOT NULL,
+    ordinal INTEGER NOT NULL,
+    PRIMARY KEY (kind, key, name, seq)
+) WITHOUT ROWID, STRICT;
+
+CREATE TABLE task (
+    ord INTEGER NOT NULL,
+    turn_no INTEGER NOT NULL,
+    ordinal INTEGER NOT NULL,
+    random INTEGER NOT NULL,
+    kind TEXT NOT NULL CHECK (kind = 'worker' OR kind = 'engine' OR kind = 'user'),
+    queue TEXT NOT NULL,            -- empty is the default queue
+    name TEXT NOT NULL,
+    priority INTEGER NOT NULL,
+    state TEXT NOT NULL CHECK (
+        state = 'ready' OR state = 'leased' OR state = 'held' OR state = 'done'),
+    available_at INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    deadline_at INTEGER,
+    definition_id INTEGER NOT NULL,
+    detached INTEGER NOT NULL CHECK (detached = 0 OR detached = 1),
+    claims INTEGER NOT NULL,        -- how often it was claimed: the fence of every report
+    attempt INTEGER NOT NULL,
+    expiries INTEGER NOT NULL,
+    lease_worker TEXT,
+    lease_until INTEGER,            -- real time, unlike every other instant
+    lease_timeout_at INTEGER,
+    assignee TEXT,
+    outcome BLOB,
+    spec BLOB NOT NULL,
+    PRIMARY KEY (ord, turn_no, ordinal)
+) WITHOUT ROWID, STRICT;
+
+CREATE INDEX task_ready ON task (queue, name, priority DESC, available_at)
+    WHERE state = 'ready' AND kind = 'worker';
+
+CREATE INDEX task_user ON task (ord, turn_no, ordinal) WHERE kind = 'user';
+
+CREATE TABLE timer (
+    frozen INTEGER NOT NULL CHECK (frozen = 0 OR frozen = 1),
+    due_at INTEGER NOT NULL,
+    ord INTEGER NOT NULL,
+    turn_no INTEGER NOT NULL,
+    ordinal INTEGER NOT NULL,
+    random INTEGER NOT NULL,
+    kind TEXT NOT NULL CHECK (kind = 'timer' OR kind = 'deadline' OR kind = 'taskDeadline'),
+    definition_id INTEGER NOT NULL,
+    place TEXT NOT NULL,
+    PRIMARY KEY (frozen, due_at, ord, turn_no, ordinal)
+) WITHOUT ROWID, STRICT;
+
+CREATE TABLE trigger_start (
+    kind TEXT NOT NULL CHECK (kind = 'message' OR kind = 'broadcast'),
+    name TEXT NOT NULL,
+    definition TEXT NOT NULL,
+    definition_id INTEGER NOT NULL,
+    body BLOB NOT NULL,
+    PRIMARY KEY (kind, name, definition)
+) WITHOUT ROWID, STRICT;
+
+CREATE INDEX trigger_start_definition ON trigger_start (definition);
+
+CREATE VIEW v_history AS
+    SELECT h.seq, v_id.id AS instance, h.turn_no, h.previous, length(h.records) AS bytes,
+        h.happened_at, strftime('%Y-%m-%dT%H:%M:%fZ', h.happened_at / 1000.0, 'unixepoch') AS happened
+    FROM history AS h
+    LEFT JOIN v_id ON v_id.ord = h.ord;
+
+CREATE VIEW v_id AS
+    SELECT ord, 'in_' ||
+        substr(a, 1 + ((ord >> 61) & 31), 1) ||
+        substr(a, 1 + ((ord >> 56) & 31), 1) ||
+        substr(a, 1 + ((ord >> 51) & 31), 1) ||
+        substr(a, 1 + ((ord >> 46) & 31), 1) ||
+        substr(a, 1 + ((ord >> 41) & 31), 1) ||
+        substr(a, 1 + ((ord >> 36) & 31), 1) ||
+        substr(a, 1 + ((ord >> 31) & 31), 1) ||
+        substr(a, 1 + ((ord >> 26) & 31), 1) ||
+        substr(a, 1 + ((ord >> 21) & 31), 1) ||
+        substr(a, 1 + ((ord >> 16) & 31), 1) ||
+        substr(a, 1 + ((ord >> 11) & 31), 1) ||
+        substr(a, 1 + ((ord >> 6) & 31), 1) ||
+        substr(a, 1 + ((ord >> 1) & 31), 1) ||
+        substr(a, 1 + (((ord & 1) << 4) | ((random >> 60) & 15)), 1) ||
+        substr(a, 1 + ((random >> 55) & 31), 1) ||
+        substr(a, 1 + ((random >> 50) & 31), 1) ||
+        substr(a, 1 + ((random >> 45) & 31), 1) ||
+        substr(a, 1 + ((random >> 40) & 31), 1) ||
+        substr(a, 1 + ((random >> 35) & 31), 1) ||
+        substr(a, 1 + ((random >> 30) & 31), 1) ||
+        substr(a, 1 + ((random >> 25) & 31), 1) ||
+        substr(a, 1 + ((random >> 20) & 31), 1) ||
+        substr(a, 1 + ((random >> 15) & 31), 1) ||
+        substr(a, 1 + ((random >> 10) & 31), 1) ||
+        substr(a, 1 + ((random >> 5) & 31), 1) ||
+        substr(a, 1 + (random & 31), 1) AS id
+    FROM instance, (SELECT '0123456789abcdefghjkmnpqrstvwxyz' AS a);
+
+CREATE VIEW v_incident AS
+    SELECT lower(hex(c.id)) AS incident, v_id.id AS instance, c.place, c.code, c.message, c.data,
+        c.raised_at, strftime('%Y-%m-%dT%H:%M:%fZ', c.raised_at / 1000.0, 'unixepoch') AS raised
+    FROM incident AS c
+    LEFT JOIN v_id ON v_id.ord = c.ord;
+
+CREATE VIEW v_instance AS
+    SELECT v_id.id, d.name AS definition, d.version, i.phase, i.turn_no, i.key,
+        i.started_at, strftime('%Y-%m-%dT%H:%M:%fZ', i.started_at / 1000.0, 'unixepoch') AS started,
+        i.ended_at, strftime('%Y-%m-%dT%H:%M:%fZ', i.ended_at / 1000.0, 'unixepoch') AS ended,
+        i.deadline_at, strftime('%Y-%m-%dT%H:%M:%fZ', i.deadline_at / 1000.0, 'unixepoch') AS deadline,
+        parent.id AS parent, length(i.state) AS state_bytes
+    FROM instance AS i
+    LEFT JOIN v_id ON v_id.ord = i.ord
+    LEFT JOIN v_id AS parent ON parent.ord = i.parent_ord
+    LEFT JOIN definition AS d ON d.id = i.definition_id;
+
+CREATE VIEW v_task AS
+    SELECT v_id.id AS instance, t.turn_no, t.ordinal, t.kind, t.queue, t.name, t.priority, t.state,
+        t.detached, t.claims, t.attempt, t.lease_worker, t.assignee, d.name AS definition,
+        t.available_at,
+        strftime('%Y-%m-%dT%H:%M:%fZ', t.available_at / 1000.0, 'unixepoch') AS available,
+        t.created_at, strftime('%Y-%m-%dT%H:%M:%fZ', t.created_at / 1000.0, 'unixepoch') AS created
+    FROM task AS t
+    LEFT JOIN v_id ON v_id.ord = t.ord
+    LEFT JOIN definition AS d ON d.id = t.definition_id;
+
+CREATE VIEW v_timer AS
+    SELECT v_id.id AS instance, t.turn_no, t.ordinal, t.kind, t.place, t.frozen,
+        d.name AS definition, t.due_at,
+        strftime('%Y-%m-%dT%H:%M:%fZ', t.due_at / 1000.0, 'unixepoch') AS due
+    FROM timer AS t
+    LEFT JOIN v_id ON v_id.ord = t.ord
+    LEFT JOIN definition AS d ON d.id = t.definition_id;
