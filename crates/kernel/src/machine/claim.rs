@@ -83,12 +83,16 @@ struct Delayed {
 
 impl Claims {
     /// Takes up where a node stopped; gives back the engine tasks that must run again.
-    pub(super) fn recover(&mut self, tasks: Vec<WaitingTask>) -> Vec<TaskId> {
+    pub(super) fn recover(&mut self, tasks: Vec<WaitingTask>, now: Timestamp) -> Vec<TaskId> {
         let mut redispatch = Vec::new();
         for task in tasks {
             match task.state {
                 TaskState::Leased => self.lease(task.id, task.lease_until, task.timeout_at),
-                TaskState::Ready if task.kind == TaskKind::Engine => redispatch.push(task.id),
+                TaskState::Ready if task.available_at <= now => {
+                    if task.kind == TaskKind::Engine {
+                        redispatch.push(task.id);
+                    }
+                }
                 // The type is not known here; an empty name suits claims of any type.
                 TaskState::Ready => self.delay(task.id, task.available_at, task.kind, task.queue),
                 TaskState::Held | TaskState::Done => {}

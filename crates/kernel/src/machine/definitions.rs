@@ -89,6 +89,12 @@ impl Definitions {
         self.versions.get(name)?.iter().rev().find(wanted).map(|it| it.id)
     }
 
+    /// The latest versions of up to `limit` names.
+    pub(super) fn latest(&self, limit: usize) -> Vec<DefinitionId> {
+        let names = self.versions.keys().take(limit);
+        names.filter_map(|name| self.resolve(name, None)).collect()
+    }
+
     /// A version is there.
     pub(super) fn add_version(&mut self, name: &str, id: DefinitionId, version: u32, gone: bool) {
         let versions = self.versions.entry(name.to_owned()).or_default();

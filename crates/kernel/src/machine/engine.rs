@@ -18,6 +18,9 @@ use crate::command::Reply;
 use crate::random::{Entropy, Ids};
 use crate::store::{DefinitionRow, Recovered};
 
+/// How many definitions are compiled at the start; the others when they are first needed.
+const PRELOADED: usize = 1_000;
+
 /// How a machine is set up.
 #[derive(Debug, Clone)]
 pub struct Config {
@@ -177,12 +180,18 @@ impl Machine {
         for row in definitions {
             self.definitions.add_version(&row.name, row.id, row.version, row.retired);
         }
+        // What is likely to run is compiled before the first turn asks for it.
+        for id in self.definitions.latest(PRELOADED) {
+            if self.definitions.wants(id) {
+                self.output(Output::LoadDefinition(id));
+            }
+        }
         for id in recovered.ready {
             let slot = self.slots.entry(id).or_default();
             (slot.durable, slot.goes_on) = (true, true);
             self.wake(id, Class::Events);
         }
-        let redispatch = self.claims.recover(recovered.tasks);
+        let redispatch = self.claims.recover(recovered.tasks, self.now.engine);
         if !redispatch.is_empty() {
             let item = LooseItem::Redispatch(redispatch);
             self.loose.push_back(Loose { item, ticket: None });

@@ -63,8 +63,8 @@ struct Player<'a> {
     tracer: Tracer,
     /// Claimed tasks by type, oldest first.
     tasks: BTreeMap<String, Vec<ClaimedTask>>,
-    /// Claims that wait, by worker.
-    parked: BTreeMap<String, Ticket>,
+    /// Callers who wait, by worker or instance, with the claim to repeat if it is lost.
+    parked: BTreeMap<String, (Ticket, Option<Command>)>,
     commits_seen: u64,
     play: Play,
 }
@@ -115,10 +115,18 @@ impl Player<'_> {
     }
 
     fn parked_answers(&mut self) {
-        for (worker, ticket) in std::mem::take(&mut self.parked) {
-            match self.world.fate(ticket) {
+        for (worker, (ticket, claim)) in std::mem::take(&mut self.parked) {
+            let mut fate = self.world.fate(ticket);
+            if let Some(claim) = claim.clone().filter(|_| fate == Fate::Lost) {
+                let tasks = self.leased_by(&worker);
+                fate = match tasks.is_empty() {
+                    true => self.world.call(claim, Wait::Quiet).1,
+                    false => Fate::Answered(Ok(Reply::Tasks(tasks))),
+                };
+            }
+            match fate {
                 Fate::Waiting => {
-                    self.parked.insert(worker, ticket);
+                    self.parked.insert(worker, (ticket, claim));
                 }
                 Fate::Answered(Ok(Reply::Tasks(tasks))) => {
                     let text = self.remember(tasks);
@@ -277,7 +285,7 @@ impl Player<'_> {
         let wait = if line.flag("settled") { Wait::Settled } else { Wait::Quiet };
         let (ticket, fate) = self.world.call(command, wait);
         if fate == Fate::Waiting {
-            self.parked.insert(name.clone(), ticket);
+            self.parked.insert(name.clone(), (ticket, None));
         }
         let store = self.world.store.clone();
         let started = match &fate {
@@ -342,7 +350,7 @@ impl Player<'_> {
         match fate {
             Fate::Answered(Ok(Reply::Tasks(tasks))) => self.remember(tasks),
             Fate::Waiting => {
-                self.parked.insert(worker, ticket);
+                self.parked.insert(worker, (ticket, Some(command)));
                 "waits".to_owned()
             }
             fate => answer(&fate),
@@ -352,8 +360,11 @@ impl Player<'_> {
     fn leased_by(&self, worker: &str) -> Vec<ClaimedTask> {
         let filter = TaskFilter { state: Some(TaskState::Leased), ..TaskFilter::default() };
         let rows = block_on(self.world.store.tasks(filter, Page::first(1_000))).unwrap_or_default();
-        let known: Vec<TaskId> = self.tasks.values().flatten().map(|task| task.id).collect();
-        let rows = rows.into_iter().filter(|row| !known.contains(&row.id));
+        let known: Vec<(TaskId, u32)> =
+            self.tasks.values().flatten().map(|task| (task.id, task.token.claims)).collect();
+        let mut rows = rows;
+        rows.sort_by_key(|row| (-row.spec.priority, row.id));
+        let rows = rows.into_iter().filter(|row| !known.contains(&(row.id, row.claims)));
         let rows = rows.filter_map(|row| {
             let lease = row.lease.filter(|lease| lease.worker == worker)?;
             Some(ClaimedTask {
