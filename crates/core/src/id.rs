@@ -37,7 +37,6 @@ impl InstanceId {
     }
 
     /// The increasing part: unique within a store, usable as an integer row key.
-    #[expect(clippy::cast_possible_truncation, reason = "the upper half of 128 bits is 64 bits")]
     pub const fn order(self) -> u64 {
         (self.0 >> 64) as u64
     }

@@ -56,7 +56,7 @@ impl Json {
     }
 
     /// Size in bytes, as limits count it.
-    pub fn len(&self) -> usize {
+    pub fn size(&self) -> usize {
         self.0.len()
     }
 

@@ -117,9 +117,9 @@ impl Explanation {
             };
             let reason =
                 if by.reason.is_empty() { String::new() } else { format!(" ({})", by.reason) };
-            text.push_str(&format!(" was {done} at {at} by {}{reason},", by.actor));
+            text = format!("{text} was {done} at {at} by {}{reason},", by.actor);
         }
-        text.push_str(&match &self.fate {
+        let fate = match &self.fate {
             Fate::Armed => format!(" is due at {due_at}"),
             Fate::Frozen => format!(" is frozen; it was due at {due_at}"),
             Fate::Fired { at } => {
@@ -136,7 +136,7 @@ impl Explanation {
                 format!(" was due at {due_at} and was withdrawn at {at} because {why}")
             }
             Fate::Unknown => format!(" was due at {due_at}"),
-        });
-        text
+        };
+        text + &fate
     }
 }

@@ -117,9 +117,9 @@ fn difference(expected: &str, actual: &str) -> String {
 
 fn every_rule_is_cited(cited: &BTreeSet<String>) -> Result<(), Failed> {
     let series: BTreeMap<&str, u32> = [("T", 13), ("D", 7), ("O", 2), ("I", 12)].into();
-    let wanted = series.iter().flat_map(|(letter, count)| {
-        (1..=*count).map(move |number| format!("{letter}{number}"))
-    });
+    let wanted = series
+        .iter()
+        .flat_map(|(letter, count)| (1..=*count).map(move |number| format!("{letter}{number}")));
     let missing: Vec<String> = wanted.filter(|rule| !cited.contains(rule)).collect();
     if missing.is_empty() {
         return Ok(());

@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::run::{Message, Run};
 use crate::clock::{Clock, SystemClock};
-use crate::command::{Command, Deployment, Error, Report, Reply, Wait};
+use crate::command::{Command, Deployment, Error, Reply, Report, Wait};
 use crate::machine::{Config, Counters, Machine, Notations};
 use crate::random::{Entropy, SystemEntropy};
 use crate::store::{self, Store, TaskRow};
@@ -134,8 +134,8 @@ impl Kernel {
             return Err(Error::TooLarge { what: "source", size, limit }.into());
         }
         let compiled = self.notations.compile(notation, &source, &self.limits);
-        let compiled = compiled
-            .ok_or_else(|| Error::Invalid(format!("there is no notation {notation:?}")))?;
+        let compiled =
+            compiled.ok_or_else(|| Error::Invalid(format!("there is no notation {notation:?}")))?;
         let mut diagnostics = compiled.diagnostics;
         let now = self.clock.now().engine;
         if let Some(notation) = self.notations.get(notation) {

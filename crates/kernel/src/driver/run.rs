@@ -100,7 +100,9 @@ impl Run {
         let open = tokio::select! {
             biased;
             input = self.inputs.1.recv() => {
-                input.into_iter().for_each(|input| self.machine.handle(self.clock.now(), input));
+                if let Some(input) = input {
+                    self.machine.handle(self.clock.now(), input);
+                }
                 true
             }
             message = self.messages.recv() => match message {
@@ -188,19 +190,16 @@ impl Run {
                 });
             }
             Output::Commit(batch, taken, plan) => {
-                self.spawn(async move {
-                    Input::Committed(batch, store.commit(taken, plan).await)
-                });
+                self.spawn(async move { Input::Committed(batch, store.commit(taken, plan).await) });
             }
             Output::Verify(batch, results) => {
-                let clock = self.retry_pause();
                 self.spawn(async move {
                     loop {
                         match store.is_committed(batch).await {
                             Ok(took_effect) => {
                                 return Input::Verified(batch, took_effect, results);
                             }
-                            Err(_) => clock().await,
+                            Err(_) => pause().await,
                         }
                     }
                 });
@@ -239,20 +238,15 @@ impl Run {
         }
     }
 
-    #[expect(clippy::disallowed_methods, reason = "a store that is away is asked again later")]
-    fn retry_pause(&self) -> impl Fn() -> tokio::time::Sleep + Send + use<> {
-        || tokio::time::sleep(Duration::from_millis(250))
-    }
-
     fn load_definition(&self, id: DefinitionId) {
         let (store, notations) = (self.store.clone(), self.notations.clone());
-        let (limits, pause) = (self.limits.clone(), self.retry_pause());
+        let limits = self.limits.clone();
         self.spawn(async move {
             loop {
                 match store.definition(id).await {
                     Ok(row) => {
                         let loaded = row.as_ref().and_then(|row| notations.load(row, &limits));
-                        return Input::Definition(id, row, loaded);
+                        return Input::Definition(id, Box::new(loaded));
                     }
                     Err(_) => pause().await,
                 }
@@ -275,6 +269,12 @@ impl Run {
             Input::Command(ticket, Box::new(command), Wait::Quiet)
         });
     }
+}
+
+/// How long to wait before a store that is away is asked again.
+#[expect(clippy::disallowed_methods, reason = "a store that is away is asked again later")]
+fn pause() -> tokio::time::Sleep {
+    tokio::time::sleep(Duration::from_millis(250))
 }
 
 /// An instance and all its live descendants.

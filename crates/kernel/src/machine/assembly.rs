@@ -195,7 +195,7 @@ impl Assembly {
                 continue;
             }
             match candidate {
-                Candidate::Inbox(row) => self.take_inbox(row, kit),
+                Candidate::Inbox(row) => self.take_inbox(*row, kit),
                 Candidate::Item(number) => {
                     if let Some(item) = items.get(number) {
                         self.take_item(number, item, kit);
@@ -306,7 +306,8 @@ impl Assembly {
         let closing = self.row.phase == Phase::Closing;
         match &row.event {
             Event::Signal { key, .. } | Event::Message { key, .. } => {
-                if self.row.open.subscriptions.remove(&Key::from(*key)).is_none() || closing {
+                let waiter = self.row.open.subscriptions.remove(&Key::from(*key));
+                if waiter.is_none() || closing {
                     // Its waiter left after the match: the message goes back to its place.
                     self.put_back(row, kit);
                     return;
@@ -375,7 +376,8 @@ impl Assembly {
     /// Gives a signal to whoever waits for it, or keeps it.
     fn take_signal(&mut self, message: MessageRow, kit: &mut Kit<'_>) {
         let name = &message.channel.name;
-        let waits = |channel: &Channel| matches!(channel, Channel::Signal { name: it } if it == name);
+        let waits =
+            |channel: &Channel| matches!(channel, Channel::Signal { name: it } if it == name);
         let waiter = self.row.open.subscriptions.iter().find(|(_, it)| waits(&it.channel));
         if let Some(key) = waiter.map(|(key, _)| *key) {
             self.row.open.subscriptions.remove(&key);
@@ -423,13 +425,13 @@ impl Assembly {
 
 /// What a candidate for the turn is.
 enum Candidate {
-    Inbox(InboxRow),
+    Inbox(Box<InboxRow>),
     Item(usize),
 }
 
 /// Inbox and items by time; due timers stand at their due instant, before what came at it (T10).
 fn in_order(inbox: Vec<InboxRow>, items: &[Pending]) -> Vec<Candidate> {
-    let inbox = inbox.into_iter().map(|row| ((row.at, 1, None), Candidate::Inbox(row)));
+    let inbox = inbox.into_iter().map(|row| ((row.at, 1, None), Candidate::Inbox(Box::new(row))));
     let items = items.iter().enumerate().map(|(number, pending)| {
         let place = match &pending.item {
             Item::Timer(key) => (key.due_at, 0, Some(*key)),

@@ -3,9 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use meantime_core::{
-    Definition, Event, Fault, IncidentId, InstanceId, TaskId, TaskKind, Turn,
-};
+use meantime_core::{Definition, Event, Fault, IncidentId, InstanceId, TaskId, Turn};
 
 use super::assembly::{Assembly, Kit};
 use super::definitions::Loaded;
@@ -13,13 +11,12 @@ use super::engine::Machine;
 use super::io::Output;
 use super::job::{Job, JobKind};
 use super::outcome::Concluded;
-use super::ready::Class;
 use super::report::{done, final_outcome, token_holds};
 use super::slot::{Item, Loose, LooseItem, Pending};
 use crate::command::{Error, Reply};
 use crate::store::{
-    self, Guard, InboxRow, IncidentRow, InstanceRow, Phase, Plan, TakeRequest, Taken, TaskRow,
-    TaskState, TimerKey, Unit, Wanted, Write,
+    self, Guard, InboxRow, InstanceRow, Phase, Plan, TakeRequest, Taken, TaskRow, TaskState,
+    TimerKey, Unit, Wanted, Write,
 };
 
 /// How many loose units one batch takes.
@@ -33,7 +30,7 @@ pub(super) struct Batch {
     /// What the plan's units stand for, in order.
     pub(super) parts: Vec<Part>,
     pub(super) units: Vec<Unit>,
-    claims: Vec<usize>,
+    pub(super) claims: Vec<usize>,
     tasks: Vec<TaskId>,
     incidents: Vec<IncidentId>,
     wanted: Vec<Wanted>,
@@ -240,7 +237,8 @@ impl Machine {
         let work = batch.works.get_mut(place)?;
         let row = work.cached.take().or(read.row);
         let mut kit = self.kit(tasks);
-        let started = work.items.first().and_then(|item| Assembly::of_start(work.id, item, &mut kit));
+        let started =
+            work.items.first().and_then(|item| Assembly::of_start(work.id, item, &mut kit));
         let mut assembly = match (started, row) {
             (Some(started), _) => Box::new(started),
             (None, Some(row)) if !row.phase.is_ended() => Box::new(Assembly::new(row, false)),
@@ -332,7 +330,8 @@ impl Machine {
         let goes_on = matches!(row.phase, Phase::Starting | Phase::Yielding);
         let Some(work) = batch.works.get_mut(place) else { return };
         let items = std::mem::take(&mut work.items);
-        if row.turn_no > 0 || goes_on && !items.iter().any(|it| matches!(it.item, Item::Start(..))) {
+        if row.turn_no > 0 || goes_on && !items.iter().any(|it| matches!(it.item, Item::Start(..)))
+        {
             self.cache.put(row);
         }
         self.requeue(id, items, had_inbox || work.inbox, goes_on);
@@ -399,7 +398,9 @@ impl Machine {
             let mut assembly = Box::new(Assembly::new(row, false));
             assembly.more_inbox = inbox.len() >= self.limits.events_per_turn;
             let mut kit = self.kit(tasks);
-            inbox.into_iter().for_each(|row| assembly.put_back(row, &mut kit));
+            for row in inbox {
+                assembly.put_back(row, &mut kit);
+            }
             self.add_turn(batch, place, assembly, tasks);
         }
         if let Some(work) = batch.works.get_mut(place) {
@@ -476,113 +477,6 @@ impl Machine {
         if let Some(work) = batch.works.get_mut(place) {
             work.assembly = Some(assembly);
         }
-    }
-
-    fn loose_units(
-        &mut self,
-        batch: &mut Batch,
-        tasks: &BTreeMap<TaskId, TaskRow>,
-        claimed: Vec<Vec<TaskRow>>,
-        incidents: Vec<Option<IncidentRow>>,
-    ) {
-        let claims: BTreeMap<usize, Vec<TaskRow>> =
-            std::mem::take(&mut batch.claims).into_iter().zip(claimed).collect();
-        let mut incidents: BTreeMap<IncidentId, IncidentRow> =
-            incidents.into_iter().flatten().map(|row| (row.id, row)).collect();
-        let mut handed_out = BTreeSet::new();
-        for number in 0..batch.loose.len() {
-            let Some(loose) = batch.loose.get(number) else { break };
-            match &loose.item {
-                LooseItem::Claim(claim) => {
-                    let free = claims.get(&number).into_iter().flatten();
-                    let free = free.filter(|row| !self.claims.busy.contains(&row.id));
-                    let mut rows = Vec::new();
-                    for row in free {
-                        if rows.len() < claim.command.max && handed_out.insert(row.id) {
-                            rows.push(self.lease(row, claim));
-                        }
-                    }
-                    for (row, claims) in rows {
-                        self.claims.busy.insert(row.id);
-                        let guard = Guard::Task { row: row.clone(), claims };
-                        batch.units.push(Unit { guard, ..Unit::default() });
-                        batch.parts.push(Part::Claimed(number, row));
-                    }
-                }
-                LooseItem::Extend { .. } | LooseItem::Assign { .. } => {
-                    self.change_task(batch, number, tasks);
-                }
-                LooseItem::Redispatch(ids) => {
-                    let rows = ids.iter().filter_map(|id| tasks.get(id));
-                    let ready = rows.filter(|row| row.state == TaskState::Ready);
-                    for row in ready.filter(|row| row.spec.kind == TaskKind::Engine) {
-                        self.outputs.push_back(Output::Dispatch(Box::new(row.clone())));
-                    }
-                }
-                LooseItem::Incident { incident, retry, by } => {
-                    let (id, retry, by) = (*incident, *retry, by.clone());
-                    let ticket = loose.ticket;
-                    match incidents.remove(&id) {
-                        Some(row) => {
-                            let instance = row.instance;
-                            let item = Item::Incident { row: Box::new(row), retry, by };
-                            let mut pending = Pending::internal(item, self.now.engine);
-                            pending.ticket = ticket;
-                            self.push(instance, pending, Class::Events);
-                        }
-                        None => self.reply(ticket, Err(Error::UnknownIncident(id))),
-                    }
-                }
-                _ => {
-                    let asks = self.asks_of(batch, number, tasks);
-                    batch.units.push(Unit { asks, ..Unit::default() });
-                    batch.parts.push(Part::Loose(number));
-                }
-            }
-        }
-    }
-
-    fn change_task(
-        &mut self,
-        batch: &mut Batch,
-        number: usize,
-        tasks: &BTreeMap<TaskId, TaskRow>,
-    ) {
-        let Some(loose) = batch.loose.get(number) else { return };
-        let Some(id) = loose.item.tasks().first().copied() else { return };
-        let ticket = loose.ticket;
-        let Some(task) = tasks.get(&id) else {
-            self.reply(ticket, Err(Error::UnknownTask(id)));
-            return;
-        };
-        let mut row = Box::new(task.clone());
-        let good = match &loose.item {
-            LooseItem::Extend { token, lease_ms, .. } => {
-                let ms = (*lease_ms).min(self.limits.lease_ms);
-                let until = self.now.real.saturating_add_millis(ms.cast_signed());
-                let held = token_holds(task, Some(*token), self.epoch);
-                // A lease that expired may be taken up again, as long as nobody else has it.
-                let good = held && matches!(task.state, TaskState::Leased | TaskState::Ready);
-                if let Some(lease) = row.lease.as_mut().filter(|_| good) {
-                    lease.until = until;
-                    row.state = TaskState::Leased;
-                }
-                good && row.lease.is_some()
-            }
-            LooseItem::Assign { assignee, .. } => {
-                row.assignee.clone_from(assignee);
-                task.spec.kind == TaskKind::User
-            }
-            _ => false,
-        };
-        if !good {
-            self.counters.leases_lost += 1;
-            self.reply(ticket, Err(Error::LeaseLost(id)));
-            return;
-        }
-        let guard = Guard::Task { row: row.clone(), claims: task.claims };
-        batch.units.push(Unit { guard, ..Unit::default() });
-        batch.parts.push(Part::Changed(number, row));
     }
 
     pub(super) fn reply(

@@ -3,21 +3,16 @@
 
 use std::collections::BTreeMap;
 
-use meantime_core::{DefinitionId, InstanceId, TaskKind, Timestamp};
+use meantime_core::{InstanceId, TaskKind};
 
 use super::batch::{Batch, Note, Part, Work};
-use super::claim::ParkedClaim;
-use super::definitions::{Loaded, definition_hash};
-use super::effect;
 use super::engine::Machine;
 use super::io::{Output, Ticket};
+use super::loose::handed_out;
 use super::ready::Class;
-use super::slot::{Ack, Item, Loose, LooseItem, Pending, Standing};
-use crate::command::{ClaimedTask, Deployed, Deployment, Error, LeaseToken, Reply, Wait};
-use crate::store::{
-    self, Ask, DefinitionRow, InstanceRow, LeaseRow, NewDefinition, Phase, Refusal, TaskRow,
-    TaskState, UnitDone, UnitResult,
-};
+use super::slot::{Ack, Item, LooseItem, Pending, Standing};
+use crate::command::{ClaimedTask, Error, Reply, Wait};
+use crate::store::{self, InstanceRow, Phase, Refusal, TaskRow, TaskState, UnitDone, UnitResult};
 
 impl Machine {
     /// A commit was answered.
@@ -155,14 +150,6 @@ impl Machine {
         Err(Error::LeaseLost(row.id))
     }
 
-    fn claim_result(&mut self, ticket: Ticket, claim: ParkedClaim, tasks: Vec<ClaimedTask>) {
-        if tasks.is_empty() && claim.until > self.now.real {
-            self.claims.park(ticket, claim);
-        } else {
-            self.output(Output::Reply(ticket, Ok(Reply::Tasks(tasks))));
-        }
-    }
-
     fn turn_result(
         &mut self,
         work: &mut Work,
@@ -173,7 +160,9 @@ impl Machine {
         match result {
             UnitResult::Done(done) => {
                 self.counters.turns += 1;
-                notes.into_iter().for_each(|note| self.learn(note));
+                for note in notes {
+                    self.learn(note);
+                }
                 self.spread(&done);
                 let goes_on = matches!(row.phase, Phase::Starting | Phase::Yielding)
                     && row.extra.held.is_none();
@@ -220,7 +209,7 @@ impl Machine {
         work.assembly = None;
         for pending in std::mem::take(&mut work.items) {
             let Item::Start(start, _) = pending.item else { continue };
-            let answer = match refusal.clone() {
+            let answer = match refusal {
                 Refusal::KeyTaken(holder) => {
                     Err(Error::KeyTaken { key: start.key.unwrap_or_default(), holder })
                 }
@@ -228,10 +217,9 @@ impl Machine {
                 Refusal::KeyReused => {
                     Err(Error::IdempotencyMismatch(start.idempotency.unwrap_or_default()))
                 }
-                Refusal::UnknownDefinition => Err(Error::UnknownDefinition {
-                    name: start.definition,
-                    version: start.version,
-                }),
+                Refusal::UnknownDefinition | Refusal::TooManyStarts => {
+                    Err(Error::UnknownDefinition { name: start.definition, version: start.version })
+                }
             };
             self.reply(pending.ticket, answer);
         }
@@ -257,7 +245,7 @@ impl Machine {
     }
 
     /// Others got events, or were accepted, by the same commit.
-    fn spread(&mut self, done: &UnitDone) {
+    pub(super) fn spread(&mut self, done: &UnitDone) {
         for id in &done.woken {
             self.slots.entry(*id).or_default().durable = true;
             self.wake(*id, Class::Events);
@@ -313,11 +301,8 @@ impl Machine {
         let Some(slot) = self.slots.get_mut(&id) else { return };
         slot.in_flight = false;
         let quiet = !slot.durable && !slot.goes_on;
-        let class = if slot.durable || !slot.pending.is_empty() {
-            Class::Events
-        } else {
-            Class::Yields
-        };
+        let class =
+            if slot.durable || !slot.pending.is_empty() { Class::Events } else { Class::Yields };
         self.wake(id, class);
         if quiet {
             self.tell_quiet(id);
@@ -333,7 +318,9 @@ impl Machine {
             .partition(|ack| ack.wait == Wait::Quiet || slot.standing == Standing::Settled);
         slot.acks = wait;
         let looks_at_tree = slot.standing == Standing::Parent && !slot.acks.is_empty();
-        told.into_iter().for_each(|ack| self.tell(ack));
+        for ack in told {
+            self.tell(ack);
+        }
         if looks_at_tree {
             self.output(Output::LoadTree(id));
         }
@@ -374,9 +361,8 @@ impl Machine {
             let waits = matches!(row.phase, Phase::Running | Phase::Closing);
             let mut open = row.open.clone();
             open.children = 0;
-            let idle = self.slots.get(&row.id).is_none_or(|slot| {
-                !slot.in_flight && !slot.has_work()
-            });
+            let idle =
+                self.slots.get(&row.id).is_none_or(|slot| !slot.in_flight && !slot.has_work());
             (waits || row.extra.held.is_some()) && open.is_settled() && idle
         };
         if rows.iter().all(at_rest) {
@@ -390,144 +376,4 @@ impl Machine {
             self.slots.remove(&id);
         }
     }
-
-    fn loose_result(&mut self, loose: &Loose, result: UnitResult) {
-        let done = match result {
-            UnitResult::Done(done) => done,
-            UnitResult::Conflict | UnitResult::Refused(_) => {
-                let answer = match &loose.item {
-                    LooseItem::Undeploy { name, version } => Err(Error::UnknownDefinition {
-                        name: name.clone(),
-                        version: Some(*version),
-                    }),
-                    _ => Err(Error::Invalid("the request was refused".to_owned())),
-                };
-                self.reply(loose.ticket, answer);
-                return;
-            }
-        };
-        self.spread(&done);
-        match &loose.item {
-            LooseItem::Deploy(deployment) => {
-                let reply = self.deployed(deployment, &done.deployed);
-                self.reply(loose.ticket, Ok(reply));
-            }
-            LooseItem::Undeploy { name, version } => {
-                self.definitions.retire(name, *version);
-                self.reply(loose.ticket, Ok(Reply::Done));
-            }
-            _ => self.published(loose.ticket, done),
-        }
-    }
-
-    /// A message or signal is answered when all who got it have come to rest.
-    fn published(&mut self, ticket: Option<Ticket>, done: UnitDone) {
-        let Some(ticket) = ticket else { return };
-        let UnitDone { woken, accepted, kept, duplicate, .. } = done;
-        let mut delivered = woken;
-        delivered.extend(accepted);
-        delivered.sort_unstable();
-        delivered.dedup();
-        let reply = Reply::Published { delivered: delivered.clone(), kept, duplicate };
-        if delivered.is_empty() {
-            self.output(Output::Reply(ticket, Ok(reply)));
-            return;
-        }
-        self.gathers.insert(ticket, (delivered.len(), reply));
-        for id in delivered {
-            let ack = Ack { ticket, wait: Wait::Quiet, reply: None };
-            self.slots.entry(id).or_default().acks.push(ack);
-        }
-    }
-
-    fn deployed(
-        &mut self,
-        deployment: &Deployment,
-        versions: &[(DefinitionId, u32, bool)],
-    ) -> Reply {
-        let hash = definition_hash(&deployment.source);
-        let mut answers = Vec::new();
-        for (definition, (id, version, new)) in deployment.definitions.iter().zip(versions) {
-            self.definitions.add_version(&definition.name, *id, *version, false);
-            if let Some(notation) = self.notations.get(&deployment.notation).cloned() {
-                let definition = definition.clone();
-                self.definitions.put(*id, Loaded::Ready { notation, definition });
-            }
-            let (name, hash) = (definition.name.clone(), hash.clone());
-            answers.push(Deployed { name, version: *version, hash, new: *new });
-        }
-        Reply::Deployed(answers)
-    }
-
-    /// What a loose item asks of the commit.
-    pub(super) fn asks_of(
-        &mut self,
-        batch: &Batch,
-        number: usize,
-        tasks: &BTreeMap<meantime_core::TaskId, TaskRow>,
-    ) -> Vec<Ask> {
-        let now = self.now.engine;
-        let mut kit = self.kit(tasks);
-        match batch.loose.get(number).map(|loose| &loose.item) {
-            Some(LooseItem::Publish(message)) => vec![effect::publish(message.clone(), &mut kit)],
-            Some(LooseItem::Broadcast { name, payload }) => {
-                vec![effect::broadcast(name, payload.clone(), &mut kit)]
-            }
-            Some(LooseItem::Deploy(deployment)) => new_definitions(deployment, now),
-            Some(LooseItem::Undeploy { name, version }) => {
-                vec![Ask::Undeploy { name: name.clone(), version: *version }]
-            }
-            _ => Vec::new(),
-        }
-    }
-
-    /// The row of a task as a claim takes it, and how often it was claimed before.
-    pub(super) fn lease(&self, task: &TaskRow, claim: &ParkedClaim) -> (Box<TaskRow>, u32) {
-        let mut row = Box::new(task.clone());
-        let after = |from: Timestamp, ms: u64| {
-            from.saturating_add_millis(i64::try_from(ms).unwrap_or(i64::MAX))
-        };
-        row.state = TaskState::Leased;
-        row.claims += 1;
-        row.attempt += 1;
-        row.lease = Some(LeaseRow {
-            worker: claim.command.worker.clone(),
-            until: after(self.now.real, claim.command.lease_ms),
-            timeout_at: row.spec.timeout_ms.map(|ms| after(self.now.engine, ms)),
-        });
-        (row, task.claims)
-    }
-}
-
-fn new_definitions(deployment: &Deployment, now: Timestamp) -> Vec<Ask> {
-    let hash = definition_hash(&deployment.source);
-    let row = |definition: &meantime_core::Definition| DefinitionRow {
-        id: DefinitionId(0),
-        name: definition.name.clone(),
-        version: 0,
-        notation: deployment.notation.clone(),
-        label: definition.label.clone(),
-        hash: hash.clone(),
-        deployed_at: now,
-        source_name: deployment.source.name.clone(),
-        source: deployment.source.text.clone(),
-        files: deployment.source.files.clone(),
-        triggers: definition.triggers.clone(),
-        retired: false,
-    };
-    let rows = deployment.definitions.iter().map(|definition| row(definition));
-    rows.map(|row| Ask::Deploy(Box::new(NewDefinition { row }))).collect()
-}
-
-fn handed_out(row: &TaskRow, epoch: u32) -> Option<ClaimedTask> {
-    Some(ClaimedTask {
-        id: row.id,
-        name: row.spec.name.clone(),
-        input: row.spec.input.clone(),
-        headers: row.spec.headers.clone(),
-        attempt: row.attempt,
-        token: LeaseToken { epoch, claims: row.claims },
-        lease_until: row.lease.as_ref()?.until,
-        deadline_at: row.deadline_at,
-    })
 }

@@ -34,10 +34,12 @@ impl Notations {
     }
 
     /// Compiles a stored definition. What was deployed once always loads; checks are for deploy.
-    pub fn load(&self, row: &DefinitionRow, limits: &Limits) -> Option<Definition> {
+    pub fn load(&self, row: &DefinitionRow, limits: &Limits) -> Option<(String, Definition)> {
         let (name, text, files) = (row.source_name.clone(), row.source.clone(), row.files.clone());
         let compiled = self.compile(&row.notation, &Source { name, text, files }, limits)?;
-        compiled.definitions.into_iter().find(|definition| definition.name == row.name)
+        let mut definitions = compiled.definitions.into_iter();
+        let definition = definitions.find(|definition| definition.name == row.name)?;
+        Some((row.notation.clone(), definition))
     }
 }
 
@@ -70,7 +72,10 @@ pub(super) struct Definitions {
 /// A definition that can run.
 #[derive(Clone)]
 pub(super) enum Loaded {
-    Ready { notation: Arc<dyn Notation>, definition: Arc<Definition> },
+    Ready {
+        notation: Arc<dyn Notation>,
+        definition: Arc<Definition>,
+    },
     /// It is in the store and cannot be loaded by this release.
     Broken,
 }

@@ -9,12 +9,9 @@ use super::assembly::{Assembly, Kit};
 use crate::history::{Record, Withdrawn};
 use crate::open::{Key, Open, OpenSubscription, OpenTask};
 use crate::store::{
-    Accept, Ask, ChannelKey, ChannelKind, Extra, InstanceRow, Lineage, MessageRow, Phase,
-    SubscriptionRow, TaskRow, TaskState, TimerKind, Write,
+    Accept, Ask, BROADCAST_STARTS, ChannelKey, ChannelKind, Extra, InstanceRow, Lineage,
+    MessageRow, Phase, SubscriptionRow, TaskRow, TaskState, TimerKind, Write,
 };
-
-/// How many instances one broadcast may start.
-const BROADCAST_STARTS: usize = 64;
 
 impl Assembly {
     /// Performs an effect as far as it is rows; the rest happens after the commit.

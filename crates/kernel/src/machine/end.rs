@@ -88,9 +88,15 @@ impl Assembly {
             Outcome::Completed { .. } => Withdrawn::Detached,
             Outcome::Failed { .. } | Outcome::Cancelled { .. } => Withdrawn::Ended,
         };
-        tasks.into_iter().for_each(|key| self.withdraw_task(key, cause));
-        timers.into_iter().for_each(|key| self.disarm(key, Withdrawn::Ended));
-        waits.into_iter().for_each(|key| self.unsubscribe(key));
+        for key in tasks {
+            self.withdraw_task(key, cause);
+        }
+        for key in timers {
+            self.disarm(key, Withdrawn::Ended);
+        }
+        for key in waits {
+            self.unsubscribe(key);
+        }
     }
 }
 

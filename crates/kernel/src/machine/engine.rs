@@ -114,7 +114,7 @@ impl Machine {
                 self.verified(batch, took_effect, results);
             }
             Input::Timers(rows) => self.timers_read(rows),
-            Input::Definition(id, row, definition) => self.definition_read(id, row, definition),
+            Input::Definition(id, loaded) => self.definition_read(id, *loaded),
             Input::Tree(instance, rows) => self.tree_read(instance, &rows),
             Input::Tick => {}
         }
@@ -223,8 +223,8 @@ impl Machine {
         self.take_due_timers();
         self.take_due_tasks();
         while self.begin_batch() {}
-        if let Some(after) = self.timers.wants_read() {
-            self.output(Output::LoadTimers { after, limit: timer_queue::READ });
+        if let Some(read) = self.timers.wants_read() {
+            self.output(Output::LoadTimers { after: read.after, limit: timer_queue::READ });
         }
     }
 
@@ -259,15 +259,12 @@ impl Machine {
     }
 
     fn timers_read(&mut self, rows: Result<Vec<crate::store::TimerRow>, crate::store::Error>) {
-        match rows {
-            Ok(rows) => {
-                let keys: Vec<_> = rows.iter().map(crate::store::TimerRow::key).collect();
-                self.timers.read(&keys);
-            }
-            Err(_) => {
-                self.timers.read_failed();
-                self.store_failed();
-            }
+        if let Ok(rows) = rows {
+            let keys: Vec<_> = rows.iter().map(crate::store::TimerRow::key).collect();
+            self.timers.read(&keys);
+        } else {
+            self.timers.read_failed();
+            self.store_failed();
         }
     }
 
@@ -279,16 +276,13 @@ impl Machine {
     fn definition_read(
         &mut self,
         id: DefinitionId,
-        row: Option<DefinitionRow>,
-        definition: Option<meantime_core::Definition>,
+        loaded: Option<(String, meantime_core::Definition)>,
     ) {
-        let notation = row.as_ref().and_then(|row| self.notations.get(&row.notation)).cloned();
-        let loaded = match (notation, definition) {
-            (Some(notation), Some(definition)) => {
-                Loaded::Ready { notation, definition: Arc::new(definition) }
-            }
-            _ => Loaded::Broken,
-        };
+        let loaded = loaded.and_then(|(notation, definition)| {
+            let notation = self.notations.get(&notation)?.clone();
+            Some(Loaded::Ready { notation, definition: Arc::new(definition) })
+        });
+        let loaded = loaded.unwrap_or(Loaded::Broken);
         self.definitions.put(id, loaded);
         for instance in self.waiting_definition.remove(&id).unwrap_or_default() {
             if let Some(slot) = self.slots.get_mut(&instance) {

@@ -22,11 +22,11 @@ impl Machine {
         match command {
             Command::Start(start) => self.start(ticket, start, wait),
             Command::Signal { instance, name, payload } => {
-                let bytes = payload.len();
+                let bytes = payload.size();
                 self.give(instance, Item::Signal { name, payload }, ticket, wait, bytes);
             }
             Command::Submit { instance, step, payload } => {
-                let bytes = payload.len();
+                let bytes = payload.size();
                 let item = Item::Event(Event::Submitted { step, payload }, None);
                 self.give(instance, item, ticket, wait, bytes);
             }
@@ -35,7 +35,7 @@ impl Machine {
                 self.give(instance, Item::Event(event, Some(by)), ticket, wait, 0);
             }
             Command::SetVariables { instance, values, by } => {
-                let bytes = values.len();
+                let bytes = values.size();
                 let item = Item::Event(Event::VariablesSet { values }, Some(by));
                 self.give(instance, item, ticket, wait, bytes);
             }
@@ -101,7 +101,7 @@ impl Machine {
             return;
         };
         let id = self.ids.instance(self.now.engine);
-        let bytes = start.input.len();
+        let bytes = start.input.size();
         self.slots.entry(id).or_default().definition = definition;
         let item = Item::Start(Box::new(start), definition);
         let at = self.now.engine;
@@ -184,7 +184,7 @@ impl Machine {
     }
 
     fn payload(&self, what: &'static str, payload: &Json) -> Result<(), Error> {
-        at_most(what, payload.len(), self.limits.payload_bytes)
+        at_most(what, payload.size(), self.limits.payload_bytes)
     }
 
     fn name(&self, what: &'static str, name: &str) -> Result<(), Error> {
@@ -198,9 +198,9 @@ fn at_most(what: &'static str, size: usize, limit: usize) -> Result<(), Error> {
 
 fn report_bytes(report: &Report) -> usize {
     match report {
-        Report::Completed(output) => output.len(),
+        Report::Completed(output) => output.size(),
         Report::Failed { failure, .. } => {
-            failure.message.len() + failure.data.as_ref().map_or(0, Json::len)
+            failure.message.len() + failure.data.as_ref().map_or(0, Json::size)
         }
     }
 }

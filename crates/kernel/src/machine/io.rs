@@ -32,8 +32,8 @@ pub enum Input {
     Verified(u64, bool, Vec<UnitResult>),
     /// The answer to `LoadTimers`.
     Timers(Result<Vec<TimerRow>, store::Error>),
-    /// The answer to `LoadDefinition`.
-    Definition(DefinitionId, Option<DefinitionRow>, Option<Definition>),
+    /// The answer to `LoadDefinition`: its notation and the compiled form, if it can be loaded.
+    Definition(DefinitionId, Box<Option<(String, Definition)>>),
     /// The answer to `LoadTree`: the instance and all its live descendants.
     Tree(InstanceId, Vec<InstanceRow>),
     /// Time has passed.

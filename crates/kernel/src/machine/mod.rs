@@ -27,6 +27,7 @@
 //! | `effect` | one effect each: rows, asks, records |
 //! | `end` | closing, ending, and what is withdrawn |
 //! | `commit` | after the commit: answers, wake-ups, memory |
+//! | `loose` | units without an instance: claims, messages, definitions |
 //! | `claim` | tasks for workers, leases, retries in waiting |
 //! | `timer_queue` | the head of the due-time index |
 //! | `definitions`, `cache` | what is kept in memory to avoid reading it again |
@@ -44,6 +45,7 @@ mod engine;
 mod intake;
 mod io;
 mod job;
+mod loose;
 mod outcome;
 mod ready;
 mod report;

@@ -118,16 +118,9 @@ pub(super) enum Item {
     /// An event as it is; with who caused it, if it is an operator's doing.
     Event(Event, Option<By>),
     /// A signal.
-    Signal {
-        name: String,
-        payload: Json,
-    },
+    Signal { name: String, payload: Json },
     /// What somebody says of a task.
-    Report {
-        task: TaskId,
-        token: Option<LeaseToken>,
-        report: Report,
-    },
+    Report { task: TaskId, token: Option<LeaseToken>, report: Report },
     /// A lease ran out.
     LeaseExpired(TaskId),
     /// An attempt took too long.
@@ -135,17 +128,9 @@ pub(super) enum Item {
     /// A timer that is due, as the queue knows it.
     Timer(TimerKey),
     /// An operator's edit of a timer.
-    Edit {
-        timer: TimerId,
-        edit: TimerEdit,
-        by: By,
-    },
+    Edit { timer: TimerId, edit: TimerEdit, by: By },
     /// An operator's answer to an incident.
-    Incident {
-        row: Box<IncidentRow>,
-        retry: bool,
-        by: By,
-    },
+    Incident { row: Box<IncidentRow>, retry: bool, by: By },
 }
 
 impl Item {
@@ -175,13 +160,30 @@ pub(super) struct Loose {
 #[derive(Debug)]
 pub(super) enum LooseItem {
     Claim(super::claim::ParkedClaim),
-    Extend { task: TaskId, token: LeaseToken, lease_ms: u64 },
-    Assign { task: TaskId, assignee: Option<String> },
+    Extend {
+        task: TaskId,
+        token: LeaseToken,
+        lease_ms: u64,
+    },
+    Assign {
+        task: TaskId,
+        assignee: Option<String>,
+    },
     Publish(meantime_core::Message),
-    Broadcast { name: String, payload: Json },
+    Broadcast {
+        name: String,
+        payload: Json,
+    },
     Deploy(crate::command::Deployment),
-    Undeploy { name: String, version: u32 },
-    Incident { incident: meantime_core::IncidentId, retry: bool, by: By },
+    Undeploy {
+        name: String,
+        version: u32,
+    },
+    Incident {
+        incident: meantime_core::IncidentId,
+        retry: bool,
+        by: By,
+    },
     /// Engine tasks to run: after a restart, or when their wait is over.
     Redispatch(Vec<TaskId>),
 }

@@ -13,6 +13,12 @@ use crate::store::TimerKey;
 /// How many timers one read brings.
 pub(super) const READ: usize = 8_192;
 
+/// A read to make: all timers after a key, at most [`READ`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Read {
+    pub(super) after: Option<TimerKey>,
+}
+
 /// Earliest timers first.
 #[derive(Debug)]
 pub(super) struct TimerQueue {
@@ -65,8 +71,8 @@ impl TimerQueue {
         self.known.first().map(|key| key.due_at)
     }
 
-    /// Whether the store must be asked, and after which key. Marks the read as under way.
-    pub(super) fn wants_read(&mut self) -> Option<Option<TimerKey>> {
+    /// Whether the store must be asked. Marks the read as under way.
+    pub(super) fn wants_read(&mut self) -> Option<Read> {
         if !self.known.is_empty() || self.during.is_some() {
             return None;
         }
@@ -76,7 +82,7 @@ impl TimerQueue {
             Horizon::Until(key) => Some(key),
         };
         self.during = Some(Vec::new());
-        Some(after)
+        Some(Read { after })
     }
 
     /// What the store answered: all timers after the key that was asked for, at most [`READ`].
@@ -139,7 +145,7 @@ mod tests {
     #[test]
     fn a_timer_armed_while_a_read_is_under_way_is_not_lost() {
         let mut queue = TimerQueue::new();
-        assert_eq!(queue.wants_read(), Some(None));
+        assert_eq!(queue.wants_read(), Some(Read { after: None }));
         queue.arm(key(5, 0));
         queue.read(&[key(7, 1)]);
         assert_eq!(queue.pop_due(Timestamp::from_millis(9)), Some(key(5, 0)));
@@ -166,7 +172,7 @@ mod tests {
         }
         assert!(queue.known.len() <= 2 * READ);
         while queue.pop_due(Timestamp::MAX).is_some() {}
-        assert!(queue.wants_read().is_some_and(|after| after.is_some()));
+        assert!(queue.wants_read().is_some_and(|read| read.after.is_some()));
     }
 
     #[test]

@@ -42,8 +42,11 @@ pub trait Store: Send + Sync {
     fn instance(&self, id: InstanceId) -> Pending<'_, Option<InstanceRow>>;
 
     /// Instances, newest first.
-    fn instances(&self, filter: InstanceFilter, page: Page<InstanceId>)
-    -> Pending<'_, Vec<InstanceRow>>;
+    fn instances(
+        &self,
+        filter: InstanceFilter,
+        page: Page<InstanceId>,
+    ) -> Pending<'_, Vec<InstanceRow>>;
 
     /// Live children of an instance.
     fn children(&self, parent: InstanceId) -> Pending<'_, Vec<ChildRef>>;

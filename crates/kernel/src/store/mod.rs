@@ -34,4 +34,4 @@ pub use row::{
     IncidentCause, IncidentRow, InstanceRow, LeaseRow, Lineage, MessageRow, Phase, StartedBy,
     SubscriptionRow, TaskRow, TaskState, TimerKey, TimerKind, TimerRow,
 };
-pub use settle::{Channel as FoundChannel, DefinitionHead, Found, Settled};
+pub use settle::{BROADCAST_STARTS, Channel as FoundChannel, DefinitionHead, Found, Settled};

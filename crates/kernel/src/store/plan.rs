@@ -394,7 +394,7 @@ pub enum UnitResult {
 }
 
 /// Why a unit was refused.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
     /// A live instance has the key.
     KeyTaken(InstanceId),
@@ -404,6 +404,8 @@ pub enum Refusal {
     KeyReused,
     /// There is no such definition or version.
     UnknownDefinition,
+    /// Too many definitions are started by the same signal.
+    TooManyStarts,
 }
 
 /// What a unit brought about besides its own writes.

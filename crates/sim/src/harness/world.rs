@@ -217,9 +217,10 @@ impl World {
         let store = self.store.clone();
         let input = match output {
             Output::Take(batch, request) => Input::Taken(batch, block_on(store.take(request))),
-            Output::Advance(batch, jobs) => {
-                Input::Advanced(batch, jobs.iter().map(meantime_kernel::machine::Job::run).collect())
-            }
+            Output::Advance(batch, jobs) => Input::Advanced(
+                batch,
+                jobs.iter().map(meantime_kernel::machine::Job::run).collect(),
+            ),
             Output::Commit(batch, taken, plan) => {
                 let results = block_on(store.commit(taken, plan));
                 self.commits += 1;
@@ -245,7 +246,7 @@ impl World {
                 let row = block_on(store.definition(id)).ok().flatten();
                 let limits = &self.config.limits;
                 let loaded = row.as_ref().and_then(|row| self.notations.load(row, limits));
-                Input::Definition(id, row, loaded)
+                Input::Definition(id, Box::new(loaded))
             }
             Output::LoadTree(id) => Input::Tree(id, self.tree(id)),
             Output::Reply(ticket, answer) => {

@@ -481,8 +481,7 @@ impl<'a> Interpreter<'a> {
     fn finish_closing(&mut self) {
         let ended = self.saved.handles.get(COMPENSATION).is_none_or(|it| it.result.is_some());
         if let Some(outcome) = self.saved.closing.clone() {
-            self.status =
-                if ended { Status::Ended(outcome) } else { Status::Closing(outcome) };
+            self.status = if ended { Status::Ended(outcome) } else { Status::Closing(outcome) };
         }
     }
 

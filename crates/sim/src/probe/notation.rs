@@ -87,6 +87,7 @@ fn program(definition: &Definition) -> Result<&Program, Fault> {
 
 fn finish(interpreter: Interpreter<'_>, verdicts: Vec<Verdict>) -> Result<Turn, Fault> {
     let (saved, effects, status, ops) = interpreter.finish();
-    let bytes = minicbor::to_vec(&saved).map_err(|error| Fault::new("bad_state", error.to_string()))?;
+    let bytes =
+        minicbor::to_vec(&saved).map_err(|error| Fault::new("bad_state", error.to_string()))?;
     Ok(Turn { state: State::new(FORMAT, bytes), effects, status, verdicts, ops })
 }

@@ -126,7 +126,8 @@ impl<'a> Parser<'a> {
                     .map(|max_duration| {
                         let (code, reason) = ((*code).to_owned(), reason.join(" "));
                         program.timeout = Some((code.clone(), reason.clone()));
-                        execution = Some(Execution { max_duration, zone: Zone::utc(), code, reason });
+                        execution =
+                            Some(Execution { max_duration, zone: Zone::utc(), code, reason });
                     })
                     .map_err(|error| (error.code().to_owned(), error.to_string())),
                 ["trigger", kind, name] => {
@@ -231,7 +232,7 @@ fn operation(words: &[&str], labels: &BTreeMap<&str, usize>) -> Parsed<Operation
 fn task(name: &str, kind: &str, options: &[&str]) -> Parsed<Operation> {
     let input = option(options, "input").map_or(Ok(Json::null()), json)?;
     let mut spec = TaskSpec::worker(kind, name, input);
-    spec.queue = option(options, "queue").unwrap_or_default().to_owned();
+    option(options, "queue").unwrap_or_default().clone_into(&mut spec.queue);
     spec.priority = option(options, "priority").map_or(Ok(0), number)?;
     let defaults = RetryPolicy { jitter: false, ..RetryPolicy::default() };
     spec.retry = RetryPolicy {

@@ -4,9 +4,11 @@
 //! virtual clock, and the trace that must come out. See `crates/sim/scenarios/README.md`.
 
 mod file;
+mod look;
 mod player;
 mod script;
 mod trace;
+mod work;
 
 pub use file::Scenario;
 pub use player::{Play, play};

@@ -3,17 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use meantime_core::{
-    Failure, IncidentId, InstanceId, Message, Source, TaskId, TaskKind, Thrown, TimerId, Timestamp,
-};
+use meantime_core::{IncidentId, InstanceId, Message, Source, TimerId, Timestamp};
 use meantime_kernel::command::{
-    ClaimCommand, ClaimedTask, Command, Deployment, LeaseToken, Reply, Report, StartCommand,
-    TimerEdit, Wait,
+    ClaimedTask, Command, Deployment, Reply, StartCommand, TimerEdit, Wait,
 };
-use meantime_kernel::explain::explain_timer;
 use meantime_kernel::history::By;
 use meantime_kernel::machine::{Config, Notations, Ticket};
-use meantime_kernel::store::{Page, Store, TaskFilter, TaskState, TimerFilter, TimerRow};
+use meantime_kernel::store::{Page, Store, TimerFilter, TimerRow};
 
 use super::file::Scenario;
 use super::script::{Line, instant};
@@ -56,15 +52,15 @@ pub fn play(scenario: &Scenario, store: Arc<dyn Store>, crash_after: Option<u64>
     player.play
 }
 
-struct Player<'a> {
-    world: World,
-    notations: Notations,
-    scenario: &'a Scenario,
-    tracer: Tracer,
+pub(super) struct Player<'a> {
+    pub(super) world: World,
+    pub(super) notations: Notations,
+    pub(super) scenario: &'a Scenario,
+    pub(super) tracer: Tracer,
     /// Claimed tasks by type, oldest first.
-    tasks: BTreeMap<String, Vec<ClaimedTask>>,
+    pub(super) tasks: BTreeMap<String, Vec<ClaimedTask>>,
     /// Callers who wait, by worker or instance, with the claim to repeat if it is lost.
-    parked: BTreeMap<String, (Ticket, Option<Command>)>,
+    pub(super) parked: BTreeMap<String, (Ticket, Option<Command>)>,
     commits_seen: u64,
     play: Play,
 }
@@ -119,9 +115,10 @@ impl Player<'_> {
             let mut fate = self.world.fate(ticket);
             if let Some(claim) = claim.clone().filter(|_| fate == Fate::Lost) {
                 let tasks = self.leased_by(&worker);
-                fate = match tasks.is_empty() {
-                    true => self.world.call(claim, Wait::Quiet).1,
-                    false => Fate::Answered(Ok(Reply::Tasks(tasks))),
+                fate = if tasks.is_empty() {
+                    self.world.call(claim, Wait::Quiet).1
+                } else {
+                    Fate::Answered(Ok(Reply::Tasks(tasks)))
                 };
             }
             match fate {
@@ -136,7 +133,7 @@ impl Player<'_> {
                     self.say(&format!("  {worker} has settled"));
                 }
                 Fate::Lost => {}
-                fate => self.say(&format!("  {worker} got {fate:?}")),
+                fate @ Fate::Answered(_) => self.say(&format!("  {worker} got {fate:?}")),
             }
         }
     }
@@ -239,12 +236,12 @@ impl Player<'_> {
         }
     }
 
-    fn call(&mut self, command: Command) -> String {
+    pub(super) fn call(&mut self, command: Command) -> String {
         let (_, fate) = self.world.call(command, Wait::Quiet);
         answer(&fate)
     }
 
-    fn instance(&mut self, name: &str) -> InstanceId {
+    pub(super) fn instance(&mut self, name: &str) -> InstanceId {
         let store = self.world.store.clone();
         self.tracer.instances(&*store);
         self.tracer.find(name).unwrap_or_else(|| {
@@ -260,9 +257,10 @@ impl Player<'_> {
         let compiled = self.notations.compile("probe", &source, &self.scenario.limits);
         let compiled = compiled.unwrap_or_default();
         if !compiled.diagnostics.is_empty() {
-            let lines = compiled.diagnostics.iter().map(|it| {
-                format!("error {} line {}: {}", it.code, it.start.line, it.message)
-            });
+            let lines = compiled
+                .diagnostics
+                .iter()
+                .map(|it| format!("error {} line {}: {}", it.code, it.start.line, it.message));
             return lines.collect::<Vec<_>>().join("\n");
         }
         let definitions = compiled.definitions.into_iter().map(Arc::new).collect();
@@ -324,145 +322,6 @@ impl Player<'_> {
         fates.iter().map(answer).filter(|it| !it.is_empty()).collect::<Vec<_>>().join("\n")
     }
 
-    fn claim(&mut self, line: &Line) -> String {
-        let worker = line.words[1].clone();
-        let lease_ms = line.number("lease").unwrap_or(60_000);
-        let wait_ms = line.number("wait").unwrap_or(0);
-        let command = Command::Claim(ClaimCommand {
-            worker: worker.clone(),
-            types: line.words.get(2).cloned().into_iter().collect(),
-            queues: line.option("queue").map(str::to_owned).into_iter().collect(),
-            max: usize::try_from(line.number("max").unwrap_or(1)).unwrap_or(1),
-            lease_ms,
-            wait_ms,
-        });
-        let (ticket, mut fate) = self.world.call(command.clone(), Wait::Quiet);
-        while fate == Fate::Lost {
-            fate = if self.scenario.exact_attempts {
-                let tasks = self.leased_by(&worker);
-                Fate::Answered(Ok(Reply::Tasks(tasks)))
-            } else {
-                // Nobody heard of the claim: its lease runs out, and the worker asks again.
-                self.world.advance_real(i64::try_from(lease_ms).unwrap_or(0) + 1);
-                self.world.call(command.clone(), Wait::Quiet).1
-            };
-        }
-        match fate {
-            Fate::Answered(Ok(Reply::Tasks(tasks))) => self.remember(tasks),
-            Fate::Waiting => {
-                self.parked.insert(worker, (ticket, Some(command)));
-                "waits".to_owned()
-            }
-            fate => answer(&fate),
-        }
-    }
-
-    fn leased_by(&self, worker: &str) -> Vec<ClaimedTask> {
-        let filter = TaskFilter { state: Some(TaskState::Leased), ..TaskFilter::default() };
-        let rows = block_on(self.world.store.tasks(filter, Page::first(1_000))).unwrap_or_default();
-        let known: Vec<(TaskId, u32)> =
-            self.tasks.values().flatten().map(|task| (task.id, task.token.claims)).collect();
-        let mut rows = rows;
-        rows.sort_by_key(|row| (-row.spec.priority, row.id));
-        let rows = rows.into_iter().filter(|row| !known.contains(&(row.id, row.claims)));
-        let rows = rows.filter_map(|row| {
-            let lease = row.lease.filter(|lease| lease.worker == worker)?;
-            Some(ClaimedTask {
-                id: row.id,
-                name: row.spec.name,
-                input: row.spec.input,
-                headers: None,
-                attempt: row.attempt,
-                token: LeaseToken { epoch: 0, claims: row.claims },
-                lease_until: lease.until,
-                deadline_at: row.deadline_at,
-            })
-        });
-        rows.collect()
-    }
-
-    fn remember(&mut self, tasks: Vec<ClaimedTask>) -> String {
-        if tasks.is_empty() {
-            return "nothing".to_owned();
-        }
-        let mut lines = Vec::new();
-        for task in tasks {
-            let deadline =
-                task.deadline_at.map_or_else(String::new, |at| format!(" deadline {at}"));
-            let input =
-                if task.input.is_null() { String::new() } else { format!(" {}", task.input) };
-            let key = self.tracer.key(task.id.0);
-            lines.push(format!("{} {key}{input}{deadline}", task.name));
-            self.tasks.entry(task.name.clone()).or_default().push(task);
-        }
-        lines.join("\n")
-    }
-
-    /// `complete TYPE JSON`, `fail TYPE CODE [final] [after=MS] [thrown=CODE]`, `stale` keeps it.
-    fn report(&mut self, line: &Line) -> String {
-        let kind = line.words[1].clone();
-        let tasks = self.tasks.get_mut(&kind).filter(|tasks| !tasks.is_empty());
-        let Some(tasks) = tasks else { return format!("no {kind} is claimed") };
-        let task = if line.flag("stale") { tasks[0].clone() } else { tasks.remove(0) };
-        let report = if line.words[0] == "complete" {
-            Report::Completed(line.json(2))
-        } else {
-            let code = line.words.get(2).cloned().unwrap_or_else(|| "FAILED".to_owned());
-            Report::Failed {
-                failure: Failure::new(code, "reported by the worker"),
-                retryable: !line.flag("final"),
-                retry_after_ms: line.number("after"),
-                thrown: line
-                    .option("thrown")
-                    .map(|code| Thrown { code: code.to_owned(), variables: None }),
-            }
-        };
-        self.call(Command::Report { task: task.id, token: Some(task.token), report })
-    }
-
-    fn user_task(&mut self, line: &Line) -> String {
-        let filter = TaskFilter { kind: Some(TaskKind::User), ..TaskFilter::default() };
-        let rows = block_on(self.world.store.tasks(filter, Page::first(1_000))).unwrap_or_default();
-        let row = rows.into_iter().find(|row| row.spec.name == line.words[2]);
-        let Some(row) = row else { return "no such user task".to_owned() };
-        match line.words[1].as_str() {
-            "assign" => {
-                let assignee = line.words.get(3).cloned();
-                self.call(Command::Assign { task: row.id, assignee })
-            }
-            _ => {
-                let report = Report::Completed(line.json(3));
-                self.call(Command::Report { task: row.id, token: None, report })
-            }
-        }
-    }
-
-    /// `engine TYPE JSON` or `engine TYPE fail CODE`: the engine itself reports.
-    fn engine_task(&mut self, line: &Line) -> String {
-        let kind = &line.words[1];
-        let place = self.world.dispatched.iter().position(|task| task.spec.name == *kind);
-        let Some(place) = place else { return format!("no {kind} was dispatched") };
-        let task = self.world.dispatched.remove(place);
-        let report = match line.words.get(2).map(String::as_str) {
-            Some("fail") => Report::Failed {
-                failure: Failure::new(line.rest(3), "reported by the engine"),
-                retryable: !line.flag("final"),
-                retry_after_ms: None,
-                thrown: None,
-            },
-            _ => Report::Completed(line.json(2)),
-        };
-        let token = Some(LeaseToken { epoch: 0, claims: task.claims });
-        self.call(Command::Report { task: task.id, token, report })
-    }
-
-    fn extend(&mut self, line: &Line) -> String {
-        let task = self.tasks.get(&line.words[1]).and_then(|tasks| tasks.first().cloned());
-        let Some(task) = task else { return "not claimed".to_owned() };
-        let lease_ms = line.words[2].parse().unwrap_or(0);
-        self.call(Command::Extend { task: task.id, token: task.token, lease_ms })
-    }
-
     fn find_timer(&mut self, name: &str, place: &str) -> Option<TimerRow> {
         let instance = Some(self.instance(name));
         let filter = TimerFilter { instance, ..TimerFilter::default() };
@@ -512,67 +371,6 @@ impl Player<'_> {
             _ => Command::ResolveIncident { incident, by },
         })
     }
-
-    fn show(&mut self, name: &str) -> String {
-        let id = self.instance(name);
-        let row = block_on(self.world.store.instance(id)).ok().flatten();
-        row.as_ref().map_or_else(|| "not there".to_owned(), standing)
-    }
-
-    fn variables(&mut self, name: &str) -> String {
-        let id = self.instance(name);
-        let row = block_on(self.world.store.instance(id)).ok().flatten();
-        let probe = self.notations.get("probe");
-        let (Some(row), Some(probe)) = (row, probe) else { return "not there".to_owned() };
-        let definition = block_on(self.world.store.definition(row.definition)).ok().flatten();
-        let loaded = definition.and_then(|it| self.notations.load(&it, &self.scenario.limits));
-        loaded.map_or_else(String::new, |definition| {
-            probe.inspect(&definition, &row.state).variables.to_string()
-        })
-    }
-
-    fn list_timers(&mut self) -> String {
-        let rows = block_on(self.world.store.timers(TimerFilter::default(), Page::first(1_000)));
-        let rows = rows.unwrap_or_default();
-        let lines = rows.iter().map(|row| {
-            let frozen = if row.frozen { " frozen" } else { "" };
-            let key = self.tracer.key(row.id.0);
-            format!("{key} {} {} due {}{frozen}", row.kind.name(), row.place, row.due_at)
-        });
-        lines.collect::<Vec<_>>().join("\n")
-    }
-
-    fn list_tasks(&mut self) -> String {
-        let rows = block_on(self.world.store.tasks(TaskFilter::default(), Page::first(1_000)));
-        let rows = rows.unwrap_or_default();
-        let lines = rows.iter().map(|row| {
-            let detached = if row.spec.detached { " detached" } else { "" };
-            let assignee = row.assignee.as_ref().map_or_else(String::new, |it| format!(" {it}"));
-            let key = self.tracer.key(row.id.0);
-            format!("{key} {} {}{detached}{assignee}", row.spec.name, row.state.name())
-        });
-        lines.collect::<Vec<_>>().join("\n")
-    }
-
-    /// The story of a timer, found by its place in the instance's history.
-    fn why(&mut self, name: &str, place: &str) -> String {
-        let id = self.instance(name);
-        let store = self.world.store.clone();
-        let Some(row) = block_on(store.instance(id)).ok().flatten() else {
-            return "not there".to_owned();
-        };
-        let history = block_on(store.history(row.last_history, usize::MAX)).unwrap_or_default();
-        let armed = history.iter().flat_map(|it| &it.records).find_map(|record| match record {
-            meantime_kernel::history::Record::TimerArmed { key, place: at, .. } if at == place => {
-                Some(TimerId(*key))
-            }
-            _ => None,
-        });
-        armed.map_or_else(
-            || "nothing is known of this timer".to_owned(),
-            |timer| explain_timer(&row, &history, timer).sentence(),
-        )
-    }
 }
 
 /// Who did it and why: `by=who` and the rest of the words.
@@ -581,9 +379,9 @@ fn by(line: &Line, from: usize) -> By {
     By { actor, reason: line.rest(from) }
 }
 
-fn answer(fate: &Fate) -> String {
+pub(super) fn answer(fate: &Fate) -> String {
     match fate {
-        Fate::Answered(Ok(Reply::Done | Reply::Started { .. })) => String::new(),
+        Fate::Lost | Fate::Answered(Ok(Reply::Done | Reply::Started { .. })) => String::new(),
         Fate::Answered(Ok(Reply::Deployed(deployed))) => {
             let lines = deployed.iter().map(|it| {
                 let new = if it.new { "new" } else { "identical" };
@@ -610,7 +408,6 @@ fn answer(fate: &Fate) -> String {
             };
             format!("refused: {}{detail}", error.code())
         }
-        Fate::Lost => String::new(),
         Fate::Waiting => "waits".to_owned(),
     }
 }

@@ -72,7 +72,8 @@ pub(super) fn instant(text: &str, now: Timestamp) -> Timestamp {
         let span = Span::parse(span).unwrap_or_else(|error| panic!("{text}: {error}"));
         span.add_to(now, &Zone::utc()).unwrap_or(Timestamp::MAX)
     } else if let Some(span) = text.strip_prefix('-') {
-        let span = Span::parse(&format!("-{span}")).unwrap_or_else(|error| panic!("{text}: {error}"));
+        let span =
+            Span::parse(&format!("-{span}")).unwrap_or_else(|error| panic!("{text}: {error}"));
         span.add_to(now, &Zone::utc()).unwrap_or(Timestamp::MIN)
     } else {
         Timestamp::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"))

@@ -75,7 +75,7 @@ impl Tracer {
             let new: Vec<&HistoryRow> = rows.iter().filter(|row| row.seq > seen).collect();
             for history in new.iter().rev() {
                 for record in &history.records {
-                    let text = format!("{} {}", history.at, self.record(record));
+                    let text = format!("{} {}", history.at, Self::record(record));
                     lines.push((name.clone(), text));
                 }
             }
@@ -86,7 +86,7 @@ impl Tracer {
         lines
     }
 
-    fn record(&self, record: &Record) -> String {
+    fn record(record: &Record) -> String {
         let local = |key: &EffectKey| format!("{}.{}", key.turn_no, key.ordinal);
         match record {
             Record::Started { input, .. } => format!("started {input}"),

@@ -3,9 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeBounds;
 
-use meantime_core::{
-    DefinitionId, EffectKey, IncidentId, InstanceId, TaskId, Timestamp, Trigger,
-};
+use meantime_core::{DefinitionId, EffectKey, IncidentId, InstanceId, TaskId, Timestamp, Trigger};
 
 use crate::store::{
     AnswerRow, ChannelKey, ChannelKind, ChildRef, ClaimQuery, DefinitionHead, DefinitionRow, Found,
@@ -125,6 +123,7 @@ impl Tables {
     }
 
     /// Makes one write.
+    #[expect(clippy::too_many_lines, reason = "one arm per kind of write, nothing else")]
     pub(super) fn apply(&mut self, write: Write) {
         match write {
             Write::InsertInstance(row) => self.put_instance(*row),
@@ -287,9 +286,8 @@ impl Tables {
         for parent in &lookups.children {
             found.children.insert(*parent, self.children_of(*parent));
         }
-        let live = |id: &&InstanceId| {
-            self.instances.get(id).is_some_and(|row| !row.phase.is_ended())
-        };
+        let live =
+            |id: &&InstanceId| self.instances.get(id).is_some_and(|row| !row.phase.is_ended());
         found.live = lookups.live.iter().filter(live).copied().collect();
         found
     }

@@ -3,9 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use meantime_core::{
-    DefinitionId, IncidentId, InstanceId, TaskId, TaskKind, Timestamp,
-};
+use meantime_core::{DefinitionId, IncidentId, InstanceId, TaskId, TaskKind, Timestamp};
 
 use super::tables::{Fences, Tables};
 use crate::store::{
@@ -91,8 +89,12 @@ impl Tables {
             let refused = writes.iter().filter(|(_, write)| !self.accepts(write, &mut fences));
             let refused: BTreeSet<usize> = refused.map(|(number, _)| *number).collect();
             if refused.is_empty() {
-                guards.into_iter().for_each(|guard| self.apply_guard(guard));
-                writes.into_iter().for_each(|(_, write)| self.apply(write));
+                for guard in guards {
+                    self.apply_guard(guard);
+                }
+                for (_, write) in writes {
+                    self.apply(write);
+                }
                 self.batch = self.batch.max(plan.batch);
                 self.clock = self.clock.max(plan.now);
                 for number in left_out {
@@ -168,7 +170,8 @@ impl Store for MemoryStore {
 
     fn due_timers(&self, after: Option<TimerKey>, limit: usize) -> Pending<'_, Vec<TimerRow>> {
         let tables = self.tables();
-        let rows = tables.timers.iter().map(|(key, row)| (*key, row)).filter(|(key, _)| !key.frozen);
+        let rows =
+            tables.timers.iter().map(|(key, row)| (*key, row)).filter(|(key, _)| !key.frozen);
         ready(page(rows, Page { after, limit }))
     }
 

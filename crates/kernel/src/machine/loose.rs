@@ -1,0 +1,286 @@
+//! What belongs to no instance, or not yet: claims, leases, messages, definitions, incidents.
+//!
+//! Each becomes a unit of its own in the batch, next to the turns.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use meantime_core::{DefinitionId, IncidentId, TaskId, TaskKind, Timestamp};
+
+use super::batch::{Batch, Part};
+use super::claim::ParkedClaim;
+use super::definitions::{Loaded, definition_hash};
+use super::effect;
+use super::engine::Machine;
+use super::io::{Output, Ticket};
+use super::ready::Class;
+use super::report::token_holds;
+use super::slot::{Ack, Item, Loose, LooseItem, Pending};
+use crate::command::{ClaimedTask, Deployed, Deployment, Error, LeaseToken, Reply, Wait};
+use crate::store::{
+    Ask, BROADCAST_STARTS, DefinitionRow, Guard, IncidentRow, LeaseRow, NewDefinition, TaskRow,
+    TaskState, Unit, UnitDone, UnitResult,
+};
+
+impl Machine {
+    pub(super) fn loose_units(
+        &mut self,
+        batch: &mut Batch,
+        tasks: &BTreeMap<TaskId, TaskRow>,
+        claimed: Vec<Vec<TaskRow>>,
+        incidents: Vec<Option<IncidentRow>>,
+    ) {
+        let claims: BTreeMap<usize, Vec<TaskRow>> =
+            std::mem::take(&mut batch.claims).into_iter().zip(claimed).collect();
+        let mut incidents: BTreeMap<IncidentId, IncidentRow> =
+            incidents.into_iter().flatten().map(|row| (row.id, row)).collect();
+        let mut handed_out = BTreeSet::new();
+        for number in 0..batch.loose.len() {
+            let Some(loose) = batch.loose.get(number) else { break };
+            match &loose.item {
+                LooseItem::Claim(claim) => {
+                    let free = claims.get(&number).into_iter().flatten();
+                    let free = free.filter(|row| !self.claims.busy.contains(&row.id));
+                    let mut rows = Vec::new();
+                    for row in free {
+                        if rows.len() < claim.command.max && handed_out.insert(row.id) {
+                            rows.push(self.lease(row, claim));
+                        }
+                    }
+                    for (row, claims) in rows {
+                        self.claims.busy.insert(row.id);
+                        let guard = Guard::Task { row: row.clone(), claims };
+                        batch.units.push(Unit { guard, ..Unit::default() });
+                        batch.parts.push(Part::Claimed(number, row));
+                    }
+                }
+                LooseItem::Extend { .. } | LooseItem::Assign { .. } => {
+                    self.change_task(batch, number, tasks);
+                }
+                LooseItem::Redispatch(ids) => {
+                    let rows = ids.iter().filter_map(|id| tasks.get(id));
+                    let ready = rows.filter(|row| row.state == TaskState::Ready);
+                    for row in ready.filter(|row| row.spec.kind == TaskKind::Engine) {
+                        self.outputs.push_back(Output::Dispatch(Box::new(row.clone())));
+                    }
+                }
+                LooseItem::Incident { incident, retry, by } => {
+                    let (id, retry, by) = (*incident, *retry, by.clone());
+                    let ticket = loose.ticket;
+                    match incidents.remove(&id) {
+                        Some(row) => {
+                            let instance = row.instance;
+                            let item = Item::Incident { row: Box::new(row), retry, by };
+                            let mut pending = Pending::internal(item, self.now.engine);
+                            pending.ticket = ticket;
+                            self.push(instance, pending, Class::Events);
+                        }
+                        None => self.reply(ticket, Err(Error::UnknownIncident(id))),
+                    }
+                }
+                _ => {
+                    let asks = self.asks_of(batch, number, tasks);
+                    batch.units.push(Unit { asks, ..Unit::default() });
+                    batch.parts.push(Part::Loose(number));
+                }
+            }
+        }
+    }
+
+    pub(super) fn change_task(
+        &mut self,
+        batch: &mut Batch,
+        number: usize,
+        tasks: &BTreeMap<TaskId, TaskRow>,
+    ) {
+        let Some(loose) = batch.loose.get(number) else { return };
+        let Some(id) = loose.item.tasks().first().copied() else { return };
+        let ticket = loose.ticket;
+        let Some(task) = tasks.get(&id) else {
+            self.reply(ticket, Err(Error::UnknownTask(id)));
+            return;
+        };
+        let mut row = Box::new(task.clone());
+        let good = match &loose.item {
+            LooseItem::Extend { token, lease_ms, .. } => {
+                let ms = (*lease_ms).min(self.limits.lease_ms);
+                let until = self.now.real.saturating_add_millis(ms.cast_signed());
+                let held = token_holds(task, Some(*token), self.epoch);
+                // A lease that expired may be taken up again, as long as nobody else has it.
+                let good = held && matches!(task.state, TaskState::Leased | TaskState::Ready);
+                if let Some(lease) = row.lease.as_mut().filter(|_| good) {
+                    lease.until = until;
+                    row.state = TaskState::Leased;
+                }
+                good && row.lease.is_some()
+            }
+            LooseItem::Assign { assignee, .. } => {
+                row.assignee.clone_from(assignee);
+                task.spec.kind == TaskKind::User
+            }
+            _ => false,
+        };
+        if !good {
+            self.counters.leases_lost += 1;
+            self.reply(ticket, Err(Error::LeaseLost(id)));
+            return;
+        }
+        let guard = Guard::Task { row: row.clone(), claims: task.claims };
+        batch.units.push(Unit { guard, ..Unit::default() });
+        batch.parts.push(Part::Changed(number, row));
+    }
+
+    /// What a loose item asks of the commit.
+    pub(super) fn asks_of(
+        &mut self,
+        batch: &Batch,
+        number: usize,
+        tasks: &BTreeMap<meantime_core::TaskId, TaskRow>,
+    ) -> Vec<Ask> {
+        let now = self.now.engine;
+        let mut kit = self.kit(tasks);
+        match batch.loose.get(number).map(|loose| &loose.item) {
+            Some(LooseItem::Publish(message)) => vec![effect::publish(message.clone(), &mut kit)],
+            Some(LooseItem::Broadcast { name, payload }) => {
+                vec![effect::broadcast(name, payload.clone(), &mut kit)]
+            }
+            Some(LooseItem::Deploy(deployment)) => new_definitions(deployment, now),
+            Some(LooseItem::Undeploy { name, version }) => {
+                vec![Ask::Undeploy { name: name.clone(), version: *version }]
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// The row of a task as a claim takes it, and how often it was claimed before.
+    pub(super) fn lease(&self, task: &TaskRow, claim: &ParkedClaim) -> (Box<TaskRow>, u32) {
+        let mut row = Box::new(task.clone());
+        let after = |from: Timestamp, ms: u64| {
+            from.saturating_add_millis(i64::try_from(ms).unwrap_or(i64::MAX))
+        };
+        row.state = TaskState::Leased;
+        row.claims += 1;
+        row.attempt += 1;
+        row.lease = Some(LeaseRow {
+            worker: claim.command.worker.clone(),
+            until: after(self.now.real, claim.command.lease_ms),
+            timeout_at: row.spec.timeout_ms.map(|ms| after(self.now.engine, ms)),
+        });
+        (row, task.claims)
+    }
+
+    pub(super) fn claim_result(
+        &mut self,
+        ticket: Ticket,
+        claim: ParkedClaim,
+        tasks: Vec<ClaimedTask>,
+    ) {
+        if tasks.is_empty() && claim.until > self.now.real {
+            self.claims.park(ticket, claim);
+        } else {
+            self.output(Output::Reply(ticket, Ok(Reply::Tasks(tasks))));
+        }
+    }
+
+    pub(super) fn loose_result(&mut self, loose: &Loose, result: UnitResult) {
+        let done = match result {
+            UnitResult::Done(done) => done,
+            UnitResult::Conflict | UnitResult::Refused(_) => {
+                let answer = match &loose.item {
+                    LooseItem::Undeploy { name, version } => Err(Error::UnknownDefinition {
+                        name: name.clone(),
+                        version: Some(*version),
+                    }),
+                    _ => Err(Error::Invalid(format!(
+                        "one signal may start at most {BROADCAST_STARTS} definitions"
+                    ))),
+                };
+                self.reply(loose.ticket, answer);
+                return;
+            }
+        };
+        self.spread(&done);
+        match &loose.item {
+            LooseItem::Deploy(deployment) => {
+                let reply = self.deployed(deployment, &done.deployed);
+                self.reply(loose.ticket, Ok(reply));
+            }
+            LooseItem::Undeploy { name, version } => {
+                self.definitions.retire(name, *version);
+                self.reply(loose.ticket, Ok(Reply::Done));
+            }
+            _ => self.published(loose.ticket, done),
+        }
+    }
+
+    /// A message or signal is answered when all who got it have come to rest.
+    pub(super) fn published(&mut self, ticket: Option<Ticket>, done: UnitDone) {
+        let Some(ticket) = ticket else { return };
+        let UnitDone { woken, accepted, kept, duplicate, .. } = done;
+        let mut delivered = woken;
+        delivered.extend(accepted);
+        delivered.sort_unstable();
+        delivered.dedup();
+        let reply = Reply::Published { delivered: delivered.clone(), kept, duplicate };
+        if delivered.is_empty() {
+            self.output(Output::Reply(ticket, Ok(reply)));
+            return;
+        }
+        self.gathers.insert(ticket, (delivered.len(), reply));
+        for id in delivered {
+            let ack = Ack { ticket, wait: Wait::Quiet, reply: None };
+            self.slots.entry(id).or_default().acks.push(ack);
+        }
+    }
+
+    pub(super) fn deployed(
+        &mut self,
+        deployment: &Deployment,
+        versions: &[(DefinitionId, u32, bool)],
+    ) -> Reply {
+        let hash = definition_hash(&deployment.source);
+        let mut answers = Vec::new();
+        for (definition, (id, version, new)) in deployment.definitions.iter().zip(versions) {
+            self.definitions.add_version(&definition.name, *id, *version, false);
+            if let Some(notation) = self.notations.get(&deployment.notation).cloned() {
+                let definition = definition.clone();
+                self.definitions.put(*id, Loaded::Ready { notation, definition });
+            }
+            let (name, hash) = (definition.name.clone(), hash.clone());
+            answers.push(Deployed { name, version: *version, hash, new: *new });
+        }
+        Reply::Deployed(answers)
+    }
+}
+
+fn new_definitions(deployment: &Deployment, now: Timestamp) -> Vec<Ask> {
+    let hash = definition_hash(&deployment.source);
+    let row = |definition: &meantime_core::Definition| DefinitionRow {
+        id: DefinitionId(0),
+        name: definition.name.clone(),
+        version: 0,
+        notation: deployment.notation.clone(),
+        label: definition.label.clone(),
+        hash: hash.clone(),
+        deployed_at: now,
+        source_name: deployment.source.name.clone(),
+        source: deployment.source.text.clone(),
+        files: deployment.source.files.clone(),
+        triggers: definition.triggers.clone(),
+        retired: false,
+    };
+    let rows = deployment.definitions.iter().map(|definition| row(definition));
+    rows.map(|row| Ask::Deploy(Box::new(NewDefinition { row }))).collect()
+}
+
+pub(super) fn handed_out(row: &TaskRow, epoch: u32) -> Option<ClaimedTask> {
+    Some(ClaimedTask {
+        id: row.id,
+        name: row.spec.name.clone(),
+        input: row.spec.input.clone(),
+        headers: row.spec.headers.clone(),
+        attempt: row.attempt,
+        token: LeaseToken { epoch, claims: row.claims },
+        lease_until: row.lease.as_ref()?.until,
+        deadline_at: row.deadline_at,
+    })
+}

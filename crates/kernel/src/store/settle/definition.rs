@@ -1,0 +1,77 @@
+//! Definitions: a new version unless the content is the same, and what it starts by itself.
+
+use meantime_core::{DefinitionId, Trigger};
+
+use super::found::DefinitionHead;
+use super::unit::Settling;
+use crate::store::{Ask, ChannelKey, NewDefinition, Refusal, Write};
+
+/// How many definitions one broadcast signal may start.
+pub const BROADCAST_STARTS: usize = 64;
+
+impl Settling<'_> {
+    /// Why a deployment or undeployment cannot be, if so.
+    pub(super) fn refused_definition(&self, ask: &Ask) -> Option<Refusal> {
+        match ask {
+            Ask::Undeploy { name, version } => {
+                let known = self.found.latest(name, Some(*version)).is_some();
+                (!known).then_some(Refusal::UnknownDefinition)
+            }
+            Ask::Deploy(new) => {
+                let full = |trigger: &Trigger| {
+                    let Trigger::Signal { name, .. } = trigger else { return false };
+                    let starts = self.found.starts_of(&ChannelKey::broadcast(name));
+                    let others = starts.iter().filter(|(head, _)| head.name != new.row.name);
+                    others.count() >= BROADCAST_STARTS
+                };
+                new.row.triggers.iter().any(full).then_some(Refusal::TooManyStarts)
+            }
+            _ => None,
+        }
+    }
+
+    pub(super) fn deploy(&mut self, new: NewDefinition, writes: &mut Vec<Write>) {
+        let mut row = new.row;
+        let versions = self.found.definitions.entry(row.name.clone()).or_default();
+        if let Some(latest) = versions.iter().find(|head| !head.retired)
+            && latest.hash == row.hash
+        {
+            self.done.deployed.push((latest.id, latest.version, false));
+            return;
+        }
+        row.id = DefinitionId(self.found.next_definition);
+        self.found.next_definition = self.found.next_definition.saturating_add(1);
+        row.version = versions.first().map_or(1, |head| head.version.saturating_add(1));
+        versions.insert(
+            0,
+            DefinitionHead {
+                id: row.id,
+                name: row.name.clone(),
+                version: row.version,
+                hash: row.hash.clone(),
+                retired: false,
+                triggers: row.triggers.clone(),
+            },
+        );
+        self.done.deployed.push((row.id, row.version, true));
+        let (name, definition, triggers) = (row.name.clone(), row.id, row.triggers.clone());
+        writes.push(Write::InsertDefinition(Box::new(row)));
+        writes.push(Write::SetTriggers { name, definition, triggers });
+    }
+
+    pub(super) fn undeploy(&mut self, name: &str, version: u32, writes: &mut Vec<Write>) {
+        let Some(versions) = self.found.definitions.get_mut(name) else { return };
+        let was_latest =
+            versions.iter().find(|head| !head.retired).is_some_and(|head| head.version == version);
+        let Some(head) = versions.iter_mut().find(|head| head.version == version) else { return };
+        head.retired = true;
+        let retired = head.id;
+        writes.push(Write::RetireDefinition(retired));
+        if was_latest {
+            let heir = versions.iter().find(|head| !head.retired);
+            let definition = heir.map_or(retired, |head| head.id);
+            let triggers = heir.map_or_else(Vec::new, |head| head.triggers.clone());
+            writes.push(Write::SetTriggers { name: name.to_owned(), definition, triggers });
+        }
+    }
+}

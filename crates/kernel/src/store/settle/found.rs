@@ -1,0 +1,171 @@
+//! What a plan needs to see, and what the store has of it.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use meantime_core::{DefinitionId, InstanceId, Trigger};
+
+use crate::store::{
+    AnswerRow, Ask, ChannelKey, ChannelKind, ChildRef, Lookups, MessageRow, Plan, Require,
+    SubscriptionRow, Write,
+};
+
+/// What the store holds of everything the plan depends on.
+#[derive(Debug, Clone, Default)]
+pub struct Found {
+    /// Live instances by (definition name, key).
+    pub keys: BTreeMap<(String, String), InstanceId>,
+    /// Remembered answers by idempotency key.
+    pub requests: BTreeMap<String, AnswerRow>,
+    /// Message ids that were seen.
+    pub messages: BTreeSet<String>,
+    /// Channels, oldest first on both sides.
+    pub channels: BTreeMap<ChannelKey, Channel>,
+    /// All versions by name, latest first.
+    pub definitions: BTreeMap<String, Vec<DefinitionHead>>,
+    /// What messages and signals start.
+    pub starts: BTreeMap<(ChannelKind, String), Vec<(DefinitionHead, Trigger)>>,
+    /// Live children by parent.
+    pub children: BTreeMap<InstanceId, Vec<ChildRef>>,
+    /// Which of the asked-for instances are live.
+    pub live: BTreeSet<InstanceId>,
+    /// The number of the next definition.
+    pub next_definition: u64,
+}
+
+/// Both sides of a channel.
+#[derive(Debug, Clone, Default)]
+pub struct Channel {
+    /// Kept messages that have not expired.
+    pub messages: VecDeque<MessageRow>,
+    /// Those who wait.
+    pub subscriptions: VecDeque<SubscriptionRow>,
+}
+
+/// A version, without its source.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DefinitionHead {
+    /// Its number.
+    pub id: DefinitionId,
+    /// The name.
+    pub name: String,
+    /// The version.
+    pub version: u32,
+    /// The content's hash.
+    pub hash: String,
+    /// Whether it starts nothing any more.
+    pub retired: bool,
+    /// What it starts by itself.
+    pub triggers: Vec<Trigger>,
+}
+
+impl Plan {
+    /// What settling this plan needs to see.
+    pub fn lookups(&self) -> Lookups {
+        let mut lookups = Lookups::default();
+        for unit in &self.units {
+            unit.requires.iter().for_each(|require| lookups.add_require(require));
+            unit.asks.iter().for_each(|ask| lookups.add_ask(ask));
+        }
+        // What a plan takes out of a channel does not count towards what it may have to match.
+        for write in self.units.iter().flat_map(|unit| &unit.writes) {
+            let (Write::DeleteMessage { channel, .. } | Write::DeleteSubscription { channel, .. }) =
+                write
+            else {
+                continue;
+            };
+            if let Some(wanted) = lookups.channels.get_mut(channel) {
+                *wanted = wanted.saturating_add(1);
+            }
+        }
+        lookups
+    }
+}
+
+impl Lookups {
+    fn add_require(&mut self, require: &Require) {
+        match require {
+            Require::KeyFree { definition, key } => {
+                self.keys.insert((definition.clone(), key.clone()));
+            }
+            Require::NewRequest(answer) => {
+                self.requests.insert(answer.key.clone());
+            }
+        }
+    }
+
+    fn add_ask(&mut self, ask: &Ask) {
+        match ask {
+            Ask::Publish { message, id, .. } => {
+                self.messages.extend(id.iter().map(|(id, _)| id.clone()));
+                self.add_channel(&message.channel);
+                self.add_start(&message.channel);
+            }
+            Ask::Return { message, .. } => self.add_channel(&message.channel),
+            Ask::Subscribe { subscription, .. } => self.add_channel(&subscription.channel),
+            Ask::Offer { channel, .. } => {
+                self.add_channel(channel);
+                self.add_start(channel);
+            }
+            Ask::Broadcast { channel, .. } => {
+                self.channels.insert(channel.clone(), usize::MAX);
+                self.add_start(channel);
+            }
+            Ask::StartChild { definition, row, .. } => {
+                self.definitions.insert(definition.clone());
+                if let Some(key) = &row.key {
+                    self.keys.insert((definition.clone(), key.clone()));
+                }
+            }
+            Ask::CancelChildren { instance, .. } => {
+                self.children.insert(*instance);
+            }
+            Ask::Notify { parent, .. } => {
+                self.live.insert(*parent);
+            }
+            Ask::Deploy(new) => {
+                self.definitions.insert(new.row.name.clone());
+                for trigger in &new.row.triggers {
+                    if let Trigger::Signal { name, .. } = trigger {
+                        self.add_start(&ChannelKey::broadcast(name));
+                    }
+                }
+            }
+            Ask::Undeploy { name, .. } => {
+                self.definitions.insert(name.clone());
+            }
+        }
+    }
+
+    fn add_channel(&mut self, channel: &ChannelKey) {
+        let wanted = self.channels.entry(channel.clone()).or_default();
+        *wanted = wanted.saturating_add(1);
+    }
+
+    fn add_start(&mut self, channel: &ChannelKey) {
+        self.starts.insert((channel.kind, channel.name.clone()));
+    }
+
+    /// The business keys that message starts depend on, once it is known what they start.
+    pub fn start_keys(&self, found: &Found) -> BTreeSet<(String, String)> {
+        let mut keys = BTreeSet::new();
+        for channel in self.channels.keys() {
+            for (head, _) in found.starts_of(channel) {
+                keys.insert((head.name.clone(), channel.key.clone()));
+            }
+        }
+        keys
+    }
+}
+
+impl Found {
+    pub(super) fn starts_of(&self, channel: &ChannelKey) -> &[(DefinitionHead, Trigger)] {
+        self.starts.get(&(channel.kind, channel.name.clone())).map_or(&[], Vec::as_slice)
+    }
+
+    pub(super) fn latest(&self, name: &str, version: Option<u32>) -> Option<&DefinitionHead> {
+        let wanted = |head: &&DefinitionHead| {
+            !head.retired && version.is_none_or(|version| head.version == version)
+        };
+        self.definitions.get(name)?.iter().find(wanted)
+    }
+}

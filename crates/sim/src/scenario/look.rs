@@ -1,0 +1,71 @@
+//! Script lines that look and change nothing.
+
+use meantime_core::TimerId;
+use meantime_kernel::explain::explain_timer;
+use meantime_kernel::history::Record;
+use meantime_kernel::store::{Page, TaskFilter, TimerFilter};
+
+use super::player::Player;
+use super::trace::standing;
+use crate::harness::block_on;
+
+impl Player<'_> {
+    pub(super) fn show(&mut self, name: &str) -> String {
+        let id = self.instance(name);
+        let row = block_on(self.world.store.instance(id)).ok().flatten();
+        row.as_ref().map_or_else(|| "not there".to_owned(), standing)
+    }
+
+    pub(super) fn variables(&mut self, name: &str) -> String {
+        let id = self.instance(name);
+        let row = block_on(self.world.store.instance(id)).ok().flatten();
+        let probe = self.notations.get("probe");
+        let (Some(row), Some(probe)) = (row, probe) else { return "not there".to_owned() };
+        let definition = block_on(self.world.store.definition(row.definition)).ok().flatten();
+        let loaded = definition.and_then(|it| self.notations.load(&it, &self.scenario.limits));
+        loaded.map_or_else(String::new, |(_, definition)| {
+            probe.inspect(&definition, &row.state).variables.to_string()
+        })
+    }
+
+    pub(super) fn list_timers(&mut self) -> String {
+        let rows = block_on(self.world.store.timers(TimerFilter::default(), Page::first(1_000)));
+        let rows = rows.unwrap_or_default();
+        let lines = rows.iter().map(|row| {
+            let frozen = if row.frozen { " frozen" } else { "" };
+            let key = self.tracer.key(row.id.0);
+            format!("{key} {} {} due {}{frozen}", row.kind.name(), row.place, row.due_at)
+        });
+        lines.collect::<Vec<_>>().join("\n")
+    }
+
+    pub(super) fn list_tasks(&mut self) -> String {
+        let rows = block_on(self.world.store.tasks(TaskFilter::default(), Page::first(1_000)));
+        let rows = rows.unwrap_or_default();
+        let lines = rows.iter().map(|row| {
+            let detached = if row.spec.detached { " detached" } else { "" };
+            let assignee = row.assignee.as_ref().map_or_else(String::new, |it| format!(" {it}"));
+            let key = self.tracer.key(row.id.0);
+            format!("{key} {} {}{detached}{assignee}", row.spec.name, row.state.name())
+        });
+        lines.collect::<Vec<_>>().join("\n")
+    }
+
+    /// The story of a timer, found by its place in the instance's history.
+    pub(super) fn why(&mut self, name: &str, place: &str) -> String {
+        let id = self.instance(name);
+        let store = self.world.store.clone();
+        let Some(row) = block_on(store.instance(id)).ok().flatten() else {
+            return "not there".to_owned();
+        };
+        let history = block_on(store.history(row.last_history, usize::MAX)).unwrap_or_default();
+        let armed = history.iter().flat_map(|it| &it.records).find_map(|record| match record {
+            Record::TimerArmed { key, place: at, .. } if at == place => Some(TimerId(*key)),
+            _ => None,
+        });
+        armed.map_or_else(
+            || "nothing is known of this timer".to_owned(),
+            |timer| explain_timer(&row, &history, timer).sentence(),
+        )
+    }
+}
