@@ -104,8 +104,12 @@ impl Open {
 
     /// Whether the instance waits for nothing that goes on by itself (architecture, "Settled").
     pub fn is_settled(&self) -> bool {
-        self.children == 0
-            && self.tasks.values().all(|task| task.detached || task.kind == TaskKind::User)
+        self.children == 0 && self.has_no_work()
+    }
+
+    /// Whether neither a worker nor the engine works for it.
+    pub fn has_no_work(&self) -> bool {
+        self.tasks.values().all(|task| task.detached || task.kind == TaskKind::User)
     }
 
     /// Packs the list for its column.

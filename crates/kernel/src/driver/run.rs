@@ -13,8 +13,10 @@ use tokio::sync::{mpsc, oneshot};
 use super::handle::EngineTasks;
 use crate::clock::Clock;
 use crate::command::{Command, Error, LeaseToken, Reply, Wait};
-use crate::machine::{Counters, Input, Machine, Notations, Output, Ticket};
-use crate::store::{DefinitionRow, InstanceRow, Recovered, Store, TaskRow};
+use crate::machine::{
+    Counters, Input, Machine, Notations, Output, Ticket, rests_by_itself,
+};
+use crate::store::{self, DefinitionRow, InstanceRow, Recovered, Store, TaskRow};
 
 type Answer = oneshot::Sender<Result<Reply, Error>>;
 
@@ -209,7 +211,14 @@ impl Run {
             }
             Output::LoadDefinition(id) => self.load_definition(id),
             Output::LoadTree(id) => {
-                self.spawn(async move { Input::Tree(id, tree(&*store, id).await) });
+                self.spawn(async move {
+                    loop {
+                        match tree(&*store, id).await {
+                            Ok(rows) => return Input::Tree(id, rows),
+                            Err(_) => pause().await,
+                        }
+                    }
+                });
             }
             Output::Reply(ticket, answer) => {
                 if let Some(caller) = self.callers.remove(&ticket) {
@@ -277,17 +286,19 @@ fn pause() -> tokio::time::Sleep {
     tokio::time::sleep(Duration::from_millis(250))
 }
 
-/// An instance and all its live descendants.
-async fn tree(store: &dyn Store, root: InstanceId) -> Vec<InstanceRow> {
+/// An instance and its live descendants, up to the first that does not rest by itself.
+async fn tree(store: &dyn Store, root: InstanceId) -> Result<Vec<InstanceRow>, store::Error> {
     let mut rows = Vec::new();
     let mut next = vec![root];
     while let Some(id) = next.pop() {
-        if let Ok(Some(row)) = store.instance(id).await {
+        if let Some(row) = store.instance(id).await? {
+            let rests = rests_by_itself(&row);
             rows.push(row);
+            if !rests {
+                break;
+            }
         }
-        if let Ok(children) = store.children(id).await {
-            next.extend(children.into_iter().map(|child| child.id));
-        }
+        next.extend(store.children(id).await?.into_iter().map(|child| child.id));
     }
-    rows
+    Ok(rows)
 }

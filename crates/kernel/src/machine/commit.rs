@@ -172,10 +172,6 @@ impl Machine {
                     slot.standing = Standing::of(&row);
                     slot.solo = slot.solo.saturating_sub(1);
                 }
-                if let Some(lineage) = row.extra.lineage.as_ref() {
-                    self.look_at_tree(lineage.root);
-                    self.look_at_tree(lineage.parent.instance);
-                }
                 if ended {
                     self.tell_settled(work.id);
                 }
@@ -304,6 +300,7 @@ impl Machine {
         let class =
             if slot.durable || !slot.pending.is_empty() { Class::Events } else { Class::Yields };
         self.wake(id, class);
+        self.tree_member_rests(id);
         if quiet {
             self.tell_quiet(id);
         }
@@ -322,11 +319,11 @@ impl Machine {
             self.tell(ack);
         }
         if looks_at_tree {
-            self.output(Output::LoadTree(id));
+            self.look_at_tree(id);
         }
     }
 
-    fn tell_settled(&mut self, id: InstanceId) {
+    pub(super) fn tell_settled(&mut self, id: InstanceId) {
         let acks = self.slots.get_mut(&id).map(|slot| std::mem::take(&mut slot.acks));
         acks.into_iter().flatten().for_each(|ack| self.tell(ack));
     }
@@ -342,32 +339,6 @@ impl Machine {
             && let Some((_, reply)) = self.gathers.remove(&ack.ticket)
         {
             self.output(Output::Reply(ack.ticket, Ok(reply)));
-        }
-    }
-
-    /// Somebody waits for a tree to settle, and one of its members has moved.
-    fn look_at_tree(&mut self, id: InstanceId) {
-        let waits = |slot: &super::slot::Slot| {
-            !slot.in_flight && slot.acks.iter().any(|ack| ack.wait == Wait::Settled)
-        };
-        if self.slots.get(&id).is_some_and(waits) {
-            self.output(Output::LoadTree(id));
-        }
-    }
-
-    /// An instance and its live descendants were read, to see whether all of them wait.
-    pub(super) fn tree_read(&mut self, id: InstanceId, rows: &[InstanceRow]) {
-        let at_rest = |row: &InstanceRow| {
-            let waits = matches!(row.phase, Phase::Running | Phase::Closing);
-            let mut open = row.open.clone();
-            open.children = 0;
-            let idle =
-                self.slots.get(&row.id).is_none_or(|slot| !slot.in_flight && !slot.has_work());
-            (waits || row.extra.held.is_some()) && open.is_settled() && idle
-        };
-        if rows.iter().all(at_rest) {
-            self.tell_settled(id);
-            self.drop_idle(id);
         }
     }
 

@@ -13,6 +13,7 @@ use super::io::{Counters, Input, Output, Ticket};
 use super::ready::{Class, ReadySet};
 use super::slot::{Item, Loose, LooseItem, Pending, Slot, owner};
 use super::timer_queue::{self, TimerQueue};
+use super::tree::Trees;
 use crate::clock::Now;
 use crate::command::Reply;
 use crate::random::{Entropy, Ids};
@@ -61,6 +62,7 @@ pub struct Machine {
     pub(super) claims: Claims,
     pub(super) batches: BTreeMap<u64, Batch>,
     pub(super) cache: Cache,
+    pub(super) trees: Trees,
     /// Callers who wait for several instances: how many are still moving, and the answer.
     pub(super) gathers: BTreeMap<Ticket, (usize, Reply)>,
     pub(super) queued: usize,
@@ -92,6 +94,7 @@ impl Machine {
             claims: Claims::default(),
             batches: BTreeMap::new(),
             cache,
+            trees: Trees::default(),
             gathers: BTreeMap::new(),
             queued: 0,
             queued_bytes: 0,

@@ -34,7 +34,8 @@ pub enum Input {
     Timers(Result<Vec<TimerRow>, store::Error>),
     /// The answer to `LoadDefinition`: its notation and the compiled form, if it can be loaded.
     Definition(DefinitionId, Box<Option<(String, Definition)>>),
-    /// The answer to `LoadTree`: the instance and all its live descendants.
+    /// The answer to `LoadTree`: the instance and its live descendants, up to the first that
+    /// does not rest by itself.
     Tree(InstanceId, Vec<InstanceRow>),
     /// Time has passed.
     Tick,
@@ -60,7 +61,7 @@ pub enum Output {
     },
     /// Read and compile a definition.
     LoadDefinition(DefinitionId),
-    /// Read an instance and its live descendants.
+    /// Read an instance and its live descendants, up to the first that does not rest by itself.
     LoadTree(InstanceId),
     /// Answer a caller.
     Reply(Ticket, Result<Reply, Error>),

@@ -29,6 +29,7 @@
 //! | `commit` | after the commit: answers, wake-ups, memory |
 //! | `loose` | units without an instance: claims, messages, definitions |
 //! | `claim` | tasks for workers, leases, retries in waiting |
+//! | `tree` | callers who wait for an instance and all its descendants |
 //! | `timer_queue` | the head of the due-time index |
 //! | `definitions`, `cache` | what is kept in memory to avoid reading it again |
 
@@ -51,8 +52,10 @@ mod ready;
 mod report;
 mod slot;
 mod timer_queue;
+mod tree;
 
 pub use definitions::{Notations, definition_hash};
 pub use engine::{Config, Machine};
 pub use io::{Counters, Input, Output, Ticket};
 pub use job::{Job, JobKind};
+pub use tree::rests_by_itself;

@@ -1,0 +1,72 @@
+//! Callers who wait for a whole tree to settle.
+//!
+//! The tree is read until the first member that still moves; only when that one has come to rest
+//! is it read again. So a parent of ten thousand children is not read ten thousand times.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use meantime_core::InstanceId;
+
+use super::engine::Machine;
+use super::io::Output;
+use super::slot::Slot;
+use crate::command::Wait;
+use crate::store::{InstanceRow, Phase};
+
+/// Trees that somebody waits for.
+#[derive(Debug, Default)]
+pub(super) struct Trees {
+    /// By the member that still moved: the roots to look at when it rests.
+    blocked_by: BTreeMap<InstanceId, BTreeSet<InstanceId>>,
+    /// Trees being read, each with the members that came to rest since the read began.
+    reading: BTreeMap<InstanceId, BTreeSet<InstanceId>>,
+}
+
+/// Whether an instance by itself waits only for time, signals, messages, steps or people.
+pub fn rests_by_itself(row: &InstanceRow) -> bool {
+    let waits = matches!(row.phase, Phase::Running | Phase::Closing);
+    (waits || row.extra.held.is_some() || row.phase.is_ended()) && row.open.has_no_work()
+}
+
+impl Machine {
+    /// Reads a tree, unless it is being read.
+    pub(super) fn look_at_tree(&mut self, id: InstanceId) {
+        if !self.trees.reading.contains_key(&id) {
+            self.trees.reading.insert(id, BTreeSet::new());
+            self.output(Output::LoadTree(id));
+        }
+    }
+
+    /// A tree was read, up to the first member that still moves.
+    pub(super) fn tree_read(&mut self, id: InstanceId, rows: &[InstanceRow]) {
+        let rested = self.trees.reading.remove(&id).unwrap_or_default();
+        let moves = |row: &&InstanceRow| {
+            let busy = self.slots.get(&row.id).is_some_and(|it| it.in_flight || it.has_work());
+            busy || !rests_by_itself(row)
+        };
+        match rows.iter().find(moves).map(|row| row.id) {
+            None => {
+                self.tell_settled(id);
+                self.drop_idle(id);
+            }
+            // What was read of it is old news.
+            Some(member) if rested.contains(&member) => self.look_at_tree(id),
+            Some(member) => {
+                self.trees.blocked_by.entry(member).or_default().insert(id);
+            }
+        }
+    }
+
+    /// An instance left its batch: trees that waited for it are looked at again.
+    pub(super) fn tree_member_rests(&mut self, id: InstanceId) {
+        for rested in self.trees.reading.values_mut() {
+            rested.insert(id);
+        }
+        let waits = |slot: &Slot| slot.acks.iter().any(|ack| ack.wait == Wait::Settled);
+        for root in self.trees.blocked_by.remove(&id).unwrap_or_default() {
+            if self.slots.get(&root).is_some_and(waits) {
+                self.look_at_tree(root);
+            }
+        }
+    }
+}

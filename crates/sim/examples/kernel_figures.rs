@@ -1,0 +1,190 @@
+//! Figures of the kernel on SQLite with full durability, through the real driver.
+//!
+//! `cargo run --release -p meantime-sim --example kernel_figures [NAME…]` — starts, signals,
+//! children, sleepers, idle. Each line says what was done and how long it took; ratios between
+//! sizes show whether the cost is linear. `idle` takes a minute.
+#![expect(clippy::print_stdout, reason = "printing is what it is for")]
+#![expect(clippy::disallowed_methods, reason = "measures real time")]
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use meantime_core::{Json, Source};
+use meantime_kernel::command::{Command, Reply, StartCommand};
+use meantime_kernel::driver::{Builder, Kernel};
+use meantime_kernel::machine::Notations;
+use meantime_kernel::store::Store;
+use meantime_sim::probe::Probe;
+use meantime_store::sqlite::{Options, SqliteStore};
+
+const PROBES: &str = "
+probe short
+end
+
+probe sleeper
+timer t P1Y
+await t
+end
+
+probe counter
+again:
+signal s s
+await s
+repeat 1000000 again
+end
+
+probe parent1000
+brood 1000 short
+join
+end
+
+probe parent10000
+brood 10000 short
+join
+end
+";
+
+struct Rig {
+    kernel: Kernel,
+    store: Arc<SqliteStore>,
+    _directory: tempfile::TempDir,
+}
+
+async fn rig() -> Rig {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let path = directory.path().join("meantime.db");
+    let store = Arc::new(SqliteStore::open(&path, Options::default()).expect("a new store"));
+    let notations = Notations::default().with("probe", Arc::new(Probe));
+    let shared: Arc<dyn Store> = store.clone();
+    let kernel = Builder::new(shared, notations).start().await.expect("the kernel starts");
+    let source = Source { name: "figures".to_owned(), text: PROBES.into(), files: Vec::new() };
+    kernel.deploy("probe", source).await.expect("the probes are good");
+    Rig { kernel, store, _directory: directory }
+}
+
+fn start(definition: &str) -> Command {
+    let definition = definition.to_owned();
+    Command::Start(StartCommand { definition, ..StartCommand::default() })
+}
+
+async fn start_many(rig: &Rig, definition: &'static str, count: usize, starters: usize) {
+    let mut tasks = Vec::new();
+    for _ in 0..starters {
+        let kernel = rig.kernel.clone();
+        tasks.push(tokio::spawn(async move {
+            for _ in 0..count / starters {
+                kernel.call(start(definition)).await.expect("started");
+            }
+        }));
+    }
+    for task in tasks {
+        task.await.expect("a starter ends");
+    }
+}
+
+async fn starts() {
+    for starters in [1, 16, 64, 256] {
+        let rig = rig().await;
+        start_many(&rig, "short", 2_000, starters).await;
+        let before = rig.store.stats();
+        let count = if starters == 1 { 4_000 } else { 60_000 };
+        let begun = Instant::now();
+        start_many(&rig, "short", count, starters).await;
+        let seconds = begun.elapsed().as_secs_f64();
+        let after = rig.store.stats();
+        let commits = after.commits - before.commits;
+        println!(
+            "starts: {starters} starters, {count} one-turn instances: {:.0}/s, {:.1} turns a commit",
+            count as f64 / seconds,
+            (after.turns - before.turns) as f64 / commits as f64
+        );
+    }
+}
+
+async fn signals() {
+    let mut times = Vec::new();
+    for count in [1_000u32, 10_000] {
+        let rig = rig().await;
+        let Ok(Reply::Started { instance, .. }) = rig.kernel.call(start("counter")).await else {
+            return;
+        };
+        let begun = Instant::now();
+        let mut tasks = Vec::new();
+        for number in 0..count {
+            let kernel = rig.kernel.clone();
+            let payload = Json::of(&number).unwrap_or_default();
+            let name = "s".to_owned();
+            tasks.push(tokio::spawn(async move {
+                kernel.call(Command::Signal { instance, name, payload }).await
+            }));
+        }
+        for task in tasks {
+            task.await.expect("a caller ends").expect("the signal is taken");
+        }
+        times.push(begun.elapsed().as_secs_f64());
+        println!("signals: {count} to one instance in {:.3} s", begun.elapsed().as_secs_f64());
+    }
+    println!("signals: ten times as many took {:.1} times as long", times[1] / times[0]);
+}
+
+async fn children() {
+    let mut times = Vec::new();
+    for (count, definition) in [(1_000, "parent1000"), (10_000, "parent10000")] {
+        let rig = rig().await;
+        let begun = Instant::now();
+        let wait = meantime_kernel::command::Wait::Settled;
+        rig.kernel.call_and_wait(start(definition), wait, None).await.expect("the parent ends");
+        times.push(begun.elapsed().as_secs_f64());
+        println!("children: one parent with {count} in {:.3} s", begun.elapsed().as_secs_f64());
+    }
+    println!("children: ten times as many took {:.1} times as long", times[1] / times[0]);
+}
+
+async fn sleepers() {
+    let rig = rig().await;
+    let begun = Instant::now();
+    start_many(&rig, "sleeper", 100_000, 256).await;
+    let seconds = begun.elapsed().as_secs_f64();
+    println!("sleepers: 100000 armed, {:.0}/s", 100_000.0 / seconds);
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a percentage for people")]
+async fn idle() {
+    let rig = rig().await;
+    start_many(&rig, "sleeper", 100_000, 256).await;
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let (before, cpu) = (rig.store.stats(), cpu_ms());
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    let statements = rig.store.stats().statements - before.statements;
+    let used = (cpu_ms() - cpu) as f64 / 60_000.0 * 100.0;
+    println!("idle: 100000 asleep, 60 s: {statements} statements, {used:.3} % of one core");
+}
+
+/// Processor time of this process so far, in milliseconds.
+fn cpu_ms() -> u64 {
+    let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let fields: Vec<&str> = text.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
+    let ticks = |place: usize| fields.get(place).and_then(|it| it.parse::<u64>().ok()).unwrap_or(0);
+    (ticks(11) + ticks(12)) * 10
+}
+
+#[tokio::main]
+async fn main() {
+    let wanted: Vec<String> = std::env::args().skip(1).collect();
+    let runs = |name: &str| wanted.is_empty() || wanted.iter().any(|it| it == name);
+    if runs("starts") {
+        starts().await;
+    }
+    if runs("signals") {
+        signals().await;
+    }
+    if runs("children") {
+        children().await;
+    }
+    if runs("sleepers") {
+        sleepers().await;
+    }
+    if runs("idle") {
+        idle().await;
+    }
+}
