@@ -10,8 +10,6 @@ use crate::time::Span;
 pub struct Limits {
     /// Bytes of one definition source with its files. Default 16 MiB.
     pub source_bytes: usize,
-    /// Nesting depth of a source or a payload. Default 64.
-    pub nesting: usize,
     /// Operations a notation may use before it must yield. Default 100,000.
     pub ops_per_slice: u64,
     /// Operations without an outside event before the instance is parked. Default 20,000,000.
@@ -62,7 +60,6 @@ impl Default for Limits {
         const MIB: usize = 1024 * 1024;
         Self {
             source_bytes: 16 * MIB,
-            nesting: 64,
             ops_per_slice: 100_000,
             ops_runaway: 20_000_000,
             effects_per_turn: 10_000,

@@ -1,4 +1,4 @@
-//! The real driver: tokio, the `SQLite` store, several callers at once.
+//! The real driver: tokio, the SQLite store, several callers at once.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -7,14 +7,10 @@ use std::sync::Arc;
 use meantime_core::time::Span;
 use meantime_core::{Json, Source, Timestamp};
 use meantime_kernel::clock::VirtualClock;
-use meantime_kernel::command::{
-    ClaimCommand, Command, Error, Reply, Report, StartCommand, Wait,
-};
+use meantime_kernel::command::{ClaimCommand, Command, Error, Reply, Report, StartCommand, Wait};
 use meantime_kernel::driver::{Builder, DeployError, EngineTasks, Kernel};
 use meantime_kernel::machine::{Config, Notations};
-use meantime_kernel::store::{
-    InstanceFilter, MemoryStore, Page, Phase, Store, TaskRow,
-};
+use meantime_kernel::store::{InstanceFilter, MemoryStore, Page, Phase, Store, TaskRow};
 use meantime_sim::probe::Probe;
 use meantime_store::sqlite::{Options, SqliteStore};
 

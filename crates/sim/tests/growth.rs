@@ -34,10 +34,11 @@ end
 
 fn world(store: Arc<dyn Store>) -> World {
     let notations = Notations::default().with("probe", Arc::new(Probe));
-    let now = Timestamp::parse("2026-01-01T00:00:00Z").unwrap();
+    let now = Timestamp::parse("2026-01-01T00:00:00Z").expect("an instant");
     let mut world = World::new(store, notations.clone(), Config::default(), now);
     let source = Source { name: "probes".to_owned(), text: PROBES.into(), files: Vec::new() };
-    let compiled = notations.compile("probe", &source, &Config::default().limits).unwrap();
+    let compiled = notations.compile("probe", &source, &Config::default().limits);
+    let compiled = compiled.expect("the notation is known");
     let definitions = compiled.definitions.into_iter().map(Arc::new).collect();
     let deployment = Deployment { notation: "probe".to_owned(), source, definitions };
     world.call(Command::Deploy(deployment), Wait::Quiet);

@@ -37,7 +37,7 @@ struct Rig {
 }
 
 const RIGS: [Rig; 5] = [
-    Rig { name: "memory", run: |scenario| traces_agree(scenario, &memory) },
+    Rig { name: "memory", run: expected_trace_comes_out },
     Rig { name: "sqlite", run: |scenario| traces_agree(scenario, &sqlite) },
     Rig { name: "again", run: plays_the_same_twice },
     Rig { name: "crash_memory", run: |scenario| survives_every_crash(scenario, &memory) },
@@ -59,13 +59,19 @@ fn sqlite(run: &dyn Fn(Arc<dyn Store>) -> Play) -> Play {
     run(Arc::new(store))
 }
 
+/// The run that writes traces when it is asked to.
+fn expected_trace_comes_out(scenario: &Scenario) -> Result<(), Failed> {
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        let played = memory(&|store| play(scenario, store, None));
+        scenario.rewrite(played.trace.trim_end())?;
+        return Ok(());
+    }
+    traces_agree(scenario, &memory)
+}
+
 fn traces_agree(scenario: &Scenario, on_store: &OnStore) -> Result<(), Failed> {
     let trace = on_store(&|store| play(scenario, store, None)).trace;
     let trace = trace.trim_end();
-    if std::env::var_os("UPDATE_EXPECT").is_some() {
-        scenario.rewrite(trace)?;
-        return Ok(());
-    }
     if trace == scenario.trace.trim_end() {
         return Ok(());
     }
@@ -116,7 +122,7 @@ fn difference(expected: &str, actual: &str) -> String {
 }
 
 fn every_rule_is_cited(cited: &BTreeSet<String>) -> Result<(), Failed> {
-    let series: BTreeMap<&str, u32> = [("T", 13), ("D", 7), ("O", 2), ("I", 12)].into();
+    let series: BTreeMap<&str, u32> = [("T", 13), ("D", 8), ("O", 2), ("I", 12)].into();
     let wanted = series
         .iter()
         .flat_map(|(letter, count)| (1..=*count).map(move |number| format!("{letter}{number}")));

@@ -1,4 +1,4 @@
-//! What only the `SQLite` store promises: group commit, ownership of the file, damage, full disks.
+//! What only the SQLite store promises: group commit, ownership of the file, damage, full disks.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -43,6 +43,10 @@ fn rust(file: &File, source: &Source, problems: &mut Vec<Problem>) {
         false,
         "repair the test or delete it; a slow one belongs to the `slow` profile of nextest",
     );
+    // A bench may wait for real time to pass: that is what it measures.
+    if file.path.split('/').any(|part| part == "benches") {
+        return;
+    }
     found(SLEEPS, true, "a test waits for an event or moves the simulated clock, it never sleeps");
 }
 

@@ -129,7 +129,8 @@ impl Kernel {
         notation: &str,
         source: Source,
     ) -> Result<(Reply, Vec<Diagnostic>), DeployError> {
-        let (size, limit) = (source.text.len(), self.limits.source_bytes);
+        let files: usize = source.files.iter().map(|file| file.text.len()).sum();
+        let (size, limit) = (source.text.len() + files, self.limits.source_bytes);
         if size > limit {
             return Err(Error::TooLarge { what: "source", size, limit }.into());
         }

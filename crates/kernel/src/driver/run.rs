@@ -13,9 +13,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::handle::EngineTasks;
 use crate::clock::Clock;
 use crate::command::{Command, Error, LeaseToken, Reply, Wait};
-use crate::machine::{
-    Counters, Input, Machine, Notations, Output, Ticket, rests_by_itself,
-};
+use crate::machine::{Counters, Input, Machine, Notations, Output, Ticket, rests_by_itself};
 use crate::store::{self, DefinitionRow, InstanceRow, Recovered, Store, TaskRow};
 
 type Answer = oneshot::Sender<Result<Reply, Error>>;

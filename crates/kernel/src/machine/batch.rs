@@ -83,7 +83,9 @@ fn notes(writes: &[Write]) -> Vec<Note> {
                 notes.push(Note::Disarmed(*from));
                 notes.push(Note::Armed(*to));
             }
-            Write::InsertTask(row) | Write::UpdateTask(row) => notes.push(Note::Task(row.clone())),
+            Write::InsertTask(row) | Write::UpdateTask { row, .. } => {
+                notes.push(Note::Task(row.clone()));
+            }
             Write::DeleteTask { id, .. } => notes.push(Note::TaskOver(*id)),
             _ => {}
         }

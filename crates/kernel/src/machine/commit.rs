@@ -69,7 +69,10 @@ impl Machine {
             }
         }
         self.store_failed();
-        if matches!(error.class(), store::Class::Corrupt | store::Class::Bug) {
+        if matches!(
+            error.class(),
+            store::Class::Corrupt | store::Class::Restart | store::Class::Bug
+        ) {
             self.output(Output::Fatal(error.to_string()));
         }
     }

@@ -77,13 +77,14 @@ impl Assembly {
             IncidentCause::Task(key) => {
                 let held = kit.tasks.get(&meantime_core::TaskId(key)).cloned();
                 if let Some(mut task) = held.filter(|task| task.state == TaskState::Held) {
+                    let claims = task.claims;
                     // Fresh attempts; the number of claims stays, so that old tokens stay stale.
                     task.state = TaskState::Ready;
                     (task.attempt, task.expiries) = (0, 0);
                     task.claims += 1;
                     task.lease = None;
                     task.available_at = kit.now.engine;
-                    self.writes.push(Write::UpdateTask(Box::new(task)));
+                    self.writes.push(Write::UpdateTask { row: Box::new(task), claims });
                 }
             }
         }

@@ -12,6 +12,9 @@ use super::ready::Class;
 use super::slot::{Item, Loose, LooseItem, Pending, owner};
 use crate::command::{Command, Error, Reply, Report, StartCommand, Wait};
 
+/// How many types and queues one claim may name.
+const CLAIM_NAMES: usize = 1_000;
+
 impl Machine {
     pub(super) fn command(&mut self, ticket: Ticket, command: Command, wait: Wait) {
         let checked = self.check_pressure(&command).and_then(|()| self.check_limits(&command));
@@ -174,7 +177,20 @@ impl Machine {
                     let text = "a claim asks for at least one task and a lease above zero";
                     return Err(Error::Invalid(text.to_owned()));
                 }
-                self.name("worker", &claim.worker)
+                self.name("worker", &claim.worker)?;
+                at_most("types and queues", claim.types.len() + claim.queues.len(), CLAIM_NAMES)?;
+                let mut names = claim.types.iter().chain(&claim.queues);
+                names.try_for_each(|name| self.name("type or queue", name))
+            }
+            Command::Assign { assignee, .. } => {
+                self.name("assignee", assignee.as_deref().unwrap_or_default())
+            }
+            Command::Cancel { by, .. }
+            | Command::EditTimer { by, .. }
+            | Command::RetryIncident { by, .. }
+            | Command::ResolveIncident { by, .. } => {
+                self.name("actor", &by.actor)?;
+                at_most("reason", by.reason.len(), self.limits.payload_bytes)
             }
             Command::Extend { lease_ms, .. } if *lease_ms == 0 => {
                 Err(Error::Invalid("a lease is longer than zero".to_owned()))

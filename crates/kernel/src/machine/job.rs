@@ -5,7 +5,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use meantime_core::{
-    Cx, Definition, Event, Fault, InstanceId, Limits, Notation, Start, State, Timestamp, Turn,
+    Cx, Definition, Effect, Event, Fault, InstanceId, Limits, Notation, Start, State, Timestamp,
+    Turn,
 };
 
 /// A turn to compute. Runs on any thread.
@@ -85,7 +86,25 @@ impl Job {
             let message = format!("the state has {bytes} bytes, the limit is {limit}");
             return Err(Fault::new("state_limit", message));
         }
-        Ok(())
+        let limit = self.limits.payload_bytes;
+        match turn.effects.iter().map(payload_bytes).find(|bytes| *bytes > limit) {
+            Some(bytes) => {
+                let message = format!("a payload has {bytes} bytes, the limit is {limit}");
+                Err(Fault::new("payload_limit", message))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+fn payload_bytes(effect: &Effect) -> usize {
+    match effect {
+        Effect::ScheduleTask(task) => task.input.size(),
+        Effect::StartChild(child) => child.input.size(),
+        Effect::PublishMessage(message) => message.payload.size(),
+        Effect::Broadcast { payload, .. } => payload.size(),
+        Effect::Record { data, .. } => data.size(),
+        _ => 0,
     }
 }
 

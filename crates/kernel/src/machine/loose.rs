@@ -17,8 +17,8 @@ use super::report::token_holds;
 use super::slot::{Ack, Item, Loose, LooseItem, Pending};
 use crate::command::{ClaimedTask, Deployed, Deployment, Error, LeaseToken, Reply, Wait};
 use crate::store::{
-    Ask, BROADCAST_STARTS, DefinitionRow, Guard, IncidentRow, LeaseRow, NewDefinition, TaskRow,
-    TaskState, Unit, UnitDone, UnitResult,
+    Ask, BROADCAST_STARTS, DefinitionRow, Guard, IncidentRow, LeaseRow, NewDefinition, Refusal,
+    TaskRow, TaskState, Unit, UnitDone, UnitResult,
 };
 
 impl Machine {
@@ -184,15 +184,18 @@ impl Machine {
     pub(super) fn loose_result(&mut self, loose: &Loose, result: UnitResult) {
         let done = match result {
             UnitResult::Done(done) => done,
+            UnitResult::Refused(Refusal::TooManyStarts) => {
+                let text = format!("one signal may start at most {BROADCAST_STARTS} definitions");
+                self.reply(loose.ticket, Err(Error::Invalid(text)));
+                return;
+            }
             UnitResult::Conflict | UnitResult::Refused(_) => {
                 let answer = match &loose.item {
                     LooseItem::Undeploy { name, version } => Err(Error::UnknownDefinition {
                         name: name.clone(),
                         version: Some(*version),
                     }),
-                    _ => Err(Error::Invalid(format!(
-                        "one signal may start at most {BROADCAST_STARTS} definitions"
-                    ))),
+                    _ => Err(Error::Invalid("the request was refused".to_owned())),
                 };
                 self.reply(loose.ticket, answer);
                 return;

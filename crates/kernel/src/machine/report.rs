@@ -94,16 +94,18 @@ impl Assembly {
             return;
         };
         let wait = i64::try_from(after_ms.unwrap_or(wait_ms)).unwrap_or(i64::MAX);
+        let claims = task.claims;
         task.state = TaskState::Ready;
         task.available_at = kit.now.engine.saturating_add_millis(wait);
         task.claims += 1;
         task.expiries = 0;
         task.lease = None;
-        self.writes.push(Write::UpdateTask(Box::new(task)));
+        self.writes.push(Write::UpdateTask { row: Box::new(task), claims });
     }
 
     fn lease_expired(&mut self, mut task: TaskRow, kit: &mut Kit<'_>) {
         kit.counters.leases_expired += 1;
+        let claims = task.claims;
         task.expiries += 1;
         let failure = Failure::new("LEASE_EXPIRED", "the worker did not come back");
         if task.expiries >= kit.limits.lease_expiries {
@@ -112,7 +114,7 @@ impl Assembly {
             let (place, cause) = (task.spec.place.clone(), IncidentCause::Task(task.id.0));
             self.raise(cause, place, failure, kit);
             task.state = TaskState::Held;
-            self.writes.push(Write::UpdateTask(Box::new(task)));
+            self.writes.push(Write::UpdateTask { row: Box::new(task), claims });
         } else if task.attempt >= task.spec.retry.max_attempts {
             let cause = TaskCause::LeaseExpired;
             let outcome = TaskOutcome::Failed { failure, cause, thrown: None };
@@ -121,7 +123,7 @@ impl Assembly {
             // The token stays good until somebody claims the task again.
             task.state = TaskState::Ready;
             task.available_at = kit.now.engine;
-            self.writes.push(Write::UpdateTask(Box::new(task)));
+            self.writes.push(Write::UpdateTask { row: Box::new(task), claims });
         }
     }
 
@@ -147,7 +149,10 @@ impl Assembly {
         let code = outcome_code(&outcome);
         self.records.push(Record::DetachedDone { key: id.0, code });
         match task.or_else(|| kit.tasks.get(&id)) {
-            Some(task) => self.writes.push(Write::UpdateTask(Box::new(done(task, outcome)))),
+            Some(task) => {
+                let (row, claims) = (Box::new(done(task, outcome)), task.claims);
+                self.writes.push(Write::UpdateTask { row, claims });
+            }
             None => self.writes.push(Write::DeleteTask { id, claims: None }),
         }
     }

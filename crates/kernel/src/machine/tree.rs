@@ -3,6 +3,7 @@
 //! The tree is read until the first member that still moves; only when that one has come to rest
 //! is it read again. So a parent of ten thousand children is not read ten thousand times.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use meantime_core::InstanceId;
@@ -31,8 +32,8 @@ pub fn rests_by_itself(row: &InstanceRow) -> bool {
 impl Machine {
     /// Reads a tree, unless it is being read.
     pub(super) fn look_at_tree(&mut self, id: InstanceId) {
-        if !self.trees.reading.contains_key(&id) {
-            self.trees.reading.insert(id, BTreeSet::new());
+        if let Entry::Vacant(entry) = self.trees.reading.entry(id) {
+            entry.insert(BTreeSet::new());
             self.output(Output::LoadTree(id));
         }
     }

@@ -16,9 +16,9 @@ pub enum Error {
         /// What was seen.
         message: String,
     },
-    /// A fence did not hold: somebody else was faster.
-    #[error("a row changed under a write: {0}")]
-    Conflict(String),
+    /// Writing failed in a way that only a restart can judge.
+    #[error("writing failed; start the process again: {0}")]
+    Failed(String),
     /// No space is left. Nothing was written; reading still works.
     #[error("the disk is full")]
     Full,
@@ -49,8 +49,10 @@ pub enum Error {
 pub enum Class {
     /// Try again later.
     Transient,
-    /// Read again, then decide.
-    Conflict,
+    /// Ask whether it took effect, then decide.
+    Unknown,
+    /// Stop and start again: recovery decides.
+    Restart,
     /// Free some space, then try again.
     Full,
     /// Stop: restore a backup.
@@ -64,7 +66,8 @@ impl Error {
     pub fn class(&self) -> Class {
         match self {
             Self::Unavailable(_) | Self::Locked(_) => Class::Transient,
-            Self::Ambiguous { .. } | Self::Conflict(_) => Class::Conflict,
+            Self::Ambiguous { .. } => Class::Unknown,
+            Self::Failed(_) => Class::Restart,
             Self::Full | Self::ReadOnly => Class::Full,
             Self::Corrupt(_) | Self::NewerSchema { .. } => Class::Corrupt,
             Self::Bug(_) => Class::Bug,
@@ -76,7 +79,7 @@ impl Error {
         match self {
             Self::Unavailable(_) => "store_unavailable",
             Self::Ambiguous { .. } => "store_ambiguous",
-            Self::Conflict(_) => "store_conflict",
+            Self::Failed(_) => "store_failed",
             Self::Full => "store_full",
             Self::Corrupt(_) => "store_corrupt",
             Self::Locked(_) => "store_locked",

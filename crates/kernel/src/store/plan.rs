@@ -195,8 +195,13 @@ pub enum Write {
     },
     /// Schedules a task.
     InsertTask(Box<TaskRow>),
-    /// Changes a task.
-    UpdateTask(Box<TaskRow>),
+    /// Changes a task that was not claimed since (I5).
+    UpdateTask {
+        /// The new row.
+        row: Box<TaskRow>,
+        /// How often it must have been claimed.
+        claims: u32,
+    },
     /// Ends or withdraws a task.
     DeleteTask {
         /// Which.

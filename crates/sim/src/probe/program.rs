@@ -10,7 +10,8 @@
 //! LABEL:
 //! task H TYPE [queue=Q] [priority=N] [attempts=N] [base=MS] [timeout=MS] [deadline=SPAN]
 //!      [detached] [user] [engine] [input=JSON]
-//! timer H SPAN [zone=Z] | timer H $VAR | until H INSTANT | signal H NAME | message H NAME KEY | listen H NAME
+//! timer H SPAN [zone=Z] | timer H $VAR | until H INSTANT
+//! signal H NAME | message H NAME KEY | listen H NAME
 //! step H ID FIELD                  a step that wants an object with FIELD
 //! child H DEFINITION [key=K] [version=N] [close=cancel|detach|abandon] [catch=CODE] [input=JSON]
 //! await H | race H… | all H… | drop H

@@ -33,7 +33,7 @@ declare!("task":
     of_two_reports_in_one_plan_one_wins,
     a_task_is_withdrawn_whoever_claimed_it,
     a_task_is_left_to_itself,
-    an_update_needs_no_fence,
+    an_update_counts_only_if_nobody_claimed_since,
     lists_are_paged_and_filtered,
     tasks_that_wait_for_time_are_found_after_a_restart,
 );
@@ -251,10 +251,15 @@ fn a_task_is_left_to_itself(bench: &Bench<'_>) {
     assert_eq!(bench.claim(ten()), [task(1, 0).id]);
 }
 
-fn an_update_needs_no_fence(bench: &Bench<'_>) {
-    insert(bench, &[leased(&task(1, 0))]);
-    let held = TaskRow { state: TaskState::Held, ..leased(&task(1, 0)) };
-    bench.write(vec![Write::UpdateTask(Box::new(held.clone()))]);
+fn an_update_counts_only_if_nobody_claimed_since(bench: &Bench<'_>) {
+    let known = leased(&task(1, 0));
+    insert(bench, std::slice::from_ref(&known));
+    let held = TaskRow { state: TaskState::Held, ..known.clone() };
+    let (row, claims) = (Box::new(held.clone()), known.claims - 1);
+    let stale = Unit { writes: vec![Write::UpdateTask { row, claims }], ..Unit::default() };
+    assert_eq!(bench.commit(vec![stale]), [UnitResult::Conflict]);
+    assert_eq!(bench.get(bench.store.task(held.id)), Some(known.clone()));
+    bench.write(vec![Write::UpdateTask { row: Box::new(held.clone()), claims: known.claims }]);
     assert_eq!(bench.get(bench.store.task(held.id)), Some(held));
 }
 

@@ -108,7 +108,7 @@ fn make(db: &Db<'_>, write: Write, timers: &mut Timers, mark: &mut Mark) -> Resu
         Write::DeleteTimer(key) => timers.delete(db, key)?,
         Write::MoveTimer { from, to } => timers.relocate(db, from, to)?,
         Write::InsertTask(row) => task::insert(db, &row)?,
-        Write::UpdateTask(row) => task::update(db, &row)?,
+        Write::UpdateTask { row, claims } => return task::replace(db, &row, claims),
         Write::DeleteTask { id, claims } => return task::delete(db, id, claims),
         Write::DetachTask(id) => task::detach(db, id)?,
         Write::PutMessage(row) => {

@@ -1,4 +1,4 @@
-//! Looks for damage: what `SQLite` finds, and what no single table shows.
+//! Looks for damage: what SQLite finds, and what no single table shows.
 
 use std::path::Path;
 

@@ -46,7 +46,7 @@ struct Shared {
     pages: AtomicU64,
     is_running: AtomicBool,
     is_done: AtomicBool,
-    /// Held during a checkpoint: `SQLite` refuses a second one at a time instead of waiting.
+    /// Held during a checkpoint: SQLite refuses a second one at a time instead of waiting.
     turn: Mutex<()>,
 }
 

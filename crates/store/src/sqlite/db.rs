@@ -154,7 +154,7 @@ impl Columns<'_, '_> {
     }
 }
 
-/// A number as `SQLite` stores it. The numbers we count stay far below 2^63; random parts use every
+/// A number as SQLite stores it. The numbers we count stay far below 2^63; random parts use every
 /// bit and keep it.
 pub(super) const fn int(number: u64) -> i64 {
     number.cast_signed()

@@ -1,4 +1,4 @@
-//! What `SQLite` says, in the store's words.
+//! What SQLite says, in the store's words.
 
 use meantime_kernel::store::Error;
 use rusqlite::ErrorCode;

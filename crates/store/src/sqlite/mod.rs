@@ -1,4 +1,4 @@
-//! The `SQLite` store: one file, one writer thread, group commit.
+//! The SQLite store: one file, one writer thread, group commit.
 //!
 //! ```text
 //!   commit(plan) ──► queue ──► writer thread: BEGIN, all queued plans, COMMIT (one sync)

@@ -1,4 +1,4 @@
-//! How a `SQLite` store is opened.
+//! How a SQLite store is opened.
 
 /// What a commit survives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -21,7 +21,7 @@ impl Durability {
     }
 }
 
-/// Options of a `SQLite` store. The defaults are what a server should use.
+/// Options of a SQLite store. The defaults are what a server should use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
     /// What a commit survives.

@@ -1,4 +1,4 @@
-//! The store trait on `SQLite`.
+//! The store trait on SQLite.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ use super::{
     open, task, timer,
 };
 
-/// A store in one `SQLite` file, owned by this process while the value lives.
+/// A store in one SQLite file, owned by this process while the value lives.
 pub struct SqliteStore {
     // Dropped in this order: the writer is the last to close the file and empties its log.
     readers: Readers,

@@ -87,11 +87,6 @@ pub(super) fn insert(db: &Db<'_>, row: &TaskRow) -> Result<(), Error> {
     write(db, INSERT, row, None).map(drop)
 }
 
-/// Changes a task, however often it was claimed.
-pub(super) fn update(db: &Db<'_>, row: &TaskRow) -> Result<(), Error> {
-    insert(db, row)
-}
-
 /// Replaces the row if it was claimed so often (I5).
 pub(super) fn replace(db: &Db<'_>, row: &TaskRow, claims: u32) -> Result<bool, Error> {
     Ok(write(db, REPLACE, row, Some(claims))? == 1)

@@ -172,7 +172,7 @@ impl Work {
     ) -> Result<Vec<Vec<UnitResult>>, Undone> {
         if self.counters.has_failed() {
             let message = "writing to the disk failed: restart the process to recover";
-            return Err(Undone::Failed(Error::Unavailable(message.to_owned())));
+            return Err(Undone::Failed(Error::Failed(message.to_owned())));
         }
         let db = Db::new(&self.connection);
         let work = || {

@@ -71,12 +71,16 @@ impl Tables {
         }
     }
 
-    /// Whether a write can be made: the fences of tasks that a turn ends.
+    /// Whether a write can be made: the fences of tasks that a turn ends or changes.
     pub(super) fn accepts(&self, write: &Write, fences: &mut Fences) -> bool {
-        let Write::DeleteTask { id, claims } = write else { return true };
-        let holds = claims.is_none_or(|claims| self.claims_of(*id, fences) == Some(claims));
+        let (id, claims, after) = match write {
+            Write::DeleteTask { id, claims } => (*id, *claims, None),
+            Write::UpdateTask { row, claims } => (row.id, Some(*claims), Some(row.claims)),
+            _ => return true,
+        };
+        let holds = claims.is_none_or(|claims| self.claims_of(id, fences) == Some(claims));
         if holds {
-            fences.claims.insert(*id, None);
+            fences.claims.insert(id, after);
         }
         holds
     }
@@ -161,7 +165,7 @@ impl Tables {
                     self.timers.insert(to, row);
                 }
             }
-            Write::InsertTask(row) | Write::UpdateTask(row) => {
+            Write::InsertTask(row) | Write::UpdateTask { row, .. } => {
                 self.tasks.insert(row.id, *row);
             }
             Write::DeleteTask { id, .. } => {

@@ -20,6 +20,8 @@ impl Settling<'_> {
             .clone()
             .is_some_and(|key| self.found.keys.contains_key(&(definition.clone(), key)));
         let conflict = match self.found.latest(&definition, version) {
+            // A child too deep has no name; see where the ask is made.
+            None if definition.is_empty() => "child_depth",
             None => "unknown_definition",
             Some(_) if taken => "key_taken",
             Some(head) => {

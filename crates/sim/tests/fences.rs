@@ -1,0 +1,74 @@
+//! Reports and claims that meet in one commit.
+
+use std::sync::Arc;
+
+use meantime_core::{Failure, Source, Timestamp};
+use meantime_kernel::command::{
+    ClaimCommand, ClaimedTask, Command, Deployment, Error, Reply, Report, StartCommand, Wait,
+};
+use meantime_kernel::machine::{Config, Notations};
+use meantime_kernel::store::MemoryStore;
+use meantime_sim::harness::{Fate, World};
+use meantime_sim::probe::Probe;
+
+const PROBE: &str = "
+probe work
+task w work attempts=10
+await w
+end
+";
+
+fn world() -> World {
+    let notations = Notations::default().with("probe", Arc::new(Probe));
+    let now = Timestamp::parse("2026-01-01T00:00:00Z").expect("an instant");
+    let store = Arc::new(MemoryStore::new());
+    let mut world = World::new(store, notations.clone(), Config::default(), now);
+    let source = Source { name: "work".to_owned(), text: PROBE.into(), files: Vec::new() };
+    let compiled = notations.compile("probe", &source, &Config::default().limits);
+    let definitions = compiled.expect("a notation").definitions.into_iter().map(Arc::new).collect();
+    let deployment = Deployment { notation: "probe".to_owned(), source, definitions };
+    world.call(Command::Deploy(deployment), Wait::Quiet);
+    let start = StartCommand { definition: "work".to_owned(), ..StartCommand::default() };
+    world.call(Command::Start(start), Wait::Quiet);
+    world
+}
+
+fn claim(worker: &str) -> Command {
+    let worker = worker.to_owned();
+    Command::Claim(ClaimCommand { worker, max: 1, lease_ms: 1_000, ..ClaimCommand::default() })
+}
+
+fn tasks(fate: &Fate) -> Vec<ClaimedTask> {
+    match fate {
+        Fate::Answered(Ok(Reply::Tasks(tasks))) => tasks.clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn i5_a_superseded_failure_does_not_take_a_live_lease_away() {
+    for claim_first in [true, false] {
+        let mut world = world();
+        let first = tasks(&world.call(claim("a"), Wait::Quiet).1).remove(0);
+        world.advance_real(1_000);
+        let report = Report::Failed {
+            failure: Failure::new("E", "late"),
+            retryable: true,
+            retry_after_ms: None,
+            thrown: None,
+        };
+        let late = Command::Report { task: first.id, token: Some(first.token), report };
+        let (commands, place) =
+            if claim_first { (vec![claim("b"), late], 0) } else { (vec![late, claim("b")], 1) };
+        let fates = world.call_all(commands);
+        let second = tasks(&fates[place]);
+        assert!(tasks(&world.call(claim("c"), Wait::Quiet).1).is_empty());
+        if let Some(second) = second.first() {
+            let lost = Fate::Answered(Err(Error::LeaseLost(first.id)));
+            assert_eq!(fates[1 - place], lost, "only the latest claim may report");
+            let report = Report::Completed(meantime_core::Json::null());
+            let command = Command::Report { task: second.id, token: Some(second.token), report };
+            assert_eq!(world.call(command, Wait::Quiet).1, Fate::Answered(Ok(Reply::Done)));
+        }
+    }
+}
