@@ -10,8 +10,9 @@ use crate::check;
 use crate::shell::{cargo_run, has_cargo_command};
 use crate::step::{Options, Step, run_all};
 
+/// The tests come last, so that their summary is what a reader of the log sees.
 const STEPS: &[Step] =
-    &[Step { name: "tests", run: tests }, Step { name: "documentation examples", run: doctests }];
+    &[Step { name: "documentation examples", run: doctests }, Step { name: "tests", run: tests }];
 
 pub(crate) fn run(filters: &[String]) -> Result<()> {
     run_all(&[check::STEPS, STEPS], &Options { filters: filters.to_vec() })
