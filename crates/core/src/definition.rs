@@ -49,6 +49,8 @@ pub struct Definition {
     pub triggers: Vec<Trigger>,
     /// The execution deadline, if the definition declares one (D1).
     pub execution: Option<Execution>,
+    /// Part of the engine itself: no default deadline and no cap applies to its instances.
+    pub system: bool,
     /// The compiled form, known only to its notation.
     pub body: Arc<dyn Any + Send + Sync>,
 }
@@ -101,5 +103,15 @@ pub enum Trigger {
         /// Where the instance begins.
         #[n(1)]
         place: String,
+    },
+    /// Time. Armed with the deploy; a new version replaces it, the same content does not (B8).
+    #[n(2)]
+    Timer {
+        /// Where the instance begins.
+        #[n(0)]
+        place: String,
+        /// When.
+        #[n(1)]
+        recurrence: crate::Recurrence,
     },
 }

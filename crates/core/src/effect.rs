@@ -52,6 +52,20 @@ pub enum Effect {
     },
     /// Starts a child. Answers only when it cannot (`EffectDone` with a conflict).
     StartChild(ChildSpec),
+    /// Makes a schedule, or changes one. Answers in any case.
+    PutSchedule {
+        /// The schedule.
+        spec: Box<crate::ScheduleSpec>,
+        /// What to do when one of the same identity is active.
+        on_existing: crate::OnExisting,
+    },
+    /// Ends a schedule; runs that are going go on.
+    CancelSchedule {
+        /// Which.
+        schedule: crate::InstanceId,
+    },
+    /// Writes into the ledger what became of one slot, or of a range of slots.
+    Occurrence(Occurrence),
     /// Asks a child to end. It ends with `ChildDone`.
     CancelChild {
         /// The effect that started it.
@@ -223,12 +237,87 @@ pub struct ChildSpec {
     pub input: Json,
     /// Its business key, unique among live instances of the definition.
     pub key: Option<String>,
+    /// Where it begins, when not at its own start.
+    pub at: Option<String>,
+    /// A context handed on from an earlier run; its end hands its own back (S6).
+    pub context: Option<Json>,
+    /// The slot of a schedule that it is for: unique for each schedule (S2).
+    pub slot: Option<Timestamp>,
     /// Its own deadline; never later than the parent's (D6).
     pub deadline_at: Option<Timestamp>,
     /// Error codes that this parent catches. The kernel adds those of its ancestors.
     pub catches: Vec<String>,
     /// What becomes of it when the parent ends.
     pub parent_close: ParentClose,
+}
+
+impl ChildSpec {
+    /// A child with default settings.
+    pub fn new(definition: impl Into<String>, place: impl Into<String>, input: Json) -> Self {
+        Self {
+            place: place.into(),
+            definition: definition.into(),
+            version: None,
+            input,
+            key: None,
+            at: None,
+            context: None,
+            slot: None,
+            deadline_at: None,
+            catches: Vec::new(),
+            parent_close: ParentClose::Cancel,
+        }
+    }
+}
+
+/// What became of one slot of a schedule, or of several in a row.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct Occurrence {
+    /// The first slot.
+    #[n(0)]
+    pub slot_at: Timestamp,
+    /// The last one; the same when it is one.
+    #[n(1)]
+    pub last_at: Timestamp,
+    /// How many.
+    #[n(2)]
+    pub count: u64,
+    /// What became of them.
+    #[n(3)]
+    pub outcome: SlotOutcome,
+    /// Why, in words.
+    #[n(4)]
+    pub reason: String,
+}
+
+/// What became of a slot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+#[cbor(index_only)]
+pub enum SlotOutcome {
+    /// A run was started for it.
+    #[n(0)]
+    Started,
+    /// The run before was still going, or no more runs were allowed.
+    #[n(1)]
+    Skipped,
+    /// Nobody was there, and the policy wants no run for it.
+    #[n(2)]
+    Missed,
+    /// It could not be started.
+    #[n(3)]
+    Failed,
+}
+
+impl SlotOutcome {
+    /// The name in SQL, JSON and sentences.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Started => "started",
+            Self::Skipped => "skipped",
+            Self::Missed => "missed",
+            Self::Failed => "failed",
+        }
+    }
 }
 
 /// What becomes of a child when its parent ends.
@@ -270,6 +359,9 @@ impl Effect {
             Self::PublishMessage(_) => "publishMessage",
             Self::Broadcast { .. } => "broadcast",
             Self::StartChild(_) => "startChild",
+            Self::PutSchedule { .. } => "putSchedule",
+            Self::CancelSchedule { .. } => "cancelSchedule",
+            Self::Occurrence(_) => "occurrence",
             Self::CancelChild { .. } => "cancelChild",
             Self::NotifyParent { .. } => "notifyParent",
             Self::SetAttributes(_) => "setAttributes",

@@ -75,6 +75,9 @@ pub enum Event {
         /// How it ended.
         #[n(1)]
         outcome: ChildOutcome,
+        /// Its final variables, if the child was started to hand them on (S6).
+        #[n(2)]
+        context: Option<Json>,
     },
     /// A running child raised something that an ancestor catches.
     #[n(6)]
@@ -126,6 +129,23 @@ pub enum Event {
     /// The deadline has passed. Not catchable (D5).
     #[n(12)]
     DeadlineReached,
+    /// Somebody moved the parent's deadline. For the kernel alone: a child that inherited it
+    /// moves along, and no notation hears of it.
+    #[n(13)]
+    DeadlineMoved {
+        /// Where it was.
+        #[n(0)]
+        from: Timestamp,
+        /// Where it is.
+        #[n(1)]
+        to: Timestamp,
+        /// Who moved it.
+        #[n(2)]
+        actor: String,
+        /// Why.
+        #[n(3)]
+        reason: String,
+    },
 }
 
 /// How a task ended.
@@ -276,6 +296,7 @@ impl Event {
             Self::Continue => "continue",
             Self::Cancel { .. } => "cancel",
             Self::DeadlineReached => "deadlineReached",
+            Self::DeadlineMoved { .. } => "deadlineMoved",
         }
     }
 
@@ -294,7 +315,8 @@ impl Event {
             | Self::VariablesSet { .. }
             | Self::Continue
             | Self::Cancel { .. }
-            | Self::DeadlineReached => None,
+            | Self::DeadlineReached
+            | Self::DeadlineMoved { .. } => None,
         }
     }
 }

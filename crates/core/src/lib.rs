@@ -14,12 +14,16 @@ pub mod json;
 pub mod limits;
 pub mod notation;
 pub mod retry;
+pub mod schedule;
 pub mod state;
 pub mod time;
 
 pub use definition::{Compiled, Definition, Execution, Source, SourceFile, Trigger};
 pub use diagnostic::{Diagnostic, Position, Severity};
-pub use effect::{Attribute, Channel, ChildSpec, Effect, Message, ParentClose, TaskKind, TaskSpec};
+pub use effect::{
+    Attribute, Channel, ChildSpec, Effect, Message, Occurrence, ParentClose, SlotOutcome, TaskKind,
+    TaskSpec,
+};
 pub use event::{Answer, ChildOutcome, Event, Start, StartCause, TaskCause, TaskOutcome};
 pub use failure::{Failure, Fault, Termination, Thrown};
 pub use id::{DefinitionId, EffectKey, IncidentId, InstanceId, TaskId, TimerId};
@@ -27,5 +31,9 @@ pub use json::Json;
 pub use limits::Limits;
 pub use notation::{Cx, Notation, Outcome, Status, Turn, Verdict, View, Waiting, WaitingKind};
 pub use retry::RetryPolicy;
+pub use schedule::{
+    CatchUp, Handed, OnExisting, Overlap, Recurrence, SCHEDULE_CONFLICT, SCHEDULE_DEFINITION,
+    ScheduleSpec,
+};
 pub use state::State;
 pub use time::Timestamp;

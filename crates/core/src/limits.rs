@@ -49,6 +49,10 @@ pub struct Limits {
     pub dedup_ms: u64,
     /// How long the answer to an idempotency key is remembered. Default one day.
     pub idempotency_ms: u64,
+    /// Shortest interval of a schedule, in milliseconds (S11). Default one minute.
+    pub schedule_interval_ms: i64,
+    /// Runs that one schedule may start while it catches up or is filled back. Default 1,000.
+    pub catch_up_runs: u64,
     /// Deadline of instances whose definition and start name none (D7). Default none.
     pub default_deadline: Option<Span>,
     /// Upper bound of every deadline; the declared outcome is still used (D7). Default none.
@@ -79,6 +83,8 @@ impl Default for Limits {
             message_ttl_ms: 3_600_000,
             dedup_ms: 7 * 86_400_000,
             idempotency_ms: 86_400_000,
+            schedule_interval_ms: 60_000,
+            catch_up_runs: 1_000,
             default_deadline: None,
             deadline_cap: None,
         }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use meantime_core::{
-    Definition, Failure, IncidentId, InstanceId, Json, Message, Source, TaskId, Thrown, TimerId,
-    Timestamp,
+    Definition, Failure, IncidentId, InstanceId, Json, Message, OnExisting, ScheduleSpec, Source,
+    TaskId, Thrown, TimerId, Timestamp,
 };
 
 use crate::history::By;
@@ -24,6 +24,22 @@ pub enum Command {
     },
     /// Starts an instance.
     Start(StartCommand),
+    /// Makes a schedule, or changes the one of the same identity.
+    PutSchedule {
+        /// The schedule.
+        spec: Box<ScheduleSpec>,
+        /// What to do when one is active.
+        on_existing: OnExisting,
+    },
+    /// An operator's hand on a schedule: pause, resume, trigger, back-fill, change (S14).
+    Schedule {
+        /// Which.
+        schedule: InstanceId,
+        /// What to do.
+        action: ScheduleAction,
+        /// Who and why.
+        by: By,
+    },
     /// Sends a signal to one instance.
     Signal {
         /// To whom.
@@ -193,6 +209,42 @@ pub enum Report {
     },
 }
 
+/// The code of a schedule that breaks a rule (S11).
+pub const SCHEDULE_INVALID: &str = "SCHEDULE_INVALID";
+
+/// What to do to a schedule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ScheduleAction {
+    /// No slots until it is resumed.
+    Pause,
+    /// Slots again; what passed in between is missed, and treated as the policy says.
+    Resume,
+    /// One run now. It counts as a run.
+    Trigger,
+    /// A run for every slot of a range that had none.
+    Backfill {
+        /// From this instant on.
+        from: Timestamp,
+        /// Up to this one, not included.
+        to: Timestamp,
+    },
+    /// Another rule, limit or policy; the count of runs stays.
+    Change(Box<ScheduleSpec>),
+}
+
+impl ScheduleAction {
+    /// The action as a step of the built-in definition: its name and its body.
+    pub fn step(&self) -> (&'static str, Json) {
+        match self {
+            Self::Pause => ("pause", Json::null()),
+            Self::Resume => ("resume", Json::null()),
+            Self::Trigger => ("trigger", Json::null()),
+            Self::Backfill { from, to } => ("backfill", Json::of(&[from, to]).unwrap_or_default()),
+            Self::Change(spec) => ("change", Json::of(spec).unwrap_or_default()),
+        }
+    }
+}
+
 /// What to do to a timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TimerEdit {
@@ -229,6 +281,11 @@ pub enum Reply {
         instance: InstanceId,
         /// Whether it was there already.
         repeated: bool,
+    },
+    /// The schedule that was made or changed.
+    Scheduled {
+        /// Which.
+        schedule: InstanceId,
     },
     /// What became of a message.
     Published {

@@ -12,4 +12,5 @@ pub mod history;
 pub mod machine;
 pub mod open;
 pub mod random;
+pub mod schedule;
 pub mod store;

@@ -14,6 +14,13 @@ pub(super) struct Mutant {
     pub(super) test: Vec<String>,
 }
 
+impl Mutant {
+    /// Whether somebody who says this word means this mutant: its name, or a rule it breaks.
+    pub(super) fn is_called(&self, word: &str) -> bool {
+        self.name == word || self.rules.split_whitespace().any(|rule| rule == word)
+    }
+}
+
 /// Reads the list; every error names its line or mutant.
 pub(super) fn parse(text: &str) -> Result<Vec<Mutant>> {
     let mut mutants: Vec<Mutant> = Vec::new();
@@ -89,6 +96,8 @@ mod tests {
         assert_eq!(mutants[0].replace, "    if true {");
         assert_eq!(mutants[0].rules, "T1 I3");
         assert_eq!(mutants[0].test, ["-p", "x", "--lib", "timer"]);
+        assert!(mutants[0].is_called("early") && mutants[0].is_called("I3"));
+        assert!(!mutants[0].is_called("I"));
     }
 
     #[test]

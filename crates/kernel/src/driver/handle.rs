@@ -10,10 +10,12 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::run::{Message, Run};
 use crate::clock::{Clock, SystemClock};
-use crate::command::{Command, Deployment, Error, Reply, Report, Wait};
+use crate::command::{Command, Deployment, Error, Reply, Report, TimerEdit, Wait};
+use crate::history::By;
 use crate::machine::{Config, Counters, Machine, Notations};
 use crate::random::{Entropy, SystemEntropy};
-use crate::store::{self, Store, TaskRow};
+use crate::schedule::{SCHEDULE_NOTATION, ScheduleNotation, schedule_source};
+use crate::store::{self, Page, Store, TaskRow, TimerFilter, TimerRow};
 
 /// Runs engine tasks, such as outbound HTTP calls.
 pub trait EngineTasks: Send + Sync {
@@ -44,6 +46,7 @@ pub struct Builder {
 impl Builder {
     /// A kernel on a store, with the wall clock and default limits.
     pub fn new(store: Arc<dyn Store>, notations: Notations) -> Self {
+        let notations = notations.with(SCHEDULE_NOTATION, Arc::new(ScheduleNotation));
         Self {
             store,
             notations,
@@ -99,7 +102,11 @@ impl Builder {
             receiver,
         );
         tokio::spawn(run.run(recovered, definitions));
-        Ok(kernel)
+        // Identical content is the same version: after the first time this changes nothing.
+        match kernel.deploy(SCHEDULE_NOTATION, schedule_source()).await {
+            Ok(_) => Ok(kernel),
+            Err(error) => Err(store::Error::Unavailable(error.to_string())),
+        }
     }
 }
 
@@ -151,6 +158,38 @@ impl Kernel {
         let deployment = Deployment { notation: notation.to_owned(), source, definitions };
         let reply = self.call(Command::Deploy(deployment)).await?;
         Ok((reply, diagnostics))
+    }
+
+    /// Does the same to every timer that a selector names (O1); says how many there were.
+    pub async fn edit_timers(
+        &self,
+        filter: TimerFilter,
+        edit: TimerEdit,
+        by: By,
+    ) -> Result<usize, Error> {
+        const PAGE: usize = 1_000;
+        let mut timers = Vec::new();
+        let mut page = Page::first(PAGE);
+        loop {
+            let rows = self.store.timers(filter.clone(), page).await;
+            let rows = rows.map_err(|error| Error::from(&error))?;
+            timers.extend(rows.iter().map(|row| row.id));
+            page.after = rows.last().map(TimerRow::key);
+            if rows.len() < PAGE {
+                break;
+            }
+        }
+        let mut edited = 0;
+        for timer in timers {
+            let by = by.clone();
+            match self.call(Command::EditTimer { timer, edit, by }).await {
+                Ok(_) => edited += 1,
+                // It fired or was withdrawn in the meantime.
+                Err(Error::UnknownTimer(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(edited)
     }
 
     /// The store, for reads.

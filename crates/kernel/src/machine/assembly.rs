@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use meantime_core::{
-    Answer, Channel, Event, Execution, Failure, InstanceId, Limits, Start, StartCause, TaskCause,
-    TaskId, TaskOutcome, TimerId, Timestamp,
+    Answer, Channel, Definition, Event, Failure, InstanceId, Limits, SCHEDULE_CONFLICT, Start,
+    StartCause, TaskCause, TaskId, TaskOutcome, TimerId, Timestamp,
 };
 
 use super::io::Counters;
@@ -143,7 +143,9 @@ impl Assembly {
     }
 
     /// Fixes the deadline of a first turn: declared, asked for, inherited, capped (D1, D7).
-    pub(super) fn fix_deadline(&mut self, execution: Option<&Execution>, limits: &Limits) {
+    pub(super) fn fix_deadline(&mut self, definition: Option<&Definition>, limits: &Limits) {
+        let execution = definition.and_then(|it| it.execution.as_ref());
+        let capped = definition.is_none_or(|it| !it.system);
         let accepted = self.row.started_at;
         let after = |span: &meantime_core::time::Span, zone: &meantime_core::time::Zone| {
             span.add_to(accepted, zone).unwrap_or(Timestamp::MAX)
@@ -151,10 +153,10 @@ impl Assembly {
         let utc = meantime_core::time::Zone::utc();
         let declared = execution.map(|it| after(&it.max_duration, &it.zone));
         let mut deadline = [self.row.deadline_at, declared].into_iter().flatten().min();
-        if deadline.is_none() {
+        if deadline.is_none() && capped {
             deadline = limits.default_deadline.as_ref().map(|span| after(span, &utc));
         }
-        let cap = limits.deadline_cap.as_ref().map(|span| after(span, &utc));
+        let cap = limits.deadline_cap.as_ref().filter(|_| capped).map(|span| after(span, &utc));
         deadline = [deadline, cap].into_iter().flatten().min();
         self.row.deadline_at = deadline;
         if let Some(due_at) = deadline
@@ -313,8 +315,16 @@ impl Assembly {
                     return;
                 }
             }
+            Event::EffectDone { answer: Answer::Conflict { code }, .. }
+                if code.starts_with(SCHEDULE_CONFLICT) => {}
             Event::ChildDone { .. } | Event::EffectDone { answer: Answer::Conflict { .. }, .. } => {
                 self.row.open.children = self.row.open.children.saturating_sub(1);
+            }
+            Event::DeadlineMoved { from, to, actor, reason } => {
+                let by = crate::history::By { actor: actor.clone(), reason: reason.clone() };
+                self.deadline_moved(*from, *to, &by, kit);
+                self.writes.push(Write::DeleteInbox { instance: row.instance, seq: row.seq });
+                return;
             }
             Event::Cancel { .. } if closing => {
                 self.writes.push(Write::DeleteInbox { instance: row.instance, seq: row.seq });
@@ -368,7 +378,10 @@ impl Assembly {
 
     fn note_command(&mut self, event: &Event, by: Option<&crate::history::By>) {
         if let Some(by) = by {
-            let name = event.name().to_owned();
+            let name = match event {
+                Event::Submitted { step, .. } => step.clone(),
+                _ => event.name().to_owned(),
+            };
             self.records.push(Record::Command { name, by: by.clone() });
         }
     }

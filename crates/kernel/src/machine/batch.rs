@@ -272,10 +272,9 @@ impl Machine {
         if let Loaded::Ready { definition, .. } = &loaded {
             work.definition = Some(definition.clone());
         }
-        let execution = work.definition.as_ref().and_then(|it| it.execution.as_ref());
         if assembly.start.is_some() {
             let limits = kit.limits.clone();
-            assembly.fix_deadline(execution, &limits);
+            assembly.fix_deadline(work.definition.as_deref(), &limits);
             let passed = assembly.row.open.deadline().is_some_and(|due| due <= kit.now.engine);
             if passed {
                 // Nothing is left of the budget: it does not start (D3).

@@ -10,7 +10,7 @@ use super::assembly::{Assembly, Kit, Source};
 use crate::command::{Error, Reply, TimerEdit};
 use crate::history::{By, Edit, Record};
 use crate::open::{Key, OpenTimer};
-use crate::store::{IncidentCause, IncidentRow, TaskState, TimerKind, Write};
+use crate::store::{Ask, IncidentCause, IncidentRow, TaskState, TimerKind, Write};
 
 impl Assembly {
     /// Moves, fires, freezes or releases a timer or the deadline.
@@ -36,12 +36,39 @@ impl Assembly {
         if before.kind == TimerKind::Deadline {
             self.row.deadline_at = Some(after.due_at);
         }
-        let (kind, by) = (before.kind, by.clone());
+        let (kind, moved_by) = (before.kind, by.clone());
+        let by = moved_by.clone();
         let (from, to) = (before.due_at, after.due_at);
         self.records.push(Record::TimerEdited { key: id.0, kind, edit, from, to, by });
+        if before.kind == TimerKind::Deadline && from != to && self.row.open.children > 0 {
+            self.move_children(from, to, &moved_by, kit);
+        }
         let (from, to) = (before.row_key(id.0), after.row_key(id.0));
         self.writes.push(Write::MoveTimer { from, to });
         self.touched = true;
+    }
+
+    /// Children that inherited the deadline move along.
+    fn move_children(&mut self, from: Timestamp, to: Timestamp, by: &By, kit: &mut Kit<'_>) {
+        let (actor, reason) = (by.actor.clone(), by.reason.clone());
+        let event = Event::DeadlineMoved { from, to, actor, reason };
+        let (instance, seq) = (self.row.id, kit.ids.next(kit.now.engine));
+        self.asks.push(Ask::TellChildren { instance, event, seq });
+    }
+
+    /// The parent's deadline was moved: one that was inherited is the same instant.
+    pub(super) fn deadline_moved(
+        &mut self,
+        from: Timestamp,
+        to: Timestamp,
+        by: &By,
+        kit: &mut Kit<'_>,
+    ) {
+        let own = self.row.open.timers.get(&Key::DEADLINE).map(|timer| timer.due_at);
+        if own == Some(from) {
+            let timer = self.row.id.deadline_timer();
+            self.edit_timer(usize::MAX, timer, TimerEdit::Move(to), by, kit);
+        }
     }
 
     /// Retries or resolves an incident.

@@ -1,16 +1,17 @@
 //! One effect each: the rows it writes, what it asks of the commit, what it leaves in history.
 
 use meantime_core::{
-    ChildSpec, DefinitionId, Effect, EffectKey, Message, Start, StartCause, TaskId, TaskSpec,
-    TimerId,
+    Answer, ChildSpec, DefinitionId, Effect, EffectKey, Event, Json, Message, OnExisting,
+    ScheduleSpec, Start, StartCause, TaskId, TaskSpec, TimerId,
 };
 
 use super::assembly::{Assembly, Kit};
+use crate::command::SCHEDULE_INVALID;
 use crate::history::{Record, Withdrawn};
 use crate::open::{Key, Open, OpenSubscription, OpenTask};
 use crate::store::{
-    Accept, Ask, BROADCAST_STARTS, ChannelKey, ChannelKind, Extra, InstanceRow, Lineage,
-    MessageRow, Phase, SubscriptionRow, TaskRow, TaskState, TimerKind, Write,
+    Accept, Ask, BROADCAST_STARTS, ChannelKey, ChannelKind, Extra, InboxRow, InstanceRow, Lineage,
+    MessageRow, OccurrenceRow, Phase, SubscriptionRow, TaskRow, TaskState, TimerKind, Write,
 };
 
 impl Assembly {
@@ -43,6 +44,25 @@ impl Assembly {
                 self.asks.push(broadcast(&name, payload, kit));
             }
             Effect::StartChild(spec) => self.start_child(key, spec, kit),
+            Effect::PutSchedule { spec, on_existing } => {
+                if spec.problem(kit.limits).is_some() {
+                    let answer = Answer::Conflict { code: SCHEDULE_INVALID.to_owned() };
+                    self.tell_itself(Event::EffectDone { key, answer }, kit);
+                } else {
+                    self.asks.push(put_schedule(Some(key), &spec, on_existing, kit));
+                }
+            }
+            Effect::CancelSchedule { schedule } => {
+                let event = Event::Cancel { reason: "cancelled by a definition".to_owned() };
+                let seq = kit.ids.next(kit.now.engine);
+                self.asks.push(Ask::Notify { parent: schedule, event, seq });
+            }
+            Effect::Occurrence(occurrence) => {
+                let (schedule, instance) = (self.row.id, None);
+                let decided_at = kit.now.engine;
+                let row = OccurrenceRow { schedule, occurrence, instance, decided_at };
+                self.writes.push(Write::PutOccurrence(row));
+            }
             Effect::CancelChild { key } => {
                 let (instance, only, seq) = (self.row.id, Some(key), kit.ids.next(kit.now.engine));
                 let reason = "cancelled by its parent".to_owned();
@@ -52,7 +72,7 @@ impl Assembly {
             Effect::NotifyParent { raised } => {
                 if let Some(lineage) = &self.row.extra.lineage {
                     let key = lineage.parent;
-                    let event = meantime_core::Event::ChildRaised { key, raised };
+                    let event = Event::ChildRaised { key, raised };
                     let (parent, seq) = (key.instance, kit.ids.next(kit.now.engine));
                     self.asks.push(Ask::Notify { parent, event, seq });
                 }
@@ -68,6 +88,15 @@ impl Assembly {
             }
             Effect::ResolveIncident { incident } => self.close_incident(incident, None),
         }
+    }
+
+    /// Puts an event into the instance's own inbox.
+    fn tell_itself(&mut self, event: Event, kit: &mut Kit<'_>) {
+        let (instance, at) = (self.row.id, kit.now.engine);
+        let (seq, origin, held) = (kit.ids.next(at), None, None);
+        let row = InboxRow { instance, seq, at, event, origin, held };
+        self.writes.push(Write::PutInbox(Box::new(row)));
+        self.more_inbox = true;
     }
 
     fn schedule_task(&mut self, key: EffectKey, spec: TaskSpec, kit: &mut Kit<'_>) {
@@ -128,18 +157,28 @@ impl Assembly {
         catches.extend(above.into_iter().flat_map(|lineage| lineage.catches.iter().cloned()));
         catches.sort();
         catches.dedup();
+        let id = kit.ids.instance(kit.now.engine);
+        // A scheduled run is the root of its own tree: it does not live as long as its schedule.
+        let root = match spec.slot {
+            Some(_) => id,
+            None => above.map_or(self.row.id, |lineage| lineage.root),
+        };
         let lineage = Lineage {
             parent: key,
-            root: above.map_or(self.row.id, |lineage| lineage.root),
+            root,
             depth: above.map_or(1, |lineage| lineage.depth + 1),
             catches,
             close: spec.parent_close,
+            hands_on: spec.context.is_some(),
         };
         let too_deep = lineage.depth > kit.limits.child_depth;
-        let (cause, input) = (StartCause::Child, spec.input);
-        let start = Start { cause, at: None, input, context: None };
+        let cause = match spec.slot {
+            Some(slot) => StartCause::Schedule { slot },
+            None => StartCause::Child,
+        };
+        let start = Start { cause, at: spec.at, input: spec.input, context: spec.context };
         let row = InstanceRow {
-            id: kit.ids.instance(kit.now.engine),
+            id,
             turn_no: 0,
             phase: Phase::Starting,
             definition: DefinitionId(0),
@@ -155,8 +194,9 @@ impl Assembly {
         };
         // A name that nothing can have: the commit answers with a conflict, as for any other.
         let definition = if too_deep { String::new() } else { spec.definition };
-        let (version, seq) = (spec.version, kit.ids.next(kit.now.engine));
-        self.asks.push(Ask::StartChild { key, definition, version, row: Box::new(row), seq });
+        let (version, slot) = (spec.version, spec.slot);
+        let (row, seq) = (Box::new(row), kit.ids.next(kit.now.engine));
+        self.asks.push(Ask::StartChild { key, definition, version, row, slot, seq });
     }
 }
 
@@ -172,6 +212,39 @@ pub(super) fn publish(message: Message, kit: &mut Kit<'_>) -> Ask {
     };
     let id = message.id.map(|id| (id, after(kit.limits.dedup_ms)));
     Ask::Publish { message: row, id, accept: accept(1, kit) }
+}
+
+/// A schedule to make or to change, by its identity unless another one is wanted (S7).
+pub(super) fn put_schedule(
+    answer: Option<EffectKey>,
+    spec: &ScheduleSpec,
+    on_existing: OnExisting,
+    kit: &mut Kit<'_>,
+) -> Ask {
+    let input = Json::of(spec).unwrap_or_default();
+    let upsert = (on_existing == OnExisting::Upsert).then(|| {
+        let (step, payload) = ("upsert".to_owned(), input.clone());
+        Event::Submitted { step, payload }
+    });
+    let start = Start { cause: StartCause::Api, at: None, input, context: None };
+    let key = (on_existing != OnExisting::AddAnother).then(|| spec.identity());
+    let row = InstanceRow {
+        id: kit.ids.instance(kit.now.engine),
+        turn_no: 0,
+        phase: Phase::Starting,
+        definition: DefinitionId(0),
+        started_at: kit.now.engine,
+        ended_at: None,
+        deadline_at: None,
+        state: crate::store::encode_start(&start),
+        open: Open::default(),
+        last_history: 0,
+        key,
+        extra: Extra::default(),
+    };
+    let target = (spec.definition.clone(), spec.version);
+    let (row, seq) = (Box::new(row), kit.ids.next(kit.now.engine));
+    Ask::PutSchedule { answer, row, target, upsert, seq }
 }
 
 /// A broadcast on its way.

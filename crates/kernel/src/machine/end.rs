@@ -48,7 +48,8 @@ impl Assembly {
         }
         if let Some(lineage) = &self.row.extra.lineage {
             let key = lineage.parent;
-            let event = Event::ChildDone { key, outcome: child_outcome(&outcome) };
+            let context = lineage.hands_on.then(|| context_of(&outcome).clone());
+            let event = Event::ChildDone { key, outcome: child_outcome(&outcome), context };
             let (parent, seq) = (key.instance, kit.ids.next(kit.now.engine));
             self.asks.push(Ask::Notify { parent, event, seq });
         }
@@ -105,6 +106,13 @@ fn failure_code(outcome: &Outcome) -> Option<String> {
         Outcome::Failed { failure, .. } => Some(failure.code.clone()),
         Outcome::Completed { .. } | Outcome::Cancelled { .. } => None,
     }
+}
+
+fn context_of(outcome: &Outcome) -> &Json {
+    let (Outcome::Completed { context, .. }
+    | Outcome::Failed { context, .. }
+    | Outcome::Cancelled { context, .. }) = outcome;
+    context
 }
 
 fn child_outcome(outcome: &Outcome) -> ChildOutcome {

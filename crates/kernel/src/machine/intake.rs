@@ -3,14 +3,16 @@
 //! What is refused here has cost nothing. Starts are refused first, then reports and the rest;
 //! cancels, edits and deadlines always get in (P9).
 
-use meantime_core::{Event, InstanceId, Json};
+use meantime_core::{Event, Handed, InstanceId, Json, ScheduleSpec};
 
 use super::claim::ParkedClaim;
 use super::engine::Machine;
 use super::io::{Output, Ticket};
 use super::ready::Class;
 use super::slot::{Item, Loose, LooseItem, Pending, owner};
-use crate::command::{Command, Error, Reply, Report, StartCommand, Wait};
+use crate::command::{
+    Command, Error, Reply, Report, SCHEDULE_INVALID, ScheduleAction, StartCommand, Wait,
+};
 
 /// How many types and queues one claim may name.
 const CLAIM_NAMES: usize = 1_000;
@@ -32,6 +34,14 @@ impl Machine {
                 let bytes = payload.size();
                 let item = Item::Event(Event::Submitted { step, payload }, None);
                 self.give(instance, item, ticket, wait, bytes);
+            }
+            Command::PutSchedule { spec, on_existing } => {
+                self.loosen(LooseItem::PutSchedule { spec, on_existing }, ticket);
+            }
+            Command::Schedule { schedule, action, by } => {
+                let (step, payload) = action.step();
+                let event = Event::Submitted { step: step.to_owned(), payload };
+                self.give(schedule, Item::Event(event, Some(by)), ticket, wait, 0);
             }
             Command::Cancel { instance, by } => {
                 let event = Event::Cancel { reason: by.reason.clone() };
@@ -153,6 +163,10 @@ impl Machine {
                 self.name("name", name)?;
                 self.payload("payload", payload)
             }
+            Command::PutSchedule { spec, .. } => self.schedule_spec(spec),
+            Command::Schedule { action: ScheduleAction::Change(spec), .. } => {
+                self.schedule_spec(spec)
+            }
             Command::Publish(message) => {
                 self.name("name", &message.name)?;
                 self.name("correlation key", &message.key)?;
@@ -196,6 +210,21 @@ impl Machine {
                 Err(Error::Invalid("a lease is longer than zero".to_owned()))
             }
             _ => Ok(()),
+        }
+    }
+
+    fn schedule_spec(&self, spec: &ScheduleSpec) -> Result<(), Error> {
+        self.name("subject", spec.subject.as_deref().unwrap_or_default())?;
+        self.name("definition", &spec.definition)?;
+        let (Handed::Input(handed) | Handed::Context(handed)) = &spec.input;
+        self.payload("input", handed)?;
+        match spec.problem(&self.limits) {
+            None => Ok(()),
+            Some(problem) => {
+                let (code, problem) =
+                    (SCHEDULE_INVALID.to_owned(), Json::of(&problem).unwrap_or_default());
+                Err(Error::Refused { code, problem })
+            }
         }
     }
 

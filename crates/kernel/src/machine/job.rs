@@ -5,8 +5,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use meantime_core::{
-    Cx, Definition, Effect, Event, Fault, InstanceId, Limits, Notation, Start, State, Timestamp,
-    Turn,
+    Cx, Definition, Effect, Event, Fault, InstanceId, Json, Limits, Notation, Start, State,
+    Timestamp, Turn,
 };
 
 /// A turn to compute. Runs on any thread.
@@ -100,7 +100,9 @@ impl Job {
 fn payload_bytes(effect: &Effect) -> usize {
     match effect {
         Effect::ScheduleTask(task) => task.input.size(),
-        Effect::StartChild(child) => child.input.size(),
+        Effect::StartChild(child) => {
+            child.input.size().max(child.context.as_ref().map_or(0, Json::size))
+        }
         Effect::PublishMessage(message) => message.payload.size(),
         Effect::Broadcast { payload, .. } => payload.size(),
         Effect::Record { data, .. } => data.size(),

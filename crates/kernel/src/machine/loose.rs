@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use meantime_core::{DefinitionId, IncidentId, TaskId, TaskKind, Timestamp};
 
+use super::assembly::Kit;
 use super::batch::{Batch, Part};
 use super::claim::ParkedClaim;
 use super::definitions::{Loaded, definition_hash};
@@ -20,6 +21,9 @@ use crate::store::{
     Ask, BROADCAST_STARTS, DefinitionRow, Guard, IncidentRow, LeaseRow, NewDefinition, Refusal,
     TaskRow, TaskState, Unit, UnitDone, UnitResult,
 };
+
+/// How many timer starts one definition may have.
+const TIMER_STARTS: usize = 64;
 
 impl Machine {
     pub(super) fn loose_units(
@@ -136,16 +140,19 @@ impl Machine {
         number: usize,
         tasks: &BTreeMap<meantime_core::TaskId, TaskRow>,
     ) -> Vec<Ask> {
-        let now = self.now.engine;
         let mut kit = self.kit(tasks);
         match batch.loose.get(number).map(|loose| &loose.item) {
             Some(LooseItem::Publish(message)) => vec![effect::publish(message.clone(), &mut kit)],
             Some(LooseItem::Broadcast { name, payload }) => {
                 vec![effect::broadcast(name, payload.clone(), &mut kit)]
             }
-            Some(LooseItem::Deploy(deployment)) => new_definitions(deployment, now),
+            Some(LooseItem::Deploy(deployment)) => new_definitions(deployment, &mut kit),
             Some(LooseItem::Undeploy { name, version }) => {
-                vec![Ask::Undeploy { name: name.clone(), version: *version }]
+                let accept = effect::accept(TIMER_STARTS, &mut kit);
+                vec![Ask::Undeploy { name: name.clone(), version: *version, accept }]
+            }
+            Some(LooseItem::PutSchedule { spec, on_existing }) => {
+                vec![effect::put_schedule(None, spec, *on_existing, &mut kit)]
             }
             _ => Vec::new(),
         }
@@ -211,7 +218,23 @@ impl Machine {
                 self.definitions.retire(name, *version);
                 self.reply(loose.ticket, Ok(Reply::Done));
             }
+            LooseItem::PutSchedule { .. } => match done.conflict {
+                Some(code) => {
+                    let problem = meantime_core::Json::null();
+                    self.reply(loose.ticket, Err(Error::Refused { code, problem }));
+                }
+                None => self.scheduled(loose.ticket, done.scheduled),
+            },
             _ => self.published(loose.ticket, done),
+        }
+    }
+
+    /// A schedule is answered when it has armed its first slot.
+    fn scheduled(&mut self, ticket: Option<Ticket>, schedule: Option<meantime_core::InstanceId>) {
+        if let (Some(ticket), Some(schedule)) = (ticket, schedule) {
+            let reply = Some(Reply::Scheduled { schedule });
+            let ack = Ack { ticket, wait: Wait::Quiet, reply };
+            self.slots.entry(schedule).or_default().acks.push(ack);
         }
     }
 
@@ -255,7 +278,8 @@ impl Machine {
     }
 }
 
-fn new_definitions(deployment: &Deployment, now: Timestamp) -> Vec<Ask> {
+fn new_definitions(deployment: &Deployment, kit: &mut Kit<'_>) -> Vec<Ask> {
+    let now = kit.now.engine;
     let hash = definition_hash(&deployment.source);
     let row = |definition: &meantime_core::Definition| DefinitionRow {
         id: DefinitionId(0),
@@ -272,7 +296,11 @@ fn new_definitions(deployment: &Deployment, now: Timestamp) -> Vec<Ask> {
         retired: false,
     };
     let rows = deployment.definitions.iter().map(|definition| row(definition));
-    rows.map(|row| Ask::Deploy(Box::new(NewDefinition { row }))).collect()
+    let deploy = |row: DefinitionRow| {
+        let accept = effect::accept(TIMER_STARTS.min(row.triggers.len()), kit);
+        Ask::Deploy(Box::new(NewDefinition { row, accept }))
+    };
+    rows.map(deploy).collect()
 }
 
 pub(super) fn handed_out(row: &TaskRow, epoch: u32) -> Option<ClaimedTask> {

@@ -174,6 +174,10 @@ pub(super) enum LooseItem {
         name: String,
         payload: Json,
     },
+    PutSchedule {
+        spec: Box<meantime_core::ScheduleSpec>,
+        on_existing: meantime_core::OnExisting,
+    },
     Deploy(crate::command::Deployment),
     Undeploy {
         name: String,

@@ -7,8 +7,8 @@ use meantime_core::{DefinitionId, IncidentId, InstanceId, TaskId, Timestamp};
 
 use super::{
     ChildRef, DefinitionFilter, DefinitionRow, Error, HistoryRow, IncidentRow, InstanceFilter,
-    InstanceRow, Page, Plan, Recovered, TakeRequest, Taken, TaskFilter, TaskRow, TimerFilter,
-    TimerKey, TimerRow, UnitResult,
+    InstanceRow, OccurrenceRow, Page, Plan, Recovered, TakeRequest, Taken, TaskFilter, TaskRow,
+    TimerFilter, TimerKey, TimerRow, UnitResult,
 };
 
 /// What a store call resolves to.
@@ -75,6 +75,13 @@ pub trait Store: Send + Sync {
         instance: Option<InstanceId>,
         page: Page<IncidentId>,
     ) -> Pending<'_, Vec<IncidentRow>>;
+
+    /// The ledger of a schedule, newest slot first.
+    fn occurrences(
+        &self,
+        schedule: InstanceId,
+        page: Page<Timestamp>,
+    ) -> Pending<'_, Vec<OccurrenceRow>>;
 
     /// Looks for damage. Nothing is written; every problem is a line of text.
     fn check(&self) -> Pending<'_, Vec<String>>;

@@ -31,7 +31,9 @@ pub use read::{
 };
 pub use row::{
     AnswerRow, ChannelKey, ChannelKind, ChildRef, DefinitionRow, Extra, HistoryRow, InboxRow,
-    IncidentCause, IncidentRow, InstanceRow, LeaseRow, Lineage, MessageRow, Phase, StartedBy,
-    SubscriptionRow, TaskRow, TaskState, TimerKey, TimerKind, TimerRow,
+    IncidentCause, IncidentRow, InstanceRow, LeaseRow, Lineage, MessageRow, OccurrenceRow, Phase,
+    StartedBy, SubscriptionRow, TaskRow, TaskState, TimerKey, TimerKind, TimerRow,
 };
-pub use settle::{BROADCAST_STARTS, Channel as FoundChannel, DefinitionHead, Found, Settled};
+pub use settle::{
+    BROADCAST_STARTS, Channel as FoundChannel, DefinitionHead, Found, Settled, timer_start_tag,
+};

@@ -11,7 +11,7 @@ use meantime_core::{
 
 use super::{
     AnswerRow, ChannelKey, DefinitionRow, HistoryRow, InboxRow, IncidentRow, InstanceRow,
-    MessageRow, SubscriptionRow, TaskRow, TimerKey, TimerRow,
+    MessageRow, OccurrenceRow, SubscriptionRow, TaskRow, TimerKey, TimerRow,
 };
 
 /// What the next turns need to know.
@@ -182,6 +182,8 @@ pub enum Write {
         /// Whose.
         instance: InstanceId,
     },
+    /// Writes a line of a schedule's ledger.
+    PutOccurrence(OccurrenceRow),
     /// Arms a timer.
     InsertTimer(TimerRow),
     /// Removes a timer.
@@ -328,7 +330,22 @@ pub enum Ask {
         version: Option<u32>,
         /// The child, complete but for its definition.
         row: Box<InstanceRow>,
+        /// The slot of the schedule that it is for: there is one run for each.
+        slot: Option<Timestamp>,
         /// The inbox place of the answer.
+        seq: u64,
+    },
+    /// Makes a schedule, changes the one that exists, or answers with a conflict.
+    PutSchedule {
+        /// The effect to answer, or none when nobody waits.
+        answer: Option<EffectKey>,
+        /// The schedule, complete but for its definition. Its key is the binding's identity.
+        row: Box<InstanceRow>,
+        /// The definition and version that it starts.
+        target: (String, u32),
+        /// What an existing one is told, if it may be changed.
+        upsert: Option<Event>,
+        /// The inbox places of the answer and of the change.
         seq: u64,
     },
     /// Asks children to end.
@@ -341,6 +358,15 @@ pub enum Ask {
         normal_end: bool,
         /// Why.
         reason: String,
+        /// The inbox place.
+        seq: u64,
+    },
+    /// Tells every live child something.
+    TellChildren {
+        /// Of which instance.
+        instance: InstanceId,
+        /// What happened.
+        event: Event,
         /// The inbox place.
         seq: u64,
     },
@@ -368,6 +394,8 @@ pub enum Ask {
         name: String,
         /// The version.
         version: u32,
+        /// Ids for the schedules of the heir's timer starts.
+        accept: Accept,
     },
 }
 
@@ -385,6 +413,8 @@ pub struct Accept {
 pub struct NewDefinition {
     /// The row, with number and version still zero.
     pub row: DefinitionRow,
+    /// Ids for the schedules of its timer starts.
+    pub accept: Accept,
 }
 
 /// What became of a unit.
@@ -424,6 +454,10 @@ pub struct UnitDone {
     pub kept: bool,
     /// Whether a message was dropped because its id was seen before.
     pub duplicate: bool,
+    /// The schedule that was made or changed.
+    pub scheduled: Option<InstanceId>,
+    /// Why a schedule was not made.
+    pub conflict: Option<String>,
     /// Versions that were deployed, and whether each is new.
     pub deployed: Vec<(DefinitionId, u32, bool)>,
 }
@@ -447,6 +481,10 @@ pub struct Lookups {
     pub children: BTreeSet<InstanceId>,
     /// Instances that may have ended.
     pub live: BTreeSet<InstanceId>,
+    /// Slots that may be taken: (schedule, instant).
+    pub slots: BTreeSet<(InstanceId, Timestamp)>,
+    /// Definition names whose timer starts are wanted.
+    pub timer_starts: BTreeSet<String>,
 }
 
 /// The encoded start of an instance that has not had its first turn.

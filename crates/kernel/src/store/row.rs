@@ -152,6 +152,9 @@ pub struct Lineage {
     /// What becomes of it when the parent ends.
     #[n(4)]
     pub close: ParentClose,
+    /// Whether its end hands its context to the parent (S6).
+    #[n(5)]
+    pub hands_on: bool,
 }
 
 /// A child as its parent knows it.
@@ -180,6 +183,19 @@ pub struct InboxRow {
     pub origin: Option<MessageRow>,
     /// The incident that holds it back until somebody retries.
     pub held: Option<IncidentId>,
+}
+
+/// What became of a slot of a schedule: a line of its ledger.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OccurrenceRow {
+    /// The schedule.
+    pub schedule: InstanceId,
+    /// What became of which slot; unique for each schedule and first slot (S2).
+    pub occurrence: meantime_core::Occurrence,
+    /// The run that was started.
+    pub instance: Option<InstanceId>,
+    /// When it was decided.
+    pub decided_at: Timestamp,
 }
 
 /// What kind of due moment a timer is.

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use meantime_core::{InstanceId, Timestamp};
 use meantime_kernel::clock::Now;
-use meantime_kernel::command::{Command, Error, Reply, Wait};
+use meantime_kernel::command::{Command, Deployment, Error, Reply, Wait};
 use meantime_kernel::machine::{Config, Counters, Input, Machine, Notations, Output, Ticket};
 use meantime_kernel::random::SeededEntropy;
+use meantime_kernel::schedule::{SCHEDULE_NOTATION, ScheduleNotation, schedule_source};
 use meantime_kernel::store::{DefinitionFilter, InstanceRow, Store, TaskRow};
 
 use super::block_on;
@@ -50,6 +51,7 @@ impl World {
         config: Config,
         start: Timestamp,
     ) -> Self {
+        let notations = notations.with(SCHEDULE_NOTATION, Arc::new(ScheduleNotation));
         let entropy = Box::new(SeededEntropy::new(1));
         let machine = Machine::new(config.clone(), notations.clone(), entropy);
         let mut world = Self {
@@ -69,7 +71,18 @@ impl World {
         };
         world.recover();
         world.run();
+        world.deploy_schedules();
+        world.commits = 0;
         world
+    }
+
+    /// What every kernel does when it starts.
+    fn deploy_schedules(&mut self) {
+        let (notation, source) = (SCHEDULE_NOTATION.to_owned(), schedule_source());
+        let compiled = self.notations.compile(&notation, &source, &self.config.limits);
+        let definitions = compiled.into_iter().flat_map(|it| it.definitions).map(Arc::new);
+        let definitions = definitions.collect();
+        self.call(Command::Deploy(Deployment { notation, source, definitions }), Wait::Quiet);
     }
 
     /// Crashes once, right after the given commit.

@@ -1,12 +1,13 @@
 //! Runs a probe: takes events, then operations until something blocks.
 
-use meantime_core::time::Span;
+use meantime_core::time::{First, Rule, Span, Zone};
 use meantime_core::{
-    Answer, ChildOutcome, ChildSpec, Cx, Effect, Event, Failure, Fault, Json, Outcome, ParentClose,
-    Status, TaskOutcome, TaskSpec, Termination, Verdict,
+    Answer, CatchUp, ChildOutcome, ChildSpec, Cx, Effect, Event, Failure, Fault, Handed, Json,
+    Outcome, Overlap, ParentClose, ScheduleSpec, Status, TaskOutcome, TaskSpec, Termination,
+    Verdict,
 };
 
-use super::program::{Operation, Program};
+use super::program::{Operation, Program, Scheduled};
 use super::saved::{Handle, HandleKind, Saved};
 
 /// One turn of a probe.
@@ -64,7 +65,10 @@ impl<'a> Interpreter<'a> {
             }
             Event::EffectDone { answer, .. } => match answer {
                 Answer::Conflict { code } => self.settle(event, Err(code.clone())),
-                Answer::Done => true,
+                Answer::Done => {
+                    self.settle(event, Ok("null".to_owned()));
+                    true
+                }
             },
             Event::ChildRaised { raised, .. } => self.child_raised(event, raised),
             Event::Submitted { step, payload } => return Ok(self.submitted(step, payload)),
@@ -84,6 +88,8 @@ impl<'a> Interpreter<'a> {
                 true
             }
             // The kernel knows the declared outcome; ending is all a probe has to do.
+            // The kernel keeps this one to itself.
+            Event::DeadlineMoved { .. } => false,
             Event::DeadlineReached => {
                 if self.program.compensate.is_some() {
                     let declared = self.program.timeout.clone();
@@ -170,6 +176,7 @@ impl<'a> Interpreter<'a> {
                 let key = self.push(Effect::StartChild((**spec).clone()));
                 self.begin(name, HandleKind::Child, key, spec.catches.clone());
             }
+            Operation::Schedule(name, scheduled) => self.schedule(name, scheduled)?,
             Operation::Await(name) => return Ok(self.await_one(name)),
             Operation::Race(names) => return Ok(self.race(names)),
             Operation::All(names) => return Ok(self.all(names)),
@@ -247,6 +254,29 @@ impl<'a> Interpreter<'a> {
     fn start_timer(&mut self, name: &str, due_at: meantime_core::Timestamp) {
         let key = self.push(Effect::StartTimer { place: name.to_owned(), due_at });
         self.begin(name, HandleKind::Timer, key, Vec::new());
+    }
+
+    /// Makes a schedule; its handle is awaited like any other.
+    fn schedule(&mut self, name: &str, scheduled: &Scheduled) -> Result<(), Fault> {
+        let anchor = scheduled.at.unwrap_or(self.cx.now);
+        let rule = Rule::every(anchor, scheduled.every, Zone::utc(), First::AtAnchor)
+            .map_err(|error| time_fault(&error))?;
+        let spec = ScheduleSpec {
+            definition: scheduled.definition.clone(),
+            version: 1,
+            start: scheduled.from.clone(),
+            subject: scheduled.subject.clone(),
+            label: None,
+            rule,
+            max_runs: scheduled.runs,
+            overlap: Overlap::Skip,
+            catch_up: CatchUp::Coalesce,
+            input: scheduled.context.clone().map_or_else(Handed::default, Handed::Context),
+        };
+        let on_existing = scheduled.existing;
+        let key = self.push(Effect::PutSchedule { spec: Box::new(spec), on_existing });
+        self.begin(name, HandleKind::Task, key, Vec::new());
+        Ok(())
     }
 
     /// Gives an event's result to the handle that waits for it.
@@ -407,16 +437,7 @@ impl<'a> Interpreter<'a> {
                 return false;
             }
             self.push(if children {
-                Effect::StartChild(ChildSpec {
-                    place: "brood".to_owned(),
-                    definition: name.to_owned(),
-                    version: None,
-                    input: Json::null(),
-                    key: None,
-                    deadline_at: None,
-                    catches: Vec::new(),
-                    parent_close: ParentClose::Cancel,
-                })
+                Effect::StartChild(ChildSpec::new(name, "brood", Json::null()))
             } else {
                 Effect::ScheduleTask(TaskSpec::worker(name, "fan", Json::null()))
             });
@@ -462,14 +483,8 @@ impl<'a> Interpreter<'a> {
             None => Status::Ended(outcome),
             Some(definition) => {
                 let key = self.push(Effect::StartChild(ChildSpec {
-                    place: COMPENSATION.to_owned(),
-                    definition,
-                    version: None,
-                    input: Json::null(),
-                    key: None,
-                    deadline_at: None,
-                    catches: Vec::new(),
                     parent_close: ParentClose::Abandon,
+                    ..ChildSpec::new(definition, COMPENSATION, Json::null())
                 }));
                 self.begin(COMPENSATION, HandleKind::Child, key, Vec::new());
                 self.saved.closing = Some(outcome.clone());

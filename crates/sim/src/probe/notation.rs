@@ -1,5 +1,7 @@
 //! The probe as a notation.
 
+use std::collections::BTreeMap;
+
 use meantime_core::{
     Compiled, Cx, Definition, Diagnostic, Event, Fault, Json, Limits, Notation, Source, Start,
     State, Timestamp, Turn, Verdict, View, Waiting, WaitingKind,
@@ -35,6 +37,11 @@ impl Notation for Probe {
         }
         let mut saved = Saved::default();
         saved.variables.insert("input".to_owned(), start.input.as_str().to_owned());
+        let context: BTreeMap<String, Json> =
+            start.context.as_ref().and_then(|it| it.read().ok()).unwrap_or_default();
+        for (name, value) in context {
+            saved.variables.insert(name, value.as_str().to_owned());
+        }
         let mut interpreter = Interpreter::new(program(definition)?, saved, cx);
         interpreter.run()?;
         finish(interpreter, vec![Verdict::taken()])

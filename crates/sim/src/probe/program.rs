@@ -3,7 +3,7 @@
 //! ```text
 //! probe NAME
 //! deadline PT1H CODE REASON        execution deadline with its declared outcome
-//! trigger message NAME | signal NAME
+//! trigger message NAME | signal NAME | timer after SPAN | at INSTANT | cycle CYCLE | cron EXPR
 //! compensate DEFINITION            run it as a child before ending by fail, cancel or deadline
 //! catch LABEL                      where a failing await goes
 //! ---
@@ -18,6 +18,8 @@
 //! publish NAME KEY JSON [ttl=MS] [id=ID] | broadcast NAME JSON
 //! set VAR JSON | note TEXT | attribute NAME VALUE | goto LABEL | repeat N LABEL
 //! spin OPS | fan N TYPE | brood N DEFINITION | join
+//! schedule H DEFINITION every SPAN [at=INSTANT] [from=LABEL] [runs=N] [subject=S] [context=JSON]
+//!      [existing=fail|upsert|add]
 //! throw CODE | fault CODE | end [JSON|$VAR] | fail CODE
 //! ```
 
@@ -25,8 +27,8 @@ use std::collections::BTreeMap;
 
 use meantime_core::time::{Span, Zone};
 use meantime_core::{
-    ChildSpec, Compiled, Definition, Diagnostic, Execution, Json, ParentClose, Position,
-    RetryPolicy, Source, TaskKind, TaskSpec, Timestamp, Trigger,
+    ChildSpec, Compiled, Definition, Diagnostic, Execution, Json, OnExisting, ParentClose,
+    Position, Recurrence, RetryPolicy, Source, TaskKind, TaskSpec, Timestamp, Trigger,
 };
 use std::sync::Arc;
 
@@ -66,10 +68,24 @@ pub(super) enum Operation {
     Fan(u32, String),
     Brood(u32, String),
     Join,
+    Schedule(String, Box<Scheduled>),
     Throw(String),
     Fault(String),
     End(String),
     Fail(String),
+}
+
+/// A schedule that a probe makes of a version of some definition.
+#[derive(Debug, Clone)]
+pub(super) struct Scheduled {
+    pub(super) definition: String,
+    pub(super) every: Span,
+    pub(super) at: Option<Timestamp>,
+    pub(super) from: Option<String>,
+    pub(super) runs: Option<u64>,
+    pub(super) subject: Option<String>,
+    pub(super) context: Option<Json>,
+    pub(super) existing: OnExisting,
 }
 
 /// Compiles a source: one or more probes, each beginning with `probe NAME`.
@@ -131,6 +147,9 @@ impl<'a> Parser<'a> {
                             Some(Execution { max_duration, zone: Zone::utc(), code, reason });
                     })
                     .map_err(|error| (error.code().to_owned(), error.to_string())),
+                ["trigger", "timer", kind, text @ ..] => {
+                    timer_start(kind, &text.join(" ")).map(|it| triggers.push(it))
+                }
                 ["trigger", kind, name] => {
                     let (name, place) = ((*name).to_owned(), "start".to_owned());
                     triggers.push(match *kind {
@@ -159,6 +178,7 @@ impl<'a> Parser<'a> {
             label: None,
             triggers,
             execution,
+            system: false,
             body: Arc::new(program),
         });
     }
@@ -221,6 +241,23 @@ fn operation(words: &[&str], labels: &BTreeMap<&str, usize>) -> Parsed<Operation
         ["fan", count, kind] => Operation::Fan(number(count)?, own(kind)),
         ["brood", count, definition] => Operation::Brood(number(count)?, own(definition)),
         ["join"] => Operation::Join,
+        ["schedule", name, definition, "every", span, options @ ..] => {
+            let scheduled = Scheduled {
+                definition: own(definition),
+                every: time(Span::parse(span))?,
+                at: option(options, "at").map(|at| time(Timestamp::parse(at))).transpose()?,
+                from: option(options, "from").map(own),
+                runs: option(options, "runs").map(number).transpose()?,
+                subject: option(options, "subject").map(own),
+                context: option(options, "context").map(json).transpose()?,
+                existing: match option(options, "existing") {
+                    Some("upsert") => OnExisting::Upsert,
+                    Some("add") => OnExisting::AddAnother,
+                    _ => OnExisting::Fail,
+                },
+            };
+            Operation::Schedule(own(name), Box::new(scheduled))
+        }
         ["throw", code] => Operation::Throw(own(code)),
         ["fault", code] => Operation::Fault(own(code)),
         ["end"] => Operation::End(own("null")),
@@ -228,6 +265,19 @@ fn operation(words: &[&str], labels: &BTreeMap<&str, usize>) -> Parsed<Operation
         ["fail", code] => Operation::Fail(own(code)),
         _ => return Err(("P003".to_owned(), format!("unknown operation {:?}", words.join(" ")))),
     })
+}
+
+/// A timer start, checked here so that the deploy can rely on it (B1).
+fn timer_start(kind: &str, text: &str) -> Parsed<Trigger> {
+    let (text, utc) = (text.to_owned(), "UTC".to_owned());
+    let recurrence = match kind {
+        "after" => Recurrence::After(text, utc),
+        "at" => Recurrence::At(time(Timestamp::parse(&text))?),
+        "cycle" => Recurrence::Cycle(text, utc),
+        _ => Recurrence::Cron(text, utc),
+    };
+    time(recurrence.armed(Timestamp::default()))?;
+    Ok(Trigger::Timer { place: "start".to_owned(), recurrence })
 }
 
 fn task(name: &str, kind: &str, options: &[&str]) -> Parsed<Operation> {
@@ -258,15 +308,13 @@ fn child(name: &str, definition: &str, options: &[&str]) -> Parsed<Operation> {
         Some("abandon") => ParentClose::Abandon,
         _ => ParentClose::Cancel,
     };
+    let input = option(options, "input").map_or(Ok(Json::null()), json)?;
     let spec = ChildSpec {
-        place: name.to_owned(),
-        definition: definition.to_owned(),
         version: option(options, "version").map(number).transpose()?,
-        input: option(options, "input").map_or(Ok(Json::null()), json)?,
         key: option(options, "key").map(str::to_owned),
-        deadline_at: None,
         catches: option(options, "catch").map(str::to_owned).into_iter().collect(),
         parent_close,
+        ..ChildSpec::new(definition, name, input)
     };
     Ok(Operation::Child(name.to_owned(), Box::new(spec)))
 }

@@ -115,6 +115,7 @@ fn set_limit(limits: &mut Limits, name: &str, value: &str) {
         "child_depth" => limits.child_depth = u32::try_from(number).unwrap_or(u32::MAX),
         "queued_turns" => limits.queued_turns = number,
         "cache_bytes" => limits.cache_bytes = number,
+        "catch_up_runs" => limits.catch_up_runs = number as u64,
         "default_deadline" => limits.default_deadline = Span::parse_delay(value).ok(),
         "deadline_cap" => limits.deadline_cap = Span::parse_delay(value).ok(),
         other => panic!("unknown limit {other:?}"),

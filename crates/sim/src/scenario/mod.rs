@@ -5,6 +5,7 @@
 
 mod file;
 mod look;
+mod plan;
 mod player;
 mod script;
 mod trace;

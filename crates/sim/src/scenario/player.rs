@@ -215,6 +215,12 @@ impl Player<'_> {
             "timers" => self.list_timers(),
             "tasks" => self.list_tasks(),
             "why" => self.why(word(1), word(2)),
+            "schedule" => self.schedule(line),
+            "pause" | "resume" | "trigger" | "backfill" | "change" => self.act_on_schedule(line),
+            "ledger" => self.ledger(word(1)),
+            "slots" => self.show_schedule(word(1)),
+            "preview" => self.preview(word(1), word(2)),
+            "forecast" => self.forecast(word(1), word(2)),
             "variables" => self.variables(word(1)),
             "counter" => {
                 let counters = self.world.counters();
@@ -289,7 +295,10 @@ impl Player<'_> {
         let started = match &fate {
             Fate::Answered(Ok(Reply::Started { instance, repeated: false })) => Some(*instance),
             Fate::Answered(_) => None,
-            Fate::Lost | Fate::Waiting => self.tracer.newest_unnamed(&*store),
+            Fate::Lost | Fate::Waiting => {
+                let definition = line.words.get(2).map_or("", String::as_str);
+                self.tracer.newest_unnamed(&*store, definition)
+            }
         };
         if let Some(id) = started {
             self.tracer.name(id, &name);
@@ -374,7 +383,7 @@ impl Player<'_> {
 }
 
 /// Who did it and why: `by=who` and the rest of the words.
-fn by(line: &Line, from: usize) -> By {
+pub(super) fn by(line: &Line, from: usize) -> By {
     let actor = line.option("by").unwrap_or("operator").to_owned();
     By { actor, reason: line.rest(from) }
 }

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use meantime_core::{EffectKey, InstanceId, Outcome};
 use meantime_kernel::history::Record;
-use meantime_kernel::store::{HistoryRow, InstanceFilter, InstanceRow, Page, Store};
+use meantime_kernel::store::{
+    DefinitionFilter, HistoryRow, InstanceFilter, InstanceRow, Page, Store,
+};
 
 use crate::harness::block_on;
 
@@ -27,10 +29,14 @@ impl Tracer {
         self.names.iter().find(|(_, known)| *known == name).map(|(id, _)| *id)
     }
 
-    /// The newest instance that has no name and no parent.
-    pub(super) fn newest_unnamed(&self, store: &dyn Store) -> Option<InstanceId> {
+    /// The newest instance of a definition that has no name and no parent.
+    pub(super) fn newest_unnamed(&self, store: &dyn Store, name: &str) -> Option<InstanceId> {
+        let filter =
+            DefinitionFilter { name: Some(name.to_owned()), ..DefinitionFilter::default() };
+        let definitions = block_on(store.definitions(filter)).unwrap_or_default();
         let rows = all(store);
         let rows = rows.iter().filter(|row| row.extra.lineage.is_none());
+        let rows = rows.filter(|row| definitions.iter().any(|it| it.id == row.definition));
         rows.map(|row| row.id).filter(|id| !self.names.contains_key(id)).max()
     }
 

@@ -12,9 +12,9 @@ use meantime_core::{
 };
 use meantime_kernel::open::Open;
 use meantime_kernel::store::{
-    Ask, ClaimQuery, DefinitionRow, Error, Extra, Guard, InboxRow, InstanceRow, NewDefinition,
-    Phase, Plan, Recovered, Store, TakeRequest, Taken, TaskRow, TaskState, TimerKind, TimerRow,
-    Unit, UnitDone, UnitResult, Wanted, Write,
+    Accept, Ask, ClaimQuery, DefinitionRow, Error, Extra, Guard, InboxRow, InstanceRow,
+    NewDefinition, Phase, Plan, Recovered, Store, TakeRequest, Taken, TaskRow, TaskState,
+    TimerKind, TimerRow, Unit, UnitDone, UnitResult, Wanted, Write,
 };
 
 /// The time at which cases happen.
@@ -237,5 +237,5 @@ pub(super) fn deploy(name: &str, source: &str, triggers: Vec<Trigger>) -> Ask {
         triggers,
         retired: false,
     };
-    Ask::Deploy(Box::new(NewDefinition { row }))
+    Ask::Deploy(Box::new(NewDefinition { row, accept: Accept::default() }))
 }

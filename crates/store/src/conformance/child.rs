@@ -27,6 +27,7 @@ fn row(number: u64, parent: InstanceId, ordinal: u32, close: ParentClose) -> Ins
         depth: 1,
         catches: vec!["E".to_owned()],
         close,
+        hands_on: false,
     };
     InstanceRow {
         phase: Phase::Starting,
@@ -39,7 +40,7 @@ fn row(number: u64, parent: InstanceId, ordinal: u32, close: ParentClose) -> Ins
 fn ask(number: u64, version: Option<u32>) -> Ask {
     let row = Box::new(row(number, id(1), 0, ParentClose::Cancel));
     let key = id(1).effect(1, 0);
-    Ask::StartChild { key, definition: "child".to_owned(), version, row, seq: 50 }
+    Ask::StartChild { key, definition: "child".to_owned(), version, row, slot: None, seq: 50 }
 }
 
 fn a_child_starts_with_the_latest_version(bench: &Bench<'_>) {

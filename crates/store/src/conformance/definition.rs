@@ -27,7 +27,7 @@ fn start_on(name: &str) -> Vec<Trigger> {
 }
 
 fn undeploy(name: &str, version: u32) -> Unit {
-    let ask = Ask::Undeploy { name: name.to_owned(), version };
+    let ask = Ask::Undeploy { name: name.to_owned(), version, accept: Accept::default() };
     Unit { asks: vec![ask], ..Unit::default() }
 }
 

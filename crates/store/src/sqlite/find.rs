@@ -1,10 +1,13 @@
 //! Fetches what settling a plan needs to see.
 
 use meantime_core::Timestamp;
-use meantime_kernel::store::{Error, Found, FoundChannel, Lookups};
+use meantime_kernel::store::{Error, Found, FoundChannel, Lookups, timer_start_tag};
 
 use super::db::Db;
-use super::{answer, definition, instance, message, message_id, subscription, trigger_start};
+use super::{
+    answer, definition, instance, instance_tag, message, message_id, occurrence, subscription,
+    trigger_start,
+};
 
 /// Everything a plan asks about. A plan that asks nothing costs no statement.
 pub(super) fn find(db: &Db<'_>, lookups: &Lookups, now: Timestamp) -> Result<Found, Error> {
@@ -39,6 +42,15 @@ pub(super) fn find(db: &Db<'_>, lookups: &Lookups, now: Timestamp) -> Result<Fou
     }
     for parent in &lookups.children {
         found.children.insert(*parent, instance::children(db, *parent)?);
+    }
+    for (schedule, slot) in &lookups.slots {
+        if occurrence::is_taken(db, *schedule, *slot)? {
+            found.slots.insert((*schedule, *slot));
+        }
+    }
+    for name in &lookups.timer_starts {
+        let live = instance_tag::live(db, &timer_start_tag(name))?;
+        found.timer_starts.insert(name.clone(), live);
     }
     for id in &lookups.live {
         if instance::is_live(db, *id)? {

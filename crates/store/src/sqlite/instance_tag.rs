@@ -8,8 +8,16 @@ use super::db::{Db, ord};
 
 const PUT: &str = "INSERT INTO instance_tag (tag, ord) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
 
+const LIVE: &str = "SELECT i.ord, i.random FROM instance_tag AS t CROSS JOIN instance AS i \
+     ON i.ord = t.ord WHERE t.tag = ?1 AND i.ended_at IS NULL ORDER BY t.ord";
+
 #[cfg(test)]
-pub(super) const ALL: &[&str] = &[PUT];
+pub(super) const ALL: &[&str] = &[PUT, LIVE];
+
+/// Live instances with a tag, oldest first.
+pub(super) fn live(db: &Db<'_>, tag: &str) -> Result<Vec<InstanceId>, Error> {
+    db.all(LIVE, [tag], |row| row.instance(0, 1))
+}
 
 /// Adds tags; an attribute is the tag `name=value`.
 pub(super) fn put(

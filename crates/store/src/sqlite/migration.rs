@@ -32,8 +32,10 @@ pub(super) struct Migration {
 }
 
 /// Every step, in order; the first has number 1.
-pub(super) const MIGRATIONS: &[Migration] =
-    &[Migration { name: "0001_init.sql", sql: include_str!("migrations/0001_init.sql") }];
+pub(super) const MIGRATIONS: &[Migration] = &[
+    Migration { name: "0001_init.sql", sql: include_str!("migrations/0001_init.sql") },
+    Migration { name: "0002_occurrence.sql", sql: include_str!("migrations/0002_occurrence.sql") },
+];
 
 /// Runs what is missing.
 pub(super) fn migrate(connection: &mut Connection, steps: &[Migration]) -> Result<(), Error> {

@@ -33,6 +33,7 @@ mod message;
 mod message_id;
 mod migration;
 mod node;
+mod occurrence;
 mod oneshot;
 mod open;
 mod options;

@@ -125,6 +125,23 @@ CREATE TABLE node (
     last_seq INTEGER NOT NULL       -- the largest sequence number ever written
 ) STRICT;
 
+CREATE TABLE occurrence (
+    ord INTEGER NOT NULL,
+    slot_at INTEGER NOT NULL,
+    -- A slot that was missed and filled back later has two lines, but never two starts.
+    is_start INTEGER NOT NULL CHECK (is_start = (outcome = 'started')),
+    random INTEGER NOT NULL,
+    last_at INTEGER NOT NULL CHECK (last_at >= slot_at),
+    count INTEGER NOT NULL CHECK (count > 0),
+    outcome TEXT NOT NULL
+        CHECK (outcome = 'started' OR outcome = 'skipped' OR outcome = 'missed' OR outcome = 'failed'),
+    reason TEXT NOT NULL,
+    run_ord INTEGER,
+    run_random INTEGER,
+    decided_at INTEGER NOT NULL,
+    PRIMARY KEY (ord, slot_at, is_start)
+) WITHOUT ROWID, STRICT;
+
 CREATE TABLE schema_migration (
     number INTEGER PRIMARY KEY,
     name TEXT NOT NULL,
@@ -253,6 +270,15 @@ CREATE VIEW v_instance AS
     LEFT JOIN v_id ON v_id.ord = i.ord
     LEFT JOIN v_id AS parent ON parent.ord = i.parent_ord
     LEFT JOIN definition AS d ON d.id = i.definition_id;
+
+CREATE VIEW v_occurrence AS
+    SELECT schedule.id AS schedule, o.slot_at,
+        strftime('%Y-%m-%dT%H:%M:%fZ', o.slot_at / 1000.0, 'unixepoch') AS slot,
+        o.last_at, o.count, o.outcome, o.reason, run.id AS run, o.decided_at,
+        strftime('%Y-%m-%dT%H:%M:%fZ', o.decided_at / 1000.0, 'unixepoch') AS decided
+    FROM occurrence AS o
+    LEFT JOIN v_id AS schedule ON schedule.ord = o.ord
+    LEFT JOIN v_id AS run ON run.ord = o.run_ord;
 
 CREATE VIEW v_task AS
     SELECT v_id.id AS instance, t.turn_no, t.ordinal, t.kind, t.queue, t.name, t.priority, t.state,

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use meantime_core::{DefinitionId, IncidentId, InstanceId, TaskId, Timestamp};
 use meantime_kernel::store::{
     ChildRef, DefinitionFilter, DefinitionRow, Error, HistoryRow, IncidentRow, InstanceFilter,
-    InstanceRow, Page, Pending, Plan, Recovered, Store, TakeRequest, Taken, TakenInstance,
-    TaskFilter, TaskRow, TimerFilter, TimerKey, TimerRow, UnitResult,
+    InstanceRow, OccurrenceRow, Page, Pending, Plan, Recovered, Store, TakeRequest, Taken,
+    TakenInstance, TaskFilter, TaskRow, TimerFilter, TimerKey, TimerRow, UnitResult,
 };
 
 use super::db::Db;
@@ -17,8 +17,8 @@ use super::readers::Readers;
 use super::stats::{Counters, Stats};
 use super::writer::Writer;
 use super::{
-    check, claim, definition, history, inbox, incident, instance, instance_list, node, oneshot,
-    open, task, timer,
+    check, claim, definition, history, inbox, incident, instance, instance_list, node, occurrence,
+    oneshot, open, task, timer,
 };
 
 /// A store in one SQLite file, owned by this process while the value lives.
@@ -173,6 +173,14 @@ impl Store for SqliteStore {
         page: Page<IncidentId>,
     ) -> Pending<'_, Vec<IncidentRow>> {
         self.read(|db| incident::list(db, instance, page))
+    }
+
+    fn occurrences(
+        &self,
+        schedule: InstanceId,
+        page: Page<Timestamp>,
+    ) -> Pending<'_, Vec<OccurrenceRow>> {
+        self.read(|db| occurrence::list(db, schedule, page))
     }
 
     /// Reads the whole file, so it runs on a thread and a connection of its own.

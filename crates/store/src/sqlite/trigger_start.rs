@@ -29,6 +29,8 @@ pub(super) fn set(
         let (kind, channel) = match trigger {
             Trigger::Message { name, .. } => (ChannelKind::Message, name),
             Trigger::Signal { name, .. } => (ChannelKind::Broadcast, name),
+            // Timer starts are schedules; the deploy has made them.
+            Trigger::Timer { .. } => continue,
         };
         let id = int(definition.0);
         db.run(PUT, params![kind.name(), channel, name, id, packed(trigger)])?;

@@ -3,12 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeBounds;
 
-use meantime_core::{DefinitionId, EffectKey, IncidentId, InstanceId, TaskId, Timestamp, Trigger};
+use meantime_core::{
+    DefinitionId, EffectKey, IncidentId, InstanceId, SlotOutcome, TaskId, Timestamp, Trigger,
+};
 
 use crate::store::{
     AnswerRow, ChannelKey, ChannelKind, ChildRef, ClaimQuery, DefinitionHead, DefinitionRow, Found,
     FoundChannel, Guard, HistoryRow, InboxRow, IncidentRow, InstanceRow, Lookups, MessageRow,
-    SubscriptionRow, TaskRow, TaskState, TimerKey, TimerRow, Write,
+    OccurrenceRow, SubscriptionRow, TaskRow, TaskState, TimerKey, TimerRow, Write, timer_start_tag,
 };
 
 /// All rows, by key.
@@ -22,6 +24,8 @@ pub(super) struct Tables {
     pub(super) children: BTreeMap<EffectKey, ChildRef>,
     pub(super) live_keys: BTreeSet<(String, InstanceId)>,
     pub(super) inbox: BTreeMap<(InstanceId, u64), InboxRow>,
+    /// By schedule, slot, and whether a run was started.
+    pub(super) occurrences: BTreeMap<(InstanceId, Timestamp, bool), OccurrenceRow>,
     pub(super) timers: BTreeMap<TimerKey, TimerRow>,
     pub(super) tasks: BTreeMap<TaskId, TaskRow>,
     pub(super) messages: BTreeMap<(ChannelKey, u64), MessageRow>,
@@ -153,6 +157,11 @@ impl Tables {
                 let range = (instance, 0)..=(instance, u64::MAX);
                 drop_range(&mut self.inbox, range, |row| row.held.is_some());
             }
+            Write::PutOccurrence(row) => {
+                let is_start = row.occurrence.outcome == SlotOutcome::Started;
+                let key = (row.schedule, row.occurrence.slot_at, is_start);
+                self.occurrences.insert(key, row);
+            }
             Write::InsertTimer(row) => {
                 self.timers.insert(row.key(), row);
             }
@@ -248,6 +257,8 @@ impl Tables {
             let key = match &trigger {
                 Trigger::Message { name, .. } => (ChannelKind::Message, name.clone()),
                 Trigger::Signal { name, .. } => (ChannelKind::Broadcast, name.clone()),
+                // Timer starts are schedules; the deploy has made them.
+                Trigger::Timer { .. } => continue,
             };
             self.triggers.entry(key).or_default().insert(name.to_owned(), (definition, trigger));
         }
@@ -287,13 +298,27 @@ impl Tables {
             let rows = self.definitions.values().rev().filter(|row| row.name == *name);
             found.definitions.insert(name.clone(), rows.map(head).collect());
         }
+        for wanted in &lookups.slots {
+            if self.occurrences.contains_key(&(wanted.0, wanted.1, true)) {
+                found.slots.insert(*wanted);
+            }
+        }
+        for name in &lookups.timer_starts {
+            let tag = timer_start_tag(name);
+            let from = (tag.clone(), InstanceId::new(0, 0));
+            let tagged = self.tags.range(from..).take_while(|(known, _)| *known == tag);
+            let live = tagged.map(|(_, id)| *id).filter(|id| self.is_live(*id));
+            found.timer_starts.insert(name.clone(), live.collect());
+        }
         for parent in &lookups.children {
             found.children.insert(*parent, self.children_of(*parent));
         }
-        let live =
-            |id: &&InstanceId| self.instances.get(id).is_some_and(|row| !row.phase.is_ended());
-        found.live = lookups.live.iter().filter(live).copied().collect();
+        found.live = lookups.live.iter().filter(|id| self.is_live(**id)).copied().collect();
         found
+    }
+
+    fn is_live(&self, id: InstanceId) -> bool {
+        self.instances.get(&id).is_some_and(|row| !row.phase.is_ended())
     }
 
     fn live_with_key(&self, definition: &str, key: &str) -> Option<InstanceId> {

@@ -8,9 +8,9 @@ use meantime_core::{DefinitionId, IncidentId, InstanceId, TaskId, TaskKind, Time
 use super::tables::{Fences, Tables};
 use crate::store::{
     ChildRef, DefinitionFilter, DefinitionRow, Error, Guard, HistoryRow, IncidentRow,
-    InstanceFilter, InstanceRow, Page, Pending, Phase, Plan, Recovered, Settled, Store,
-    TakeRequest, Taken, TakenInstance, TaskFilter, TaskRow, TaskState, TimerFilter, TimerKey,
-    TimerRow, UnitResult, WaitingTask,
+    InstanceFilter, InstanceRow, OccurrenceRow, Page, Pending, Phase, Plan, Recovered, Settled,
+    Store, TakeRequest, Taken, TakenInstance, TaskFilter, TaskRow, TaskState, TimerFilter,
+    TimerKey, TimerRow, UnitResult, WaitingTask,
 };
 
 /// A store in memory.
@@ -266,6 +266,20 @@ impl Store for MemoryStore {
         let rows = tables.incidents.iter().map(|(key, row)| (*key, row));
         let rows = rows.filter(|(_, row)| instance.is_none_or(|wanted| row.instance == wanted));
         ready(page(rows, at))
+    }
+
+    fn occurrences(
+        &self,
+        schedule: InstanceId,
+        page: Page<Timestamp>,
+    ) -> Pending<'_, Vec<OccurrenceRow>> {
+        let tables = self.tables();
+        let last = page.after.unwrap_or(Timestamp::MAX);
+        let range = (schedule, Timestamp::MIN, false)..=(schedule, last, true);
+        let rows = tables.occurrences.range(range).rev();
+        let rows = rows.map(|(_, row)| row);
+        let rows = rows.filter(|row| page.after != Some(row.occurrence.slot_at));
+        ready(rows.take(page.limit).cloned().collect())
     }
 
     fn check(&self) -> Pending<'_, Vec<String>> {

@@ -103,7 +103,7 @@ impl Settling<'_> {
             self.deliver(waiter.key.instance, event, None, seq, writes);
         }
         for ((head, trigger), id) in starts.into_iter().zip(accept.ids) {
-            let (Trigger::Signal { place, .. } | Trigger::Message { place, .. }) = trigger;
+            let place = place_of(trigger);
             let cause = StartCause::Signal { name: name.clone() };
             let input = payload.clone();
             let start = Start { cause, at: Some(place), input, context: None };
@@ -126,7 +126,7 @@ impl Settling<'_> {
         if !key.is_empty() && self.found.keys.contains_key(&(head.name.clone(), key.clone())) {
             return false;
         }
-        let (Trigger::Message { place, .. } | Trigger::Signal { place, .. }) = trigger;
+        let place = place_of(trigger);
         let cause = StartCause::Message { name: name.clone() };
         let input = message.payload.clone();
         let start = Start { cause, at: Some(place), input, context: None };
@@ -165,5 +165,14 @@ impl Settling<'_> {
             ChannelKind::Signal | ChannelKind::Broadcast => Event::Signal { key, name, payload },
         };
         self.deliver(key.instance, event, Some(message), seq, writes);
+    }
+}
+
+/// Where an instance begins that a trigger starts.
+fn place_of(trigger: Trigger) -> String {
+    match trigger {
+        Trigger::Message { place, .. }
+        | Trigger::Signal { place, .. }
+        | Trigger::Timer { place, .. } => place,
     }
 }

@@ -1,9 +1,11 @@
 //! Children: started if they can be, cancelled by their policy.
 
-use meantime_core::{Answer, EffectKey, Event, InstanceId, ParentClose};
+use meantime_core::{
+    Answer, EffectKey, Event, InstanceId, Occurrence, ParentClose, SlotOutcome, Timestamp,
+};
 
 use super::unit::Settling;
-use crate::store::{ChildRef, InstanceRow, Write};
+use crate::store::{ChildRef, InstanceRow, OccurrenceRow, Write};
 
 impl Settling<'_> {
     pub(super) fn start_child(
@@ -12,6 +14,7 @@ impl Settling<'_> {
         definition: String,
         version: Option<u32>,
         mut row: Box<InstanceRow>,
+        slot: Option<Timestamp>,
         seq: u64,
         writes: &mut Vec<Write>,
     ) {
@@ -19,15 +22,25 @@ impl Settling<'_> {
             .key
             .clone()
             .is_some_and(|key| self.found.keys.contains_key(&(definition.clone(), key)));
-        let conflict = match self.found.latest(&definition, version) {
+        let slot_taken = slot.is_some_and(|slot| self.found.slots.contains(&(key.instance, slot)));
+        let head = match version {
+            Some(version) => self.found.version(&definition, version),
+            None => self.found.latest(&definition, None),
+        };
+        let conflict = match head {
             // A child too deep has no name; see where the ask is made.
             None if definition.is_empty() => "child_depth",
             None => "unknown_definition",
             Some(_) if taken => "key_taken",
+            Some(_) if slot_taken => "slot_taken",
             Some(head) => {
                 row.definition = head.id;
                 if let Some(key) = row.key.clone() {
                     self.found.keys.insert((definition, key), row.id);
+                }
+                if let Some(slot) = slot {
+                    self.found.slots.insert((key.instance, slot));
+                    writes.push(started(key.instance, slot, row.id, self.now));
                 }
                 self.done.accepted.push(row.id);
                 writes.push(Write::InsertInstance(row));
@@ -59,4 +72,17 @@ impl Settling<'_> {
             self.deliver(child.id, event, None, seq, writes);
         }
     }
+}
+
+/// The line of the ledger for a run, committed with its start (S2).
+fn started(schedule: InstanceId, slot: Timestamp, run: InstanceId, now: Timestamp) -> Write {
+    let occurrence = Occurrence {
+        slot_at: slot,
+        last_at: slot,
+        count: 1,
+        outcome: SlotOutcome::Started,
+        reason: String::new(),
+    };
+    let (instance, decided_at) = (Some(run), now);
+    Write::PutOccurrence(OccurrenceRow { schedule, occurrence, instance, decided_at })
 }

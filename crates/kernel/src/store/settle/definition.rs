@@ -4,7 +4,7 @@ use meantime_core::{DefinitionId, Trigger};
 
 use super::found::DefinitionHead;
 use super::unit::Settling;
-use crate::store::{Ask, ChannelKey, NewDefinition, Refusal, Write};
+use crate::store::{Accept, Ask, ChannelKey, NewDefinition, Refusal, Write};
 
 /// How many definitions one broadcast signal may start.
 pub const BROADCAST_STARTS: usize = 64;
@@ -13,7 +13,7 @@ impl Settling<'_> {
     /// Why a deployment or undeployment cannot be, if so.
     pub(super) fn refused_definition(&self, ask: &Ask) -> Option<Refusal> {
         match ask {
-            Ask::Undeploy { name, version } => {
+            Ask::Undeploy { name, version, .. } => {
                 let known = self.found.latest(name, Some(*version)).is_some();
                 (!known).then_some(Refusal::UnknownDefinition)
             }
@@ -55,11 +55,18 @@ impl Settling<'_> {
         );
         self.done.deployed.push((row.id, row.version, true));
         let (name, definition, triggers) = (row.name.clone(), row.id, row.triggers.clone());
+        self.arm_timer_starts(&name, row.version, &triggers, &new.accept, writes);
         writes.push(Write::InsertDefinition(Box::new(row)));
         writes.push(Write::SetTriggers { name, definition, triggers });
     }
 
-    pub(super) fn undeploy(&mut self, name: &str, version: u32, writes: &mut Vec<Write>) {
+    pub(super) fn undeploy(
+        &mut self,
+        name: &str,
+        version: u32,
+        accept: &Accept,
+        writes: &mut Vec<Write>,
+    ) {
         let Some(versions) = self.found.definitions.get_mut(name) else { return };
         let was_latest =
             versions.iter().find(|head| !head.retired).is_some_and(|head| head.version == version);
@@ -71,6 +78,8 @@ impl Settling<'_> {
             let heir = versions.iter().find(|head| !head.retired);
             let definition = heir.map_or(retired, |head| head.id);
             let triggers = heir.map_or_else(Vec::new, |head| head.triggers.clone());
+            let version = heir.map_or(0, |head| head.version);
+            self.arm_timer_starts(name, version, &triggers, accept, writes);
             writes.push(Write::SetTriggers { name: name.to_owned(), definition, triggers });
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use meantime_core::{DefinitionId, InstanceId, Trigger};
+use meantime_core::{DefinitionId, InstanceId, SCHEDULE_DEFINITION, Timestamp, Trigger};
 
 use crate::store::{
     AnswerRow, Ask, ChannelKey, ChannelKind, ChildRef, Lookups, MessageRow, Plan, Require,
@@ -28,6 +28,10 @@ pub struct Found {
     pub children: BTreeMap<InstanceId, Vec<ChildRef>>,
     /// Which of the asked-for instances are live.
     pub live: BTreeSet<InstanceId>,
+    /// Slots that have a run, of those asked for.
+    pub slots: BTreeSet<(InstanceId, Timestamp)>,
+    /// Live schedules of the timer starts of a definition name.
+    pub timer_starts: BTreeMap<String, Vec<InstanceId>>,
     /// The number of the next definition.
     pub next_definition: u64,
 }
@@ -110,19 +114,29 @@ impl Lookups {
                 self.channels.insert(channel.clone(), usize::MAX);
                 self.add_start(channel);
             }
-            Ask::StartChild { definition, row, .. } => {
+            Ask::PutSchedule { row, target, .. } => {
+                self.definitions.insert(target.0.clone());
+                self.definitions.insert(SCHEDULE_DEFINITION.to_owned());
+                if let Some(key) = &row.key {
+                    self.keys.insert((SCHEDULE_DEFINITION.to_owned(), key.clone()));
+                }
+            }
+            Ask::StartChild { key, definition, row, slot, .. } => {
+                self.slots.extend(slot.map(|slot| (key.instance, slot)));
                 self.definitions.insert(definition.clone());
                 if let Some(key) = &row.key {
                     self.keys.insert((definition.clone(), key.clone()));
                 }
             }
-            Ask::CancelChildren { instance, .. } => {
+            Ask::CancelChildren { instance, .. } | Ask::TellChildren { instance, .. } => {
                 self.children.insert(*instance);
             }
             Ask::Notify { parent, .. } => {
                 self.live.insert(*parent);
             }
             Ask::Deploy(new) => {
+                self.definitions.insert(SCHEDULE_DEFINITION.to_owned());
+                self.timer_starts.insert(new.row.name.clone());
                 self.definitions.insert(new.row.name.clone());
                 for trigger in &new.row.triggers {
                     if let Trigger::Signal { name, .. } = trigger {
@@ -131,6 +145,8 @@ impl Lookups {
                 }
             }
             Ask::Undeploy { name, .. } => {
+                self.definitions.insert(SCHEDULE_DEFINITION.to_owned());
+                self.timer_starts.insert(name.clone());
                 self.definitions.insert(name.clone());
             }
         }
@@ -160,6 +176,11 @@ impl Lookups {
 impl Found {
     pub(super) fn starts_of(&self, channel: &ChannelKey) -> &[(DefinitionHead, Trigger)] {
         self.starts.get(&(channel.kind, channel.name.clone())).map_or(&[], Vec::as_slice)
+    }
+
+    /// A named version, even if it is retired: bindings and running parents go on with it.
+    pub(super) fn version(&self, name: &str, version: u32) -> Option<&DefinitionHead> {
+        self.definitions.get(name)?.iter().find(|head| head.version == version)
     }
 
     pub(super) fn latest(&self, name: &str, version: Option<u32>) -> Option<&DefinitionHead> {

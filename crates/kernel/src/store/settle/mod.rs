@@ -9,8 +9,10 @@ mod channel;
 mod child;
 mod definition;
 mod found;
+mod schedule;
 mod unit;
 
 pub use definition::BROADCAST_STARTS;
 pub use found::{Channel, DefinitionHead, Found};
+pub use schedule::timer_start_tag;
 pub use unit::Settled;

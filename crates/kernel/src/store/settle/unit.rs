@@ -156,11 +156,20 @@ impl Settling<'_> {
             Ask::Broadcast { channel, payload, accept } => {
                 self.broadcast(&channel, &payload, accept, writes);
             }
-            Ask::StartChild { key, definition, version, row, seq } => {
-                self.start_child(key, definition, version, row, seq, writes);
+            Ask::StartChild { key, definition, version, row, slot, seq } => {
+                self.start_child(key, definition, version, row, slot, seq, writes);
+            }
+            Ask::PutSchedule { answer, row, target, upsert, seq } => {
+                self.put_schedule(answer, row, &target, upsert, seq, writes);
             }
             Ask::CancelChildren { instance, only, normal_end, reason, seq } => {
                 self.cancel_children(instance, only, normal_end, &reason, seq, writes);
+            }
+            Ask::TellChildren { instance, event, seq } => {
+                let children = self.found.children.get(&instance).cloned().unwrap_or_default();
+                for child in children {
+                    self.deliver(child.id, event.clone(), None, seq, writes);
+                }
             }
             Ask::Notify { parent, event, seq } => {
                 if self.found.live.contains(&parent) {
@@ -169,7 +178,9 @@ impl Settling<'_> {
             }
             Ask::Offer { channel, accept } => self.offer(&channel, &accept, writes),
             Ask::Deploy(new) => self.deploy(*new, writes),
-            Ask::Undeploy { name, version } => self.undeploy(&name, version, writes),
+            Ask::Undeploy { name, version, accept } => {
+                self.undeploy(&name, version, &accept, writes);
+            }
         }
     }
 

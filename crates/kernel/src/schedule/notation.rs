@@ -1,0 +1,177 @@
+//! The built-in notation: events in, decisions out.
+
+use std::sync::Arc;
+
+use meantime_core::{
+    Answer, ChildOutcome, Compiled, Cx, Definition, Diagnostic, Effect, Event, Fault, Handed, Json,
+    Limits, Notation, Outcome, SCHEDULE_DEFINITION, ScheduleSpec, Source, Start, State, Status,
+    Termination, Timestamp, Turn, Verdict, View,
+};
+
+use super::saved::Saved;
+use super::slots::Scheduler;
+use crate::command::SCHEDULE_INVALID;
+
+/// The name of the notation.
+pub const SCHEDULE_NOTATION: &str = "schedule";
+
+/// The format of a schedule's saved state.
+const FORMAT: u16 = 1;
+
+/// Runs schedules.
+#[derive(Debug, Default)]
+pub struct ScheduleNotation;
+
+/// The source of the built-in definition: deployed by every kernel when it starts.
+pub fn schedule_source() -> Source {
+    let (name, text) = (SCHEDULE_DEFINITION.to_owned(), Arc::from("schedule 1\n"));
+    Source { name, text, files: Vec::new() }
+}
+
+impl Notation for ScheduleNotation {
+    fn compile(&self, _source: &Source, _limits: &Limits) -> Compiled {
+        let definition = Definition {
+            name: SCHEDULE_DEFINITION.to_owned(),
+            label: None,
+            triggers: Vec::new(),
+            execution: None,
+            system: true,
+            body: Arc::new(()),
+        };
+        Compiled { definitions: vec![definition], diagnostics: Vec::new() }
+    }
+
+    fn lint(&self, _definition: &Definition, _now: Timestamp) -> Vec<Diagnostic> {
+        Vec::new()
+    }
+
+    fn start(&self, _definition: &Definition, start: &Start, cx: &Cx<'_>) -> Result<Turn, Fault> {
+        let spec = match read(&start.input).and_then(|spec| checked(spec, cx.limits)) {
+            Ok(spec) => spec,
+            Err(problem) => return Ok(refused(&problem)),
+        };
+        let context = match &spec.input {
+            Handed::Context(context) => context.clone(),
+            Handed::Input(_) => Json::null(),
+        };
+        let saved = Saved {
+            spec,
+            generation: 0,
+            paused: false,
+            finished: 0,
+            running: Vec::new(),
+            waiting: Vec::new(),
+            mark: None,
+            timer: None,
+            context,
+            caught_up: 0,
+        };
+        let mut scheduler = Scheduler::new(saved, cx);
+        scheduler.arm();
+        finish(scheduler, vec![Verdict::taken()])
+    }
+
+    fn advance(
+        &self,
+        _definition: &Definition,
+        state: &State,
+        events: &[Event],
+        cx: &Cx<'_>,
+    ) -> Result<Turn, Fault> {
+        let saved = minicbor::decode(&state.bytes)
+            .map_err(|error| Fault::new("bad_state", error.to_string()))?;
+        let mut scheduler = Scheduler::new(saved, cx);
+        let verdicts = events.iter().map(|event| take(&mut scheduler, event)).collect();
+        finish(scheduler, verdicts)
+    }
+
+    fn inspect(&self, _definition: &Definition, state: &State) -> View {
+        let saved: Option<Saved> = minicbor::decode(&state.bytes).ok();
+        let variables = saved.and_then(|saved| Json::of(&saved.spec).ok()).unwrap_or_default();
+        View { variables, waiting: Vec::new() }
+    }
+}
+
+fn take(scheduler: &mut Scheduler<'_>, event: &Event) -> Verdict {
+    let taken = match event {
+        Event::TimerFired { key, .. } => scheduler.fired(*key),
+        Event::ChildDone { key, outcome, context } => {
+            // A run that ended as its definition says hands its context on (S6).
+            let hands_on = match outcome {
+                ChildOutcome::Completed(_) => true,
+                ChildOutcome::Failed { termination, .. } => *termination == Termination::Fail,
+                ChildOutcome::Cancelled => false,
+            };
+            scheduler.run_ended(*key, context.clone().filter(|_| hands_on))
+        }
+        Event::EffectDone { key, answer: Answer::Conflict { code } } => {
+            scheduler.run_refused(*key, code)
+        }
+        Event::Submitted { step, payload } => return submitted(scheduler, step, payload),
+        Event::Cancel { reason } => {
+            scheduler.cancel(reason);
+            true
+        }
+        _ => false,
+    };
+    if taken { Verdict::taken() } else { Verdict::NotTaken }
+}
+
+fn submitted(scheduler: &mut Scheduler<'_>, step: &str, payload: &Json) -> Verdict {
+    match step {
+        "pause" => scheduler.pause(),
+        "resume" => scheduler.resume(),
+        "trigger" => scheduler.trigger(),
+        "backfill" => match payload.read::<[Timestamp; 2]>() {
+            Ok([from, to]) => scheduler.backfill(from, to),
+            Err(error) => return invalid(&error.to_string()),
+        },
+        "change" | "upsert" => {
+            match read(payload).and_then(|spec| checked(spec, scheduler.limits())) {
+                Ok(spec) => scheduler.replace(spec, step == "upsert"),
+                Err(problem) => return invalid(&problem),
+            }
+        }
+        other => return invalid(&format!("a schedule knows no {other:?}")),
+    }
+    Verdict::taken()
+}
+
+fn read(input: &Json) -> Result<ScheduleSpec, String> {
+    input.read().map_err(|error| error.to_string())
+}
+
+/// What a schedule must satisfy whoever makes it (S11).
+fn checked(spec: ScheduleSpec, limits: &Limits) -> Result<ScheduleSpec, String> {
+    match spec.problem(limits) {
+        None => Ok(spec),
+        Some(problem) => Err(problem),
+    }
+}
+
+fn invalid(problem: &str) -> Verdict {
+    let problem = Json::of(&problem).unwrap_or_default();
+    Verdict::Refused { code: SCHEDULE_INVALID.to_owned(), problem }
+}
+
+fn refused(problem: &str) -> Turn {
+    let (state, effects) = (State::default(), Vec::<Effect>::new());
+    Turn { state, effects, status: Status::Running, verdicts: vec![invalid(problem)], ops: 1 }
+}
+
+fn finish(scheduler: Scheduler<'_>, verdicts: Vec<Verdict>) -> Result<Turn, Fault> {
+    let ops = u64::try_from(verdicts.len()).unwrap_or(1);
+    let (saved, effects, ended) = scheduler.finish();
+    let bytes =
+        minicbor::to_vec(&saved).map_err(|error| Fault::new("bad_state", error.to_string()))?;
+    let context = saved.context.clone();
+    let status = match ended {
+        None => Status::Running,
+        Some(None) => {
+            let output = Json::of(&saved.finished).unwrap_or_default();
+            Status::Ended(Outcome::Completed { output, context })
+        }
+        Some(Some(reason)) => Status::Ended(Outcome::Cancelled { reason, context }),
+    };
+    Ok(Turn { state: State::new(FORMAT, bytes), effects, status, verdicts, ops })
+}

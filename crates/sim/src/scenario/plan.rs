@@ -1,0 +1,162 @@
+//! Script lines about schedules.
+
+use meantime_core::time::{Cron, First, Rule, Span, Zone};
+use meantime_core::{
+    CatchUp, Handed, Json, OnExisting, Overlap, SCHEDULE_DEFINITION, ScheduleSpec, Timestamp,
+};
+use meantime_kernel::command::{Command, Reply, ScheduleAction, Wait};
+use meantime_kernel::schedule::{DueKind, ScheduleView, forecast};
+use meantime_kernel::store::{InstanceFilter, Page, TimerFilter};
+
+use super::player::{Player, answer, by};
+use super::script::{Line, instant};
+use crate::harness::{Fate, block_on};
+
+impl Player<'_> {
+    /// `schedule NAME DEFINITION every SPAN|cron EXPR [at=I] [zone=Z] [runs=N] [version=N] …`; blanks
+    /// of a cron expression are written as `_`.
+    pub(super) fn schedule(&mut self, line: &Line) -> String {
+        let name = line.words[1].clone();
+        let on_existing = match line.option("existing") {
+            Some("upsert") => OnExisting::Upsert,
+            Some("fail") => OnExisting::Fail,
+            _ => OnExisting::AddAnother,
+        };
+        let spec = Box::new(self.spec(line));
+        let (_, fate) = self.world.call(Command::PutSchedule { spec, on_existing }, Wait::Quiet);
+        let store = self.world.store.clone();
+        if let Some(id) = self.tracer.newest_unnamed(&*store, SCHEDULE_DEFINITION) {
+            self.tracer.name(id, &name);
+        }
+        match &fate {
+            Fate::Answered(Ok(Reply::Scheduled { .. })) => String::new(),
+            fate => answer(fate),
+        }
+    }
+
+    fn spec(&self, line: &Line) -> ScheduleSpec {
+        let now = self.world.now().engine;
+        let zone: Zone = line.option("zone").map_or(Zone::utc(), |it| it.parse().expect("a zone"));
+        let at = line.option("at").map_or(now, |text| instant(text, now));
+        let text = line.words.get(4).map_or("", String::as_str);
+        let mut rule = match line.words.get(3).map(String::as_str) {
+            Some("every") => {
+                let (anchor, interval) = (at, Span::parse(text).expect("a span"));
+                let (first, count, until) = (First::AtAnchor, None, None);
+                Rule::Every { anchor, interval, zone, first, count, until }
+            }
+            _ => Rule::cron(Cron::parse(&text.replace('_', " ")).expect("cron"), zone, at),
+        };
+        if let Some(until) = line.option("until") {
+            rule = rule.ending(instant(until, now));
+        }
+        let json = |name: &str| line.option(name).map(|it| Json::parse(it).expect("JSON"));
+        let input = json("input").map_or_else(Handed::default, Handed::Input);
+        ScheduleSpec {
+            definition: line.words.get(2).cloned().unwrap_or_default(),
+            version: line.number("version").map_or(1, |it| u32::try_from(it).unwrap_or(1)),
+            start: line.option("from").map(str::to_owned),
+            subject: line.option("subject").map(str::to_owned),
+            label: None,
+            rule,
+            max_runs: line.number("runs"),
+            overlap: match line.option("overlap") {
+                Some("queue") => Overlap::QueueOne,
+                Some("allow") => Overlap::Allow,
+                Some("cancel") => Overlap::CancelPrevious,
+                _ => Overlap::Skip,
+            },
+            catch_up: match line.option("catchup") {
+                Some("skip") => CatchUp::Skip,
+                Some("all") => CatchUp::All,
+                _ => CatchUp::Coalesce,
+            },
+            input: json("context").map_or(input, Handed::Context),
+        }
+    }
+
+    /// `pause|resume|trigger NAME`, `backfill NAME FROM TO`, `change NAME DEFINITION every SPAN …`.
+    pub(super) fn act_on_schedule(&mut self, line: &Line) -> String {
+        let schedule = self.instance(&line.words[1]);
+        let now = self.world.now().engine;
+        let (action, rest) = match line.words[0].as_str() {
+            "pause" => (ScheduleAction::Pause, 2),
+            "resume" => (ScheduleAction::Resume, 2),
+            "trigger" => (ScheduleAction::Trigger, 2),
+            "backfill" => {
+                let (from, to) = (instant(&line.words[2], now), instant(&line.words[3], now));
+                (ScheduleAction::Backfill { from, to }, 4)
+            }
+            _ => (ScheduleAction::Change(Box::new(self.spec(line))), 5),
+        };
+        self.call(Command::Schedule { schedule, action, by: by(line, rest) })
+    }
+
+    fn view(&mut self, name: &str) -> Option<ScheduleView> {
+        let id = self.instance(name);
+        let row = block_on(self.world.store.instance(id)).ok().flatten()?;
+        ScheduleView::read(&row.state)
+    }
+
+    /// How a schedule stands.
+    pub(super) fn show_schedule(&mut self, name: &str) -> String {
+        let Some(view) = self.view(name) else { return "over".to_owned() };
+        let next = view.next_at.map_or_else(|| "never".to_owned(), |at| at.to_string());
+        let paused = if view.paused { ", paused" } else { "" };
+        let context =
+            if view.spec.evolves() { format!(", {}", view.last_context) } else { String::new() };
+        let (runs, running) = (view.runs_executed, view.running);
+        format!("next {next}, runs {runs}, running {running}{paused}{context}")
+    }
+
+    pub(super) fn preview(&mut self, name: &str, count: &str) -> String {
+        let slots = self.view(name).map(|view| view.preview(count.parse().unwrap_or(1)));
+        let slots = slots.unwrap_or_default();
+        slots.iter().map(Timestamp::to_string).collect::<Vec<_>>().join("\n")
+    }
+
+    /// The ledger of a schedule, oldest slot first.
+    pub(super) fn ledger(&mut self, name: &str) -> String {
+        let id = self.instance(name);
+        let store = self.world.store.clone();
+        self.tracer.instances(&*store);
+        let rows = block_on(store.occurrences(id, Page::first(10_000))).unwrap_or_default();
+        let lines = rows.iter().rev().map(|row| {
+            let it = &row.occurrence;
+            let until = if it.count > 1 {
+                format!(" to {} ({})", it.last_at, it.count)
+            } else {
+                String::new()
+            };
+            let reason =
+                if it.reason.is_empty() { String::new() } else { format!(": {}", it.reason) };
+            format!("{}{until} {}{reason}", it.slot_at, it.outcome.name())
+        });
+        lines.collect::<Vec<_>>().join("\n")
+    }
+
+    /// Everything that will be due in a window.
+    pub(super) fn forecast(&mut self, from: &str, to: &str) -> String {
+        let now = self.world.now().engine;
+        let (from, to) = (instant(from, now), instant(to, now));
+        let store = self.world.store.clone();
+        let window =
+            TimerFilter { due_from: Some(from), due_before: Some(to), ..TimerFilter::default() };
+        let timers = block_on(store.timers(window, Page::first(10_000))).unwrap_or_default();
+        let all = InstanceFilter::default();
+        let rows = block_on(store.instances(all, Page::first(usize::MAX))).unwrap_or_default();
+        let views: Vec<_> = rows
+            .iter()
+            .filter(|row| !row.phase.is_ended())
+            .filter_map(|row| Some((row.id, ScheduleView::read(&row.state)?)))
+            .collect();
+        let due = forecast(&timers, &views, from, to, 1_000);
+        let lines = due.iter().map(|due| match &due.kind {
+            DueKind::Timer { id, kind, place } => {
+                format!("{} {} {} {place}", due.at, kind.name(), self.tracer.key(id.0))
+            }
+            DueKind::Slot { definition, .. } => format!("{} slot {definition}", due.at),
+        });
+        lines.collect::<Vec<_>>().join("\n")
+    }
+}
