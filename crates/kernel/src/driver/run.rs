@@ -192,10 +192,10 @@ impl Run {
             Output::Commit(batch, taken, plan) => {
                 self.spawn(async move { Input::Committed(batch, store.commit(taken, plan).await) });
             }
-            Output::Verify(batch, results) => {
+            Output::Verify { batch, commit, results } => {
                 self.spawn(async move {
                     loop {
-                        match store.is_committed(batch).await {
+                        match store.is_committed(commit).await {
                             Ok(took_effect) => {
                                 return Input::Verified(batch, took_effect, results);
                             }

@@ -9,9 +9,10 @@ use std::sync::Arc;
 
 use meantime_core::{
     Answer, Channel, Definition, Event, Failure, InstanceId, Limits, SCHEDULE_CONFLICT, Start,
-    StartCause, TaskCause, TaskId, TaskOutcome, TimerId, Timestamp,
+    StartCause, TaskCause, TaskId, TaskOutcome, TimerId, Timestamp, Trigger,
 };
 
+use super::effect::accept;
 use super::io::Counters;
 use super::slot::{Item, Pending};
 use crate::clock::Now;
@@ -20,8 +21,8 @@ use crate::history::{Record, Withdrawn};
 use crate::open::{Key, Open, OpenSubscription, OpenTimer};
 use crate::random::Ids;
 use crate::store::{
-    AnswerRow, Ask, ChannelKey, Extra, InboxRow, InstanceRow, MessageRow, Phase, Require, TaskRow,
-    TimerKey, TimerKind, TimerRow, Write,
+    AnswerRow, Ask, ChannelKey, Extra, InboxRow, InstanceRow, MessageRow, Phase, Require,
+    StartedBy, TaskRow, TimerKey, TimerKind, TimerRow, Write,
 };
 
 /// What assembling needs from the machine.
@@ -118,10 +119,7 @@ impl Assembly {
             extra: Extra { tags: tags.clone(), ..Extra::default() },
         };
         let mut assembly = Self::new(row, true);
-        if let Some(key) = key {
-            let (definition, key) = (command.definition.clone(), key.clone());
-            assembly.requires.push(Require::KeyFree { definition, key });
-        }
+        // A repetition is told so before its own key is found taken.
         if let Some(key) = idempotency {
             let keep = i64::try_from(kit.limits.idempotency_ms).unwrap_or(i64::MAX);
             assembly.requires.push(Require::NewRequest(AnswerRow {
@@ -130,6 +128,10 @@ impl Assembly {
                 instance: id,
                 expires_at: kit.now.engine.saturating_add_millis(keep),
             }));
+        }
+        if let Some(key) = key {
+            let (definition, key) = (command.definition.clone(), key.clone());
+            assembly.requires.push(Require::KeyFree { definition, key });
         }
         if !tags.is_empty() {
             let (instance, tags) = (id, tags.clone());
@@ -164,6 +166,19 @@ impl Assembly {
         {
             let timer = self.row.id.deadline_timer();
             self.arm(timer, TimerKind::Deadline, "deadline".to_owned(), due_at);
+        }
+    }
+
+    /// Whoever holds a key that a message start waits for must offer it when it ends.
+    pub(super) fn note_message_start(&mut self, definition: Option<&Definition>) {
+        let (Some(definition), Some(key)) = (definition, &self.row.key) else { return };
+        let name = definition.triggers.iter().find_map(|trigger| match trigger {
+            Trigger::Message { name, .. } => Some(name.clone()),
+            Trigger::Signal { .. } | Trigger::Timer { .. } => None,
+        });
+        if let Some(name) = name {
+            let by = StartedBy { name, key: key.clone() };
+            self.row.extra.started_by.get_or_insert(by);
         }
     }
 
@@ -341,7 +356,8 @@ impl Assembly {
         self.writes.push(Write::DeleteInbox { instance: row.instance, seq: row.seq });
         if let Some(message) = row.origin {
             kit.counters.returned += 1;
-            self.asks.push(Ask::Return { message, seq: kit.ids.next(kit.now.engine) });
+            let accept = accept(1, kit);
+            self.asks.push(Ask::Return { message, waiter: None, accept });
         }
     }
 
@@ -407,7 +423,8 @@ impl Assembly {
         // The mark is written once, so that ending knows whether there is anything to clear.
         self.touched |= !self.row.extra.signals;
         self.row.extra.signals = true;
-        self.asks.push(Ask::Return { message, seq: kit.ids.next(kit.now.engine) });
+        let accept = accept(0, kit);
+        self.asks.push(Ask::Return { message, waiter: None, accept });
     }
 
     fn take_timer(&mut self, due: TimerKey, kit: &mut Kit<'_>) {
@@ -459,10 +476,16 @@ fn in_order(inbox: Vec<InboxRow>, items: &[Pending]) -> Vec<Candidate> {
 
 /// Tells a repeated start from a different one with the same key.
 fn request_hash(command: &StartCommand) -> u64 {
+    let version = command.version.map_or_else(String::new, |it| it.to_string());
+    let deadline = command.deadline_at.map_or_else(String::new, |it| it.to_string());
+    let tags = command.tags.join("\u{1}");
     let parts = [
         command.definition.as_str(),
         command.input.as_str(),
         command.key.as_deref().unwrap_or("\u{0}"),
+        &version,
+        &deadline,
+        &tags,
     ];
     let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
     for part in parts {

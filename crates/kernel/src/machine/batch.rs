@@ -3,17 +3,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use meantime_core::{Definition, Event, Fault, IncidentId, InstanceId, TaskId, Turn};
+use meantime_core::{
+    Definition, Event, Failure, Fault, IncidentId, InstanceId, TaskCause, TaskId, TaskOutcome, Turn,
+};
 
 use super::assembly::{Assembly, Kit};
 use super::definitions::Loaded;
 use super::engine::Machine;
-use super::io::Output;
+use super::io::{Output, Ticket};
 use super::job::{Job, JobKind};
 use super::outcome::Concluded;
 use super::report::{done, final_outcome, token_holds};
 use super::slot::{Item, Loose, LooseItem, Pending};
-use crate::command::{Error, Reply};
+use crate::command::{Error, Reply, Report};
 use crate::store::{
     self, Guard, InboxRow, InstanceRow, Phase, Plan, TakeRequest, Taken, TaskRow, TaskState,
     TimerKey, Unit, Wanted, Write,
@@ -36,6 +38,8 @@ pub(super) struct Batch {
     wanted: Vec<Wanted>,
     taken: Taken,
     jobs: Vec<usize>,
+    /// The number under which the store commits it.
+    pub(super) commit: u64,
 }
 
 /// One instance in a batch.
@@ -54,8 +58,8 @@ pub(super) struct Work {
 pub(super) enum Part {
     /// The turn of a work: the row as it will be, and what memory must learn.
     Turn(usize, Box<InstanceRow>, Vec<Note>),
-    /// The end of a detached task whose instance is over: work, item, task.
-    Detached(usize, usize, Box<TaskRow>),
+    /// A detached task whose instance is over, and who reported on it.
+    Detached(Option<Ticket>, Box<TaskRow>),
     /// A loose item.
     Loose(usize),
     /// A task handed out for a loose claim.
@@ -273,6 +277,7 @@ impl Machine {
             work.definition = Some(definition.clone());
         }
         if assembly.start.is_some() {
+            assembly.note_message_start(work.definition.as_deref());
             let limits = kit.limits.clone();
             assembly.fix_deadline(work.definition.as_deref(), &limits);
             let passed = assembly.row.open.deadline().is_some_and(|due| due <= kit.now.engine);
@@ -357,31 +362,15 @@ impl Machine {
         let Some(work) = batch.works.get_mut(place) else { return };
         let id = work.id;
         let items = std::mem::take(&mut work.items);
-        for (number, pending) in items.iter().enumerate() {
+        for pending in items {
             let known = row.is_some();
-            if let Item::Report { task, token, report } = &pending.item
-                && let Some(task) = tasks.get(task).filter(|it| it.spec.detached)
-                && task.state != TaskState::Done
-                && token_holds(task, *token, self.epoch)
+            let task = pending.item.task().and_then(|id| tasks.get(&id));
+            if let Some(task) = task.filter(|task| task.spec.detached)
+                && let Some(after) = detached_after(task, &pending.item, self)
             {
-                let after = match final_outcome(task, report, self.now.engine) {
-                    Ok(outcome) => Box::new(done(task, outcome)),
-                    Err(again) => again,
-                };
                 let guard = Guard::Task { row: after.clone(), claims: task.claims };
                 batch.units.push(Unit { guard, ..Unit::default() });
-                batch.parts.push(Part::Detached(place, number, after));
-                continue;
-            }
-            if let Item::LeaseExpired(task) = &pending.item
-                && let Some(task) = tasks.get(task).filter(|it| it.state == TaskState::Leased)
-            {
-                let mut after = Box::new(task.clone());
-                after.state = TaskState::Ready;
-                after.available_at = self.now.engine;
-                let guard = Guard::Task { row: after.clone(), claims: task.claims };
-                batch.units.push(Unit { guard, ..Unit::default() });
-                batch.parts.push(Part::Detached(place, number, after));
+                batch.parts.push(Part::Detached(pending.ticket, after));
                 continue;
             }
             if let Some(ticket) = pending.ticket {
@@ -403,9 +392,6 @@ impl Machine {
                 assembly.put_back(row, &mut kit);
             }
             self.add_turn(batch, place, assembly, tasks);
-        }
-        if let Some(work) = batch.works.get_mut(place) {
-            work.items = items;
         }
     }
 
@@ -430,8 +416,11 @@ impl Machine {
             return;
         }
         let units = std::mem::take(&mut batch.units);
+        // Numbered in the order in which they reach the store, which the last number then tells.
+        batch.commit = self.next_commit;
+        self.next_commit += 1;
+        let plan = Plan { batch: batch.commit, now: self.now.engine, units };
         self.batches.insert(number, batch);
-        let plan = Plan { batch: number, now: self.now.engine, units };
         self.output(Output::Commit(number, taken, plan));
     }
 
@@ -480,11 +469,7 @@ impl Machine {
         }
     }
 
-    pub(super) fn reply(
-        &mut self,
-        ticket: Option<super::io::Ticket>,
-        answer: Result<Reply, Error>,
-    ) {
+    pub(super) fn reply(&mut self, ticket: Option<Ticket>, answer: Result<Reply, Error>) {
         if let Some(ticket) = ticket {
             self.output(Output::Reply(ticket, answer));
         }
@@ -539,6 +524,45 @@ fn job(
 
 fn claim_size(loose: &Loose) -> usize {
     if let LooseItem::Claim(claim) = &loose.item { claim.command.max } else { 0 }
+}
+
+/// What becomes of a detached task whose instance is over, by a report or by silence.
+fn detached_after(task: &TaskRow, item: &Item, machine: &Machine) -> Option<Box<TaskRow>> {
+    let now = machine.now.engine;
+    let failed = |code: &str, cause: TaskCause| {
+        let failure = Failure::new(code, "nobody awaits it");
+        Box::new(done(task, TaskOutcome::Failed { failure, cause, thrown: None }))
+    };
+    let ended = |report: &Report| match final_outcome(task, report, now) {
+        Ok(outcome) => Box::new(done(task, outcome)),
+        Err(again) => again,
+    };
+    match item {
+        _ if task.state == TaskState::Done => None,
+        Item::Report { token, report, .. } => {
+            token_holds(task, *token, machine.epoch).then(|| ended(report))
+        }
+        _ if task.state != TaskState::Leased => None,
+        Item::AttemptTimedOut(_) => {
+            let (failure, retryable) = (Failure::new("TASK_TIMEOUT", "it took too long"), true);
+            let (retry_after_ms, thrown) = (None, None);
+            Some(ended(&Report::Failed { failure, retryable, retry_after_ms, thrown }))
+        }
+        Item::LeaseExpired(_) => {
+            let expiries = task.expiries + 1;
+            // There is no instance left to show an incident: the last expiry is the outcome.
+            if expiries >= machine.limits.lease_expiries
+                || task.attempt >= task.spec.retry.max_attempts
+            {
+                return Some(failed("LEASE_EXPIRED", TaskCause::LeaseExpired));
+            }
+            let mut again = Box::new(task.clone());
+            (again.state, again.available_at) = (TaskState::Ready, now);
+            again.expiries = expiries;
+            Some(again)
+        }
+        _ => None,
+    }
 }
 
 fn ended_answer(item: &Item, id: InstanceId, known: bool) -> Result<Reply, Error> {

@@ -26,7 +26,8 @@ impl Machine {
             Err(store::Error::Ambiguous { results, .. }) => {
                 // Never retried blindly: the store is asked whether it took effect (I2).
                 self.counters.ambiguous += 1;
-                self.output(Output::Verify(number, results));
+                let commit = self.batches.get(&number).map_or(0, |batch| batch.commit);
+                self.output(Output::Verify { batch: number, commit, results });
             }
             Err(error) => {
                 if let Some(batch) = self.batches.remove(&number) {
@@ -108,9 +109,7 @@ impl Machine {
                         self.turn_result(work, *row, notes, result);
                     }
                 }
-                Part::Detached(place, item, row) => {
-                    let work = batch.works.get(place);
-                    let ticket = work.and_then(|work| work.items.get(item)?.ticket);
+                Part::Detached(ticket, row) => {
                     let answer = self.task_result(&row, &result);
                     self.reply(ticket, answer.map(|()| Reply::Done));
                 }

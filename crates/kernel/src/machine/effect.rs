@@ -143,6 +143,15 @@ impl Assembly {
     /// Stops waiting on a channel.
     pub(super) fn unsubscribe(&mut self, key: Key) {
         let Some(open) = self.row.open.subscriptions.remove(&key) else { return };
+        let asked = self.asks.len();
+        self.asks.retain(|ask| {
+            !matches!(ask, Ask::Subscribe { subscription, .. }
+                if Key::from(subscription.key) == key)
+        });
+        if self.asks.len() < asked {
+            // It began to wait in this very turn: nothing of it was written.
+            return;
+        }
         let channel = ChannelKey::of(self.row.id, &open.channel);
         if channel.kind != ChannelKind::Signal {
             self.writes.push(Write::DeleteSubscription { channel, seq: open.seq });
@@ -256,6 +265,7 @@ pub(super) fn broadcast(name: &str, payload: meantime_core::Json, kit: &mut Kit<
 /// Ids set aside for instances that the commit may accept.
 pub(super) fn accept(count: usize, kit: &mut Kit<'_>) -> Accept {
     let now = kit.now.engine;
-    let ids = (0..count).map(|_| kit.ids.instance(now)).collect();
-    Accept { ids, seq: kit.ids.next(now) }
+    // The place comes first: ids that start nothing lend their numbers to later deliveries.
+    let seq = kit.ids.next(now);
+    Accept { ids: (0..count).map(|_| kit.ids.instance(now)).collect(), seq }
 }

@@ -51,6 +51,7 @@ pub struct Machine {
     pub(super) now: Now,
     pub(super) epoch: u32,
     pub(super) next_batch: u64,
+    pub(super) next_commit: u64,
     pub(super) running: bool,
     pub(super) resume_at: Option<Timestamp>,
     pub(super) definitions: Definitions,
@@ -83,6 +84,7 @@ impl Machine {
             now: Now::default(),
             epoch: 0,
             next_batch: 1,
+            next_commit: 1,
             running: false,
             resume_at: None,
             definitions: Definitions::default(),
@@ -178,7 +180,7 @@ impl Machine {
         // Only engine time is remembered: leases are judged by this process's real clock.
         self.now.engine = self.now.engine.max(recovered.clock);
         self.epoch = recovered.epoch;
-        self.next_batch = recovered.batch.saturating_add(1);
+        self.next_commit = recovered.batch.saturating_add(1);
         self.ids.skip_to(recovered.seq);
         for row in definitions {
             self.definitions.add_version(&row.name, row.id, row.version, row.retired);

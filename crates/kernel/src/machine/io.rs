@@ -51,7 +51,14 @@ pub enum Output {
     /// Commit a batch.
     Commit(u64, Taken, Plan),
     /// Find out whether a batch took effect (I2); hand the results back with the answer.
-    Verify(u64, Vec<UnitResult>),
+    Verify {
+        /// The batch.
+        batch: u64,
+        /// The number under which the store committed it.
+        commit: u64,
+        /// What it decided, if it took effect.
+        results: Vec<UnitResult>,
+    },
     /// Read the next timers.
     LoadTimers {
         /// After this one.

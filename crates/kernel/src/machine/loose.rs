@@ -4,7 +4,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use meantime_core::{DefinitionId, IncidentId, TaskId, TaskKind, Timestamp};
+use meantime_core::{
+    DefinitionId, Failure, IncidentId, TaskCause, TaskId, TaskKind, TaskOutcome, Timestamp,
+};
 
 use super::assembly::Kit;
 use super::batch::{Batch, Part};
@@ -14,7 +16,7 @@ use super::effect;
 use super::engine::Machine;
 use super::io::{Output, Ticket};
 use super::ready::Class;
-use super::report::token_holds;
+use super::report::{done, token_holds};
 use super::slot::{Ack, Item, Loose, LooseItem, Pending};
 use crate::command::{ClaimedTask, Deployed, Deployment, Error, LeaseToken, Reply, Wait};
 use crate::store::{
@@ -44,11 +46,22 @@ impl Machine {
                 LooseItem::Claim(claim) => {
                     let free = claims.get(&number).into_iter().flatten();
                     let free = free.filter(|row| !self.claims.busy.contains(&row.id));
-                    let mut rows = Vec::new();
+                    let (mut rows, mut too_late) = (Vec::new(), Vec::new());
                     for row in free {
+                        if row.deadline_at.is_some_and(|at| at <= self.now.engine) {
+                            too_late.extend((row.spec.detached).then(|| row.clone()));
+                            continue;
+                        }
                         if rows.len() < claim.command.max && handed_out.insert(row.id) {
                             rows.push(self.lease(row, claim));
                         }
+                    }
+                    // Its instance is over and cannot end it: the claim that meets it does.
+                    for task in too_late {
+                        let row = Box::new(past_deadline(&task));
+                        let guard = Guard::Task { row: row.clone(), claims: task.claims };
+                        batch.units.push(Unit { guard, ..Unit::default() });
+                        batch.parts.push(Part::Detached(None, row));
                     }
                     for (row, claims) in rows {
                         self.claims.busy.insert(row.id);
@@ -314,4 +327,10 @@ pub(super) fn handed_out(row: &TaskRow, epoch: u32) -> Option<ClaimedTask> {
         lease_until: row.lease.as_ref()?.until,
         deadline_at: row.deadline_at,
     })
+}
+
+/// A detached task whose deadline passed before anybody took it.
+fn past_deadline(task: &TaskRow) -> TaskRow {
+    let failure = Failure::new("TASK_DEADLINE", "the deadline over all attempts has passed");
+    done(task, TaskOutcome::Failed { failure, cause: TaskCause::Deadline, thrown: None })
 }

@@ -1,15 +1,17 @@
 //! From a notation's answer to the unit to commit.
 
 use meantime_core::{
-    Event, Execution, Failure, Fault, Json, Outcome, Status, TaskOutcome, Termination, Turn,
-    Verdict,
+    Channel, Event, Execution, Failure, Fault, Json, Outcome, Status, TaskOutcome, Termination,
+    Turn, Verdict,
 };
 
 use super::assembly::{Assembly, Kit, Source};
 use crate::command::{Error, Reply};
 use crate::history::Record;
+use crate::open::{Key, OpenSubscription};
 use crate::store::{
-    Guard, HistoryRow, InboxRow, IncidentCause, InstanceRow, Phase, Unit, Write, encode_start,
+    Ask, ChannelKind, Guard, HistoryRow, InboxRow, IncidentCause, InstanceRow, MessageRow, Phase,
+    Unit, Write, encode_start,
 };
 
 /// What became of an assembled turn.
@@ -77,6 +79,12 @@ impl Assembly {
         if matches!(event, Event::DeadlineReached) {
             self.fire(self.row.id.deadline_timer().0);
         }
+        for source in std::mem::take(&mut self.sources) {
+            if let Source::Inbox(row) = source {
+                let (instance, seq) = (row.instance, row.seq);
+                self.writes.push(Write::DeleteInbox { instance, seq });
+            }
+        }
         self.record_event(event, true);
         self.end(outcome, kit);
         Concluded::Unit(self)
@@ -84,6 +92,7 @@ impl Assembly {
 
     /// Makes the unit, and gives back the row as it will be when the unit took effect.
     pub(super) fn finish(&mut self, kit: &mut Kit<'_>) -> Option<(Unit, InstanceRow)> {
+        self.route_returned_signals();
         self.touched |= !self.records.is_empty();
         let guard = if self.touched {
             if !self.records.is_empty() {
@@ -107,6 +116,44 @@ impl Assembly {
             asks: std::mem::take(&mut self.asks),
         };
         Some((unit, self.row.clone()))
+    }
+
+    /// A signal that was not taken belongs to whoever else waits for it here. Places that began to
+    /// wait in this very turn find it in the buffer; older ones would never look there again.
+    fn route_returned_signals(&mut self) {
+        let ended = self.row.phase.is_ended();
+        let is_signal = |message: &MessageRow| message.channel.kind == ChannelKind::Signal;
+        if ended {
+            self.asks
+                .retain(|ask| !matches!(ask, Ask::Return { message, .. } if is_signal(message)));
+            return;
+        }
+        let new: Vec<Key> = self
+            .asks
+            .iter()
+            .filter_map(|ask| match ask {
+                Ask::Subscribe { subscription, .. } => Some(Key::from(subscription.key)),
+                _ => None,
+            })
+            .collect();
+        let mut given = Vec::new();
+        for ask in &mut self.asks {
+            let Ask::Return { message, waiter, .. } = ask else { continue };
+            if !is_signal(message) {
+                continue;
+            }
+            let waits = |key: &Key, open: &OpenSubscription| {
+                let name = &message.channel.name;
+                matches!(&open.channel, Channel::Signal { name: it } if it == name)
+                    && !new.contains(key)
+                    && !given.contains(key)
+            };
+            let open = self.row.open.subscriptions.iter().find(|(key, open)| waits(key, open));
+            if let Some((key, _)) = open {
+                given.push(*key);
+                *waiter = Some(key.of(self.row.id));
+            }
+        }
     }
 
     fn write_history(&mut self, kit: &mut Kit<'_>) {

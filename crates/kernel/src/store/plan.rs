@@ -308,8 +308,10 @@ pub enum Ask {
     Return {
         /// The message.
         message: MessageRow,
-        /// The inbox place of a match with the next waiter.
-        seq: u64,
+        /// Another place of the same instance that waits for this signal.
+        waiter: Option<EffectKey>,
+        /// Where an instance would be started; the inbox place of a match with the next waiter.
+        accept: Accept,
     },
     /// Gives a signal to everyone who waits for it.
     Broadcast {

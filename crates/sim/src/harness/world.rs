@@ -248,8 +248,8 @@ impl World {
                 }
                 input
             }
-            Output::Verify(batch, results) => {
-                let took_effect = block_on(store.is_committed(batch)).unwrap_or(false);
+            Output::Verify { batch, commit, results } => {
+                let took_effect = block_on(store.is_committed(commit)).unwrap_or(false);
                 Input::Verified(batch, took_effect, results)
             }
             Output::LoadTimers { after, limit } => {

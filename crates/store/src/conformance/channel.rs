@@ -136,17 +136,17 @@ fn a_message_without_time_to_live_is_not_kept(bench: &Bench<'_>) {
 
 fn a_returned_message_takes_its_old_place(bench: &Bench<'_>) {
     bench.ask(publish(6));
-    bench.ask(Ask::Return { message: paid(5, None), seq: 3_000 });
+    bench.ask(Ask::Return { message: paid(5, None), waiter: None, accept: place(3_000) });
     bench.ask(subscribe(1, 7));
     assert_eq!(got(bench, 1), [5]);
-    bench.ask(Ask::Return { message: paid(5, Some(NOW)), seq: 3_001 });
+    bench.ask(Ask::Return { message: paid(5, Some(NOW)), waiter: None, accept: place(3_001) });
     bench.ask(subscribe(2, 8));
     assert_eq!(got(bench, 2), [6]);
 }
 
 fn a_returned_message_goes_to_the_next_waiter(bench: &Bench<'_>) {
     bench.ask(subscribe(1, 6));
-    bench.ask(Ask::Return { message: paid(5, None), seq: 3_000 });
+    bench.ask(Ask::Return { message: paid(5, None), waiter: None, accept: place(3_000) });
     assert_eq!(bench.inbox(id(1))[0].seq, 3_000);
 }
 
@@ -343,4 +343,9 @@ fn a_broadcast_starts_every_definition_that_listens(bench: &Bench<'_>) {
     assert_eq!(done.accepted, [id(700), id(701)]);
     let definition = |number| bench.instance(id(number)).map(|row| row.definition);
     assert_eq!((definition(700), definition(701)), (Some(first), Some(second)));
+}
+
+/// A place in an inbox, and nothing to accept.
+fn place(seq: u64) -> Accept {
+    Accept { ids: Vec::new(), seq }
 }

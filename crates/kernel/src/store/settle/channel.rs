@@ -72,9 +72,21 @@ impl Settling<'_> {
         }
     }
 
-    pub(super) fn put_back(&mut self, message: MessageRow, seq: u64, writes: &mut Vec<Write>) {
-        let expired = message.expires_at.is_some_and(|expiry| expiry <= self.now);
-        if !expired && !self.give(&message, seq, writes) {
+    pub(super) fn put_back(
+        &mut self,
+        message: MessageRow,
+        waiter: Option<EffectKey>,
+        accept: &Accept,
+        writes: &mut Vec<Write>,
+    ) {
+        if message.expires_at.is_some_and(|expiry| expiry <= self.now) {
+            return;
+        }
+        if let Some(key) = waiter {
+            self.hand_over(key, message, accept.seq, writes);
+        } else if !self.give(&message, accept.seq, writes)
+            && !self.start_by_message(&message, accept, writes)
+        {
             self.keep(message, writes);
         }
     }

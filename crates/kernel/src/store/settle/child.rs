@@ -42,6 +42,10 @@ impl Settling<'_> {
                     self.found.slots.insert((key.instance, slot));
                     writes.push(started(key.instance, slot, row.id, self.now));
                 }
+                // What ends in the same plan must find it.
+                let close = row.extra.lineage.as_ref().map_or(ParentClose::Cancel, |it| it.close);
+                let child = ChildRef { key, id: row.id, close };
+                self.found.children.entry(key.instance).or_default().push(child);
                 self.done.accepted.push(row.id);
                 writes.push(Write::InsertInstance(row));
                 return;

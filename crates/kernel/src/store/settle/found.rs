@@ -104,7 +104,12 @@ impl Lookups {
                 self.add_channel(&message.channel);
                 self.add_start(&message.channel);
             }
-            Ask::Return { message, .. } => self.add_channel(&message.channel),
+            Ask::Return { message, .. } => {
+                self.add_channel(&message.channel);
+                if message.channel.kind == ChannelKind::Message {
+                    self.add_start(&message.channel);
+                }
+            }
             Ask::Subscribe { subscription, .. } => self.add_channel(&subscription.channel),
             Ask::Offer { channel, .. } => {
                 self.add_channel(channel);

@@ -152,7 +152,9 @@ impl Settling<'_> {
                 }
             }
             Ask::Subscribe { subscription, seq } => self.subscribe(subscription, seq, writes),
-            Ask::Return { message, seq } => self.put_back(message, seq, writes),
+            Ask::Return { message, waiter, accept } => {
+                self.put_back(message, waiter, &accept, writes);
+            }
             Ask::Broadcast { channel, payload, accept } => {
                 self.broadcast(&channel, &payload, accept, writes);
             }
