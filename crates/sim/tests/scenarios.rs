@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use meantime_kernel::store::{MemoryStore, Store};
+use meantime_sim::harness::{Fault, FlakyStore};
 use meantime_sim::scenario::{Play, Scenario, play};
 
 fn main() {
@@ -36,10 +37,12 @@ struct Rig {
     run: fn(&Scenario) -> Result<(), Failed>,
 }
 
-const RIGS: [Rig; 5] = [
+const RIGS: [Rig; 7] = [
     Rig { name: "memory", run: expected_trace_comes_out },
     Rig { name: "sqlite", run: |scenario| traces_agree(scenario, &sqlite) },
     Rig { name: "again", run: plays_the_same_twice },
+    Rig { name: "lost_answer", run: |scenario| survives_lost(scenario, Fault::LostAnswer) },
+    Rig { name: "lost_commit", run: |scenario| survives_lost(scenario, Fault::LostCommit) },
     Rig { name: "crash_memory", run: |scenario| survives_every_crash(scenario, &memory) },
     Rig { name: "crash_sqlite", run: |scenario| survives_every_crash(scenario, &sqlite) },
 ];
@@ -104,6 +107,35 @@ fn survives_every_crash(scenario: &Scenario, on_store: &OnStore) -> Result<(), F
     Ok(())
 }
 
+/// A commit whose answer is lost is never repeated blindly, and never given up if it was made (I2).
+fn survives_lost(scenario: &Scenario, fault: Fault) -> Result<(), Failed> {
+    if fault == Fault::LostCommit && scenario.commit_ms > 0 {
+        // A lost commit has taken its time, so everything after it is later.
+        return Ok(());
+    }
+    // What came at one moment may be taken in another order the second time.
+    let sorted = |play: &Play| {
+        let mut stories = play.stories.clone();
+        for lines in stories.values_mut() {
+            lines.sort();
+        }
+        stories
+    };
+    let whole = memory(&|store| play(scenario, store, None));
+    // The first commit deploys the built-in definition, before the script begins.
+    for commit in 2..=whole.commits + 1 {
+        let faults = BTreeMap::from([(commit, fault)]);
+        let lost =
+            memory(&|store| play(scenario, Arc::new(FlakyStore::new(store, faults.clone())), None));
+        if sorted(&lost) != sorted(&whole) {
+            let text = |play: &Play| format!("{:#?}", sorted(play));
+            let difference = difference(&text(&whole), &text(&lost));
+            return Err(format!("with commit {commit} lost:\n{difference}").into());
+        }
+    }
+    Ok(())
+}
+
 /// Lines of both, those that differ marked.
 fn difference(expected: &str, actual: &str) -> String {
     let (expected, actual): (Vec<&str>, Vec<&str>) =
@@ -122,10 +154,11 @@ fn difference(expected: &str, actual: &str) -> String {
 }
 
 fn every_rule_is_cited(cited: &BTreeSet<String>) -> Result<(), Failed> {
-    let series: BTreeMap<&str, u32> = [("T", 13), ("D", 8), ("O", 2), ("I", 12)].into();
+    let series: BTreeMap<&str, u32> = [("T", 13), ("D", 8), ("S", 14), ("O", 3), ("I", 12)].into();
     let wanted = series
         .iter()
         .flat_map(|(letter, count)| (1..=*count).map(move |number| format!("{letter}{number}")));
+    let wanted = wanted.chain(["B8".to_owned(), "B10".to_owned()]);
     let missing: Vec<String> = wanted.filter(|rule| !cited.contains(rule)).collect();
     if missing.is_empty() {
         return Ok(());

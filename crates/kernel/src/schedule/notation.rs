@@ -9,7 +9,7 @@ use meantime_core::{
 };
 
 use super::saved::Saved;
-use super::slots::Scheduler;
+use super::slots::{End, Scheduler};
 use crate::command::SCHEDULE_INVALID;
 
 /// The name of the notation.
@@ -161,17 +161,17 @@ fn refused(problem: &str) -> Turn {
 
 fn finish(scheduler: Scheduler<'_>, verdicts: Vec<Verdict>) -> Result<Turn, Fault> {
     let ops = u64::try_from(verdicts.len()).unwrap_or(1);
-    let (saved, effects, ended) = scheduler.finish();
+    let (saved, effects, end) = scheduler.finish();
     let bytes =
         minicbor::to_vec(&saved).map_err(|error| Fault::new("bad_state", error.to_string()))?;
     let context = saved.context.clone();
-    let status = match ended {
-        None => Status::Running,
-        Some(None) => {
+    let status = match end {
+        End::No => Status::Running,
+        End::Complete => {
             let output = Json::of(&saved.finished).unwrap_or_default();
             Status::Ended(Outcome::Completed { output, context })
         }
-        Some(Some(reason)) => Status::Ended(Outcome::Cancelled { reason, context }),
+        End::Cancelled(reason) => Status::Ended(Outcome::Cancelled { reason, context }),
     };
     Ok(Turn { state: State::new(FORMAT, bytes), effects, status, verdicts, ops })
 }

@@ -23,27 +23,37 @@ pub(super) struct Scheduler<'a> {
     saved: Saved,
     cx: &'a Cx<'a>,
     effects: Vec<Effect>,
-    /// Over: by itself, or cancelled with a reason.
-    ended: Option<Option<String>>,
+    end: End,
+}
+
+/// Whether a schedule goes on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum End {
+    /// It does.
+    No,
+    /// Nothing more can come.
+    Complete,
+    /// Somebody ended it, with a reason.
+    Cancelled(String),
 }
 
 impl<'a> Scheduler<'a> {
     pub(super) fn new(saved: Saved, cx: &'a Cx<'a>) -> Self {
-        Self { saved, cx, effects: Vec::new(), ended: None }
+        Self { saved, cx, effects: Vec::new(), end: End::No }
     }
 
     pub(super) fn limits(&self) -> &'a Limits {
         self.cx.limits
     }
 
-    pub(super) fn finish(self) -> (Saved, Vec<Effect>, Option<Option<String>>) {
-        (self.saved, self.effects, self.ended)
+    pub(super) fn finish(self) -> (Saved, Vec<Effect>, End) {
+        (self.saved, self.effects, self.end)
     }
 
     /// Arms the timer of the next slot, unless nothing more is to come.
     pub(super) fn arm(&mut self) {
         self.disarm();
-        if self.ended.is_some() || self.saved.paused {
+        if self.end != End::No || self.saved.paused {
             return;
         }
         if self.is_full() {
@@ -298,7 +308,7 @@ impl<'a> Scheduler<'a> {
     }
 
     pub(super) fn cancel(&mut self, reason: &str) {
-        self.ended = Some(Some(reason.to_owned()));
+        self.end = End::Cancelled(reason.to_owned());
     }
 
     /// Whether no further run may start (S5).
@@ -311,8 +321,8 @@ impl<'a> Scheduler<'a> {
     fn end_if_over(&mut self) {
         let idle = self.saved.running.is_empty() && self.saved.waiting.is_empty();
         let over = self.is_full() || self.saved.next().is_none();
-        if idle && over && !self.saved.paused && self.ended.is_none() {
-            self.ended = Some(None);
+        if idle && over && !self.saved.paused && self.end == End::No {
+            self.end = End::Complete;
         }
     }
 

@@ -2,7 +2,9 @@
 //! crashes at a chosen commit, after it took effect and before anybody was told.
 
 mod block_on;
+mod flaky;
 mod world;
 
 pub use block_on::block_on;
+pub use flaky::{Fault, FlakyStore};
 pub use world::{Fate, World};

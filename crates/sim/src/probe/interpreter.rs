@@ -132,6 +132,7 @@ impl<'a> Interpreter<'a> {
     }
 
     /// Performs one operation; false when it blocks at its place.
+    #[expect(clippy::too_many_lines, reason = "one arm per operation, nothing else")]
     fn perform(&mut self, operation: &Operation) -> Result<bool, Fault> {
         match operation {
             Operation::Task(name, spec, deadline) => {
@@ -165,6 +166,13 @@ impl<'a> Interpreter<'a> {
                 let (place, channel) = (name.clone(), channel.clone());
                 let key = self.push(Effect::Subscribe { place, channel });
                 self.begin(name, HandleKind::Subscription, key, Vec::new());
+            }
+            Operation::Step(_, id, _) if self.saved.scheduled => {
+                let text = format!("a scheduled run cannot wait for step {id}");
+                let failure = Failure::new("NON_INTERACTIVE", text);
+                let (termination, context) = (Termination::RuntimeError, self.context());
+                self.conclude(Outcome::Failed { failure, termination, context });
+                return Ok(false);
             }
             Operation::Step(name, id, field) => {
                 let words = vec![id.clone(), field.clone()];

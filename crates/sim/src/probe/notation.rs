@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use meantime_core::{
     Compiled, Cx, Definition, Diagnostic, Event, Fault, Json, Limits, Notation, Source, Start,
-    State, Timestamp, Turn, Verdict, View, Waiting, WaitingKind,
+    StartCause, State, Timestamp, Turn, Verdict, View, Waiting, WaitingKind,
 };
 
 use super::interpreter::Interpreter;
@@ -37,6 +37,7 @@ impl Notation for Probe {
         }
         let mut saved = Saved::default();
         saved.variables.insert("input".to_owned(), start.input.as_str().to_owned());
+        saved.scheduled = matches!(start.cause, StartCause::Schedule { .. });
         let context: BTreeMap<String, Json> =
             start.context.as_ref().and_then(|it| it.read().ok()).unwrap_or_default();
         for (name, value) in context {

@@ -108,7 +108,30 @@ pub(super) fn compile(source: &Source) -> Compiled {
         }
     }
     begun.take().into_iter().for_each(|parser| parser.finish(&mut compiled));
+    check_scheduled(&mut compiled);
     compiled
+}
+
+/// Scheduled paths are non-interactive: nobody is there to answer a step (S9).
+fn check_scheduled(compiled: &mut Compiled) {
+    let programs: BTreeMap<&str, &Program> = compiled
+        .definitions
+        .iter()
+        .filter_map(|it| Some((it.name.as_str(), it.body::<Program>()?)))
+        .collect();
+    let mut problems = Vec::new();
+    for operation in programs.values().flat_map(|program| &program.operations) {
+        let Operation::Schedule(_, scheduled) = operation else { continue };
+        let reached = programs.get(scheduled.definition.as_str()).into_iter();
+        for operation in reached.flat_map(|program| &program.operations) {
+            if let Operation::Step(_, id, _) = operation {
+                let text = format!("schedule of {:?} reaches step {id:?}", scheduled.definition);
+                let problem = Diagnostic::error("P005", text, Position { line: 1, column: 1 });
+                problems.push(problem.with_help("schedule a definition that waits for nobody"));
+            }
+        }
+    }
+    compiled.diagnostics.extend(problems);
 }
 
 struct Parser<'a> {

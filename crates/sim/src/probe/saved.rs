@@ -38,6 +38,9 @@ pub(super) struct Saved {
     /// It raised an error and waits to be ended from above.
     #[n(9)]
     pub(super) raised: bool,
+    /// It is a scheduled run: nobody is there to answer it (S9).
+    #[n(11)]
+    pub(super) scheduled: bool,
     /// The last incident that was retried.
     #[n(10)]
     pub(super) retried: Option<IncidentId>,

@@ -13,8 +13,8 @@ use super::script::{Line, instant};
 use crate::harness::{Fate, block_on};
 
 impl Player<'_> {
-    /// `schedule NAME DEFINITION every SPAN|cron EXPR [at=I] [zone=Z] [runs=N] [version=N] …`; blanks
-    /// of a cron expression are written as `_`.
+    /// `schedule NAME DEFINITION every SPAN|cron EXPR [at=I] [zone=Z] [runs=N] [version=N] …`;
+    /// blanks of a cron expression are written as `_`.
     pub(super) fn schedule(&mut self, line: &Line) -> String {
         let name = line.words[1].clone();
         let on_existing = match line.option("existing") {

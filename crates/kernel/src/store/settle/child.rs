@@ -11,8 +11,7 @@ impl Settling<'_> {
     pub(super) fn start_child(
         &mut self,
         key: EffectKey,
-        definition: String,
-        version: Option<u32>,
+        (definition, version): (String, Option<u32>),
         mut row: Box<InstanceRow>,
         slot: Option<Timestamp>,
         seq: u64,

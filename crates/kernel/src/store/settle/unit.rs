@@ -159,7 +159,7 @@ impl Settling<'_> {
                 self.broadcast(&channel, &payload, accept, writes);
             }
             Ask::StartChild { key, definition, version, row, slot, seq } => {
-                self.start_child(key, definition, version, row, slot, seq, writes);
+                self.start_child(key, (definition, version), row, slot, seq, writes);
             }
             Ask::PutSchedule { answer, row, target, upsert, seq } => {
                 self.put_schedule(answer, row, &target, upsert, seq, writes);

@@ -1,0 +1,146 @@
+//! A store whose commits lose their answers, with or without having taken effect (I2).
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use meantime_core::{DefinitionId, IncidentId, InstanceId, TaskId, Timestamp};
+use meantime_kernel::store::{
+    ChildRef, DefinitionFilter, DefinitionRow, Error, HistoryRow, IncidentRow, InstanceFilter,
+    InstanceRow, OccurrenceRow, Page, Pending, Plan, Recovered, Store, TakeRequest, Taken,
+    TaskFilter, TaskRow, TimerFilter, TimerKey, TimerRow, UnitDone, UnitResult,
+};
+
+/// What happens to one commit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// It takes effect, and its answer is lost.
+    LostAnswer,
+    /// It does not take effect, and its answer is lost.
+    LostCommit,
+    /// It is refused: nothing was written.
+    Unavailable,
+}
+
+/// Another store, with faults at chosen commits, counted from 1.
+pub struct FlakyStore {
+    inner: Arc<dyn Store>,
+    faults: Mutex<(u64, BTreeMap<u64, Fault>)>,
+}
+
+impl FlakyStore {
+    /// Puts faults in front of a store.
+    pub fn new(inner: Arc<dyn Store>, faults: BTreeMap<u64, Fault>) -> Self {
+        Self { inner, faults: Mutex::new((0, faults)) }
+    }
+
+    fn next_fault(&self) -> Option<Fault> {
+        let mut faults = self.faults.lock().unwrap_or_else(PoisonError::into_inner);
+        faults.0 += 1;
+        let number = faults.0;
+        faults.1.get(&number).copied()
+    }
+}
+
+impl Store for FlakyStore {
+    fn take(&self, request: TakeRequest) -> Pending<'_, Taken> {
+        self.inner.take(request)
+    }
+
+    fn commit(&self, taken: Taken, plan: Plan) -> Pending<'_, Vec<UnitResult>> {
+        let message = "as the test wants".to_owned();
+        match self.next_fault() {
+            None => self.inner.commit(taken, plan),
+            Some(Fault::Unavailable) => {
+                Box::pin(std::future::ready(Err(Error::Unavailable(message))))
+            }
+            Some(Fault::LostCommit) => {
+                let results = vec![UnitResult::Done(UnitDone::default()); plan.units.len()];
+                Box::pin(std::future::ready(Err(Error::Ambiguous { results, message })))
+            }
+            Some(Fault::LostAnswer) => Box::pin(async move {
+                let results = self.inner.commit(taken, plan).await?;
+                Err(Error::Ambiguous { results, message })
+            }),
+        }
+    }
+
+    fn is_committed(&self, batch: u64) -> Pending<'_, bool> {
+        self.inner.is_committed(batch)
+    }
+
+    fn recover(&self, now: Timestamp) -> Pending<'_, Recovered> {
+        self.inner.recover(now)
+    }
+
+    fn due_timers(&self, after: Option<TimerKey>, limit: usize) -> Pending<'_, Vec<TimerRow>> {
+        self.inner.due_timers(after, limit)
+    }
+
+    fn definition(&self, id: DefinitionId) -> Pending<'_, Option<DefinitionRow>> {
+        self.inner.definition(id)
+    }
+
+    fn definitions(&self, filter: DefinitionFilter) -> Pending<'_, Vec<DefinitionRow>> {
+        self.inner.definitions(filter)
+    }
+
+    fn instance(&self, id: InstanceId) -> Pending<'_, Option<InstanceRow>> {
+        self.inner.instance(id)
+    }
+
+    fn instances(
+        &self,
+        filter: InstanceFilter,
+        page: Page<InstanceId>,
+    ) -> Pending<'_, Vec<InstanceRow>> {
+        self.inner.instances(filter, page)
+    }
+
+    fn children(&self, parent: InstanceId) -> Pending<'_, Vec<ChildRef>> {
+        self.inner.children(parent)
+    }
+
+    fn history(&self, from: u64, limit: usize) -> Pending<'_, Vec<HistoryRow>> {
+        self.inner.history(from, limit)
+    }
+
+    fn task(&self, id: TaskId) -> Pending<'_, Option<TaskRow>> {
+        self.inner.task(id)
+    }
+
+    fn tasks(&self, filter: TaskFilter, page: Page<TaskId>) -> Pending<'_, Vec<TaskRow>> {
+        self.inner.tasks(filter, page)
+    }
+
+    fn timer(&self, key: TimerKey) -> Pending<'_, Option<TimerRow>> {
+        self.inner.timer(key)
+    }
+
+    fn timers(&self, filter: TimerFilter, page: Page<TimerKey>) -> Pending<'_, Vec<TimerRow>> {
+        self.inner.timers(filter, page)
+    }
+
+    fn incident(&self, id: IncidentId) -> Pending<'_, Option<IncidentRow>> {
+        self.inner.incident(id)
+    }
+
+    fn incidents(
+        &self,
+        instance: Option<InstanceId>,
+        page: Page<IncidentId>,
+    ) -> Pending<'_, Vec<IncidentRow>> {
+        self.inner.incidents(instance, page)
+    }
+
+    fn occurrences(
+        &self,
+        schedule: InstanceId,
+        page: Page<Timestamp>,
+    ) -> Pending<'_, Vec<OccurrenceRow>> {
+        self.inner.occurrences(schedule, page)
+    }
+
+    fn check(&self) -> Pending<'_, Vec<String>> {
+        self.inner.check()
+    }
+}

@@ -1,0 +1,182 @@
+//! Schedules at scale, and preview, forecast and firing against each other.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use meantime_core::time::{Cron, First, Rule, Span, Zone};
+use meantime_core::{
+    CatchUp, Cx, Effect, Event, Handed, InstanceId, Json, Limits, Notation, OnExisting, Overlap,
+    ScheduleSpec, Source, Start, StartCause, State, Timestamp,
+};
+use meantime_kernel::command::{Command, Deployment, Wait};
+use meantime_kernel::machine::{Config, Notations};
+use meantime_kernel::random::{Entropy, SeededEntropy};
+use meantime_kernel::schedule::{
+    DueKind, ScheduleNotation, ScheduleView, forecast, schedule_source,
+};
+use meantime_kernel::store::{InstanceFilter, MemoryStore, Page, Phase, Store};
+use meantime_sim::harness::{World, block_on};
+use meantime_sim::probe::Probe;
+use meantime_store::sqlite::{Options, SqliteStore};
+
+const START: &str = "2026-01-01T00:00:00Z";
+
+fn start() -> Timestamp {
+    Timestamp::parse(START).expect("an instant")
+}
+
+fn spec(rule: Rule) -> ScheduleSpec {
+    ScheduleSpec {
+        definition: "run".to_owned(),
+        version: 1,
+        start: None,
+        subject: None,
+        label: None,
+        rule,
+        max_runs: None,
+        overlap: Overlap::Allow,
+        catch_up: CatchUp::Coalesce,
+        input: Handed::default(),
+    }
+}
+
+/// A rule as people might write it.
+fn random_rule(entropy: &mut SeededEntropy) -> Rule {
+    const ZONES: [&str; 5] =
+        ["UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kolkata"];
+    let mut pick = |count: u64| entropy.next() % count;
+    let zone: Zone = ZONES[usize::try_from(pick(5)).unwrap_or(0)].parse().expect("a zone");
+    let ms = i64::try_from(pick(400 * 86_400_000)).unwrap_or(0);
+    let anchor = start().saturating_add_millis(ms - 30 * 86_400_000);
+    if pick(2) == 0 {
+        let text = match pick(6) {
+            0 => format!("PT{}M", 1 + pick(300)),
+            1 => format!("PT{}H", 1 + pick(50)),
+            2 => format!("P{}D", 1 + pick(20)),
+            3 => format!("P{}W", 1 + pick(5)),
+            4 => format!("P{}M", 1 + pick(13)),
+            _ => format!("P{}DT{}H", pick(3), 1 + pick(23)),
+        };
+        let (interval, first) = (Span::parse(&text).expect("a span"), First::AtAnchor);
+        Rule::Every { anchor, interval, zone, first, count: None, until: None }
+    } else {
+        let hour = ["*", "*/3", "2", "0,12", "1-3"][usize::try_from(pick(5)).unwrap_or(0)];
+        let day = ["*", "1", "15", "L", "31"][usize::try_from(pick(5)).unwrap_or(0)];
+        let text = format!("{} {hour} {day} * *", pick(60));
+        Rule::cron(Cron::parse(&text).expect("cron"), zone, anchor)
+    }
+}
+
+fn cx(now: Timestamp, turn_no: u64, limits: &Limits) -> Cx<'_> {
+    let instance = InstanceId::new(1, 1);
+    let (deadline, key, catches) = (None, None, &[] as &[String]);
+    Cx { now, turn_no, instance, started_at: now, deadline, key, catches, limits }
+}
+
+/// Plays a schedule by its own timers and gives back the slots it started, in order.
+fn fired(spec: &ScheduleSpec, count: usize) -> (State, Vec<Timestamp>) {
+    let (notation, limits) = (ScheduleNotation, Limits::default());
+    let definition = notation.compile(&schedule_source(), &limits).definitions.remove(0);
+    let input = Json::of(spec).expect("a schedule is JSON");
+    let begin = Start { cause: StartCause::Api, at: None, input, context: None };
+    // Long before the first slot, so that none is missed.
+    let mut now = Timestamp::parse("2020-01-01T00:00:00Z").expect("an instant");
+    let mut turn = notation.start(&definition, &begin, &cx(now, 1, &limits)).expect("it starts");
+    let first = turn.state.clone();
+    let mut slots = Vec::new();
+    for turn_no in 2.. {
+        let timer = turn.effects.iter().enumerate().find_map(|(place, effect)| match effect {
+            Effect::StartTimer { due_at, .. } => Some((place, *due_at)),
+            _ => None,
+        });
+        let Some((place, due_at)) = timer.filter(|_| slots.len() < count) else { break };
+        let key = cx(now, turn_no - 1, &limits).key_of(place);
+        now = now.max(due_at);
+        let events = [Event::TimerFired { key, due_at }];
+        let cx = cx(now, turn_no, &limits);
+        turn = notation.advance(&definition, &turn.state, &events, &cx).expect("it advances");
+        slots.extend(turn.effects.iter().filter_map(|effect| match effect {
+            Effect::StartChild(child) => child.slot,
+            _ => None,
+        }));
+    }
+    (first, slots)
+}
+
+#[test]
+fn o3_preview_forecast_and_firing_agree_on_ten_thousand_rules() {
+    let mut entropy = SeededEntropy::new(7);
+    for number in 0..10_000 {
+        let spec = spec(random_rule(&mut entropy));
+        let (state, slots) = fired(&spec, 4);
+        let view = ScheduleView::read(&state).expect("a schedule");
+        assert_eq!(view.preview(slots.len()), slots, "rule {number}: {spec:?}");
+        let (Some(from), Some(last)) = (slots.first(), slots.last()) else { continue };
+        let to = last.saturating_add_millis(1);
+        let views = [(InstanceId::new(1, 1), view)];
+        let due = forecast(&[], &views, *from, to, 100);
+        let foreseen: Vec<Timestamp> = due.iter().map(|due| due.at).collect();
+        assert!(due.iter().all(|due| matches!(due.kind, DueKind::Slot { .. })));
+        assert_eq!(foreseen, slots, "rule {number}: {spec:?}");
+    }
+}
+
+fn world(store: Arc<dyn Store>, crash_after: Option<u64>) -> World {
+    let notations = Notations::default().with("probe", Arc::new(Probe));
+    let world = World::new(store, notations.clone(), Config::default(), start());
+    let mut world = world.crash_after(crash_after);
+    let source =
+        Source { name: "run".to_owned(), text: "probe run\nend\n".into(), files: Vec::new() };
+    let compiled = notations.compile("probe", &source, &Config::default().limits);
+    let definitions = compiled.expect("a notation").definitions.into_iter().map(Arc::new).collect();
+    let deployment = Deployment { notation: "probe".to_owned(), source, definitions };
+    world.call(Command::Deploy(deployment), Wait::Quiet);
+    world
+}
+
+/// A thousand subjects whose first slot is the same minute; gives back how many commits it took.
+fn thousand_subjects(store: Arc<dyn Store>, crash_after: Option<u64>) -> u64 {
+    let mut world = world(store, crash_after);
+    let hour = Span::parse("PT1H").expect("a span");
+    let at = start().saturating_add_millis(3_600_000);
+    let rule = Rule::every(at, hour, Zone::utc(), First::AtAnchor).expect("an interval");
+    let commands = (0..1_000).map(|number| {
+        let spec = ScheduleSpec { subject: Some(format!("s{number}")), ..spec(rule.clone()) };
+        Command::PutSchedule { spec: Box::new(spec), on_existing: OnExisting::Fail }
+    });
+    world.call_all(commands.collect());
+    world.advance_to(at);
+    let all = InstanceFilter::default();
+    let rows = block_on(world.store.instances(all, Page::first(usize::MAX))).expect("readable");
+    let mut started = BTreeMap::new();
+    let mut subjects = BTreeSet::new();
+    for row in rows.iter().filter(|row| row.extra.lineage.is_none() && !row.phase.is_ended()) {
+        let view = ScheduleView::read(&row.state).expect("a schedule");
+        subjects.insert(view.spec.subject.clone());
+        let lines = block_on(world.store.occurrences(row.id, Page::first(10))).expect("readable");
+        started.insert(row.id, lines.iter().map(|it| it.occurrence.slot_at).collect::<Vec<_>>());
+    }
+    assert_eq!(subjects.len(), 1_000);
+    assert!(started.values().all(|slots| *slots == [at]), "each subject has its one run");
+    let runs = rows.iter().filter(|row| row.extra.lineage.is_some());
+    let phases: Vec<Phase> = runs.map(|row| row.phase).collect();
+    assert_eq!(phases, vec![Phase::Completed; 1_000]);
+    world.commits()
+}
+
+#[test]
+fn s2_a_thousand_subjects_at_one_instant_start_once_each_across_crashes() {
+    let commits = thousand_subjects(Arc::new(MemoryStore::new()), None);
+    for part in 1..=6 {
+        thousand_subjects(Arc::new(MemoryStore::new()), Some(commits * part / 7));
+    }
+}
+
+#[test]
+fn s2_a_thousand_subjects_at_one_instant_on_sqlite() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let path = directory.path().join("meantime.db");
+    let store = Arc::new(SqliteStore::open(path, Options::default()).expect("a new store"));
+    thousand_subjects(store.clone(), None);
+    assert_eq!(block_on(store.check()).expect("readable"), Vec::<String>::new());
+}
