@@ -1,7 +1,7 @@
 //! Script lines that look and change nothing.
 
 use meantime_core::TimerId;
-use meantime_kernel::explain::explain_timer;
+use meantime_kernel::explain::{explain_instance, explain_occurrence, explain_task, explain_timer};
 use meantime_kernel::history::Record;
 use meantime_kernel::store::{Page, TaskFilter, TimerFilter};
 
@@ -49,6 +49,36 @@ impl Player<'_> {
             format!("{key} {} {}{detached}{assignee}", row.spec.name, row.state.name())
         });
         lines.collect::<Vec<_>>().join("\n")
+    }
+
+    /// Why an instance stands where it stands.
+    pub(super) fn why_instance(&mut self, name: &str) -> String {
+        let id = self.instance(name);
+        let store = self.world.store.clone();
+        let row = block_on(store.instance(id)).ok().flatten();
+        let incidents = block_on(store.incidents(Some(id), Page::first(10))).unwrap_or_default();
+        row.map_or_else(|| "not there".to_owned(), |row| explain_instance(&row, &incidents))
+    }
+
+    /// Where every task of an instance stands.
+    pub(super) fn why_tasks(&mut self, name: &str) -> String {
+        let instance = Some(self.instance(name));
+        let (store, now) = (self.world.store.clone(), self.world.now().engine);
+        let filter = TaskFilter { instance, ..TaskFilter::default() };
+        let rows = block_on(store.tasks(filter, Page::first(100))).unwrap_or_default();
+        rows.iter().map(|row| explain_task(row, now)).collect::<Vec<_>>().join("\n")
+    }
+
+    /// Why each slot of a schedule ran or did not, oldest first. Runs are named by the ledger.
+    pub(super) fn why_slots(&mut self, name: &str) -> String {
+        let id = self.instance(name);
+        let rows = block_on(self.world.store.occurrences(id, Page::first(100)));
+        let rows = rows.unwrap_or_default().into_iter().rev().map(|mut row| {
+            // Ids differ from run to run of the rigs.
+            row.instance = None;
+            row
+        });
+        rows.map(|row| explain_occurrence(&row)).collect::<Vec<_>>().join("\n")
     }
 
     /// The story of a timer, found by its place in the instance's history.

@@ -215,7 +215,12 @@ impl Player<'_> {
             "show" => self.show(word(1)),
             "timers" => self.list_timers(),
             "tasks" => self.list_tasks(),
-            "why" => self.why(word(1), word(2)),
+            "why" => match word(2) {
+                "" => self.why_instance(word(1)),
+                "tasks" => self.why_tasks(word(1)),
+                "slots" => self.why_slots(word(1)),
+                place => self.why(word(1), place),
+            },
             "schedule" => self.schedule(line),
             "pause" | "resume" | "trigger" | "backfill" | "change" => self.act_on_schedule(line),
             "ledger" => self.ledger(word(1)),
