@@ -1,7 +1,7 @@
 //! Figures of the kernel on SQLite with full durability, through the real driver.
 //!
 //! `cargo bench -p meantime-sim --bench kernel_figures -- [NAME…]` — starts, signals,
-//! children, sleepers, idle. Each line says what was done and how long it took; ratios between
+//! children, sleepers, missed, idle. Each line says what was done and how long it took; ratios between
 //! sizes show whether the cost is linear. `idle` takes a minute.
 #![expect(clippy::print_stdout, reason = "printing is what it is for")]
 #![expect(clippy::disallowed_methods, reason = "measures real time")]
@@ -10,11 +10,14 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use meantime_core::{Json, Source};
+use meantime_core::time::{First, Rule, Span, Zone};
+use meantime_core::{CatchUp, Handed, Json, OnExisting, Overlap, ScheduleSpec, Source};
+use meantime_kernel::clock::{Clock, SystemClock};
 use meantime_kernel::command::{Command, Reply, StartCommand};
 use meantime_kernel::driver::{Builder, Kernel};
 use meantime_kernel::machine::Notations;
-use meantime_kernel::store::Store;
+use meantime_kernel::schedule::ScheduleView;
+use meantime_kernel::store::{Page, Store};
 use meantime_sim::probe::Probe;
 use meantime_store::sqlite::{Options, SqliteStore};
 
@@ -160,6 +163,63 @@ async fn idle() {
     println!("idle: 100000 asleep, 60 s: {statements} statements, {used:.3} % of one core");
 }
 
+/// A month of missed minutes, by each policy, while new instances are started.
+async fn missed() {
+    for catch_up in [CatchUp::Coalesce, CatchUp::Skip, CatchUp::All] {
+        let rig = rig().await;
+        let kernel = rig.kernel.clone();
+        let starter = tokio::spawn(async move {
+            let mut times = Vec::new();
+            for _ in 0..2_000 {
+                let begun = Instant::now();
+                kernel.call(start("short")).await.expect("started");
+                times.push(begun.elapsed());
+            }
+            times.sort();
+            times[times.len() * 99 / 100]
+        });
+        let begun = Instant::now();
+        let month = 30 * 86_400_000;
+        let now = SystemClock.now().engine;
+        let interval = Span::parse("PT1M").expect("a span");
+        let anchor = now.saturating_add_millis(-month);
+        let rule = Rule::every(anchor, interval, Zone::utc(), First::AtAnchor).expect("a rule");
+        let spec = ScheduleSpec {
+            definition: "short".to_owned(),
+            version: 1,
+            start: None,
+            subject: None,
+            label: None,
+            rule,
+            max_runs: None,
+            overlap: Overlap::Allow,
+            catch_up,
+            input: Handed::default(),
+        };
+        let on_existing = OnExisting::AddAnother;
+        let command = Command::PutSchedule { spec: Box::new(spec), on_existing };
+        let Ok(Reply::Scheduled { schedule }) = rig.kernel.call(command).await else { return };
+        loop {
+            let row = rig.store.instance(schedule).await.expect("readable").expect("there");
+            let view = ScheduleView::read(&row.state);
+            if view.is_some_and(|view| view.next_at.is_some_and(|at| at > now)) {
+                break;
+            }
+            tokio::task::yield_now().await;
+        }
+        let decided = begun.elapsed();
+        let lines = rig.store.occurrences(schedule, Page::first(100_000)).await.expect("readable");
+        let slots: u64 = lines.iter().map(|line| line.occurrence.count).sum();
+        let p99 = starter.await.expect("the starter ends");
+        println!(
+            "missed: {catch_up:?}: {slots} slots decided in {:.3} s, {} lines; new starts p99 {:.2} ms",
+            decided.as_secs_f64(),
+            lines.len(),
+            p99.as_secs_f64() * 1_000.0
+        );
+    }
+}
+
 /// Processor time of this process so far, in milliseconds.
 fn cpu_ms() -> u64 {
     let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
@@ -184,6 +244,9 @@ async fn main() {
     }
     if runs("sleepers") {
         sleepers().await;
+    }
+    if runs("missed") {
+        missed().await;
     }
     if runs("idle") {
         idle().await;
