@@ -1,8 +1,8 @@
 //! Figures of the kernel on SQLite with full durability, through the real driver.
 //!
-//! `cargo bench -p meantime-sim --bench kernel_figures -- [NAME…]` — starts, signals,
-//! children, sleepers, missed, idle. Each line says what was done and how long it took; ratios between
-//! sizes show whether the cost is linear. `idle` takes a minute.
+//! `cargo bench -p meantime-sim --bench kernel_figures -- [NAME…]` with the names starts, signals,
+//! children, sleepers, missed, idle. Each line says what was done and how long it took; ratios
+//! between sizes show whether the cost is linear. `idle` takes a minute.
 #![expect(clippy::print_stdout, reason = "printing is what it is for")]
 #![expect(clippy::disallowed_methods, reason = "measures real time")]
 #![expect(clippy::cast_precision_loss, reason = "figures for people")]
