@@ -2,14 +2,12 @@
 
 use std::sync::Arc;
 
-use meantime_core::{Failure, Source, Timestamp};
+use meantime_core::Failure;
 use meantime_kernel::command::{
-    ClaimCommand, ClaimedTask, Command, Deployment, Error, Reply, Report, StartCommand, Wait,
+    ClaimCommand, ClaimedTask, Command, Error, Reply, Report, StartCommand, Wait,
 };
-use meantime_kernel::machine::{Config, Notations};
 use meantime_kernel::store::MemoryStore;
 use meantime_sim::harness::{Fate, World};
-use meantime_sim::probe::Probe;
 
 const PROBE: &str = "
 probe work
@@ -19,15 +17,7 @@ end
 ";
 
 fn world() -> World {
-    let notations = Notations::default().with("probe", Arc::new(Probe));
-    let now = Timestamp::parse("2026-01-01T00:00:00Z").expect("an instant");
-    let store = Arc::new(MemoryStore::new());
-    let mut world = World::new(store, notations.clone(), Config::default(), now);
-    let source = Source { name: "work".to_owned(), text: PROBE.into(), files: Vec::new() };
-    let compiled = notations.compile("probe", &source, &Config::default().limits);
-    let definitions = compiled.expect("a notation").definitions.into_iter().map(Arc::new).collect();
-    let deployment = Deployment { notation: "probe".to_owned(), source, definitions };
-    world.call(Command::Deploy(deployment), Wait::Quiet);
+    let mut world = World::with_probes(Arc::new(MemoryStore::new()), PROBE);
     let start = StartCommand { definition: "work".to_owned(), ..StartCommand::default() };
     world.call(Command::Start(start), Wait::Quiet);
     world

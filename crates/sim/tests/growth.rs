@@ -2,12 +2,10 @@
 
 use std::sync::Arc;
 
-use meantime_core::{Json, Source, Timestamp};
-use meantime_kernel::command::{Command, Deployment, Reply, StartCommand, Wait};
-use meantime_kernel::machine::{Config, Notations};
-use meantime_kernel::store::{InstanceFilter, MemoryStore, Page, Phase, Store};
+use meantime_core::Json;
+use meantime_kernel::command::{Command, Reply, StartCommand, Wait};
+use meantime_kernel::store::{InstanceFilter, MemoryStore, Page, Phase};
 use meantime_sim::harness::{Fate, World, block_on};
-use meantime_sim::probe::Probe;
 use meantime_store::sqlite::{Options, SqliteStore};
 
 const PROBES: &str = "
@@ -32,19 +30,6 @@ await t
 end
 ";
 
-fn world(store: Arc<dyn Store>) -> World {
-    let notations = Notations::default().with("probe", Arc::new(Probe));
-    let now = Timestamp::parse("2026-01-01T00:00:00Z").expect("an instant");
-    let mut world = World::new(store, notations.clone(), Config::default(), now);
-    let source = Source { name: "probes".to_owned(), text: PROBES.into(), files: Vec::new() };
-    let compiled = notations.compile("probe", &source, &Config::default().limits);
-    let compiled = compiled.expect("the notation is known");
-    let definitions = compiled.definitions.into_iter().map(Arc::new).collect();
-    let deployment = Deployment { notation: "probe".to_owned(), source, definitions };
-    world.call(Command::Deploy(deployment), Wait::Quiet);
-    world
-}
-
 fn start(definition: &str) -> Command {
     let definition = definition.to_owned();
     Command::Start(StartCommand { definition, ..StartCommand::default() })
@@ -52,7 +37,7 @@ fn start(definition: &str) -> Command {
 
 #[test]
 fn ten_thousand_signals_to_one_instance_cost_a_turn_each_at_most() {
-    let mut world = world(Arc::new(MemoryStore::new()));
+    let mut world = World::with_probes(Arc::new(MemoryStore::new()), PROBES);
     let (_, fate) = world.call(start("counter"), Wait::Quiet);
     let Fate::Answered(Ok(Reply::Started { instance, .. })) = fate else { panic!("{fate:?}") };
     let before = world.counters();
@@ -70,7 +55,7 @@ fn ten_thousand_signals_to_one_instance_cost_a_turn_each_at_most() {
 
 #[test]
 fn one_parent_with_ten_thousand_children_needs_few_turns_of_its_own() {
-    let mut world = world(Arc::new(MemoryStore::new()));
+    let mut world = World::with_probes(Arc::new(MemoryStore::new()), PROBES);
     let before = world.counters();
     let (_, fate) = world.call(start("parent"), Wait::Settled);
     let Fate::Answered(Ok(Reply::Started { instance, .. })) = fate else { panic!("{fate:?}") };
@@ -88,7 +73,7 @@ fn i12_an_hour_with_nothing_due_needs_no_statement() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("meantime.db");
     let store = Arc::new(SqliteStore::open(path, Options::default()).unwrap());
-    let mut world = world(store.clone());
+    let mut world = World::with_probes(store.clone(), PROBES);
     world.call_all((0..20_000).map(|_| start("sleeper")).collect());
     let hour = world.now().engine.saturating_add_millis(3_600_000);
     let before = store.stats();

@@ -6,17 +6,15 @@ use std::sync::Arc;
 use meantime_core::time::{Cron, First, Rule, Span, Zone};
 use meantime_core::{
     CatchUp, Cx, Effect, Event, Handed, InstanceId, Json, Limits, Notation, OnExisting, Overlap,
-    ScheduleSpec, Source, Start, StartCause, State, Timestamp,
+    ScheduleSpec, Start, StartCause, State, Timestamp,
 };
-use meantime_kernel::command::{Command, Deployment, Wait};
-use meantime_kernel::machine::{Config, Notations};
+use meantime_kernel::command::Command;
 use meantime_kernel::random::{Entropy, SeededEntropy};
 use meantime_kernel::schedule::{
     DueKind, ScheduleNotation, ScheduleView, forecast, schedule_source,
 };
 use meantime_kernel::store::{InstanceFilter, MemoryStore, Page, Phase, Store};
 use meantime_sim::harness::{World, block_on};
-use meantime_sim::probe::Probe;
 use meantime_store::sqlite::{Options, SqliteStore};
 
 const START: &str = "2026-01-01T00:00:00Z";
@@ -121,22 +119,10 @@ fn o3_preview_forecast_and_firing_agree_on_ten_thousand_rules() {
     }
 }
 
-fn world(store: Arc<dyn Store>, crash_after: Option<u64>) -> World {
-    let notations = Notations::default().with("probe", Arc::new(Probe));
-    let world = World::new(store, notations.clone(), Config::default(), start());
-    let mut world = world.crash_after(crash_after);
-    let source =
-        Source { name: "run".to_owned(), text: "probe run\nend\n".into(), files: Vec::new() };
-    let compiled = notations.compile("probe", &source, &Config::default().limits);
-    let definitions = compiled.expect("a notation").definitions.into_iter().map(Arc::new).collect();
-    let deployment = Deployment { notation: "probe".to_owned(), source, definitions };
-    world.call(Command::Deploy(deployment), Wait::Quiet);
-    world
-}
-
 /// A thousand subjects whose first slot is the same minute; gives back how many commits it took.
 fn thousand_subjects(store: Arc<dyn Store>, crash_after: Option<u64>) -> u64 {
-    let mut world = world(store, crash_after);
+    let world = World::with_probes(store, "probe run\nend\n");
+    let mut world = world.crash_after(crash_after);
     let hour = Span::parse("PT1H").expect("a span");
     let at = start().saturating_add_millis(3_600_000);
     let rule = Rule::every(at, hour, Zone::utc(), First::AtAnchor).expect("an interval");

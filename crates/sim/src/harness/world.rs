@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use meantime_core::{InstanceId, Timestamp};
+use meantime_core::{InstanceId, Source, Timestamp};
 use meantime_kernel::clock::Now;
 use meantime_kernel::command::{Command, Deployment, Error, Reply, Wait};
 use meantime_kernel::machine::{Config, Counters, Input, Machine, Notations, Output, Ticket};
@@ -12,6 +12,7 @@ use meantime_kernel::schedule::{SCHEDULE_NOTATION, ScheduleNotation, schedule_so
 use meantime_kernel::store::{DefinitionFilter, InstanceRow, Store, TaskRow};
 
 use super::block_on;
+use crate::probe::Probe;
 
 /// What became of a command.
 #[derive(Debug, Clone, PartialEq)]
@@ -71,18 +72,28 @@ impl World {
         };
         world.recover();
         world.run();
-        world.deploy_schedules();
+        // What every kernel does when it starts.
+        world.deploy(SCHEDULE_NOTATION, schedule_source());
         world.commits = 0;
         world
     }
 
-    /// What every kernel does when it starts.
-    fn deploy_schedules(&mut self) {
-        let (notation, source) = (SCHEDULE_NOTATION.to_owned(), schedule_source());
-        let compiled = self.notations.compile(&notation, &source, &self.config.limits);
+    /// A kernel with probes, at the start of 2026.
+    pub fn with_probes(store: Arc<dyn Store>, probes: &str) -> Self {
+        let notations = Notations::default().with("probe", Arc::new(Probe));
+        let now = Timestamp::parse("2026-01-01T00:00:00Z").unwrap_or_default();
+        let mut world = Self::new(store, notations, Config::default(), now);
+        let (name, text) = ("probes".to_owned(), probes.into());
+        world.deploy("probe", Source { name, text, files: Vec::new() });
+        world
+    }
+
+    /// Compiles and deploys a source that is known to be good.
+    pub fn deploy(&mut self, notation: &str, source: Source) -> Fate {
+        let compiled = self.notations.compile(notation, &source, &self.config.limits);
         let definitions = compiled.into_iter().flat_map(|it| it.definitions).map(Arc::new);
-        let definitions = definitions.collect();
-        self.call(Command::Deploy(Deployment { notation, source, definitions }), Wait::Quiet);
+        let (notation, definitions) = (notation.to_owned(), definitions.collect());
+        self.call(Command::Deploy(Deployment { notation, source, definitions }), Wait::Quiet).1
     }
 
     /// Crashes once, right after the given commit.
