@@ -8,13 +8,13 @@ use meantime_core::{
     CatchUp, Cx, Effect, Event, Handed, InstanceId, Json, Limits, Notation, OnExisting, Overlap,
     ScheduleSpec, Start, StartCause, State, Timestamp,
 };
-use meantime_kernel::command::Command;
+use meantime_kernel::command::{Command, Reply};
 use meantime_kernel::random::{Entropy, SeededEntropy};
 use meantime_kernel::schedule::{
     DueKind, ScheduleNotation, ScheduleView, forecast, schedule_source,
 };
 use meantime_kernel::store::{InstanceFilter, MemoryStore, Page, Phase, Store};
-use meantime_sim::harness::{World, block_on};
+use meantime_sim::harness::{Fate, World, block_on};
 use meantime_store::sqlite::{Options, SqliteStore};
 
 const START: &str = "2026-01-01T00:00:00Z";
@@ -165,4 +165,50 @@ fn s2_a_thousand_subjects_at_one_instant_on_sqlite() {
     let store = Arc::new(SqliteStore::open(path, Options::default()).expect("a new store"));
     thousand_subjects(store.clone(), None);
     assert_eq!(block_on(store.check()).expect("readable"), Vec::<String>::new());
+}
+
+/// Every slot of a schedule over ten years, played with real runs.
+fn ten_years(rule: Rule) -> Vec<Timestamp> {
+    let mut world = World::with_probes(Arc::new(MemoryStore::new()), "probe run\nend\n");
+    let (spec, on_existing) = (Box::new(spec(rule)), OnExisting::AddAnother);
+    let command = Command::PutSchedule { spec, on_existing };
+    let (_, fate) = world.call(command, meantime_kernel::command::Wait::Quiet);
+    let Fate::Answered(Ok(Reply::Scheduled { schedule })) = fate else { panic!("{fate:?}") };
+    world.advance_to(Timestamp::parse("2036-01-01T00:00:00Z").expect("an instant"));
+    let lines = block_on(world.store.occurrences(schedule, Page::first(usize::MAX)));
+    let mut slots: Vec<Timestamp> =
+        lines.expect("readable").iter().map(|line| line.occurrence.slot_at).collect();
+    slots.reverse();
+    slots
+}
+
+#[test]
+fn s1_month_ends_over_ten_years() {
+    let anchor = Timestamp::parse("2026-01-31T09:00:00Z").expect("an instant");
+    let month = Span::parse("P1M").expect("a span");
+    let rule = Rule::every(anchor, month, Zone::utc(), First::AtAnchor).expect("a rule");
+    let slots = ten_years(rule);
+    assert_eq!(slots.len(), 120);
+    for (number, slot) in slots.iter().enumerate() {
+        // The last day of its month: one day later it is the first.
+        let next = slot.saturating_add_millis(86_400_000).to_string();
+        assert_eq!(&next[8..], "01T09:00:00Z", "slot {number} is {slot}");
+    }
+}
+
+#[test]
+fn s13_sundays_across_clock_changes_over_ten_years() {
+    for name in ["Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Africa/Casablanca"] {
+        let zone: Zone = name.parse().expect("a zone");
+        let cron = Cron::parse("30 2 * * SUN").expect("cron");
+        let slots = ten_years(Rule::cron(cron, zone, start()));
+        assert!((521..=522).contains(&slots.len()), "{name}: {} Sundays", slots.len());
+        let (week, hour) = (7 * 86_400_000, 3_600_000);
+        let changes = slots.windows(2).filter(|pair| {
+            let shift = (pair[1].saturating_since(pair[0]) - week).abs();
+            assert!(shift <= hour, "{name}: {} then {}", pair[0], pair[1]);
+            shift > 0
+        });
+        assert!(changes.count() >= 20, "{name}: clocks change twice a year");
+    }
 }

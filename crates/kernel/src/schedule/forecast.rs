@@ -72,3 +72,45 @@ pub fn forecast(
     all.truncate(limit);
     all
 }
+
+/// How much will be due in each bucket of a window: the beginning of a bucket and a count. Empty
+/// buckets are there too, so that a chart has no holes.
+pub fn buckets(
+    due: &[Due],
+    from: Timestamp,
+    to: Timestamp,
+    bucket_ms: i64,
+) -> Vec<(Timestamp, u64)> {
+    const MOST: i64 = 100_000;
+    let bucket_ms = bucket_ms.max(1).max(to.saturating_since(from) / MOST);
+    let mut counts = Vec::new();
+    let mut begin = from;
+    let mut rest = due.iter().skip_while(|due| due.at < from).peekable();
+    while begin < to {
+        let end = begin.saturating_add_millis(bucket_ms);
+        let mut count = 0;
+        while rest.next_if(|due| due.at < end && due.at < to).is_some() {
+            count += 1;
+        }
+        counts.push((begin, count));
+        begin = end;
+    }
+    counts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buckets_count_everything_in_the_window_once() {
+        let at = Timestamp::from_millis;
+        let slot = |ms| Due {
+            at: at(ms),
+            kind: DueKind::Slot { schedule: InstanceId::new(1, 1), definition: "d".to_owned() },
+        };
+        let due = [slot(5), slot(10), slot(19), slot(20), slot(39), slot(40)];
+        let counted = buckets(&due, at(10), at(40), 10);
+        assert_eq!(counted, [(at(10), 2), (at(20), 1), (at(30), 1)]);
+    }
+}

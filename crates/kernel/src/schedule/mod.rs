@@ -10,6 +10,6 @@ mod notation;
 mod saved;
 mod slots;
 
-pub use forecast::{Due, DueKind, forecast};
+pub use forecast::{Due, DueKind, buckets, forecast};
 pub use notation::{SCHEDULE_NOTATION, ScheduleNotation, schedule_source};
 pub use saved::ScheduleView;
