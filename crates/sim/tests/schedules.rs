@@ -198,7 +198,14 @@ fn s1_month_ends_over_ten_years() {
 
 #[test]
 fn s13_sundays_across_clock_changes_over_ten_years() {
-    for name in ["Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Africa/Casablanca"] {
+    let zones = [
+        ("Europe/Berlin", 20),
+        ("America/New_York", 20),
+        ("Australia/Lord_Howe", 20),
+        ("Pacific/Auckland", 20),
+        ("Asia/Kolkata", 0),
+    ];
+    for (name, expected) in zones {
         let zone: Zone = name.parse().expect("a zone");
         let cron = Cron::parse("30 2 * * SUN").expect("cron");
         let slots = ten_years(Rule::cron(cron, zone, start()));
@@ -209,6 +216,8 @@ fn s13_sundays_across_clock_changes_over_ten_years() {
             assert!(shift <= hour, "{name}: {} then {}", pair[0], pair[1]);
             shift > 0
         });
-        assert!(changes.count() >= 20, "{name}: clocks change twice a year");
+        // A slot moved out of a gap is off twice: before and after.
+        let count = changes.count();
+        assert!(count >= expected && (expected > 0 || count == 0), "{name}: {count} changes");
     }
 }
