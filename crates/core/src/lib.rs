@@ -13,6 +13,7 @@ pub mod id;
 pub mod json;
 pub mod limits;
 pub mod notation;
+pub mod retention;
 pub mod retry;
 pub mod schedule;
 pub mod state;
@@ -30,6 +31,7 @@ pub use id::{DefinitionId, EffectKey, IncidentId, InstanceId, TaskId, TimerId};
 pub use json::Json;
 pub use limits::Limits;
 pub use notation::{Cx, Notation, Outcome, Status, Turn, Verdict, View, Waiting, WaitingKind};
+pub use retention::{Ending, Keep, Periods, Retention};
 pub use retry::RetryPolicy;
 pub use schedule::{
     CatchUp, Handed, OnExisting, Overlap, Recurrence, SCHEDULE_CONFLICT, SCHEDULE_DEFINITION,

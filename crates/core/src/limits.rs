@@ -49,6 +49,10 @@ pub struct Limits {
     pub dedup_ms: u64,
     /// How long the answer to an idempotency key is remembered. Default one day.
     pub idempotency_ms: u64,
+    /// Newest turns of an instance whose history is kept in full. Default 10,000.
+    pub history_turns: usize,
+    /// Rows that housekeeping removes in one transaction. Default 1,000.
+    pub purge_rows: usize,
     /// Shortest interval of a schedule, in milliseconds (S11). Default one minute.
     pub schedule_interval_ms: i64,
     /// Runs that one schedule may start while it catches up or is filled back. Default 1,000.
@@ -83,6 +87,8 @@ impl Default for Limits {
             message_ttl_ms: 3_600_000,
             dedup_ms: 7 * 86_400_000,
             idempotency_ms: 86_400_000,
+            history_turns: 10_000,
+            purge_rows: 1_000,
             schedule_interval_ms: 60_000,
             catch_up_runs: 1_000,
             default_deadline: None,

@@ -133,6 +133,11 @@ pub enum Command {
         /// Who and why.
         by: By,
     },
+    /// Confirms that a restored copy may act. Without effect on a kernel that is not paused.
+    Resume {
+        /// Who and why.
+        by: By,
+    },
 }
 
 /// Compiled definitions to deploy together.
@@ -419,6 +424,9 @@ pub enum Error {
         /// What it said.
         message: String,
     },
+    /// The store is a restored copy, and nobody has confirmed that it may act.
+    #[error("the engine is paused: its store is a restored copy")]
+    Paused,
     /// The kernel is shutting down.
     #[error("the engine is stopping")]
     Stopping,
@@ -443,6 +451,7 @@ impl Error {
             Self::Overloaded => "overloaded",
             Self::NotResolvable(_) => "not_resolvable",
             Self::Store { code, .. } => code,
+            Self::Paused => "paused",
             Self::Stopping => "stopping",
         }
     }

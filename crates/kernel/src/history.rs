@@ -204,6 +204,25 @@ pub enum Record {
         #[n(0)]
         name: String,
     },
+    /// Older rows were dropped; this stands for them (O2). The row's time is that of the newest.
+    #[n(40)]
+    Compacted {
+        /// When the oldest of them happened.
+        #[n(0)]
+        since: Timestamp,
+        /// How many turns they told of.
+        #[n(1)]
+        turns: u64,
+        /// Due moments that came.
+        #[n(2)]
+        fired: u64,
+        /// Due moments that were withdrawn.
+        #[n(3)]
+        cancelled: u64,
+        /// Edits of due moments.
+        #[n(4)]
+        edited: u64,
+    },
 }
 
 /// Who did something, and why.

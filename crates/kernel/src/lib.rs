@@ -6,6 +6,7 @@
 
 pub mod clock;
 pub mod command;
+pub mod compaction;
 pub mod driver;
 pub mod explain;
 pub mod history;

@@ -3,12 +3,14 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use meantime_core::{Diagnostic, Limits, Severity, Source};
-use tokio::sync::{mpsc, oneshot};
+use meantime_core::{Diagnostic, Limits, Retention, Severity, Source};
+use tokio::sync::{mpsc, oneshot, watch};
 
-use super::run::{Message, Run};
+use super::housekeeping::Housekept;
+use super::run::{Message, Parts, Run};
 use crate::clock::{Clock, SystemClock};
 use crate::command::{Command, Deployment, Error, Reply, Report, TimerEdit, Wait};
 use crate::history::By;
@@ -31,6 +33,8 @@ pub struct Kernel {
     notations: Notations,
     limits: Arc<Limits>,
     clock: Arc<dyn Clock>,
+    paused: Arc<AtomicBool>,
+    housekept: watch::Receiver<Housekept>,
 }
 
 /// Sets a kernel up.
@@ -41,6 +45,7 @@ pub struct Builder {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) entropy: Box<dyn Entropy>,
     pub(super) engine_tasks: Option<Arc<dyn EngineTasks>>,
+    pub(super) retention: Retention,
 }
 
 impl Builder {
@@ -54,6 +59,7 @@ impl Builder {
             clock: Arc::new(SystemClock),
             entropy: Box::new(SystemEntropy::default()),
             engine_tasks: None,
+            retention: Retention::default(),
         }
     }
 
@@ -78,35 +84,50 @@ impl Builder {
         self
     }
 
+    /// How long what is over is kept.
+    #[must_use]
+    pub fn retention(mut self, retention: Retention) -> Self {
+        self.retention = retention;
+        self
+    }
+
     /// Reads what the store knows and begins. Needs a tokio runtime.
     pub async fn start(self) -> Result<Kernel, store::Error> {
         let now = self.clock.now();
         let recovered = self.store.recover(now.engine).await?;
         let definitions = self.store.definitions(store::DefinitionFilter::default()).await?;
         let (messages, receiver) = mpsc::unbounded_channel();
+        let (report, housekept) = watch::channel(Housekept::default());
+        let paused = Arc::new(AtomicBool::new(recovered.paused));
         let kernel = Kernel {
             messages,
             store: self.store.clone(),
             notations: self.notations.clone(),
             limits: Arc::new(self.config.limits.clone()),
             clock: self.clock.clone(),
+            paused: paused.clone(),
+            housekept,
         };
         let machine = Machine::new(self.config.clone(), self.notations.clone(), self.entropy);
-        let run = Run::new(
+        let parts = Parts {
             machine,
-            self.store,
-            self.notations,
-            kernel.limits.clone(),
-            self.clock,
-            self.engine_tasks,
-            receiver,
-        );
+            store: self.store,
+            notations: self.notations,
+            limits: kernel.limits.clone(),
+            clock: self.clock,
+            engine_tasks: self.engine_tasks,
+            retention: Arc::new(self.retention),
+            report,
+            paused,
+        };
+        let run = Run::new(parts, receiver);
         tokio::spawn(run.run(recovered, definitions));
-        // Identical content is the same version: after the first time this changes nothing.
-        match kernel.deploy(SCHEDULE_NOTATION, schedule_source()).await {
-            Ok(_) => Ok(kernel),
-            Err(error) => Err(store::Error::Unavailable(error.to_string())),
+        // A paused kernel writes nothing; it does so when it is resumed.
+        if !kernel.is_paused() {
+            let deployed = kernel.deploy_built_in().await;
+            deployed.map_err(|error| store::Error::Unavailable(error.to_string()))?;
         }
+        Ok(kernel)
     }
 }
 
@@ -124,10 +145,27 @@ impl Kernel {
         wait: Wait,
         limit: Option<Duration>,
     ) -> Result<Reply, Error> {
+        let resumes = matches!(command, Command::Resume { .. });
         let (answer, answered) = oneshot::channel();
         let message = Message::Command { command: Box::new(command), wait, limit, answer };
         self.messages.send(message).map_err(|_| Error::Stopping)?;
-        answered.await.unwrap_or(Err(Error::Stopping))
+        let reply = answered.await.unwrap_or(Err(Error::Stopping))?;
+        if resumes {
+            self.deploy_built_in().await?;
+        }
+        Ok(reply)
+    }
+
+    /// Deploys the definition of schedules. Identical content is the same version: after the first
+    /// time this changes nothing.
+    fn deploy_built_in(&self) -> Pin<Box<dyn Future<Output = Result<(), Error>> + Send + '_>> {
+        Box::pin(async move {
+            match self.deploy(SCHEDULE_NOTATION, schedule_source()).await {
+                Ok(_) => Ok(()),
+                Err(DeployError::Kernel(error)) => Err(error),
+                Err(error) => Err(Error::Invalid(error.to_string())),
+            }
+        })
     }
 
     /// Compiles a source and deploys what it defines, all or nothing. Problems come back as data.
@@ -206,6 +244,17 @@ impl Kernel {
     pub fn clock_moved(&self) {
         // A kernel that has stopped needs to know nothing.
         let _ = self.messages.send(Message::ClockMoved);
+    }
+
+    /// Whether the store is a restored copy that may not act until somebody confirms it with
+    /// [`Command::Resume`].
+    pub fn is_paused(&self) -> bool {
+        self.paused.load(Ordering::SeqCst)
+    }
+
+    /// What housekeeping has done, and a way to wait for it to do more.
+    pub fn housekept(&self) -> watch::Receiver<Housekept> {
+        self.housekept.clone()
     }
 
     /// What was counted so far.

@@ -7,9 +7,12 @@
 //! ```
 //!
 //! One task owns the machine. It takes in everything that has arrived, then carries out what the
-//! machine wants, and sleeps until the earliest of a message and a due instant (I12).
+//! machine wants, and sleeps until the earliest of a message and a due instant (I12). A second
+//! task, `housekeeping`, removes what is over and old enough.
 
 mod handle;
+mod housekeeping;
 mod run;
 
 pub use handle::{Builder, DeployError, EngineTasks, Kernel};
+pub use housekeeping::Housekept;

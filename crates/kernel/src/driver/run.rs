@@ -4,13 +4,15 @@ use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use meantime_core::{DefinitionId, InstanceId, Limits, TaskKind, Timestamp};
-use tokio::sync::{mpsc, oneshot};
+use meantime_core::{DefinitionId, InstanceId, Limits, Retention, TaskKind, Timestamp};
+use tokio::sync::{mpsc, oneshot, watch};
 
 use super::handle::EngineTasks;
+use super::housekeeping::{Housekeeper, Housekept, Note};
 use crate::clock::Clock;
 use crate::command::{Command, Error, LeaseToken, Reply, Wait};
 use crate::machine::{Counters, Input, Machine, Notations, Output, Ticket, rests_by_itself};
@@ -26,6 +28,21 @@ pub(super) enum Message {
     Stop(oneshot::Sender<()>),
 }
 
+/// What a kernel is made of.
+pub(super) struct Parts {
+    pub(super) machine: Machine,
+    pub(super) store: Arc<dyn Store>,
+    pub(super) notations: Notations,
+    pub(super) limits: Arc<Limits>,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) engine_tasks: Option<Arc<dyn EngineTasks>>,
+    pub(super) retention: Arc<Retention>,
+    /// What housekeeping has done.
+    pub(super) report: watch::Sender<Housekept>,
+    /// Whether the machine is paused, for everybody to see.
+    pub(super) paused: Arc<AtomicBool>,
+}
+
 /// The loop's own state.
 pub(super) struct Run {
     machine: Machine,
@@ -34,6 +51,10 @@ pub(super) struct Run {
     limits: Arc<Limits>,
     clock: Arc<dyn Clock>,
     engine_tasks: Option<Arc<dyn EngineTasks>>,
+    retention: Arc<Retention>,
+    report: watch::Sender<Housekept>,
+    paused: Arc<AtomicBool>,
+    housekeeper: Option<Housekeeper>,
     messages: mpsc::UnboundedReceiver<Message>,
     inputs: (mpsc::UnboundedSender<Input>, mpsc::UnboundedReceiver<Input>),
     callers: BTreeMap<Ticket, Answer>,
@@ -44,22 +65,18 @@ pub(super) struct Run {
 }
 
 impl Run {
-    pub(super) fn new(
-        machine: Machine,
-        store: Arc<dyn Store>,
-        notations: Notations,
-        limits: Arc<Limits>,
-        clock: Arc<dyn Clock>,
-        engine_tasks: Option<Arc<dyn EngineTasks>>,
-        messages: mpsc::UnboundedReceiver<Message>,
-    ) -> Self {
+    pub(super) fn new(parts: Parts, messages: mpsc::UnboundedReceiver<Message>) -> Self {
         Self {
-            machine,
-            store,
-            notations,
-            limits,
-            clock,
-            engine_tasks,
+            machine: parts.machine,
+            store: parts.store,
+            notations: parts.notations,
+            limits: parts.limits,
+            clock: parts.clock,
+            engine_tasks: parts.engine_tasks,
+            retention: parts.retention,
+            report: parts.report,
+            paused: parts.paused,
+            housekeeper: None,
             messages,
             inputs: mpsc::unbounded_channel(),
             callers: BTreeMap::new(),
@@ -77,6 +94,7 @@ impl Run {
             while let Some(output) = self.machine.poll() {
                 self.perform(output);
             }
+            self.keep_house();
             if self.failed || (self.stopping.is_some() && self.machine.is_idle()) {
                 break;
             }
@@ -84,13 +102,33 @@ impl Run {
                 break;
             }
         }
+        if let Some(housekeeper) = self.housekeeper.take() {
+            housekeeper.stop().await;
+        }
         if let Some(answer) = self.stopping.take() {
             // Whoever asked may have gone.
             let _ = answer.send(());
         }
     }
 
+    /// Housekeeping begins when the machine may act.
+    fn keep_house(&mut self) {
+        if self.housekeeper.is_none() && !self.machine.is_paused() {
+            self.paused.store(false, Ordering::SeqCst);
+            self.housekeeper = Some(Housekeeper::start(
+                self.store.clone(),
+                self.clock.clone(),
+                self.retention.clone(),
+                &self.limits,
+                self.report.clone(),
+            ));
+        }
+    }
+
     fn tell(&mut self, input: Input) {
+        if let (Input::Committed(_, Ok(_)), Some(housekeeper)) = (&input, &self.housekeeper) {
+            housekeeper.committed();
+        }
         self.machine.handle(self.clock.now(), input);
     }
 
@@ -101,7 +139,7 @@ impl Run {
             biased;
             input = self.inputs.1.recv() => {
                 if let Some(input) = input {
-                    self.machine.handle(self.clock.now(), input);
+                    self.tell(input);
                 }
                 true
             }
@@ -158,7 +196,10 @@ impl Run {
                     self.abandon_after(ticket, limit);
                 }
             }
-            Message::ClockMoved => self.tell(Input::Tick),
+            Message::ClockMoved => {
+                self.tell(Input::Tick);
+                self.note(Note::ClockMoved);
+            }
             Message::Counters(answer) => {
                 let _ = answer.send(self.machine.counters());
             }
@@ -224,8 +265,15 @@ impl Run {
                     let _ = caller.send(answer);
                 }
             }
+            Output::Compact(request) => self.note(Note::Compact(request)),
             Output::Dispatch(task) => self.dispatch(*task),
             Output::Fatal(_) => self.failed = true,
+        }
+    }
+
+    fn note(&self, note: Note) {
+        if let Some(housekeeper) = &self.housekeeper {
+            housekeeper.tell(note);
         }
     }
 
@@ -280,7 +328,7 @@ impl Run {
 
 /// How long to wait before a store that is away is asked again.
 #[expect(clippy::disallowed_methods, reason = "a store that is away is asked again later")]
-fn pause() -> tokio::time::Sleep {
+pub(super) fn pause() -> tokio::time::Sleep {
     tokio::time::sleep(Duration::from_millis(250))
 }
 

@@ -531,10 +531,10 @@ fn detached_after(task: &TaskRow, item: &Item, machine: &Machine) -> Option<Box<
     let now = machine.now.engine;
     let failed = |code: &str, cause: TaskCause| {
         let failure = Failure::new(code, "nobody awaits it");
-        Box::new(done(task, TaskOutcome::Failed { failure, cause, thrown: None }))
+        Box::new(done(task, TaskOutcome::Failed { failure, cause, thrown: None }, now))
     };
     let ended = |report: &Report| match final_outcome(task, report, now) {
-        Ok(outcome) => Box::new(done(task, outcome)),
+        Ok(outcome) => Box::new(done(task, outcome, now)),
         Err(again) => again,
     };
     match item {

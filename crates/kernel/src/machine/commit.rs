@@ -177,6 +177,7 @@ impl Machine {
                 if ended {
                     self.tell_settled(work.id);
                 }
+                self.cut_history(&row);
                 self.cache.put(row);
             }
             UnitResult::Conflict => {

@@ -53,6 +53,8 @@ pub struct Machine {
     pub(super) next_batch: u64,
     pub(super) next_commit: u64,
     pub(super) running: bool,
+    /// What a restored copy will go on with, once it may.
+    pub(super) paused: Option<Recovered>,
     pub(super) resume_at: Option<Timestamp>,
     pub(super) definitions: Definitions,
     pub(super) slots: BTreeMap<InstanceId, Slot>,
@@ -86,6 +88,7 @@ impl Machine {
             next_batch: 1,
             next_commit: 1,
             running: false,
+            paused: None,
             resume_at: None,
             definitions: Definitions::default(),
             slots: BTreeMap::new(),
@@ -191,6 +194,16 @@ impl Machine {
                 self.output(Output::LoadDefinition(id));
             }
         }
+        self.running = true;
+        if recovered.paused {
+            self.paused = Some(recovered);
+        } else {
+            self.go_on(recovered);
+        }
+    }
+
+    /// Takes up what was left when the store was last in use.
+    pub(super) fn go_on(&mut self, recovered: Recovered) {
         for id in recovered.ready {
             let slot = self.slots.entry(id).or_default();
             (slot.durable, slot.goes_on) = (true, true);
@@ -201,7 +214,6 @@ impl Machine {
             let item = LooseItem::Redispatch(redispatch);
             self.loose.push_back(Loose { item, ticket: None });
         }
-        self.running = true;
     }
 
     /// Puts an instance among the ready ones, unless it is in a batch already.
@@ -228,7 +240,10 @@ impl Machine {
         self.take_due_timers();
         self.take_due_tasks();
         while self.begin_batch() {}
-        if let Some(read) = self.timers.wants_read() {
+        // A paused machine does not even know what is due.
+        if !self.is_paused()
+            && let Some(read) = self.timers.wants_read()
+        {
             self.output(Output::LoadTimers { after: read.after, limit: timer_queue::READ });
         }
     }

@@ -19,7 +19,10 @@ const CLAIM_NAMES: usize = 1_000;
 
 impl Machine {
     pub(super) fn command(&mut self, ticket: Ticket, command: Command, wait: Wait) {
-        let checked = self.check_pressure(&command).and_then(|()| self.check_limits(&command));
+        let checked = self
+            .check_paused(&command)
+            .and_then(|()| self.check_pressure(&command))
+            .and_then(|()| self.check_limits(&command));
         if let Err(error) = checked {
             self.output(Output::Reply(ticket, Err(error)));
             return;
@@ -84,6 +87,7 @@ impl Machine {
             Command::ResolveIncident { incident, by } => {
                 self.loosen(LooseItem::Incident { incident, retry: false, by }, ticket);
             }
+            Command::Resume { by } => self.resume(ticket, by),
         }
     }
 
@@ -202,7 +206,8 @@ impl Machine {
             Command::Cancel { by, .. }
             | Command::EditTimer { by, .. }
             | Command::RetryIncident { by, .. }
-            | Command::ResolveIncident { by, .. } => {
+            | Command::ResolveIncident { by, .. }
+            | Command::Resume { by } => {
                 self.name("actor", &by.actor)?;
                 at_most("reason", by.reason.len(), self.limits.payload_bytes)
             }

@@ -5,8 +5,8 @@ use meantime_core::{Definition, DefinitionId, Fault, InstanceId, Turn};
 use super::job::Job;
 use crate::command::{Command, Error, Reply, Wait};
 use crate::store::{
-    self, DefinitionRow, InstanceRow, Plan, Recovered, TakeRequest, Taken, TaskRow, TimerKey,
-    TimerRow, UnitResult,
+    self, CompactRequest, DefinitionRow, InstanceRow, Plan, Recovered, TakeRequest, Taken, TaskRow,
+    TimerKey, TimerRow, UnitResult,
 };
 
 /// Names a caller who waits for a reply.
@@ -72,6 +72,8 @@ pub enum Output {
     LoadTree(InstanceId),
     /// Answer a caller.
     Reply(Ticket, Result<Reply, Error>),
+    /// Cut the history of an instance short; nobody waits for it.
+    Compact(CompactRequest),
     /// Run an engine task.
     Dispatch(Box<TaskRow>),
     /// Stop: the store cannot be trusted any more.

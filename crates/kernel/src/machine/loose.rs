@@ -21,7 +21,7 @@ use super::slot::{Ack, Item, Loose, LooseItem, Pending};
 use crate::command::{ClaimedTask, Deployed, Deployment, Error, LeaseToken, Reply, Wait};
 use crate::store::{
     Ask, BROADCAST_STARTS, DefinitionRow, Guard, IncidentRow, LeaseRow, NewDefinition, Refusal,
-    TaskRow, TaskState, Unit, UnitDone, UnitResult,
+    TaskRow, TaskState, Unit, UnitDone, UnitResult, Write,
 };
 
 /// How many timer starts one definition may have.
@@ -58,7 +58,7 @@ impl Machine {
                     }
                     // Its instance is over and cannot end it: the claim that meets it does.
                     for task in too_late {
-                        let row = Box::new(past_deadline(&task));
+                        let row = Box::new(past_deadline(&task, self.now.engine));
                         let guard = Guard::Task { row: row.clone(), claims: task.claims };
                         batch.units.push(Unit { guard, ..Unit::default() });
                         batch.parts.push(Part::Detached(None, row));
@@ -93,6 +93,11 @@ impl Machine {
                         }
                         None => self.reply(ticket, Err(Error::UnknownIncident(id))),
                     }
+                }
+                LooseItem::Resume { by } => {
+                    let writes = vec![Write::Resume { at: self.now.engine, by: by.clone() }];
+                    batch.units.push(Unit { writes, ..Unit::default() });
+                    batch.parts.push(Part::Loose(number));
                 }
                 _ => {
                     let asks = self.asks_of(batch, number, tasks);
@@ -231,6 +236,10 @@ impl Machine {
                 self.definitions.retire(name, *version);
                 self.reply(loose.ticket, Ok(Reply::Done));
             }
+            LooseItem::Resume { .. } => {
+                self.resumed();
+                self.reply(loose.ticket, Ok(Reply::Done));
+            }
             LooseItem::PutSchedule { .. } => match done.conflict {
                 Some(code) => {
                     let problem = meantime_core::Json::null();
@@ -330,7 +339,7 @@ pub(super) fn handed_out(row: &TaskRow, epoch: u32) -> Option<ClaimedTask> {
 }
 
 /// A detached task whose deadline passed before anybody took it.
-fn past_deadline(task: &TaskRow) -> TaskRow {
+fn past_deadline(task: &TaskRow, now: Timestamp) -> TaskRow {
     let failure = Failure::new("TASK_DEADLINE", "the deadline over all attempts has passed");
-    done(task, TaskOutcome::Failed { failure, cause: TaskCause::Deadline, thrown: None })
+    done(task, TaskOutcome::Failed { failure, cause: TaskCause::Deadline, thrown: None }, now)
 }

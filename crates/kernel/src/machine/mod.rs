@@ -29,6 +29,7 @@
 //! | `commit` | after the commit: answers, wake-ups, memory |
 //! | `loose` | units without an instance: claims, messages, definitions |
 //! | `claim` | tasks for workers, leases, retries in waiting |
+//! | `pause` | a restored copy that may not act yet |
 //! | `tree` | callers who wait for an instance and all its descendants |
 //! | `timer_queue` | the head of the due-time index |
 //! | `definitions`, `cache` | what is kept in memory to avoid reading it again |
@@ -48,6 +49,7 @@ mod io;
 mod job;
 mod loose;
 mod outcome;
+mod pause;
 mod ready;
 mod report;
 mod slot;

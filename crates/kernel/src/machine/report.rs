@@ -150,7 +150,7 @@ impl Assembly {
         self.records.push(Record::DetachedDone { key: id.0, code });
         match task.or_else(|| kit.tasks.get(&id)) {
             Some(task) => {
-                let (row, claims) = (Box::new(done(task, outcome)), task.claims);
+                let (row, claims) = (Box::new(done(task, outcome, kit.now.engine)), task.claims);
                 self.writes.push(Write::UpdateTask { row, claims });
             }
             None => self.writes.push(Write::DeleteTask { id, claims: None }),
@@ -177,9 +177,10 @@ impl Assembly {
 }
 
 /// A detached task that is over: kept with its outcome until retention.
-pub(super) fn done(task: &TaskRow, outcome: TaskOutcome) -> TaskRow {
+pub(super) fn done(task: &TaskRow, outcome: TaskOutcome, now: Timestamp) -> TaskRow {
     let mut task = task.clone();
     task.state = TaskState::Done;
+    task.available_at = now;
     task.outcome = Some(outcome);
     task.lease = None;
     task.claims += 1;

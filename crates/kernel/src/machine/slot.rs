@@ -188,6 +188,10 @@ pub(super) enum LooseItem {
         retry: bool,
         by: By,
     },
+    /// A restored copy may act.
+    Resume {
+        by: By,
+    },
     /// Engine tasks to run: after a restart, or when their wait is over.
     Redispatch(Vec<TaskId>),
 }

@@ -6,10 +6,12 @@ use std::pin::Pin;
 use meantime_core::{DefinitionId, IncidentId, InstanceId, TaskId, Timestamp};
 
 use super::{
-    ChildRef, DefinitionFilter, DefinitionRow, Error, HistoryRow, IncidentRow, InstanceFilter,
-    InstanceRow, OccurrenceRow, Page, Plan, Recovered, TakeRequest, Taken, TaskFilter, TaskRow,
-    TimerFilter, TimerKey, TimerRow, UnitResult,
+    ChildRef, CompactRequest, DefinitionFilter, DefinitionRow, Error, HistoryRow, IncidentRow,
+    InstanceFilter, InstanceRow, OccurrenceRow, OperationRow, Page, Plan, PurgeRequest, Purged,
+    Recovered, TakeRequest, Taken, TaskFilter, TaskRow, TimerFilter, TimerKey, TimerRow,
+    UnitResult,
 };
+use crate::history::By;
 
 /// What a store call resolves to.
 pub type Pending<'a, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send + 'a>>;
@@ -82,6 +84,21 @@ pub trait Store: Send + Sync {
         schedule: InstanceId,
         page: Page<Timestamp>,
     ) -> Pending<'_, Vec<OccurrenceRow>>;
+
+    /// What was done to the store as a whole, oldest first.
+    fn operations(&self, page: Page<u64>) -> Pending<'_, Vec<OperationRow>>;
+
+    /// Removes some of what is over and old enough, and says when to ask again. Live instances
+    /// are never touched. Meant to be called by one caller at a time.
+    fn purge(&self, request: PurgeRequest) -> Pending<'_, Purged>;
+
+    /// Cuts the history of an instance short and says how many rows it lost. The first row, the
+    /// newest ones and those about open timers stay; one row stands for the others.
+    fn compact(&self, request: CompactRequest) -> Pending<'_, usize>;
+
+    /// Marks the store as a restored copy: it gets a new epoch, which it returns, and is paused.
+    /// Only for a store on which no kernel runs.
+    fn mark_restored(&self, now: Timestamp, by: By) -> Pending<'_, u32>;
 
     /// Looks for damage. Nothing is written; every problem is a line of text.
     fn check(&self) -> Pending<'_, Vec<String>>;

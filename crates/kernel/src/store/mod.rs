@@ -17,6 +17,7 @@ mod plan;
 mod read;
 mod row;
 mod settle;
+mod upkeep;
 
 pub use contract::{Pending, Store};
 pub use error::{Class, Error};
@@ -36,4 +37,7 @@ pub use row::{
 };
 pub use settle::{
     BROADCAST_STARTS, Channel as FoundChannel, DefinitionHead, Found, Settled, timer_start_tag,
+};
+pub use upkeep::{
+    CompactRequest, OperationKind, OperationRow, PurgeRequest, Purged, look_again, next_epoch,
 };

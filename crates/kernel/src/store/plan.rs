@@ -9,6 +9,8 @@ use meantime_core::{
     Trigger,
 };
 
+use crate::history::By;
+
 use super::{
     AnswerRow, ChannelKey, DefinitionRow, HistoryRow, InboxRow, IncidentRow, InstanceRow,
     MessageRow, OccurrenceRow, SubscriptionRow, TaskRow, TimerKey, TimerRow,
@@ -282,6 +284,13 @@ pub enum Write {
         id: String,
         /// When it may be forgotten.
         expires_at: Timestamp,
+    },
+    /// Somebody confirmed that a restored copy may act.
+    Resume {
+        /// When.
+        at: Timestamp,
+        /// Who and why.
+        by: By,
     },
 }
 

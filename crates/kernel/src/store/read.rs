@@ -77,8 +77,10 @@ pub struct TimerFilter {
 /// What a node needs to go on after a stop or a crash.
 #[derive(Debug, Clone, Default)]
 pub struct Recovered {
-    /// Incremented by every restore; part of every lease token (I5).
+    /// Made larger by every restore; part of every lease token (I5).
     pub epoch: u32,
+    /// Whether the store is a copy that may not act until somebody confirms it.
+    pub paused: bool,
     /// The latest time any commit has seen (T13).
     pub clock: Timestamp,
     /// The number of the last batch that was committed.

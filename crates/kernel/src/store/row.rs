@@ -303,7 +303,7 @@ pub struct TaskRow {
     pub definition: DefinitionId,
     /// Where it stands.
     pub state: TaskState,
-    /// When it can be claimed (first) or claimed again (retry).
+    /// When it can be claimed (first) or claimed again (retry); of one that is done, when it ended.
     pub available_at: Timestamp,
     /// When it was scheduled.
     pub created_at: Timestamp,

@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use meantime_core::{DefinitionId, IncidentId, InstanceId, TaskId, Timestamp};
+use meantime_kernel::history::By;
 use meantime_kernel::store::{
-    ChildRef, DefinitionFilter, DefinitionRow, Error, HistoryRow, IncidentRow, InstanceFilter,
-    InstanceRow, OccurrenceRow, Page, Pending, Plan, Recovered, Store, TakeRequest, Taken,
-    TaskFilter, TaskRow, TimerFilter, TimerKey, TimerRow, UnitDone, UnitResult,
+    ChildRef, CompactRequest, DefinitionFilter, DefinitionRow, Error, HistoryRow, IncidentRow,
+    InstanceFilter, InstanceRow, OccurrenceRow, OperationRow, Page, Pending, Plan, PurgeRequest,
+    Purged, Recovered, Store, TakeRequest, Taken, TaskFilter, TaskRow, TimerFilter, TimerKey,
+    TimerRow, UnitDone, UnitResult,
 };
 
 /// What happens to one commit.
@@ -138,6 +140,22 @@ impl Store for FlakyStore {
         page: Page<Timestamp>,
     ) -> Pending<'_, Vec<OccurrenceRow>> {
         self.inner.occurrences(schedule, page)
+    }
+
+    fn operations(&self, page: Page<u64>) -> Pending<'_, Vec<OperationRow>> {
+        self.inner.operations(page)
+    }
+
+    fn purge(&self, request: PurgeRequest) -> Pending<'_, Purged> {
+        self.inner.purge(request)
+    }
+
+    fn compact(&self, request: CompactRequest) -> Pending<'_, usize> {
+        self.inner.compact(request)
+    }
+
+    fn mark_restored(&self, now: Timestamp, by: By) -> Pending<'_, u32> {
+        self.inner.mark_restored(now, by)
     }
 
     fn check(&self) -> Pending<'_, Vec<String>> {

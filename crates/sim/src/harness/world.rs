@@ -278,6 +278,11 @@ impl World {
                 self.answers.insert(ticket, Fate::Answered(answer));
                 return;
             }
+            Output::Compact(request) => {
+                // Nobody waits for it and nothing depends on it.
+                let _ = block_on(store.compact(request));
+                return;
+            }
             Output::Dispatch(task) => {
                 self.dispatched.push(*task);
                 return;

@@ -205,6 +205,17 @@ impl Player<'_> {
                 self.world.down_until(to);
                 String::new()
             }
+            "restored" => {
+                let to = instant(word(1), self.world.now().engine);
+                let marked = self.world.store.mark_restored(to, by(line, 2));
+                block_on(marked).expect("the store can be marked");
+                self.world.down_until(to);
+                String::new()
+            }
+            "confirm" => {
+                let by = by(line, 1);
+                self.call(Command::Resume { by })
+            }
             "move" | "fire" | "freeze" | "release" => self.edit(line),
             "retry" | "resolve" => self.incident(line),
             "crash" => {

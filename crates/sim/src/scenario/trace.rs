@@ -140,6 +140,7 @@ impl Tracer {
             }
             Record::Closing => "closing".to_owned(),
             Record::Published { name } => format!("published {name}"),
+            Record::Compacted { since, turns, .. } => format!("{turns} turns since {since}"),
         }
     }
 }

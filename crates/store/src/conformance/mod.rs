@@ -11,11 +11,13 @@ mod history;
 mod inbox;
 mod incident;
 mod instance;
+mod purge;
 mod read;
 mod request;
 mod suite;
 mod task;
 mod timer;
+mod upkeep;
 
 pub use bench::block_on;
 pub use suite::{Case, cases, exercise};

@@ -4,7 +4,8 @@ use meantime_kernel::store::Store;
 
 use super::bench::Bench;
 use super::{
-    channel, child, definition, history, inbox, incident, instance, read, request, task, timer,
+    channel, child, definition, history, inbox, incident, instance, purge, read, request, task,
+    timer, upkeep,
 };
 
 /// One case.
@@ -60,6 +61,8 @@ pub fn cases() -> Vec<Case> {
         history::CASES,
         incident::CASES,
         read::CASES,
+        purge::CASES,
+        upkeep::CASES,
     ];
     lists.concat()
 }

@@ -11,7 +11,7 @@ use super::find::find;
 use super::node::Mark;
 use super::{
     answer, definition, history, inbox, incident, instance, instance_tag, message, message_id,
-    occurrence, subscription, task, timer, trigger_start,
+    node, occurrence, subscription, task, timer, trigger_start,
 };
 
 /// Why a plan could not be applied as it is. The transaction must be rolled back.
@@ -137,6 +137,7 @@ fn make(db: &Db<'_>, write: Write, timers: &mut Timers, mark: &mut Mark) -> Resu
         }
         Write::PutAnswer(row) => answer::put(db, &row)?,
         Write::PutMessageId { id, expires_at } => message_id::put(db, &id, expires_at)?,
+        Write::Resume { at, by } => node::resume(db, at, &by)?,
     }
     Ok(true)
 }

@@ -42,6 +42,14 @@ pub(super) fn check(path: &Path, options: &Options) -> Result<Vec<String>, Error
     Ok(problems)
 }
 
+/// What SQLite itself finds wrong with a file.
+pub(super) fn integrity_of(path: &Path, options: &Options) -> Result<Vec<String>, Error> {
+    let connection = open::reader(path, options)?;
+    let mut problems = Vec::new();
+    integrity(&Db::new(&connection), &mut problems)?;
+    Ok(problems)
+}
+
 fn integrity(db: &Db<'_>, problems: &mut Vec<String>) -> Result<(), Error> {
     let lines = db.all(INTEGRITY, [], |row| row.get::<String>(0))?;
     problems.extend(lines.into_iter().filter(|line| line != "ok"));

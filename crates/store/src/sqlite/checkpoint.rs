@@ -82,7 +82,9 @@ impl Checkpoints {
             (self.next, self.hard) = (self.soft, self.limit / 2);
             return;
         }
-        if pages >= self.hard {
+        // A backup reads one state from beginning to end. Waiting for it would stop all work, so
+        // the log may grow beyond its limit meanwhile.
+        if pages >= self.hard && self.counters.backups.load(Ordering::SeqCst) == 0 {
             checkpoint(writer, RESTART, &self.shared, &self.counters);
             self.hard = pages.saturating_add(self.limit / 8);
         } else if self.shared.is_done.swap(false, Ordering::SeqCst) {
@@ -127,6 +129,14 @@ fn run(connection: &Connection, requests: &Receiver<()>, shared: &Shared, counte
         checkpoint(connection, PASSIVE, shared, counters);
         shared.is_done.store(true, Ordering::SeqCst);
         shared.is_running.store(false, Ordering::SeqCst);
+    }
+}
+
+/// Copies the log that a long read has pinned, so that the writer need not do it all by itself.
+pub(super) fn after_long_read(path: &Path, options: &Options, counters: &Counters) {
+    // Without it the writer does the work; it is slower, that is all.
+    if let Ok(connection) = open::checkpointer(path, options) {
+        checkpoint(&connection, PASSIVE, &Shared::default(), counters);
     }
 }
 

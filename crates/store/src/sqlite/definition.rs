@@ -44,11 +44,12 @@ const NAMED: &str = concat!(
 const HEADS: &str = "SELECT id, name, version, hash, retired, triggers FROM definition \
      WHERE name = ?1 ORDER BY version DESC";
 const NEXT_ID: &str = "SELECT ifnull(max(id), 0) + 1 FROM definition";
+const NAME: &str = "SELECT name FROM definition WHERE id = ?1";
 const IDS: &str = "SELECT id FROM definition ORDER BY id";
 
 #[cfg(test)]
 pub(super) const ALL: &[&str] =
-    &[INSERT, INSERT_SOURCE, RETIRE, GET, LIST, NAMED, HEADS, NEXT_ID, IDS];
+    &[INSERT, INSERT_SOURCE, RETIRE, GET, LIST, NAMED, HEADS, NEXT_ID, NAME, IDS];
 
 pub(super) fn insert(db: &Db<'_>, row: &DefinitionRow) -> Result<(), Error> {
     let id = int(row.id.0);
@@ -68,6 +69,11 @@ pub(super) fn insert(db: &Db<'_>, row: &DefinitionRow) -> Result<(), Error> {
         ],
     )?;
     db.run(INSERT_SOURCE, params![id, &*row.source, packed(&row.files)]).map(drop)
+}
+
+/// The name of a version.
+pub(super) fn name(db: &Db<'_>, id: DefinitionId) -> Result<Option<String>, Error> {
+    db.first(NAME, [int(id.0)], |row| row.get(0))
 }
 
 pub(super) fn retire(db: &Db<'_>, id: DefinitionId) -> Result<(), Error> {

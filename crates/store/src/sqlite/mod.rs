@@ -5,6 +5,8 @@
 //!        ▲                          │ answers each plan      │ log is long
 //!        └──────── oneshot ─────────┘                        ▼
 //!   take / lists ──► pool of read-only connections      checkpoint thread
+//!   purge ──► sweep on a reader ──► the writer, behind the plans that wait
+//!   backup ──► thread and connection of its own
 //! ```
 //!
 //! Reads run on the caller's thread on a pooled connection, in a transaction of their own that sees
@@ -16,9 +18,11 @@
 
 mod answer;
 mod apply;
+mod backup;
 mod check;
 mod checkpoint;
 mod claim;
+mod compact;
 mod db;
 mod definition;
 mod error;
@@ -36,11 +40,14 @@ mod node;
 mod occurrence;
 mod oneshot;
 mod open;
+mod operation;
 mod options;
+mod purge;
 mod readers;
 mod stats;
 mod store;
 mod subscription;
+mod sweep;
 mod task;
 #[cfg(test)]
 mod tests;
@@ -48,6 +55,7 @@ mod timer;
 mod trigger_start;
 mod writer;
 
+pub use backup::{Progress, Restored};
 pub use options::{Durability, Options};
 pub use stats::Stats;
 pub use store::SqliteStore;

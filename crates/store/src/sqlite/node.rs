@@ -3,18 +3,22 @@
 use std::collections::BTreeSet;
 
 use meantime_core::{InstanceId, Timestamp};
-use meantime_kernel::store::{Error, Recovered};
+use meantime_kernel::history::By;
+use meantime_kernel::store::{Error, OperationKind, Recovered, next_epoch};
 use rusqlite::params;
 
 use super::db::{Db, int};
-use super::{inbox, instance, task};
+use super::{inbox, instance, operation, task};
 
-const GET: &str = "SELECT epoch, clock_at, last_batch, last_seq FROM node WHERE id = 1";
+const GET: &str = "SELECT epoch, clock_at, last_batch, last_seq, paused FROM node WHERE id = 1";
 const ADVANCE: &str = "UPDATE node SET clock_at = max(clock_at, ?1), \
      last_batch = max(last_batch, ?2), last_seq = max(last_seq, ?3) WHERE id = 1";
 
+const SET_EPOCH: &str = "UPDATE node SET epoch = ?1, paused = 1 WHERE id = 1";
+const RESUME: &str = "UPDATE node SET paused = 0 WHERE id = 1";
+
 #[cfg(test)]
-pub(super) const ALL: &[&str] = &[GET, ADVANCE];
+pub(super) const ALL: &[&str] = &[GET, ADVANCE, SET_EPOCH, RESUME];
 
 /// What a transaction adds to the row.
 #[derive(Debug, Clone, Copy, Default)]
@@ -38,6 +42,25 @@ pub(super) fn advance(db: &Db<'_>, mark: Mark) -> Result<(), Error> {
     db.run(ADVANCE, params![mark.clock.as_millis(), int(mark.batch), int(mark.seq)]).map(drop)
 }
 
+/// Makes this file a copy that may not act: a new epoch, and paused. Returns the epoch.
+pub(super) fn pause(
+    db: &Db<'_>,
+    kind: OperationKind,
+    now: Timestamp,
+    by: &By,
+) -> Result<u32, Error> {
+    let epoch = next_epoch(read(db)?.epoch, now);
+    db.run(SET_EPOCH, [epoch])?;
+    operation::add(db, kind, now, by)?;
+    Ok(epoch)
+}
+
+/// Somebody confirmed that this copy may act.
+pub(super) fn resume(db: &Db<'_>, at: Timestamp, by: &By) -> Result<(), Error> {
+    db.run(RESUME, [])?;
+    operation::add(db, OperationKind::Resumed, at, by)
+}
+
 pub(super) fn last_batch(db: &Db<'_>) -> Result<u64, Error> {
     Ok(read(db)?.batch)
 }
@@ -59,6 +82,7 @@ fn read(db: &Db<'_>) -> Result<Recovered, Error> {
             clock: row.instant(1, "node")?,
             batch: row.number(2)?,
             seq: row.number(3)?,
+            paused: row.get(4)?,
             ..Recovered::default()
         })
     })?;

@@ -8,6 +8,8 @@ CREATE TABLE answer (
     expires_at INTEGER NOT NULL
 ) WITHOUT ROWID, STRICT;
 
+CREATE INDEX answer_expiry ON answer (expires_at);
+
 CREATE TABLE definition (
     id INTEGER PRIMARY KEY,
     name TEXT NOT NULL,
@@ -86,8 +88,7 @@ CREATE TABLE instance (
         = (ended_at IS NOT NULL))
 ) STRICT;
 
-CREATE INDEX instance_child ON instance (parent_ord)
-    WHERE parent_ord IS NOT NULL AND ended_at IS NULL;
+CREATE INDEX instance_child ON instance (parent_ord, ended_at) WHERE parent_ord IS NOT NULL;
 
 CREATE INDEX instance_key ON instance (key, ended_at) WHERE key IS NOT NULL;
 
@@ -102,6 +103,8 @@ CREATE TABLE instance_tag (
     PRIMARY KEY (tag, ord)
 ) WITHOUT ROWID, STRICT;
 
+CREATE INDEX instance_tag_instance ON instance_tag (ord);
+
 CREATE TABLE message (
     kind TEXT NOT NULL CHECK (kind = 'signal' OR kind = 'message' OR kind = 'broadcast'),
     key TEXT NOT NULL,              -- correlation key; of signals the instance's id
@@ -112,14 +115,19 @@ CREATE TABLE message (
     PRIMARY KEY (kind, key, name, seq)
 ) WITHOUT ROWID, STRICT;
 
+CREATE INDEX message_expiry ON message (expires_at) WHERE expires_at IS NOT NULL;
+
 CREATE TABLE message_id (
     id TEXT PRIMARY KEY,
     expires_at INTEGER NOT NULL
 ) WITHOUT ROWID, STRICT;
 
+CREATE INDEX message_id_expiry ON message_id (expires_at);
+
 CREATE TABLE node (
     id INTEGER PRIMARY KEY CHECK (id = 1),
-    epoch INTEGER NOT NULL,         -- part of every lease token; a restore increments it
+    epoch INTEGER NOT NULL,         -- part of every lease token; a restore makes it larger
+    paused INTEGER NOT NULL CHECK (paused = 0 OR paused = 1), -- a copy that may not act yet
     clock_at INTEGER NOT NULL,      -- the latest time any commit has seen
     last_batch INTEGER NOT NULL,    -- the number of the last batch that was committed
     last_seq INTEGER NOT NULL       -- the largest sequence number ever written
@@ -141,6 +149,16 @@ CREATE TABLE occurrence (
     decided_at INTEGER NOT NULL,
     PRIMARY KEY (ord, slot_at, is_start)
 ) WITHOUT ROWID, STRICT;
+
+CREATE INDEX occurrence_decided ON occurrence (decided_at);
+
+CREATE TABLE operation (
+    number INTEGER PRIMARY KEY,
+    happened_at INTEGER NOT NULL,
+    kind TEXT NOT NULL CHECK (kind = 'copied' OR kind = 'restored' OR kind = 'resumed'),
+    actor TEXT NOT NULL,
+    reason TEXT NOT NULL
+) STRICT;
 
 CREATE TABLE schema_migration (
     number INTEGER PRIMARY KEY,
@@ -188,6 +206,8 @@ CREATE TABLE task (
     spec BLOB NOT NULL,
     PRIMARY KEY (ord, turn_no, ordinal)
 ) WITHOUT ROWID, STRICT;
+
+CREATE INDEX task_done ON task (available_at) WHERE state = 'done';
 
 CREATE INDEX task_ready ON task (queue, name, priority DESC, available_at)
     WHERE state = 'ready' AND kind = 'worker';
@@ -279,6 +299,11 @@ CREATE VIEW v_occurrence AS
     FROM occurrence AS o
     LEFT JOIN v_id AS schedule ON schedule.ord = o.ord
     LEFT JOIN v_id AS run ON run.ord = o.run_ord;
+
+CREATE VIEW v_operation AS
+    SELECT number, kind, actor, reason, happened_at,
+        strftime('%Y-%m-%dT%H:%M:%fZ', happened_at / 1000.0, 'unixepoch') AS happened
+    FROM operation;
 
 CREATE VIEW v_task AS
     SELECT v_id.id AS instance, t.turn_no, t.ordinal, t.kind, t.queue, t.name, t.priority, t.state,

@@ -34,6 +34,8 @@ pub(super) struct Counters {
     pub(super) replays: AtomicU64,
     pub(super) checkpoints: AtomicU64,
     pub(super) wal_pages: AtomicU64,
+    /// Backups that are running.
+    pub(super) backups: AtomicU64,
     /// A sync failed or a commit was lost: nothing may be written until the file is opened anew.
     pub(super) failed: AtomicBool,
 }

@@ -2,23 +2,28 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use meantime_core::{DefinitionId, IncidentId, InstanceId, TaskId, Timestamp};
+use meantime_kernel::history::By;
 use meantime_kernel::store::{
-    ChildRef, DefinitionFilter, DefinitionRow, Error, HistoryRow, IncidentRow, InstanceFilter,
-    InstanceRow, OccurrenceRow, Page, Pending, Plan, Recovered, Store, TakeRequest, Taken,
-    TakenInstance, TaskFilter, TaskRow, TimerFilter, TimerKey, TimerRow, UnitResult,
+    ChildRef, CompactRequest, DefinitionFilter, DefinitionRow, Error, HistoryRow, IncidentRow,
+    InstanceFilter, InstanceRow, OccurrenceRow, OperationKind, OperationRow, Page, Pending, Plan,
+    PurgeRequest, Purged, Recovered, Store, TakeRequest, Taken, TakenInstance, TaskFilter, TaskRow,
+    TimerFilter, TimerKey, TimerRow, UnitResult,
 };
 
+use super::backup::{self, Progress, Restored};
 use super::db::Db;
 use super::options::Options;
 use super::readers::Readers;
 use super::stats::{Counters, Stats};
+use super::sweep::Sweep;
 use super::writer::Writer;
 use super::{
-    check, claim, definition, history, inbox, incident, instance, instance_list, node, occurrence,
-    oneshot, open, task, timer,
+    check, checkpoint, claim, compact, definition, history, inbox, incident, instance,
+    instance_list, node, occurrence, oneshot, open, operation, purge, task, timer,
 };
 
 /// A store in one SQLite file, owned by this process while the value lives.
@@ -29,6 +34,7 @@ pub struct SqliteStore {
     counters: Arc<Counters>,
     path: PathBuf,
     options: Options,
+    sweep: Mutex<Sweep>,
     _lock: File,
 }
 
@@ -41,7 +47,7 @@ impl SqliteStore {
         let counters = Arc::new(Counters::default());
         let readers = Readers::open(&path, &options)?;
         let writer = Writer::start(&path, &options, connection, &counters)?;
-        Ok(Self { readers, writer, counters, path, options, _lock: lock })
+        Ok(Self { readers, writer, counters, path, options, sweep: Mutex::default(), _lock: lock })
     }
 
     /// What the writer has done since the store was opened.
@@ -59,6 +65,57 @@ impl SqliteStore {
     pub fn set_max_size(&self, bytes: Option<u64>) -> Pending<'_, ()> {
         let answer = self.writer.set_max_size(bytes);
         Box::pin(async move { answer.await.unwrap_or_else(|| Err(gone())) })
+    }
+
+    /// Copies the store to a new file while it is in use, on a thread of its own. The copy is one
+    /// state that existed, with everything that was answered before. It is paused: opening it needs
+    /// a confirmation, like opening what [`Self::restore`] makes of it.
+    pub fn backup(
+        &self,
+        to: impl AsRef<Path>,
+        now: Timestamp,
+        mut progress: impl FnMut(Progress) + Send + 'static,
+    ) -> Pending<'_, Progress> {
+        let (sender, answer) = oneshot::channel();
+        let (path, to) = (self.path.clone(), to.as_ref().to_owned());
+        let (options, counters) = (self.options.clone(), Arc::clone(&self.counters));
+        let work = move || {
+            counters.backups.fetch_add(1, Ordering::SeqCst);
+            let done = backup::backup(&path, &to, &options, now, &mut progress);
+            checkpoint::after_long_read(&path, &options, &counters);
+            counters.backups.fetch_sub(1, Ordering::SeqCst);
+            sender.send(done);
+        };
+        let started = std::thread::Builder::new().name("meantime-backup".to_owned()).spawn(work);
+        Box::pin(async move {
+            started.map_err(|error| Error::Unavailable(error.to_string()))?;
+            answer.await.unwrap_or_else(|| Err(Error::Bug("the backup ended early".to_owned())))
+        })
+    }
+
+    /// Makes a new file from a copy. The kernel that opens it is paused until somebody confirms,
+    /// and has a new epoch, so that workers of the former life are refused (I5).
+    pub fn restore(
+        copy: impl AsRef<Path>,
+        to: impl AsRef<Path>,
+        options: &Options,
+        now: Timestamp,
+        by: &By,
+    ) -> Result<Restored, Error> {
+        backup::restore(copy.as_ref(), to.as_ref(), options, now, by)
+    }
+
+    /// Gathers what may go, on a reader, and takes the walk out for as long as the writer needs.
+    fn sweep(&self, request: &PurgeRequest) -> Result<Sweep, Error> {
+        let mut sweep = std::mem::take(&mut *self.sweep_state());
+        // If this fails, or the caller goes away, the walk begins anew: nothing but time is lost.
+        self.readers.read(|db| sweep.gather(db, request))?;
+        Ok(sweep)
+    }
+
+    fn sweep_state(&self) -> MutexGuard<'_, Sweep> {
+        // A walk that a panic left half done is as good as a new one.
+        self.sweep.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn read<T: Send + 'static>(
@@ -181,6 +238,56 @@ impl Store for SqliteStore {
         page: Page<Timestamp>,
     ) -> Pending<'_, Vec<OccurrenceRow>> {
         self.read(|db| occurrence::list(db, schedule, page))
+    }
+
+    fn operations(&self, page: Page<u64>) -> Pending<'_, Vec<OperationRow>> {
+        self.read(|db| operation::list(db, page))
+    }
+
+    fn purge(&self, request: PurgeRequest) -> Pending<'_, Purged> {
+        Box::pin(async move {
+            let mut sweep = self.sweep(&request)?;
+            let doomed: Vec<i64> = sweep.doomed.iter().take(request.limit).copied().collect();
+            let (retention, limit) = (request.retention.clone(), request.limit);
+            let now = request.now;
+            let is_due = |at: Option<Timestamp>| at.is_some_and(|at| at <= now);
+            let mut purged = Purged::default();
+            if !doomed.is_empty() || is_due(self.readers.read(|db| purge::next(db, &retention))?) {
+                let write = move |db: &Db<'_>| purge::purge(db, &doomed, &retention, now, limit);
+                let answer = self.writer.transact(write).await;
+                let (gone, removed) = answer.unwrap_or_else(|| Err(gone()))?;
+                sweep.doomed.drain(..gone);
+                purged = removed;
+            }
+            purged.next = self.readers.read(|db| {
+                let instances = sweep.next(db, &request)?;
+                Ok(instances.into_iter().chain(purge::next(db, &request.retention)?).min())
+            })?;
+            *self.sweep_state() = sweep;
+            Ok(purged)
+        })
+    }
+
+    fn compact(&self, request: CompactRequest) -> Pending<'_, usize> {
+        Box::pin(async move {
+            let mut cut = self.readers.read(|db| compact::find(db, &request))?;
+            let mut count = 0;
+            while let Some(next) = cut {
+                let CompactRequest { instance, limit, .. } = request;
+                let write = move |db: &Db<'_>| compact::step(db, instance, next, limit);
+                let answer = self.writer.transact(write).await;
+                let (dropped, left) = answer.unwrap_or_else(|| Err(gone()))?;
+                count += dropped;
+                cut = left;
+            }
+            Ok(count)
+        })
+    }
+
+    fn mark_restored(&self, now: Timestamp, by: By) -> Pending<'_, u32> {
+        let mark = move |db: &Db<'_>| node::pause(db, OperationKind::Restored, now, &by);
+        let answer = self.writer.transact(mark);
+        Box::pin(async move { answer.await.unwrap_or_else(|| Err(gone())) })
     }
 
     /// Reads the whole file, so it runs on a thread and a connection of its own.

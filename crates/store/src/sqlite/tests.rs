@@ -6,8 +6,9 @@ use rusqlite::Connection;
 
 use super::migration::{MIGRATIONS, Migration, digest, migrate};
 use super::{
-    answer, check, claim, definition, history, inbox, incident, instance, instance_list,
-    instance_tag, message, message_id, node, occurrence, subscription, task, timer, trigger_start,
+    answer, check, claim, compact, definition, history, inbox, incident, instance, instance_list,
+    instance_tag, message, message_id, node, occurrence, operation, purge, subscription, sweep,
+    task, timer, trigger_start,
 };
 
 /// Statements that may walk over a table: none of them runs for a turn.
@@ -31,6 +32,7 @@ fn statements() -> Vec<&'static str> {
         answer::ALL,
         check::ALL,
         claim::ALL,
+        compact::ALL,
         definition::ALL,
         history::ALL,
         inbox::ALL,
@@ -42,7 +44,10 @@ fn statements() -> Vec<&'static str> {
         message::ALL,
         message_id::ALL,
         node::ALL,
+        operation::ALL,
+        &purge::all(),
         subscription::ALL,
+        sweep::ALL,
         task::ALL,
         timer::ALL,
         trigger_start::ALL,
@@ -190,7 +195,7 @@ fn views_can_be_read_and_print_ids_like_the_api() {
     let read = |row: &rusqlite::Row<'_>| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?));
     let shown = connection.query_row("SELECT id, started FROM v_instance", [], read).unwrap();
     assert_eq!(shown, (id.to_string(), "2026-09-21T14:13:20.123Z".to_owned()));
-    for view in ["v_timer", "v_task", "v_incident", "v_history"] {
+    for view in ["v_timer", "v_task", "v_incident", "v_history", "v_operation"] {
         let count = format!("SELECT count(*) FROM {view}");
         assert_eq!(connection.query_row(&count, [], |row| row.get::<_, i64>(0)).unwrap(), 0);
     }

@@ -39,7 +39,11 @@ pub(super) struct Writer {
 enum Job {
     Commit(Box<Plan>, oneshot::Sender<Answer>),
     SetMaxSize(Option<u64>, oneshot::Sender<Result<(), Error>>),
+    /// A transaction of its own, behind the plans that wait.
+    Transact(Transact),
 }
+
+type Transact = Box<dyn FnOnce(&mut Work) + Send>;
 
 impl Writer {
     pub(super) fn start(
@@ -70,6 +74,16 @@ impl Writer {
     pub(super) fn set_max_size(&self, bytes: Option<u64>) -> oneshot::Receiver<Result<(), Error>> {
         let (sender, receiver) = oneshot::channel();
         self.send(Job::SetMaxSize(bytes, sender));
+        receiver
+    }
+
+    /// Queues a transaction that is not a plan. It runs after the plans that are waiting.
+    pub(super) fn transact<T: Send + 'static>(
+        &self,
+        make: impl FnOnce(&Db<'_>) -> Result<T, Error> + Send + 'static,
+    ) -> oneshot::Receiver<Result<T, Error>> {
+        let (sender, receiver) = oneshot::channel();
+        self.send(Job::Transact(Box::new(move |work| sender.send(work.transact(make)))));
         receiver
     }
 
@@ -114,6 +128,7 @@ impl Work {
     fn run(mut self, jobs: &Receiver<Job>) {
         let mut plans = Vec::new();
         let mut senders = Vec::new();
+        let mut others: Vec<Transact> = Vec::new();
         let mut units = 0;
         let mut next = jobs.recv().ok();
         while let Some(job) = next.take() {
@@ -121,6 +136,7 @@ impl Work {
                 Job::SetMaxSize(bytes, sender) => {
                     sender.send(open::set_max_size(&self.connection, bytes));
                 }
+                Job::Transact(other) => others.push(other),
                 Job::Commit(plan, sender) => {
                     units += plan.units.len();
                     plans.push(*plan);
@@ -133,6 +149,9 @@ impl Work {
                 senders.drain(..).zip(answers).for_each(|(sender, answer)| sender.send(answer));
                 plans.clear();
                 units = 0;
+                for other in others.drain(..) {
+                    other(&mut self);
+                }
                 self.checkpoints.after_commit(&self.connection);
                 next = jobs.recv().ok();
             }
@@ -165,15 +184,51 @@ impl Work {
         plans.iter().flat_map(|plan| self.commit(std::slice::from_ref(plan))).collect()
     }
 
+    /// Runs something that is not a plan in a transaction of its own.
+    fn transact<T>(
+        &mut self,
+        change: impl FnOnce(&Db<'_>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        self.check_failed()?;
+        let db = Db::new(&self.connection);
+        let work = || {
+            db.run("BEGIN IMMEDIATE", [])?;
+            let made = change(&db)?;
+            match self.connection.prepare_cached("COMMIT").and_then(|mut it| it.execute([])) {
+                Ok(_) => Ok(made),
+                Err(error) if is_in_doubt(&error) => {
+                    // Whoever asked looks again after the restart; nobody else was told.
+                    self.counters.fail();
+                    Err(Error::Failed(error.to_string()))
+                }
+                Err(error) => Err(from_sqlite(&error)),
+            }
+        };
+        let made = work();
+        if !self.connection.is_autocommit() {
+            drop(db.run("ROLLBACK", []));
+        }
+        if made.is_ok() {
+            Counters::add(&self.counters.commits, 1);
+            Counters::add(&self.counters.statements, db.statements() + 1);
+        }
+        made
+    }
+
+    fn check_failed(&self) -> Result<(), Error> {
+        if self.counters.has_failed() {
+            let message = "writing to the disk failed: restart the process to recover";
+            return Err(Error::Failed(message.to_owned()));
+        }
+        Ok(())
+    }
+
     fn transaction(
         &mut self,
         plans: &[Plan],
         left_out: &[BTreeSet<usize>],
     ) -> Result<Vec<Vec<UnitResult>>, Undone> {
-        if self.counters.has_failed() {
-            let message = "writing to the disk failed: restart the process to recover";
-            return Err(Undone::Failed(Error::Failed(message.to_owned())));
-        }
+        self.check_failed().map_err(Undone::Failed)?;
         let db = Db::new(&self.connection);
         let work = || {
             let mut mark = Mark::default();

@@ -2,5 +2,6 @@
 
 mod tables;
 mod trait_impl;
+mod upkeep;
 
 pub use trait_impl::MemoryStore;

@@ -10,13 +10,16 @@ use meantime_core::{
 use crate::store::{
     AnswerRow, ChannelKey, ChannelKind, ChildRef, ClaimQuery, DefinitionHead, DefinitionRow, Found,
     FoundChannel, Guard, HistoryRow, InboxRow, IncidentRow, InstanceRow, Lookups, MessageRow,
-    OccurrenceRow, SubscriptionRow, TaskRow, TaskState, TimerKey, TimerRow, Write, timer_start_tag,
+    OccurrenceRow, OperationRow, SubscriptionRow, TaskRow, TaskState, TimerKey, TimerRow, Write,
+    timer_start_tag,
 };
 
 /// All rows, by key.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Tables {
     pub(super) epoch: u32,
+    pub(super) paused: bool,
+    pub(super) operations: BTreeMap<u64, OperationRow>,
     pub(super) clock: Timestamp,
     pub(super) batch: u64,
     pub(super) seq: u64,
@@ -246,6 +249,7 @@ impl Tables {
             Write::PutMessageId { id, expires_at } => {
                 self.message_ids.insert(id, expires_at);
             }
+            Write::Resume { at, by } => self.resume(at, by),
         }
     }
 

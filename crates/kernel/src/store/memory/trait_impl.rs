@@ -6,11 +6,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use meantime_core::{DefinitionId, IncidentId, InstanceId, TaskId, TaskKind, Timestamp};
 
 use super::tables::{Fences, Tables};
+use crate::history::By;
 use crate::store::{
-    ChildRef, DefinitionFilter, DefinitionRow, Error, Guard, HistoryRow, IncidentRow,
-    InstanceFilter, InstanceRow, OccurrenceRow, Page, Pending, Phase, Plan, Recovered, Settled,
-    Store, TakeRequest, Taken, TakenInstance, TaskFilter, TaskRow, TaskState, TimerFilter,
-    TimerKey, TimerRow, UnitResult, WaitingTask,
+    ChildRef, CompactRequest, DefinitionFilter, DefinitionRow, Error, Guard, HistoryRow,
+    IncidentRow, InstanceFilter, InstanceRow, OccurrenceRow, OperationRow, Page, Pending, Phase,
+    Plan, PurgeRequest, Purged, Recovered, Settled, Store, TakeRequest, Taken, TakenInstance,
+    TaskFilter, TaskRow, TaskState, TimerFilter, TimerKey, TimerRow, UnitResult, WaitingTask,
 };
 
 /// A store in memory.
@@ -133,6 +134,7 @@ impl Tables {
         });
         Recovered {
             epoch: self.epoch,
+            paused: self.paused,
             clock: self.clock,
             batch: self.batch,
             seq: self.seq,
@@ -280,6 +282,23 @@ impl Store for MemoryStore {
         let rows = rows.map(|(_, row)| row);
         let rows = rows.filter(|row| page.after != Some(row.occurrence.slot_at));
         ready(rows.take(page.limit).cloned().collect())
+    }
+
+    fn operations(&self, at: Page<u64>) -> Pending<'_, Vec<OperationRow>> {
+        let tables = self.tables();
+        ready(page(tables.operations.iter().map(|(key, row)| (*key, row)), at))
+    }
+
+    fn purge(&self, request: PurgeRequest) -> Pending<'_, Purged> {
+        ready(self.tables().purge(&request))
+    }
+
+    fn compact(&self, request: CompactRequest) -> Pending<'_, usize> {
+        ready(self.tables().compact(&request))
+    }
+
+    fn mark_restored(&self, now: Timestamp, by: By) -> Pending<'_, u32> {
+        ready(self.tables().mark_restored(now, by))
     }
 
     fn check(&self) -> Pending<'_, Vec<String>> {

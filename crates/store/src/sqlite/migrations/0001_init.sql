@@ -19,12 +19,22 @@
 -- What must survive a restart and belongs to nobody: one row, rewritten by every commit.
 CREATE TABLE node (
     id INTEGER PRIMARY KEY CHECK (id = 1),
-    epoch INTEGER NOT NULL,         -- part of every lease token; a restore increments it
+    epoch INTEGER NOT NULL,         -- part of every lease token; a restore makes it larger
+    paused INTEGER NOT NULL CHECK (paused = 0 OR paused = 1), -- a copy that may not act yet
     clock_at INTEGER NOT NULL,      -- the latest time any commit has seen
     last_batch INTEGER NOT NULL,    -- the number of the last batch that was committed
     last_seq INTEGER NOT NULL       -- the largest sequence number ever written
 ) STRICT;
-INSERT INTO node (id, epoch, clock_at, last_batch, last_seq) VALUES (1, 0, 0, 0, 0);
+INSERT INTO node (id, epoch, paused, clock_at, last_batch, last_seq) VALUES (1, 0, 0, 0, 0, 0);
+
+-- What was done to the store as a whole.
+CREATE TABLE operation (
+    number INTEGER PRIMARY KEY,
+    happened_at INTEGER NOT NULL,
+    kind TEXT NOT NULL CHECK (kind = 'copied' OR kind = 'restored' OR kind = 'resumed'),
+    actor TEXT NOT NULL,
+    reason TEXT NOT NULL
+) STRICT;
 
 -- One row per instance. Columns that every turn rewrites are in no index.
 CREATE TABLE instance (
@@ -55,9 +65,8 @@ CREATE INDEX instance_unusual ON instance (phase)
     WHERE phase = 'starting' OR phase = 'yielding' OR phase = 'failed' OR phase = 'cancelled';
 -- The holder of a business key (ended_at is NULL), and every instance that ever had it.
 CREATE INDEX instance_key ON instance (key, ended_at) WHERE key IS NOT NULL;
--- Live children of a parent, to cancel them.
-CREATE INDEX instance_child ON instance (parent_ord)
-    WHERE parent_ord IS NOT NULL AND ended_at IS NULL;
+-- Children of a parent: the live ones, to cancel them, and all, to remove a tree.
+CREATE INDEX instance_child ON instance (parent_ord, ended_at) WHERE parent_ord IS NOT NULL;
 
 -- Tags and attributes (`name=value`) to find instances by.
 CREATE TABLE instance_tag (
@@ -65,6 +74,8 @@ CREATE TABLE instance_tag (
     ord INTEGER NOT NULL,
     PRIMARY KEY (tag, ord)
 ) WITHOUT ROWID, STRICT;
+-- Tags of an instance that is removed.
+CREATE INDEX instance_tag_instance ON instance_tag (ord);
 
 -- Events that outlive a transaction, by their place in the instance's inbox.
 CREATE TABLE inbox (
@@ -126,6 +137,8 @@ CREATE INDEX task_ready ON task (queue, name, priority DESC, available_at)
     WHERE state = 'ready' AND kind = 'worker';
 -- The task list of people, among many tasks of workers.
 CREATE INDEX task_user ON task (ord, turn_no, ordinal) WHERE kind = 'user';
+-- Detached tasks that are over, by their end, until retention.
+CREATE INDEX task_done ON task (available_at) WHERE state = 'done';
 
 -- What happened: one packed row per turn, appended, each naming the instance's row before it.
 CREATE TABLE history (
@@ -148,6 +161,8 @@ CREATE TABLE message (
     payload TEXT NOT NULL,          -- JSON
     PRIMARY KEY (kind, key, name, seq)
 ) WITHOUT ROWID, STRICT;
+-- Messages that nobody took in time.
+CREATE INDEX message_expiry ON message (expires_at) WHERE expires_at IS NOT NULL;
 
 -- Those who wait for messages and broadcasts.
 CREATE TABLE subscription (
@@ -219,12 +234,14 @@ CREATE TABLE answer (
     random INTEGER NOT NULL,
     expires_at INTEGER NOT NULL
 ) WITHOUT ROWID, STRICT;
+CREATE INDEX answer_expiry ON answer (expires_at);
 
 -- Message ids that were seen.
 CREATE TABLE message_id (
     id TEXT PRIMARY KEY,
     expires_at INTEGER NOT NULL
 ) WITHOUT ROWID, STRICT;
+CREATE INDEX message_id_expiry ON message_id (expires_at);
 
 -- Views: stable names for people who query their own state. Columns are only ever added.
 
@@ -299,3 +316,8 @@ CREATE VIEW v_history AS
         h.happened_at, strftime('%Y-%m-%dT%H:%M:%fZ', h.happened_at / 1000.0, 'unixepoch') AS happened
     FROM history AS h
     LEFT JOIN v_id ON v_id.ord = h.ord;
+
+CREATE VIEW v_operation AS
+    SELECT number, kind, actor, reason, happened_at,
+        strftime('%Y-%m-%dT%H:%M:%fZ', happened_at / 1000.0, 'unixepoch') AS happened
+    FROM operation;

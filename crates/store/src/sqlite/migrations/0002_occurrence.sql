@@ -20,6 +20,8 @@ CREATE TABLE occurrence (
     decided_at INTEGER NOT NULL,
     PRIMARY KEY (ord, slot_at, is_start)
 ) WITHOUT ROWID, STRICT;
+-- Lines that are old enough to go.
+CREATE INDEX occurrence_decided ON occurrence (decided_at);
 
 CREATE VIEW v_occurrence AS
     SELECT schedule.id AS schedule, o.slot_at,
