@@ -1,0 +1,212 @@
+//! Removes what is over and old enough, and cuts long histories, beside the real work.
+//!
+//! ```text
+//!   loop ── first commit since the last look ──► housekeeping ── purge, compact ──► store
+//!        ── clock moved, long history ─────────►      │
+//!                                                     └─ one sleep: until something can expire
+//! ```
+//!
+//! Nothing polls (I12): after a look the store says when the next thing can expire, and it is
+//! looked again then. What is written meanwhile may expire earlier, so the first commit after a
+//! look brings the next one forward to an hour at most; without commits there is no statement.
+//! Rows go in small transactions, one at a time, each behind the commits that are waiting.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use meantime_core::{Limits, Retention, Timestamp};
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinHandle;
+
+use super::run::pause;
+use crate::clock::Clock;
+use crate::store::{CompactRequest, Error, PurgeRequest, Store};
+
+/// What is written after a look is looked at after this long at the latest, in milliseconds.
+const LATEST_MS: i64 = 3_600_000;
+
+/// And not before this long: many short-lived rows go together.
+const EARLIEST_MS: i64 = 1_000;
+
+/// What housekeeping has done since the kernel began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Housekept {
+    /// How often the store was asked.
+    pub looks: u64,
+    /// Rows removed in all, by retention.
+    pub purged: usize,
+    /// Instances among them.
+    pub instances: usize,
+    /// History rows dropped from instances that go on.
+    pub compacted: usize,
+    /// When it looks again, if nothing is written before; none is never.
+    pub next: Option<Timestamp>,
+}
+
+pub(super) enum Note {
+    /// Something was committed.
+    Committed,
+    /// A virtual clock was moved.
+    ClockMoved,
+    Compact(CompactRequest),
+}
+
+/// The loop's side: tells what matters and waits for the end.
+pub(super) struct Housekeeper {
+    notes: mpsc::UnboundedSender<Note>,
+    wants_commit: Arc<AtomicBool>,
+    task: JoinHandle<()>,
+}
+
+impl Housekeeper {
+    pub(super) fn start(
+        store: Arc<dyn Store>,
+        clock: Arc<dyn Clock>,
+        retention: Arc<Retention>,
+        limits: &Limits,
+        report: watch::Sender<Housekept>,
+    ) -> Self {
+        let (notes, receiver) = mpsc::unbounded_channel();
+        let wants_commit = Arc::new(AtomicBool::new(false));
+        let housekeeping = Housekeeping {
+            horizon_ms: horizon(&retention, limits),
+            limit: limits.purge_rows.max(1),
+            store,
+            clock,
+            retention,
+            report,
+            wants_commit: wants_commit.clone(),
+            next: None,
+        };
+        let task = tokio::spawn(housekeeping.run(receiver));
+        Self { notes, wants_commit, task }
+    }
+
+    /// A commit took effect. Costs nothing unless it is the first since the last look.
+    pub(super) fn committed(&self) {
+        if self.wants_commit.swap(false, Ordering::SeqCst) {
+            self.tell(Note::Committed);
+        }
+    }
+
+    pub(super) fn tell(&self, note: Note) {
+        // A task that is over needs to know nothing.
+        let _ = self.notes.send(note);
+    }
+
+    /// Ends it after the transaction that is under way.
+    pub(super) async fn stop(self) {
+        drop(self.notes);
+        // A panic in it was reported by the runtime.
+        let _ = self.task.await;
+    }
+}
+
+struct Housekeeping {
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    retention: Arc<Retention>,
+    limit: usize,
+    horizon_ms: i64,
+    report: watch::Sender<Housekept>,
+    wants_commit: Arc<AtomicBool>,
+    next: Option<Timestamp>,
+}
+
+impl Housekeeping {
+    async fn run(mut self, mut notes: mpsc::UnboundedReceiver<Note>) {
+        self.next = Some(self.clock.now().engine);
+        loop {
+            let note = if self.next.is_some_and(|at| at <= self.clock.now().engine) {
+                self.look().await;
+                // Whatever else this thread has to do comes first.
+                tokio::task::yield_now().await;
+                match notes.try_recv() {
+                    Ok(note) => Some(note),
+                    Err(mpsc::error::TryRecvError::Empty) => None,
+                    Err(mpsc::error::TryRecvError::Disconnected) => return,
+                }
+            } else {
+                let sleep = self.sleep();
+                tokio::select! {
+                    note = notes.recv() => match note {
+                        Some(note) => Some(note),
+                        None => return,
+                    },
+                    () = sleep => None,
+                }
+            };
+            match note {
+                Some(Note::Committed) => {
+                    let at = self.clock.now().engine.saturating_add_millis(self.horizon_ms);
+                    self.next = Some(self.next.map_or(at, |known| known.min(at)));
+                    self.report.send_modify(|report| report.next = self.next);
+                }
+                Some(Note::Compact(request)) => self.compact(request).await,
+                Some(Note::ClockMoved) | None => {}
+            }
+        }
+    }
+
+    /// Removes one portion.
+    async fn look(&mut self) {
+        // Whatever is committed from here on may not be seen.
+        self.wants_commit.store(true, Ordering::SeqCst);
+        let now = self.clock.now().engine;
+        let (retention, limit) = (self.retention.clone(), self.limit);
+        let request = PurgeRequest { now, retention, limit };
+        let store = self.store.clone();
+        match beside(async move { store.purge(request).await }).await {
+            Ok(purged) => {
+                self.next = purged.next;
+                self.report.send_modify(|report| {
+                    report.looks += 1;
+                    report.purged += purged.rows();
+                    report.instances += purged.instances;
+                    report.next = purged.next;
+                });
+            }
+            // A store that is away or full is asked again; the machine says what is wrong.
+            Err(_) => pause().await,
+        }
+    }
+
+    async fn compact(&self, request: CompactRequest) {
+        let store = self.store.clone();
+        // What is not dropped now is dropped the next time the instance is found too long.
+        if let Ok(rows) = beside(async move { store.compact(request).await }).await {
+            self.report.send_modify(|report| report.compacted += rows);
+        }
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "the one sleep of housekeeping, by the Clock")]
+    fn sleep(&self) -> impl Future<Output = ()> + Send + use<> {
+        let sleep = self.next.and_then(|at| self.clock.until(at)).map(tokio::time::sleep);
+        async move {
+            match sleep {
+                Some(sleep) => sleep.await,
+                None => std::future::pending().await,
+            }
+        }
+    }
+}
+
+/// Runs a store call on a thread that may block: it reads much and in one go.
+async fn beside<T: Send + 'static>(
+    call: impl Future<Output = Result<T, Error>> + Send + 'static,
+) -> Result<T, Error> {
+    let runtime = tokio::runtime::Handle::current();
+    let done = tokio::task::spawn_blocking(move || runtime.block_on(call)).await;
+    done.unwrap_or_else(|error| Err(Error::Bug(error.to_string())))
+}
+
+/// How soon something that is written now may expire, within reason.
+fn horizon(retention: &Retention, limits: &Limits) -> i64 {
+    let limits = [limits.message_ttl_ms, limits.dedup_ms, limits.idempotency_ms];
+    let limits = limits.into_iter().map(|ms| i64::try_from(ms).unwrap_or(i64::MAX));
+    let others = [retention.detached_tasks, retention.occurrences];
+    let others = others.into_iter().filter_map(|keep| keep.as_millis());
+    let shortest = retention.shortest().into_iter().chain(others).chain(limits).min();
+    shortest.unwrap_or(LATEST_MS).clamp(EARLIEST_MS, LATEST_MS)
+}
