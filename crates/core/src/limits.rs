@@ -51,7 +51,8 @@ pub struct Limits {
     pub idempotency_ms: u64,
     /// Newest turns of an instance whose history is kept in full. Default 10,000.
     pub history_turns: usize,
-    /// Rows that housekeeping removes in one transaction. Default 1,000.
+    /// Rows that housekeeping removes in one transaction, and up to eight times as many when it
+    /// lags behind. Default 500.
     pub purge_rows: usize,
     /// Shortest interval of a schedule, in milliseconds (S11). Default one minute.
     pub schedule_interval_ms: i64,
@@ -88,7 +89,7 @@ impl Default for Limits {
             dedup_ms: 7 * 86_400_000,
             idempotency_ms: 86_400_000,
             history_turns: 10_000,
-            purge_rows: 1_000,
+            purge_rows: 500,
             schedule_interval_ms: 60_000,
             catch_up_runs: 1_000,
             default_deadline: None,

@@ -9,11 +9,14 @@
 //! Nothing polls (I12): after a look the store says when the next thing can expire, and it is
 //! looked again then. What is written meanwhile may expire earlier, so the first commit after a
 //! look brings the next one forward to an hour at most; without commits there is no statement.
-//! Rows go in small transactions, one at a time, each behind the commits that are waiting.
+//! Rows go in small transactions, one at a time, each behind the commits that are waiting. While
+//! others commit, housekeeping rests after each for as long as it took; when it lags behind for
+//! long, its portions grow, so that it keeps up with any rate of starts.
 
 use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use meantime_core::{Limits, Retention, Timestamp};
 use tokio::sync::{mpsc, watch};
@@ -28,6 +31,12 @@ const LATEST_MS: i64 = 3_600_000;
 
 /// And not before this long: many short-lived rows go together.
 const EARLIEST_MS: i64 = 1_000;
+
+/// Portions in a row that find more to do before they grow to twice their size.
+const PATIENCE: u32 = 8;
+
+/// How often they grow.
+const LARGEST: u32 = 3;
 
 /// What housekeeping has done since the kernel began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -78,6 +87,7 @@ impl Housekeeper {
             report,
             wants_commit: wants_commit.clone(),
             next: None,
+            full: 0,
         };
         let task = tokio::spawn(housekeeping.run(receiver));
         Self { notes, wants_commit, task }
@@ -112,6 +122,8 @@ struct Housekeeping {
     report: watch::Sender<Housekept>,
     wants_commit: Arc<AtomicBool>,
     next: Option<Timestamp>,
+    /// Portions in a row after which there was more to do.
+    full: u32,
 }
 
 impl Housekeeping {
@@ -153,19 +165,27 @@ impl Housekeeping {
     async fn look(&mut self) {
         // Whatever is committed from here on may not be seen.
         self.wants_commit.store(true, Ordering::SeqCst);
-        let now = self.clock.now().engine;
-        let (retention, limit) = (self.retention.clone(), self.limit);
+        let begun = self.clock.now();
+        let now = begun.engine;
+        let retention = self.retention.clone();
+        let limit = self.limit.saturating_mul(1 << (self.full / PATIENCE).min(LARGEST));
         let request = PurgeRequest { now, retention, limit };
         let store = self.store.clone();
         match beside(async move { store.purge(request).await }).await {
             Ok(purged) => {
                 self.next = purged.next;
+                let is_behind = purged.next.is_some_and(|next| next <= now);
+                self.full = if is_behind { self.full.saturating_add(1) } else { 0 };
                 self.report.send_modify(|report| {
                     report.looks += 1;
                     report.purged += purged.rows();
                     report.instances += purged.instances;
                     report.next = purged.next;
                 });
+                let others_commit = !self.wants_commit.load(Ordering::SeqCst);
+                if is_behind && others_commit {
+                    rest(self.clock.now().real.saturating_since(begun.real)).await;
+                }
             }
             // A store that is away or full is asked again; the machine says what is wrong.
             Err(_) => pause().await,
@@ -190,6 +210,11 @@ impl Housekeeping {
             }
         }
     }
+}
+
+#[expect(clippy::disallowed_methods, reason = "real work gets as much time as housekeeping had")]
+async fn rest(millis: i64) {
+    tokio::time::sleep(Duration::from_millis(u64::try_from(millis).unwrap_or_default())).await;
 }
 
 /// Runs a store call on a thread that may block: it reads much and in one go.

@@ -16,6 +16,7 @@ const DELETE_HISTORY: &str = "DELETE FROM history WHERE seq = ?1 RETURNING previ
 const CUT_HISTORY: &str = "UPDATE instance SET last_history = ?2 WHERE ord = ?1";
 const DELETE_TASKS: &str = "DELETE FROM task WHERE ord = ?1 AND state = 'done'";
 const DELETE_TAGS: &str = "DELETE FROM instance_tag WHERE ord = ?1";
+const HAS_OCCURRENCES: &str = "SELECT 1 FROM occurrence WHERE ord = ?1";
 const DELETE_OCCURRENCES: &str = "DELETE FROM occurrence WHERE (ord, slot_at, is_start) IN \
      (SELECT ord, slot_at, is_start FROM occurrence WHERE ord = ?1 LIMIT ?2)";
 const DELETE_INSTANCE: &str = "DELETE FROM instance WHERE ord = ?1";
@@ -129,14 +130,16 @@ fn remove(db: &Db<'_>, ord: i64, limit: usize, purged: &mut Purged) -> Result<bo
             return Ok(false);
         }
     }
-    // Only schedules have any; they go after the history, which says that there are more.
-    let room = limit.saturating_sub(purged.rows()).max(1);
-    let slots = i64::try_from(room).unwrap_or(i64::MAX);
-    let gone = db.run(DELETE_OCCURRENCES, params![ord, slots])?;
-    purged.occurrences += gone;
-    if gone == room {
-        db.run(CUT_HISTORY, params![ord, 0])?;
-        return Ok(false);
+    if db.first(HAS_OCCURRENCES, [ord], |_| Ok(()))?.is_some() {
+        // A schedule: it may have had more slots than one transaction should remove.
+        let room = limit.saturating_sub(purged.rows()).max(1);
+        let slots = i64::try_from(room).unwrap_or(i64::MAX);
+        let gone = db.run(DELETE_OCCURRENCES, params![ord, slots])?;
+        purged.occurrences += gone;
+        if gone == room {
+            db.run(CUT_HISTORY, params![ord, 0])?;
+            return Ok(false);
+        }
     }
     purged.tasks += db.run(DELETE_TASKS, [ord])?;
     purged.attachments += db.run(DELETE_TAGS, [ord])?;
