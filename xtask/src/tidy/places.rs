@@ -3,19 +3,14 @@
 use super::Problem;
 use super::repo::Repo;
 
-/// Starts of absolute paths that exist on one machine only.
-const PATHS: &[&str] = &["/work/", "/root/", "/home/", "/Users/"];
+/// Starts of absolute paths that exist on one machine only; this checkout's own comes with them.
+const PATHS: &[&str] = &["/root/", "/home/", "/Users/", env!("CARGO_MANIFEST_DIR")];
 
 /// Words of products that serve private registries.
 const REGISTRIES: &[&str] = &["artifactory", "jfrog", "verdaccio", "devpi", "codeartifact"];
 
-/// Public registries: the only origins a lock file may name.
-const ORIGINS: &[&str] = &[
-    "https://github.com/rust-lang/crates.io-index",
-    "https://registry.npmjs.org/",
-    "https://pypi.org/",
-    "https://files.pythonhosted.org/",
-];
+/// The only origin that a lock file of Cargo may name.
+const ORIGIN: &str = "https://github.com/rust-lang/crates.io-index";
 
 /// This file has to name what it looks for.
 const SELF: &str = "xtask/src/tidy/places.rs";
@@ -58,18 +53,15 @@ fn starts_path(line: &str, at: usize) -> bool {
 
 fn is_lock_file(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or_default();
-    matches!(name, "Cargo.lock" | "package-lock.json" | "uv.lock" | "poetry.lock")
+    name == "Cargo.lock"
 }
 
 /// The origin of a package on this line of a lock file, unless it is a public one.
 fn origin(line: &str) -> Option<&str> {
     let line = line.trim();
-    let names_origin = ["source = ", "\"resolved\": ", "{ url = ", "url = "]
-        .iter()
-        .any(|key| line.starts_with(key));
-    let start = line.find("http").filter(|_| names_origin)?;
+    let start = line.find("http").filter(|_| line.starts_with("source = "))?;
     let url = line.get(start..)?.split('"').next()?;
-    (!ORIGINS.iter().any(|origin| url.starts_with(origin))).then_some(url)
+    (!url.starts_with(ORIGIN)).then_some(url)
 }
 
 #[cfg(test)]
@@ -91,7 +83,6 @@ mod tests {
     fn private_registries_are_found() {
         assert_eq!(count("docs/a.md", "our Artifactory"), 1);
         assert_eq!(count("Cargo.lock", "source = \"registry+https://example.com/index\""), 1);
-        assert_eq!(count("sdks/package-lock.json", "\"resolved\": \"http://10.0.0.1/a.tgz\""), 1);
         let public = "source = \"registry+https://github.com/rust-lang/crates.io-index\"";
         assert_eq!(count("Cargo.lock", public), 0);
     }
