@@ -213,3 +213,27 @@ async fn a_stopped_kernel_says_so() {
     kernel.stop().await;
     assert_eq!(kernel.call(start("short")).await, Err(Error::Stopping));
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn o1_many_timers_are_moved_by_a_selector_in_few_commits() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("meantime.db");
+    let store = Arc::new(SqliteStore::open(path, Options::default()).unwrap());
+    let kernel = kernel(Builder::new(store.clone(), notations())).await;
+    for _ in 0..200 {
+        kernel.call(start("sleeper")).await.unwrap();
+    }
+    let before = store.stats();
+    let to = Timestamp::parse("2099-01-01T00:00:00Z").unwrap();
+    let filter = meantime_kernel::store::TimerFilter {
+        place: Some("t".to_owned()),
+        ..meantime_kernel::store::TimerFilter::default()
+    };
+    let by = meantime_kernel::history::By { actor: "ann".to_owned(), reason: "late".to_owned() };
+    let edit = meantime_kernel::command::TimerEdit::Move(to);
+    assert_eq!(kernel.edit_timers(filter.clone(), edit, by).await, Ok(200));
+    let timers = store.timers(filter, Page::first(1_000)).await.unwrap();
+    assert!(timers.len() == 200 && timers.iter().all(|timer| timer.due_at == to));
+    let commits = store.stats().commits - before.commits;
+    assert!(commits < 100, "{commits} commits for 200 edits");
+}

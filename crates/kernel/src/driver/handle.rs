@@ -217,10 +217,15 @@ impl Kernel {
                 break;
             }
         }
-        let mut edited = 0;
+        // All at once, so that they share their commits.
+        let mut edits = tokio::task::JoinSet::new();
         for timer in timers {
-            let by = by.clone();
-            match self.call(Command::EditTimer { timer, edit, by }).await {
+            let (kernel, by) = (self.clone(), by.clone());
+            edits.spawn(async move { kernel.call(Command::EditTimer { timer, edit, by }).await });
+        }
+        let mut edited = 0;
+        for answer in edits.join_all().await {
+            match answer {
                 Ok(_) => edited += 1,
                 // It fired or was withdrawn in the meantime.
                 Err(Error::UnknownTimer(_)) => {}
