@@ -1,6 +1,6 @@
 //! The ways in which things go wrong, as data.
 
-/// An error as users see it: `{code, message, data?}`.
+/// An error as users see it: `{code, message, data?, trace?}`.
 #[derive(Debug, Clone, PartialEq, Eq, minicbor::Encode, minicbor::Decode)]
 pub struct Failure {
     /// Stable code, chosen by whoever failed.
@@ -12,12 +12,16 @@ pub struct Failure {
     /// Anything a worker sent along.
     #[n(2)]
     pub data: Option<crate::Json>,
+    /// Where in a definition it happened: a JSON array of `{function, file, line, column}`,
+    /// innermost first. For notations that have a call stack.
+    #[n(3)]
+    pub trace: Option<crate::Json>,
 }
 
 impl Failure {
     /// A failure without data.
     pub fn new(code: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { code: code.into(), message: message.into(), data: None }
+        Self { code: code.into(), message: message.into(), data: None, trace: None }
     }
 }
 

@@ -61,9 +61,12 @@ fn codes(source: &Source) -> Vec<(usize, String)> {
     codes
 }
 
+/// A word in lower case, or the letter of a notation with three digits.
 fn is_code(text: &str) -> bool {
     let is_inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
-    text.starts_with(|c: char| c.is_ascii_lowercase()) && text.chars().all(is_inner)
+    let is_word = text.starts_with(|c: char| c.is_ascii_lowercase()) && text.chars().all(is_inner);
+    let digits = text.strip_prefix(['B', 'E', 'F', 'J']).unwrap_or_default();
+    is_word || (digits.len() == 3 && digits.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 #[cfg(test)]
@@ -83,6 +86,12 @@ mod tests {
         let mut files = vec![("crates/store/src/error.rs", CODE)];
         files.extend(pages.iter().map(|page| (*page, "# A\n")));
         check(&Repo::with_files(&files)).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn diagnostics_of_notations_are_codes_too() {
+        assert!(is_code("F001") && is_code("store_full"));
+        assert!(!is_code("F01") && !is_code("X001") && !is_code("TypeError"));
     }
 
     #[test]

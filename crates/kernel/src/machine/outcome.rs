@@ -293,7 +293,7 @@ impl Assembly {
         }
         // It was accepted by a commit, so it must be seen to end.
         let failure =
-            Failure { code, message: "the start was refused".to_owned(), data: Some(problem) };
+            Failure { data: Some(problem), ..Failure::new(code, "the start was refused") };
         let (termination, context) = (Termination::RuntimeError, Json::null());
         self.row.turn_no += 1;
         self.end(Outcome::Failed { failure, termination, context }, kit);

@@ -26,7 +26,8 @@ const OF_INSTANCE: &str = "SELECT id, ord, random, raised_at, place, code, messa
 pub(super) const ALL: &[&str] = &[PUT, DELETE, CLEAR, GET, LIST, OF_INSTANCE];
 
 pub(super) fn put(db: &Db<'_>, row: &IncidentRow) -> Result<(), Error> {
-    let Failure { code, message, data } = &row.failure;
+    // An incident has a place; a trace comes with the end of an instance.
+    let Failure { code, message, data, .. } = &row.failure;
     db.run(
         PUT,
         params![
@@ -79,6 +80,7 @@ fn read(row: &Columns<'_, '_>) -> Result<IncidentRow, Error> {
         raised_at: row.instant(3, TABLE)?,
         place: row.get(4)?,
         failure: Failure {
+            trace: None,
             code: row.get(5)?,
             message: row.get(6)?,
             data: if data.is_some() { Some(row.parsed(7, TABLE, json)?) } else { None },

@@ -1,0 +1,6 @@
+//! The languages that definitions are written in: pure, total, bounded.
+//!
+//! Nothing here reads a clock, a random number, a file or a socket (I6). Every evaluation counts
+//! its operations and its memory, so that the same input has the same result on every machine.
+
+pub mod script;
