@@ -4,6 +4,7 @@
 //! use and which may be virtual, and *real* time, which leases and long polls use. On the wall
 //! clock they are the same.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, SystemTime};
 
@@ -39,6 +40,11 @@ pub trait Clock: Send + Sync {
     /// How long to sleep in real time until engine time reaches the instant; none when only
     /// somebody moving a virtual clock can make it come.
     fn until(&self, instant: Timestamp) -> Option<Duration>;
+
+    /// Whether engine time is moved by somebody, instead of passing.
+    fn is_virtual(&self) -> bool {
+        false
+    }
 }
 
 /// The wall clock.
@@ -53,6 +59,48 @@ impl Clock for SystemClock {
     fn until(&self, instant: Timestamp) -> Option<Duration> {
         let ms = instant.saturating_since(wall_clock());
         Some(Duration::from_millis(u64::try_from(ms).unwrap_or(0)))
+    }
+}
+
+/// A clock put right by the time of a store that several nodes share, so that they all go by the
+/// same time (I7).
+pub struct AdjustedClock {
+    inner: Arc<dyn Clock>,
+    ahead_ms: AtomicI64,
+}
+
+impl AdjustedClock {
+    /// A clock that is believed until it is put right.
+    pub const fn new(inner: Arc<dyn Clock>) -> Self {
+        Self { inner, ahead_ms: AtomicI64::new(0) }
+    }
+
+    /// The clock of this machine, as it is.
+    pub fn local(&self) -> Timestamp {
+        self.inner.now().real
+    }
+
+    /// How far the store's clock is ahead of this machine's.
+    pub fn set_ahead(&self, ms: i64) {
+        self.ahead_ms.store(ms, Ordering::SeqCst);
+    }
+}
+
+impl Clock for AdjustedClock {
+    fn now(&self) -> Now {
+        let (ahead, now) = (self.ahead_ms.load(Ordering::SeqCst), self.inner.now());
+        let right = |at: Timestamp| at.saturating_add_millis(ahead);
+        let engine = if self.inner.is_virtual() { now.engine } else { right(now.engine) };
+        Now { engine, real: right(now.real) }
+    }
+
+    fn until(&self, instant: Timestamp) -> Option<Duration> {
+        let ahead = self.ahead_ms.load(Ordering::SeqCst);
+        self.inner.until(instant.saturating_add_millis(ahead.saturating_neg()))
+    }
+
+    fn is_virtual(&self) -> bool {
+        self.inner.is_virtual()
     }
 }
 
@@ -82,6 +130,10 @@ impl Clock for VirtualClock {
 
     fn until(&self, _instant: Timestamp) -> Option<Duration> {
         None
+    }
+
+    fn is_virtual(&self) -> bool {
+        true
     }
 }
 

@@ -2,6 +2,8 @@
 
 use meantime_core::{IncidentId, InstanceId, Timestamp};
 
+use crate::store::Seat;
+
 /// Gives random numbers.
 pub trait Entropy: Send {
     /// The next 64 random bits.
@@ -51,6 +53,7 @@ impl Entropy for SeededEntropy {
 pub struct Ids {
     entropy: Box<dyn Entropy>,
     last: u64,
+    seat: Option<Seat>,
 }
 
 const COUNTER_BITS: u32 = 15;
@@ -58,7 +61,7 @@ const COUNTER_BITS: u32 = 15;
 impl Ids {
     /// Goes on after the largest number in use.
     pub fn new(entropy: Box<dyn Entropy>, last: u64) -> Self {
-        Self { entropy, last }
+        Self { entropy, last, seat: None }
     }
 
     /// Never gives a number up to this one again.
@@ -66,10 +69,20 @@ impl Ids {
         self.last = self.last.max(last);
     }
 
-    /// The next number: 48 bits of milliseconds, 15 bits that count within one.
+    /// Gives only numbers of a seat from now on: no other node gives them at the same time.
+    pub fn sit(&mut self, seat: Seat) {
+        self.seat = Some(seat);
+    }
+
+    /// The next number: 48 bits of milliseconds, 15 bits that count within one. With a seat, the
+    /// lowest bits are its number.
     pub fn next(&mut self, now: Timestamp) -> u64 {
         let ms = u64::try_from(now.as_millis()).unwrap_or(0);
-        self.last = (self.last + 1).max((ms << COUNTER_BITS) & (u64::MAX >> 1));
+        let next = (self.last + 1).max((ms << COUNTER_BITS) & (u64::MAX >> 1));
+        self.last = self.seat.map_or(next, |Seat(seat)| {
+            let (count, seat) = (u64::from(Seat::COUNT), u64::from(seat));
+            next + (seat + count - next % count) % count
+        });
         self.last
     }
 
@@ -97,5 +110,18 @@ mod tests {
             assert!(next > last);
             last = next;
         }
+    }
+
+    #[test]
+    fn nodes_at_different_seats_never_give_the_same_number() {
+        let numbers = |seat| {
+            let mut ids = Ids::new(Box::new(SeededEntropy::new(1)), 77);
+            ids.sit(Seat(seat));
+            (0..1_000).map(|it| ids.next(Timestamp::from_millis(it / 7))).collect::<Vec<_>>()
+        };
+        let (one, other) = (numbers(0), numbers(63));
+        assert!(one.is_sorted() && other.is_sorted());
+        assert!(one.iter().all(|it| !other.contains(it)));
+        assert!(one.first() > Some(&77));
     }
 }

@@ -8,8 +8,8 @@ use meantime_core::{DefinitionId, InstanceId, State, Timestamp};
 use meantime_kernel::history::{By, Record};
 use meantime_kernel::open::Open;
 use meantime_kernel::store::{
-    Extra, Guard, HistoryRow, InstanceRow, OperationKind, Page, Phase, Plan, Store, Taken, Unit,
-    UnitResult, Write,
+    Extra, Guard, HistoryRow, InstanceRow, OperationKind, Page, Phase, Plan, Share, Store, Taken,
+    Unit, UnitResult, Write,
 };
 use meantime_store::conformance::block_on;
 use meantime_store::sqlite::{Options, SqliteStore};
@@ -103,7 +103,7 @@ fn a_backup_under_load_is_a_state_that_existed() {
         let copy = open(&copy);
         assert_eq!(block_on(copy.check()).expect("it can be checked"), Vec::<String>::new());
         // Everything answered before is there, and what came later is there in pairs, in order.
-        let last = block_on(copy.recover(NOW)).expect("it recovers").batch;
+        let last = block_on(copy.recover(Share::ALL)).expect("it recovers").batch;
         assert!((before..=after).contains(&last), "{before} {last} {after}");
         for pair in 1..=last {
             assert!(is_there(&copy, 2 * pair) && is_there(&copy, 2 * pair + 1), "pair {pair}");
@@ -125,15 +125,15 @@ fn a_copy_and_what_is_restored_from_it_are_paused_with_new_epochs() {
     let store = open(&path);
     commit_pair(&store, 1, 10);
     block_on(store.backup(&copy, NOW, |_| {})).expect("it is copied");
-    let running = block_on(store.recover(NOW)).expect("it recovers");
+    let running = block_on(store.recover(Share::ALL)).expect("it recovers");
     assert_eq!((running.epoch, running.paused), (0, false));
     let later = NOW.saturating_add_millis(60_000);
     let options = Options::default();
     let made = SqliteStore::restore(&copy, &restored, &options, later, &ana()).expect("restored");
-    let copied = block_on(open(&copy).recover(NOW)).expect("it recovers");
+    let copied = block_on(open(&copy).recover(Share::ALL)).expect("it recovers");
     assert!(copied.paused && copied.epoch > 0, "{copied:?}");
     let store = open(&restored);
-    let recovered = block_on(store.recover(NOW)).expect("it recovers");
+    let recovered = block_on(store.recover(Share::ALL)).expect("it recovers");
     assert!(recovered.paused && recovered.epoch > copied.epoch, "{recovered:?}");
     assert_eq!((recovered.epoch, recovered.batch), (made.epoch, running.batch));
     let operations = block_on(store.operations(Page::first(9))).expect("it reads");

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use meantime_core::{DefinitionId, InstanceId, State, Timestamp};
 use meantime_kernel::open::Open;
 use meantime_kernel::store::{
-    Error, Extra, Guard, HistoryRow, InstanceFilter, InstanceRow, Page, Phase, Plan, Store, Taken,
-    Unit, UnitResult, Write,
+    Error, Extra, Guard, HistoryRow, InstanceFilter, InstanceRow, Page, Phase, Plan, Share, Store,
+    Taken, Unit, UnitResult, Write,
 };
 use meantime_store::conformance::block_on;
 use meantime_store::sqlite::{Durability, Options, SqliteStore};
@@ -136,7 +136,7 @@ fn everything_is_there_after_a_restart() {
     drop(store);
     assert!(!path.with_file_name("store.db-wal").exists(), "closing empties the log");
     let store = open(&path);
-    let recovered = block_on(store.recover(NOW)).expect("it recovers");
+    let recovered = block_on(store.recover(Share::ALL)).expect("it recovers");
     assert_eq!((recovered.batch, recovered.seq, recovered.clock), (4, 11, NOW));
     assert!(block_on(store.is_committed(4)).expect("it reads"));
     assert_eq!(count(&store), 2);

@@ -9,9 +9,10 @@ use std::time::Duration;
 use meantime_core::{Diagnostic, Limits, Retention, Severity, Source};
 use tokio::sync::{mpsc, oneshot, watch};
 
+use super::heartbeat;
 use super::housekeeping::Housekept;
 use super::run::{Message, Parts, Run};
-use crate::clock::{Clock, SystemClock};
+use crate::clock::{AdjustedClock, Clock, SystemClock};
 use crate::command::{Command, Deployment, Error, Reply, Report, TimerEdit, Wait};
 use crate::history::By;
 use crate::machine::{Config, Counters, Machine, Notations};
@@ -32,7 +33,7 @@ pub struct Kernel {
     store: Arc<dyn Store>,
     notations: Notations,
     limits: Arc<Limits>,
-    clock: Arc<dyn Clock>,
+    clock: Arc<AdjustedClock>,
     paused: Arc<AtomicBool>,
     housekept: watch::Receiver<Housekept>,
 }
@@ -46,6 +47,7 @@ pub struct Builder {
     pub(super) entropy: Box<dyn Entropy>,
     pub(super) engine_tasks: Option<Arc<dyn EngineTasks>>,
     pub(super) retention: Retention,
+    clock_may_be_behind: bool,
 }
 
 impl Builder {
@@ -60,6 +62,7 @@ impl Builder {
             entropy: Box::new(SystemEntropy::default()),
             engine_tasks: None,
             retention: Retention::default(),
+            clock_may_be_behind: false,
         }
     }
 
@@ -91,10 +94,22 @@ impl Builder {
         self
     }
 
+    /// Starts even if the clock is far behind the time that the store has seen. Engine time then
+    /// stands still until the clock has caught up (T13).
+    #[must_use]
+    pub fn accept_clock_behind(mut self) -> Self {
+        self.clock_may_be_behind = true;
+        self
+    }
+
     /// Reads what the store knows and begins. Needs a tokio runtime.
     pub async fn start(self) -> Result<Kernel, store::Error> {
-        let now = self.clock.now();
-        let recovered = self.store.recover(now.engine).await?;
+        let clock = Arc::new(AdjustedClock::new(self.clock));
+        let seated = heartbeat::sit_down(&*self.store, &clock).await?;
+        let recovered = self.store.recover(seated.company.share()).await?;
+        if !self.clock_may_be_behind {
+            check_clock(&clock, &recovered)?;
+        }
         let definitions = self.store.definitions(store::DefinitionFilter::default()).await?;
         let (messages, receiver) = mpsc::unbounded_channel();
         let (report, housekept) = watch::channel(Housekept::default());
@@ -104,24 +119,25 @@ impl Builder {
             store: self.store.clone(),
             notations: self.notations.clone(),
             limits: Arc::new(self.config.limits.clone()),
-            clock: self.clock.clone(),
+            clock: clock.clone(),
             paused: paused.clone(),
             housekept,
         };
-        let machine = Machine::new(self.config.clone(), self.notations.clone(), self.entropy);
+        let config = Config { shared_store: self.store.is_shared(), ..self.config.clone() };
+        let machine = Machine::new(config, self.notations.clone(), self.entropy);
         let parts = Parts {
             machine,
             store: self.store,
             notations: self.notations,
             limits: kernel.limits.clone(),
-            clock: self.clock,
+            clock,
             engine_tasks: self.engine_tasks,
             retention: Arc::new(self.retention),
             report,
             paused,
         };
         let run = Run::new(parts, receiver);
-        tokio::spawn(run.run(recovered, definitions));
+        tokio::spawn(run.run(seated, recovered, definitions));
         // A paused kernel writes nothing; it does so when it is resumed.
         if !kernel.is_paused() {
             let deployed = kernel.deploy_built_in().await;
@@ -277,6 +293,16 @@ impl Kernel {
             let _ = answered.await;
         }
     }
+}
+
+/// A clock that is a few minutes behind is waited for; one that is further behind is a mistake.
+fn check_clock(clock: &AdjustedClock, recovered: &store::Recovered) -> Result<(), store::Error> {
+    const BEHIND_MS: i64 = 5 * 60_000;
+    let behind = recovered.clock.saturating_since(clock.now().engine);
+    if !clock.is_virtual() && behind > BEHIND_MS {
+        return Err(store::Error::ClockBehind { behind_s: behind / 1_000 });
+    }
+    Ok(())
 }
 
 /// Why a deployment was refused.

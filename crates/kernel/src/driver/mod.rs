@@ -11,6 +11,7 @@
 //! task, `housekeeping`, removes what is over and old enough.
 
 mod handle;
+mod heartbeat;
 mod housekeeping;
 mod run;
 

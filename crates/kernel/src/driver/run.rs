@@ -10,10 +10,12 @@ use std::time::Duration;
 
 use meantime_core::{DefinitionId, InstanceId, Limits, Retention, TaskKind, Timestamp};
 use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::JoinHandle;
 
 use super::handle::EngineTasks;
+use super::heartbeat::{self, Seated};
 use super::housekeeping::{Housekeeper, Housekept, Note};
-use crate::clock::Clock;
+use crate::clock::{AdjustedClock, Clock};
 use crate::command::{Command, Error, LeaseToken, Reply, Wait};
 use crate::machine::{Counters, Input, Machine, Notations, Output, Ticket, rests_by_itself};
 use crate::store::{self, DefinitionRow, InstanceRow, Recovered, Store, TaskRow};
@@ -34,7 +36,7 @@ pub(super) struct Parts {
     pub(super) store: Arc<dyn Store>,
     pub(super) notations: Notations,
     pub(super) limits: Arc<Limits>,
-    pub(super) clock: Arc<dyn Clock>,
+    pub(super) clock: Arc<AdjustedClock>,
     pub(super) engine_tasks: Option<Arc<dyn EngineTasks>>,
     pub(super) retention: Arc<Retention>,
     /// What housekeeping has done.
@@ -49,7 +51,7 @@ pub(super) struct Run {
     store: Arc<dyn Store>,
     notations: Notations,
     limits: Arc<Limits>,
-    clock: Arc<dyn Clock>,
+    clock: Arc<AdjustedClock>,
     engine_tasks: Option<Arc<dyn EngineTasks>>,
     retention: Arc<Retention>,
     report: watch::Sender<Housekept>,
@@ -87,8 +89,14 @@ impl Run {
         }
     }
 
-    pub(super) async fn run(mut self, recovered: Recovered, definitions: Vec<DefinitionRow>) {
+    pub(super) async fn run(
+        mut self,
+        company: Seated,
+        recovered: Recovered,
+        definitions: Vec<DefinitionRow>,
+    ) {
         self.epoch = recovered.epoch;
+        let heart = self.join(company);
         self.tell(Input::Recovered(recovered, definitions));
         loop {
             while let Some(output) = self.machine.poll() {
@@ -105,15 +113,36 @@ impl Run {
         if let Some(housekeeper) = self.housekeeper.take() {
             housekeeper.stop().await;
         }
+        if let Some(heart) = heart {
+            heart.abort();
+            // A store that is away finds out by itself that the node is gone.
+            let _ = self.store.leave().await;
+        }
         if let Some(answer) = self.stopping.take() {
             // Whoever asked may have gone.
             let _ = answer.send(());
         }
     }
 
+    /// On a shared store: listens to other nodes and gives signs of life.
+    fn join(&mut self, company: Seated) -> Option<JoinHandle<()>> {
+        let Seated { company, until } = company;
+        self.tell(Input::Company(company, until));
+        if !self.store.is_shared() {
+            return None;
+        }
+        let inputs = self.inputs.0.clone();
+        self.store.listen(Arc::new(move |notices| {
+            // A loop that is over needs to hear nothing.
+            let _ = inputs.send(Input::Told(notices));
+        }));
+        let inputs = self.inputs.0.clone();
+        Some(tokio::spawn(heartbeat::beat(self.store.clone(), self.clock.clone(), inputs)))
+    }
+
     /// Housekeeping begins when the machine may act.
     fn keep_house(&mut self) {
-        if self.housekeeper.is_none() && !self.machine.is_paused() {
+        if self.housekeeper.is_none() && self.machine.keeps_house() {
             self.paused.store(false, Ordering::SeqCst);
             self.housekeeper = Some(Housekeeper::start(
                 self.store.clone(),
@@ -245,19 +274,26 @@ impl Run {
                     }
                 });
             }
-            Output::LoadTimers { after, limit } => {
-                self.spawn(async move { Input::Timers(store.due_timers(after, limit).await) });
+            Output::LoadTimers(query) => {
+                self.spawn(async move { Input::Timers(store.due_timers(query).await) });
+            }
+            Output::LoadDefinitions => self.spawn(async move {
+                Input::Definitions(
+                    insist(|| store.definitions(store::DefinitionFilter::default())).await,
+                )
+            }),
+            Output::Recover(share) => {
+                self.spawn(async move { Input::Adopted(insist(|| store.recover(share)).await) });
+            }
+            Output::Tell(notices) => {
+                tokio::spawn(async move {
+                    // What gets lost is found again by the next sign of life.
+                    let _ = store.tell(notices).await;
+                });
             }
             Output::LoadDefinition(id) => self.load_definition(id),
             Output::LoadTree(id) => {
-                self.spawn(async move {
-                    loop {
-                        match tree(&*store, id).await {
-                            Ok(rows) => return Input::Tree(id, rows),
-                            Err(_) => pause().await,
-                        }
-                    }
-                });
+                self.spawn(async move { Input::Tree(id, insist(|| tree(&*store, id)).await) });
             }
             Output::Reply(ticket, answer) => {
                 if let Some(caller) = self.callers.remove(&ticket) {
@@ -297,15 +333,9 @@ impl Run {
         let (store, notations) = (self.store.clone(), self.notations.clone());
         let limits = self.limits.clone();
         self.spawn(async move {
-            loop {
-                match store.definition(id).await {
-                    Ok(row) => {
-                        let loaded = row.as_ref().and_then(|row| notations.load(row, &limits));
-                        return Input::Definition(id, Box::new(loaded));
-                    }
-                    Err(_) => pause().await,
-                }
-            }
+            let row = insist(|| store.definition(id)).await;
+            let loaded = row.as_ref().and_then(|row| notations.load(row, &limits));
+            Input::Definition(id, Box::new(loaded))
         });
     }
 
@@ -323,6 +353,16 @@ impl Run {
             let command = Command::Report { task: id, token, report };
             Input::Command(ticket, Box::new(command), Wait::Quiet)
         });
+    }
+}
+
+/// Reads until the store answers.
+async fn insist<T, F: Future<Output = Result<T, store::Error>>>(read: impl Fn() -> F) -> T {
+    loop {
+        match read().await {
+            Ok(answer) => return answer,
+            Err(_) => pause().await,
+        }
     }
 }
 

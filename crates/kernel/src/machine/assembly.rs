@@ -21,7 +21,7 @@ use crate::history::{Record, Withdrawn};
 use crate::open::{Key, Open, OpenSubscription, OpenTimer};
 use crate::random::Ids;
 use crate::store::{
-    AnswerRow, Ask, ChannelKey, Extra, InboxRow, InstanceRow, MessageRow, Phase, Require,
+    AnswerRow, Ask, ChannelKey, Extra, InboxRow, InstanceRow, MessageRow, Phase, Require, Seat,
     StartedBy, TaskRow, TimerKey, TimerKind, TimerRow, Write,
 };
 
@@ -31,6 +31,8 @@ pub(super) struct Kit<'a> {
     pub(super) limits: &'a Arc<Limits>,
     pub(super) now: Now,
     pub(super) epoch: u32,
+    /// The node's seat, if it shares the store.
+    pub(super) seat: Option<Seat>,
     pub(super) counters: &'a mut Counters,
     pub(super) tasks: &'a BTreeMap<TaskId, TaskRow>,
 }
@@ -64,6 +66,10 @@ pub(super) struct Assembly {
     /// Who waited, and how many children lived, before events were taken: a held event must find
     /// its counterpart again when it is retried.
     before: (BTreeMap<Key, OpenSubscription>, u32),
+    /// Whether a caller of this node waits for the instance to come to rest.
+    pub(super) awaited: bool,
+    /// Seats at which somebody waited for the rest that this turn brings.
+    pub(super) rested: Vec<u8>,
 }
 
 /// Where an event comes from.
@@ -85,6 +91,8 @@ impl Assembly {
             expected: row.turn_no,
             before: (row.open.subscriptions.clone(), row.open.children),
             row,
+            awaited: false,
+            rested: Vec::new(),
             insert,
             touched: insert,
             start: None,

@@ -15,7 +15,7 @@ use super::job::{Job, JobKind};
 use super::outcome::Concluded;
 use super::report::{done, final_outcome, token_holds};
 use super::slot::{Item, Loose, LooseItem, Pending};
-use crate::command::{Error, Reply, Report};
+use crate::command::{Error, Reply, Report, Wait};
 use crate::store::{
     self, Guard, InboxRow, InstanceRow, Phase, Plan, TakeRequest, Taken, TaskRow, TaskState,
     TimerKey, Unit, Wanted, Write,
@@ -122,7 +122,7 @@ impl Machine {
             && request.claims.is_empty()
             && request.incidents.is_empty();
         self.batches.insert(number, batch);
-        if nothing_to_read && !self.config.shared_store {
+        if nothing_to_read {
             self.taken(number, Ok(Taken::default()));
         } else {
             self.output(Output::Take(number, request));
@@ -227,6 +227,7 @@ impl Machine {
             limits: &self.limits,
             now: self.now,
             epoch: self.epoch,
+            seat: self.config.shared_store.then_some(self.company.seat),
             counters: &mut self.counters,
             tasks,
         }
@@ -241,6 +242,13 @@ impl Machine {
         tasks: &BTreeMap<TaskId, TaskRow>,
     ) -> Option<Job> {
         let work = batch.works.get_mut(place)?;
+        if read.busy {
+            let (id, inbox) = (work.id, work.inbox);
+            let items = std::mem::take(&mut work.items);
+            self.requeue(id, items, inbox, true);
+            self.wait_for_lock(id);
+            return None;
+        }
         let row = work.cached.take().or(read.row);
         let mut kit = self.kit(tasks);
         let started =
@@ -261,6 +269,7 @@ impl Machine {
             self.wait_for_definition(batch, place, assembly.row, !read.inbox.is_empty());
             return None;
         };
+        assembly.awaited = work_awaits(batch, place);
         let limit = match self.slots.get(&assembly.row.id) {
             Some(slot) if slot.solo > 0 => 1,
             _ => self.limits.events_per_turn,
@@ -520,6 +529,12 @@ fn job(
         catches,
         limits: limits.clone(),
     }
+}
+
+/// Whether a caller waits for the instance to come to rest.
+fn work_awaits(batch: &Batch, place: usize) -> bool {
+    let items = batch.works.get(place).map_or(&[][..], |work| &work.items);
+    items.iter().any(|item| item.ticket.is_some() && item.wait == Wait::Settled)
 }
 
 fn claim_size(loose: &Loose) -> usize {

@@ -61,6 +61,10 @@ pub(super) struct Claims {
     /// The latest offers, so that a claim that is about to wait sees what it missed.
     offers: VecDeque<(String, Option<String>)>,
     offered: u64,
+    /// Whether other nodes have workers too.
+    shared: bool,
+    /// Offers that no claim of this node waited for.
+    unwanted: BTreeSet<(String, Option<String>)>,
     /// Tasks that a batch under way hands out.
     pub(super) busy: BTreeSet<TaskId>,
 }
@@ -82,6 +86,11 @@ struct Delayed {
 }
 
 impl Claims {
+    /// Nothing is known yet.
+    pub(super) fn new(shared: bool) -> Self {
+        Self { shared, ..Self::default() }
+    }
+
     /// Takes up where a node stopped; gives back the engine tasks that must run again.
     pub(super) fn recover(&mut self, tasks: Vec<WaitingTask>, now: Timestamp) -> Vec<TaskId> {
         let mut redispatch = Vec::new();
@@ -118,7 +127,7 @@ impl Claims {
                 }
             }
             TaskState::Ready => match task.spec.kind {
-                TaskKind::Worker => self.offer(&task.spec.queue, Some(&task.spec.name)),
+                TaskKind::Worker => self.offer_first(&task.spec.queue, Some(&task.spec.name)),
                 TaskKind::Engine => self.redispatch.push(task.id),
                 TaskKind::User => {}
             },
@@ -145,6 +154,16 @@ impl Claims {
         } else {
             self.parked.push_back((ticket, claim));
         }
+    }
+
+    /// Offers that nobody here waited for, since the last time; others may.
+    pub(super) fn take_unwanted(&mut self) -> BTreeSet<(String, Option<String>)> {
+        std::mem::take(&mut self.unwanted)
+    }
+
+    /// Every waiting claim asks the store again.
+    pub(super) fn wake_all(&mut self) {
+        self.woken.extend(self.parked.drain(..));
     }
 
     /// How many offers there were so far.
@@ -176,7 +195,8 @@ impl Claims {
             match delayed {
                 Some(Delayed { kind: TaskKind::Engine, .. }) => self.redispatch.push(task),
                 Some(Delayed { queue, name, .. }) => {
-                    self.offer(&queue, Some(name.as_str()).filter(|name| !name.is_empty()));
+                    let name = Some(name.as_str()).filter(|name| !name.is_empty());
+                    self.offer_first(&queue, name);
                 }
                 None => {}
             }
@@ -229,8 +249,17 @@ impl Claims {
         self.waits.insert(task, Waits { delayed, ..Waits::default() });
     }
 
+    /// Offers a ready task to this node's workers first, and remembers it if none waits for it.
+    fn offer_first(&mut self, queue: &str, name: Option<&str>) {
+        let waiting = self.parked.len();
+        self.offer(queue, name);
+        if self.shared && self.parked.len() == waiting {
+            self.unwanted.insert((queue.to_owned(), name.map(str::to_owned)));
+        }
+    }
+
     /// Wakes the first waiting claim that a ready task suits; without a type, all of the queue.
-    fn offer(&mut self, queue: &str, name: Option<&str>) {
+    pub(super) fn offer(&mut self, queue: &str, name: Option<&str>) {
         self.offered += 1;
         self.offers.push_back((queue.to_owned(), name.map(str::to_owned)));
         if self.offers.len() > REMEMBERED_OFFERS {

@@ -177,8 +177,12 @@ impl Machine {
                 if ended {
                     self.tell_settled(work.id);
                 }
+                let seats = work.assembly.as_ref().map_or_else(Vec::new, |it| it.rested.clone());
+                self.rested(work.id, &seats);
                 self.cut_history(&row);
-                self.cache.put(row);
+                if !self.config.shared_store {
+                    self.cache.put(row);
+                }
             }
             UnitResult::Conflict => {
                 self.counters.conflicts += 1;
@@ -226,7 +230,7 @@ impl Machine {
 
     fn learn(&mut self, note: Note) {
         match note {
-            Note::Armed(key) => self.timers.arm(key),
+            Note::Armed(key) => self.armed(key),
             Note::Disarmed(key) => self.timers.remove(key),
             Note::TaskOver(task) => self.claims.over(task),
             Note::Task(row) => {
@@ -258,6 +262,9 @@ impl Machine {
     /// A work is through: answers go out, what was left goes back, the slot is free again.
     fn finish_work(&mut self, mut work: Work) {
         if let Some(mut assembly) = work.assembly.take() {
+            if let Some(slot) = self.slots.get_mut(&work.id) {
+                slot.misses = 0;
+            }
             let mut left = Vec::new();
             for (number, pending) in work.items.into_iter().enumerate() {
                 if assembly.deferred.contains(&number) {
@@ -272,7 +279,7 @@ impl Machine {
             if let Some(slot) = self.slots.get_mut(&work.id).filter(|_| unchanged) {
                 slot.standing = Standing::of(&assembly.row);
             }
-            if unchanged && !self.cache.contains(work.id) {
+            if unchanged && !self.config.shared_store && !self.cache.contains(work.id) {
                 self.cache.put(assembly.row);
             }
         }

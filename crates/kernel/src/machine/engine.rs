@@ -1,6 +1,6 @@
 //! The machine itself: inputs, outputs, time.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use meantime_core::{DefinitionId, InstanceId, Limits, Timestamp};
@@ -15,9 +15,9 @@ use super::slot::{Item, Loose, LooseItem, Pending, Slot, owner};
 use super::timer_queue::{self, TimerQueue};
 use super::tree::Trees;
 use crate::clock::Now;
-use crate::command::Reply;
+use crate::command::{Reply, StartCommand, Wait};
 use crate::random::{Entropy, Ids};
-use crate::store::{DefinitionRow, Recovered};
+use crate::store::{Company, DefinitionRow, DueQuery, Notice, Recovered, To};
 
 /// How many definitions are compiled at the start; the others when they are first needed.
 const PRELOADED: usize = 1_000;
@@ -63,6 +63,15 @@ pub struct Machine {
     pub(super) waiting_definition: BTreeMap<DefinitionId, Vec<InstanceId>>,
     pub(super) timers: TimerQueue,
     pub(super) claims: Claims,
+    pub(super) company: Company,
+    /// Until when the node's seat is surely its own, in real time; none is for ever.
+    pub(super) seated_until: Option<Timestamp>,
+    /// What other nodes are to be told.
+    pub(super) notices: Vec<(To, Notice)>,
+    /// Instances that another node held, until when they are left alone.
+    pub(super) locked: BTreeSet<(Timestamp, InstanceId)>,
+    /// Starts whose definition another node may have deployed.
+    pub(super) unresolved: Vec<(Ticket, StartCommand, Wait)>,
     pub(super) batches: BTreeMap<u64, Batch>,
     pub(super) cache: Cache,
     pub(super) trees: Trees,
@@ -78,6 +87,8 @@ impl Machine {
     /// A machine that waits for [`Input::Recovered`].
     pub fn new(config: Config, notations: Notations, entropy: Box<dyn Entropy>) -> Self {
         let cache = Cache::new(config.limits.cache_bytes);
+        let timers = TimerQueue::new(config.shared_store);
+        let claims = Claims::new(config.shared_store);
         Self {
             limits: Arc::new(config.limits.clone()),
             config,
@@ -95,8 +106,13 @@ impl Machine {
             ready: ReadySet::default(),
             loose: VecDeque::new(),
             waiting_definition: BTreeMap::new(),
-            timers: TimerQueue::new(),
-            claims: Claims::default(),
+            timers,
+            claims,
+            company: Company::alone(),
+            seated_until: None,
+            notices: Vec::new(),
+            locked: BTreeSet::new(),
+            unresolved: Vec::new(),
             batches: BTreeMap::new(),
             cache,
             trees: Trees::default(),
@@ -124,6 +140,10 @@ impl Machine {
             Input::Timers(rows) => self.timers_read(rows),
             Input::Definition(id, loaded) => self.definition_read(id, *loaded),
             Input::Tree(instance, rows) => self.tree_read(instance, &rows),
+            Input::Company(company, until) => self.company_seen(company, until),
+            Input::Adopted(recovered) => self.adopted(recovered),
+            Input::Told(notices) => self.told(notices),
+            Input::Definitions(rows) => self.definitions_read(rows),
             Input::Tick => {}
         }
     }
@@ -156,6 +176,7 @@ impl Machine {
             (one, other) => one.or(other),
         };
         let (engine, real) = self.claims.next_wakeup();
+        let real = earlier(real, self.next_unlocked());
         (earlier(self.timers.next_due(), engine), earlier(self.resume_at, real))
     }
 
@@ -219,7 +240,8 @@ impl Machine {
     /// Puts an instance among the ready ones, unless it is in a batch already.
     pub(super) fn wake(&mut self, id: InstanceId, class: Class) {
         let Some(slot) = self.slots.get(&id) else { return };
-        if !slot.in_flight && !slot.waits_for_definition && slot.has_work() {
+        let waits = slot.waits_for_definition || slot.locked_until.is_some();
+        if !slot.in_flight && !waits && slot.has_work() {
             self.ready.insert(id, slot.definition, class);
         }
     }
@@ -233,18 +255,23 @@ impl Machine {
     }
 
     fn make_progress(&mut self) {
-        if !self.running || self.resume_at.is_some_and(|at| self.now.real < at) {
+        self.send_notices();
+        let rests = self.resume_at.is_some_and(|at| self.now.real < at);
+        if !self.running || rests || !self.is_seated() {
             return;
         }
         self.resume_at = None;
+        self.take_unlocked();
         self.take_due_timers();
         self.take_due_tasks();
         while self.begin_batch() {}
         // A paused machine does not even know what is due.
         if !self.is_paused()
-            && let Some(read) = self.timers.wants_read()
+            && let Some(read) = self.timers.wants_read(self.now.engine)
         {
-            self.output(Output::LoadTimers { after: read.after, limit: timer_queue::READ });
+            let (share, limit) = (self.company.share(), timer_queue::READ);
+            let (after, before) = (read.after, read.before);
+            self.output(Output::LoadTimers(DueQuery { after, before, share, limit }));
         }
     }
 

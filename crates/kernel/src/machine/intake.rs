@@ -3,7 +3,7 @@
 //! What is refused here has cost nothing. Starts are refused first, then reports and the rest;
 //! cancels, edits and deadlines always get in (P9).
 
-use meantime_core::{Event, Handed, InstanceId, Json, ScheduleSpec};
+use meantime_core::{DefinitionId, Event, Handed, InstanceId, Json, ScheduleSpec};
 
 use super::claim::ParkedClaim;
 use super::engine::Machine;
@@ -111,12 +111,23 @@ impl Machine {
     }
 
     fn start(&mut self, ticket: Ticket, start: StartCommand, wait: Wait) {
-        let Some(definition) = self.definitions.resolve(&start.definition, start.version) else {
-            let (name, version) = (start.definition, start.version);
-            let error = Error::UnknownDefinition { name, version };
-            self.output(Output::Reply(ticket, Err(error)));
-            return;
-        };
+        match self.definitions.resolve(&start.definition, start.version) {
+            Some(definition) => self.start_of(definition, ticket, start, wait),
+            None if self.config.shared_store => self.resolve_later(ticket, start, wait),
+            None => {
+                let (name, version) = (start.definition, start.version);
+                self.reply(Some(ticket), Err(Error::UnknownDefinition { name, version }));
+            }
+        }
+    }
+
+    pub(super) fn start_of(
+        &mut self,
+        definition: DefinitionId,
+        ticket: Ticket,
+        start: StartCommand,
+        wait: Wait,
+    ) {
         let id = self.ids.instance(self.now.engine);
         let bytes = start.input.size();
         self.slots.entry(id).or_default().definition = definition;

@@ -1,12 +1,12 @@
 //! What goes into the machine and what comes out.
 
-use meantime_core::{Definition, DefinitionId, Fault, InstanceId, Turn};
+use meantime_core::{Definition, DefinitionId, Fault, InstanceId, Timestamp, Turn};
 
 use super::job::Job;
 use crate::command::{Command, Error, Reply, Wait};
 use crate::store::{
-    self, CompactRequest, DefinitionRow, InstanceRow, Plan, Recovered, TakeRequest, Taken, TaskRow,
-    TimerKey, TimerRow, UnitResult,
+    self, CompactRequest, Company, DefinitionRow, DueQuery, InstanceRow, Notice, Plan, Recovered,
+    Share, TakeRequest, Taken, TaskRow, TimerRow, To, UnitResult,
 };
 
 /// Names a caller who waits for a reply.
@@ -37,6 +37,15 @@ pub enum Input {
     /// The answer to `LoadTree`: the instance and its live descendants, up to the first that
     /// does not rest by itself.
     Tree(InstanceId, Vec<InstanceRow>),
+    /// Who shares the store, from a sign of life, and until when the node may rely on it, in real
+    /// time. Comes every few seconds, if the store is shared.
+    Company(Company, Option<Timestamp>),
+    /// The answer to `Recover`.
+    Adopted(Recovered),
+    /// Other nodes have told something.
+    Told(Vec<Notice>),
+    /// The answer to `LoadDefinitions`.
+    Definitions(Vec<DefinitionRow>),
     /// Time has passed.
     Tick,
 }
@@ -60,14 +69,15 @@ pub enum Output {
         results: Vec<UnitResult>,
     },
     /// Read the next timers.
-    LoadTimers {
-        /// After this one.
-        after: Option<TimerKey>,
-        /// How many.
-        limit: usize,
-    },
+    LoadTimers(DueQuery),
     /// Read and compile a definition.
     LoadDefinition(DefinitionId),
+    /// Read what definitions there are.
+    LoadDefinitions,
+    /// Read what lies in the node's share of the work.
+    Recover(Share),
+    /// Tell other nodes something; nobody waits for it.
+    Tell(Vec<(To, Notice)>),
     /// Read an instance and its live descendants, up to the first that does not rest by itself.
     LoadTree(InstanceId),
     /// Answer a caller.
@@ -105,4 +115,6 @@ pub struct Counters {
     pub overloaded: u64,
     /// Commits whose answer was lost.
     pub ambiguous: u64,
+    /// Turns that another node's lock put off.
+    pub locked: u64,
 }

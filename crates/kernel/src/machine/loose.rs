@@ -20,8 +20,8 @@ use super::report::{done, token_holds};
 use super::slot::{Ack, Item, Loose, LooseItem, Pending};
 use crate::command::{ClaimedTask, Deployed, Deployment, Error, LeaseToken, Reply, Wait};
 use crate::store::{
-    Ask, BROADCAST_STARTS, DefinitionRow, Guard, IncidentRow, LeaseRow, NewDefinition, Refusal,
-    TaskRow, TaskState, Unit, UnitDone, UnitResult, Write,
+    Ask, BROADCAST_STARTS, DefinitionRow, Guard, IncidentRow, LeaseRow, NewDefinition, Notice,
+    Refusal, TaskRow, TaskState, Unit, UnitDone, UnitResult, Write,
 };
 
 /// How many timer starts one definition may have.
@@ -230,14 +230,17 @@ impl Machine {
         match &loose.item {
             LooseItem::Deploy(deployment) => {
                 let reply = self.deployed(deployment, &done.deployed);
+                self.tell_others(Notice::Deployed);
                 self.reply(loose.ticket, Ok(reply));
             }
             LooseItem::Undeploy { name, version } => {
                 self.definitions.retire(name, *version);
+                self.tell_others(Notice::Deployed);
                 self.reply(loose.ticket, Ok(Reply::Done));
             }
             LooseItem::Resume { .. } => {
                 self.resumed();
+                self.tell_others(Notice::Resumed);
                 self.reply(loose.ticket, Ok(Reply::Done));
             }
             LooseItem::PutSchedule { .. } => match done.conflict {

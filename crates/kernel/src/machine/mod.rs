@@ -27,6 +27,7 @@
 //! | `effect` | one effect each: rows, asks, records |
 //! | `end` | closing, ending, and what is withdrawn |
 //! | `commit` | after the commit: answers, wake-ups, memory |
+//! | `company` | several machines on one store: shares, notices, locks |
 //! | `loose` | units without an instance: claims, messages, definitions |
 //! | `claim` | tasks for workers, leases, retries in waiting |
 //! | `pause` | a restored copy that may not act yet |
@@ -39,6 +40,7 @@ mod batch;
 mod cache;
 mod claim;
 mod commit;
+mod company;
 mod definitions;
 mod edit;
 mod effect;

@@ -6,12 +6,13 @@ use meantime_core::{
 };
 
 use super::assembly::{Assembly, Kit, Source};
+use super::slot::Standing;
 use crate::command::{Error, Reply};
 use crate::history::Record;
 use crate::open::{Key, OpenSubscription};
 use crate::store::{
     Ask, ChannelKind, Guard, HistoryRow, InboxRow, IncidentCause, InstanceRow, MessageRow, Phase,
-    Unit, Write, encode_start,
+    Seat, Unit, Write, encode_start,
 };
 
 /// What became of an assembled turn.
@@ -94,6 +95,9 @@ impl Assembly {
     pub(super) fn finish(&mut self, kit: &mut Kit<'_>) -> Option<(Unit, InstanceRow)> {
         self.route_returned_signals();
         self.touched |= !self.records.is_empty();
+        if self.touched {
+            self.note_waiters(kit);
+        }
         let guard = if self.touched {
             if !self.records.is_empty() {
                 self.write_history(kit);
@@ -116,6 +120,19 @@ impl Assembly {
             asks: std::mem::take(&mut self.asks),
         };
         Some((unit, self.row.clone()))
+    }
+
+    /// Callers may wait at other nodes than the one that brings the instance to rest.
+    fn note_waiters(&mut self, kit: &Kit<'_>) {
+        let Some(Seat(seat)) = kit.seat else { return };
+        if Standing::of(&self.row) == Standing::Settled {
+            self.rested = self.row.extra.awaited_at.take().unwrap_or_default();
+        } else if self.awaited {
+            let seats = self.row.extra.awaited_at.get_or_insert_default();
+            if !seats.contains(&seat) {
+                seats.push(seat);
+            }
+        }
     }
 
     /// A signal that was not taken belongs to whoever else waits for it here. Places that began to

@@ -18,6 +18,11 @@ impl Machine {
         self.paused.is_some()
     }
 
+    /// Whether this node removes what is old: one of those that share a store does.
+    pub fn keeps_house(&self) -> bool {
+        self.running && !self.is_paused() && self.company.share().part == 0
+    }
+
     pub(super) fn check_paused(&self, command: &Command) -> Result<(), Error> {
         if self.is_paused() && !matches!(command, Command::Resume { .. }) {
             return Err(Error::Paused);

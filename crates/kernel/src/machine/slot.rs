@@ -22,6 +22,10 @@ pub(super) struct Slot {
     pub(super) in_flight: bool,
     /// Its definition is being loaded.
     pub(super) waits_for_definition: bool,
+    /// Another node holds it; it is left alone until then.
+    pub(super) locked_until: Option<Timestamp>,
+    /// How often in a row another node held it.
+    pub(super) misses: u32,
     /// So many turns take one event only, after a turn with several failed.
     pub(super) solo: usize,
     /// Callers whose command was taken and who wait for the instance to come to rest.
@@ -64,6 +68,8 @@ impl Default for Slot {
             goes_on: false,
             in_flight: false,
             waits_for_definition: false,
+            locked_until: None,
+            misses: 0,
             solo: 0,
             acks: Vec::new(),
             definition: DefinitionId(0),

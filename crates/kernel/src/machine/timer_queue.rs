@@ -3,20 +3,28 @@
 //! The rows in the store are the truth; this is a cache of the earliest of them (I3). It knows
 //! every timer up to its *horizon* and nothing behind it, so it is bounded however many timers
 //! sleep, and it asks the store only when its head is used up: no polling (I12).
+//!
+//! On a store that several nodes share, others arm timers too. Then it knows its share of the next
+//! moments only, and looks again with every sign of life of the node; what is armed elsewhere and
+//! due sooner is told by a notice.
 
 use std::collections::BTreeSet;
 
 use meantime_core::Timestamp;
 
-use crate::store::TimerKey;
+use crate::store::{Share, TimerKey};
 
 /// How many timers one read brings.
 pub(super) const READ: usize = 8_192;
+
+/// How far ahead a node looks that shares its store, in milliseconds: several signs of life.
+pub(super) const WINDOW_MS: i64 = 20_000;
 
 /// A read to make: all timers after a key, at most [`READ`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Read {
     pub(super) after: Option<TimerKey>,
+    pub(super) before: Option<Timestamp>,
 }
 
 /// Earliest timers first.
@@ -25,21 +33,46 @@ pub(super) struct TimerQueue {
     known: BTreeSet<TimerKey>,
     /// The last key that is surely known; none when all are.
     horizon: Horizon,
-    /// Changes made by commits while a read is under way.
-    during: Option<Vec<(TimerKey, bool)>>,
+    /// The read under way, with the changes made by commits since it began.
+    during: Option<During>,
+    /// Whether others arm timers in the same store.
+    shared: bool,
+    /// Whether it is time to look again from the beginning.
+    look_again: bool,
+}
+
+#[derive(Debug)]
+struct During {
+    before: Option<Timestamp>,
+    changes: Vec<(TimerKey, bool)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Horizon {
     Nothing,
     Until(TimerKey),
+    /// Every timer that is due before an instant.
+    Before(Timestamp),
     Everything,
 }
 
 impl TimerQueue {
     /// A queue that knows nothing yet.
-    pub(super) fn new() -> Self {
-        Self { known: BTreeSet::new(), horizon: Horizon::Nothing, during: None }
+    pub(super) fn new(shared: bool) -> Self {
+        let (known, horizon) = (BTreeSet::new(), Horizon::Nothing);
+        Self { known, horizon, during: None, shared, look_again: false }
+    }
+
+    /// Others may have armed timers: the head is read again.
+    pub(super) fn look_again(&mut self) {
+        self.look_again = true;
+    }
+
+    /// Another share of the timers is this node's business from now on.
+    pub(super) fn share_changed(&mut self, share: Share) {
+        self.known.retain(|key| share.holds(key.id.0.instance));
+        self.horizon = Horizon::Nothing;
+        self.look_again = true;
     }
 
     /// A timer was armed by a commit.
@@ -72,28 +105,34 @@ impl TimerQueue {
     }
 
     /// Whether the store must be asked. Marks the read as under way.
-    pub(super) fn wants_read(&mut self) -> Option<Read> {
-        if !self.known.is_empty() || self.during.is_some() {
+    pub(super) fn wants_read(&mut self, now: Timestamp) -> Option<Read> {
+        if self.during.is_some() {
             return None;
         }
         let after = match self.horizon {
+            _ if self.look_again => None,
+            _ if !self.known.is_empty() => return None,
             Horizon::Everything => return None,
-            Horizon::Nothing => None,
+            Horizon::Before(instant) if now < instant => return None,
+            Horizon::Nothing | Horizon::Before(_) => None,
             Horizon::Until(key) => Some(key),
         };
-        self.during = Some(Vec::new());
-        Some(Read { after })
+        self.look_again = false;
+        let before = self.shared.then(|| now.saturating_add_millis(WINDOW_MS));
+        self.during = Some(During { before, changes: Vec::new() });
+        Some(Read { after, before })
     }
 
     /// What the store answered: all timers after the key that was asked for, at most [`READ`].
     pub(super) fn read(&mut self, keys: &[TimerKey]) {
+        let Some(During { before, changes }) = self.during.take() else { return };
         self.horizon = match keys.last() {
             Some(last) if keys.len() >= READ => Horizon::Until(*last),
-            _ => Horizon::Everything,
+            _ => before.map_or(Horizon::Everything, Horizon::Before),
         };
         self.known.extend(keys);
         // The read may have missed commits that overlapped it.
-        for (key, armed) in self.during.take().unwrap_or_default() {
+        for (key, armed) in changes {
             if armed && self.covers(key) {
                 self.known.insert(key);
             } else if !armed {
@@ -105,19 +144,21 @@ impl TimerQueue {
     /// The read failed; it will be tried again.
     pub(super) fn read_failed(&mut self) {
         self.during = None;
+        self.look_again = true;
     }
 
     fn covers(&self, key: TimerKey) -> bool {
         match self.horizon {
             Horizon::Nothing => false,
             Horizon::Until(last) => key <= last,
+            Horizon::Before(instant) => key.due_at < instant,
             Horizon::Everything => true,
         }
     }
 
     fn note(&mut self, key: TimerKey, armed: bool) {
         if let Some(during) = &mut self.during {
-            during.push((key, armed));
+            during.changes.push((key, armed));
         }
     }
 
@@ -144,19 +185,19 @@ mod tests {
 
     #[test]
     fn a_timer_armed_while_a_read_is_under_way_is_not_lost() {
-        let mut queue = TimerQueue::new();
-        assert_eq!(queue.wants_read(), Some(Read { after: None }));
+        let mut queue = TimerQueue::new(false);
+        assert_eq!(queue.wants_read(Timestamp::MIN), Some(Read { after: None, before: None }));
         queue.arm(key(5, 0));
         queue.read(&[key(7, 1)]);
         assert_eq!(queue.pop_due(Timestamp::from_millis(9)), Some(key(5, 0)));
         assert_eq!(queue.pop_due(Timestamp::from_millis(9)), Some(key(7, 1)));
-        assert_eq!(queue.wants_read(), None);
+        assert_eq!(queue.wants_read(Timestamp::MIN), None);
     }
 
     #[test]
     fn a_timer_removed_while_a_read_is_under_way_does_not_come_back() {
-        let mut queue = TimerQueue::new();
-        queue.wants_read();
+        let mut queue = TimerQueue::new(false);
+        queue.wants_read(Timestamp::MIN);
         queue.remove(key(5, 0));
         queue.read(&[key(5, 0)]);
         assert_eq!(queue.next_due(), None);
@@ -164,23 +205,49 @@ mod tests {
 
     #[test]
     fn timers_behind_the_horizon_are_left_to_the_store() {
-        let mut queue = TimerQueue::new();
-        queue.wants_read();
+        let mut queue = TimerQueue::new(false);
+        queue.wants_read(Timestamp::MIN);
         queue.read(&[]);
         for number in 0..40_000 {
             queue.arm(key(i64::from(number), number));
         }
         assert!(queue.known.len() <= 2 * READ);
         while queue.pop_due(Timestamp::MAX).is_some() {}
-        assert!(queue.wants_read().is_some_and(|read| read.after.is_some()));
+        assert!(queue.wants_read(Timestamp::MIN).is_some_and(|read| read.after.is_some()));
     }
 
     #[test]
     fn nothing_is_due_early() {
-        let mut queue = TimerQueue::new();
-        queue.wants_read();
+        let mut queue = TimerQueue::new(false);
+        queue.wants_read(Timestamp::MIN);
         queue.read(&[key(10, 0)]);
         assert_eq!(queue.pop_due(Timestamp::from_millis(9)), None);
         assert_eq!(queue.next_due(), Some(Timestamp::from_millis(10)));
+    }
+
+    #[test]
+    fn on_a_shared_store_only_the_next_moments_are_known_and_looked_at_again() {
+        let at = Timestamp::from_millis;
+        let mut queue = TimerQueue::new(true);
+        let before = Some(at(WINDOW_MS));
+        assert_eq!(queue.wants_read(at(0)), Some(Read { after: None, before }));
+        queue.read(&[]);
+        queue.arm(key(WINDOW_MS + 1, 0));
+        assert_eq!(queue.next_due(), None);
+        assert_eq!(queue.wants_read(at(5)), None);
+        queue.look_again();
+        assert!(queue.wants_read(at(5)).is_some());
+        queue.read(&[key(WINDOW_MS + 1, 0)]);
+        assert_eq!(queue.next_due(), Some(at(WINDOW_MS + 1)));
+    }
+
+    #[test]
+    fn timers_of_another_share_are_forgotten() {
+        let mut queue = TimerQueue::new(true);
+        queue.wants_read(Timestamp::MIN);
+        queue.read(&[key(5, 0)]);
+        queue.share_changed(Share { part: 0, of: 2 });
+        assert_eq!(queue.next_due(), None);
+        assert!(queue.wants_read(Timestamp::MIN).is_some());
     }
 }

@@ -6,10 +6,10 @@ use std::pin::Pin;
 use meantime_core::{DefinitionId, IncidentId, InstanceId, TaskId, Timestamp};
 
 use super::{
-    ChildRef, CompactRequest, DefinitionFilter, DefinitionRow, Error, HistoryRow, IncidentRow,
-    InstanceFilter, InstanceRow, OccurrenceRow, OperationRow, Page, Plan, PurgeRequest, Purged,
-    Recovered, TakeRequest, Taken, TaskFilter, TaskRow, TimerFilter, TimerKey, TimerRow,
-    UnitResult,
+    ChildRef, CompactRequest, Company, DefinitionFilter, DefinitionRow, DueQuery, Error,
+    HistoryRow, IncidentRow, InstanceFilter, InstanceRow, Listener, Notice, OccurrenceRow,
+    OperationRow, Page, Plan, PurgeRequest, Purged, Recovered, Share, TakeRequest, Taken,
+    TaskFilter, TaskRow, TimerFilter, TimerKey, TimerRow, To, UnitResult,
 };
 use crate::history::By;
 
@@ -28,11 +28,36 @@ pub trait Store: Send + Sync {
     /// Whether the commit of a batch took effect, after an answer that left it open (I2).
     fn is_committed(&self, batch: u64) -> Pending<'_, bool>;
 
-    /// What a node needs to go on after a stop or a crash.
-    fn recover(&self, now: Timestamp) -> Pending<'_, Recovered>;
+    /// What a node needs to go on after a stop or a crash, its own or another node's: ready
+    /// instances and waiting tasks of its share.
+    fn recover(&self, share: Share) -> Pending<'_, Recovered>;
 
-    /// The earliest timers that can fire, after a key.
-    fn due_timers(&self, after: Option<TimerKey>, limit: usize) -> Pending<'_, Vec<TimerRow>>;
+    /// The earliest timers that can fire, in due order.
+    fn due_timers(&self, query: DueQuery) -> Pending<'_, Vec<TimerRow>>;
+
+    /// Whether several nodes may use the store at the same time.
+    fn is_shared(&self) -> bool {
+        false
+    }
+
+    /// A sign of life of this node: takes a seat or keeps it, and says who else is there. A node
+    /// that lost its seat gets a new one; until then its commits are refused.
+    fn beat(&self, _real: Timestamp) -> Pending<'_, Company> {
+        Box::pin(std::future::ready(Ok(Company::alone())))
+    }
+
+    /// Gives the seat up, so that others need not wait until it is cold.
+    fn leave(&self) -> Pending<'_, ()> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    /// Tells other nodes something, after a commit. What gets lost makes things late, not wrong.
+    fn tell(&self, _notices: Vec<(To, Notice)>) -> Pending<'_, ()> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    /// Who hears what other nodes tell.
+    fn listen(&self, _listener: Listener) {}
 
     /// A definition, with its source.
     fn definition(&self, id: DefinitionId) -> Pending<'_, Option<DefinitionRow>>;

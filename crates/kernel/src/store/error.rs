@@ -36,6 +36,12 @@ pub enum Error {
         /// What this release has.
         known: u32,
     },
+    /// This machine's clock is far behind the time that the store has seen (T13).
+    #[error("the clock is {behind_s} s behind the time this store has seen")]
+    ClockBehind {
+        /// By how many seconds.
+        behind_s: i64,
+    },
     /// The store may only be read.
     #[error("the store is read-only")]
     ReadOnly,
@@ -67,7 +73,7 @@ impl Error {
         match self {
             Self::Unavailable(_) | Self::Locked(_) => Class::Transient,
             Self::Ambiguous { .. } => Class::Unknown,
-            Self::Failed(_) => Class::Restart,
+            Self::Failed(_) | Self::ClockBehind { .. } => Class::Restart,
             Self::Full | Self::ReadOnly => Class::Full,
             Self::Corrupt(_) | Self::NewerSchema { .. } => Class::Corrupt,
             Self::Bug(_) => Class::Bug,
@@ -84,6 +90,7 @@ impl Error {
             Self::Corrupt(_) => "store_corrupt",
             Self::Locked(_) => "store_locked",
             Self::NewerSchema { .. } => "store_newer_schema",
+            Self::ClockBehind { .. } => "clock_behind",
             Self::ReadOnly => "store_read_only",
             Self::Bug(_) => "store_bug",
         }

@@ -10,6 +10,7 @@
 //! parts of a plan are settled by [`Plan::settle`], pure code that every store calls inside its
 //! transaction with the rows it found.
 
+mod company;
 mod contract;
 mod error;
 mod memory;
@@ -19,6 +20,7 @@ mod row;
 mod settle;
 mod upkeep;
 
+pub use company::{Company, Listener, Notice, Seat, Share, To};
 pub use contract::{Pending, Store};
 pub use error::{Class, Error};
 pub use memory::MemoryStore;
@@ -28,7 +30,8 @@ pub use plan::{
     Taken, TakenInstance, Unit, UnitDone, UnitResult, Wanted, Write,
 };
 pub use read::{
-    DefinitionFilter, InstanceFilter, Page, Recovered, TaskFilter, TimerFilter, WaitingTask,
+    DefinitionFilter, DueQuery, InstanceFilter, Page, Recovered, TaskFilter, TimerFilter,
+    WaitingTask,
 };
 pub use row::{
     AnswerRow, ChannelKey, ChannelKind, ChildRef, DefinitionRow, Extra, HistoryRow, InboxRow,

@@ -85,6 +85,8 @@ pub struct TakenInstance {
     pub row: Option<InstanceRow>,
     /// The head of its inbox, without held events.
     pub inbox: Vec<InboxRow>,
+    /// Another node has it at this moment; nothing was read.
+    pub busy: bool,
 }
 
 /// One transaction.

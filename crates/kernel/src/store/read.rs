@@ -2,7 +2,7 @@
 
 use meantime_core::{DefinitionId, InstanceId, TaskId, TaskKind, Timestamp};
 
-use super::{Phase, TaskState};
+use super::{Phase, Share, TaskState, TimerKey};
 
 /// A part of a list: what comes after a key, at most so many.
 #[derive(Debug, Clone, Copy)]
@@ -72,6 +72,26 @@ pub struct TimerFilter {
     pub due_before: Option<Timestamp>,
     /// At this place.
     pub place: Option<String>,
+}
+
+/// Which timers may fire next.
+#[derive(Debug, Clone, Copy)]
+pub struct DueQuery {
+    /// After this one.
+    pub after: Option<TimerKey>,
+    /// Due before this instant; none is however late.
+    pub before: Option<Timestamp>,
+    /// Of these instances.
+    pub share: Share,
+    /// How many at most.
+    pub limit: usize,
+}
+
+impl DueQuery {
+    /// The first of all timers.
+    pub const fn first(limit: usize) -> Self {
+        Self { after: None, before: None, share: Share::ALL, limit }
+    }
 }
 
 /// What a node needs to go on after a stop or a crash.

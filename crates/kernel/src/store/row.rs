@@ -121,6 +121,9 @@ pub struct Extra {
     /// Whether a signal was ever kept for this instance.
     #[n(7)]
     pub signals: bool,
+    /// Seats of nodes at which somebody waits for it to come to rest, if several share the store.
+    #[n(8)]
+    pub awaited_at: Option<Vec<u8>>,
 }
 
 /// The message channel an instance was started from.

@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use meantime_core::{DefinitionId, IncidentId, InstanceId, TaskId, Timestamp};
 use meantime_kernel::history::By;
 use meantime_kernel::store::{
-    ChildRef, CompactRequest, DefinitionFilter, DefinitionRow, Error, HistoryRow, IncidentRow,
-    InstanceFilter, InstanceRow, OccurrenceRow, OperationRow, Page, Pending, Plan, PurgeRequest,
-    Purged, Recovered, Store, TakeRequest, Taken, TaskFilter, TaskRow, TimerFilter, TimerKey,
-    TimerRow, UnitDone, UnitResult,
+    ChildRef, CompactRequest, Company, DefinitionFilter, DefinitionRow, DueQuery, Error,
+    HistoryRow, IncidentRow, InstanceFilter, InstanceRow, Listener, Notice, OccurrenceRow,
+    OperationRow, Page, Pending, Plan, PurgeRequest, Purged, Recovered, Share, Store, TakeRequest,
+    Taken, TaskFilter, TaskRow, TimerFilter, TimerKey, TimerRow, To, UnitDone, UnitResult,
 };
 
 /// What happens to one commit.
@@ -70,12 +70,32 @@ impl Store for FlakyStore {
         self.inner.is_committed(batch)
     }
 
-    fn recover(&self, now: Timestamp) -> Pending<'_, Recovered> {
-        self.inner.recover(now)
+    fn recover(&self, share: Share) -> Pending<'_, Recovered> {
+        self.inner.recover(share)
     }
 
-    fn due_timers(&self, after: Option<TimerKey>, limit: usize) -> Pending<'_, Vec<TimerRow>> {
-        self.inner.due_timers(after, limit)
+    fn due_timers(&self, query: DueQuery) -> Pending<'_, Vec<TimerRow>> {
+        self.inner.due_timers(query)
+    }
+
+    fn is_shared(&self) -> bool {
+        self.inner.is_shared()
+    }
+
+    fn beat(&self, real: Timestamp) -> Pending<'_, Company> {
+        self.inner.beat(real)
+    }
+
+    fn leave(&self) -> Pending<'_, ()> {
+        self.inner.leave()
+    }
+
+    fn tell(&self, notices: Vec<(To, Notice)>) -> Pending<'_, ()> {
+        self.inner.tell(notices)
+    }
+
+    fn listen(&self, listener: Listener) {
+        self.inner.listen(listener);
     }
 
     fn definition(&self, id: DefinitionId) -> Pending<'_, Option<DefinitionRow>> {

@@ -1,7 +1,7 @@
 //! A machine, its store and its time, in one pair of hands.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use meantime_core::{InstanceId, Source, Timestamp};
 use meantime_kernel::clock::Now;
@@ -9,7 +9,7 @@ use meantime_kernel::command::{Command, Deployment, Error, Reply, Wait};
 use meantime_kernel::machine::{Config, Counters, Input, Machine, Notations, Output, Ticket};
 use meantime_kernel::random::SeededEntropy;
 use meantime_kernel::schedule::{SCHEDULE_NOTATION, ScheduleNotation, schedule_source};
-use meantime_kernel::store::{DefinitionFilter, InstanceRow, Store, TaskRow};
+use meantime_kernel::store::{DefinitionFilter, InstanceRow, Notice, Store, TaskRow};
 
 use super::block_on;
 use crate::probe::Probe;
@@ -42,6 +42,8 @@ pub struct World {
     crash_at: Option<u64>,
     crashes: u64,
     commit_ms: i64,
+    /// What other nodes have told, if several share the store.
+    heard: Arc<Mutex<Vec<Notice>>>,
 }
 
 impl World {
@@ -53,6 +55,7 @@ impl World {
         start: Timestamp,
     ) -> Self {
         let notations = notations.with(SCHEDULE_NOTATION, Arc::new(ScheduleNotation));
+        let config = Config { shared_store: store.is_shared(), ..config };
         let entropy = Box::new(SeededEntropy::new(1));
         let machine = Machine::new(config.clone(), notations.clone(), entropy);
         let mut world = Self {
@@ -69,7 +72,9 @@ impl World {
             crash_at: None,
             crashes: 0,
             commit_ms: 0,
+            heard: Arc::default(),
         };
+        world.listen();
         world.recover();
         world.run();
         // What every kernel does when it starts.
@@ -220,9 +225,40 @@ impl World {
 
     /// Runs until nothing more happens without time or the outside.
     pub fn run(&mut self) {
-        while let Some(output) = self.machine.poll() {
-            self.perform(output);
+        loop {
+            while let Some(output) = self.machine.poll() {
+                self.perform(output);
+            }
+            let heard = std::mem::take(&mut *self.heard());
+            if heard.is_empty() {
+                return;
+            }
+            self.machine.handle(self.now, Input::Told(heard));
         }
+    }
+
+    /// Gives a sign of life, as a node that shares its store does every few seconds.
+    pub fn beat(&mut self) {
+        let company = block_on(self.store.beat(self.now.real)).expect("there is a seat");
+        let until = company.lasts_ms.map(|ms| self.now.real.saturating_add_millis(ms));
+        self.machine.handle(self.now, Input::Company(company, until));
+        self.run();
+    }
+
+    /// Notices from other nodes get lost.
+    pub fn hear_nothing(&mut self) {
+        self.heard().clear();
+    }
+
+    fn listen(&self) {
+        let heard = self.heard.clone();
+        self.store.listen(Arc::new(move |notices| {
+            heard.lock().unwrap_or_else(PoisonError::into_inner).extend(notices);
+        }));
+    }
+
+    fn heard(&self) -> std::sync::MutexGuard<'_, Vec<Notice>> {
+        self.heard.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn send(&mut self, ticket: Ticket, command: Command, wait: Wait) {
@@ -231,7 +267,10 @@ impl World {
     }
 
     fn recover(&mut self) {
-        let recovered = block_on(self.store.recover(self.now.engine)).expect("the store recovers");
+        let company = block_on(self.store.beat(self.now.real)).expect("there is a seat");
+        let recovered = block_on(self.store.recover(company.share())).expect("the store recovers");
+        let until = company.lasts_ms.map(|ms| self.now.real.saturating_add_millis(ms));
+        self.machine.handle(self.now, Input::Company(company, until));
         let definitions = block_on(self.store.definitions(DefinitionFilter::default()));
         let definitions = definitions.expect("the store has its definitions");
         self.machine.handle(self.now, Input::Recovered(recovered, definitions));
@@ -263,8 +302,18 @@ impl World {
                 let took_effect = block_on(store.is_committed(commit)).unwrap_or(false);
                 Input::Verified(batch, took_effect, results)
             }
-            Output::LoadTimers { after, limit } => {
-                Input::Timers(block_on(store.due_timers(after, limit)))
+            Output::LoadTimers(query) => Input::Timers(block_on(store.due_timers(query))),
+            Output::LoadDefinitions => {
+                let rows = block_on(store.definitions(DefinitionFilter::default()));
+                Input::Definitions(rows.unwrap_or_default())
+            }
+            Output::Recover(share) => {
+                Input::Adopted(block_on(store.recover(share)).expect("the store recovers"))
+            }
+            Output::Tell(notices) => {
+                // Nobody waits for it.
+                let _ = block_on(store.tell(notices));
+                return;
             }
             Output::LoadDefinition(id) => {
                 let row = block_on(store.definition(id)).ok().flatten();

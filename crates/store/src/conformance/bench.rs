@@ -13,7 +13,7 @@ use meantime_core::{
 use meantime_kernel::open::Open;
 use meantime_kernel::store::{
     Accept, Ask, ClaimQuery, DefinitionRow, Error, Extra, Guard, InboxRow, InstanceRow,
-    NewDefinition, Phase, Plan, Recovered, Store, TakeRequest, Taken, TaskRow, TaskState,
+    NewDefinition, Phase, Plan, Recovered, Share, Store, TakeRequest, Taken, TaskRow, TaskState,
     TimerKind, TimerRow, Unit, UnitDone, UnitResult, Wanted, Write,
 };
 
@@ -90,7 +90,7 @@ impl<'a> Bench<'a> {
     }
 
     pub(super) fn recover(&self) -> Recovered {
-        self.get(self.store.recover(NOW))
+        self.get(self.store.recover(Share::ALL))
     }
 
     pub(super) fn instance(&self, id: InstanceId) -> Option<InstanceRow> {

@@ -3,7 +3,7 @@
 use meantime_core::{DefinitionId, TimerId};
 use meantime_kernel::open::{Key, Open, OpenTimer};
 use meantime_kernel::store::{
-    InstanceRow, Page, TimerFilter, TimerKey, TimerKind, TimerRow, Write,
+    DueQuery, InstanceRow, Page, TimerFilter, TimerKey, TimerKind, TimerRow, Write,
 };
 
 use super::bench::{Bench, at, id, instance, start, timer};
@@ -30,7 +30,7 @@ fn arm(rows: &[TimerRow]) -> Vec<Write> {
 }
 
 fn due(bench: &Bench<'_>, after: Option<TimerKey>, limit: usize) -> Vec<TimerId> {
-    let rows = bench.get(bench.store.due_timers(after, limit));
+    let rows = bench.get(bench.store.due_timers(DueQuery { after, ..DueQuery::first(limit) }));
     rows.iter().map(|row| row.id).collect()
 }
 
@@ -69,7 +69,7 @@ fn due_timers_are_paged(bench: &Bench<'_>) {
     let mut seen = Vec::new();
     let mut after = None;
     loop {
-        let page = bench.get(bench.store.due_timers(after, 3));
+        let page = bench.get(bench.store.due_timers(DueQuery { after, ..DueQuery::first(3) }));
         let Some(last) = page.last() else { break };
         after = Some(last.key());
         seen.extend(page);

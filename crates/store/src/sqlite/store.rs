@@ -8,10 +8,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use meantime_core::{DefinitionId, IncidentId, InstanceId, TaskId, Timestamp};
 use meantime_kernel::history::By;
 use meantime_kernel::store::{
-    ChildRef, CompactRequest, DefinitionFilter, DefinitionRow, Error, HistoryRow, IncidentRow,
-    InstanceFilter, InstanceRow, OccurrenceRow, OperationKind, OperationRow, Page, Pending, Plan,
-    PurgeRequest, Purged, Recovered, Store, TakeRequest, Taken, TakenInstance, TaskFilter, TaskRow,
-    TimerFilter, TimerKey, TimerRow, UnitResult,
+    ChildRef, CompactRequest, DefinitionFilter, DefinitionRow, DueQuery, Error, HistoryRow,
+    IncidentRow, InstanceFilter, InstanceRow, OccurrenceRow, OperationKind, OperationRow, Page,
+    Pending, Plan, PurgeRequest, Purged, Recovered, Share, Store, TakeRequest, Taken,
+    TakenInstance, TaskFilter, TaskRow, TimerFilter, TimerKey, TimerRow, UnitResult,
 };
 
 use super::backup::{self, Progress, Restored};
@@ -140,7 +140,7 @@ fn take(db: &Db<'_>, request: &TakeRequest) -> Result<Taken, Error> {
     let instances = request.instances.iter().map(|wanted| {
         let row = if wanted.row { instance::get(db, wanted.id)? } else { None };
         let limit = if wanted.inbox { request.inbox_limit } else { 0 };
-        Ok(TakenInstance { row, inbox: inbox::head(db, wanted.id, limit)? })
+        Ok(TakenInstance { row, inbox: inbox::head(db, wanted.id, limit)?, busy: false })
     });
     let tasks = request.tasks.iter().map(|id| task::get(db, *id));
     let claims = request.claims.iter().map(|query| claim::ready(db, query, request.now));
@@ -168,12 +168,13 @@ impl Store for SqliteStore {
         self.read(|db| Ok(node::last_batch(db)? >= batch))
     }
 
-    fn recover(&self, _now: Timestamp) -> Pending<'_, Recovered> {
+    fn recover(&self, _share: Share) -> Pending<'_, Recovered> {
         self.read(node::recover)
     }
 
-    fn due_timers(&self, after: Option<TimerKey>, limit: usize) -> Pending<'_, Vec<TimerRow>> {
-        self.read(|db| timer::due(db, after, limit))
+    // One process owns the file: its share is everything, and so is its view ahead.
+    fn due_timers(&self, query: DueQuery) -> Pending<'_, Vec<TimerRow>> {
+        self.read(|db| timer::due(db, query.after, query.limit))
     }
 
     fn definition(&self, id: DefinitionId) -> Pending<'_, Option<DefinitionRow>> {

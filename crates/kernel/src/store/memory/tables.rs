@@ -7,6 +7,7 @@ use meantime_core::{
     DefinitionId, EffectKey, IncidentId, InstanceId, SlotOutcome, TaskId, Timestamp, Trigger,
 };
 
+use super::nodes::Nodes;
 use crate::store::{
     AnswerRow, ChannelKey, ChannelKind, ChildRef, ClaimQuery, DefinitionHead, DefinitionRow, Found,
     FoundChannel, Guard, HistoryRow, InboxRow, IncidentRow, InstanceRow, Lookups, MessageRow,
@@ -21,7 +22,7 @@ pub(super) struct Tables {
     pub(super) paused: bool,
     pub(super) operations: BTreeMap<u64, OperationRow>,
     pub(super) clock: Timestamp,
-    pub(super) batch: u64,
+    pub(super) nodes: Nodes,
     pub(super) seq: u64,
     pub(super) instances: BTreeMap<InstanceId, InstanceRow>,
     pub(super) children: BTreeMap<EffectKey, ChildRef>,

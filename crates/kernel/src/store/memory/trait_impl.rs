@@ -1,29 +1,39 @@
 //! The store trait on the tables.
 
 use std::collections::BTreeSet;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use meantime_core::{DefinitionId, IncidentId, InstanceId, TaskId, TaskKind, Timestamp};
 
 use super::tables::{Fences, Tables};
 use crate::history::By;
 use crate::store::{
-    ChildRef, CompactRequest, DefinitionFilter, DefinitionRow, Error, Guard, HistoryRow,
-    IncidentRow, InstanceFilter, InstanceRow, OccurrenceRow, OperationRow, Page, Pending, Phase,
-    Plan, PurgeRequest, Purged, Recovered, Settled, Store, TakeRequest, Taken, TakenInstance,
-    TaskFilter, TaskRow, TaskState, TimerFilter, TimerKey, TimerRow, UnitResult, WaitingTask,
+    ChildRef, CompactRequest, Company, DefinitionFilter, DefinitionRow, DueQuery, Error, Guard,
+    HistoryRow, IncidentRow, InstanceFilter, InstanceRow, Listener, Notice, OccurrenceRow,
+    OperationRow, Page, Pending, Phase, Plan, PurgeRequest, Purged, Recovered, Settled, Share,
+    Store, TakeRequest, Taken, TakenInstance, TaskFilter, TaskRow, TaskState, TimerFilter,
+    TimerKey, TimerRow, To, UnitResult, WaitingTask,
 };
 
-/// A store in memory.
+/// A store in memory, as one node sees it.
 #[derive(Debug, Default)]
 pub struct MemoryStore {
-    tables: Mutex<Tables>,
+    tables: Arc<Mutex<Tables>>,
+    /// The node's own number, if several share the store.
+    node: Option<u64>,
 }
 
 impl MemoryStore {
     /// An empty store.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// The same store for one more node; all of them must be made so.
+    #[must_use]
+    pub fn for_node(&self) -> Self {
+        let node = self.tables().nodes.add();
+        Self { tables: self.tables.clone(), node: Some(node) }
     }
 
     fn tables(&self) -> MutexGuard<'_, Tables> {
@@ -54,7 +64,7 @@ impl Tables {
             let range = (id, 0)..=(id, u64::MAX);
             let rows = self.inbox.range(range).map(|(_, row)| row).filter(|row| row.held.is_none());
             let limit = if wanted.inbox { request.inbox_limit } else { 0 };
-            TakenInstance { row, inbox: rows.take(limit).cloned().collect() }
+            TakenInstance { row, inbox: rows.take(limit).cloned().collect(), busy: false }
         });
         Taken {
             instances: instances.collect(),
@@ -66,7 +76,8 @@ impl Tables {
     }
 
     /// Settles and applies. A unit with a write that cannot be made is left out and is a conflict.
-    fn commit(&mut self, plan: &Plan) -> Result<Vec<UnitResult>, Error> {
+    fn commit(&mut self, node: Option<u64>, plan: &Plan) -> Result<Vec<UnitResult>, Error> {
+        self.nodes.check(node)?;
         let mut left_out = BTreeSet::new();
         loop {
             let mut attempt = plan.clone();
@@ -96,7 +107,7 @@ impl Tables {
                 for (_, write) in writes {
                     self.apply(write);
                 }
-                self.batch = self.batch.max(plan.batch);
+                self.nodes.committed(node, plan.batch);
                 self.clock = self.clock.max(plan.now);
                 for number in left_out {
                     if let Some(result) = results.get_mut(number) {
@@ -109,13 +120,14 @@ impl Tables {
         }
     }
 
-    fn recover(&self) -> Recovered {
+    fn recover(&self, node: Option<u64>, share: Share) -> Recovered {
         let mut ready: BTreeSet<InstanceId> = BTreeSet::new();
         ready.extend(self.inbox.values().filter(|row| row.held.is_none()).map(|row| row.instance));
         let unfinished = |row: &&InstanceRow| {
             matches!(row.phase, Phase::Starting | Phase::Yielding) && row.extra.held.is_none()
         };
         ready.extend(self.instances.values().filter(unfinished).map(|row| row.id));
+        ready.retain(|id| share.holds(*id));
         let waiting = |task: &&TaskRow| match task.state {
             TaskState::Leased => true,
             TaskState::Ready => {
@@ -123,7 +135,8 @@ impl Tables {
             }
             TaskState::Held | TaskState::Done => false,
         };
-        let tasks = self.tasks.values().filter(waiting).map(|task| WaitingTask {
+        let tasks = self.tasks.values().filter(|task| share.holds(task.id.0.instance));
+        let tasks = tasks.filter(waiting).map(|task| WaitingTask {
             id: task.id,
             kind: task.spec.kind,
             queue: task.spec.queue.clone(),
@@ -136,7 +149,7 @@ impl Tables {
             epoch: self.epoch,
             paused: self.paused,
             clock: self.clock,
-            batch: self.batch,
+            batch: self.nodes.last_batch(node),
             seq: self.seq,
             ready: ready.into_iter().collect(),
             tasks: tasks.collect(),
@@ -159,22 +172,55 @@ impl Store for MemoryStore {
     }
 
     fn commit(&self, _taken: Taken, plan: Plan) -> Pending<'_, Vec<UnitResult>> {
-        Box::pin(std::future::ready(self.tables().commit(&plan)))
+        Box::pin(std::future::ready(self.tables().commit(self.node, &plan)))
     }
 
     fn is_committed(&self, batch: u64) -> Pending<'_, bool> {
-        ready(self.tables().batch >= batch)
+        ready(self.tables().nodes.last_batch(self.node) >= batch)
     }
 
-    fn recover(&self, _now: Timestamp) -> Pending<'_, Recovered> {
-        ready(self.tables().recover())
+    fn recover(&self, share: Share) -> Pending<'_, Recovered> {
+        ready(self.tables().recover(self.node, share))
     }
 
-    fn due_timers(&self, after: Option<TimerKey>, limit: usize) -> Pending<'_, Vec<TimerRow>> {
+    fn due_timers(&self, query: DueQuery) -> Pending<'_, Vec<TimerRow>> {
         let tables = self.tables();
-        let rows =
-            tables.timers.iter().map(|(key, row)| (*key, row)).filter(|(key, _)| !key.frozen);
-        ready(page(rows, Page { after, limit }))
+        let rows = tables.timers.iter().map(|(key, row)| (*key, row)).filter(|(key, _)| {
+            !key.frozen
+                && query.before.is_none_or(|before| key.due_at < before)
+                && query.share.holds(key.id.0.instance)
+        });
+        ready(page(rows, Page { after: query.after, limit: query.limit }))
+    }
+
+    fn is_shared(&self) -> bool {
+        self.node.is_some()
+    }
+
+    fn beat(&self, real: Timestamp) -> Pending<'_, Company> {
+        let company = match self.node {
+            Some(node) => self.tables().nodes.beat(node, real),
+            None => Ok(Company::alone()),
+        };
+        Box::pin(std::future::ready(company))
+    }
+
+    fn leave(&self) -> Pending<'_, ()> {
+        self.tables().nodes.leave(self.node);
+        ready(())
+    }
+
+    fn tell(&self, notices: Vec<(To, Notice)>) -> Pending<'_, ()> {
+        // Outside of the lock: a listener may use the store.
+        let calls = self.tables().nodes.route(self.node, notices);
+        for (listener, notices) in calls {
+            listener(notices);
+        }
+        ready(())
+    }
+
+    fn listen(&self, listener: Listener) {
+        self.tables().nodes.listen(self.node, listener);
     }
 
     fn definition(&self, id: DefinitionId) -> Pending<'_, Option<DefinitionRow>> {

@@ -1,0 +1,60 @@
+//! Signs of life of a node that shares its store, and its clock put right by the store's.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use meantime_core::Timestamp;
+use tokio::sync::mpsc;
+
+use crate::clock::{AdjustedClock, Clock};
+use crate::machine::Input;
+use crate::store::{Company, Error, Store};
+
+/// How often.
+const EVERY: Duration = Duration::from_secs(5);
+
+/// How unsure a node may be of the store's time, in milliseconds (I7).
+const UNSURE_MS: i64 = 500;
+
+/// Who shares the store, and until when the node may rely on its seat.
+#[derive(Debug)]
+pub(super) struct Seated {
+    pub(super) company: Company,
+    pub(super) until: Option<Timestamp>,
+}
+
+/// Gives one sign of life.
+pub(super) async fn sit_down(store: &dyn Store, clock: &AdjustedClock) -> Result<Seated, Error> {
+    let asked = clock.local();
+    let company = store.beat(clock.now().real).await?;
+    let answered = clock.local();
+    let unsure = answered.saturating_since(asked) / 2;
+    if let Some(time) = company.time {
+        if unsure > UNSURE_MS {
+            let text = format!("the store's time is known to {unsure} ms only");
+            return Err(Error::Unavailable(text));
+        }
+        clock.set_ahead(time.saturating_since(asked.saturating_add_millis(unsure)));
+    }
+    // Counted from the question: the seat may have been renewed right then.
+    let passed = answered.saturating_since(asked);
+    let until = company.lasts_ms.map(|ms| clock.now().real.saturating_add_millis(ms - passed));
+    Ok(Seated { company, until })
+}
+
+/// Gives signs of life until the loop is over. A failed one is not told: the seat runs out.
+#[expect(clippy::disallowed_methods, reason = "leases are renewed in real time")]
+pub(super) async fn beat(
+    store: Arc<dyn Store>,
+    clock: Arc<AdjustedClock>,
+    inputs: mpsc::UnboundedSender<Input>,
+) {
+    loop {
+        tokio::time::sleep(EVERY).await;
+        if let Ok(Seated { company, until }) = sit_down(&*store, &clock).await
+            && inputs.send(Input::Company(company, until)).is_err()
+        {
+            return;
+        }
+    }
+}

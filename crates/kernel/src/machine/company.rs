@@ -1,0 +1,189 @@
+//! Several machines on one store: shares of the work, notices, and instances that others hold.
+//!
+//! ```text
+//!   sign of life ─► Company ─► share changed? ─► Recover(share) ─► Adopted: what others left
+//!                      └─► look again: timers, waiting claims, waiting callers
+//!   commit ─► Tell: timers of other shares, ready tasks, callers elsewhere ─► Told, over there
+//! ```
+//!
+//! Whoever writes an event for an instance also turns it. A node looks after the timers of its
+//! share, and when a node comes or goes everybody takes up what lies in its new share. That may
+//! be work which a living node is doing: locks and fences sort it out, so nothing is done twice.
+
+use meantime_core::{InstanceId, Timestamp};
+
+use super::engine::Machine;
+use super::io::{Output, Ticket};
+use super::ready::Class;
+use super::slot::Slot;
+use super::timer_queue::WINDOW_MS;
+use crate::command::{Error, StartCommand, Wait};
+use crate::store::{Company, DefinitionRow, Notice, Recovered, Seat, TimerKey, To};
+
+/// The first and the longest wait for an instance that another node holds, in milliseconds.
+const LOCK_WAIT_MS: (i64, i64) = (4, 256);
+
+impl Machine {
+    /// Who shares the store, from a sign of life.
+    pub(super) fn company_seen(&mut self, company: Company, until: Option<Timestamp>) {
+        if !self.config.shared_store {
+            return;
+        }
+        self.seated_until = until;
+        let before = (self.company.seat, self.company.share());
+        self.company = company;
+        let share = self.company.share();
+        self.ids.sit(self.company.seat);
+        if before == (self.company.seat, share) {
+            self.timers.look_again();
+        } else {
+            self.timers.share_changed(share);
+            self.output(Output::Recover(share));
+        }
+        self.claims.wake_all();
+        self.look_at_awaited();
+    }
+
+    /// Whether the node may act: it has a seat, and nobody else has taken it.
+    pub(super) fn is_seated(&self) -> bool {
+        self.seated_until.is_none_or(|until| self.now.real < until)
+    }
+
+    /// What lies in the node's share, after a node came or went.
+    pub(super) fn adopted(&mut self, recovered: Recovered) {
+        self.ids.skip_to(recovered.seq);
+        match (&mut self.paused, recovered.paused) {
+            (Some(paused), true) => *paused = recovered,
+            (_, true) => {}
+            (_, false) => {
+                self.paused = None;
+                self.go_on(recovered);
+            }
+        }
+    }
+
+    /// What other nodes have told.
+    pub(super) fn told(&mut self, notices: Vec<Notice>) {
+        for notice in notices {
+            match notice {
+                Notice::Armed(key) => self.timers.arm(key),
+                Notice::Rested(id) => self.look_at_tree_of_waiter(id),
+                Notice::TaskReady { queue, name } => {
+                    self.claims.offer(&queue, name.as_deref());
+                }
+                Notice::Deployed => self.output(Output::LoadDefinitions),
+                Notice::Resumed => self.output(Output::Recover(self.company.share())),
+            }
+        }
+    }
+
+    /// Definitions as the store has them: other nodes deploy too.
+    pub(super) fn definitions_read(&mut self, rows: Vec<DefinitionRow>) {
+        for row in rows {
+            self.definitions.add_version(&row.name, row.id, row.version, row.retired);
+            if row.retired {
+                self.definitions.retire(&row.name, row.version);
+            }
+        }
+        for (ticket, start, wait) in std::mem::take(&mut self.unresolved) {
+            match self.definitions.resolve(&start.definition, start.version) {
+                Some(definition) => self.start_of(definition, ticket, start, wait),
+                None => {
+                    let (name, version) = (start.definition, start.version);
+                    self.reply(Some(ticket), Err(Error::UnknownDefinition { name, version }));
+                }
+            }
+        }
+    }
+
+    /// A start whose definition is not known here: another node may have deployed it just now.
+    pub(super) fn resolve_later(&mut self, ticket: Ticket, start: StartCommand, wait: Wait) {
+        if self.unresolved.is_empty() {
+            self.output(Output::LoadDefinitions);
+        }
+        self.unresolved.push((ticket, start, wait));
+    }
+
+    /// A timer was armed: whoever looks after the instance must know.
+    pub(super) fn armed(&mut self, key: TimerKey) {
+        let owner = self.company.seat_of(key.id.0.instance);
+        if !self.config.shared_store || owner == self.company.seat {
+            self.timers.arm(key);
+        } else if !key.frozen && key.due_at < self.now.engine.saturating_add_millis(WINDOW_MS) {
+            self.notices.push((To::Seat(owner), Notice::Armed(key)));
+        }
+    }
+
+    /// An instance came to rest, and callers at these seats wait for that.
+    pub(super) fn rested(&mut self, id: InstanceId, seats: &[u8]) {
+        for seat in seats.iter().copied().map(Seat).filter(|seat| *seat != self.company.seat) {
+            self.notices.push((To::Seat(seat), Notice::Rested(id)));
+        }
+    }
+
+    pub(super) fn tell_others(&mut self, notice: Notice) {
+        if self.config.shared_store && !self.notices.contains(&(To::Others, notice.clone())) {
+            self.notices.push((To::Others, notice));
+        }
+    }
+
+    /// Sends what has gathered, once for many commits.
+    pub(super) fn send_notices(&mut self) {
+        if self.config.shared_store {
+            for (queue, name) in self.claims.take_unwanted() {
+                self.tell_others(Notice::TaskReady { queue, name });
+            }
+        }
+        if !self.notices.is_empty() {
+            let notices = std::mem::take(&mut self.notices);
+            self.output(Output::Tell(notices));
+        }
+    }
+
+    /// Another node holds the instance: it is tried again a little later, and then later still.
+    pub(super) fn wait_for_lock(&mut self, id: InstanceId) {
+        let now = self.now.real;
+        let Some(slot) = self.slots.get_mut(&id) else { return };
+        let (first, longest) = LOCK_WAIT_MS;
+        let wait = first.saturating_mul(1 << slot.misses.min(16)).min(longest);
+        slot.misses += 1;
+        let until = now.saturating_add_millis(wait);
+        slot.locked_until = Some(until);
+        self.locked.insert((until, id));
+        self.counters.locked += 1;
+    }
+
+    /// Instances that may be free again.
+    pub(super) fn take_unlocked(&mut self) {
+        while let Some((until, id)) = self.locked.first().copied()
+            && until <= self.now.real
+        {
+            self.locked.pop_first();
+            if let Some(slot) = self.slots.get_mut(&id) {
+                slot.locked_until = None;
+            }
+            self.wake(id, Class::Events);
+        }
+    }
+
+    /// When the next instance may be free again.
+    pub(super) fn next_unlocked(&self) -> Option<Timestamp> {
+        self.locked.first().map(|(until, _)| *until)
+    }
+
+    /// Callers wait for instances that another node may have brought to rest, unnoticed.
+    fn look_at_awaited(&mut self) {
+        let waits = |slot: &&Slot| !slot.acks.is_empty() && !slot.in_flight && !slot.has_work();
+        let waiting = self.slots.iter().filter(|(_, slot)| waits(slot)).map(|(id, _)| *id);
+        for id in waiting.collect::<Vec<_>>() {
+            self.look_at_tree(id);
+        }
+    }
+
+    fn look_at_tree_of_waiter(&mut self, id: InstanceId) {
+        let waits = self.slots.get(&id).is_some_and(|slot| !slot.acks.is_empty());
+        if waits {
+            self.look_at_tree(id);
+        }
+    }
+}

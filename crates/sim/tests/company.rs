@@ -1,0 +1,224 @@
+//! Several nodes on one store.
+
+use std::sync::Arc;
+
+use meantime_core::{InstanceId, Json, Timestamp};
+use meantime_kernel::command::{ClaimCommand, Command, Reply, Report, StartCommand, Wait};
+use meantime_kernel::history::Record;
+use meantime_kernel::store::{InstanceFilter, InstanceRow, MemoryStore, Page, Phase, Store};
+use meantime_sim::harness::{Fate, World, block_on};
+
+const PROBES: &str = "
+probe sleeper
+timer t PT10S
+await t
+end \"woke\"
+
+probe work
+task w work attempts=10
+await w
+end \"worked\"
+";
+
+/// Nodes that share a store. Each has its own clock; tests move them together.
+struct Nodes {
+    store: Arc<dyn Store>,
+    worlds: Vec<World>,
+}
+
+impl Nodes {
+    fn new(count: usize) -> Self {
+        let first = MemoryStore::new();
+        let node = || -> Arc<dyn Store> { Arc::new(first.for_node()) };
+        let worlds = (0..count).map(|_| World::with_probes(node(), PROBES)).collect();
+        let mut nodes = Self { store: node(), worlds };
+        nodes.settle();
+        nodes
+    }
+
+    /// Lets everybody see everybody, and run until nothing more happens.
+    fn settle(&mut self) {
+        for _ in 0..2 {
+            self.worlds.iter_mut().for_each(World::beat);
+        }
+    }
+
+    fn run(&mut self) {
+        for _ in 0..3 {
+            self.worlds.iter_mut().for_each(World::run);
+        }
+    }
+
+    /// Seconds pass, with signs of life.
+    fn pass(&mut self, seconds: i64) {
+        for _ in 0..seconds {
+            for world in &mut self.worlds {
+                let next = world.now().engine.saturating_add_millis(1_000);
+                world.advance_to(next);
+            }
+            self.run();
+            self.settle();
+        }
+    }
+
+    fn start(&mut self, node: usize, definition: &str, wait: Wait) -> Fate {
+        let start = StartCommand { definition: definition.to_owned(), ..StartCommand::default() };
+        self.worlds[node].call(Command::Start(start), wait).1
+    }
+
+    fn instances(&self) -> Vec<InstanceRow> {
+        let filter = InstanceFilter::default();
+        let rows = block_on(self.store.instances(filter, Page::first(10_000)));
+        rows.expect("rows can be read")
+    }
+
+    fn fired(&self, row: &InstanceRow) -> usize {
+        let rows = block_on(self.store.history(row.last_history, 1_000)).expect("history");
+        let records = rows.iter().flat_map(|row| &row.records);
+        records.filter(|record| matches!(record, Record::TimerFired { .. })).count()
+    }
+}
+
+fn started(fate: &Fate) -> InstanceId {
+    match fate {
+        Fate::Answered(Ok(Reply::Started { instance, .. })) => *instance,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn claim(wait_ms: u64) -> Command {
+    Command::Claim(ClaimCommand {
+        worker: "w".to_owned(),
+        max: 10,
+        lease_ms: 20_000,
+        wait_ms,
+        ..ClaimCommand::default()
+    })
+}
+
+#[test]
+fn i3_every_timer_fires_once_whoever_armed_it() {
+    let mut nodes = Nodes::new(3);
+    for number in 0..60 {
+        nodes.start(number % 3, "sleeper", Wait::Quiet);
+    }
+    nodes.pass(9);
+    assert!(nodes.instances().iter().all(|row| row.phase == Phase::Running));
+    nodes.pass(2);
+    let rows = nodes.instances();
+    assert_eq!(rows.len(), 60);
+    for row in rows {
+        assert_eq!((row.phase, nodes.fired(&row)), (Phase::Completed, 1));
+    }
+    let fired = nodes.worlds.iter().map(|world| world.counters().fired);
+    assert!(fired.clone().all(|count| count > 5), "each node fires its share");
+    assert_eq!(fired.sum::<u64>(), 60);
+}
+
+#[test]
+fn a_lost_notice_makes_a_timer_late_not_lost() {
+    let mut nodes = Nodes::new(2);
+    for _ in 0..20 {
+        nodes.start(0, "sleeper", Wait::Quiet);
+    }
+    nodes.worlds[1].hear_nothing();
+    nodes.pass(11);
+    assert!(nodes.instances().iter().all(|row| row.phase == Phase::Completed));
+}
+
+#[test]
+fn what_a_dead_node_left_is_taken_up_by_the_others() {
+    let mut nodes = Nodes::new(2);
+    for _ in 0..20 {
+        nodes.start(0, "sleeper", Wait::Quiet);
+        nodes.start(0, "work", Wait::Quiet);
+    }
+    let claimed = nodes.worlds[0].call(claim(0), Wait::Quiet).1;
+    assert!(matches!(claimed, Fate::Answered(Ok(Reply::Tasks(tasks))) if tasks.len() == 10));
+    // The first node dies with ten tasks in the hands of its workers.
+    nodes.worlds.remove(0);
+    nodes.pass(40);
+    let rows = nodes.instances();
+    let woke = rows.iter().filter(|row| row.phase == Phase::Completed).count();
+    assert_eq!(woke, 20);
+    let Fate::Answered(Ok(Reply::Tasks(all))) = nodes.worlds[0].call(claim(0), Wait::Quiet).1
+    else {
+        panic!("a claim is answered");
+    };
+    assert_eq!(all.len(), 10);
+    let rest = nodes.worlds[0].call(claim(0), Wait::Quiet).1;
+    assert!(matches!(rest, Fate::Answered(Ok(Reply::Tasks(tasks))) if tasks.len() == 10));
+}
+
+#[test]
+fn i5_a_node_that_was_silent_too_long_writes_nothing_until_it_has_a_seat_again() {
+    let mut nodes = Nodes::new(2);
+    let mut frozen = nodes.worlds.remove(0);
+    nodes.pass(20);
+    frozen.let_pass(nodes.worlds[0].now().engine);
+    let start = StartCommand { definition: "sleeper".to_owned(), ..StartCommand::default() };
+    let fate = frozen.call(Command::Start(start), Wait::Quiet).1;
+    assert_eq!(fate, Fate::Waiting);
+    assert_eq!(nodes.instances().len(), 0);
+    frozen.beat();
+    nodes.worlds.push(frozen);
+    nodes.settle();
+    assert_eq!(nodes.instances().len(), 1);
+}
+
+#[test]
+fn a_waiting_claim_hears_of_a_task_made_elsewhere() {
+    let mut nodes = Nodes::new(2);
+    let (ticket, fate) = nodes.worlds[1].call(claim(60_000), Wait::Quiet);
+    assert_eq!(fate, Fate::Waiting);
+    nodes.start(0, "work", Wait::Quiet);
+    nodes.run();
+    let fate = nodes.worlds[1].fate(ticket);
+    assert!(matches!(fate, Fate::Answered(Ok(Reply::Tasks(tasks))) if tasks.len() == 1));
+}
+
+#[test]
+fn a_caller_hears_that_its_instance_came_to_rest_elsewhere() {
+    let mut nodes = Nodes::new(2);
+    let start = StartCommand { definition: "work".to_owned(), ..StartCommand::default() };
+    let (ticket, fate) = nodes.worlds[0].call(Command::Start(start), Wait::Settled);
+    assert_eq!(fate, Fate::Waiting);
+    let Fate::Answered(Ok(Reply::Tasks(tasks))) = nodes.worlds[1].call(claim(0), Wait::Quiet).1
+    else {
+        panic!("a claim is answered");
+    };
+    let task = &tasks[0];
+    let report = Report::Completed(Json::null());
+    let report = Command::Report { task: task.id, token: Some(task.token), report };
+    nodes.worlds[1].call(report, Wait::Quiet);
+    nodes.run();
+    let instance = started(&nodes.worlds[0].fate(ticket));
+    let row = block_on(nodes.store.instance(instance)).expect("it can be read");
+    assert_eq!(row.map(|row| (row.phase, row.extra.awaited_at)), Some((Phase::Completed, None)));
+}
+
+#[test]
+fn a_definition_deployed_elsewhere_can_be_started_at_once() {
+    let mut nodes = Nodes::new(2);
+    let text = "probe late\nend \"yes\"\n".into();
+    let source = meantime_core::Source { name: "late".to_owned(), text, files: Vec::new() };
+    nodes.worlds[0].deploy("probe", source);
+    nodes.worlds[1].hear_nothing();
+    started(&nodes.start(1, "late", Wait::Quiet));
+    let unknown = nodes.start(1, "nowhere", Wait::Quiet);
+    assert!(matches!(unknown, Fate::Answered(Err(_))));
+}
+
+#[test]
+fn ids_of_different_nodes_never_meet() {
+    let mut nodes = Nodes::new(3);
+    for number in 0..300 {
+        nodes.start(number % 3, "sleeper", Wait::Quiet);
+    }
+    let mut orders: Vec<u64> = nodes.instances().iter().map(|row| row.id.order()).collect();
+    orders.sort_unstable();
+    orders.dedup();
+    assert_eq!(orders.len(), 300);
+    assert!(nodes.worlds.iter().all(|world| world.counters().conflicts == 0));
+    assert_eq!(nodes.worlds[0].now().engine, Timestamp::parse("2026-01-01T00:00:00Z").expect("ok"));
+}
