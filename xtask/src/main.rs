@@ -8,6 +8,7 @@
 mod check;
 mod deny;
 mod mutants;
+mod sdk;
 mod shell;
 mod step;
 mod test;

@@ -1,12 +1,12 @@
 //! `test`: the whole check, as a newcomer and the build machine run it.
 //!
-//! It needs nothing but a Rust toolchain: cargo-nextest is used when it is there. A further
-//! environment (a private database, a browser, the packages of another language) is one more
-//! function and one more line in `STEPS`.
+//! It needs a Rust toolchain, Python and Node; cargo-nextest is used when it is there. A further
+//! environment (a private database, a browser) is one more function and one more line in `STEPS`.
 
 use anyhow::Result;
 
 use crate::check;
+use crate::sdk;
 use crate::shell::{cargo_run, has_cargo_command};
 use crate::step::{Options, Step, run_all};
 
@@ -15,7 +15,7 @@ const STEPS: &[Step] =
     &[Step { name: "documentation examples", run: doctests }, Step { name: "tests", run: tests }];
 
 pub(crate) fn run(filters: &[String]) -> Result<()> {
-    run_all(&[check::STEPS, STEPS], &Options { filters: filters.to_vec() })
+    run_all(&[check::STEPS, sdk::STEPS, STEPS], &Options { filters: filters.to_vec() })
 }
 
 fn tests(options: &Options) -> Result<()> {

@@ -1,0 +1,58 @@
+"""The client against a server that plays a script."""
+
+import unittest
+
+from fake_server import FakeServer
+from meantime import Client, Problem, Unavailable
+
+
+class Clients(unittest.TestCase):
+    def setUp(self):
+        self.server = FakeServer()
+        self.addCleanup(self.server.close)
+        self.client = Client(self.server.url + "/")
+        self.addCleanup(self.client.close)
+
+    def test_a_start_sends_what_was_given_and_nothing_else(self):
+        self.server.on("/api/v1/instances", lambda body: (201, {"id": "in_1"}))
+        started = self.client.start("checkout", {"id": 7}, wait="PT10S", idempotency_key="k")
+        self.assertEqual(started, {"id": "in_1"})
+        method, path, body, headers = self.server.calls[0]
+        self.assertEqual((method, path), ("POST", "/api/v1/instances?wait=PT10S"))
+        self.assertEqual(body, {"definition": "checkout", "input": {"id": 7}})
+        self.assertEqual(headers["idempotency-key"], "k")
+
+    def test_lists_are_read_page_after_page(self):
+        pages = iter([{"items": [1, 2], "nextCursor": "c"}, {"items": [3]}])
+        self.server.on("/api/v1/instances", lambda body: (200, next(pages)))
+        self.assertEqual(list(self.client.instances(status="running")), [1, 2, 3])
+        paths = [it[1] for it in self.server.calls]
+        self.assertEqual(
+            paths,
+            ["/api/v1/instances?status=running", "/api/v1/instances?status=running&cursor=c"],
+        )
+
+    def test_names_in_paths_are_escaped(self):
+        self.server.on("/api/v1/instances/in_1/signals/a%2Fb%20c", lambda body: (202, None))
+        self.assertIsNone(self.client.signal("in_1", "a/b c", {"ok": True}))
+
+    def test_a_refusal_is_a_problem_with_its_code(self):
+        answer = {"code": "definition_invalid", "detail": "2 errors", "diagnostics": [{"line": 1}]}
+        self.server.on("/api/v1/definitions", lambda body: (422, answer))
+        with self.assertRaises(Problem) as caught:
+            self.client.deploy("return 1 +", name="broken")
+        self.assertEqual(caught.exception.code, "definition_invalid")
+        self.assertEqual(caught.exception.status, 422)
+        self.assertEqual(caught.exception.diagnostics, [{"line": 1}])
+        self.assertEqual(self.server.calls[0][2], "return 1 +")
+
+    def test_an_overloaded_or_absent_server_is_unavailable(self):
+        self.server.on("/api/v1/why/x", lambda body: (503, {}))
+        with self.assertRaises(Unavailable):
+            self.client.why("x")
+        with self.assertRaises(Unavailable):
+            Client("http://127.0.0.1:1").why("x")
+
+
+if __name__ == "__main__":
+    unittest.main()
