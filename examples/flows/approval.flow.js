@@ -1,0 +1,26 @@
+/* meantime
+name: approval
+deadline: P14D
+tags: [example]
+*/
+// Asks for an approval. No answer for two days: it is asked once more, with the manager in copy; no answer
+// for another day: refused. Input: { request, approver, manager }. The signal `decision` answers.
+await Task.run("ask-for-approval", { request: Inputs.request, of: Inputs.approver })
+
+let decision = Signal.next("decision")
+let answer = await Task.race({ decision, silence: Task.delay("P2D") })
+
+if (answer.key == "silence") {
+  await Task.run("ask-for-approval", {
+    request: Inputs.request,
+    of: Inputs.approver,
+    copy: Inputs.manager,
+    urgent: true
+  })
+  answer = await Task.race({ decision, silence: Task.delay("P1D") })
+}
+
+if (answer.key == "silence") {
+  return { approved: false, reason: "nobody answered in time" }
+}
+return { approved: answer.result.approved == true, by: answer.result.by ?? Inputs.approver }

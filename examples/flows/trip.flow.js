@@ -1,0 +1,28 @@
+/* meantime
+name: trip
+deadline: PT30M
+tags: [example]
+*/
+// Books a trip as a saga: what has been booked is undone in reverse order when a later part fails.
+// Input: { traveller, flight, hotel, car? }.
+let undo = []
+
+try {
+  const flight = await Task.run("book-flight", { traveller: Inputs.traveller, flight: Inputs.flight })
+  undo.unshift({ type: "cancel-flight", input: { booking: flight.booking } })
+
+  const hotel = await Task.run("book-hotel", { traveller: Inputs.traveller, hotel: Inputs.hotel })
+  undo.unshift({ type: "cancel-hotel", input: { booking: hotel.booking } })
+
+  const car = Inputs.car
+    ? await Task.run("book-car", { traveller: Inputs.traveller, car: Inputs.car })
+    : null
+
+  return { status: "booked", flight: flight.booking, hotel: hotel.booking, car: car?.booking ?? null }
+} catch (error) {
+  for (const step of undo) {
+    // An undoing that fails for good must be seen by a person: it is not caught.
+    await Task.run(step.type, step.input, { retry: { maxAttempts: 10, backoff: "PT5S", maxDelay: "PT5M" } })
+  }
+  return { status: "not-booked", because: error.code ?? error.message, undone: undo.map(step => step.type) }
+}
