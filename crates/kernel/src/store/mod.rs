@@ -39,7 +39,8 @@ pub use row::{
     StartedBy, SubscriptionRow, TaskRow, TaskState, TimerKey, TimerKind, TimerRow,
 };
 pub use settle::{
-    BROADCAST_STARTS, Channel as FoundChannel, DefinitionHead, Found, Settled, timer_start_tag,
+    BROADCAST_STARTS, Channel as FoundChannel, DefinitionHead, Fenced, Fences, Found, Settled,
+    timer_start_tag,
 };
 pub use upkeep::{
     CompactRequest, OperationKind, OperationRow, PurgeRequest, Purged, look_again, next_epoch,

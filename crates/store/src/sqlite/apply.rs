@@ -45,7 +45,7 @@ pub(super) fn apply(
     mark.batch = mark.batch.max(plan.batch);
     mark.clock = mark.clock.max(plan.now);
     let mut found = find(db, &plan.lookups(), plan.now)?;
-    let settled = plan.settle(&mut found, |guard| try_guard(db, guard, mark))?;
+    let settled = plan.settle(&mut found, |unit| try_guard(db, &unit.guard, mark))?;
     let Settled { writes, mut results } = settled;
     let mut timers = Timers::default();
     for (number, write) in writes {

@@ -9,10 +9,10 @@ use meantime_core::{
 
 use super::nodes::Nodes;
 use crate::store::{
-    AnswerRow, ChannelKey, ChannelKind, ChildRef, ClaimQuery, DefinitionHead, DefinitionRow, Found,
-    FoundChannel, Guard, HistoryRow, InboxRow, IncidentRow, InstanceRow, Lookups, MessageRow,
-    OccurrenceRow, OperationRow, SubscriptionRow, TaskRow, TaskState, TimerKey, TimerRow, Write,
-    timer_start_tag,
+    AnswerRow, ChannelKey, ChannelKind, ChildRef, ClaimQuery, DefinitionHead, DefinitionRow,
+    Fenced, Fences, Found, FoundChannel, Guard, HistoryRow, InboxRow, IncidentRow, InstanceRow,
+    Lookups, MessageRow, OccurrenceRow, OperationRow, SubscriptionRow, TaskRow, TaskState,
+    TimerKey, TimerRow, Write, timer_start_tag,
 };
 
 /// All rows, by key.
@@ -43,64 +43,17 @@ pub(super) struct Tables {
     pub(super) tags: BTreeSet<(String, InstanceId)>,
 }
 
-/// What the units of a plan have fenced so far: the next unit meets their rows, not the old ones.
-#[derive(Debug, Default)]
-pub(super) struct Fences {
-    turns: BTreeMap<InstanceId, u64>,
-    claims: BTreeMap<TaskId, Option<u32>>,
-}
-
-impl Fences {
-    /// Remembers the row of a fence that holds.
-    pub(super) fn note(&mut self, guard: &Guard) {
-        match guard {
-            Guard::Free | Guard::Unchanged { .. } => {}
-            Guard::Insert(row) | Guard::Turn { row, .. } => {
-                self.turns.insert(row.id, row.turn_no);
-            }
-            Guard::Task { row, .. } => {
-                self.claims.insert(row.id, Some(row.claims));
-            }
-        }
-    }
-}
-
 impl Tables {
-    /// Whether a fence holds, without changing anything.
-    pub(super) fn holds(&self, guard: &Guard, fences: &Fences) -> bool {
-        match guard {
-            Guard::Free => true,
-            Guard::Insert(row) => self.turn_of(row.id, fences).is_none(),
-            Guard::Turn { row, expected } => self.turn_of(row.id, fences) == Some(*expected),
-            Guard::Unchanged { instance, turn_no } => {
-                self.turn_of(*instance, fences) == Some(*turn_no)
-            }
-            Guard::Task { row, claims } => self.claims_of(row.id, fences) == Some(*claims),
+    /// Where everything stands that the fences of a plan depend on.
+    pub(super) fn fences(&self, of: &Fenced) -> Fences {
+        let mut fences = Fences::default();
+        for row in of.instances.iter().filter_map(|id| self.instances.get(id)) {
+            fences.add_instance(row.id, row.turn_no);
         }
-    }
-
-    /// Whether a write can be made: the fences of tasks that a turn ends or changes.
-    pub(super) fn accepts(&self, write: &Write, fences: &mut Fences) -> bool {
-        let (id, claims, after) = match write {
-            Write::DeleteTask { id, claims } => (*id, *claims, None),
-            Write::UpdateTask { row, claims } => (row.id, Some(*claims), Some(row.claims)),
-            _ => return true,
-        };
-        let holds = claims.is_none_or(|claims| self.claims_of(id, fences) == Some(claims));
-        if holds {
-            fences.claims.insert(id, after);
+        for row in of.tasks.iter().filter_map(|id| self.tasks.get(id)) {
+            fences.add_task(row.id, row.claims);
         }
-        holds
-    }
-
-    fn turn_of(&self, id: InstanceId, fences: &Fences) -> Option<u64> {
-        let known = || self.instances.get(&id).map(|known| known.turn_no);
-        fences.turns.get(&id).copied().or_else(known)
-    }
-
-    fn claims_of(&self, id: TaskId, fences: &Fences) -> Option<u32> {
-        let known = || self.tasks.get(&id).map(|known| known.claims);
-        fences.claims.get(&id).copied().unwrap_or_else(known)
+        fences
     }
 
     /// Writes the row of a fence that holds.

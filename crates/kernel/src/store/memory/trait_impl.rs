@@ -5,14 +5,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use meantime_core::{DefinitionId, IncidentId, InstanceId, TaskId, TaskKind, Timestamp};
 
-use super::tables::{Fences, Tables};
+use super::tables::Tables;
 use crate::history::By;
 use crate::store::{
     ChildRef, CompactRequest, Company, DefinitionFilter, DefinitionRow, DueQuery, Error, Guard,
     HistoryRow, IncidentRow, InstanceFilter, InstanceRow, Listener, Notice, OccurrenceRow,
-    OperationRow, Page, Pending, Phase, Plan, PurgeRequest, Purged, Recovered, Settled, Share,
-    Store, TakeRequest, Taken, TakenInstance, TaskFilter, TaskRow, TaskState, TimerFilter,
-    TimerKey, TimerRow, To, UnitResult, WaitingTask,
+    OperationRow, Page, Pending, Phase, Plan, PurgeRequest, Purged, Recovered, Share, Store,
+    TakeRequest, Taken, TakenInstance, TaskFilter, TaskRow, TaskState, TimerFilter, TimerKey,
+    TimerRow, To, UnitResult, WaitingTask,
 };
 
 /// A store in memory, as one node sees it.
@@ -75,49 +75,29 @@ impl Tables {
         }
     }
 
-    /// Settles and applies. A unit with a write that cannot be made is left out and is a conflict.
-    fn commit(&mut self, node: Option<u64>, plan: &Plan) -> Result<Vec<UnitResult>, Error> {
+    /// Settles and applies.
+    fn commit(&mut self, node: Option<u64>, plan: Plan) -> Result<Vec<UnitResult>, Error> {
         self.nodes.check(node)?;
-        let mut left_out = BTreeSet::new();
-        loop {
-            let mut attempt = plan.clone();
-            for number in &left_out {
-                if let Some(unit) = attempt.units.get_mut(*number) {
-                    *unit = crate::store::Unit::default();
-                }
+        let (batch, now) = (plan.batch, plan.now);
+        let mut fences = self.fences(&plan.fenced());
+        let mut found = self.find(&plan.lookups(), now);
+        let mut guards: Vec<Guard> = Vec::new();
+        let settled = plan.settle(&mut found, |unit| {
+            let holds = fences.admit(unit);
+            if holds {
+                guards.push(unit.guard.clone());
             }
-            let mut guards: Vec<Guard> = Vec::new();
-            let mut fences = Fences::default();
-            let mut found = self.find(&attempt.lookups(), plan.now);
-            let settled = attempt.settle(&mut found, |guard| {
-                let holds = self.holds(guard, &fences);
-                if holds {
-                    fences.note(guard);
-                    guards.push(guard.clone());
-                }
-                Ok(holds)
-            })?;
-            let Settled { writes, mut results } = settled;
-            let refused = writes.iter().filter(|(_, write)| !self.accepts(write, &mut fences));
-            let refused: BTreeSet<usize> = refused.map(|(number, _)| *number).collect();
-            if refused.is_empty() {
-                for guard in guards {
-                    self.apply_guard(guard);
-                }
-                for (_, write) in writes {
-                    self.apply(write);
-                }
-                self.nodes.committed(node, plan.batch);
-                self.clock = self.clock.max(plan.now);
-                for number in left_out {
-                    if let Some(result) = results.get_mut(number) {
-                        *result = UnitResult::Conflict;
-                    }
-                }
-                return Ok(results);
-            }
-            left_out.extend(refused);
+            Ok(holds)
+        })?;
+        for guard in guards {
+            self.apply_guard(guard);
         }
+        for (_, write) in settled.writes {
+            self.apply(write);
+        }
+        self.nodes.committed(node, batch);
+        self.clock = self.clock.max(now);
+        Ok(settled.results)
     }
 
     fn recover(&self, node: Option<u64>, share: Share) -> Recovered {
@@ -172,7 +152,7 @@ impl Store for MemoryStore {
     }
 
     fn commit(&self, _taken: Taken, plan: Plan) -> Pending<'_, Vec<UnitResult>> {
-        Box::pin(std::future::ready(self.tables().commit(self.node, &plan)))
+        Box::pin(std::future::ready(self.tables().commit(self.node, plan)))
     }
 
     fn is_committed(&self, batch: u64) -> Pending<'_, bool> {

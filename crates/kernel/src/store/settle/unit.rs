@@ -19,17 +19,17 @@ pub struct Settled {
 }
 
 impl Plan {
-    /// Decides every unit in order. `guard` tries a fence and says whether it holds.
+    /// Decides every unit in order. `fence` tries the fence of a unit and says whether it holds.
     pub fn settle(
         self,
         found: &mut Found,
-        mut guard: impl FnMut(&Guard) -> Result<bool, Error>,
+        mut fence: impl FnMut(&Unit) -> Result<bool, Error>,
     ) -> Result<Settled, Error> {
         let mut settled = Settled::default();
         for (number, unit) in self.units.into_iter().enumerate() {
             let mut settling = Settling { now: self.now, found, done: UnitDone::default() };
             let mut writes = Vec::new();
-            let result = match settling.unit(unit, &mut guard, &mut writes)? {
+            let result = match settling.unit(unit, &mut fence, &mut writes)? {
                 Some(failed) => failed,
                 None => UnitResult::Done(settling.done),
             };
@@ -51,7 +51,7 @@ impl Settling<'_> {
     pub(super) fn unit(
         &mut self,
         unit: Unit,
-        guard: &mut impl FnMut(&Guard) -> Result<bool, Error>,
+        fence: &mut impl FnMut(&Unit) -> Result<bool, Error>,
         writes: &mut Vec<Write>,
     ) -> Result<Option<UnitResult>, Error> {
         if let Some(refusal) = unit.requires.iter().find_map(|require| self.refusal(require)) {
@@ -60,7 +60,7 @@ impl Settling<'_> {
         if let Some(refusal) = unit.asks.iter().find_map(|ask| self.refused_definition(ask)) {
             return Ok(Some(UnitResult::Refused(refusal)));
         }
-        if !guard(&unit.guard)? {
+        if !fence(&unit)? {
             return Ok(Some(UnitResult::Conflict));
         }
         self.note_guard(&unit.guard);
