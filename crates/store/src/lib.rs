@@ -4,4 +4,6 @@
 //! cases that fixes what a store means; the kernel's in-memory store passes it too.
 
 pub mod conformance;
+mod row;
 pub mod sqlite;
+mod sweep;

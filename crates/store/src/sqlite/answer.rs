@@ -3,11 +3,13 @@
 use meantime_kernel::store::{AnswerRow, Error};
 use rusqlite::params;
 
-use super::db::{Db, int, ord, random};
+use super::db::Db;
+use crate::row::answer::{columns, read};
+use crate::row::{int, ord, random};
 
-const PUT: &str = "INSERT OR REPLACE INTO answer (key, request, ord, random, expires_at) \
-     VALUES (?1, ?2, ?3, ?4, ?5)";
-const GET: &str = "SELECT request, ord, random, expires_at FROM answer WHERE key = ?1";
+const PUT: &str =
+    concat!("INSERT OR REPLACE INTO answer (", columns!(), ") VALUES (?1, ?2, ?3, ?4, ?5)");
+const GET: &str = concat!("SELECT ", columns!(), " FROM answer WHERE key = ?1");
 
 #[cfg(test)]
 pub(super) const ALL: &[&str] = &[PUT, GET];
@@ -19,12 +21,5 @@ pub(super) fn put(db: &Db<'_>, row: &AnswerRow) -> Result<(), Error> {
 }
 
 pub(super) fn get(db: &Db<'_>, key: &str) -> Result<Option<AnswerRow>, Error> {
-    db.first(GET, [key], |row| {
-        Ok(AnswerRow {
-            key: key.to_owned(),
-            request: row.number(0)?,
-            instance: row.instance(1, 2)?,
-            expires_at: row.instant(3, "answer")?,
-        })
-    })
+    db.first(GET, [key], |row| read(row))
 }

@@ -2,14 +2,15 @@
 
 use std::path::Path;
 
-use meantime_core::InstanceId;
 use meantime_kernel::open::Key;
-use meantime_kernel::store::{Class, Error, InstanceRow, TimerKey};
+use meantime_kernel::store::{Class, Error, InstanceRow};
 
-use super::db::{Columns, Db};
-use super::instance::{self, columns};
+use super::db::Db;
 use super::options::Options;
-use super::{open, task, timer};
+use super::{instance, open, task, timer};
+use crate::row::Columns;
+use crate::row::instance::{columns, read};
+use crate::row::timer::read_key;
 
 const INTEGRITY: &str = "PRAGMA integrity_check(100)";
 const LIVE: &str =
@@ -51,7 +52,7 @@ pub(super) fn integrity_of(path: &Path, options: &Options) -> Result<Vec<String>
 }
 
 fn integrity(db: &Db<'_>, problems: &mut Vec<String>) -> Result<(), Error> {
-    let lines = db.all(INTEGRITY, [], |row| row.get::<String>(0))?;
+    let lines = db.all(INTEGRITY, [], |row| row.text(0))?;
     problems.extend(lines.into_iter().filter(|line| line != "ok"));
     Ok(())
 }
@@ -59,7 +60,7 @@ fn integrity(db: &Db<'_>, problems: &mut Vec<String>) -> Result<(), Error> {
 /// Whatever a live instance waits for must be there.
 fn instances(db: &Db<'_>, problems: &mut Vec<String>) -> Result<(), Error> {
     db.some(LIVE, [], LIMIT, |row| {
-        let owner = instance::read(row)?;
+        let owner = read(row)?;
         let found = missing(db, &owner)?;
         let is_sound = found.is_empty();
         problems.extend(found);
@@ -89,7 +90,7 @@ fn missing(db: &Db<'_>, owner: &InstanceRow) -> Result<Vec<String>, Error> {
 fn timers(db: &Db<'_>, problems: &mut Vec<String>) -> Result<(), Error> {
     let mut owner: Option<InstanceRow> = None;
     db.some(TIMERS, [], LIMIT, |row| {
-        let (id, key) = timer_key(row)?;
+        let (id, key) = read_key(row)?;
         if owner.as_ref().is_none_or(|known| known.id != id) {
             owner = instance::get(db, id)?;
         }
@@ -104,12 +105,6 @@ fn timers(db: &Db<'_>, problems: &mut Vec<String>) -> Result<(), Error> {
         Ok((!is_open).then_some(()))
     })?;
     Ok(())
-}
-
-fn timer_key(row: &Columns<'_, '_>) -> Result<(InstanceId, TimerKey), Error> {
-    let key = row.effect(0, "timer")?;
-    let (frozen, due_at) = (row.get(4)?, row.instant(5, "timer")?);
-    Ok((key.instance, TimerKey { frozen, due_at, id: meantime_core::TimerId(key) }))
 }
 
 /// Events wait only for those who can still take them.

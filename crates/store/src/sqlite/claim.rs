@@ -10,6 +10,7 @@ use rusqlite::params;
 
 use super::db::Db;
 use super::task;
+use crate::row::Columns;
 
 const FIRST_NAME: &str = "SELECT name FROM task INDEXED BY task_ready \
      WHERE state = 'ready' AND kind = 'worker' AND queue = ?1 ORDER BY name LIMIT 1";
@@ -40,10 +41,10 @@ pub(super) fn ready(
     let queues = if query.queues.is_empty() { &default_queue[..] } else { &query.queues };
     for queue in unique(queues) {
         if query.types.is_empty() {
-            let mut next: Option<String> = db.first(FIRST_NAME, [queue], |row| row.get(0))?;
+            let mut next: Option<String> = db.first(FIRST_NAME, [queue], |row| row.text(0))?;
             while let Some(name) = next {
                 of_type(db, query, queue, &name, now, &mut places)?;
-                next = db.first(NEXT_NAME, [queue, &name], |row| row.get(0))?;
+                next = db.first(NEXT_NAME, [queue, &name], |row| row.text(0))?;
             }
         } else {
             for name in unique(&query.types) {
@@ -69,7 +70,7 @@ fn of_type(
     let mut above = i64::MAX;
     while wanted > 0
         && let Some(priority) =
-            db.first(NEXT_PRIORITY, params![queue, name, above], |row| row.get::<i64>(0))?
+            db.first(NEXT_PRIORITY, params![queue, name, above], |row| row.integer(0))?
     {
         let params = params![queue, name, priority, now.as_millis()];
         let found = db.some(READY, params, wanted, |row| {

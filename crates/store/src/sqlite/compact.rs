@@ -9,8 +9,9 @@ use meantime_kernel::open::Open;
 use meantime_kernel::store::{CompactRequest, Error};
 use rusqlite::params;
 
-use super::db::{Db, int};
+use super::db::Db;
 use super::{history, instance};
+use crate::row::{Columns, int};
 
 const LINK: &str = "SELECT previous FROM history WHERE seq = ?1";
 const RELINK: &str = "UPDATE history SET previous = ?2 WHERE seq = ?1";

@@ -41,11 +41,6 @@ pub(super) fn is_failed_sync(error: &rusqlite::Error) -> bool {
     matches!(code, Some(ffi::SQLITE_IOERR_FSYNC | ffi::SQLITE_IOERR_DIR_FSYNC))
 }
 
-/// A stored value that cannot be read back.
-pub(super) fn damaged(table: &str, what: impl std::fmt::Display) -> Error {
-    Error::Corrupt(format!("a row of `{table}` cannot be read: {what}"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,19 +1,18 @@
 //! History: one packed row per turn, appended, each naming the one before.
 
-use meantime_kernel::history::{pack, unpack};
+use meantime_kernel::history::pack;
 use meantime_kernel::store::{Error, HistoryRow};
 use rusqlite::params;
 
-use super::db::{Columns, Db, int, ord, random};
-
-const TABLE: &str = "history";
+use super::db::Db;
+use crate::row::history::{columns, read};
+use crate::row::{int, ord, random};
 
 // A number that is used twice is a defect and fails: history is never overwritten.
 const APPEND: &str = "INSERT INTO history \
      (seq, ord, random, turn_no, happened_at, previous, records) \
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-const GET: &str = "SELECT seq, ord, random, turn_no, happened_at, previous, records \
-     FROM history WHERE seq = ?1";
+const GET: &str = concat!("SELECT ", columns!(), " FROM history AS h WHERE h.seq = ?1");
 
 #[cfg(test)]
 pub(super) const ALL: &[&str] = &[APPEND, GET];
@@ -39,21 +38,10 @@ pub(super) fn chain(db: &Db<'_>, from: u64, limit: usize) -> Result<Vec<HistoryR
     let mut rows: Vec<HistoryRow> = Vec::new();
     let mut next = from;
     while rows.len() < limit
-        && let Some(row) = db.first(GET, [int(next)], read)?
+        && let Some(row) = db.first(GET, [int(next)], |row| read(row))?
     {
         next = row.previous;
         rows.push(row);
     }
     Ok(rows)
-}
-
-fn read(row: &Columns<'_, '_>) -> Result<HistoryRow, Error> {
-    Ok(HistoryRow {
-        seq: row.number(0)?,
-        instance: row.instance(1, 2)?,
-        turn_no: row.number(3)?,
-        at: row.instant(4, TABLE)?,
-        previous: row.number(5)?,
-        records: row.parsed(6, TABLE, unpack)?,
-    })
 }

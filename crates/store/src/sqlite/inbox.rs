@@ -4,18 +4,20 @@ use meantime_core::{IncidentId, InstanceId};
 use meantime_kernel::store::{Error, InboxRow};
 use rusqlite::params;
 
-use super::db::{Columns, Db, int, ord, packed, random};
-use super::incident::id_column;
+use super::db::Db;
+use crate::row::inbox::{columns, read};
+use crate::row::{Columns, int, ord, packed, random};
 
-const TABLE: &str = "inbox";
-
-const PUT: &str = "INSERT OR REPLACE INTO inbox \
-     (ord, seq, random, arrived_at, held_by, origin, event) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+const PUT: &str =
+    concat!("INSERT OR REPLACE INTO inbox (", columns!(), ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)");
 const DELETE: &str = "DELETE FROM inbox WHERE ord = ?1 AND seq = ?2";
 const RELEASE: &str = "UPDATE inbox SET held_by = NULL WHERE ord = ?1 AND held_by = ?2";
 const CLEAR_HELD: &str = "DELETE FROM inbox WHERE ord = ?1 AND held_by IS NOT NULL";
-const HEAD: &str = "SELECT ord, seq, random, arrived_at, held_by, origin, event FROM inbox \
-     WHERE ord = ?1 AND random = ?2 AND held_by IS NULL ORDER BY seq";
+const HEAD: &str = concat!(
+    "SELECT ",
+    columns!(),
+    " FROM inbox WHERE ord = ?1 AND random = ?2 AND held_by IS NULL ORDER BY seq"
+);
 const OWNERS: &str = "SELECT DISTINCT ord, random FROM inbox WHERE held_by IS NULL";
 
 #[cfg(test)]
@@ -69,17 +71,4 @@ pub(super) fn head(
 /// Instances with events that nothing holds back.
 pub(super) fn owners(db: &Db<'_>) -> Result<Vec<InstanceId>, Error> {
     db.all(OWNERS, [], |row| row.instance(0, 1))
-}
-
-fn read(row: &Columns<'_, '_>) -> Result<InboxRow, Error> {
-    Ok(InboxRow {
-        instance: row.instance(0, 2)?,
-        seq: row.number(1)?,
-        at: row.instant(3, TABLE)?,
-        held: row.parsed(4, TABLE, |bytes| {
-            if bytes.is_empty() { Ok(None) } else { id_column(bytes).map(Some) }
-        })?,
-        origin: row.unpacked_if(5, TABLE)?,
-        event: row.unpacked(6, TABLE)?,
-    })
 }

@@ -2,25 +2,27 @@
 
 use meantime_core::{Failure, IncidentId, InstanceId, Json};
 use meantime_kernel::store::{Error, IncidentRow, Page};
-use rusqlite::params;
+use rusqlite::{Row, params};
 
-use super::db::{Columns, Db, ord, packed, random};
-use super::message::json;
+use super::db::Db;
+use crate::row::incident::{columns, read as read_row};
+use crate::row::{ord, packed, random};
 
-const TABLE: &str = "incident";
-
-const PUT: &str = "INSERT OR REPLACE INTO incident \
-     (id, ord, random, raised_at, place, code, message, data, cause) \
-     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+const PUT: &str = concat!(
+    "INSERT OR REPLACE INTO incident (",
+    columns!(),
+    ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"
+);
 const DELETE: &str = "DELETE FROM incident WHERE id = ?1";
 const CLEAR: &str = "DELETE FROM incident WHERE ord = ?1 AND random = ?2";
-const GET: &str = "SELECT id, ord, random, raised_at, place, code, message, data, cause \
-     FROM incident WHERE id = ?1";
-const LIST: &str = "SELECT id, ord, random, raised_at, place, code, message, data, cause \
-     FROM incident WHERE id > ?1 ORDER BY id";
-const OF_INSTANCE: &str = "SELECT id, ord, random, raised_at, place, code, message, data, cause \
-     FROM incident INDEXED BY incident_instance \
-     WHERE ord = ?1 AND random = ?2 AND id > ?3 ORDER BY id";
+const GET: &str = concat!("SELECT ", columns!(), " FROM incident WHERE id = ?1");
+const LIST: &str = concat!("SELECT ", columns!(), " FROM incident WHERE id > ?1 ORDER BY id");
+const OF_INSTANCE: &str = concat!(
+    "SELECT ",
+    columns!(),
+    " FROM incident INDEXED BY incident_instance \
+     WHERE ord = ?1 AND random = ?2 AND id > ?3 ORDER BY id"
+);
 
 #[cfg(test)]
 pub(super) const ALL: &[&str] = &[PUT, DELETE, CLEAR, GET, LIST, OF_INSTANCE];
@@ -54,7 +56,7 @@ pub(super) fn clear(db: &Db<'_>, instance: InstanceId) -> Result<(), Error> {
 }
 
 pub(super) fn get(db: &Db<'_>, id: IncidentId) -> Result<Option<IncidentRow>, Error> {
-    db.first(GET, [id.to_bytes()], read)
+    db.first(GET, [id.to_bytes()], |row| read_row(row))
 }
 
 /// A page of open incidents, oldest first.
@@ -65,31 +67,9 @@ pub(super) fn list(
 ) -> Result<Vec<IncidentRow>, Error> {
     // The empty blob comes before every id.
     let after = page.after.map_or_else(Vec::new, |id| id.to_bytes().to_vec());
-    let read = |row: &Columns<'_, '_>| read(row).map(Some);
+    let read = |row: &Row<'_>| read_row(row).map(Some);
     match instance {
         None => db.some(LIST, [after], page.limit, read),
         Some(id) => db.some(OF_INSTANCE, params![ord(id), random(id), after], page.limit, read),
     }
-}
-
-fn read(row: &Columns<'_, '_>) -> Result<IncidentRow, Error> {
-    let data: Option<String> = row.get(7)?;
-    Ok(IncidentRow {
-        id: row.parsed(0, TABLE, id_column)?,
-        instance: row.instance(1, 2)?,
-        raised_at: row.instant(3, TABLE)?,
-        place: row.get(4)?,
-        failure: Failure {
-            trace: None,
-            code: row.get(5)?,
-            message: row.get(6)?,
-            data: if data.is_some() { Some(row.parsed(7, TABLE, json)?) } else { None },
-        },
-        cause: row.unpacked(8, TABLE)?,
-    })
-}
-
-/// Reads the sixteen bytes of an incident's id.
-pub(super) fn id_column(bytes: &[u8]) -> Result<IncidentId, &'static str> {
-    bytes.try_into().map(IncidentId::from_bytes).map_err(|_| "an id has sixteen bytes")
 }

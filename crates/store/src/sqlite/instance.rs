@@ -1,23 +1,14 @@
 //! Instances: the row that every turn rewrites, and its fence.
 
-use meantime_core::{DefinitionId, InstanceId, State};
-use meantime_kernel::open::Open;
-use meantime_kernel::store::{ChildRef, Error, Extra, InstanceRow, Phase};
+use meantime_core::InstanceId;
+use meantime_kernel::store::{ChildRef, Error, InstanceRow};
 use rusqlite::params;
 
-use super::db::{Columns, Db, int, millis, ord, packed, random};
-use super::error::damaged;
-
-const TABLE: &str = "instance";
-
-/// What [`read`] reads, in its order.
-macro_rules! columns {
-    () => {
-        "i.ord, i.random, i.turn_no, i.phase, i.definition_id, i.started_at, i.ended_at, \
-         i.deadline_at, i.last_history, i.key, i.state_format, i.open, i.extra, i.state"
-    };
-}
-pub(super) use columns;
+use super::db::Db;
+use crate::row::instance::{
+    child, columns, extra_column, open_column, parent_column, read, unfinished as unfinished_row,
+};
+use crate::row::{Columns, int, millis, ord, random};
 
 const INSERT: &str = "INSERT INTO instance (ord, random, turn_no, phase, definition_id, \
      started_at, ended_at, deadline_at, last_history, key, state_format, open, extra, state, \
@@ -59,7 +50,6 @@ pub(super) const ALL: &[&str] =
 
 /// Adds an instance; says whether its id was free.
 pub(super) fn insert(db: &Db<'_>, row: &InstanceRow) -> Result<bool, Error> {
-    let parent = row.extra.lineage.as_ref().map(|lineage| ord(lineage.parent.instance));
     let inserted = db.run(
         INSERT,
         params![
@@ -77,7 +67,7 @@ pub(super) fn insert(db: &Db<'_>, row: &InstanceRow) -> Result<bool, Error> {
             open_column(&row.open),
             extra_column(&row.extra),
             &*row.state.bytes,
-            parent,
+            parent_column(row),
         ],
     )?;
     Ok(inserted == 1)
@@ -119,7 +109,7 @@ pub(super) fn stands_at(db: &Db<'_>, id: InstanceId, turn_no: u64) -> Result<boo
 }
 
 pub(super) fn get(db: &Db<'_>, id: InstanceId) -> Result<Option<InstanceRow>, Error> {
-    db.first(GET, params![ord(id), random(id)], read)
+    db.first(GET, params![ord(id), random(id)], |row| read(row))
 }
 
 pub(super) fn is_live(db: &Db<'_>, id: InstanceId) -> Result<bool, Error> {
@@ -137,57 +127,12 @@ pub(super) fn key_holder(
 
 /// Live children in the order of the effects that started them.
 pub(super) fn children(db: &Db<'_>, parent: InstanceId) -> Result<Vec<ChildRef>, Error> {
-    let mut children = db.some(CHILDREN, [ord(parent)], usize::MAX, |row| {
-        let extra: Extra = row.unpacked_if(2, TABLE)?.unwrap_or_default();
-        let id = row.instance(0, 1)?;
-        let lineage = extra.lineage.filter(|lineage| lineage.parent.instance == parent);
-        Ok(lineage.map(|lineage| ChildRef { key: lineage.parent, id, close: lineage.close }))
-    })?;
+    let mut children = db.some(CHILDREN, [ord(parent)], usize::MAX, |row| child(row, parent))?;
     children.sort_by_key(|child| child.key);
     Ok(children)
 }
 
 /// Instances that go on by themselves: not started yet, or in the middle of their work.
 pub(super) fn unfinished(db: &Db<'_>) -> Result<Vec<InstanceId>, Error> {
-    db.some(UNFINISHED, [], usize::MAX, |row| {
-        let extra: Extra = row.unpacked_if(2, TABLE)?.unwrap_or_default();
-        Ok(if extra.held.is_none() { Some(row.instance(0, 1)?) } else { None })
-    })
-}
-
-/// Reads a row selected with `columns!`.
-pub(super) fn read(row: &Columns<'_, '_>) -> Result<InstanceRow, Error> {
-    let format = u16::try_from(row.get::<i64>(10)?).map_err(|e| damaged(TABLE, e))?;
-    let state = row.parsed(13, TABLE, |bytes| Ok::<_, Error>(State::new(format, bytes)))?;
-    Ok(InstanceRow {
-        id: row.instance(0, 1)?,
-        turn_no: row.number(2)?,
-        phase: phase(row)?,
-        definition: DefinitionId(row.number(4)?),
-        started_at: row.instant(5, TABLE)?,
-        ended_at: row.instant_if(6, TABLE)?,
-        deadline_at: row.instant_if(7, TABLE)?,
-        last_history: row.number(8)?,
-        key: row.get(9)?,
-        open: row.parsed(11, TABLE, Open::from_bytes)?,
-        extra: row.unpacked_if(12, TABLE)?.unwrap_or_default(),
-        state,
-    })
-}
-
-/// The phase of a row selected with `columns!`.
-pub(super) fn phase(row: &Columns<'_, '_>) -> Result<Phase, Error> {
-    let known = |bytes: &[u8]| {
-        let name = std::str::from_utf8(bytes).ok();
-        name.and_then(Phase::from_name).ok_or("unknown phase")
-    };
-    row.parsed(3, TABLE, known)
-}
-
-fn open_column(open: &Open) -> Option<Vec<u8>> {
-    (*open != Open::default()).then(|| open.to_bytes())
-}
-
-fn extra_column(extra: &Extra) -> Option<Vec<u8>> {
-    (*extra != Extra::default()).then(|| packed(extra))
+    db.some(UNFINISHED, [], usize::MAX, |row| unfinished_row(row))
 }

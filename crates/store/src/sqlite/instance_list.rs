@@ -2,11 +2,12 @@
 
 use meantime_core::{DefinitionId, InstanceId};
 use meantime_kernel::store::{Error, InstanceFilter, InstanceRow, Page, Phase};
-use rusqlite::params;
+use rusqlite::{Row, params};
 
-use super::db::{Columns, Db, int, ord};
+use super::db::Db;
 use super::definition;
-use super::instance::{self, columns};
+use crate::row::instance::{UNUSUAL_PHASES, columns, matches, read as read_row};
+use crate::row::{int, ord};
 
 const TAGGED: &str = concat!(
     "SELECT ",
@@ -39,9 +40,6 @@ const NEWEST: &str =
 #[cfg(test)]
 pub(super) const ALL: &[&str] = &[TAGGED, KEYED, LIVE, UNUSUAL, NEWEST];
 
-const UNUSUAL_PHASES: &[Phase] =
-    &[Phase::Starting, Phase::Yielding, Phase::Failed, Phase::Cancelled];
-
 /// A page of instances. Whatever no index holds is filtered while reading.
 pub(super) fn list(
     db: &Db<'_>,
@@ -49,8 +47,8 @@ pub(super) fn list(
     page: Page<InstanceId>,
 ) -> Result<Vec<InstanceRow>, Error> {
     let before = page.after.map_or(i64::MAX, ord);
-    let read = |row: &Columns<'_, '_>| {
-        if matches(filter, row)? { instance::read(row).map(Some) } else { Ok(None) }
+    let read = |row: &Row<'_>| {
+        if matches(filter, row)? { read_row(row).map(Some) } else { Ok(None) }
     };
     let only = |phases: &dyn Fn(&Phase) -> bool| {
         !filter.phases.is_empty() && filter.phases.iter().all(phases)
@@ -89,17 +87,4 @@ fn definitions(db: &Db<'_>, filter: &InstanceFilter) -> Result<Vec<DefinitionId>
     ids.sort_unstable();
     ids.dedup();
     Ok(ids)
-}
-
-fn matches(filter: &InstanceFilter, row: &Columns<'_, '_>) -> Result<bool, Error> {
-    let definition = DefinitionId(row.number(4)?);
-    let started_at = row.instant(5, "instance")?;
-    Ok((filter.definitions.is_empty() || filter.definitions.contains(&definition))
-        && (filter.phases.is_empty() || filter.phases.contains(&instance::phase(row)?))
-        && filter.started_from.is_none_or(|from| started_at >= from)
-        && filter.started_before.is_none_or(|before| started_at < before)
-        && match &filter.key {
-            Some(key) => row.get::<Option<String>>(9)?.as_ref() == Some(key),
-            None => true,
-        })
 }

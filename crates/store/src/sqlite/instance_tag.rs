@@ -4,7 +4,8 @@ use meantime_core::{Attribute, InstanceId};
 use meantime_kernel::store::Error;
 use rusqlite::params;
 
-use super::db::{Db, ord};
+use super::db::Db;
+use crate::row::{Columns, ord};
 
 const PUT: &str = "INSERT INTO instance_tag (tag, ord) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
 

@@ -2,13 +2,13 @@
 
 use std::collections::VecDeque;
 
-use meantime_core::{InstanceId, Json, Timestamp};
+use meantime_core::{InstanceId, Timestamp};
 use meantime_kernel::store::{ChannelKey, Error, MessageRow};
 use rusqlite::params;
 
-use super::db::{Db, int, millis};
-
-const TABLE: &str = "message";
+use super::db::Db;
+use crate::row::message::read;
+use crate::row::{int, millis};
 
 const PUT: &str = "INSERT OR REPLACE INTO message (kind, key, name, seq, expires_at, payload) \
      VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
@@ -56,18 +56,7 @@ pub(super) fn fresh(
 ) -> Result<VecDeque<MessageRow>, Error> {
     let ChannelKey { kind, key, name } = channel;
     let rows = db.some(FRESH, params![kind.name(), key, name, now.as_millis()], limit, |row| {
-        Ok(Some(MessageRow {
-            channel: channel.clone(),
-            seq: row.number(0)?,
-            expires_at: row.instant_if(1, TABLE)?,
-            payload: row.parsed(2, TABLE, json)?,
-        }))
+        read(row, 0, channel).map(Some)
     })?;
     Ok(rows.into())
-}
-
-/// Reads a column that holds JSON text.
-pub(super) fn json(bytes: &[u8]) -> Result<Json, String> {
-    let text = std::str::from_utf8(bytes).map_err(|e| e.to_string())?;
-    Json::parse(text).map_err(|e| e.to_string())
 }

@@ -7,8 +7,9 @@ use meantime_kernel::history::By;
 use meantime_kernel::store::{Error, OperationKind, Recovered, next_epoch};
 use rusqlite::params;
 
-use super::db::{Db, int};
+use super::db::Db;
 use super::{inbox, instance, operation, task};
+use crate::row::{Columns, int};
 
 const GET: &str = "SELECT epoch, clock_at, last_batch, last_seq, paused FROM node WHERE id = 1";
 const ADVANCE: &str = "UPDATE node SET clock_at = max(clock_at, ?1), \
@@ -82,7 +83,7 @@ fn read(db: &Db<'_>) -> Result<Recovered, Error> {
             clock: row.instant(1, "node")?,
             batch: row.number(2)?,
             seq: row.number(3)?,
-            paused: row.get(4)?,
+            paused: row.flag(4)?,
             ..Recovered::default()
         })
     })?;

@@ -1,19 +1,22 @@
 //! The ledger of schedules: what became of every slot.
 
-use meantime_core::{InstanceId, Occurrence, SlotOutcome, Timestamp};
+use meantime_core::{InstanceId, Occurrence, Timestamp};
 use meantime_kernel::store::{Error, OccurrenceRow, Page};
 use rusqlite::params;
 
-use super::db::{Columns, Db, int, ord, random};
-
-const TABLE: &str = "occurrence";
+use super::db::Db;
+use crate::row::occurrence::{columns, read};
+use crate::row::{int, ord, random};
 
 const PUT: &str = "INSERT OR REPLACE INTO occurrence (ord, slot_at, random, last_at, count, \
      outcome, reason, run_ord, run_random, decided_at, is_start) \
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?6 = 'started')";
 const IS_TAKEN: &str = "SELECT 1 FROM occurrence WHERE ord = ?1 AND slot_at = ?2 AND is_start = 1";
-const LIST: &str = "SELECT ord, random, slot_at, last_at, count, outcome, reason, run_ord, \
-     run_random, decided_at FROM occurrence WHERE ord = ?1 AND slot_at < ?2 ORDER BY slot_at DESC, is_start DESC";
+const LIST: &str = concat!(
+    "SELECT ",
+    columns!(),
+    " FROM occurrence WHERE ord = ?1 AND slot_at < ?2 ORDER BY slot_at DESC, is_start DESC"
+);
 
 #[cfg(test)]
 pub(super) const ALL: &[&str] = &[PUT, IS_TAKEN, LIST];
@@ -51,28 +54,4 @@ pub(super) fn list(
 ) -> Result<Vec<OccurrenceRow>, Error> {
     let before = page.after.map_or(i64::MAX, Timestamp::as_millis);
     db.some(LIST, params![ord(schedule), before], page.limit, |row| read(row).map(Some))
-}
-
-fn read(row: &Columns<'_, '_>) -> Result<OccurrenceRow, Error> {
-    let run: Option<i64> = row.get(7)?;
-    let count: i64 = row.get(4)?;
-    Ok(OccurrenceRow {
-        schedule: row.instance(0, 1)?,
-        occurrence: Occurrence {
-            slot_at: row.instant(2, TABLE)?,
-            last_at: row.instant(3, TABLE)?,
-            count: u64::try_from(count).unwrap_or(0),
-            outcome: row.parsed(5, TABLE, outcome)?,
-            reason: row.get(6)?,
-        },
-        instance: if run.is_some() { Some(row.instance(7, 8)?) } else { None },
-        decided_at: row.instant(9, TABLE)?,
-    })
-}
-
-fn outcome(text: &[u8]) -> Result<SlotOutcome, &'static str> {
-    let known =
-        [SlotOutcome::Started, SlotOutcome::Skipped, SlotOutcome::Missed, SlotOutcome::Failed];
-    let named = known.into_iter().find(|it| it.name().as_bytes() == text);
-    named.ok_or("an outcome is started, skipped, missed or failed")
 }

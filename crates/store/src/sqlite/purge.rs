@@ -9,6 +9,7 @@ use meantime_kernel::store::{Error, Purged};
 use rusqlite::params;
 
 use super::db::Db;
+use crate::row::Columns;
 
 const LAST_HISTORY: &str = "SELECT last_history FROM instance \
      WHERE ord = ?1 AND ended_at IS NOT NULL";
@@ -117,11 +118,11 @@ pub(super) fn purge(
 /// Removes an instance with all that belongs to it; says whether it is gone. A long history goes in
 /// parts, newest first, so that the row always names what is left.
 fn remove(db: &Db<'_>, ord: i64, limit: usize, purged: &mut Purged) -> Result<bool, Error> {
-    let Some(mut last) = db.first(LAST_HISTORY, [ord], |row| row.get::<i64>(0))? else {
+    let Some(mut last) = db.first(LAST_HISTORY, [ord], |row| row.integer(0))? else {
         return Ok(true);
     };
     while last != 0
-        && let Some(previous) = db.first(DELETE_HISTORY, [last], |row| row.get::<i64>(0))?
+        && let Some(previous) = db.first(DELETE_HISTORY, [last], |row| row.integer(0))?
     {
         purged.attachments += 1;
         last = previous;

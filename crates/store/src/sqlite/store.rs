@@ -19,12 +19,12 @@ use super::db::Db;
 use super::options::Options;
 use super::readers::Readers;
 use super::stats::{Counters, Stats};
-use super::sweep::Sweep;
 use super::writer::Writer;
 use super::{
     check, checkpoint, claim, compact, definition, history, inbox, incident, instance,
-    instance_list, node, occurrence, oneshot, open, operation, purge, task, timer,
+    instance_list, node, occurrence, oneshot, open, operation, purge, sweep, task, timer,
 };
+use crate::sweep::Sweep;
 
 /// A store in one SQLite file, owned by this process while the value lives.
 pub struct SqliteStore {
@@ -109,7 +109,7 @@ impl SqliteStore {
     fn sweep(&self, request: &PurgeRequest) -> Result<Sweep, Error> {
         let mut sweep = std::mem::take(&mut *self.sweep_state());
         // If this fails, or the caller goes away, the walk begins anew: nothing but time is lost.
-        self.readers.read(|db| sweep.gather(db, request))?;
+        self.readers.read(|db| sweep::gather(db, &mut sweep, request))?;
         Ok(sweep)
     }
 
@@ -261,7 +261,7 @@ impl Store for SqliteStore {
                 purged = removed;
             }
             purged.next = self.readers.read(|db| {
-                let instances = sweep.next(db, &request)?;
+                let instances = sweep::next(db, &sweep, &request)?;
                 Ok(instances.into_iter().chain(purge::next(db, &request.retention)?).min())
             })?;
             *self.sweep_state() = sweep;

@@ -5,9 +5,9 @@ use std::collections::VecDeque;
 use meantime_kernel::store::{ChannelKey, Error, SubscriptionRow};
 use rusqlite::params;
 
-use super::db::{Db, int, ord, random};
-
-const TABLE: &str = "subscription";
+use super::db::Db;
+use crate::row::subscription::read;
+use crate::row::{int, ord, random};
 
 const PUT: &str = "INSERT OR REPLACE INTO subscription \
      (kind, key, name, seq, ord, turn_no, ordinal, random) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
@@ -51,8 +51,7 @@ pub(super) fn waiting(
 ) -> Result<VecDeque<SubscriptionRow>, Error> {
     let ChannelKey { kind, key, name } = channel;
     let rows = db.some(WAITING, params![kind.name(), key, name], limit, |row| {
-        let (seq, key) = (row.number(0)?, row.effect(1, TABLE)?);
-        Ok(Some(SubscriptionRow { channel: channel.clone(), seq, key }))
+        read(row, 0, channel).map(Some)
     })?;
     Ok(rows.into())
 }

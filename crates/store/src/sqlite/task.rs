@@ -1,23 +1,14 @@
 //! Tasks that are not over, or are over and detached.
 
-use meantime_core::{DefinitionId, Json, RetryPolicy, TaskId, TaskKind, TaskSpec, Timestamp};
-use meantime_kernel::store::{Error, LeaseRow, Page, TaskFilter, TaskRow, TaskState, WaitingTask};
-use minicbor::{Decode, Encode};
-use rusqlite::params;
+use meantime_core::{TaskId, TaskKind, TaskSpec, Timestamp};
+use meantime_kernel::store::{Error, Page, TaskFilter, TaskRow, TaskState, WaitingTask};
+use rusqlite::{Row, params};
 
-use super::db::{Columns, Db, int, millis, ord, packed, random};
-use super::error::damaged;
-
-const TABLE: &str = "task";
-
-/// What [`read`] reads, in its order.
-macro_rules! columns {
-    () => {
-        "ord, turn_no, ordinal, random, kind, queue, name, priority, state, available_at, \
-         created_at, deadline_at, definition_id, detached, claims, attempt, expiries, \
-         lease_worker, lease_until, lease_timeout_at, assignee, outcome, spec"
-    };
-}
+use super::db::Db;
+use crate::row::task::{
+    columns, key_columns, kind_name, read, spec_column, waiting as waiting_row, waiting_columns,
+};
+use crate::row::{Columns, int, millis, ord, packed};
 
 const INSERT: &str = concat!(
     "INSERT OR REPLACE INTO task (",
@@ -54,33 +45,16 @@ const LIST_USER: &str = concat!(
      WHERE (ord, turn_no, ordinal) > (?1, ?2, ?3) AND ord <= ?4 AND kind = 'user' \
      AND state = ifnull(?5, state) ORDER BY ord, turn_no, ordinal"
 );
-const WAITING: &str = "SELECT ord, turn_no, ordinal, random, kind, queue, state, available_at, \
-     lease_until, lease_timeout_at FROM task WHERE state = 'leased' \
-     OR (state = 'ready' AND (kind = 'engine' OR available_at > ?1))";
+const WAITING: &str = concat!(
+    "SELECT ",
+    waiting_columns!(),
+    " FROM task WHERE state = 'leased' \
+     OR (state = 'ready' AND (kind = 'engine' OR available_at > ?1))"
+);
 
 #[cfg(test)]
 pub(super) const ALL: &[&str] =
     &[INSERT, REPLACE, DELETE, DELETE_CLAIMED, DETACH, GET, LIST, LIST_USER, WAITING];
-
-const KINDS: [(TaskKind, &str); 3] =
-    [(TaskKind::Worker, "worker"), (TaskKind::Engine, "engine"), (TaskKind::User, "user")];
-
-/// The parts of a task that no statement looks at. Field numbers are a storage format.
-#[derive(Encode, Decode)]
-struct Packed {
-    #[n(0)]
-    place: String,
-    #[n(1)]
-    input: Json,
-    #[n(2)]
-    headers: Option<Json>,
-    #[n(3)]
-    retry: RetryPolicy,
-    #[n(4)]
-    timeout_ms: Option<u64>,
-    #[n(5)]
-    deadline_at: Option<Timestamp>,
-}
 
 /// Schedules a task.
 pub(super) fn insert(db: &Db<'_>, row: &TaskRow) -> Result<(), Error> {
@@ -109,7 +83,7 @@ pub(super) fn detach(db: &Db<'_>, id: TaskId) -> Result<(), Error> {
 }
 
 pub(super) fn get(db: &Db<'_>, id: TaskId) -> Result<Option<TaskRow>, Error> {
-    db.first(GET, key_columns(id), read)
+    db.first(GET, key_columns(id), |row| read(row))
 }
 
 /// A page of tasks in the order of their ids.
@@ -125,7 +99,7 @@ pub(super) fn list(
     let (from, turn_no, ordinal) = first.max(after);
     let until = filter.instance.map_or(i64::MAX, ord);
     let state = filter.state.map(TaskState::name);
-    let read = |row: &Columns<'_, '_>| {
+    let read = |row: &Row<'_>| {
         let is_wanted =
             filter.instance.is_none_or(|id| row.instance(0, 3).is_ok_and(|it| it == id));
         if is_wanted { read(row).map(Some) } else { Ok(None) }
@@ -140,30 +114,12 @@ pub(super) fn list(
 
 /// Tasks that wait for time or for the engine, by id.
 pub(super) fn waiting(db: &Db<'_>, clock: Timestamp) -> Result<Vec<WaitingTask>, Error> {
-    db.all(WAITING, [clock.as_millis()], |row| {
-        Ok(WaitingTask {
-            id: TaskId(row.effect(0, TABLE)?),
-            kind: row.parsed(4, TABLE, kind)?,
-            queue: row.get(5)?,
-            state: row.parsed(6, TABLE, state)?,
-            available_at: row.instant(7, TABLE)?,
-            lease_until: row.instant_if(8, TABLE)?,
-            timeout_at: row.instant_if(9, TABLE)?,
-        })
-    })
+    db.all(WAITING, [clock.as_millis()], |row| waiting_row(row))
 }
 
 fn write(db: &Db<'_>, sql: &str, row: &TaskRow, claims: Option<u32>) -> Result<usize, Error> {
     let (ord, turn_no, ordinal, random) = key_columns(row.id);
-    let TaskSpec { kind, name, place, queue, priority, detached, .. } = &row.spec;
-    let spec = Packed {
-        place: place.clone(),
-        input: row.spec.input.clone(),
-        headers: row.spec.headers.clone(),
-        retry: row.spec.retry,
-        timeout_ms: row.spec.timeout_ms,
-        deadline_at: row.spec.deadline_at,
-    };
+    let TaskSpec { kind, name, queue, priority, detached, .. } = &row.spec;
     let lease = row.lease.as_ref();
     let (kind, state) = (kind_name(*kind), row.state.name());
     let worker = lease.map(|lease| &lease.worker);
@@ -172,7 +128,7 @@ fn write(db: &Db<'_>, sql: &str, row: &TaskRow, claims: Option<u32>) -> Result<u
     let outcome = row.outcome.as_ref().map(packed);
     let (available_at, created_at) = (row.available_at.as_millis(), row.created_at.as_millis());
     let (deadline_at, definition) = (millis(row.deadline_at), int(row.definition.0));
-    let spec = packed(&spec);
+    let spec = spec_column(&row.spec);
     let values = params![
         ord,
         turn_no,
@@ -206,62 +162,4 @@ fn write(db: &Db<'_>, sql: &str, row: &TaskRow, claims: Option<u32>) -> Result<u
             db.run(sql, fenced.as_slice())
         }
     }
-}
-
-/// The key's columns: `ord, turn_no, ordinal, random`.
-fn key_columns(TaskId(key): TaskId) -> (i64, i64, u32, i64) {
-    (ord(key.instance), int(key.turn_no), key.ordinal, random(key.instance))
-}
-
-fn read(row: &Columns<'_, '_>) -> Result<TaskRow, Error> {
-    let spec: Packed = row.unpacked(22, TABLE)?;
-    let worker: Option<String> = row.get(17)?;
-    let lease = match (worker, row.instant_if(18, TABLE)?) {
-        (Some(worker), Some(until)) => {
-            Some(LeaseRow { worker, until, timeout_at: row.instant_if(19, TABLE)? })
-        }
-        (None, None) => None,
-        _ => return Err(damaged(TABLE, "half a lease")),
-    };
-    Ok(TaskRow {
-        id: TaskId(row.effect(0, TABLE)?),
-        spec: TaskSpec {
-            kind: row.parsed(4, TABLE, kind)?,
-            queue: row.get(5)?,
-            name: row.get(6)?,
-            priority: row.get(7)?,
-            detached: row.get(13)?,
-            place: spec.place,
-            input: spec.input,
-            headers: spec.headers,
-            retry: spec.retry,
-            timeout_ms: spec.timeout_ms,
-            deadline_at: spec.deadline_at,
-        },
-        state: row.parsed(8, TABLE, state)?,
-        available_at: row.instant(9, TABLE)?,
-        created_at: row.instant(10, TABLE)?,
-        deadline_at: row.instant_if(11, TABLE)?,
-        definition: DefinitionId(row.number(12)?),
-        claims: row.count(14, TABLE)?,
-        attempt: row.count(15, TABLE)?,
-        expiries: row.count(16, TABLE)?,
-        lease,
-        assignee: row.get(20)?,
-        outcome: row.unpacked_if(21, TABLE)?,
-    })
-}
-
-fn kind_name(kind: TaskKind) -> &'static str {
-    KINDS.iter().find(|(known, _)| *known == kind).map_or("worker", |(_, name)| name)
-}
-
-fn kind(name: &[u8]) -> Result<TaskKind, &'static str> {
-    let known = KINDS.iter().find(|(_, known)| known.as_bytes() == name);
-    known.map(|(kind, _)| *kind).ok_or("unknown kind")
-}
-
-fn state(name: &[u8]) -> Result<TaskState, &'static str> {
-    let known = std::str::from_utf8(name).ok().and_then(TaskState::from_name);
-    known.ok_or("unknown state")
 }

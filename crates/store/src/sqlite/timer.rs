@@ -1,13 +1,13 @@
 //! Armed timers, clustered by due time.
 
-use meantime_core::{DefinitionId, InstanceId, TimerId, Timestamp};
-use meantime_kernel::store::{Error, Page, TimerFilter, TimerKey, TimerKind, TimerRow};
+use meantime_core::{InstanceId, TimerId, Timestamp};
+use meantime_kernel::store::{Error, Page, TimerFilter, TimerKey, TimerRow};
 use rusqlite::params;
 
-use super::db::{Columns, Db, int, ord, random};
+use super::db::Db;
 use super::instance;
-
-const TABLE: &str = "timer";
+use crate::row::timer::{columns, key_columns, keys_of, matches, read};
+use crate::row::{int, ord, random};
 
 const INSERT: &str = "INSERT OR REPLACE INTO timer \
      (frozen, due_at, ord, turn_no, ordinal, random, kind, definition_id, place) \
@@ -16,13 +16,18 @@ const DELETE: &str = "DELETE FROM timer WHERE frozen = ?1 AND due_at = ?2 AND or
      AND turn_no = ?4 AND ordinal = ?5 AND random = ?6";
 const MOVE: &str = "UPDATE OR REPLACE timer SET frozen = ?7, due_at = ?8 WHERE frozen = ?1 \
      AND due_at = ?2 AND ord = ?3 AND turn_no = ?4 AND ordinal = ?5 AND random = ?6";
-const GET: &str = "SELECT ord, turn_no, ordinal, random, frozen, due_at, kind, definition_id, \
-     place FROM timer WHERE frozen = ?1 AND due_at = ?2 AND ord = ?3 AND turn_no = ?4 \
-     AND ordinal = ?5 AND random = ?6";
-const RANGE: &str = "SELECT ord, turn_no, ordinal, random, frozen, due_at, kind, definition_id, \
-     place FROM timer \
-     WHERE frozen = ?1 AND (due_at, ord, turn_no, ordinal) > (?2, ?3, ?4, ?5) AND due_at < ?6 \
-     ORDER BY due_at, ord, turn_no, ordinal";
+const GET: &str = concat!(
+    "SELECT ",
+    columns!(),
+    " FROM timer WHERE frozen = ?1 AND due_at = ?2 AND ord = ?3 AND turn_no = ?4 \
+     AND ordinal = ?5 AND random = ?6"
+);
+const RANGE: &str = concat!(
+    "SELECT ",
+    columns!(),
+    " FROM timer WHERE frozen = ?1 AND (due_at, ord, turn_no, ordinal) > (?2, ?3, ?4, ?5) AND due_at < ?6 \
+     ORDER BY due_at, ord, turn_no, ordinal"
+);
 
 #[cfg(test)]
 pub(super) const ALL: &[&str] = &[INSERT, DELETE, MOVE, GET, RANGE];
@@ -59,7 +64,7 @@ pub(super) fn relocate(db: &Db<'_>, from: TimerKey, to: TimerKey) -> Result<(), 
 }
 
 pub(super) fn get(db: &Db<'_>, key: TimerKey) -> Result<Option<TimerRow>, Error> {
-    db.first(GET, key_columns(key), read)
+    db.first(GET, key_columns(key), |row| read(row))
 }
 
 /// Timers that can fire, in due order, after a key.
@@ -103,11 +108,8 @@ fn of_instance(
     page: Page<TimerKey>,
 ) -> Result<Vec<TimerRow>, Error> {
     let Some(owner) = instance::get(db, id)? else { return Ok(Vec::new()) };
-    let timers = owner.open.timers.iter();
-    let mut keys: Vec<_> = timers.map(|(key, timer)| timer.row_key(key.of(id))).collect();
-    keys.sort_unstable();
     let mut rows = Vec::new();
-    for key in keys.into_iter().filter(|key| page.after.is_none_or(|after| *key > after)) {
+    for key in keys_of(&owner, page) {
         if rows.len() == page.limit {
             break;
         }
@@ -134,34 +136,5 @@ fn range(
     };
     db.some(RANGE, params![frozen, due_at, ord, turn_no, ordinal, before], limit, |row| {
         read(row).map(|row| Some(row).filter(|row| matches(filter, row)))
-    })
-}
-
-fn matches(filter: &TimerFilter, row: &TimerRow) -> bool {
-    (filter.definitions.is_empty() || filter.definitions.contains(&row.definition))
-        && filter.due_from.is_none_or(|from| row.due_at >= from)
-        && filter.due_before.is_none_or(|before| row.due_at < before)
-        && filter.place.as_ref().is_none_or(|place| row.place == *place)
-}
-
-fn key_columns(key: TimerKey) -> (bool, i64, i64, i64, u32, i64) {
-    let TimerKey { frozen, due_at, id: TimerId(effect) } = key;
-    let (turn_no, ordinal) = (int(effect.turn_no), effect.ordinal);
-    let (ord, random) = (ord(effect.instance), random(effect.instance));
-    (frozen, due_at.as_millis(), ord, turn_no, ordinal, random)
-}
-
-fn read(row: &Columns<'_, '_>) -> Result<TimerRow, Error> {
-    let kinds = [TimerKind::Place, TimerKind::Deadline, TimerKind::TaskDeadline];
-    Ok(TimerRow {
-        id: TimerId(row.effect(0, TABLE)?),
-        frozen: row.get(4)?,
-        due_at: row.instant(5, TABLE)?,
-        kind: row.parsed(6, TABLE, |name| {
-            let kind = kinds.into_iter().find(|kind| kind.name().as_bytes() == name);
-            kind.ok_or("unknown kind")
-        })?,
-        definition: DefinitionId(row.number(7)?),
-        place: row.get(8)?,
     })
 }

@@ -1,0 +1,28 @@
+//! History: one packed row per turn.
+
+use meantime_kernel::history::unpack;
+use meantime_kernel::store::{Error, HistoryRow};
+
+use super::Columns;
+
+const TABLE: &str = "history";
+
+/// What [`read`] reads, in its order.
+macro_rules! columns {
+    () => {
+        "h.seq, h.ord, h.random, h.turn_no, h.happened_at, h.previous, h.records"
+    };
+}
+pub(crate) use columns;
+
+/// Reads a row selected with `columns!`.
+pub(crate) fn read(row: &impl Columns) -> Result<HistoryRow, Error> {
+    Ok(HistoryRow {
+        seq: row.number(0)?,
+        instance: row.instance(1, 2)?,
+        turn_no: row.number(3)?,
+        at: row.instant(4, TABLE)?,
+        previous: row.number(5)?,
+        records: row.parsed(6, TABLE, unpack)?,
+    })
+}

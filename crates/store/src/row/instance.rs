@@ -1,0 +1,88 @@
+//! Instances: the row that every turn rewrites.
+
+use meantime_core::{DefinitionId, InstanceId, State};
+use meantime_kernel::open::Open;
+use meantime_kernel::store::{ChildRef, Error, Extra, InstanceFilter, InstanceRow, Phase};
+
+use super::{Columns, damaged, ord, packed};
+
+const TABLE: &str = "instance";
+
+/// What [`read`] reads, in its order.
+macro_rules! columns {
+    () => {
+        "i.ord, i.random, i.turn_no, i.phase, i.definition_id, i.started_at, i.ended_at, \
+         i.deadline_at, i.last_history, i.key, i.state_format, i.open, i.extra, i.state"
+    };
+}
+pub(crate) use columns;
+
+/// Phases that few instances are in, which an index finds.
+pub(crate) const UNUSUAL_PHASES: &[Phase] =
+    &[Phase::Starting, Phase::Yielding, Phase::Failed, Phase::Cancelled];
+
+/// Reads a row selected with `columns!`.
+pub(crate) fn read(row: &impl Columns) -> Result<InstanceRow, Error> {
+    let format = u16::try_from(row.integer(10)?).map_err(|e| damaged(TABLE, e))?;
+    let state = row.parsed(13, TABLE, |bytes| Ok::<_, Error>(State::new(format, bytes)))?;
+    Ok(InstanceRow {
+        id: row.instance(0, 1)?,
+        turn_no: row.number(2)?,
+        phase: phase(row, 3)?,
+        definition: DefinitionId(row.number(4)?),
+        started_at: row.instant(5, TABLE)?,
+        ended_at: row.instant_if(6, TABLE)?,
+        deadline_at: row.instant_if(7, TABLE)?,
+        last_history: row.number(8)?,
+        key: row.text_if(9)?,
+        open: row.parsed(11, TABLE, Open::from_bytes)?,
+        extra: row.unpacked_if(12, TABLE)?.unwrap_or_default(),
+        state,
+    })
+}
+
+pub(crate) fn phase(row: &impl Columns, column: usize) -> Result<Phase, Error> {
+    row.named(column, TABLE, Phase::from_name)
+}
+
+/// Whether a row selected with `columns!` is wanted, but for its tag. Reads no packed column.
+pub(crate) fn matches(filter: &InstanceFilter, row: &impl Columns) -> Result<bool, Error> {
+    let definition = DefinitionId(row.number(4)?);
+    let started_at = row.instant(5, TABLE)?;
+    Ok((filter.definitions.is_empty() || filter.definitions.contains(&definition))
+        && (filter.phases.is_empty() || filter.phases.contains(&phase(row, 3)?))
+        && filter.started_from.is_none_or(|from| started_at >= from)
+        && filter.started_before.is_none_or(|before| started_at < before)
+        && match &filter.key {
+            Some(key) => row.text_if(9)?.as_ref() == Some(key),
+            None => true,
+        })
+}
+
+/// A live child of the parent, from `ord, random, extra`; none if it is somebody else's.
+pub(crate) fn child(row: &impl Columns, parent: InstanceId) -> Result<Option<ChildRef>, Error> {
+    let extra: Extra = row.unpacked_if(2, TABLE)?.unwrap_or_default();
+    let id = row.instance(0, 1)?;
+    let lineage = extra.lineage.filter(|lineage| lineage.parent.instance == parent);
+    Ok(lineage.map(|lineage| ChildRef { key: lineage.parent, id, close: lineage.close }))
+}
+
+/// An instance that goes on by itself, from `ord, random, extra`; none if an incident holds it.
+pub(crate) fn unfinished(row: &impl Columns) -> Result<Option<InstanceId>, Error> {
+    let extra: Extra = row.unpacked_if(2, TABLE)?.unwrap_or_default();
+    Ok(if extra.held.is_none() { Some(row.instance(0, 1)?) } else { None })
+}
+
+pub(crate) fn parent_column(row: &InstanceRow) -> Option<i64> {
+    row.extra.lineage.as_ref().map(|lineage| ord(lineage.parent.instance))
+}
+
+/// The packed open list; NULL is nothing.
+pub(crate) fn open_column(open: &Open) -> Option<Vec<u8>> {
+    (*open != Open::default()).then(|| open.to_bytes())
+}
+
+/// The packed rest; NULL is nothing.
+pub(crate) fn extra_column(extra: &Extra) -> Option<Vec<u8>> {
+    (*extra != Extra::default()).then(|| packed(extra))
+}

@@ -1,0 +1,24 @@
+//! How rows become columns and columns rows: the same in every database.
+//!
+//! A store reads columns in the order that `columns!` of an entity lists them, and gives them to
+//! `read`. What no statement looks at is packed as CBOR with numbered fields: those numbers are a
+//! storage format and never change their meaning.
+
+pub(crate) mod answer;
+mod columns;
+pub(crate) mod definition;
+pub(crate) mod history;
+pub(crate) mod inbox;
+pub(crate) mod incident;
+pub(crate) mod instance;
+pub(crate) mod message;
+pub(crate) mod occurrence;
+pub(crate) mod operation;
+pub(crate) mod subscription;
+pub(crate) mod task;
+pub(crate) mod timer;
+pub(crate) mod trigger_start;
+mod value;
+
+pub(crate) use columns::Columns;
+pub(crate) use value::{damaged, int, millis, ord, packed, random};

@@ -1,0 +1,37 @@
+//! The ledger of schedules: what became of every slot.
+
+use meantime_core::{Occurrence, SlotOutcome};
+use meantime_kernel::store::{Error, OccurrenceRow};
+
+use super::Columns;
+
+const TABLE: &str = "occurrence";
+
+/// What [`read`] reads, in its order.
+macro_rules! columns {
+    () => {
+        "ord, random, slot_at, last_at, count, outcome, reason, run_ord, run_random, decided_at"
+    };
+}
+pub(crate) use columns;
+
+const OUTCOMES: [SlotOutcome; 4] =
+    [SlotOutcome::Started, SlotOutcome::Skipped, SlotOutcome::Missed, SlotOutcome::Failed];
+
+/// Reads a row selected with `columns!`.
+pub(crate) fn read(row: &impl Columns) -> Result<OccurrenceRow, Error> {
+    let outcome = |name: &str| OUTCOMES.into_iter().find(|it| it.name() == name);
+    let has_run = row.integer_if(7)?.is_some();
+    Ok(OccurrenceRow {
+        schedule: row.instance(0, 1)?,
+        occurrence: Occurrence {
+            slot_at: row.instant(2, TABLE)?,
+            last_at: row.instant(3, TABLE)?,
+            count: row.number(4)?,
+            outcome: row.named(5, TABLE, outcome)?,
+            reason: row.text(6)?,
+        },
+        instance: if has_run { Some(row.instance(7, 8)?) } else { None },
+        decided_at: row.instant(9, TABLE)?,
+    })
+}

@@ -1,0 +1,64 @@
+//! Armed timers.
+
+use meantime_core::{DefinitionId, InstanceId, TimerId};
+use meantime_kernel::store::{
+    Error, InstanceRow, Page, TimerFilter, TimerKey, TimerKind, TimerRow,
+};
+
+use super::{Columns, int, ord, random};
+
+const TABLE: &str = "timer";
+
+/// What [`read`] reads, in its order.
+macro_rules! columns {
+    () => {
+        "ord, turn_no, ordinal, random, frozen, due_at, kind, definition_id, place"
+    };
+}
+pub(crate) use columns;
+
+const KINDS: [TimerKind; 3] = [TimerKind::Place, TimerKind::Deadline, TimerKind::TaskDeadline];
+
+/// Reads a row selected with `columns!`.
+pub(crate) fn read(row: &impl Columns) -> Result<TimerRow, Error> {
+    Ok(TimerRow {
+        id: TimerId(row.effect(0, TABLE)?),
+        frozen: row.flag(4)?,
+        due_at: row.instant(5, TABLE)?,
+        kind: row.named(6, TABLE, |name| KINDS.into_iter().find(|kind| kind.name() == name))?,
+        definition: DefinitionId(row.number(7)?),
+        place: row.text(8)?,
+    })
+}
+
+/// Reads the key of a timer and its owner from the first six of `columns!`.
+pub(crate) fn read_key(row: &impl Columns) -> Result<(InstanceId, TimerKey), Error> {
+    let key = row.effect(0, TABLE)?;
+    let (frozen, due_at) = (row.flag(4)?, row.instant(5, TABLE)?);
+    Ok((key.instance, TimerKey { frozen, due_at, id: TimerId(key) }))
+}
+
+/// The key's columns: `frozen, due_at, ord, turn_no, ordinal, random`.
+pub(crate) fn key_columns(key: TimerKey) -> (bool, i64, i64, i64, u32, i64) {
+    let TimerKey { frozen, due_at, id: TimerId(effect) } = key;
+    let (turn_no, ordinal) = (int(effect.turn_no), effect.ordinal);
+    let (ord, random) = (ord(effect.instance), random(effect.instance));
+    (frozen, due_at.as_millis(), ord, turn_no, ordinal, random)
+}
+
+pub(crate) fn matches(filter: &TimerFilter, row: &TimerRow) -> bool {
+    (filter.definitions.is_empty() || filter.definitions.contains(&row.definition))
+        && filter.due_from.is_none_or(|from| row.due_at >= from)
+        && filter.due_before.is_none_or(|before| row.due_at < before)
+        && filter.place.as_ref().is_none_or(|place| row.place == *place)
+}
+
+/// Keys of the timers of one instance, in their order, after the page before: they stand in its
+/// open list, so that no index by instance is needed.
+pub(crate) fn keys_of(owner: &InstanceRow, page: Page<TimerKey>) -> Vec<TimerKey> {
+    let timers = owner.open.timers.iter();
+    let keys = timers.map(|(key, timer)| timer.row_key(key.of(owner.id)));
+    let mut keys: Vec<_> = keys.filter(|key| page.after.is_none_or(|after| *key > after)).collect();
+    keys.sort_unstable();
+    keys
+}
