@@ -78,6 +78,11 @@ pub enum Effect {
     },
     /// Writes attributes that people can query by.
     SetAttributes(Vec<Attribute>),
+    /// Adds tags to those given at the start.
+    AddTags(Vec<String>),
+    /// What a surface still shows of the instance when it is over, besides its outcome. The last
+    /// one counts.
+    Summary(Json),
     /// Writes a line into the instance's history.
     Record {
         /// What kind of line.
@@ -245,6 +250,9 @@ pub struct ChildSpec {
     pub slot: Option<Timestamp>,
     /// Its own deadline; never later than the parent's (D6).
     pub deadline_at: Option<Timestamp>,
+    /// Bound by `deadline_at` alone: neither by the parent's deadline nor by what its definition
+    /// declares (D8).
+    pub own_budget: bool,
     /// Error codes that this parent catches. The kernel adds those of its ancestors.
     pub catches: Vec<String>,
     /// What becomes of it when the parent ends.
@@ -264,6 +272,7 @@ impl ChildSpec {
             context: None,
             slot: None,
             deadline_at: None,
+            own_budget: false,
             catches: Vec::new(),
             parent_close: ParentClose::Cancel,
         }
@@ -365,6 +374,8 @@ impl Effect {
             Self::CancelChild { .. } => "cancelChild",
             Self::NotifyParent { .. } => "notifyParent",
             Self::SetAttributes(_) => "setAttributes",
+            Self::AddTags(_) => "addTags",
+            Self::Summary(_) => "summary",
             Self::Record { .. } => "record",
             Self::Incident { .. } => "incident",
             Self::ResolveIncident { .. } => "resolveIncident",

@@ -65,6 +65,9 @@ pub enum Event {
         /// The raw body.
         #[n(1)]
         payload: Json,
+        /// What a surface read from the request besides its body, in the notation's own terms.
+        #[n(2)]
+        bound: Option<Json>,
     },
     /// A child ended.
     #[n(5)]
@@ -238,6 +241,16 @@ pub struct Start {
     /// A context handed on from an earlier run (S6).
     #[n(3)]
     pub context: Option<Json>,
+    /// What a surface read from the request besides the input, in the notation's own terms.
+    #[n(4)]
+    pub bound: Option<Json>,
+}
+
+impl Start {
+    /// A start with an input and nothing else.
+    pub const fn new(cause: StartCause, input: Json) -> Self {
+        Self { cause, at: None, input, context: None, bound: None }
+    }
 }
 
 /// Who started an instance.

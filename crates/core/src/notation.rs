@@ -42,6 +42,8 @@ pub struct Cx<'a> {
     pub turn_no: u64,
     /// The instance.
     pub instance: InstanceId,
+    /// The version of its definition, to pin what it starts to itself (S12).
+    pub version: u32,
     /// When its start was accepted.
     pub started_at: Timestamp,
     /// When it must be over, if ever.

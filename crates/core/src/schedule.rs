@@ -34,7 +34,8 @@ pub struct ScheduleSpec {
     #[n(3)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<String>,
-    /// A name for people.
+    /// The author's own version text of the definition; identifies a binding better than the
+    /// number, which changes with every correction of the text.
     #[n(4)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
@@ -127,10 +128,13 @@ pub enum OnExisting {
 
 impl ScheduleSpec {
     /// The identity of a binding: definition, version, subject and start. No subject equals none.
+    /// The version is the author's own where there is one.
     pub fn identity(&self) -> String {
         let subject = self.subject.as_ref().map_or_else(String::new, |it| format!("={it}"));
         let start = self.start.as_deref().unwrap_or_default();
-        format!("{}:{}:{start}:{subject}", self.definition, self.version)
+        let number = self.version.to_string();
+        let version = self.label.as_ref().unwrap_or(&number);
+        format!("{}:{version}:{start}:{subject}", self.definition)
     }
 
     /// What is wrong with it, in words (S11).

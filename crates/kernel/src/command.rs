@@ -66,6 +66,8 @@ pub enum Command {
         step: String,
         /// The body.
         payload: Json,
+        /// What a surface read from the request besides its body.
+        bound: Option<Json>,
     },
     /// Ends an instance. Cancelling what is over changes nothing.
     Cancel {
@@ -160,6 +162,8 @@ pub struct StartCommand {
     pub version: Option<u32>,
     /// The input.
     pub input: Json,
+    /// What a surface read from the request besides the input.
+    pub bound: Option<Json>,
     /// A business key, unique among live instances of the definition.
     pub key: Option<String>,
     /// When it must be over.

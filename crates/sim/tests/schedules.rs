@@ -68,7 +68,7 @@ fn random_rule(entropy: &mut SeededEntropy) -> Rule {
 fn cx(now: Timestamp, turn_no: u64, limits: &Limits) -> Cx<'_> {
     let instance = InstanceId::new(1, 1);
     let (deadline, key, catches) = (None, None, &[] as &[String]);
-    Cx { now, turn_no, instance, started_at: now, deadline, key, catches, limits }
+    Cx { now, turn_no, instance, version: 1, started_at: now, deadline, key, catches, limits }
 }
 
 /// Plays a schedule by its own timers and gives back the slots it started, in order.
@@ -76,7 +76,7 @@ fn fired(spec: &ScheduleSpec, count: usize) -> (State, Vec<Timestamp>) {
     let (notation, limits) = (ScheduleNotation, Limits::default());
     let definition = notation.compile(&schedule_source(), &limits).definitions.remove(0);
     let input = Json::of(spec).expect("a schedule is JSON");
-    let begin = Start { cause: StartCause::Api, at: None, input, context: None };
+    let begin = Start::new(StartCause::Api, input);
     // Long before the first slot, so that none is missed.
     let mut now = Timestamp::parse("2020-01-01T00:00:00Z").expect("an instant");
     let mut turn = notation.start(&definition, &begin, &cx(now, 1, &limits)).expect("it starts");

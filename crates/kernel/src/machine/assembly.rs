@@ -111,7 +111,7 @@ impl Assembly {
     /// The row of a new instance, as a caller started it.
     pub(super) fn of_start(id: InstanceId, item: &Pending, kit: &mut Kit<'_>) -> Option<Self> {
         let Item::Start(command, definition) = &item.item else { return None };
-        let StartCommand { input, key, deadline_at, tags, idempotency, .. } = &**command;
+        let StartCommand { input, bound, key, deadline_at, tags, idempotency, .. } = &**command;
         let row = InstanceRow {
             id,
             turn_no: 0,
@@ -148,14 +148,15 @@ impl Assembly {
         let started = Reply::Started { instance: id, repeated: false };
         assembly.answers.insert(0, Ok(started));
         let (cause, input) = (StartCause::Api, input.clone());
-        assembly.start = Some(Start { cause, at: None, input, context: None });
+        assembly.start = Some(Start { bound: bound.clone(), ..Start::new(cause, input) });
         Some(assembly)
     }
 
     /// Fixes the deadline of a first turn: declared, asked for, inherited, capped (D1, D7).
     pub(super) fn fix_deadline(&mut self, definition: Option<&Definition>, limits: &Limits) {
-        let execution = definition.and_then(|it| it.execution.as_ref());
-        let capped = definition.is_none_or(|it| !it.system);
+        let own_budget = self.row.extra.own_budget;
+        let execution = definition.and_then(|it| it.execution.as_ref()).filter(|_| !own_budget);
+        let capped = definition.is_none_or(|it| !it.system) && !own_budget;
         let accepted = self.row.started_at;
         let after = |span: &meantime_core::time::Span, zone: &meantime_core::time::Zone| {
             span.add_to(accepted, zone).unwrap_or(Timestamp::MAX)

@@ -302,8 +302,9 @@ impl Machine {
             return None;
         }
         match loaded {
-            Loaded::Ready { notation, definition } => {
-                let job = job(&assembly, notation, definition, self.now.engine, &self.limits);
+            Loaded::Ready { notation, definition, version } => {
+                let runs = (notation, definition, version);
+                let job = job(&assembly, runs, self.now.engine, &self.limits);
                 batch.works.get_mut(place)?.assembly = Some(assembly);
                 Some(job)
             }
@@ -505,8 +506,7 @@ impl Machine {
 
 fn job(
     assembly: &Assembly,
-    notation: Arc<dyn meantime_core::Notation>,
-    definition: Arc<Definition>,
+    (notation, definition, version): (Arc<dyn meantime_core::Notation>, Arc<Definition>, u32),
     now: meantime_core::Timestamp,
     limits: &Arc<meantime_core::Limits>,
 ) -> Job {
@@ -523,6 +523,7 @@ fn job(
         now,
         turn_no: row.turn_no + 1,
         instance: row.id,
+        version,
         started_at: row.started_at,
         deadline: row.open.deadline(),
         key: row.key.clone(),

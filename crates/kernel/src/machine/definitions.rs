@@ -34,13 +34,24 @@ impl Notations {
     }
 
     /// Compiles a stored definition. What was deployed once always loads; checks are for deploy.
-    pub fn load(&self, row: &DefinitionRow, limits: &Limits) -> Option<(String, Definition)> {
+    pub fn load(&self, row: &DefinitionRow, limits: &Limits) -> Option<Stored> {
         let (name, text, files) = (row.source_name.clone(), row.source.clone(), row.files.clone());
         let compiled = self.compile(&row.notation, &Source { name, text, files }, limits)?;
         let mut definitions = compiled.definitions.into_iter();
         let definition = definitions.find(|definition| definition.name == row.name)?;
-        Some((row.notation.clone(), definition))
+        Some(Stored { notation: row.notation.clone(), version: row.version, definition })
     }
+}
+
+/// A stored definition, compiled again.
+#[derive(Debug)]
+pub struct Stored {
+    /// The name of its notation.
+    pub notation: String,
+    /// Its version.
+    pub version: u32,
+    /// What it compiled to.
+    pub definition: Definition,
 }
 
 /// SHA-256 of the source bytes with the files it refers to, in hex.
@@ -75,6 +86,7 @@ pub(super) enum Loaded {
     Ready {
         notation: Arc<dyn Notation>,
         definition: Arc<Definition>,
+        version: u32,
     },
     /// It is in the store and cannot be loaded by this release.
     Broken,

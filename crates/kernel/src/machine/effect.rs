@@ -81,6 +81,12 @@ impl Assembly {
                 let (instance, tags) = (self.row.id, Vec::new());
                 self.writes.push(Write::PutTags { instance, tags, attributes });
             }
+            Effect::AddTags(tags) => {
+                let instance = self.row.id;
+                self.row.extra.tags.extend(tags.iter().cloned());
+                self.writes.push(Write::PutTags { instance, tags, attributes: Vec::new() });
+            }
+            Effect::Summary(summary) => self.row.extra.summary = Some(summary),
             Effect::Record { kind, data } => self.records.push(Record::Note { kind, data }),
             Effect::Incident { place, failure } => {
                 let cause = crate::store::IncidentCause::Place(key);
@@ -185,7 +191,9 @@ impl Assembly {
             Some(slot) => StartCause::Schedule { slot },
             None => StartCause::Child,
         };
-        let start = Start { cause, at: spec.at, input: spec.input, context: spec.context };
+        let start = Start { at: spec.at, context: spec.context, ..Start::new(cause, spec.input) };
+        // Children inherit the remaining budget (D6), unless they have their own (D8).
+        let inherited = self.row.open.deadline().filter(|_| !spec.own_budget);
         let row = InstanceRow {
             id,
             turn_no: 0,
@@ -193,13 +201,16 @@ impl Assembly {
             definition: DefinitionId(0),
             started_at: kit.now.engine,
             ended_at: None,
-            // Children inherit the remaining budget (D6).
-            deadline_at: [spec.deadline_at, self.row.open.deadline()].into_iter().flatten().min(),
+            deadline_at: [spec.deadline_at, inherited].into_iter().flatten().min(),
             state: crate::store::encode_start(&start),
             open: Open::default(),
             last_history: 0,
             key: spec.key,
-            extra: Extra { lineage: Some(lineage), ..Extra::default() },
+            extra: Extra {
+                lineage: Some(lineage),
+                own_budget: spec.own_budget,
+                ..Extra::default()
+            },
         };
         // A name that nothing can have: the commit answers with a conflict, as for any other.
         let definition = if too_deep { String::new() } else { spec.definition };
@@ -233,9 +244,9 @@ pub(super) fn put_schedule(
     let input = Json::of(spec).unwrap_or_default();
     let upsert = (on_existing == OnExisting::Upsert).then(|| {
         let (step, payload) = ("upsert".to_owned(), input.clone());
-        Event::Submitted { step, payload }
+        Event::Submitted { step, payload, bound: None }
     });
-    let start = Start { cause: StartCause::Api, at: None, input, context: None };
+    let start = Start::new(StartCause::Api, input);
     let key = (on_existing != OnExisting::AddAnother).then(|| spec.identity());
     let row = InstanceRow {
         id: kit.ids.instance(kit.now.engine),

@@ -8,7 +8,7 @@ use meantime_core::{DefinitionId, InstanceId, Limits, Timestamp};
 use super::batch::Batch;
 use super::cache::Cache;
 use super::claim::Claims;
-use super::definitions::{Definitions, Loaded, Notations};
+use super::definitions::{Definitions, Loaded, Notations, Stored};
 use super::io::{Counters, Input, Output, Ticket};
 use super::ready::{Class, ReadySet};
 use super::slot::{Item, Loose, LooseItem, Pending, Slot, owner};
@@ -320,14 +320,11 @@ impl Machine {
         self.resume_at = Some(self.now.real.saturating_add_millis(self.config.store_retry_ms));
     }
 
-    fn definition_read(
-        &mut self,
-        id: DefinitionId,
-        loaded: Option<(String, meantime_core::Definition)>,
-    ) {
-        let loaded = loaded.and_then(|(notation, definition)| {
-            let notation = self.notations.get(&notation)?.clone();
-            Some(Loaded::Ready { notation, definition: Arc::new(definition) })
+    fn definition_read(&mut self, id: DefinitionId, loaded: Option<Stored>) {
+        let loaded = loaded.and_then(|it| {
+            let notation = self.notations.get(&it.notation)?.clone();
+            let definition = Arc::new(it.definition);
+            Some(Loaded::Ready { notation, definition, version: it.version })
         });
         let loaded = loaded.unwrap_or(Loaded::Broken);
         self.definitions.put(id, loaded);

@@ -33,9 +33,9 @@ impl Machine {
                 let bytes = payload.size();
                 self.give(instance, Item::Signal { name, payload }, ticket, wait, bytes);
             }
-            Command::Submit { instance, step, payload } => {
+            Command::Submit { instance, step, payload, bound } => {
                 let bytes = payload.size();
-                let item = Item::Event(Event::Submitted { step, payload }, None);
+                let item = Item::Event(Event::Submitted { step, payload, bound }, None);
                 self.give(instance, item, ticket, wait, bytes);
             }
             Command::PutSchedule { spec, on_existing } => {
@@ -43,7 +43,7 @@ impl Machine {
             }
             Command::Schedule { schedule, action, by } => {
                 let (step, payload) = action.step();
-                let event = Event::Submitted { step: step.to_owned(), payload };
+                let event = Event::Submitted { step: step.to_owned(), payload, bound: None };
                 self.give(schedule, Item::Event(event, Some(by)), ticket, wait, 0);
             }
             Command::Cancel { instance, by } => {
@@ -168,6 +168,7 @@ impl Machine {
         match command {
             Command::Start(start) => {
                 self.payload("input", &start.input)?;
+                self.bound(start.bound.as_ref())?;
                 self.name("definition", &start.definition)?;
                 self.name("key", start.key.as_deref().unwrap_or_default())?;
                 self.name("idempotency key", start.idempotency.as_deref().unwrap_or_default())?;
@@ -188,8 +189,9 @@ impl Machine {
                 self.name("id", message.id.as_deref().unwrap_or_default())?;
                 self.payload("payload", &message.payload)
             }
-            Command::Submit { step, payload, .. } => {
+            Command::Submit { step, payload, bound, .. } => {
                 self.name("step", step)?;
+                self.bound(bound.as_ref())?;
                 self.payload("payload", payload)
             }
             Command::SetVariables { values, .. } => {
@@ -246,6 +248,10 @@ impl Machine {
 
     fn payload(&self, what: &'static str, payload: &Json) -> Result<(), Error> {
         at_most(what, payload.size(), self.limits.payload_bytes)
+    }
+
+    fn bound(&self, bound: Option<&Json>) -> Result<(), Error> {
+        bound.map_or(Ok(()), |bound| self.payload("bound values", bound))
     }
 
     fn name(&self, what: &'static str, name: &str) -> Result<(), Error> {

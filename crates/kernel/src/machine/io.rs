@@ -1,7 +1,8 @@
 //! What goes into the machine and what comes out.
 
-use meantime_core::{Definition, DefinitionId, Fault, InstanceId, Timestamp, Turn};
+use meantime_core::{DefinitionId, Fault, InstanceId, Timestamp, Turn};
 
+use super::definitions::Stored;
 use super::job::Job;
 use crate::command::{Command, Error, Reply, Wait};
 use crate::store::{
@@ -33,7 +34,7 @@ pub enum Input {
     /// The answer to `LoadTimers`.
     Timers(Result<Vec<TimerRow>, store::Error>),
     /// The answer to `LoadDefinition`: its notation and the compiled form, if it can be loaded.
-    Definition(DefinitionId, Box<Option<(String, Definition)>>),
+    Definition(DefinitionId, Box<Option<Stored>>),
     /// The answer to `LoadTree`: the instance and its live descendants, up to the first that
     /// does not rest by itself.
     Tree(InstanceId, Vec<InstanceRow>),

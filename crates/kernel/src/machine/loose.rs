@@ -293,8 +293,8 @@ impl Machine {
         for (definition, (id, version, new)) in deployment.definitions.iter().zip(versions) {
             self.definitions.add_version(&definition.name, *id, *version, false);
             if let Some(notation) = self.notations.get(&deployment.notation).cloned() {
-                let definition = definition.clone();
-                self.definitions.put(*id, Loaded::Ready { notation, definition });
+                let (definition, version) = (definition.clone(), *version);
+                self.definitions.put(*id, Loaded::Ready { notation, definition, version });
             }
             let (name, hash) = (definition.name.clone(), hash.clone());
             answers.push(Deployed { name, version: *version, hash, new: *new });

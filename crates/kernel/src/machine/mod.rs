@@ -58,7 +58,7 @@ mod slot;
 mod timer_queue;
 mod tree;
 
-pub use definitions::{Notations, definition_hash};
+pub use definitions::{Notations, Stored, definition_hash};
 pub use engine::{Config, Machine};
 pub use io::{Counters, Input, Output, Ticket};
 pub use job::{Job, JobKind};

@@ -107,7 +107,7 @@ fn take(scheduler: &mut Scheduler<'_>, event: &Event) -> Verdict {
         Event::EffectDone { key, answer: Answer::Conflict { code } } => {
             scheduler.run_refused(*key, code)
         }
-        Event::Submitted { step, payload } => return submitted(scheduler, step, payload),
+        Event::Submitted { step, payload, .. } => return submitted(scheduler, step, payload),
         Event::Cancel { reason } => {
             scheduler.cancel(reason);
             true

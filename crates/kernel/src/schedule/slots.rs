@@ -1,5 +1,7 @@
 //! What becomes of slots: started, skipped, missed or waiting. Every one leaves a line (S4, S5).
 
+use std::collections::BTreeMap;
+
 use meantime_core::time::{occurrences, skipped};
 use meantime_core::{
     CatchUp, ChildSpec, Cx, Effect, EffectKey, Handed, Json, Limits, Occurrence, Overlap,
@@ -185,7 +187,7 @@ impl<'a> Scheduler<'a> {
         let spec = &self.saved.spec;
         let (input, context) = match &spec.input {
             Handed::Input(input) => (input.clone(), None),
-            Handed::Context(_) => (Json::null(), Some(self.saved.context.clone())),
+            Handed::Context(_) => (whom(spec), Some(self.saved.context.clone())),
         };
         let child = ChildSpec {
             version: Some(spec.version),
@@ -352,4 +354,10 @@ impl<'a> Scheduler<'a> {
         self.effects.push(effect);
         key
     }
+}
+
+/// The input of a run that gets a context: whom it is for.
+fn whom(spec: &ScheduleSpec) -> Json {
+    let subject = spec.subject.as_ref().map(|subject| BTreeMap::from([("subject", subject)]));
+    subject.and_then(|it| Json::of(&it).ok()).unwrap_or_default()
 }

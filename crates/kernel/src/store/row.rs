@@ -124,6 +124,13 @@ pub struct Extra {
     /// Seats of nodes at which somebody waits for it to come to rest, if several share the store.
     #[n(8)]
     pub awaited_at: Option<Vec<u8>>,
+    /// Whether neither its parent's deadline nor its definition's applies (D8).
+    #[n(9)]
+    #[cbor(default)]
+    pub own_budget: bool,
+    /// What a surface shows of it when it is over.
+    #[n(10)]
+    pub summary: Option<Json>,
 }
 
 /// The message channel an instance was started from.

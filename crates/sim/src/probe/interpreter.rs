@@ -71,7 +71,7 @@ impl<'a> Interpreter<'a> {
                 }
             },
             Event::ChildRaised { raised, .. } => self.child_raised(event, raised),
-            Event::Submitted { step, payload } => return Ok(self.submitted(step, payload)),
+            Event::Submitted { step, payload, .. } => return Ok(self.submitted(step, payload)),
             Event::IncidentRetried { incident, key } => {
                 self.saved.retried = Some(*incident);
                 let here = self.saved.incident == *key;
@@ -492,6 +492,7 @@ impl<'a> Interpreter<'a> {
             Some(definition) => {
                 let key = self.push(Effect::StartChild(ChildSpec {
                     parent_close: ParentClose::Abandon,
+                    own_budget: true,
                     ..ChildSpec::new(definition, COMPENSATION, Json::null())
                 }));
                 self.begin(COMPENSATION, HandleKind::Child, key, Vec::new());

@@ -23,8 +23,8 @@ impl Player<'_> {
         let (Some(row), Some(probe)) = (row, probe) else { return "not there".to_owned() };
         let definition = block_on(self.world.store.definition(row.definition)).ok().flatten();
         let loaded = definition.and_then(|it| self.notations.load(&it, &self.scenario.limits));
-        loaded.map_or_else(String::new, |(_, definition)| {
-            probe.inspect(&definition, &row.state).variables.to_string()
+        loaded.map_or_else(String::new, |it| {
+            probe.inspect(&it.definition, &row.state).variables.to_string()
         })
     }
 

@@ -155,7 +155,7 @@ impl Player<'_> {
             "together" => self.together(line),
             "submit" => {
                 let (instance, step) = (self.instance(word(1)), word(2).to_owned());
-                self.call(Command::Submit { instance, step, payload: line.json(3) })
+                self.call(Command::Submit { instance, step, payload: line.json(3), bound: None })
             }
             "cancel" => {
                 let (instance, by) = (self.instance(word(1)), by(line, 2));
@@ -298,6 +298,7 @@ impl Player<'_> {
             definition: line.words.get(2).cloned().unwrap_or_default(),
             version: line.number("version").map(|it| u32::try_from(it).unwrap_or(0)),
             input: line.json(3),
+            bound: None,
             key: line.option("key").map(str::to_owned),
             deadline_at: line.option("deadline").map(|text| instant(text, now)),
             tags: line.option("tag").map(str::to_owned).into_iter().collect(),
@@ -336,7 +337,9 @@ impl Player<'_> {
         let commands = pairs.enumerate().map(|(number, pair)| {
             let (name, payload) = (pair[0].clone(), line.json(3 + 2 * number));
             match name.split(':').collect::<Vec<_>>()[..] {
-                ["step", step] => Command::Submit { instance, step: step.to_owned(), payload },
+                ["step", step] => {
+                    Command::Submit { instance, step: step.to_owned(), payload, bound: None }
+                }
                 ["publish", name, key] => {
                     let (name, key) = (name.to_owned(), key.to_owned());
                     Command::Publish(Message { name, key, payload, ttl_ms: None, id: None })

@@ -118,7 +118,7 @@ impl Settling<'_> {
             let place = place_of(trigger);
             let cause = StartCause::Signal { name: name.clone() };
             let input = payload.clone();
-            let start = Start { cause, at: Some(place), input, context: None };
+            let start = Start { at: Some(place), ..Start::new(cause, input) };
             self.accept(self.new_instance(id, head.id, &start), writes);
         }
     }
@@ -141,7 +141,7 @@ impl Settling<'_> {
         let place = place_of(trigger);
         let cause = StartCause::Message { name: name.clone() };
         let input = message.payload.clone();
-        let start = Start { cause, at: Some(place), input, context: None };
+        let start = Start { at: Some(place), ..Start::new(cause, input) };
         let mut row = self.new_instance(*id, head.id, &start);
         if !key.is_empty() {
             row.key = Some(key.clone());

@@ -95,7 +95,7 @@ impl Settling<'_> {
             };
             let cause = StartCause::Timer { place: place.clone() };
             let input = Json::of(&spec).unwrap_or_default();
-            let start = Start { cause, at: None, input, context: None };
+            let start = Start::new(cause, input);
             self.accept(self.new_instance(*id, definition, &start), writes);
             self.found.timer_starts.entry(name.to_owned()).or_default().push(*id);
             writes.push(tag(*id, name));
