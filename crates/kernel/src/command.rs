@@ -105,6 +105,13 @@ pub enum Command {
         /// How long from now.
         lease_ms: u64,
     },
+    /// A worker gives a task back that it never began: it counts as not claimed.
+    Release {
+        /// The task.
+        task: TaskId,
+        /// The lease token.
+        token: LeaseToken,
+    },
     /// Gives a user task to a person, or to nobody.
     Assign {
         /// The task.
@@ -431,6 +438,17 @@ pub enum Error {
     /// The store is a restored copy, and nobody has confirmed that it may act.
     #[error("the engine is paused: its store is a restored copy")]
     Paused,
+    /// The clock is the real one: nobody can move it.
+    #[error("the engine runs on the real clock")]
+    ClockNotVirtual,
+    /// Moving the clock set off more than it may; what fired is committed.
+    #[error("more than {limit} timers fired; the clock stands at {now}")]
+    TooManyFirings {
+        /// Where the clock stands.
+        now: Timestamp,
+        /// How many may fire.
+        limit: u64,
+    },
     /// The kernel is shutting down.
     #[error("the engine is stopping")]
     Stopping,
@@ -456,6 +474,8 @@ impl Error {
             Self::NotResolvable(_) => "not_resolvable",
             Self::Store { code, .. } => code,
             Self::Paused => "paused",
+            Self::ClockNotVirtual => "clock_not_virtual",
+            Self::TooManyFirings { .. } => "too_many_firings",
             Self::Stopping => "stopping",
         }
     }

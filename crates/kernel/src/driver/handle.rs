@@ -6,16 +6,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use meantime_core::{Diagnostic, Limits, Retention, Severity, Source};
+use meantime_core::{
+    Definition, DefinitionId, Diagnostic, Limits, Notation, Retention, Severity, Source, Timestamp,
+};
 use tokio::sync::{mpsc, oneshot, watch};
 
+use super::advance::{Advance, Advanced};
 use super::heartbeat;
 use super::housekeeping::Housekept;
-use super::run::{Message, Parts, Run};
-use crate::clock::{AdjustedClock, Clock, SystemClock};
+use super::run::{Message, Parts, Run, Tickets};
+use crate::clock::{AdjustedClock, Clock, Now, SystemClock, VirtualClock};
 use crate::command::{Command, Deployment, Error, Reply, Report, TimerEdit, Wait};
 use crate::history::By;
-use crate::machine::{Config, Counters, Machine, Notations};
+use crate::machine::{Config, Counters, Machine, Notations, Ticket};
 use crate::random::{Entropy, SystemEntropy};
 use crate::schedule::{SCHEDULE_NOTATION, ScheduleNotation, schedule_source};
 use crate::store::{self, Page, Store, TaskRow, TimerFilter, TimerRow};
@@ -34,8 +37,11 @@ pub struct Kernel {
     notations: Notations,
     limits: Arc<Limits>,
     clock: Arc<AdjustedClock>,
+    virtual_clock: Option<Arc<VirtualClock>>,
     paused: Arc<AtomicBool>,
     housekept: watch::Receiver<Housekept>,
+    history: watch::Receiver<u64>,
+    tickets: Tickets,
 }
 
 /// Sets a kernel up.
@@ -44,6 +50,7 @@ pub struct Builder {
     pub(super) notations: Notations,
     pub(super) config: Config,
     pub(super) clock: Arc<dyn Clock>,
+    pub(super) virtual_clock: Option<Arc<VirtualClock>>,
     pub(super) entropy: Box<dyn Entropy>,
     pub(super) engine_tasks: Option<Arc<dyn EngineTasks>>,
     pub(super) retention: Retention,
@@ -59,6 +66,7 @@ impl Builder {
             notations,
             config: Config::default(),
             clock: Arc::new(SystemClock),
+            virtual_clock: None,
             entropy: Box::new(SystemEntropy::default()),
             engine_tasks: None,
             retention: Retention::default(),
@@ -77,6 +85,14 @@ impl Builder {
     #[must_use]
     pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.clock = clock;
+        self
+    }
+
+    /// A clock that only [`Kernel::advance`] moves.
+    #[must_use]
+    pub fn virtual_clock(mut self, clock: Arc<VirtualClock>) -> Self {
+        self.clock = clock.clone();
+        self.virtual_clock = Some(clock);
         self
     }
 
@@ -111,17 +127,26 @@ impl Builder {
             check_clock(&clock, &recovered)?;
         }
         let definitions = self.store.definitions(store::DefinitionFilter::default()).await?;
+        if let Some(clock) = &self.virtual_clock {
+            // Engine time never goes back, also across restarts (T13).
+            clock.advance_to(recovered.clock);
+        }
         let (messages, receiver) = mpsc::unbounded_channel();
         let (report, housekept) = watch::channel(Housekept::default());
         let paused = Arc::new(AtomicBool::new(recovered.paused));
+        let (newest, history) = watch::channel(recovered.seq);
+        let tickets = Tickets::default();
         let kernel = Kernel {
             messages,
             store: self.store.clone(),
             notations: self.notations.clone(),
             limits: Arc::new(self.config.limits.clone()),
             clock: clock.clone(),
+            virtual_clock: self.virtual_clock.clone(),
             paused: paused.clone(),
             housekept,
+            history,
+            tickets: tickets.clone(),
         };
         let config = Config { shared_store: self.store.is_shared(), ..self.config.clone() };
         let machine = Machine::new(config, self.notations.clone(), self.entropy);
@@ -135,6 +160,9 @@ impl Builder {
             retention: Arc::new(self.retention),
             report,
             paused,
+            history: newest,
+            tickets,
+            virtual_clock: self.virtual_clock,
         };
         let run = Run::new(parts, receiver);
         tokio::spawn(run.run(seated, recovered, definitions));
@@ -154,7 +182,8 @@ impl Kernel {
     }
 
     /// Does a command; the answer comes when the instance has come to rest as asked, or when the
-    /// limit is over and the command was taken.
+    /// limit is over and the command was taken. A caller who goes away, by dropping the future, is
+    /// forgotten: a claim then takes nothing, every other command goes on.
     pub async fn call_and_wait(
         &self,
         command: Command,
@@ -162,10 +191,26 @@ impl Kernel {
         limit: Option<Duration>,
     ) -> Result<Reply, Error> {
         let resumes = matches!(command, Command::Resume { .. });
-        let (answer, answered) = oneshot::channel();
-        let message = Message::Command { command: Box::new(command), wait, limit, answer };
+        let (answer, mut answered) = oneshot::channel();
+        let ticket = self.tickets.next();
+        let message = Message::Command { ticket, command: Box::new(command), wait, answer };
         self.messages.send(message).map_err(|_| Error::Stopping)?;
-        let reply = answered.await.unwrap_or(Err(Error::Stopping))?;
+        let mut caller = Caller { messages: &self.messages, ticket, waits: true };
+        let in_time = match limit {
+            Some(limit) => tokio::time::timeout(limit, &mut answered).await.ok(),
+            None => None,
+        };
+        let answer = match in_time {
+            Some(answer) => answer,
+            None => {
+                if limit.is_some() {
+                    caller.abandon();
+                }
+                answered.await
+            }
+        };
+        caller.waits = false;
+        let reply = answer.unwrap_or(Err(Error::Stopping))?;
         if resumes {
             self.deploy_built_in().await?;
         }
@@ -261,6 +306,60 @@ impl Kernel {
         &self.notations
     }
 
+    /// A definition as it runs, with its notation; none when this release cannot load it.
+    pub async fn definition(
+        &self,
+        id: DefinitionId,
+    ) -> Result<Option<(Arc<dyn Notation>, Arc<Definition>)>, Error> {
+        let (answer, answered) = oneshot::channel();
+        self.messages.send(Message::Definition(id, answer)).map_err(|_| Error::Stopping)?;
+        let runs = answered.await.map_err(|_| Error::Stopping)?;
+        if runs.is_some() {
+            return Ok(runs);
+        }
+        // Nothing has run it since the start: it is compiled for this reader.
+        let row = self.store.definition(id).await.map_err(|error| Error::from(&error))?;
+        let loaded = row.and_then(|row| self.notations.load(&row, &self.limits));
+        Ok(loaded.and_then(|(notation, definition)| {
+            Some((self.notations.get(&notation)?.clone(), Arc::new(definition)))
+        }))
+    }
+
+    /// The limits.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Both times now.
+    pub fn now(&self) -> Now {
+        self.clock.now()
+    }
+
+    /// The place of the newest committed row of history, and a way to wait for more.
+    pub fn history(&self) -> watch::Receiver<u64> {
+        self.history.clone()
+    }
+
+    /// Whether the clock is a virtual one.
+    pub fn has_virtual_clock(&self) -> bool {
+        self.virtual_clock.is_some()
+    }
+
+    /// Moves the virtual clock from due instant to due instant; everything that falls due runs
+    /// before the clock goes on, and is committed when this answers. At most `limit` timers fire.
+    pub async fn advance(&self, to: Timestamp, limit: u64) -> Result<Advanced, Error> {
+        if !self.has_virtual_clock() {
+            return Err(Error::ClockNotVirtual);
+        }
+        if self.is_paused() {
+            return Err(Error::Paused);
+        }
+        let (answer, answered) = oneshot::channel();
+        let message = Message::Advance(Advance { to, limit, answer });
+        self.messages.send(message).map_err(|_| Error::Stopping)?;
+        answered.await.unwrap_or(Err(Error::Stopping))
+    }
+
     /// Tells the kernel that a virtual clock was moved.
     pub fn clock_moved(&self) {
         // A kernel that has stopped needs to know nothing.
@@ -303,6 +402,28 @@ fn check_clock(clock: &AdjustedClock, recovered: &store::Recovered) -> Result<()
         return Err(store::Error::ClockBehind { behind_s: behind / 1_000 });
     }
     Ok(())
+}
+
+/// A caller who waits; when it goes away the machine is told, so that nothing is kept for it.
+struct Caller<'a> {
+    messages: &'a mpsc::UnboundedSender<Message>,
+    ticket: Ticket,
+    waits: bool,
+}
+
+impl Caller<'_> {
+    fn abandon(&self) {
+        // A loop that is over keeps nothing.
+        let _ = self.messages.send(Message::Abandon(self.ticket));
+    }
+}
+
+impl Drop for Caller<'_> {
+    fn drop(&mut self) {
+        if self.waits {
+            self.abandon();
+        }
+    }
 }
 
 /// Why a deployment was refused.

@@ -8,12 +8,14 @@
 //!
 //! One task owns the machine. It takes in everything that has arrived, then carries out what the
 //! machine wants, and sleeps until the earliest of a message and a due instant (I12). A second
-//! task, `housekeeping`, removes what is over and old enough.
+//! task, `housekeeping`, removes what is over and old enough. `advance` moves a virtual clock.
 
+mod advance;
 mod handle;
 mod heartbeat;
 mod housekeeping;
 mod run;
 
+pub use advance::Advanced;
 pub use handle::{Builder, DeployError, EngineTasks, Kernel};
 pub use housekeeping::Housekept;

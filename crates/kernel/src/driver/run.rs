@@ -4,27 +4,42 @@ use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use meantime_core::{DefinitionId, InstanceId, Limits, Retention, TaskKind, Timestamp};
+use meantime_core::{
+    Definition, DefinitionId, InstanceId, Limits, Notation, Retention, TaskKind, Timestamp,
+};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 
+use super::advance::{Advance, Advances, Next};
 use super::handle::EngineTasks;
 use super::heartbeat::{self, Seated};
 use super::housekeeping::{Housekeeper, Housekept, Note};
-use crate::clock::{AdjustedClock, Clock};
+use crate::clock::{AdjustedClock, Clock, VirtualClock};
 use crate::command::{Command, Error, LeaseToken, Reply, Wait};
 use crate::machine::{Counters, Input, Machine, Notations, Output, Ticket, rests_by_itself};
 use crate::store::{self, DefinitionRow, InstanceRow, Recovered, Store, TaskRow};
 
 type Answer = oneshot::Sender<Result<Reply, Error>>;
 
+/// A definition that can run, with its notation.
+pub(super) type Runnable = (Arc<dyn Notation>, Arc<Definition>);
+
 /// What a handle sends to the loop.
 pub(super) enum Message {
-    Command { command: Box<Command>, wait: Wait, limit: Option<Duration>, answer: Answer },
+    Command {
+        ticket: Ticket,
+        command: Box<Command>,
+        wait: Wait,
+        answer: Answer,
+    },
+    /// Whoever sent the command has no more patience, or is gone.
+    Abandon(Ticket),
+    Definition(DefinitionId, oneshot::Sender<Option<Runnable>>),
+    Advance(Advance),
     ClockMoved,
     Counters(oneshot::Sender<Counters>),
     Stop(oneshot::Sender<()>),
@@ -43,6 +58,21 @@ pub(super) struct Parts {
     pub(super) report: watch::Sender<Housekept>,
     /// Whether the machine is paused, for everybody to see.
     pub(super) paused: Arc<AtomicBool>,
+    /// The newest row of history, for those who follow it.
+    pub(super) history: watch::Sender<u64>,
+    /// Numbers of callers, shared with the handles.
+    pub(super) tickets: Tickets,
+    pub(super) virtual_clock: Option<Arc<VirtualClock>>,
+}
+
+/// Gives every caller a number.
+#[derive(Clone, Default)]
+pub(super) struct Tickets(Arc<AtomicU64>);
+
+impl Tickets {
+    pub(super) fn next(&self) -> Ticket {
+        Ticket(self.0.fetch_add(1, Ordering::Relaxed))
+    }
 }
 
 /// The loop's own state.
@@ -60,7 +90,11 @@ pub(super) struct Run {
     messages: mpsc::UnboundedReceiver<Message>,
     inputs: (mpsc::UnboundedSender<Input>, mpsc::UnboundedReceiver<Input>),
     callers: BTreeMap<Ticket, Answer>,
-    next_ticket: u64,
+    history: watch::Sender<u64>,
+    tickets: Tickets,
+    advances: Advances,
+    /// Engine tasks that are being run.
+    running_tasks: usize,
     epoch: u32,
     stopping: Option<oneshot::Sender<()>>,
     failed: bool,
@@ -82,7 +116,10 @@ impl Run {
             messages,
             inputs: mpsc::unbounded_channel(),
             callers: BTreeMap::new(),
-            next_ticket: 1,
+            history: parts.history,
+            tickets: parts.tickets,
+            advances: Advances::new(parts.virtual_clock),
+            running_tasks: 0,
             epoch: 0,
             stopping: None,
             failed: false,
@@ -103,6 +140,10 @@ impl Run {
                 self.perform(output);
             }
             self.keep_house();
+            self.tell_history();
+            if self.move_clock() {
+                continue;
+            }
             if self.failed || (self.stopping.is_some() && self.machine.is_idle()) {
                 break;
             }
@@ -154,6 +195,29 @@ impl Run {
         }
     }
 
+    /// Tells those who follow the history that there is more of it.
+    fn tell_history(&self) {
+        let newest = self.machine.history();
+        self.history.send_if_modified(|seen| {
+            let is_new = *seen < newest;
+            *seen = newest;
+            is_new
+        });
+    }
+
+    /// Moves a virtual clock one step, if somebody asked for it; says whether to look again.
+    fn move_clock(&mut self) -> bool {
+        match self.advances.go_on(&self.machine, self.running_tasks) {
+            Next::Wait => return false,
+            Next::Moved => {
+                self.tell(Input::Tick);
+                self.note(Note::ClockMoved);
+            }
+            Next::Answered => {}
+        }
+        true
+    }
+
     fn tell(&mut self, input: Input) {
         if let (Input::Committed(_, Ok(_)), Some(housekeeper)) = (&input, &self.housekeeper) {
             housekeeper.committed();
@@ -168,7 +232,7 @@ impl Run {
             biased;
             input = self.inputs.1.recv() => {
                 if let Some(input) = input {
-                    self.tell(input);
+                    self.hear(input);
                 }
                 true
             }
@@ -185,12 +249,21 @@ impl Run {
             }
         };
         while let Ok(input) = self.inputs.1.try_recv() {
-            self.tell(input);
+            self.hear(input);
         }
         while let Ok(message) = self.messages.try_recv() {
             self.receive(message);
         }
         open
+    }
+
+    /// Something that was begun here is over.
+    fn hear(&mut self, input: Input) {
+        if let Input::Command(..) = input {
+            // Only the engine's own tasks report this way.
+            self.running_tasks = self.running_tasks.saturating_sub(1);
+        }
+        self.tell(input);
     }
 
     /// The one sleep of the kernel: until the earliest due instant, or for ever.
@@ -216,15 +289,15 @@ impl Run {
             Message::Command { answer, .. } if self.stopping.is_some() => {
                 let _ = answer.send(Err(Error::Stopping));
             }
-            Message::Command { command, wait, limit, answer } => {
-                let ticket = Ticket(self.next_ticket);
-                self.next_ticket += 1;
+            Message::Command { ticket, command, wait, answer } => {
                 self.callers.insert(ticket, answer);
                 self.tell(Input::Command(ticket, command, wait));
-                if let Some(limit) = limit {
-                    self.abandon_after(ticket, limit);
-                }
             }
+            Message::Abandon(ticket) => self.tell(Input::Abandon(ticket)),
+            Message::Definition(id, answer) => {
+                let _ = answer.send(self.machine.definition(id));
+            }
+            Message::Advance(advance) => self.advances.add(advance),
             Message::ClockMoved => {
                 self.tell(Input::Tick);
                 self.note(Note::ClockMoved);
@@ -234,16 +307,6 @@ impl Run {
             }
             Message::Stop(answer) => self.stopping = Some(answer),
         }
-    }
-
-    #[expect(clippy::disallowed_methods, reason = "a caller's patience is real time")]
-    fn abandon_after(&self, ticket: Ticket, limit: Duration) {
-        let inputs = self.inputs.0.clone();
-        tokio::spawn(async move {
-            tokio::time::sleep(limit).await;
-            // A loop that is over has answered everybody.
-            let _ = inputs.send(Input::Abandon(ticket));
-        });
     }
 
     fn perform(&mut self, output: Output) {
@@ -295,15 +358,22 @@ impl Run {
             Output::LoadTree(id) => {
                 self.spawn(async move { Input::Tree(id, insist(|| tree(&*store, id)).await) });
             }
-            Output::Reply(ticket, answer) => {
-                if let Some(caller) = self.callers.remove(&ticket) {
-                    // A caller who has gone does not hear it.
-                    let _ = caller.send(answer);
-                }
-            }
+            Output::Reply(ticket, answer) => self.answer(ticket, answer),
             Output::Compact(request) => self.note(Note::Compact(request)),
             Output::Dispatch(task) => self.dispatch(*task),
             Output::Fatal(_) => self.failed = true,
+        }
+    }
+
+    /// Answers a caller. Tasks for a worker who has gone are given back at once, instead of waiting
+    /// for their leases to expire.
+    fn answer(&mut self, ticket: Ticket, answer: Result<Reply, Error>) {
+        let Some(caller) = self.callers.remove(&ticket) else { return };
+        if let Err(Ok(Reply::Tasks(tasks))) = caller.send(answer) {
+            for task in tasks {
+                let command = Command::Release { task: task.id, token: task.token };
+                self.tell(Input::Command(self.tickets.next(), Box::new(command), Wait::Quiet));
+            }
         }
     }
 
@@ -345,8 +415,8 @@ impl Run {
             return;
         }
         let token = Some(LeaseToken { epoch: self.epoch, claims: task.claims });
-        let ticket = Ticket(self.next_ticket);
-        self.next_ticket += 1;
+        let ticket = self.tickets.next();
+        self.running_tasks += 1;
         self.spawn(async move {
             let id = task.id;
             let report = engine_tasks.run(task).await;

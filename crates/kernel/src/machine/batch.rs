@@ -38,6 +38,8 @@ pub(super) struct Batch {
     wanted: Vec<Wanted>,
     taken: Taken,
     jobs: Vec<usize>,
+    /// Works whose turn is put together: they become units when the plan is made.
+    turns: Vec<usize>,
     /// The number under which the store commits it.
     pub(super) commit: u64,
 }
@@ -75,6 +77,15 @@ pub(super) enum Note {
     Disarmed(TimerKey),
     Task(Box<TaskRow>),
     TaskOver(TaskId),
+}
+
+impl Batch {
+    fn add_turn(&mut self, place: usize, assembly: Box<Assembly>) {
+        if let Some(work) = self.works.get_mut(place) {
+            work.assembly = Some(assembly);
+            self.turns.push(place);
+        }
+    }
 }
 
 fn notes(writes: &[Write]) -> Vec<Note> {
@@ -298,7 +309,7 @@ impl Machine {
             }
         }
         if assembly.start.is_none() && assembly.events.is_empty() {
-            self.add_turn(batch, place, assembly, tasks);
+            batch.add_turn(place, assembly);
             return None;
         }
         match loaded {
@@ -313,7 +324,7 @@ impl Machine {
                 let fault = Fault::new("definition_unloadable", text);
                 let mut kit = self.kit(tasks);
                 let concluded = assembly.conclude(Err(fault), None, &mut kit);
-                self.add_concluded(batch, place, concluded, tasks);
+                self.add_concluded(batch, place, concluded);
                 None
             }
         }
@@ -331,7 +342,7 @@ impl Machine {
         let execution = definition.as_ref().and_then(|it| it.execution.as_ref());
         let mut kit = self.kit(tasks);
         let concluded = assembly.end_by_kernel(&Event::DeadlineReached, execution, &mut kit);
-        self.add_concluded(batch, place, concluded, tasks);
+        self.add_concluded(batch, place, concluded);
     }
 
     /// The definition is not in memory: the work goes back until it is.
@@ -401,7 +412,7 @@ impl Machine {
             for row in inbox {
                 assembly.put_back(row, &mut kit);
             }
-            self.add_turn(batch, place, assembly, tasks);
+            batch.add_turn(place, assembly);
         }
     }
 
@@ -417,8 +428,9 @@ impl Machine {
             let execution = definition.as_ref().and_then(|it| it.execution.as_ref());
             let mut kit = self.kit(&no_tasks);
             let concluded = assembly.conclude(turn, execution, &mut kit);
-            self.add_concluded(&mut batch, place, concluded, &no_tasks);
+            self.add_concluded(&mut batch, place, concluded);
         }
+        self.make_units(&mut batch);
         let taken = std::mem::take(&mut batch.taken);
         if batch.units.is_empty() {
             self.batches.insert(number, batch);
@@ -434,15 +446,9 @@ impl Machine {
         self.output(Output::Commit(number, taken, plan));
     }
 
-    fn add_concluded(
-        &mut self,
-        batch: &mut Batch,
-        place: usize,
-        concluded: Concluded,
-        tasks: &BTreeMap<TaskId, TaskRow>,
-    ) {
+    fn add_concluded(&mut self, batch: &mut Batch, place: usize, concluded: Concluded) {
         match concluded {
-            Concluded::Unit(assembly) => self.add_turn(batch, place, assembly, tasks),
+            Concluded::Unit(assembly) => batch.add_turn(place, assembly),
             Concluded::Nothing(assembly) => {
                 if let Some(work) = batch.works.get_mut(place) {
                     work.assembly = Some(assembly);
@@ -461,21 +467,17 @@ impl Machine {
         }
     }
 
-    fn add_turn(
-        &mut self,
-        batch: &mut Batch,
-        place: usize,
-        mut assembly: Box<Assembly>,
-        tasks: &BTreeMap<TaskId, TaskRow>,
-    ) {
-        let mut kit = self.kit(tasks);
-        if let Some((unit, row)) = assembly.finish(&mut kit) {
+    /// Makes the units of all turns at once, in the same breath as the number of their commit: so
+    /// history is numbered in the order in which it becomes visible, and can be followed.
+    fn make_units(&mut self, batch: &mut Batch) {
+        let no_tasks = BTreeMap::new();
+        let mut kit = self.kit(&no_tasks);
+        for place in std::mem::take(&mut batch.turns) {
+            let assembly = batch.works.get_mut(place).and_then(|work| work.assembly.as_mut());
+            let Some((unit, row)) = assembly.and_then(|it| it.finish(&mut kit)) else { continue };
             let notes = notes(&unit.writes);
             batch.units.push(unit);
             batch.parts.push(Part::Turn(place, Box::new(row), notes));
-        }
-        if let Some(work) = batch.works.get_mut(place) {
-            work.assembly = Some(assembly);
         }
     }
 

@@ -162,6 +162,7 @@ impl Machine {
         match result {
             UnitResult::Done(done) => {
                 self.counters.turns += 1;
+                self.history = self.history.max(row.last_history);
                 for note in notes {
                     self.learn(note);
                 }

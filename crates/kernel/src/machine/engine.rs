@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use meantime_core::{DefinitionId, InstanceId, Limits, Timestamp};
+use meantime_core::{Definition, DefinitionId, InstanceId, Limits, Notation, Timestamp};
 
 use super::batch::Batch;
 use super::cache::Cache;
@@ -77,6 +77,8 @@ pub struct Machine {
     pub(super) trees: Trees,
     /// Callers who wait for several instances: how many are still moving, and the answer.
     pub(super) gathers: BTreeMap<Ticket, (usize, Reply)>,
+    /// The newest committed row of history.
+    pub(super) history: u64,
     pub(super) queued: usize,
     pub(super) queued_bytes: usize,
     pub(super) outputs: VecDeque<Output>,
@@ -117,6 +119,7 @@ impl Machine {
             cache,
             trees: Trees::default(),
             gathers: BTreeMap::new(),
+            history: 0,
             queued: 0,
             queued_bytes: 0,
             outputs: VecDeque::new(),
@@ -185,6 +188,19 @@ impl Machine {
         self.counters
     }
 
+    /// The place of the newest row of history that is committed.
+    pub fn history(&self) -> u64 {
+        self.history
+    }
+
+    /// A definition that is in memory, with the notation that runs it.
+    pub fn definition(&self, id: DefinitionId) -> Option<(Arc<dyn Notation>, Arc<Definition>)> {
+        match self.definitions.get(id)? {
+            Loaded::Ready { notation, definition } => Some((notation.clone(), definition.clone())),
+            Loaded::Broken => None,
+        }
+    }
+
     /// Whether nothing is under way: all that could be done without time or the outside is done.
     pub fn is_idle(&self) -> bool {
         self.running
@@ -193,6 +209,7 @@ impl Machine {
             && self.loose.is_empty()
             && self.ready.is_empty()
             && self.waiting_definition.is_empty()
+            && !self.timers.is_being_read()
             && self.timers.next_due().is_none_or(|due| due > self.now.engine)
     }
 
@@ -206,6 +223,7 @@ impl Machine {
         self.epoch = recovered.epoch;
         self.next_commit = recovered.batch.saturating_add(1);
         self.ids.skip_to(recovered.seq);
+        self.history = recovered.seq;
         for row in definitions {
             self.definitions.add_version(&row.name, row.id, row.version, row.retired);
         }

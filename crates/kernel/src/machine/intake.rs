@@ -3,7 +3,7 @@
 //! What is refused here has cost nothing. Starts are refused first, then reports and the rest;
 //! cancels, edits and deadlines always get in (P9).
 
-use meantime_core::{DefinitionId, Event, Handed, InstanceId, Json, ScheduleSpec};
+use meantime_core::{DefinitionId, Event, Handed, InstanceId, Json, ScheduleSpec, Timestamp};
 
 use super::claim::ParkedClaim;
 use super::engine::Machine;
@@ -70,6 +70,9 @@ impl Machine {
             Command::Extend { task, token, lease_ms } => {
                 self.loosen(LooseItem::Extend { task, token, lease_ms }, ticket);
             }
+            Command::Release { task, token } => {
+                self.loosen(LooseItem::Release { task, token }, ticket);
+            }
             Command::Assign { task, assignee } => {
                 self.loosen(LooseItem::Assign { task, assignee }, ticket);
             }
@@ -97,6 +100,9 @@ impl Machine {
             self.output(Output::Reply(ticket, Ok(Reply::Tasks(Vec::new()))));
             return;
         }
+        if self.hurry(ticket) {
+            return;
+        }
         let holder = self.slots.iter_mut().find_map(|(id, slot)| {
             let place = slot.acks.iter().position(|ack| ack.ticket == ticket)?;
             Some((*id, slot.acks.remove(place)))
@@ -108,6 +114,26 @@ impl Machine {
             }
             self.drop_idle(id);
         }
+    }
+
+    /// A command that no commit has taken yet is answered by the first that does, whatever it was
+    /// to wait for; a claim does not wait any more.
+    fn hurry(&mut self, ticket: Ticket) -> bool {
+        let is_its = |pending: &&mut Pending| pending.ticket == Some(ticket);
+        let pending = self.slots.values_mut().flat_map(|slot| &mut slot.pending);
+        let works = self.batches.values_mut().flat_map(|batch| &mut batch.works);
+        let pending = pending.chain(works.flat_map(|work| &mut work.items)).find(is_its);
+        if let Some(pending) = pending {
+            pending.wait = Wait::Quiet;
+            return true;
+        }
+        let loose = self.batches.values_mut().flat_map(|batch| &mut batch.loose);
+        let loose = self.loose.iter_mut().chain(loose).find(|it| it.ticket == Some(ticket));
+        if let Some(Loose { item: LooseItem::Claim(claim), .. }) = loose {
+            claim.until = Timestamp::MIN;
+            return true;
+        }
+        false
     }
 
     fn start(&mut self, ticket: Ticket, start: StartCommand, wait: Wait) {

@@ -70,7 +70,7 @@ impl Machine {
                         batch.parts.push(Part::Claimed(number, row));
                     }
                 }
-                LooseItem::Extend { .. } | LooseItem::Assign { .. } => {
+                LooseItem::Extend { .. } | LooseItem::Release { .. } | LooseItem::Assign { .. } => {
                     self.change_task(batch, number, tasks);
                 }
                 LooseItem::Redispatch(ids) => {
@@ -134,6 +134,15 @@ impl Machine {
                     row.state = TaskState::Leased;
                 }
                 good && row.lease.is_some()
+            }
+            LooseItem::Release { token, .. } => {
+                let good = token_holds(task, Some(*token), self.epoch);
+                row.state = TaskState::Ready;
+                row.available_at = self.now.engine;
+                row.claims += 1;
+                row.attempt = row.attempt.saturating_sub(1);
+                row.lease = None;
+                good && task.state == TaskState::Leased
             }
             LooseItem::Assign { assignee, .. } => {
                 row.assignee.clone_from(assignee);

@@ -171,6 +171,10 @@ pub(super) enum LooseItem {
         token: LeaseToken,
         lease_ms: u64,
     },
+    Release {
+        task: TaskId,
+        token: LeaseToken,
+    },
     Assign {
         task: TaskId,
         assignee: Option<String>,
@@ -205,7 +209,9 @@ pub(super) enum LooseItem {
 impl LooseItem {
     pub(super) fn tasks(&self) -> &[TaskId] {
         match self {
-            Self::Extend { task, .. } | Self::Assign { task, .. } => std::slice::from_ref(task),
+            Self::Extend { task, .. } | Self::Release { task, .. } | Self::Assign { task, .. } => {
+                std::slice::from_ref(task)
+            }
             Self::Redispatch(tasks) => tasks,
             _ => &[],
         }

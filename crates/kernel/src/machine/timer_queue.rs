@@ -123,6 +123,11 @@ impl TimerQueue {
         Some(Read { after, before })
     }
 
+    /// Whether the store has been asked and has not answered.
+    pub(super) fn is_being_read(&self) -> bool {
+        self.during.is_some()
+    }
+
     /// What the store answered: all timers after the key that was asked for, at most [`READ`].
     pub(super) fn read(&mut self, keys: &[TimerKey]) {
         let Some(During { before, changes }) = self.during.take() else { return };

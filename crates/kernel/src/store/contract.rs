@@ -81,6 +81,10 @@ pub trait Store: Send + Sync {
     /// The history of an instance, newest turn first, from a row on.
     fn history(&self, from: u64, limit: usize) -> Pending<'_, Vec<HistoryRow>>;
 
+    /// What happened to all instances after a place in the history, oldest first. Rows become
+    /// visible in the order of their numbers, so whoever has seen one has missed none before it.
+    fn history_since(&self, after: u64, limit: usize) -> Pending<'_, Vec<HistoryRow>>;
+
     /// One task.
     fn task(&self, id: TaskId) -> Pending<'_, Option<TaskRow>>;
 

@@ -126,6 +126,10 @@ impl Store for FlakyStore {
         self.inner.history(from, limit)
     }
 
+    fn history_since(&self, after: u64, limit: usize) -> Pending<'_, Vec<HistoryRow>> {
+        self.inner.history_since(after, limit)
+    }
+
     fn task(&self, id: TaskId) -> Pending<'_, Option<TaskRow>> {
         self.inner.task(id)
     }

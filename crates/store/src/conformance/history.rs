@@ -12,6 +12,7 @@ declare!("history":
     the_chain_is_followed_backwards,
     a_chain_is_read_in_parts,
     there_is_no_row_zero,
+    all_of_it_can_be_followed_in_order,
 );
 
 fn row(seq: u64, number: u64, previous: u64) -> HistoryRow {
@@ -64,6 +65,14 @@ fn a_chain_is_read_in_parts(bench: &Bench<'_>) {
     assert_eq!(newest, [rows[2].clone(), rows[1].clone()]);
     let rest = bench.get(bench.store.history(newest[1].previous, 2));
     assert_eq!(rest, [rows[0].clone()]);
+}
+
+fn all_of_it_can_be_followed_in_order(bench: &Bench<'_>) {
+    let rows = [row(1, 1, 0), row(2, 2, 0), row(4, 1, 1), row(7, 2, 2)];
+    bench.write(rows.iter().cloned().map(Write::History).collect());
+    assert_eq!(bench.get(bench.store.history_since(0, 2)), rows[..2]);
+    assert_eq!(bench.get(bench.store.history_since(2, 9)), rows[2..]);
+    assert_eq!(bench.get(bench.store.history_since(7, 9)), []);
 }
 
 fn there_is_no_row_zero(bench: &Bench<'_>) {

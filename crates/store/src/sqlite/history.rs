@@ -13,9 +13,11 @@ const APPEND: &str = "INSERT INTO history \
      (seq, ord, random, turn_no, happened_at, previous, records) \
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
 const GET: &str = concat!("SELECT ", columns!(), " FROM history AS h WHERE h.seq = ?1");
+const SINCE: &str =
+    concat!("SELECT ", columns!(), " FROM history AS h WHERE h.seq > ?1 ORDER BY h.seq");
 
 #[cfg(test)]
-pub(super) const ALL: &[&str] = &[APPEND, GET];
+pub(super) const ALL: &[&str] = &[APPEND, GET, SINCE];
 
 pub(super) fn append(db: &Db<'_>, row: &HistoryRow) -> Result<(), Error> {
     db.run(
@@ -44,4 +46,9 @@ pub(super) fn chain(db: &Db<'_>, from: u64, limit: usize) -> Result<Vec<HistoryR
         rows.push(row);
     }
     Ok(rows)
+}
+
+/// Rows of all instances after a place, oldest first.
+pub(super) fn since(db: &Db<'_>, after: u64, limit: usize) -> Result<Vec<HistoryRow>, Error> {
+    db.some(SINCE, [int(after)], limit, |row| read(row).map(Some))
 }

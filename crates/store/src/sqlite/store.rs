@@ -205,6 +205,10 @@ impl Store for SqliteStore {
         self.read(|db| history::chain(db, from, limit))
     }
 
+    fn history_since(&self, after: u64, limit: usize) -> Pending<'_, Vec<HistoryRow>> {
+        self.read(|db| history::since(db, after, limit))
+    }
+
     fn task(&self, id: TaskId) -> Pending<'_, Option<TaskRow>> {
         self.read(|db| task::get(db, id))
     }

@@ -251,6 +251,12 @@ impl Store for MemoryStore {
         ready(rows)
     }
 
+    fn history_since(&self, after: u64, limit: usize) -> Pending<'_, Vec<HistoryRow>> {
+        let tables = self.tables();
+        let rows = tables.history.range(after.saturating_add(1)..).map(|(_, row)| row);
+        ready(rows.take(limit).cloned().collect())
+    }
+
     fn task(&self, id: TaskId) -> Pending<'_, Option<TaskRow>> {
         ready(self.tables().tasks.get(&id).cloned())
     }
