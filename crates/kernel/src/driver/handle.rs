@@ -320,8 +320,8 @@ impl Kernel {
         // Nothing has run it since the start: it is compiled for this reader.
         let row = self.store.definition(id).await.map_err(|error| Error::from(&error))?;
         let loaded = row.and_then(|row| self.notations.load(&row, &self.limits));
-        Ok(loaded.and_then(|(notation, definition)| {
-            Some((self.notations.get(&notation)?.clone(), Arc::new(definition)))
+        Ok(loaded.and_then(|stored| {
+            Some((self.notations.get(&stored.notation)?.clone(), Arc::new(stored.definition)))
         }))
     }
 

@@ -196,7 +196,9 @@ impl Machine {
     /// A definition that is in memory, with the notation that runs it.
     pub fn definition(&self, id: DefinitionId) -> Option<(Arc<dyn Notation>, Arc<Definition>)> {
         match self.definitions.get(id)? {
-            Loaded::Ready { notation, definition } => Some((notation.clone(), definition.clone())),
+            Loaded::Ready { notation, definition, .. } => {
+                Some((notation.clone(), definition.clone()))
+            }
             Loaded::Broken => None,
         }
     }
