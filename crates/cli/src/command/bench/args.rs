@@ -1,0 +1,102 @@
+//! The command line of `bench`.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+use super::place::Place;
+use super::session;
+
+/// Measures this engine on this machine.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Bench {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum What {
+    /// The kernel in process, without a network: turns, timers, sleepers, restarts
+    Kernel(KernelArgs),
+}
+
+/// How `bench kernel` runs.
+#[derive(Debug, clap::Args)]
+pub(super) struct KernelArgs {
+    /// Where to measure: a directory in which new SQLite files are made and removed
+    #[arg(long, value_name = "sqlite:DIRECTORY", default_value = "sqlite:.")]
+    pub(super) db: Place,
+
+    /// Only these scenarios; all but `growth` when none is named
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "SCENARIO")]
+    pub(super) only: Vec<Scenario>,
+
+    /// Multiplies every number of instances; 0.01 is a quick look
+    #[arg(long, default_value_t = 1.0)]
+    pub(super) scale: f64,
+
+    /// How long each rate is measured, after a warm-up of a fifth of it
+    #[arg(long, default_value_t = 10)]
+    pub(super) seconds: u64,
+
+    /// Also `growth`: up to 10,000,000 timers, 20 GB of disk and about an hour
+    #[arg(long)]
+    pub(super) long: bool,
+
+    /// How the figures are printed
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub(super) format: Format,
+}
+
+/// What can be measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
+pub(super) enum Scenario {
+    /// What a one-task instance costs in rows, B-trees, bytes of log, commits and syncs
+    Task,
+    /// Instances of one turn and of five turns
+    Turns,
+    /// Arming a million sleepers, then storms of timers among them
+    Timers,
+    /// A million sleeping instances: memory, disk, idle, and a restart after kill -9
+    Sleeping,
+    /// A large state over a thousand turns
+    State,
+    /// A flood of one definition, and how long another one waits
+    Flood,
+    /// How arming, looking and firing grow with the number of timers
+    Growth,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Format {
+    /// For people
+    Table,
+    /// For programs
+    Json,
+}
+
+impl Bench {
+    /// Runs it to its end. Fails when a target was missed.
+    pub(crate) fn run(self) -> Result<ExitCode> {
+        match self.what {
+            What::Kernel(args) => session::run(args),
+        }
+    }
+}
+
+impl KernelArgs {
+    /// Whether a scenario is to be run.
+    pub(super) fn wants(&self, scenario: Scenario) -> bool {
+        if self.only.is_empty() {
+            return scenario != Scenario::Growth || self.long;
+        }
+        self.only.contains(&scenario)
+    }
+
+    /// A number of instances, scaled; never so few that nothing is measured.
+    #[expect(clippy::cast_precision_loss, clippy::cast_sign_loss, reason = "counts are small")]
+    #[expect(clippy::cast_possible_truncation, reason = "and positive")]
+    pub(super) fn scaled(&self, count: usize) -> usize {
+        ((count as f64 * self.scale) as usize).max(100)
+    }
+}

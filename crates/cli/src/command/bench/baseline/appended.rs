@@ -1,0 +1,82 @@
+//! J on SQLite: everything is appended, and soon over.
+
+use std::path::Path;
+
+use anyhow::Result;
+use rusqlite::params;
+
+use super::sqlite::File;
+
+/// Instances that share each commit.
+const GROUP: usize = 64;
+
+const TABLES: &str = "
+CREATE TABLE instance (ord INTEGER PRIMARY KEY, random INTEGER NOT NULL, turn_no INTEGER NOT NULL,
+    phase TEXT NOT NULL, definition_id INTEGER NOT NULL, started_at INTEGER NOT NULL,
+    ended_at INTEGER, last_history INTEGER NOT NULL, open BLOB, state BLOB NOT NULL) STRICT;
+CREATE TABLE task (ord INTEGER NOT NULL, turn_no INTEGER NOT NULL, ordinal INTEGER NOT NULL,
+    queue TEXT NOT NULL, name TEXT NOT NULL, priority INTEGER NOT NULL, state TEXT NOT NULL,
+    available_at INTEGER NOT NULL, claims INTEGER NOT NULL, attempt INTEGER NOT NULL,
+    lease_worker TEXT, lease_until INTEGER, spec BLOB NOT NULL,
+    PRIMARY KEY (ord, turn_no, ordinal)) WITHOUT ROWID, STRICT;
+CREATE INDEX task_ready ON task (queue, name, priority DESC, available_at) WHERE state = 'ready';
+CREATE TABLE history (seq INTEGER PRIMARY KEY, ord INTEGER NOT NULL, turn_no INTEGER NOT NULL,
+    happened_at INTEGER NOT NULL, previous INTEGER NOT NULL, records BLOB NOT NULL) STRICT;
+";
+
+const START: &str = "INSERT INTO instance (ord, random, turn_no, phase, definition_id, started_at, \
+     last_history, open, state) VALUES (?1, ?2, 1, 'running', 1, ?3, ?4, ?5, ?6)";
+const SCHEDULE: &str = "INSERT INTO task (ord, turn_no, ordinal, queue, name, priority, state, \
+     available_at, claims, attempt, spec) VALUES (?1, 1, 0, '', 'work', 0, 'ready', ?2, 0, 0, ?3)";
+const CLAIM: &str = "UPDATE task SET state = 'leased', claims = 1, attempt = 1, \
+     lease_worker = 'worker', lease_until = ?2 \
+     WHERE ord = ?1 AND turn_no = 1 AND ordinal = 0 AND claims = 0";
+const END: &str = "UPDATE instance SET turn_no = 2, phase = 'completed', ended_at = ?2, \
+     last_history = ?3, open = NULL, state = ?4 WHERE ord = ?1 AND turn_no = 1";
+const DONE: &str = "DELETE FROM task WHERE ord = ?1 AND turn_no = 1 AND ordinal = 0 AND claims = 1";
+const APPEND: &str = "INSERT INTO history (seq, ord, turn_no, happened_at, previous, records) \
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+
+/// Some instant; ids are made from it as the engine makes them.
+const NOW: i64 = 1_790_000_000_000;
+
+pub(super) struct Appended {
+    file: File,
+    next: i64,
+}
+
+impl Appended {
+    pub(super) fn new(path: &Path) -> Result<Self> {
+        Ok(Self { file: File::new(path, TABLES)?, next: NOW << 15 })
+    }
+
+    /// A group of instances from start to end; says how many.
+    pub(super) fn group(&mut self) -> Result<usize> {
+        let (state, open, records) = ([7u8; 500], [8u8; 60], [9u8; 120]);
+        let spec = [6u8; 60];
+        let group = self.next..self.next + GROUP.cast_signed() as i64;
+        self.next = group.end;
+        let file = &self.file;
+        file.begin()?;
+        for ord in group.clone() {
+            let random = ord.wrapping_mul(0x1e37_79b9_7f4a_7c15);
+            file.run(START, params![ord, random, NOW, ord * 2, open, state])?;
+            file.run(SCHEDULE, params![ord, NOW, spec])?;
+            file.run(APPEND, params![ord * 2, ord, 1, NOW, 0, records])?;
+        }
+        file.commit()?;
+        file.begin()?;
+        for ord in group.clone() {
+            file.run(CLAIM, params![ord, NOW])?;
+        }
+        file.commit()?;
+        file.begin()?;
+        for ord in group {
+            file.run(END, params![ord, NOW, ord * 2 + 1, state])?;
+            file.run(DONE, [ord])?;
+            file.run(APPEND, params![ord * 2 + 1, ord, 2, NOW, ord * 2, records])?;
+        }
+        file.commit()?;
+        Ok(GROUP)
+    }
+}

@@ -1,0 +1,13 @@
+//! What the store can do without an engine: plain prepared statements, full durability.
+//!
+//! - **J**, *appended*: the write set of a one-task instance in three commits, in groups of 64.
+//! - **B**, *random*: transitions of instances that are picked at random, in batches of 1,000.
+//!
+//! The tables are like the engine's, with nothing that the statements do not need.
+
+mod appended;
+mod measure;
+mod random;
+mod sqlite;
+
+pub(super) use measure::{appended, random};

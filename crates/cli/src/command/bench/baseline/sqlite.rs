@@ -1,0 +1,94 @@
+//! A SQLite file with the engine's settings, and its log emptied as the engine does it.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::mpsc::{SyncSender, sync_channel};
+
+use anyhow::Result;
+use rusqlite::{Connection, Params};
+
+/// The log is emptied when it has so many pages: a sixteenth of 256 MiB.
+const LOG_PAGES: i32 = 4_096;
+
+const PASSIVE: &str = "PRAGMA wal_checkpoint(PASSIVE)";
+
+/// A file, its connection, and a thread that empties the log.
+pub(super) struct File {
+    connection: Connection,
+    pages: Arc<AtomicI32>,
+    is_copying: Arc<AtomicBool>,
+    is_copied: Arc<AtomicBool>,
+    /// The thread ends when this goes.
+    request: SyncSender<()>,
+}
+
+impl File {
+    pub(super) fn new(path: &Path, tables: &str) -> Result<Self> {
+        let mut connection = open(path)?;
+        connection.execute_batch(tables)?;
+        let pages = Arc::new(AtomicI32::new(0));
+        let seen = pages.clone();
+        connection.wal_hook(Some(move |_: &mut rusqlite::hooks::Wal, pages: i32| {
+            seen.store(pages, Ordering::Relaxed);
+            Ok(())
+        }))?;
+        let (is_copying, is_copied) = (Arc::default(), Arc::default());
+        let request = checkpointer(open(path)?, &is_copying, &is_copied);
+        Ok(Self { connection, pages, is_copying, is_copied, request })
+    }
+
+    pub(super) fn begin(&self) -> Result<()> {
+        self.run("BEGIN IMMEDIATE", [])
+    }
+
+    pub(super) fn run(&self, sql: &str, params: impl Params) -> Result<()> {
+        self.connection.prepare_cached(sql)?.execute(params)?;
+        Ok(())
+    }
+
+    /// Commits, with one sync.
+    pub(super) fn commit(&self) -> Result<()> {
+        self.run("COMMIT", [])?;
+        if self.is_copied.swap(false, Ordering::SeqCst) {
+            // The few pages that came meanwhile, so that the next commit starts the log anew.
+            self.connection.query_row(PASSIVE, [], |_| Ok(()))?;
+        } else if self.pages.load(Ordering::Relaxed) >= LOG_PAGES
+            && !self.is_copying.swap(true, Ordering::SeqCst)
+        {
+            // The thread waits for it, or is gone with the file.
+            let _ = self.request.try_send(());
+        }
+        Ok(())
+    }
+}
+
+fn open(path: &Path) -> Result<Connection> {
+    let connection = Connection::open(path)?;
+    connection.set_prepared_statement_cache_capacity(64);
+    connection.execute_batch(
+        "PRAGMA page_size = 4096; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; \
+         PRAGMA cache_size = -65536; PRAGMA wal_autocheckpoint = 0; \
+         PRAGMA journal_size_limit = 268435456; PRAGMA temp_store = MEMORY; \
+         PRAGMA foreign_keys = OFF;",
+    )?;
+    Ok(connection)
+}
+
+fn checkpointer(
+    connection: Connection,
+    is_copying: &Arc<AtomicBool>,
+    is_copied: &Arc<AtomicBool>,
+) -> SyncSender<()> {
+    let (request, requests) = sync_channel::<()>(1);
+    let (is_copying, is_copied) = (is_copying.clone(), is_copied.clone());
+    std::thread::spawn(move || {
+        while requests.recv().is_ok() {
+            // A log that could not be emptied is tried again after the next commit.
+            let _ = connection.query_row(PASSIVE, [], |_| Ok(()));
+            is_copied.store(true, Ordering::SeqCst);
+            is_copying.store(false, Ordering::SeqCst);
+        }
+    });
+    request
+}

@@ -1,0 +1,43 @@
+//! The wall clock, some time ahead: a timer that is armed for tomorrow can be seen to fire today,
+//! at the speed of real time.
+
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use meantime_core::Timestamp;
+use meantime_kernel::clock::{Clock, Now, SystemClock};
+
+/// A clock that runs at the usual speed and can be set forward.
+#[derive(Debug, Default)]
+pub(super) struct AheadClock {
+    ahead_ms: AtomicI64,
+}
+
+impl AheadClock {
+    pub(super) fn new(ahead_ms: i64) -> Self {
+        Self { ahead_ms: AtomicI64::new(ahead_ms) }
+    }
+
+    pub(super) fn engine(&self) -> Timestamp {
+        self.now().engine
+    }
+
+    /// Sets the clock to an instant; it never goes back.
+    pub(super) fn set(&self, instant: Timestamp) {
+        let ahead = instant.saturating_since(SystemClock.now().engine);
+        self.ahead_ms.fetch_max(ahead, Ordering::SeqCst);
+    }
+}
+
+impl Clock for AheadClock {
+    fn now(&self) -> Now {
+        let Now { engine, real } = SystemClock.now();
+        let ahead = self.ahead_ms.load(Ordering::SeqCst);
+        Now { engine: engine.saturating_add_millis(ahead), real }
+    }
+
+    fn until(&self, instant: Timestamp) -> Option<Duration> {
+        let ms = instant.saturating_since(self.engine());
+        Some(Duration::from_millis(u64::try_from(ms).unwrap_or(0)))
+    }
+}

@@ -1,0 +1,145 @@
+//! The notation of the bench: as little work as a definition can have, so that what is measured is
+//! the kernel and its store.
+//!
+//! A source has a line per definition: `name shape number`.
+
+use std::sync::Arc;
+
+use meantime_core::{
+    Compiled, Cx, Definition, Diagnostic, Effect, Event, Fault, Json, Limits, Notation, Outcome,
+    Source, Start, State, Status, TaskSpec, Timestamp, Turn, Verdict, View,
+};
+
+/// The name under which the kernel knows it.
+pub(super) const NAME: &str = "bench";
+
+/// The size of an ordinary state, in bytes, as in the baselines.
+pub(super) const CONTEXT: usize = 500;
+
+/// A year: a sleeper that has fired sleeps on for so long.
+pub(super) const YEAR_MS: i64 = 365 * 86_400_000;
+
+/// What an instance does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    /// Ends after so many turns, each of which yields but the last.
+    Turns(u64),
+    /// Sleeps until the instant that its input names, then for a year, and so on.
+    Sleeper,
+    /// Has one task done and ends.
+    Task,
+    /// Rewrites a state of a mebibyte in each of so many turns.
+    Heavy(u64),
+}
+
+pub(super) struct BenchNotation;
+
+/// The definitions of every scenario.
+pub(super) fn source() -> Source {
+    let text = "once turns 1\nother turns 1\nfive turns 5\nsleeper sleeper 0\ntask task 0\n\
+                heavy heavy 1000\n";
+    Source { name: "bench".to_owned(), text: text.into(), files: Vec::new() }
+}
+
+impl Notation for BenchNotation {
+    fn compile(&self, source: &Source, _limits: &Limits) -> Compiled {
+        let definitions = source.text.lines().filter_map(definition).collect();
+        Compiled { definitions, diagnostics: Vec::new() }
+    }
+
+    fn lint(&self, _definition: &Definition, _now: Timestamp) -> Vec<Diagnostic> {
+        Vec::new()
+    }
+
+    fn start(&self, definition: &Definition, start: &Start, cx: &Cx<'_>) -> Result<Turn, Fault> {
+        let shape = shape(definition)?;
+        let effects = match shape {
+            Shape::Turns(_) | Shape::Heavy(_) => Vec::new(),
+            Shape::Task => {
+                vec![Effect::ScheduleTask(TaskSpec::worker("work", "work", Json::null()))]
+            }
+            Shape::Sleeper => {
+                let due_ms: i64 = start.input.read().map_err(|error| fault(error.to_string()))?;
+                vec![sleep(Timestamp::from_millis(due_ms))]
+            }
+        };
+        Ok(turn(shape, cx, effects, vec![Verdict::taken()]))
+    }
+
+    fn advance(
+        &self,
+        definition: &Definition,
+        _state: &State,
+        events: &[Event],
+        cx: &Cx<'_>,
+    ) -> Result<Turn, Fault> {
+        let shape = shape(definition)?;
+        let fired = events.iter().find_map(|event| match event {
+            Event::TimerFired { due_at, .. } => Some(*due_at),
+            _ => None,
+        });
+        let effects = fired.map(|due_at| sleep(due_at.saturating_add_millis(YEAR_MS)));
+        let mut turn =
+            turn(shape, cx, effects.into_iter().collect(), vec![Verdict::taken(); events.len()]);
+        if shape == Shape::Task {
+            turn.status = Status::Ended(completed());
+        }
+        Ok(turn)
+    }
+
+    fn inspect(&self, _definition: &Definition, _state: &State) -> View {
+        View::default()
+    }
+}
+
+fn definition(line: &str) -> Option<Definition> {
+    let mut words = line.split_whitespace();
+    let (name, shape) = (words.next()?, words.next()?);
+    let number = words.next()?.parse().ok()?;
+    let shape = match shape {
+        "turns" => Shape::Turns(number),
+        "sleeper" => Shape::Sleeper,
+        "task" => Shape::Task,
+        "heavy" => Shape::Heavy(number),
+        _ => return None,
+    };
+    Some(Definition {
+        name: name.to_owned(),
+        label: None,
+        triggers: Vec::new(),
+        execution: None,
+        system: false,
+        body: Arc::new(shape),
+    })
+}
+
+fn shape(definition: &Definition) -> Result<Shape, Fault> {
+    definition.body::<Shape>().copied().ok_or_else(|| fault("not a definition of the bench"))
+}
+
+fn fault(message: impl Into<String>) -> Fault {
+    Fault::new("bench", message)
+}
+
+fn sleep(due_at: Timestamp) -> Effect {
+    Effect::StartTimer { place: "sleep".to_owned(), due_at }
+}
+
+fn completed() -> Outcome {
+    Outcome::Completed { output: Json::null(), context: Json::null() }
+}
+
+fn turn(shape: Shape, cx: &Cx<'_>, effects: Vec<Effect>, verdicts: Vec<Verdict>) -> Turn {
+    let (status, size) = match shape {
+        Shape::Turns(count) => (until(count, cx), CONTEXT),
+        Shape::Heavy(count) => (until(count, cx), 1 << 20),
+        Shape::Sleeper | Shape::Task => (Status::Running, CONTEXT),
+    };
+    // A state that changes with every turn, so that nothing can be left unwritten.
+    let byte = cx.turn_no.to_le_bytes()[0];
+    Turn { state: State::new(1, vec![byte; size]), effects, status, verdicts, ops: 1 }
+}
+
+fn until(count: u64, cx: &Cx<'_>) -> Status {
+    if cx.turn_no < count { Status::Yield } else { Status::Ended(completed()) }
+}

@@ -1,0 +1,189 @@
+//! Processes of their own: a bench that kills a process must not be that process.
+//!
+//! ```text
+//!   bench ── starts ──► sleep: arms sleepers, rests, then goes on arming ──► kill -9
+//!         ── starts ──► wake:  opens the same file, says when it is ready and when it fires
+//!         ◄── lines of JSON on standard output ──
+//! ```
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Result;
+use meantime_core::Timestamp;
+use meantime_kernel::clock::{Clock, Stopwatch, SystemClock};
+use meantime_kernel::random::{Entropy, SeededEntropy};
+use meantime_kernel::store::Store;
+use serde::{Deserialize, Serialize};
+
+use super::load::{arm, pause};
+use super::notation::YEAR_MS;
+use super::percentile::Sample;
+use super::process::{processor_ms, resident_bytes};
+use super::progress::Progress;
+use super::report::float;
+use super::rig::Rig;
+
+const DAY_MS: i64 = 86_400_000;
+const CALLERS: usize = 1_000;
+
+/// Sleepers that are due first, all at one instant.
+pub(super) const FIRST: usize = 1_000;
+
+/// What a process of the bench says.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum Said {
+    /// So many sleepers are armed in all.
+    Armed { count: usize, per_second: f64, resident_bytes: u64, file_bytes: u64 },
+    /// It rested; in that time it used so much of one core, and made so many statements.
+    Rested { core_percent: f64, statements: u64 },
+    /// It answers calls.
+    Ready,
+    /// The first timer has fired.
+    Fired,
+    /// So many timers were overdue and have fired.
+    Drained {
+        per_second: f64,
+        resident_bytes: u64,
+        /// Looking for the next timer, and reading one of many, in microseconds.
+        peek_us: f64,
+        claim_us: f64,
+    },
+}
+
+/// A process that `bench` starts and kills.
+#[derive(Debug, clap::Args)]
+pub(crate) struct BenchPart {
+    #[command(subcommand)]
+    part: Part,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Part {
+    Sleep {
+        #[arg(long)]
+        file: PathBuf,
+        /// How many sleepers in all, in steps.
+        #[arg(long, value_delimiter = ',')]
+        counts: Vec<usize>,
+        /// How many of them fall due together.
+        #[arg(long)]
+        storm: usize,
+        #[arg(long)]
+        rest_seconds: u64,
+    },
+    Wake {
+        #[arg(long)]
+        file: PathBuf,
+        #[arg(long)]
+        storm: usize,
+    },
+}
+
+impl BenchPart {
+    pub(crate) fn run(self) -> Result<ExitCode> {
+        let runtime = tokio::runtime::Runtime::new()?;
+        match self.part {
+            Part::Sleep { file, counts, storm, rest_seconds } => {
+                runtime.block_on(sleep(file, counts, storm, rest_seconds))?;
+            }
+            Part::Wake { file, storm } => runtime.block_on(wake(file, storm))?,
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+async fn sleep(file: PathBuf, counts: Vec<usize>, storm: usize, rest_seconds: u64) -> Result<()> {
+    let rig = Rig::open(&file, 0).await?;
+    let total = counts.last().copied().unwrap_or_default();
+    let due = due_instants(total, storm);
+    let progress = Progress::silent();
+    let mut armed = 0;
+    for count in counts {
+        let next: Arc<[Timestamp]> = due.get(armed..count).unwrap_or_default().into();
+        let load = arm(&rig.kernel, next, CALLERS, &progress).await?;
+        armed = count;
+        // What the last commits left behind is cleared away within the second.
+        pause(Duration::from_secs(1)).await;
+        let (resident_bytes, file_bytes) = (resident_bytes(), rig.bytes());
+        let per_second = load.per_second();
+        say(&Said::Armed { count, per_second, resident_bytes, file_bytes })?;
+    }
+    let (before, used) = (rig.stats(), processor_ms());
+    pause(Duration::from_secs(rest_seconds)).await;
+    let statements = rig.stats().statements - before.statements;
+    let core_percent = float(processor_ms() - used) / float(rest_seconds.max(1)) / 10.0;
+    say(&Said::Rested { core_percent, statements })?;
+    loop {
+        // Until it is killed in the middle of this.
+        arm(&rig.kernel, vec![far_away(); CALLERS].into(), CALLERS, &progress).await?;
+    }
+}
+
+async fn wake(file: PathBuf, storm: usize) -> Result<()> {
+    let rig = Rig::open(&file, 2 * DAY_MS + DAY_MS / 2).await?;
+    say(&Said::Ready)?;
+    rig.until_fired(1).await?;
+    say(&Said::Fired)?;
+    let first = u64::try_from(FIRST)?;
+    rig.until_fired(first).await?;
+    let peek_us = look_us(&rig, 1).await?;
+    let claim_us = look_us(&rig, 1_000).await? / 1_000.0;
+    let watch = Stopwatch::start();
+    let at = SystemClock.now().engine.saturating_add_millis(3 * DAY_MS + DAY_MS / 2);
+    rig.set_clock(at);
+    let storm = u64::try_from(storm)?;
+    rig.until_fired(first + storm).await?;
+    let per_second = float(storm) / watch.elapsed().as_secs_f64();
+    say(&Said::Drained { per_second, resident_bytes: resident_bytes(), peek_us, claim_us })?;
+    rig.end().await?;
+    Ok(())
+}
+
+/// How long it takes to find the next timers, in microseconds.
+async fn look_us(rig: &Rig, limit: usize) -> Result<f64> {
+    let mut sample = Sample::default();
+    for _ in 0..500 {
+        let watch = Stopwatch::start();
+        rig.store.due_timers(None, limit).await?;
+        sample.add(watch.elapsed().as_secs_f64() * 1e6);
+    }
+    Ok(sample.percentile(50.0))
+}
+
+/// When each sleeper is due: the first ones in two days, the storm in three, all others later.
+fn due_instants(count: usize, storm: usize) -> Vec<Timestamp> {
+    let now = SystemClock.now().engine;
+    let after = |ms: i64| now.saturating_add_millis(ms);
+    let mut entropy = SeededEntropy::new(3);
+    let mut due = vec![after(2 * DAY_MS); FIRST];
+    due.extend(std::iter::repeat_n(after(3 * DAY_MS), storm));
+    due.resize_with(count.max(due.len()), || {
+        let within = i64::try_from(entropy.next() >> 1).unwrap_or_default();
+        after(10 * DAY_MS + within.rem_euclid(YEAR_MS))
+    });
+    shuffle(&mut due, &mut entropy);
+    due
+}
+
+/// Puts values into a random order.
+pub(super) fn shuffle<T>(values: &mut [T], entropy: &mut dyn Entropy) {
+    for place in (1..values.len()).rev() {
+        let other = usize::try_from(entropy.next() >> 1).unwrap_or_default() % (place + 1);
+        values.swap(place, other);
+    }
+}
+
+fn far_away() -> Timestamp {
+    SystemClock.now().engine.saturating_add_millis(2 * YEAR_MS)
+}
+
+fn say(said: &Said) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{}", serde_json::to_string(said)?)?;
+    out.flush()?;
+    Ok(())
+}

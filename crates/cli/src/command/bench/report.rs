@@ -1,0 +1,130 @@
+//! What was measured, against what it is held.
+
+use serde::Serialize;
+
+use super::machine::Machine;
+
+/// Everything of one run.
+#[derive(Debug, Serialize)]
+pub(super) struct Report {
+    version: &'static str,
+    store: String,
+    scale: f64,
+    machine: Machine,
+    pub(super) figures: Vec<Figure>,
+}
+
+/// One measured thing.
+#[derive(Debug, Serialize)]
+pub(super) struct Figure {
+    /// Of which scenario.
+    pub(super) scenario: &'static str,
+    /// What.
+    pub(super) name: String,
+    pub(super) value: f64,
+    pub(super) unit: &'static str,
+    /// The value as a share of a baseline of the same run.
+    pub(super) ratio: Option<Ratio>,
+    pub(super) target: Option<Target>,
+}
+
+/// A share of a baseline.
+#[derive(Debug, Serialize)]
+pub(super) struct Ratio {
+    /// Of which.
+    pub(super) of: &'static str,
+    pub(super) value: f64,
+}
+
+/// What a figure, or its ratio if it has one, is held against.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub(super) struct Target {
+    /// `>=` or `<=`.
+    pub(super) bound: &'static str,
+    pub(super) value: f64,
+    pub(super) met: bool,
+}
+
+impl Report {
+    pub(super) fn new(store: String, scale: f64, machine: Machine) -> Self {
+        let version = env!("CARGO_PKG_VERSION");
+        Self { version, store, scale, machine, figures: Vec::new() }
+    }
+
+    /// Facts that stand above the figures.
+    pub(super) fn heading(&self) -> Vec<String> {
+        let mut lines = vec![format!(
+            "meantime {} bench kernel on {}, scale {}",
+            self.version, self.store, self.scale
+        )];
+        lines.extend(self.machine.lines());
+        lines
+    }
+
+    /// Targets that were missed.
+    pub(super) fn missed(&self) -> usize {
+        let targets = self.figures.iter().filter_map(|figure| figure.target);
+        targets.filter(|target| !target.met).count()
+    }
+}
+
+impl Figure {
+    pub(super) fn new(
+        scenario: &'static str,
+        name: impl Into<String>,
+        value: f64,
+        unit: &'static str,
+    ) -> Self {
+        Self { scenario, name: name.into(), value, unit, ratio: None, target: None }
+    }
+
+    /// As a share of a baseline.
+    #[must_use]
+    pub(super) fn of(mut self, baseline: &'static str, value: f64) -> Self {
+        self.ratio = Some(Ratio { of: baseline, value: self.value / value });
+        self
+    }
+
+    #[must_use]
+    pub(super) fn at_least(self, value: f64) -> Self {
+        let met = self.judged() >= value;
+        Self { target: Some(Target { bound: ">=", value, met }), ..self }
+    }
+
+    #[must_use]
+    pub(super) fn at_most(self, value: f64) -> Self {
+        let met = self.judged() <= value;
+        Self { target: Some(Target { bound: "<=", value, met }), ..self }
+    }
+
+    fn judged(&self) -> f64 {
+        self.ratio.as_ref().map_or(self.value, |ratio| ratio.value)
+    }
+}
+
+/// A number of things as a figure.
+#[expect(clippy::cast_precision_loss, reason = "figures for people have a few digits")]
+pub(super) const fn float(count: u64) -> f64 {
+    count as f64
+}
+
+/// The same, of things in memory.
+#[expect(clippy::cast_precision_loss, reason = "figures for people have a few digits")]
+pub(super) const fn count(count: usize) -> f64 {
+    count as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ratio_is_what_is_judged_when_there_is_one() {
+        let figure = |value| Figure::new("turns", "one", value, "/s");
+        let met = |figure: Figure| figure.target.is_some_and(|target| target.met);
+        assert!(met(figure(50.0).of("J", 100.0).at_least(0.5)));
+        assert!(!met(figure(49.0).of("J", 100.0).at_least(0.5)));
+        assert!(met(figure(2.0).at_most(2.0)));
+        assert!(!met(figure(f64::NAN).at_most(2.0)), "what was not measured is not met");
+    }
+}

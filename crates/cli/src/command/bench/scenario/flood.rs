@@ -1,0 +1,30 @@
+//! A flood of one definition, and how long the starts of another one wait.
+
+use anyhow::Result;
+
+use super::super::load::{Starting, start_for};
+use super::super::report::Figure;
+use super::super::rig::Rig;
+use super::super::session::Session;
+
+const NAME: &str = "flood";
+const FLOOD: usize = 1_000;
+
+pub(in super::super) async fn flood(session: &mut Session) -> Result<()> {
+    session.progress.step("a flood of one definition", 0);
+    let rig = Rig::new(&session.args.db).await?;
+    let alone = start_for(&rig.kernel, "other", 1, session.warm_up()).await?;
+    let flood = Starting::begin(&rig.kernel, "five", FLOOD);
+    let beside = start_for(&rig.kernel, "other", 1, session.time()).await?;
+    let flood = flood.end().await?;
+    rig.end().await?;
+    let rate = flood.per_second();
+    session.add(Figure::new(NAME, format!("5-turn instances, {FLOOD} callers"), rate, "/s"));
+    for (when, load) in [("alone", &alone), ("in the flood", &beside)] {
+        for percent in [50.0, 99.0] {
+            let name = format!("starts of another definition {when}, p{percent}");
+            session.add(Figure::new(NAME, name, load.latency.percentile(percent), "ms"));
+        }
+    }
+    Ok(())
+}

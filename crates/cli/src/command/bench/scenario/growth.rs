@@ -1,0 +1,63 @@
+//! How everything about timers grows, from ten thousand to ten million of them.
+
+use anyhow::{Result, bail};
+
+use super::super::part::Said;
+use super::super::report::{Figure, count, float};
+use super::super::rig::new_directory;
+use super::super::session::Session;
+use super::sleeping::{Woken, sleep, wake};
+
+const NAME: &str = "growth";
+const MIB: f64 = 1_048_576.0;
+const SIZES: [usize; 4] = [10_000, 100_000, 1_000_000, 10_000_000];
+
+/// Peek and claim at one size, in microseconds.
+type Looks = (f64, f64);
+
+pub(in super::super) async fn growth(session: &mut Session) -> Result<()> {
+    let mut before: Option<Looks> = None;
+    for size in SIZES.map(|size| session.args.scaled(size).max(10_000)) {
+        let is_last = size == session.args.scaled(10_000_000);
+        let looks = at(session, size, is_last, before)?;
+        before = Some(looks);
+    }
+    Ok(())
+}
+
+fn at(session: &mut Session, size: usize, is_last: bool, before: Option<Looks>) -> Result<Looks> {
+    let random = session.random_among(size)?;
+    session.progress.step(format!("{size} timers"), 0);
+    let directory = new_directory(&session.args.db)?;
+    let file = directory.path().join("meantime.db");
+    let storm = (size / 5).min(100_000);
+    let mut part = sleep(&file, &[size], storm, 1)?;
+    let Said::Armed { per_second, resident_bytes, file_bytes, .. } = part.hear()? else {
+        bail!("expected armed sleepers");
+    };
+    let Said::Rested { .. } = part.hear()? else { bail!("it did not rest") };
+    part.kill()?;
+    let Woken { ready_ms, first_ms, drained_per_second, peek_us, claim_us, .. } =
+        wake(&file, storm)?;
+    let figure =
+        |what: &str, value, unit| Figure::new(NAME, format!("{size}: {what}"), value, unit);
+    session.add(figure("armed", per_second, "/s").of("B", random));
+    session.add(figure("disk each", float(file_bytes) / count(size), "bytes"));
+    session.add(figure("resident memory", float(resident_bytes) / MIB, "MiB"));
+    session.add(figure("ready after kill -9", ready_ms, "ms"));
+    session.add(figure("first fired after kill -9", first_ms, "ms"));
+    let fired = figure("fired", drained_per_second, "/s").of("B", random);
+    session.add(if is_last { fired.at_least(0.4) } else { fired });
+    let looks = (peek_us, claim_us);
+    for (what, now, then) in [
+        ("looking for the next timer", peek_us, before.map(|(peek, _)| peek)),
+        ("claiming one of 1,000", claim_us, before.map(|(_, claim)| claim)),
+    ] {
+        let figure = figure(what, now, "µs");
+        session.add(match then.filter(|_| is_last) {
+            Some(then) => figure.of("a tenth", then).at_most(1.5),
+            None => figure,
+        });
+    }
+    Ok(looks)
+}

@@ -1,0 +1,190 @@
+//! Arms a million sleepers, then lets some of them fall due in every way that hurts.
+//!
+//! The sleepers are due at random, so the instances that a storm resumes are scattered over the
+//! whole file. The clock is set to just before each storm and then runs at the usual speed.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use meantime_core::Timestamp;
+use meantime_kernel::clock::Stopwatch;
+use meantime_kernel::random::SeededEntropy;
+
+use super::super::load::{Starting, arm, pause};
+use super::super::notation::YEAR_MS;
+use super::super::part::shuffle;
+use super::super::report::{self, Figure, float};
+use super::super::rig::Rig;
+use super::super::session::Session;
+use super::super::watched::Seen;
+
+const NAME: &str = "timers";
+const SLEEPERS: usize = 1_000_000;
+const HOUR_MS: i64 = 3_600_000;
+const MIB: f64 = 1_048_576.0;
+
+/// How long before a storm the clock is set.
+const LEAD_MS: i64 = 200;
+
+/// As many callers as B has transitions in a batch.
+const CALLERS: usize = 1_000;
+
+/// New instances while a storm is drained.
+const BESIDE: usize = 8;
+
+/// How many timers take part in what, each an hour after the one before.
+struct Storms {
+    /// Due within one second.
+    second: usize,
+    /// Due at one instant.
+    instant: usize,
+    /// Due at 1,000 a second.
+    steady: usize,
+    /// Long overdue when the clock gets there.
+    overdue: usize,
+}
+
+pub(in super::super) async fn timers(session: &mut Session) -> Result<()> {
+    let random = session.random()?;
+    let rig = Rig::new(&session.args.db).await?;
+    let storms = Storms {
+        second: session.args.scaled(100_000),
+        instant: session.args.scaled(10_000),
+        steady: usize::try_from(session.args.seconds)? * 1_000,
+        overdue: session.args.scaled(200_000),
+    };
+    let base = rig.clock.engine().saturating_add_millis(24 * HOUR_MS);
+    let at = |hours: i64| base.saturating_add_millis(hours * HOUR_MS);
+    let sleepers = session.args.scaled(SLEEPERS);
+    armed(session, &rig, due_instants(&storms, sleepers, at), random).await?;
+    one_second(session, &rig, storms.second, at(0), random).await?;
+    one_instant(session, &rig, storms.instant, at(1), random).await?;
+    steady(session, &rig, storms.steady, at(2)).await?;
+    overdue(session, &rig, storms.overdue, at(4), random).await?;
+    rig.end().await?;
+    Ok(())
+}
+
+/// When each sleeper is due, in no order.
+fn due_instants(storms: &Storms, sleepers: usize, at: impl Fn(i64) -> Timestamp) -> Vec<Timestamp> {
+    let spread = |from: Timestamp, count: usize, span_ms: i64| {
+        let count = i64::try_from(count).unwrap_or(i64::MAX).max(1);
+        (0..count).map(move |number| from.saturating_add_millis(number * span_ms / count))
+    };
+    let steady_ms = i64::try_from(storms.steady).unwrap_or_default();
+    let mut due: Vec<_> = spread(at(0), storms.second, 1_000).collect();
+    due.extend(spread(at(1), storms.instant, 1));
+    due.extend(spread(at(2), storms.steady, steady_ms));
+    due.extend(spread(at(3), storms.overdue, 1_000_000));
+    let rest = sleepers.saturating_sub(due.len()).max(1);
+    due.extend(spread(at(48), rest, YEAR_MS));
+    shuffle(&mut due, &mut SeededEntropy::new(2));
+    due
+}
+
+async fn armed(session: &mut Session, rig: &Rig, due: Vec<Timestamp>, random: f64) -> Result<()> {
+    let count = due.len();
+    session.progress.step(format!("arming {count} sleepers"), count);
+    let load = arm(&rig.kernel, due.into(), CALLERS, &session.progress).await?;
+    let name = format!("arming {count} sleepers, {CALLERS} callers");
+    let figure = Figure::new(NAME, name, load.per_second(), "/s");
+    session.add(figure.of("B", random).at_least(0.5));
+    log_figure(session, "while arming", &rig.store.take_seen());
+    Ok(())
+}
+
+async fn one_second(
+    session: &mut Session,
+    rig: &Rig,
+    count: usize,
+    at: Timestamp,
+    random: f64,
+) -> Result<()> {
+    session.progress.step(format!("{count} timers due in one second"), 0);
+    let (before, beside) = (fired(rig), Starting::begin(&rig.kernel, "once", BESIDE));
+    begin_storm(rig, at).await;
+    let watch = Stopwatch::start();
+    rig.until_fired(before + u64::try_from(count)?).await?;
+    let seconds = watch.elapsed().as_secs_f64();
+    let starts = beside.end().await?;
+    let name = format!("{count} due in one second, drained");
+    // Of their time at B: what takes twice as long has a ratio of 2.
+    let figure = Figure::new(NAME, name, seconds, "s");
+    session.add(figure.of("n/B", report::count(count) / random).at_most(2.0));
+    let p99 = starts.latency.percentile(99.0);
+    session.add(Figure::new(NAME, "new starts meanwhile, p99", p99, "ms").at_most(1_000.0));
+    log_figure(session, "in the second", &rig.store.take_seen());
+    Ok(())
+}
+
+async fn one_instant(
+    session: &mut Session,
+    rig: &Rig,
+    count: usize,
+    at: Timestamp,
+    random: f64,
+) -> Result<()> {
+    session.progress.step(format!("{count} timers due at one instant"), 0);
+    let before = fired(rig);
+    begin_storm(rig, at).await;
+    rig.until_fired(before + u64::try_from(count)?).await?;
+    let seen = rig.store.take_seen();
+    let limit = 2.0 * report::count(count) / random * 1_000.0;
+    let name = |percent: f64| format!("{count} at one instant, lateness p{percent}");
+    let at_percent =
+        |percent| Figure::new(NAME, name(percent), seen.lateness.percentile(percent), "ms");
+    session.add(at_percent(50.0));
+    session.add(at_percent(99.0).at_most(limit));
+    log_figure(session, "at the instant", &seen);
+    Ok(())
+}
+
+async fn steady(session: &mut Session, rig: &Rig, count: usize, at: Timestamp) -> Result<()> {
+    session.progress.step("1,000 timers a second", 0);
+    let before = fired(rig);
+    begin_storm(rig, at).await;
+    rig.until_fired(before + u64::try_from(count)?).await?;
+    let seen = rig.store.take_seen();
+    for (percent, limit) in [(50.0, 2.0), (99.0, 20.0)] {
+        let name = format!("steady 1,000/s, lateness p{percent}");
+        let figure = Figure::new(NAME, name, seen.lateness.percentile(percent), "ms");
+        session.add(figure.at_most(limit));
+    }
+    log_figure(session, "while steady", &seen);
+    Ok(())
+}
+
+async fn overdue(
+    session: &mut Session,
+    rig: &Rig,
+    count: usize,
+    at: Timestamp,
+    random: f64,
+) -> Result<()> {
+    session.progress.step(format!("{count} overdue timers"), 0);
+    let before = fired(rig);
+    let watch = Stopwatch::start();
+    rig.set_clock(at);
+    rig.until_fired(before + u64::try_from(count)?).await?;
+    let rate = report::count(count) / watch.elapsed().as_secs_f64();
+    let name = format!("{count} overdue timers fired");
+    session.add(Figure::new(NAME, name, rate, "/s").of("B", random).at_least(0.5));
+    log_figure(session, "while firing", &rig.store.take_seen());
+    Ok(())
+}
+
+/// Sets the clock to just before an instant and waits for it.
+async fn begin_storm(rig: &Rig, at: Timestamp) {
+    rig.store.take_seen();
+    rig.set_clock(at.saturating_add_millis(-LEAD_MS));
+    pause(Duration::from_millis(LEAD_MS.unsigned_abs())).await;
+}
+
+fn fired(rig: &Rig) -> u64 {
+    *rig.store.fired().borrow()
+}
+
+fn log_figure(session: &mut Session, when: &str, seen: &Seen) {
+    let name = format!("longest log {when}");
+    session.add(Figure::new(NAME, name, float(seen.log_bytes) / MIB, "MiB").at_most(256.0));
+}

@@ -1,0 +1,230 @@
+//! A store that is watched: what was committed, when, and how late the timers in it were.
+//!
+//! It looks at plans on their way in and counts them when the store has answered that they are
+//! durable. Everything else is handed on as it is.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use meantime_core::{DefinitionId, IncidentId, InstanceId, TaskId, Timestamp};
+use meantime_kernel::clock::{Clock, Stopwatch};
+use meantime_kernel::history::By;
+use meantime_kernel::store::{
+    ChildRef, CompactRequest, DefinitionFilter, DefinitionRow, Guard, HistoryRow, IncidentRow,
+    InstanceFilter, InstanceRow, OccurrenceRow, OperationRow, Page, Pending, Plan, PurgeRequest,
+    Purged, Recovered, Store, TakeRequest, Taken, TaskFilter, TaskRow, TimerFilter, TimerKey,
+    TimerRow, Unit, UnitResult, Write,
+};
+use tokio::sync::watch;
+
+use super::percentile::Sample;
+
+/// What was seen since the last look.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Seen {
+    /// From the due instant to the answer of the commit, in milliseconds.
+    pub(super) lateness: Sample,
+    /// How long reading the next timers took, in microseconds.
+    pub(super) looks: Sample,
+    /// Rows that were inserted, updated or deleted.
+    pub(super) rows: u64,
+    pub(super) commits: u64,
+    /// The longest that the log has been, in bytes.
+    pub(super) log_bytes: u64,
+}
+
+/// How long the log is at this moment, in bytes.
+type LogSize = Box<dyn Fn() -> u64 + Send + Sync>;
+
+/// Another store, watched.
+pub(super) struct Watched {
+    inner: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    log_size: LogSize,
+    seen: Mutex<Seen>,
+    fired: watch::Sender<u64>,
+}
+
+impl Watched {
+    pub(super) fn new(inner: Arc<dyn Store>, clock: Arc<dyn Clock>, log_size: LogSize) -> Self {
+        let (fired, _) = watch::channel(0);
+        Self { inner, clock, log_size, seen: Mutex::default(), fired }
+    }
+
+    /// What was seen since the last call.
+    pub(super) fn take_seen(&self) -> Seen {
+        std::mem::take(&mut *self.seen())
+    }
+
+    /// How many timers have fired, and a way to wait for more.
+    pub(super) fn fired(&self) -> watch::Receiver<u64> {
+        self.fired.subscribe()
+    }
+
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn committed(&self, units: &[Watch], results: &[UnitResult]) {
+        let now = self.clock.now().engine;
+        let mut seen = self.seen();
+        seen.commits += 1;
+        seen.log_bytes = seen.log_bytes.max((self.log_size)());
+        let mut fired = 0;
+        for (unit, result) in units.iter().zip(results) {
+            if matches!(result, UnitResult::Done(_)) {
+                seen.rows += unit.rows;
+                for due_at in &unit.due {
+                    fired += 1;
+                    seen.lateness.add(lateness_ms(now, *due_at));
+                }
+            }
+        }
+        drop(seen);
+        if fired > 0 {
+            self.fired.send_modify(|all| *all += fired);
+        }
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "milliseconds of a bench fit")]
+fn lateness_ms(now: Timestamp, due_at: Timestamp) -> f64 {
+    now.saturating_since(due_at) as f64
+}
+
+/// What a unit will have done.
+struct Watch {
+    rows: u64,
+    due: Vec<Timestamp>,
+}
+
+impl Watch {
+    fn of(unit: &Unit, now: Timestamp) -> Self {
+        let guard = match unit.guard {
+            Guard::Insert(_) | Guard::Turn { .. } | Guard::Task { .. } => 1,
+            Guard::Free | Guard::Unchanged { .. } => 0,
+        };
+        let rows = guard + u64::try_from(unit.writes.len()).unwrap_or_default();
+        let due = unit.writes.iter().filter_map(|write| match write {
+            Write::DeleteTimer(key) if key.due_at <= now => Some(key.due_at),
+            _ => None,
+        });
+        Self { rows, due: due.collect() }
+    }
+}
+
+impl Store for Watched {
+    fn take(&self, request: TakeRequest) -> Pending<'_, Taken> {
+        self.inner.take(request)
+    }
+
+    fn commit(&self, taken: Taken, plan: Plan) -> Pending<'_, Vec<UnitResult>> {
+        let units: Vec<_> = plan.units.iter().map(|unit| Watch::of(unit, plan.now)).collect();
+        let answer = self.inner.commit(taken, plan);
+        Box::pin(async move {
+            let results = answer.await?;
+            self.committed(&units, &results);
+            Ok(results)
+        })
+    }
+
+    fn is_committed(&self, batch: u64) -> Pending<'_, bool> {
+        self.inner.is_committed(batch)
+    }
+
+    fn recover(&self, now: Timestamp) -> Pending<'_, Recovered> {
+        self.inner.recover(now)
+    }
+
+    fn due_timers(&self, after: Option<TimerKey>, limit: usize) -> Pending<'_, Vec<TimerRow>> {
+        Box::pin(async move {
+            let watch = Stopwatch::start();
+            let rows = self.inner.due_timers(after, limit).await;
+            self.seen().looks.add(watch.elapsed().as_secs_f64() * 1e6);
+            rows
+        })
+    }
+
+    fn definition(&self, id: DefinitionId) -> Pending<'_, Option<DefinitionRow>> {
+        self.inner.definition(id)
+    }
+
+    fn definitions(&self, filter: DefinitionFilter) -> Pending<'_, Vec<DefinitionRow>> {
+        self.inner.definitions(filter)
+    }
+
+    fn instance(&self, id: InstanceId) -> Pending<'_, Option<InstanceRow>> {
+        self.inner.instance(id)
+    }
+
+    fn instances(
+        &self,
+        filter: InstanceFilter,
+        page: Page<InstanceId>,
+    ) -> Pending<'_, Vec<InstanceRow>> {
+        self.inner.instances(filter, page)
+    }
+
+    fn children(&self, parent: InstanceId) -> Pending<'_, Vec<ChildRef>> {
+        self.inner.children(parent)
+    }
+
+    fn history(&self, from: u64, limit: usize) -> Pending<'_, Vec<HistoryRow>> {
+        self.inner.history(from, limit)
+    }
+
+    fn task(&self, id: TaskId) -> Pending<'_, Option<TaskRow>> {
+        self.inner.task(id)
+    }
+
+    fn tasks(&self, filter: TaskFilter, page: Page<TaskId>) -> Pending<'_, Vec<TaskRow>> {
+        self.inner.tasks(filter, page)
+    }
+
+    fn timer(&self, key: TimerKey) -> Pending<'_, Option<TimerRow>> {
+        self.inner.timer(key)
+    }
+
+    fn timers(&self, filter: TimerFilter, page: Page<TimerKey>) -> Pending<'_, Vec<TimerRow>> {
+        self.inner.timers(filter, page)
+    }
+
+    fn incident(&self, id: IncidentId) -> Pending<'_, Option<IncidentRow>> {
+        self.inner.incident(id)
+    }
+
+    fn incidents(
+        &self,
+        instance: Option<InstanceId>,
+        page: Page<IncidentId>,
+    ) -> Pending<'_, Vec<IncidentRow>> {
+        self.inner.incidents(instance, page)
+    }
+
+    fn occurrences(
+        &self,
+        schedule: InstanceId,
+        page: Page<Timestamp>,
+    ) -> Pending<'_, Vec<OccurrenceRow>> {
+        self.inner.occurrences(schedule, page)
+    }
+
+    fn operations(&self, page: Page<u64>) -> Pending<'_, Vec<OperationRow>> {
+        self.inner.operations(page)
+    }
+
+    fn purge(&self, request: PurgeRequest) -> Pending<'_, Purged> {
+        self.inner.purge(request)
+    }
+
+    fn compact(&self, request: CompactRequest) -> Pending<'_, usize> {
+        self.inner.compact(request)
+    }
+
+    fn mark_restored(&self, now: Timestamp, by: By) -> Pending<'_, u32> {
+        self.inner.mark_restored(now, by)
+    }
+
+    fn check(&self) -> Pending<'_, Vec<String>> {
+        self.inner.check()
+    }
+}
