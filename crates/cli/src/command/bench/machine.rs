@@ -11,7 +11,7 @@ use super::percentile::Sample;
 use super::place::Place;
 
 /// How often the disk is asked.
-const SYNCS: usize = 500;
+const SYNCS: usize = 200;
 
 /// What the figures were taken on.
 #[derive(Debug, serde::Serialize)]

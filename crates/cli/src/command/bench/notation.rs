@@ -26,8 +26,8 @@ enum Shape {
     Turns(u64),
     /// Sleeps until the instant that its input names, then for a year, and so on.
     Sleeper,
-    /// Has one task done and ends.
-    Task,
+    /// Has one task done and ends; its state has so many bytes.
+    Task(usize),
     /// Rewrites a state of a mebibyte in each of so many turns.
     Heavy(u64),
 }
@@ -36,8 +36,8 @@ pub(super) struct BenchNotation;
 
 /// The definitions of every scenario.
 pub(super) fn source() -> Source {
-    let text = "once turns 1\nother turns 1\nfive turns 5\nsleeper sleeper 0\ntask task 0\n\
-                heavy heavy 1000\n";
+    let text = "once turns 1\nother turns 1\nfive turns 5\nsleeper sleeper 0\n\
+                small-task task 100\nlarge-task task 500\nheavy heavy 1000\n";
     Source { name: "bench".to_owned(), text: text.into(), files: Vec::new() }
 }
 
@@ -55,8 +55,9 @@ impl Notation for BenchNotation {
         let shape = shape(definition)?;
         let effects = match shape {
             Shape::Turns(_) | Shape::Heavy(_) => Vec::new(),
-            Shape::Task => {
-                vec![Effect::ScheduleTask(TaskSpec::worker("work", "work", Json::null()))]
+            Shape::Task(_) => {
+                let input = start.input.clone();
+                vec![Effect::ScheduleTask(TaskSpec::worker("charge-card", "charge", input))]
             }
             Shape::Sleeper => {
                 let due_ms: i64 = start.input.read().map_err(|error| fault(error.to_string()))?;
@@ -81,7 +82,7 @@ impl Notation for BenchNotation {
         let effects = fired.map(|due_at| sleep(due_at.saturating_add_millis(YEAR_MS)));
         let mut turn =
             turn(shape, cx, effects.into_iter().collect(), vec![Verdict::taken(); events.len()]);
-        if shape == Shape::Task {
+        if matches!(shape, Shape::Task(_)) {
             turn.status = Status::Ended(completed());
         }
         Ok(turn)
@@ -99,7 +100,7 @@ fn definition(line: &str) -> Option<Definition> {
     let shape = match shape {
         "turns" => Shape::Turns(number),
         "sleeper" => Shape::Sleeper,
-        "task" => Shape::Task,
+        "task" => Shape::Task(usize::try_from(number).ok()?),
         "heavy" => Shape::Heavy(number),
         _ => return None,
     };
@@ -133,7 +134,8 @@ fn turn(shape: Shape, cx: &Cx<'_>, effects: Vec<Effect>, verdicts: Vec<Verdict>)
     let (status, size) = match shape {
         Shape::Turns(count) => (until(count, cx), CONTEXT),
         Shape::Heavy(count) => (until(count, cx), 1 << 20),
-        Shape::Sleeper | Shape::Task => (Status::Running, CONTEXT),
+        Shape::Sleeper => (Status::Running, CONTEXT),
+        Shape::Task(size) => (Status::Running, size),
     };
     // A state that changes with every turn, so that nothing can be left unwritten.
     let byte = cx.turn_no.to_le_bytes()[0];

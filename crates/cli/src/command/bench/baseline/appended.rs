@@ -8,7 +8,7 @@ use rusqlite::params;
 use super::sqlite::File;
 
 /// Instances that share each commit.
-const GROUP: usize = 64;
+pub(super) const GROUP: usize = 64;
 
 const TABLES: &str = "
 CREATE TABLE instance (ord INTEGER PRIMARY KEY, random INTEGER NOT NULL, turn_no INTEGER NOT NULL,
@@ -43,18 +43,25 @@ const NOW: i64 = 1_790_000_000_000;
 pub(super) struct Appended {
     file: File,
     next: i64,
+    state: Vec<u8>,
 }
 
 impl Appended {
-    pub(super) fn new(path: &Path) -> Result<Self> {
-        Ok(Self { file: File::new(path, TABLES)?, next: NOW << 15 })
+    /// A new file; instances have a state of so many bytes.
+    pub(super) fn new(path: &Path, state: usize) -> Result<Self> {
+        Ok(Self { file: File::new(path, TABLES)?, next: NOW << 15, state: vec![7; state] })
+    }
+
+    /// Pages written to the log so far.
+    pub(super) fn pages(&self) -> u64 {
+        self.file.pages()
     }
 
     /// A group of instances from start to end; says how many.
     pub(super) fn group(&mut self) -> Result<usize> {
-        let (state, open, records) = ([7u8; 500], [8u8; 60], [9u8; 120]);
+        let (state, open, records) = (&self.state, [8u8; 60], [9u8; 120]);
         let spec = [6u8; 60];
-        let group = self.next..self.next + GROUP.cast_signed() as i64;
+        let group = self.next..self.next + i64::try_from(GROUP)?;
         self.next = group.end;
         let file = &self.file;
         file.begin()?;

@@ -2,21 +2,23 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 
 use anyhow::Result;
 use rusqlite::{Connection, Params};
 
 /// The log is emptied when it has so many pages: a sixteenth of 256 MiB.
-const LOG_PAGES: i32 = 4_096;
+const LOG_PAGES: u64 = 4_096;
 
 const PASSIVE: &str = "PRAGMA wal_checkpoint(PASSIVE)";
 
 /// A file, its connection, and a thread that empties the log.
 pub(super) struct File {
     connection: Connection,
-    pages: Arc<AtomicI32>,
+    /// Pages in the log, and pages ever written to it.
+    pages: Arc<AtomicU64>,
+    all_pages: Arc<AtomicU64>,
     is_copying: Arc<AtomicBool>,
     is_copied: Arc<AtomicBool>,
     /// The thread ends when this goes.
@@ -27,15 +29,24 @@ impl File {
     pub(super) fn new(path: &Path, tables: &str) -> Result<Self> {
         let mut connection = open(path)?;
         connection.execute_batch(tables)?;
-        let pages = Arc::new(AtomicI32::new(0));
-        let seen = pages.clone();
+        let (pages, all_pages) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+        let (now, all) = (pages.clone(), all_pages.clone());
         connection.wal_hook(Some(move |_: &mut rusqlite::hooks::Wal, pages: i32| {
-            seen.store(pages, Ordering::Relaxed);
+            let pages = u64::try_from(pages).unwrap_or_default();
+            let before = now.swap(pages, Ordering::Relaxed);
+            // Fewer than before: the log was started anew.
+            let added = if pages > before { pages - before } else { pages };
+            all.fetch_add(added, Ordering::Relaxed);
             Ok(())
         }))?;
         let (is_copying, is_copied) = (Arc::default(), Arc::default());
         let request = checkpointer(open(path)?, &is_copying, &is_copied);
-        Ok(Self { connection, pages, is_copying, is_copied, request })
+        Ok(Self { connection, pages, all_pages, is_copying, is_copied, request })
+    }
+
+    /// Pages ever written to the log.
+    pub(super) fn pages(&self) -> u64 {
+        self.all_pages.load(Ordering::Relaxed)
     }
 
     pub(super) fn begin(&self) -> Result<()> {

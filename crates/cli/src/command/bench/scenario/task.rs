@@ -1,12 +1,17 @@
 //! What a one-task instance costs, counted: rows, B-trees, bytes of log, commits, syncs.
+//!
+//! Groups of exactly 64 share each commit. The same write set without an engine, J, is beside it:
+//! SQLite logs whole pages, so the size of the state is most of what is logged.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
 use meantime_core::Json;
 use meantime_kernel::clock::SystemClock;
-use meantime_kernel::command::{ClaimCommand, Command, Reply, Report};
+use meantime_kernel::command::{ClaimCommand, ClaimedTask, Command, Reply, Report, StartCommand};
 
+use super::super::baseline;
 use super::super::by_hand::ByHand;
 use super::super::log_pages::LogPages;
 use super::super::notation;
@@ -21,71 +26,96 @@ const GROUPS: usize = 500;
 /// A frame of the log: a page and its header.
 const FRAME: u64 = 4_096 + 24;
 
+/// What a group of instances has cost, per instance.
+struct Cost {
+    rows: f64,
+    commits: f64,
+    log_bytes: f64,
+    touched: Touched,
+}
+
 pub(in super::super) async fn task(session: &mut Session) -> Result<()> {
-    let groups = session.args.scaled(GROUPS).min(GROUPS);
     session.progress.step("the cost of a one-task instance", 0);
+    let groups = session.args.scaled(GROUPS).min(GROUPS);
     let directory = new_directory(&session.args.db)?;
-    let path = directory.path().join("task.db");
-    let database = Arc::new(Database::open(&path)?);
-    let store = Arc::new(database.watched(Arc::new(SystemClock)));
-    let mut machine = ByHand::new(store.clone()).await?;
-    machine.deploy(notation::NAME, notation::source()).await?;
-    for _ in 0..groups / 10 {
-        run(&mut machine, None).await?;
-    }
-    let before = database.stats();
-    store.take_seen();
-    for _ in 0..groups {
-        run(&mut machine, None).await?;
-    }
-    let (after, seen) = (database.stats(), store.take_seen());
-    let instances = groups * GROUP;
-    let commits = float(after.commits - before.commits) / count(groups);
-    let log = float((after.wal_pages - before.wal_pages) * FRAME) / count(instances);
-    let rows = float(seen.rows) / count(instances);
-    session.add(Figure::new(NAME, "row writes", rows, "").at_most(9.0));
-    session.add(Figure::new(NAME, "commits, and as many syncs", commits, "").at_most(3.0));
-    session.add(Figure::new(NAME, "log, in groups of 64", log, "bytes").at_most(2_500.0));
-    let mut pages = LogPages::new(&path)?;
-    for (commit, touched) in run(&mut machine, Some(&mut pages)).await? {
-        let names: Vec<_> = touched.iter().map(|(name, pages)| format!("{name} {pages}")).collect();
-        let what = format!("B-trees touched by the {commit}: {}", names.join(", "));
-        session.add(Figure::new(NAME, what, count(touched.len()), ""));
+    let small = cost("small-task", &directory.path().join("small.db"), groups).await?;
+    let large = cost("large-task", &directory.path().join("large.db"), groups).await?;
+    let plain = |bytes| baseline::appended_log_bytes(&session.args.db, bytes, groups);
+    let (plain_small, plain_large) = (plain(100)?, plain(500)?);
+    session.add(Figure::new(NAME, "row writes", small.rows, "").at_most(9.0));
+    session.add(Figure::new(NAME, "commits, and as many syncs", small.commits, "").at_most(3.0));
+    let log = |state: &str, bytes| {
+        Figure::new(NAME, format!("log, groups of 64, state of {state} bytes"), bytes, "bytes")
+    };
+    session.add(log("100", small.log_bytes).of("J", plain_small).at_most(2_500.0));
+    session.add(log("500", large.log_bytes).of("J", plain_large));
+    for (commit, trees) in small.touched {
+        let names: Vec<_> = trees.iter().map(|(name, pages)| format!("{name} {pages}")).collect();
+        let what = format!("B-trees touched by the {commit}, with pages: {}", names.join(", "));
+        session.add(Figure::new(NAME, what, count(trees.len()), ""));
     }
     Ok(())
 }
 
+async fn cost(definition: &str, path: &Path, groups: usize) -> Result<Cost> {
+    let database = Arc::new(Database::open(path)?);
+    let store = Arc::new(database.watched(Arc::new(SystemClock)));
+    let mut machine = ByHand::new(store.clone()).await?;
+    machine.deploy(notation::NAME, notation::source()).await?;
+    for _ in 0..groups / 10 {
+        run(definition, &mut machine, None).await?;
+    }
+    let before = database.stats();
+    store.take_seen();
+    for _ in 0..groups {
+        run(definition, &mut machine, None).await?;
+    }
+    let (after, seen) = (database.stats(), store.take_seen());
+    let instances = count(groups * GROUP);
+    let mut pages = LogPages::new(path)?;
+    Ok(Cost {
+        rows: float(seen.rows) / instances,
+        commits: float(after.commits - before.commits) / count(groups),
+        log_bytes: float((after.wal_pages - before.wal_pages) * FRAME) / instances,
+        touched: run(definition, &mut machine, Some(&mut pages)).await?,
+    })
+}
+
+/// The B-trees that each commit has touched, with the pages of each.
 type Touched = Vec<(&'static str, Vec<(String, usize)>)>;
 
 /// One group from start to end, in three commits; says what each has touched, if asked.
-async fn run(machine: &mut ByHand, mut pages: Option<&mut LogPages>) -> Result<Touched> {
+async fn run(
+    definition: &str,
+    machine: &mut ByHand,
+    mut pages: Option<&mut LogPages>,
+) -> Result<Touched> {
     let mut touched = Touched::new();
     let mut look = |commit| {
         if let Some(pages) = &mut pages {
-            let trees = pages.since()?.into_iter();
-            touched.push((commit, trees.filter(|(name, _)| !name.starts_with('(')).collect()));
+            touched.push((commit, pages.since()?.into_iter().collect()));
         }
         anyhow::Ok(())
     };
-    machine.call(vec![Command::Start(start("task")); GROUP]).await?;
+    let input = Json::parse("{\"order\":4711,\"customer\":\"c-1\"}")?;
+    let start = StartCommand { input, ..start(definition) };
+    machine.call(vec![Command::Start(start); GROUP]).await?;
     look("start")?;
-    let claim = ClaimCommand {
-        worker: "worker-1".to_owned(),
-        max: GROUP,
-        lease_ms: 60_000,
-        ..ClaimCommand::default()
-    };
+    let worker = "worker-1".to_owned();
+    let claim = ClaimCommand { worker, max: GROUP, lease_ms: 60_000, ..ClaimCommand::default() };
     let claimed = machine.call(vec![Command::Claim(claim)]).await?;
     look("claim")?;
     let [Reply::Tasks(tasks)] = claimed.as_slice() else { bail!("no tasks: {claimed:?}") };
     if tasks.len() != GROUP {
         bail!("{} tasks instead of {GROUP}", tasks.len());
     }
-    let report = |task: &meantime_kernel::command::ClaimedTask| {
-        let (token, report) = (Some(task.token), Report::Completed(Json::null()));
-        Command::Report { task: task.id, token, report }
-    };
-    machine.call(tasks.iter().map(report).collect()).await?;
+    let output = Json::parse("{\"receipt\":\"r-1\"}")?;
+    machine.call(tasks.iter().map(|task| completed(task, &output)).collect()).await?;
     look("end")?;
     Ok(touched)
+}
+
+fn completed(task: &ClaimedTask, output: &Json) -> Command {
+    let (token, report) = (Some(task.token), Report::Completed(output.clone()));
+    Command::Report { task: task.id, token, report }
 }

@@ -1,0 +1,55 @@
+//! The bench counts what it says it counts, and what is counted stays within its bounds. Nothing
+//! here looks at a time: machines differ.
+
+use std::process::Command;
+
+fn bench(arguments: &[&str]) -> serde_json::Value {
+    let directory = tempfile::tempdir().expect("a directory");
+    let place = format!("sqlite:{}", directory.path().display());
+    let output = Command::new(env!("CARGO_BIN_EXE_meantime"))
+        .args(["bench", "kernel", "--format", "json", "--db", &place])
+        .args(arguments)
+        .output()
+        .expect("the binary runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let left = std::fs::read_dir(directory.path()).expect("readable").count();
+    assert_eq!(left, 0, "the bench removes what it made");
+    serde_json::from_slice(&output.stdout).expect("JSON")
+}
+
+fn figure(report: &serde_json::Value, name: &str) -> f64 {
+    let figures = report["figures"].as_array().expect("a list");
+    let found = figures.iter().find(|figure| figure["name"].as_str() == Some(name));
+    let found = found.unwrap_or_else(|| panic!("no figure {name:?} in {report:#}"));
+    found["value"].as_f64().expect("a number")
+}
+
+#[test]
+fn a_one_task_instance_stays_cheap() {
+    let report = bench(&["--only", "task", "--scale", "0.2"]);
+    let near = |name: &str, value: f64| (figure(&report, name) - value).abs() < 1e-9;
+    assert!(near("row writes", 7.0), "{report:#}");
+    assert!(near("commits, and as many syncs", 3.0), "{report:#}");
+    let log = figure(&report, "log, groups of 64, state of 100 bytes");
+    assert!(log <= 2_500.0, "{log} bytes of log: more rows, larger rows or another index?");
+}
+
+#[test]
+fn every_scenario_runs_and_kills_its_parts() {
+    let scenarios = "turns,timers,sleeping,flood";
+    let report = bench(&["--only", scenarios, "--scale", "0.0001", "--seconds", "1"]);
+    assert!(figure(&report, "1-turn instances, 64 callers") > 0.0);
+    assert!(figure(&report, "100 overdue timers fired") > 0.0);
+    assert!(figure(&report, "ready after kill -9") > 0.0);
+}
+
+#[test]
+fn a_place_that_is_not_there_is_refused_by_name() {
+    let output = Command::new(env!("CARGO_BIN_EXE_meantime"))
+        .args(["bench", "kernel", "--db", "sqlite:no/such/directory"])
+        .output()
+        .expect("the binary runs");
+    assert_eq!(output.status.code(), Some(2));
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(text.contains("no/such/directory is not a directory"), "{text}");
+}
