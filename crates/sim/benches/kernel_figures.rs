@@ -1,14 +1,13 @@
 //! Figures of the kernel on SQLite with full durability, through the real driver.
 //!
-//! `cargo bench -p meantime-sim --bench kernel_figures -- [NAME…]` with the names starts, signals,
-//! children, sleepers, missed, idle. Each line says what was done and how long it took; ratios
-//! between sizes show whether the cost is linear. `idle` takes a minute.
+//! `cargo bench -p meantime-sim --bench kernel_figures -- [NAME…]` with the names signals, children,
+//! missed. Each line says what was done and how long it took; ratios between sizes show whether
+//! the cost is linear. Rates and timers are measured by `meantime bench kernel`.
 #![expect(clippy::print_stdout, reason = "printing is what it is for")]
 #![expect(clippy::disallowed_methods, reason = "measures real time")]
-#![expect(clippy::cast_precision_loss, reason = "figures for people")]
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use meantime_core::time::{First, Rule, Span, Zone};
 use meantime_core::{CatchUp, Handed, Json, OnExisting, Overlap, ScheduleSpec, Source};
@@ -23,11 +22,6 @@ use meantime_store::sqlite::{Options, SqliteStore};
 
 const PROBES: &str = "
 probe short
-end
-
-probe sleeper
-timer t P1Y
-await t
 end
 
 probe counter
@@ -71,40 +65,6 @@ fn start(definition: &str) -> Command {
     Command::Start(StartCommand { definition, ..StartCommand::default() })
 }
 
-async fn start_many(rig: &Rig, definition: &'static str, count: usize, starters: usize) {
-    let mut tasks = Vec::new();
-    for _ in 0..starters {
-        let kernel = rig.kernel.clone();
-        tasks.push(tokio::spawn(async move {
-            for _ in 0..count / starters {
-                kernel.call(start(definition)).await.expect("started");
-            }
-        }));
-    }
-    for task in tasks {
-        task.await.expect("a starter ends");
-    }
-}
-
-async fn starts() {
-    for starters in [1, 16, 64, 256] {
-        let rig = rig().await;
-        start_many(&rig, "short", 2_000, starters).await;
-        let before = rig.store.stats();
-        let count = if starters == 1 { 4_000 } else { 60_000 };
-        let begun = Instant::now();
-        start_many(&rig, "short", count, starters).await;
-        let seconds = begun.elapsed().as_secs_f64();
-        let after = rig.store.stats();
-        let commits = after.commits - before.commits;
-        println!(
-            "starts: {starters} starters, {count} one-turn instances: {:.0}/s, {:.1} turns a commit",
-            count as f64 / seconds,
-            (after.turns - before.turns) as f64 / commits as f64
-        );
-    }
-}
-
 async fn signals() {
     let mut times = Vec::new();
     for count in [1_000u32, 10_000] {
@@ -142,25 +102,6 @@ async fn children() {
         println!("children: one parent with {count} in {:.3} s", begun.elapsed().as_secs_f64());
     }
     println!("children: ten times as many took {:.1} times as long", times[1] / times[0]);
-}
-
-async fn sleepers() {
-    let rig = rig().await;
-    let begun = Instant::now();
-    start_many(&rig, "sleeper", 100_000, 256).await;
-    let seconds = begun.elapsed().as_secs_f64();
-    println!("sleepers: 100000 armed, {:.0}/s", 100_000.0 / seconds);
-}
-
-async fn idle() {
-    let rig = rig().await;
-    start_many(&rig, "sleeper", 100_000, 256).await;
-    tokio::time::sleep(Duration::from_secs(2)).await;
-    let (before, cpu) = (rig.store.stats(), cpu_ms());
-    tokio::time::sleep(Duration::from_mins(1)).await;
-    let statements = rig.store.stats().statements - before.statements;
-    let used = (cpu_ms() - cpu) as f64 / 60_000.0 * 100.0;
-    println!("idle: 100000 asleep, 60 s: {statements} statements, {used:.3} % of one core");
 }
 
 /// A month of missed minutes, by each policy, while new instances are started.
@@ -220,35 +161,17 @@ async fn missed() {
     }
 }
 
-/// Processor time of this process so far, in milliseconds.
-fn cpu_ms() -> u64 {
-    let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    let fields: Vec<&str> =
-        text.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
-    let ticks = |place: usize| fields.get(place).and_then(|it| it.parse::<u64>().ok()).unwrap_or(0);
-    (ticks(11) + ticks(12)) * 10
-}
-
 #[tokio::main]
 async fn main() {
     let wanted: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
     let runs = |name: &str| wanted.is_empty() || wanted.iter().any(|it| it == name);
-    if runs("starts") {
-        starts().await;
-    }
     if runs("signals") {
         signals().await;
     }
     if runs("children") {
         children().await;
     }
-    if runs("sleepers") {
-        sleepers().await;
-    }
     if runs("missed") {
         missed().await;
-    }
-    if runs("idle") {
-        idle().await;
     }
 }

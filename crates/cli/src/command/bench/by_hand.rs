@@ -10,7 +10,7 @@ use meantime_kernel::clock::{Clock, SystemClock};
 use meantime_kernel::command::{Command, Deployment, Reply, Wait};
 use meantime_kernel::machine::{Config, Input, Job, Machine, Notations, Output, Ticket};
 use meantime_kernel::random::SystemEntropy;
-use meantime_kernel::store::{DefinitionFilter, Store};
+use meantime_kernel::store::{DefinitionFilter, Share, Store};
 
 use super::rig::notations;
 
@@ -29,7 +29,7 @@ impl ByHand {
         let entropy = Box::new(SystemEntropy::default());
         let mut machine = Machine::new(config.clone(), notations.clone(), entropy);
         let now = SystemClock.now();
-        let recovered = store.recover(now.engine).await?;
+        let recovered = store.recover(Share::ALL).await?;
         let definitions = store.definitions(DefinitionFilter::default()).await?;
         machine.handle(now, Input::Recovered(recovered, definitions));
         Ok(Self { machine, store, notations, config, next: 1, replies: BTreeMap::new() })
@@ -70,9 +70,7 @@ impl ByHand {
             Output::Commit(batch, taken, plan) => {
                 Input::Committed(batch, store.commit(taken, plan).await)
             }
-            Output::LoadTimers { after, limit } => {
-                Input::Timers(store.due_timers(after, limit).await)
-            }
+            Output::LoadTimers(query) => Input::Timers(store.due_timers(query).await),
             Output::LoadDefinition(id) => {
                 let row = store.definition(id).await?;
                 let limits = &self.config.limits;
@@ -84,9 +82,7 @@ impl ByHand {
                 return Ok(None);
             }
             Output::Compact(_) | Output::Dispatch(_) => return Ok(None),
-            Output::Verify { .. } | Output::LoadTree(_) | Output::Fatal(_) => {
-                bail!("the bench did not expect {output:?}")
-            }
+            output => bail!("the bench did not expect {output:?}"),
         }))
     }
 }

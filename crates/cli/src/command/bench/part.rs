@@ -16,7 +16,7 @@ use anyhow::Result;
 use meantime_core::Timestamp;
 use meantime_kernel::clock::{Clock, Stopwatch, SystemClock};
 use meantime_kernel::random::{Entropy, SeededEntropy};
-use meantime_kernel::store::Store;
+use meantime_kernel::store::{DueQuery, Store};
 use serde::{Deserialize, Serialize};
 
 use super::load::{arm, pause};
@@ -148,7 +148,7 @@ async fn look_us(rig: &Rig, limit: usize) -> Result<f64> {
     let mut sample = Sample::default();
     for _ in 0..500 {
         let watch = Stopwatch::start();
-        rig.store.due_timers(None, limit).await?;
+        rig.store.due_timers(DueQuery::first(limit)).await?;
         sample.add(watch.elapsed().as_secs_f64() * 1e6);
     }
     Ok(sample.percentile(50.0))

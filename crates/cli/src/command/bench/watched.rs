@@ -9,10 +9,10 @@ use meantime_core::{DefinitionId, IncidentId, InstanceId, TaskId, Timestamp};
 use meantime_kernel::clock::{Clock, Stopwatch};
 use meantime_kernel::history::By;
 use meantime_kernel::store::{
-    ChildRef, CompactRequest, DefinitionFilter, DefinitionRow, Guard, HistoryRow, IncidentRow,
-    InstanceFilter, InstanceRow, OccurrenceRow, OperationRow, Page, Pending, Plan, PurgeRequest,
-    Purged, Recovered, Store, TakeRequest, Taken, TaskFilter, TaskRow, TimerFilter, TimerKey,
-    TimerRow, Unit, UnitResult, Write,
+    ChildRef, CompactRequest, Company, DefinitionFilter, DefinitionRow, DueQuery, Guard,
+    HistoryRow, IncidentRow, InstanceFilter, InstanceRow, Listener, Notice, OccurrenceRow,
+    OperationRow, Page, Pending, Plan, PurgeRequest, Purged, Recovered, Share, Store, TakeRequest,
+    Taken, TaskFilter, TaskRow, TimerFilter, TimerKey, TimerRow, To, Unit, UnitResult, Write,
 };
 use tokio::sync::watch;
 
@@ -131,17 +131,37 @@ impl Store for Watched {
         self.inner.is_committed(batch)
     }
 
-    fn recover(&self, now: Timestamp) -> Pending<'_, Recovered> {
-        self.inner.recover(now)
+    fn recover(&self, share: Share) -> Pending<'_, Recovered> {
+        self.inner.recover(share)
     }
 
-    fn due_timers(&self, after: Option<TimerKey>, limit: usize) -> Pending<'_, Vec<TimerRow>> {
+    fn due_timers(&self, query: DueQuery) -> Pending<'_, Vec<TimerRow>> {
         Box::pin(async move {
             let watch = Stopwatch::start();
-            let rows = self.inner.due_timers(after, limit).await;
+            let rows = self.inner.due_timers(query).await;
             self.seen().looks.add(watch.elapsed().as_secs_f64() * 1e6);
             rows
         })
+    }
+
+    fn is_shared(&self) -> bool {
+        self.inner.is_shared()
+    }
+
+    fn beat(&self, real: Timestamp) -> Pending<'_, Company> {
+        self.inner.beat(real)
+    }
+
+    fn leave(&self) -> Pending<'_, ()> {
+        self.inner.leave()
+    }
+
+    fn tell(&self, notices: Vec<(To, Notice)>) -> Pending<'_, ()> {
+        self.inner.tell(notices)
+    }
+
+    fn listen(&self, listener: Listener) {
+        self.inner.listen(listener);
     }
 
     fn definition(&self, id: DefinitionId) -> Pending<'_, Option<DefinitionRow>> {
