@@ -33,7 +33,7 @@ pub struct Limits {
     pub queued_turns: usize,
     /// The same in bytes of payload. Default 256 MiB.
     pub queued_bytes: usize,
-    /// Bytes of cached instance states. Default 64 MiB.
+    /// Bytes of cached instances. Default 32 MiB.
     pub cache_bytes: usize,
     /// Turns in one batch. Default 512.
     pub batch_turns: usize,
@@ -80,7 +80,7 @@ impl Default for Limits {
             child_depth: 32,
             queued_turns: 100_000,
             queued_bytes: 256 * MIB,
-            cache_bytes: 64 * MIB,
+            cache_bytes: 32 * MIB,
             batch_turns: 512,
             lease_expiries: 5,
             lease_ms: 3_600_000,

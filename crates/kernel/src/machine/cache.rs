@@ -9,10 +9,13 @@ use meantime_core::InstanceId;
 
 use crate::store::InstanceRow;
 
+/// A row and when it was last used. Boxed: nodes of a map are half empty, and rows are large.
+type Entry = (u64, Box<InstanceRow>);
+
 /// The cache: least recently used rows go first.
 #[derive(Debug)]
 pub(super) struct Cache {
-    rows: BTreeMap<InstanceId, (u64, InstanceRow)>,
+    rows: BTreeMap<InstanceId, Entry>,
     by_use: BTreeMap<u64, InstanceId>,
     uses: u64,
     bytes: usize,
@@ -34,7 +37,7 @@ impl Cache {
         let (used, row) = self.rows.remove(&id)?;
         self.by_use.remove(&used);
         self.bytes = self.bytes.saturating_sub(size(&row));
-        Some(row)
+        Some(*row)
     }
 
     /// Keeps a row that was just committed. Instances that are over are not kept.
@@ -46,7 +49,7 @@ impl Cache {
         self.uses += 1;
         self.bytes += size(&row);
         self.by_use.insert(self.uses, row.id);
-        self.rows.insert(row.id, (self.uses, row));
+        self.rows.insert(row.id, (self.uses, Box::new(row)));
         while self.bytes > self.limit
             && let Some((_, oldest)) = self.by_use.pop_first()
             && let Some((_, row)) = self.rows.remove(&oldest)
@@ -56,10 +59,18 @@ impl Cache {
     }
 }
 
-/// A fair estimate of what a row takes in memory.
+/// What a row takes in memory, with its entries in both maps and what the allocator adds.
 fn size(row: &InstanceRow) -> usize {
-    const FIXED: usize = 512;
-    const ENTRY: usize = 64;
-    let open = row.open.timers.len() + row.open.tasks.len() + row.open.subscriptions.len();
-    FIXED + row.state.bytes.len() + open * ENTRY
+    const ENTRIES: usize = 160;
+    const BLOCK: usize = 32;
+    // The first entry of a map allocates room for eleven.
+    const MAP: usize = 512;
+    let open = &row.open;
+    let maps = [
+        open.timers.len().div_ceil(8),
+        open.tasks.len().div_ceil(8),
+        open.subscriptions.len().div_ceil(8),
+    ];
+    let open = maps.iter().sum::<usize>() * MAP;
+    size_of::<InstanceRow>() + ENTRIES + row.state.bytes.len() + 2 * BLOCK + open
 }

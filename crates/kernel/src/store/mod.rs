@@ -13,6 +13,7 @@
 mod company;
 mod contract;
 mod error;
+mod layer;
 mod memory;
 mod plan;
 mod read;
@@ -23,6 +24,7 @@ mod upkeep;
 pub use company::{Company, Listener, Notice, Seat, Share, To};
 pub use contract::{Pending, Store};
 pub use error::{Class, Error};
+pub use layer::Layer;
 pub use memory::MemoryStore;
 pub(crate) use plan::encode_start;
 pub use plan::{

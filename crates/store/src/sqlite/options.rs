@@ -45,8 +45,8 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             durability: Durability::Full,
-            writer_cache: 64 << 20,
-            reader_cache: 8 << 20,
+            writer_cache: 32 << 20,
+            reader_cache: 4 << 20,
             readers: 4,
             wal_limit: 256 << 20,
             group_limit: 4_096,

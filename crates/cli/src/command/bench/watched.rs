@@ -5,15 +5,9 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use meantime_core::{DefinitionId, IncidentId, InstanceId, TaskId, Timestamp};
-use meantime_kernel::clock::{Clock, Stopwatch};
-use meantime_kernel::history::By;
-use meantime_kernel::store::{
-    ChildRef, CompactRequest, Company, DefinitionFilter, DefinitionRow, DueQuery, Guard,
-    HistoryRow, IncidentRow, InstanceFilter, InstanceRow, Listener, Notice, OccurrenceRow,
-    OperationRow, Page, Pending, Plan, PurgeRequest, Purged, Recovered, Share, Store, TakeRequest,
-    Taken, TaskFilter, TaskRow, TimerFilter, TimerKey, TimerRow, To, Unit, UnitResult, Write,
-};
+use meantime_core::Timestamp;
+use meantime_kernel::clock::Clock;
+use meantime_kernel::store::{Guard, Layer, Pending, Plan, Store, Taken, Unit, UnitResult, Write};
 use tokio::sync::watch;
 
 use super::percentile::Sample;
@@ -23,8 +17,6 @@ use super::percentile::Sample;
 pub(super) struct Seen {
     /// From the due instant to the answer of the commit, in milliseconds.
     pub(super) lateness: Sample,
-    /// How long reading the next timers took, in microseconds.
-    pub(super) looks: Sample,
     /// Rows that were inserted, updated or deleted.
     pub(super) rows: u64,
     pub(super) commits: u64,
@@ -112,12 +104,12 @@ impl Watch {
     }
 }
 
-impl Store for Watched {
-    fn take(&self, request: TakeRequest) -> Pending<'_, Taken> {
-        self.inner.take(request)
+impl Layer for Watched {
+    fn inner(&self) -> &dyn Store {
+        &*self.inner
     }
 
-    fn commit(&self, taken: Taken, plan: Plan) -> Pending<'_, Vec<UnitResult>> {
+    fn on_commit(&self, taken: Taken, plan: Plan) -> Pending<'_, Vec<UnitResult>> {
         let units: Vec<_> = plan.units.iter().map(|unit| Watch::of(unit, plan.now)).collect();
         let answer = self.inner.commit(taken, plan);
         Box::pin(async move {
@@ -125,126 +117,5 @@ impl Store for Watched {
             self.committed(&units, &results);
             Ok(results)
         })
-    }
-
-    fn is_committed(&self, batch: u64) -> Pending<'_, bool> {
-        self.inner.is_committed(batch)
-    }
-
-    fn recover(&self, share: Share) -> Pending<'_, Recovered> {
-        self.inner.recover(share)
-    }
-
-    fn due_timers(&self, query: DueQuery) -> Pending<'_, Vec<TimerRow>> {
-        Box::pin(async move {
-            let watch = Stopwatch::start();
-            let rows = self.inner.due_timers(query).await;
-            self.seen().looks.add(watch.elapsed().as_secs_f64() * 1e6);
-            rows
-        })
-    }
-
-    fn is_shared(&self) -> bool {
-        self.inner.is_shared()
-    }
-
-    fn beat(&self, real: Timestamp) -> Pending<'_, Company> {
-        self.inner.beat(real)
-    }
-
-    fn leave(&self) -> Pending<'_, ()> {
-        self.inner.leave()
-    }
-
-    fn tell(&self, notices: Vec<(To, Notice)>) -> Pending<'_, ()> {
-        self.inner.tell(notices)
-    }
-
-    fn listen(&self, listener: Listener) {
-        self.inner.listen(listener);
-    }
-
-    fn definition(&self, id: DefinitionId) -> Pending<'_, Option<DefinitionRow>> {
-        self.inner.definition(id)
-    }
-
-    fn definitions(&self, filter: DefinitionFilter) -> Pending<'_, Vec<DefinitionRow>> {
-        self.inner.definitions(filter)
-    }
-
-    fn instance(&self, id: InstanceId) -> Pending<'_, Option<InstanceRow>> {
-        self.inner.instance(id)
-    }
-
-    fn instances(
-        &self,
-        filter: InstanceFilter,
-        page: Page<InstanceId>,
-    ) -> Pending<'_, Vec<InstanceRow>> {
-        self.inner.instances(filter, page)
-    }
-
-    fn children(&self, parent: InstanceId) -> Pending<'_, Vec<ChildRef>> {
-        self.inner.children(parent)
-    }
-
-    fn history(&self, from: u64, limit: usize) -> Pending<'_, Vec<HistoryRow>> {
-        self.inner.history(from, limit)
-    }
-
-    fn task(&self, id: TaskId) -> Pending<'_, Option<TaskRow>> {
-        self.inner.task(id)
-    }
-
-    fn tasks(&self, filter: TaskFilter, page: Page<TaskId>) -> Pending<'_, Vec<TaskRow>> {
-        self.inner.tasks(filter, page)
-    }
-
-    fn timer(&self, key: TimerKey) -> Pending<'_, Option<TimerRow>> {
-        self.inner.timer(key)
-    }
-
-    fn timers(&self, filter: TimerFilter, page: Page<TimerKey>) -> Pending<'_, Vec<TimerRow>> {
-        self.inner.timers(filter, page)
-    }
-
-    fn incident(&self, id: IncidentId) -> Pending<'_, Option<IncidentRow>> {
-        self.inner.incident(id)
-    }
-
-    fn incidents(
-        &self,
-        instance: Option<InstanceId>,
-        page: Page<IncidentId>,
-    ) -> Pending<'_, Vec<IncidentRow>> {
-        self.inner.incidents(instance, page)
-    }
-
-    fn occurrences(
-        &self,
-        schedule: InstanceId,
-        page: Page<Timestamp>,
-    ) -> Pending<'_, Vec<OccurrenceRow>> {
-        self.inner.occurrences(schedule, page)
-    }
-
-    fn operations(&self, page: Page<u64>) -> Pending<'_, Vec<OperationRow>> {
-        self.inner.operations(page)
-    }
-
-    fn purge(&self, request: PurgeRequest) -> Pending<'_, Purged> {
-        self.inner.purge(request)
-    }
-
-    fn compact(&self, request: CompactRequest) -> Pending<'_, usize> {
-        self.inner.compact(request)
-    }
-
-    fn mark_restored(&self, now: Timestamp, by: By) -> Pending<'_, u32> {
-        self.inner.mark_restored(now, by)
-    }
-
-    fn check(&self) -> Pending<'_, Vec<String>> {
-        self.inner.check()
     }
 }

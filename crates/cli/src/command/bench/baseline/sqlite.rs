@@ -79,7 +79,7 @@ fn open(path: &Path) -> Result<Connection> {
     connection.set_prepared_statement_cache_capacity(64);
     connection.execute_batch(
         "PRAGMA page_size = 4096; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; \
-         PRAGMA cache_size = -65536; PRAGMA wal_autocheckpoint = 0; \
+         PRAGMA cache_size = -32768; PRAGMA wal_autocheckpoint = 0; \
          PRAGMA journal_size_limit = 268435456; PRAGMA temp_store = MEMORY; \
          PRAGMA foreign_keys = OFF;",
     )?;
