@@ -1,8 +1,8 @@
 //! Figures of the kernel on SQLite with full durability, through the real driver.
 //!
-//! `cargo bench -p meantime-sim --bench kernel_figures -- [NAME…]` with the names signals, children,
-//! missed. Each line says what was done and how long it took; ratios between sizes show whether
-//! the cost is linear. Rates and timers are measured by `meantime bench kernel`.
+//! `cargo bench -p meantime-sim --bench kernel_figures -- [NAME…]`, with the names signals,
+//! children and missed. Each line says what was done and how long it took; ratios between sizes
+//! show whether the cost is linear. Rates and timers are measured by `meantime bench kernel`.
 #![expect(clippy::print_stdout, reason = "printing is what it is for")]
 #![expect(clippy::disallowed_methods, reason = "measures real time")]
 

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 /// The store to measure.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Place {
+pub(crate) enum Place {
     /// New files in a directory.
     Sqlite(PathBuf),
 }

@@ -16,7 +16,7 @@ use super::{scenario, table};
 const RANDOM_INSTANCES: usize = 1_000_000;
 
 /// What every scenario gets.
-pub(super) struct Session {
+pub(crate) struct Session {
     pub(super) args: KernelArgs,
     pub(super) progress: Progress,
     report: Report,

@@ -16,18 +16,14 @@ use super::random::Random;
 const FRAME: u64 = 4_096 + 24;
 
 /// J per second.
-pub(in super::super) fn appended(place: &Place, warm_up: Duration, time: Duration) -> Result<f64> {
+pub(crate) fn appended(place: &Place, warm_up: Duration, time: Duration) -> Result<f64> {
     let directory = new_directory(place)?;
     let mut baseline = Appended::new(&directory.path().join("appended.db"), CONTEXT)?;
     rate(warm_up, time, || baseline.group())
 }
 
 /// What J writes to its log for one instance with a state of so many bytes.
-pub(in super::super) fn appended_log_bytes(
-    place: &Place,
-    state: usize,
-    groups: usize,
-) -> Result<f64> {
+pub(crate) fn appended_log_bytes(place: &Place, state: usize, groups: usize) -> Result<f64> {
     let directory = new_directory(place)?;
     let mut baseline = Appended::new(&directory.path().join("appended.db"), state)?;
     baseline.group()?;
@@ -39,7 +35,7 @@ pub(in super::super) fn appended_log_bytes(
 }
 
 /// B per second.
-pub(in super::super) fn random(
+pub(crate) fn random(
     place: &Place,
     count: usize,
     warm_up: Duration,

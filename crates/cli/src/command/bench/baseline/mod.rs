@@ -10,4 +10,4 @@ mod measure;
 mod random;
 mod sqlite;
 
-pub(super) use measure::{appended, appended_log_bytes, random};
+pub(crate) use measure::{appended, appended_log_bytes, random};

@@ -10,7 +10,7 @@ use super::super::session::Session;
 const NAME: &str = "flood";
 const FLOOD: usize = 1_000;
 
-pub(in super::super) async fn flood(session: &mut Session) -> Result<()> {
+pub(crate) async fn flood(session: &mut Session) -> Result<()> {
     session.progress.step("a flood of one definition", 0);
     let rig = Rig::new(&session.args.db).await?;
     let alone = start_for(&rig.kernel, "other", 1, session.warm_up()).await?;

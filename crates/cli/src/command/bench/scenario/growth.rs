@@ -15,7 +15,7 @@ const SIZES: [usize; 4] = [10_000, 100_000, 1_000_000, 10_000_000];
 /// Peek and claim at one size, in microseconds.
 type Looks = (f64, f64);
 
-pub(in super::super) async fn growth(session: &mut Session) -> Result<()> {
+pub(crate) async fn growth(session: &mut Session) -> Result<()> {
     let mut before: Option<Looks> = None;
     for size in SIZES.map(|size| session.args.scaled(size).max(10_000)) {
         let is_last = size == session.args.scaled(10_000_000);

@@ -8,10 +8,10 @@ mod task;
 mod timers;
 mod turns;
 
-pub(super) use flood::flood;
-pub(super) use growth::growth;
-pub(super) use sleeping::sleeping;
-pub(super) use state::state;
-pub(super) use task::task;
-pub(super) use timers::timers;
-pub(super) use turns::turns;
+pub(crate) use flood::flood;
+pub(crate) use growth::growth;
+pub(crate) use sleeping::sleeping;
+pub(crate) use state::state;
+pub(crate) use task::task;
+pub(crate) use timers::timers;
+pub(crate) use turns::turns;

@@ -16,7 +16,7 @@ const MIB: f64 = 1_048_576.0;
 /// Sleepers that fall due together after the restart.
 const STORM: usize = 1_000;
 
-pub(in super::super) async fn sleeping(session: &mut Session) -> Result<()> {
+pub(crate) async fn sleeping(session: &mut Session) -> Result<()> {
     let counts = [100_000, 1_000_000].map(|count| session.args.scaled(count).max(10_000));
     let directory = new_directory(&session.args.db)?;
     let file = directory.path().join("meantime.db");

@@ -14,7 +14,7 @@ const MIB: f64 = 1_048_576.0;
 /// A frame of the log: a page and its header.
 const FRAME: f64 = 4_096.0 + 24.0;
 
-pub(in super::super) async fn state(session: &mut Session) -> Result<()> {
+pub(crate) async fn state(session: &mut Session) -> Result<()> {
     session.progress.step("a mebibyte of state over 1,000 turns", 0);
     let rig = Rig::new(&session.args.db).await?;
     let (before, watch) = (rig.stats(), Stopwatch::start());

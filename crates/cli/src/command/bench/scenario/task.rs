@@ -34,7 +34,7 @@ struct Cost {
     touched: Touched,
 }
 
-pub(in super::super) async fn task(session: &mut Session) -> Result<()> {
+pub(crate) async fn task(session: &mut Session) -> Result<()> {
     session.progress.step("the cost of a one-task instance", 0);
     let groups = session.args.scaled(GROUPS).min(GROUPS);
     let directory = new_directory(&session.args.db)?;

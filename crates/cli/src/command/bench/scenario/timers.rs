@@ -44,7 +44,7 @@ struct Storms {
     overdue: usize,
 }
 
-pub(in super::super) async fn timers(session: &mut Session) -> Result<()> {
+pub(crate) async fn timers(session: &mut Session) -> Result<()> {
     let random = session.random()?;
     let rig = Rig::new(&session.args.db).await?;
     let storms = Storms {

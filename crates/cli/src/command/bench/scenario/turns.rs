@@ -10,7 +10,7 @@ use super::super::session::Session;
 const NAME: &str = "turns";
 const CALLERS: usize = 64;
 
-pub(in super::super) async fn turns(session: &mut Session) -> Result<()> {
+pub(crate) async fn turns(session: &mut Session) -> Result<()> {
     let appended = session.appended()?;
     for (definition, turns, target) in [("once", 1, 0.4), ("five", 5, 0.15)] {
         session.progress.step(format!("instances of {turns} turns"), 0);
