@@ -9,6 +9,7 @@ pub mod diagnostic;
 pub mod effect;
 pub mod event;
 pub mod failure;
+pub mod graph;
 pub mod id;
 pub mod json;
 pub mod limits;
@@ -27,6 +28,7 @@ pub use effect::{
 };
 pub use event::{Answer, ChildOutcome, Event, Start, StartCause, TaskCause, TaskOutcome};
 pub use failure::{Failure, Fault, Termination, Thrown};
+pub use graph::{Edge, Graph, Node};
 pub use id::{DefinitionId, EffectKey, IncidentId, InstanceId, TaskId, TimerId};
 pub use json::Json;
 pub use limits::Limits;

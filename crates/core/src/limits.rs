@@ -3,10 +3,13 @@
 //! Budgets count operations, not milliseconds, so that the same input gives the same result on
 //! every machine.
 
+use serde::{Deserialize, Serialize};
+
 use crate::time::Span;
 
 /// The limits. `Limits::default()` is what a fresh installation runs with.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Limits {
     /// Bytes of one definition source with its files. Default 16 MiB.
     pub source_bytes: usize,
@@ -59,8 +62,10 @@ pub struct Limits {
     /// Runs that one schedule may start while it catches up or is filled back. Default 1,000.
     pub catch_up_runs: u64,
     /// Deadline of instances whose definition and start name none (D7). Default none.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub default_deadline: Option<Span>,
     /// Upper bound of every deadline; the declared outcome is still used (D7). Default none.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub deadline_cap: Option<Span>,
 }
 

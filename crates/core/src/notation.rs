@@ -5,8 +5,8 @@
 //! all of it together and acts on it afterwards.
 
 use crate::{
-    Compiled, Definition, Diagnostic, Effect, EffectKey, Event, Failure, Fault, InstanceId, Json,
-    Limits, Source, Start, State, Termination, Timestamp,
+    Compiled, Definition, Diagnostic, Effect, EffectKey, Event, Failure, Fault, Graph, InstanceId,
+    Json, Limits, Source, Start, State, Termination, Timestamp,
 };
 
 /// A language that Meantime runs.
@@ -31,6 +31,11 @@ pub trait Notation: Send + Sync {
 
     /// What people may see of an instance. For reads only, never stored.
     fn inspect(&self, definition: &Definition, state: &State) -> View;
+
+    /// The definition as a drawing; empty when there is nothing to draw.
+    fn graph(&self, _definition: &Definition) -> Graph {
+        Graph::default()
+    }
 }
 
 /// What a turn may know besides its events.

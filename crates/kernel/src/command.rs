@@ -297,6 +297,8 @@ pub enum Reply {
         instance: InstanceId,
         /// Whether it was there already.
         repeated: bool,
+        /// How it stood when it was answered; none when the store must be asked.
+        row: Option<Box<store::InstanceRow>>,
     },
     /// The schedule that was made or changed.
     Scheduled {
@@ -358,6 +360,13 @@ pub struct ClaimedTask {
     pub lease_until: Timestamp,
     /// When all attempts must be over (D6).
     pub deadline_at: Option<Timestamp>,
+}
+
+impl ClaimedTask {
+    /// The name under which other systems know this work, the same for every attempt.
+    pub fn idempotency_key(&self) -> String {
+        crate::outside::idempotency_key(self.id, &self.name, &self.input)
+    }
 }
 
 /// Why a command was not done. Nothing of it was written.

@@ -12,6 +12,7 @@ pub mod explain;
 pub mod history;
 pub mod machine;
 pub mod open;
+mod outside;
 pub mod random;
 pub mod schedule;
 pub mod store;

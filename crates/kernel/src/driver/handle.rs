@@ -190,22 +190,38 @@ impl Kernel {
         wait: Wait,
         limit: Option<Duration>,
     ) -> Result<Reply, Error> {
+        let for_ever = std::future::pending::<()>();
+        match limit {
+            Some(limit) => {
+                let patience = async { drop(tokio::time::timeout(limit, for_ever).await) };
+                self.call_until(command, wait, patience).await
+            }
+            None => self.call_until(command, wait, for_ever).await,
+        }
+    }
+
+    /// The same with a patience that ends when a future does.
+    pub async fn call_until(
+        &self,
+        command: Command,
+        wait: Wait,
+        patience: impl Future<Output = ()>,
+    ) -> Result<Reply, Error> {
         let resumes = matches!(command, Command::Resume { .. });
         let (answer, mut answered) = oneshot::channel();
         let ticket = self.tickets.next();
         let message = Message::Command { ticket, command: Box::new(command), wait, answer };
         self.messages.send(message).map_err(|_| Error::Stopping)?;
         let mut caller = Caller { messages: &self.messages, ticket, waits: true };
-        let in_time = match limit {
-            Some(limit) => tokio::time::timeout(limit, &mut answered).await.ok(),
-            None => None,
+        let in_time = tokio::select! {
+            biased;
+            answer = &mut answered => Some(answer),
+            () = patience => None,
         };
         let answer = match in_time {
             Some(answer) => answer,
             None => {
-                if limit.is_some() {
-                    caller.abandon();
-                }
+                caller.abandon();
                 answered.await
             }
         };
@@ -235,28 +251,40 @@ impl Kernel {
         notation: &str,
         source: Source,
     ) -> Result<(Reply, Vec<Diagnostic>), DeployError> {
-        let files: usize = source.files.iter().map(|file| file.text.len()).sum();
-        let (size, limit) = (source.text.len() + files, self.limits.source_bytes);
-        if size > limit {
-            return Err(Error::TooLarge { what: "source", size, limit }.into());
-        }
-        let compiled = self.notations.compile(notation, &source, &self.limits);
-        let compiled =
-            compiled.ok_or_else(|| Error::Invalid(format!("there is no notation {notation:?}")))?;
-        let mut diagnostics = compiled.diagnostics;
-        let now = self.clock.now().engine;
-        if let Some(notation) = self.notations.get(notation) {
-            for definition in &compiled.definitions {
-                diagnostics.extend(notation.lint(definition, now));
-            }
-        }
+        let (definitions, diagnostics) = self.judge(notation, source.clone()).await?;
         if diagnostics.iter().any(|it| it.severity == Severity::Error) {
             return Err(DeployError::Diagnostics(diagnostics));
         }
-        let definitions = compiled.definitions.into_iter().map(Arc::new).collect();
+        let definitions = definitions.into_iter().map(Arc::new).collect();
         let deployment = Deployment { notation: notation.to_owned(), source, definitions };
         let reply = self.call(Command::Deploy(deployment)).await?;
         Ok((reply, diagnostics))
+    }
+
+    /// Compiles a source and says everything there is to say about it. Deploys nothing.
+    pub async fn judge(
+        &self,
+        notation: &str,
+        source: Source,
+    ) -> Result<(Vec<Definition>, Vec<Diagnostic>), Error> {
+        let files: usize = source.files.iter().map(|file| file.text.len()).sum();
+        let (size, limit) = (source.text.len() + files, self.limits.source_bytes);
+        if size > limit {
+            return Err(Error::TooLarge { what: "source", size, limit });
+        }
+        let reader = self.notations.get(notation).cloned();
+        let reader =
+            reader.ok_or_else(|| Error::Invalid(format!("there is no notation {notation:?}")))?;
+        let (limits, now) = (self.limits.clone(), self.clock.now().engine);
+        // A long source takes long; others are not to wait for it.
+        let judged = tokio::task::spawn_blocking(move || {
+            let compiled = reader.compile(&source, &limits);
+            let lint = |definition| reader.lint(definition, now);
+            let mut diagnostics = compiled.diagnostics;
+            diagnostics.extend(compiled.definitions.iter().flat_map(lint));
+            (compiled.definitions, diagnostics)
+        });
+        judged.await.map_err(|_| Error::Invalid("the compiler panicked".to_owned()))
     }
 
     /// Does the same to every timer that a selector names (O1); says how many there were.

@@ -145,7 +145,7 @@ impl Assembly {
             let (instance, tags) = (id, tags.clone());
             assembly.writes.push(Write::PutTags { instance, tags, attributes: Vec::new() });
         }
-        let started = Reply::Started { instance: id, repeated: false };
+        let started = Reply::Started { instance: id, repeated: false, row: None };
         assembly.answers.insert(0, Ok(started));
         let (cause, input) = (StartCause::Api, input.clone());
         assembly.start = Some(Start { bound: bound.clone(), ..Start::new(cause, input) });

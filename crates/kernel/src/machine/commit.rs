@@ -170,7 +170,12 @@ impl Machine {
                 let goes_on = matches!(row.phase, Phase::Starting | Phase::Yielding)
                     && row.extra.held.is_none();
                 let ended = row.phase.is_ended();
+                let starts =
+                    matches!(work.items.first(), Some(Pending { item: Item::Start(..), .. }));
                 if let Some(slot) = self.slots.get_mut(&work.id) {
+                    if !self.config.shared_store {
+                        slot.show(&row, starts);
+                    }
                     slot.goes_on |= goes_on;
                     slot.standing = Standing::of(&row);
                     slot.solo = slot.solo.saturating_sub(1);
@@ -217,7 +222,9 @@ impl Machine {
                 Refusal::KeyTaken(holder) => {
                     Err(Error::KeyTaken { key: start.key.unwrap_or_default(), holder })
                 }
-                Refusal::Repeated(instance) => Ok(Reply::Started { instance, repeated: true }),
+                Refusal::Repeated(instance) => {
+                    Ok(Reply::Started { instance, repeated: true, row: None })
+                }
                 Refusal::KeyReused => {
                     Err(Error::IdempotencyMismatch(start.idempotency.unwrap_or_default()))
                 }
@@ -339,8 +346,11 @@ impl Machine {
         acks.into_iter().flatten().for_each(|ack| self.tell(ack));
     }
 
-    fn tell(&mut self, ack: Ack) {
-        if let Some(reply) = ack.reply {
+    pub(super) fn tell(&mut self, ack: Ack) {
+        if let Some(mut reply) = ack.reply {
+            if let Reply::Started { instance, row, .. } = &mut reply {
+                *row = self.slots.get_mut(instance).and_then(|slot| slot.shown.take());
+            }
             self.output(Output::Reply(ack.ticket, Ok(reply)));
             return;
         }

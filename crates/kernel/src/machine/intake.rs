@@ -9,7 +9,7 @@ use super::claim::ParkedClaim;
 use super::engine::Machine;
 use super::io::{Output, Ticket};
 use super::ready::Class;
-use super::slot::{Item, Loose, LooseItem, Pending, owner};
+use super::slot::{Ack, Item, Loose, LooseItem, Pending, owner};
 use crate::command::{
     Command, Error, Reply, Report, SCHEDULE_INVALID, ScheduleAction, StartCommand, Wait,
 };
@@ -109,8 +109,9 @@ impl Machine {
         });
         if let Some((id, ack)) = holder {
             let gathered = self.gathers.remove(&ticket).map(|(_, reply)| reply);
-            if let Some(reply) = ack.reply.or(gathered) {
-                self.output(Output::Reply(ticket, Ok(reply)));
+            let Ack { wait, reply, .. } = ack;
+            if let Some(reply) = reply.or(gathered) {
+                self.tell(Ack { ticket, wait, reply: Some(reply) });
             }
             self.drop_idle(id);
         }

@@ -175,6 +175,9 @@ impl Assembly {
 
     fn write_history(&mut self, kit: &mut Kit<'_>) {
         let seq = kit.ids.next(kit.now.engine);
+        if let Some(Record::Started { .. }) = self.records.first() {
+            self.row.extra.started_in = Some(seq);
+        }
         self.writes.push(Write::History(HistoryRow {
             seq,
             instance: self.row.id,

@@ -34,6 +34,8 @@ pub(super) struct Slot {
     pub(super) definition: DefinitionId,
     /// How the instance stood after its last turn.
     pub(super) standing: Standing,
+    /// Its row, while whoever started it waits.
+    pub(super) shown: Option<Box<InstanceRow>>,
 }
 
 /// What callers who wait for an instance must know of it.
@@ -74,6 +76,7 @@ impl Default for Slot {
             acks: Vec::new(),
             definition: DefinitionId(0),
             standing: Standing::Settled,
+            shown: None,
         }
     }
 }
@@ -82,6 +85,13 @@ impl Slot {
     /// Whether a turn has something to do.
     pub(super) fn has_work(&self) -> bool {
         !self.pending.is_empty() || self.durable || self.goes_on
+    }
+
+    /// The row is kept for somebody who started the instance and is to see it.
+    pub(super) fn show(&mut self, row: &InstanceRow, starts: bool) {
+        if starts || self.shown.is_some() {
+            self.shown = Some(Box::new(row.clone()));
+        }
     }
 
     /// Whether nothing needs the slot.

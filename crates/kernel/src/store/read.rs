@@ -36,8 +36,12 @@ pub struct DefinitionFilter {
 pub struct InstanceFilter {
     /// That run these versions; empty is all.
     pub definitions: Vec<DefinitionId>,
+    /// That do not run these versions.
+    pub except: Vec<DefinitionId>,
     /// In these phases; empty is all.
     pub phases: Vec<Phase>,
+    /// With an open incident, or without one.
+    pub incident: Option<bool>,
     /// With this business key.
     pub key: Option<String>,
     /// With this tag.

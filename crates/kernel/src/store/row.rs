@@ -2,7 +2,8 @@
 
 use meantime_core::{
     Channel, DefinitionId, EffectKey, Event, Failure, IncidentId, InstanceId, Json, Outcome,
-    ParentClose, SourceFile, State, TaskId, TaskOutcome, TaskSpec, TimerId, Timestamp, Trigger,
+    ParentClose, SourceFile, Start, State, TaskId, TaskOutcome, TaskSpec, TimerId, Timestamp,
+    Trigger,
 };
 use minicbor::{Decode, Encode};
 
@@ -94,6 +95,14 @@ pub struct InstanceRow {
     pub extra: Extra,
 }
 
+impl InstanceRow {
+    /// How it is to begin, while it has not had its first turn.
+    pub fn start(&self) -> Option<Start> {
+        let is_start = self.phase == Phase::Starting;
+        if is_start { minicbor::decode(&self.state.bytes).ok() } else { None }
+    }
+}
+
 /// Rarely used parts of an instance, packed into one column.
 #[derive(Debug, Clone, PartialEq, Default, Encode, Decode)]
 pub struct Extra {
@@ -131,6 +140,9 @@ pub struct Extra {
     /// What a surface shows of it when it is over.
     #[n(10)]
     pub summary: Option<Json>,
+    /// The row of history that tells of its start.
+    #[n(11)]
+    pub started_in: Option<u64>,
 }
 
 /// The message channel an instance was started from.
@@ -266,6 +278,13 @@ impl TimerRow {
     /// The row's key.
     pub const fn key(&self) -> TimerKey {
         TimerKey { frozen: self.frozen, due_at: self.due_at, id: self.id }
+    }
+}
+
+impl TaskRow {
+    /// The name under which other systems know this work, the same for every attempt.
+    pub fn idempotency_key(&self) -> String {
+        crate::outside::idempotency_key(self.id, &self.spec.name, &self.spec.input)
     }
 }
 

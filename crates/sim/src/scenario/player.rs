@@ -311,7 +311,7 @@ impl Player<'_> {
         }
         let store = self.world.store.clone();
         let started = match &fate {
-            Fate::Answered(Ok(Reply::Started { instance, repeated: false })) => Some(*instance),
+            Fate::Answered(Ok(Reply::Started { instance, repeated: false, .. })) => Some(*instance),
             Fate::Answered(_) => None,
             Fate::Lost | Fate::Waiting => {
                 let definition = line.words.get(2).map_or("", String::as_str);
@@ -322,7 +322,7 @@ impl Player<'_> {
             self.tracer.name(id, &name);
         }
         match &fate {
-            Fate::Answered(Ok(Reply::Started { instance, repeated: true })) => {
+            Fate::Answered(Ok(Reply::Started { instance, repeated: true, .. })) => {
                 self.tracer.name(*instance, &name);
                 "the same instance as before".to_owned()
             }

@@ -15,7 +15,7 @@ declare!("incident":
     incidents_are_taken_with_a_batch,
 );
 
-fn row(number: u64, instance: u64) -> IncidentRow {
+pub(super) fn row(number: u64, instance: u64) -> IncidentRow {
     IncidentRow {
         id: incident_id(number),
         instance: id(instance),

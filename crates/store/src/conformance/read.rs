@@ -21,6 +21,8 @@ declare!("read":
     instances_are_listed_by_key,
     instances_are_listed_by_tag,
     instances_are_listed_by_start,
+    instances_are_listed_by_incident,
+    instances_of_some_definitions_are_left_out,
     starting_and_yielding_instances_are_ready_after_a_restart,
     instances_that_an_incident_holds_are_not_ready,
     clock_and_batch_never_go_back,
@@ -127,6 +129,41 @@ fn live_instances_are_listed_by_definition(bench: &Bench<'_>) {
     let page = Page { after: Some(id(5)), limit: 1 };
     let rows = bench.get(bench.store.instances(filter, page));
     assert_eq!(rows.iter().map(|row| row.id).collect::<Vec<_>>(), ids([2]));
+}
+
+fn instances_are_listed_by_incident(bench: &Bench<'_>) {
+    for number in 1..=4 {
+        let mut row = instance(number);
+        row.extra.incidents = u32::from(number % 2 == 0);
+        let mut unit = start(&row);
+        if row.extra.incidents > 0 {
+            unit.writes.push(Write::PutIncident(super::incident::row(number, number)));
+            unit.writes.push(Write::PutIncident(super::incident::row(10 + number, number)));
+        }
+        bench.done(unit);
+    }
+    let by = |incident| {
+        let incident = Some(incident);
+        list(bench, InstanceFilter { incident, ..InstanceFilter::default() })
+    };
+    assert_eq!((by(true), by(false)), (ids([4, 2]).to_vec(), ids([3, 1]).to_vec()));
+    let filter = InstanceFilter { incident: Some(true), ..InstanceFilter::default() };
+    let page = Page { after: Some(id(4)), limit: 5 };
+    let rows = bench.get(bench.store.instances(filter, page));
+    assert_eq!(rows.iter().map(|row| row.id).collect::<Vec<_>>(), ids([2]));
+}
+
+fn instances_of_some_definitions_are_left_out(bench: &Bench<'_>) {
+    for number in 1..=6 {
+        let definition = DefinitionId(number % 3);
+        bench.done(start(&InstanceRow { definition, ..instance(number) }));
+    }
+    let except = vec![DefinitionId(1), DefinitionId(2)];
+    let filter = InstanceFilter { except, ..InstanceFilter::default() };
+    assert_eq!(list(bench, filter.clone()), ids([6, 3]));
+    let definitions = vec![DefinitionId(0), DefinitionId(1)];
+    let phases = vec![Phase::Running];
+    assert_eq!(list(bench, InstanceFilter { definitions, phases, ..filter }), ids([6, 3]));
 }
 
 fn instances_are_listed_by_key(bench: &Bench<'_>) {

@@ -45,11 +45,21 @@ pub(crate) fn phase(row: &impl Columns, column: usize) -> Result<Phase, Error> {
     row.named(column, TABLE, Phase::from_name)
 }
 
-/// Whether a row selected with `columns!` is wanted, but for its tag. Reads no packed column.
+/// Whether a row selected with `columns!` is wanted, but for its tag. Reads no packed column unless
+/// incidents are asked for.
 pub(crate) fn matches(filter: &InstanceFilter, row: &impl Columns) -> Result<bool, Error> {
     let definition = DefinitionId(row.number(4)?);
     let started_at = row.instant(5, TABLE)?;
+    let has_incident = match filter.incident {
+        Some(_) => {
+            let extra: Extra = row.unpacked_if(12, TABLE)?.unwrap_or_default();
+            Some(extra.incidents > 0)
+        }
+        None => None,
+    };
     Ok((filter.definitions.is_empty() || filter.definitions.contains(&definition))
+        && !filter.except.contains(&definition)
+        && filter.incident == has_incident
         && (filter.phases.is_empty() || filter.phases.contains(&phase(row, 3)?))
         && filter.started_from.is_none_or(|from| started_at >= from)
         && filter.started_before.is_none_or(|before| started_at < before)

@@ -34,11 +34,17 @@ const UNUSUAL: &str = concat!(
      WHERE (phase = 'starting' OR phase = 'yielding' OR phase = 'failed' OR phase = 'cancelled') \
      AND i.phase = ?1 AND i.ord < ?2 ORDER BY i.ord DESC"
 );
+const TROUBLED: &str = concat!(
+    "SELECT ",
+    columns!(),
+    " FROM incident AS t INDEXED BY incident_instance CROSS JOIN instance AS i ON i.ord = t.ord \
+     WHERE t.ord < ?1 ORDER BY t.ord DESC"
+);
 const NEWEST: &str =
     concat!("SELECT ", columns!(), " FROM instance AS i WHERE i.ord < ?1 ORDER BY i.ord DESC");
 
 #[cfg(test)]
-pub(super) const ALL: &[&str] = &[TAGGED, KEYED, LIVE, UNUSUAL, NEWEST];
+pub(super) const ALL: &[&str] = &[TAGGED, KEYED, LIVE, UNUSUAL, TROUBLED, NEWEST];
 
 /// A page of instances. Whatever no index holds is filtered while reading.
 pub(super) fn list(
@@ -59,6 +65,16 @@ pub(super) fn list(
     if let Some(key) = &filter.key {
         return db.some(KEYED, params![key, before], page.limit, read);
     }
+    if filter.incident == Some(true) {
+        // An instance comes once for each of its incidents.
+        let mut seen = None;
+        let read_once = |row: &Row<'_>| {
+            let found = read(row)?.filter(|found| seen != Some(found.id));
+            seen = found.as_ref().map_or(seen, |found| Some(found.id));
+            Ok(found)
+        };
+        return db.some(TROUBLED, [before], page.limit, read_once);
+    }
     let mut rows = Vec::new();
     if only(&|phase| UNUSUAL_PHASES.contains(phase)) {
         let mut phases = filter.phases.clone();
@@ -68,7 +84,8 @@ pub(super) fn list(
             rows.extend(db.some(UNUSUAL, params![phase.name(), before], page.limit, read)?);
         }
     } else if only(&|phase| !phase.is_ended()) {
-        for DefinitionId(id) in definitions(db, filter)? {
+        let wanted = definitions(db, filter)?.into_iter();
+        for DefinitionId(id) in wanted.filter(|id| !filter.except.contains(id)) {
             rows.extend(db.some(LIVE, [int(id), before], page.limit, read)?);
         }
     } else {

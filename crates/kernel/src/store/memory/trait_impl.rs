@@ -138,7 +138,9 @@ impl Tables {
 
     fn matches(&self, filter: &InstanceFilter, row: &InstanceRow) -> bool {
         (filter.definitions.is_empty() || filter.definitions.contains(&row.definition))
+            && !filter.except.contains(&row.definition)
             && (filter.phases.is_empty() || filter.phases.contains(&row.phase))
+            && filter.incident.is_none_or(|wanted| wanted == (row.extra.incidents > 0))
             && filter.key.as_ref().is_none_or(|key| row.key.as_ref() == Some(key))
             && filter.started_from.is_none_or(|from| row.started_at >= from)
             && filter.started_before.is_none_or(|before| row.started_at < before)
