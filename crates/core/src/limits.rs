@@ -17,6 +17,14 @@ pub struct Limits {
     pub ops_per_slice: u64,
     /// Operations without an outside event before the instance is parked. Default 20,000,000.
     pub ops_runaway: u64,
+    /// Bytes of the values that one turn of a script or expression may hold. Default 16 MiB.
+    pub value_bytes: usize,
+    /// Bytes of one string value. Default 1 MiB.
+    pub string_bytes: usize,
+    /// Entries of one list or object. Default 100,000.
+    pub entries: usize,
+    /// Calls within calls. Default 128.
+    pub call_depth: usize,
     /// Effects of one turn. Default 10,000.
     pub effects_per_turn: usize,
     /// Bytes of one instance's state. Default 2 MiB.
@@ -76,6 +84,10 @@ impl Default for Limits {
             source_bytes: 16 * MIB,
             ops_per_slice: 100_000,
             ops_runaway: 20_000_000,
+            value_bytes: 16 * MIB,
+            string_bytes: MIB,
+            entries: 100_000,
+            call_depth: 128,
             effects_per_turn: 10_000,
             state_bytes: 2 * MIB,
             payload_bytes: MIB,

@@ -38,6 +38,9 @@ pub enum TimeError {
         /// The expression as it was written.
         text: String,
     },
+    /// Not a pattern for formatting an instant.
+    #[error("invalid pattern: {0}")]
+    InvalidPattern(Problem),
     /// No such IANA time zone.
     #[error("unknown time zone {name:?}")]
     UnknownZone {
@@ -76,6 +79,7 @@ impl TimeError {
             Self::InvalidInterval { .. } => "invalid_interval",
             Self::InvalidCron(_) => "invalid_cron",
             Self::CronNeverMatches { .. } => "cron_never_matches",
+            Self::InvalidPattern(_) => "invalid_pattern",
             Self::UnknownZone { .. } => "unknown_zone",
             Self::OutOfRange { .. } => "time_out_of_range",
         }
@@ -109,7 +113,8 @@ impl TimeError {
             Self::InvalidInstant(problem)
             | Self::InvalidDuration(problem)
             | Self::InvalidCycle(problem)
-            | Self::InvalidCron(problem) => Some(problem),
+            | Self::InvalidCron(problem)
+            | Self::InvalidPattern(problem) => Some(problem),
             _ => None,
         }
     }

@@ -12,6 +12,7 @@ mod codec;
 mod cron;
 mod cycle;
 mod error;
+mod format;
 mod grid;
 mod occurrence;
 mod rule;
