@@ -1,1 +1,23 @@
 //! Flow scripts: a strict subset of JavaScript on a machine that can be saved at every `await`.
+
+mod ast;
+mod awaitable;
+mod check;
+mod compile;
+mod host;
+mod lex;
+mod library;
+mod parse;
+mod problem;
+mod saved;
+mod session;
+mod span;
+mod vm;
+
+pub use compile::{Program, Workflow};
+pub use host::{Host, Operation, Refusal, Request, Settlement, Started, What};
+pub use problem::Code;
+pub use saved::FORMAT;
+pub use session::{Compiled, Pending, WrittenTime, WrittenTimer, compile_script};
+pub use span::SourceMap;
+pub use vm::{Machine, Stop};

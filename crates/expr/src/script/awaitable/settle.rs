@@ -1,0 +1,258 @@
+//! Settling: an event ends a leaf, and what depends on it follows.
+
+use meantime_core::{EffectKey, Json};
+
+use super::combine::{Combinator, Mode};
+use super::leaf::{Kind, State, Step};
+use crate::script::host::{Settlement, What};
+use crate::script::vm::{AwaitableRef, Machine, Outcome, Record, Value};
+
+/// How a member ended.
+pub(super) enum Ended {
+    Done(Value),
+    Failed(Value),
+}
+
+impl Machine<'_> {
+    /// Takes the end of an effect. False when nobody waits for it any more.
+    pub(crate) fn settle(&mut self, key: EffectKey, with: Settlement) -> Outcome<bool> {
+        let step = Step::of(key);
+        let Some((at, what, timer)) = self.pending_leaf(step) else { return Ok(false) };
+        let timed_out = timer == Some(step);
+        if timed_out {
+            // The wait is over; the signal stays for whoever comes next.
+            self.withdrawals.push_back((What::Signal, self.leaf_step(at)));
+        } else if let Some(timer) = timer {
+            self.withdrawals.push_back((What::Timer, timer));
+        }
+        let state = match with {
+            Settlement::Done(_) if timed_out => {
+                let text = format!("no signal came in time ({})", self.leaf_name(at));
+                let error = self.engine_error("SignalTimeout", "SIGNAL_TIMEOUT", &text, at);
+                State::Failed(error)
+            }
+            Settlement::Done(_) if what == What::Timer => State::Done(Value::Null),
+            Settlement::Done(json) => State::Raw(json),
+            Settlement::Failed { name, code, message, data } => {
+                let error = self.engine_error(name, &code, &message, at);
+                if let (Some(data), Value::Record(record)) = (data, &error) {
+                    let data = self.read_json(data.as_str())?;
+                    if let Some(record) = self.heap.records.get_mut(*record) {
+                        record.set("data".into(), data);
+                    }
+                }
+                State::Failed(error)
+            }
+        };
+        self.end(at, state);
+        self.propagate(at)?;
+        Ok(true)
+    }
+
+    fn pending_leaf(&self, step: Step) -> Option<(AwaitableRef, What, Option<Step>)> {
+        let at = *self.steps.get(&step)?;
+        let awaitable = self.heap.awaitables.get(at)?;
+        let Kind::Leaf(leaf) = &awaitable.kind else { return None };
+        let names = leaf.step == step || leaf.timer == Some(step);
+        (names && awaitable.is_pending()).then_some((at, leaf.what, leaf.timer))
+    }
+
+    fn leaf_step(&self, at: AwaitableRef) -> Step {
+        match self.heap.awaitables.get(at).map(|it| &it.kind) {
+            Some(Kind::Leaf(leaf)) => leaf.step,
+            _ => Step { turn: 0, ordinal: 0 },
+        }
+    }
+
+    fn leaf_name(&self, at: AwaitableRef) -> String {
+        match self.heap.awaitables.get(at).map(|it| &it.kind) {
+            Some(Kind::Leaf(leaf)) => leaf.name.as_str().to_owned(),
+            _ => String::new(),
+        }
+    }
+
+    /// An error of the engine, with the place of the call that started what failed.
+    pub(super) fn engine_error(
+        &mut self,
+        name: &str,
+        code: &str,
+        message: &str,
+        of: AwaitableRef,
+    ) -> Value {
+        let at = match self.heap.awaitables.get(of).map(|it| &it.kind) {
+            Some(Kind::Leaf(leaf)) => leaf.at,
+            Some(Kind::Combinator(combinator)) => combinator.at,
+            None => 0,
+        };
+        let mut record = Record::default();
+        record.set("name".into(), Value::text(name));
+        record.set("code".into(), Value::text(code));
+        record.set("message".into(), Value::text(message));
+        self.set_position(&mut record, at);
+        self.heap.new_record(record)
+    }
+
+    pub(super) fn end(&mut self, at: AwaitableRef, state: State) {
+        if let Some(awaitable) = self.heap.awaitables.get_mut(at) {
+            awaitable.state = state;
+        }
+    }
+
+    /// Tells combinators about a member that has ended, and theirs in turn.
+    pub(super) fn propagate(&mut self, ended: AwaitableRef) -> Outcome<()> {
+        let mut todo = vec![ended];
+        while let Some(ended) = todo.pop() {
+            self.spend(1);
+            let Some(awaitable) = self.heap.awaitables.get_mut(ended) else { continue };
+            for parent in std::mem::take(&mut awaitable.parents) {
+                let Some(Kind::Combinator(combinator)) =
+                    self.heap.awaitables.get_mut(parent).map(|it| &mut it.kind)
+                else {
+                    continue;
+                };
+                combinator.left = combinator.left.saturating_sub(1);
+                if self.decide(parent, Some(ended))? {
+                    todo.push(parent);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A new combinator may be decided already.
+    pub(super) fn settle_new(&mut self, made: AwaitableRef) -> Outcome<()> {
+        let members = match self.heap.awaitables.get(made).map(|it| &it.kind) {
+            Some(Kind::Combinator(combinator)) => combinator.members.len(),
+            _ => 0,
+        };
+        let mut decided = members == 0 && self.decide(made, None)?;
+        for place in 0..members {
+            if decided {
+                break;
+            }
+            decided = self.decide_by(made, place)?;
+        }
+        if decided { self.propagate(made) } else { Ok(()) }
+    }
+
+    /// Looks at the first member that is or was `ended`.
+    fn decide(&mut self, parent: AwaitableRef, ended: Option<AwaitableRef>) -> Outcome<bool> {
+        let Some((mode, left)) = self.pending_combinator(parent) else { return Ok(false) };
+        let place = match (ended, mode) {
+            // Only those that end with one member need to know which.
+            (Some(ended), Mode::Any | Mode::Race | Mode::PromiseAny | Mode::PromiseRace) => {
+                self.member_place(parent, ended)
+            }
+            (Some(ended), Mode::All | Mode::PromiseAll) => {
+                let failed = self.heap.awaitables.get(ended);
+                let failed = failed
+                    .is_some_and(|it| matches!(it.state, State::Failed(_) | State::Withdrawn));
+                if failed { self.member_place(parent, ended) } else { None }
+            }
+            _ => None,
+        };
+        match place {
+            Some(place) => self.decide_by(parent, place),
+            None if left == 0 => self.complete(parent, mode),
+            None => Ok(false),
+        }
+    }
+
+    /// Lets one member decide, if it has ended and can.
+    fn decide_by(&mut self, parent: AwaitableRef, place: usize) -> Outcome<bool> {
+        let Some((mode, left)) = self.pending_combinator(parent) else { return Ok(false) };
+        let Some(ended) = self.member_end(parent, place)? else { return Ok(false) };
+        let state = match (mode, ended) {
+            (Mode::All | Mode::PromiseAll | Mode::PromiseRace, Ended::Failed(error)) => {
+                State::Failed(error)
+            }
+            (Mode::Any, Ended::Done(value)) => {
+                State::Done(self.winner(parent, place, None, "result", value))
+            }
+            (Mode::PromiseAny | Mode::PromiseRace, Ended::Done(value)) => State::Done(value),
+            (Mode::Race, ended) => State::Done(self.entry(parent, place, ended)),
+            _ if left == 0 => return self.complete(parent, mode),
+            _ => return Ok(false),
+        };
+        self.end(parent, state);
+        if mode.withdraws() {
+            self.withdraw_losers(parent);
+        }
+        Ok(true)
+    }
+
+    /// Every member has ended and none decided alone.
+    fn complete(&mut self, parent: AwaitableRef, mode: Mode) -> Outcome<bool> {
+        let state = match mode {
+            Mode::All | Mode::PromiseAll => State::Done(self.all_results(parent)?),
+            Mode::Settle => State::Done(self.all_entries(parent)?),
+            Mode::PromiseAllSettled => State::Done(self.all_settled(parent)?),
+            Mode::Any | Mode::PromiseAny => State::Failed(self.all_errors(parent)?),
+            Mode::Race | Mode::PromiseRace => {
+                let text = "a race of nobody has no winner";
+                State::Failed(self.engine_error("RangeError", "RangeError", text, parent))
+            }
+        };
+        self.end(parent, state);
+        Ok(true)
+    }
+
+    fn pending_combinator(&self, at: AwaitableRef) -> Option<(Mode, usize)> {
+        let awaitable = self.heap.awaitables.get(at).filter(|it| it.is_pending())?;
+        match &awaitable.kind {
+            Kind::Combinator(Combinator { mode, left, .. }) => Some((*mode, *left)),
+            Kind::Leaf(_) => None,
+        }
+    }
+
+    fn member_place(&self, parent: AwaitableRef, member: AwaitableRef) -> Option<usize> {
+        let Kind::Combinator(combinator) = &self.heap.awaitables.get(parent)?.kind else {
+            return None;
+        };
+        let is_it = |it: &Value| matches!(it, Value::Awaitable(at) if *at == member);
+        combinator.members.iter().position(is_it)
+    }
+
+    /// How a member ended; nothing while it is pending.
+    pub(super) fn member_end(
+        &mut self,
+        parent: AwaitableRef,
+        place: usize,
+    ) -> Outcome<Option<Ended>> {
+        let member = match self.heap.awaitables.get(parent).map(|it| &it.kind) {
+            Some(Kind::Combinator(combinator)) => combinator.members.get(place).cloned(),
+            _ => None,
+        };
+        match member {
+            Some(Value::Awaitable(at)) => self.ended(at),
+            other => Ok(other.map(Ended::Done)),
+        }
+    }
+
+    /// How an awaitable ended. A result is read when it is first looked at, and only once.
+    fn ended(&mut self, at: AwaitableRef) -> Outcome<Option<Ended>> {
+        let raw = match self.heap.awaitables.get(at).map(|it| &it.state) {
+            Some(State::Raw(json)) => json.clone(),
+            Some(State::Done(value)) => return Ok(Some(Ended::Done(value.clone()))),
+            Some(State::Failed(error)) => return Ok(Some(Ended::Failed(error.clone()))),
+            Some(State::Withdrawn) => {
+                let text = "withdrawn: something else was decided first";
+                let error = self.engine_error("Cancelled", "CANCELLED", text, at);
+                self.end(at, State::Failed(error.clone()));
+                return Ok(Some(Ended::Failed(error)));
+            }
+            Some(State::Pending) | None => return Ok(None),
+        };
+        let value = self.read_json(Json::as_str(&raw))?;
+        self.end(at, State::Done(value.clone()));
+        Ok(Some(Ended::Done(value)))
+    }
+
+    /// What `await` finds: a value, an error, or nothing yet.
+    pub(crate) fn awaited(&mut self, at: AwaitableRef) -> Outcome<Option<Result<Value, Value>>> {
+        Ok(self.ended(at)?.map(|ended| match ended {
+            Ended::Done(value) => Ok(value),
+            Ended::Failed(error) => Err(error),
+        }))
+    }
+}

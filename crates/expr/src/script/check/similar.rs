@@ -1,0 +1,78 @@
+//! Guessing what was meant.
+
+/// The known name that is closest to a misspelt one, if any is close.
+pub(crate) fn closest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let allowed = match name.chars().count() {
+        0..=2 => 1,
+        3..=5 => 2,
+        _ => 3,
+    };
+    let distances = known.filter(|it| *it != name).map(|it| (distance(name, it), it));
+    // Of equally close ones the first in the alphabet, so that the answer is always the same.
+    distances
+        .filter(|(distance, it)| *distance <= allowed && *distance < it.len())
+        .min()
+        .map(|(_, it)| it)
+}
+
+/// Whether two names are so alike that one may be a slip of the other. Numbered names and
+/// plurals are not.
+pub(super) fn resembles(one: &str, other: &str) -> bool {
+    let plural =
+        |a: &str, b: &str| a.strip_suffix('s') == Some(b) || a.strip_suffix("es") == Some(b);
+    let letters = |text: &str| text.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned();
+    if one == other || plural(one, other) || plural(other, one) || letters(one) == letters(other) {
+        return false;
+    }
+    let shorter = one.chars().count().min(other.chars().count());
+    let allowed = match shorter {
+        0..=3 => 0,
+        4..=6 => 1,
+        _ => 2,
+    };
+    one.eq_ignore_ascii_case(other) || distance(one, other) <= allowed
+}
+
+/// How many letters must be inserted, removed, replaced or swapped with their neighbour. A
+/// different case costs nothing but is not the same.
+fn distance(from: &str, to: &str) -> usize {
+    let (from, to): (Vec<char>, Vec<char>) = (
+        from.to_lowercase().chars().take(64).collect(),
+        to.to_lowercase().chars().take(64).collect(),
+    );
+    let mut before: Vec<usize> = Vec::new();
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    for (i, a) in from.iter().enumerate() {
+        let mut next = vec![i + 1];
+        for (j, b) in to.iter().enumerate() {
+            let at =
+                |row: &[usize], place: usize| row.get(place).copied().unwrap_or(usize::MAX / 2);
+            let mut best = (at(&row, j) + usize::from(a != b)).min(at(&row, j + 1) + 1);
+            best = best.min(at(&next, j) + 1);
+            let swapped = i > 0 && j > 0 && from.get(i - 1) == Some(b) && to.get(j - 1) == Some(a);
+            if swapped {
+                best = best.min(at(&before, j - 1) + 1);
+            }
+            next.push(best);
+        }
+        before = std::mem::replace(&mut row, next);
+    }
+    row.last().copied().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slips_are_found_and_families_are_not() {
+        assert!(resembles("coutner", "counter"));
+        assert!(resembles("userid", "userId"));
+        assert!(!resembles("items", "item"));
+        assert!(!resembles("result1", "result2"));
+        assert!(!resembles("a", "b"));
+        assert_eq!(closest("lenght", ["length", "slice"].into_iter()), Some("length"));
+        assert_eq!(closest("Taks", ["Task", "Time"].into_iter()), Some("Task"));
+        assert_eq!(closest("zzz", ["Task"].into_iter()), None);
+    }
+}

@@ -1,0 +1,271 @@
+//! The code of one function while it is written.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::op::Op;
+use super::program::{Capture, CaptureFrom, Code, NO_CHAIN, Point, Slot};
+use super::unwind::Context;
+use crate::script::check::{Analysis, DeclId};
+use crate::script::library::Method;
+use crate::script::vm::{Text, Value};
+
+/// What all functions of a file share.
+pub(super) struct Shared<'a> {
+    pub(super) analysis: &'a Analysis,
+    pub(super) constants: Vec<Value>,
+    texts: BTreeMap<Arc<str>, u32>,
+    pub(super) methods: Vec<Option<Method>>,
+    /// By identity, and so in the order of the program.
+    pub(super) functions: BTreeMap<u32, Option<Code>>,
+}
+
+impl<'a> Shared<'a> {
+    pub(super) fn new(analysis: &'a Analysis) -> Self {
+        let functions = analysis.captures.keys().map(|at| (function_id(*at), None)).collect();
+        let (constants, texts, methods) = (Vec::new(), BTreeMap::new(), Vec::new());
+        Self { analysis, constants, texts, methods, functions }
+    }
+
+    /// The number of a function in the program. All identities are known from the beginning.
+    pub(super) fn index(&self, id: u32) -> u32 {
+        number(self.functions.range(..id).count())
+    }
+
+    pub(super) fn constant(&mut self, value: Value) -> u32 {
+        self.constants.push(value);
+        self.methods.push(None);
+        number(self.constants.len() - 1)
+    }
+
+    pub(super) fn text(&mut self, text: &Arc<str>) -> u32 {
+        if let Some(known) = self.texts.get(text) {
+            return *known;
+        }
+        let id = self.constant(Value::Text(Text::new(&**text)));
+        if let Some(method) = self.methods.last_mut() {
+            *method = Method::by_name(text);
+        }
+        self.texts.insert(text.clone(), id);
+        id
+    }
+}
+
+/// The identity of the function at a place. Zero is a bare script.
+pub(super) const fn function_id(at: u32) -> u32 {
+    at.wrapping_mul(2).wrapping_add(2)
+}
+
+/// The identity of what runs before the workflow at a place.
+pub(super) const fn entry_id(at: u32) -> u32 {
+    function_id(at) + 1
+}
+
+pub(super) const BARE_ID: u32 = 0;
+
+/// The key of the variable declared at a place; hidden ones at the same place have a number.
+pub(super) const fn slot_key(at: u32, hidden: u32) -> u32 {
+    at.wrapping_mul(8).wrapping_add(hidden)
+}
+
+/// The key of the input of a bare script, which is declared nowhere.
+pub(super) const INPUT_KEY: u32 = 7;
+
+pub(super) fn number(value: usize) -> u32 {
+    u32::try_from(value).unwrap_or(u32::MAX)
+}
+
+/// A jump whose place is not known yet.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Patch(usize);
+
+pub(super) struct Builder<'s, 'a> {
+    pub(super) shared: &'s mut Shared<'a>,
+    pub(super) code: Code,
+    /// Where local variables are.
+    pub(super) locals: BTreeMap<DeclId, u32>,
+    /// Shared variables of surrounding functions, in order.
+    pub(super) ups: Vec<DeclId>,
+    depth: i64,
+    pub(super) chain: u32,
+    pub(super) contexts: Vec<Context>,
+}
+
+impl<'s, 'a> Builder<'s, 'a> {
+    pub(super) fn new(
+        shared: &'s mut Shared<'a>,
+        id: u32,
+        name: Arc<str>,
+        ups: Vec<DeclId>,
+    ) -> Self {
+        let code = Code {
+            id,
+            name,
+            params: 0,
+            rest: false,
+            is_workflow: false,
+            slots: Vec::new(),
+            ops: Vec::new(),
+            places: Vec::new(),
+            points: Vec::new(),
+            handlers: Vec::new(),
+            captures: Vec::new(),
+            chains: Vec::new(),
+            visible: Vec::new(),
+        };
+        let (locals, contexts) = (BTreeMap::new(), Vec::new());
+        Self { shared, code, locals, ups, depth: 0, chain: NO_CHAIN, contexts }
+    }
+
+    pub(super) fn finish(mut self) -> Code {
+        self.code.points.sort_by_key(|point| point.at);
+        self.code
+    }
+
+    pub(super) fn emit(&mut self, op: Op) {
+        self.depth += op.effect();
+        self.code.ops.push(op);
+    }
+
+    /// From here on operations belong to this place of the source.
+    pub(super) fn at(&mut self, place: u32) {
+        let pc = number(self.code.ops.len());
+        match self.code.places.last_mut() {
+            Some((from, at)) if *from == pc => *at = place,
+            Some((_, at)) if *at == place => {}
+            _ => self.code.places.push((pc, place)),
+        }
+    }
+
+    /// An operation at which the function may stand still, identified by a place of the source.
+    pub(super) fn emit_point(&mut self, place: u32, op: Op) {
+        self.emit_point_at(place, place, op);
+    }
+
+    /// The same where people look for it at another place than the one that identifies it.
+    pub(super) fn emit_point_at(&mut self, shown: u32, place: u32, op: Op) {
+        self.at(shown);
+        let pc = number(self.code.ops.len());
+        let depth = u32::try_from(self.depth).unwrap_or(0);
+        self.emit(op);
+        let after = u32::try_from(self.depth - 1).unwrap_or(0);
+        let chain = self.chain;
+        self.code.points.push(Point { at: place, pc, depth, after, chain });
+    }
+
+    /// A jump to be filled in later.
+    pub(super) fn jump(&mut self, op: Op) -> Patch {
+        self.emit(op);
+        Patch(self.code.ops.len() - 1)
+    }
+
+    /// The jump leads here.
+    pub(super) fn land(&mut self, patch: Patch) {
+        self.land_at(patch, self.here());
+    }
+
+    /// The jump leads to a place that is known.
+    pub(super) fn land_at(&mut self, patch: Patch, target: u32) {
+        if let Some(op) = self.code.ops.get_mut(patch.0) {
+            *op = op.to(target);
+        }
+    }
+
+    pub(super) fn land_all(&mut self, patches: Vec<Patch>) {
+        for patch in patches {
+            self.land(patch);
+        }
+    }
+
+    pub(super) fn here(&self) -> u32 {
+        number(self.code.ops.len())
+    }
+
+    /// The height of the operand stack is known better than by adding up: after a jump.
+    pub(super) fn height(&self) -> i64 {
+        self.depth
+    }
+
+    pub(super) fn set_height(&mut self, height: i64) {
+        self.depth = height;
+    }
+
+    /// A new local variable. It is in scope only once it is on the chain.
+    pub(super) fn new_slot(&mut self, key: u32, cell: bool) -> u32 {
+        self.code.slots.push(Slot { key, cell });
+        number(self.code.slots.len() - 1)
+    }
+
+    /// A hidden variable of a statement, in scope from here on.
+    pub(super) fn hidden(&mut self, at: u32, hidden: u32) -> u32 {
+        let slot = self.new_slot(slot_key(at, hidden), false);
+        self.bring_into_scope(slot);
+        slot
+    }
+
+    pub(super) fn bring_into_scope(&mut self, slot: u32) {
+        self.code.chains.push((slot, self.chain));
+        self.chain = number(self.code.chains.len() - 1);
+    }
+
+    pub(super) fn is_captured(&self, id: DeclId) -> bool {
+        self.shared.analysis.decls.get(id).is_some_and(|decl| decl.captured)
+    }
+
+    /// The slot of a declaration of this function, made when it is first met.
+    pub(super) fn slot_of(&mut self, id: DeclId) -> u32 {
+        if let Some(slot) = self.locals.get(&id) {
+            return *slot;
+        }
+        let decl = self.shared.analysis.decls.get(id);
+        let (at, captured) = decl.map_or((0, false), |decl| (decl.span.start, decl.captured));
+        let slot = self.new_slot(slot_key(at, 0), captured);
+        self.locals.insert(id, slot);
+        slot
+    }
+
+    pub(super) fn load(&mut self, id: DeclId) {
+        let captured = self.is_captured(id);
+        match self.locals.get(&id).copied() {
+            Some(slot) if captured => self.emit(Op::LoadCell(slot)),
+            Some(slot) => self.emit(Op::Load(slot)),
+            None => match self.up_of(id) {
+                Some(up) => self.emit(Op::LoadUp(up)),
+                // Used above its declaration, where it has no value yet.
+                None => self.emit(Op::Undefined),
+            },
+        }
+    }
+
+    pub(super) fn store(&mut self, id: DeclId) {
+        let captured = self.is_captured(id);
+        match self.locals.get(&id).copied() {
+            Some(slot) if captured => self.emit(Op::StoreCell(slot)),
+            Some(slot) => self.emit(Op::Store(slot)),
+            None => match self.up_of(id) {
+                Some(up) => self.emit(Op::StoreUp(up)),
+                None => self.emit(Op::Pop),
+            },
+        }
+    }
+
+    fn up_of(&self, id: DeclId) -> Option<u32> {
+        self.ups.iter().position(|up| *up == id).map(number)
+    }
+
+    /// Where a function made here finds what it shares.
+    pub(super) fn captures_of(&self, ids: &[DeclId]) -> Vec<Capture> {
+        let capture = |id: &DeclId| {
+            let decl = self.shared.analysis.decls.get(*id);
+            let is_input = decl.is_some_and(|decl| decl.span.start == u32::MAX);
+            let at = decl.map_or(0, |decl| decl.span.start);
+            let key = if is_input { INPUT_KEY } else { slot_key(at, 0) };
+            let from = match self.locals.get(id) {
+                Some(slot) => CaptureFrom::Local(*slot),
+                None => CaptureFrom::Up(self.up_of(*id).unwrap_or(u32::MAX)),
+            };
+            Capture { key, from }
+        };
+        ids.iter().map(capture).collect()
+    }
+}

@@ -1,0 +1,173 @@
+//! What compilation gives: functions with their tables, constants, workflows.
+
+use std::sync::Arc;
+
+use meantime_core::Position;
+
+use super::op::Op;
+use crate::script::check::LiteralTimer;
+use crate::script::library::Method;
+use crate::script::span::SourceMap;
+use crate::script::vm::Value;
+
+/// A compiled file. Immutable, shared by all instances that run it.
+#[derive(Debug)]
+pub struct Program {
+    pub(crate) map: SourceMap,
+    pub(crate) file: String,
+    pub(crate) functions: Vec<Code>,
+    pub(crate) constants: Vec<Value>,
+    /// For constants that are names of methods: which.
+    pub(crate) methods: Vec<Option<Method>>,
+    pub(crate) workflows: Vec<Workflow>,
+    /// Names the source, so that a state of another one is noticed.
+    pub(crate) fingerprint: u64,
+    pub(crate) timers: Vec<LiteralTimer>,
+}
+
+/// Something that can be started.
+#[derive(Debug, Clone)]
+pub struct Workflow {
+    /// Its name; none in a bare script.
+    pub name: Option<Arc<str>>,
+    /// Where it is declared.
+    pub(crate) at: u32,
+    /// The function to begin with: the workflow itself, or what comes before it in the file.
+    pub(crate) entry: usize,
+}
+
+/// A compiled function.
+#[derive(Debug)]
+pub(crate) struct Code {
+    /// The place of the function in the source; unique, and what a saved frame names.
+    pub(crate) id: u32,
+    pub(crate) name: Arc<str>,
+    pub(crate) params: u32,
+    pub(crate) rest: bool,
+    /// Whether it is the workflow itself, whose variables people see.
+    pub(crate) is_workflow: bool,
+    pub(crate) slots: Vec<Slot>,
+    pub(crate) ops: Vec<Op>,
+    /// From which operation on which place of the source holds, in order.
+    pub(crate) places: Vec<(u32, u32)>,
+    /// Where it may stand still, in order of their places.
+    pub(crate) points: Vec<Point>,
+    pub(crate) handlers: Vec<Handler>,
+    pub(crate) captures: Vec<Capture>,
+    /// Variables in scope, as chains: a slot and the rest of the chain.
+    pub(crate) chains: Vec<(u32, u32)>,
+    /// Variables of the outermost block, by name.
+    pub(crate) visible: Vec<(Arc<str>, u32)>,
+}
+
+/// A local variable.
+#[derive(Debug, Clone)]
+pub(crate) struct Slot {
+    /// Its place in the source with a number for hidden ones; what a saved variable is named by.
+    pub(crate) key: u32,
+    /// Whether it is shared with inner functions.
+    pub(crate) cell: bool,
+}
+
+/// The end of a chain of variables.
+pub(crate) const NO_CHAIN: u32 = u32::MAX;
+
+/// A place where a frame may stand still.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Point {
+    /// Its place in the source; unique within the function.
+    pub(crate) at: u32,
+    pub(crate) pc: u32,
+    /// How many unfinished operands lie on the stack, those of the operation included.
+    pub(crate) depth: u32,
+    /// How many are left when a call made here returns, without its result.
+    pub(crate) after: u32,
+    /// The variables in scope.
+    pub(crate) chain: u32,
+}
+
+/// Who takes an error that is thrown between two operations.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Handler {
+    pub(crate) from: u32,
+    pub(crate) to: u32,
+    pub(crate) target: u32,
+    pub(crate) kind: HandlerKind,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum HandlerKind {
+    Catch,
+    /// It goes on with the error later; the trace waits in a slot.
+    Finally {
+        trace: u32,
+    },
+}
+
+/// Where a new function finds a variable that it shares.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Capture {
+    /// The key of the variable, as in `Slot`.
+    pub(crate) key: u32,
+    pub(crate) from: CaptureFrom,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum CaptureFrom {
+    Local(u32),
+    Up(u32),
+}
+
+impl Program {
+    /// What can be started, in source order.
+    #[must_use]
+    pub fn workflows(&self) -> &[Workflow] {
+        &self.workflows
+    }
+
+    /// Line and column of a byte offset.
+    #[must_use]
+    pub fn position(&self, at: u32) -> Position {
+        self.map.position(at)
+    }
+
+    /// Where a workflow is declared.
+    #[must_use]
+    pub fn declared_at(&self, workflow: &Workflow) -> Position {
+        self.map.position(workflow.at)
+    }
+
+    pub(crate) fn function(&self, id: u32) -> Option<usize> {
+        self.functions.binary_search_by_key(&id, |code| code.id).ok()
+    }
+}
+
+impl Code {
+    /// The point of a place in the source.
+    pub(crate) fn point(&self, at: u32) -> Option<&Point> {
+        let found = self.points.binary_search_by_key(&at, |point| point.at).ok();
+        found.and_then(|place| self.points.get(place))
+    }
+
+    /// The point of an operation.
+    pub(crate) fn point_at(&self, pc: usize) -> Option<&Point> {
+        self.points.iter().find(|point| point.pc as usize == pc)
+    }
+
+    /// The place in the source of an operation.
+    pub(crate) fn place(&self, pc: usize) -> u32 {
+        let after = self.places.partition_point(|(from, _)| *from as usize <= pc);
+        let found = after.checked_sub(1).and_then(|place| self.places.get(place));
+        found.map_or(0, |(_, at)| *at)
+    }
+
+    /// The slots of a chain, innermost first.
+    pub(crate) fn in_scope(&self, chain: u32) -> impl Iterator<Item = u32> {
+        let mut at = chain;
+        std::iter::from_fn(move || {
+            let (slot, rest) = self.chains.get(at as usize).copied()?;
+            at = rest;
+            Some(slot)
+        })
+    }
+}

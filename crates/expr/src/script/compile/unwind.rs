@@ -1,0 +1,232 @@
+//! Leaving: `break`, `continue`, `return`, errors, and the `finally` blocks on their way.
+//!
+//! A `finally` block is compiled once. Whoever passes through it first notes in hidden variables
+//! how to go on: 0 normally, 1 returning a value, 2 jumping, named by the place of the jump, and 3
+//! with an error. Behind the block the note is read.
+
+use std::sync::Arc;
+
+use super::builder::{Builder, Patch};
+use super::op::Op;
+use super::program::{Handler, HandlerKind};
+use crate::script::ast::{Block, Catch, Ident};
+
+const NORMAL: i32 = 0;
+const RETURNS: i32 = 1;
+const JUMPS: i32 = 2;
+const THROWS: i32 = 3;
+
+/// Something that jumps can refer to or must pass.
+#[derive(Debug)]
+pub(super) struct Context {
+    kind: Kind,
+    breaks: Vec<Patch>,
+    continues: Vec<Patch>,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Loop,
+    Switch,
+    /// A label; of a loop, if `continue` may name it.
+    Label(Arc<str>, bool),
+    Finally(Finally),
+}
+
+/// A `finally` block that those inside must pass.
+#[derive(Debug)]
+struct Finally {
+    note: u32,
+    value: u32,
+    returns: bool,
+    /// Jumps that pass, by their place in the source.
+    jumps: Vec<(u32, Option<Ident>, bool)>,
+}
+
+impl Context {
+    const fn of(kind: Kind) -> Self {
+        Self { kind, breaks: Vec::new(), continues: Vec::new() }
+    }
+
+    pub(super) const fn enclosing_loop() -> Self {
+        Self::of(Kind::Loop)
+    }
+
+    pub(super) const fn switch() -> Self {
+        Self::of(Kind::Switch)
+    }
+
+    pub(super) const fn label(name: Arc<str>, is_loop: bool) -> Self {
+        Self::of(Kind::Label(name, is_loop))
+    }
+
+    pub(super) fn into_breaks(self) -> Vec<Patch> {
+        self.breaks
+    }
+}
+
+impl Builder<'_, '_> {
+    /// Jumps to the next round of the innermost loop, and of the labels right around it.
+    pub(super) fn take_continues(&mut self) -> Vec<Patch> {
+        let Some((innermost, around)) = self.contexts.split_last_mut() else { return Vec::new() };
+        let mut patches = std::mem::take(&mut innermost.continues);
+        for context in around.iter_mut().rev() {
+            match context.kind {
+                Kind::Label(_, true) => patches.append(&mut context.continues),
+                _ => break,
+            }
+        }
+        patches
+    }
+
+    /// `break` or `continue`.
+    pub(super) fn leave(&mut self, at: u32, label: Option<&Ident>, goes_on: bool) {
+        let fits = |kind: &Kind| match (kind, label) {
+            (Kind::Label(name, is_loop), Some(label)) => {
+                *name == label.name && (*is_loop || !goes_on)
+            }
+            (Kind::Loop, None) => true,
+            (Kind::Switch, None) => !goes_on,
+            _ => false,
+        };
+        for place in (0..self.contexts.len()).rev() {
+            let Some(context) = self.contexts.get_mut(place) else { return };
+            if let Kind::Finally(finally) = &mut context.kind {
+                let (note, value) = (finally.note, finally.value);
+                if !finally.jumps.iter().any(|(known, ..)| *known == at) {
+                    finally.jumps.push((at, label.cloned(), goes_on));
+                }
+                self.emit(Op::Int(i32::try_from(at).unwrap_or(i32::MAX)));
+                return self.pass(place, note, value, JUMPS);
+            }
+            if fits(&context.kind) {
+                let patch = self.jump(Op::Jump(0));
+                if let Some(context) = self.contexts.get_mut(place) {
+                    let list = if goes_on { &mut context.continues } else { &mut context.breaks };
+                    list.push(patch);
+                }
+                return;
+            }
+        }
+    }
+
+    /// Returns the value on the stack.
+    pub(super) fn return_value(&mut self, at: u32) {
+        for place in (0..self.contexts.len()).rev() {
+            let Some(context) = self.contexts.get_mut(place) else { continue };
+            if let Kind::Finally(finally) = &mut context.kind {
+                finally.returns = true;
+                let (note, value) = (finally.note, finally.value);
+                return self.pass(place, note, value, RETURNS);
+            }
+        }
+        self.at(at);
+        self.emit(if self.code.is_workflow { Op::Finish } else { Op::Return });
+    }
+
+    /// Leaves the value and a note for a `finally` block, and goes there.
+    fn pass(&mut self, place: usize, note: u32, value: u32, how: i32) {
+        self.emit(Op::Store(value));
+        self.emit(Op::Int(how));
+        self.emit(Op::Store(note));
+        let patch = self.jump(Op::Jump(0));
+        if let Some(context) = self.contexts.get_mut(place) {
+            context.breaks.push(patch);
+        }
+    }
+
+    pub(super) fn try_statement(
+        &mut self,
+        at: u32,
+        block: &Block,
+        catch: Option<&Catch>,
+        finally: Option<&Block>,
+    ) {
+        let Some(finally) = finally else {
+            self.try_catch(block, catch);
+            return;
+        };
+        let chain = self.chain;
+        let note = self.hidden(at, 1);
+        let value = self.hidden(at, 2);
+        let trace = self.hidden(at, 3);
+        let (returns, jumps) = (false, Vec::new());
+        self.contexts.push(Context::of(Kind::Finally(Finally { note, value, returns, jumps })));
+        let from = self.here();
+        self.try_catch(block, catch);
+        self.emit(Op::Int(NORMAL));
+        self.emit(Op::Store(note));
+        let to = self.here();
+        let over = self.jump(Op::Jump(0));
+        let target = self.here();
+        let kind = HandlerKind::Finally { trace };
+        self.code.handlers.push(Handler { from, to, target, kind });
+        self.set_height(1);
+        self.emit(Op::Store(value));
+        self.emit(Op::Int(THROWS));
+        self.emit(Op::Store(note));
+        self.land(over);
+        let passed = self.contexts.pop();
+        let Some(Context { kind: Kind::Finally(passed), breaks, .. }) = passed else { return };
+        self.land_all(breaks);
+        self.block(finally);
+        self.go_on(at, &passed, trace);
+        self.chain = chain;
+    }
+
+    /// Behind a `finally` block: what was under way goes on.
+    fn go_on(&mut self, at: u32, passed: &Finally, trace: u32) {
+        let (note, value) = (passed.note, passed.value);
+        let over = self.unless(note, THROWS);
+        self.at(at);
+        self.emit(Op::Rethrow { value, trace });
+        self.land(over);
+        if passed.returns {
+            let over = self.unless(note, RETURNS);
+            self.emit(Op::Load(value));
+            self.return_value(at);
+            self.set_height(0);
+            self.land(over);
+        }
+        for (jump, label, goes_on) in &passed.jumps {
+            let over = self.unless(note, JUMPS);
+            let other = self.unless(value, i32::try_from(*jump).unwrap_or(i32::MAX));
+            self.leave(*jump, label.as_ref(), *goes_on);
+            self.set_height(0);
+            self.land(over);
+            self.land(other);
+        }
+    }
+
+    fn unless(&mut self, slot: u32, number: i32) -> Patch {
+        self.emit(Op::Load(slot));
+        self.emit(Op::Int(number));
+        self.emit(Op::Eq);
+        self.jump(Op::JumpIfFalse(0))
+    }
+
+    fn try_catch(&mut self, block: &Block, catch: Option<&Catch>) {
+        let from = self.here();
+        self.block(block);
+        let to = self.here();
+        let Some(catch) = catch else { return };
+        let over = self.jump(Op::Jump(0));
+        let target = self.here();
+        self.code.handlers.push(Handler { from, to, target, kind: HandlerKind::Catch });
+        self.set_height(1);
+        let chain = self.chain;
+        match &catch.param {
+            Some(param) => {
+                param.each_name(&mut |name| {
+                    let id = self.shared.analysis.decl(name.span);
+                    id.filter(|id| self.is_captured(*id)).into_iter().for_each(|id| self.open(id));
+                });
+                self.declare_pattern(param);
+            }
+            None => self.emit(Op::Pop),
+        }
+        self.block(&catch.body);
+        self.chain = chain;
+        self.land(over);
+    }
+}

@@ -1,0 +1,139 @@
+//! What a running script needs from outside: the turn's time, names, and somebody who starts
+//! things. The machine itself stays pure.
+
+use meantime_core::time::TimeError;
+use meantime_core::{EffectKey, Fault, InstanceId, Json, Position, Timestamp};
+
+/// The surroundings of one turn.
+pub trait Host {
+    /// The turn's one instant.
+    fn now(&self) -> Timestamp;
+
+    /// The instance.
+    fn instance(&self) -> InstanceId;
+
+    /// Its business key.
+    fn key(&self) -> Option<&str>;
+
+    /// A number that nobody can guess and that a repeated turn finds again.
+    fn random(&mut self) -> u64;
+
+    /// Whether the turn may have so many more effects.
+    fn has_room(&self, effects: usize) -> bool;
+
+    /// Starts a task, a timer, a wait or a child.
+    fn start(&mut self, request: &Request) -> Result<Started, Refusal>;
+
+    /// Takes back what was started.
+    fn withdraw(&mut self, what: What, key: EffectKey);
+
+    /// Writes a line into the instance's history.
+    fn log(&mut self, level: &'static str, message: Json, data: Option<Json>);
+}
+
+/// A call of a library function that starts something.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// Which function.
+    pub operation: Operation,
+    /// Its arguments as documents; `undefined` and missing ones are none.
+    pub args: Vec<Option<Json>>,
+    /// Where the call stands.
+    pub place: Position,
+}
+
+/// Library functions that start something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operation {
+    /// `Task.run(type, input, options)`
+    Task,
+    /// `Task.delay(time)` and `Timer.delay(time)`
+    Delay,
+    /// `Timer.until(instant)`
+    Until,
+    /// `Signal.next(name, options)`
+    Signal,
+    /// `Workflow.run(name, input, options)`
+    Child,
+    /// `Http.request(request)`
+    Http,
+}
+
+/// What kind of thing was started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum What {
+    /// A task for a worker.
+    Task,
+    /// A timer.
+    Timer,
+    /// A wait for a signal.
+    Signal,
+    /// A child.
+    Child,
+    /// An HTTP request of the engine.
+    Http,
+}
+
+/// Something that was started.
+#[derive(Debug, Clone)]
+pub struct Started {
+    /// What it is.
+    pub what: What,
+    /// Its effect.
+    pub key: EffectKey,
+    /// The effect of the timer that limits it, if it has one of its own.
+    pub timer: Option<EffectKey>,
+    /// Its name for people: task type, signal, definition, address.
+    pub name: String,
+}
+
+/// Why something was not started.
+#[derive(Debug, Clone)]
+pub enum Refusal {
+    /// The call is wrong: an error that the script can catch.
+    Error {
+        /// `TypeError` or `RangeError`.
+        name: &'static str,
+        /// The code of the error.
+        code: &'static str,
+        /// What is wrong with it.
+        message: String,
+    },
+    /// A limit was reached: the turn cannot go on.
+    Limit(Fault),
+}
+
+impl Refusal {
+    /// A wrong argument.
+    pub fn type_error(message: impl Into<String>) -> Self {
+        Self::Error { name: "TypeError", code: "TypeError", message: message.into() }
+    }
+
+    /// A text about time that makes no sense (T2).
+    pub fn time(error: &TimeError) -> Self {
+        Self::Error { name: "RangeError", code: error.code(), message: error.to_string() }
+    }
+
+    /// An argument out of range.
+    pub fn range_error(message: impl Into<String>) -> Self {
+        Self::Error { name: "RangeError", code: "RangeError", message: message.into() }
+    }
+}
+
+/// How something that was started ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Settlement {
+    /// With a result.
+    Done(Json),
+    /// With an error, which `await` throws.
+    Failed {
+        /// The kind of error, such as `TaskError`.
+        name: &'static str,
+        /// The code, as the worker or child sent it.
+        code: String,
+        /// The message.
+        message: String,
+        /// What came along.
+        data: Option<Json>,
+    },
+}

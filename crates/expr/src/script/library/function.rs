@@ -1,0 +1,171 @@
+//! Every library function, with its name and how many arguments it takes.
+
+/// Any number of arguments.
+const MANY: u8 = u8::MAX;
+
+macro_rules! functions {
+    ($($namespace:literal { $($name:literal $variant:ident $min:literal ..= $max:expr;)* })*) => {
+        /// A library function.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+        pub(crate) enum Builtin { $($($variant,)*)* }
+
+        /// Namespace, name, function, least and most arguments.
+        pub(super) const FUNCTIONS: &[(&str, &str, Builtin, u8, u8)] = &[
+            $($(($namespace, $name, Builtin::$variant, $min, $max),)*)*
+        ];
+    };
+}
+
+functions! {
+    "" {
+        "String" ToText 0..=1;
+        "Number" ToNumber 0..=1;
+        "Boolean" ToBoolean 0..=1;
+        "Error" MakeError 0..=2;
+        "TypeError" MakeTypeError 0..=2;
+        "RangeError" MakeRangeError 0..=2;
+        "parseInt" ParseInt 1..=2;
+        "parseFloat" ParseFloat 1..=1;
+        "wait_for_signal" WaitForSignal 1..=2;
+    }
+    "Task" {
+        "run" TaskRun 1..=3;
+        "delay" TaskDelay 1..=1;
+        "all" TaskAll 1..=1;
+        "any" TaskAny 1..=1;
+        "race" TaskRace 1..=1;
+        "settle" TaskSettle 1..=1;
+    }
+    "Promise" {
+        "all" PromiseAll 1..=1;
+        "any" PromiseAny 1..=1;
+        "race" PromiseRace 1..=1;
+        "allSettled" PromiseAllSettled 1..=1;
+    }
+    "Timer" {
+        "delay" TimerDelay 1..=1;
+        "until" TimerUntil 1..=1;
+    }
+    "Signal" { "next" SignalNext 1..=2; }
+    "Workflow" { "run" WorkflowRun 1..=3; }
+    "Http" { "request" HttpRequest 1..=1; }
+    "Log" {
+        "info" LogInfo 1..=2;
+        "warn" LogWarn 1..=2;
+        "error" LogError 1..=2;
+    }
+    "Time" {
+        "now" TimeNow 0..=0;
+        "add" TimeAdd 2..=3;
+        "diff" TimeDiff 2..=2;
+        "format" TimeFormat 2..=3;
+    }
+    "Date" { "now" DateNow 0..=0; }
+    "Crypto" { "uuid" CryptoUuid 0..=0; }
+    "JSON" {
+        "parse" JsonParse 1..=1;
+        "stringify" JsonStringify 1..=3;
+    }
+    "Object" {
+        "keys" ObjectKeys 1..=1;
+        "values" ObjectValues 1..=1;
+        "entries" ObjectEntries 1..=1;
+        "assign" ObjectAssign 1..=MANY;
+        "fromEntries" ObjectFromEntries 1..=1;
+    }
+    "Array" {
+        "isArray" ArrayIsArray 1..=1;
+        "of" ArrayOf 0..=MANY;
+        "from" ArrayFrom 1..=1;
+    }
+    "Number" {
+        "isInteger" NumberIsInteger 1..=1;
+        "isFinite" NumberIsFinite 1..=1;
+        "isNaN" NumberIsNaN 1..=1;
+        "parseInt" NumberParseInt 1..=2;
+        "parseFloat" NumberParseFloat 1..=1;
+    }
+    "Math" {
+        "abs" MathAbs 1..=1;
+        "ceil" MathCeil 1..=1;
+        "floor" MathFloor 1..=1;
+        "round" MathRound 1..=1;
+        "trunc" MathTrunc 1..=1;
+        "sign" MathSign 1..=1;
+        "min" MathMin 1..=MANY;
+        "max" MathMax 1..=MANY;
+        "pow" MathPow 2..=2;
+        "sqrt" MathSqrt 1..=1;
+        "cbrt" MathCbrt 1..=1;
+        "hypot" MathHypot 1..=MANY;
+        "exp" MathExp 1..=1;
+        "log" MathLog 1..=1;
+        "log2" MathLog2 1..=1;
+        "log10" MathLog10 1..=1;
+        "sin" MathSin 1..=1;
+        "cos" MathCos 1..=1;
+        "tan" MathTan 1..=1;
+        "atan2" MathAtan2 2..=2;
+        "random" MathRandom 0..=0;
+    }
+}
+
+impl Builtin {
+    fn entry(self) -> (&'static str, &'static str, Self, u8, u8) {
+        let found = FUNCTIONS.iter().find(|entry| entry.2 == self);
+        found.copied().unwrap_or(("", "?", self, 0, MANY))
+    }
+
+    /// The name as scripts write it.
+    pub(crate) fn full_name(self) -> String {
+        let (namespace, name, ..) = self.entry();
+        if namespace.is_empty() { name.to_owned() } else { format!("{namespace}.{name}") }
+    }
+
+    /// The function of a full name.
+    pub(crate) fn by_full_name(full: &str) -> Option<Self> {
+        let (namespace, name) = full.split_once('.').unwrap_or(("", full));
+        let found = FUNCTIONS.iter().find(|entry| (entry.0, entry.1) == (namespace, name));
+        found.map(|entry| entry.2)
+    }
+
+    /// Least and most arguments; no most means any number.
+    pub(crate) fn arity(self) -> (usize, Option<usize>) {
+        let (.., min, max) = self.entry();
+        (usize::from(min), Some(usize::from(max)).filter(|_| max != MANY))
+    }
+
+    /// Whether its result can be awaited with sense.
+    pub(crate) const fn gives_awaitable(self) -> bool {
+        self.is_effect() && !matches!(self, Self::LogInfo | Self::LogWarn | Self::LogError)
+            || matches!(
+                self,
+                Self::TaskAll
+                    | Self::TaskAny
+                    | Self::TaskRace
+                    | Self::TaskSettle
+                    | Self::PromiseAll
+                    | Self::PromiseAny
+                    | Self::PromiseRace
+                    | Self::PromiseAllSettled
+            )
+    }
+
+    /// Whether it asks the world to do something, so that it counts against the turn's effects.
+    pub(crate) const fn is_effect(self) -> bool {
+        matches!(
+            self,
+            Self::TaskRun
+                | Self::TaskDelay
+                | Self::TimerDelay
+                | Self::TimerUntil
+                | Self::SignalNext
+                | Self::WaitForSignal
+                | Self::WorkflowRun
+                | Self::HttpRequest
+                | Self::LogInfo
+                | Self::LogWarn
+                | Self::LogError
+        )
+    }
+}

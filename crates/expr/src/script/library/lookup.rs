@@ -1,0 +1,69 @@
+//! Finding a library name.
+
+use super::function::{Builtin, FUNCTIONS};
+
+/// What a free name can be.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Global {
+    /// A function that is also a namespace, such as `String` or `Number`, is a function first.
+    Function(Builtin),
+    Namespace(&'static str),
+    Undefined,
+}
+
+/// What a member of a namespace can be.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Member {
+    Function(Builtin),
+    Int(i64),
+    Float(f64),
+    InstanceId,
+    InstanceKey,
+}
+
+const CONSTANTS: &[(&str, &str, Member)] = &[
+    ("Math", "PI", Member::Float(std::f64::consts::PI)),
+    ("Math", "E", Member::Float(std::f64::consts::E)),
+    ("Number", "MAX_SAFE_INTEGER", Member::Int(9_007_199_254_740_991)),
+    ("Number", "MIN_SAFE_INTEGER", Member::Int(-9_007_199_254_740_991)),
+    ("Number", "MAX_VALUE", Member::Float(f64::MAX)),
+    ("Number", "EPSILON", Member::Float(f64::EPSILON)),
+    ("Workflow", "id", Member::InstanceId),
+    ("Workflow", "key", Member::InstanceKey),
+];
+
+/// What a free name means.
+pub(crate) fn global(name: &str) -> Option<Global> {
+    if name == "undefined" {
+        return Some(Global::Undefined);
+    }
+    let function = FUNCTIONS.iter().find(|entry| entry.0.is_empty() && entry.1 == name);
+    let namespace = || FUNCTIONS.iter().find(|entry| entry.0 == name && !name.is_empty());
+    match function {
+        Some(entry) => Some(Global::Function(entry.2)),
+        None => namespace().map(|entry| Global::Namespace(entry.0)),
+    }
+}
+
+/// What a member of a namespace means.
+pub(crate) fn member(namespace: &str, name: &str) -> Option<Member> {
+    let function = FUNCTIONS.iter().find(|entry| (entry.0, entry.1) == (namespace, name));
+    let constant = || CONSTANTS.iter().find(|entry| (entry.0, entry.1) == (namespace, name));
+    match function {
+        Some(entry) => Some(Member::Function(entry.2)),
+        None => constant().map(|entry| entry.2),
+    }
+}
+
+/// All free names, to guess what was meant.
+pub(crate) fn global_names() -> impl Iterator<Item = &'static str> {
+    let names = FUNCTIONS.iter().map(|entry| if entry.0.is_empty() { entry.1 } else { entry.0 });
+    names.chain(std::iter::once("undefined"))
+}
+
+/// All members of a namespace, in the order of the table.
+pub(crate) fn member_names(namespace: &str) -> impl Iterator<Item = &'static str> {
+    let functions = FUNCTIONS.iter().filter(move |entry| entry.0 == namespace);
+    let constants = CONSTANTS.iter().filter(move |entry| entry.0 == namespace);
+    functions.map(|entry| entry.1).chain(constants.map(|entry| entry.1))
+}

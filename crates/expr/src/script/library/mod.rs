@@ -1,0 +1,11 @@
+//! The names that every script finds: functions, namespaces, and the methods of values.
+//!
+//! This is only the table; what the functions do is in `vm::builtin` and `awaitable`.
+
+mod function;
+mod lookup;
+mod method;
+
+pub(crate) use function::Builtin;
+pub(crate) use lookup::{Global, Member, global, global_names, member, member_names};
+pub(crate) use method::Method;

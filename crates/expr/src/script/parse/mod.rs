@@ -1,0 +1,14 @@
+//! From tokens to a syntax tree: recursive descent, binding powers for operators, and recovery at
+//! the next statement, so that all problems are found at once.
+
+mod expression;
+mod function;
+mod parser;
+mod pattern;
+mod postfix;
+mod primary;
+mod refused;
+mod simple;
+mod statement;
+
+pub(crate) use parser::parse;

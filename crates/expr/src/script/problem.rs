@@ -1,0 +1,150 @@
+//! What can be wrong with a script: stable codes, and the list in which problems are collected.
+
+use meantime_core::{Diagnostic, Severity};
+
+use super::span::{SourceMap, Span};
+
+/// More problems than this are not reported: by then the first ones matter.
+const MOST: usize = 200;
+
+/// The kinds of problems, each with a stable code and a page of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Code {
+    /// A token stands where another is needed.
+    Syntax,
+    /// A string, template, comment or bracket has no end.
+    Unterminated,
+    /// A character, number or escape that means nothing.
+    Literal,
+    /// Too deeply nested, or too long.
+    TooComplex,
+    /// A construct of JavaScript that is not in the language.
+    Refused,
+    /// `async` in any form.
+    Async,
+    /// `await` where the machine cannot stop.
+    AwaitPlace,
+    /// A regular expression.
+    Regex,
+    /// A name that nothing declares.
+    UndefinedName,
+    /// An assignment to something that cannot change.
+    Constant,
+    /// A name declared twice in one scope.
+    Duplicate,
+    /// A use above the declaration.
+    TooEarly,
+    /// A new name that looks like a misspelt one.
+    Resembles,
+    /// A variable that nobody reads.
+    Unused,
+    /// `break`, `continue`, `return` or a label out of place.
+    OutOfPlace,
+    /// Code that can never run.
+    Unreachable,
+    /// A loop that cannot end and never waits.
+    Endless,
+    /// `await` on something that is never awaitable.
+    NeverAwaitable,
+    /// A library function that does not exist.
+    UnknownMember,
+    /// A library function called with too many or too few arguments.
+    Arity,
+    /// A literal argument that its function will refuse.
+    Argument,
+    /// A script function called with too many or too few arguments.
+    ScriptArity,
+    /// A file that is neither a bare script nor a list of workflows.
+    Form,
+}
+
+impl Code {
+    /// The stable code.
+    #[must_use]
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::Syntax => "F001",
+            Self::Unterminated => "F002",
+            Self::Literal => "F003",
+            Self::TooComplex => "F004",
+            Self::Refused => "F010",
+            Self::Async => "F011",
+            Self::AwaitPlace => "F012",
+            Self::Regex => "F013",
+            Self::UndefinedName => "F020",
+            Self::Constant => "F021",
+            Self::Duplicate => "F022",
+            Self::TooEarly => "F023",
+            Self::Resembles => "F024",
+            Self::Unused => "F025",
+            Self::OutOfPlace => "F030",
+            Self::Unreachable => "F031",
+            Self::Endless => "F032",
+            Self::NeverAwaitable => "F033",
+            Self::UnknownMember => "F040",
+            Self::Arity => "F041",
+            Self::Argument => "F042",
+            Self::ScriptArity => "F043",
+            Self::Form => "F050",
+        }
+    }
+
+    /// Whether a script with this problem still deploys.
+    fn severity(self) -> Severity {
+        match self {
+            Self::Resembles
+            | Self::Unused
+            | Self::Unreachable
+            | Self::Endless
+            | Self::NeverAwaitable
+            | Self::ScriptArity => Severity::Warning,
+            _ => Severity::Error,
+        }
+    }
+}
+
+/// Problems in the order in which they were found.
+#[derive(Debug, Default)]
+pub(crate) struct Problems {
+    list: Vec<(Code, Span, String, Option<String>)>,
+}
+
+impl Problems {
+    pub(crate) fn add(&mut self, code: Code, at: Span, message: impl Into<String>) {
+        self.push(code, at, message.into(), None);
+    }
+
+    pub(crate) fn add_with_help(
+        &mut self,
+        code: Code,
+        at: Span,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) {
+        self.push(code, at, message.into(), Some(help.into()));
+    }
+
+    fn push(&mut self, code: Code, at: Span, message: String, help: Option<String>) {
+        // One place, one problem of a kind: what follows from it is noise.
+        let known = |it: &(Code, Span, String, Option<String>)| it.0 == code && it.1 == at;
+        if self.list.len() < MOST && !self.list.iter().rev().take(8).any(known) {
+            self.list.push((code, at, message, help));
+        }
+    }
+
+    /// Whether anything was found that keeps the script from running.
+    pub(crate) fn has_errors(&self) -> bool {
+        self.list.iter().any(|(code, ..)| code.severity() == Severity::Error)
+    }
+
+    /// The problems with lines and columns, in source order.
+    pub(crate) fn diagnostics(mut self, map: &SourceMap) -> Vec<Diagnostic> {
+        self.list.sort_by_key(|(_, at, ..)| *at);
+        let diagnostic = |(code, at, message, help): (Code, Span, String, Option<String>)| {
+            let end = (at.end > at.start).then(|| map.position(at.end));
+            let (severity, start) = (code.severity(), map.position(at.start));
+            Diagnostic { code: code.code().to_owned(), severity, message, start, end, help }
+        };
+        self.list.into_iter().map(diagnostic).collect()
+    }
+}

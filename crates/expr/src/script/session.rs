@@ -1,0 +1,273 @@
+//! Compiling a file, starting a workflow, and looking at one from outside.
+
+use std::sync::Arc;
+
+use meantime_core::{Diagnostic, EffectKey, Fault, Json, Limits, Timestamp};
+
+use super::ast::File;
+use super::awaitable::{Kind, Step};
+use super::check::{LiteralTimer, TimerLiteral, check};
+use super::compile::{Code, Program, compile};
+use super::host::{Host, Settlement, What};
+use super::parse::parse;
+use super::problem::Problems;
+use super::span::SourceMap;
+use super::vm::{
+    AwaitableRef, Frame, Machine, Outcome, RaiseKind, ScriptFrame, Value, show, show_property,
+};
+
+/// What a source compiles to: a program unless there are errors, and all that was found.
+#[derive(Debug)]
+pub struct Compiled {
+    /// The program.
+    pub program: Option<Program>,
+    /// All problems, in source order.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Compiles a file. `name` is for messages and traces.
+#[must_use]
+pub fn compile_script(text: &Arc<str>, name: &str) -> Compiled {
+    let mut problems = Problems::default();
+    let map = SourceMap::new(text.clone());
+    let file: File = parse(text, &mut problems);
+    let analysis = check(&file, &mut problems);
+    let program = (!problems.has_errors()).then(|| compile(&file, analysis, map.clone(), name));
+    Compiled { program, diagnostics: problems.diagnostics(&map) }
+}
+
+/// A timer whose time is written in the script, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WrittenTimer {
+    /// The byte offset of the time.
+    pub at: u32,
+    /// How long after it is armed, or when.
+    pub time: WrittenTime,
+}
+
+/// The time of a written timer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WrittenTime {
+    /// A duration.
+    After(meantime_core::time::Span),
+    /// An instant.
+    At(Timestamp),
+}
+
+impl Program {
+    /// Timers whose time is written in the script.
+    #[must_use]
+    pub fn written_timers(&self) -> Vec<WrittenTimer> {
+        let written = |timer: &LiteralTimer| WrittenTimer {
+            at: timer.at,
+            time: match &timer.time {
+                TimerLiteral::After(span) => WrittenTime::After(*span),
+                TimerLiteral::At(at) => WrittenTime::At(*at),
+            },
+        };
+        self.timers.iter().map(written).collect()
+    }
+}
+
+/// One thing that a script waits for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pending {
+    /// What it is.
+    pub what: What,
+    /// Its effect.
+    pub key: EffectKey,
+    /// Its name.
+    pub name: String,
+    /// The byte offset of the call that started it.
+    pub at: u32,
+    /// Since when.
+    pub since: Timestamp,
+}
+
+impl<'a> Machine<'a> {
+    /// A workflow at its beginning.
+    pub fn start(
+        program: &'a Program,
+        workflow: usize,
+        input: &Json,
+        host: &'a mut dyn Host,
+        limits: &'a Limits,
+    ) -> Result<Self, Fault> {
+        let mut machine = Self::new(program, host, limits);
+        let entry = program.workflows.get(workflow).map_or(0, |it| it.entry);
+        let Some(code) = program.functions.get(entry) else {
+            return Err(Fault::new("corrupt_state", "the program has no such workflow"));
+        };
+        let input = machine.read_json(input.as_str());
+        let input = machine.or_fault(input)?;
+        machine.stack.push(input);
+        machine.stack.resize(code.slots.len(), Value::Undefined);
+        let function = u32::try_from(entry).unwrap_or(u32::MAX);
+        machine.frames.push(Frame::Script(ScriptFrame { function, pc: 0, base: 0, closure: None }));
+        Ok(machine)
+    }
+
+    /// Takes the end of an effect. False when nobody waits for it any more.
+    pub fn take(&mut self, key: EffectKey, with: Settlement) -> Result<bool, Fault> {
+        let taken = self.settle(key, with);
+        self.or_fault(taken)
+    }
+
+    /// What an effect is, while somebody waits for it.
+    pub fn kind_of(&self, key: EffectKey) -> Option<What> {
+        let at = *self.steps.get(&Step::of(key))?;
+        match &self.heap.awaitables.get(at)?.kind {
+            Kind::Leaf(leaf) => Some(leaf.what),
+            Kind::Combinator(_) => None,
+        }
+    }
+
+    /// The result of a workflow that has finished; an error that keeps it from leaving.
+    pub fn result(&mut self) -> Result<Result<Json, String>, Fault> {
+        let value = self.stack.last().cloned().unwrap_or_default();
+        match self.leave(&value) {
+            Ok(json) => Ok(Ok(json)),
+            Err(raise) => match *raise.0 {
+                RaiseKind::Error { message, .. } => Ok(Err(message)),
+                RaiseKind::Fault(fault) => Err(self.placed(fault)),
+                RaiseKind::Throw(_) => Ok(Err("the result cannot be written".to_owned())),
+            },
+        }
+    }
+
+    /// A property of the error that nobody caught, as a document.
+    #[must_use]
+    pub fn error_part(&self, name: &str) -> Option<Json> {
+        let Some(Value::Record(at)) = self.stack.last() else { return None };
+        let value = self.heap.records.get(*at)?.get_str(name)?;
+        Some(show(&self.heap, value, self.limits.payload_bytes))
+    }
+
+    /// The error itself, as a document and as text.
+    pub fn error(&mut self) -> (Json, String) {
+        let value = self.stack.last().cloned().unwrap_or_default();
+        let json = show(&self.heap, &value, self.limits.payload_bytes);
+        let text = self.text_of(&value).unwrap_or_default();
+        (json, text)
+    }
+
+    /// Whether something is left to be withdrawn in a later turn.
+    #[must_use]
+    pub fn has_withdrawals(&self) -> bool {
+        !self.withdrawals.is_empty()
+    }
+
+    /// Withdraws as much as the turn has room for.
+    pub(crate) fn flush_withdrawals(&mut self) {
+        let instance = self.instance;
+        while let Some((what, step)) = self.withdrawals.front().copied() {
+            if !self.host.has_room(1) {
+                return;
+            }
+            self.withdrawals.pop_front();
+            self.host.withdraw(what, step.key(instance));
+        }
+    }
+
+    /// Withdraws what was decided against, before the next event could reach it.
+    pub fn withdraw_losers_now(&mut self) {
+        self.flush_withdrawals();
+    }
+
+    /// Ends a child whose result is known before its end.
+    pub fn withdraw_child(&mut self, key: EffectKey) {
+        self.withdrawals.push_back((What::Child, Step::of(key)));
+    }
+
+    /// Adds the line at which the script stands to a fault.
+    pub fn place_fault(&self, fault: Fault) -> Fault {
+        self.placed(fault)
+    }
+
+    /// Whether the workflow has a variable of a name.
+    pub fn has_variable(&self, name: &str) -> bool {
+        let frame = self.workflow_frame();
+        frame.is_some_and(|(code, _)| code.visible.iter().any(|(known, _)| **known == *name))
+    }
+
+    /// Changes a variable of the workflow; false when it has none of that name.
+    pub fn set_variable(&mut self, name: &str, value: &Json) -> Result<bool, Fault> {
+        let Some((code, base)) = self.workflow_frame() else { return Ok(false) };
+        let found = code.visible.iter().rev().find(|(known, _)| **known == *name);
+        let Some((_, slot)) = found else { return Ok(false) };
+        let slot = *slot;
+        let value = self.read_json(value.as_str());
+        let value = self.or_fault(value)?;
+        match self.local(base, slot) {
+            Value::Cell(cell) => {
+                let set = self.set_cell(cell, value);
+                self.or_fault(set)?;
+            }
+            _ => self.set_local(base, slot, value),
+        }
+        Ok(true)
+    }
+
+    /// The variables of the workflow's outermost block, as a JSON object.
+    #[must_use]
+    pub fn variables(&self) -> Json {
+        let Some((code, base)) = self.workflow_frame() else { return Json::null() };
+        let mut text = String::from("{");
+        for (name, slot) in &code.visible {
+            let value = match self.local(base, *slot) {
+                Value::Cell(cell) => self.heap.cells.get(cell).cloned().unwrap_or_default(),
+                value => value,
+            };
+            let most = self.limits.payload_bytes.saturating_sub(text.len());
+            if let Some(shown) = show_property(&self.heap, name, &value, most) {
+                text.push_str(if text.len() > 1 { "," } else { "" });
+                text.push_str(&shown);
+            }
+        }
+        text.push('}');
+        Json::parse(&text).unwrap_or_default()
+    }
+
+    fn workflow_frame(&self) -> Option<(&'a Code, usize)> {
+        self.frames.iter().find_map(|frame| match frame {
+            Frame::Script(script) => {
+                let code = self.program.functions.get(script.function as usize)?;
+                code.is_workflow.then_some((code, script.base))
+            }
+            _ => None,
+        })
+    }
+
+    /// What the script waits for or has started, oldest first.
+    #[must_use]
+    pub fn pending(&self) -> Vec<Pending> {
+        let instance = self.instance;
+        let leaves = self.heap.awaitables.iter::<AwaitableRef>().filter_map(|(_, it)| {
+            match (&it.kind, it.is_pending()) {
+                (Kind::Leaf(leaf), true) => Some(leaf),
+                _ => None,
+            }
+        });
+        let mut pending: Vec<Pending> = leaves
+            .map(|leaf| Pending {
+                what: leaf.what,
+                key: leaf.step.key(instance),
+                name: leaf.name.as_str().to_owned(),
+                at: leaf.at,
+                since: leaf.since,
+            })
+            .collect();
+        pending.sort_by_key(|it| it.key);
+        pending
+    }
+
+    fn or_fault<T>(&mut self, outcome: Outcome<T>) -> Result<T, Fault> {
+        outcome.map_err(|raise| match *raise.0 {
+            RaiseKind::Fault(fault) => self.placed(fault),
+            RaiseKind::Error { message, .. } => self.placed(Fault::new("corrupt_state", message)),
+            RaiseKind::Throw(_) => {
+                self.placed(Fault::new("corrupt_state", "an error out of place"))
+            }
+        })
+    }
+}

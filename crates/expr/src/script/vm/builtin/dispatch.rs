@@ -1,0 +1,102 @@
+//! Which function is in which family. A dispatch and nothing else.
+
+use super::number::need_text;
+use crate::script::awaitable::Mode;
+use crate::script::library::{Builtin, Method};
+use crate::script::vm::property::property_name;
+use crate::script::vm::{Machine, Outcome, Value};
+
+/// An argument, or `undefined`.
+pub(super) fn arg(args: &[Value], place: usize) -> Value {
+    args.get(place).cloned().unwrap_or_default()
+}
+
+impl Machine<'_> {
+    /// Calls a library function.
+    pub(crate) fn builtin(&mut self, function: Builtin, args: &[Value]) -> Outcome<Value> {
+        check_arity(function, args)?;
+        if function.is_effect() {
+            return self.effect(function, args);
+        }
+        if let Some(mode) = Mode::of(function) {
+            return self.combine(mode, &arg(args, 0));
+        }
+        match function {
+            Builtin::ToText
+            | Builtin::ToNumber
+            | Builtin::ToBoolean
+            | Builtin::ParseInt
+            | Builtin::ParseFloat
+            | Builtin::NumberIsInteger
+            | Builtin::NumberIsFinite
+            | Builtin::NumberIsNaN
+            | Builtin::NumberParseInt
+            | Builtin::NumberParseFloat => self.convert(function, args),
+            Builtin::MakeError | Builtin::MakeTypeError | Builtin::MakeRangeError => {
+                self.make_error(function, args)
+            }
+            Builtin::TimeNow
+            | Builtin::TimeAdd
+            | Builtin::TimeDiff
+            | Builtin::TimeFormat
+            | Builtin::DateNow => self.time(function, args),
+            Builtin::CryptoUuid => Ok(self.uuid()),
+            Builtin::JsonParse => {
+                let text = need_text(&arg(args, 0), "JSON.parse")?;
+                self.json_parse(text.as_str())
+            }
+            Builtin::JsonStringify => {
+                let indent = arg(args, 2).as_int().and_then(|it| usize::try_from(it).ok());
+                self.stringify(&arg(args, 0), indent.unwrap_or(0))
+            }
+            Builtin::ObjectKeys
+            | Builtin::ObjectValues
+            | Builtin::ObjectEntries
+            | Builtin::ObjectAssign
+            | Builtin::ObjectFromEntries => self.object_function(function, args),
+            Builtin::ArrayIsArray => Ok(Value::Bool(matches!(arg(args, 0), Value::List(_)))),
+            Builtin::ArrayOf => self.new_list(args.to_vec()),
+            Builtin::ArrayFrom => self.array_from(&arg(args, 0)),
+            _ => self.math(function, args),
+        }
+    }
+
+    /// Calls a method of a list, string, number or object; nothing when there is none.
+    pub(crate) fn method(
+        &mut self,
+        receiver: &Value,
+        method: Method,
+        args: &[Value],
+    ) -> Outcome<Option<Value>> {
+        match (receiver, method) {
+            (Value::Undefined | Value::Null | Value::Awaitable(_), _) => Ok(None),
+            (_, Method::ToString) => {
+                let text = self.text_of(receiver)?;
+                self.new_text(text).map(Some)
+            }
+            (Value::Record(at), Method::HasOwnProperty) => {
+                let name = property_name(&arg(args, 0))?;
+                let record = self.heap.records.get(*at);
+                Ok(Some(Value::Bool(record.is_some_and(|it| it.get(&name).is_some()))))
+            }
+            (Value::List(at), _) => self.list_method(*at, method, args),
+            (Value::Text(text), _) => self.text_method(&text.clone(), method, args),
+            (Value::Int(_) | Value::Float(_), Method::ToFixed) => {
+                self.fixed(receiver, &arg(args, 0)).map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+}
+
+/// Wrong numbers are found at deploy, except where the arguments are spread or the function
+/// is a value.
+fn check_arity(function: Builtin, args: &[Value]) -> Outcome<()> {
+    let (least, most) = function.arity();
+    if args.len() >= least && most.is_none_or(|most| args.len() <= most) {
+        return Ok(());
+    }
+    let name = function.full_name();
+    let text = format!("`{name}` is called with {} arguments", args.len());
+    Err(crate::script::vm::type_error(text))
+}

@@ -1,0 +1,201 @@
+//! Methods of lists that need no function.
+
+use super::dispatch::arg;
+use super::number::need_text;
+use super::text::{place, relative, whole_number};
+use crate::script::library::Method;
+use crate::script::vm::{ListRef, Machine, Outcome, Value, range_error, type_error};
+
+/// How deep lists are joined or flattened.
+const DEEPEST: usize = 64;
+
+impl Machine<'_> {
+    pub(super) fn list_method(
+        &mut self,
+        at: ListRef,
+        method: Method,
+        args: &[Value],
+    ) -> Outcome<Option<Value>> {
+        Ok(Some(match method {
+            Method::Push | Method::Unshift => self.insert(at, method, args)?,
+            Method::Pop => self.list_mut(at).and_then(Vec::pop).unwrap_or_default(),
+            Method::Shift => {
+                self.spend(self.length(at) / 8);
+                let list = self.list_mut(at).filter(|list| !list.is_empty());
+                list.map(|list| list.remove(0)).unwrap_or_default()
+            }
+            Method::Includes => {
+                let found = self.find_item(at, &arg(args, 0), &arg(args, 1))?;
+                Value::Bool(found.is_some())
+            }
+            Method::IndexOf => place(self.find_item(at, &arg(args, 0), &arg(args, 1))?),
+            Method::LastIndexOf => {
+                let items = self.items(at);
+                let wanted = arg(args, 0);
+                place(items.iter().rposition(|item| self.is_equal(item, &wanted)))
+            }
+            Method::Concat => self.concat(at, args)?,
+            Method::Slice => {
+                let length = self.length(at);
+                let from = relative(&arg(args, 0), length, 0)?;
+                let to = relative(&arg(args, 1), length, length)?;
+                let items = self.heap.lists.get(at).and_then(|list| list.get(from..to.max(from)));
+                let items = items.unwrap_or_default().to_vec();
+                self.new_list(items)?
+            }
+            Method::Splice => self.splice(at, args)?,
+            Method::Reverse => {
+                self.spend(self.length(at) / 8);
+                self.list_mut(at).into_iter().for_each(|list| list.reverse());
+                Value::List(at)
+            }
+            Method::Join => {
+                let separator = match arg(args, 0) {
+                    Value::Undefined => ",".to_owned(),
+                    other => need_text(&other, "join")?.as_str().to_owned(),
+                };
+                let text = self.joined(&Value::List(at), &separator, 0)?;
+                self.new_text(text)?
+            }
+            Method::Flat => {
+                let depth = usize::try_from(whole_number(&arg(args, 0), 1)?).unwrap_or(0);
+                let mut items = Vec::new();
+                self.flatten(at, depth.min(DEEPEST), &mut items)?;
+                self.new_list(items)?
+            }
+            Method::At => {
+                let length = i64::try_from(self.length(at)).unwrap_or(i64::MAX);
+                let wanted = whole_number(&arg(args, 0), 0)?;
+                let wanted = if wanted < 0 { wanted.saturating_add(length) } else { wanted };
+                let place = usize::try_from(wanted).ok();
+                let list = self.heap.lists.get(at);
+                let item = list.zip(place).and_then(|(list, place)| list.get(place));
+                item.cloned().unwrap_or_default()
+            }
+            Method::Fill => self.fill(at, args)?,
+            _ => return Ok(None),
+        }))
+    }
+
+    fn length(&self, at: ListRef) -> usize {
+        self.heap.lists.get(at).map_or(0, Vec::len)
+    }
+
+    fn list_mut(&mut self, at: ListRef) -> Option<&mut Vec<Value>> {
+        self.heap.lists.get_mut(at)
+    }
+
+    /// A copy of the elements, paid for.
+    fn items(&mut self, at: ListRef) -> Vec<Value> {
+        let items = self.heap.lists.get(at).cloned().unwrap_or_default();
+        self.spend(items.len() / 4);
+        items
+    }
+
+    /// `push` and `unshift`: both give the new length.
+    fn insert(&mut self, at: ListRef, method: Method, args: &[Value]) -> Outcome<Value> {
+        self.check_entries(self.length(at) + args.len())?;
+        self.heap.grow(args.len());
+        if method == Method::Unshift {
+            self.spend(self.length(at) / 8);
+        }
+        if let Some(list) = self.list_mut(at) {
+            let place = if method == Method::Push { list.len() } else { 0 };
+            list.splice(place..place, args.iter().cloned());
+        }
+        self.check_burst()?;
+        Ok(Value::Int(i64::try_from(self.length(at)).unwrap_or(i64::MAX)))
+    }
+
+    fn find_item(&mut self, at: ListRef, wanted: &Value, from: &Value) -> Outcome<Option<usize>> {
+        let from = relative(from, self.length(at), 0)?;
+        self.spend(self.length(at).saturating_sub(from) / 4);
+        let list = self.heap.lists.get(at).map_or(&[][..], |list| list);
+        let rest = list.get(from..).unwrap_or_default();
+        Ok(rest.iter().position(|item| self.is_equal(item, wanted)).map(|place| place + from))
+    }
+
+    fn concat(&mut self, at: ListRef, args: &[Value]) -> Outcome<Value> {
+        let mut items = self.items(at);
+        for value in args {
+            match value {
+                Value::List(other) => {
+                    let more = self.items(*other);
+                    items.extend(more);
+                }
+                other => items.push(other.clone()),
+            }
+            self.check_entries(items.len())?;
+        }
+        self.new_list(items)
+    }
+
+    /// Removes a part and puts something in its place; gives what was removed.
+    fn splice(&mut self, at: ListRef, args: &[Value]) -> Outcome<Value> {
+        let length = self.length(at);
+        let from = relative(&arg(args, 0), length, 0)?;
+        let count = match args.get(1) {
+            None => length - from,
+            Some(count) => usize::try_from(whole_number(count, 0)?).unwrap_or(0).min(length - from),
+        };
+        let new = args.get(2..).unwrap_or_default();
+        self.check_entries(length - count + new.len())?;
+        self.heap.grow(new.len());
+        self.spend(length / 8);
+        let removed = self.list_mut(at).map(|list| {
+            list.splice(from..from + count, new.iter().cloned()).collect::<Vec<Value>>()
+        });
+        self.new_list(removed.unwrap_or_default())
+    }
+
+    fn fill(&mut self, at: ListRef, args: &[Value]) -> Outcome<Value> {
+        let length = self.length(at);
+        let from = relative(&arg(args, 1), length, 0)?;
+        let to = relative(&arg(args, 2), length, length)?;
+        self.spend(length / 8);
+        let part = self.list_mut(at).and_then(|list| list.get_mut(from..to.max(from)));
+        if let Some(part) = part {
+            part.fill(arg(args, 0));
+        }
+        Ok(Value::List(at))
+    }
+
+    fn flatten(&mut self, at: ListRef, depth: usize, out: &mut Vec<Value>) -> Outcome<()> {
+        for item in self.items(at) {
+            match item {
+                Value::List(inner) if depth > 0 => self.flatten(inner, depth - 1, out)?,
+                other => out.push(other),
+            }
+            self.check_entries(out.len())?;
+        }
+        Ok(())
+    }
+
+    /// The texts of the elements; nothing for those that are nothing.
+    pub(crate) fn joined(
+        &mut self,
+        list: &Value,
+        separator: &str,
+        depth: usize,
+    ) -> Outcome<String> {
+        let Value::List(at) = list else { return Ok(String::new()) };
+        if depth > DEEPEST {
+            return Err(type_error("the list is nested too deeply to be a string"));
+        }
+        let mut text = String::new();
+        for (place, item) in self.items(*at).into_iter().enumerate() {
+            if place > 0 {
+                text.push_str(separator);
+            }
+            match &item {
+                Value::Undefined | Value::Null => {}
+                Value::List(_) => text.push_str(&self.joined(&item, ",", depth + 1)?),
+                other => text.push_str(&self.text_of(other)?),
+            }
+            if text.len() > self.limits.string_bytes {
+                return Err(range_error("the text of the list is too long"));
+            }
+        }
+        Ok(text)
+    }
+}

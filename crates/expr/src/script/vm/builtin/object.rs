@@ -1,0 +1,76 @@
+//! `Object.…` and `Array.from`.
+
+use super::dispatch::arg;
+use crate::script::library::Builtin;
+use crate::script::vm::property::property_name;
+use crate::script::vm::{Machine, Outcome, Record, Value, type_error};
+
+impl Machine<'_> {
+    pub(super) fn object_function(&mut self, function: Builtin, args: &[Value]) -> Outcome<Value> {
+        let first = arg(args, 0);
+        match function {
+            Builtin::ObjectAssign => {
+                return self.object_assign(&first, args.get(1..).unwrap_or(&[]));
+            }
+            Builtin::ObjectFromEntries => return self.object_from_entries(&first),
+            _ => {}
+        }
+        if first.is_nullish() {
+            let name = function.full_name();
+            return Err(type_error(format!("`{name}` of {}", first.kind_name())));
+        }
+        let mut items = Vec::new();
+        for (name, value) in self.properties(&first)? {
+            items.push(match function {
+                Builtin::ObjectKeys => Value::Text(name),
+                Builtin::ObjectValues => value,
+                _ => self.new_list(vec![Value::Text(name), value])?,
+            });
+        }
+        self.new_list(items)
+    }
+
+    fn object_assign(&mut self, target: &Value, sources: &[Value]) -> Outcome<Value> {
+        if !matches!(target, Value::Record(_)) {
+            let text = format!("`Object.assign` needs an object, not {}", target.kind_name());
+            return Err(type_error(text));
+        }
+        self.stack.push(target.clone());
+        for source in sources {
+            self.stack.push(source.clone());
+            self.put_all()?;
+        }
+        Ok(self.pop())
+    }
+
+    fn object_from_entries(&mut self, entries: &Value) -> Outcome<Value> {
+        let mut record = Record::default();
+        for entry in self.elements(entries)? {
+            let Value::List(at) = entry else {
+                return Err(type_error("`Object.fromEntries` needs a list of [key, value]"));
+            };
+            let pair = self.heap.lists.get(at).cloned().unwrap_or_default();
+            let name = property_name(&arg(&pair, 0))?;
+            record.set(name, arg(&pair, 1));
+        }
+        self.check_entries(record.len())?;
+        let made = self.heap.new_record(record);
+        self.check_burst()?;
+        Ok(made)
+    }
+
+    /// A copy of a list, the letters of a string, or so many places: `Array.from({ length: 3 })`.
+    pub(super) fn array_from(&mut self, value: &Value) -> Outcome<Value> {
+        if let Value::Record(at) = value {
+            let length = self.heap.records.get(*at).and_then(|it| it.get_str("length"));
+            let length = length.and_then(Value::as_int).and_then(|it| usize::try_from(it).ok());
+            let Some(length) = length else {
+                return Err(type_error("`Array.from` needs a list, a string or { length }"));
+            };
+            self.check_entries(length)?;
+            return self.new_list(vec![Value::Undefined; length]);
+        }
+        let items = self.elements(value)?;
+        self.new_list(items)
+    }
+}

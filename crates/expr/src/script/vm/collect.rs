@@ -1,0 +1,82 @@
+//! Finding what can still be reached: for reclaiming memory, and for saving.
+
+use super::heap::{Heap, awaitable_size, cell_size, closure_size, list_size, record_size};
+use super::value::Value;
+
+/// What was reached, by arena.
+#[derive(Debug, Default)]
+pub(crate) struct Marks {
+    pub(crate) lists: Vec<bool>,
+    pub(crate) records: Vec<bool>,
+    pub(crate) functions: Vec<bool>,
+    pub(crate) cells: Vec<bool>,
+    pub(crate) awaitables: Vec<bool>,
+    text_bytes: usize,
+}
+
+impl Marks {
+    /// Marks everything that the roots lead to.
+    pub(crate) fn from_roots(heap: &Heap, roots: Vec<Value>) -> Self {
+        let mut marks = Self {
+            lists: vec![false; heap.lists.len()],
+            records: vec![false; heap.records.len()],
+            functions: vec![false; heap.functions.len()],
+            cells: vec![false; heap.cells.len()],
+            awaitables: vec![false; heap.awaitables.len()],
+            text_bytes: 0,
+        };
+        marks.reach(heap, roots);
+        marks
+    }
+
+    /// Marks what more roots lead to.
+    pub(crate) fn reach(&mut self, heap: &Heap, roots: Vec<Value>) {
+        let mut todo = roots;
+        while let Some(value) = todo.pop() {
+            match value {
+                Value::List(at) if mark(&mut self.lists, at.0) => {
+                    todo.extend(heap.lists.get(at).into_iter().flatten().cloned());
+                }
+                Value::Record(at) if mark(&mut self.records, at.0) => {
+                    for (name, value) in heap.records.get(at).map_or(&[][..], |it| it.entries()) {
+                        self.text_bytes += name.bytes();
+                        todo.push(value.clone());
+                    }
+                }
+                Value::Function(at) if mark(&mut self.functions, at.0) => {
+                    let closure = heap.functions.get(at);
+                    let cells = closure.into_iter().flat_map(|it| it.cells.iter());
+                    todo.extend(cells.map(|cell| Value::Cell(*cell)));
+                }
+                Value::Cell(at) if mark(&mut self.cells, at.0) => {
+                    todo.extend(heap.cells.get(at).cloned());
+                }
+                Value::Awaitable(at) if mark(&mut self.awaitables, at.0) => {
+                    if let Some(awaitable) = heap.awaitables.get(at) {
+                        awaitable.references(&mut todo);
+                    }
+                }
+                Value::Text(text) | Value::Verbatim(text) => self.text_bytes += text.bytes(),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Marks a place; says whether that is news.
+fn mark(marks: &mut [bool], at: u32) -> bool {
+    marks.get_mut(at as usize).is_some_and(|marked| !std::mem::replace(marked, true))
+}
+
+impl Heap {
+    /// Removes what is not marked and counts the rest.
+    pub(crate) fn sweep(&mut self, marks: &Marks) {
+        let mut bytes = marks.text_bytes;
+        bytes += self.lists.sweep(&marks.lists, |list| list_size(list));
+        bytes += self.records.sweep(&marks.records, record_size);
+        bytes += self.functions.sweep(&marks.functions, closure_size);
+        bytes += self.cells.sweep(&marks.cells, |_| cell_size());
+        bytes += self.awaitables.sweep(&marks.awaitables, awaitable_size);
+        self.bytes = bytes;
+    }
+}

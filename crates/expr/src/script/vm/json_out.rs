@@ -1,0 +1,236 @@
+//! Writing values as JSON: when they leave the script, and when people look at them.
+
+use std::fmt::Write as _;
+
+use meantime_core::Json;
+
+use super::json_in::MAX_DEPTH;
+use super::machine::Machine;
+use super::number::print_float;
+use super::raise::{Outcome, limit, type_error};
+use super::value::Value;
+use crate::script::vm::heap::Heap;
+
+/// What to do with values that JSON does not have.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Manner {
+    /// They cannot leave.
+    Strict,
+    /// `JSON.stringify`: functions are left out.
+    Stringify,
+    /// People look: whatever cannot be shown is left out.
+    Show,
+}
+
+impl Machine<'_> {
+    /// A value that leaves the script: a task's input, a result.
+    pub(crate) fn leave(&mut self, value: &Value) -> Outcome<Json> {
+        let limit = self.limits.payload_bytes;
+        let text = write(&self.heap, value, Manner::Strict, None, limit)?;
+        self.spend_bytes(text.len());
+        Ok(as_json(&text))
+    }
+
+    /// `JSON.stringify`; nothing for what JSON does not have.
+    pub(super) fn stringify(&mut self, value: &Value, indent: usize) -> Outcome<Value> {
+        if matches!(value, Value::Undefined | Value::Function(_) | Value::Builtin(_)) {
+            return Ok(Value::Undefined);
+        }
+        let indent = (indent > 0).then_some(indent.min(10));
+        let text = write(&self.heap, value, Manner::Stringify, indent, self.limits.string_bytes)?;
+        self.new_text(text)
+    }
+}
+
+/// A value for people, as far as it can be shown.
+pub(crate) fn show(heap: &Heap, value: &Value, most: usize) -> Json {
+    write(heap, value, Manner::Show, None, most)
+        .map_or_else(|_| Json::null(), |text| as_json(&text))
+}
+
+/// A property for people: its name and value, or nothing if it cannot be shown.
+pub(crate) fn show_property(heap: &Heap, name: &str, value: &Value, most: usize) -> Option<String> {
+    let hidden = matches!(
+        value,
+        Value::Undefined | Value::Function(_) | Value::Builtin(_) | Value::Awaitable(_)
+    );
+    if hidden {
+        return None;
+    }
+    let shown = write(heap, value, Manner::Show, None, most).ok()?;
+    let mut text = String::new();
+    write_string(name, &mut text);
+    text.push(':');
+    text.push_str(&shown);
+    Some(text)
+}
+
+/// Text that this module wrote is JSON; the check costs little and keeps the type honest.
+fn as_json(text: &str) -> Json {
+    Json::parse(text).unwrap_or_default()
+}
+
+fn write(
+    heap: &Heap,
+    value: &Value,
+    manner: Manner,
+    indent: Option<usize>,
+    most: usize,
+) -> Outcome<String> {
+    let (text, path) = (String::new(), Vec::new());
+    let mut writer = Writer { heap, text, path, manner, indent, most };
+    writer.value(value)?;
+    Ok(writer.text)
+}
+
+struct Writer<'h> {
+    heap: &'h Heap,
+    text: String,
+    /// The lists and objects that are being written, to notice cycles.
+    path: Vec<Value>,
+    manner: Manner,
+    indent: Option<usize>,
+    most: usize,
+}
+
+impl Writer<'_> {
+    fn value(&mut self, value: &Value) -> Outcome<()> {
+        match value {
+            Value::Undefined | Value::Null | Value::Cell(_) => self.text.push_str("null"),
+            Value::Bool(value) => self.text.push_str(if *value { "true" } else { "false" }),
+            Value::Int(value) => {
+                // Writing to a String cannot fail.
+                let _ = write!(self.text, "{value}");
+            }
+            Value::Float(value) => self.text.push_str(&print_float(*value)),
+            Value::Text(text) => write_string(text.as_str(), &mut self.text),
+            Value::Verbatim(text) => self.text.push_str(text.as_str()),
+            Value::List(_) | Value::Record(_) => return self.nested(value),
+            Value::Function(_) | Value::Builtin(_) | Value::Awaitable(_) => {
+                if self.manner == Manner::Strict || self.refuses(value) {
+                    let kind = value.kind_name();
+                    let hint =
+                        if matches!(value, Value::Awaitable(_)) { ": await it first" } else { "" };
+                    return Err(type_error(format!("{kind} cannot leave the script{hint}")));
+                }
+                self.text.push_str("null");
+            }
+        }
+        if self.text.len() > self.most {
+            let text = format!("a document has more than {} bytes", self.most);
+            return Err(limit("payload_limit", text));
+        }
+        Ok(())
+    }
+
+    fn refuses(&self, value: &Value) -> bool {
+        self.manner == Manner::Stringify && matches!(value, Value::Awaitable(_))
+    }
+
+    fn nested(&mut self, value: &Value) -> Outcome<()> {
+        let same = |other: &Value| match (value, other) {
+            (Value::List(one), Value::List(other)) => one == other,
+            (Value::Record(one), Value::Record(other)) => one == other,
+            _ => false,
+        };
+        let is_cycle = self.path.iter().any(same);
+        if is_cycle || self.path.len() >= MAX_DEPTH {
+            if self.manner == Manner::Show {
+                self.text.push_str("null");
+                return Ok(());
+            }
+            let text = if is_cycle { "it contains itself" } else { "it is nested too deeply" };
+            return Err(type_error(format!("the value cannot be written as JSON: {text}")));
+        }
+        self.path.push(value.clone());
+        match value {
+            Value::List(at) => self.list(self.heap.lists.get(*at).map_or(&[], |list| list))?,
+            Value::Record(at) => {
+                let entries = self.heap.records.get(*at).map_or(&[][..], |it| it.entries());
+                self.record(entries)?;
+            }
+            _ => {}
+        }
+        self.path.pop();
+        Ok(())
+    }
+
+    fn list(&mut self, items: &[Value]) -> Outcome<()> {
+        self.text.push('[');
+        for (place, item) in items.iter().enumerate() {
+            self.separate(place > 0);
+            self.value(item)?;
+        }
+        self.close(!items.is_empty(), ']');
+        Ok(())
+    }
+
+    fn record(&mut self, entries: &[(super::text::Text, Value)]) -> Outcome<()> {
+        self.text.push('{');
+        let mut any = false;
+        for (name, value) in entries {
+            if self.is_left_out(value) {
+                continue;
+            }
+            self.separate(any);
+            any = true;
+            write_string(name.as_str(), &mut self.text);
+            self.text.push_str(if self.indent.is_some() { ": " } else { ":" });
+            self.value(value)?;
+        }
+        self.close(any, '}');
+        Ok(())
+    }
+
+    /// `undefined` is no property; what cannot be shown is none either.
+    fn is_left_out(&self, value: &Value) -> bool {
+        match value {
+            Value::Undefined => true,
+            Value::Function(_) | Value::Builtin(_) => self.manner != Manner::Strict,
+            Value::Awaitable(_) => self.manner == Manner::Show,
+            _ => false,
+        }
+    }
+
+    fn separate(&mut self, follows: bool) {
+        if follows {
+            self.text.push(',');
+        }
+        self.new_line(self.path.len());
+    }
+
+    fn close(&mut self, any: bool, bracket: char) {
+        if any {
+            self.new_line(self.path.len().saturating_sub(1));
+        }
+        self.text.push(bracket);
+    }
+
+    fn new_line(&mut self, depth: usize) {
+        if let Some(indent) = &self.indent {
+            self.text.push('\n');
+            self.text.extend(std::iter::repeat_n(' ', indent * depth));
+        }
+    }
+}
+
+/// A string with quotes and escapes.
+pub(super) fn write_string(text: &str, out: &mut String) {
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '\u{8}' => out.push_str("\\b"),
+            '\u{c}' => out.push_str("\\f"),
+            c if c < ' ' => {
+                let _ = write!(out, "\\u{:04x}", u32::from(c));
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+}

@@ -1,0 +1,184 @@
+//! Building lists and objects, taking them apart, going over them.
+
+use super::machine::Machine;
+use super::property::property_name;
+use super::raise::{Outcome, corrupt, type_error};
+use super::record::Record;
+use super::text::Text;
+use super::value::Value;
+
+impl Machine<'_> {
+    /// Appends the value on top to the list below it.
+    pub(super) fn append(&mut self) -> Outcome<()> {
+        let value = self.pop();
+        self.append_values(vec![value])
+    }
+
+    /// Appends all elements of the value on top.
+    pub(super) fn append_all(&mut self) -> Outcome<()> {
+        let value = self.pop();
+        let items = self.elements(&value)?;
+        self.append_values(items)
+    }
+
+    fn append_values(&mut self, values: Vec<Value>) -> Outcome<()> {
+        let Some(Value::List(at)) = self.stack.last() else { return Err(corrupt("no list")) };
+        let at = *at;
+        self.heap.grow(values.len());
+        self.spend(values.len() / 8);
+        let Some(list) = self.heap.lists.get_mut(at) else { return Err(corrupt("no list")) };
+        list.extend(values);
+        let count = list.len();
+        self.check_entries(count)?;
+        self.check_burst()
+    }
+
+    /// What a list, or the characters of a string, consist of.
+    pub(super) fn elements(&mut self, value: &Value) -> Outcome<Vec<Value>> {
+        match value {
+            Value::List(at) => {
+                let items = self.heap.lists.get(*at).cloned().unwrap_or_default();
+                self.spend(items.len() / 8);
+                Ok(items)
+            }
+            Value::Text(text) => {
+                self.spend(text.bytes());
+                let mut buffer = [0; 4];
+                let letters = text.as_str().chars();
+                Ok(letters.map(|c| Value::text(&*c.encode_utf8(&mut buffer))).collect())
+            }
+            Value::Awaitable(_) => Err(type_error("an awaitable has no elements: await it first")),
+            Value::Record(_) => Err(type_error(
+                "an object has no elements: use Object.keys, Object.values or Object.entries",
+            )),
+            other => Err(type_error(format!("{} has no elements", other.kind_name()))),
+        }
+    }
+
+    /// Puts a property into the object on top.
+    pub(super) fn put(&mut self, name: Text, value: Value) -> Outcome<()> {
+        let Some(Value::Record(at)) = self.stack.last() else { return Err(corrupt("no object")) };
+        let at = *at;
+        let Some(record) = self.heap.records.get_mut(at) else { return Err(corrupt("no object")) };
+        record.set(name, value);
+        let count = record.len();
+        self.heap.grow(2);
+        self.check_entries(count)?;
+        self.check_burst()
+    }
+
+    /// Puts all properties of the value on top into the object below it.
+    pub(super) fn put_all(&mut self) -> Outcome<()> {
+        let value = self.pop();
+        for (name, value) in self.properties(&value)? {
+            self.put(name, value)?;
+        }
+        Ok(())
+    }
+
+    /// The properties of an object, or the places of a list. Nothing has none.
+    pub(super) fn properties(&mut self, value: &Value) -> Outcome<Vec<(Text, Value)>> {
+        match value {
+            Value::Record(at) => {
+                let entries =
+                    self.heap.records.get(*at).map_or(Vec::new(), |it| it.entries().to_vec());
+                self.spend(entries.len() / 4);
+                Ok(entries)
+            }
+            Value::List(_) | Value::Text(_) => {
+                let items = self.elements(value)?;
+                let named = items.into_iter().enumerate();
+                Ok(named.map(|(place, item)| (Text::new(place.to_string()), item)).collect())
+            }
+            Value::Undefined | Value::Null => Ok(Vec::new()),
+            Value::Awaitable(_) => {
+                Err(type_error("an awaitable has no properties: await it first"))
+            }
+            other => Err(type_error(format!("{} has no properties", other.kind_name()))),
+        }
+    }
+
+    /// Throws unless properties can be taken from the value on top.
+    pub(super) fn need_record(&self) -> Outcome<()> {
+        match self.stack.last() {
+            None | Some(Value::Undefined | Value::Null) => {
+                let kind = self.stack.last().map_or("nothing", Value::kind_name);
+                Err(type_error(format!("cannot take properties from {kind}")))
+            }
+            Some(Value::Awaitable(_)) => {
+                Err(type_error("cannot take properties from an awaitable: await it first"))
+            }
+            Some(_) => Ok(()),
+        }
+    }
+
+    /// Makes the value on top a list, or throws.
+    pub(super) fn need_list(&mut self) -> Outcome<()> {
+        if matches!(self.stack.last(), Some(Value::List(_))) {
+            return Ok(());
+        }
+        let value = self.pop();
+        let items = self.elements(&value)?;
+        let list = self.new_list(items)?;
+        self.stack.push(list);
+        Ok(())
+    }
+
+    /// The object below so many keys, without them.
+    pub(super) fn rest_of_record(&mut self, keys: usize) -> Outcome<()> {
+        let keys = self.pop_many(keys);
+        let object = self.pop();
+        let names: Outcome<Vec<Text>> = keys.iter().map(property_name).collect();
+        let names = names?;
+        let mut rest = Record::default();
+        for (name, value) in self.properties(&object)? {
+            if !names.iter().any(|taken| taken.same(&name)) {
+                rest.set(name, value);
+            }
+        }
+        let rest = self.heap.new_record(rest);
+        self.stack.push(rest);
+        self.check_burst()
+    }
+
+    /// The elements of the list on top from a place on; the list stays below.
+    pub(super) fn rest_of_list(&mut self, from: usize) -> Outcome<()> {
+        let Some(Value::List(at)) = self.stack.last() else { return Err(corrupt("no list")) };
+        let items = self.heap.lists.get(*at).and_then(|list| list.get(from..));
+        let items = items.unwrap_or_default().to_vec();
+        let rest = self.new_list(items)?;
+        self.stack.push(rest);
+        Ok(())
+    }
+
+    /// What a `for … of` goes over: the list itself, which may still grow, or letters.
+    pub(super) fn values_to_visit(&mut self) -> Outcome<()> {
+        self.need_list()
+    }
+
+    /// What a `for … in` goes over: the keys at this moment.
+    pub(super) fn keys_to_visit(&mut self) -> Outcome<()> {
+        let value = self.pop();
+        let properties = self.properties(&value)?;
+        let keys = properties.into_iter().map(|(name, _)| Value::Text(name)).collect();
+        let keys = self.new_list(keys)?;
+        self.stack.push(keys);
+        Ok(())
+    }
+
+    /// Pushes the next element of the list in a slot; false at its end.
+    pub(super) fn next_element(&mut self, base: usize, slot: u32) -> Outcome<bool> {
+        let (Value::List(at), Value::Int(place)) =
+            (self.local(base, slot), self.local(base, slot + 1))
+        else {
+            return Err(corrupt("a loop over no list"));
+        };
+        let list = self.heap.lists.get(at);
+        let element =
+            list.zip(usize::try_from(place).ok()).and_then(|(list, place)| list.get(place));
+        let Some(element) = element.cloned() else { return Ok(false) };
+        self.stack.push(element);
+        self.set_local(base, slot + 1, Value::Int(place.saturating_add(1)));
+        Ok(true)
+    }
+}

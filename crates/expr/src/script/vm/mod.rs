@@ -1,0 +1,44 @@
+//! The machine that runs compiled scripts.
+//!
+//! ```text
+//!   frames   [ workflow ][ order ][ map ][ arrow ]     who is in the middle of what
+//!   stack    [ locals, operands ][ locals … ]          one row of values, cut by the frames
+//!   heap     lists, objects, functions, cells, awaitables, by number
+//! ```
+//!
+//! Calls of scripts push a frame and never a Rust call, so the whole state is these three and can
+//! be saved at every point. Every operation counts; what costs more counts more.
+
+mod arithmetic;
+mod builtin;
+mod call;
+mod collect;
+mod compare;
+mod frame;
+mod heap;
+mod iterate;
+mod json_in;
+mod json_out;
+mod list;
+mod machine;
+mod number;
+mod property;
+mod raise;
+mod record;
+mod run;
+mod sort;
+mod text;
+mod throw;
+mod value;
+
+pub(crate) use collect::Marks;
+pub(crate) use frame::{Frame, IterationFrame, ScriptFrame, SortFrame};
+pub(crate) use heap::Closure;
+pub(crate) use json_out::{show, show_property};
+pub use machine::Machine;
+pub(crate) use number::{parse_number, print_float};
+pub(crate) use raise::{Outcome, Raise, RaiseKind, range_error, time_error, type_error};
+pub(crate) use record::Record;
+pub use run::Stop;
+pub(crate) use text::Text;
+pub(crate) use value::{AwaitableRef, CellRef, FunctionRef, ListRef, RecordRef, Reference, Value};

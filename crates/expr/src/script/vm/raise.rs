@@ -1,0 +1,67 @@
+//! What keeps an operation from its result.
+
+use meantime_core::Fault;
+use meantime_core::time::TimeError;
+
+use super::value::Value;
+
+/// The result of an operation.
+pub(crate) type Outcome<T> = Result<T, Raise>;
+
+/// Boxed, because results are passed around in the hottest loops.
+#[derive(Debug)]
+pub(crate) struct Raise(pub(crate) Box<RaiseKind>);
+
+#[derive(Debug)]
+pub(crate) enum RaiseKind {
+    /// Thrown by the script, or an error that is complete.
+    Throw(Value),
+    /// An error of the engine; it gets its place where it is noticed.
+    Error { name: &'static str, code: &'static str, message: String },
+    /// A limit was reached, or the state makes no sense: the turn cannot go on.
+    Fault(Fault),
+}
+
+impl Raise {
+    pub(crate) fn throw(value: Value) -> Self {
+        Self(Box::new(RaiseKind::Throw(value)))
+    }
+
+    pub(crate) fn fault(fault: Fault) -> Self {
+        Self(Box::new(RaiseKind::Fault(fault)))
+    }
+}
+
+/// A value of the wrong kind.
+pub(crate) fn type_error(message: impl Into<String>) -> Raise {
+    Raise(Box::new(RaiseKind::Error {
+        name: "TypeError",
+        code: "TypeError",
+        message: message.into(),
+    }))
+}
+
+/// A value out of its range.
+pub(crate) fn range_error(message: impl Into<String>) -> Raise {
+    Raise(Box::new(RaiseKind::Error {
+        name: "RangeError",
+        code: "RangeError",
+        message: message.into(),
+    }))
+}
+
+/// A text about time that makes no sense: a value out of range with a code of its own.
+pub(crate) fn time_error(error: &TimeError) -> Raise {
+    let (name, code, message) = ("RangeError", error.code(), error.to_string());
+    Raise(Box::new(RaiseKind::Error { name, code, message }))
+}
+
+/// A limit of the engine.
+pub(crate) fn limit(code: &str, message: impl Into<String>) -> Raise {
+    Raise::fault(Fault::new(code, message))
+}
+
+/// Something that no compiled script can do: the state is not what it was.
+pub(crate) fn corrupt(what: &str) -> Raise {
+    limit("corrupt_state", format!("the saved state makes no sense: {what}"))
+}

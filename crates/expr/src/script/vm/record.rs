@@ -1,0 +1,94 @@
+//! Objects: properties in the order in which they were made.
+
+use std::collections::BTreeMap;
+
+use super::text::Text;
+use super::value::Value;
+
+/// Above this size properties are also found through an index.
+const SMALL: usize = 12;
+
+/// The properties of an object.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Record {
+    entries: Vec<(Text, Value)>,
+    /// Built when the object is large. A tree, not a hash: nobody can choose colliding names.
+    index: Option<BTreeMap<Text, u32>>,
+}
+
+impl Record {
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    pub(crate) fn entries(&self) -> &[(Text, Value)] {
+        &self.entries
+    }
+
+    fn place(&self, name: &Text) -> Option<usize> {
+        match &self.index {
+            Some(index) => index.get(name).map(|place| *place as usize),
+            None => self.entries.iter().position(|(known, _)| known.same(name)),
+        }
+    }
+
+    pub(crate) fn get(&self, name: &Text) -> Option<&Value> {
+        self.place(name).and_then(|place| self.entries.get(place)).map(|(_, value)| value)
+    }
+
+    /// By a name that is not a value of a script.
+    pub(crate) fn get_str(&self, name: &str) -> Option<&Value> {
+        let found = self.entries.iter().find(|(known, _)| known.as_str() == name);
+        found.map(|(_, value)| value)
+    }
+
+    /// Sets a property; says whether it is new.
+    pub(crate) fn set(&mut self, name: Text, value: Value) -> bool {
+        if let Some(entry) = self.place(&name).and_then(|place| self.entries.get_mut(place)) {
+            entry.1 = value;
+            return false;
+        }
+        if let Some(index) = &mut self.index {
+            index.insert(name.clone(), u32::try_from(self.entries.len()).unwrap_or(u32::MAX));
+        }
+        self.entries.push((name, value));
+        if self.index.is_none() && self.entries.len() > SMALL {
+            self.build_index();
+        }
+        true
+    }
+
+    pub(crate) fn remove(&mut self, name: &Text) -> bool {
+        let Some(place) = self.place(name) else { return false };
+        self.entries.remove(place);
+        if self.index.is_some() {
+            self.build_index();
+        }
+        true
+    }
+
+    fn build_index(&mut self) {
+        let entries = self.entries.iter().zip(0u32..);
+        self.index = Some(entries.map(|((name, _), at)| (name.clone(), at)).collect());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn order_is_that_of_making_also_when_large() {
+        let mut record = Record::default();
+        for number in 0..100 {
+            record.set(Text::new(format!("k{number}")), Value::Int(number));
+        }
+        assert!(!record.set("k3".into(), Value::Int(-3)));
+        assert!(record.remove(&"k0".into()) && !record.remove(&"k0".into()));
+        let names: Vec<&str> = record.entries().iter().take(3).map(|it| it.0.as_str()).collect();
+        assert_eq!(names, ["k1", "k2", "k3"]);
+        assert!(matches!(record.get(&"k3".into()), Some(Value::Int(-3))));
+        assert!(matches!(record.get(&"k99".into()), Some(Value::Int(99))));
+        assert_eq!(record.len(), 99);
+    }
+}

@@ -1,0 +1,114 @@
+//! Strings: immutable, shared, measured in UTF-16 units as JavaScript does.
+
+use std::sync::Arc;
+
+/// A string. Cheap to clone, one word wide.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Text(Arc<Inner>);
+
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Inner {
+    text: Box<str>,
+    units: u32,
+}
+
+impl Text {
+    pub(crate) fn new(text: impl Into<Box<str>>) -> Self {
+        let text = text.into();
+        let units = if text.is_ascii() { text.len() } else { text.encode_utf16().count() };
+        Self(Arc::new(Inner { text, units: u32::try_from(units).unwrap_or(u32::MAX) }))
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0.text
+    }
+
+    /// The length in UTF-16 units.
+    pub(crate) fn units(&self) -> usize {
+        self.0.units as usize
+    }
+
+    /// The size in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.0.text.len()
+    }
+
+    /// Whether units, bytes and characters are the same.
+    fn is_plain(&self) -> bool {
+        self.units() == self.bytes()
+    }
+
+    /// The part between two places, counted in units. Half of a pair becomes U+FFFD.
+    pub(crate) fn slice(&self, from: usize, to: usize) -> Self {
+        let (from, to) = (from.min(self.units()), to.min(self.units()));
+        if from >= to {
+            return Self::new("");
+        }
+        if from == 0 && to == self.units() {
+            return self.clone();
+        }
+        if self.is_plain() {
+            return Self::new(self.as_str().get(from..to).unwrap_or_default());
+        }
+        let units: Vec<u16> = self.as_str().encode_utf16().skip(from).take(to - from).collect();
+        Self::new(String::from_utf16_lossy(&units))
+    }
+
+    /// The byte offset of a place in units; inside a pair, the end of it.
+    pub(crate) fn byte_at(&self, unit: usize) -> usize {
+        if self.is_plain() {
+            return unit.min(self.bytes());
+        }
+        let mut seen = 0;
+        for (at, c) in self.as_str().char_indices() {
+            if seen >= unit {
+                return at;
+            }
+            seen += c.len_utf16();
+        }
+        self.bytes()
+    }
+
+    /// The place in units of a byte offset.
+    pub(crate) fn unit_at(&self, byte: usize) -> usize {
+        if self.is_plain() {
+            return byte;
+        }
+        self.as_str().get(..byte).unwrap_or_default().encode_utf16().count()
+    }
+
+    /// One unit of the string as a number.
+    pub(crate) fn unit(&self, place: usize) -> Option<u16> {
+        if self.is_plain() {
+            return self.as_str().as_bytes().get(place).map(|byte| u16::from(*byte));
+        }
+        self.as_str().encode_utf16().nth(place)
+    }
+
+    /// Equality that is fast when both are the same string in memory.
+    pub(crate) fn same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || self.0.text == other.0.text
+    }
+}
+
+impl From<&str> for Text {
+    fn from(text: &str) -> Self {
+        Self::new(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_are_those_of_utf16() {
+        let text = Text::new("a😀b");
+        assert_eq!((text.units(), text.bytes()), (4, 6));
+        assert_eq!(text.slice(3, 4).as_str(), "b");
+        assert_eq!(text.slice(1, 3).as_str(), "😀");
+        assert_eq!(text.slice(0, 2).as_str(), "a\u{fffd}");
+        assert_eq!((text.byte_at(3), text.unit_at(5)), (5, 3));
+        assert_eq!(text.unit(1), Some(0xd83d));
+    }
+}

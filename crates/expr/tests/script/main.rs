@@ -1,0 +1,6 @@
+//! The language of flow scripts: what it means, what it refuses, what it saves.
+
+mod host;
+mod language;
+mod library;
+mod saving;
