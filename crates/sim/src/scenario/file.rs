@@ -8,6 +8,19 @@ use std::path::{Path, PathBuf};
 use meantime_core::Limits;
 use meantime_core::time::Span;
 
+use super::notations::BLOCKS;
+
+/// A definition in a scenario.
+#[derive(Debug, Clone)]
+pub struct ScenarioSource {
+    /// Its notation.
+    pub notation: String,
+    /// Its name.
+    pub name: String,
+    /// Its text.
+    pub text: String,
+}
+
 /// A scenario as written.
 #[derive(Debug, Clone)]
 pub struct Scenario {
@@ -15,8 +28,8 @@ pub struct Scenario {
     pub path: PathBuf,
     /// The rules it cites.
     pub rules: Vec<String>,
-    /// Sources by name, in order.
-    pub sources: Vec<(String, String)>,
+    /// Sources in order.
+    pub sources: Vec<ScenarioSource>,
     /// The script's lines.
     pub script: Vec<String>,
     /// The expected trace.
@@ -63,12 +76,17 @@ impl Scenario {
     fn add_block(&mut self, kind: &str, lines: &[&str]) {
         let text = lines.join("\n");
         match kind.split_whitespace().collect::<Vec<_>>()[..] {
-            ["probe", name] => self.sources.push((name.to_owned(), text)),
-            ["probe"] => self.sources.push(("main".to_owned(), text)),
+            [kind, name] if BLOCKS.contains(&kind) => self.add_source(kind, name, text),
+            [kind] if BLOCKS.contains(&kind) => self.add_source(kind, "main", text),
             ["script"] => self.script = lines.iter().map(|line| (*line).to_owned()).collect(),
             ["trace"] => self.trace = text,
             _ => {}
         }
+    }
+
+    fn add_source(&mut self, notation: &str, name: &str, text: String) {
+        let (notation, name) = (notation.to_owned(), name.to_owned());
+        self.sources.push(ScenarioSource { notation, name, text });
     }
 
     fn add_setting(&mut self, line: &str) {
@@ -108,6 +126,10 @@ fn set_limit(limits: &mut Limits, name: &str, value: &str) {
     match name {
         "ops_per_slice" => limits.ops_per_slice = number as u64,
         "ops_runaway" => limits.ops_runaway = number as u64,
+        "value_bytes" => limits.value_bytes = number,
+        "string_bytes" => limits.string_bytes = number,
+        "entries" => limits.entries = number,
+        "call_depth" => limits.call_depth = number,
         "effects_per_turn" => limits.effects_per_turn = number,
         "payload_bytes" => limits.payload_bytes = number,
         "state_bytes" => limits.state_bytes = number,

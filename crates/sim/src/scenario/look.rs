@@ -1,6 +1,6 @@
 //! Script lines that look and change nothing.
 
-use meantime_core::TimerId;
+use meantime_core::{Outcome, TimerId, View};
 use meantime_kernel::explain::{explain_instance, explain_occurrence, explain_task, explain_timer};
 use meantime_kernel::history::Record;
 use meantime_kernel::store::{Page, TaskFilter, TimerFilter};
@@ -16,16 +16,59 @@ impl Player<'_> {
         row.as_ref().map_or_else(|| "not there".to_owned(), standing)
     }
 
+    /// What people may see of an instance that runs.
+    fn view(&mut self, name: &str) -> Option<View> {
+        let id = self.instance(name);
+        let row = block_on(self.world.store.instance(id)).ok().flatten()?;
+        let definition = block_on(self.world.store.definition(row.definition)).ok().flatten()?;
+        let notation = self.notations.get(&definition.notation)?;
+        let loaded = self.notations.load(&definition, &self.scenario.limits)?;
+        Some(notation.inspect(&loaded.definition, &row.state))
+    }
+
+    /// The variables of an instance, also when it is over.
     pub(super) fn variables(&mut self, name: &str) -> String {
         let id = self.instance(name);
         let row = block_on(self.world.store.instance(id)).ok().flatten();
-        let probe = self.notations.get("probe");
-        let (Some(row), Some(probe)) = (row, probe) else { return "not there".to_owned() };
-        let definition = block_on(self.world.store.definition(row.definition)).ok().flatten();
-        let loaded = definition.and_then(|it| self.notations.load(&it, &self.scenario.limits));
-        loaded.map_or_else(String::new, |it| {
-            probe.inspect(&it.definition, &row.state).variables.to_string()
-        })
+        let outcome = row.and_then(|row| row.extra.outcome);
+        match outcome {
+            Some(
+                Outcome::Completed { context, .. }
+                | Outcome::Failed { context, .. }
+                | Outcome::Cancelled { context, .. },
+            ) => context.to_string(),
+            None => self.view(name).map_or_else(String::new, |view| view.variables.to_string()),
+        }
+    }
+
+    /// What a running instance waits for.
+    pub(super) fn waiting(&mut self, name: &str) -> String {
+        let waiting = self.view(name).map(|view| view.waiting).unwrap_or_default();
+        let lines = waiting.iter().map(|it| {
+            let key = it.key.map_or_else(String::new, |key| format!(" {}", self.tracer.key(key)));
+            format!("{:?}{key} {} at {} since {}", it.kind, it.name, it.place, it.since)
+        });
+        lines.collect::<Vec<_>>().join("\n")
+    }
+
+    /// How an instance failed, with all that is known.
+    pub(super) fn failure(&mut self, name: &str) -> String {
+        let id = self.instance(name);
+        let row = block_on(self.world.store.instance(id)).ok().flatten();
+        let Some(Outcome::Failed { failure, .. }) = row.and_then(|row| row.extra.outcome) else {
+            return "it did not fail".to_owned();
+        };
+        let mut lines = vec![format!("{}: {}", failure.code, failure.message)];
+        lines.extend(failure.data.map(|data| format!("data {data}")));
+        lines.extend(failure.trace.map(|trace| format!("trace {trace}")));
+        lines.join("\n")
+    }
+
+    /// How many bytes the state of an instance has.
+    pub(super) fn state_bytes(&mut self, name: &str) -> String {
+        let id = self.instance(name);
+        let row = block_on(self.world.store.instance(id)).ok().flatten();
+        row.map_or_else(String::new, |row| format!("{} bytes", row.state.bytes.len()))
     }
 
     pub(super) fn list_timers(&mut self) -> String {

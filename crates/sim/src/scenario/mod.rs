@@ -5,6 +5,7 @@
 
 mod file;
 mod look;
+mod notations;
 mod plan;
 mod player;
 mod script;

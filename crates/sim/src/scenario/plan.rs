@@ -92,7 +92,7 @@ impl Player<'_> {
         self.call(Command::Schedule { schedule, action, by: by(line, rest) })
     }
 
-    fn view(&mut self, name: &str) -> Option<ScheduleView> {
+    fn schedule_view(&mut self, name: &str) -> Option<ScheduleView> {
         let id = self.instance(name);
         let row = block_on(self.world.store.instance(id)).ok().flatten()?;
         ScheduleView::read(&row.state)
@@ -100,7 +100,7 @@ impl Player<'_> {
 
     /// How a schedule stands.
     pub(super) fn show_schedule(&mut self, name: &str) -> String {
-        let Some(view) = self.view(name) else { return "over".to_owned() };
+        let Some(view) = self.schedule_view(name) else { return "over".to_owned() };
         let next = view.next_at.map_or_else(|| "never".to_owned(), |at| at.to_string());
         let paused = if view.paused { ", paused" } else { "" };
         let context =
@@ -110,7 +110,7 @@ impl Player<'_> {
     }
 
     pub(super) fn preview(&mut self, name: &str, count: &str) -> String {
-        let slots = self.view(name).map(|view| view.preview(count.parse().unwrap_or(1)));
+        let slots = self.schedule_view(name).map(|view| view.preview(count.parse().unwrap_or(1)));
         let slots = slots.unwrap_or_default();
         slots.iter().map(Timestamp::to_string).collect::<Vec<_>>().join("\n")
     }

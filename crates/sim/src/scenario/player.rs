@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use meantime_core::{IncidentId, InstanceId, Message, Source, TimerId, Timestamp};
+use meantime_core::{
+    Diagnostic, IncidentId, InstanceId, Message, Severity, Source, TimerId, Timestamp,
+};
 use meantime_kernel::command::{
     ClaimedTask, Command, Deployment, Reply, StartCommand, TimerEdit, Wait,
 };
@@ -12,10 +14,10 @@ use meantime_kernel::machine::{Config, Notations, Ticket};
 use meantime_kernel::store::{Page, Store, TimerFilter, TimerRow};
 
 use super::file::Scenario;
+use super::notations::notations;
 use super::script::{Line, instant};
 use super::trace::{Tracer, standing};
 use crate::harness::{Fate, World, block_on};
-use crate::probe::Probe;
 
 /// What came of a play.
 #[derive(Debug, Clone, Default)]
@@ -32,7 +34,7 @@ const START: &str = "2026-01-01T00:00:00Z";
 
 /// Plays a scenario on an empty store; with a crash after one of its commits, if asked.
 pub fn play(scenario: &Scenario, store: Arc<dyn Store>, crash_after: Option<u64>) -> Play {
-    let notations = Notations::default().with("probe", Arc::new(Probe));
+    let notations = notations();
     let config = Config { limits: scenario.limits.clone(), ..Config::default() };
     let start = Timestamp::parse(START).unwrap_or_default();
     let world = World::new(store, notations.clone(), config, start)
@@ -69,8 +71,8 @@ impl Player<'_> {
     fn play(&mut self) {
         let deploys = self.scenario.script.iter().any(|line| line.starts_with("deploy"));
         if !deploys {
-            for (name, _) in &self.scenario.sources {
-                let line = Line::parse(&format!("deploy {name}"));
+            for source in &self.scenario.sources {
+                let line = Line::parse(&format!("deploy {}", source.name));
                 let answer = line.map(|line| self.deploy(&line)).unwrap_or_default();
                 if answer.contains("error") {
                     self.say(&answer);
@@ -239,6 +241,9 @@ impl Player<'_> {
             "preview" => self.preview(word(1), word(2)),
             "forecast" => self.forecast(word(1), word(2)),
             "variables" => self.variables(word(1)),
+            "waiting" => self.waiting(word(1)),
+            "failure" => self.failure(word(1)),
+            "state" => self.state_bytes(word(1)),
             "counter" => {
                 let counters = self.world.counters();
                 let count = match word(1) {
@@ -274,21 +279,21 @@ impl Player<'_> {
 
     fn deploy(&mut self, line: &Line) -> String {
         let name = line.words.get(1).map_or("main", String::as_str);
-        let text = self.scenario.sources.iter().find(|(known, _)| known == name);
-        let text = text.map_or("", |(_, text)| text.as_str());
-        let source = Source { name: name.to_owned(), text: text.into(), files: Vec::new() };
-        let compiled = self.notations.compile("probe", &source, &self.scenario.limits);
+        let Some(found) = self.scenario.sources.iter().find(|it| it.name == name) else {
+            return format!("no source is called {name}");
+        };
+        let (notation, text) = (found.notation.clone(), found.text.as_str().into());
+        let source = Source { name: name.to_owned(), text, files: Vec::new() };
+        let compiled = self.notations.compile(&notation, &source, &self.scenario.limits);
         let compiled = compiled.unwrap_or_default();
-        if !compiled.diagnostics.is_empty() {
-            let lines = compiled
-                .diagnostics
-                .iter()
-                .map(|it| format!("error {} line {}: {}", it.code, it.start.line, it.message));
-            return lines.collect::<Vec<_>>().join("\n");
+        let problems: Vec<String> = compiled.diagnostics.iter().map(problem).collect();
+        if compiled.diagnostics.iter().any(|it| it.severity == Severity::Error) {
+            return problems.join("\n");
         }
         let definitions = compiled.definitions.into_iter().map(Arc::new).collect();
-        let notation = "probe".to_owned();
-        self.call(Command::Deploy(Deployment { notation, source, definitions }))
+        let answer = self.call(Command::Deploy(Deployment { notation, source, definitions }));
+        let lines = problems.into_iter().chain([answer]).filter(|line| !line.is_empty());
+        lines.collect::<Vec<_>>().join("\n")
     }
 
     fn start(&mut self, line: &Line) -> String {
@@ -406,6 +411,18 @@ impl Player<'_> {
 pub(super) fn by(line: &Line, from: usize) -> By {
     let actor = line.option("by").unwrap_or("operator").to_owned();
     By { actor, reason: line.rest(from) }
+}
+
+/// A diagnostic in one line.
+fn problem(it: &Diagnostic) -> String {
+    let severity = match it.severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+        Severity::Note => "note",
+    };
+    let column = if it.start.column > 1 { format!(":{}", it.start.column) } else { String::new() };
+    let help = it.help.as_ref().map_or_else(String::new, |help| format!(" ({help})"));
+    format!("{severity} {} line {}{column}: {}{help}", it.code, it.start.line, it.message)
 }
 
 pub(super) fn answer(fate: &Fate) -> String {

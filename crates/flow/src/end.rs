@@ -1,0 +1,59 @@
+//! How an instance ends.
+
+use meantime_core::{Definition, Failure, Fault, Json, Outcome, Termination, Timestamp};
+use meantime_expr::script::Machine;
+
+/// The workflow returned.
+pub(crate) fn finished(machine: &mut Machine<'_>) -> Result<Outcome, Fault> {
+    let context = machine.variables();
+    Ok(match machine.result()? {
+        Ok(output) => Outcome::Completed { output, context },
+        Err(message) => {
+            let failure = Failure::new("TypeError", format!("the result: {message}"));
+            Outcome::Failed { failure, termination: Termination::RuntimeError, context }
+        }
+    })
+}
+
+/// Nobody caught an error.
+pub(crate) fn uncaught(machine: &mut Machine<'_>, trace: &str) -> Outcome {
+    let context = machine.variables();
+    let (value, text) = machine.error();
+    let text_of = |name: &str| machine.error_part(name).and_then(|json| json.read::<String>().ok());
+    let name = text_of("name");
+    let (message, data) = match text_of("message") {
+        // An error has its data; anything else that is thrown is the data.
+        Some(message) => (message, machine.error_part("data")),
+        None => (text, Some(value)),
+    };
+    let code = text_of("code").or_else(|| name.clone()).unwrap_or_else(|| "Error".to_owned());
+    let termination = match name.as_deref() {
+        Some("TypeError" | "RangeError") => Termination::RuntimeError,
+        _ => Termination::Fail,
+    };
+    let data = data.filter(|data| !data.is_null());
+    let failure = Failure { code, message, data, trace: Json::parse(trace).ok() };
+    Outcome::Failed { failure, termination, context }
+}
+
+/// Somebody cancelled it. No script code runs.
+pub(crate) fn cancelled(machine: &Machine<'_>, reason: &str) -> Outcome {
+    Outcome::Cancelled { reason: reason.to_owned(), context: machine.variables() }
+}
+
+/// Its deadline passed (D2, D5). No script code runs.
+pub(crate) fn timed_out(
+    machine: &Machine<'_>,
+    definition: &Definition,
+    deadline: Option<Timestamp>,
+) -> Outcome {
+    let failure = match &definition.execution {
+        Some(execution) => Failure::new(&execution.code, &execution.reason),
+        None => {
+            let at = deadline.map_or_else(String::new, |at| format!(" at {at}"));
+            Failure::new("DEADLINE_EXCEEDED", format!("the deadline{at} has passed"))
+        }
+    };
+    let (termination, context) = (Termination::Timeout, machine.variables());
+    Outcome::Failed { failure, termination, context }
+}

@@ -1,0 +1,71 @@
+//! Events become the ends of what a script waits for.
+
+use meantime_core::{
+    Answer, ChildOutcome, EffectKey, Event, Failure, Json, TaskCause, TaskOutcome, Thrown,
+};
+use meantime_expr::script::{Machine, Settlement, What};
+
+/// The effect that an event ends, and how; nothing for events that end none.
+pub(crate) fn settlement(event: &Event, machine: &Machine<'_>) -> Option<(EffectKey, Settlement)> {
+    let key = event.key()?;
+    let with = match event {
+        Event::TaskDone { outcome: TaskOutcome::Completed(output), .. } => {
+            Settlement::Done(output.clone())
+        }
+        Event::TaskDone { outcome: TaskOutcome::Failed { failure, cause, thrown }, .. } => {
+            let name = match (cause, machine.kind_of(key)) {
+                (_, Some(What::Http)) => "HttpError",
+                (TaskCause::Timeout | TaskCause::Deadline, _) => "TaskTimeout",
+                (TaskCause::Reported | TaskCause::LeaseExpired, _) => "TaskError",
+            };
+            failed(name, &with_thrown(failure, thrown.as_ref()))
+        }
+        Event::TimerFired { .. } => Settlement::Done(Json::null()),
+        Event::Signal { payload, .. } | Event::Message { payload, .. } => {
+            Settlement::Done(payload.clone())
+        }
+        Event::ChildDone { outcome, .. } => match outcome {
+            ChildOutcome::Completed(output) => Settlement::Done(output.clone()),
+            ChildOutcome::Failed { failure, .. } => failed("ChildError", failure),
+            ChildOutcome::Cancelled => {
+                failed("ChildError", &Failure::new("CANCELLED", "the child was cancelled"))
+            }
+        },
+        Event::ChildRaised { raised, .. } => failed("ChildError", raised),
+        Event::EffectDone { answer: Answer::Conflict { code }, .. } => {
+            failed("ChildError", &Failure::new(code, conflict(code)))
+        }
+        _ => return None,
+    };
+    Some((key, with))
+}
+
+/// A business error of a worker is the error itself.
+fn with_thrown(failure: &Failure, thrown: Option<&Thrown>) -> Failure {
+    match thrown {
+        None => failure.clone(),
+        Some(thrown) => Failure {
+            data: thrown.variables.clone(),
+            ..Failure::new(&thrown.code, &failure.message)
+        },
+    }
+}
+
+fn failed(name: &'static str, failure: &Failure) -> Settlement {
+    Settlement::Failed {
+        name,
+        code: failure.code.clone(),
+        message: failure.message.clone(),
+        data: failure.data.clone(),
+    }
+}
+
+/// What a conflict means, in words.
+fn conflict(code: &str) -> String {
+    match code {
+        "unknown_definition" => "there is no workflow of this name".to_owned(),
+        "key_taken" => "a running instance of this workflow has this key".to_owned(),
+        "child_depth" => "children are nested too deeply".to_owned(),
+        other => format!("the child could not be started: {other}"),
+    }
+}

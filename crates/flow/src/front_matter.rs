@@ -1,0 +1,204 @@
+//! Front matter: settings in the first comment of a file, so that the file stays JavaScript.
+//!
+//! ```text
+//! /* meantime
+//! name: order
+//! deadline: P14D
+//! */
+//! ```
+
+use meantime_core::time::{Cron, Span, TimeError, Zone};
+use meantime_core::{Diagnostic, Limits, Position, Recurrence, RetryPolicy, Trigger};
+use serde::Deserialize;
+
+use crate::host::{RetryOptions, WrittenTime};
+use crate::problem::Code;
+use crate::yaml::{Placed, place_of, read};
+
+/// What the front matter says.
+#[derive(Debug, Default)]
+pub(crate) struct Settings {
+    pub(crate) name: Option<(String, Position)>,
+    pub(crate) deadline: Option<Span>,
+    pub(crate) schedule: Option<(Recurrence, Position)>,
+    pub(crate) retry: RetryPolicy,
+    pub(crate) tags: Vec<String>,
+}
+
+impl Settings {
+    /// What starts instances without a caller.
+    pub(crate) fn triggers(&self) -> Vec<Trigger> {
+        let timer = |(recurrence, _): &(Recurrence, Position)| Trigger::Timer {
+            place: "schedule".to_owned(),
+            recurrence: recurrence.clone(),
+        };
+        self.schedule.iter().map(timer).collect()
+    }
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Written {
+    name: Option<Placed<String>>,
+    deadline: Option<Placed<String>>,
+    schedule: Option<Placed<WrittenSchedule>>,
+    retry: Option<Placed<WrittenRetry>>,
+    #[serde(default)]
+    tags: Vec<Placed<String>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct WrittenSchedule {
+    cron: Option<Placed<String>>,
+    interval: Option<Placed<String>>,
+    zone: Option<Placed<String>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct WrittenRetry {
+    max_attempts: Option<u32>,
+    backoff: Option<Placed<String>>,
+    max_delay: Option<Placed<String>>,
+}
+
+/// Reads the front matter of a text, if it has one.
+pub(crate) fn settings(text: &str, limits: &Limits) -> (Settings, Vec<Diagnostic>) {
+    let Some((yaml, line)) = find(text) else { return (Settings::default(), Vec::new()) };
+    let mut reader = Reader { line, limits, problems: Vec::new(), settings: Settings::default() };
+    if !yaml.trim().is_empty() {
+        match read::<Written>(yaml) {
+            Ok(written) => reader.take(written),
+            Err(problem) => {
+                let at = reader.position((problem.line, problem.column));
+                reader.problems.push(Code::FrontMatter.at(at, problem.message));
+            }
+        }
+    }
+    (reader.settings, reader.problems)
+}
+
+/// The YAML in the first comment, and the line before it.
+fn find(text: &str) -> Option<(&str, u32)> {
+    let start = text.trim_start_matches('\u{feff}').trim_start();
+    let comment = start.strip_prefix("/*")?;
+    let (head, rest) = comment.split_once('\n')?;
+    if head.trim() != "meantime" {
+        return None;
+    }
+    let yaml = rest.split_once("*/").map_or(rest, |(yaml, _)| yaml);
+    let before = text.len() - rest.len();
+    let lines = text.get(..before).unwrap_or_default().matches('\n').count();
+    Some((yaml, u32::try_from(lines).unwrap_or(0)))
+}
+
+struct Reader<'l> {
+    /// The line before the first line of the YAML.
+    line: u32,
+    limits: &'l Limits,
+    problems: Vec<Diagnostic>,
+    settings: Settings,
+}
+
+impl Reader<'_> {
+    fn position(&self, (line, column): (u32, u32)) -> Position {
+        Position { line: self.line.saturating_add(line), column }
+    }
+
+    fn wrong<T>(&mut self, value: &Placed<T>, message: String, help: Option<String>) {
+        let at = self.position(place_of(value));
+        let mut problem = Code::Setting.at(at, message);
+        problem.help = help;
+        self.problems.push(problem);
+    }
+
+    fn time_problem<T>(&mut self, value: &Placed<T>, error: &TimeError) {
+        let help = error.hint().map(std::borrow::Cow::into_owned);
+        self.wrong(value, error.to_string(), help);
+    }
+
+    fn take(&mut self, written: Written) {
+        if let Some(name) = written.name {
+            let at = self.position(place_of(&name));
+            self.settings.name = Some((name.value, at));
+        }
+        if let Some(deadline) = written.deadline {
+            match Span::parse_delay(&deadline.value) {
+                Ok(span) if span.is_zero() => {
+                    self.wrong(&deadline, "the deadline is over at once".to_owned(), None);
+                }
+                Ok(span) => self.settings.deadline = Some(span),
+                Err(error) => self.time_problem(&deadline, &error),
+            }
+        }
+        if let Some(schedule) = written.schedule {
+            self.schedule(&schedule);
+        }
+        if let Some(retry) = written.retry {
+            self.retry(&retry);
+        }
+        for tag in written.tags {
+            if tag.value.is_empty() || tag.value.len() > self.limits.name_bytes {
+                self.wrong(&tag, "a tag is neither empty nor long".to_owned(), None);
+            } else {
+                self.settings.tags.push(tag.value);
+            }
+        }
+        if self.settings.tags.len() > self.limits.tags {
+            let at = Position { line: self.line, column: 1 };
+            let text = format!("there are more than {} tags", self.limits.tags);
+            self.problems.push(Code::Setting.at(at, text));
+        }
+    }
+
+    fn schedule(&mut self, schedule: &Placed<WrittenSchedule>) {
+        let zone = match &schedule.value.zone {
+            None => Zone::utc(),
+            Some(zone) => match Zone::parse(&zone.value) {
+                Ok(zone) => zone,
+                Err(error) => return self.time_problem(zone, &error),
+            },
+        };
+        let name = zone.name().to_owned();
+        let recurrence = match (&schedule.value.cron, &schedule.value.interval) {
+            (Some(cron), None) => match Cron::parse(&cron.value) {
+                Ok(_) => Recurrence::Cron(cron.value.clone(), name),
+                Err(error) => return self.time_problem(cron, &error),
+            },
+            (None, Some(interval)) => match Span::parse_delay(&interval.value) {
+                Ok(span) if span.approx_millis() < self.limits.schedule_interval_ms => {
+                    let least = self.limits.schedule_interval_ms;
+                    let text = format!("the interval {span} is shorter than {least} ms");
+                    return self.wrong(interval, text, None);
+                }
+                Ok(span) => Recurrence::Cycle(format!("R/{span}"), name),
+                Err(error) => return self.time_problem(interval, &error),
+            },
+            _ => {
+                let text = "a schedule has either `cron` or `interval`".to_owned();
+                return self.wrong(schedule, text, None);
+            }
+        };
+        self.settings.schedule = Some((recurrence, self.position(place_of(schedule))));
+    }
+
+    fn retry(&mut self, retry: &Placed<WrittenRetry>) {
+        let mut options =
+            RetryOptions { max_attempts: retry.value.max_attempts, ..RetryOptions::default() };
+        for (written, place) in [
+            (&retry.value.backoff, &mut options.backoff),
+            (&retry.value.max_delay, &mut options.max_delay),
+        ] {
+            let Some(written) = written else { continue };
+            match WrittenTime::of_text(&written.value).duration_ms() {
+                Ok(_) => *place = Some(WrittenTime::of_text(&written.value)),
+                Err(problem) => return self.wrong(written, problem.message, None),
+            }
+        }
+        match options.policy(RetryPolicy::default()) {
+            Ok(policy) => self.settings.retry = policy,
+            Err(problem) => self.wrong(retry, problem.message, None),
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! What a turn starts for its script: calls of the library become effects.
+
+mod child;
+mod options;
+mod signal;
+mod task;
+mod time;
+mod turn;
+
+pub(crate) use options::RetryOptions;
+pub(crate) use time::WrittenTime;
+pub(crate) use turn::{TurnHost, place_text};

@@ -1,0 +1,90 @@
+//! Options of library functions.
+
+use meantime_core::{Json, RetryPolicy};
+use meantime_expr::script::Refusal;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use super::time::{TimeProblem, WrittenTime};
+
+/// How a task is tried again.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct RetryOptions {
+    #[serde(default)]
+    pub(crate) max_attempts: Option<u32>,
+    #[serde(default)]
+    pub(crate) backoff: Option<WrittenTime>,
+    #[serde(default)]
+    pub(crate) max_delay: Option<WrittenTime>,
+}
+
+/// Why options make no sense.
+pub(crate) struct OptionProblem {
+    pub(crate) message: String,
+    time: Option<TimeProblem>,
+}
+
+impl From<TimeProblem> for OptionProblem {
+    fn from(problem: TimeProblem) -> Self {
+        Self { message: problem.message.clone(), time: Some(problem) }
+    }
+}
+
+impl From<OptionProblem> for Refusal {
+    fn from(problem: OptionProblem) -> Self {
+        match problem.time {
+            Some(time) => time.into(),
+            None => Self::range_error(problem.message),
+        }
+    }
+}
+
+impl RetryOptions {
+    /// The policy, with what is not written taken from another one.
+    pub(crate) fn policy(&self, default: RetryPolicy) -> Result<RetryPolicy, OptionProblem> {
+        let mut policy = default;
+        if let Some(attempts) = self.max_attempts {
+            if attempts == 0 {
+                let message = "maxAttempts is at least 1".to_owned();
+                return Err(OptionProblem { message, time: None });
+            }
+            policy.max_attempts = attempts;
+        }
+        if let Some(backoff) = &self.backoff {
+            policy.base_ms = backoff.duration_ms()?;
+        }
+        match &self.max_delay {
+            Some(delay) => policy.max_ms = delay.duration_ms()?,
+            None => policy.max_ms = policy.max_ms.max(policy.base_ms),
+        }
+        Ok(policy)
+    }
+}
+
+/// Reads the options of a function; `null` is none.
+pub(super) fn options<T: DeserializeOwned + Default>(
+    value: Option<&Json>,
+    of: &str,
+) -> Result<T, Refusal> {
+    let Some(json) = value.filter(|json| !json.is_null()) else { return Ok(T::default()) };
+    json.read().map_err(|error| {
+        let reason = error.to_string();
+        let reason = reason.trim_start_matches("not valid JSON: ");
+        let reason = reason.split(" at line ").next().unwrap_or(reason);
+        Refusal::type_error(format!("the options of {of}: {reason}"))
+    })
+}
+
+/// A name that is there, and not too long.
+pub(super) fn name(value: Option<&Json>, what: &str, most: usize) -> Result<String, Refusal> {
+    let text: Option<String> = value.and_then(|json| json.read().ok());
+    match text {
+        Some(text) if text.is_empty() => Err(Refusal::type_error(format!("{what} is empty"))),
+        Some(text) if text.len() > most => {
+            Err(Refusal::range_error(format!("{what} has more than {most} bytes")))
+        }
+        Some(text) => Ok(text),
+        None => Err(Refusal::type_error(format!("{what} is a string"))),
+    }
+}

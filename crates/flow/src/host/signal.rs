@@ -1,0 +1,34 @@
+//! `Signal.next`: a wait for a signal, with a timer beside it if it has a limit.
+
+use meantime_core::{Channel, Effect};
+use meantime_expr::script::{Refusal, Request, Started, What};
+use serde::Deserialize;
+
+use super::options::{name, options};
+use super::task::arg;
+use super::time::WrittenTime;
+use super::turn::{TurnHost, place_text};
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct SignalOptions {
+    #[serde(default)]
+    timeout: Option<WrittenTime>,
+}
+
+impl TurnHost<'_> {
+    pub(super) fn start_signal(&mut self, request: &Request) -> Result<Started, Refusal> {
+        let most = self.cx.limits.name_bytes;
+        let name = name(arg(request, 0), "the name of the signal", most)?;
+        let options: SignalOptions = options(arg(request, 1), "Signal.next")?;
+        let due_at = match &options.timeout {
+            Some(timeout) => Some(timeout.after(self.cx.now)?),
+            None => None,
+        };
+        let place = place_text(request.place);
+        let channel = Channel::Signal { name: name.clone() };
+        let key = self.push(Effect::Subscribe { place: place.clone(), channel });
+        let timer = due_at.map(|due_at| self.push(Effect::StartTimer { place, due_at }));
+        Ok(Started { what: What::Signal, key, timer, name })
+    }
+}

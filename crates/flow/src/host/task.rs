@@ -1,0 +1,98 @@
+//! `Task.run`, `Http.request`, and the delays.
+
+use meantime_core::{Effect, Json, TaskKind, TaskSpec};
+use meantime_expr::script::{Refusal, Request, Started, What};
+use serde::Deserialize;
+
+use super::options::{RetryOptions, name, options};
+use super::time::WrittenTime;
+use super::turn::{TurnHost, place_text};
+use crate::http::{HTTP_TASK, WrittenCall};
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct TaskOptions {
+    #[serde(default)]
+    queue: Option<String>,
+    #[serde(default)]
+    retry: Option<RetryOptions>,
+    #[serde(default)]
+    timeout: Option<WrittenTime>,
+    #[serde(default)]
+    deadline: Option<WrittenTime>,
+    #[serde(default)]
+    priority: Option<i32>,
+    #[serde(default)]
+    key: Option<String>,
+}
+
+/// An argument of a call, if it is there.
+pub(super) fn arg(request: &Request, place: usize) -> Option<&Json> {
+    request.args.get(place).and_then(Option::as_ref)
+}
+
+impl TurnHost<'_> {
+    pub(super) fn start_task(&mut self, request: &Request) -> Result<Started, Refusal> {
+        let most = self.cx.limits.name_bytes;
+        let name = name(arg(request, 0), "the type of the task", most)?;
+        let input = arg(request, 1).cloned().unwrap_or_default();
+        self.check_payload(&input, request.place)?;
+        let options: TaskOptions = options(arg(request, 2), "Task.run")?;
+        let mut spec = TaskSpec::worker(&name, place_text(request.place), input);
+        spec.retry = match &options.retry {
+            Some(retry) => retry.policy(self.retry)?,
+            None => self.retry,
+        };
+        spec.queue = options.queue.unwrap_or_default();
+        spec.priority = options.priority.unwrap_or_default();
+        if let Some(timeout) = &options.timeout {
+            spec.timeout_ms = Some(timeout.duration_ms()?);
+        }
+        if let Some(deadline) = &options.deadline {
+            spec.deadline_at = Some(deadline.by(self.cx.now)?);
+        }
+        if let Some(key) = &options.key {
+            // The worker sees it beside the key that the engine makes.
+            let quoted = Json::of(key).unwrap_or_default();
+            spec.headers = Json::parse(&format!("{{\"key\":{quoted}}}")).ok();
+        }
+        if spec.queue.len() > most || options.key.is_some_and(|key| key.len() > most) {
+            return Err(Refusal::range_error(format!("a name has more than {most} bytes")));
+        }
+        let key = self.push(Effect::ScheduleTask(spec));
+        Ok(Started { what: What::Task, key, timer: None, name })
+    }
+
+    /// A task that the engine does itself, under its outbound guard.
+    pub(super) fn start_http(&mut self, request: &Request) -> Result<Started, Refusal> {
+        let call: WrittenCall = options(arg(request, 0), "Http.request")?;
+        let retry = call.retry(meantime_core::RetryPolicy::never())?;
+        let (call, name) = call.checked()?;
+        let input = Json::of(&call).unwrap_or_default();
+        self.check_payload(&input, request.place)?;
+        let mut spec = TaskSpec::worker(HTTP_TASK, place_text(request.place), input);
+        spec.kind = TaskKind::Engine;
+        spec.retry = retry;
+        spec.timeout_ms = call.timeout_ms;
+        let key = self.push(Effect::ScheduleTask(spec));
+        Ok(Started { what: What::Http, key, timer: None, name })
+    }
+
+    pub(super) fn start_delay(&mut self, request: &Request) -> Result<Started, Refusal> {
+        let time = WrittenTime::of(arg(request, 0).cloned().unwrap_or_default());
+        let due_at = time.after(self.cx.now)?;
+        Ok(self.start_timer(request, due_at))
+    }
+
+    pub(super) fn start_until(&mut self, request: &Request) -> Result<Started, Refusal> {
+        let time = WrittenTime::of(arg(request, 0).cloned().unwrap_or_default());
+        let due_at = time.instant()?;
+        Ok(self.start_timer(request, due_at))
+    }
+
+    fn start_timer(&mut self, request: &Request, due_at: meantime_core::Timestamp) -> Started {
+        let place = place_text(request.place);
+        let key = self.push(Effect::StartTimer { place, due_at });
+        Started { what: What::Timer, key, timer: None, name: due_at.to_string() }
+    }
+}

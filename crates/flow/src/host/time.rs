@@ -1,0 +1,106 @@
+//! Times as scripts write them: seconds, a duration as text, or an instant.
+
+use meantime_core::time::{Span, TimeError, Zone};
+use meantime_core::{Json, Timestamp};
+use meantime_expr::script::Refusal;
+use serde::Deserialize;
+
+/// A time that was written and not yet understood.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct WrittenTime(Json);
+
+/// Why a time makes no sense.
+#[derive(Debug)]
+pub(crate) struct TimeProblem {
+    pub(crate) message: String,
+    error: Option<TimeError>,
+}
+
+impl TimeProblem {
+    fn of(message: &str) -> Self {
+        Self { message: message.to_owned(), error: None }
+    }
+}
+
+impl From<TimeError> for TimeProblem {
+    fn from(error: TimeError) -> Self {
+        Self { message: error.to_string(), error: Some(error) }
+    }
+}
+
+impl From<TimeProblem> for Refusal {
+    fn from(problem: TimeProblem) -> Self {
+        match &problem.error {
+            Some(error) => Self::time(error),
+            None => Self::range_error(problem.message),
+        }
+    }
+}
+
+impl WrittenTime {
+    pub(crate) fn of(json: Json) -> Self {
+        Self(json)
+    }
+
+    pub(crate) fn of_text(text: &str) -> Self {
+        Self(Json::of(&text).unwrap_or_default())
+    }
+
+    /// How long: a number of seconds, also a fraction, or an ISO 8601 duration.
+    pub(crate) fn span(&self) -> Result<Span, TimeProblem> {
+        if let Some(text) = self.text() {
+            return Ok(Span::parse_delay(&text)?);
+        }
+        let Ok(seconds) = self.0.as_str().parse::<f64>() else {
+            let text = "a time is a number of seconds or a duration such as \"PT5M\"";
+            return Err(TimeProblem::of(text));
+        };
+        if seconds < 0.0 {
+            return Err(TimeError::NegativeDuration { text: self.0.to_string() }.into());
+        }
+        // A hundred thousand years leave the calendar, and so do their sums.
+        let millis = (seconds * 1000.0).round();
+        if millis > 3_155_760_000_000_000.0 {
+            return Err(TimeError::OutOfRange { what: "the delay" }.into());
+        }
+        #[expect(clippy::cast_possible_truncation, reason = "the range was checked")]
+        Ok(Span::from_millis(millis as i64))
+    }
+
+    /// The instant so long after now (T4: computed once, here).
+    pub(crate) fn after(&self, now: Timestamp) -> Result<Timestamp, TimeProblem> {
+        Ok(self.span()?.add_to(now, &Zone::utc())?)
+    }
+
+    /// An instant, or the one so long after now.
+    pub(crate) fn by(&self, now: Timestamp) -> Result<Timestamp, TimeProblem> {
+        match self.text() {
+            Some(text) if !text.starts_with(['P', '-']) => Ok(Timestamp::parse(&text)?),
+            _ => self.after(now),
+        }
+    }
+
+    /// An instant: as text, or as milliseconds since 1970.
+    pub(crate) fn instant(&self) -> Result<Timestamp, TimeProblem> {
+        match self.text() {
+            Some(text) => Ok(Timestamp::parse(&text)?),
+            None => match self.0.as_str().parse::<i64>() {
+                Ok(millis) => Ok(Timestamp::try_from_millis(millis)?),
+                Err(_) => {
+                    Err(TimeProblem::of("an instant is a text such as \"2026-03-01T10:00:00Z\""))
+                }
+            },
+        }
+    }
+
+    /// A length in milliseconds, for limits of attempts and waits between them.
+    pub(crate) fn duration_ms(&self) -> Result<u64, TimeProblem> {
+        let millis = self.span()?.approx_millis();
+        Ok(u64::try_from(millis).unwrap_or(0))
+    }
+
+    fn text(&self) -> Option<String> {
+        self.0.as_str().starts_with('"').then(|| self.0.read().ok()).flatten()
+    }
+}

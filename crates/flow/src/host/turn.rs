@@ -1,0 +1,111 @@
+//! The host of one turn: collects effects, and gives each its key.
+
+use meantime_core::{
+    Cx, Effect, EffectKey, Fault, InstanceId, Json, Position, RetryPolicy, Timestamp,
+};
+use meantime_expr::script::{Host, Operation, Refusal, Request, Started, What};
+
+/// The surroundings of a script for one turn.
+pub(crate) struct TurnHost<'a> {
+    pub(super) cx: &'a Cx<'a>,
+    pub(super) retry: RetryPolicy,
+    effects: Vec<Effect>,
+    draws: u64,
+}
+
+impl<'a> TurnHost<'a> {
+    pub(crate) fn new(cx: &'a Cx<'a>, retry: RetryPolicy, effects: Vec<Effect>) -> Self {
+        Self { cx, retry, effects, draws: 0 }
+    }
+
+    pub(crate) fn into_effects(self) -> Vec<Effect> {
+        self.effects
+    }
+
+    /// Adds an effect; its position is its ordinal.
+    pub(super) fn push(&mut self, effect: Effect) -> EffectKey {
+        let key = self.cx.key_of(self.effects.len());
+        self.effects.push(effect);
+        key
+    }
+
+    /// Refuses a document that the kernel would refuse, with the place of the call.
+    pub(super) fn check_payload(&self, json: &Json, place: Position) -> Result<(), Refusal> {
+        let most = self.cx.limits.payload_bytes;
+        if json.size() <= most {
+            return Ok(());
+        }
+        let text = format!("a payload has {} bytes, the limit is {most}", json.size());
+        let mut fault = Fault::new("payload_limit", text);
+        fault.place = Some(place_text(place));
+        Err(Refusal::Limit(fault))
+    }
+}
+
+/// A place as effects and history name it: line and column.
+pub(crate) fn place_text(place: Position) -> String {
+    format!("{}:{}", place.line, place.column)
+}
+
+impl Host for TurnHost<'_> {
+    fn now(&self) -> Timestamp {
+        self.cx.now
+    }
+
+    fn instance(&self) -> InstanceId {
+        self.cx.instance
+    }
+
+    fn key(&self) -> Option<&str> {
+        self.cx.key
+    }
+
+    fn random(&mut self) -> u64 {
+        self.draws += 1;
+        mix(self.cx.instance, self.cx.turn_no, self.draws)
+    }
+
+    fn has_room(&self, effects: usize) -> bool {
+        // A turn without effects has room in any case, or a script could never go on.
+        self.effects.is_empty() || self.effects.len() + effects <= self.cx.limits.effects_per_turn
+    }
+
+    fn start(&mut self, request: &Request) -> Result<Started, Refusal> {
+        match request.operation {
+            Operation::Task => self.start_task(request),
+            Operation::Delay => self.start_delay(request),
+            Operation::Until => self.start_until(request),
+            Operation::Signal => self.start_signal(request),
+            Operation::Child => self.start_child(request),
+            Operation::Http => self.start_http(request),
+        }
+    }
+
+    fn withdraw(&mut self, what: What, key: EffectKey) {
+        self.push(match what {
+            What::Task | What::Http => Effect::CancelTask { key },
+            What::Timer => Effect::CancelTimer { key },
+            What::Signal => Effect::Unsubscribe { key },
+            What::Child => Effect::CancelChild { key },
+        });
+    }
+
+    fn log(&mut self, level: &'static str, message: Json, data: Option<Json>) {
+        let data = data.map_or_else(String::new, |data| format!(",\"data\":{data}"));
+        let text = format!("{{\"level\":\"{level}\",\"message\":{message}{data}}}");
+        let data = Json::parse(&text).unwrap_or_default();
+        self.push(Effect::Record { kind: "log".to_owned(), data });
+    }
+}
+
+/// Well-mixed bits from the name of a turn: the same turn draws the same numbers again.
+fn mix(instance: InstanceId, turn: u64, draw: u64) -> u64 {
+    let mut hash = instance.random() ^ instance.order().rotate_left(32);
+    for part in [turn, draw, 0x51_7c_c1_b7_27_22_0a_95] {
+        hash = (hash ^ part).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        hash ^= hash >> 29;
+        hash = hash.wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        hash ^= hash >> 32;
+    }
+    hash
+}

@@ -1,0 +1,109 @@
+//! `Http.request` on the wire: what the engine gets, and what it answers.
+//!
+//! The call is an engine task with the name [`HTTP_TASK`]. Its input is an [`HttpCall`], its output
+//! an [`HttpAnswer`]; both are JSON. An answer of any status completes the task. Only a call
+//! without an answer fails it, with one of these codes: `HTTP_REFUSED` (the outbound guard),
+//! `HTTP_UNREACHABLE`, `HTTP_TIMEOUT`, `HTTP_TOO_LARGE`, `HTTP_INVALID` (what came back is not
+//! HTTP).
+
+use std::collections::BTreeMap;
+
+use meantime_core::{Json, RetryPolicy};
+use meantime_expr::script::Refusal;
+use serde::{Deserialize, Serialize};
+
+use crate::host::{RetryOptions, WrittenTime};
+
+/// The name of the engine task.
+pub const HTTP_TASK: &str = "http";
+
+/// A call, as the engine gets it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct HttpCall {
+    /// In upper case.
+    pub method: String,
+    /// The address.
+    pub url: String,
+    /// Headers by name, as the script wrote them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub headers: BTreeMap<String, String>,
+    /// A string is sent as it is; anything else as JSON, with `content-type: application/json`
+    /// unless a header says otherwise. Nothing when the script gave none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<Json>,
+    /// How long one attempt may take.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<u64>,
+}
+
+/// An answer, as the script gets it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct HttpAnswer {
+    /// The status.
+    pub status: u16,
+    /// Headers by name in lower case; several values of one name are joined by `, `.
+    pub headers: BTreeMap<String, String>,
+    /// JSON if the answer says it is JSON and it is; otherwise the text; `null` if it is empty.
+    pub body: Json,
+}
+
+/// A call, as the script writes it.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct WrittenCall {
+    #[serde(default)]
+    method: Option<String>,
+    #[serde(default)]
+    url: Option<String>,
+    #[serde(default)]
+    headers: BTreeMap<String, String>,
+    #[serde(default)]
+    body: Option<Json>,
+    #[serde(default)]
+    timeout: Option<WrittenTime>,
+    #[serde(default)]
+    retry: Option<RetryOptions>,
+}
+
+impl WrittenCall {
+    /// How it is tried again: not at all, unless the script says so.
+    pub(crate) fn retry(&self, default: RetryPolicy) -> Result<RetryPolicy, Refusal> {
+        let Some(retry) = &self.retry else { return Ok(default) };
+        let usual = RetryPolicy { max_attempts: 1, ..RetryPolicy::default() };
+        Ok(retry.policy(usual)?)
+    }
+
+    /// The call with its name for people, or what is wrong with it.
+    pub(crate) fn checked(self) -> Result<(HttpCall, String), Refusal> {
+        let method = self.method.unwrap_or_else(|| "GET".to_owned()).to_ascii_uppercase();
+        let is_token = |text: &str| !text.is_empty() && text.bytes().all(is_token_byte);
+        if !is_token(&method) {
+            return Err(Refusal::type_error("the method of an HTTP request is a word"));
+        }
+        let Some(url) = self.url else {
+            return Err(Refusal::type_error("an HTTP request needs a `url`"));
+        };
+        if !url.starts_with("http://") && !url.starts_with("https://") {
+            return Err(Refusal::type_error("the `url` begins with http:// or https://"));
+        }
+        let bad = |(name, value): (&String, &String)| {
+            !is_token(name) || value.bytes().any(|byte| byte < b' ' && byte != b'\t')
+        };
+        if self.headers.iter().any(bad) {
+            return Err(Refusal::type_error("a header is not valid"));
+        }
+        let timeout_ms = match &self.timeout {
+            Some(timeout) => Some(timeout.duration_ms()?),
+            None => None,
+        };
+        let name = format!("{method} {url}");
+        let call = HttpCall { method, url, headers: self.headers, body: self.body, timeout_ms };
+        Ok((call, name.chars().take(200).collect()))
+    }
+}
+
+fn is_token_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
+}

@@ -1,0 +1,118 @@
+//! Flow scripts as a notation.
+
+use std::sync::Arc;
+
+use meantime_core::{
+    Compiled, Cx, Definition, Diagnostic, EffectKey, Event, Fault, InstanceId, Json, Limits,
+    Notation, Source, Start, State, Timestamp, Turn, View, Waiting, WaitingKind,
+};
+use meantime_expr::script::{FORMAT, Host, Machine, Pending, Refusal, Request, Started, What};
+
+use crate::definition::{Body, compile};
+use crate::host::place_text;
+use crate::lint::lint;
+use crate::turn::{advance, start};
+
+/// The name under which kernels know this notation.
+pub const NOTATION: &str = "flow";
+
+/// The notation of flow scripts.
+#[derive(Debug, Default)]
+pub struct Flow;
+
+impl Flow {
+    /// The notation, ready to be registered under [`NOTATION`].
+    pub fn shared() -> Arc<dyn Notation> {
+        Arc::new(Self)
+    }
+}
+
+impl Notation for Flow {
+    fn compile(&self, source: &Source, limits: &Limits) -> Compiled {
+        compile(source, limits)
+    }
+
+    fn lint(&self, definition: &Definition, now: Timestamp) -> Vec<Diagnostic> {
+        definition.body().map_or_else(Vec::new, |body: &Body| lint(definition, body, now))
+    }
+
+    fn start(&self, definition: &Definition, begin: &Start, cx: &Cx<'_>) -> Result<Turn, Fault> {
+        start(body(definition)?, begin, cx)
+    }
+
+    fn advance(
+        &self,
+        definition: &Definition,
+        state: &State,
+        events: &[Event],
+        cx: &Cx<'_>,
+    ) -> Result<Turn, Fault> {
+        advance(definition, body(definition)?, state, events, cx)
+    }
+
+    fn inspect(&self, definition: &Definition, state: &State) -> View {
+        let Ok(body) = body(definition) else { return View::default() };
+        let (mut host, limits) = (Onlooker, Limits::default());
+        if state.format != FORMAT {
+            return View::default();
+        }
+        let Ok(machine) = Machine::load(&body.program, &state.bytes, &mut host, &limits) else {
+            return View::default();
+        };
+        let waiting = machine.pending().into_iter().map(|it| waiting(body, it)).collect();
+        View { variables: machine.variables(), waiting }
+    }
+}
+
+fn body(definition: &Definition) -> Result<&Body, Fault> {
+    definition.body().ok_or_else(|| Fault::new("not_a_flow", "the body is of another notation"))
+}
+
+fn waiting(body: &Body, pending: Pending) -> Waiting {
+    Waiting {
+        kind: match pending.what {
+            What::Task | What::Http => WaitingKind::Task,
+            What::Timer => WaitingKind::Timer,
+            What::Signal => WaitingKind::Signal,
+            What::Child => WaitingKind::Child,
+        },
+        key: Some(pending.key),
+        name: pending.name,
+        place: place_text(body.program.position(pending.at)),
+        since: pending.since,
+    }
+}
+
+/// Looks at a saved script and starts nothing.
+struct Onlooker;
+
+impl Host for Onlooker {
+    fn now(&self) -> Timestamp {
+        Timestamp::default()
+    }
+
+    fn instance(&self) -> InstanceId {
+        // The saved state knows its instance.
+        InstanceId::new(0, 0)
+    }
+
+    fn key(&self) -> Option<&str> {
+        None
+    }
+
+    fn random(&mut self) -> u64 {
+        0
+    }
+
+    fn has_room(&self, _effects: usize) -> bool {
+        false
+    }
+
+    fn start(&mut self, _request: &Request) -> Result<Started, Refusal> {
+        Err(Refusal::type_error("nothing is started by looking"))
+    }
+
+    fn withdraw(&mut self, _what: What, _key: EffectKey) {}
+
+    fn log(&mut self, _level: &'static str, _message: Json, _data: Option<Json>) {}
+}

@@ -1,0 +1,47 @@
+//! The one place that knows the YAML library.
+
+use serde::de::DeserializeOwned;
+
+/// A value with its place.
+pub(crate) type Placed<T> = serde_saphyr::Spanned<T>;
+
+/// What is wrong with a text, and where; both counted from 1.
+#[derive(Debug)]
+pub(crate) struct YamlProblem {
+    pub(crate) message: String,
+    pub(crate) line: u32,
+    pub(crate) column: u32,
+}
+
+/// Reads a small document: no aliases, nothing deep, nothing long.
+pub(crate) fn read<T: DeserializeOwned>(text: &str) -> Result<T, YamlProblem> {
+    let budget = serde_saphyr::budget! {
+        max_depth: 8,
+        max_nodes: 1_000,
+        max_events: 4_000,
+        max_aliases: 0,
+        max_anchors: 0,
+    };
+    let options = serde_saphyr::options! { budget: budget, with_snippet: false };
+    serde_saphyr::from_str_with_options(text, options).map_err(|error| {
+        let (line, column) = error.location().map_or((1, 1), |at| place(&at));
+        YamlProblem { message: plain(&error.to_string()), line, column }
+    })
+}
+
+/// Line and column of a placed value.
+pub(crate) fn place_of<T>(value: &Placed<T>) -> (u32, u32) {
+    place(&value.defined)
+}
+
+fn place(at: &serde_saphyr::Location) -> (u32, u32) {
+    let number = |value: u64| u32::try_from(value).unwrap_or(1).max(1);
+    (number(at.line()), number(at.column()))
+}
+
+/// The message without the place, which the diagnostic has.
+fn plain(text: &str) -> String {
+    let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("not valid YAML");
+    let line = line.trim_start_matches("error: ");
+    line.split(" at line ").next().unwrap_or(line).trim_end_matches(',').to_owned()
+}
