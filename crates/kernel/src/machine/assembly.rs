@@ -63,6 +63,8 @@ pub(super) struct Assembly {
     pub(super) deferred: Vec<usize>,
     /// Whether the store has, or will have, more events for this instance.
     pub(super) more_inbox: bool,
+    /// Tasks that this turn has changed so far, or ended: whoever comes next meets them so.
+    pub(super) changed: BTreeMap<TaskId, Option<TaskRow>>,
     /// Who waited, and how many children lived, before events were taken: a held event must find
     /// its counterpart again when it is retried.
     before: (BTreeMap<Key, OpenSubscription>, u32),
@@ -105,7 +107,25 @@ impl Assembly {
             answers: BTreeMap::new(),
             deferred: Vec::new(),
             more_inbox: false,
+            changed: BTreeMap::new(),
         }
+    }
+
+    /// A task as it stands after what this turn has done to it.
+    pub(super) fn task(&self, id: TaskId, kit: &Kit<'_>) -> Option<TaskRow> {
+        self.changed.get(&id).cloned().unwrap_or_else(|| kit.tasks.get(&id).cloned())
+    }
+
+    /// Changes a task that was not claimed since.
+    pub(super) fn update_task(&mut self, row: TaskRow, claims: u32) {
+        self.changed.insert(row.id, Some(row.clone()));
+        self.writes.push(Write::UpdateTask { row: Box::new(row), claims });
+    }
+
+    /// Ends or withdraws a task.
+    pub(super) fn delete_task(&mut self, id: TaskId, claims: Option<u32>) {
+        self.changed.insert(id, None);
+        self.writes.push(Write::DeleteTask { id, claims });
     }
 
     /// The row of a new instance, as a caller started it.

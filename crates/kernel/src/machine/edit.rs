@@ -102,7 +102,7 @@ impl Assembly {
                 self.more_inbox = true;
             }
             IncidentCause::Task(key) => {
-                let held = kit.tasks.get(&meantime_core::TaskId(key)).cloned();
+                let held = self.task(meantime_core::TaskId(key), kit);
                 if let Some(mut task) = held.filter(|task| task.state == TaskState::Held) {
                     let claims = task.claims;
                     // Fresh attempts; the number of claims stays, so that old tokens stay stale.
@@ -111,7 +111,7 @@ impl Assembly {
                     task.claims += 1;
                     task.lease = None;
                     task.available_at = kit.now.engine;
-                    self.writes.push(Write::UpdateTask { row: Box::new(task), claims });
+                    self.update_task(task, claims);
                 }
             }
         }

@@ -140,10 +140,10 @@ impl Assembly {
         self.disarm(key, Withdrawn::TaskOver);
         let key = key.of(self.row.id);
         self.records.push(Record::TaskWithdrawn { key, cause });
-        self.writes.push(match cause {
-            Withdrawn::Detached => Write::DetachTask(TaskId(key)),
-            _ => Write::DeleteTask { id: TaskId(key), claims: None },
-        });
+        match cause {
+            Withdrawn::Detached => self.writes.push(Write::DetachTask(TaskId(key))),
+            _ => self.delete_task(TaskId(key), None),
+        }
     }
 
     /// Stops waiting on a channel.

@@ -17,11 +17,10 @@ impl Assembly {
     /// Judges a report, a lease expiry or a timeout of a task of this instance.
     pub(super) fn take_report(&mut self, number: usize, item: &Item, kit: &mut Kit<'_>) {
         let Some(id) = item.task() else { return };
-        let Some(task) = kit.tasks.get(&id).filter(|task| task.state != TaskState::Done) else {
+        let Some(task) = self.task(id, kit).filter(|task| task.state != TaskState::Done) else {
             self.lease_lost(number, item, id, kit);
             return;
         };
-        let task = task.clone();
         match item {
             Item::Report { token, report, .. } => {
                 if token_holds(&task, *token, kit.epoch) {
@@ -100,7 +99,7 @@ impl Assembly {
         task.claims += 1;
         task.expiries = 0;
         task.lease = None;
-        self.writes.push(Write::UpdateTask { row: Box::new(task), claims });
+        self.update_task(task, claims);
     }
 
     fn lease_expired(&mut self, mut task: TaskRow, kit: &mut Kit<'_>) {
@@ -114,7 +113,7 @@ impl Assembly {
             let (place, cause) = (task.spec.place.clone(), IncidentCause::Task(task.id.0));
             self.raise(cause, place, failure, kit);
             task.state = TaskState::Held;
-            self.writes.push(Write::UpdateTask { row: Box::new(task), claims });
+            self.update_task(task, claims);
         } else if task.attempt >= task.spec.retry.max_attempts {
             let cause = TaskCause::LeaseExpired;
             let outcome = TaskOutcome::Failed { failure, cause, thrown: None };
@@ -123,7 +122,7 @@ impl Assembly {
             // The token stays good until somebody claims the task again.
             task.state = TaskState::Ready;
             task.available_at = kit.now.engine;
-            self.writes.push(Write::UpdateTask { row: Box::new(task), claims });
+            self.update_task(task, claims);
         }
     }
 
@@ -142,18 +141,15 @@ impl Assembly {
         self.disarm(key, Withdrawn::TaskOver);
         let claims = task.map(|task| task.claims);
         if !open.detached {
-            self.writes.push(Write::DeleteTask { id, claims });
+            self.delete_task(id, claims);
             self.deliver(Event::TaskDone { key: id.0, outcome }, source);
             return;
         }
         let code = outcome_code(&outcome);
         self.records.push(Record::DetachedDone { key: id.0, code });
-        match task.or_else(|| kit.tasks.get(&id)) {
-            Some(task) => {
-                let (row, claims) = (Box::new(done(task, outcome, kit.now.engine)), task.claims);
-                self.writes.push(Write::UpdateTask { row, claims });
-            }
-            None => self.writes.push(Write::DeleteTask { id, claims: None }),
+        match task.cloned().or_else(|| self.task(id, kit)) {
+            Some(task) => self.update_task(done(&task, outcome, kit.now.engine), task.claims),
+            None => self.delete_task(id, None),
         }
     }
 
