@@ -9,10 +9,10 @@ use super::tables::Tables;
 use crate::history::By;
 use crate::store::{
     ChildRef, CompactRequest, Company, DefinitionFilter, DefinitionRow, DueQuery, Error, Guard,
-    HistoryRow, IncidentRow, InstanceFilter, InstanceRow, Listener, Notice, OccurrenceRow,
-    OperationRow, Page, Pending, Phase, Plan, PurgeRequest, Purged, Recovered, Share, Store,
-    TakeRequest, Taken, TakenInstance, TaskFilter, TaskRow, TaskState, TimerFilter, TimerKey,
-    TimerRow, To, UnitResult, WaitingTask,
+    HistoryRow, InboxRow, IncidentRow, InstanceFilter, InstanceRow, Listener, MessageRow, Notice,
+    OccurrenceRow, OperationRow, Page, Pending, Phase, Plan, PurgeRequest, Purged, Recovered,
+    Share, Store, SubscriptionRow, TakeRequest, Taken, TakenInstance, TaskFilter, TaskRow,
+    TaskState, TimerFilter, TimerKey, TimerRow, To, UnitResult, WaitingTask,
 };
 
 /// A store in memory, as one node sees it.
@@ -34,6 +34,15 @@ impl MemoryStore {
     pub fn for_node(&self) -> Self {
         let node = self.tables().nodes.add();
         Self { tables: self.tables.clone(), node: Some(node) }
+    }
+
+    /// What waits between instances, and what no reader of the trait sees: inbox, kept signals and
+    /// messages, subscriptions. For checkers.
+    pub fn waiting(&self) -> (Vec<InboxRow>, Vec<MessageRow>, Vec<SubscriptionRow>) {
+        let tables = self.tables();
+        let inbox = tables.inbox.values().cloned().collect();
+        let messages = tables.messages.values().cloned().collect();
+        (inbox, messages, tables.subscriptions.values().cloned().collect())
     }
 
     fn tables(&self) -> MutexGuard<'_, Tables> {

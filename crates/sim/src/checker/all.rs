@@ -1,0 +1,86 @@
+//! Every checker by its name.
+
+use meantime_kernel::command::{Command, Reply};
+use meantime_kernel::store::Store;
+
+use super::chronicle::Chronicle;
+use super::step::Step;
+use super::violation::{Findings, Violation};
+use super::{
+    TaskStep, anytime_acknowledged_is_present, anytime_claims_are_contiguous,
+    anytime_due_instants_stay, anytime_effect_keys_are_new, anytime_losers_are_withdrawn,
+    anytime_open_list_is_explained, anytime_state_is_what_was_computed,
+    anytime_terminal_is_absorbing, anytime_timers_fire_when_due, anytime_turns_are_contiguous,
+    eventually_callers_are_answered, eventually_due_timers_fire, eventually_ready_instances_turn,
+    eventually_tasks_are_offered, finally_counts_add_up, finally_due_moments_are_closed,
+    finally_history_is_a_chain, finally_messages_are_conserved, finally_no_match_is_missed,
+    finally_nobody_is_orphaned, finally_refused_left_nothing, finally_replay_gives_the_state,
+    finally_rows_agree, finally_signals_are_conserved, finally_signals_keep_their_order,
+    finally_slots_are_decided_once, finally_starts_happen_once, finally_tasks_have_one_outcome,
+};
+
+type Anytime = fn(&Step<'_>, &mut Findings<'_>);
+type Finally = fn(&Chronicle, &mut Findings<'_>);
+
+const ANYTIME: [(&str, Anytime); 8] = [
+    ("anytime_turns_are_contiguous", anytime_turns_are_contiguous::check),
+    ("anytime_terminal_is_absorbing", anytime_terminal_is_absorbing::check),
+    ("anytime_timers_fire_when_due", anytime_timers_fire_when_due::check),
+    ("anytime_due_instants_stay", anytime_due_instants_stay::check),
+    ("anytime_effect_keys_are_new", anytime_effect_keys_are_new::check),
+    ("anytime_losers_are_withdrawn", anytime_losers_are_withdrawn::check),
+    ("anytime_open_list_is_explained", anytime_open_list_is_explained::check),
+    ("anytime_state_is_what_was_computed", anytime_state_is_what_was_computed::check),
+];
+
+const FINALLY: [(&str, Finally); 18] = [
+    ("eventually_ready_instances_turn", eventually_ready_instances_turn::check),
+    ("eventually_due_timers_fire", eventually_due_timers_fire::check),
+    ("eventually_tasks_are_offered", eventually_tasks_are_offered::check),
+    ("eventually_callers_are_answered", eventually_callers_are_answered::check),
+    ("finally_rows_agree", finally_rows_agree::check),
+    ("finally_nobody_is_orphaned", finally_nobody_is_orphaned::check),
+    ("finally_no_match_is_missed", finally_no_match_is_missed::check),
+    ("finally_starts_happen_once", finally_starts_happen_once::check),
+    ("finally_refused_left_nothing", finally_refused_left_nothing::check),
+    ("finally_signals_are_conserved", finally_signals_are_conserved::check),
+    ("finally_signals_keep_their_order", finally_signals_keep_their_order::check),
+    ("finally_messages_are_conserved", finally_messages_are_conserved::check),
+    ("finally_tasks_have_one_outcome", finally_tasks_have_one_outcome::check),
+    ("finally_due_moments_are_closed", finally_due_moments_are_closed::check),
+    ("finally_slots_are_decided_once", finally_slots_are_decided_once::check),
+    ("finally_history_is_a_chain", finally_history_is_a_chain::check),
+    ("finally_counts_add_up", finally_counts_add_up::check),
+    ("finally_replay_gives_the_state", finally_replay_gives_the_state::check),
+];
+
+/// Checks a unit that changed an instance.
+pub fn anytime(step: &Step<'_>, found: &mut Vec<Violation>) {
+    for (name, check) in ANYTIME {
+        check(step, &mut Findings::new(name, found));
+    }
+}
+
+/// Checks a write that changed a task.
+pub fn anytime_task(step: TaskStep, found: &mut Vec<Violation>) {
+    let name = "anytime_claims_are_contiguous";
+    anytime_claims_are_contiguous::check(step, &mut Findings::new(name, found));
+}
+
+/// Checks a good answer at the moment at which it is given.
+pub fn anytime_answer(
+    store: &dyn Store,
+    command: &Command,
+    reply: &Reply,
+    found: &mut Vec<Violation>,
+) {
+    let name = "anytime_acknowledged_is_present";
+    anytime_acknowledged_is_present::check(store, command, reply, &mut Findings::new(name, found));
+}
+
+/// Checks a whole run, after everything has settled.
+pub fn eventually_and_finally(chronicle: &Chronicle, found: &mut Vec<Violation>) {
+    for (name, check) in FINALLY {
+        check(chronicle, &mut Findings::new(name, found));
+    }
+}

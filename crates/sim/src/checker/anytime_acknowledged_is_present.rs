@@ -1,0 +1,51 @@
+//! K1, at the moment of the answer: what a caller is told has happened is in the store.
+
+use meantime_core::TaskId;
+use meantime_kernel::command::{Command, Reply, Report};
+use meantime_kernel::open::Key;
+use meantime_kernel::store::Store;
+
+use super::violation::Findings;
+use crate::harness::block_on;
+
+pub(super) fn check(
+    store: &dyn Store,
+    command: &Command,
+    reply: &Reply,
+    found: &mut Findings<'_>,
+) {
+    match (command, reply) {
+        (_, Reply::Started { instance, repeated: false } | Reply::Scheduled { schedule: instance }) => {
+            if let Ok(None) = block_on(store.instance(*instance)) {
+                found.about(*instance, "it was acknowledged and is not there".to_owned());
+            }
+        }
+        (Command::Report { task, report, .. }, Reply::Done) if is_final(report) => {
+            let TaskId(key) = *task;
+            let row = block_on(store.instance(key.instance)).ok().flatten();
+            if row.is_some_and(|row| row.open.tasks.contains_key(&Key::from(key))) {
+                let text = format!("task {task} was acknowledged as over and is open");
+                found.about(key.instance, text);
+            }
+        }
+        (_, Reply::Tasks(tasks)) => {
+            for task in tasks {
+                let row = block_on(store.task(task.id)).ok().flatten();
+                // It may have been withdrawn or claimed again; it cannot be older.
+                if row.is_some_and(|row| row.claims < task.token.claims) {
+                    let text = format!("task {} was handed out before its commit", task.id);
+                    found.about(task.id.0.instance, text);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Whether a task cannot be open after this report.
+fn is_final(report: &Report) -> bool {
+    match report {
+        Report::Completed(_) => true,
+        Report::Failed { retryable, thrown, .. } => !retryable || thrown.is_some(),
+    }
+}

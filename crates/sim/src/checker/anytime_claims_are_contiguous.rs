@@ -1,0 +1,32 @@
+//! K4, claim by claim: whoever changes a task names its latest claim (P2, I5).
+
+use meantime_core::TaskId;
+
+use super::violation::Findings;
+
+/// A write that changed a task.
+#[derive(Debug, Clone, Copy)]
+pub struct TaskStep {
+    /// Which.
+    pub task: TaskId,
+    /// How often it had been claimed; none when it is not there.
+    pub before: Option<u32>,
+    /// How often it must have been claimed, if that matters.
+    pub expected: Option<u32>,
+    /// How often it is claimed now; none when it is gone.
+    pub after: Option<u32>,
+}
+
+pub(super) fn check(step: TaskStep, found: &mut Findings<'_>) {
+    let TaskStep { task, before, expected, after } = step;
+    if expected.is_some() && before != expected {
+        let text = format!("task {task} stood at claim {before:?}, and {expected:?} was changed");
+        found.about(task.0.instance, text);
+    }
+    if let (Some(before), Some(after)) = (before, after)
+        && after != before
+        && after != before + 1
+    {
+        found.about(task.0.instance, format!("task {task}: claim {after} follows {before}"));
+    }
+}

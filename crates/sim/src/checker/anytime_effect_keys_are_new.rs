@@ -1,0 +1,36 @@
+//! K3: every effect is named by its turn and its place in it, so that an old record can never
+//! answer a new activation (T5).
+
+use meantime_core::{Effect, EffectKey};
+use meantime_kernel::history::Record;
+use meantime_kernel::store::TimerKind;
+
+use super::step::Step;
+use super::violation::Findings;
+
+pub(super) fn check(step: &Step<'_>, found: &mut Findings<'_>) {
+    for record in step.records() {
+        let (key, is_it): (&EffectKey, fn(&Effect) -> bool) = match record {
+            Record::TimerArmed { key, kind: TimerKind::Place, .. } => {
+                (key, |effect| matches!(effect, Effect::StartTimer { .. }))
+            }
+            Record::TimerArmed { key, kind: TimerKind::TaskDeadline, .. }
+            | Record::TaskScheduled { key, .. } => {
+                (key, |effect| matches!(effect, Effect::ScheduleTask(_)))
+            }
+            Record::ChildStarted { key, .. } => {
+                (key, |effect| matches!(effect, Effect::StartChild(_)))
+            }
+            _ => continue,
+        };
+        if key.instance != step.after.id || key.turn_no != step.after.turn_no {
+            let text = format!("effect {key} was begun by turn {}", step.after.turn_no);
+            found.about(step.after.id, text);
+        }
+        let ordinal = usize::try_from(key.ordinal).unwrap_or(usize::MAX);
+        let wanted = step.turn.and_then(|turn| turn.effects.get(ordinal));
+        if !wanted.is_some_and(is_it) {
+            found.about(step.after.id, format!("effect {key} is not what the turn wanted"));
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! K8: what is over stays over (T9).
+
+use super::step::Step;
+use super::violation::Findings;
+
+pub(super) fn check(step: &Step<'_>, found: &mut Findings<'_>) {
+    let Some(before) = step.before.filter(|row| row.phase.is_ended()) else { return };
+    let (was, is) = (before.phase.name(), step.after.phase.name());
+    found.about(before.id, format!("it was {was}, and a turn made it {is}"));
+}

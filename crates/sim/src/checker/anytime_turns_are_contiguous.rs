@@ -1,0 +1,28 @@
+//! K2: turn numbers of an instance have no holes, and no turn is made twice (P1).
+
+use meantime_kernel::store::Guard;
+
+use super::step::Step;
+use super::violation::Findings;
+
+pub(super) fn check(step: &Step<'_>, found: &mut Findings<'_>) {
+    let after = step.after.turn_no;
+    let before = step.before.map_or(0, |row| row.turn_no);
+    if after != before && after != before + 1 {
+        found.about(step.after.id, format!("turn {after} follows turn {before}"));
+    }
+    if let Guard::Turn { expected, .. } = step.guard
+        && *expected != before
+    {
+        let text = format!("a turn that expected {expected} was committed on {before}");
+        found.about(step.after.id, text);
+    }
+    if matches!(step.guard, Guard::Insert(_)) && step.before.is_some() {
+        found.about(step.after.id, "an instance was made twice".to_owned());
+    }
+    if let Some(turn) = step.turn
+        && turn.turn_no != after
+    {
+        found.about(step.after.id, format!("turn {} was stored as {after}", turn.turn_no));
+    }
+}

@@ -1,0 +1,164 @@
+//! What is known of a run, whoever made it: what callers were told, the rows, and, when somebody
+//! listened, every turn.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use meantime_core::{
+    Effect, Event, InstanceId, Json, Limits, Start, StartCause, State, Status, Timestamp, Verdict,
+};
+use meantime_kernel::command::{Command, Error, Reply, Wait};
+use meantime_kernel::history::Record;
+use meantime_kernel::store::Phase;
+
+use super::rows::Rows;
+
+/// Everything the checkers may look at.
+#[derive(Debug, Default)]
+pub struct Chronicle {
+    /// What was asked, in order.
+    pub calls: Vec<Call>,
+    /// The rows at the end.
+    pub rows: Rows,
+    /// Every turn of every instance in order; empty when nobody listened.
+    pub turns: BTreeMap<InstanceId, Vec<TurnSeen>>,
+    /// Instances that commits have accepted; empty when nobody listened.
+    pub accepted: BTreeSet<InstanceId>,
+    /// Instances that were removed because they were over.
+    pub purged: BTreeSet<InstanceId>,
+    /// Whether anything at all was removed, such as lines of ledgers.
+    pub has_purged: bool,
+    /// Whether the turns are there.
+    pub listened: bool,
+    /// The limits that held.
+    pub limits: Limits,
+}
+
+impl Chronicle {
+    /// How every instance began: who, why, and with what. Those that were removed are among them
+    /// if somebody listened.
+    pub fn starts(&self) -> Vec<(InstanceId, &StartCause, &Json)> {
+        let of_turns = self.turns.iter().filter_map(|(id, turns)| match &turns.first()?.cause {
+            Cause::Start(start) => Some((*id, &start.cause, &start.input)),
+            Cause::Events(_) => None,
+        });
+        if self.listened {
+            return of_turns.collect();
+        }
+        let of_histories = self.rows.histories.iter().filter_map(|(id, rows)| {
+            match rows.first()?.records.first()? {
+                Record::Started { cause, input } => Some((*id, cause, input)),
+                _ => None,
+            }
+        });
+        of_histories.collect()
+    }
+
+    /// The call of a number.
+    pub fn call(&self, number: u64) -> Option<&Call> {
+        self.calls.get(usize::try_from(number).ok()?.checked_sub(1)?)
+    }
+}
+
+/// One request and what became of it. Moments count things that happened, not time.
+#[derive(Debug, Clone)]
+pub struct Call {
+    /// Its number.
+    pub number: u64,
+    /// What kind of request, in words.
+    pub name: &'static str,
+    /// What was asked.
+    pub command: Command,
+    /// For how long the caller waits.
+    pub wait: Wait,
+    /// When it was asked.
+    pub asked_at: u64,
+    /// The time at which it was asked, as the process that was asked knew it.
+    pub time: Timestamp,
+    /// When it was answered, and what.
+    pub answer: Option<(u64, Result<Reply, Error>)>,
+    /// The answer cannot come any more: the process died.
+    pub lost: bool,
+    /// Everything had settled, and there was no answer.
+    pub is_overdue: bool,
+}
+
+impl Call {
+    /// The good answer, if there was one.
+    pub fn done(&self) -> Option<&Reply> {
+        self.answer.as_ref().and_then(|(_, answer)| answer.as_ref().ok())
+    }
+
+    /// Whether the caller knows that nothing was done.
+    pub fn is_refused(&self) -> bool {
+        match &self.answer {
+            // Only a restart can judge this one.
+            Some((_, Err(Error::Store { code, .. }))) => *code != "store_failed",
+            Some((_, answer)) => answer.is_err(),
+            None => false,
+        }
+    }
+
+    /// Whether this one was answered before another one was asked.
+    pub fn is_before(&self, other: &Self) -> bool {
+        self.answer.as_ref().is_some_and(|(at, _)| *at < other.asked_at)
+    }
+}
+
+/// A turn that took effect, as its notation saw it.
+#[derive(Debug, Clone)]
+pub struct TurnSeen {
+    /// The instance.
+    pub instance: InstanceId,
+    /// The turn's number.
+    pub turn_no: u64,
+    /// The turn's instant.
+    pub now: Timestamp,
+    /// When the instance was accepted.
+    pub started_at: Timestamp,
+    /// The deadline it was told.
+    pub deadline: Option<Timestamp>,
+    /// The business key.
+    pub key: Option<String>,
+    /// Codes that some ancestor catches.
+    pub catches: Vec<String>,
+    /// What made it.
+    pub cause: Cause,
+    /// The phase in which it met its instance.
+    pub phase: Phase,
+    /// The state before.
+    pub before: State,
+    /// The state after.
+    pub after: State,
+    /// What it wanted done.
+    pub effects: Vec<Effect>,
+    /// Where it left the instance.
+    pub status: Status,
+    /// One for each event.
+    pub verdicts: Vec<Verdict>,
+}
+
+/// What made a turn.
+#[derive(Debug, Clone)]
+pub enum Cause {
+    /// It is the first one.
+    Start(Box<Start>),
+    /// Something happened.
+    Events(Vec<Event>),
+}
+
+impl TurnSeen {
+    /// Events with what became of each.
+    pub fn events(&self) -> impl Iterator<Item = (&Event, &Verdict)> {
+        let events = match &self.cause {
+            Cause::Start(_) => &[],
+            Cause::Events(events) => events.as_slice(),
+        };
+        events.iter().zip(&self.verdicts)
+    }
+
+    /// Events that were taken.
+    pub fn taken(&self) -> impl Iterator<Item = &Event> {
+        let is_taken = |verdict: &Verdict| matches!(verdict, Verdict::Taken { .. });
+        self.events().filter(move |(_, verdict)| is_taken(verdict)).map(|(event, _)| event)
+    }
+}

@@ -1,0 +1,16 @@
+//! P2: a task is offered until it has its outcome. When all workers have done all they were given,
+//! nothing is left but what an incident holds.
+
+use meantime_kernel::store::TaskState;
+
+use super::chronicle::Chronicle;
+use super::violation::Findings;
+
+pub(super) fn check(chronicle: &Chronicle, found: &mut Findings<'_>) {
+    for row in chronicle.rows.tasks.values() {
+        if matches!(row.state, TaskState::Ready | TaskState::Leased) {
+            let (id, state, at) = (row.id, row.state.name(), row.available_at);
+            found.about(id.0.instance, format!("task {id} is {state} since {at} for nobody"));
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! K7, P16: a message arrives once at most, and is not lost before its time.
+
+use std::collections::BTreeMap;
+
+use meantime_core::{Event, StartCause};
+use meantime_kernel::command::{Command, Reply};
+
+use super::chronicle::{Call, Chronicle};
+use super::serial::serial;
+use super::violation::Findings;
+
+pub(super) fn check(chronicle: &Chronicle, found: &mut Findings<'_>) {
+    let Some(waiting) = &chronicle.rows.waiting else { return };
+    if !chronicle.listened {
+        return;
+    }
+    let mut arrived: BTreeMap<u64, usize> = BTreeMap::new();
+    for event in chronicle.turns.values().flatten().flat_map(|turn| turn.taken()) {
+        if let Event::Message { payload, .. } = event
+            && let Some(number) = serial(payload)
+        {
+            *arrived.entry(number).or_default() += 1;
+        }
+    }
+    for (_, cause, input) in chronicle.starts() {
+        if let (StartCause::Message { .. }, Some(number)) = (cause, serial(input)) {
+            *arrived.entry(number).or_default() += 1;
+        }
+    }
+    let kept = waiting.messages.iter().filter_map(|it| serial(&it.payload));
+    let held = waiting.inbox.iter().filter_map(|it| match &it.event {
+        Event::Message { payload, .. } => serial(payload),
+        _ => None,
+    });
+    for number in kept.chain(held) {
+        *arrived.entry(number).or_default() += 1;
+    }
+    let mut sent: BTreeMap<u64, Vec<&Call>> = BTreeMap::new();
+    for call in &chronicle.calls {
+        if let Command::Publish(message) = &call.command
+            && let Some(number) = serial(&message.payload)
+        {
+            sent.entry(number).or_default().push(call);
+        }
+    }
+    for (number, calls) in sent {
+        let count = arrived.get(&number).copied().unwrap_or(0);
+        if count > allowed(chronicle, &calls) {
+            found.say(format!("message {number} arrived {count} times"));
+        }
+        let lost = calls.iter().find(|call| must_be_there(chronicle, call));
+        if let Some(call) = lost.filter(|_| count == 0) {
+            found.say(format!("message {number} of call {} is lost", call.number));
+        }
+    }
+}
+
+/// How often a message may arrive: once, unless it was repeated after its id was forgotten.
+fn allowed(chronicle: &Chronicle, calls: &[&Call]) -> usize {
+    let times = calls.iter().map(|call| call.time.as_millis());
+    let width = times.clone().max().unwrap_or(0) - times.min().unwrap_or(0);
+    let window = i64::try_from(chronicle.limits.dedup_ms).unwrap_or(i64::MAX);
+    if width >= window { calls.len() } else { 1 }
+}
+
+/// Whether a message was acknowledged, has not expired, and nobody could have thrown it away.
+fn must_be_there(chronicle: &Chronicle, call: &Call) -> bool {
+    let Command::Publish(message) = &call.command else { return false };
+    let Some(Reply::Published { duplicate: false, delivered, .. }) = call.done() else {
+        return false;
+    };
+    let ttl = message.ttl_ms.unwrap_or(chronicle.limits.message_ttl_ms);
+    let expiry = call.time.saturating_add_millis(i64::try_from(ttl).unwrap_or(i64::MAX));
+    // What ended with an incident took what was held along; what was removed cannot be asked.
+    let is_known = |id: &meantime_core::InstanceId| {
+        chronicle.rows.instances.get(id).is_some_and(|row| !row.phase.is_ended())
+    };
+    expiry > chronicle.rows.now && delivered.iter().all(is_known)
+}

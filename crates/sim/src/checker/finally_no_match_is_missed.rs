@@ -1,0 +1,40 @@
+//! P16: a message and somebody who waits for it do not lie side by side.
+
+use meantime_core::Channel;
+use meantime_kernel::store::{ChannelKey, ChannelKind};
+
+use super::chronicle::Chronicle;
+use super::violation::Findings;
+
+pub(super) fn check(chronicle: &Chronicle, found: &mut Findings<'_>) {
+    let Some(waiting) = &chronicle.rows.waiting else { return };
+    let now = chronicle.rows.now;
+    let fresh = waiting.messages.iter().filter(|it| it.expires_at.is_none_or(|at| at > now));
+    for message in fresh {
+        let waiter = match message.channel.kind {
+            ChannelKind::Signal => waits_for_signal(chronicle, &message.channel),
+            _ => waiting.subscriptions.iter().find(|it| it.channel == message.channel).map(|it| it.key),
+        };
+        if let Some(key) = waiter {
+            let text = format!("{key} waits for {:?}, which is kept", message.channel);
+            found.about(key.instance, text);
+        }
+    }
+}
+
+fn waits_for_signal(
+    chronicle: &Chronicle,
+    channel: &ChannelKey,
+) -> Option<meantime_core::EffectKey> {
+    chronicle.rows.live().filter(|row| row.id.to_string() == channel.key).find_map(|row| {
+        let waits = row.open.subscriptions.iter().find(|(_, open)| {
+            matches!(&open.channel, Channel::Signal { name } if *name == channel.name)
+        });
+        let is_answered = |key| {
+            let waiting = chronicle.rows.waiting.as_ref();
+            let mut inbox = waiting.into_iter().flat_map(|it| &it.inbox);
+            inbox.any(|it| it.event.key() == Some(key))
+        };
+        waits.map(|(key, _)| key.of(row.id)).filter(|key| !is_answered(*key))
+    })
+}

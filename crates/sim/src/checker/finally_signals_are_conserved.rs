@@ -1,0 +1,53 @@
+//! A signal that was acknowledged is taken once, or kept: never swallowed, never doubled.
+
+use std::collections::BTreeMap;
+
+use meantime_core::{Event, InstanceId};
+use meantime_kernel::command::Command;
+
+use super::chronicle::Chronicle;
+use super::serial::serial;
+use super::violation::Findings;
+
+pub(super) fn check(chronicle: &Chronicle, found: &mut Findings<'_>) {
+    let Some(waiting) = &chronicle.rows.waiting else { return };
+    if !chronicle.listened {
+        return;
+    }
+    let mut seen: BTreeMap<(InstanceId, u64), usize> = BTreeMap::new();
+    for (id, turns) in &chronicle.turns {
+        for event in turns.iter().flat_map(|turn| turn.taken()) {
+            if let Event::Signal { payload, .. } = event
+                && let Some(number) = serial(payload)
+            {
+                *seen.entry((*id, number)).or_default() += 1;
+            }
+        }
+    }
+    let kept = waiting.messages.iter().filter_map(|it| serial(&it.payload));
+    let mut lying: BTreeMap<u64, usize> = BTreeMap::new();
+    for number in kept.chain(waiting.inbox.iter().filter_map(|it| event_serial(&it.event))) {
+        *lying.entry(number).or_default() += 1;
+    }
+    for call in &chronicle.calls {
+        let Command::Signal { instance, payload, name } = &call.command else { continue };
+        let Some(number) = serial(payload) else { continue };
+        let count = seen.get(&(*instance, number)).copied().unwrap_or(0)
+            + lying.get(&number).copied().unwrap_or(0);
+        let is_live =
+            chronicle.rows.instances.get(instance).is_some_and(|row| !row.phase.is_ended());
+        if count > 1 {
+            found.about(*instance, format!("signal {name:?} of call {} is there {count} times", call.number));
+        }
+        if count == 0 && is_live && call.done().is_some() {
+            found.about(*instance, format!("signal {name:?} of call {} was swallowed", call.number));
+        }
+    }
+}
+
+fn event_serial(event: &Event) -> Option<u64> {
+    match event {
+        Event::Signal { payload, .. } => serial(payload),
+        _ => None,
+    }
+}

@@ -1,0 +1,78 @@
+//! K6, P4: a slot starts one instance at most, and none is left without a line (S2, S4).
+
+use std::collections::BTreeMap;
+
+use meantime_core::time::occurrences;
+use meantime_core::{InstanceId, SlotOutcome, StartCause, Timestamp};
+use meantime_kernel::history::Record;
+use meantime_kernel::schedule::ScheduleView;
+use meantime_kernel::store::OccurrenceRow;
+
+use super::chronicle::Chronicle;
+use super::violation::Findings;
+
+/// Longer series are not counted out.
+const MANY: usize = 2_000;
+
+pub(super) fn check(chronicle: &Chronicle, found: &mut Findings<'_>) {
+    let mut runs: BTreeMap<(InstanceId, Timestamp), Vec<InstanceId>> = BTreeMap::new();
+    for (id, cause, _) in chronicle.starts() {
+        let row = chronicle.rows.instances.get(&id);
+        let lineage = row.and_then(|row| row.extra.lineage.as_ref());
+        if let (StartCause::Schedule { slot }, Some(lineage)) = (cause, lineage) {
+            runs.entry((lineage.parent.instance, *slot)).or_default().push(id);
+        }
+    }
+    for ((schedule, slot), ids) in runs.iter().filter(|(_, ids)| ids.len() > 1) {
+        found.about(*schedule, format!("slot {slot} was started by {ids:?}"));
+    }
+    for (schedule, ledger) in &chronicle.rows.ledgers {
+        for line in ledger.iter().filter(|it| it.occurrence.outcome == SlotOutcome::Started) {
+            let known = line.instance.is_some_and(|id| {
+                chronicle.rows.instances.contains_key(&id) || chronicle.purged.contains(&id)
+            });
+            if !known {
+                let text = format!("slot {} has no run", line.occurrence.slot_at);
+                found.about(*schedule, text);
+            }
+        }
+    }
+    if chronicle.listened && !chronicle.has_purged {
+        for schedule in chronicle.turns.keys() {
+            every_slot_has_a_line(chronicle, *schedule, found);
+        }
+    }
+}
+
+fn every_slot_has_a_line(chronicle: &Chronicle, id: InstanceId, found: &mut Findings<'_>) {
+    let Some(turn) = chronicle.turns.get(&id).and_then(|turns| turns.last()) else { return };
+    let Some(row) = chronicle.rows.instances.get(&id) else { return };
+    if chronicle.rows.name_of(row) != meantime_core::SCHEDULE_DEFINITION {
+        return;
+    }
+    let Some(view) = ScheduleView::read(&turn.after) else { return };
+    let (Some(mark), false) = (view.mark, was_touched(chronicle, id)) else { return };
+    let nothing = Vec::new();
+    let ledger = chronicle.rows.ledgers.get(&id).unwrap_or(&nothing);
+    let slots = occurrences(&view.spec.rule, Timestamp::MIN).take_while(|slot| slot.at <= mark);
+    for slot in slots.take(MANY) {
+        let lines = ledger.iter().filter(|line| covers(line, slot.at)).count();
+        if lines != 1 && !(view.running > 0 && lines == 0) {
+            found.about(id, format!("slot {} has {lines} lines in the ledger", slot.at));
+        }
+    }
+}
+
+fn covers(line: &OccurrenceRow, slot: Timestamp) -> bool {
+    line.occurrence.slot_at <= slot && slot <= line.occurrence.last_at
+}
+
+/// Whether somebody laid hands on the schedule, so that its rule does not tell everything.
+fn was_touched(chronicle: &Chronicle, id: InstanceId) -> bool {
+    let turns = chronicle.turns.get(&id).into_iter().flatten();
+    let mut events = turns.flat_map(|turn| turn.events()).map(|(event, _)| event);
+    let history = chronicle.rows.histories.get(&id).into_iter().flatten();
+    let mut records = history.flat_map(|row| &row.records);
+    events.any(|event| matches!(event, meantime_core::Event::Submitted { .. }))
+        || records.any(|record| matches!(record, Record::TimerEdited { .. }))
+}

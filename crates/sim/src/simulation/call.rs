@@ -1,0 +1,120 @@
+//! Callers: what they ask, and what they are told.
+
+use meantime_kernel::command::{Command, Error, LeaseToken, Reply, Report, Wait};
+use meantime_kernel::machine::{Input, Ticket};
+use meantime_kernel::store::TaskRow;
+
+use super::run::Run;
+use super::tally::Group;
+use crate::checker::{self, Call, Violation};
+
+impl Run {
+    /// Somebody asks a process that is up. Gives back the number of the call.
+    pub(super) fn ask(&mut self, name: &'static str, command: Command) -> Option<u64> {
+        self.ask_and_wait(name, command, Wait::Quiet)
+    }
+
+    pub(super) fn ask_and_wait(
+        &mut self,
+        name: &'static str,
+        command: Command,
+        wait: Wait,
+    ) -> Option<u64> {
+        let up: Vec<usize> = (0..self.nodes.len()).filter(|it| self.nodes[*it].is_up()).collect();
+        let node = *self.chance.pick_any(&up)?;
+        Some(self.ask_node(node, name, command, wait))
+    }
+
+    pub(super) fn ask_node(
+        &mut self,
+        node: usize,
+        name: &'static str,
+        command: Command,
+        wait: Wait,
+    ) -> u64 {
+        let number = self.calls.len() as u64 + 1;
+        self.moment += 1;
+        self.trace(|| format!("call {number} to n{node}: {name} {command:?}"));
+        self.calls.push(Call {
+            number,
+            name,
+            command: command.clone(),
+            wait,
+            asked_at: self.moment,
+            time: self.nodes[node].clock.engine,
+            answer: None,
+            lost: false,
+            is_overdue: false,
+        });
+        let ticket = Ticket(number);
+        self.nodes[node].waiting.insert(ticket);
+        self.nodes[node].tell(Input::Command(ticket, Box::new(command), wait));
+        number
+    }
+
+    pub(super) fn call_mut(&mut self, ticket: Ticket) -> Option<&mut Call> {
+        let place = usize::try_from(ticket.0).ok()?.checked_sub(1)?;
+        self.calls.get_mut(place)
+    }
+
+    /// A caller is answered.
+    pub(super) fn answered(
+        &mut self,
+        node: usize,
+        ticket: Ticket,
+        answer: Result<Reply, Error>,
+    ) {
+        self.moment += 1;
+        self.journal.told(&format!("{} {answer:?}", ticket.0));
+        let moment = self.moment;
+        let was_waiting = self.nodes[node].waiting.remove(&ticket);
+        let Some(call) = self.call_mut(ticket) else { return };
+        let (name, command) = (call.name, call.command.clone());
+        let is_second = call.answer.replace((moment, answer.clone())).is_some();
+        if is_second || !was_waiting {
+            let text = format!("call {} was answered twice", ticket.0);
+            self.fail("anytime_callers_are_answered_once", text);
+        }
+        match &answer {
+            Ok(reply) => {
+                self.tally.count(Group::Operation, name);
+                if !self.is_purged(reply) {
+                    checker::anytime_answer(&*self.store, &command, reply, &mut self.found);
+                }
+                self.learn(node, reply);
+            }
+            Err(error) => self.tally.count(Group::Refused, error.code()),
+        }
+    }
+
+    /// Whether an answer is about what has been removed since it became true.
+    fn is_purged(&self, reply: &Reply) -> bool {
+        matches!(reply, Reply::Started { instance, .. } if self.purged.contains(instance))
+    }
+
+    /// A process is told to run an engine task.
+    pub(super) fn dispatched(&mut self, node: usize, task: TaskRow) {
+        if !self.journal.tasks.contains_key(&task.id) {
+            let text = format!("task {} is run, and no commit has scheduled it", task.id);
+            self.fail("anytime_dispatch_follows_commit", text);
+        }
+        self.nodes[node].dispatched.push(task);
+    }
+
+    /// The engine reports on a task of its own.
+    pub(super) fn engine_reports(&mut self, node: usize, name: &'static str, report: Report) {
+        let count = self.nodes[node].dispatched.len();
+        if count == 0 {
+            return;
+        }
+        let place = self.chance.below(count);
+        let task = self.nodes[node].dispatched.swap_remove(place);
+        let token = Some(LeaseToken { epoch: self.nodes[node].epoch, claims: task.claims });
+        let command = Command::Report { task: task.id, token, report };
+        self.ask_node(node, name, command, Wait::Quiet);
+    }
+
+    pub(super) fn fail(&mut self, checker: &'static str, text: String) {
+        self.found.push(Violation { checker, instance: None, text });
+    }
+}

@@ -1,0 +1,315 @@
+//! Errands of machines: calls of the store, with everything that can go wrong on the way.
+
+use meantime_core::InstanceId;
+use meantime_kernel::machine::{Input, Job, Output, rests_by_itself};
+use meantime_kernel::store::{
+    Error, Guard, InstanceRow, Plan, Taken, Unit, UnitDone, UnitResult,
+};
+
+use super::node::{Errand, What};
+use super::run::Run;
+use super::setup::Fault;
+use super::tally::Group;
+use crate::harness::block_on;
+
+/// What happens to one call.
+enum Fate {
+    /// It is made.
+    Done,
+    /// It fails, and nothing was done.
+    Refused(Error),
+    /// It is made, and the answer is lost.
+    AnswerLost,
+    /// It is not made, and nobody knows.
+    CallLost,
+    /// It fails in a way that only a restart can judge; whether it was made.
+    Broken(bool),
+}
+
+impl Run {
+    /// Asks a machine for everything it wants done.
+    pub(super) fn poll(&mut self, node: usize) {
+        self.nodes[node].is_restless = false;
+        while let Some(output) = self.nodes[node].machine.as_mut().and_then(|it| it.poll()) {
+            self.trace(|| format!("n{node} wants {}", brief(&output)));
+            match output {
+                Output::Reply(ticket, answer) => self.answered(node, ticket, answer),
+                Output::Dispatch(task) => self.dispatched(node, *task),
+                Output::Fatal(_) => self.nodes[node].gave_up = true,
+                output if self.setup.serial => {
+                    let is_commit = matches!(output, Output::Commit(..));
+                    let answer = self.perform(node, output);
+                    if is_commit && self.may_crash() {
+                        // It has taken effect, and nobody was told.
+                        self.crash(node);
+                        return;
+                    }
+                    if let Some(input) = answer {
+                        self.nodes[node].tell(input);
+                    }
+                }
+                output => {
+                    let ready_at = self.moment + self.delay();
+                    let errand = Errand { ready_at, what: What::Ask(output) };
+                    self.nodes[node].errands.push(errand);
+                }
+            }
+        }
+    }
+
+    /// Lets one errand of a node go on. Says whether there was one.
+    pub(super) fn go_on(&mut self, node: usize) -> bool {
+        let eligible = self.nodes[node].eligible(self.moment);
+        let Some(place) = self.chance.pick_any(&eligible).copied() else { return false };
+        match self.nodes[node].errands.remove(place).what {
+            What::Ask(output) => {
+                if let Some(input) = self.perform(node, output) {
+                    let ready_at = self.moment + self.delay();
+                    let errand = Errand { ready_at, what: What::Told(input) };
+                    self.nodes[node].errands.push(errand);
+                }
+            }
+            What::Told(input) => {
+                self.nodes[node].tell(input);
+                // Now and then more is told before the machine is asked.
+                if self.is_quiet || self.chance.percent(85) {
+                    self.poll(node);
+                }
+            }
+        }
+        true
+    }
+
+    /// How many moments an errand takes.
+    fn delay(&mut self) -> u64 {
+        if self.is_quiet {
+            return 0;
+        }
+        if self.setup.has(Fault::Slow) && self.chance.permyriad(self.setup.fault_rate) {
+            self.tally.count(Group::Fault, Fault::Slow.name());
+            return 20 + self.chance.below(200) as u64;
+        }
+        self.chance.below(4) as u64
+    }
+
+    /// Makes a call of the store and gives back what the machine is to be told.
+    fn perform(&mut self, node: usize, output: Output) -> Option<Input> {
+        let store = self.store.clone();
+        Some(match output {
+            Output::Take(batch, request) => match self.fate("take", false) {
+                Fate::Refused(error) => Input::Taken(batch, Err(error)),
+                _ => Input::Taken(batch, block_on(store.take(request))),
+            },
+            Output::Advance(batch, jobs) => {
+                let turns = jobs.iter().map(Job::run).collect();
+                let computed = self.nodes[node].computed.take();
+                self.nodes[node].turns.insert(batch, computed);
+                Input::Advanced(batch, turns)
+            }
+            Output::Commit(batch, taken, plan) => {
+                Input::Committed(batch, self.commit(node, batch, taken, plan))
+            }
+            Output::Verify { batch, commit, results } => {
+                if let Fate::Refused(_) = self.fate("verify", false) {
+                    self.later(node, Output::Verify { batch, commit, results });
+                    return None;
+                }
+                let took_effect = block_on(store.is_committed(commit)).unwrap_or(false);
+                self.nodes[node].lost_commit.take_if(|lost| *lost <= commit);
+                Input::Verified(batch, took_effect, results)
+            }
+            Output::LoadTimers { after, limit } => match self.fate("timers", false) {
+                Fate::Refused(error) => Input::Timers(Err(error)),
+                _ => Input::Timers(block_on(store.due_timers(after, limit))),
+            },
+            Output::LoadDefinition(id) => {
+                if let Fate::Refused(_) = self.fate("definition", false) {
+                    self.later(node, Output::LoadDefinition(id));
+                    return None;
+                }
+                let row = block_on(store.definition(id)).ok().flatten();
+                let limits = &self.setup.config.limits;
+                let notations = &self.nodes[node].notations;
+                let loaded = row.as_ref().and_then(|row| notations.load(row, limits));
+                Input::Definition(id, Box::new(loaded))
+            }
+            Output::LoadTree(id) => Input::Tree(id, self.tree(id)),
+            Output::Compact(request) => {
+                if !matches!(self.fate("compact", false), Fate::Refused(_)) {
+                    // Nobody waits for it and nothing depends on it.
+                    let _ = block_on(store.compact(request));
+                    self.tally.count(Group::Operation, "compact");
+                }
+                return None;
+            }
+            Output::Reply(..) | Output::Dispatch(_) | Output::Fatal(_) => return None,
+        })
+    }
+
+    fn later(&mut self, node: usize, output: Output) {
+        let ready_at = self.moment + 1 + self.delay();
+        self.nodes[node].errands.push(Errand { ready_at, what: What::Ask(output) });
+    }
+
+    /// Decides what happens to a call.
+    fn fate(&mut self, kind: &'static str, is_commit: bool) -> Fate {
+        if self.is_quiet {
+            return Fate::Done;
+        }
+        if is_commit && self.moment < self.full_until {
+            return Fate::Refused(Error::Full);
+        }
+        if self.moment < self.torn_until && self.torn.contains(&kind) {
+            self.tally.count(Group::Fault, Fault::Torn.name());
+            return Fate::Refused(Error::Unavailable("torn".to_owned()));
+        }
+        if !self.chance.permyriad(self.setup.fault_rate) {
+            return Fate::Done;
+        }
+        let mut can: Vec<Fault> = vec![Fault::ErrorBefore];
+        if is_commit {
+            can.extend([Fault::ErrorAfter, Fault::LostCommit, Fault::Failed, Fault::Full]);
+        }
+        let fault = self.chance.pick(&can);
+        if !self.setup.has(fault) {
+            return Fate::Done;
+        }
+        self.tally.count(Group::Fault, fault.name());
+        self.trace(|| format!("  fault: {} at {kind}", fault.name()));
+        match fault {
+            Fault::ErrorAfter => Fate::AnswerLost,
+            Fault::LostCommit => Fate::CallLost,
+            Fault::Failed => Fate::Broken(self.chance.percent(50)),
+            Fault::Full => {
+                self.full_until = self.moment + self.chance.below(40) as u64;
+                Fate::Refused(Error::Full)
+            }
+            _ => Fate::Refused(Error::Unavailable("simulated".to_owned())),
+        }
+    }
+
+    fn commit(
+        &mut self,
+        node: usize,
+        batch: u64,
+        taken: Taken,
+        plan: Plan,
+    ) -> Result<Vec<UnitResult>, Error> {
+        let message = "simulated".to_owned();
+        if self.nodes[node].lost_commit.is_some() {
+            // A store that lost a commit writes nothing more until somebody has asked for it.
+            return Err(Error::Unavailable(message));
+        }
+        match self.fate("commit", true) {
+            Fate::Done => self.write(node, batch, taken, plan),
+            Fate::Refused(error) => Err(error),
+            Fate::AnswerLost => {
+                let results = self.write(node, batch, taken, plan)?;
+                Err(Error::Ambiguous { results, message })
+            }
+            Fate::CallLost => {
+                self.nodes[node].lost_commit = Some(plan.batch);
+                let results = vec![UnitResult::Done(UnitDone::default()); plan.units.len()];
+                Err(Error::Ambiguous { results, message })
+            }
+            Fate::Broken(is_made) => {
+                if is_made {
+                    self.write(node, batch, taken, plan)?;
+                }
+                Err(Error::Failed(message))
+            }
+        }
+    }
+
+    /// The commit itself, with a fence or two that does not hold.
+    pub(super) fn write(
+        &mut self,
+        node: usize,
+        batch: u64,
+        taken: Taken,
+        mut plan: Plan,
+    ) -> Result<Vec<UnitResult>, Error> {
+        let missed = self.miss_fences(&mut plan);
+        let computed = self.nodes[node].turns.remove(&batch).unwrap_or_default();
+        let mut results = block_on(self.store.commit(taken, plan.clone()))?;
+        for place in missed {
+            results[place] = UnitResult::Conflict;
+        }
+        self.trace(|| format!("  committed {}", brief_plan(&plan, &results)));
+        self.journal.committed(plan, &results, computed, &mut self.tally, &mut self.found);
+        Ok(results)
+    }
+
+    fn miss_fences(&mut self, plan: &mut Plan) -> Vec<usize> {
+        let mut missed = Vec::new();
+        if self.is_quiet || !self.setup.has(Fault::Conflict) {
+            return missed;
+        }
+        for (place, unit) in plan.units.iter_mut().enumerate() {
+            let has_fence = !matches!(unit.guard, Guard::Free);
+            if has_fence && self.chance.permyriad(self.setup.fault_rate) {
+                self.tally.count(Group::Fault, Fault::Conflict.name());
+                *unit = Unit::default();
+                missed.push(place);
+            }
+        }
+        missed
+    }
+
+    /// An instance and its live descendants, up to the first that does not rest by itself.
+    fn tree(&self, root: InstanceId) -> Vec<InstanceRow> {
+        let mut rows = Vec::new();
+        let mut next = vec![root];
+        while let Some(id) = next.pop() {
+            if let Some(row) = block_on(self.store.instance(id)).ok().flatten() {
+                let rests = rests_by_itself(&row);
+                rows.push(row);
+                if !rests {
+                    break;
+                }
+            }
+            let children = block_on(self.store.children(id)).unwrap_or_default();
+            next.extend(children.into_iter().map(|child| child.id));
+        }
+        rows
+    }
+}
+
+fn brief(output: &Output) -> String {
+    match output {
+        Output::Take(batch, request) => {
+            let ids: Vec<String> = request.instances.iter().map(|it| it.id.to_string()).collect();
+            format!("take {batch} {}", ids.join(" "))
+        }
+        Output::Advance(batch, jobs) => format!("advance {batch} {jobs:?}"),
+        Output::Commit(batch, ..) => format!("commit {batch}"),
+        Output::Reply(ticket, answer) => format!("reply {} {answer:?}", ticket.0),
+        Output::Dispatch(task) => format!("dispatch {}", task.id),
+        other => format!("{other:?}"),
+    }
+}
+
+fn brief_plan(plan: &Plan, results: &[UnitResult]) -> String {
+    let mut text = format!("{} at {}", plan.batch, plan.now);
+    for (unit, result) in plan.units.iter().zip(results) {
+        let guard = match &unit.guard {
+            Guard::Free => "free".to_owned(),
+            Guard::Insert(row) => format!("insert {} {}", row.id, row.phase.name()),
+            Guard::Turn { row, expected } => {
+                format!("turn {} {expected}→{} {}", row.id, row.turn_no, row.phase.name())
+            }
+            Guard::Unchanged { instance, turn_no } => format!("unchanged {instance} {turn_no}"),
+            Guard::Task { row, claims } => {
+                format!("task {} {claims}→{} {}", row.id, row.claims, row.state.name())
+            }
+        };
+        text.push_str(&format!("\n      {guard}: {result:?}"));
+        for write in &unit.writes {
+            text.push_str(&format!("\n        {write:?}"));
+        }
+        for ask in &unit.asks {
+            text.push_str(&format!("\n        ask {ask:?}"));
+        }
+    }
+    text
+}

@@ -1,0 +1,250 @@
+//! What a seed runs with: limits, and which families of faults and operations are switched on.
+//!
+//! A run in which everything can happen is a run in which nothing happens for long. So each seed
+//! switches about half of the families off, and sizes what is left at random.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use meantime_core::time::Span;
+use meantime_core::{Keep, Limits, Retention};
+use meantime_kernel::machine::Config;
+
+use super::chance::Chance;
+
+/// A family of things that go wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Fault {
+    /// A call of the store fails, and nothing was done.
+    ErrorBefore,
+    /// A commit takes effect, and its answer is lost.
+    ErrorAfter,
+    /// A commit does not take effect, and its answer is lost.
+    LostCommit,
+    /// A commit fails in a way that only a restart can judge.
+    Failed,
+    /// The store is full for a while: commits fail, reads work.
+    Full,
+    /// For a while some kinds of calls fail and others work.
+    Torn,
+    /// A call takes much longer than others.
+    Slow,
+    /// The fence of a unit does not hold.
+    Conflict,
+    /// The process dies at any point, and another takes over.
+    Crash,
+    /// The clock jumps forwards.
+    ClockForward,
+    /// The clock jumps back.
+    ClockBack,
+    /// A worker dies with its tasks.
+    WorkerCrash,
+    /// A worker reports long after its lease.
+    WorkerLate,
+    /// A worker reports twice.
+    WorkerTwice,
+    /// A worker reports a failure.
+    WorkerFails,
+    /// A caller goes away before it is answered.
+    CallerGone,
+}
+
+impl Fault {
+    /// Every family with its name.
+    pub const ALL: [(Self, &'static str); 16] = [
+        (Self::ErrorBefore, "error before commit"),
+        (Self::ErrorAfter, "error after commit"),
+        (Self::LostCommit, "lost commit"),
+        (Self::Failed, "store failed"),
+        (Self::Full, "store full"),
+        (Self::Torn, "torn store"),
+        (Self::Slow, "slow call"),
+        (Self::Conflict, "conflict"),
+        (Self::Crash, "crash"),
+        (Self::ClockForward, "clock forward"),
+        (Self::ClockBack, "clock back"),
+        (Self::WorkerCrash, "worker crash"),
+        (Self::WorkerLate, "worker late"),
+        (Self::WorkerTwice, "worker twice"),
+        (Self::WorkerFails, "worker fails"),
+        (Self::CallerGone, "caller gone"),
+    ];
+
+    /// The family's name.
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(fault, _)| *fault == self).map_or("", |(_, name)| name)
+    }
+}
+
+/// A family of things that people and programs do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Family {
+    /// Start instances.
+    Starts,
+    /// Send signals.
+    Signals,
+    /// Send signals and messages that break a turn.
+    Poison,
+    /// Publish messages.
+    Messages,
+    /// Broadcast.
+    Broadcasts,
+    /// Submit to steps.
+    Steps,
+    /// Cancel instances.
+    Cancels,
+    /// Correct variables.
+    Variables,
+    /// Move, fire, freeze and release timers.
+    TimerEdits,
+    /// Retry and resolve incidents.
+    Incidents,
+    /// Make schedules and lay hands on them.
+    Schedules,
+    /// Deploy and undeploy.
+    Deploys,
+    /// Claim tasks and report on them.
+    Workers,
+    /// Remove what is over.
+    Purges,
+    /// Restore the store from a copy, paused.
+    Restores,
+}
+
+impl Family {
+    /// Every family.
+    pub const ALL: [Self; 15] = [
+        Self::Starts,
+        Self::Signals,
+        Self::Poison,
+        Self::Messages,
+        Self::Broadcasts,
+        Self::Steps,
+        Self::Cancels,
+        Self::Variables,
+        Self::TimerEdits,
+        Self::Incidents,
+        Self::Schedules,
+        Self::Deploys,
+        Self::Workers,
+        Self::Purges,
+        Self::Restores,
+    ];
+}
+
+/// What a seed runs with.
+#[derive(Debug, Clone)]
+pub struct Setup {
+    /// The seed.
+    pub seed: u64,
+    /// How many kernels share the store.
+    pub nodes: usize,
+    /// Every call of the store is answered before the next thing happens.
+    pub serial: bool,
+    /// How many things happen before faults stop.
+    pub steps: u32,
+    /// Faults that may happen.
+    pub faults: BTreeSet<Fault>,
+    /// How often a call of the store goes wrong, in ten thousand.
+    pub fault_rate: u32,
+    /// What people and programs do.
+    pub families: BTreeSet<Family>,
+    /// How the machines are set up.
+    pub config: Config,
+    /// How long what is over is kept.
+    pub retention: Arc<Retention>,
+    /// Engine time and real time move apart.
+    pub two_times: bool,
+    /// How far one step of time goes at most, in milliseconds.
+    pub pace_ms: i64,
+    /// How many programs there are.
+    pub programs: usize,
+}
+
+impl Setup {
+    /// The setup of a seed.
+    pub fn of(seed: u64, chance: &mut Chance) -> Self {
+        let calm = chance.percent(10);
+        let mut faults = BTreeSet::new();
+        for (fault, _) in Fault::ALL {
+            if chance.percent(45) && !calm {
+                faults.insert(fault);
+            }
+        }
+        let mut families = BTreeSet::from([Family::Starts]);
+        for family in Family::ALL {
+            if chance.percent(65) {
+                families.insert(family);
+            }
+        }
+        // Removing what is over ends what can be said about it, so it is not always there.
+        let retention = match chance.below(3) {
+            0 => Retention::of_all(Keep::millis(chance.pick(&[0, 2_000, 3_600_000]))),
+            _ => Retention::forever(),
+        };
+        let limits = limits(chance);
+        let config = Config {
+            limits,
+            batches_in_flight: chance.pick(&[1, 2, 4]),
+            shared_store: false,
+            store_retry_ms: chance.pick(&[0, 1, 250]),
+        };
+        Self {
+            seed,
+            nodes: 1,
+            serial: chance.percent(15),
+            steps: u32::try_from(chance.between(300, 3_000)).unwrap_or(500),
+            faults,
+            fault_rate: chance.pick(&[50, 200, 600]),
+            families,
+            config,
+            retention: Arc::new(retention),
+            two_times: chance.percent(15),
+            pace_ms: chance.pick(&[5, 200, 5_000, 600_000]),
+            programs: usize::try_from(chance.between(2, 7)).unwrap_or(4),
+        }
+    }
+
+    /// The same, with one kernel, calls one after the other, and nothing that a store may do in its
+    /// own order: what every store must answer in the same way.
+    #[must_use]
+    pub fn for_comparison(mut self) -> Self {
+        self.nodes = 1;
+        self.serial = true;
+        self.families.remove(&Family::Purges);
+        self.retention = Arc::new(Retention::forever());
+        self
+    }
+
+    /// Whether a fault may happen.
+    pub fn has(&self, fault: Fault) -> bool {
+        self.faults.contains(&fault)
+    }
+}
+
+fn limits(chance: &mut Chance) -> Limits {
+    let defaults = Limits::default();
+    let span = |text: &str| Span::parse_delay(text).ok();
+    Limits {
+        ops_per_slice: chance.pick(&[50, 300, 100_000]),
+        ops_runaway: chance.pick(&[1_000, 20_000_000]),
+        effects_per_turn: chance.pick(&[4, 12, 10_000]),
+        events_per_turn: chance.pick(&[1, 2, 5, 1_000]),
+        child_depth: chance.pick(&[1, 3, 32]),
+        queued_turns: chance.pick(&[6, 100_000, 100_000]),
+        cache_bytes: chance.pick(&[0, 3_000, 64 << 20]),
+        batch_turns: chance.pick(&[1, 3, 16, 512]),
+        lease_expiries: chance.pick(&[1, 2, 5]),
+        claim_tasks: chance.pick(&[1, 3, 1_000]),
+        message_ttl_ms: chance.pick(&[0, 1_000, 3_600_000]),
+        dedup_ms: chance.pick(&[1_000, defaults.dedup_ms]),
+        idempotency_ms: chance.pick(&[1_000, defaults.idempotency_ms]),
+        history_turns: chance.pick(&[2, 6, 10_000]),
+        purge_rows: chance.pick(&[3, 500]),
+        schedule_interval_ms: 1_000,
+        catch_up_runs: chance.pick(&[1, 6, 20]),
+        default_deadline: chance.pick(&[None, None, None, span("PT2H")]),
+        deadline_cap: chance.pick(&[None, None, None, span("P1D")]),
+        ..defaults
+    }
+}

@@ -1,0 +1,123 @@
+//! The end of a run: faults stop, everybody does their work, and time is driven until nothing
+//! more is due.
+
+use meantime_core::{Json, SCHEDULE_DEFINITION, TaskKind};
+use meantime_kernel::command::{ClaimCommand, Command, Report};
+use meantime_kernel::machine::Ticket;
+use meantime_kernel::store::{
+    DefinitionFilter, InstanceFilter, Page, Phase, TaskFilter, TaskState,
+};
+
+use crate::harness::block_on;
+use crate::simulation::programs::QUEUES;
+use crate::simulation::run::Run;
+
+/// How often time is moved at most.
+const ROUNDS: u32 = 3_000;
+
+/// Further than this nobody looks.
+const HORIZON_MS: i64 = 40 * 365 * 86_400_000;
+
+impl Run {
+    pub(in crate::simulation) fn settle(&mut self) {
+        self.is_quiet = true;
+        self.trace(|| "faults stop".to_owned());
+        self.set_right();
+        self.come_back();
+        self.drain();
+        if self.nodes.iter().any(crate::simulation::node::Node::is_paused) {
+            self.confirm();
+            self.drain();
+        }
+        for round in 0..ROUNDS {
+            if round % 100 == 0 {
+                self.cancel_schedules();
+            }
+            self.work_off();
+            if !self.found.is_empty() {
+                return;
+            }
+            let Some(ms) = self.until_next().filter(|ms| *ms <= HORIZON_MS) else {
+                self.let_go();
+                return;
+            };
+            self.advance(ms);
+            self.drain();
+        }
+        self.fail("eventually_everything_settles", format!("more than {ROUNDS} rounds"));
+    }
+
+    /// Workers, people and the engine do all there is to do.
+    fn work_off(&mut self) {
+        const MANY: u32 = 500;
+        for _ in 0..MANY {
+            let queues = QUEUES.map(str::to_owned).to_vec();
+            let (worker, max, lease_ms) = ("w1".to_owned(), 1_000, 60_000);
+            let claim = ClaimCommand { worker, queues, max, lease_ms, ..ClaimCommand::default() };
+            self.ask("claim", Command::Claim(claim));
+            self.drain();
+            let mut has_worked = false;
+            while self.handle_one() {
+                has_worked = true;
+            }
+            for node in 0..self.nodes.len() {
+                while !self.nodes[node].dispatched.is_empty() {
+                    has_worked = true;
+                    let report = Report::Completed(Json::null());
+                    self.engine_reports(node, "complete by the engine", report);
+                }
+            }
+            has_worked |= self.people_work();
+            self.drain();
+            if !has_worked || !self.found.is_empty() {
+                return;
+            }
+        }
+        self.fail("eventually_everything_settles", "there is always more work".to_owned());
+    }
+
+    fn people_work(&mut self) -> bool {
+        let filter = TaskFilter { kind: Some(TaskKind::User), ..TaskFilter::default() };
+        let rows = block_on(self.store.tasks(filter, Page::first(1_000))).unwrap_or_default();
+        let open = rows.into_iter().filter(|row| row.state != TaskState::Done);
+        let open: Vec<_> = open.map(|row| row.id).collect();
+        for task in &open {
+            let report = Report::Completed(Json::null());
+            let command = Command::Report { task: *task, token: None, report };
+            self.ask("complete by a person", command);
+        }
+        !open.is_empty()
+    }
+
+    /// A schedule without an end would go on for ever.
+    fn cancel_schedules(&mut self) {
+        let name = Some(SCHEDULE_DEFINITION.to_owned());
+        let filter = DefinitionFilter { name, ..DefinitionFilter::default() };
+        let definitions = block_on(self.store.definitions(filter)).unwrap_or_default();
+        let filter = InstanceFilter {
+            definitions: definitions.iter().map(|row| row.id).collect(),
+            phases: vec![Phase::Starting, Phase::Running],
+            ..InstanceFilter::default()
+        };
+        let rows = block_on(self.store.instances(filter, Page::first(10_000))).unwrap_or_default();
+        for row in rows {
+            let by = self.load.by();
+            self.ask("cancel", Command::Cancel { instance: row.id, by });
+        }
+        self.drain();
+    }
+
+    /// Callers who wait for what may never come are sent away.
+    fn let_go(&mut self) {
+        for node in 0..self.nodes.len() {
+            let waiting: Vec<Ticket> = self.nodes[node].waiting.iter().copied().collect();
+            for ticket in waiting {
+                if let Some(call) = self.call_mut(ticket) {
+                    call.is_overdue = true;
+                }
+                self.abandon(node, ticket);
+            }
+        }
+        self.drain();
+    }
+}
