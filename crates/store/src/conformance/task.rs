@@ -33,6 +33,7 @@ declare!("task":
     of_two_reports_in_one_plan_one_wins,
     a_task_is_withdrawn_whoever_claimed_it,
     a_task_is_left_to_itself,
+    a_task_that_was_left_to_itself_stays_so,
     an_update_counts_only_if_nobody_claimed_since,
     lists_are_paged_and_filtered,
     tasks_that_wait_for_time_are_found_after_a_restart,
@@ -249,6 +250,16 @@ fn a_task_is_left_to_itself(bench: &Bench<'_>) {
     let detached = spec(|it| it.detached = true, 1);
     assert_eq!(bench.get(bench.store.task(task(1, 0).id)), Some(detached));
     assert_eq!(bench.claim(ten()), [task(1, 0).id]);
+}
+
+/// The claim read the row before the instance ended, and commits after it.
+fn a_task_that_was_left_to_itself_stays_so(bench: &Bench<'_>) {
+    let row = task(1, 0);
+    insert(bench, std::slice::from_ref(&row));
+    bench.write(vec![Write::DetachTask(row.id)]);
+    bench.done(claim(&row));
+    let kept = bench.get(bench.store.task(row.id));
+    assert!(kept.is_some_and(|it| it.spec.detached && it.claims == 1));
 }
 
 fn an_update_counts_only_if_nobody_claimed_since(bench: &Bench<'_>) {

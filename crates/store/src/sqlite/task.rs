@@ -18,7 +18,7 @@ const INSERT: &str = concat!(
 );
 const REPLACE: &str = "UPDATE task SET kind = ?5, queue = ?6, name = ?7, priority = ?8, \
      state = ?9, available_at = ?10, created_at = ?11, deadline_at = ?12, definition_id = ?13, \
-     detached = ?14, claims = ?15, attempt = ?16, expiries = ?17, lease_worker = ?18, \
+     detached = max(detached, ?14), claims = ?15, attempt = ?16, expiries = ?17, lease_worker = ?18, \
      lease_until = ?19, lease_timeout_at = ?20, assignee = ?21, outcome = ?22, spec = ?23 \
      WHERE ord = ?1 AND turn_no = ?2 AND ordinal = ?3 AND random = ?4 AND claims = ?24";
 const DELETE: &str =

@@ -61,10 +61,14 @@ impl Tables {
         match guard {
             Guard::Free | Guard::Unchanged { .. } => {}
             Guard::Insert(row) | Guard::Turn { row, .. } => self.put_instance(*row),
-            Guard::Task { row, .. } => {
-                self.tasks.insert(row.id, *row);
-            }
+            Guard::Task { row, .. } => self.replace_task(*row),
         }
+    }
+
+    /// A task that was left to itself stays so: who replaces its row may have read it before.
+    fn replace_task(&mut self, mut row: TaskRow) {
+        row.spec.detached |= self.tasks.get(&row.id).is_some_and(|known| known.spec.detached);
+        self.tasks.insert(row.id, row);
     }
 
     fn put_instance(&mut self, row: InstanceRow) {
@@ -131,9 +135,7 @@ impl Tables {
                     self.timers.insert(to, row);
                 }
             }
-            Write::InsertTask(row) | Write::UpdateTask { row, .. } => {
-                self.tasks.insert(row.id, *row);
-            }
+            Write::InsertTask(row) | Write::UpdateTask { row, .. } => self.replace_task(*row),
             Write::DeleteTask { id, .. } => {
                 self.tasks.remove(&id);
             }
