@@ -237,7 +237,7 @@ impl<'a> Scheduler<'a> {
     }
 
     fn start_waiting(&mut self) {
-        if self.saved.running.is_empty() && !self.saved.waiting.is_empty() {
+        while self.saved.running.is_empty() && !self.saved.waiting.is_empty() {
             let slot = self.saved.waiting.remove(0);
             if self.is_full() {
                 self.note(slot, slot, 1, SlotOutcome::Skipped, "all runs are used up");
@@ -310,6 +310,9 @@ impl<'a> Scheduler<'a> {
     }
 
     pub(super) fn cancel(&mut self, reason: &str) {
+        for slot in std::mem::take(&mut self.saved.waiting) {
+            self.note(slot, slot, 1, SlotOutcome::Skipped, "the schedule was cancelled");
+        }
         self.end = End::Cancelled(reason.to_owned());
     }
 
