@@ -259,8 +259,7 @@ impl Run {
 
     /// Something that was begun here is over.
     fn hear(&mut self, input: Input) {
-        if let Input::Command(..) = input {
-            // Only the engine's own tasks report this way.
+        if let Input::Report(..) = input {
             self.running_tasks = self.running_tasks.saturating_sub(1);
         }
         self.tell(input);
@@ -414,14 +413,11 @@ impl Run {
         if task.spec.kind != TaskKind::Engine {
             return;
         }
-        let token = Some(LeaseToken { epoch: self.epoch, claims: task.claims });
-        let ticket = self.tickets.next();
+        let token = LeaseToken { epoch: self.epoch, claims: task.claims };
         self.running_tasks += 1;
         self.spawn(async move {
             let id = task.id;
-            let report = engine_tasks.run(task).await;
-            let command = Command::Report { task: id, token, report };
-            Input::Command(ticket, Box::new(command), Wait::Quiet)
+            Input::Report(id, token, engine_tasks.run(task).await)
         });
     }
 }

@@ -44,6 +44,15 @@ pub(super) struct Batch {
     pub(super) commit: u64,
 }
 
+impl Batch {
+    /// A loose item was answered or handed on, whatever becomes of the commit.
+    pub(super) fn finish_loose(&mut self, number: usize) {
+        if let Some(loose) = self.loose.get_mut(number) {
+            loose.over = true;
+        }
+    }
+}
+
 /// One instance in a batch.
 pub(super) struct Work {
     pub(super) id: InstanceId,
@@ -60,8 +69,8 @@ pub(super) struct Work {
 pub(super) enum Part {
     /// The turn of a work: the row as it will be, and what memory must learn.
     Turn(usize, Box<InstanceRow>, Vec<Note>),
-    /// A detached task whose instance is over, and who reported on it.
-    Detached(Option<Ticket>, Box<TaskRow>),
+    /// A detached task whose instance is over, and what was said of it, if anything.
+    Detached(Option<Box<Pending>>, Box<TaskRow>),
     /// A loose item.
     Loose(usize),
     /// A task handed out for a loose claim.
@@ -168,6 +177,7 @@ impl Machine {
                 batch.wanted.push(Wanted { id: work.id, row, inbox: work.inbox });
             }
             tasks.extend(work.items.iter().filter_map(|pending| pending.item.task()));
+            batch.incidents.extend(work.items.iter().filter_map(|it| it.item.incident()));
         }
         let mut claims = Vec::new();
         let wanted_tasks: usize = batch.loose.iter().map(claim_size).sum();
@@ -212,6 +222,7 @@ impl Machine {
         let wanted = batch.wanted.iter().map(|wanted| wanted.id);
         let mut instances: BTreeMap<InstanceId, store::TakenInstance> =
             wanted.zip(std::mem::take(&mut taken.instances)).collect();
+        self.drop_closed(&mut batch, &taken.incidents);
         let mut jobs = Vec::new();
         for place in 0..batch.works.len() {
             let read = instances.remove(&batch.works[place].id).unwrap_or_default();
@@ -229,6 +240,19 @@ impl Machine {
             self.advanced(number, Vec::new());
         } else {
             self.output(Output::Advance(number, jobs));
+        }
+    }
+
+    /// Somebody else has closed an incident since it was looked up.
+    fn drop_closed(&mut self, batch: &mut Batch, open: &[Option<store::IncidentRow>]) {
+        let open: BTreeSet<IncidentId> = open.iter().flatten().map(|row| row.id).collect();
+        let is_closed = |it: &Pending| it.item.incident().is_some_and(|id| !open.contains(&id));
+        for work in &mut batch.works {
+            for pending in work.items.extract_if(.., |pending| is_closed(pending)) {
+                if let (Some(id), Some(ticket)) = (pending.item.incident(), pending.ticket) {
+                    self.outputs.push_back(Output::Reply(ticket, Err(Error::UnknownIncident(id))));
+                }
+            }
         }
     }
 
@@ -391,7 +415,7 @@ impl Machine {
             {
                 let guard = Guard::Task { row: after.clone(), claims: task.claims };
                 batch.units.push(Unit { guard, ..Unit::default() });
-                batch.parts.push(Part::Detached(pending.ticket, after));
+                batch.parts.push(Part::Detached(Some(Box::new(pending)), after));
                 continue;
             }
             if let Some(ticket) = pending.ticket {

@@ -26,6 +26,9 @@ pub(super) struct ParkedClaim {
     pub(super) until: Timestamp,
     /// How many offers there had been when the store was asked.
     pub(super) seen: Cell<u64>,
+    /// All that the store had for it was for others, or past its deadline: there may be more
+    /// behind.
+    pub(super) was_crowded_out: Cell<bool>,
 }
 
 impl ParkedClaim {
@@ -33,7 +36,12 @@ impl ParkedClaim {
         command.max = command.max.min(limits.claim_tasks);
         command.lease_ms = command.lease_ms.min(limits.lease_ms);
         let wait = i64::try_from(command.wait_ms).unwrap_or(i64::MAX);
-        Self { command, until: real.saturating_add_millis(wait), seen: Cell::new(0) }
+        Self {
+            command,
+            until: real.saturating_add_millis(wait),
+            seen: Cell::new(0),
+            was_crowded_out: Cell::new(false),
+        }
     }
 
     pub(super) fn query(&self, limit: usize, busy: &BTreeSet<TaskId>) -> ClaimQuery {

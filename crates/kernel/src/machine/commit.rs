@@ -41,20 +41,28 @@ impl Machine {
     pub(super) fn verified(&mut self, number: u64, took_effect: bool, results: Vec<UnitResult>) {
         if took_effect {
             self.finish_batch(number, results);
-        } else if let Some(batch) = self.batches.remove(&number) {
-            self.forget_claimed(&batch);
+        } else if let Some(mut batch) = self.batches.remove(&number) {
+            for pending in self.forget_parts(&mut batch) {
+                self.push(pending.0, pending.1, Class::Events);
+            }
             for work in batch.works {
                 self.put_back(work);
             }
-            batch.loose.into_iter().rev().for_each(|loose| self.loose.push_front(loose));
+            let open = batch.loose.into_iter().filter(|loose| !loose.over);
+            open.rev().for_each(|loose| self.loose.push_front(loose));
         }
     }
 
     /// The store failed and nothing was written: callers are told, everything else is kept.
-    pub(super) fn give_up(&mut self, batch: Batch, error: &store::Error) {
-        self.forget_claimed(&batch);
+    pub(super) fn give_up(&mut self, mut batch: Batch, error: &store::Error) {
+        let told = Error::from(error);
+        for (id, pending) in self.forget_parts(&mut batch) {
+            match pending.ticket {
+                Some(_) => self.reply(pending.ticket, Err(told.clone())),
+                None => self.push(id, pending, Class::Events),
+            }
+        }
         for mut work in batch.works {
-            let told = Error::from(error);
             let (callers, kept): (Vec<_>, Vec<_>) =
                 std::mem::take(&mut work.items).into_iter().partition(|it| it.ticket.is_some());
             for pending in callers {
@@ -63,9 +71,9 @@ impl Machine {
             work.items = kept;
             self.put_back(work);
         }
-        for loose in batch.loose {
+        for loose in batch.loose.into_iter().filter(|loose| !loose.over) {
             match loose.ticket {
-                Some(_) => self.reply(loose.ticket, Err(Error::from(error))),
+                Some(_) => self.reply(loose.ticket, Err(told.clone())),
                 None => self.loose.push_front(loose),
             }
         }
@@ -86,12 +94,20 @@ impl Machine {
         self.rest(id);
     }
 
-    fn forget_claimed(&mut self, batch: &Batch) {
-        for part in &batch.parts {
-            if let Part::Claimed(_, row) = part {
-                self.claims.busy.remove(&row.id);
+    /// A batch did not take effect: its tasks are free again. Gives back what was said of tasks
+    /// whose instance is over.
+    fn forget_parts(&mut self, batch: &mut Batch) -> Vec<(InstanceId, Pending)> {
+        let mut said = Vec::new();
+        for part in std::mem::take(&mut batch.parts) {
+            match part {
+                Part::Claimed(_, row) => {
+                    self.claims.busy.remove(&row.id);
+                }
+                Part::Detached(Some(pending), row) => said.push((row.id.0.instance, *pending)),
+                _ => {}
             }
         }
+        said
     }
 
     /// The results of a batch are known.
@@ -109,9 +125,16 @@ impl Machine {
                         self.turn_result(work, *row, notes, result);
                     }
                 }
-                Part::Detached(ticket, row) => {
+                Part::Detached(pending, row) => {
                     let answer = self.task_result(&row, &result);
-                    self.reply(ticket, answer.map(|()| Reply::Done));
+                    match pending {
+                        // What the kernel itself found due is looked at again.
+                        Some(pending) if answer.is_err() && pending.ticket.is_none() => {
+                            self.push(row.id.0.instance, *pending, Class::Events);
+                        }
+                        Some(pending) => self.reply(pending.ticket, answer.map(|()| Reply::Done)),
+                        None => {}
+                    }
                 }
                 Part::Changed(number, row) => {
                     let ticket = batch.loose.get(number).and_then(|loose| loose.ticket);
@@ -124,6 +147,10 @@ impl Machine {
                     self.claims.busy.remove(&row.id);
                     if self.task_result(&row, &result).is_ok() {
                         claimed.entry(number).or_default().extend(handed_out(&row, self.epoch));
+                    } else if let Some(LooseItem::Claim(claim)) =
+                        batch.loose.get(number).map(|loose| &loose.item)
+                    {
+                        claim.was_crowded_out.set(true);
                     }
                 }
                 Part::Loose(number) => {

@@ -81,6 +81,11 @@ impl Assembly {
         kit: &mut Kit<'_>,
     ) {
         let id = incident.id;
+        let is_closed = |record: &Record| matches!(record, Record::IncidentClosed { incident, .. } if *incident == id);
+        if self.records.iter().any(is_closed) {
+            self.answer(number, Err(Error::UnknownIncident(id)));
+            return;
+        }
         match incident.cause {
             IncidentCause::Place(key) => {
                 if retry {

@@ -49,6 +49,8 @@ pub struct Machine {
     pub(super) notations: Notations,
     pub(super) ids: Ids,
     pub(super) now: Now,
+    /// The real clock as it was last told, which may go back.
+    pub(super) clock: Timestamp,
     pub(super) epoch: u32,
     pub(super) next_batch: u64,
     pub(super) next_commit: u64,
@@ -97,6 +99,7 @@ impl Machine {
             notations,
             ids: Ids::new(entropy, 0),
             now: Now::default(),
+            clock: Timestamp::default(),
             epoch: 0,
             next_batch: 1,
             next_commit: 1,
@@ -130,9 +133,11 @@ impl Machine {
     /// Tells the machine something. Kernel time never goes backwards (T13).
     pub fn handle(&mut self, now: Now, input: Input) {
         self.now = self.now.max(now);
+        self.clock = now.real;
         match input {
             Input::Recovered(recovered, definitions) => self.recovered(recovered, definitions),
             Input::Command(ticket, command, wait) => self.command(ticket, *command, wait),
+            Input::Report(task, token, report) => self.engine_reports(task, token, report),
             Input::Abandon(ticket) => self.abandon(ticket),
             Input::Taken(batch, taken) => self.taken(batch, taken),
             Input::Advanced(batch, turns) => self.advanced(batch, turns),
@@ -172,15 +177,24 @@ impl Machine {
             })
     }
 
-    /// The earliest instants at which something is due, in engine and in real time.
+    /// The earliest instants at which there is something to do, in engine and in real time. What
+    /// is due already and could not be taken up waits for something else: an answer of the store,
+    /// or the end of the moment after its failure.
     pub fn next_wakeup(&self) -> (Option<Timestamp>, Option<Timestamp>) {
+        if !self.is_seated() {
+            return (None, None);
+        }
+        if self.rests() {
+            return (None, self.resume_at);
+        }
         let earlier = |one: Option<Timestamp>, other: Option<Timestamp>| match (one, other) {
             (Some(one), Some(other)) => Some(one.min(other)),
             (one, other) => one.or(other),
         };
         let (engine, real) = self.claims.next_wakeup();
         let real = earlier(real, self.next_unlocked());
-        (earlier(self.timers.next_due(), engine), earlier(self.resume_at, real))
+        let due = self.timers.next_due().filter(|at| *at > self.now.engine);
+        (earlier(due, engine), real)
     }
 
     /// What was counted so far.
@@ -253,7 +267,7 @@ impl Machine {
         let redispatch = self.claims.recover(recovered.tasks, self.now.engine);
         if !redispatch.is_empty() {
             let item = LooseItem::Redispatch(redispatch);
-            self.loose.push_back(Loose { item, ticket: None });
+            self.loose.push_back(Loose::new(item, None));
         }
     }
 
@@ -276,8 +290,7 @@ impl Machine {
 
     fn make_progress(&mut self) {
         self.send_notices();
-        let rests = self.resume_at.is_some_and(|at| self.now.real < at);
-        if !self.running || rests || !self.is_seated() {
+        if !self.running || self.rests() || !self.is_seated() {
             return;
         }
         self.resume_at = None;
@@ -314,11 +327,11 @@ impl Machine {
         let engine = self.claims.take_redispatch();
         if !engine.is_empty() {
             let item = LooseItem::Redispatch(engine);
-            self.loose.push_back(Loose { item, ticket: None });
+            self.loose.push_back(Loose::new(item, None));
         }
         for (ticket, claim) in self.claims.take_woken() {
             let item = LooseItem::Claim(claim);
-            self.loose.push_back(Loose { item, ticket: Some(ticket) });
+            self.loose.push_back(Loose::new(item, Some(ticket)));
         }
         for ticket in self.claims.take_given_up(self.now) {
             self.output(Output::Reply(ticket, Ok(Reply::Tasks(Vec::new()))));
@@ -337,7 +350,14 @@ impl Machine {
 
     /// The store failed: nothing more is tried for a moment.
     pub(super) fn store_failed(&mut self) {
-        self.resume_at = Some(self.now.real.saturating_add_millis(self.config.store_retry_ms));
+        self.resume_at = Some(self.clock.saturating_add_millis(self.config.store_retry_ms));
+    }
+
+    /// Whether the moment after a failure of the store is not over. A moment that is further away
+    /// than it can be means that the clock went back, and nobody waits for it to return (P6).
+    fn rests(&self) -> bool {
+        let left = self.resume_at.map_or(0, |at| at.saturating_since(self.clock));
+        0 < left && left <= self.config.store_retry_ms
     }
 
     fn definition_read(&mut self, id: DefinitionId, loaded: Option<Stored>) {

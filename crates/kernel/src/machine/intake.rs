@@ -3,7 +3,9 @@
 //! What is refused here has cost nothing. Starts are refused first, then reports and the rest;
 //! cancels, edits and deadlines always get in (P9).
 
-use meantime_core::{DefinitionId, Event, Handed, InstanceId, Json, ScheduleSpec, Timestamp};
+use meantime_core::{
+    DefinitionId, Event, Failure, Handed, InstanceId, Json, ScheduleSpec, TaskId, Timestamp,
+};
 
 use super::claim::ParkedClaim;
 use super::engine::Machine;
@@ -11,7 +13,7 @@ use super::io::{Output, Ticket};
 use super::ready::Class;
 use super::slot::{Ack, Item, Loose, LooseItem, Pending, owner};
 use crate::command::{
-    Command, Error, Reply, Report, SCHEDULE_INVALID, ScheduleAction, StartCommand, Wait,
+    Command, Error, LeaseToken, Reply, Report, SCHEDULE_INVALID, ScheduleAction, StartCommand, Wait,
 };
 
 /// How many types and queues one claim may name.
@@ -94,6 +96,23 @@ impl Machine {
         }
     }
 
+    /// The engine is through with a task of its own.
+    pub(super) fn engine_reports(&mut self, task: TaskId, token: LeaseToken, report: Report) {
+        let (size, limit) = (report_bytes(&report), self.limits.payload_bytes);
+        let report = match at_most("report", size, limit) {
+            Ok(()) => report,
+            Err(error) => Report::Failed {
+                failure: Failure::new(error.code(), error.to_string()),
+                retryable: false,
+                retry_after_ms: None,
+                thrown: None,
+            },
+        };
+        let item = Item::Report { task, token: Some(token), report };
+        let pending = Pending::internal(item, self.now.engine);
+        self.push(task.0.instance, pending, Class::Events);
+    }
+
     /// A caller does not wait any longer. What it asked for goes on.
     pub(super) fn abandon(&mut self, ticket: Ticket) {
         if self.claims.forget(ticket) {
@@ -171,7 +190,7 @@ impl Machine {
     }
 
     fn loosen(&mut self, item: LooseItem, ticket: Ticket) {
-        self.loose.push_back(Loose { item, ticket: Some(ticket) });
+        self.loose.push_back(Loose::new(item, Some(ticket)));
     }
 
     fn check_pressure(&mut self, command: &Command) -> Result<(), Error> {

@@ -1,10 +1,10 @@
 //! What goes into the machine and what comes out.
 
-use meantime_core::{DefinitionId, Fault, InstanceId, Timestamp, Turn};
+use meantime_core::{DefinitionId, Fault, InstanceId, TaskId, Timestamp, Turn};
 
 use super::definitions::Stored;
 use super::job::Job;
-use crate::command::{Command, Error, Reply, Wait};
+use crate::command::{Command, Error, LeaseToken, Reply, Report, Wait};
 use crate::store::{
     self, CompactRequest, Company, DefinitionRow, DueQuery, InstanceRow, Notice, Plan, Recovered,
     Share, TakeRequest, Taken, TaskRow, TimerRow, To, UnitResult,
@@ -21,6 +21,9 @@ pub enum Input {
     Recovered(Recovered, Vec<DefinitionRow>),
     /// Somebody wants something.
     Command(Ticket, Box<Command>, Wait),
+    /// The engine is through with a task of its own. Unlike a worker it does not come again, so
+    /// this is never refused and never forgotten.
+    Report(TaskId, LeaseToken, Report),
     /// A caller does not wait any longer; it is answered with what there is.
     Abandon(Ticket),
     /// The answer to `Take`.

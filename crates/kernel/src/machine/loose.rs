@@ -44,18 +44,22 @@ impl Machine {
             let Some(loose) = batch.loose.get(number) else { break };
             match &loose.item {
                 LooseItem::Claim(claim) => {
-                    let free = claims.get(&number).into_iter().flatten();
-                    let free = free.filter(|row| !self.claims.busy.contains(&row.id));
+                    let all = claims.get(&number).into_iter().flatten();
+                    let has_any = all.clone().next().is_some();
+                    let free = all.filter(|row| !self.claims.busy.contains(&row.id));
                     let (mut rows, mut too_late) = (Vec::new(), Vec::new());
                     for row in free {
-                        if row.deadline_at.is_some_and(|at| at <= self.now.engine) {
-                            too_late.extend((row.spec.detached).then(|| row.clone()));
+                        // A live instance ends its own tasks: people may have moved its deadline.
+                        let is_alone = row.spec.detached;
+                        if is_alone && row.deadline_at.is_some_and(|at| at <= self.now.engine) {
+                            too_late.push(row.clone());
                             continue;
                         }
                         if rows.len() < claim.command.max && handed_out.insert(row.id) {
                             rows.push(self.lease(row, claim));
                         }
                     }
+                    claim.was_crowded_out.set(has_any && rows.is_empty());
                     // Its instance is over and cannot end it: the claim that meets it does.
                     for task in too_late {
                         let row = Box::new(past_deadline(&task, self.now.engine));
@@ -74,6 +78,8 @@ impl Machine {
                     self.change_task(batch, number, tasks);
                 }
                 LooseItem::Redispatch(ids) => {
+                    let ids = ids.clone();
+                    batch.finish_loose(number);
                     let rows = ids.iter().filter_map(|id| tasks.get(id));
                     let ready = rows.filter(|row| row.state == TaskState::Ready);
                     for row in ready.filter(|row| row.spec.kind == TaskKind::Engine) {
@@ -83,6 +89,7 @@ impl Machine {
                 LooseItem::Incident { incident, retry, by } => {
                     let (id, retry, by) = (*incident, *retry, by.clone());
                     let ticket = loose.ticket;
+                    batch.finish_loose(number);
                     match incidents.remove(&id) {
                         Some(row) => {
                             let instance = row.instance;
@@ -118,6 +125,7 @@ impl Machine {
         let Some(id) = loose.item.tasks().first().copied() else { return };
         let ticket = loose.ticket;
         let Some(task) = tasks.get(&id) else {
+            batch.finish_loose(number);
             self.reply(ticket, Err(Error::UnknownTask(id)));
             return;
         };
@@ -152,6 +160,7 @@ impl Machine {
         };
         if !good {
             self.counters.leases_lost += 1;
+            batch.finish_loose(number);
             self.reply(ticket, Err(Error::LeaseLost(id)));
             return;
         }
@@ -208,7 +217,9 @@ impl Machine {
         claim: ParkedClaim,
         tasks: Vec<ClaimedTask>,
     ) {
-        if tasks.is_empty() && claim.until > self.now.real {
+        if tasks.is_empty() && claim.was_crowded_out.take() {
+            self.loose.push_back(Loose::new(LooseItem::Claim(claim), Some(ticket)));
+        } else if tasks.is_empty() && claim.until > self.now.real {
             self.claims.park(ticket, claim);
         } else {
             self.output(Output::Reply(ticket, Ok(Reply::Tasks(tasks))));

@@ -32,7 +32,7 @@ impl Machine {
 
     pub(super) fn resume(&mut self, ticket: Ticket, by: By) {
         if self.is_paused() {
-            self.loose.push_back(Loose { item: LooseItem::Resume { by }, ticket: Some(ticket) });
+            self.loose.push_back(Loose::new(LooseItem::Resume { by }, Some(ticket)));
         } else {
             self.output(Output::Reply(ticket, Ok(Reply::Done)));
         }

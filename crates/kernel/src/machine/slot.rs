@@ -165,11 +165,29 @@ impl Item {
     }
 }
 
+impl Item {
+    /// The incident that somebody answers.
+    pub(super) fn incident(&self) -> Option<meantime_core::IncidentId> {
+        match self {
+            Self::Incident { row, .. } => Some(row.id),
+            _ => None,
+        }
+    }
+}
+
 /// Something that belongs to no instance, or not yet.
 #[derive(Debug)]
 pub(super) struct Loose {
     pub(super) item: LooseItem,
     pub(super) ticket: Option<Ticket>,
+    /// It was answered, or handed on: its batch has nothing more to do for it.
+    pub(super) over: bool,
+}
+
+impl Loose {
+    pub(super) const fn new(item: LooseItem, ticket: Option<Ticket>) -> Self {
+        Self { item, ticket, over: false }
+    }
 }
 
 /// What it is.

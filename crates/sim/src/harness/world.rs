@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use meantime_core::{InstanceId, Source, Timestamp};
 use meantime_kernel::clock::Now;
-use meantime_kernel::command::{Command, Deployment, Error, Reply, Wait};
+use meantime_kernel::command::{Command, Deployment, Error, LeaseToken, Reply, Report, Wait};
 use meantime_kernel::machine::{Config, Counters, Input, Machine, Notations, Output, Ticket};
 use meantime_kernel::random::SeededEntropy;
 use meantime_kernel::schedule::{SCHEDULE_NOTATION, ScheduleNotation, schedule_source};
@@ -35,6 +35,7 @@ pub struct World {
     config: Config,
     notations: Notations,
     now: Now,
+    epoch: u32,
     next_ticket: u64,
     waiting: BTreeMap<Ticket, (Command, Wait)>,
     answers: BTreeMap<Ticket, Fate>,
@@ -65,6 +66,7 @@ impl World {
             config,
             notations,
             now: Now::at(start),
+            epoch: 0,
             next_ticket: 1,
             waiting: BTreeMap::new(),
             answers: BTreeMap::new(),
@@ -148,6 +150,18 @@ impl World {
         }
         self.run();
         (first..self.next_ticket).map(|number| self.fate(Ticket(number))).collect()
+    }
+
+    /// The engine is through with a task that it was told to run.
+    pub fn engine_reports(&mut self, task: &TaskRow, report: Report) {
+        let token = LeaseToken { epoch: self.epoch, claims: task.claims };
+        self.machine.handle(self.now, Input::Report(task.id, token, report));
+        self.run();
+    }
+
+    /// The earliest instants at which the machine has something to do, in engine and real time.
+    pub fn next_wakeup(&self) -> (Option<Timestamp>, Option<Timestamp>) {
+        self.machine.next_wakeup()
     }
 
     /// What has become of a command by now.
@@ -275,6 +289,7 @@ impl World {
         self.machine.handle(self.now, Input::Company(company, until));
         let definitions = block_on(self.store.definitions(DefinitionFilter::default()));
         let definitions = definitions.expect("the store has its definitions");
+        self.epoch = recovered.epoch;
         self.machine.handle(self.now, Input::Recovered(recovered, definitions));
     }
 
