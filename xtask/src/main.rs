@@ -10,6 +10,7 @@ mod deny;
 mod mutants;
 mod sdk;
 mod shell;
+mod sim;
 mod step;
 mod test;
 mod tidy;
@@ -27,6 +28,8 @@ Commands:
   check             formatting, clippy with warnings as errors, tidy
   test [filter…]    check, then every test and documentation example;
                     with filters, only the tests whose name contains one of them
+  sim N [--from S]  simulate N worlds with faults, each twice, from a seed on
+  sim --seed S      simulate one of them and tell its story (`--all`: all of it)
   tidy              facts about the repository that a machine can check
   mutants [name…]   break the code behind a rule on purpose and see its test fail;
                     `mutants --list` shows what there is
@@ -57,6 +60,7 @@ fn dispatch(args: &[String]) -> Result<()> {
     match command {
         "check" => no_arguments(command, rest).and_then(|()| check::run()),
         "test" => test::run(rest),
+        "sim" => sim::run(rest),
         "tidy" => no_arguments(command, rest).and_then(|()| tidy::run()),
         "mutants" => mutants::run(rest),
         "deny" => no_arguments(command, rest).and_then(|()| deny::run()),

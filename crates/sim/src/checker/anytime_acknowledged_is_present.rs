@@ -8,14 +8,12 @@ use meantime_kernel::store::Store;
 use super::violation::Findings;
 use crate::harness::block_on;
 
-pub(super) fn check(
-    store: &dyn Store,
-    command: &Command,
-    reply: &Reply,
-    found: &mut Findings<'_>,
-) {
+pub(super) fn check(store: &dyn Store, command: &Command, reply: &Reply, found: &mut Findings<'_>) {
     match (command, reply) {
-        (_, Reply::Started { instance, repeated: false } | Reply::Scheduled { schedule: instance }) => {
+        (
+            _,
+            Reply::Started { instance, repeated: false } | Reply::Scheduled { schedule: instance },
+        ) => {
             if let Ok(None) = block_on(store.instance(*instance)) {
                 found.about(*instance, "it was acknowledged and is not there".to_owned());
             }

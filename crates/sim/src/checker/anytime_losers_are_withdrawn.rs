@@ -16,9 +16,7 @@ pub(super) fn check(step: &Step<'_>, found: &mut Findings<'_>) {
                 let key_of = Key::from(*key);
                 (key, open.tasks.contains_key(&key_of) || open.timers.contains_key(&key_of))
             }
-            Effect::Unsubscribe { key } => {
-                (key, open.subscriptions.contains_key(&Key::from(*key)))
-            }
+            Effect::Unsubscribe { key } => (key, open.subscriptions.contains_key(&Key::from(*key))),
             _ => continue,
         };
         if is_open {

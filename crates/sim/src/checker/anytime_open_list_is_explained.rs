@@ -27,7 +27,10 @@ pub(super) fn check(step: &Step<'_>, found: &mut Findings<'_>) {
     }
     for key in before.tasks.keys().filter(|key| !after.tasks.contains_key(key)) {
         let endings = task_endings(step, *key);
-        if endings != 1 {
+        // A task whose end could not be computed is held, and told of when that is tried again.
+        let is_held = step.turn.is_none()
+            && step.records().any(|record| matches!(record, Record::IncidentRaised { .. }));
+        if endings != 1 && !(endings == 0 && is_held) {
             let text = format!("task {} ended {endings} times at once", key.of(step.after.id));
             found.about(step.after.id, text);
         }
@@ -58,8 +61,6 @@ fn task_endings(step: &Step<'_>, key: Key) -> usize {
         Record::TaskWithdrawn { key: it, .. } | Record::DetachedDone { key: it, .. } => {
             Key::from(*it) == key
         }
-        // A task whose end could not be computed is held, and told of when that is tried again.
-        Record::IncidentRaised { .. } => step.turn.is_none(),
         _ => false,
     });
     let events = step.turn.into_iter().flat_map(|turn| turn.events()).filter(

@@ -14,12 +14,12 @@ pub(super) fn check(step: &Step<'_>, found: &mut Findings<'_>) {
             found.about(step.after.id, text);
         }
         let armed = step.before.and_then(|row| row.open.timers.get(&Key::from(*key)));
-        let armed_now = step.records().any(|record| {
-            matches!(record, Record::TimerArmed { key: armed, .. } if armed == key)
-        });
-        let edited = step.records().any(|record| {
-            matches!(record, Record::TimerEdited { key: edited, .. } if edited == key)
-        });
+        let armed_now = step
+            .records()
+            .any(|record| matches!(record, Record::TimerArmed { key: armed, .. } if armed == key));
+        let edited = step.records().any(
+            |record| matches!(record, Record::TimerEdited { key: edited, .. } if edited == key),
+        );
         match armed {
             None if !armed_now => {
                 found.about(step.after.id, format!("timer {key} fired and was not armed"));

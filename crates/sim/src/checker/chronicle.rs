@@ -25,6 +25,8 @@ pub struct Chronicle {
     pub accepted: BTreeSet<InstanceId>,
     /// Instances that were removed because they were over.
     pub purged: BTreeSet<InstanceId>,
+    /// Numbers of payloads that an incident held back at some time: they end with their instance.
+    pub held: BTreeSet<u64>,
     /// Whether anything at all was removed, such as lines of ledgers.
     pub has_purged: bool,
     /// Whether the turns are there.
@@ -74,6 +76,8 @@ pub struct Call {
     pub asked_at: u64,
     /// The time at which it was asked, as the process that was asked knew it.
     pub time: Timestamp,
+    /// The time at which it was answered.
+    pub answered: Option<Timestamp>,
     /// When it was answered, and what.
     pub answer: Option<(u64, Result<Reply, Error>)>,
     /// The answer cannot come any more: the process died.
@@ -109,6 +113,8 @@ impl Call {
 pub struct TurnSeen {
     /// The instance.
     pub instance: InstanceId,
+    /// The version of its definition.
+    pub version: u32,
     /// The turn's number.
     pub turn_no: u64,
     /// The turn's instant.
@@ -123,6 +129,8 @@ pub struct TurnSeen {
     pub catches: Vec<String>,
     /// What made it.
     pub cause: Cause,
+    /// The time of its commit.
+    pub committed_at: Timestamp,
     /// The phase in which it met its instance.
     pub phase: Phase,
     /// The state before.

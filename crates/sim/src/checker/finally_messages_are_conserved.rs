@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use meantime_core::{Event, StartCause};
 use meantime_kernel::command::{Command, Reply};
+use meantime_kernel::store::Phase;
 
 use super::chronicle::{Call, Chronicle};
 use super::serial::serial;
@@ -48,7 +49,8 @@ pub(super) fn check(chronicle: &Chronicle, found: &mut Findings<'_>) {
         if count > allowed(chronicle, &calls) {
             found.say(format!("message {number} arrived {count} times"));
         }
-        let lost = calls.iter().find(|call| must_be_there(chronicle, call));
+        let is_held = chronicle.held.contains(&number);
+        let lost = calls.iter().find(|call| must_be_there(chronicle, call) && !is_held);
         if let Some(call) = lost.filter(|_| count == 0) {
             found.say(format!("message {number} of call {} is lost", call.number));
         }
@@ -57,8 +59,9 @@ pub(super) fn check(chronicle: &Chronicle, found: &mut Findings<'_>) {
 
 /// How often a message may arrive: once, unless it was repeated after its id was forgotten.
 fn allowed(chronicle: &Chronicle, calls: &[&Call]) -> usize {
-    let times = calls.iter().map(|call| call.time.as_millis());
-    let width = times.clone().max().unwrap_or(0) - times.min().unwrap_or(0);
+    let first = calls.iter().map(|call| call.time).min().unwrap_or_default();
+    let last = calls.iter().map(|call| call.answered.unwrap_or(chronicle.rows.now)).max();
+    let width = last.unwrap_or_default().saturating_since(first);
     let window = i64::try_from(chronicle.limits.dedup_ms).unwrap_or(i64::MAX);
     if width >= window { calls.len() } else { 1 }
 }
@@ -71,9 +74,11 @@ fn must_be_there(chronicle: &Chronicle, call: &Call) -> bool {
     };
     let ttl = message.ttl_ms.unwrap_or(chronicle.limits.message_ttl_ms);
     let expiry = call.time.saturating_add_millis(i64::try_from(ttl).unwrap_or(i64::MAX));
-    // What ended with an incident took what was held along; what was removed cannot be asked.
+    // What ended with an incident took what was held along; what was removed cannot be asked; and
+    // what could not start has it all the same.
     let is_known = |id: &meantime_core::InstanceId| {
-        chronicle.rows.instances.get(id).is_some_and(|row| !row.phase.is_ended())
+        let row = chronicle.rows.instances.get(id);
+        row.is_some_and(|row| !row.phase.is_ended() && row.phase != Phase::Starting)
     };
     expiry > chronicle.rows.now && delivered.iter().all(is_known)
 }

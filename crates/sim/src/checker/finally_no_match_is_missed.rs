@@ -13,7 +13,11 @@ pub(super) fn check(chronicle: &Chronicle, found: &mut Findings<'_>) {
     for message in fresh {
         let waiter = match message.channel.kind {
             ChannelKind::Signal => waits_for_signal(chronicle, &message.channel),
-            _ => waiting.subscriptions.iter().find(|it| it.channel == message.channel).map(|it| it.key),
+            _ => waiting
+                .subscriptions
+                .iter()
+                .find(|it| it.channel == message.channel)
+                .map(|it| it.key),
         };
         if let Some(key) = waiter {
             let text = format!("{key} waits for {:?}, which is kept", message.channel);
@@ -27,9 +31,9 @@ fn waits_for_signal(
     channel: &ChannelKey,
 ) -> Option<meantime_core::EffectKey> {
     chronicle.rows.live().filter(|row| row.id.to_string() == channel.key).find_map(|row| {
-        let waits = row.open.subscriptions.iter().find(|(_, open)| {
-            matches!(&open.channel, Channel::Signal { name } if *name == channel.name)
-        });
+        let waits = row.open.subscriptions.iter().find(
+            |(_, open)| matches!(&open.channel, Channel::Signal { name } if *name == channel.name),
+        );
         let is_answered = |key| {
             let waiting = chronicle.rows.waiting.as_ref();
             let mut inbox = waiting.into_iter().flat_map(|it| &it.inbox);

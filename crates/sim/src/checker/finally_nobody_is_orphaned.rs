@@ -1,10 +1,13 @@
 //! K9, P15: every live instance has a reason to live.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use meantime_core::{
-    Definition, DefinitionId, Effect, Limits, Notation, SCHEDULE_DEFINITION, Source, WaitingKind,
+    Definition, DefinitionId, Effect, IncidentId, Limits, Notation, SCHEDULE_DEFINITION, Source,
+    WaitingKind,
 };
+use meantime_kernel::command::Command;
+use meantime_kernel::history::Record;
 use meantime_kernel::open::Key;
 use meantime_kernel::schedule::ScheduleView;
 use meantime_kernel::store::InstanceRow;
@@ -24,7 +27,8 @@ pub(super) fn check(chronicle: &Chronicle, found: &mut Findings<'_>) {
             || row.extra.incidents > 0
             || is_paused_schedule(chronicle, row)
             || waits_for_a_step(chronicle, row, &mut definitions)
-            || waits_for_its_parent(chronicle, row);
+            || waits_for_its_parent(chronicle, row)
+            || was_resolved(chronicle, row);
         if !has_reason {
             let name = chronicle.rows.name_of(row);
             found.about(row.id, format!("{name:?} is {} and waits for nothing", row.phase.name()));
@@ -57,11 +61,26 @@ fn waits_for_a_step(
 
 /// An error that travelled up: the ancestor that catches it will end this one.
 fn waits_for_its_parent(chronicle: &Chronicle, row: &InstanceRow) -> bool {
-    let Some(lineage) = &row.extra.lineage else { return false };
-    let parent = chronicle.rows.instances.get(&lineage.parent.instance);
     let turns = chronicle.turns.get(&row.id).into_iter().flatten();
     let mut effects = turns.flat_map(|turn| &turn.effects);
-    let raised = effects.any(|effect| matches!(effect, Effect::NotifyParent { .. }));
-    let _ = parent;
-    raised
+    row.extra.lineage.is_some()
+        && effects.any(|effect| matches!(effect, Effect::NotifyParent { .. }))
+}
+
+/// Somebody closed the incident of a place without trying again: the place stands still because
+/// they said so.
+fn was_resolved(chronicle: &Chronicle, row: &InstanceRow) -> bool {
+    let resolved = chronicle.calls.iter().filter_map(|call| match call.command {
+        Command::ResolveIncident { incident, .. } if !call.is_refused() => Some(incident),
+        _ => None,
+    });
+    let resolved: BTreeSet<IncidentId> = resolved.collect();
+    let history = chronicle.rows.histories.get(&row.id).into_iter().flatten();
+    let mut records = history.flat_map(|row| &row.records);
+    records.any(|record| match record {
+        Record::IncidentClosed { incident, .. } => resolved.contains(incident),
+        // What closed it may be among what was cut.
+        Record::Compacted { .. } => !resolved.is_empty(),
+        _ => false,
+    })
 }

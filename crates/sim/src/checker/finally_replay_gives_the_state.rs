@@ -13,9 +13,8 @@ pub(super) fn check(chronicle: &Chronicle, found: &mut Findings<'_>) {
     let mut definitions = BTreeMap::new();
     for (id, turns) in &chronicle.turns {
         let Some(row) = chronicle.rows.instances.get(id) else { continue };
-        let loaded = definitions
-            .entry(row.definition)
-            .or_insert_with(|| load(chronicle, row.definition));
+        let loaded =
+            definitions.entry(row.definition).or_insert_with(|| load(chronicle, row.definition));
         let Some((notation, definition)) = loaded else { continue };
         let mut state = State::default();
         for turn in turns {
@@ -59,6 +58,7 @@ fn again(
         now: turn.now,
         turn_no: turn.turn_no,
         instance: turn.instance,
+        version: turn.version,
         started_at: turn.started_at,
         deadline: turn.deadline,
         key: turn.key.as_deref(),

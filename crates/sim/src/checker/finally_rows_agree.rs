@@ -57,12 +57,7 @@ fn subscriptions(waiting: &Waiting, row: &InstanceRow, found: &mut Findings<'_>)
     }
 }
 
-fn children(
-    chronicle: &Chronicle,
-    waiting: &Waiting,
-    row: &InstanceRow,
-    found: &mut Findings<'_>,
-) {
+fn children(chronicle: &Chronicle, waiting: &Waiting, row: &InstanceRow, found: &mut Findings<'_>) {
     let live = chronicle.rows.children.get(&row.id).map_or(0, Vec::len);
     let ended = waiting.inbox.iter().filter(|it| it.instance == row.id);
     let ended = ended.filter(|it| match &it.event {
@@ -83,15 +78,17 @@ fn strangers(chronicle: &Chronicle, found: &mut Findings<'_>) {
     let rows = &chronicle.rows;
     let live = |id: InstanceId| rows.instances.get(&id).filter(|row| !row.phase.is_ended());
     for (key, _) in &rows.timers {
-        let open = live(key.id.0.instance)
-            .and_then(|row| row.open.timers.get(&Key::from(key.id.0)).map(|it| it.row_key(key.id.0)));
+        let open = live(key.id.0.instance).and_then(|row| {
+            row.open.timers.get(&Key::from(key.id.0)).map(|it| it.row_key(key.id.0))
+        });
         if open != Some(*key) {
             found.about(key.id.0.instance, format!("timer row {key:?} is not open"));
         }
     }
     for row in rows.tasks.values().filter(|row| row.state != TaskState::Done) {
         let id = row.id.0;
-        let is_open = live(id.instance).is_some_and(|it| it.open.tasks.contains_key(&Key::from(id)));
+        let is_open =
+            live(id.instance).is_some_and(|it| it.open.tasks.contains_key(&Key::from(id)));
         let is_alone = row.spec.detached && live(id.instance).is_none();
         if !is_open && !is_alone {
             found.about(id.instance, format!("task row {} is not open", row.id));
@@ -104,7 +101,8 @@ fn strangers(chronicle: &Chronicle, found: &mut Findings<'_>) {
         let key = Key::from(row.key);
         let open = live(row.key.instance).and_then(|it| it.open.subscriptions.get(&key));
         if open.is_none() {
-            found.about(row.key.instance, format!("{} waits on a channel and is not open", row.key));
+            found
+                .about(row.key.instance, format!("{} waits on a channel and is not open", row.key));
         }
     }
     for row in rows.waiting.iter().flat_map(|waiting| &waiting.inbox) {

@@ -37,10 +37,14 @@ pub(super) fn check(chronicle: &Chronicle, found: &mut Findings<'_>) {
         let is_live =
             chronicle.rows.instances.get(instance).is_some_and(|row| !row.phase.is_ended());
         if count > 1 {
-            found.about(*instance, format!("signal {name:?} of call {} is there {count} times", call.number));
+            found.about(
+                *instance,
+                format!("signal {name:?} of call {} is there {count} times", call.number),
+            );
         }
         if count == 0 && is_live && call.done().is_some() {
-            found.about(*instance, format!("signal {name:?} of call {} was swallowed", call.number));
+            found
+                .about(*instance, format!("signal {name:?} of call {} was swallowed", call.number));
         }
     }
 }

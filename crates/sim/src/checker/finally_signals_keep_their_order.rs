@@ -20,7 +20,9 @@ pub(super) fn check(chronicle: &Chronicle, found: &mut Findings<'_>) {
     for (id, turns) in &chronicle.turns {
         // What an incident holds is overtaken on purpose.
         let has_incident = chronicle.rows.histories.get(id).into_iter().flatten().any(|row| {
-            row.records.iter().any(|it| matches!(it, Record::IncidentRaised { .. } | Record::Compacted { .. }))
+            row.records
+                .iter()
+                .any(|it| matches!(it, Record::IncidentRaised { .. } | Record::Compacted { .. }))
         });
         if has_incident {
             continue;
@@ -37,7 +39,9 @@ pub(super) fn check(chronicle: &Chronicle, found: &mut Findings<'_>) {
                 let overtaken = order[place + 1..].iter().find(|later| later.is_before(first));
                 if let Some(later) = overtaken {
                     let (first, later) = (first.number, later.number);
-                    let text = format!("signal {name:?} of call {first} was taken before that of call {later}, sent earlier");
+                    let text = format!(
+                        "signal {name:?} of call {first} was taken before that of call {later}, sent earlier"
+                    );
                     found.about(*id, text);
                 }
             }

@@ -16,14 +16,12 @@ pub(super) fn check(chronicle: &Chronicle, found: &mut Findings<'_>) {
             started.entry(number).or_default().push(id);
         }
     }
-    let mut asked: BTreeMap<u64, usize> = BTreeMap::new();
     for call in &chronicle.calls {
         let Command::Start(start) = &call.command else { continue };
         let Some(number) = serial(&start.input) else { continue };
-        *asked.entry(number).or_default() += 1;
         let Some(Reply::Started { instance, repeated }) = call.done() else { continue };
-        let is_there = chronicle.rows.instances.contains_key(instance)
-            || chronicle.purged.contains(instance);
+        let is_there =
+            chronicle.rows.instances.contains_key(instance) || chronicle.purged.contains(instance);
         if !is_there {
             found.about(*instance, format!("call {} was acknowledged, it is gone", call.number));
         }
@@ -33,24 +31,18 @@ pub(super) fn check(chronicle: &Chronicle, found: &mut Findings<'_>) {
             found.about(*instance, format!("call {} started something else", call.number));
         }
     }
-    for (number, ids) in started {
-        let allowed = allowed(chronicle, number, asked.get(&number).copied().unwrap_or(0));
-        if ids.len() > allowed {
+    for (number, ids) in started.into_iter().filter(|(_, ids)| ids.len() > 1) {
+        if !were_apart(chronicle, &ids) {
             found.say(format!("start {number} happened {} times: {ids:?}", ids.len()));
         }
     }
 }
 
-/// How often a start may happen: once, unless it was repeated after its key was forgotten.
-fn allowed(chronicle: &Chronicle, number: u64, asked: usize) -> usize {
-    let calls = chronicle.calls.iter().filter(|call| match &call.command {
-        Command::Start(start) => serial(&start.input) == Some(number),
-        _ => false,
-    });
-    let (first, last) = calls.fold((i64::MAX, i64::MIN), |(first, last), call| {
-        let at = call.time.as_millis();
-        (first.min(at), last.max(at))
-    });
+/// Whether a repetition came after its key was forgotten, and so was a new start.
+fn were_apart(chronicle: &Chronicle, ids: &[InstanceId]) -> bool {
+    let turns = ids.iter().filter_map(|id| chronicle.turns.get(id)?.first());
+    let mut times: Vec<_> = turns.map(|turn| (turn.now, turn.committed_at)).collect();
+    times.sort();
     let window = i64::try_from(chronicle.limits.idempotency_ms).unwrap_or(i64::MAX);
-    if last.saturating_sub(first) >= window { asked } else { 1 }
+    times.windows(2).all(|pair| pair[1].1.saturating_since(pair[0].0) >= window)
 }

@@ -26,7 +26,8 @@ pub(super) fn check(chronicle: &Chronicle, found: &mut Findings<'_>) {
         for call in calls.iter().filter(|call| call.done().is_some()) {
             let Command::Report { token: Some(token), .. } = &call.command else { continue };
             let later = claims.get(task).into_iter().flatten();
-            let mut later = later.filter(|(number, at)| *number > token.claims && *at < call.asked_at);
+            let mut later =
+                later.filter(|(number, at)| *number > token.claims && *at < call.asked_at);
             if later.next().is_some() {
                 let text = format!("task {task} took call {} with a stale token", call.number);
                 found.about(task.0.instance, text);

@@ -48,5 +48,6 @@ pub use all::{anytime, anytime_answer, anytime_task, eventually_and_finally};
 pub use anytime_claims_are_contiguous::TaskStep;
 pub use chronicle::{Call, Cause, Chronicle, TurnSeen};
 pub use rows::{Rows, Waiting};
+pub use serial::serial;
 pub use step::Step;
 pub use violation::{Findings, Violation};

@@ -3,6 +3,6 @@
 use meantime_core::Json;
 
 /// The number of a payload, if it has one: a bare number, or the field of a step.
-pub(super) fn serial(payload: &Json) -> Option<u64> {
+pub fn serial(payload: &Json) -> Option<u64> {
     payload.as_str().parse().ok()
 }

@@ -295,7 +295,14 @@ impl<'a> Interpreter<'a> {
             handle.result = Some(result);
             return true;
         }
-        let counted = matches!(event, Event::TaskDone { .. } | Event::ChildDone { .. });
+        let counted = match event {
+            Event::TaskDone { .. } | Event::ChildDone { .. } => true,
+            // A child of a brood that could not be started.
+            Event::EffectDone { answer: Answer::Conflict { code }, .. } => {
+                !code.starts_with(meantime_core::SCHEDULE_CONFLICT)
+            }
+            _ => false,
+        };
         if counted && self.saved.fan_open > 0 {
             self.saved.fan_open -= 1;
             return true;

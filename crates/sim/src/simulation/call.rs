@@ -42,6 +42,7 @@ impl Run {
             wait,
             asked_at: self.moment,
             time: self.nodes[node].clock.engine,
+            answered: None,
             answer: None,
             lost: false,
             is_overdue: false,
@@ -58,17 +59,14 @@ impl Run {
     }
 
     /// A caller is answered.
-    pub(super) fn answered(
-        &mut self,
-        node: usize,
-        ticket: Ticket,
-        answer: Result<Reply, Error>,
-    ) {
+    pub(super) fn answered(&mut self, node: usize, ticket: Ticket, answer: Result<Reply, Error>) {
         self.moment += 1;
         self.journal.told(&format!("{} {answer:?}", ticket.0));
         let moment = self.moment;
         let was_waiting = self.nodes[node].waiting.remove(&ticket);
+        let time = self.nodes[node].latest;
         let Some(call) = self.call_mut(ticket) else { return };
+        call.answered = Some(time);
         let (name, command) = (call.name, call.command.clone());
         let is_second = call.answer.replace((moment, answer.clone())).is_some();
         if is_second || !was_waiting {
@@ -109,9 +107,25 @@ impl Run {
         }
         let place = self.chance.below(count);
         let task = self.nodes[node].dispatched.swap_remove(place);
-        let token = Some(LeaseToken { epoch: self.nodes[node].epoch, claims: task.claims });
-        let command = Command::Report { task: task.id, token, report };
-        self.ask_node(node, name, command, Wait::Quiet);
+        let token = LeaseToken { epoch: self.nodes[node].epoch, claims: task.claims };
+        self.moment += 1;
+        self.tally.count(Group::Operation, name);
+        let (id, number) = (task.id, self.calls.len() as u64 + 1);
+        self.trace(|| format!("call {number} of n{node}: {name} {id} {report:?}"));
+        // The engine hears no answer.
+        self.calls.push(Call {
+            number,
+            name,
+            command: Command::Report { task: id, token: Some(token), report: report.clone() },
+            wait: Wait::Quiet,
+            asked_at: self.moment,
+            time: self.nodes[node].clock.engine,
+            answered: None,
+            answer: None,
+            lost: true,
+            is_overdue: false,
+        });
+        self.nodes[node].tell(Input::Report(id, token, report));
     }
 
     pub(super) fn fail(&mut self, checker: &'static str, text: String) {

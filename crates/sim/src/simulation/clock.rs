@@ -3,6 +3,7 @@
 use meantime_core::Timestamp;
 use meantime_kernel::clock::Now;
 use meantime_kernel::machine::Input;
+use meantime_kernel::store::Share;
 
 use super::run::Run;
 use super::setup::{Family, Fault};
@@ -84,8 +85,13 @@ impl Run {
 
     /// The time by which rows are judged: what the store has seen, or later.
     pub(super) fn engine_time(&self) -> Timestamp {
-        let recovered = crate::harness::block_on(self.store.recover(self.now()));
-        recovered.map_or(self.now(), |recovered| recovered.clock.max(self.now()))
+        self.stored_time().max(self.now())
+    }
+
+    /// The latest time that any commit has seen.
+    pub(super) fn stored_time(&self) -> Timestamp {
+        let recovered = crate::harness::block_on(self.store.recover(Share::ALL));
+        recovered.map(|recovered| recovered.clock).unwrap_or_default()
     }
 
     /// Clocks agree again, at the latest of them.

@@ -3,7 +3,7 @@
 use meantime_core::InstanceId;
 use meantime_kernel::machine::{Input, Job, Output, rests_by_itself};
 use meantime_kernel::store::{
-    Error, Guard, InstanceRow, Plan, Taken, Unit, UnitDone, UnitResult,
+    DefinitionFilter, Error, Guard, InstanceRow, Plan, Taken, Unit, UnitDone, UnitResult,
 };
 
 use super::node::{Errand, What};
@@ -29,14 +29,22 @@ enum Fate {
 impl Run {
     /// Asks a machine for everything it wants done.
     pub(super) fn poll(&mut self, node: usize) {
+        const MANY: u32 = 50_000;
         self.nodes[node].is_restless = false;
+        let mut wanted = 0;
         while let Some(output) = self.nodes[node].machine.as_mut().and_then(|it| it.poll()) {
             self.trace(|| format!("n{node} wants {}", brief(&output)));
+            wanted += 1;
+            if wanted > MANY {
+                self.fail("eventually_everything_settles", "it wants more and more".to_owned());
+                return;
+            }
             match output {
                 Output::Reply(ticket, answer) => self.answered(node, ticket, answer),
                 Output::Dispatch(task) => self.dispatched(node, *task),
                 Output::Fatal(_) => self.nodes[node].gave_up = true,
                 output if self.setup.serial => {
+                    self.moment += 1;
                     let is_commit = matches!(output, Output::Commit(..));
                     let answer = self.perform(node, output);
                     if is_commit && self.may_crash() {
@@ -118,9 +126,9 @@ impl Run {
                 self.nodes[node].lost_commit.take_if(|lost| *lost <= commit);
                 Input::Verified(batch, took_effect, results)
             }
-            Output::LoadTimers { after, limit } => match self.fate("timers", false) {
+            Output::LoadTimers(query) => match self.fate("timers", false) {
                 Fate::Refused(error) => Input::Timers(Err(error)),
-                _ => Input::Timers(block_on(store.due_timers(after, limit))),
+                _ => Input::Timers(block_on(store.due_timers(query))),
             },
             Output::LoadDefinition(id) => {
                 if let Fate::Refused(_) = self.fate("definition", false) {
@@ -132,6 +140,22 @@ impl Run {
                 let notations = &self.nodes[node].notations;
                 let loaded = row.as_ref().and_then(|row| notations.load(row, limits));
                 Input::Definition(id, Box::new(loaded))
+            }
+            Output::LoadDefinitions => {
+                let rows = block_on(store.definitions(DefinitionFilter::default()));
+                Input::Definitions(rows.unwrap_or_default())
+            }
+            Output::Recover(share) => {
+                if let Fate::Refused(_) = self.fate("recover", false) {
+                    self.later(node, Output::Recover(share));
+                    return None;
+                }
+                Input::Adopted(block_on(store.recover(share)).expect("the store can be read"))
+            }
+            Output::Tell(notices) => {
+                // Nobody waits for it.
+                let _ = block_on(store.tell(notices));
+                return None;
             }
             Output::LoadTree(id) => Input::Tree(id, self.tree(id)),
             Output::Compact(request) => {

@@ -5,9 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use meantime_core::{Event, InstanceId, TaskId};
 use meantime_kernel::history::{Record, pack};
-use meantime_kernel::store::{
-    Guard, InstanceRow, Phase, Plan, TimerKind, Unit, UnitResult, Write,
-};
+use meantime_kernel::store::{Guard, InstanceRow, Phase, Plan, TimerKind, Unit, UnitResult, Write};
 
 use super::tally::{EVENTS, Group, Tally};
 use crate::checker::{self, Step, TaskStep, TurnSeen, Violation};
@@ -23,6 +21,8 @@ pub(super) struct Journal {
     pub(super) turns: BTreeMap<InstanceId, Vec<TurnSeen>>,
     /// Tasks that were scheduled, ever, and how often each was claimed; none when it is gone.
     pub(super) tasks: BTreeMap<TaskId, Option<u32>>,
+    /// Numbers of payloads that an incident held back.
+    pub(super) held: BTreeSet<u64>,
     /// The hash of the history after each commit.
     pub(super) hashes: Vec<u64>,
     hasher: DefaultHasher,
@@ -62,6 +62,7 @@ impl Journal {
             let advanced = before.is_none_or(|before| before.turn_no < row.turn_no);
             if let Some(turn) = &mut turn {
                 turn.phase = before.map_or(Phase::Starting, |row| row.phase);
+                turn.committed_at = plan.now;
             }
             let step = Step {
                 now: plan.now,
@@ -88,6 +89,11 @@ impl Journal {
                 self.change_task(row.id, Some(*claims), Some(row.claims), found);
             }
             Write::DeleteTask { id, claims } => self.change_task(*id, *claims, None, found),
+            Write::PutInbox(row) if row.held.is_some() => {
+                if let Event::Message { payload, .. } | Event::Signal { payload, .. } = &row.event {
+                    self.held.extend(checker::serial(payload));
+                }
+            }
             Write::History(row) => pack(&row.records).hash(&mut self.hasher),
             _ => {}
         }

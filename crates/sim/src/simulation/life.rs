@@ -4,7 +4,7 @@ use meantime_kernel::command::{Command, Deployment};
 use meantime_kernel::history::By;
 use meantime_kernel::machine::{Input, Output};
 use meantime_kernel::schedule::{SCHEDULE_NOTATION, schedule_source};
-use meantime_kernel::store::DefinitionFilter;
+use meantime_kernel::store::{DefinitionFilter, Share};
 
 use super::node::What;
 use super::run::Run;
@@ -20,11 +20,8 @@ impl Run {
         }
         self.drain();
         let source = schedule_source();
-        let compiled = self.nodes[0].notations.compile(
-            SCHEDULE_NOTATION,
-            &source,
-            &self.setup.config.limits,
-        );
+        let compiled =
+            self.nodes[0].notations.compile(SCHEDULE_NOTATION, &source, &self.setup.config.limits);
         let definitions = compiled.into_iter().flat_map(|it| it.definitions);
         let definitions = definitions.map(std::sync::Arc::new).collect();
         let notation = SCHEDULE_NOTATION.to_owned();
@@ -40,8 +37,7 @@ impl Run {
 
     fn boot(&mut self, node: usize) {
         let config = self.setup.config.clone();
-        let now = self.nodes[node].clock.engine;
-        let recovered = block_on(self.store.recover(now)).expect("the store can be read");
+        let recovered = block_on(self.store.recover(Share::ALL)).expect("the store can be read");
         let definitions = block_on(self.store.definitions(DefinitionFilter::default()))
             .expect("the store can be read");
         self.trace(|| format!("n{node} begins"));

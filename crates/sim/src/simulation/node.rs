@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use meantime_core::Notation;
+use meantime_core::{Notation, Timestamp};
 use meantime_kernel::clock::Now;
 use meantime_kernel::machine::{Config, Input, Machine, Notations, Output, Ticket};
 use meantime_kernel::random::SeededEntropy;
@@ -43,6 +43,8 @@ pub(super) struct Node {
     /// None while the process is down.
     pub(super) machine: Option<Machine>,
     pub(super) clock: Now,
+    /// The latest engine time that its clock has shown.
+    pub(super) latest: Timestamp,
     /// When a process that is down comes back, as a moment.
     pub(super) back_at: u64,
     pub(super) errands: Vec<Errand>,
@@ -77,6 +79,7 @@ impl Node {
             number,
             machine: None,
             clock,
+            latest: clock.engine,
             back_at: 0,
             errands: Vec::new(),
             turns: BTreeMap::new(),
@@ -133,6 +136,7 @@ impl Node {
     }
 
     pub(super) fn tell(&mut self, input: Input) {
+        self.latest = self.latest.max(self.clock.engine);
         if let Some(machine) = &mut self.machine {
             machine.handle(self.clock, input);
             self.is_restless = true;

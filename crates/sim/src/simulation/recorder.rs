@@ -35,6 +35,7 @@ impl Recorder {
     fn note(&self, cause: Cause, before: State, cx: &Cx<'_>, turn: &Turn) {
         self.computed.add(TurnSeen {
             instance: cx.instance,
+            version: cx.version,
             turn_no: cx.turn_no,
             now: cx.now,
             started_at: cx.started_at,
@@ -43,6 +44,7 @@ impl Recorder {
             catches: cx.catches.to_vec(),
             cause,
             // Known when the turn is committed.
+            committed_at: cx.now,
             phase: Phase::Starting,
             before,
             after: turn.state.clone(),

@@ -187,7 +187,7 @@ impl Setup {
             limits,
             batches_in_flight: chance.pick(&[1, 2, 4]),
             shared_store: false,
-            store_retry_ms: chance.pick(&[0, 1, 250]),
+            store_retry_ms: chance.pick(&[1, 250]),
         };
         Self {
             seed,

@@ -40,8 +40,7 @@ impl Load {
         let rule = self.rule(now);
         let chance = &mut self.chance;
         let number = chance.below(self.programs.texts.len());
-        let overlaps =
-            [Overlap::Skip, Overlap::QueueOne, Overlap::Allow, Overlap::CancelPrevious];
+        let overlaps = [Overlap::Skip, Overlap::QueueOne, Overlap::Allow, Overlap::CancelPrevious];
         let input = if chance.percent(25) {
             Handed::Context(Json::parse("{\"n\":1}").unwrap_or_default())
         } else {

@@ -80,6 +80,6 @@ impl Run {
         } else {
             payload
         };
-        self.ask("submit", Command::Submit { instance, step, payload });
+        self.ask("submit", Command::Submit { instance, step, payload, bound: None });
     }
 }

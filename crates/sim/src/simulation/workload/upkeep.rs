@@ -16,7 +16,9 @@ impl Run {
         if self.nodes.iter().any(crate::simulation::node::Node::is_paused) {
             return;
         }
-        let (now, retention) = (self.engine_time(), self.setup.retention.clone());
+        // Not ahead of what is on its way to the store.
+        let now = self.stored_time();
+        let retention = self.setup.retention.clone();
         let limit = self.setup.config.limits.purge_rows;
         let before = self.present();
         let Ok(purged) = block_on(self.store.purge(PurgeRequest { now, retention, limit })) else {

@@ -94,10 +94,7 @@ impl Run {
         let (name, report) = self.report(intent);
         let command = Command::Report { task: task.id, token: Some(task.token), report };
         self.ask(name, command);
-        if !self.is_quiet
-            && self.setup.has(Fault::WorkerTwice)
-            && self.load.chance.percent(20)
-        {
+        if !self.is_quiet && self.setup.has(Fault::WorkerTwice) && self.load.chance.percent(20) {
             self.tally.count(Group::Fault, Fault::WorkerTwice.name());
             self.load.holdings.push(Holding { intent: Intent::Complete, ..holding });
         }
