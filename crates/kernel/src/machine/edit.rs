@@ -81,7 +81,10 @@ impl Assembly {
         kit: &mut Kit<'_>,
     ) {
         let id = incident.id;
-        let is_closed = |record: &Record| matches!(record, Record::IncidentClosed { incident, .. } if *incident == id);
+        let is_closed = |record: &Record| match record {
+            Record::IncidentClosed { incident, .. } => *incident == id,
+            _ => false,
+        };
         if self.records.iter().any(is_closed) {
             self.answer(number, Err(Error::UnknownIncident(id)));
             return;

@@ -215,8 +215,8 @@ pub enum Write {
         /// How often it must have been claimed, when that matters.
         claims: Option<u32>,
     },
-    /// Leaves a task to itself when its instance ends. It stays so, also when its row is replaced by
-    /// somebody who read it before.
+    /// Leaves a task to itself when its instance ends. It stays so, also when its row is replaced
+    /// by somebody who read it before.
     DetachTask(TaskId),
     /// Keeps a message.
     PutMessage(MessageRow),

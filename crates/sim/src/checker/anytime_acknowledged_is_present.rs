@@ -12,7 +12,8 @@ pub(super) fn check(store: &dyn Store, command: &Command, reply: &Reply, found: 
     match (command, reply) {
         (
             _,
-            Reply::Started { instance, repeated: false } | Reply::Scheduled { schedule: instance },
+            Reply::Started { instance, repeated: false, .. }
+            | Reply::Scheduled { schedule: instance },
         ) => {
             if let Ok(None) = block_on(store.instance(*instance)) {
                 found.about(*instance, "it was acknowledged and is not there".to_owned());

@@ -5,6 +5,7 @@ use meantime_core::{Effect, Event};
 use meantime_kernel::history::Record;
 use meantime_kernel::open::{Key, Open};
 
+use super::chronicle::TurnSeen;
 use super::step::Step;
 use super::violation::Findings;
 
@@ -63,7 +64,7 @@ fn task_endings(step: &Step<'_>, key: Key) -> usize {
         }
         _ => false,
     });
-    let events = step.turn.into_iter().flat_map(|turn| turn.events()).filter(
+    let events = step.turn.into_iter().flat_map(TurnSeen::events).filter(
         |(event, _)| matches!(event, Event::TaskDone { key: it, .. } if Key::from(*it) == key),
     );
     records.count() + events.count()

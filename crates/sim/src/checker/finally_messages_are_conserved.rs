@@ -6,7 +6,7 @@ use meantime_core::{Event, StartCause};
 use meantime_kernel::command::{Command, Reply};
 use meantime_kernel::store::Phase;
 
-use super::chronicle::{Call, Chronicle};
+use super::chronicle::{Call, Chronicle, TurnSeen};
 use super::serial::serial;
 use super::violation::Findings;
 
@@ -16,7 +16,7 @@ pub(super) fn check(chronicle: &Chronicle, found: &mut Findings<'_>) {
         return;
     }
     let mut arrived: BTreeMap<u64, usize> = BTreeMap::new();
-    for event in chronicle.turns.values().flatten().flat_map(|turn| turn.taken()) {
+    for event in chronicle.turns.values().flatten().flat_map(TurnSeen::taken) {
         if let Event::Message { payload, .. } = event
             && let Some(number) = serial(payload)
         {

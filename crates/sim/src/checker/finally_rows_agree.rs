@@ -77,7 +77,7 @@ fn children(chronicle: &Chronicle, waiting: &Waiting, row: &InstanceRow, found: 
 fn strangers(chronicle: &Chronicle, found: &mut Findings<'_>) {
     let rows = &chronicle.rows;
     let live = |id: InstanceId| rows.instances.get(&id).filter(|row| !row.phase.is_ended());
-    for (key, _) in &rows.timers {
+    for key in rows.timers.keys() {
         let open = live(key.id.0.instance).and_then(|row| {
             row.open.timers.get(&Key::from(key.id.0)).map(|it| it.row_key(key.id.0))
         });

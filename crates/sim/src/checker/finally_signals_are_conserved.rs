@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use meantime_core::{Event, InstanceId};
 use meantime_kernel::command::Command;
 
-use super::chronicle::Chronicle;
+use super::chronicle::{Chronicle, TurnSeen};
 use super::serial::serial;
 use super::violation::Findings;
 
@@ -16,7 +16,7 @@ pub(super) fn check(chronicle: &Chronicle, found: &mut Findings<'_>) {
     }
     let mut seen: BTreeMap<(InstanceId, u64), usize> = BTreeMap::new();
     for (id, turns) in &chronicle.turns {
-        for event in turns.iter().flat_map(|turn| turn.taken()) {
+        for event in turns.iter().flat_map(TurnSeen::taken) {
             if let Event::Signal { payload, .. } = event
                 && let Some(number) = serial(payload)
             {

@@ -6,7 +6,7 @@ use meantime_core::Event;
 use meantime_kernel::command::Command;
 use meantime_kernel::history::Record;
 
-use super::chronicle::{Call, Chronicle};
+use super::chronicle::{Call, Chronicle, TurnSeen};
 use super::serial::serial;
 use super::violation::Findings;
 
@@ -28,7 +28,7 @@ pub(super) fn check(chronicle: &Chronicle, found: &mut Findings<'_>) {
             continue;
         }
         let mut taken: BTreeMap<&str, Vec<&Call>> = BTreeMap::new();
-        for event in turns.iter().flat_map(|turn| turn.taken()) {
+        for event in turns.iter().flat_map(TurnSeen::taken) {
             if let Event::Signal { name, payload, .. } = event {
                 let call = serial(payload).and_then(|number| calls.get(&number));
                 taken.entry(name).or_default().extend(call);

@@ -8,7 +8,7 @@ use meantime_kernel::history::Record;
 use meantime_kernel::schedule::ScheduleView;
 use meantime_kernel::store::OccurrenceRow;
 
-use super::chronicle::Chronicle;
+use super::chronicle::{Chronicle, TurnSeen};
 use super::violation::Findings;
 
 /// Longer series are not counted out.
@@ -70,7 +70,7 @@ fn covers(line: &OccurrenceRow, slot: Timestamp) -> bool {
 /// Whether somebody laid hands on the schedule, so that its rule does not tell everything.
 fn was_touched(chronicle: &Chronicle, id: InstanceId) -> bool {
     let turns = chronicle.turns.get(&id).into_iter().flatten();
-    let mut events = turns.flat_map(|turn| turn.events()).map(|(event, _)| event);
+    let mut events = turns.flat_map(TurnSeen::events).map(|(event, _)| event);
     let history = chronicle.rows.histories.get(&id).into_iter().flatten();
     let mut records = history.flat_map(|row| &row.records);
     events.any(|event| matches!(event, meantime_core::Event::Submitted { .. }))

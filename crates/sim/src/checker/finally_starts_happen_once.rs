@@ -19,7 +19,7 @@ pub(super) fn check(chronicle: &Chronicle, found: &mut Findings<'_>) {
     for call in &chronicle.calls {
         let Command::Start(start) = &call.command else { continue };
         let Some(number) = serial(&start.input) else { continue };
-        let Some(Reply::Started { instance, repeated }) = call.done() else { continue };
+        let Some(Reply::Started { instance, repeated, .. }) = call.done() else { continue };
         let is_there =
             chronicle.rows.instances.contains_key(instance) || chronicle.purged.contains(instance);
         if !is_there {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use meantime_core::{EffectKey, Event, TaskId, TaskOutcome};
 use meantime_kernel::command::{Command, Reply, Report};
 
-use super::chronicle::{Call, Chronicle};
+use super::chronicle::{Call, Chronicle, TurnSeen};
 use super::serial::serial;
 use super::violation::Findings;
 
@@ -40,7 +40,7 @@ pub(super) fn check(chronicle: &Chronicle, found: &mut Findings<'_>) {
 /// Each effect is answered at most once.
 fn answers(chronicle: &Chronicle, found: &mut Findings<'_>) {
     let mut seen: BTreeMap<(EffectKey, &str), u32> = BTreeMap::new();
-    for event in chronicle.turns.values().flatten().flat_map(|turn| turn.taken()) {
+    for event in chronicle.turns.values().flatten().flat_map(TurnSeen::taken) {
         let (key, kind) = match event {
             Event::TaskDone { key, .. } => (key, "task"),
             Event::TimerFired { key, .. } => (key, "timer"),
@@ -76,7 +76,7 @@ fn outputs(
     reports: &BTreeMap<TaskId, Vec<&Call>>,
     found: &mut Findings<'_>,
 ) {
-    for event in chronicle.turns.values().flatten().flat_map(|turn| turn.taken()) {
+    for event in chronicle.turns.values().flatten().flat_map(TurnSeen::taken) {
         let Event::TaskDone { key, outcome: TaskOutcome::Completed(output) } = event else {
             continue;
         };

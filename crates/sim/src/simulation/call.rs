@@ -59,7 +59,7 @@ impl Run {
     }
 
     /// A caller is answered.
-    pub(super) fn answered(&mut self, node: usize, ticket: Ticket, answer: Result<Reply, Error>) {
+    pub(super) fn answered(&mut self, node: usize, ticket: Ticket, answer: &Result<Reply, Error>) {
         self.moment += 1;
         self.journal.told(&format!("{} {answer:?}", ticket.0));
         let moment = self.moment;
@@ -73,7 +73,7 @@ impl Run {
             let text = format!("call {} was answered twice", ticket.0);
             self.fail("anytime_callers_are_answered_once", text);
         }
-        match &answer {
+        match answer {
             Ok(reply) => {
                 self.tally.count(Group::Operation, name);
                 if !self.is_purged(reply) {

@@ -1,7 +1,7 @@
 //! Errands of machines: calls of the store, with everything that can go wrong on the way.
 
 use meantime_core::InstanceId;
-use meantime_kernel::machine::{Input, Job, Output, rests_by_itself};
+use meantime_kernel::machine::{Input, Job, Machine, Output, rests_by_itself};
 use meantime_kernel::store::{
     DefinitionFilter, Error, Guard, InstanceRow, Plan, Taken, Unit, UnitDone, UnitResult,
 };
@@ -9,6 +9,7 @@ use meantime_kernel::store::{
 use super::node::{Errand, What};
 use super::run::Run;
 use super::setup::Fault;
+use super::story::{brief, brief_plan};
 use super::tally::Group;
 use crate::harness::block_on;
 
@@ -32,7 +33,7 @@ impl Run {
         const MANY: u32 = 50_000;
         self.nodes[node].is_restless = false;
         let mut wanted = 0;
-        while let Some(output) = self.nodes[node].machine.as_mut().and_then(|it| it.poll()) {
+        while let Some(output) = self.nodes[node].machine.as_mut().and_then(Machine::poll) {
             self.trace(|| format!("n{node} wants {}", brief(&output)));
             wanted += 1;
             if wanted > MANY {
@@ -40,7 +41,7 @@ impl Run {
                 return;
             }
             match output {
-                Output::Reply(ticket, answer) => self.answered(node, ticket, answer),
+                Output::Reply(ticket, answer) => self.answered(node, ticket, &answer),
                 Output::Dispatch(task) => self.dispatched(node, *task),
                 Output::Fatal(_) => self.nodes[node].gave_up = true,
                 output if self.setup.serial => {
@@ -297,43 +298,4 @@ impl Run {
         }
         rows
     }
-}
-
-fn brief(output: &Output) -> String {
-    match output {
-        Output::Take(batch, request) => {
-            let ids: Vec<String> = request.instances.iter().map(|it| it.id.to_string()).collect();
-            format!("take {batch} {}", ids.join(" "))
-        }
-        Output::Advance(batch, jobs) => format!("advance {batch} {jobs:?}"),
-        Output::Commit(batch, ..) => format!("commit {batch}"),
-        Output::Reply(ticket, answer) => format!("reply {} {answer:?}", ticket.0),
-        Output::Dispatch(task) => format!("dispatch {}", task.id),
-        other => format!("{other:?}"),
-    }
-}
-
-fn brief_plan(plan: &Plan, results: &[UnitResult]) -> String {
-    let mut text = format!("{} at {}", plan.batch, plan.now);
-    for (unit, result) in plan.units.iter().zip(results) {
-        let guard = match &unit.guard {
-            Guard::Free => "free".to_owned(),
-            Guard::Insert(row) => format!("insert {} {}", row.id, row.phase.name()),
-            Guard::Turn { row, expected } => {
-                format!("turn {} {expected}→{} {}", row.id, row.turn_no, row.phase.name())
-            }
-            Guard::Unchanged { instance, turn_no } => format!("unchanged {instance} {turn_no}"),
-            Guard::Task { row, claims } => {
-                format!("task {} {claims}→{} {}", row.id, row.claims, row.state.name())
-            }
-        };
-        text.push_str(&format!("\n      {guard}: {result:?}"));
-        for write in &unit.writes {
-            text.push_str(&format!("\n        {write:?}"));
-        }
-        for ask in &unit.asks {
-            text.push_str(&format!("\n        ask {ask:?}"));
-        }
-    }
-    text
 }

@@ -12,6 +12,7 @@ mod programs;
 mod recorder;
 mod run;
 mod setup;
+mod story;
 mod sweep;
 mod tally;
 mod workload;

@@ -39,7 +39,6 @@ impl Errand {
 
 /// One process.
 pub(super) struct Node {
-    pub(super) number: usize,
     /// None while the process is down.
     pub(super) machine: Option<Machine>,
     pub(super) clock: Now,
@@ -67,7 +66,7 @@ pub(super) struct Node {
 }
 
 impl Node {
-    pub(super) fn new(number: usize, clock: Now, chance: Chance) -> Self {
+    pub(super) fn new(clock: Now, chance: Chance) -> Self {
         let computed = Computed::default();
         let listen = |inner: Arc<dyn Notation>| -> Arc<dyn Notation> {
             Arc::new(Recorder { inner, computed: computed.clone() })
@@ -76,7 +75,6 @@ impl Node {
             .with("probe", listen(Arc::new(Probe)))
             .with(SCHEDULE_NOTATION, listen(Arc::new(ScheduleNotation)));
         Self {
-            number,
             machine: None,
             clock,
             latest: clock.engine,

@@ -8,55 +8,55 @@ use std::fmt::Write as _;
 use super::chance::Chance;
 
 /// Names that programs and callers share, so that they meet.
-pub const SIGNALS: [&str; 3] = ["go", "stop", "news"];
+pub(super) const SIGNALS: [&str; 3] = ["go", "stop", "news"];
 /// Message names.
-pub const MESSAGES: [&str; 2] = ["paid", "sent"];
+pub(super) const MESSAGES: [&str; 2] = ["paid", "sent"];
 /// Correlation keys.
-pub const KEYS: [&str; 3] = ["k1", "k2", "k3"];
+pub(super) const KEYS: [&str; 3] = ["k1", "k2", "k3"];
 /// Broadcast names.
-pub const BROADCASTS: [&str; 2] = ["storm", "calm"];
+pub(super) const BROADCASTS: [&str; 2] = ["storm", "calm"];
 /// Steps.
-pub const STEPS: [&str; 2] = ["form", "sign"];
+pub(super) const STEPS: [&str; 2] = ["form", "sign"];
 /// Task types.
-pub const TYPES: [&str; 3] = ["mail", "pack", "ship"];
+pub(super) const TYPES: [&str; 3] = ["mail", "pack", "ship"];
 /// Queues; the first is the default queue.
-pub const QUEUES: [&str; 2] = ["", "slow"];
+pub(super) const QUEUES: [&str; 2] = ["", "slow"];
 
 const SPANS: [&str; 9] =
     ["PT0S", "PT0.020S", "PT0.500S", "PT2S", "PT30S", "PT5M", "PT1H", "PT26H", "P3D"];
 
 /// The programs of one seed.
 #[derive(Debug, Clone)]
-pub struct Programs {
+pub(super) struct Programs {
     /// Source texts by definition name, `p0`, `p1` …
-    pub texts: Vec<String>,
+    pub(super) texts: Vec<String>,
 }
 
 /// The name of a program.
-pub fn name_of(number: usize) -> String {
+pub(super) fn name_of(number: usize) -> String {
     format!("p{number}")
 }
 
 /// The message that starts a program, if it is started by one.
-pub fn start_message(number: usize) -> String {
+pub(super) fn start_message(number: usize) -> String {
     format!("begin{number}")
 }
 
 /// The broadcast that starts a program, if it is started by one.
-pub fn start_broadcast(number: usize) -> String {
+pub(super) fn start_broadcast(number: usize) -> String {
     format!("alarm{number}")
 }
 
 impl Programs {
     /// So many programs.
-    pub fn generate(count: usize, chance: &mut Chance) -> Self {
+    pub(super) fn generate(count: usize, chance: &mut Chance) -> Self {
         let texts = (0..count).map(|number| program(number, count, chance)).collect();
         Self { texts }
     }
 }
 
 /// One program among so many.
-pub fn program(number: usize, count: usize, chance: &mut Chance) -> String {
+pub(super) fn program(number: usize, count: usize, chance: &mut Chance) -> String {
     let mut writer = Writer { text: String::new(), number, count, handles: 0, labels: 0, chance };
     writer.head();
     writer.body();

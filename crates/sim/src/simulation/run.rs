@@ -13,7 +13,7 @@ use super::node::Node;
 use super::programs::Programs;
 use super::setup::{Fault, Setup};
 use super::tally::Tally;
-use super::workload::Load;
+use super::workload::load::Load;
 use crate::checker::{self, Call, Chronicle, Rows, Violation};
 
 /// A store to run on.
@@ -88,7 +88,7 @@ pub fn run(setup: &Setup, bed: Bed, with_story: bool) -> Outcome {
     hush();
     let mut chance = Chance::new(setup.seed ^ 0x5eed);
     let begin = Now::at(Timestamp::parse(BEGIN).unwrap_or_default());
-    let nodes = (0..setup.nodes).map(|number| Node::new(number, begin, chance.fork())).collect();
+    let nodes = (0..setup.nodes).map(|_| Node::new(begin, chance.fork())).collect();
     let programs = Programs::generate(setup.programs, &mut chance.fork());
     let mut run = Run {
         setup: setup.clone(),

@@ -75,7 +75,7 @@ impl Tally {
 }
 
 /// Everything that callers can ask for and be given.
-pub const OPERATIONS: [&str; 39] = [
+pub(super) const OPERATIONS: [&str; 39] = [
     "abandon",
     "assign",
     "backfill",
@@ -119,7 +119,7 @@ pub const OPERATIONS: [&str; 39] = [
 
 /// Everything that turns can want. `resolveIncident` is missing: no notation learns the number of
 /// an incident that is still open.
-pub const EFFECTS: [&str; 16] = [
+pub(super) const EFFECTS: [&str; 16] = [
     "broadcast",
     "cancelChild",
     "cancelTask",
@@ -139,7 +139,7 @@ pub const EFFECTS: [&str; 16] = [
 ];
 
 /// Every event that history tells of; slices and timers are counted apart.
-pub const EVENTS: [&str; 11] = [
+pub(super) const EVENTS: [&str; 11] = [
     "taskDone",
     "signal",
     "message",
@@ -154,7 +154,7 @@ pub const EVENTS: [&str; 11] = [
 ];
 
 /// Every pair of an event and a phase that the contract allows.
-pub const PAIRS: [(&str, &str); 31] = [
+pub(super) const PAIRS: [(&str, &str); 31] = [
     ("start", "starting"),
     ("taskDone", "running"),
     ("taskDone", "yielding"),

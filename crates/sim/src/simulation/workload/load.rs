@@ -77,7 +77,9 @@ impl Run {
         match reply {
             Reply::Tasks(tasks) => {
                 let real = self.nodes[node].clock.real;
-                tasks.iter().for_each(|task| self.take_up(task, real));
+                for task in tasks {
+                    self.take_up(task, real);
+                }
             }
             Reply::Deployed(deployed) => {
                 for it in deployed {

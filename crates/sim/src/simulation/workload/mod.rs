@@ -2,7 +2,7 @@
 
 mod act;
 mod deploys;
-mod load;
+pub(crate) mod load;
 mod operators;
 mod schedules;
 mod sends;
@@ -10,5 +10,3 @@ mod settle;
 mod starts;
 mod upkeep;
 mod workers;
-
-pub(super) use load::Load;
