@@ -7,8 +7,7 @@ tags: [example]
 // for another day: refused. Input: { request, approver, manager }. The signal `decision` answers.
 await Task.run("ask-for-approval", { request: Inputs.request, of: Inputs.approver })
 
-let decision = Signal.next("decision")
-let answer = await Task.race({ decision, silence: Task.delay("P2D") })
+let answer = await Task.race({ decision: Signal.next("decision"), silence: Task.delay("P2D") })
 
 if (answer.key == "silence") {
   await Task.run("ask-for-approval", {
@@ -17,7 +16,7 @@ if (answer.key == "silence") {
     copy: Inputs.manager,
     urgent: true
   })
-  answer = await Task.race({ decision, silence: Task.delay("P1D") })
+  answer = await Task.race({ decision: Signal.next("decision"), silence: Task.delay("P1D") })
 }
 
 if (answer.key == "silence") {

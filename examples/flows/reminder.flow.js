@@ -10,10 +10,8 @@ const steps = [
   { after: "P14D", type: "send-final-notice" }
 ]
 
-let paid = Signal.next("paid")
-
 for (const step of steps) {
-  const first = await Task.race({ paid, pause: Task.delay(step.after) })
+  const first = await Task.race({ paid: Signal.next("paid"), pause: Task.delay(step.after) })
   if (first.key == "paid") {
     return { status: "paid", receipt: first.result }
   }
@@ -22,7 +20,7 @@ for (const step of steps) {
 
 // Nobody paid after three letters: a person decides, and a late payment still counts.
 const last = await Task.race({
-  paid,
+  paid: Signal.next("paid"),
   decision: Task.run("decide-on-debt", { invoice: Inputs.invoice, by: Inputs.escalateTo })
 })
 return last.key == "paid"
