@@ -44,9 +44,10 @@ struct Suite {
     sample: usize,
 }
 
-const SUITES: [Suite; 2] = [
+const SUITES: [Suite; 3] = [
     Suite { prefix: "", directory: "scenarios", sample: 1 },
     Suite { prefix: "flow::", directory: "../flow/tests/corpus", sample: 5 },
+    Suite { prefix: "examples::", directory: "../../examples/tests", sample: 1 },
 ];
 
 struct Rig {

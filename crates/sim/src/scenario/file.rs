@@ -69,6 +69,9 @@ impl Scenario {
                 (None, Some(kind)) => block = Some((kind.trim().to_owned(), Vec::new())),
                 (None, None) => scenario.add_setting(line),
             }
+            if let (None, Some(source)) = (&block, line.strip_prefix("source:")) {
+                scenario.add_file(source)?;
+            }
         }
         Ok(scenario)
     }
@@ -87,6 +90,17 @@ impl Scenario {
     fn add_source(&mut self, notation: &str, name: &str, text: String) {
         let (notation, name) = (notation.to_owned(), name.to_owned());
         self.sources.push(ScenarioSource { notation, name, text });
+    }
+
+    /// A source that lies in a file of its own, beside the scenario: `source: NOTATION PATH`.
+    fn add_file(&mut self, source: &str) -> io::Result<()> {
+        if let [notation, path] = source.split_whitespace().collect::<Vec<_>>()[..] {
+            let path = self.path.parent().unwrap_or(Path::new(".")).join(path);
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let name = name.split('.').next().unwrap_or_default().to_owned();
+            self.add_source(notation, &name, fs::read_to_string(&path)?);
+        }
+        Ok(())
     }
 
     fn add_setting(&mut self, line: &str) {
