@@ -3,11 +3,11 @@
 
 use std::process::Command;
 
-fn bench(arguments: &[&str]) -> serde_json::Value {
+fn bench(what: &str, arguments: &[&str]) -> serde_json::Value {
     let directory = tempfile::tempdir().expect("a directory");
     let place = format!("sqlite:{}", directory.path().display());
     let output = Command::new(env!("CARGO_BIN_EXE_meantime"))
-        .args(["bench", "kernel", "--format", "json", "--db", &place])
+        .args(["bench", what, "--format", "json", "--db", &place])
         .args(arguments)
         .output()
         .expect("the binary runs");
@@ -26,7 +26,7 @@ fn figure(report: &serde_json::Value, name: &str) -> f64 {
 
 #[test]
 fn a_one_task_instance_stays_cheap() {
-    let report = bench(&["--only", "task", "--scale", "0.2"]);
+    let report = bench("kernel", &["--only", "task", "--scale", "0.2"]);
     let near = |name: &str, value: f64| (figure(&report, name) - value).abs() < 1e-9;
     assert!(near("row writes", 7.0), "{report:#}");
     assert!(near("commits, and as many syncs", 3.0), "{report:#}");
@@ -37,10 +37,21 @@ fn a_one_task_instance_stays_cheap() {
 #[test]
 fn every_scenario_runs_and_kills_its_parts() {
     let scenarios = "turns,timers,sleeping,flood";
-    let report = bench(&["--only", scenarios, "--scale", "0.0001", "--seconds", "1"]);
+    let small = ["--only", scenarios, "--scale", "0.0001", "--seconds", "1"];
+    let report = bench("kernel", &small);
     assert!(figure(&report, "1-turn instances, 64 callers") > 0.0);
     assert!(figure(&report, "100 overdue timers fired") > 0.0);
     assert!(figure(&report, "ready after kill -9") > 0.0);
+}
+
+#[test]
+fn states_of_flow_scripts_stay_small_and_fan_outs_need_few_turns() {
+    let report = bench("flow", &["--scale", "0.0001", "--seconds", "1"]);
+    assert!(figure(&report, "state of a workflow that waits for one task") <= 400.0);
+    assert!(figure(&report, "state of a 100-way Task.all") <= 8_192.0);
+    assert!(figure(&report, "workflows of 5 tasks in a row") > 0.0);
+    // A thousand results in claims of 256 arrive in a handful of batches.
+    assert!(figure(&report, "1,000-way Task.all, turns p50") <= 50.0);
 }
 
 #[test]

@@ -18,18 +18,16 @@ pub(crate) struct Bench {
 enum What {
     /// The kernel in process, without a network: turns, timers, sleepers, restarts
     Kernel(KernelArgs),
+    /// Flow scripts with workers in process: tasks one after another and side by side, delays
+    Flow(FlowArgs),
 }
 
-/// How `bench kernel` runs.
+/// How every bench runs.
 #[derive(Debug, clap::Args)]
-pub(super) struct KernelArgs {
+pub(super) struct Common {
     /// Where to measure: a directory in which new SQLite files are made and removed
     #[arg(long, value_name = "sqlite:DIRECTORY", default_value = "sqlite:.")]
     pub(super) db: Place,
-
-    /// Only these scenarios; all but `growth` when none is named
-    #[arg(long, value_enum, value_delimiter = ',', value_name = "SCENARIO")]
-    pub(super) only: Vec<Scenario>,
 
     /// Multiplies every number of instances; 0.01 is a quick look
     #[arg(long, default_value_t = 1.0)]
@@ -39,13 +37,31 @@ pub(super) struct KernelArgs {
     #[arg(long, default_value_t = 10)]
     pub(super) seconds: u64,
 
-    /// Also `growth`: up to 10,000,000 timers, 20 GB of disk and about an hour
-    #[arg(long)]
-    pub(super) long: bool,
-
     /// How the figures are printed
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub(super) format: Format,
+}
+
+/// How `bench kernel` runs.
+#[derive(Debug, clap::Args)]
+pub(super) struct KernelArgs {
+    #[command(flatten)]
+    pub(super) common: Common,
+
+    /// Only these scenarios; all but `growth` when none is named
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "SCENARIO")]
+    only: Vec<Scenario>,
+
+    /// Also `growth`: up to 10,000,000 timers, 20 GB of disk and about an hour
+    #[arg(long)]
+    long: bool,
+}
+
+/// How `bench flow` runs.
+#[derive(Debug, clap::Args)]
+pub(super) struct FlowArgs {
+    #[command(flatten)]
+    pub(super) common: Common,
 }
 
 /// What can be measured.
@@ -79,7 +95,8 @@ impl Bench {
     /// Runs it to its end. Fails when a target was missed.
     pub(crate) fn run(self) -> Result<ExitCode> {
         match self.what {
-            What::Kernel(args) => session::run(args),
+            What::Kernel(args) => session::run_kernel(args),
+            What::Flow(args) => session::run_flow(args),
         }
     }
 }
@@ -92,7 +109,9 @@ impl KernelArgs {
         }
         self.only.contains(&scenario)
     }
+}
 
+impl Common {
     /// A number of instances, scaled; never so few that nothing is measured.
     #[expect(clippy::cast_precision_loss, clippy::cast_sign_loss, reason = "counts are small")]
     #[expect(clippy::cast_possible_truncation, reason = "and positive")]

@@ -29,6 +29,7 @@ mod scenario;
 mod session;
 mod table;
 mod watched;
+mod workers;
 
 pub(crate) use args::Bench;
 pub(crate) use part::BenchPart;

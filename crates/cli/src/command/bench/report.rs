@@ -8,6 +8,8 @@ use super::machine::Machine;
 #[derive(Debug, Serialize)]
 pub(super) struct Report {
     version: &'static str,
+    /// Which bench.
+    what: &'static str,
     store: String,
     scale: f64,
     machine: Machine,
@@ -46,16 +48,16 @@ pub(super) struct Target {
 }
 
 impl Report {
-    pub(super) fn new(store: String, scale: f64, machine: Machine) -> Self {
+    pub(super) fn new(what: &'static str, store: String, scale: f64, machine: Machine) -> Self {
         let version = env!("CARGO_PKG_VERSION");
-        Self { version, store, scale, machine, figures: Vec::new() }
+        Self { version, what, store, scale, machine, figures: Vec::new() }
     }
 
     /// Facts that stand above the figures.
     pub(super) fn heading(&self) -> Vec<String> {
         let mut lines = vec![format!(
-            "meantime {} bench kernel on {}, scale {}",
-            self.version, self.store, self.scale
+            "meantime {} bench {} on {}, scale {}",
+            self.version, self.what, self.store, self.scale
         )];
         lines.extend(self.machine.lines());
         lines

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use meantime_core::{Json, Timestamp};
+use meantime_core::{Json, Notation, Timestamp};
 use meantime_kernel::clock::Clock;
 use meantime_kernel::command::StartCommand;
 use meantime_kernel::driver::{Builder, Kernel};
@@ -67,13 +67,29 @@ impl Rig {
         Ok(Self { directory: Some(directory), ..rig })
     }
 
+    /// The same with one more notation.
+    pub(super) async fn with(
+        place: &Place,
+        name: &str,
+        notation: Arc<dyn Notation>,
+    ) -> Result<Self> {
+        let directory = new_directory(place)?;
+        let notations = notations().with(name, notation);
+        let rig = Self::build(&directory.path().join("meantime.db"), 0, notations).await?;
+        Ok(Self { directory: Some(directory), ..rig })
+    }
+
     /// A kernel on the database in a file, with a clock that is some time ahead.
     pub(super) async fn open(path: &Path, ahead_ms: i64) -> Result<Self> {
+        Self::build(path, ahead_ms, notations()).await
+    }
+
+    async fn build(path: &Path, ahead_ms: i64, notations: Notations) -> Result<Self> {
         let database = Arc::new(Database::open(path)?);
         let clock = Arc::new(AheadClock::new(ahead_ms));
         let store = Arc::new(database.watched(clock.clone()));
         let shared: Arc<dyn Store> = store.clone();
-        let builder = Builder::new(shared, notations()).clock(clock.clone());
+        let builder = Builder::new(shared, notations).clock(clock.clone());
         let kernel = builder.start().await.context("the kernel does not start")?;
         kernel.deploy(notation::NAME, notation::source()).await?;
         Ok(Self { kernel, store, clock, database, directory: None })

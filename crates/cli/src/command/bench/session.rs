@@ -4,8 +4,9 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
+use clap::ValueEnum;
 
-use super::args::{Format, KernelArgs, Scenario};
+use super::args::{Common, FlowArgs, Format, KernelArgs, Scenario};
 use super::baseline;
 use super::machine::Machine;
 use super::progress::Progress;
@@ -17,55 +18,64 @@ const RANDOM_INSTANCES: usize = 1_000_000;
 
 /// What every scenario gets.
 pub(crate) struct Session {
-    pub(super) args: KernelArgs,
+    pub(super) common: Common,
     pub(super) progress: Progress,
     report: Report,
     appended: Option<f64>,
     random: Option<f64>,
 }
 
-/// Runs what was asked for and prints it.
-pub(super) fn run(args: KernelArgs) -> Result<ExitCode> {
-    ensure!(args.scale > 0.0 && args.scale.is_finite(), "--scale must be above zero");
-    ensure!(args.seconds > 0, "--seconds must be above zero");
+/// Measures the kernel.
+pub(super) fn run_kernel(args: KernelArgs) -> Result<ExitCode> {
+    let wanted = |scenario| args.wants(scenario);
+    let wanted: Vec<_> =
+        Scenario::value_variants().iter().copied().filter(|it| wanted(*it)).collect();
+    run("kernel", args.common, async move |session| {
+        for scenario in wanted {
+            session.scenario(scenario).await?;
+        }
+        Ok(())
+    })
+}
+
+/// Measures flow scripts.
+pub(super) fn run_flow(args: FlowArgs) -> Result<ExitCode> {
+    run("flow", args.common, scenario::flow)
+}
+
+/// Runs scenarios and prints what they found.
+fn run(
+    what: &'static str,
+    common: Common,
+    scenarios: impl AsyncFnOnce(&mut Session) -> Result<()>,
+) -> Result<ExitCode> {
+    ensure!(common.scale > 0.0 && common.scale.is_finite(), "--scale must be above zero");
+    ensure!(common.seconds > 0, "--seconds must be above zero");
     let runtime = tokio::runtime::Runtime::new()?;
-    let (progress, machine) = (Progress::new(), Machine::look(&args.db)?);
-    let report = Report::new(args.db.to_string(), args.scale, machine);
-    let mut session = Session { args, progress, report, appended: None, random: None };
-    runtime.block_on(session.scenarios())?;
+    let (progress, machine) = (Progress::new(), Machine::look(&common.db)?);
+    let report = Report::new(what, common.db.to_string(), common.scale, machine);
+    let mut session = Session { common, progress, report, appended: None, random: None };
+    runtime.block_on(scenarios(&mut session))?;
     session.progress.finish();
     session.print()
 }
 
 impl Session {
-    async fn scenarios(&mut self) -> Result<()> {
-        if self.args.wants(Scenario::Task) {
-            scenario::task(self).await?;
+    async fn scenario(&mut self, scenario: Scenario) -> Result<()> {
+        match scenario {
+            Scenario::Task => scenario::task(self).await,
+            Scenario::Turns => scenario::turns(self).await,
+            Scenario::Timers => scenario::timers(self).await,
+            Scenario::Sleeping => scenario::sleeping(self).await,
+            Scenario::State => scenario::state(self).await,
+            Scenario::Flood => scenario::flood(self).await,
+            Scenario::Growth => scenario::growth(self).await,
         }
-        if self.args.wants(Scenario::Turns) {
-            scenario::turns(self).await?;
-        }
-        if self.args.wants(Scenario::Timers) {
-            scenario::timers(self).await?;
-        }
-        if self.args.wants(Scenario::Sleeping) {
-            scenario::sleeping(self).await?;
-        }
-        if self.args.wants(Scenario::State) {
-            scenario::state(self).await?;
-        }
-        if self.args.wants(Scenario::Flood) {
-            scenario::flood(self).await?;
-        }
-        if self.args.wants(Scenario::Growth) {
-            scenario::growth(self).await?;
-        }
-        Ok(())
     }
 
     /// Adds a figure. Targets are for the whole size: a small one says nothing about them.
     pub(super) fn add(&mut self, mut figure: Figure) {
-        if self.args.scale < 1.0 {
+        if self.common.scale < 1.0 {
             figure.target = None;
         }
         self.report.figures.push(figure);
@@ -73,7 +83,7 @@ impl Session {
 
     /// How long a rate is measured.
     pub(super) fn time(&self) -> Duration {
-        Duration::from_secs(self.args.seconds)
+        Duration::from_secs(self.common.seconds)
     }
 
     /// How long a rig runs before that.
@@ -87,7 +97,7 @@ impl Session {
             return Ok(known);
         }
         self.progress.step("baseline J", 0);
-        let rate = baseline::appended(&self.args.db, self.warm_up(), self.time())?;
+        let rate = baseline::appended(&self.common.db, self.warm_up(), self.time())?;
         self.add(Figure::new("baseline", "J: one-task instances, groups of 64", rate, "/s"));
         self.appended = Some(rate);
         Ok(rate)
@@ -98,7 +108,7 @@ impl Session {
         if let Some(known) = self.random {
             return Ok(known);
         }
-        let count = self.args.scaled(RANDOM_INSTANCES);
+        let count = self.common.scaled(RANDOM_INSTANCES);
         let rate = self.random_among(count)?;
         self.random = Some(rate);
         Ok(rate)
@@ -107,7 +117,7 @@ impl Session {
     /// The same among a number of instances.
     pub(super) fn random_among(&mut self, count: usize) -> Result<f64> {
         self.progress.step(format!("baseline B among {count}"), 0);
-        let rate = baseline::random(&self.args.db, count, self.warm_up(), self.time())?;
+        let rate = baseline::random(&self.common.db, count, self.warm_up(), self.time())?;
         let name = format!("B: transitions among {count}, batches of 1,000");
         self.add(Figure::new("baseline", name, rate, "/s"));
         Ok(rate)
@@ -115,7 +125,7 @@ impl Session {
 
     #[expect(clippy::print_stdout, reason = "the figures are what the command is for")]
     fn print(&self) -> Result<ExitCode> {
-        match self.args.format {
+        match self.common.format {
             Format::Table => println!("{}", table::render(&self.report)),
             Format::Json => println!("{}", serde_json::to_string_pretty(&self.report)?),
         }

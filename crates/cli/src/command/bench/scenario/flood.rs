@@ -12,7 +12,7 @@ const FLOOD: usize = 1_000;
 
 pub(crate) async fn flood(session: &mut Session) -> Result<()> {
     session.progress.step("a flood of one definition", 0);
-    let rig = Rig::new(&session.args.db).await?;
+    let rig = Rig::new(&session.common.db).await?;
     let alone = start_for(&rig.kernel, "other", 1, session.warm_up()).await?;
     let flood = Starting::begin(&rig.kernel, "five", FLOOD);
     let beside = start_for(&rig.kernel, "other", 1, session.time()).await?;

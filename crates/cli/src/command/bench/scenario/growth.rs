@@ -17,8 +17,8 @@ type Looks = (f64, f64);
 
 pub(crate) async fn growth(session: &mut Session) -> Result<()> {
     let mut before: Option<Looks> = None;
-    for size in SIZES.map(|size| session.args.scaled(size).max(10_000)) {
-        let is_last = size == session.args.scaled(10_000_000);
+    for size in SIZES.map(|size| session.common.scaled(size).max(10_000)) {
+        let is_last = size == session.common.scaled(10_000_000);
         let looks = at(session, size, is_last, before)?;
         before = Some(looks);
     }
@@ -28,7 +28,7 @@ pub(crate) async fn growth(session: &mut Session) -> Result<()> {
 fn at(session: &mut Session, size: usize, is_last: bool, before: Option<Looks>) -> Result<Looks> {
     let random = session.random_among(size)?;
     session.progress.step(format!("{size} timers"), 0);
-    let directory = new_directory(&session.args.db)?;
+    let directory = new_directory(&session.common.db)?;
     let file = directory.path().join("meantime.db");
     let storm = (size / 5).min(100_000);
     let mut part = sleep(&file, &[size], storm, 1)?;

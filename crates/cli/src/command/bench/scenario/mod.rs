@@ -1,6 +1,7 @@
 //! One file per scenario. Each runs to its end and adds its figures to the report.
 
 mod flood;
+mod flow;
 mod growth;
 mod sleeping;
 mod state;
@@ -9,6 +10,7 @@ mod timers;
 mod turns;
 
 pub(crate) use flood::flood;
+pub(crate) use flow::flow;
 pub(crate) use growth::growth;
 pub(crate) use sleeping::sleeping;
 pub(crate) use state::state;

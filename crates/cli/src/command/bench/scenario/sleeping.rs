@@ -17,8 +17,8 @@ const MIB: f64 = 1_048_576.0;
 const STORM: usize = 1_000;
 
 pub(crate) async fn sleeping(session: &mut Session) -> Result<()> {
-    let counts = [100_000, 1_000_000].map(|count| session.args.scaled(count).max(10_000));
-    let directory = new_directory(&session.args.db)?;
+    let counts = [100_000, 1_000_000].map(|count| session.common.scaled(count).max(10_000));
+    let directory = new_directory(&session.common.db)?;
     let file = directory.path().join("meantime.db");
     asleep(session, &file, counts)?;
     session.progress.step("a restart after kill -9", 0);
@@ -27,7 +27,7 @@ pub(crate) async fn sleeping(session: &mut Session) -> Result<()> {
 
 fn asleep(session: &mut Session, file: &Path, counts: [usize; 2]) -> Result<()> {
     session.progress.step(format!("{} sleeping instances", counts[1]), 0);
-    let rest_seconds = session.args.seconds * 6;
+    let rest_seconds = session.common.seconds * 6;
     let mut part = sleep(file, &counts, STORM, rest_seconds)?;
     let mut resident = Vec::new();
     for expected in counts {

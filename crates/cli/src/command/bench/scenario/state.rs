@@ -16,7 +16,7 @@ const FRAME: f64 = 4_096.0 + 24.0;
 
 pub(crate) async fn state(session: &mut Session) -> Result<()> {
     session.progress.step("a mebibyte of state over 1,000 turns", 0);
-    let rig = Rig::new(&session.args.db).await?;
+    let rig = Rig::new(&session.common.db).await?;
     let (before, watch) = (rig.stats(), Stopwatch::start());
     rig.kernel.call(Command::Start(start("heavy"))).await.context("the start was refused")?;
     let (seconds, after) = (watch.elapsed().as_secs_f64(), rig.stats());

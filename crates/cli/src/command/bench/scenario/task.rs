@@ -36,11 +36,11 @@ struct Cost {
 
 pub(crate) async fn task(session: &mut Session) -> Result<()> {
     session.progress.step("the cost of a one-task instance", 0);
-    let groups = session.args.scaled(GROUPS).min(GROUPS);
-    let directory = new_directory(&session.args.db)?;
+    let groups = session.common.scaled(GROUPS).min(GROUPS);
+    let directory = new_directory(&session.common.db)?;
     let small = cost("small-task", &directory.path().join("small.db"), groups).await?;
     let large = cost("large-task", &directory.path().join("large.db"), groups).await?;
-    let plain = |bytes| baseline::appended_log_bytes(&session.args.db, bytes, groups);
+    let plain = |bytes| baseline::appended_log_bytes(&session.common.db, bytes, groups);
     let (plain_small, plain_large) = (plain(100)?, plain(500)?);
     session.add(Figure::new(NAME, "row writes", small.rows, "").at_most(9.0));
     session.add(Figure::new(NAME, "commits, and as many syncs", small.commits, "").at_most(3.0));

@@ -46,16 +46,16 @@ struct Storms {
 
 pub(crate) async fn timers(session: &mut Session) -> Result<()> {
     let random = session.random()?;
-    let rig = Rig::new(&session.args.db).await?;
+    let rig = Rig::new(&session.common.db).await?;
     let storms = Storms {
-        second: session.args.scaled(100_000),
-        instant: session.args.scaled(10_000),
-        steady: usize::try_from(session.args.seconds)? * 1_000,
-        overdue: session.args.scaled(200_000),
+        second: session.common.scaled(100_000),
+        instant: session.common.scaled(10_000),
+        steady: usize::try_from(session.common.seconds)? * 1_000,
+        overdue: session.common.scaled(200_000),
     };
     let base = rig.clock.engine().saturating_add_millis(24 * HOUR_MS);
     let at = |hours: i64| base.saturating_add_millis(hours * HOUR_MS);
-    let sleepers = session.args.scaled(SLEEPERS);
+    let sleepers = session.common.scaled(SLEEPERS);
     armed(session, &rig, due_instants(&storms, sleepers, at), random).await?;
     one_second(session, &rig, storms.second, at(0), random).await?;
     one_instant(session, &rig, storms.instant, at(1), random).await?;

@@ -14,7 +14,7 @@ pub(crate) async fn turns(session: &mut Session) -> Result<()> {
     let appended = session.appended()?;
     for (definition, turns, target) in [("once", 1, 0.4), ("five", 5, 0.15)] {
         session.progress.step(format!("instances of {turns} turns"), 0);
-        let rig = Rig::new(&session.args.db).await?;
+        let rig = Rig::new(&session.common.db).await?;
         start_for(&rig.kernel, definition, CALLERS, session.warm_up()).await?;
         let before = rig.stats();
         let load = start_for(&rig.kernel, definition, CALLERS, session.time()).await?;
