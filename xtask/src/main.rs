@@ -8,6 +8,7 @@
 mod check;
 mod deny;
 mod mutants;
+mod postgres;
 mod sdk;
 mod shell;
 mod sim;

@@ -18,8 +18,18 @@ pub(crate) fn cargo() -> Command {
 
 /// Runs cargo in the root with its output shown; a failure names the command to repeat by hand.
 pub(crate) fn cargo_run<S: AsRef<str>>(args: &[S]) -> Result<()> {
+    cargo_run_with(args, None)
+}
+
+/// The same, with a variable for the processes that cargo starts.
+pub(crate) fn cargo_run_with<S: AsRef<str>>(
+    args: &[S],
+    variable: Option<(&str, &str)>,
+) -> Result<()> {
     let args: Vec<&str> = args.iter().map(AsRef::as_ref).collect();
-    let status = cargo().args(&args).current_dir(root()?).status().context("cannot start cargo")?;
+    let mut command = cargo();
+    command.args(&args).envs(variable).current_dir(root()?);
+    let status = command.status().context("cannot start cargo")?;
     ensure!(status.success(), "`cargo {}` failed ({status})", args.join(" "));
     Ok(())
 }

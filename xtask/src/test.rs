@@ -1,13 +1,15 @@
 //! `test`: the whole check, as a newcomer and the build machine run it.
 //!
-//! It needs a Rust toolchain, Python and Node; cargo-nextest is used when it is there. A further
-//! environment (a private database, a browser) is one more function and one more line in `STEPS`.
+//! It needs a Rust toolchain, Python, Node and PostgreSQL, of which it starts a private cluster;
+//! cargo-nextest is used when it is there. A further environment (a browser) is one more function
+//! and one more line in `STEPS`.
 
 use anyhow::Result;
 
 use crate::check;
+use crate::postgres::Cluster;
 use crate::sdk;
-use crate::shell::{cargo_run, has_cargo_command};
+use crate::shell::{cargo_run_with, has_cargo_command};
 use crate::step::{Options, Step, run_all};
 
 /// The tests come last, so that their summary is what a reader of the log sees.
@@ -19,28 +21,30 @@ pub(crate) fn run(filters: &[String]) -> Result<()> {
 }
 
 fn tests(options: &Options) -> Result<()> {
+    let cluster = Cluster::start()?;
+    let variable = cluster.as_ref().map(Cluster::variable);
     if has_cargo_command("nextest") {
         let mut args = vec!["nextest", "run", "--workspace"];
         args.extend(options.filters.iter().map(String::as_str));
-        return cargo_run(&args);
+        return cargo_run_with(&args, variable);
     }
     // `--tests` leaves the documentation examples to their own step.
-    each_filter(&["test", "--workspace", "--tests"], options)
+    each_filter(&["test", "--workspace", "--tests"], options, variable)
 }
 
 fn doctests(options: &Options) -> Result<()> {
-    each_filter(&["test", "--doc", "--workspace"], options)
+    each_filter(&["test", "--doc", "--workspace"], options, None)
 }
 
 /// Some test harnesses take a single filter only, so several filters are several runs.
-fn each_filter(command: &[&str], options: &Options) -> Result<()> {
+fn each_filter(command: &[&str], options: &Options, variable: Option<(&str, &str)>) -> Result<()> {
     if options.filters.is_empty() {
-        return cargo_run(command);
+        return cargo_run_with(command, variable);
     }
     for filter in &options.filters {
         let mut args = command.to_vec();
         args.push(filter);
-        cargo_run(&args)?;
+        cargo_run_with(&args, variable)?;
     }
     Ok(())
 }

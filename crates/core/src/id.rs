@@ -75,8 +75,9 @@ pub struct EffectKey {
 pub struct TaskId(pub EffectKey);
 
 /// Names a timer.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct TimerId(pub EffectKey);
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, minicbor::Encode, minicbor::Decode)]
+#[cbor(transparent)]
+pub struct TimerId(#[n(0)] pub EffectKey);
 
 /// Names an incident.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -9,8 +9,9 @@ use std::sync::Arc;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use meantime_kernel::store::{MemoryStore, Store};
-use meantime_sim::harness::{Fault, FlakyStore};
+use meantime_sim::harness::{Fault, FlakyStore, block_on};
 use meantime_sim::scenario::{Play, Scenario, play};
+use meantime_store::postgres::{Options, PostgresStore, cluster};
 
 fn main() {
     let arguments = Arguments::from_args();
@@ -23,8 +24,8 @@ fn main() {
             let scenario = Scenario::read(path).expect("a scenario can be read");
             let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
             cited.extend(scenario.rules.iter().cloned());
-            let is_in_sample = suite.sample == 1 || number % suite.sample == 0;
-            for rig in RIGS.iter().filter(|rig| is_in_sample || !rig.slow) {
+            let is_played = |rig: &&Rig| number % suite.every(rig.cost) == 0;
+            for rig in RIGS.iter().filter(is_played) {
                 let (scenario, run) = (scenario.clone(), rig.run);
                 let test = format!("{}{}::{name}", suite.prefix, rig.name);
                 trials.push(Trial::test(test, move || run(&scenario)));
@@ -44,6 +45,27 @@ struct Suite {
     sample: usize,
 }
 
+impl Suite {
+    /// Every how many files a rig runs.
+    fn every(&self, cost: Cost) -> usize {
+        match cost {
+            Cost::Low => 1,
+            Cost::High => self.sample,
+            Cost::Most => self.sample * 8,
+        }
+    }
+}
+
+/// How much time a rig takes.
+#[derive(Clone, Copy)]
+enum Cost {
+    Low,
+    /// It plays the script on a disk, or many times.
+    High,
+    /// It plays it many times on a server.
+    Most,
+}
+
 const SUITES: [Suite; 3] = [
     Suite { prefix: "", directory: "scenarios", sample: 1 },
     Suite { prefix: "flow::", directory: "../flow/tests/corpus", sample: 5 },
@@ -52,18 +74,20 @@ const SUITES: [Suite; 3] = [
 
 struct Rig {
     name: &'static str,
-    slow: bool,
+    cost: Cost,
     run: fn(&Scenario) -> Result<(), Failed>,
 }
 
-const RIGS: [Rig; 7] = [
-    Rig { name: "memory", slow: false, run: expected_trace_comes_out },
-    Rig { name: "sqlite", slow: true, run: |it| traces_agree(it, &sqlite) },
-    Rig { name: "again", slow: false, run: plays_the_same_twice },
-    Rig { name: "lost_answer", slow: true, run: |it| survives_lost(it, Fault::LostAnswer) },
-    Rig { name: "lost_commit", slow: true, run: |it| survives_lost(it, Fault::LostCommit) },
-    Rig { name: "crash_memory", slow: false, run: |it| survives_every_crash(it, &memory) },
-    Rig { name: "crash_sqlite", slow: true, run: |it| survives_every_crash(it, &sqlite) },
+const RIGS: [Rig; 9] = [
+    Rig { name: "memory", cost: Cost::Low, run: expected_trace_comes_out },
+    Rig { name: "sqlite", cost: Cost::High, run: |it| traces_agree(it, &sqlite) },
+    Rig { name: "again", cost: Cost::Low, run: plays_the_same_twice },
+    Rig { name: "lost_answer", cost: Cost::High, run: |it| survives_lost(it, Fault::LostAnswer) },
+    Rig { name: "lost_commit", cost: Cost::High, run: |it| survives_lost(it, Fault::LostCommit) },
+    Rig { name: "crash_memory", cost: Cost::Low, run: |it| survives_every_crash(it, &memory) },
+    Rig { name: "crash_sqlite", cost: Cost::High, run: |it| survives_every_crash(it, &sqlite) },
+    Rig { name: "postgres", cost: Cost::High, run: |it| traces_agree(it, &postgres) },
+    Rig { name: "crash_postgres", cost: Cost::Most, run: |it| survives_every_crash(it, &postgres) },
 ];
 
 /// Gives a new store to a play; whatever it needs lives until the play is over.
@@ -78,6 +102,13 @@ fn sqlite(run: &dyn Fn(Arc<dyn Store>) -> Play) -> Play {
     let path = directory.path().join("meantime.db");
     let options = meantime_store::sqlite::Options::default();
     let store = meantime_store::sqlite::SqliteStore::open(&path, options).expect("a new store");
+    run(Arc::new(store))
+}
+
+fn postgres(run: &dyn Fn(Arc<dyn Store>) -> Play) -> Play {
+    let database = cluster::database().expect("PostgreSQL");
+    let options = Options { shared: false, ..database.options() };
+    let store = block_on(PostgresStore::open(options)).expect("a new store");
     run(Arc::new(store))
 }
 

@@ -27,8 +27,8 @@ const TABLE: &str = "instance";
 /// tree or is a run of a schedule, a tree of its own.
 macro_rules! candidate_columns {
     () => {
-        "i.ord, i.phase, d.name, i.started_at, i.ended_at, i.random, \
-         CASE WHEN i.parent_ord IS NOT NULL THEN i.extra END"
+        "i.ord, i.phase, (SELECT d.name FROM definition AS d WHERE d.id = i.definition_id), \
+         i.started_at, i.ended_at, i.random, CASE WHEN i.parent_ord IS NOT NULL THEN i.extra END"
     };
 }
 pub(crate) use candidate_columns;

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use meantime_core::{InstanceId, Timestamp};
+use minicbor::{Decode, Encode};
 
 use super::TimerKey;
 
@@ -80,22 +81,29 @@ impl Company {
 }
 
 /// What one node tells others after a commit. A lost notice makes something late, never wrong.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub enum Notice {
     /// A timer was armed that is due soon.
-    Armed(TimerKey),
+    #[n(0)]
+    Armed(#[n(0)] TimerKey),
     /// An instance that somebody waits for has come to rest.
-    Rested(InstanceId),
+    #[n(1)]
+    Rested(#[n(0)] InstanceId),
     /// A task became ready for a worker.
+    #[n(2)]
     TaskReady {
         /// Its queue.
+        #[n(0)]
         queue: String,
         /// Its type; none when it is not known.
+        #[n(1)]
         name: Option<String>,
     },
     /// Definitions were deployed or retired.
+    #[n(3)]
     Deployed,
     /// Somebody confirmed that a restored copy may act.
+    #[n(4)]
     Resumed,
 }
 

@@ -264,13 +264,16 @@ pub struct TimerRow {
 }
 
 /// The key of a timer row: rows that can fire come first, in due order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Encode, Decode)]
 pub struct TimerKey {
     /// Frozen rows form a range of their own.
+    #[n(0)]
     pub frozen: bool,
     /// When it is due.
+    #[n(1)]
     pub due_at: Timestamp,
     /// The timer.
+    #[n(2)]
     pub id: TimerId,
 }
 

@@ -5,9 +5,9 @@
 
 use meantime_kernel::store::Error;
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
-use sha2::{Digest, Sha256};
 
 use super::error::from_sqlite;
+use crate::migration::{Migration, check_known};
 
 /// "Mean" in ASCII: tells our files from those of other programs.
 const APPLICATION_ID: i32 = 0x4d65_616e;
@@ -24,13 +24,6 @@ const RECORDED: &str = "SELECT sha256 FROM schema_migration WHERE number = ?1";
 const IS_EMPTY: &str = "SELECT NOT EXISTS (SELECT 1 FROM sqlite_schema)";
 const CLOCK: &str = "SELECT clock_at FROM node";
 
-/// One step of the schema.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Migration {
-    pub(super) name: &'static str,
-    pub(super) sql: &'static str,
-}
-
 /// Every step, in order; the first has number 1.
 pub(super) const MIGRATIONS: &[Migration] = &[
     Migration { name: "0001_init.sql", sql: include_str!("migrations/0001_init.sql") },
@@ -39,17 +32,12 @@ pub(super) const MIGRATIONS: &[Migration] = &[
 
 /// Runs what is missing.
 pub(super) fn migrate(connection: &mut Connection, steps: &[Migration]) -> Result<(), Error> {
-    let known = u32::try_from(steps.len()).unwrap_or(u32::MAX);
-    let found = version(connection)?;
-    if found > known {
-        return Err(Error::NewerSchema { found, known });
-    }
+    let found = check_known(version(connection)?, steps)?;
     for (number, step) in (1..).zip(steps) {
-        let sha256 = digest(step.sql);
         if number <= found {
-            verify(connection, number, step, &sha256)?;
+            verify(connection, number, step)?;
         } else {
-            apply(connection, number, step, &sha256).map_err(|error| from_sqlite(&error))?;
+            apply(connection, number, step).map_err(|error| from_sqlite(&error))?;
         }
     }
     Ok(())
@@ -72,29 +60,15 @@ fn version(connection: &Connection) -> Result<u32, Error> {
         .map_err(|_| Error::Corrupt("the schema has a negative number".to_owned()))
 }
 
-fn verify(
-    connection: &Connection,
-    number: u32,
-    step: &Migration,
-    sha256: &str,
-) -> Result<(), Error> {
+fn verify(connection: &Connection, number: u32, step: &Migration) -> Result<(), Error> {
     let recorded: Option<String> = connection
         .query_row(RECORDED, [number], |row| row.get(0))
         .optional()
         .map_err(|error| from_sqlite(&error))?;
-    if recorded.as_deref() == Some(sha256) {
-        return Ok(());
-    }
-    let name = step.name;
-    Err(Error::Corrupt(format!("migration {name} is not the one this file was made with")))
+    step.verify(recorded.as_deref())
 }
 
-fn apply(
-    connection: &mut Connection,
-    number: u32,
-    step: &Migration,
-    sha256: &str,
-) -> rusqlite::Result<()> {
+fn apply(connection: &mut Connection, number: u32, step: &Migration) -> rusqlite::Result<()> {
     let transaction = Transaction::new(connection, TransactionBehavior::Immediate)?;
     let clock = if number == 1 {
         transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
@@ -104,13 +78,7 @@ fn apply(
         transaction.query_row(CLOCK, [], |row| row.get::<_, i64>(0))?
     };
     transaction.execute_batch(step.sql)?;
-    transaction.execute(RECORD, params![number, step.name, sha256, clock])?;
+    transaction.execute(RECORD, params![number, step.name, step.digest(), clock])?;
     transaction.pragma_update(None, "user_version", number)?;
     transaction.commit()
-}
-
-/// The hash of a migration, as `migrations.lock` has it.
-pub(super) fn digest(text: &str) -> String {
-    let hex = |byte: &u8| format!("{byte:02x}");
-    Sha256::digest(text).iter().map(hex).collect()
 }

@@ -10,8 +10,7 @@ use crate::sweep::{Candidate, Judged, RANGE_ROWS, Range, Sweep, candidate_column
 const RANGE: &str = concat!(
     "SELECT ",
     candidate_columns!(),
-    " FROM instance AS i LEFT JOIN definition AS d ON d.id = i.definition_id \
-     WHERE i.ord > ?1 AND i.ord <= ?2 ORDER BY i.ord LIMIT ?3"
+    " FROM instance AS i WHERE i.ord > ?1 AND i.ord <= ?2 ORDER BY i.ord LIMIT ?3"
 );
 const NEXT: &str = "SELECT ord FROM instance WHERE ord > ?1 ORDER BY ord LIMIT 1";
 const CHILDREN: &str = "SELECT ord, random, ended_at IS NULL, extra FROM instance \

@@ -47,7 +47,7 @@ impl Tables {
     /// Where everything stands that the fences of a plan depend on.
     pub(super) fn fences(&self, of: &Fenced) -> Fences {
         let mut fences = Fences::default();
-        for row in of.instances.iter().filter_map(|id| self.instances.get(id)) {
+        for row in of.instances.union(&of.new).filter_map(|id| self.instances.get(id)) {
             fences.add_instance(row.id, row.turn_no);
         }
         for row in of.tasks.iter().filter_map(|id| self.tasks.get(id)) {

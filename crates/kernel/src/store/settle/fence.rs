@@ -15,6 +15,8 @@ use crate::store::{Guard, Plan, Unit, Write};
 pub struct Fenced {
     /// Instances whose turn number matters.
     pub instances: BTreeSet<InstanceId>,
+    /// Instances that must not be there yet.
+    pub new: BTreeSet<InstanceId>,
     /// Tasks whose count of claims matters, or that are changed whatever it is.
     pub tasks: BTreeSet<TaskId>,
 }
@@ -26,7 +28,10 @@ impl Plan {
         for unit in &self.units {
             match &unit.guard {
                 Guard::Free => {}
-                Guard::Insert(row) | Guard::Turn { row, .. } => {
+                Guard::Insert(row) => {
+                    fenced.new.insert(row.id);
+                }
+                Guard::Turn { row, .. } => {
                     fenced.instances.insert(row.id);
                 }
                 Guard::Unchanged { instance, .. } => {

@@ -1,0 +1,34 @@
+//! Steps of a schema, the same in every database: numbered files that never change once released.
+
+use meantime_kernel::store::Error;
+use sha2::{Digest, Sha256};
+
+/// One step of a schema.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Migration {
+    pub(crate) name: &'static str,
+    pub(crate) sql: &'static str,
+}
+
+impl Migration {
+    /// The hash of its text, as `migrations.lock` has it.
+    pub(crate) fn digest(&self) -> String {
+        let hex = |byte: &u8| format!("{byte:02x}");
+        Sha256::digest(self.sql).iter().map(hex).collect()
+    }
+
+    /// Holds what was recorded when it ran against its text.
+    pub(crate) fn verify(&self, recorded: Option<&str>) -> Result<(), Error> {
+        if recorded == Some(self.digest().as_str()) {
+            return Ok(());
+        }
+        let name = self.name;
+        Err(Error::Corrupt(format!("migration {name} is not the one this store was made with")))
+    }
+}
+
+/// How many steps a store has had, unless a newer release has made it.
+pub(crate) fn check_known(found: u32, steps: &[Migration]) -> Result<u32, Error> {
+    let known = u32::try_from(steps.len()).unwrap_or(u32::MAX);
+    if found > known { Err(Error::NewerSchema { found, known }) } else { Ok(found) }
+}

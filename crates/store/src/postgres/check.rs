@@ -1,0 +1,152 @@
+//! Looks for damage: what no single table shows. The server itself checks its pages.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use meantime_core::{InstanceId, TaskId};
+use meantime_kernel::open::Key;
+use meantime_kernel::store::{Class, Error, InstanceRow, TimerKey, TimerRow};
+
+use super::connection::{Connection, Failure, values};
+use super::{instance, task, timer};
+use crate::row::instance::columns;
+use crate::row::timer::read_key;
+use crate::row::{Columns, ord};
+
+const LIVE: &str = concat!(
+    "SELECT ",
+    columns!(),
+    " FROM instance AS i WHERE i.ended_at IS NULL AND i.ord > $1 ORDER BY i.ord LIMIT $2"
+);
+const TIMERS: &str = "SELECT ord, turn_no, ordinal, random, frozen, due_at FROM timer \
+     WHERE (frozen, due_at, ord, turn_no, ordinal) > ($1, $2, $3, $4, $5) \
+     ORDER BY frozen, due_at, ord, turn_no, ordinal LIMIT $6";
+const INBOX: &str = "SELECT DISTINCT ord, random FROM inbox WHERE ord > $1 ORDER BY ord LIMIT $2";
+
+#[cfg(test)]
+pub(super) const STATEMENTS: &[&str] = &[LIVE, TIMERS, INBOX];
+
+/// More problems than anybody reads; the rest is counted by repairing and checking again.
+const LIMIT: usize = 100;
+
+/// Rows that are looked at together.
+const STRIDE: i64 = 1_000;
+
+/// Every problem as a line of text. Damage is an answer, not an error. The connection is inside a
+/// transaction that sees one state.
+pub(super) async fn check(connection: &Connection) -> Result<Vec<String>, Error> {
+    let mut problems = Vec::new();
+    for part in [Part::Instances, Part::Timers, Part::Inboxes] {
+        let done = match part {
+            Part::Instances => instances(connection, &mut problems).await,
+            Part::Timers => timers(connection, &mut problems).await,
+            Part::Inboxes => inboxes(connection, &mut problems).await,
+        };
+        match done {
+            Err(failure) if failure.error.class() == Class::Corrupt => {
+                problems.push(failure.error.to_string());
+            }
+            done => done?,
+        }
+    }
+    problems.truncate(LIMIT);
+    Ok(problems)
+}
+
+#[derive(Clone, Copy)]
+enum Part {
+    Instances,
+    Timers,
+    Inboxes,
+}
+
+/// Whatever a live instance waits for must be there.
+async fn instances(connection: &Connection, problems: &mut Vec<String>) -> Result<(), Failure> {
+    let mut after = -1_i64;
+    while problems.len() < LIMIT {
+        let found = connection.one(LIVE, values![after, STRIDE]).await?;
+        let owners = instance::read_rows(&found)?;
+        let Some(last) = owners.last() else { break };
+        after = ord(last.id);
+        let open = |owner: &InstanceRow| {
+            let timers = owner.open.timers.iter();
+            timers.map(|(key, open)| open.row_key(key.of(owner.id))).collect::<Vec<_>>()
+        };
+        let keys: Vec<TimerKey> = owners.iter().flat_map(open).collect();
+        let armed: BTreeSet<TimerKey> =
+            timer::get(connection, &keys).await?.iter().map(TimerRow::key).collect();
+        problems.extend(
+            keys.iter().filter(|key| !armed.contains(key)).map(|key| {
+                format!("{}: the open timer {} has no row", key.id.0.instance, key.id.0)
+            }),
+        );
+        let tasks = |owner: &InstanceRow| {
+            owner.open.tasks.keys().map(|key| TaskId(key.of(owner.id))).collect::<Vec<_>>()
+        };
+        let ids: Vec<TaskId> = owners.iter().flat_map(tasks).collect();
+        let answers = connection.run(&[task::which(&ids)]).await?;
+        let there = answers.first().map(task::read_ids).transpose()?.unwrap_or_default();
+        let there: BTreeSet<TaskId> = there.into_iter().collect();
+        problems.extend(
+            ids.iter()
+                .filter(|id| !there.contains(id))
+                .map(|id| format!("{}: the open task {} has no row", id.0.instance, id.0)),
+        );
+    }
+    Ok(())
+}
+
+/// Whatever is armed must be waited for.
+async fn timers(connection: &Connection, problems: &mut Vec<String>) -> Result<(), Failure> {
+    let mut after = (false, i64::MIN, -1_i64, -1_i64, -1_i64);
+    while problems.len() < LIMIT {
+        let (frozen, due_at, ord_after, turn_no, ordinal) = after;
+        let values = values![frozen, due_at, ord_after, turn_no, ordinal, STRIDE];
+        let keys = connection.one(TIMERS, values).await?.read(read_key)?;
+        let Some((_, last)) = keys.last() else { break };
+        let (frozen, due_at, ord, turn_no, ordinal, _) = crate::row::timer::key_columns(*last);
+        after = (frozen, due_at, ord, turn_no, i64::from(ordinal));
+        let ids: BTreeSet<InstanceId> = keys.iter().map(|(id, _)| *id).collect();
+        let owners = owners(connection, &ids).await?;
+        for (id, key) in keys {
+            let entry = Key::from(key.id.0);
+            let is_open = owners.get(&id).is_some_and(|owner| {
+                !owner.phase.is_ended()
+                    && owner.open.timers.get(&entry).is_some_and(|it| it.row_key(key.id.0) == key)
+            });
+            if !is_open {
+                problems.push(format!("{id}: the timer {} is armed and not open", key.id));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Events wait only for those who can still take them.
+async fn inboxes(connection: &Connection, problems: &mut Vec<String>) -> Result<(), Failure> {
+    let mut after = -1_i64;
+    while problems.len() < LIMIT {
+        let found = connection.one(INBOX, values![after, STRIDE]).await?;
+        let ids = found.read(|row| row.instance(0, 1))?;
+        let Some(last) = ids.last() else { break };
+        after = ord(*last);
+        let answers = connection.run(&[instance::live(&ids)]).await?;
+        let live = answers.first().map(|it| it.read(|row| row.instance(0, 1))).transpose()?;
+        let live = live.unwrap_or_default();
+        problems.extend(
+            ids.iter()
+                .filter(|id| !live.contains(id))
+                .map(|id| format!("{id}: events wait for an instance that is over")),
+        );
+    }
+    Ok(())
+}
+
+async fn owners(
+    connection: &Connection,
+    ids: &BTreeSet<InstanceId>,
+) -> Result<BTreeMap<InstanceId, InstanceRow>, Failure> {
+    let ids: Vec<InstanceId> = ids.iter().copied().collect();
+    let answers = connection.run(&[instance::get_all(&ids)]).await?;
+    let rows = answers.first().map(instance::read_rows).transpose()?.unwrap_or_default();
+    Ok(rows.into_iter().map(|row| (row.id, row)).collect())
+}

@@ -1,0 +1,317 @@
+//! A private PostgreSQL cluster for tests, and databases in it.
+//!
+//! ```text
+//!   test ──► database() ──► MEANTIME_TEST_POSTGRES names a cluster? ──► a clean database there
+//!                             └── no ──► a cluster of this process, in a temporary directory
+//! ```
+//!
+//! A cluster listens on a socket in its own directory and nowhere else, so it meets no other. It is
+//! watched over by a shell that ends it and removes the directory when whoever started it is gone,
+//! whatever the reason: the shell waits for the end of its input.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::{MetadataExt, chown};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStderr, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use tokio::runtime::{Builder, Runtime};
+use tokio_postgres::{Client, NoTls};
+
+use super::options::Options;
+
+/// Names a cluster that is there already: how to connect, without the name of a database.
+pub const VARIABLE: &str = "MEANTIME_TEST_POSTGRES";
+
+const MISSING: &str = "the tests of the PostgreSQL store need PostgreSQL 13 or later on this machine: \
+     install it (on Debian and Ubuntu: apt-get install postgresql), or name a cluster whose \
+     databases tests may empty in MEANTIME_TEST_POSTGRES";
+
+/// Runs the server until its input ends. A line on it kills the server and starts it again.
+const KEEPER: &str = r#"
+    directory=$1
+    shift
+    "$@" & pid=$!
+    while read -r line; do
+        kill -QUIT $pid
+        wait $pid
+        "$@" & pid=$!
+    done
+    kill -QUIT $pid
+    wait $pid
+    rm -rf "$directory"
+"#;
+
+/// How much a cluster survives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Durability {
+    /// The default configuration.
+    Default,
+    /// Nothing is synced: fast, for tests that lose nothing but time.
+    None,
+}
+
+/// A running cluster. Dropping it ends it.
+pub struct Cluster {
+    address: String,
+    keeper: Child,
+    input: Option<ChildStdin>,
+    /// What the server says: a line each time it takes connections, or why it does not.
+    ready: Mutex<Receiver<Result<(), String>>>,
+}
+
+impl Cluster {
+    /// Makes a cluster in a temporary directory and waits until it takes connections.
+    pub fn start(durability: Durability) -> Result<Self, String> {
+        let programs = programs().ok_or_else(|| MISSING.to_owned())?;
+        let directory = tempfile::Builder::new().prefix("meantime-pg-").tempdir();
+        // The shell removes it.
+        let directory = directory.map_err(|error| error.to_string())?.keep();
+        let user = user_for(&directory)?;
+        let data = directory.join("data");
+        let mut initdb = user.command(&programs.join("initdb"));
+        initdb.arg("-D").arg(&data);
+        initdb.args(["-U", "meantime", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"]);
+        let made = initdb.output().map_err(|error| format!("initdb: {error}"))?;
+        if !made.status.success() {
+            drop(fs::remove_dir_all(&directory));
+            return Err(format!("initdb failed: {}", String::from_utf8_lossy(&made.stderr)));
+        }
+        let mut server = user.command(&programs.join("postgres"));
+        server.arg("-D").arg(&data).arg("-k").arg(&directory);
+        server.args(["-c", "listen_addresses=", "-c", "max_connections=200"]);
+        if durability == Durability::None {
+            server.args(["-c", "fsync=off", "-c", "full_page_writes=off"]);
+        }
+        let mut keeper = Command::new("sh");
+        keeper.args(["-c", KEEPER, "keeper"]).arg(&directory);
+        keeper.arg(server.get_program()).args(server.get_args());
+        // Keys pressed at a terminal are for the tests, not for their database.
+        keeper.process_group(0).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut keeper = keeper.spawn().map_err(|error| format!("sh: {error}"))?;
+        let input = keeper.stdin.take();
+        let output = keeper.stderr.take().ok_or("the server has no output")?;
+        let ready = Mutex::new(listen(output));
+        let address = format!("host={} user=meantime", directory.display());
+        let cluster = Self { address, keeper, input, ready };
+        cluster.wait_until_ready()?;
+        Ok(cluster)
+    }
+
+    /// How to connect, without the name of a database.
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// Kills the server without any farewell and starts it again. It recovers from its log.
+    pub fn crash(&mut self) -> Result<(), String> {
+        let input = self.input.as_mut().ok_or("the cluster has ended")?;
+        input.write_all(b"again\n").map_err(|error| error.to_string())?;
+        self.wait_until_ready()
+    }
+
+    fn wait_until_ready(&self) -> Result<(), String> {
+        let ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
+        ready.recv().map_err(|_| "the server has ended".to_owned())?
+    }
+}
+
+/// Reads what the server says for as long as it talks: it would wait for a reader otherwise.
+fn listen(output: ChildStderr) -> Receiver<Result<(), String>> {
+    let (sender, ready) = channel();
+    std::thread::spawn(move || {
+        let mut said = String::new();
+        for line in BufReader::new(output).lines().map_while(Result::ok) {
+            if line.contains("ready to accept connections") {
+                said.clear();
+                drop(sender.send(Ok(())));
+            } else if said.len() < 10_000 {
+                said.push_str(&line);
+                said.push('\n');
+            }
+        }
+        drop(sender.send(Err(format!("the server has ended:\n{said}"))));
+    });
+    ready
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        self.input = None;
+        // It ends by itself now.
+        drop(self.keeper.wait());
+    }
+}
+
+/// Where the programs of the newest version are.
+fn programs() -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut places: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    if let Ok(versions) = fs::read_dir("/usr/lib/postgresql") {
+        let mut versions: Vec<PathBuf> =
+            versions.filter_map(|entry| Some(entry.ok()?.path())).collect();
+        let number =
+            |path: &PathBuf| path.file_name().and_then(|name| name.to_str()?.parse::<u32>().ok());
+        versions.sort_by_key(|path| std::cmp::Reverse(number(path)));
+        places.extend(versions.into_iter().map(|version| version.join("bin")));
+    }
+    // A directory on the path may hold links to some of the programs only.
+    places
+        .into_iter()
+        .find(|place| place.join("initdb").exists() && place.join("postgres").exists())
+}
+
+/// Who runs the server: it refuses to run as root.
+enum User {
+    Myself,
+    Other(Vec<String>),
+}
+
+impl User {
+    fn command(&self, program: &Path) -> Command {
+        match self {
+            Self::Myself => Command::new(program),
+            Self::Other(prefix) => {
+                let mut command = Command::new(prefix.first().map_or("setpriv", String::as_str));
+                command.args(prefix.iter().skip(1)).arg(program);
+                command
+            }
+        }
+    }
+}
+
+/// Finds a user for the server and gives the directory to it.
+fn user_for(directory: &Path) -> Result<User, String> {
+    let made_by = fs::metadata(directory).map_err(|error| error.to_string())?.uid();
+    if made_by != 0 {
+        return Ok(User::Myself);
+    }
+    let users = fs::read_to_string("/etc/passwd").map_err(|error| error.to_string())?;
+    let entry = |name: &str| {
+        let line = users.lines().find(|line| line.split(':').next() == Some(name))?;
+        let mut ids = line.split(':').skip(2);
+        let (user, group) = (ids.next()?.parse().ok()?, ids.next()?.parse().ok()?);
+        Some((user, group))
+    };
+    let (user, group): (u32, u32) = entry("postgres")
+        .or_else(|| entry("nobody"))
+        .ok_or("the server does not run as root, and there is no user `postgres` or `nobody`")?;
+    chown(directory, Some(user), Some(group)).map_err(|error| error.to_string())?;
+    let prefix = [
+        "setpriv".to_owned(),
+        format!("--reuid={user}"),
+        format!("--regid={group}"),
+        "--clear-groups".to_owned(),
+        "--".to_owned(),
+    ];
+    Ok(User::Other(prefix.to_vec()))
+}
+
+/// A database for one test, empty at its beginning. It is given back when this is dropped.
+pub struct Database {
+    url: String,
+    /// Keeps others away from it.
+    _lease: Client,
+    runtime: Option<Runtime>,
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+impl Database {
+    /// How to connect to it.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// A store in it, with default options.
+    pub fn options(&self) -> Options {
+        Options::new(&self.url)
+    }
+}
+
+/// A database in the cluster that tests use.
+pub fn database() -> Result<Database, String> {
+    static OWN: OnceLock<Result<Cluster, String>> = OnceLock::new();
+    if let Ok(address) = std::env::var(VARIABLE) {
+        return database_at(&address);
+    }
+    let cluster = OWN.get_or_init(|| Cluster::start(Durability::None));
+    database_at(cluster.as_ref()?.address())
+}
+
+/// A database in a cluster.
+pub fn database_at(address: &str) -> Result<Database, String> {
+    let address = address.to_owned();
+    // A thread of its own: whoever asks may be inside a runtime.
+    let leased = std::thread::spawn(move || {
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()
+            .map_err(|error| error.to_string())?;
+        let (url, client) = runtime.block_on(lease(&address))?;
+        Ok::<_, String>(Database { url, _lease: client, runtime: Some(runtime) })
+    });
+    leased.join().map_err(|_| "the thread of the lease ended early".to_owned())?
+}
+
+/// Takes the first database that nobody uses, making one if there is none, and empties it.
+async fn lease(address: &str) -> Result<(String, Client), String> {
+    const LEASED: &str = "SELECT pg_try_advisory_lock(1)";
+    for number in 0..1_000 {
+        let name = format!("meantime_test_{number}");
+        let url = format!("{address} dbname={name}");
+        let client = match connect(&url).await {
+            Ok(client) => client,
+            Err(_) => {
+                let other = connect(&format!("{address} dbname=postgres")).await?;
+                // Another test may have been faster.
+                let _ = other.batch_execute(&format!("CREATE DATABASE {name}")).await;
+                connect(&url).await?
+            }
+        };
+        // Whoever takes the database at this moment ends our connection.
+        let leased = client.query_one(LEASED, &[]).await;
+        if leased.is_ok_and(|row| row.get::<_, bool>(0)) {
+            client.batch_execute(EMPTY).await.map_err(|error| format!("{error:?}"))?;
+            return Ok((url, client));
+        }
+    }
+    Err("a thousand databases are in use".to_owned())
+}
+
+/// Ends what an earlier test left behind, and empties its tables.
+const EMPTY: &str = "
+    SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+        WHERE datname = current_database() AND pid <> pg_backend_pid();
+    DO $$
+    DECLARE one text;
+    BEGIN
+        FOR one IN SELECT tablename FROM pg_tables WHERE schemaname = 'public'
+            AND tablename NOT IN ('schema_migration', 'node')
+        LOOP
+            EXECUTE 'DELETE FROM ' || quote_ident(one);
+        END LOOP;
+        IF to_regclass('node') IS NOT NULL THEN
+            UPDATE node SET epoch = 0, paused = false, clock_at = 0, last_seq = 0;
+        END IF;
+    END $$";
+
+async fn connect(url: &str) -> Result<Client, String> {
+    let connected = tokio_postgres::connect(url, NoTls).await;
+    let (client, io) = connected.map_err(|error| format!("{error:?}"))?;
+    tokio::spawn(async move {
+        // Whoever uses the connection learns of its end.
+        let _ = io.await;
+    });
+    Ok(client)
+}

@@ -1,0 +1,285 @@
+//! Commits one plan in one transaction.
+//!
+//! ```text
+//!   fences not locked yet ─┐
+//!   advisory locks ────────┼─► one round trip ─► settle, in memory ─► all writes ─► COMMIT
+//!   what the plan asks for ┘   (often nothing)                        one trip      one trip
+//! ```
+//!
+//! The transaction is the one that `take` opened, or a new one. If that transaction was lost before
+//! COMMIT was sent, nothing was written and the plan is tried once more on its own: its fences are
+//! looked at again, so the locks of `take` are a convenience and not needed for safety.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use meantime_core::TaskId;
+use meantime_kernel::store::{Error, Guard, Plan, Settled, Unit, UnitResult, Write};
+
+use super::batch::Slots;
+use super::changes::Changes;
+use super::connection::{Answer, Call, Failure};
+use super::feed::{Feed, UnderWay};
+use super::find::Find;
+use super::pool::{Lent, Pool};
+use super::stats::Counters;
+use super::take::{Hold, Locked};
+use super::{instance, lock, task};
+
+/// How often a plan is tried.
+const ATTEMPTS: usize = 4;
+
+/// What committing needs.
+pub(super) struct Committer {
+    pub(super) pool: Arc<Pool>,
+    pub(super) slots: Arc<Slots>,
+    pub(super) feed: Arc<Feed>,
+    pub(super) counters: Arc<Counters>,
+}
+
+/// Why a transaction did not take effect, or may not have.
+enum Undone {
+    /// Units that insert an instance whose id is taken: they are conflicts.
+    Taken(BTreeSet<usize>),
+    /// Nothing was written.
+    Failed(Failure),
+    /// COMMIT was sent and its answer was lost (I2).
+    InDoubt { results: Vec<UnitResult>, message: String },
+}
+
+impl From<Failure> for Undone {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
+}
+
+impl From<Error> for Undone {
+    fn from(error: Error) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+impl Committer {
+    pub(super) async fn commit(
+        &self,
+        mut hold: Option<Hold>,
+        plan: &Plan,
+        under_way: UnderWay,
+    ) -> Result<Vec<UnitResult>, Error> {
+        let mut left_out = BTreeSet::new();
+        for attempt in 1.. {
+            match self.attempt(hold.take(), plan, &left_out).await {
+                Ok(results) => {
+                    Counters::add(&self.counters.commits, 1);
+                    Counters::add(&self.counters.units, results.len());
+                    return Ok(results);
+                }
+                Err(Undone::Taken(units)) => left_out.extend(units),
+                Err(Undone::Failed(failure)) => {
+                    if !failure.is_worth_retrying || attempt >= ATTEMPTS {
+                        return Err(failure.error);
+                    }
+                    self.pool.forget();
+                }
+                Err(Undone::InDoubt { results, message }) => {
+                    Counters::add(&self.counters.in_doubt, 1);
+                    self.slots.stays_under_way(plan.batch, under_way);
+                    return Err(Error::Ambiguous { results, message });
+                }
+            }
+            Counters::add(&self.counters.replays, 1);
+        }
+        Err(Error::Bug("attempts never end".to_owned()))
+    }
+
+    async fn attempt(
+        &self,
+        hold: Option<Hold>,
+        plan: &Plan,
+        left_out: &BTreeSet<usize>,
+    ) -> Result<Vec<UnitResult>, Undone> {
+        let slot = self.slots.take()?;
+        let mut transaction = match hold {
+            Some(Hold { lent, locked }) => Transaction { lent, locked, is_open: true },
+            None => {
+                let (lent, locked) = (self.pool.lend().await?, Locked::default());
+                Transaction { lent, locked, is_open: false }
+            }
+        };
+        let settled = transaction.settle(without(plan, left_out)).await?;
+        let changes = gather(plan, &settled, left_out);
+        let mut calls = transaction.opening();
+        let first = calls.len();
+        calls.extend(changes.calls());
+        calls.push(slot.mark(plan.batch, plan.now, changes.seq));
+        let answers = transaction.lent.run(&calls).await?;
+        check(&changes, plan, answers.get(first..).unwrap_or_default())?;
+        let results = with_conflicts(settled.results.clone(), left_out);
+        match transaction.lent.commit().await {
+            Ok(()) => Ok(results),
+            Err(failure) if failure.is_in_doubt => {
+                slot.keep(plan.batch);
+                Err(Undone::InDoubt { results, message: failure.error.to_string() })
+            }
+            Err(failure) => Err(failure.into()),
+        }
+    }
+}
+
+/// A transaction that is open, or will be with its first statement.
+struct Transaction {
+    lent: Lent,
+    locked: Locked,
+    is_open: bool,
+}
+
+impl Transaction {
+    /// The statement that opens the transaction, unless it is open.
+    fn opening(&mut self) -> Vec<Call<'static>> {
+        let is_open = std::mem::replace(&mut self.is_open, true);
+        if is_open { Vec::new() } else { vec![self.lent.begin()] }
+    }
+
+    /// Looks at everything the plan depends on, under locks, and decides.
+    async fn settle(&mut self, plan: Plan) -> Result<Settled, Undone> {
+        let fenced = plan.fenced();
+        let instances = fenced.instances.into_iter();
+        let instances: Vec<_> =
+            instances.filter(|id| !self.locked.turns.contains_key(id)).collect();
+        let tasks = fenced.tasks.into_iter();
+        let tasks: Vec<_> = tasks.filter(|id| !self.locked.claims.contains_key(id)).collect();
+        let lookups = plan.lookups();
+        let find = Find::new(&lookups, plan.now);
+        let mut calls = Vec::new();
+        if !instances.is_empty() {
+            calls.push(instance::lock(&instances));
+        }
+        if !tasks.is_empty() {
+            calls.extend([task::lock(&tasks), task::which(&tasks)]);
+        }
+        let locks = lock::calls(&plan, &lookups);
+        let first = calls.len() + locks.len();
+        calls.extend(locks);
+        calls.extend(find.calls());
+        let mut answers = Vec::new();
+        if !calls.is_empty() {
+            let opening = self.opening();
+            let skip = opening.len();
+            let calls: Vec<Call<'_>> = opening.into_iter().chain(calls).collect();
+            answers = self.lent.run(&calls).await?.split_off(skip);
+        }
+        let found = answers.split_off(first.min(answers.len()));
+        let busy = self.locked.add(!instances.is_empty(), !tasks.is_empty(), &answers)?;
+        let mut found = find.read(found.into_iter())?;
+        let mut standing = self.locked.fences();
+        let settled =
+            plan.settle(&mut found, |unit| Ok(!touches(unit, &busy) && standing.admit(unit)));
+        Ok(settled?)
+    }
+}
+
+impl Locked {
+    /// Adds what was locked now, and says which tasks are in the hands of other transactions.
+    fn add(
+        &mut self,
+        has_instances: bool,
+        has_tasks: bool,
+        answers: &[Answer],
+    ) -> Result<BTreeSet<TaskId>, Error> {
+        let mut answers = answers.iter();
+        if has_instances && let Some(answer) = answers.next() {
+            self.add_instances(answer)?;
+        }
+        let mut busy = BTreeSet::new();
+        if has_tasks && let (Some(locked), Some(there)) = (answers.next(), answers.next()) {
+            self.claims.extend(task::read_claims(locked)?);
+            busy.extend(task::read_ids(there)?);
+            busy.retain(|id| !self.claims.contains_key(id));
+        }
+        Ok(busy)
+    }
+}
+
+/// Whether a unit changes one of the tasks.
+fn touches(unit: &Unit, tasks: &BTreeSet<TaskId>) -> bool {
+    if tasks.is_empty() {
+        return false;
+    }
+    let guarded = matches!(&unit.guard, Guard::Task { row, .. } if tasks.contains(&row.id));
+    guarded
+        || unit.writes.iter().any(|write| match write {
+            Write::UpdateTask { row, .. } => tasks.contains(&row.id),
+            Write::DeleteTask { id, .. } | Write::DetachTask(id) => tasks.contains(id),
+            _ => false,
+        })
+}
+
+/// The plan with some units emptied.
+fn without(plan: &Plan, left_out: &BTreeSet<usize>) -> Plan {
+    let mut plan = plan.clone();
+    for number in left_out {
+        if let Some(unit) = plan.units.get_mut(*number) {
+            *unit = Unit::default();
+        }
+    }
+    plan
+}
+
+fn with_conflicts(mut results: Vec<UnitResult>, left_out: &BTreeSet<usize>) -> Vec<UnitResult> {
+    for number in left_out {
+        if let Some(result) = results.get_mut(*number) {
+            *result = UnitResult::Conflict;
+        }
+    }
+    results
+}
+
+/// Everything that is written, unit by unit: the fence first, then the rest.
+fn gather<'a>(plan: &'a Plan, settled: &'a Settled, left_out: &BTreeSet<usize>) -> Changes<'a> {
+    let mut changes = Changes::default();
+    let mut writes = settled.writes.iter().peekable();
+    for (number, (unit, result)) in plan.units.iter().zip(&settled.results).enumerate() {
+        if matches!(result, UnitResult::Done(_)) && !left_out.contains(&number) {
+            changes.guard(&unit.guard);
+        }
+        while let Some((_, write)) = writes.next_if(|(of, _)| *of == number) {
+            changes.write(write);
+        }
+    }
+    changes
+}
+
+/// Holds the answers of the statements against what they must have done.
+fn check(changes: &Changes<'_>, plan: &Plan, answers: &[Answer]) -> Result<(), Undone> {
+    let (inserts, turns) = changes.instances.counts();
+    let mut answers = answers.iter();
+    if inserts > 0
+        && let Some(answer) = answers.next()
+    {
+        let taken = changes.instances.taken_ids(answer)?;
+        if !taken.is_empty() {
+            let inserts = |unit: &Unit| match &unit.guard {
+                Guard::Insert(row) => taken.contains(&row.id),
+                _ => false,
+            };
+            let units = plan.units.iter().enumerate().filter(|(_, unit)| inserts(unit));
+            let units: BTreeSet<usize> = units.map(|(number, _)| number).collect();
+            let first = taken.first().map(ToString::to_string).unwrap_or_default();
+            return Err(if units.is_empty() {
+                Error::Bug(format!("the id {first} was given out twice")).into()
+            } else {
+                Undone::Taken(units)
+            });
+        }
+    }
+    if turns > 0
+        && let Some(answer) = answers.next()
+        && answer.count != u64::try_from(turns).unwrap_or(u64::MAX)
+    {
+        return Err(Error::Bug("an instance moved although it was locked".to_owned()).into());
+    }
+    match answers.next_back() {
+        Some(mark) if mark.count == 1 => Ok(()),
+        _ => Err(Error::Unavailable("the node has lost its seat".to_owned()).into()),
+    }
+}

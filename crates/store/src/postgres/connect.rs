@@ -1,0 +1,121 @@
+//! Makes connections, each set up the same way.
+
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use meantime_kernel::store::Error;
+use tokio_postgres::{Config, NoTls};
+
+use super::connection::Connection;
+use super::error::from_postgres;
+use super::options::Options;
+use super::stats::Counters;
+
+/// The oldest server that is known to work.
+const OLDEST: u32 = 13;
+
+/// How much longer than the server itself we wait for its answer.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// Makes connections to one database.
+pub(super) struct Connector {
+    config: Config,
+    /// Statements that every new session begins with.
+    session: String,
+    connect_timeout: Duration,
+    patience: Duration,
+    counters: Arc<Counters>,
+}
+
+impl Connector {
+    pub(super) fn new(options: &Options, counters: Arc<Counters>) -> Result<Self, Error> {
+        let mut config = Config::from_str(&options.url)
+            .map_err(|error| Error::Unavailable(format!("the address of the database: {error}")))?;
+        config.connect_timeout(options.connect_timeout);
+        config.tcp_user_timeout(options.tcp_user_timeout);
+        config.keepalives_idle(options.tcp_user_timeout);
+        // By this name nodes find the transactions of each other.
+        let name = match config.get_application_name() {
+            Some(name) if !name.starts_with("meantime") => format!("meantime/{name}"),
+            Some(name) => name.to_owned(),
+            None => "meantime".to_owned(),
+        };
+        config.application_name(name);
+        let session = session(options);
+        // A handshake takes several answers, each of which may take its time.
+        let connect_timeout = options.connect_timeout * 2;
+        let patience = options.statement_timeout + GRACE;
+        Ok(Self { config, session, connect_timeout, patience, counters })
+    }
+
+    /// Makes a connection and sees that the server will do.
+    pub(super) async fn connect(&self) -> Result<Connection, Error> {
+        let connected = tokio::time::timeout(self.connect_timeout, self.config.connect(NoTls));
+        let connected = connected.await.map_err(|_| {
+            Error::Unavailable("the database does not answer a new connection".to_owned())
+        })?;
+        let (client, io) = connected.map_err(|error| from_postgres(&error))?;
+        let version = io.parameter("server_version").unwrap_or_default().to_owned();
+        let encoding = io.parameter("server_encoding").unwrap_or_default().to_owned();
+        tokio::spawn(async move {
+            // Whoever uses the connection learns of its end.
+            let _ = io.await;
+        });
+        check_server(&version, &encoding)?;
+        Counters::add(&self.counters.connections, 1);
+        let connection = Connection::new(client, self.patience, Arc::clone(&self.counters));
+        connection.script(&self.session).await?;
+        Ok(connection)
+    }
+
+    /// The settings of the connection, for the one that listens.
+    pub(super) fn config(&self) -> &Config {
+        &self.config
+    }
+}
+
+fn check_server(version: &str, encoding: &str) -> Result<(), Error> {
+    let major = version.split(|c: char| !c.is_ascii_digit()).next();
+    let major: Option<u32> = major.and_then(|digits| digits.parse().ok());
+    if major.is_some_and(|major| major < OLDEST) {
+        let text = format!("PostgreSQL {OLDEST} or later is needed, this is {version}");
+        return Err(Error::Unavailable(text));
+    }
+    if encoding != "UTF8" {
+        let text = format!("the database must have the encoding UTF8, this one has {encoding}");
+        return Err(Error::Unavailable(text));
+    }
+    Ok(())
+}
+
+/// What every session is set to.
+///
+/// Plans are made once per statement and never by statistics: a table that was empty when its
+/// statement was planned may hold a million rows a minute later, and every statement of a turn has
+/// an index that fits. Durability is never less than a synced commit.
+fn session(options: &Options) -> String {
+    let ms = |duration: Duration| duration.as_millis();
+    format!(
+        "SET statement_timeout = {}; SET idle_in_transaction_session_timeout = {}; \
+         SET plan_cache_mode = force_generic_plan; SET jit = off; SET enable_seqscan = off; \
+         SET enable_bitmapscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET client_min_messages = error; \
+         SELECT set_config('synchronous_commit', 'on', false) \
+         WHERE current_setting('synchronous_commit') = 'off'",
+        ms(options.statement_timeout),
+        ms(options.idle_timeout),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_is_too_old_or_has_another_encoding_is_refused() {
+        assert!(check_server("13.4 (Debian 13.4-1)", "UTF8").is_ok());
+        assert!(check_server("18devel", "UTF8").is_ok());
+        assert!(check_server("12.9", "UTF8").is_err());
+        assert!(check_server("16.1", "SQL_ASCII").is_err());
+    }
+}

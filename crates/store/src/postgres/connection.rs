@@ -1,0 +1,231 @@
+//! A connection as the entities see it: prepared statements, sent together, answered in order.
+
+use std::collections::HashMap;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::Poll;
+use std::time::Duration;
+
+use futures_util::TryStreamExt;
+use meantime_kernel::store::Error;
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Client, Row, Statement};
+
+use super::error::{from_postgres, is_in_doubt, is_lost, is_worth_retrying};
+use super::stats::Counters;
+
+/// A value of a statement.
+pub(super) type Param<'a> = Box<dyn ToSql + Sync + Send + 'a>;
+
+/// One statement to run.
+pub(super) struct Call<'a> {
+    sql: &'static str,
+    params: Vec<Param<'a>>,
+}
+
+impl<'a> Call<'a> {
+    pub(super) fn new(sql: &'static str, params: Vec<Param<'a>>) -> Self {
+        Self { sql, params }
+    }
+
+    /// A statement without values.
+    pub(super) fn plain(sql: &'static str) -> Self {
+        Self { sql, params: Vec::new() }
+    }
+}
+
+/// What a statement gave.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) rows: Vec<Row>,
+    /// How many rows it changed, or found.
+    pub(super) count: u64,
+}
+
+impl Answer {
+    /// Reads every row.
+    pub(super) fn read<T>(
+        &self,
+        read: impl FnMut(&Row) -> Result<T, Error>,
+    ) -> Result<Vec<T>, Error> {
+        self.rows.iter().map(read).collect()
+    }
+
+    /// Reads the first row, if there is one.
+    pub(super) fn first<T>(
+        &self,
+        read: impl FnOnce(&Row) -> Result<T, Error>,
+    ) -> Result<Option<T>, Error> {
+        self.rows.first().map(read).transpose()
+    }
+}
+
+/// Why statements did not do what they should.
+#[derive(Debug)]
+pub(super) struct Failure {
+    pub(super) error: Error,
+    /// Whether the same may succeed at once, in another transaction.
+    pub(super) is_worth_retrying: bool,
+    /// Whether it may have taken effect, if it was a COMMIT.
+    pub(super) is_in_doubt: bool,
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self { error, is_worth_retrying: false, is_in_doubt: false }
+    }
+}
+
+impl From<Failure> for Error {
+    fn from(failure: Failure) -> Self {
+        failure.error
+    }
+}
+
+/// One connection, used by one transaction at a time.
+pub(super) struct Connection {
+    client: Client,
+    statements: Mutex<HashMap<&'static str, Statement>>,
+    /// No answer came in time, or the connection broke: it is not used again.
+    broken: AtomicBool,
+    patience: Duration,
+    counters: Arc<Counters>,
+}
+
+impl Connection {
+    /// `patience` is how long an answer may take; longer than the server lets a statement run.
+    pub(super) fn new(client: Client, patience: Duration, counters: Arc<Counters>) -> Self {
+        let (statements, broken) = (Mutex::default(), AtomicBool::new(false));
+        Self { client, statements, broken, patience, counters }
+    }
+
+    /// Whether it can be used again.
+    pub(super) fn is_sound(&self) -> bool {
+        !self.client.is_closed() && !self.broken.load(Ordering::Relaxed)
+    }
+
+    /// Runs statements in their order. All of them are sent before the first answer is read, so
+    /// they cost one round trip together. The first one that fails is told.
+    pub(super) async fn run(&self, calls: &[Call<'_>]) -> Result<Vec<Answer>, Failure> {
+        let work = async {
+            self.prepare(calls).await?;
+            let mut answers: Vec<_> = calls.iter().map(|call| Box::pin(self.ask(call))).collect();
+            in_order(&mut answers).await
+        };
+        let done = tokio::time::timeout(self.patience, work).await;
+        let result = done.unwrap_or_else(|_| {
+            self.broken.store(true, Ordering::Relaxed);
+            let error = Error::Unavailable("the database does not answer".to_owned());
+            Err(Failure { error, is_worth_retrying: false, is_in_doubt: true })
+        });
+        self.counters.ran(calls.len());
+        result
+    }
+
+    /// Runs one statement.
+    pub(super) async fn one(
+        &self,
+        sql: &'static str,
+        params: Vec<Param<'_>>,
+    ) -> Result<Answer, Failure> {
+        let mut answers = self.run(&[Call::new(sql, params)]).await?;
+        answers.pop().ok_or_else(|| Error::Bug("a statement without an answer".to_owned()).into())
+    }
+
+    /// Runs text with several statements that is not used again.
+    pub(super) async fn script(&self, sql: &str) -> Result<(), Failure> {
+        self.client.batch_execute(sql).await.map_err(|error| self.failure(&error))
+    }
+
+    /// Prepares what this connection has not run before, so that everything else can be sent in
+    /// one go and in order.
+    async fn prepare(&self, calls: &[Call<'_>]) -> Result<(), Failure> {
+        for call in calls {
+            if self.known(call.sql).is_none() {
+                let statement = self.client.prepare(call.sql).await;
+                let statement = statement.map_err(|error| self.failure(&error))?;
+                self.statements().insert(call.sql, statement);
+            }
+        }
+        Ok(())
+    }
+
+    async fn ask(&self, call: &Call<'_>) -> Result<Answer, Failure> {
+        let Some(statement) = self.known(call.sql) else {
+            return Err(Error::Bug("a statement that was not prepared".to_owned()).into());
+        };
+        let params = call.params.iter().map(|param| -> &(dyn ToSql + Sync) { &**param });
+        let work = async {
+            let stream = self.client.query_raw(&statement, params).await?;
+            let mut stream = std::pin::pin!(stream);
+            let mut rows = Vec::new();
+            while let Some(row) = stream.try_next().await? {
+                rows.push(row);
+            }
+            Ok(Answer { rows, count: stream.rows_affected().unwrap_or_default() })
+        };
+        work.await.map_err(|error| self.failure(&error))
+    }
+
+    fn failure(&self, error: &tokio_postgres::Error) -> Failure {
+        if is_lost(error) {
+            self.broken.store(true, Ordering::Relaxed);
+        }
+        Failure {
+            error: from_postgres(error),
+            is_worth_retrying: is_worth_retrying(error),
+            is_in_doubt: is_in_doubt(error),
+        }
+    }
+
+    fn known(&self, sql: &'static str) -> Option<Statement> {
+        self.statements().get(sql).cloned()
+    }
+
+    fn statements(&self) -> std::sync::MutexGuard<'_, HashMap<&'static str, Statement>> {
+        // A table of statements cannot be left half changed.
+        self.statements.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Waits for all of them. They are begun in their order, which is the order they are sent in.
+async fn in_order<T, F: Future<Output = Result<T, Failure>>>(
+    futures: &mut [Pin<Box<F>>],
+) -> Result<Vec<T>, Failure> {
+    let mut results: Vec<Option<Result<T, Failure>>> = futures.iter().map(|_| None).collect();
+    poll_fn(|cx| {
+        let mut is_ready = true;
+        for (future, result) in futures.iter_mut().zip(&mut results) {
+            if result.is_none() {
+                match future.as_mut().poll(cx) {
+                    Poll::Ready(done) => *result = Some(done),
+                    Poll::Pending => is_ready = false,
+                }
+            }
+        }
+        if is_ready { Poll::Ready(()) } else { Poll::Pending }
+    })
+    .await;
+    results.into_iter().flatten().collect()
+}
+
+/// Turns rows into arrays, one per column, for `unnest`.
+macro_rules! arrays {
+    ($rows:expr, |$row:ident| [$($value:expr),+ $(,)?]) => {
+        vec![$(
+            Box::new($rows.iter().map(|$row| $value).collect::<Vec<_>>())
+                as $crate::postgres::connection::Param<'_>
+        ),+]
+    };
+}
+pub(super) use arrays;
+
+/// Values of a statement.
+macro_rules! values {
+    ($($value:expr),* $(,)?) => {
+        vec![$(Box::new($value) as $crate::postgres::connection::Param<'_>),*]
+    };
+}
+pub(super) use values;

@@ -1,0 +1,198 @@
+//! What the store is made of, and the calls that take more than one statement.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use meantime_core::{InstanceId, Timestamp};
+use meantime_kernel::store::{
+    CompactRequest, Error, HistoryRow, PurgeRequest, Purged, Recovered, Share,
+};
+use tokio::runtime::Handle;
+use tokio::sync::Mutex;
+
+use super::batch::{self, Slots};
+use super::commit::Committer;
+use super::connect::Connector;
+use super::connection::{Connection, values};
+use super::feed::Feed;
+use super::migration::{MIGRATIONS, migrate};
+use super::notice::Ear;
+use super::options::{Options, SeatTime};
+use super::pool::Pool;
+use super::stats::Counters;
+use super::{check, compact, feed, history, inbox, instance, lock, node, purge, sweep, task};
+use crate::row::Columns;
+use crate::sweep::Sweep;
+
+const SCHEMA: &str = "SELECT current_schema()::text";
+const OWN: &str = "SELECT pg_advisory_lock($1)";
+const SHARE: &str = "SELECT pg_advisory_lock_shared($1)";
+
+/// Everything but the thread it runs on.
+pub(super) struct Core {
+    pub(super) options: Options,
+    pub(super) connector: Arc<Connector>,
+    pub(super) writers: Arc<Pool>,
+    pub(super) readers: Arc<Pool>,
+    pub(super) committer: Committer,
+    pub(super) counters: Arc<Counters>,
+    pub(super) ear: Arc<Ear>,
+    sweep: Mutex<Sweep>,
+    /// Keeps others out, or those who would keep us out.
+    _owner: Connection,
+}
+
+impl Core {
+    pub(super) async fn open(options: Options, runtime: Handle) -> Result<Self, Error> {
+        let counters = Arc::new(Counters::default());
+        let connector = Arc::new(Connector::new(&options, Arc::clone(&counters))?);
+        migrate(&connector.connect().await?, MIGRATIONS).await?;
+        let owner = connector.connect().await?;
+        own(&owner, &options).await?;
+        let writers = Pool::new(Arc::clone(&connector), options.writers, runtime.clone());
+        let readers = Pool::new(Arc::clone(&connector), options.readers, runtime);
+        let slots = Arc::new(Slots::default());
+        if !options.shared {
+            slots.set_holder(Some(register_alone(&writers).await?));
+        }
+        let found = owner.run(&[node::get(None)]).await?;
+        let known = found.first().map(node::read).transpose()?.unwrap_or_default();
+        let schema = owner.one(SCHEMA, Vec::new()).await?.first(|row| row.text(0))?;
+        let ear = Arc::new(Ear::new(&schema.unwrap_or_default()));
+        let pool = Arc::clone(&writers);
+        let feed = Arc::new(Feed::default());
+        feed.begin_after(known.seq);
+        let committer = Committer { pool, slots, feed, counters: Arc::clone(&counters) };
+        let sweep = Mutex::default();
+        Ok(Self {
+            options,
+            connector,
+            writers,
+            readers,
+            committer,
+            counters,
+            ear,
+            sweep,
+            _owner: owner,
+        })
+    }
+
+    pub(super) async fn recover(&self, share: Share) -> Result<Recovered, Error> {
+        let holder = self.committer.slots.holder();
+        let lent = self.readers.lend().await?;
+        let calls = [node::get(holder), inbox::owners(share), instance::unfinished(share)];
+        let answers = lent.run(&calls).await?;
+        let [found, owners, unfinished] = answers.as_slice() else {
+            return Err(Error::Bug("a statement without an answer".to_owned()));
+        };
+        let recovered = node::read(found)?;
+        let mut ready: BTreeSet<InstanceId> = inbox::read_owners(owners)?.into_iter().collect();
+        ready.extend(instance::read_unfinished(unfinished)?);
+        let waiting = lent.run(&[task::waiting(recovered.clock, share)]).await?;
+        let tasks = waiting.first().map(task::read_waiting).transpose()?.unwrap_or_default();
+        Ok(Recovered { ready: ready.into_iter().collect(), tasks, ..recovered })
+    }
+
+    /// Reads as far as no row can appear in between any more.
+    pub(super) async fn history_since(
+        &self,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<HistoryRow>, Error> {
+        let lent = self.readers.lend().await?;
+        // How far that is must be known before the rows are looked at.
+        let horizon = if self.options.shared && self.options.seat_time == SeatTime::Database {
+            let here = self.committer.feed.oldest();
+            let answers = lent.run(&[feed::oldest()]).await?;
+            let elsewhere = answers.first().map(feed::read_horizon).transpose()?;
+            here.min(elsewhere.unwrap_or_default())
+        } else {
+            self.committer.feed.horizon()
+        };
+        Ok(history::since(&lent, after, horizon, limit).await?)
+    }
+
+    /// One transaction finds what may go and removes some of it. Another node that does the same
+    /// at this moment does it for us.
+    pub(super) async fn purge(&self, request: &PurgeRequest) -> Result<Purged, Error> {
+        let mut sweep = self.sweep.lock().await;
+        let mut lent = self.writers.lend().await?;
+        let begin = lent.begin();
+        let answers = lent.run(&[begin, purge::alone()]).await?;
+        let is_alone = answers.last().map(purge::is_alone).transpose()?.unwrap_or_default();
+        if !is_alone {
+            let next = Some(request.now.saturating_add_millis(1_000));
+            return Ok(Purged { next, ..Purged::default() });
+        }
+        // If this fails, or the caller goes away, the walk begins anew: nothing but time is lost.
+        let mut walk = std::mem::take(&mut *sweep);
+        sweep::gather(&lent, &mut walk, request).await?;
+        let doomed: Vec<i64> = walk.doomed.iter().take(request.limit).copied().collect();
+        let is_due = |at: Option<Timestamp>| at.is_some_and(|at| at <= request.now);
+        let mut purged = Purged::default();
+        let retention = &request.retention;
+        if !doomed.is_empty() || is_due(purge::next(&lent, retention).await?) {
+            let (gone, removed) =
+                purge::purge(&lent, &doomed, retention, request.now, request.limit).await?;
+            walk.doomed.drain(..gone);
+            purged = removed;
+        }
+        let instances = sweep::next(&lent, &walk, request).await?;
+        purged.next = instances.into_iter().chain(purge::next(&lent, retention).await?).min();
+        lent.commit().await?;
+        *sweep = walk;
+        Ok(purged)
+    }
+
+    pub(super) async fn compact(&self, request: &CompactRequest) -> Result<usize, Error> {
+        let lent = self.readers.lend().await?;
+        let mut cut = compact::find(&lent, request).await?;
+        drop(lent);
+        let mut count = 0;
+        while let Some(next) = cut {
+            let mut lent = self.writers.lend().await?;
+            let begin = lent.begin();
+            lent.run(&[begin]).await?;
+            let (dropped, rest) =
+                compact::step(&lent, request.instance, next, request.limit).await?;
+            lent.commit().await?;
+            count += dropped;
+            cut = rest;
+        }
+        Ok(count)
+    }
+
+    pub(super) async fn check(&self) -> Result<Vec<String>, Error> {
+        let mut lent = self.readers.lend().await?;
+        lent.begin_snapshot().await?;
+        check::check(&lent).await
+    }
+}
+
+/// Makes sure that a database which is not shared has one process only.
+async fn own(connection: &Connection, options: &Options) -> Result<(), Error> {
+    // A process that has just ended may not have let go yet.
+    let patience = options.connect_timeout.as_millis();
+    connection.script(&format!("SET lock_timeout = {patience}")).await?;
+    let sql = if options.shared { SHARE } else { OWN };
+    let locked = connection.one(sql, values![lock::OWNER]).await;
+    locked.map(drop).map_err(|failure| match failure.error {
+        Error::Unavailable(text) if text.contains("55P03") => {
+            let text = "another process uses the database, and one of the two does not share it";
+            Error::Locked(text.to_owned())
+        }
+        error => error,
+    })
+}
+
+/// Gives the only process its number. Nobody else commits from now on.
+async fn register_alone(pool: &Arc<Pool>) -> Result<i64, Error> {
+    let mut lent = pool.lend().await?;
+    let begin = lent.begin();
+    lent.run(&[begin]).await?;
+    let holder = batch::register(&lent).await?;
+    // Those who were closed before are forgotten; those who are closed now may still ask.
+    lent.run(&[batch::fold(Timestamp::MAX), batch::close_others(holder)]).await?;
+    lent.commit().await?;
+    Ok(holder)
+}

@@ -1,0 +1,137 @@
+//! Fetches what settling a plan needs to see, all of it at once.
+
+use meantime_core::{InstanceId, Timestamp};
+use meantime_kernel::store::{ChannelKey, ChannelKind, Error, Found, FoundChannel, Lookups};
+
+use super::connection::{Answer, Call};
+use super::{
+    answer, definition, instance, instance_tag, message, message_id, occurrence, subscription,
+    trigger_start,
+};
+use crate::row::Columns;
+
+/// Everything a plan asks about. A plan that asks nothing costs no statement.
+pub(super) struct Find<'a> {
+    lookups: &'a Lookups,
+    now: Timestamp,
+    keys: Vec<&'a str>,
+    channels: Vec<(&'a ChannelKey, usize)>,
+    children: Vec<InstanceId>,
+    live: Vec<InstanceId>,
+}
+
+impl<'a> Find<'a> {
+    pub(super) fn new(lookups: &'a Lookups, now: Timestamp) -> Self {
+        // What a message starts depends on who has its correlation key as a business key. Which
+        // definition that would be is not known yet, so whoever has the key is looked for.
+        let starts = |channel: &&ChannelKey| {
+            channel.kind == ChannelKind::Message
+                && !channel.key.is_empty()
+                && lookups.starts.iter().any(|(_, name)| *name == channel.name)
+        };
+        let correlated = lookups.channels.keys().filter(starts).map(|it| it.key.as_str());
+        let mut keys: Vec<&str> =
+            lookups.keys.iter().map(|(_, key)| key.as_str()).chain(correlated).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        Self {
+            lookups,
+            now,
+            keys,
+            channels: lookups.channels.iter().map(|(channel, limit)| (channel, *limit)).collect(),
+            children: lookups.children.iter().copied().collect(),
+            live: lookups.live.iter().copied().collect(),
+        }
+    }
+
+    /// The statements, in an order that [`Self::read`] knows.
+    pub(super) fn calls(&self) -> Vec<Call<'a>> {
+        let lookups = self.lookups;
+        let mut calls = Vec::new();
+        if !lookups.starts.is_empty() {
+            calls.push(trigger_start::starts(&lookups.starts));
+        }
+        if !self.keys.is_empty() {
+            calls.push(instance::key_holders(&self.keys));
+        }
+        if !lookups.requests.is_empty() {
+            calls.push(answer::get(&lookups.requests));
+        }
+        if !lookups.messages.is_empty() {
+            calls.push(message_id::known(&lookups.messages, self.now));
+        }
+        if !self.channels.is_empty() {
+            calls.push(message::fresh(&self.channels, self.now));
+            calls.push(subscription::waiting(&self.channels));
+        }
+        if !lookups.definitions.is_empty() {
+            calls.push(definition::heads(&lookups.definitions));
+            calls.push(definition::next_id());
+        }
+        if !self.children.is_empty() {
+            calls.push(instance::children(&self.children));
+        }
+        if !lookups.slots.is_empty() {
+            calls.push(occurrence::taken(&lookups.slots));
+        }
+        if !lookups.timer_starts.is_empty() {
+            calls.push(instance_tag::timer_starts(&lookups.timer_starts));
+        }
+        if !self.live.is_empty() {
+            calls.push(instance::live(&self.live));
+        }
+        calls
+    }
+
+    /// Reads the answers to [`Self::calls`].
+    pub(super) fn read(&self, answers: impl Iterator<Item = Answer>) -> Result<Found, Error> {
+        let lookups = self.lookups;
+        let mut answers = answers;
+        let mut next = |is_asked: bool| if is_asked { answers.next() } else { None };
+        let mut found = Found::default();
+        if let Some(answer) = next(!lookups.starts.is_empty()) {
+            found.starts = trigger_start::read_starts(&answer, &lookups.starts)?;
+        }
+        if let Some(answer) = next(!self.keys.is_empty()) {
+            found.keys = instance::read_holders(&answer)?;
+        }
+        if let Some(answer) = next(!lookups.requests.is_empty()) {
+            found.requests = answer::read_rows(&answer)?;
+        }
+        if let Some(answer) = next(!lookups.messages.is_empty()) {
+            found.messages = message_id::read_known(&answer)?;
+        }
+        if let Some(answer) = next(!self.channels.is_empty()) {
+            let mut messages = message::read_fresh(&answer, &self.channels)?;
+            let waiting = next(true).map(|it| subscription::read_waiting(&it, &self.channels));
+            let mut waiting = waiting.transpose()?.unwrap_or_default();
+            for (channel, _) in &self.channels {
+                let messages = messages.remove(channel).unwrap_or_default();
+                let subscriptions = waiting.remove(channel).unwrap_or_default();
+                let channel = (*channel).clone();
+                found.channels.insert(channel, FoundChannel { messages, subscriptions });
+            }
+        }
+        if let Some(answer) = next(!lookups.definitions.is_empty()) {
+            found.definitions = definition::read_heads(&answer, &lookups.definitions)?;
+            let number = next(true).map(|it| definition::read_next_id(&it)).transpose()?;
+            found.next_definition = number.unwrap_or(1);
+        }
+        if let Some(answer) = next(!self.children.is_empty()) {
+            for parent in &self.children {
+                found.children.insert(*parent, instance::read_children(&answer, *parent)?);
+            }
+        }
+        if let Some(answer) = next(!lookups.slots.is_empty()) {
+            found.slots = occurrence::read_taken(&answer, &lookups.slots)?;
+        }
+        if let Some(answer) = next(!lookups.timer_starts.is_empty()) {
+            found.timer_starts = instance_tag::read_timer_starts(&answer, &lookups.timer_starts)?;
+        }
+        if let Some(answer) = next(!self.live.is_empty()) {
+            let there = answer.read(|row| row.instance(0, 1))?;
+            found.live = there.into_iter().filter(|id| lookups.live.contains(id)).collect();
+        }
+        Ok(found)
+    }
+}

@@ -1,0 +1,132 @@
+//! Inboxes: events that outlive a transaction.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use meantime_core::{IncidentId, InstanceId};
+use meantime_kernel::store::{Error, InboxRow, Share};
+
+use super::connection::{Answer, Call, arrays, values};
+use super::keyed::Keyed;
+use crate::row::inbox::{columns, read};
+use crate::row::{Columns, int, ord, packed, random};
+
+const PUT: &str = concat!(
+    "INSERT INTO inbox (",
+    columns!(),
+    ") SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bytea[], \
+     $6::bytea[], $7::bytea[]) ON CONFLICT (ord, seq) DO UPDATE SET random = excluded.random, \
+     arrived_at = excluded.arrived_at, held_by = excluded.held_by, origin = excluded.origin, \
+     event = excluded.event"
+);
+const DELETE: &str = "DELETE FROM inbox WHERE ctid = ANY (ARRAY( \
+     SELECT (SELECT ctid FROM inbox AS i WHERE i.ord = k.ord AND i.seq = k.seq) \
+     FROM unnest($1::bigint[], $2::bigint[]) AS k (ord, seq)))";
+const RELEASE: &str = "UPDATE inbox SET held_by = NULL WHERE ctid = ANY (ARRAY( \
+     SELECT i.ctid FROM unnest($1::bigint[], $2::bytea[]) AS k (ord, held_by) CROSS JOIN LATERAL \
+     (SELECT ctid FROM inbox WHERE ord = k.ord AND held_by = k.held_by OFFSET 0) AS i))";
+const CLEAR_HELD: &str = "DELETE FROM inbox WHERE ord = ANY ($1::bigint[]) AND held_by IS NOT NULL";
+const HEADS: &str = concat!(
+    "SELECT ",
+    columns!(),
+    " FROM unnest($1::bigint[], $2::bigint[]) AS w (of_ord, of_random) CROSS JOIN LATERAL \
+     (SELECT * FROM inbox WHERE ord = w.of_ord AND random = w.of_random AND held_by IS NULL \
+     ORDER BY seq LIMIT $3) AS i ORDER BY ord, seq"
+);
+const OWNERS: &str = "SELECT DISTINCT ord, random FROM inbox \
+     WHERE held_by IS NULL AND (random & 255) % $1 = $2";
+
+#[cfg(test)]
+pub(super) const STATEMENTS: &[&str] = &[PUT, DELETE, RELEASE, CLEAR_HELD, HEADS, OWNERS];
+
+/// What a plan does to inboxes.
+#[derive(Default)]
+pub(super) struct Changes<'a> {
+    /// Rows, each with the incident that holds it in the end.
+    rows: Keyed<(InstanceId, u64), (&'a InboxRow, Option<IncidentId>)>,
+    releases: BTreeSet<(InstanceId, IncidentId)>,
+    clears: BTreeSet<InstanceId>,
+}
+
+impl<'a> Changes<'a> {
+    pub(super) fn put(&mut self, row: &'a InboxRow) {
+        self.rows.put((row.instance, row.seq), (row, row.held));
+    }
+
+    pub(super) fn delete(&mut self, instance: InstanceId, seq: u64) {
+        self.rows.delete((instance, seq));
+    }
+
+    /// Lets go what an incident holds back.
+    pub(super) fn release(&mut self, instance: InstanceId, incident: IncidentId) {
+        let held = self.rows.put_mut().filter(|((of, _), _)| *of == instance);
+        for (_, (_, held_by)) in held {
+            *held_by = held_by.filter(|it| *it != incident);
+        }
+        // What was dropped before is not held any more.
+        if !self.clears.contains(&instance) {
+            self.releases.insert((instance, incident));
+        }
+    }
+
+    /// Drops what incidents hold back of an instance that ended.
+    pub(super) fn clear_held(&mut self, instance: InstanceId) {
+        self.rows.forget(|(of, _), (_, held_by)| *of == instance && held_by.is_some());
+        self.clears.insert(instance);
+    }
+
+    /// Statements about many rows come first: they do not touch what the plan puts.
+    pub(super) fn calls<'c>(&'c self, calls: &mut Vec<Call<'c>>) {
+        if !self.releases.is_empty() {
+            let pairs: Vec<_> = self.releases.iter().collect();
+            let params = arrays!(pairs, |it| [ord(it.0), it.1.to_bytes().to_vec()]);
+            calls.push(Call::new(RELEASE, params));
+        }
+        if !self.clears.is_empty() {
+            let orders: Vec<i64> = self.clears.iter().copied().map(ord).collect();
+            calls.push(Call::new(CLEAR_HELD, values![orders]));
+        }
+        let keys = self.rows.deletes();
+        if !keys.is_empty() {
+            let params = arrays!(keys, |key| [ord(key.0), int(key.1)]);
+            calls.push(Call::new(DELETE, params));
+        }
+        let rows = self.rows.puts();
+        if !rows.is_empty() {
+            let rows: Vec<_> = rows.into_iter().map(|(_, row)| row).collect();
+            let params = arrays!(rows, |it| [
+                ord(it.0.instance),
+                int(it.0.seq),
+                random(it.0.instance),
+                it.0.at.as_millis(),
+                it.1.map(|incident| incident.to_bytes().to_vec()),
+                it.0.origin.as_ref().map(packed),
+                packed(&it.0.event),
+            ]);
+            calls.push(Call::new(PUT, params));
+        }
+    }
+}
+
+/// The first events of each instance that nothing holds back.
+pub(super) fn heads(instances: &[InstanceId], limit: usize) -> Call<'static> {
+    let mut params = arrays!(instances, |id| [ord(*id), random(*id)]);
+    params.extend(values![i64::try_from(limit).unwrap_or(i64::MAX)]);
+    Call::new(HEADS, params)
+}
+
+pub(super) fn read_heads(answer: &Answer) -> Result<BTreeMap<InstanceId, Vec<InboxRow>>, Error> {
+    let mut heads: BTreeMap<InstanceId, Vec<InboxRow>> = BTreeMap::new();
+    for row in answer.read(read)? {
+        heads.entry(row.instance).or_default().push(row);
+    }
+    Ok(heads)
+}
+
+/// Instances of a share with events that nothing holds back.
+pub(super) fn owners(share: Share) -> Call<'static> {
+    Call::new(OWNERS, values![i64::from(share.of.max(1)), i64::from(share.part)])
+}
+
+pub(super) fn read_owners(answer: &Answer) -> Result<Vec<InstanceId>, Error> {
+    answer.read(|row| row.instance(0, 1))
+}

@@ -1,0 +1,233 @@
+//! Instances: the row that every turn rewrites, and its fence.
+
+use std::collections::BTreeMap;
+
+use meantime_core::InstanceId;
+use meantime_kernel::store::{ChildRef, Error, InstanceRow, Share};
+
+use super::connection::{Answer, Call, Connection, Failure, arrays, values};
+use super::text::text_if;
+use crate::row::instance::{
+    child, columns, extra_column, open_column, parent_column, read, unfinished as unfinished_row,
+};
+use crate::row::{Columns, int, millis, ord, random};
+
+const INSERT: &str = "INSERT INTO instance (ord, random, turn_no, phase, definition_id, \
+     started_at, ended_at, deadline_at, last_history, key, state_format, open, extra, state, \
+     parent_ord) SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], \
+     $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[], $10::text[], \
+     $11::integer[], $12::bytea[], $13::bytea[], $14::bytea[], $15::bigint[]) \
+     ON CONFLICT (ord) DO NOTHING RETURNING ord";
+
+const TURN: &str = "UPDATE instance AS i SET turn_no = n.turn_no, phase = n.phase, \
+     definition_id = n.definition_id, started_at = n.started_at, ended_at = n.ended_at, \
+     deadline_at = n.deadline_at, last_history = n.last_history, key = n.key, \
+     state_format = n.state_format, open = n.open, extra = n.extra, state = n.state \
+     FROM (SELECT *, (SELECT ctid FROM instance AS i WHERE i.ord = u.ord \
+     AND i.random = u.random AND i.turn_no = u.expected) AS place \
+     FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::bigint[], \
+     $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[], $10::text[], $11::integer[], \
+     $12::bytea[], $13::bytea[], $14::bytea[], $15::bigint[]) \
+     AS u (ord, random, turn_no, phase, definition_id, started_at, ended_at, deadline_at, \
+     last_history, key, state_format, open, extra, state, expected)) AS n \
+     WHERE i.ctid = n.place";
+
+// In the order of ids, and without waiting: who has a row has it for a moment only.
+const TAKE: &str = concat!(
+    "SELECT ",
+    columns!(),
+    " FROM instance AS i WHERE i.ord = ANY ($1::bigint[]) ORDER BY i.ord \
+     FOR NO KEY UPDATE SKIP LOCKED"
+);
+const LOCK: &str = "SELECT ord, random, turn_no FROM instance WHERE ord = ANY ($1::bigint[]) \
+     ORDER BY ord FOR NO KEY UPDATE SKIP LOCKED";
+const WHICH: &str = "SELECT ord, random FROM instance WHERE ord = ANY ($1::bigint[])";
+const GET_ALL: &str =
+    concat!("SELECT ", columns!(), " FROM instance AS i WHERE i.ord = ANY ($1::bigint[])");
+const GET: &str =
+    concat!("SELECT ", columns!(), " FROM instance AS i WHERE i.ord = $1 AND i.random = $2");
+const LIVE: &str = "SELECT ord, random FROM instance \
+     WHERE ord = ANY ($1::bigint[]) AND ended_at IS NULL";
+const KEY_HOLDERS: &str = "SELECT (SELECT name FROM definition WHERE id = i.definition_id), \
+     i.key, i.ord, i.random FROM instance AS i \
+     WHERE i.key = ANY ($1::text[]) AND i.ended_at IS NULL";
+const CHILDREN: &str = "SELECT ord, random, extra, parent_ord FROM instance \
+     WHERE parent_ord = ANY ($1::bigint[]) AND ended_at IS NULL";
+const UNFINISHED: &str = "SELECT ord, random, extra FROM instance \
+     WHERE phase IN ('starting', 'yielding') AND (random & 255) % $1 = $2";
+
+#[cfg(test)]
+pub(super) const STATEMENTS: &[&str] =
+    &[INSERT, TURN, TAKE, LOCK, WHICH, GET_ALL, GET, LIVE, KEY_HOLDERS, CHILDREN, UNFINISHED];
+
+/// What a plan does to instances.
+#[derive(Default)]
+pub(super) struct Changes<'a> {
+    inserts: BTreeMap<InstanceId, &'a InstanceRow>,
+    /// The last row of each, with the turn that it stood at before the plan.
+    turns: BTreeMap<InstanceId, (u64, &'a InstanceRow)>,
+}
+
+impl<'a> Changes<'a> {
+    pub(super) fn insert(&mut self, row: &'a InstanceRow) {
+        self.inserts.insert(row.id, row);
+    }
+
+    pub(super) fn turn(&mut self, row: &'a InstanceRow, expected: u64) {
+        if let Some(new) = self.inserts.get_mut(&row.id) {
+            *new = row;
+        } else {
+            self.turns.entry(row.id).and_modify(|(_, last)| *last = row).or_insert((expected, row));
+        }
+    }
+
+    /// How many rows the statements of [`Self::calls`] must change, in their order.
+    pub(super) fn counts(&self) -> (usize, usize) {
+        (self.inserts.len(), self.turns.len())
+    }
+
+    pub(super) fn insert_call(&self) -> Option<Call<'_>> {
+        let rows: Vec<&InstanceRow> = self.inserts.values().copied().collect();
+        let params = arrays!(rows, |row| [
+            ord(row.id),
+            random(row.id),
+            int(row.turn_no),
+            row.phase.name(),
+            int(row.definition.0),
+            row.started_at.as_millis(),
+            millis(row.ended_at),
+            millis(row.deadline_at),
+            int(row.last_history),
+            text_if(row.key.as_deref()),
+            i32::from(row.state.format),
+            open_column(&row.open),
+            extra_column(&row.extra),
+            &*row.state.bytes,
+            parent_column(row),
+        ]);
+        (!rows.is_empty()).then(|| Call::new(INSERT, params))
+    }
+
+    pub(super) fn turn_call(&self) -> Option<Call<'_>> {
+        let rows: Vec<&(u64, &InstanceRow)> = self.turns.values().collect();
+        let params = arrays!(rows, |it| [
+            ord(it.1.id),
+            random(it.1.id),
+            int(it.1.turn_no),
+            it.1.phase.name(),
+            int(it.1.definition.0),
+            it.1.started_at.as_millis(),
+            millis(it.1.ended_at),
+            millis(it.1.deadline_at),
+            int(it.1.last_history),
+            text_if(it.1.key.as_deref()),
+            i32::from(it.1.state.format),
+            open_column(&it.1.open),
+            extra_column(&it.1.extra),
+            &*it.1.state.bytes,
+            int(it.0),
+        ]);
+        (!rows.is_empty()).then(|| Call::new(TURN, params))
+    }
+
+    /// The rows that the answer to [`Self::insert_call`] says were there already.
+    pub(super) fn taken_ids(&self, answer: &Answer) -> Result<Vec<InstanceId>, Error> {
+        let inserted = answer.read(|row| row.integer(0))?;
+        let is_new = |id: &InstanceId| inserted.contains(&ord(*id));
+        Ok(self.inserts.keys().copied().filter(|id| !is_new(id)).collect())
+    }
+}
+
+/// Reads and locks instances.
+pub(super) fn take(ids: &[InstanceId]) -> Call<'static> {
+    Call::new(TAKE, values![orders(ids)])
+}
+
+/// Locks instances; the answer has their ids and turns.
+pub(super) fn lock(ids: &[InstanceId]) -> Call<'static> {
+    Call::new(LOCK, values![orders(ids)])
+}
+
+/// Reads instances without locking them.
+pub(super) fn get_all(ids: &[InstanceId]) -> Call<'static> {
+    Call::new(GET_ALL, values![orders(ids)])
+}
+
+/// Whether instances are there, locked or not.
+pub(super) fn which(ids: &[InstanceId]) -> Call<'static> {
+    Call::new(WHICH, values![orders(ids)])
+}
+
+/// Which of the instances are not over.
+pub(super) fn live(ids: &[InstanceId]) -> Call<'static> {
+    Call::new(LIVE, values![orders(ids)])
+}
+
+fn orders(ids: &[InstanceId]) -> Vec<i64> {
+    ids.iter().copied().map(ord).collect()
+}
+
+/// Live instances that have one of the business keys.
+pub(super) fn key_holders(keys: &[&str]) -> Call<'static> {
+    let keys: Vec<_> = keys.iter().map(|key| super::text::text(key).into_owned()).collect();
+    Call::new(KEY_HOLDERS, values![keys])
+}
+
+/// Reads an answer to [`key_holders`].
+pub(super) fn read_holders(
+    answer: &Answer,
+) -> Result<BTreeMap<(String, String), InstanceId>, Error> {
+    let mut read = answer.read(|row| Ok(((row.text(0)?, row.text(1)?), row.instance(2, 3)?)))?;
+    // If there are several, the oldest counts.
+    read.sort_unstable_by_key(|(_, id)| std::cmp::Reverse(*id));
+    Ok(read.into_iter().collect())
+}
+
+/// Live children of the parents.
+pub(super) fn children(parents: &[InstanceId]) -> Call<'static> {
+    Call::new(CHILDREN, values![orders(parents)])
+}
+
+/// Reads the children of one parent from an answer to [`children`], in the order of the effects
+/// that started them.
+pub(super) fn read_children(answer: &Answer, parent: InstanceId) -> Result<Vec<ChildRef>, Error> {
+    let mut found = Vec::new();
+    for row in &answer.rows {
+        if row.integer(3)? == ord(parent) {
+            found.extend(child(row, parent)?);
+        }
+    }
+    found.sort_by_key(|child| child.key);
+    Ok(found)
+}
+
+/// Live children of one parent.
+pub(super) async fn children_of(
+    connection: &Connection,
+    parent: InstanceId,
+) -> Result<Vec<ChildRef>, Failure> {
+    let answers = connection.run(&[children(&[parent])]).await?;
+    let found = answers.first().map(|answer| read_children(answer, parent)).transpose()?;
+    Ok(found.unwrap_or_default())
+}
+
+pub(super) fn read_rows(answer: &Answer) -> Result<Vec<InstanceRow>, Error> {
+    answer.read(read)
+}
+
+pub(super) async fn get(
+    connection: &Connection,
+    id: InstanceId,
+) -> Result<Option<InstanceRow>, Failure> {
+    let answer = connection.one(GET, values![ord(id), random(id)]).await?;
+    Ok(answer.first(read)?)
+}
+
+/// Instances of a share that go on by themselves: not started yet, or in the middle of their work.
+pub(super) fn unfinished(share: Share) -> Call<'static> {
+    Call::new(UNFINISHED, values![i64::from(share.of.max(1)), i64::from(share.part)])
+}
+
+pub(super) fn read_unfinished(answer: &Answer) -> Result<Vec<InstanceId>, Error> {
+    Ok(answer.read(unfinished_row)?.into_iter().flatten().collect())
+}

@@ -1,0 +1,130 @@
+//! Lists of instances, newest first: which index serves which filter.
+
+use meantime_core::{DefinitionId, InstanceId};
+use meantime_kernel::store::{InstanceFilter, InstanceRow, Page, Phase};
+
+use super::connection::{Connection, Failure, Param, values};
+use super::definition;
+use super::text::text;
+use crate::row::instance::{UNUSUAL_PHASES, columns, matches, read};
+use crate::row::{Columns, int, ord};
+
+const TAGGED: &str = concat!(
+    "SELECT ",
+    columns!(),
+    " FROM instance_tag AS t CROSS JOIN LATERAL (SELECT * FROM instance WHERE ord = t.ord OFFSET 0) \
+     AS i WHERE t.tag = $3 AND t.ord < $1 ORDER BY t.ord DESC LIMIT $2"
+);
+const KEYED: &str = concat!(
+    "SELECT ",
+    columns!(),
+    " FROM instance AS i WHERE i.key = $3 AND i.ord < $1 ORDER BY i.ord DESC LIMIT $2"
+);
+const LIVE: &str = concat!(
+    "SELECT ",
+    columns!(),
+    " FROM instance AS i WHERE i.definition_id = $3 AND num_nulls(i.ended_at) = 1 AND i.ord < $1 \
+     ORDER BY i.ord DESC LIMIT $2"
+);
+const UNUSUAL: &str = concat!(
+    "SELECT ",
+    columns!(),
+    " FROM instance AS i WHERE i.phase IN ('starting', 'yielding', 'failed', 'cancelled') \
+     AND i.phase = $3 AND i.ord < $1 ORDER BY i.ord DESC LIMIT $2"
+);
+const NEWEST: &str = concat!(
+    "SELECT ",
+    columns!(),
+    " FROM instance AS i WHERE i.ord < $1 ORDER BY i.ord DESC LIMIT $2"
+);
+
+#[cfg(test)]
+pub(super) const STATEMENTS: &[&str] = &[TAGGED, KEYED, LIVE, UNUSUAL, NEWEST];
+
+/// How many rows are read at a time when some of them may not be wanted.
+const STRIDE: usize = 1_000;
+
+/// A page of instances. Whatever no index holds is filtered while reading.
+pub(super) async fn list(
+    connection: &Connection,
+    filter: &InstanceFilter,
+    page: Page<InstanceId>,
+) -> Result<Vec<InstanceRow>, Failure> {
+    let walk = Walk { connection, filter, page };
+    let only = |phases: &dyn Fn(&Phase) -> bool| {
+        !filter.phases.is_empty() && filter.phases.iter().all(phases)
+    };
+    if let Some(tag) = &filter.tag {
+        return walk.run(TAGGED, || Some(Box::new(text(tag)))).await;
+    }
+    if let Some(key) = &filter.key {
+        return walk.run(KEYED, || Some(Box::new(text(key)))).await;
+    }
+    let mut rows = Vec::new();
+    if only(&|phase| UNUSUAL_PHASES.contains(phase)) {
+        let mut phases = filter.phases.clone();
+        phases.sort_unstable();
+        phases.dedup();
+        for phase in phases {
+            rows.extend(walk.run(UNUSUAL, || Some(Box::new(phase.name()))).await?);
+        }
+    } else if only(&|phase| !phase.is_ended()) {
+        for DefinitionId(id) in definitions(connection, filter).await? {
+            rows.extend(walk.run(LIVE, || Some(Box::new(int(id)))).await?);
+        }
+    } else {
+        return walk.run(NEWEST, || None).await;
+    }
+    rows.sort_by_key(|row| std::cmp::Reverse(row.id));
+    rows.truncate(page.limit);
+    Ok(rows)
+}
+
+async fn definitions(
+    connection: &Connection,
+    filter: &InstanceFilter,
+) -> Result<Vec<DefinitionId>, Failure> {
+    if filter.definitions.is_empty() {
+        return definition::ids(connection).await;
+    }
+    let mut ids = filter.definitions.clone();
+    ids.sort_unstable();
+    ids.dedup();
+    Ok(ids)
+}
+
+struct Walk<'a> {
+    connection: &'a Connection,
+    filter: &'a InstanceFilter,
+    page: Page<InstanceId>,
+}
+
+impl<'a> Walk<'a> {
+    /// Reads on until enough rows match.
+    async fn run(
+        &self,
+        sql: &'static str,
+        what: impl Fn() -> Option<Param<'a>>,
+    ) -> Result<Vec<InstanceRow>, Failure> {
+        let limit = self.page.limit;
+        let mut before = self.page.after.map_or(i64::MAX, ord);
+        let mut found = Vec::new();
+        while found.len() < limit {
+            let stride = i64::try_from(limit.min(STRIDE)).unwrap_or(i64::MAX);
+            let mut params = values![before, stride];
+            params.extend(what());
+            let answer = self.connection.one(sql, params).await?;
+            for row in &answer.rows {
+                before = row.integer(0)?;
+                if matches(self.filter, row)? {
+                    found.push(read(row)?);
+                }
+            }
+            if answer.count < u64::try_from(stride).unwrap_or_default() {
+                break;
+            }
+        }
+        found.truncate(limit);
+        Ok(found)
+    }
+}

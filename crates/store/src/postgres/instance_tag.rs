@@ -1,0 +1,65 @@
+//! Tags and attributes to find instances by.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+use meantime_core::{Attribute, InstanceId};
+use meantime_kernel::store::{Error, timer_start_tag};
+
+use super::connection::{Answer, Call, arrays, values};
+use super::text::text;
+use crate::row::{Columns, ord};
+
+const PUT: &str = "INSERT INTO instance_tag (tag, ord) \
+     SELECT * FROM unnest($1::text[], $2::bigint[]) ON CONFLICT DO NOTHING";
+const LIVE: &str = "SELECT t.tag, i.ord, i.random FROM instance_tag AS t CROSS JOIN LATERAL \
+     (SELECT ord, random FROM instance WHERE ord = t.ord AND ended_at IS NULL OFFSET 0) \
+     AS i WHERE t.tag = ANY ($1::text[])";
+
+#[cfg(test)]
+pub(super) const STATEMENTS: &[&str] = &[PUT, LIVE];
+
+/// Tags that a plan adds; an attribute is the tag `name=value`.
+#[derive(Default)]
+pub(super) struct Changes<'a>(BTreeSet<(Cow<'a, str>, i64)>);
+
+impl<'a> Changes<'a> {
+    pub(super) fn put(
+        &mut self,
+        instance: InstanceId,
+        tags: &'a [String],
+        attributes: &'a [Attribute],
+    ) {
+        let plain = tags.iter().map(|tag| Cow::Borrowed(tag.as_str()));
+        let named = attributes.iter().map(|it| Cow::Owned(format!("{}={}", it.name, it.value)));
+        self.0.extend(plain.chain(named).map(|tag| (tag, ord(instance))));
+    }
+
+    pub(super) fn calls<'c>(&'c self, calls: &mut Vec<Call<'c>>) {
+        let rows: Vec<_> = self.0.iter().collect();
+        let params = arrays!(rows, |row| [text(&row.0), row.1]);
+        if !rows.is_empty() {
+            calls.push(Call::new(PUT, params));
+        }
+    }
+}
+
+/// Live schedules of the timer starts of definition names, oldest first.
+pub(super) fn timer_starts(names: &BTreeSet<String>) -> Call<'static> {
+    let tags: Vec<String> =
+        names.iter().map(|name| text(&timer_start_tag(name)).into_owned()).collect();
+    Call::new(LIVE, values![tags])
+}
+
+pub(super) fn read_timer_starts(
+    answer: &Answer,
+    names: &BTreeSet<String>,
+) -> Result<BTreeMap<String, Vec<InstanceId>>, Error> {
+    let mut found = answer.read(|row| Ok((row.text(0)?, row.instance(1, 2)?)))?;
+    found.sort_unstable_by_key(|(_, id)| *id);
+    let of = |name: &String| {
+        let tag = timer_start_tag(name);
+        found.iter().filter(|(it, _)| *it == tag).map(|(_, id)| *id).collect()
+    };
+    Ok(names.iter().map(|name| (name.clone(), of(name))).collect())
+}

@@ -1,0 +1,97 @@
+//! Advisory locks: what must be looked at and changed by one transaction at a time, and has no row
+//! of its own to lock.
+//!
+//! ```text
+//!   few names:   ALL shared ──► each name, in order ──► look, decide, write, COMMIT lets go
+//!   many names:  ALL alone  ─────────────────────────► look, decide, write, COMMIT lets go
+//! ```
+//!
+//! A plan takes all its locks at once and in order, before it looks at anything, and from then on
+//! waits for nobody: two plans cannot wait for each other. The server's table of locks is small, so
+//! a plan with many names locks everything instead.
+
+use std::collections::BTreeSet;
+
+use meantime_kernel::store::{Ask, ChannelKey, ChannelKind, Lookups, Plan, Write};
+use sha2::{Digest, Sha256};
+
+use super::connection::{Call, values};
+
+const SHARED: &str = "SELECT pg_advisory_xact_lock_shared($1)";
+const ALONE: &str = "SELECT pg_advisory_xact_lock($1)";
+const EACH: &str = "SELECT pg_advisory_xact_lock(name) FROM unnest($1::bigint[]) AS name";
+
+/// Locks until the end of the transaction, unless somebody else has.
+pub(super) const TRY_ALONE: &str = "SELECT pg_try_advisory_xact_lock($1)";
+
+#[cfg(test)]
+pub(super) const STATEMENTS: &[&str] = &[SHARED, ALONE, EACH, TRY_ALONE];
+
+/// "Meantime" in ASCII. Locks of this number and the next ones are ours; the others are hashes.
+const FIRST: i64 = 0x4d65_616e_7469_6d65;
+
+/// One process migrates at a time.
+pub(super) const MIGRATION: i64 = FIRST;
+/// The one process that owns a database which is not shared.
+pub(super) const OWNER: i64 = FIRST + 1;
+/// One process takes or renews a seat at a time.
+pub(super) const SEATS: i64 = FIRST + 2;
+/// One process removes what is old at a time.
+pub(super) const HOUSE: i64 = FIRST + 3;
+/// What plans lock: shared with names, or alone.
+const ALL: i64 = FIRST + 4;
+
+/// So many names are locked one by one at most.
+const MANY: usize = 128;
+
+/// The statements that lock whatever a plan decides about.
+pub(super) fn calls(plan: &Plan, lookups: &Lookups) -> Vec<Call<'static>> {
+    let names = names(plan, lookups);
+    if names.is_empty() {
+        Vec::new()
+    } else if names.len() > MANY {
+        vec![Call::new(ALONE, values![ALL])]
+    } else {
+        let names: Vec<i64> = names.into_iter().collect();
+        vec![Call::new(SHARED, values![ALL]), Call::new(EACH, values![names])]
+    }
+}
+
+fn names(plan: &Plan, lookups: &Lookups) -> BTreeSet<i64> {
+    let mut names: BTreeSet<i64> = lookups.channels.keys().filter_map(channel).collect();
+    names.extend(lookups.keys.iter().map(|(_, key)| hash("key", key)));
+    names.extend(lookups.requests.iter().map(|key| hash("request", key)));
+    names.extend(lookups.messages.iter().map(|id| hash("message", id)));
+    for unit in &plan.units {
+        names.extend(unit.writes.iter().filter_map(|write| match write {
+            Write::DeleteMessage { channel, .. } | Write::DeleteSubscription { channel, .. } => {
+                self::channel(channel)
+            }
+            _ => None,
+        }));
+        let deploys = |ask: &Ask| matches!(ask, Ask::Deploy(_) | Ask::Undeploy { .. });
+        if unit.asks.iter().any(deploys) {
+            names.insert(hash("deploy", ""));
+        }
+    }
+    names
+}
+
+/// A channel with a correlation key has the lock of that key, which is also that of the business
+/// key: what a message starts depends on who has it. Signals of an instance are touched by its own
+/// turns only, which hold its row.
+fn channel(channel: &ChannelKey) -> Option<i64> {
+    match channel.kind {
+        ChannelKind::Signal => None,
+        kind if channel.key.is_empty() => Some(hash(kind.name(), &channel.name)),
+        _ => Some(hash("key", &channel.key)),
+    }
+}
+
+/// The same on every node and in every release that runs beside this one.
+pub(super) fn hash(class: &str, name: &str) -> i64 {
+    let digest = Sha256::new().chain_update(class).chain_update([0]).chain_update(name).finalize();
+    let mut first = [0; 8];
+    first.iter_mut().zip(digest).for_each(|(to, from)| *to = from);
+    i64::from_be_bytes(first)
+}

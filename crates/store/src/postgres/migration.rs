@@ -1,0 +1,97 @@
+//! Brings a database to the schema of this release, one migration per transaction.
+//!
+//! One process migrates at a time, the others wait for it. A database that was made by a newer
+//! release, or by a migration whose text has changed since, is refused. Killed in the middle, the
+//! transaction of the migration is gone and it runs again.
+
+use meantime_kernel::store::Error;
+
+use super::connection::{Connection, Failure, values};
+use super::lock;
+use crate::migration::{Migration, check_known};
+use crate::row::Columns;
+
+const LOCK: &str = "SELECT pg_advisory_lock($1)";
+const UNLOCK: &str = "SELECT pg_advisory_unlock($1)";
+const PREPARE: &str = "CREATE TABLE schema_migration (
+    number integer PRIMARY KEY,
+    name text NOT NULL,
+    sha256 text NOT NULL,           -- of the file that was applied
+    applied_at bigint NOT NULL      -- the store's clock then; 0 for a new database
+)";
+const EXISTS: &str = "SELECT to_regclass('schema_migration') IS NOT NULL, \
+     to_regclass('instance') IS NOT NULL OR to_regclass('node') IS NOT NULL";
+const RECORD: &str = "INSERT INTO schema_migration (number, name, sha256, applied_at) \
+     VALUES ($1, $2, $3, $4)";
+const RECORDED: &str = "SELECT number, sha256 FROM schema_migration ORDER BY number";
+const CLOCK: &str =
+    "SELECT greatest((SELECT clock_at FROM node), (SELECT max(clock_at) FROM batch))";
+
+/// Every step, in order; the first has number 1.
+pub(super) const MIGRATIONS: &[Migration] = &[
+    Migration { name: "0001_init.sql", sql: include_str!("migrations/0001_init.sql") },
+    Migration { name: "0002_occurrence.sql", sql: include_str!("migrations/0002_occurrence.sql") },
+];
+
+/// Runs what is missing, while no other process does.
+pub(super) async fn migrate(connection: &Connection, steps: &[Migration]) -> Result<(), Error> {
+    // Others may have much to do before it is our turn, and so may we.
+    connection
+        .script("SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0")
+        .await?;
+    connection.one(LOCK, values![lock::MIGRATION]).await?;
+    let done = run(connection, steps).await;
+    // If this fails, the connection is gone, and the lock with it.
+    let unlocked = connection.one(UNLOCK, values![lock::MIGRATION]).await;
+    done?;
+    Ok(unlocked.map(drop)?)
+}
+
+async fn run(connection: &Connection, steps: &[Migration]) -> Result<(), Error> {
+    let recorded = recorded(connection).await?;
+    let found = u32::try_from(recorded.len()).unwrap_or(u32::MAX);
+    check_known(found, steps)?;
+    for (at, step) in steps.iter().enumerate() {
+        match recorded.get(at) {
+            Some(sha256) => step.verify(Some(sha256))?,
+            None => apply(connection, at + 1, step).await?,
+        }
+    }
+    Ok(())
+}
+
+/// Hashes of the steps that a database has had.
+async fn recorded(connection: &Connection) -> Result<Vec<String>, Error> {
+    let found = connection.one(EXISTS, Vec::new()).await?;
+    let found = found.first(|row| Ok((row.flag(0)?, row.flag(1)?)))?;
+    match found.unwrap_or_default() {
+        (true, _) => connection.one(RECORDED, Vec::new()).await?.read(|row| row.text(1)),
+        (false, false) => Ok(Vec::new()),
+        (false, true) => {
+            Err(Error::Corrupt("the database has tables of another program".to_owned()))
+        }
+    }
+}
+
+async fn apply(connection: &Connection, number: usize, step: &Migration) -> Result<(), Failure> {
+    let work = async {
+        connection.script("BEGIN").await?;
+        let mut clock = 0;
+        if number == 1 {
+            connection.script(PREPARE).await?;
+        } else {
+            let found = connection.one(CLOCK, Vec::new()).await?;
+            clock = found.first(|row| row.integer(0))?.unwrap_or_default();
+        }
+        connection.script(step.sql).await?;
+        let number = i32::try_from(number).unwrap_or(i32::MAX);
+        connection.one(RECORD, values![number, step.name, step.digest(), clock]).await?;
+        connection.script("COMMIT").await
+    };
+    let done = work.await;
+    if done.is_err() {
+        // A connection that cannot even do this is closed, which rolls back too.
+        let _ = connection.script("ROLLBACK").await;
+    }
+    done
+}

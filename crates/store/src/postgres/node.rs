@@ -1,0 +1,64 @@
+//! What belongs to no process: the epoch, the pause of a restored copy, and how far time and
+//! numbers have come.
+
+use meantime_core::Timestamp;
+use meantime_kernel::history::By;
+use meantime_kernel::store::{Error, OperationKind, Recovered, next_epoch};
+
+use super::connection::{Answer, Call, values};
+use super::operation;
+use super::pool::Pool;
+use crate::row::Columns;
+use std::sync::Arc;
+
+const GET: &str = "SELECT n.epoch, greatest(n.clock_at, b.clock_at), coalesce(b.number, 0), \
+     greatest(n.last_seq, b.last_seq), n.paused FROM node AS n, (SELECT max(clock_at) AS clock_at, \
+     max(last_seq) AS last_seq, max(number) FILTER (WHERE holder = $1) AS number FROM batch) AS b \
+     WHERE n.id = 1";
+const SET_EPOCH: &str = "UPDATE node SET epoch = $1, paused = true WHERE id = 1";
+const RESUME: &str = "UPDATE node SET paused = false WHERE id = 1";
+
+#[cfg(test)]
+pub(super) const STATEMENTS: &[&str] = &[GET, SET_EPOCH, RESUME];
+
+/// How far a process and all of them together have come.
+pub(super) fn get(holder: Option<i64>) -> Call<'static> {
+    Call::new(GET, values![holder.unwrap_or_default()])
+}
+
+pub(super) fn read(answer: &Answer) -> Result<Recovered, Error> {
+    let node = answer.first(|row| {
+        Ok(Recovered {
+            epoch: row.count(0, "node")?,
+            clock: row.instant(1, "node")?,
+            batch: row.number(2)?,
+            seq: row.number(3)?,
+            paused: row.flag(4)?,
+            ..Recovered::default()
+        })
+    })?;
+    node.ok_or_else(|| Error::Corrupt("the row of `node` is gone".to_owned()))
+}
+
+/// Makes this database a copy that may not act: a new epoch, and paused. Returns the epoch.
+pub(super) async fn pause(
+    pool: &Arc<Pool>,
+    kind: OperationKind,
+    now: Timestamp,
+    by: &By,
+) -> Result<u32, Error> {
+    let mut lent = pool.lend().await?;
+    let begin = lent.begin();
+    let answers = lent.run(&[begin, get(None)]).await?;
+    let Some(answer) = answers.last() else { return Ok(0) };
+    let epoch = next_epoch(read(answer)?.epoch, now);
+    let set = Call::new(SET_EPOCH, values![i64::from(epoch)]);
+    lent.run(&[set, operation::add(kind, now, by)]).await?;
+    lent.commit().await?;
+    Ok(epoch)
+}
+
+/// Somebody confirmed that this copy may act.
+pub(super) fn resume() -> Call<'static> {
+    Call::plain(RESUME)
+}

@@ -1,0 +1,205 @@
+//! What nodes tell each other: packed, by notifications of the database, outside of every turn.
+//!
+//! ```text
+//!   tell ──► pg_notify('meantime_…_all' or '…_<seat>', packed) ──► the connection that listens
+//!                                                                    └──► listener of the kernel
+//! ```
+//!
+//! A notification that gets lost makes something late, never wrong, so a broken connection is
+//! simply made again.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use meantime_kernel::store::{Error, Listener, Notice, Seat, To};
+use tokio::sync::{mpsc, watch};
+use tokio_postgres::{AsyncMessage, NoTls};
+
+use super::connect::Connector;
+use super::connection::{Call, Failure, arrays};
+use super::pool::Pool;
+use crate::row::packed;
+
+const NOTIFY: &str = "SELECT pg_notify(channel, payload) \
+     FROM unnest($1::text[], $2::text[]) AS n (channel, payload)";
+
+#[cfg(test)]
+pub(super) const STATEMENTS: &[&str] = &[NOTIFY];
+
+/// The database takes less than 8,000 bytes in one notification; they are written as hex digits.
+const PAYLOAD_BYTES: usize = 3_900;
+
+/// How long to wait before a connection that broke is made again.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Who hears, and on which channels.
+pub(super) struct Ear {
+    /// What the names of channels begin with: databases of several schemas do not mix.
+    prefix: String,
+    listener: Mutex<Option<Listener>>,
+    seat: watch::Sender<Option<Seat>>,
+    /// Tells whom this process is, so that it does not hear itself.
+    holder: watch::Sender<i64>,
+}
+
+impl Ear {
+    pub(super) fn new(schema: &str) -> Self {
+        let prefix = format!("meantime_{:016x}", super::lock::hash("schema", schema));
+        let (seat, holder) = (watch::Sender::new(None), watch::Sender::new(0));
+        Self { prefix, listener: Mutex::default(), seat, holder }
+    }
+
+    /// Who is called from now on; says whether nobody was before.
+    pub(super) fn set_listener(&self, listener: Listener) -> bool {
+        let mut known = self.listener.lock().unwrap_or_else(PoisonError::into_inner);
+        known.replace(listener).is_none()
+    }
+
+    /// The node sits here now.
+    pub(super) fn sit(&self, seat: Option<Seat>, holder: Option<i64>) {
+        self.holder.send_replace(holder.unwrap_or_default());
+        self.seat.send_if_modified(|known| std::mem::replace(known, seat) != seat);
+    }
+
+    /// Tells other nodes something.
+    pub(super) async fn tell(
+        &self,
+        pool: &Arc<Pool>,
+        notices: &[(To, Notice)],
+    ) -> Result<(), Error> {
+        let holder = *self.holder.borrow();
+        let mut messages: Vec<(String, String)> = Vec::new();
+        let mut targets: Vec<To> = notices.iter().map(|(to, _)| *to).collect();
+        targets.sort_unstable();
+        targets.dedup();
+        for target in targets {
+            let channel = match target {
+                To::Others => format!("{}_all", self.prefix),
+                To::Seat(Seat(number)) => format!("{}_{number}", self.prefix),
+            };
+            let those = notices.iter().filter(|(to, _)| *to == target).map(|(_, notice)| notice);
+            let payloads = payloads(holder, those);
+            messages.extend(payloads.into_iter().map(|payload| (channel.clone(), payload)));
+        }
+        let params = arrays!(messages, |it| [it.0.as_str(), it.1.as_str()]);
+        let call = Call::new(NOTIFY, params);
+        let lent = pool.lend().await?;
+        Ok(lent.run(&[call]).await.map(drop)?)
+    }
+
+    /// Listens until the runtime ends.
+    #[expect(clippy::disallowed_methods, reason = "a connection that broke is made again later")]
+    pub(super) async fn listen(self: Arc<Self>, connector: Arc<Connector>) {
+        loop {
+            // Whatever went wrong, nodes do without notices until it works again.
+            let _ = self.hear(&connector).await;
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    async fn hear(&self, connector: &Connector) -> Result<(), Failure> {
+        let lost = |error: tokio_postgres::Error| super::error::from_postgres(&error);
+        let (client, mut io) = connector.config().connect(NoTls).await.map_err(lost)?;
+        let (sender, mut heard) = mpsc::unbounded_channel();
+        let pump = tokio::spawn(async move {
+            while let Some(Ok(message)) = std::future::poll_fn(|cx| io.poll_message(cx)).await {
+                if let AsyncMessage::Notification(notification) = message
+                    && sender.send(notification.payload().to_owned()).is_err()
+                {
+                    break;
+                }
+            }
+        });
+        let mut seat = self.seat.subscribe();
+        loop {
+            let sits_at = *seat.borrow_and_update();
+            let own = sits_at.map(|Seat(number)| format!("; LISTEN {}_{number}", self.prefix));
+            let own = own.unwrap_or_default();
+            let sql = format!("UNLISTEN *; LISTEN {}_all{own}", self.prefix);
+            client.batch_execute(&sql).await.map_err(lost)?;
+            loop {
+                tokio::select! {
+                    payload = heard.recv() => match payload {
+                        Some(payload) => self.pass_on(&payload),
+                        None => {
+                            pump.abort();
+                            return Ok(());
+                        }
+                    },
+                    changed = seat.changed() => {
+                        if changed.is_err() {
+                            return Ok(());
+                        }
+                        break;
+                    }
+                }
+            }
+        }
+    }
+
+    fn pass_on(&self, payload: &str) {
+        let Some((from, notices)) = unpacked(payload) else { return };
+        if from == *self.holder.borrow() {
+            return;
+        }
+        let listener = self.listener.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(listener) = listener {
+            listener(notices);
+        }
+    }
+}
+
+/// Notices in as few payloads as their size allows.
+fn payloads<'a>(from: i64, notices: impl Iterator<Item = &'a Notice>) -> Vec<String> {
+    let mut payloads = Vec::new();
+    let mut gathered: Vec<Notice> = Vec::new();
+    let mut size = 0;
+    for notice in notices {
+        let more = packed(notice).len();
+        if size + more > PAYLOAD_BYTES && !gathered.is_empty() {
+            payloads.push(hex(&packed(&(from, std::mem::take(&mut gathered)))));
+            size = 0;
+        }
+        size += more;
+        gathered.push(notice.clone());
+    }
+    payloads.push(hex(&packed(&(from, gathered))));
+    payloads
+}
+
+fn hex(bytes: &[u8]) -> String {
+    let digit = |half: u8| char::from_digit(u32::from(half), 16).unwrap_or('0');
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+}
+
+/// Who sent a payload, and what it says. What cannot be read is none of our business.
+fn unpacked(payload: &str) -> Option<(i64, Vec<Notice>)> {
+    let digits = |at: usize| u8::from_str_radix(payload.get(at..at + 2)?, 16).ok();
+    let bytes: Option<Vec<u8>> = (0..payload.len()).step_by(2).map(digits).collect();
+    minicbor::decode(&bytes?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_notices_are_read_back_from_several_payloads() {
+        let name = Some("n".repeat(400));
+        let notice =
+            |number: usize| Notice::TaskReady { queue: number.to_string(), name: name.clone() };
+        let sent: Vec<Notice> = (0..50).map(notice).collect();
+        let payloads = payloads(7, sent.iter());
+        assert!(payloads.len() > 1 && payloads.iter().all(|it| it.len() < 8_000));
+        let heard: Vec<_> = payloads.iter().filter_map(|it| unpacked(it)).collect();
+        assert!(heard.iter().all(|(from, _)| *from == 7));
+        assert_eq!(heard.into_iter().flat_map(|(_, it)| it).collect::<Vec<_>>(), sent);
+    }
+
+    #[test]
+    fn what_is_not_ours_is_ignored() {
+        assert_eq!(unpacked("hello"), None);
+        assert_eq!(unpacked("ff"), None);
+        assert_eq!(unpacked("é"), None);
+    }
+}

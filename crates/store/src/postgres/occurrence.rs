@@ -1,0 +1,96 @@
+//! The ledger of schedules: what became of every slot.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use meantime_core::{InstanceId, SlotOutcome, Timestamp};
+use meantime_kernel::store::{Error, OccurrenceRow, Page};
+
+use super::connection::{Answer, Call, Connection, Failure, arrays, values};
+use super::text::text;
+use crate::row::occurrence::{columns, read};
+use crate::row::{Columns, int, ord, random};
+
+const PUT: &str = concat!(
+    "INSERT INTO occurrence (",
+    columns!(),
+    ", is_start) SELECT *, n.outcome = 'started' FROM unnest($1::bigint[], $2::bigint[], \
+     $3::bigint[], $4::bigint[], $5::bigint[], $6::text[], $7::text[], $8::bigint[], \
+     $9::bigint[], $10::bigint[]) AS n (",
+    columns!(),
+    ") ON CONFLICT (ord, slot_at, is_start) DO UPDATE SET random = excluded.random, \
+     last_at = excluded.last_at, count = excluded.count, outcome = excluded.outcome, \
+     reason = excluded.reason, run_ord = excluded.run_ord, run_random = excluded.run_random, \
+     decided_at = excluded.decided_at"
+);
+const TAKEN: &str = "SELECT o.ord, o.slot_at FROM unnest($1::bigint[], $2::bigint[]) \
+     AS k (ord, slot_at) CROSS JOIN LATERAL (SELECT ord, slot_at FROM occurrence \
+     WHERE ord = k.ord AND slot_at = k.slot_at AND is_start OFFSET 0) AS o";
+const LIST: &str = concat!(
+    "SELECT ",
+    columns!(),
+    " FROM occurrence WHERE ord = $1 AND slot_at < $2 \
+     ORDER BY slot_at DESC, is_start DESC LIMIT $3"
+);
+
+#[cfg(test)]
+pub(super) const STATEMENTS: &[&str] = &[PUT, TAKEN, LIST];
+
+/// What a plan writes into ledgers, the last word on each line.
+#[derive(Default)]
+pub(super) struct Changes<'a>(BTreeMap<(InstanceId, Timestamp, bool), &'a OccurrenceRow>);
+
+impl<'a> Changes<'a> {
+    pub(super) fn put(&mut self, row: &'a OccurrenceRow) {
+        let is_start = row.occurrence.outcome == SlotOutcome::Started;
+        self.0.insert((row.schedule, row.occurrence.slot_at, is_start), row);
+    }
+
+    pub(super) fn calls<'c>(&'c self, calls: &mut Vec<Call<'c>>) {
+        let rows: Vec<&OccurrenceRow> = self.0.values().copied().collect();
+        let params = arrays!(rows, |row| [
+            ord(row.schedule),
+            random(row.schedule),
+            row.occurrence.slot_at.as_millis(),
+            row.occurrence.last_at.as_millis(),
+            int(row.occurrence.count),
+            row.occurrence.outcome.name(),
+            text(&row.occurrence.reason),
+            row.instance.map(ord),
+            row.instance.map(random),
+            row.decided_at.as_millis(),
+        ]);
+        if !rows.is_empty() {
+            calls.push(Call::new(PUT, params));
+        }
+    }
+}
+
+/// Which of the slots have had their run.
+pub(super) fn taken(slots: &BTreeSet<(InstanceId, Timestamp)>) -> Call<'static> {
+    let slots: Vec<_> = slots.iter().collect();
+    Call::new(TAKEN, arrays!(slots, |slot| [ord(slot.0), slot.1.as_millis()]))
+}
+
+pub(super) fn read_taken(
+    answer: &Answer,
+    slots: &BTreeSet<(InstanceId, Timestamp)>,
+) -> Result<BTreeSet<(InstanceId, Timestamp)>, Error> {
+    let found = answer.read(|row| Ok((row.integer(0)?, row.integer(1)?)))?;
+    let found: BTreeSet<(i64, i64)> = found.into_iter().collect();
+    let is_taken = |(schedule, slot): &&(InstanceId, Timestamp)| {
+        found.contains(&(ord(*schedule), slot.as_millis()))
+    };
+    Ok(slots.iter().filter(is_taken).copied().collect())
+}
+
+/// A page of the ledger, newest slot first.
+pub(super) async fn list(
+    connection: &Connection,
+    schedule: InstanceId,
+    page: Page<Timestamp>,
+) -> Result<Vec<OccurrenceRow>, Failure> {
+    let before = page.after.map_or(i64::MAX, Timestamp::as_millis);
+    let limit = i64::try_from(page.limit).unwrap_or(i64::MAX);
+    let found = connection.one(LIST, values![ord(schedule), before, limit]).await?;
+    Ok(found.read(read)?)
+}

@@ -1,0 +1,62 @@
+//! How a PostgreSQL store is opened.
+
+use std::time::Duration;
+
+/// Whose time counts for seats.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SeatTime {
+    /// The database's: nodes on several machines agree on it (I7).
+    #[default]
+    Database,
+    /// That of the caller, for simulations, which move their own clock.
+    Caller,
+}
+
+/// Options of a PostgreSQL store. The defaults are what a server should use.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Options {
+    /// Where the database is: `postgres://user@host/name`, or `host=… user=… dbname=…`.
+    pub url: String,
+    /// Whether several processes may use the database at the same time. If not, the first one
+    /// keeps the others out.
+    pub shared: bool,
+    /// Whose time counts for seats.
+    pub seat_time: SeatTime,
+    /// How many turn transactions can be open at a time.
+    pub writers: usize,
+    /// How many reads can run at a time.
+    pub readers: usize,
+    /// How long to wait for a connection.
+    pub connect_timeout: Duration,
+    /// How long sent data may stay unacknowledged before a connection counts as lost.
+    pub tcp_user_timeout: Duration,
+    /// How long one statement may take.
+    pub statement_timeout: Duration,
+    /// How long a turn may keep its rows locked without sending anything. The database then lets
+    /// them go; the commit still succeeds if nobody else has turned them.
+    pub idle_timeout: Duration,
+}
+
+impl Options {
+    /// The defaults, for a database.
+    pub fn new(url: impl Into<String>) -> Self {
+        Self {
+            url: url.into(),
+            shared: true,
+            seat_time: SeatTime::Database,
+            writers: 8,
+            readers: 4,
+            connect_timeout: Duration::from_secs(5),
+            tcp_user_timeout: Duration::from_secs(10),
+            statement_timeout: Duration::from_secs(30),
+            idle_timeout: Duration::from_secs(15),
+        }
+    }
+}
+
+impl std::fmt::Debug for Options {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // The address may hold a password.
+        f.debug_struct("Options").field("shared", &self.shared).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,135 @@
+//! Connections that are lent to one transaction or read at a time.
+
+use std::ops::Deref;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use meantime_kernel::store::Error;
+use tokio::runtime::Handle;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+
+use super::connect::Connector;
+use super::connection::{Call, Connection, Failure};
+
+const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
+const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+const COMMIT: &str = "COMMIT";
+const ROLLBACK: &str = "ROLLBACK";
+
+/// How long what was dropped is waited for.
+const LETTING_GO: Duration = Duration::from_secs(1);
+
+/// A bounded number of connections, made when they are first needed.
+pub(super) struct Pool {
+    connector: Arc<Connector>,
+    permits: Arc<Semaphore>,
+    idle: Mutex<Vec<Connection>>,
+    /// Transactions that were dropped and are being rolled back.
+    letting_go: watch::Sender<usize>,
+    runtime: Handle,
+}
+
+impl Pool {
+    pub(super) fn new(connector: Arc<Connector>, size: usize, runtime: Handle) -> Arc<Self> {
+        let permits = Arc::new(Semaphore::new(size.max(1)));
+        let (idle, letting_go) = (Mutex::default(), watch::Sender::new(0));
+        Arc::new(Self { connector, permits, idle, letting_go, runtime })
+    }
+
+    /// Lends a connection, waiting until one is free.
+    pub(super) async fn lend(self: &Arc<Self>) -> Result<Lent, Error> {
+        let permit = Arc::clone(&self.permits).acquire_owned().await;
+        let permit = permit.map_err(|_| Error::Unavailable("the store is closed".to_owned()))?;
+        let connection = match self.sound() {
+            Some(connection) => connection,
+            None => self.connector.connect().await?,
+        };
+        let (connection, pool) = (Some(connection), Arc::clone(self));
+        Ok(Lent { connection, pool, is_open: false, _permit: permit })
+    }
+
+    /// Waits until what this process has dropped is rolled back, and says whether there was any.
+    pub(super) async fn has_let_go(&self) -> bool {
+        let mut letting_go = self.letting_go.subscribe();
+        let some = *letting_go.borrow() > 0;
+        // A connection that hangs is not waited for.
+        let wait = letting_go.wait_for(|count| *count == 0);
+        some && tokio::time::timeout(LETTING_GO, wait).await.is_ok()
+    }
+
+    /// Drops what is idle: after a restart of the server all of it is of no use.
+    pub(super) fn forget(&self) {
+        self.idle().clear();
+    }
+
+    fn sound(&self) -> Option<Connection> {
+        let mut idle = self.idle();
+        while let Some(connection) = idle.pop() {
+            if connection.is_sound() {
+                return Some(connection);
+            }
+        }
+        None
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<Connection>> {
+        // A list of connections cannot be left half changed.
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A connection that returns to its pool by itself. An open transaction is rolled back on the way.
+pub(super) struct Lent {
+    connection: Option<Connection>,
+    pool: Arc<Pool>,
+    is_open: bool,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Lent {
+    /// The statement that opens a transaction, to be sent before others.
+    pub(super) fn begin(&mut self) -> Call<'static> {
+        self.is_open = true;
+        Call::plain(BEGIN)
+    }
+
+    /// Opens a transaction that sees one state, however long it reads.
+    pub(super) async fn begin_snapshot(&mut self) -> Result<(), Failure> {
+        self.is_open = true;
+        self.run(&[Call::plain(SNAPSHOT)]).await.map(drop)
+    }
+
+    /// Commits the open transaction.
+    pub(super) async fn commit(&mut self) -> Result<(), Failure> {
+        let done = self.run(&[Call::plain(COMMIT)]).await.map(drop);
+        self.is_open = done.is_err();
+        done
+    }
+}
+
+impl Deref for Lent {
+    type Target = Connection;
+
+    fn deref(&self) -> &Connection {
+        self.connection.as_ref().expect("only dropping takes the connection out")
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        let Some(connection) = self.connection.take().filter(Connection::is_sound) else { return };
+        if !self.is_open {
+            self.pool.idle().push(connection);
+            return;
+        }
+        let pool = Arc::clone(&self.pool);
+        pool.letting_go.send_modify(|count| *count += 1);
+        self.pool.runtime.spawn(async move {
+            // A connection that cannot even do this is closed, which rolls back too.
+            if connection.run(&[Call::plain(ROLLBACK)]).await.is_ok() {
+                pool.idle().push(connection);
+            }
+            pool.letting_go.send_modify(|count| *count = count.saturating_sub(1));
+        });
+    }
+}

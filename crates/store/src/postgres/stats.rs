@@ -1,0 +1,58 @@
+//! Counters, for tests, benchmarks and metrics.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What the store has done since it was opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Stats {
+    /// Plans that were committed: one transaction each.
+    pub commits: u64,
+    /// Units in them.
+    pub units: u64,
+    /// Statements that were run, for whatever purpose.
+    pub statements: u64,
+    /// Groups of statements that were sent together: round trips.
+    pub round_trips: u64,
+    /// Commits that were tried again.
+    pub replays: u64,
+    /// Commits whose answer was lost.
+    pub in_doubt: u64,
+    /// Connections that were made.
+    pub connections: u64,
+}
+
+/// The same, shared between tasks.
+#[derive(Debug, Default)]
+pub(super) struct Counters {
+    pub(super) commits: AtomicU64,
+    pub(super) units: AtomicU64,
+    pub(super) statements: AtomicU64,
+    pub(super) round_trips: AtomicU64,
+    pub(super) replays: AtomicU64,
+    pub(super) in_doubt: AtomicU64,
+    pub(super) connections: AtomicU64,
+}
+
+impl Counters {
+    pub(super) fn add(counter: &AtomicU64, by: usize) {
+        counter.fetch_add(u64::try_from(by).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    pub(super) fn ran(&self, statements: usize) {
+        Self::add(&self.statements, statements);
+        Self::add(&self.round_trips, 1);
+    }
+
+    pub(super) fn read(&self) -> Stats {
+        let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        Stats {
+            commits: get(&self.commits),
+            units: get(&self.units),
+            statements: get(&self.statements),
+            round_trips: get(&self.round_trips),
+            replays: get(&self.replays),
+            in_doubt: get(&self.in_doubt),
+            connections: get(&self.connections),
+        }
+    }
+}

@@ -1,0 +1,304 @@
+//! The store trait on PostgreSQL.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use meantime_core::{DefinitionId, IncidentId, InstanceId, TaskId, Timestamp};
+use meantime_kernel::history::By;
+use meantime_kernel::store::{
+    ChildRef, CompactRequest, Company, DefinitionFilter, DefinitionRow, DueQuery, Error,
+    HistoryRow, IncidentRow, InstanceFilter, InstanceRow, Listener, Notice, OccurrenceRow,
+    OperationKind, OperationRow, Page, Pending, Plan, PurgeRequest, Purged, Recovered, Share,
+    Store, TakeRequest, Taken, TaskFilter, TaskRow, TimerFilter, TimerKey, TimerRow, To,
+    UnitResult,
+};
+use tokio::runtime::{Builder, Runtime};
+
+use super::core::Core;
+use super::options::Options;
+use super::stats::Stats;
+use super::take::{self, Hold};
+use super::{
+    definition, history, incident, instance, instance_list, node, occurrence, operation, seat,
+    task, timer,
+};
+
+/// A store in a PostgreSQL database, as one process sees it.
+///
+/// It brings its own thread and reactor, so it can be used from any executor. Dropping it closes
+/// its connections; what was not committed is rolled back.
+pub struct PostgresStore {
+    core: Arc<Core>,
+    runtime: Option<Runtime>,
+}
+
+impl PostgresStore {
+    /// Opens a store, bringing its schema up to date as needed.
+    pub async fn open(options: Options) -> Result<Self, Error> {
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(1)
+            .thread_name("meantime-postgres")
+            .enable_all()
+            .build()
+            .map_err(|error| Error::Unavailable(error.to_string()))?;
+        let handle = runtime.handle().clone();
+        let opening = runtime.spawn(Core::open(options, handle));
+        // Dropped in the middle, by an error too, the runtime must not wait for its threads.
+        let mut opened = Self::opening(runtime);
+        let core = opening.await.map_err(|_| closed())??;
+        let runtime = opened.0.take();
+        Ok(Self { core: Arc::new(core), runtime })
+    }
+
+    fn opening(runtime: Runtime) -> Background {
+        Background(Some(runtime))
+    }
+
+    /// What the store has done since it was opened.
+    pub fn stats(&self) -> Stats {
+        self.core.counters.read()
+    }
+
+    /// Begins work on the store's own thread; it goes on even if nobody waits for it.
+    fn call<T: Send + 'static, F>(&self, work: impl FnOnce(Arc<Core>) -> F) -> Pending<'_, T>
+    where
+        F: Future<Output = Result<T, Error>> + Send + 'static,
+    {
+        let Some(runtime) = &self.runtime else {
+            return Box::pin(std::future::ready(Err(closed())));
+        };
+        let task = runtime.spawn(work(Arc::clone(&self.core)));
+        Box::pin(async move { task.await.unwrap_or_else(|_| Err(closed())) })
+    }
+}
+
+fn closed() -> Error {
+    Error::Unavailable("the store is closed".to_owned())
+}
+
+/// A runtime that may be dropped anywhere.
+struct Background(Option<Runtime>);
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+impl Drop for PostgresStore {
+    fn drop(&mut self) {
+        drop(Background(self.runtime.take()));
+    }
+}
+
+impl std::fmt::Debug for PostgresStore {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PostgresStore").field("options", &self.core.options).finish_non_exhaustive()
+    }
+}
+
+impl Store for PostgresStore {
+    fn take(&self, request: TakeRequest) -> Pending<'_, Taken> {
+        self.call(|core| async move { take::take(&core.writers, &request).await })
+    }
+
+    fn commit(&self, taken: Taken, plan: Plan) -> Pending<'_, Vec<UnitResult>> {
+        let hold = Hold::of(taken);
+        // Noted at once: the number of a plan was given out a moment ago, and others follow.
+        let under_way = self.core.committer.feed.begin(&plan);
+        self.call(|core| async move { core.committer.commit(hold, &plan, under_way).await })
+    }
+
+    fn is_committed(&self, batch: u64) -> Pending<'_, bool> {
+        self.call(move |core| async move {
+            let it = core.writers.lend().await?;
+            Ok(core.committer.slots.is_committed(&it, batch).await?)
+        })
+    }
+
+    fn recover(&self, share: Share) -> Pending<'_, Recovered> {
+        self.call(move |core| async move { core.recover(share).await })
+    }
+
+    fn due_timers(&self, query: DueQuery) -> Pending<'_, Vec<TimerRow>> {
+        self.call(move |core| async move {
+            let it = core.readers.lend().await?;
+            Ok(timer::due(&it, query).await?)
+        })
+    }
+
+    fn is_shared(&self) -> bool {
+        self.core.options.shared
+    }
+
+    fn beat(&self, real: Timestamp) -> Pending<'_, Company> {
+        if !self.is_shared() {
+            return Box::pin(std::future::ready(Ok(Company::alone())));
+        }
+        self.call(move |core| async move {
+            let slots = &core.committer.slots;
+            let company = seat::beat(&core.writers, slots, real, core.options.seat_time).await?;
+            core.ear.sit(Some(company.seat), slots.holder());
+            Ok(company)
+        })
+    }
+
+    fn leave(&self) -> Pending<'_, ()> {
+        if !self.is_shared() {
+            return Box::pin(std::future::ready(Ok(())));
+        }
+        self.call(|core| async move {
+            core.ear.sit(None, None);
+            seat::leave(&core.writers, &core.committer.slots).await
+        })
+    }
+
+    fn tell(&self, notices: Vec<(To, Notice)>) -> Pending<'_, ()> {
+        self.call(|core| async move { core.ear.tell(&core.readers, &notices).await })
+    }
+
+    fn listen(&self, listener: Listener) {
+        if self.is_shared()
+            && self.core.ear.set_listener(listener)
+            && let Some(runtime) = &self.runtime
+        {
+            let ear = Arc::clone(&self.core.ear);
+            drop(runtime.spawn(ear.listen(Arc::clone(&self.core.connector))));
+        }
+    }
+
+    fn definition(&self, id: DefinitionId) -> Pending<'_, Option<DefinitionRow>> {
+        self.call(move |core| async move {
+            let it = core.readers.lend().await?;
+            Ok(definition::get(&it, id).await?)
+        })
+    }
+
+    fn definitions(&self, filter: DefinitionFilter) -> Pending<'_, Vec<DefinitionRow>> {
+        self.call(|core| async move {
+            let it = core.readers.lend().await?;
+            Ok(definition::list(&it, &filter).await?)
+        })
+    }
+
+    fn instance(&self, id: InstanceId) -> Pending<'_, Option<InstanceRow>> {
+        self.call(move |core| async move {
+            let it = core.readers.lend().await?;
+            Ok(instance::get(&it, id).await?)
+        })
+    }
+
+    fn instances(
+        &self,
+        filter: InstanceFilter,
+        page: Page<InstanceId>,
+    ) -> Pending<'_, Vec<InstanceRow>> {
+        self.call(move |core| async move {
+            let it = core.readers.lend().await?;
+            Ok(instance_list::list(&it, &filter, page).await?)
+        })
+    }
+
+    fn children(&self, parent: InstanceId) -> Pending<'_, Vec<ChildRef>> {
+        self.call(move |core| async move {
+            let it = core.readers.lend().await?;
+            Ok(instance::children_of(&it, parent).await?)
+        })
+    }
+
+    fn history(&self, from: u64, limit: usize) -> Pending<'_, Vec<HistoryRow>> {
+        self.call(move |core| async move {
+            let it = core.readers.lend().await?;
+            Ok(history::chain(&it, from, limit).await?)
+        })
+    }
+
+    fn history_since(&self, after: u64, limit: usize) -> Pending<'_, Vec<HistoryRow>> {
+        self.call(move |core| async move { core.history_since(after, limit).await })
+    }
+
+    fn task(&self, id: TaskId) -> Pending<'_, Option<TaskRow>> {
+        self.call(move |core| async move {
+            let it = core.readers.lend().await?;
+            Ok(task::one(&it, id).await?)
+        })
+    }
+
+    fn tasks(&self, filter: TaskFilter, page: Page<TaskId>) -> Pending<'_, Vec<TaskRow>> {
+        self.call(move |core| async move {
+            let it = core.readers.lend().await?;
+            Ok(task::list(&it, &filter, page).await?)
+        })
+    }
+
+    fn timer(&self, key: TimerKey) -> Pending<'_, Option<TimerRow>> {
+        self.call(move |core| async move {
+            let it = core.readers.lend().await?;
+            let rows = timer::get(&it, &[key]).await?;
+            Ok(rows.into_iter().next())
+        })
+    }
+
+    fn timers(&self, filter: TimerFilter, page: Page<TimerKey>) -> Pending<'_, Vec<TimerRow>> {
+        self.call(move |core| async move {
+            let it = core.readers.lend().await?;
+            Ok(timer::list(&it, &filter, page).await?)
+        })
+    }
+
+    fn incident(&self, id: IncidentId) -> Pending<'_, Option<IncidentRow>> {
+        self.call(move |core| async move {
+            let it = core.readers.lend().await?;
+            Ok(incident::one(&it, id).await?)
+        })
+    }
+
+    fn incidents(
+        &self,
+        instance: Option<InstanceId>,
+        page: Page<IncidentId>,
+    ) -> Pending<'_, Vec<IncidentRow>> {
+        self.call(move |core| async move {
+            let it = core.readers.lend().await?;
+            Ok(incident::list(&it, instance, page).await?)
+        })
+    }
+
+    fn occurrences(
+        &self,
+        schedule: InstanceId,
+        page: Page<Timestamp>,
+    ) -> Pending<'_, Vec<OccurrenceRow>> {
+        self.call(move |core| async move {
+            let it = core.readers.lend().await?;
+            Ok(occurrence::list(&it, schedule, page).await?)
+        })
+    }
+
+    fn operations(&self, page: Page<u64>) -> Pending<'_, Vec<OperationRow>> {
+        self.call(move |core| async move {
+            let it = core.readers.lend().await?;
+            Ok(operation::list(&it, page).await?)
+        })
+    }
+
+    fn purge(&self, request: PurgeRequest) -> Pending<'_, Purged> {
+        self.call(|core| async move { core.purge(&request).await })
+    }
+
+    fn compact(&self, request: CompactRequest) -> Pending<'_, usize> {
+        self.call(move |core| async move { core.compact(&request).await })
+    }
+
+    fn mark_restored(&self, now: Timestamp, by: By) -> Pending<'_, u32> {
+        self.call(move |core| async move {
+            node::pause(&core.writers, OperationKind::Restored, now, &by).await
+        })
+    }
+
+    fn check(&self) -> Pending<'_, Vec<String>> {
+        self.call(|core| async move { core.check().await })
+    }
+}

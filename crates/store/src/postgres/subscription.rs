@@ -1,0 +1,88 @@
+//! Those who wait for messages and broadcasts.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use meantime_kernel::store::{ChannelKey, Error, SubscriptionRow};
+
+use super::connection::{Answer, Call, arrays};
+use super::keyed::Keyed;
+use super::message::{channel_params, place};
+use super::text::text;
+use crate::row::subscription::read;
+use crate::row::{int, ord, random};
+
+const PUT: &str = "INSERT INTO subscription (kind, key, name, seq, ord, turn_no, ordinal, random) \
+     SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], \
+     $6::bigint[], $7::bigint[], $8::bigint[]) ON CONFLICT (kind, key, name, seq) DO UPDATE \
+     SET ord = excluded.ord, turn_no = excluded.turn_no, ordinal = excluded.ordinal, \
+     random = excluded.random";
+const DELETE: &str = "DELETE FROM subscription WHERE ctid = ANY (ARRAY( \
+     SELECT (SELECT ctid FROM subscription AS s WHERE s.kind = k.kind AND s.key = k.key \
+     AND s.name = k.name AND s.seq = k.seq) \
+     FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[]) AS k (kind, key, name, seq)))";
+const WAITING: &str = "SELECT c.place, s.seq, s.ord, s.turn_no, s.ordinal, s.random \
+     FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[]) WITH ORDINALITY \
+     AS c (kind, key, name, most, place) CROSS JOIN LATERAL (SELECT * FROM subscription AS s \
+     WHERE s.kind = c.kind AND s.key = c.key AND s.name = c.name ORDER BY s.seq LIMIT c.most) AS s \
+     ORDER BY c.place, s.seq";
+
+#[cfg(test)]
+pub(super) const STATEMENTS: &[&str] = &[PUT, DELETE, WAITING];
+
+/// What a plan does to those who wait.
+#[derive(Default)]
+pub(super) struct Changes<'a>(Keyed<(&'a ChannelKey, u64), &'a SubscriptionRow>);
+
+impl<'a> Changes<'a> {
+    pub(super) fn put(&mut self, row: &'a SubscriptionRow) {
+        self.0.put((&row.channel, row.seq), row);
+    }
+
+    pub(super) fn delete(&mut self, channel: &'a ChannelKey, seq: u64) {
+        self.0.delete((channel, seq));
+    }
+
+    pub(super) fn calls<'c>(&'c self, calls: &mut Vec<Call<'c>>) {
+        let keys = self.0.deletes();
+        if !keys.is_empty() {
+            let params = arrays!(keys, |key| [
+                key.0.kind.name(),
+                text(&key.0.key),
+                text(&key.0.name),
+                int(key.1),
+            ]);
+            calls.push(Call::new(DELETE, params));
+        }
+        let rows = self.0.puts();
+        if !rows.is_empty() {
+            let params = arrays!(rows, |it| [
+                it.1.channel.kind.name(),
+                text(&it.1.channel.key),
+                text(&it.1.channel.name),
+                int(it.1.seq),
+                ord(it.1.key.instance),
+                int(it.1.key.turn_no),
+                i64::from(it.1.key.ordinal),
+                random(it.1.key.instance),
+            ]);
+            calls.push(Call::new(PUT, params));
+        }
+    }
+}
+
+/// Those who wait longest on each channel.
+pub(super) fn waiting<'a>(channels: &[(&'a ChannelKey, usize)]) -> Call<'a> {
+    Call::new(WAITING, channel_params(channels))
+}
+
+pub(super) fn read_waiting(
+    answer: &Answer,
+    channels: &[(&ChannelKey, usize)],
+) -> Result<BTreeMap<ChannelKey, VecDeque<SubscriptionRow>>, Error> {
+    let mut found: BTreeMap<ChannelKey, VecDeque<SubscriptionRow>> = BTreeMap::new();
+    for row in &answer.rows {
+        let channel = place(row, channels)?;
+        found.entry(channel.clone()).or_default().push_back(read(row, 1, channel)?);
+    }
+    Ok(found)
+}

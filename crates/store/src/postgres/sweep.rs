@@ -1,0 +1,119 @@
+//! Finds the instances that may go: ranges of rows, and the trees of those that have expired.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use meantime_core::Timestamp;
+use meantime_kernel::store::PurgeRequest;
+
+use super::connection::{Call, Connection, Failure, values};
+use crate::row::Columns;
+use crate::sweep::{Candidate, Judged, RANGE_ROWS, Range, Sweep, candidate_columns, is_root};
+
+const RANGE: &str = concat!(
+    "SELECT ",
+    candidate_columns!(),
+    " FROM instance AS i WHERE i.ord > $1 AND i.ord <= $2 ORDER BY i.ord LIMIT $3"
+);
+const NEXT: &str = "SELECT ord FROM instance WHERE ord > $1 ORDER BY ord LIMIT 1";
+const CHILDREN: &str = "SELECT ord, random, ended_at IS NULL, extra, parent_ord FROM instance \
+     WHERE parent_ord = ANY ($1::bigint[])";
+const OPEN_TASKS: &str =
+    "SELECT DISTINCT ord FROM task WHERE ord = ANY ($1::bigint[]) AND state <> 'done'";
+const EVENTS: &str = "SELECT DISTINCT ord FROM inbox WHERE ord = ANY ($1::bigint[])";
+
+#[cfg(test)]
+pub(super) const STATEMENTS: &[&str] = &[RANGE, NEXT, CHILDREN, OPEN_TASKS, EVENTS];
+
+/// Fills the list of what may go, up to the limit and a bounded number of looks.
+pub(super) async fn gather(
+    connection: &Connection,
+    sweep: &mut Sweep,
+    request: &PurgeRequest,
+) -> Result<(), Failure> {
+    sweep.begin(request);
+    for _ in 0..Sweep::looks(request) {
+        let Some(range) = sweep.next_range(request) else { break };
+        look(connection, sweep, range, request).await?;
+    }
+    Ok(())
+}
+
+/// When there is something to gather again.
+pub(super) async fn next(
+    connection: &Connection,
+    sweep: &Sweep,
+    request: &PurgeRequest,
+) -> Result<Option<Timestamp>, Failure> {
+    let found = connection.one(NEXT, values![sweep.position()]).await?;
+    Ok(sweep.next(found.first(|row| row.integer(0))?, request))
+}
+
+async fn look(
+    connection: &Connection,
+    sweep: &mut Sweep,
+    range: Range,
+    request: &PurgeRequest,
+) -> Result<(), Failure> {
+    let limits = values![range.from, range.to, RANGE_ROWS];
+    let rows = connection.one(RANGE, limits).await?.read(Candidate::read)?;
+    let mut again: Option<Timestamp> = None;
+    let mut expired: BTreeMap<i64, Timestamp> = BTreeMap::new();
+    for row in &rows {
+        match row.judge(request) {
+            Judged::Expired(at) => {
+                expired.insert(row.ord, at);
+            }
+            Judged::At(at) => again = again.into_iter().chain([at]).min(),
+            Judged::Stays => {}
+        }
+    }
+    let mut trees = trees(connection, expired.keys().copied().collect()).await?;
+    for (root, at) in expired {
+        match trees.remove(&root) {
+            Some(members) => sweep.doomed.extend(members),
+            None => again = again.into_iter().chain([at]).min(),
+        }
+    }
+    sweep.looked(range, &rows, again);
+    Ok(())
+}
+
+/// All members of each tree, descendants first, by root; none when one of them is not over.
+async fn trees(
+    connection: &Connection,
+    roots: Vec<i64>,
+) -> Result<BTreeMap<i64, Vec<i64>>, Failure> {
+    let mut trees: BTreeMap<i64, Vec<i64>> = roots.iter().map(|root| (*root, vec![])).collect();
+    // Members of the next level, with the root they belong to.
+    let mut level: BTreeMap<i64, i64> = roots.iter().map(|root| (*root, *root)).collect();
+    while !level.is_empty() {
+        let orders: Vec<i64> = level.keys().copied().collect();
+        let call = |sql| Call::new(sql, values![orders.clone()]);
+        let answers = connection.run(&[call(OPEN_TASKS), call(EVENTS), call(CHILDREN)]).await?;
+        let [tasks, events, children] = answers.as_slice() else { break };
+        let mut busy: BTreeSet<i64> = tasks.read(|row| row.integer(0))?.into_iter().collect();
+        busy.extend(events.read(|row| row.integer(0))?);
+        let mut below = BTreeMap::new();
+        for row in &children.rows {
+            let parent = row.integer(4)?;
+            if is_root(row, 0, 1, 3)? {
+                continue;
+            }
+            if row.flag(2)? {
+                busy.insert(parent);
+            }
+            if let Some(root) = level.get(&parent) {
+                below.insert(row.integer(0)?, *root);
+            }
+        }
+        for (ord, root) in &level {
+            if busy.contains(ord) {
+                trees.remove(root);
+            } else if let Some(members) = trees.get_mut(root) {
+                members.insert(0, *ord);
+            }
+        }
+        level = below.into_iter().filter(|(_, root)| trees.contains_key(root)).collect();
+    }
+    Ok(trees)
+}

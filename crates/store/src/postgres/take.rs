@@ -1,0 +1,208 @@
+//! What turns need, read and locked in one transaction that stays open until their commit.
+
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use meantime_core::{InstanceId, TaskId};
+use meantime_kernel::store::{
+    Error, Fences, InboxRow, IncidentRow, InstanceRow, TakeRequest, Taken, TakenInstance, TaskRow,
+    Wanted,
+};
+
+use super::claim::Claims;
+use super::connection::{Answer, Call, Connection, Failure};
+use super::pool::{Lent, Pool};
+use super::{inbox, incident, instance, task};
+use crate::row::Columns;
+
+/// An open transaction on its way from `take` to `commit`. Dropping it rolls back and lets go.
+pub(super) struct Hold {
+    pub(super) lent: Lent,
+    pub(super) locked: Locked,
+}
+
+impl Hold {
+    /// What [`take`] put into a result.
+    pub(super) fn of(taken: Taken) -> Option<Self> {
+        taken.hold.and_then(|hold| hold.downcast::<Self>().ok()).map(|hold| *hold)
+    }
+}
+
+/// Rows that the transaction has locked, and where they stand.
+#[derive(Default)]
+pub(super) struct Locked {
+    pub(super) turns: BTreeMap<InstanceId, u64>,
+    pub(super) claims: BTreeMap<TaskId, u32>,
+}
+
+impl Locked {
+    pub(super) fn fences(&self) -> Fences {
+        let mut fences = Fences::default();
+        self.turns.iter().for_each(|(id, turn_no)| fences.add_instance(*id, *turn_no));
+        self.claims.iter().for_each(|(id, claims)| fences.add_task(*id, *claims));
+        fences
+    }
+
+    pub(super) fn add_instances(&mut self, answer: &Answer) -> Result<(), Error> {
+        for (id, turn_no) in answer.read(|row| Ok((row.instance(0, 1)?, row.number(2)?)))? {
+            self.turns.insert(id, turn_no);
+        }
+        Ok(())
+    }
+}
+
+/// Reads what a batch needs. A connection that broke while nobody used it is replaced, once.
+pub(super) async fn take(pool: &Arc<Pool>, request: &TakeRequest) -> Result<Taken, Error> {
+    let taken = match attempt(pool, request).await {
+        Err(failure) if failure.is_worth_retrying => {
+            pool.forget();
+            attempt(pool, request).await?
+        }
+        done => done?,
+    };
+    let is_busy = taken.instances.iter().any(|it| it.busy);
+    if is_busy && pool.has_let_go().await {
+        // What this very process has dropped is as good as free.
+        drop(taken);
+        pool.has_let_go().await;
+        return Ok(attempt(pool, request).await?);
+    }
+    Ok(taken)
+}
+
+async fn attempt(pool: &Arc<Pool>, request: &TakeRequest) -> Result<Taken, Failure> {
+    let mut lent = pool.lend().await?;
+    let begin = lent.begin();
+    let wanted = Request::new(request);
+    let mut calls = vec![begin];
+    calls.extend(wanted.calls());
+    let answers = lent.run(&calls).await?;
+    let mut read = wanted.read(answers.into_iter().skip(1))?;
+    read.look_for_busy(&lent, &wanted).await?;
+    let claims = Claims::new(&request.claims, request.now).find(&lent).await?;
+    for task in claims.iter().flatten() {
+        read.locked.claims.insert(task.id, task.claims);
+    }
+    let instances = request.instances.iter().map(|wanted| read.instance(*wanted));
+    let instances = instances.collect();
+    let tasks = request.tasks.iter().map(|id| read.tasks.remove(id)).collect();
+    let incident = |id: &_| read.incidents.iter().find(|row: &&IncidentRow| row.id == *id).cloned();
+    let incidents = request.incidents.iter().map(incident).collect();
+    let hold: Box<dyn Any + Send> = Box::new(Hold { lent, locked: read.locked });
+    Ok(Taken { instances, tasks, claims, incidents, hold: Some(hold) })
+}
+
+/// Which rows to ask for.
+struct Request<'a> {
+    request: &'a TakeRequest,
+    /// Instances whose rows are wanted.
+    rows: Vec<InstanceId>,
+    /// Instances that are only locked.
+    locks: Vec<InstanceId>,
+    /// Instances whose inboxes are wanted.
+    inboxes: Vec<InstanceId>,
+}
+
+/// What was found.
+#[derive(Default)]
+struct Found {
+    rows: BTreeMap<InstanceId, InstanceRow>,
+    inboxes: BTreeMap<InstanceId, Vec<InboxRow>>,
+    tasks: BTreeMap<TaskId, TaskRow>,
+    incidents: Vec<IncidentRow>,
+    busy: Vec<InstanceId>,
+    locked: Locked,
+}
+
+impl<'a> Request<'a> {
+    fn new(request: &'a TakeRequest) -> Self {
+        let ids = |want: fn(&&Wanted) -> bool| {
+            let mut ids: Vec<_> =
+                request.instances.iter().filter(want).map(|wanted| wanted.id).collect();
+            ids.sort_unstable();
+            ids
+        };
+        let inboxes = if request.inbox_limit == 0 { Vec::new() } else { ids(|it| it.inbox) };
+        Self { request, rows: ids(|it| it.row), locks: ids(|it| !it.row), inboxes }
+    }
+
+    /// Inboxes are read after the locks are there: nothing is taken from them in between.
+    fn calls(&self) -> Vec<Call<'static>> {
+        let request = self.request;
+        let mut calls = Vec::new();
+        if !self.rows.is_empty() {
+            calls.push(instance::take(&self.rows));
+        }
+        if !self.locks.is_empty() {
+            calls.push(instance::lock(&self.locks));
+        }
+        if !self.inboxes.is_empty() {
+            calls.push(inbox::heads(&self.inboxes, request.inbox_limit));
+        }
+        if !request.tasks.is_empty() {
+            calls.push(task::get(&request.tasks));
+        }
+        if !request.incidents.is_empty() {
+            calls.push(incident::get(&request.incidents));
+        }
+        calls
+    }
+
+    /// Reads the answers to [`Self::calls`].
+    fn read(&self, mut answers: impl Iterator<Item = Answer>) -> Result<Found, Error> {
+        let mut next = |is_asked: bool| if is_asked { answers.next() } else { None };
+        let mut found = Found::default();
+        if let Some(answer) = next(!self.rows.is_empty()) {
+            for row in instance::read_rows(&answer)? {
+                found.locked.turns.insert(row.id, row.turn_no);
+                found.rows.insert(row.id, row);
+            }
+        }
+        if let Some(answer) = next(!self.locks.is_empty()) {
+            found.locked.add_instances(&answer)?;
+        }
+        if let Some(answer) = next(!self.inboxes.is_empty()) {
+            found.inboxes = inbox::read_heads(&answer)?;
+        }
+        if let Some(answer) = next(!self.request.tasks.is_empty()) {
+            let rows = task::read_rows(&answer)?;
+            found.tasks = rows.into_iter().map(|row| (row.id, row)).collect();
+        }
+        if let Some(answer) = next(!self.request.incidents.is_empty()) {
+            found.incidents = incident::read_rows(&answer)?;
+        }
+        Ok(found)
+    }
+}
+
+impl Found {
+    /// What was not found is either not there, or in the hands of another transaction.
+    async fn look_for_busy(
+        &mut self,
+        connection: &Connection,
+        request: &Request<'_>,
+    ) -> Result<(), Failure> {
+        let wanted = request.rows.iter().chain(&request.locks).copied();
+        let missing: Vec<InstanceId> =
+            wanted.filter(|id| !self.locked.turns.contains_key(id)).collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let answers = connection.run(&[instance::which(&missing)]).await?;
+        if let Some(answer) = answers.first() {
+            let there = answer.read(|row| row.instance(0, 1))?;
+            self.busy = missing.into_iter().filter(|id| there.contains(id)).collect();
+        }
+        Ok(())
+    }
+
+    fn instance(&mut self, wanted: Wanted) -> TakenInstance {
+        if self.busy.contains(&wanted.id) {
+            return TakenInstance { busy: true, ..TakenInstance::default() };
+        }
+        let row = self.rows.remove(&wanted.id).filter(|_| wanted.row);
+        let inbox = self.inboxes.remove(&wanted.id).unwrap_or_default();
+        TakenInstance { row, inbox, busy: false }
+    }
+}
