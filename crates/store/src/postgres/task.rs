@@ -49,7 +49,7 @@ const INSERT: &str =
 const REPLACE: &str = concat!(
     "UPDATE task AS t SET kind = n.kind, queue = n.queue, name = n.name, priority = n.priority, \
      state = n.state, available_at = n.available_at, created_at = n.created_at, \
-     deadline_at = n.deadline_at, definition_id = n.definition_id, detached = n.detached, \
+     deadline_at = n.deadline_at, definition_id = n.definition_id, detached = t.detached OR n.detached, \
      claims = n.claims, attempt = n.attempt, expiries = n.expiries, \
      lease_worker = n.lease_worker, lease_until = n.lease_until, \
      lease_timeout_at = n.lease_timeout_at, assignee = n.assignee, outcome = n.outcome, \
@@ -129,13 +129,17 @@ impl<'a> Changes<'a> {
     }
 
     pub(super) fn replace(&mut self, row: &'a TaskRow, claims: u32) {
+        // A task that was left to itself stays so.
         let detached = row.spec.detached;
         let change = match self.0.get(&row.id) {
-            Some(Change::Insert { .. }) => Change::Insert { row, detached },
-            Some(Change::Replace { expected, .. }) => {
-                Change::Replace { row, detached, expected: *expected }
+            Some(Change::Insert { detached: was, .. }) => {
+                Change::Insert { row, detached: *was || detached }
             }
-            _ => Change::Replace { row, detached, expected: claims },
+            Some(Change::Replace { expected, detached: was, .. }) => {
+                Change::Replace { row, detached: *was || detached, expected: *expected }
+            }
+            Some(Change::Detach) => Change::Replace { row, detached: true, expected: claims },
+            Some(Change::Delete) | None => Change::Replace { row, detached, expected: claims },
         };
         self.0.insert(row.id, change);
     }
