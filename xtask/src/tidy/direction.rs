@@ -22,7 +22,12 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("server", &["core", "expr", "kernel", "journey", "bpmn", "flow", "store"]),
     // Below the server the binary may name what it puts together.
     ("cli", &["server", "store", "kernel", "journey", "bpmn", "flow", "core"]),
-    ("sim", &["core", "expr", "kernel", "journey", "bpmn", "flow", "store", "server", "cli"]),
+    // Under SQLite, for the simulator alone; it knows nothing of the engine.
+    ("disk", &[]),
+    (
+        "sim",
+        &["disk", "core", "expr", "kernel", "journey", "bpmn", "flow", "store", "server", "cli"],
+    ),
     ("xtask", &[]),
 ];
 

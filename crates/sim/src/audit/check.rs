@@ -1,0 +1,94 @@
+//! Reads a whole store and says what is wrong with it.
+
+use std::collections::BTreeMap;
+
+use meantime_core::InstanceId;
+use meantime_kernel::store::{Error, InstanceFilter, InstanceRow, Page, Store};
+
+use super::facts::Facts;
+use super::story::Story;
+
+/// How many instances are read at a time.
+const PAGE: usize = 500;
+
+/// What was found.
+#[derive(Debug, Clone, Default)]
+pub struct Audit {
+    /// Instances in the store.
+    pub instances: usize,
+    /// Of these, how many are over.
+    pub ended: usize,
+    /// Turns that were read.
+    pub turns: usize,
+    /// Timers that have fired.
+    pub fired: usize,
+    /// Tasks that have their outcome.
+    pub done: usize,
+    /// Acknowledged and not there.
+    pub lost: Vec<String>,
+    /// Anything else that must not be.
+    pub wrong: Vec<String>,
+}
+
+impl Audit {
+    /// Whether nothing was found.
+    pub fn is_clean(&self) -> bool {
+        self.lost.is_empty() && self.wrong.is_empty()
+    }
+}
+
+/// Holds a store against what was acknowledged and against itself.
+pub async fn audit(store: &dyn Store, facts: &Facts) -> Result<Audit, Error> {
+    let mut audit = Audit { wrong: store.check().await?, ..Audit::default() };
+    let mut stories = BTreeMap::new();
+    let mut page = Page::first(PAGE);
+    loop {
+        let rows = store.instances(InstanceFilter::default(), page).await?;
+        for row in &rows {
+            stories.insert(row.id, read(store, row, &mut audit).await?);
+        }
+        page.after = rows.last().map(|row| row.id);
+        if rows.len() < PAGE {
+            break;
+        }
+    }
+    acknowledged(facts, &stories, &mut audit);
+    Ok(audit)
+}
+
+async fn read(from: &dyn Store, row: &InstanceRow, audit: &mut Audit) -> Result<Story, Error> {
+    let history = from.history(row.last_history, usize::MAX).await?;
+    let story = Story::read(row, &history);
+    audit.instances += 1;
+    audit.ended += usize::from(row.phase.is_ended());
+    audit.turns += history.len();
+    audit.fired += story.fired;
+    audit.done += story.done();
+    audit.wrong.extend(story.problems.iter().map(|problem| format!("{}: {problem}", row.id)));
+    Ok(story)
+}
+
+/// Everything that somebody was told is there.
+fn acknowledged(facts: &Facts, stories: &BTreeMap<InstanceId, Story>, audit: &mut Audit) {
+    for id in facts.started.keys() {
+        if !stories.contains_key(id) {
+            audit.lost.push(format!("{id} was started and is not there"));
+        }
+    }
+    let mut signals: BTreeMap<InstanceId, usize> = BTreeMap::new();
+    for (id, _) in &facts.signalled {
+        *signals.entry(*id).or_default() += 1;
+    }
+    for (id, told) in signals {
+        let taken = stories.get(&id).map_or(0, |story| story.signals);
+        if taken < told {
+            audit.lost.push(format!("{id} has {taken} signals, {told} were acknowledged"));
+        }
+    }
+    for task in facts.completed.keys() {
+        let outcomes = stories.get(&task.0.instance).map_or(0, |story| story.outcomes(task.0));
+        if outcomes == 0 {
+            audit.lost.push(format!("{task} was completed and has no outcome"));
+        }
+    }
+}
