@@ -5,6 +5,7 @@
 pub mod audit;
 pub mod checker;
 pub mod harness;
+pub mod kill;
 pub mod power;
 pub mod probe;
 pub mod scenario;

@@ -1,8 +1,8 @@
 //! Reads a whole store and says what is wrong with it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use meantime_core::InstanceId;
+use meantime_core::{InstanceId, TaskId};
 use meantime_kernel::store::{Error, InstanceFilter, InstanceRow, Page, Store};
 
 use super::facts::Facts;
@@ -24,6 +24,10 @@ pub struct Audit {
     pub fired: usize,
     /// Tasks that have their outcome.
     pub done: usize,
+    /// Signals that each instance has taken.
+    pub signals: BTreeMap<InstanceId, usize>,
+    /// Tasks that have an outcome.
+    pub outcomes: BTreeSet<TaskId>,
     /// Acknowledged and not there.
     pub lost: Vec<String>,
     /// Anything else that must not be.
@@ -64,6 +68,8 @@ async fn read(from: &dyn Store, row: &InstanceRow, audit: &mut Audit) -> Result<
     audit.turns += history.len();
     audit.fired += story.fired;
     audit.done += story.done();
+    audit.outcomes.extend(story.with_outcome());
+    audit.signals.insert(row.id, story.signals);
     audit.wrong.extend(story.problems.iter().map(|problem| format!("{}: {problem}", row.id)));
     Ok(story)
 }

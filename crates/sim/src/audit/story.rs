@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use meantime_core::{EffectKey, Timestamp};
+use meantime_core::{EffectKey, TaskId, Timestamp};
 use meantime_kernel::history::Record;
 use meantime_kernel::open::Key;
 use meantime_kernel::store::{HistoryRow, InstanceRow};
@@ -53,7 +53,12 @@ impl Story {
         self.tasks.get(&key).map_or(0, |task| task.outcomes)
     }
 
-    /// How many tasks have their outcome.
+    /// Tasks that have an outcome.
+    pub(super) fn with_outcome(&self) -> impl Iterator<Item = TaskId> {
+        self.tasks.iter().filter(|(_, task)| task.outcomes > 0).map(|(key, _)| TaskId(*key))
+    }
+
+    /// How many tasks have their one outcome.
     pub(super) fn done(&self) -> usize {
         self.tasks.values().filter(|task| task.outcomes == 1).count()
     }

@@ -1,0 +1,239 @@
+//! Rounds of load, kill and audit.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::Arc;
+
+use meantime_core::{InstanceId, TaskId};
+use meantime_kernel::random::{Entropy, SeededEntropy};
+use meantime_kernel::store::{Error, Store};
+use meantime_store::sqlite::{Options, SqliteStore};
+
+use super::client::Client;
+use super::partner::{Partner, Program};
+use super::protocol::{Ask, Said, Want};
+use crate::audit::{Audit, audit};
+use crate::harness::block_on;
+
+/// Requests under way at a time.
+const WINDOW: usize = 64;
+
+/// Instances that a round adds.
+const STARTS: usize = 90;
+
+/// The most answers that a node gives before it is killed.
+const ANSWERS: u64 = 400;
+
+/// Rounds on one store, before it is drained and a new one is begun.
+const ROUNDS_PER_STORE: usize = 20;
+
+/// Empty claims in a row after which nothing will come any more: a minute of them.
+const EMPTY_CLAIMS: usize = 300;
+
+/// Where a node keeps its store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// In a SQLite file.
+    Sqlite(PathBuf),
+}
+
+impl Place {
+    /// Opens the store.
+    pub fn open(&self) -> Result<Arc<dyn Store>, Error> {
+        let Self::Sqlite(path) = self;
+        Ok(Arc::new(SqliteStore::open(path, Options::default())?))
+    }
+
+    /// What the node is told.
+    fn arguments(&self) -> Vec<OsString> {
+        let Self::Sqlite(path) = self;
+        vec!["node".into(), "--sqlite".into(), path.into()]
+    }
+}
+
+/// What was done and found.
+#[derive(Debug, Clone, Default)]
+pub struct KillReport {
+    /// Nodes that were killed.
+    pub kills: usize,
+    /// Requests that were answered.
+    pub answers: usize,
+    /// Requests that a kill left without an answer.
+    pub interrupted: usize,
+    /// Of these, how many had taken effect.
+    pub taken_unheard: usize,
+    /// Starts that were asked again and were known.
+    pub repeated: usize,
+    /// Reports whose lease was lost.
+    pub stale: usize,
+    /// Instances that were started and have ended.
+    pub instances: usize,
+    /// Their turns.
+    pub turns: usize,
+    /// Timers that fired.
+    pub fired: usize,
+    /// Tasks with their one outcome.
+    pub done: usize,
+    /// Acknowledged and not there.
+    pub lost: Vec<String>,
+    /// Anything else that must not be.
+    pub wrong: Vec<String>,
+}
+
+/// Runs rounds, in a directory for scratch files, with a program that runs nodes.
+///
+/// # Panics
+///
+/// If nodes cannot be started.
+pub fn kill_rounds(
+    binary: &Path,
+    directory: &Path,
+    seed: u64,
+    rounds: usize,
+    mut progress: impl FnMut(&KillReport),
+) -> KillReport {
+    let mut entropy = SeededEntropy::new(seed);
+    let mut report = KillReport::default();
+    while report.kills < rounds {
+        let here = tempfile::tempdir_in(directory).expect("a directory");
+        let place = Place::Sqlite(here.path().join("kill.db"));
+        let arguments = place.arguments();
+        let program = Program { binary: binary.to_owned(), arguments };
+        let mut life = Life { place, program, client: Client::default(), report: &mut report };
+        for _ in 0..(rounds - life.report.kills).min(ROUNDS_PER_STORE) {
+            life.round(&mut entropy);
+            progress(life.report);
+        }
+        life.drain();
+        progress(&report);
+    }
+    report
+}
+
+/// One store, from its beginning to its end.
+struct Life<'a> {
+    place: Place,
+    program: Program,
+    client: Client,
+    report: &'a mut KillReport,
+}
+
+impl Life<'_> {
+    /// Load, a kill after some answers, and an audit.
+    fn round(&mut self, entropy: &mut SeededEntropy) {
+        self.client.plan(STARTS);
+        let mut node = Partner::start(&self.program).expect("a node starts");
+        let limit = entropy.next() % ANSWERS;
+        for _ in 0..limit {
+            self.ask(&mut node);
+            let Some(told) = node.hear() else {
+                self.report.wrong.push("a node died by itself".to_owned());
+                break;
+            };
+            self.report.answers += 1;
+            self.client.told(told);
+        }
+        self.ask(&mut node);
+        for told in node.kill() {
+            self.report.answers += 1;
+            self.client.told(told);
+        }
+        self.report.kills += 1;
+        let audit = self.audit();
+        self.resolve(&audit);
+    }
+
+    /// Lets everything come to its end, without kills.
+    fn drain(&mut self) {
+        let mut node = Partner::start(&self.program).expect("a node starts");
+        let mut empty = 0;
+        while !self.client.is_finished() && empty < EMPTY_CLAIMS {
+            self.ask(&mut node);
+            let Some(told) = node.hear() else {
+                self.report.wrong.push("a node died by itself".to_owned());
+                break;
+            };
+            self.report.answers += 1;
+            match &told.said {
+                Said::Tasks(tasks) if tasks.is_empty() => empty += 1,
+                _ => empty = 0,
+            }
+            self.client.told(told);
+        }
+        drop(node);
+        let audit = self.audit();
+        self.add_up(&audit);
+    }
+
+    fn ask(&mut self, node: &mut Partner) {
+        while let Some((number, want)) = self.client.next(WINDOW) {
+            node.ask(&Ask { number, want });
+        }
+    }
+
+    fn audit(&mut self) -> Audit {
+        let store = self.place.open();
+        let audit = store.and_then(|store| block_on(audit(&*store, &self.client.facts)));
+        let audit = audit.unwrap_or_else(|error| Audit {
+            wrong: vec![format!("the store cannot be read: {error}")],
+            ..Audit::default()
+        });
+        self.report.lost.extend(audit.lost.iter().cloned());
+        self.report.wrong.extend(audit.wrong.iter().cloned());
+        self.report.wrong.append(&mut self.client.wrong);
+        audit
+    }
+
+    /// What became of requests that nobody answered.
+    fn resolve(&mut self, audit: &Audit) {
+        let (mut interrupted, mut unheard, mut doubled) = (0, 0, Vec::new());
+        let acknowledged: Vec<_> = self.client.facts.signalled.iter().map(|(id, _)| *id).collect();
+        self.client.node_died(|want| {
+            let took_effect = match want {
+                Want::Claim { .. } => return None,
+                // Asked again with its key: it must find what it started.
+                Want::Start { .. } => false,
+                Want::Signal { instance } => {
+                    let id = InstanceId::from_str(instance).ok()?;
+                    let told = acknowledged.iter().filter(|to| **to == id).count();
+                    let taken = audit.signals.get(&id).copied().unwrap_or_default();
+                    (taken > told + 1).then(|| doubled.push(id));
+                    taken > told
+                }
+                Want::Complete { task, .. } => {
+                    TaskId::from_str(task).is_ok_and(|id| audit.outcomes.contains(&id))
+                }
+            };
+            interrupted += 1;
+            unheard += usize::from(took_effect);
+            took_effect.then_some(Said::Done)
+        });
+        self.report.interrupted += interrupted;
+        self.report.taken_unheard += unheard;
+        for id in doubled {
+            self.report.wrong.push(format!("{id} has taken a signal twice"));
+        }
+    }
+
+    /// Every start is one instance, every instance has ended with its one task, every nap has
+    /// fired its one timer (K14).
+    fn add_up(&mut self, audit: &Audit) {
+        let (started, naps) = (self.client.started(), self.client.naps);
+        let mut expect = |what: &str, is: usize, should: usize| {
+            if is != should {
+                self.report.wrong.push(format!("{is} {what}, there should be {should}"));
+            }
+        };
+        expect("instances", audit.instances, started);
+        expect("instances that are over", audit.ended, started);
+        expect("tasks with an outcome", audit.done, started);
+        expect("timers that fired", audit.fired, naps);
+        self.report.instances += audit.ended;
+        self.report.turns += audit.turns;
+        self.report.fired += audit.fired;
+        self.report.done += audit.done;
+        self.report.repeated += self.client.repeated;
+        self.report.stale += self.client.stale;
+    }
+}
