@@ -12,6 +12,7 @@ mod postgres;
 mod sdk;
 mod shell;
 mod sim;
+mod soak;
 mod step;
 mod test;
 mod tidy;
@@ -34,6 +35,10 @@ Commands:
   tidy              facts about the repository that a machine can check
   mutants [name…]   break the code behind a rule on purpose and see its test fail;
                     `mutants --list` shows what there is
+  soak kill [--rounds N] [--seed X]
+                    kill a process under load, again and again, and audit its store
+  soak power [--images N] [--seed X]
+                    cut the power under a SQLite file, again and again, and audit it
   deny              bans, licences and sources of all dependencies (needs cargo-deny)
   help              this text (also --help)
 ";
@@ -64,6 +69,7 @@ fn dispatch(args: &[String]) -> Result<()> {
         "sim" => sim::run(rest),
         "tidy" => no_arguments(command, rest).and_then(|()| tidy::run()),
         "mutants" => mutants::run(rest),
+        "soak" => soak::run(rest),
         "deny" => no_arguments(command, rest).and_then(|()| deny::run()),
         "help" | "--help" | "-h" => help(),
         unknown => bail!("no command `{unknown}`; `cargo xtask --help` lists them"),

@@ -62,3 +62,40 @@ fn i5_a_superseded_failure_does_not_take_a_live_lease_away() {
         }
     }
 }
+
+fn report(task: &ClaimedTask, report: Report) -> Command {
+    Command::Report { task: task.id, token: Some(task.token), report }
+}
+
+fn completed() -> Report {
+    Report::Completed(meantime_core::Json::null())
+}
+
+fn failed() -> Report {
+    let failure = Failure::new("E", "try again");
+    Report::Failed { failure, retryable: true, retry_after_ms: None, thrown: None }
+}
+
+#[test]
+fn i5_of_two_reports_at_one_moment_one_is_taken() {
+    for (one, other) in
+        [(completed(), completed()), (completed(), failed()), (failed(), completed())]
+    {
+        let mut world = world();
+        let task = tasks(&world.call(claim("a"), Wait::Quiet).1).remove(0);
+        let fates = world.call_all(vec![report(&task, one), report(&task, other)]);
+        let lost = Fate::Answered(Err(Error::LeaseLost(task.id)));
+        assert_eq!(fates, [Fate::Answered(Ok(Reply::Done)), lost]);
+        assert_eq!(world.counters().conflicts, 0, "both were judged in one turn");
+    }
+}
+
+#[test]
+fn i5_a_report_at_the_moment_of_its_expiry_is_taken() {
+    let mut world = world();
+    let task = tasks(&world.call(claim("a"), Wait::Quiet).1).remove(0);
+    // The lease is over, and the report comes before anybody has looked.
+    world.let_pass(world.now().real.saturating_add_millis(1_000));
+    let (_, fate) = world.call(report(&task, completed()), Wait::Quiet);
+    assert_eq!(fate, Fate::Answered(Ok(Reply::Done)));
+}

@@ -1,19 +1,30 @@
-//! A killed process loses and doubles nothing (P1 to P3). The long version is
-//! `cargo xtask soak kill --rounds N`.
+//! A killed process loses and doubles nothing (P1 to P3), and the rig would see it if it did. The
+//! long version is `cargo xtask soak kill --rounds N`.
 
-use std::path::Path;
+use meantime_sim::kill::{KillReport, Rounds, kill_rounds};
 
-use meantime_sim::kill::kill_rounds;
+fn run(rounds: usize, is_hasty: bool) -> KillReport {
+    let directory = tempfile::tempdir().expect("a directory");
+    let binary = env!("CARGO_BIN_EXE_meantime-rig").into();
+    let directory_path = directory.path().to_owned();
+    let what = Rounds { binary, directory: directory_path, seed: 3, rounds, is_hasty };
+    kill_rounds(&what, |_| ())
+}
 
 #[test]
 fn nothing_acknowledged_is_lost_or_doubled_by_kill_9() {
-    let directory = tempfile::tempdir().expect("a directory");
-    let binary = Path::new(env!("CARGO_BIN_EXE_meantime-rig"));
-    let report = kill_rounds(binary, directory.path(), 3, 5, |_| ());
+    let report = run(8, false);
     assert!(report.lost.is_empty(), "{:#?}", report.lost);
     assert!(report.wrong.is_empty(), "{:#?}", report.wrong);
     // A run that hit nothing, or did nothing, proves nothing.
-    assert_eq!(report.kills, 5);
+    assert_eq!(report.kills, 8);
     assert!(report.interrupted > 0 && report.taken_unheard + report.repeated > 0, "{report:?}");
-    assert_eq!((report.instances, report.done, report.fired), (450, 450, 150));
+    assert!(report.stale > 0, "no late report was refused: {report:?}");
+    assert!(report.instances > 100, "{report:?}");
+    assert_eq!((report.done, report.fired * 3), (report.instances, report.instances));
+}
+
+#[test]
+fn answers_before_the_commit_are_found() {
+    assert!(!run(20, true).lost.is_empty());
 }

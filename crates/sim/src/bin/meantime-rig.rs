@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use meantime_sim::kill::{Place, kill_rounds, run_node};
+use meantime_sim::kill::{Place, Rounds, kill_rounds, run_node};
 use meantime_sim::power::{Plant, PowerReport, cut_power};
 
 /// Rigs that try to lose what was acknowledged.
@@ -36,6 +36,9 @@ enum Which {
     Node {
         #[arg(long)]
         sqlite: PathBuf,
+        /// Answers before it has committed
+        #[arg(long)]
+        hasty: bool,
     },
 }
 
@@ -53,9 +56,9 @@ fn main() -> ExitCode {
     match Rig::parse().rig {
         Which::Kill { rounds, common } => kill(rounds, &common),
         Which::Power { images, common } => power(images, &common),
-        Which::Node { sqlite } => match Place::Sqlite(sqlite).open() {
+        Which::Node { sqlite, hasty } => match Place::Sqlite(sqlite).open() {
             Ok(store) => {
-                run_node(store);
+                run_node(store, hasty);
                 ExitCode::SUCCESS
             }
             Err(error) => {
@@ -68,7 +71,9 @@ fn main() -> ExitCode {
 
 fn kill(rounds: usize, common: &Common) -> ExitCode {
     let binary = std::env::current_exe().expect("the binary knows its place");
-    let report = kill_rounds(&binary, &common.directory, common.seed, rounds, |report| {
+    let (directory, seed) = (common.directory.clone(), common.seed);
+    let what = Rounds { binary, directory, seed, rounds, is_hasty: false };
+    let report = kill_rounds(&what, |report| {
         if report.kills.is_multiple_of(10) {
             eprintln!("{} of {rounds} kills", report.kills);
         }
@@ -78,7 +83,7 @@ fn kill(rounds: usize, common: &Common) -> ExitCode {
     println!("requests cut off by a kill     {}", report.interrupted);
     println!("  of which had taken effect    {}", report.taken_unheard);
     println!("starts asked again and known   {}", report.repeated);
-    println!("reports with a lost lease      {}", report.stale);
+    println!("late reports, refused          {}", report.stale);
     println!("instances, all ended           {}", report.instances);
     println!("turns                          {}", report.turns);
     println!("timers fired                   {}", report.fired);

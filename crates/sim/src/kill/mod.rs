@@ -11,10 +11,11 @@
 //! Nothing sleeps: the moment of a kill is a number of answers, and the client waits for answers.
 
 mod client;
+mod hasty;
 mod node;
 mod partner;
 mod protocol;
 mod run;
 
 pub use node::run_node;
-pub use run::{KillReport, Place, kill_rounds};
+pub use run::{KillReport, Place, Rounds, kill_rounds};

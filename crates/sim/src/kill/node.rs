@@ -13,6 +13,7 @@ use meantime_kernel::machine::Notations;
 use meantime_kernel::store::Store;
 use tokio::sync::mpsc;
 
+use super::hasty::Hasty;
 use super::protocol::{Ask, Claimed, Said, Told, Want};
 use crate::probe::Probe;
 
@@ -46,12 +47,14 @@ const LEASE_MS: u64 = 500;
 /// How long a claim waits for tasks.
 const WAIT_MS: u64 = 200;
 
-/// Runs a node on a store until its input ends or it is killed.
+/// Runs a node on a store until its input ends or it is killed; a hasty one answers before it has
+/// committed.
 ///
 /// # Panics
 ///
 /// If the kernel does not start.
-pub fn run_node(store: Arc<dyn Store>) {
+pub fn run_node(store: Arc<dyn Store>, is_hasty: bool) {
+    let store = if is_hasty { Arc::new(Hasty(store)) } else { store };
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     let (asks, asked) = mpsc::unbounded_channel();
     std::thread::spawn(move || {
@@ -119,7 +122,7 @@ fn command(want: Want) -> Option<Command> {
 
 fn said(reply: Reply) -> Said {
     match reply {
-        Reply::Started { instance, repeated } => {
+        Reply::Started { instance, repeated, .. } => {
             Said::Started { instance: instance.to_string(), repeated }
         }
         Reply::Tasks(tasks) => {

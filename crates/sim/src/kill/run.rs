@@ -1,7 +1,7 @@
 //! Rounds of load, kill and audit.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::harness::block_on;
 /// Requests under way at a time.
 const WINDOW: usize = 64;
 
-/// Instances that a round adds.
+/// Instances that are added when the client runs out of work: a third of each kind.
 const STARTS: usize = 90;
 
 /// The most answers that a node gives before it is killed.
@@ -65,7 +65,7 @@ pub struct KillReport {
     pub taken_unheard: usize,
     /// Starts that were asked again and were known.
     pub repeated: usize,
-    /// Reports whose lease was lost.
+    /// Second reports and those whose lease was lost: all refused.
     pub stale: usize,
     /// Instances that were started and have ended.
     pub instances: usize,
@@ -81,29 +81,43 @@ pub struct KillReport {
     pub wrong: Vec<String>,
 }
 
-/// Runs rounds, in a directory for scratch files, with a program that runs nodes.
+/// What to run.
+#[derive(Debug, Clone)]
+pub struct Rounds {
+    /// The program that runs nodes.
+    pub binary: PathBuf,
+    /// Where scratch files go.
+    pub directory: PathBuf,
+    /// Where chance begins.
+    pub seed: u64,
+    /// How many kills.
+    pub rounds: usize,
+    /// A mistake on purpose: nodes answer before they have committed.
+    pub is_hasty: bool,
+}
+
+/// Runs rounds.
 ///
 /// # Panics
 ///
 /// If nodes cannot be started.
-pub fn kill_rounds(
-    binary: &Path,
-    directory: &Path,
-    seed: u64,
-    rounds: usize,
-    mut progress: impl FnMut(&KillReport),
-) -> KillReport {
-    let mut entropy = SeededEntropy::new(seed);
+pub fn kill_rounds(what: &Rounds, mut progress: impl FnMut(&KillReport)) -> KillReport {
+    let mut entropy = SeededEntropy::new(what.seed);
     let mut report = KillReport::default();
-    while report.kills < rounds {
-        let here = tempfile::tempdir_in(directory).expect("a directory");
+    while report.kills < what.rounds {
+        let here = tempfile::tempdir_in(&what.directory).expect("a directory");
         let place = Place::Sqlite(here.path().join("kill.db"));
-        let arguments = place.arguments();
-        let program = Program { binary: binary.to_owned(), arguments };
+        let mut arguments = place.arguments();
+        arguments.extend(what.is_hasty.then(|| "--hasty".into()));
+        let program = Program { binary: what.binary.clone(), arguments };
         let mut life = Life { place, program, client: Client::default(), report: &mut report };
-        for _ in 0..(rounds - life.report.kills).min(ROUNDS_PER_STORE) {
+        for _ in 0..(what.rounds - life.report.kills).min(ROUNDS_PER_STORE) {
             life.round(&mut entropy);
             progress(life.report);
+            if what.is_hasty && !life.report.lost.is_empty() {
+                // Found; what is lost will never come to its end.
+                return report;
+            }
         }
         life.drain();
         progress(&report);
@@ -122,11 +136,10 @@ struct Life<'a> {
 impl Life<'_> {
     /// Load, a kill after some answers, and an audit.
     fn round(&mut self, entropy: &mut SeededEntropy) {
-        self.client.plan(STARTS);
         let mut node = Partner::start(&self.program).expect("a node starts");
         let limit = entropy.next() % ANSWERS;
         for _ in 0..limit {
-            self.ask(&mut node);
+            self.load(&mut node);
             let Some(told) = node.hear() else {
                 self.report.wrong.push("a node died by itself".to_owned());
                 break;
@@ -134,7 +147,7 @@ impl Life<'_> {
             self.report.answers += 1;
             self.client.told(told);
         }
-        self.ask(&mut node);
+        self.load(&mut node);
         for told in node.kill() {
             self.report.answers += 1;
             self.client.told(told);
@@ -164,6 +177,14 @@ impl Life<'_> {
         drop(node);
         let audit = self.audit();
         self.add_up(&audit);
+    }
+
+    /// Asks, and never runs out of things to ask: a kill finds work under way.
+    fn load(&mut self, node: &mut Partner) {
+        if self.client.has_little_to_do() {
+            self.client.plan(STARTS);
+        }
+        self.ask(node);
     }
 
     fn ask(&mut self, node: &mut Partner) {

@@ -1,0 +1,38 @@
+//! `soak`: the rigs of the simulator, for as long as somebody wants.
+//!
+//! They are optimised builds in a process of their own, and their scratch files lie below
+//! `target`, on a real disk.
+
+use anyhow::{Context, Result, bail};
+
+use crate::shell::{cargo_run, root};
+
+const RIGS: &[&str] = &["kill", "power"];
+
+pub(crate) fn run(args: &[String]) -> Result<()> {
+    let Some((rig, rest)) = args.split_first() else {
+        bail!("say which rig: {}", RIGS.join(" or "));
+    };
+    if !RIGS.contains(&rig.as_str()) {
+        bail!("no rig `{rig}`; there are {}", RIGS.join(" and "));
+    }
+    let scratch = root()?.join("target/soak");
+    std::fs::create_dir_all(&scratch).context("cannot make target/soak")?;
+    let scratch = scratch.display().to_string();
+    let mut command = vec!["run", "--quiet", "--release", "-p", "meantime-sim"];
+    command.extend(["--bin", "meantime-rig", "--", rig, "--directory", &scratch]);
+    command.extend(rest.iter().map(String::as_str));
+    cargo_run(&command)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_rig_is_refused_by_name() {
+        let error = run(&["flood".to_owned()]).unwrap_err().to_string();
+        assert!(error.contains("`flood`") && error.contains("kill and power"), "{error}");
+        assert!(run(&[]).is_err());
+    }
+}
