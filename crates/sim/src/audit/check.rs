@@ -2,14 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use meantime_core::{InstanceId, TaskId};
-use meantime_kernel::store::{Error, InstanceFilter, InstanceRow, Page, Store};
+use meantime_core::{InstanceId, TaskId, Timestamp};
+use meantime_kernel::store::{Error, HistoryRow, InstanceRow, Store};
 
 use super::facts::Facts;
 use super::story::Story;
-
-/// How many instances are read at a time.
-const PAGE: usize = 500;
+use crate::checker::{Chronicle, Rows, at_rest, eventually_and_finally};
+use crate::harness::block_on;
 
 /// What was found.
 #[derive(Debug, Clone, Default)]
@@ -41,28 +40,37 @@ impl Audit {
     }
 }
 
+/// At which moment a store is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum When {
+    /// At any, in the middle of everything.
+    Anytime,
+    /// When everything has come to its end.
+    Settled,
+}
+
 /// Holds a store against what was acknowledged and against itself.
-pub async fn audit(store: &dyn Store, facts: &Facts) -> Result<Audit, Error> {
-    let mut audit = Audit { wrong: store.check().await?, ..Audit::default() };
+pub fn audit(store: &dyn Store, facts: &Facts, when: When) -> Result<Audit, Error> {
+    let mut audit = Audit { wrong: block_on(store.check())?, ..Audit::default() };
+    let rows = Rows::read(store, Timestamp::MAX)?;
+    let chronicle = Chronicle { rows, ..Chronicle::default() };
+    let mut found = Vec::new();
+    match when {
+        When::Anytime => at_rest(&chronicle, &mut found),
+        When::Settled => eventually_and_finally(&chronicle, &mut found),
+    }
+    audit.wrong.extend(found.iter().map(ToString::to_string));
     let mut stories = BTreeMap::new();
-    let mut page = Page::first(PAGE);
-    loop {
-        let rows = store.instances(InstanceFilter::default(), page).await?;
-        for row in &rows {
-            stories.insert(row.id, read(store, row, &mut audit).await?);
-        }
-        page.after = rows.last().map(|row| row.id);
-        if rows.len() < PAGE {
-            break;
-        }
+    for row in chronicle.rows.instances.values() {
+        let history = chronicle.rows.histories.get(&row.id).map_or(&[][..], Vec::as_slice);
+        stories.insert(row.id, read(row, history, &mut audit));
     }
     acknowledged(facts, &stories, &mut audit);
     Ok(audit)
 }
 
-async fn read(from: &dyn Store, row: &InstanceRow, audit: &mut Audit) -> Result<Story, Error> {
-    let history = from.history(row.last_history, usize::MAX).await?;
-    let story = Story::read(row, &history);
+fn read(row: &InstanceRow, history: &[HistoryRow], audit: &mut Audit) -> Story {
+    let story = Story::read(row, history);
     audit.instances += 1;
     audit.ended += usize::from(row.phase.is_ended());
     audit.turns += history.len();
@@ -71,7 +79,7 @@ async fn read(from: &dyn Store, row: &InstanceRow, audit: &mut Audit) -> Result<
     audit.outcomes.extend(story.with_outcome());
     audit.signals.insert(row.id, story.signals);
     audit.wrong.extend(story.problems.iter().map(|problem| format!("{}: {problem}", row.id)));
-    Ok(story)
+    story
 }
 
 /// Everything that somebody was told is there.

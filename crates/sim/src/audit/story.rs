@@ -1,4 +1,4 @@
-//! One instance, read from its history: what was armed and what became of it.
+//! One instance, read from its history alone: nobody listened to its turns.
 
 use std::collections::BTreeMap;
 
@@ -10,21 +10,12 @@ use meantime_kernel::store::{HistoryRow, InstanceRow};
 /// What a history says.
 #[derive(Debug, Default)]
 pub(super) struct Story {
-    /// Timers by their effect: armed, fired, withdrawn.
-    timers: BTreeMap<EffectKey, Timer>,
-    /// Tasks by their effect: scheduled, outcomes, withdrawn.
     tasks: BTreeMap<EffectKey, Task>,
+    /// Signals that were taken.
     pub(super) signals: usize,
+    /// Timers that have fired.
     pub(super) fired: usize,
-    ends: usize,
     pub(super) problems: Vec<String>,
-}
-
-#[derive(Debug, Default)]
-struct Timer {
-    armed: usize,
-    fired: usize,
-    withdrawn: usize,
 }
 
 #[derive(Debug, Default)]
@@ -35,16 +26,16 @@ struct Task {
 }
 
 impl Story {
-    /// Reads a history, newest row first, and holds it against its instance.
+    /// Reads a history, oldest row first, and holds it against its instance.
     pub(super) fn read(row: &InstanceRow, history: &[HistoryRow]) -> Self {
         let mut story = Self::default();
         story.turns(row, history);
-        for turn in history.iter().rev() {
+        for turn in history {
             for record in &turn.records {
                 story.record(record, turn.at);
             }
         }
-        story.settle(row);
+        story.tasks_have_one_end(row);
         story
     }
 
@@ -63,47 +54,30 @@ impl Story {
         self.tasks.values().filter(|task| task.outcomes == 1).count()
     }
 
-    fn problem(&mut self, problem: impl Into<String>) {
-        self.problems.push(problem.into());
-    }
-
-    /// Turn numbers go from 1 to the row's without a gap, and time does not run backwards.
+    /// Turn numbers go from 1 to the row's without a gap, and time does not run backwards (K2).
     fn turns(&mut self, row: &InstanceRow, history: &[HistoryRow]) {
-        let mut expected = row.turn_no;
-        let mut before: Option<Timestamp> = None;
+        let (mut expected, mut before) = (1, Timestamp::MIN);
         for turn in history {
-            if turn.instance != row.id {
-                self.problem(format!("history row {} belongs to {}", turn.seq, turn.instance));
-            }
             if turn.turn_no != expected {
                 self.problem(format!("turn {expected} is not there, but {}", turn.turn_no));
             }
-            if before.is_some_and(|later| later < turn.at) {
-                self.problem(format!("turn {} is later than the one after it", turn.turn_no));
+            if turn.at < before {
+                self.problem(format!("turn {} is earlier than the one before", turn.turn_no));
             }
-            before = Some(turn.at);
-            expected = turn.turn_no.saturating_sub(1);
+            (expected, before) = (turn.turn_no + 1, turn.at);
         }
-        if expected != 0 {
-            self.problem(format!("the history ends before turn {expected}"));
+        if expected != row.turn_no + 1 {
+            self.problem(format!("turn {} has no history", row.turn_no));
         }
     }
 
     fn record(&mut self, record: &Record, at: Timestamp) {
-        if self.ends > 0 {
-            self.problem(format!("something happened after the end: {record:?}"));
-        }
         match record {
-            Record::TimerArmed { key, .. } => self.timers.entry(*key).or_default().armed += 1,
             Record::TimerFired { key, due_at, .. } => {
                 self.fired += 1;
-                self.timers.entry(*key).or_default().fired += 1;
                 if at < *due_at {
                     self.problem(format!("timer {key} fired early: due {due_at}, fired {at}"));
                 }
-            }
-            Record::TimerCancelled { key, .. } => {
-                self.timers.entry(*key).or_default().withdrawn += 1;
             }
             Record::TaskScheduled { key, .. } => {
                 self.tasks.entry(*key).or_default().scheduled += 1;
@@ -115,19 +89,12 @@ impl Story {
                 self.tasks.entry(*key).or_default().outcomes += 1;
             }
             Record::Event { name, taken: true, .. } if name == "signal" => self.signals += 1,
-            Record::Ended { .. } => self.ends += 1,
             _ => {}
         }
     }
 
-    /// Everything that was begun has come to one end, or is still open.
-    fn settle(&mut self, row: &InstanceRow) {
-        for (key, timer) in std::mem::take(&mut self.timers) {
-            let open = usize::from(row.open.timers.contains_key(&Key::from(key)));
-            if (timer.armed, timer.fired + timer.withdrawn + open) != (1, 1) {
-                self.problem(format!("timer {key}: {timer:?}, open {open}"));
-            }
-        }
+    /// Every task has one outcome, or was withdrawn, or is open (K3).
+    fn tasks_have_one_end(&mut self, row: &InstanceRow) {
         let tasks = std::mem::take(&mut self.tasks);
         for (key, task) in &tasks {
             let open = usize::from(row.open.tasks.contains_key(&Key::from(*key)));
@@ -136,12 +103,9 @@ impl Story {
             }
         }
         self.tasks = tasks;
-        if self.ends != usize::from(row.phase.is_ended()) {
-            self.problem(format!("{} ends, and it is {}", self.ends, row.phase.name()));
-        }
-        let is_idle = row.open.timers.is_empty() && row.open.tasks.is_empty();
-        if row.phase.is_ended() && !is_idle {
-            self.problem("it is over and something is open");
-        }
+    }
+
+    fn problem(&mut self, problem: String) {
+        self.problems.push(problem);
     }
 }

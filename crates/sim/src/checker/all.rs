@@ -54,6 +54,14 @@ const FINALLY: [(&str, Finally); 18] = [
     ("finally_replay_gives_the_state", finally_replay_gives_the_state::check),
 ];
 
+/// Those that need neither turns nor calls, and for whom nothing has to be over.
+const AT_REST: [&str; 4] = [
+    "finally_rows_agree",
+    "finally_nobody_is_orphaned",
+    "finally_due_moments_are_closed",
+    "finally_history_is_a_chain",
+];
+
 /// Checks a unit that changed an instance.
 pub fn anytime(step: &Step<'_>, found: &mut Vec<Violation>) {
     for (name, check) in ANYTIME {
@@ -76,6 +84,13 @@ pub fn anytime_answer(
 ) {
     let name = "anytime_acknowledged_is_present";
     anytime_acknowledged_is_present::check(store, command, reply, &mut Findings::new(name, found));
+}
+
+/// Checks rows alone, at any moment: also right after a process died.
+pub fn at_rest(chronicle: &Chronicle, found: &mut Vec<Violation>) {
+    for (name, check) in FINALLY.into_iter().filter(|(name, _)| AT_REST.contains(name)) {
+        check(chronicle, &mut Findings::new(name, found));
+    }
 }
 
 /// Checks a whole run, after everything has settled.

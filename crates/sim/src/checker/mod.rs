@@ -44,7 +44,7 @@ mod serial;
 mod step;
 mod violation;
 
-pub use all::{anytime, anytime_answer, anytime_task, eventually_and_finally};
+pub use all::{anytime, anytime_answer, anytime_task, at_rest, eventually_and_finally};
 pub use anytime_claims_are_contiguous::TaskStep;
 pub use chronicle::{Call, Cause, Chronicle, TurnSeen};
 pub use rows::{Rows, Waiting};

@@ -13,8 +13,7 @@ use meantime_store::sqlite::{Options, SqliteStore};
 use super::client::Client;
 use super::partner::{Partner, Program};
 use super::protocol::{Ask, Said, Want};
-use crate::audit::{Audit, audit};
-use crate::harness::block_on;
+use crate::audit::{Audit, When, audit};
 
 /// Requests under way at a time.
 const WINDOW: usize = 64;
@@ -153,7 +152,7 @@ impl Life<'_> {
             self.client.told(told);
         }
         self.report.kills += 1;
-        let audit = self.audit();
+        let audit = self.audit(When::Anytime);
         self.resolve(&audit);
     }
 
@@ -175,7 +174,7 @@ impl Life<'_> {
             self.client.told(told);
         }
         drop(node);
-        let audit = self.audit();
+        let audit = self.audit(When::Settled);
         self.add_up(&audit);
     }
 
@@ -193,9 +192,9 @@ impl Life<'_> {
         }
     }
 
-    fn audit(&mut self) -> Audit {
+    fn audit(&mut self, when: When) -> Audit {
         let store = self.place.open();
-        let audit = store.and_then(|store| block_on(audit(&*store, &self.client.facts)));
+        let audit = store.and_then(|store| audit(&*store, &self.client.facts, when));
         let audit = audit.unwrap_or_else(|error| Audit {
             wrong: vec![format!("the store cannot be read: {error}")],
             ..Audit::default()

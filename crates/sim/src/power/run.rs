@@ -12,8 +12,8 @@ use meantime_store::sqlite::{Durability, Options, SqliteStore};
 use super::image::Image;
 use super::load::{FILE, Recording, record_load};
 use super::platter::Platter;
-use crate::audit::{Audit, audit};
-use crate::harness::{Fate, World, block_on};
+use crate::audit::{Audit, When, audit};
+use crate::harness::{Fate, World};
 
 /// A mistake that the rig must find, made on purpose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,7 +113,7 @@ fn cuts(
             std::fs::write(here.path().join(&**name), bytes).expect("written");
         }
         let path = here.path().join(FILE);
-        let found = look(&path, |store| block_on(audit(store, &facts)));
+        let found = look(&path, |store| audit(store, &facts, When::Anytime));
         let where_ = format!("cut at {position} of {}", recording.ops.len());
         match found {
             Ok(audit) => {
