@@ -15,6 +15,7 @@ use tokio::task::JoinSet;
 
 use super::super::load::pause;
 use super::super::percentile::Sample;
+use super::super::process::processor_ms;
 use super::super::report::{self, Figure, float};
 use super::super::rig::{Rig, start};
 use super::super::session::Session;
@@ -45,6 +46,11 @@ workflow thousand(inputs) {
   for (let i = 0; i < 1000; i++) { all.push(Task.run("noop", i)) }
   return (await Task.all(all)).length
 }
+workflow loop(inputs) {
+  let n = 0
+  for (let i = 0; i < 1000000; i++) { n += i }
+  return n
+}
 workflow delay(inputs) {
   await Task.delay(1)
   return 1
@@ -65,6 +71,7 @@ pub(crate) async fn flow(session: &mut Session) -> Result<()> {
         session.add(figure.of("J", appended).at_least(target));
     }
     fan_out(session).await?;
+    long_loop(session).await?;
     delays(session).await
 }
 
@@ -146,6 +153,25 @@ async fn fan_out(session: &mut Session) -> Result<()> {
     let figure = Figure::new(NAME, "1,000-way Task.all, turns p50", turns.percentile(50.0), "");
     session.add(figure);
     workers.end().await?;
+    rig.end().await
+}
+
+/// A million rounds without a wait: cheap, and in several turns.
+async fn long_loop(session: &mut Session) -> Result<()> {
+    session.progress.step("a loop of 1,000,000 rounds", 0);
+    let rig = rig(session).await?;
+    let mut used = Sample::default();
+    let mut turns = 0;
+    for _ in 0..5 {
+        let before = processor_ms();
+        let instance = to_the_end(&rig.kernel, "loop").await?;
+        used.add(float(processor_ms() - before));
+        turns = read(&rig, instance).await?.turn_no;
+    }
+    let what = "a loop of 1,000,000 rounds, processor";
+    session.add(Figure::new(NAME, what, used.percentile(50.0), "ms").at_most(100.0));
+    let what = "a loop of 1,000,000 rounds, turns";
+    session.add(Figure::new(NAME, what, float(turns), "").at_least(2.0));
     rig.end().await
 }
 
