@@ -1,0 +1,89 @@
+//! Names and what they stand for.
+
+use super::super::library::{Module, Native};
+use super::super::program::SetId;
+use crate::value::{Namespace, Text, Value};
+
+/// What a name stands for.
+#[derive(Debug, Clone)]
+pub(super) enum Bound {
+    Global(usize),
+    /// A place in the frame.
+    Slot(usize),
+    Set(SetId),
+    Native(&'static Native),
+    Constant(Value),
+    /// A declared type, by its place in the table.
+    Type(usize),
+    /// A type parameter, which may be anything.
+    TypeParam,
+    Namespace(Namespace),
+}
+
+/// The frame of a function: places it captured, then its own.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Frame {
+    pub(super) captured: usize,
+    pub(super) slots: usize,
+}
+
+/// Everything that is visible at one point.
+#[derive(Debug, Default)]
+pub(super) struct Scope {
+    bindings: Vec<(Text, Bound)>,
+    pub(super) frame: Frame,
+    pub(super) globals: usize,
+    /// Modules whose functions are visible without a prefix, first come first.
+    pub(super) open_modules: Vec<&'static Module>,
+    /// Modules under a name.
+    pub(super) named_modules: Vec<(Text, &'static Module)>,
+}
+
+impl Scope {
+    pub(super) fn bind(&mut self, name: Text, bound: Bound) {
+        self.bindings.push((name, bound));
+    }
+
+    /// Gives the name the next place of the frame.
+    pub(super) fn bind_slot(&mut self, name: Text) -> usize {
+        let slot = self.reserve_slot();
+        self.bind(name, Bound::Slot(slot));
+        slot
+    }
+
+    /// Takes a place without a name.
+    pub(super) fn reserve_slot(&mut self) -> usize {
+        let slot = self.frame.slots;
+        self.frame.slots += 1;
+        slot
+    }
+
+    pub(super) fn find(&self, name: &str) -> Option<&Bound> {
+        self.bindings.iter().rev().find(|(bound, _)| &**bound == name).map(|(_, bound)| bound)
+    }
+
+    /// To return to with [`Self::restore`].
+    pub(super) fn mark(&self) -> (usize, Frame) {
+        (self.bindings.len(), self.frame)
+    }
+
+    pub(super) fn restore(&mut self, (bindings, frame): (usize, Frame)) {
+        self.bindings.truncate(bindings);
+        self.frame = frame;
+    }
+
+    /// Enters a function: everything so far is captured.
+    pub(super) fn enter_function(&mut self) {
+        self.frame.captured = self.frame.slots;
+    }
+
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.bindings.iter().map(|(name, _)| &**name)
+    }
+}
+
+/// What a module exports under a name.
+pub(super) fn export(module: &'static Module, name: &str) -> Option<Bound> {
+    let native = module.native(name).map(Bound::Native);
+    native.or_else(|| module.constant(name).map(Bound::Constant))
+}

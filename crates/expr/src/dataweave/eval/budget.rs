@@ -1,0 +1,48 @@
+//! What an evaluation may use.
+
+use super::fault::{Fault, Result};
+
+/// Levels of containers inside each other.
+pub(super) const MAX_NESTING: u32 = 256;
+
+/// What is left of the budget.
+#[derive(Debug, Clone)]
+pub(in crate::dataweave) struct Budget {
+    /// Operations: steps of the evaluator, elements touched by library functions.
+    pub(in crate::dataweave) ops: u64,
+    /// Bytes of new text, arrays and objects, counted when they are made.
+    pub(in crate::dataweave) bytes: u64,
+    /// Calls of functions inside each other.
+    pub(in crate::dataweave) calls: u32,
+    /// Bytes of one text.
+    pub(in crate::dataweave) text: usize,
+}
+
+impl Budget {
+    pub(super) fn spend(&mut self, ops: u64) -> Result<()> {
+        match self.ops.checked_sub(ops) {
+            Some(left) => {
+                self.ops = left;
+                Ok(())
+            }
+            None => Err(Fault::limit("the evaluation takes too many operations")),
+        }
+    }
+
+    pub(super) fn allocate(&mut self, bytes: usize) -> Result<()> {
+        match self.bytes.checked_sub(bytes as u64) {
+            Some(left) => {
+                self.bytes = left;
+                Ok(())
+            }
+            None => Err(Fault::limit("the evaluation needs too much memory")),
+        }
+    }
+
+    pub(super) fn check_text(&self, bytes: usize) -> Result<()> {
+        if bytes > self.text {
+            return Err(Fault::limit(format!("a text is longer than {} bytes", self.text)));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,183 @@
+//! Choosing an overload: first as the arguments are, then with coercion.
+
+use super::super::coerce;
+use super::super::library::{Args, Native, Overload, Param};
+use super::super::program::Lambda;
+use super::super::types::{Shape, is_of};
+use super::call::takes;
+use super::fault::{Fault, Result};
+use super::function::Function;
+use super::machine::{Eval, Frame};
+use crate::value::{Kind, Value};
+
+impl Eval<'_> {
+    pub(in crate::dataweave) fn call_native(
+        &mut self,
+        native: &'static Native,
+        args: Args,
+    ) -> Result {
+        let count = args.len();
+        for overload in native.overloads {
+            if overload.takes_count(count) && self.fits(overload, &args) {
+                return (overload.run)(self, args);
+            }
+        }
+        let mut args = args;
+        for overload in native.overloads {
+            if overload.takes_count(count)
+                && let Some(coerced) = self.coerced(overload, &mut args)
+            {
+                return (overload.run)(self, coerced);
+            }
+        }
+        Err(no_native(native, &args))
+    }
+
+    fn fits(&self, overload: &Overload, args: &Args) -> bool {
+        let pairs = overload.params.iter().zip(args.as_slice());
+        pairs.into_iter().all(|(param, arg)| self.fits_param(*param, arg))
+    }
+
+    fn fits_param(&self, param: Param, arg: &Value) -> bool {
+        param.takes(arg.kind())
+            && match param.callback {
+                Some(arity) => self.takes_arguments(arg, arity),
+                None => true,
+            }
+    }
+
+    /// Whether a function can be called with so many arguments.
+    fn takes_arguments(&self, function: &Value, count: usize) -> bool {
+        match Function::from_value(function) {
+            Some(Function::Lambda { id, .. }) => {
+                self.code.lambdas.get(id.0).is_some_and(|lambda| takes(lambda, count))
+            }
+            Some(Function::Set { id, .. }) => {
+                let overloads = self.code.sets.get(id.0).map(|set| &set.overloads);
+                overloads.is_some_and(|ids| {
+                    let mut lambdas = ids.iter().filter_map(|id| self.code.lambdas.get(id.0));
+                    lambdas.any(|lambda| takes(lambda, count))
+                })
+            }
+            Some(Function::Native(native)) => native.takes_count(count),
+            Some(Function::Waiting(_)) => count == 1,
+            None => false,
+        }
+    }
+
+    /// The arguments made into what the overload takes; they stay as they are if one cannot be.
+    fn coerced(&self, overload: &Overload, args: &mut Args) -> Option<Args> {
+        let mut coerced = Args::default();
+        for (param, arg) in overload.params.iter().zip(args.as_slice()) {
+            if self.fits_param(*param, arg) {
+                coerced.push(arg.clone());
+            } else {
+                coerced.push(coerce::auto(arg, param.coerce?)?);
+            }
+        }
+        Some(coerced)
+    }
+
+    /// The values of the parameters, with defaults filled in; none if a type does not fit.
+    pub(super) fn bind(
+        &mut self,
+        lambda: &Lambda,
+        captured: &[Value],
+        args: &mut [Value],
+        may_coerce: bool,
+    ) -> Result<Option<Vec<Value>>> {
+        let params = &lambda.params;
+        let missing = params.len() - args.len();
+        // Defaults at the front are the ones to be left out, otherwise those at the end.
+        let first_missing = match params.first() {
+            Some(first) if first.default.is_some() => 0,
+            _ => args.len(),
+        };
+        let mut fitting = Vec::with_capacity(args.len());
+        for (place, arg) in args.iter().enumerate() {
+            let place = if place >= first_missing { place + missing } else { place };
+            match self.fit(lambda, place, arg, may_coerce) {
+                Some(value) => fitting.push(value),
+                None => return Ok(None),
+            }
+        }
+        let mut values = Vec::with_capacity(params.len());
+        let mut given = fitting.into_iter();
+        for (place, param) in params.iter().enumerate() {
+            if (first_missing..first_missing + missing).contains(&place) {
+                let frame = Frame { captured, base: self.stack.len() };
+                match &param.default {
+                    Some(default) => values.push(self.eval(default, frame)?),
+                    None => values.push(Value::Null),
+                }
+            } else {
+                values.extend(given.next());
+            }
+        }
+        Ok(Some(values))
+    }
+
+    fn fit(&self, lambda: &Lambda, place: usize, arg: &Value, may_coerce: bool) -> Option<Value> {
+        let Some(kind) = lambda.params.get(place).and_then(|param| param.kind.as_ref()) else {
+            return Some(arg.clone());
+        };
+        if is_of(arg, kind, self.types()) {
+            return Some(arg.clone());
+        }
+        if !may_coerce {
+            return None;
+        }
+        match &kind.resolved(self.types()).shape {
+            Shape::Kind(kind) => coerce::auto(arg, *kind),
+            _ => None,
+        }
+    }
+
+    pub(super) fn no_overload(
+        &self,
+        name: &str,
+        overloads: &[&Lambda],
+        args: &[Value],
+    ) -> Box<Fault> {
+        let list = |lambda: &&Lambda| {
+            let param = |param: &super::super::program::ParamNode| match &param.kind {
+                Some(kind) => kind.to_string(),
+                None => "Any".to_owned(),
+            };
+            format!("({})", lambda.params.iter().map(param).collect::<Vec<_>>().join(", "))
+        };
+        let expected: Vec<_> = overloads.iter().map(list).collect();
+        let message =
+            format!("cannot call {name} with {}, it takes {}", kinds(args), expected.join(" or "));
+        Fault::type_error(message)
+    }
+}
+
+fn no_native(native: &Native, args: &Args) -> Box<Fault> {
+    let found = kinds(args.as_slice());
+    let message =
+        format!("cannot call `{}` with {found}, it takes {}", native.name, native.describe());
+    let mut fault = Fault::type_error(message);
+    if args.as_slice().iter().any(Value::is_null) {
+        fault.help = Some("a missing value is null: give a fallback with `default`");
+    }
+    fault
+}
+
+/// `(String, Null)`.
+pub(super) fn kinds(values: &[Value]) -> String {
+    let names: Vec<_> = values.iter().map(|value| value.kind().name()).collect();
+    format!("({})", names.join(", "))
+}
+
+impl Eval<'_> {
+    /// The kind of a value in messages about operators.
+    pub(in crate::dataweave) fn cannot(operator: &str, left: &Value, right: &Value) -> Box<Fault> {
+        let found = kinds(&[left.clone(), right.clone()]);
+        let mut fault = Fault::type_error(format!("`{operator}` does not work on {found}"));
+        if left.kind() == Kind::Null || right.kind() == Kind::Null {
+            fault.help = Some("a missing value is null: give a fallback with `default`");
+        }
+        fault
+    }
+}

@@ -1,0 +1,313 @@
+//! The evaluator and its main dispatch.
+
+use jiff::Zoned;
+
+use super::super::coerce;
+use super::super::program::{Code, Node, Op};
+use super::super::syntax::Binary;
+use super::super::types::{TypeTable, is_of};
+use super::budget::{Budget, MAX_NESTING};
+use super::fault::{Fault, Result};
+use super::random::Random;
+use crate::value::{Array, Kind, Object, Text, Value};
+
+/// The moment and the chance of an evaluation.
+#[derive(Debug, Clone)]
+pub(in crate::dataweave) struct Moment {
+    pub(in crate::dataweave) now: Zoned,
+    pub(in crate::dataweave) seed: u64,
+}
+
+/// Where a running function finds its values.
+#[derive(Clone, Copy)]
+pub(super) struct Frame<'f> {
+    pub(super) captured: &'f [Value],
+    /// Where its own values start on the stack.
+    pub(super) base: usize,
+}
+
+/// One evaluation.
+pub(in crate::dataweave) struct Eval<'p> {
+    pub(super) code: &'p Code,
+    pub(super) moment: &'p Moment,
+    pub(super) random: Random,
+    pub(super) globals: Vec<Value>,
+    pub(super) stack: Vec<Value>,
+    pub(super) budget: Budget,
+    pub(super) calls: u32,
+    /// Arguments of a call in tail position, for the function that is about to return.
+    pub(super) tail: Option<Vec<Value>>,
+    /// What `log` was given.
+    pub(super) log: Vec<(Text, Value)>,
+}
+
+impl<'p> Eval<'p> {
+    pub(in crate::dataweave) fn new(code: &'p Code, moment: &'p Moment, budget: Budget) -> Self {
+        Self {
+            code,
+            moment,
+            random: Random::new(moment.seed),
+            globals: Vec::new(),
+            stack: Vec::new(),
+            budget,
+            calls: 0,
+            tail: None,
+            log: Vec::new(),
+        }
+    }
+
+    /// Runs the script with its inputs, which come in the order they were declared in.
+    pub(in crate::dataweave) fn run(&mut self, inputs: Vec<Value>) -> Result {
+        let code = self.code;
+        self.globals = inputs;
+        let top = Frame { captured: &[], base: 0 };
+        for variable in &code.variables {
+            let value = self.eval(variable, top)?;
+            self.globals.push(value);
+        }
+        self.eval(&code.body, top)
+    }
+
+    pub(in crate::dataweave) fn ops_left(&self) -> u64 {
+        self.budget.ops
+    }
+
+    pub(in crate::dataweave) fn into_log(self) -> Vec<(Text, Value)> {
+        self.log
+    }
+
+    pub(in crate::dataweave) fn types(&self) -> &'p TypeTable {
+        &self.code.types
+    }
+
+    pub(in crate::dataweave) fn now(&self) -> &'p Zoned {
+        &self.moment.now
+    }
+
+    pub(in crate::dataweave) fn random(&mut self) -> u64 {
+        self.random.next()
+    }
+
+    pub(in crate::dataweave) fn log(&mut self, prefix: Text, value: Value) {
+        // The log is for people; its size is bounded by the operations.
+        self.log.push((prefix, value));
+    }
+
+    /// Pays for work on so many elements.
+    pub(in crate::dataweave) fn charge(&mut self, ops: u64) -> Result<()> {
+        self.budget.spend(ops)
+    }
+
+    /// A new text, paid for.
+    pub(in crate::dataweave) fn text(&mut self, text: impl Into<Text>) -> Result {
+        let text = text.into();
+        self.reserve_text(text.len())?;
+        Ok(Value::Text(text))
+    }
+
+    /// Pays for a text of so many bytes before it is made.
+    pub(in crate::dataweave) fn reserve_text(&mut self, bytes: usize) -> Result<()> {
+        self.budget.check_text(bytes)?;
+        self.budget.allocate(bytes)
+    }
+
+    /// Bytes that one text may have.
+    pub(in crate::dataweave) fn text_limit(&self) -> usize {
+        self.budget.text
+    }
+
+    /// A new array, paid for.
+    pub(in crate::dataweave) fn array(&mut self, items: Vec<Value>) -> Result {
+        self.budget.allocate(items.len().saturating_mul(size_of::<Value>()))?;
+        Self::nested(Value::array(items))
+    }
+
+    /// A new object, paid for.
+    pub(in crate::dataweave) fn object(&mut self, object: Object) -> Result {
+        self.budget.allocate(object.len().saturating_mul(2 * size_of::<Value>()))?;
+        Self::nested(Value::object(object))
+    }
+
+    pub(super) fn nested(value: Value) -> Result {
+        if value.depth() > MAX_NESTING {
+            return Err(Fault::limit(format!("data is nested deeper than {MAX_NESTING} levels")));
+        }
+        Ok(value)
+    }
+
+    /// The elements of an array or range.
+    pub(in crate::dataweave) fn items(value: &Value) -> Items {
+        match value.bare() {
+            Value::Array(items) => Items::Array(std::sync::Arc::clone(items), 0),
+            Value::Range(range) => Items::Range(*range, 0),
+            _ => Items::Range(crate::value::Range { from: 0, to: 0 }, 1),
+        }
+    }
+
+    pub(super) fn eval(&mut self, node: &Node, frame: Frame<'_>) -> Result {
+        self.budget.spend(1).map_err(|fault| fault.at(node.span))?;
+        self.step(node, frame).map_err(|fault| fault.at(node.span))
+    }
+
+    /// A dispatch; what takes more than a line has its own function, which keeps the frames of
+    /// this recursion small.
+    fn step(&mut self, node: &Node, frame: Frame<'_>) -> Result {
+        match &node.op {
+            Op::Constant(value) => Ok(value.clone()),
+            Op::Global(place) => self.global(*place),
+            Op::Local(place) => Ok(self.stack.get(frame.base + place).cloned().unwrap_or_default()),
+            Op::Captured(place) => Ok(frame.captured.get(*place).cloned().unwrap_or_default()),
+            Op::Interpolation(pieces) => self.interpolate(pieces, frame),
+            Op::Array(items) => self.make_array(items, frame),
+            Op::Object(members) => self.make_object(members, frame),
+            Op::Select(target, selector) => self.select(target, selector, frame),
+            Op::Native(native, args) => self.eval_native(native, args, frame),
+            Op::CallSet { set, args, tail } => self.eval_set(*set, args, *tail, frame),
+            Op::Call(callee, args) => self.eval_call(callee, args, frame),
+            Op::SetValue(set) => self.set_value(*set, frame),
+            Op::LambdaValue(lambda) => self.lambda_value(*lambda, frame),
+            Op::Negate(operand) => self.negate(operand, frame),
+            Op::Not(operand) => Ok(Value::Bool(!self.condition(operand, frame)?)),
+            Op::Binary(operator, operands) => self.binary(*operator, operands, frame),
+            Op::Append(operands) => self.append_nodes(operands, frame),
+            Op::Remove(operands) => self.remove_nodes(operands, frame),
+            Op::As { value, target, schema } => self.convert(value, target, schema, frame),
+            Op::Is(value, target) => {
+                let value = self.eval(value, frame)?;
+                Ok(Value::Bool(is_of(&value, target, self.types())))
+            }
+            Op::Default(operands) => self.default(operands, frame),
+            Op::If(parts) => {
+                let (condition, then, otherwise) = &**parts;
+                let branch = if self.condition(condition, frame)? { then } else { otherwise };
+                self.eval(branch, frame)
+            }
+            Op::Block { variables, steps, body } => self.block(*variables, steps, body, frame),
+            Op::Match(value, cases) => self.match_value(value, cases, frame),
+            Op::Update(value, cases) => self.update(value, cases, frame),
+            Op::SortWith(operands) => self.sort_with(operands, frame),
+        }
+    }
+
+    fn global(&self, place: usize) -> Result {
+        match self.globals.get(place) {
+            Some(value) => Ok(value.clone()),
+            None => Err(Fault::type_error("the variable has no value yet")
+                .with_help("declare it before the variable that uses it")),
+        }
+    }
+
+    /// A value that must be true or false.
+    pub(super) fn condition(&mut self, node: &Node, frame: Frame<'_>) -> Result<bool> {
+        let value = self.eval(node, frame)?;
+        coerce::to_boolean(&value).map_err(|_| Fault::expected(Kind::Boolean, &value).at(node.span))
+    }
+
+    fn binary(&mut self, operator: Binary, operands: &(Node, Node), frame: Frame<'_>) -> Result {
+        match operator {
+            Binary::And => {
+                let both =
+                    self.condition(&operands.0, frame)? && self.condition(&operands.1, frame)?;
+                Ok(Value::Bool(both))
+            }
+            Binary::Or => {
+                let either =
+                    self.condition(&operands.0, frame)? || self.condition(&operands.1, frame)?;
+                Ok(Value::Bool(either))
+            }
+            _ => {
+                let left = self.eval(&operands.0, frame)?;
+                let right = self.eval(&operands.1, frame)?;
+                self.operate(operator, left, right)
+            }
+        }
+    }
+
+    fn append_nodes(&mut self, operands: &(Node, Node), frame: Frame<'_>) -> Result {
+        let left = self.eval(&operands.0, frame)?;
+        let right = self.eval(&operands.1, frame)?;
+        self.append(left, right)
+    }
+
+    fn remove_nodes(&mut self, operands: &(Node, Node), frame: Frame<'_>) -> Result {
+        let left = self.eval(&operands.0, frame)?;
+        let right = self.eval(&operands.1, frame)?;
+        self.remove_all(left, &right)
+    }
+
+    fn sort_with(&mut self, operands: &(Node, Node), frame: Frame<'_>) -> Result {
+        let items = self.eval(&operands.0, frame)?;
+        let comparison = self.eval(&operands.1, frame)?;
+        match items.bare() {
+            Value::Null => Ok(Value::Null),
+            Value::Array(_) | Value::Range(_) => self.sort_by_comparison(&items, &comparison),
+            _ => Err(Fault::expected(Kind::Array, &items)),
+        }
+    }
+
+    /// The fallback for null, and for a conversion that is not possible.
+    fn default(&mut self, operands: &(Node, Node), frame: Frame<'_>) -> Result {
+        match self.eval(&operands.0, frame) {
+            Ok(value) if !value.is_null() => Ok(value),
+            Err(fault) if fault.code != super::FaultCode::Coercion => Err(fault),
+            _ => self.eval(&operands.1, frame),
+        }
+    }
+
+    fn block(
+        &mut self,
+        variables: usize,
+        steps: &[(usize, Node)],
+        body: &Node,
+        frame: Frame<'_>,
+    ) -> Result {
+        let top = self.stack.len();
+        self.stack.resize(top + variables, Value::Null);
+        let result = self.block_steps(steps, body, frame);
+        self.stack.truncate(top);
+        result
+    }
+
+    fn block_steps(&mut self, steps: &[(usize, Node)], body: &Node, frame: Frame<'_>) -> Result {
+        for (slot, node) in steps {
+            let value = self.eval(node, frame)?;
+            if let Some(place) = self.stack.get_mut(frame.base + slot) {
+                *place = value;
+            }
+        }
+        self.eval(body, frame)
+    }
+}
+
+impl Fault {
+    #[must_use]
+    pub(super) fn with_help(mut self: Box<Self>, help: &'static str) -> Box<Self> {
+        self.help = Some(help);
+        self
+    }
+}
+
+/// The elements of an array or range, one after the other.
+pub(in crate::dataweave) enum Items {
+    Array(std::sync::Arc<Array>, usize),
+    Range(crate::value::Range, u64),
+}
+
+impl Iterator for Items {
+    type Item = Value;
+
+    fn next(&mut self) -> Option<Value> {
+        match self {
+            Self::Array(items, next) => {
+                let item = items.get(*next)?.clone();
+                *next += 1;
+                Some(item)
+            }
+            Self::Range(range, next) => {
+                let item = range.get(*next)?;
+                *next += 1;
+                Some(Value::from(item))
+            }
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! The operators.
+
+use std::sync::Arc;
+
+use super::super::coerce;
+use super::super::program::Node;
+use super::super::syntax::Binary;
+use super::compare::{compare, is_similar};
+use super::fault::{Fault, Result};
+use super::machine::{Eval, Frame};
+use super::structure::to_key;
+use crate::dataweave::calendar;
+use crate::value::{Array, Kind, Number, Object, Value};
+
+impl Eval<'_> {
+    pub(super) fn operate(&mut self, operator: Binary, left: Value, right: Value) -> Result {
+        match operator {
+            Binary::Add => self.add(left, right),
+            Binary::Subtract => self.subtract(left, right),
+            Binary::Multiply => Self::arithmetic("*", &left, &right, Number::mul),
+            Binary::Divide => Self::arithmetic("/", &left, &right, Number::div),
+            Binary::ShiftLeft => self.push_back(left, right),
+            Binary::ShiftRight => self.shift_right(left, right),
+            Binary::Equal => Ok(Value::Bool(left == right)),
+            Binary::NotEqual => Ok(Value::Bool(left != right)),
+            Binary::Similar => Ok(Value::Bool(is_similar(&left, &right))),
+            Binary::Less => Ok(Value::Bool(compare(&left, &right)?.is_lt())),
+            Binary::LessOrEqual => Ok(Value::Bool(compare(&left, &right)?.is_le())),
+            Binary::Greater => Ok(Value::Bool(compare(&left, &right)?.is_gt())),
+            Binary::GreaterOrEqual => Ok(Value::Bool(compare(&left, &right)?.is_ge())),
+            Binary::Compare => Ok(Value::from(compare(&left, &right)? as i64)),
+            Binary::And => Ok(Value::Bool(left == Value::Bool(true) && right == Value::Bool(true))),
+            Binary::Or => Ok(Value::Bool(left == Value::Bool(true) || right == Value::Bool(true))),
+        }
+    }
+
+    fn arithmetic(
+        operator: &str,
+        left: &Value,
+        right: &Value,
+        compute: fn(&Number, &Number) -> std::result::Result<Number, crate::value::NumberError>,
+    ) -> Result {
+        if let (Value::Number(a), Value::Number(b)) = (left, right) {
+            return Ok(Value::Number(compute(a, b)?));
+        }
+        match (coerce::auto(left, Kind::Number), coerce::auto(right, Kind::Number)) {
+            (Some(Value::Number(a)), Some(Value::Number(b))) => Ok(Value::Number(compute(&a, &b)?)),
+            _ => Err(Self::cannot(operator, left, right)),
+        }
+    }
+
+    fn add(&mut self, left: Value, right: Value) -> Result {
+        match (left.bare(), right.bare()) {
+            (Value::Number(a), Value::Number(b)) => return Ok(Value::Number(a.add(b)?)),
+            (Value::Array(_) | Value::Range(_), _) => return self.push_back(left, right),
+            (Value::Period(_), Value::Period(_)) => {}
+            (_, Value::Period(period)) => {
+                if let Some(sum) = calendar::add(left.bare(), *period, 1)? {
+                    return Ok(sum);
+                }
+            }
+            (Value::Period(period), _) => {
+                if let Some(sum) = calendar::add(right.bare(), *period, 1)? {
+                    return Ok(sum);
+                }
+            }
+            _ => {}
+        }
+        Self::arithmetic("+", &left, &right, Number::add)
+    }
+
+    fn subtract(&mut self, left: Value, right: Value) -> Result {
+        match (left.bare(), right.bare()) {
+            (Value::Number(a), Value::Number(b)) => return Ok(Value::Number(a.sub(b)?)),
+            (Value::Array(_) | Value::Range(_), _) => {
+                let mut kept = Vec::new();
+                for item in Self::items(&left) {
+                    self.charge(1)?;
+                    if item != right {
+                        kept.push(item);
+                    }
+                }
+                return self.array(kept);
+            }
+            (Value::Object(object), Value::Array(keys)) => {
+                return self.without_keys(object, keys);
+            }
+            (Value::Object(object), _) => {
+                let key = to_key(&right).map_err(|_| Self::cannot("-", &left, &right))?;
+                return self.without_keys(object, &Array::from(vec![Value::Key(key)]));
+            }
+            (Value::Period(_), Value::Period(_)) => {}
+            (_, Value::Period(period)) => {
+                if let Some(difference) = calendar::add(left.bare(), *period, -1)? {
+                    return Ok(difference);
+                }
+            }
+            (left, right) => {
+                if let Some(between) = calendar::between(left, right) {
+                    return Ok(Value::Period(between));
+                }
+            }
+        }
+        Self::arithmetic("-", &left, &right, Number::sub)
+    }
+
+    fn without_keys(&mut self, object: &Object, keys: &Array) -> Result {
+        self.charge((object.len() * keys.len()) as u64)?;
+        let mut names = Vec::with_capacity(keys.len());
+        for key in keys.iter() {
+            names.push(to_key(key)?);
+        }
+        let is_kept = |name: &str| !names.iter().any(|key| &**key.name() == name);
+        let kept = object.entries().iter().filter(|entry| is_kept(entry.key.name())).cloned();
+        let kept = kept.collect();
+        self.object(kept)
+    }
+
+    /// An array with one more element. If nobody else holds the array, it grows in place.
+    fn push_back(&mut self, left: Value, right: Value) -> Result {
+        match left.into_bare() {
+            Value::Array(mut items) => {
+                self.budget.allocate(size_of::<Value>())?;
+                if Arc::get_mut(&mut items).is_none() {
+                    self.pay_for_copy(items.len())?;
+                }
+                Arc::make_mut(&mut items).push(right);
+                Self::nested(Value::Array(items))
+            }
+            range @ Value::Range(_) => {
+                let mut items: Vec<Value> = self.collect(&range)?;
+                items.push(right);
+                self.array(items)
+            }
+            left => Err(Self::cannot("<<", &left, &right)),
+        }
+    }
+
+    fn pay_for_copy(&mut self, items: usize) -> Result<()> {
+        self.charge(items as u64)?;
+        self.budget.allocate(items.saturating_mul(size_of::<Value>()))
+    }
+
+    /// The elements of an array or range as a list, paid for.
+    pub(in crate::dataweave) fn collect(&mut self, value: &Value) -> Result<Vec<Value>> {
+        let count = match value.bare() {
+            Value::Range(range) => range.len(),
+            Value::Array(items) => items.len() as u64,
+            _ => 0,
+        };
+        self.charge(count)?;
+        self.budget.allocate(
+            usize::try_from(count).unwrap_or(usize::MAX).saturating_mul(size_of::<Value>()),
+        )?;
+        Ok(Self::items(value).collect())
+    }
+
+    /// `value >> array` puts the value first; `dateTime >> zone` shows it in another zone.
+    fn shift_right(&mut self, left: Value, right: Value) -> Result {
+        if let Value::Array(_) | Value::Range(_) = right.bare() {
+            let mut items = vec![left];
+            items.extend(self.collect(&right)?);
+            return self.array(items);
+        }
+        let zone = coerce::auto(&right, Kind::TimeZone);
+        let moment = coerce::auto(&left, Kind::DateTime);
+        match (moment.map(Value::into_bare), zone.map(Value::into_bare)) {
+            (Some(Value::DateTime(moment)), Some(Value::TimeZone(zone))) => {
+                Ok(Value::date_time(moment.with_time_zone(zone)))
+            }
+            _ => Err(Self::cannot(">>", &left, &right)),
+        }
+    }
+
+    /// `++`.
+    pub(super) fn append(&mut self, left: Value, right: Value) -> Result {
+        match (left.bare(), right.bare()) {
+            (Value::Text(a), Value::Text(b)) => {
+                let (a, b) = (a.clone(), b.clone());
+                self.concatenate(&a, &b)
+            }
+            (Value::Array(_) | Value::Range(_), Value::Array(_) | Value::Range(_)) => {
+                self.append_arrays(left, &right)
+            }
+            (Value::Object(_), Value::Object(_)) => self.append_objects(left, &right),
+            (a, b) => {
+                if let Some(joined) = calendar::join(a, b)? {
+                    return Ok(joined);
+                }
+                let texts = (coerce::auto_text(a), coerce::auto_text(b));
+                match texts {
+                    (Some(a), Some(b)) => self.concatenate(&a, &b),
+                    _ => Err(Self::cannot("++", &left, &right)),
+                }
+            }
+        }
+    }
+
+    fn concatenate(&mut self, left: &str, right: &str) -> Result {
+        self.reserve_text(left.len() + right.len())?;
+        let mut text = String::with_capacity(left.len() + right.len());
+        text.push_str(left);
+        text.push_str(right);
+        Ok(Value::from(text))
+    }
+
+    fn append_arrays(&mut self, left: Value, right: &Value) -> Result {
+        let more = self.collect(right)?;
+        match left.into_bare() {
+            Value::Array(mut items) => {
+                if Arc::get_mut(&mut items).is_none() {
+                    self.pay_for_copy(items.len())?;
+                }
+                Arc::make_mut(&mut items).extend_from_slice(&more);
+                Self::nested(Value::Array(items))
+            }
+            range => {
+                let mut items = self.collect(&range)?;
+                items.extend(more);
+                self.array(items)
+            }
+        }
+    }
+
+    fn append_objects(&mut self, left: Value, right: &Value) -> Result {
+        let (Value::Object(mut object), Value::Object(more)) = (left.into_bare(), right.bare())
+        else {
+            return Err(Fault::type_error("expected two objects"));
+        };
+        if Arc::get_mut(&mut object).is_none() {
+            self.pay_for_copy(2 * object.len())?;
+        }
+        self.pay_for_copy(2 * more.len())?;
+        let grown = Arc::make_mut(&mut object);
+        more.entries().iter().for_each(|entry| grown.add(entry.clone()));
+        Self::nested(Value::Object(object))
+    }
+
+    /// `--`.
+    pub(super) fn remove_all(&mut self, left: Value, right: &Value) -> Result {
+        match (left.bare(), right.bare()) {
+            (Value::Null, _) => Ok(Value::Null),
+            (Value::Array(_) | Value::Range(_), Value::Array(_) | Value::Range(_)) => {
+                let unwanted = self.collect(right)?;
+                let mut kept = Vec::new();
+                for item in Self::items(&left) {
+                    self.charge(1 + unwanted.len() as u64)?;
+                    if !unwanted.contains(&item) {
+                        kept.push(item);
+                    }
+                }
+                self.array(kept)
+            }
+            (Value::Object(object), Value::Object(unwanted)) => {
+                self.charge((object.len() * unwanted.len()) as u64)?;
+                let is_kept = |entry: &&crate::value::Entry| !unwanted.entries().contains(entry);
+                let kept = object.entries().iter().filter(is_kept).cloned().collect();
+                self.object(kept)
+            }
+            (Value::Object(object), Value::Array(keys)) => self.without_keys(object, keys),
+            _ => Err(Self::cannot("--", &left, right)),
+        }
+    }
+
+    pub(super) fn negate(&mut self, operand: &Node, frame: Frame<'_>) -> Result {
+        let value = self.eval(operand, frame)?;
+        match coerce::auto(&value, Kind::Number).map(Value::into_bare) {
+            Some(Value::Number(number)) => Ok(Value::Number(number.neg())),
+            _ => Err(Fault::expected(Kind::Number, &value)),
+        }
+    }
+}

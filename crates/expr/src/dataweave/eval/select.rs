@@ -1,0 +1,478 @@
+//! Selectors.
+
+use super::super::program::{NameNode, Node, SelectorNode};
+use super::super::syntax::{Part, Reach};
+use super::fault::{Fault, FaultCode, Result};
+use super::machine::{Eval, Frame};
+use crate::dataweave::calendar;
+use crate::value::{Entry, Kind, Namespace, Number, Object, Range, Text, Value, text};
+
+/// What a selector looks for.
+struct Wanted<'w> {
+    name: &'w str,
+    namespace: Option<&'w Namespace>,
+}
+
+impl Wanted<'_> {
+    fn is(&self, entry: &Entry) -> bool {
+        &**entry.key.name() == self.name
+            && match (self.namespace, entry.key.namespace()) {
+                (None, _) => true,
+                (Some(wanted), Some(found)) => wanted.uri == found.uri,
+                (Some(_), None) => false,
+            }
+    }
+}
+
+impl Eval<'_> {
+    pub(super) fn select(
+        &mut self,
+        target: &Node,
+        selector: &SelectorNode,
+        frame: Frame<'_>,
+    ) -> Result {
+        match selector {
+            SelectorNode::Exists => self.exists(target, frame),
+            SelectorNode::Required => self.required(target, frame),
+            SelectorNode::Field { reach: Reach::First, what: Part::Attribute, name, namespace } => {
+                self.attribute(target, name, namespace.as_ref(), frame)
+            }
+            SelectorNode::All(Part::Attribute | Part::Namespace) => {
+                self.of_key(target, selector, frame)
+            }
+            _ => {
+                let value = self.eval(target, frame)?;
+                self.apply(&value, selector, frame)
+            }
+        }
+    }
+
+    fn apply(&mut self, value: &Value, selector: &SelectorNode, frame: Frame<'_>) -> Result {
+        match selector {
+            SelectorNode::Field { reach, what, namespace, name } => {
+                if *what == Part::Note {
+                    let name = self.name(name, frame)?;
+                    return Ok(note(value, &name));
+                }
+                if let (Reach::First, Part::Value, NameNode::Plain(name), None) =
+                    (reach, what, name, namespace)
+                {
+                    return self.field(value, &Wanted { name, namespace: None });
+                }
+                let name = self.name(name, frame)?;
+                let wanted = Wanted { name: &name, namespace: namespace.as_ref() };
+                self.reach(value, *reach, *what, &wanted)
+            }
+            SelectorNode::All(_) => {
+                let notes = value.notes().cloned().unwrap_or_default();
+                Ok(Value::object(notes))
+            }
+            SelectorNode::Descendants => {
+                let mut found = Vec::new();
+                self.descend(value, &mut |entry| Some(entry.value.clone()), &mut found)?;
+                self.array(found)
+            }
+            SelectorNode::Index(node) => {
+                let index = self.eval(node, frame)?;
+                self.index(value, &index)
+            }
+            SelectorNode::Filter(lambda) => {
+                let filter = self.lambda_value(*lambda, frame)?;
+                self.filter_selector(value, &filter)
+            }
+            SelectorNode::Exists | SelectorNode::Required => Ok(value.clone()),
+        }
+    }
+
+    fn reach(&mut self, value: &Value, reach: Reach, what: Part, wanted: &Wanted<'_>) -> Result {
+        match (reach, what) {
+            (Reach::First, Part::Value) => self.field(value, wanted),
+            (Reach::First | Reach::Every, Part::Pair) => self.pairs(value, wanted),
+            (Reach::Every, _) => self.every(value, what, wanted),
+            (Reach::Below | Reach::EveryBelow, _) => self.below(value, what, wanted),
+            (Reach::First, _) => Ok(Value::Null),
+        }
+    }
+
+    /// `.name`.
+    fn field(&mut self, value: &Value, wanted: &Wanted<'_>) -> Result {
+        match value.bare() {
+            Value::Object(object) => {
+                let found = object.entries().iter().find(|entry| wanted.is(entry));
+                Ok(found.map(|entry| entry.value.clone()).unwrap_or_default())
+            }
+            Value::Null | Value::Number(_) => Ok(Value::Null),
+            Value::Array(items) => {
+                let mut found = Vec::new();
+                self.charge(items.len() as u64)?;
+                for item in items.iter() {
+                    if let Value::Object(object) = item.bare() {
+                        let entry = object.entries().iter().find(|entry| wanted.is(entry));
+                        found.extend(entry.map(|entry| entry.value.clone()));
+                    }
+                }
+                self.found(found)
+            }
+            Value::Range(_) => Ok(Value::Null),
+            Value::Namespace(namespace) => Ok(match wanted.name {
+                "prefix" => Value::Text(namespace.prefix.clone()),
+                "uri" => Value::Text(namespace.uri.clone()),
+                _ => Value::Null,
+            }),
+            other => match calendar::part(other, wanted.name) {
+                Some(part) => Ok(part),
+                None => Err(no_fields(value, wanted.name)),
+            },
+        }
+    }
+
+    /// What was found, or null if that is nothing.
+    fn found(&mut self, found: Vec<Value>) -> Result {
+        if found.is_empty() { Ok(Value::Null) } else { self.array(found) }
+    }
+
+    /// `.&name`: the pairs with that name.
+    fn pairs(&mut self, value: &Value, wanted: &Wanted<'_>) -> Result {
+        match value.bare() {
+            Value::Object(object) => {
+                let pairs: Object =
+                    object.entries().iter().filter(|entry| wanted.is(entry)).cloned().collect();
+                if pairs.is_empty() { Ok(Value::Null) } else { self.object(pairs) }
+            }
+            Value::Array(items) => {
+                let mut found = Vec::new();
+                for item in items.iter() {
+                    self.charge(1)?;
+                    if let Value::Object(_) = item.bare() {
+                        let pairs = self.pairs(item, wanted)?;
+                        if !pairs.is_null() {
+                            found.push(pairs);
+                        }
+                    }
+                }
+                self.found(found)
+            }
+            Value::Null => Ok(Value::Null),
+            _ => Err(no_fields(value, wanted.name)),
+        }
+    }
+
+    /// `.*name`.
+    fn every(&mut self, value: &Value, what: Part, wanted: &Wanted<'_>) -> Result {
+        let mut found = Vec::new();
+        match value.bare() {
+            Value::Object(object) => collect(object, what, wanted, &mut found),
+            Value::Array(items) => {
+                self.charge(items.len() as u64)?;
+                for item in items.iter() {
+                    if let Value::Object(object) = item.bare() {
+                        collect(object, what, wanted, &mut found);
+                    }
+                }
+            }
+            Value::Null => {}
+            _ => return Err(no_fields(value, wanted.name)),
+        }
+        self.found(found)
+    }
+
+    /// `..name`: at every level, from the outside in and from left to right.
+    fn below(&mut self, value: &Value, what: Part, wanted: &Wanted<'_>) -> Result {
+        if value.is_null() {
+            return Err(no_fields(value, wanted.name));
+        }
+        let mut found = Vec::new();
+        let mut pick = |entry: &Entry| match what {
+            Part::Pair if wanted.is(entry) => {
+                Some(Value::object(std::iter::once(entry.clone()).collect()))
+            }
+            Part::Attribute => entry
+                .key
+                .attributes()
+                .and_then(|attributes| attributes.entries().iter().find(|entry| wanted.is(entry)))
+                .map(|entry| entry.value.clone()),
+            Part::Value if wanted.is(entry) => Some(entry.value.clone()),
+            _ => None,
+        };
+        self.descend(value, &mut pick, &mut found)?;
+        self.found(found)
+    }
+
+    fn descend(
+        &mut self,
+        value: &Value,
+        pick: &mut dyn FnMut(&Entry) -> Option<Value>,
+        found: &mut Vec<Value>,
+    ) -> Result<()> {
+        match value.bare() {
+            Value::Object(object) => {
+                self.charge(object.len() as u64)?;
+                for entry in object.entries() {
+                    found.extend(pick(entry));
+                    self.descend(&entry.value, pick, found)?;
+                }
+            }
+            Value::Array(items) => {
+                self.charge(items.len() as u64)?;
+                for item in items.iter() {
+                    self.descend(item, pick, found)?;
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// `[index]`, `["name"]`, `[from to to]`.
+    pub(super) fn index(&mut self, value: &Value, index: &Value) -> Result {
+        match index.bare() {
+            Value::Number(number) => self.element(value, number),
+            Value::Range(range) => self.slice(value, *range),
+            Value::Text(name) => self.named_element(value, name),
+            Value::Key(key) => self.named_element(value, key.name()),
+            Value::Null if value.is_null() => Ok(Value::Null),
+            _ => Err(no_index(value, index)),
+        }
+    }
+
+    fn named_element(&mut self, value: &Value, name: &Text) -> Result {
+        self.field(value, &Wanted { name, namespace: None })
+    }
+
+    fn element(&mut self, value: &Value, number: &Number) -> Result {
+        let found = match value.bare() {
+            Value::Array(items) => place(number, items.len()).and_then(|at| items.get(at).cloned()),
+            Value::Range(range) => {
+                let size = usize::try_from(range.len()).unwrap_or(usize::MAX);
+                place(number, size).and_then(|at| range.get(at as u64)).map(Value::from)
+            }
+            Value::Object(object) => place(number, object.len())
+                .and_then(|at| object.entries().get(at))
+                .map(|entry| entry.value.clone()),
+            Value::Binary(bytes) => place(number, bytes.len())
+                .and_then(|at| bytes.get(at))
+                .map(|byte| Value::Binary([*byte].into())),
+            Value::Null => None,
+            other => {
+                let Some(text) = super::super::coerce::auto_text(other) else {
+                    return Err(no_index(value, &Value::Number(number.clone())));
+                };
+                place(number, text::length(&text))
+                    .and_then(|at| text::unit(&text, at))
+                    .map(Value::from)
+            }
+        };
+        Ok(found.unwrap_or_default())
+    }
+
+    /// A range of elements, backwards if the range is. Beyond the ends there is nothing: null.
+    fn slice(&mut self, value: &Value, range: Range) -> Result {
+        let size = match value.bare() {
+            Value::Array(items) => items.len(),
+            Value::Range(all) => usize::try_from(all.len()).unwrap_or(usize::MAX),
+            Value::Text(text) => text::length(text),
+            Value::Binary(bytes) => bytes.len(),
+            _ => return Err(no_index(value, &Value::Range(range))),
+        };
+        let ends = (place(&Number::Int(range.from), size), place(&Number::Int(range.to), size));
+        let (Some(from), Some(to)) = ends else { return Ok(Value::Null) };
+        let (low, high) = (from.min(to), from.max(to) + 1);
+        self.charge((high - low) as u64)?;
+        let backwards = from > to;
+        match value.bare() {
+            Value::Text(text) => {
+                let slice = text::slice(text, low, high);
+                self.text(if backwards { slice.chars().rev().collect() } else { slice })
+            }
+            Value::Binary(bytes) => {
+                let mut slice = bytes.get(low..high).unwrap_or_default().to_vec();
+                if backwards {
+                    slice.reverse();
+                }
+                Ok(Value::Binary(slice.into()))
+            }
+            _ => {
+                let mut items: Vec<Value> = Self::items(value).skip(low).take(high - low).collect();
+                if backwards {
+                    items.reverse();
+                }
+                self.array(items)
+            }
+        }
+    }
+
+    /// `[?(condition)]`.
+    fn filter_selector(&mut self, value: &Value, filter: &Value) -> Result {
+        match value.bare() {
+            Value::Array(_) | Value::Range(_) => {
+                let mut found = Vec::new();
+                for (index, item) in Self::items(value).enumerate() {
+                    if self.test(filter, &mut [item.clone(), Value::from(index)])? {
+                        found.push(item);
+                    }
+                }
+                self.found(found)
+            }
+            Value::Object(object) => {
+                let mut found = Object::default();
+                for entry in object.entries() {
+                    let key = Value::Key(entry.key.clone());
+                    if self.test(filter, &mut [entry.value.clone(), key])? {
+                        found.add(entry.clone());
+                    }
+                }
+                if found.is_empty() { Ok(Value::Null) } else { self.object(found) }
+            }
+            Value::Null => Ok(Value::Null),
+            _ => Err(no_index(value, filter)),
+        }
+    }
+
+    /// Calls a function that must say yes or no.
+    pub(in crate::dataweave) fn test(
+        &mut self,
+        function: &Value,
+        args: &mut [Value],
+    ) -> Result<bool> {
+        let value = self.call(function, args)?;
+        super::super::coerce::to_boolean(&value).map_err(|_| Fault::expected(Kind::Boolean, &value))
+    }
+
+    /// `selector?`.
+    fn exists(&mut self, target: &Node, frame: Frame<'_>) -> Result {
+        use super::super::program::Op;
+        let Op::Select(inner, selector) = &target.op else {
+            let value = self.eval(target, frame)?;
+            return Ok(Value::Bool(!value.is_null()));
+        };
+        let value = match &**selector {
+            SelectorNode::Field { what: Part::Attribute, .. } | SelectorNode::All(_) => {
+                let value = self.select(inner, selector, frame)?;
+                return Ok(Value::Bool(!value.is_null()));
+            }
+            _ => self.eval(inner, frame)?,
+        };
+        if let (
+            Value::Object(object),
+            SelectorNode::Field { reach: Reach::First, name, namespace, .. },
+        ) = (value.bare(), &**selector)
+        {
+            // A key with the value null is there.
+            let name = self.name(name, frame)?;
+            let wanted = Wanted { name: &name, namespace: namespace.as_ref() };
+            return Ok(Value::Bool(object.entries().iter().any(|entry| wanted.is(entry))));
+        }
+        match self.apply(&value, selector, frame) {
+            Ok(found) => Ok(Value::Bool(!found.is_null())),
+            Err(fault) if fault.code == FaultCode::Type => Ok(Value::Bool(false)),
+            Err(fault) => Err(fault),
+        }
+    }
+
+    /// `selector!`.
+    fn required(&mut self, target: &Node, frame: Frame<'_>) -> Result {
+        use super::super::program::Op;
+        let exists = self.exists(target, frame)?;
+        if exists == Value::Bool(true) {
+            return self.eval(target, frame);
+        }
+        let what = match &target.op {
+            Op::Select(_, selector) => match &**selector {
+                SelectorNode::Field { name, .. } => {
+                    format!("there is no key `{}`", self.name(name, frame)?)
+                }
+                _ => "there is nothing at this index".to_owned(),
+            },
+            _ => "there is no value".to_owned(),
+        };
+        Err(Fault::new(FaultCode::Missing, what))
+    }
+
+    /// `.@name` of the pair that the selector in front of it found.
+    fn attribute(
+        &mut self,
+        target: &Node,
+        name: &NameNode,
+        namespace: Option<&Namespace>,
+        frame: Frame<'_>,
+    ) -> Result {
+        let name = self.name(name, frame)?;
+        let wanted = Wanted { name: &name, namespace };
+        let key = self.key_of(target, frame)?;
+        let attributes = key.as_ref().and_then(|entry| entry.key.attributes());
+        let found = attributes.and_then(|all| all.entries().iter().find(|entry| wanted.is(entry)));
+        Ok(found.map(|entry| entry.value.clone()).unwrap_or_default())
+    }
+
+    /// `.@` and `.#`.
+    fn of_key(&mut self, target: &Node, selector: &SelectorNode, frame: Frame<'_>) -> Result {
+        let Some(entry) = self.key_of(target, frame)? else { return Ok(Value::Null) };
+        Ok(match selector {
+            SelectorNode::All(Part::Namespace) => match entry.key.namespace() {
+                Some(namespace) => Value::Namespace(std::sync::Arc::new(namespace.clone())),
+                None => Value::Null,
+            },
+            _ => match entry.key.attributes() {
+                Some(attributes) => Value::object(attributes.clone()),
+                None => Value::Null,
+            },
+        })
+    }
+
+    /// The pair that a field selector finds; keys themselves count as pairs.
+    fn key_of(&mut self, target: &Node, frame: Frame<'_>) -> Result<Option<Entry>> {
+        use super::super::program::Op;
+        if let Op::Select(inner, selector) = &target.op
+            && let SelectorNode::Field { reach: Reach::First, what: Part::Value, name, namespace } =
+                &**selector
+        {
+            let value = self.eval(inner, frame)?;
+            let name = self.name(name, frame)?;
+            let wanted = Wanted { name: &name, namespace: namespace.as_ref() };
+            return Ok(match value.bare() {
+                Value::Object(object) => {
+                    object.entries().iter().find(|entry| wanted.is(entry)).cloned()
+                }
+                _ => None,
+            });
+        }
+        let value = self.eval(target, frame)?;
+        Ok(match value.bare() {
+            Value::Key(key) => Some(Entry { key: key.clone(), value: Value::Null }),
+            _ => None,
+        })
+    }
+}
+
+fn collect(object: &Object, what: Part, wanted: &Wanted<'_>, found: &mut Vec<Value>) {
+    for entry in object.entries() {
+        if what == Part::Attribute {
+            let attributes = entry.key.attributes().into_iter().flat_map(Object::entries);
+            found.extend(attributes.filter(|entry| wanted.is(entry)).map(|e| e.value.clone()));
+        } else if wanted.is(entry) {
+            found.push(entry.value.clone());
+        }
+    }
+}
+
+/// A position; negative ones count from the end. None outside.
+fn place(number: &Number, size: usize) -> Option<usize> {
+    let index = number.to_i64()?;
+    if index >= 0 {
+        return usize::try_from(index).ok().filter(|index| *index < size);
+    }
+    size.checked_sub(usize::try_from(index.unsigned_abs()).ok()?)
+}
+
+fn note(value: &Value, name: &str) -> Value {
+    value.notes().and_then(|notes| notes.get(name)).cloned().unwrap_or_default()
+}
+
+fn no_fields(value: &Value, name: &str) -> Box<Fault> {
+    Fault::type_error(format!("a {} has no field `{name}`", value.kind().name()))
+}
+
+fn no_index(value: &Value, index: &Value) -> Box<Fault> {
+    let (value, index) = (value.kind().name(), index.kind().name());
+    Fault::type_error(format!("a {value} cannot be indexed with a {index}"))
+}

@@ -1,0 +1,180 @@
+//! `update`: a copy with other values at some paths.
+
+use super::super::program::{Node, SelectorNode, UpdateNode};
+use super::super::syntax::{Part, Reach};
+use super::fault::Result;
+use super::machine::{Eval, Frame};
+use crate::value::{Key, KeyDetail, Object, Text, Value};
+
+/// One step of a path, with its expressions computed.
+enum Step {
+    Field {
+        name: Text,
+        every: bool,
+    },
+    Attribute(Text),
+    Index(i64),
+    /// A selector that cannot be updated through; nothing is there.
+    Nowhere,
+}
+
+impl Eval<'_> {
+    pub(super) fn update(
+        &mut self,
+        value: &Node,
+        cases: &[UpdateNode],
+        frame: Frame<'_>,
+    ) -> Result {
+        let mut value = self.eval(value, frame)?;
+        if value.is_null() {
+            return Ok(Value::Null);
+        }
+        for case in cases {
+            let mut path = Vec::with_capacity(case.path.len());
+            for selector in &case.path {
+                path.push(self.path_step(selector, frame)?);
+            }
+            value = self.update_path(&value, &path, case, frame)?;
+        }
+        Ok(value)
+    }
+
+    fn path_step(&mut self, selector: &SelectorNode, frame: Frame<'_>) -> Result<Step> {
+        Ok(match selector {
+            SelectorNode::Field { reach, what, name, .. } => {
+                let name = self.name(name, frame)?;
+                match (reach, what) {
+                    (Reach::First, Part::Value) => Step::Field { name, every: false },
+                    (Reach::Every, Part::Value) => Step::Field { name, every: true },
+                    (Reach::First, Part::Attribute) => Step::Attribute(name),
+                    _ => Step::Nowhere,
+                }
+            }
+            SelectorNode::Index(node) => match self.eval(node, frame)?.into_bare() {
+                Value::Number(number) => Step::Index(number.to_i64().unwrap_or(i64::MAX)),
+                Value::Text(name) => Step::Field { name, every: false },
+                Value::Key(key) => Step::Field { name: key.name().clone(), every: false },
+                _ => Step::Nowhere,
+            },
+            _ => Step::Nowhere,
+        })
+    }
+
+    fn update_path(
+        &mut self,
+        value: &Value,
+        path: &[Step],
+        case: &UpdateNode,
+        frame: Frame<'_>,
+    ) -> Result {
+        self.charge(1)?;
+        let Some((step, rest)) = path.split_first() else {
+            return self.replacement(value, Value::Null, case, frame);
+        };
+        match (step, value.bare()) {
+            (Step::Field { name, every }, Value::Object(object)) => {
+                self.update_field(object, name, *every, rest, case, frame)
+            }
+            (Step::Field { name, .. }, Value::Null) if case.force => {
+                let inner = self.update_path(&Value::Null, rest, case, frame)?;
+                let mut object = Object::default();
+                object.push(Key::new(name.clone()), inner);
+                self.object(object)
+            }
+            (Step::Index(index), Value::Array(items)) => {
+                let place = place(*index, items.len());
+                let Some(old) = place.and_then(|place| items.get(place)) else {
+                    return Ok(value.clone());
+                };
+                let new = self.update_path(old, rest, case, frame)?;
+                let mut items = items.to_vec();
+                if let Some(item) = place.and_then(|place| items.get_mut(place)) {
+                    *item = new;
+                }
+                self.array(items)
+            }
+            _ => Ok(value.clone()),
+        }
+    }
+
+    fn update_field(
+        &mut self,
+        object: &std::sync::Arc<Object>,
+        name: &Text,
+        every: bool,
+        rest: &[Step],
+        case: &UpdateNode,
+        frame: Frame<'_>,
+    ) -> Result {
+        let mut updated = (**object).clone();
+        let mut found = false;
+        for (index, entry) in object.entries().iter().enumerate() {
+            if entry.key.name() != name || (found && !every) {
+                continue;
+            }
+            found = true;
+            if let [Step::Attribute(attribute)] = rest {
+                let key = self.update_attribute(&entry.key, attribute, case, frame)?;
+                updated.rename(index, key);
+                continue;
+            }
+            let new = self.update_path(&entry.value, rest, case, frame)?;
+            updated.replace(index, new);
+        }
+        if !found && case.force {
+            let inner = self.update_path(&Value::Null, rest, case, frame)?;
+            updated.push(Key::new(name.clone()), inner);
+        }
+        self.object(updated)
+    }
+
+    fn update_attribute(
+        &mut self,
+        key: &Key,
+        attribute: &Text,
+        case: &UpdateNode,
+        frame: Frame<'_>,
+    ) -> Result<Key> {
+        let mut attributes = key.attributes().cloned().unwrap_or_default();
+        let place = attributes.entries().iter().position(|entry| entry.key.name() == attribute);
+        let old = place.and_then(|place| attributes.entries().get(place)).map(|e| e.value.clone());
+        if old.is_some() || case.force {
+            let new = self.replacement(&old.unwrap_or_default(), Value::Null, case, frame)?;
+            match place {
+                Some(place) => attributes.replace(place, new),
+                None => attributes.push(Key::new(attribute.clone()), new),
+            }
+        }
+        let namespace = key.namespace().cloned();
+        Ok(Key::with_detail(key.name().clone(), KeyDetail { namespace, attributes }))
+    }
+
+    /// The new value, or the old one if the condition does not hold.
+    fn replacement(
+        &mut self,
+        old: &Value,
+        index: Value,
+        case: &UpdateNode,
+        frame: Frame<'_>,
+    ) -> Result {
+        let top = self.stack.len();
+        self.stack.push(old.clone());
+        self.stack.push(index);
+        let result = match &case.guard {
+            Some(guard) => match self.condition(guard, frame) {
+                Ok(true) => self.eval(&case.body, frame),
+                Ok(false) => Ok(old.clone()),
+                Err(fault) => Err(fault),
+            },
+            None => self.eval(&case.body, frame),
+        };
+        self.stack.truncate(top);
+        result
+    }
+}
+
+fn place(index: i64, size: usize) -> Option<usize> {
+    let size = i64::try_from(size).ok()?;
+    let place = if index < 0 { size.checked_add(index)? } else { index };
+    usize::try_from(place).ok()
+}

@@ -1,0 +1,97 @@
+//! Numbers.
+
+use bigdecimal::RoundingMode;
+
+use super::super::super::eval::{Eval, Fault, Result};
+use super::super::native::{Args, Native, Overload, Param};
+use crate::value::{Number, Value};
+
+const ONE: &[Param] = &[Param::NUMBER];
+const TWO: &[Param] = &[Param::NUMBER, Param::NUMBER];
+
+pub(super) const FUNCTIONS: &[Native] = &[
+    Native::new("abs", &[Overload::new(ONE, abs)]),
+    Native::new("ceil", &[Overload::new(ONE, ceil)]),
+    Native::new("floor", &[Overload::new(ONE, floor)]),
+    Native::new("round", &[Overload::new(ONE, round)]),
+    Native::new("sqrt", &[Overload::new(ONE, sqrt)]),
+    Native::new("mod", &[Overload::new(TWO, modulo)]),
+    Native::new("pow", &[Overload::new(TWO, pow)]),
+    Native::new("isInteger", &[Overload::new(ONE, is_integer)]),
+    Native::new("isDecimal", &[Overload::new(ONE, is_decimal)]),
+    Native::new("isEven", &[Overload::new(ONE, is_even)]),
+    Native::new("isOdd", &[Overload::new(ONE, is_odd)]),
+    Native::new("random", &[Overload::new(&[], random)]),
+    Native::new("randomInt", &[Overload::new(ONE, random_int)]),
+];
+
+fn abs(_: &mut Eval<'_>, args: Args) -> Result {
+    Ok(Value::Number(args.number(0).abs()))
+}
+
+fn ceil(_: &mut Eval<'_>, args: Args) -> Result {
+    Ok(Value::Number(args.number(0).round_to(0, RoundingMode::Ceiling)))
+}
+
+fn floor(_: &mut Eval<'_>, args: Args) -> Result {
+    Ok(Value::Number(args.number(0).round_to(0, RoundingMode::Floor)))
+}
+
+fn round(_: &mut Eval<'_>, args: Args) -> Result {
+    Ok(Value::Number(args.number(0).round_to(0, RoundingMode::HalfUp)))
+}
+
+fn sqrt(_: &mut Eval<'_>, args: Args) -> Result {
+    Ok(Value::Number(args.number(0).sqrt()?))
+}
+
+fn modulo(_: &mut Eval<'_>, args: Args) -> Result {
+    Ok(Value::Number(args.number(0).rem(&args.number(1))?))
+}
+
+fn pow(_: &mut Eval<'_>, args: Args) -> Result {
+    Ok(Value::Number(args.number(0).pow(&args.number(1))?))
+}
+
+fn is_integer(_: &mut Eval<'_>, args: Args) -> Result {
+    Ok(Value::Bool(args.number(0).is_integer()))
+}
+
+fn is_decimal(_: &mut Eval<'_>, args: Args) -> Result {
+    Ok(Value::Bool(!args.number(0).is_integer()))
+}
+
+fn parity(number: &Number) -> Result<Option<bool>> {
+    let rest = number.rem(&Number::Int(2))?;
+    Ok(rest.is_integer().then(|| rest.is_zero()))
+}
+
+fn is_even(_: &mut Eval<'_>, args: Args) -> Result {
+    Ok(Value::Bool(parity(&args.number(0))? == Some(true)))
+}
+
+fn is_odd(_: &mut Eval<'_>, args: Args) -> Result {
+    Ok(Value::Bool(parity(&args.number(0))? == Some(false)))
+}
+
+/// A number from zero to below one, with 53 random bits.
+fn fraction(eval: &mut Eval<'_>) -> f64 {
+    const BITS: u32 = 53;
+    #[expect(clippy::cast_precision_loss, reason = "53 bits fit a floating point number exactly")]
+    let bits = (eval.random() >> (u64::BITS - BITS)) as f64;
+    bits / (1_u64 << BITS) as f64
+}
+
+fn random(eval: &mut Eval<'_>, _: Args) -> Result {
+    let fraction = fraction(eval);
+    Ok(Value::Number(Number::from_f64(fraction)?))
+}
+
+fn random_int(eval: &mut Eval<'_>, args: Args) -> Result {
+    let limit = args.int(0);
+    let Ok(limit) = u64::try_from(limit) else {
+        return Err(Fault::invalid("`randomInt` needs a limit above zero"));
+    };
+    let drawn = eval.random().checked_rem(limit).unwrap_or(0);
+    Ok(Value::from(i64::try_from(drawn).unwrap_or(0)))
+}

@@ -1,0 +1,82 @@
+//! All modules and what is in them.
+
+use super::native::Native;
+use crate::value::Value;
+
+/// A module of the library.
+#[derive(Debug)]
+pub(in crate::dataweave) struct Module {
+    pub(in crate::dataweave) path: &'static str,
+    functions: &'static [&'static [Native]],
+    constants: &'static [(&'static str, fn() -> Value)],
+}
+
+/// The modules.
+pub(in crate::dataweave) static MODULES: &[Module] =
+    &[Module::new("dw::Core", super::core::FUNCTIONS)];
+
+/// What is refused by name: it would reach outside of the script.
+const REFUSED: &[(&str, &str, &str)] = &[
+    ("dw::Core", "readUrl", "`readUrl` is refused: a script reads nothing from outside"),
+    ("dw::Runtime", "eval", "`eval` is refused: a script runs no other script"),
+    ("dw::Runtime", "evalUrl", "`evalUrl` is refused: a script runs no other script"),
+    ("dw::Runtime", "run", "`run` is refused: a script runs no other script"),
+    ("dw::Runtime", "runUrl", "`runUrl` is refused: a script runs no other script"),
+    ("dw::Runtime", "wait", "`wait` is refused: a script does not wait; use a timer"),
+    ("dw::Runtime", "prop", "`prop` is refused: a script reads no settings of the host"),
+    ("dw::Runtime", "props", "`props` is refused: a script reads no settings of the host"),
+    ("dw::System", "", "`dw::System` is refused: a script reads nothing of the host"),
+    ("dw::Mule", "", "`dw::Mule` is refused: there is no Mule runtime here"),
+    ("dw::io::file::FileSystem", "", "`dw::io` is refused: a script touches no files"),
+    ("dw::io::http::Client", "", "`dw::io` is refused: a script calls no services; use a task"),
+];
+
+impl Module {
+    pub(super) const fn new(path: &'static str, functions: &'static [&'static [Native]]) -> Self {
+        Self { path, functions, constants: &[] }
+    }
+
+    pub(super) const fn with_constants(
+        self,
+        constants: &'static [(&'static str, fn() -> Value)],
+    ) -> Self {
+        Self { constants, ..self }
+    }
+
+    pub(in crate::dataweave) fn native(&self, name: &str) -> Option<&'static Native> {
+        self.functions.iter().flat_map(|group| group.iter()).find(|native| native.name == name)
+    }
+
+    pub(in crate::dataweave) fn constant(&self, name: &str) -> Option<Value> {
+        self.constants.iter().find(|(known, _)| *known == name).map(|(_, value)| value())
+    }
+
+    pub(in crate::dataweave) fn names(&self) -> impl Iterator<Item = &'static str> {
+        let functions = self.functions.iter().flat_map(|group| group.iter());
+        let constants = self.constants.iter().map(|(name, _)| *name);
+        functions.map(|native| native.name).chain(constants)
+    }
+}
+
+/// A module by its path.
+pub(in crate::dataweave) fn module(path: &str) -> Option<&'static Module> {
+    MODULES.iter().find(|module| module.path == path)
+}
+
+/// A function of a module.
+pub(in crate::dataweave) fn find(path: &str, name: &str) -> Option<&'static Native> {
+    module(path)?.native(name)
+}
+
+/// The module that has a function of that name.
+pub(in crate::dataweave) fn find_anywhere(name: &str) -> Option<&'static str> {
+    MODULES.iter().find(|module| module.native(name).is_some()).map(|module| module.path)
+}
+
+/// Why a module, or a function of it, is refused.
+pub(in crate::dataweave) fn refusal(path: &str, name: &str) -> Option<&'static str> {
+    let is_it = |(module, function, _): &&(&str, &str, &str)| {
+        *module == path && (function.is_empty() || *function == name)
+    };
+    REFUSED.iter().find(is_it).map(|(_, _, reason)| *reason)
+}

@@ -1,0 +1,51 @@
+//! What leaves an evaluation: values with their formats applied, without functions.
+
+use super::coerce;
+use super::eval::{Fault, Result};
+use super::types::Type;
+use crate::value::{Kind, Object, Value};
+
+/// The value as others may see it. Dates with a format become text, types become their names.
+pub(super) fn finished(value: &Value) -> Result {
+    Ok(match value {
+        Value::Array(items) if items.iter().any(needs_work) => {
+            let items: Result<Vec<Value>> = items.iter().map(finished).collect();
+            Value::array(items?)
+        }
+        Value::Object(object) if object.entries().iter().any(|entry| needs_work(&entry.value)) => {
+            let mut out = Object::with_capacity(object.len());
+            for entry in object.entries() {
+                out.push(entry.key.clone(), finished(&entry.value)?);
+            }
+            Value::object(out)
+        }
+        Value::Tagged(tagged) => match tagged.value.kind() {
+            Kind::Date | Kind::DateTime | Kind::LocalDateTime | Kind::LocalTime | Kind::Time => {
+                written(value, &tagged.notes)?
+            }
+            Kind::Binary => Value::Text(coerce::to_text(value)?),
+            _ => finished(&tagged.value)?,
+        },
+        Value::Foreign(_) => match Type::from_value(value) {
+            Some(_) => Value::Text(coerce::to_text(value)?),
+            None => {
+                return Err(Fault::type_error("a function cannot be part of a result"));
+            }
+        },
+        other => other.clone(),
+    })
+}
+
+/// Whether there is anything to do; most values are returned as they are.
+fn needs_work(value: &Value) -> bool {
+    match value {
+        Value::Tagged(_) | Value::Foreign(_) => true,
+        Value::Array(items) => items.iter().any(needs_work),
+        Value::Object(object) => object.entries().iter().any(|entry| needs_work(&entry.value)),
+        _ => false,
+    }
+}
+
+fn written(value: &Value, notes: &Object) -> Result {
+    coerce::with_notes(value, Kind::String, notes)
+}

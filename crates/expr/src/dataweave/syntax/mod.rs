@@ -1,0 +1,23 @@
+//! From text to syntax tree.
+//!
+//! What a character means depends on where it stands: `/` divides or opens a regular expression,
+//! `|` joins types or opens a date, `{` is an object, a type, a schema or a block. So there is no
+//! token stream; the parser reads characters through a [`Cursor`] and asks for what can come next.
+
+mod ast;
+mod cursor;
+mod directive;
+mod expression;
+mod literal;
+mod member;
+mod parser;
+mod pattern;
+mod primary;
+mod selector;
+mod span;
+mod type_expression;
+
+pub(super) use ast::*;
+pub(super) use cursor::{RESERVED, is_reserved};
+pub(super) use parser::{Parsed, parse};
+pub(super) use span::{Lines, Span};

@@ -1,0 +1,8 @@
+//! Types: what they are, how they are written, and whether a value is of one.
+
+mod check;
+mod model;
+mod text;
+
+pub(super) use check::is_of;
+pub(super) use model::{Field, Parameter, Shape, Type, TypeTable};

@@ -1,0 +1,27 @@
+//! The value model that the expression languages compute with.
+//!
+//! Values are immutable, cheap to clone and iterate in a fixed order. Numbers are exact decimals,
+//! objects keep the order of their keys and may repeat one, dates and periods behave as in
+//! `java.time`. What only one language knows, such as its functions and types, travels as a
+//! [`Foreign`] value.
+
+mod array;
+mod foreign;
+pub mod json;
+mod kind;
+mod model;
+mod number;
+mod number_text;
+mod object;
+mod pattern;
+pub mod temporal;
+pub mod text;
+
+pub use array::Array;
+pub use foreign::{Foreign, Opaque};
+pub use kind::Kind;
+pub use model::{Range, Tagged, Value};
+pub use number::{Number, NumberError};
+pub use object::{Entry, Key, KeyDetail, Namespace, Object};
+pub use pattern::{Found, InvalidPattern, Pattern};
+pub use text::Text;
