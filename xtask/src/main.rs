@@ -6,6 +6,7 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool talks")]
 
 mod check;
+mod conformance;
 mod deny;
 mod mutants;
 mod postgres;
@@ -39,6 +40,9 @@ Commands:
                     kill a process under load, again and again, and audit its store
   soak power [--images N] [--seed X]
                     cut the power under a SQLite file, again and again, and audit it
+  conformance dataweave [FILE] [--failures]
+                    how many cases of a corpus give the official answer; without a
+                    file, the one that MEANTIME_DATAWEAVE_CORPUS names
   deny              bans, licences and sources of all dependencies (needs cargo-deny)
   help              this text (also --help)
 ";
@@ -70,6 +74,7 @@ fn dispatch(args: &[String]) -> Result<()> {
         "tidy" => no_arguments(command, rest).and_then(|()| tidy::run()),
         "mutants" => mutants::run(rest),
         "soak" => soak::run(rest),
+        "conformance" => conformance::run(rest),
         "deny" => no_arguments(command, rest).and_then(|()| deny::run()),
         "help" | "--help" | "-h" => help(),
         unknown => bail!("no command `{unknown}`; `cargo xtask --help` lists them"),

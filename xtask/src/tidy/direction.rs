@@ -21,7 +21,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("store", &["core", "kernel"]),
     ("server", &["core", "expr", "kernel", "journey", "bpmn", "flow", "store"]),
     // Below the server the binary may name what it puts together.
-    ("cli", &["server", "store", "kernel", "journey", "bpmn", "flow", "core"]),
+    ("cli", &["server", "store", "kernel", "journey", "bpmn", "flow", "expr", "core"]),
     // Under SQLite, for the simulator alone; it knows nothing of the engine.
     ("disk", &[]),
     (

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 
 use super::bench::{Bench, BenchPart};
+use super::eval::Eval;
 
 /// What the binary can do.
 #[derive(Debug, clap::Subcommand)]
@@ -13,6 +14,8 @@ pub(crate) enum Command {
     Dev,
     /// Measure this engine on this machine: figures, ratios to what the store alone can do
     Bench(Bench),
+    /// Evaluate one expression without a server and print the result as JSON
+    Eval(Eval),
     /// A process of its own that `bench` starts and kills
     #[command(hide = true)]
     BenchPart(BenchPart),
@@ -24,6 +27,7 @@ impl Command {
         match self {
             Self::Dev => bail!("this build has no server yet; `cargo xtask test` tries the kernel"),
             Self::Bench(bench) => bench.run(),
+            Self::Eval(eval) => eval.run(),
             Self::BenchPart(part) => part.run(),
         }
     }

@@ -1,6 +1,7 @@
 //! One module per command.
 
 mod bench;
+mod eval;
 mod list;
 
 pub(crate) use list::Command;

@@ -36,7 +36,7 @@ pub(super) fn add(value: &Value, period: Period, sign: i64) -> Result<Option<Val
     Ok(Some(sum))
 }
 
-fn out_of_range() -> Box<Fault> {
+fn out_of_range() -> Fault {
     Fault::invalid("the date is out of range")
 }
 

@@ -1,7 +1,7 @@
 //! Exact decimal numbers, as `java.math.BigDecimal` computes them.
 //!
 //! Sums and products are exact, quotients are exact when they end and have 34 digits otherwise.
-//! Whole numbers that fit stay machine words. A number has at most [`MAX_DIGITS`] digits before
+//! Whole numbers that fit stay machine words. A number has at most 20,000 digits before
 //! and after the point, so that no operation takes unbounded time or memory.
 
 use std::cmp::Ordering;
@@ -11,7 +11,7 @@ use bigdecimal::num_bigint::{BigInt, Sign};
 use bigdecimal::{BigDecimal, Signed, ToPrimitive, Zero};
 
 /// Digits a number may have on either side of the point.
-pub const MAX_DIGITS: i64 = 20_000;
+pub(super) const MAX_DIGITS: i64 = 20_000;
 
 /// Digits of a quotient that does not end, as IEEE 754 decimal128 has.
 const QUOTIENT_DIGITS: i64 = 34;
@@ -172,7 +172,7 @@ impl Number {
     /// The power: exact for whole exponents, through floating point for others.
     pub fn pow(&self, exponent: &Self) -> Result {
         let Some(whole) = exponent.to_i64().filter(|_| exponent.is_integer()) else {
-            return Self::from_f64(self.to_f64().powf(exponent.to_f64()));
+            return Self::from_f64(libm::pow(self.to_f64(), exponent.to_f64()));
         };
         if whole < 0 {
             return Err(NumberError::NegativeExponent(whole));
@@ -190,7 +190,7 @@ impl Number {
 
     /// The square root, through floating point.
     pub fn sqrt(&self) -> Result {
-        Self::from_f64(self.to_f64().sqrt())
+        Self::from_f64(libm::sqrt(self.to_f64()))
     }
 
     /// The number with the sign changed.

@@ -31,7 +31,7 @@ impl FromStr for Number {
         }
         let scale = i64::try_from(fraction.len()).unwrap_or(i64::MAX).saturating_sub(exponent);
         if scale.unsigned_abs() > MAX_DIGITS.unsigned_abs()
-            || digits.len() > 2 * MAX_DIGITS.unsigned_abs() as usize
+            || digits.len() as u64 > 2 * MAX_DIGITS.unsigned_abs()
         {
             return Err(NumberError::TooManyDigits);
         }

@@ -157,7 +157,7 @@ fn escape(escaped: char, in_class: bool, out: &mut String) {
     };
     match (escaped, in_class) {
         ('d' | 'w' | 's' | 'h', true) => out.push_str(class),
-        ('d' | 'w' | 's' | 'h', false) => out.push_str(&format!("[{class}]")),
+        ('d' | 'w' | 's' | 'h', false) => out.extend(["[", class, "]"]),
         ('D', _) => out.push_str("[^0-9]"),
         ('W', _) => out.push_str("[^a-zA-Z_0-9]"),
         ('S', _) => out.push_str("[^ \\t\\n\\x0B\\f\\r]"),
@@ -215,12 +215,12 @@ fn property(chars: &mut std::iter::Peekable<std::str::Chars<'_>>, escaped: char,
         "Space" => "[:space:]",
         _ => {
             let name = name.strip_prefix("Is").unwrap_or(&name);
-            out.push_str(&format!("\\{escaped}{{{name}}}"));
+            out.extend(["\\", escaped.encode_utf8(&mut [0; 4]), "{", name, "}"]);
             return;
         }
     };
     let negated = if escaped == 'P' { "^" } else { "" };
-    out.push_str(&format!("[{negated}{posix}]"));
+    out.extend(["[", negated, posix, "]"]);
 }
 
 #[cfg(test)]

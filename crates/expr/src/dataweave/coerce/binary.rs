@@ -1,7 +1,7 @@
 //! Bytes and text: character sets, base 64, base 16.
 
 use super::super::eval::{Fault, Result};
-use super::Schema;
+use super::schema::Schema;
 use crate::value::{Text, Value};
 
 const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -20,7 +20,7 @@ pub(super) fn to_binary(value: &Value, schema: &Schema<'_>) -> Result {
     Ok(Value::Binary(bytes.into()))
 }
 
-fn not_encoded(base: &str) -> Box<Fault> {
+fn not_encoded(base: &str) -> Fault {
     Fault::invalid(format!("the text is not {base}"))
 }
 
@@ -38,7 +38,7 @@ pub(super) fn to_text(value: &Value, bytes: &[u8], schema: &Schema<'_>) -> Resul
 }
 
 /// The bytes of a text in a character set.
-pub(in crate::dataweave) fn encode(text: &str, charset: &str) -> Result<Vec<u8>> {
+pub(crate) fn encode(text: &str, charset: &str) -> Result<Vec<u8>> {
     Ok(match charset.to_ascii_uppercase().as_str() {
         "UTF-8" | "UTF8" => text.as_bytes().to_vec(),
         "US-ASCII" | "ASCII" => single_bytes(text, 0x7f),
@@ -61,7 +61,7 @@ fn single_bytes(text: &str, last: u32) -> Vec<u8> {
 }
 
 /// The text of bytes in a character set; what is no character is replaced.
-pub(in crate::dataweave) fn decode(bytes: &[u8], charset: &str) -> Result<String> {
+pub(crate) fn decode(bytes: &[u8], charset: &str) -> Result<String> {
     let pairs = |from: fn([u8; 2]) -> u16, bytes: &[u8]| {
         let units: Vec<u16> = bytes.chunks_exact(2).map(|pair| from([pair[0], pair[1]])).collect();
         String::from_utf16_lossy(&units)
@@ -88,12 +88,14 @@ pub(in crate::dataweave) fn decode(bytes: &[u8], charset: &str) -> Result<String
     })
 }
 
-fn unknown(charset: &str) -> Box<Fault> {
+fn unknown(charset: &str) -> Fault {
     Fault::invalid(format!("the character set `{charset}` is not known"))
 }
 
 fn encode_base16(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02X}")).collect()
+    let digit = |value: u8| char::from_digit(u32::from(value), 16).unwrap_or('0');
+    let digits = bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 0xf)]);
+    digits.map(|digit| digit.to_ascii_uppercase()).collect()
 }
 
 fn decode_base16(text: &str) -> Option<Vec<u8>> {

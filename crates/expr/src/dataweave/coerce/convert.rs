@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use super::super::eval::{Eval, Fault, Result};
 use super::super::types::{Shape, Type, is_of};
-use super::{Schema, kind};
+use super::kind;
+use super::schema::Schema;
 use crate::value::{Kind, Object, Value};
 
 impl Eval<'_> {
     /// The value as the type; the schema says how, and stays with the value.
-    pub(in crate::dataweave) fn convert_to(
+    pub(crate) fn convert_to(
         &mut self,
         value: &Value,
         target: &Arc<Type>,

@@ -3,21 +3,22 @@
 use std::sync::Arc;
 
 use super::super::eval::{Fault, Result};
-use super::{Schema, binary, number, temporal, text};
+use super::schema::Schema;
+use super::{binary, number, temporal, text};
 use crate::value::{Key, Kind, Namespace, Object, Pattern, Text, Value};
 
 /// The value as that kind, without a schema.
-pub(in crate::dataweave) fn to_kind(value: &Value, kind: Kind) -> Result {
+pub(crate) fn to_kind(value: &Value, kind: Kind) -> Result {
     convert(value, kind, &Schema::default())
 }
 
 /// The value as that kind, as the notes say.
-pub(in crate::dataweave) fn with_notes(value: &Value, kind: Kind, notes: &Object) -> Result {
+pub(crate) fn with_notes(value: &Value, kind: Kind, notes: &Object) -> Result {
     convert(value, kind, &Schema::new(notes))
 }
 
 /// The value as that kind, if it may become one by itself.
-pub(in crate::dataweave) fn auto(value: &Value, kind: Kind) -> Option<Value> {
+pub(crate) fn auto(value: &Value, kind: Kind) -> Option<Value> {
     let value = value.bare();
     if value.kind() == kind {
         return Some(value.clone());
@@ -29,17 +30,17 @@ pub(in crate::dataweave) fn auto(value: &Value, kind: Kind) -> Option<Value> {
 }
 
 /// The value as text, if it may become one by itself.
-pub(in crate::dataweave) fn auto_text(value: &Value) -> Option<Text> {
+pub(crate) fn auto_text(value: &Value) -> Option<Text> {
     to_text(value).ok()
 }
 
 /// The value as text.
-pub(in crate::dataweave) fn to_text(value: &Value) -> Result<Text> {
+pub(crate) fn to_text(value: &Value) -> Result<Text> {
     text::to_text(value, &Schema::default())
 }
 
 /// The value as true or false.
-pub(in crate::dataweave) fn to_boolean(value: &Value) -> Result<bool> {
+pub(crate) fn to_boolean(value: &Value) -> Result<bool> {
     let word: &str = match value.bare() {
         Value::Bool(value) => return Ok(*value),
         Value::Text(text) => text,

@@ -2,7 +2,7 @@
 
 use super::super::eval::{Fault, Result};
 use super::super::format::NumberPattern;
-use super::Schema;
+use super::schema::Schema;
 use super::text::locale;
 use crate::value::temporal::Period;
 use crate::value::{Number, Value};
@@ -13,12 +13,8 @@ pub(super) fn to_number(value: &Value, schema: &Schema<'_>) -> Result<Number> {
         Value::Text(text) => from_text(value, text, schema),
         Value::Key(key) => from_text(value, key.name(), schema),
         Value::DateTime(zoned) => match unit(schema, "seconds").as_str() {
-            "seconds" => {
-                Ok(Number::Int(zoned.timestamp().as_nanosecond().div_euclid(1_000_000_000) as i64))
-            }
-            "milliseconds" => {
-                Ok(Number::Int(zoned.timestamp().as_nanosecond().div_euclid(1_000_000) as i64))
-            }
+            "seconds" => Ok(Number::Int(zoned.timestamp().as_millisecond().div_euclid(1000))),
+            "milliseconds" => Ok(Number::Int(zoned.timestamp().as_millisecond())),
             other => Err(wrong_unit(other, "milliseconds or seconds")),
         },
         Value::Period(period) => from_period(*period, schema),
@@ -41,7 +37,7 @@ fn unit(schema: &Schema<'_>, default: &str) -> String {
     schema.text("unit").map_or_else(|| default.to_owned(), |unit| unit.to_string())
 }
 
-fn wrong_unit(unit: &str, expected: &str) -> Box<Fault> {
+fn wrong_unit(unit: &str, expected: &str) -> Fault {
     Fault::invalid(format!("the unit `{unit}` is none of {expected}"))
 }
 

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::super::eval::{Fault, Result};
-use super::Schema;
+use super::schema::Schema;
 use super::text::{date_pattern, locale};
 use crate::value::temporal::{
     OffsetTime, at_zone, parse_date, parse_date_time, parse_local_date_time, parse_local_time,

@@ -5,7 +5,8 @@ use bigdecimal::RoundingMode;
 use super::super::eval::{Fault, Result};
 use super::super::format::{DatePattern, Locale, NumberPattern};
 use super::super::types::Type;
-use super::{Schema, binary};
+use super::binary;
+use super::schema::Schema;
 use crate::value::temporal::{
     format_date_time, format_local_date_time, format_offset, format_time, format_time_zone,
 };

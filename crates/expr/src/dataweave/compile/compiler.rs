@@ -12,13 +12,13 @@ use super::scope::{Bound, Scope};
 use crate::value::{Text, Value};
 
 /// A program if there was no error, and all problems.
-pub(in crate::dataweave) struct Compiled {
-    pub(in crate::dataweave) code: Option<Code>,
-    pub(in crate::dataweave) problems: Vec<Problem>,
+pub(crate) struct Compiled {
+    pub(crate) code: Option<Code>,
+    pub(crate) problems: Vec<Problem>,
 }
 
 /// Compiles a script that will get these inputs.
-pub(in crate::dataweave) fn compile(source: &str, inputs: &[&str]) -> Compiled {
+pub(crate) fn compile(source: &str, inputs: &[&str]) -> Compiled {
     let Parsed { directives, body, problems } = parse(source);
     let mut compiler = Compiler::new(source, inputs, problems);
     if compiler.has_errors() {

@@ -126,8 +126,8 @@ impl Compiler<'_> {
         if let Some(bound) = self.scope.find(&name.text) {
             return Some(bound.clone());
         }
-        let open = self.scope.open_modules.iter();
-        let imported = open.filter_map(|module| export(module, &name.text)).next();
+        let mut open = self.scope.open_modules.iter();
+        let imported = open.find_map(|module| export(module, &name.text));
         imported.or_else(|| find("dw::Core", &name.text).map(Bound::Native))
     }
 
@@ -152,13 +152,13 @@ impl Compiler<'_> {
             let help = format!("the standard form is `context.{}`", name.text);
             let warning = Problem::warning(Code::Extension, span, message).with_help(help);
             self.problems.push(warning);
-            return self.context_field(context, name, span);
+            return Self::context_field(context, name, span);
         }
         self.unknown_name(module, name);
         Self::broken(span)
     }
 
-    fn context_field(&self, context: usize, name: &Name, span: Span) -> Node {
+    fn context_field(context: usize, name: &Name, span: Span) -> Node {
         use super::super::program::{NameNode, SelectorNode};
         use super::super::syntax::{Part, Reach};
         let selector = SelectorNode::Field {

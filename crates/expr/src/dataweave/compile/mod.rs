@@ -15,4 +15,4 @@ mod structure;
 mod suggest;
 mod types;
 
-pub(super) use compiler::{Compiled, compile};
+pub(crate) use compiler::{Compiled, compile};

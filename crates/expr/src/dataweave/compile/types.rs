@@ -77,13 +77,15 @@ impl Compiler<'_> {
                 return self.selected_type(target, namespace.as_ref(), name);
             }
             TypeExprKind::Noted(inner, notes) => {
-                let mut noted = (*self.nested_type(inner)).clone();
+                let mut lowered = (*self.lower_type(inner)).clone();
                 let mut object = Object::default();
                 for (name, value) in notes {
                     object.insert(name, value.clone());
                 }
-                noted.notes = object;
-                return Arc::new(noted);
+                lowered.notes.entries().iter().for_each(|entry| object.add(entry.clone()));
+                lowered.notes = object;
+                lowered.name = None;
+                return Arc::new(lowered);
             }
         };
         Arc::new(Type::new(shape))
@@ -104,6 +106,7 @@ impl Compiler<'_> {
             name: field.name.clone(),
             optional: field.optional,
             repeated: field.repeated,
+            attributes: field.attributes.iter().map(|field| self.field(field)).collect(),
             kind: self.nested_type(&field.kind),
         }
     }

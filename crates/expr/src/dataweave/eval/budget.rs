@@ -7,15 +7,15 @@ pub(super) const MAX_NESTING: u32 = 256;
 
 /// What is left of the budget.
 #[derive(Debug, Clone)]
-pub(in crate::dataweave) struct Budget {
+pub(crate) struct Budget {
     /// Operations: steps of the evaluator, elements touched by library functions.
-    pub(in crate::dataweave) ops: u64,
+    pub(crate) ops: u64,
     /// Bytes of new text, arrays and objects, counted when they are made.
-    pub(in crate::dataweave) bytes: u64,
+    pub(crate) bytes: u64,
     /// Calls of functions inside each other.
-    pub(in crate::dataweave) calls: u32,
+    pub(crate) calls: u32,
     /// Bytes of one text.
-    pub(in crate::dataweave) text: usize,
+    pub(crate) text: usize,
 }
 
 impl Budget {

@@ -78,13 +78,15 @@ impl Eval<'_> {
     }
 
     /// Calls a value with arguments, which are taken.
-    pub(in crate::dataweave) fn call(&mut self, callee: &Value, args: &mut [Value]) -> Result {
+    pub(crate) fn call(&mut self, callee: &Value, args: &mut [Value]) -> Result {
         match Function::from_value(callee) {
             Some(Function::Lambda { id, captured, .. }) => self.call_lambda(*id, captured, args),
             Some(Function::Native(native)) => {
                 let native: &'static Native = native;
                 let mut taken = Args::default();
-                args.iter_mut().for_each(|arg| taken.push(std::mem::take(arg)));
+                for arg in args {
+                    taken.push(std::mem::take(arg));
+                }
                 self.call_native(native, taken)
             }
             Some(Function::Set { id, captured, .. }) => {
@@ -103,7 +105,7 @@ impl Eval<'_> {
         let mut all = Args::default();
         waiting.args.iter().for_each(|arg| all.push(arg.clone()));
         all.push(std::mem::take(last));
-        (waiting.run)(self, all)
+        (waiting.run)(self, &mut all)
     }
 
     fn call_lambda(&mut self, id: LambdaId, captured: &[Value], args: &mut [Value]) -> Result {
@@ -125,7 +127,7 @@ impl Eval<'_> {
         let base = self.stack.len();
         let bound = self.bind(lambda, captured, args, true);
         let Some(values) = bound? else {
-            return Err(self.no_overload("the function", &[lambda], args));
+            return Err(Self::no_overload("the function", &[lambda], args));
         };
         self.stack.extend(values);
         self.run_body(lambda, captured, base)
@@ -200,15 +202,11 @@ impl Eval<'_> {
                 }
             }
         }
-        Err(self.no_overload(&format!("`{name}`"), overloads, args))
+        Err(Self::no_overload(&format!("`{name}`"), overloads, args))
     }
 
     /// The default of a parameter, for functions that start from it.
-    pub(in crate::dataweave) fn default_of(
-        &mut self,
-        callee: &Value,
-        place: usize,
-    ) -> Result<Option<Value>> {
+    pub(crate) fn default_of(&mut self, callee: &Value, place: usize) -> Result<Option<Value>> {
         let code = self.code;
         let (id, captured) = match Function::from_value(callee) {
             Some(Function::Lambda { id, captured, .. }) => (*id, captured),
@@ -238,7 +236,7 @@ pub(super) fn takes(lambda: &Lambda, count: usize) -> bool {
     (lambda.required()..=lambda.params.len()).contains(&count)
 }
 
-fn wrong_count(name: &str, lambda: &Lambda, count: usize) -> Box<Fault> {
+fn wrong_count(name: &str, lambda: &Lambda, count: usize) -> Fault {
     let (least, most) = (lambda.required(), lambda.params.len());
     let takes = if least == most { most.to_string() } else { format!("{least} to {most}") };
     Fault::new(FaultCode::Type, format!("{name} takes {takes} arguments, not {count}"))

@@ -7,7 +7,7 @@ use super::fault::{Fault, Result};
 use crate::value::{Kind, Value, text};
 
 /// The order of two values of the same kind; a text is made into the kind of the other value.
-pub(in crate::dataweave) fn compare(left: &Value, right: &Value) -> Result<Ordering> {
+pub(crate) fn compare(left: &Value, right: &Value) -> Result<Ordering> {
     let (left, right) = (left.bare(), right.bare());
     if let Some(order) = same_kind(left, right) {
         return Ok(order);
@@ -55,7 +55,7 @@ fn same_kind(left: &Value, right: &Value) -> Option<Ordering> {
     })
 }
 
-fn not_comparable(left: &Value, right: &Value) -> Box<Fault> {
+fn not_comparable(left: &Value, right: &Value) -> Fault {
     let (a, b) = (left.kind().name(), right.kind().name());
     let mut fault = Fault::type_error(format!("{a} and {b} cannot be compared"));
     if left.is_null() || right.is_null() {
@@ -65,7 +65,7 @@ fn not_comparable(left: &Value, right: &Value) -> Box<Fault> {
 }
 
 /// Equality after making both sides the same kind.
-pub(in crate::dataweave) fn is_similar(left: &Value, right: &Value) -> bool {
+pub(crate) fn is_similar(left: &Value, right: &Value) -> bool {
     let (left, right) = (left.bare(), right.bare());
     match (left, right) {
         (Value::Array(_) | Value::Range(_), Value::Array(_) | Value::Range(_)) => {

@@ -11,23 +11,18 @@ use super::machine::{Eval, Frame};
 use crate::value::{Kind, Value};
 
 impl Eval<'_> {
-    pub(in crate::dataweave) fn call_native(
-        &mut self,
-        native: &'static Native,
-        args: Args,
-    ) -> Result {
+    pub(crate) fn call_native(&mut self, native: &'static Native, mut args: Args) -> Result {
         let count = args.len();
         for overload in native.overloads {
             if overload.takes_count(count) && self.fits(overload, &args) {
-                return (overload.run)(self, args);
+                return (overload.run)(self, &mut args);
             }
         }
-        let mut args = args;
         for overload in native.overloads {
             if overload.takes_count(count)
-                && let Some(coerced) = self.coerced(overload, &mut args)
+                && let Some(mut coerced) = self.coerced(overload, &args)
             {
-                return (overload.run)(self, coerced);
+                return (overload.run)(self, &mut coerced);
             }
         }
         Err(no_native(native, &args))
@@ -66,7 +61,7 @@ impl Eval<'_> {
     }
 
     /// The arguments made into what the overload takes; they stay as they are if one cannot be.
-    fn coerced(&self, overload: &Overload, args: &mut Args) -> Option<Args> {
+    fn coerced(&self, overload: &Overload, args: &Args) -> Option<Args> {
         let mut coerced = Args::default();
         for (param, arg) in overload.params.iter().zip(args.as_slice()) {
             if self.fits_param(*param, arg) {
@@ -133,12 +128,7 @@ impl Eval<'_> {
         }
     }
 
-    pub(super) fn no_overload(
-        &self,
-        name: &str,
-        overloads: &[&Lambda],
-        args: &[Value],
-    ) -> Box<Fault> {
+    pub(super) fn no_overload(name: &str, overloads: &[&Lambda], args: &[Value]) -> Fault {
         let list = |lambda: &&Lambda| {
             let param = |param: &super::super::program::ParamNode| match &param.kind {
                 Some(kind) => kind.to_string(),
@@ -153,7 +143,7 @@ impl Eval<'_> {
     }
 }
 
-fn no_native(native: &Native, args: &Args) -> Box<Fault> {
+fn no_native(native: &Native, args: &Args) -> Fault {
     let found = kinds(args.as_slice());
     let message =
         format!("cannot call `{}` with {found}, it takes {}", native.name, native.describe());
@@ -172,7 +162,7 @@ pub(super) fn kinds(values: &[Value]) -> String {
 
 impl Eval<'_> {
     /// The kind of a value in messages about operators.
-    pub(in crate::dataweave) fn cannot(operator: &str, left: &Value, right: &Value) -> Box<Fault> {
+    pub(crate) fn cannot(operator: &str, left: &Value, right: &Value) -> Fault {
         let found = kinds(&[left.clone(), right.clone()]);
         let mut fault = Fault::type_error(format!("`{operator}` does not work on {found}"));
         if left.kind() == Kind::Null || right.kind() == Kind::Null {

@@ -1,11 +1,13 @@
 //! Why an evaluation ended without a value.
 
+use std::ops::{Deref, DerefMut};
+
 use super::super::syntax::Span;
 use crate::value::{InvalidPattern, Kind, NumberError, Value};
 
 /// The kinds of failures, each with a stable code and a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::dataweave) enum FaultCode {
+pub(crate) enum FaultCode {
     Type,
     Coercion,
     Arithmetic,
@@ -17,7 +19,7 @@ pub(in crate::dataweave) enum FaultCode {
 }
 
 impl FaultCode {
-    pub(in crate::dataweave) fn code(self) -> &'static str {
+    pub(crate) fn code(self) -> &'static str {
         match self {
             Self::Type => "dataweave_type",
             Self::Coercion => "dataweave_coercion",
@@ -31,36 +33,40 @@ impl FaultCode {
     }
 }
 
-/// A failure, and where it happened once that is known.
+/// A failure. It is boxed, because results are returned much more often than failures.
 #[derive(Debug, Clone)]
-pub(in crate::dataweave) struct Fault {
-    pub(in crate::dataweave) code: FaultCode,
-    pub(in crate::dataweave) message: String,
-    pub(in crate::dataweave) span: Option<Span>,
-    pub(in crate::dataweave) help: Option<&'static str>,
+pub(crate) struct Fault(Box<Detail>);
+
+/// What failed, and where once that is known.
+#[derive(Debug, Clone)]
+pub(crate) struct Detail {
+    pub(crate) code: FaultCode,
+    pub(crate) message: String,
+    pub(crate) span: Option<Span>,
+    pub(crate) help: Option<&'static str>,
 }
 
-pub(in crate::dataweave) type Result<T = Value> = std::result::Result<T, Box<Fault>>;
+pub(crate) type Result<T = Value> = std::result::Result<T, Fault>;
 
 impl Fault {
-    pub(in crate::dataweave) fn new(code: FaultCode, message: impl Into<String>) -> Box<Self> {
-        Box::new(Self { code, message: message.into(), span: None, help: None })
+    pub(crate) fn new(code: FaultCode, message: impl Into<String>) -> Self {
+        Self(Box::new(Detail { code, message: message.into(), span: None, help: None }))
     }
 
-    pub(in crate::dataweave) fn type_error(message: impl Into<String>) -> Box<Self> {
+    pub(crate) fn type_error(message: impl Into<String>) -> Self {
         Self::new(FaultCode::Type, message)
     }
 
-    pub(in crate::dataweave) fn invalid(message: impl Into<String>) -> Box<Self> {
+    pub(crate) fn invalid(message: impl Into<String>) -> Self {
         Self::new(FaultCode::InvalidValue, message)
     }
 
-    pub(in crate::dataweave) fn limit(message: impl Into<String>) -> Box<Self> {
+    pub(crate) fn limit(message: impl Into<String>) -> Self {
         Self::new(FaultCode::Limit, message)
     }
 
     /// `value` cannot become a `target`.
-    pub(in crate::dataweave) fn coercion(value: &Value, target: &str) -> Box<Self> {
+    pub(crate) fn coercion(value: &Value, target: &str) -> Self {
         let from = value.kind().name();
         let shown = match value.bare() {
             Value::Text(text) if text.chars().count() <= 60 => format!(" (\"{text}\")"),
@@ -76,7 +82,7 @@ impl Fault {
         fault
     }
 
-    pub(in crate::dataweave) fn expected(expected: Kind, found: &Value) -> Box<Self> {
+    pub(crate) fn expected(expected: Kind, found: &Value) -> Self {
         let message = format!("expected {}, found {}", expected.name(), found.kind().name());
         let mut fault = Self::type_error(message);
         if found.is_null() {
@@ -85,8 +91,14 @@ impl Fault {
         fault
     }
 
+    #[must_use]
+    pub(crate) fn with_help(mut self, help: &'static str) -> Self {
+        self.help = Some(help);
+        self
+    }
+
     /// Fills in the place, if none is known yet.
-    pub(in crate::dataweave) fn at(mut self: Box<Self>, span: Span) -> Box<Self> {
+    pub(crate) fn at(mut self, span: Span) -> Self {
         if self.span.is_none() {
             self.span = Some(span);
         }
@@ -94,7 +106,21 @@ impl Fault {
     }
 }
 
-impl From<NumberError> for Box<Fault> {
+impl Deref for Fault {
+    type Target = Detail;
+
+    fn deref(&self) -> &Detail {
+        &self.0
+    }
+}
+
+impl DerefMut for Fault {
+    fn deref_mut(&mut self) -> &mut Detail {
+        &mut self.0
+    }
+}
+
+impl From<NumberError> for Fault {
     fn from(error: NumberError) -> Self {
         let code = match error {
             NumberError::TooManyDigits => FaultCode::Limit,
@@ -104,7 +130,7 @@ impl From<NumberError> for Box<Fault> {
     }
 }
 
-impl From<InvalidPattern> for Box<Fault> {
+impl From<InvalidPattern> for Fault {
     fn from(error: InvalidPattern) -> Self {
         Fault::invalid(error.to_string())
     }

@@ -9,7 +9,7 @@ use crate::value::{Foreign, Kind, Opaque, Value};
 
 /// Something that can be called. It belongs to one evaluation and never leaves it.
 #[derive(Debug, Clone)]
-pub(in crate::dataweave) enum Function {
+pub(crate) enum Function {
     Native(&'static Native),
     Lambda {
         id: LambdaId,
@@ -26,19 +26,19 @@ pub(in crate::dataweave) enum Function {
 }
 
 #[derive(Debug, Clone)]
-pub(in crate::dataweave) struct Waiting {
-    pub(in crate::dataweave) name: &'static str,
-    pub(in crate::dataweave) args: Arc<[Value]>,
+pub(crate) struct Waiting {
+    pub(crate) name: &'static str,
+    pub(crate) args: Arc<[Value]>,
     /// Gets the arguments and the last one.
-    pub(in crate::dataweave) run: NativeFn,
+    pub(crate) run: NativeFn,
 }
 
 impl Function {
-    pub(in crate::dataweave) fn into_value(self) -> Value {
+    pub(crate) fn into_value(self) -> Value {
         Value::Foreign(Foreign::new(self))
     }
 
-    pub(in crate::dataweave) fn from_value(value: &Value) -> Option<&Self> {
+    pub(crate) fn from_value(value: &Value) -> Option<&Self> {
         match value.bare() {
             Value::Foreign(foreign) => foreign.get::<Self>(),
             _ => None,
@@ -46,7 +46,7 @@ impl Function {
     }
 
     /// Levels of values inside values that a function captures.
-    pub(in crate::dataweave) fn captured_depth(captured: &[Value]) -> u32 {
+    pub(crate) fn captured_depth(captured: &[Value]) -> u32 {
         captured.iter().map(Value::depth).max().unwrap_or(0).saturating_add(1)
     }
 }

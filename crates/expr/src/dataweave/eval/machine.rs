@@ -4,7 +4,7 @@ use jiff::Zoned;
 
 use super::super::coerce;
 use super::super::program::{Code, Node, Op};
-use super::super::syntax::Binary;
+use super::super::syntax::{Binary, Span};
 use super::super::types::{TypeTable, is_of};
 use super::budget::{Budget, MAX_NESTING};
 use super::fault::{Fault, Result};
@@ -13,9 +13,9 @@ use crate::value::{Array, Kind, Object, Text, Value};
 
 /// The moment and the chance of an evaluation.
 #[derive(Debug, Clone)]
-pub(in crate::dataweave) struct Moment {
-    pub(in crate::dataweave) now: Zoned,
-    pub(in crate::dataweave) seed: u64,
+pub(crate) struct Moment {
+    pub(crate) now: Zoned,
+    pub(crate) seed: u64,
 }
 
 /// Where a running function finds its values.
@@ -27,7 +27,7 @@ pub(super) struct Frame<'f> {
 }
 
 /// One evaluation.
-pub(in crate::dataweave) struct Eval<'p> {
+pub(crate) struct Eval<'p> {
     pub(super) code: &'p Code,
     pub(super) moment: &'p Moment,
     pub(super) random: Random,
@@ -42,7 +42,7 @@ pub(in crate::dataweave) struct Eval<'p> {
 }
 
 impl<'p> Eval<'p> {
-    pub(in crate::dataweave) fn new(code: &'p Code, moment: &'p Moment, budget: Budget) -> Self {
+    pub(crate) fn new(code: &'p Code, moment: &'p Moment, budget: Budget) -> Self {
         Self {
             code,
             moment,
@@ -57,7 +57,7 @@ impl<'p> Eval<'p> {
     }
 
     /// Runs the script with its inputs, which come in the order they were declared in.
-    pub(in crate::dataweave) fn run(&mut self, inputs: Vec<Value>) -> Result {
+    pub(crate) fn run(&mut self, inputs: Vec<Value>) -> Result {
         let code = self.code;
         self.globals = inputs;
         let top = Frame { captured: &[], base: 0 };
@@ -68,62 +68,80 @@ impl<'p> Eval<'p> {
         self.eval(&code.body, top)
     }
 
-    pub(in crate::dataweave) fn ops_left(&self) -> u64 {
+    pub(crate) fn ops_left(&self) -> u64 {
         self.budget.ops
     }
 
-    pub(in crate::dataweave) fn into_log(self) -> Vec<(Text, Value)> {
+    pub(crate) fn into_log(self) -> Vec<(Text, Value)> {
         self.log
     }
 
-    pub(in crate::dataweave) fn types(&self) -> &'p TypeTable {
+    pub(crate) fn types(&self) -> &'p TypeTable {
         &self.code.types
     }
 
-    pub(in crate::dataweave) fn now(&self) -> &'p Zoned {
+    pub(crate) fn now(&self) -> &'p Zoned {
         &self.moment.now
     }
 
-    pub(in crate::dataweave) fn random(&mut self) -> u64 {
+    pub(crate) fn random(&mut self) -> u64 {
         self.random.next()
     }
 
-    pub(in crate::dataweave) fn log(&mut self, prefix: Text, value: Value) {
+    pub(crate) fn log(&mut self, prefix: Text, value: Value) {
         // The log is for people; its size is bounded by the operations.
         self.log.push((prefix, value));
     }
 
+    /// Where the stacks are, to return to after a failure that was caught.
+    pub(crate) fn save(&self) -> (usize, u32) {
+        (self.stack.len(), self.calls)
+    }
+
+    pub(crate) fn restore(&mut self, (stack, calls): &(usize, u32)) {
+        self.stack.truncate(*stack);
+        self.calls = *calls;
+        self.tail = None;
+    }
+
+    /// A place in the source as text.
+    pub(crate) fn location(&self, span: Option<Span>) -> String {
+        let start = span.unwrap_or_default().start;
+        let position = self.code.lines.position(&self.code.source, start);
+        format!("line {}, column {}", position.line, position.column)
+    }
+
     /// Pays for work on so many elements.
-    pub(in crate::dataweave) fn charge(&mut self, ops: u64) -> Result<()> {
+    pub(crate) fn charge(&mut self, ops: u64) -> Result<()> {
         self.budget.spend(ops)
     }
 
     /// A new text, paid for.
-    pub(in crate::dataweave) fn text(&mut self, text: impl Into<Text>) -> Result {
+    pub(crate) fn text(&mut self, text: impl Into<Text>) -> Result {
         let text = text.into();
         self.reserve_text(text.len())?;
         Ok(Value::Text(text))
     }
 
     /// Pays for a text of so many bytes before it is made.
-    pub(in crate::dataweave) fn reserve_text(&mut self, bytes: usize) -> Result<()> {
+    pub(crate) fn reserve_text(&mut self, bytes: usize) -> Result<()> {
         self.budget.check_text(bytes)?;
         self.budget.allocate(bytes)
     }
 
     /// Bytes that one text may have.
-    pub(in crate::dataweave) fn text_limit(&self) -> usize {
+    pub(crate) fn text_limit(&self) -> usize {
         self.budget.text
     }
 
     /// A new array, paid for.
-    pub(in crate::dataweave) fn array(&mut self, items: Vec<Value>) -> Result {
+    pub(crate) fn array(&mut self, items: Vec<Value>) -> Result {
         self.budget.allocate(items.len().saturating_mul(size_of::<Value>()))?;
         Self::nested(Value::array(items))
     }
 
     /// A new object, paid for.
-    pub(in crate::dataweave) fn object(&mut self, object: Object) -> Result {
+    pub(crate) fn object(&mut self, object: Object) -> Result {
         self.budget.allocate(object.len().saturating_mul(2 * size_of::<Value>()))?;
         Self::nested(Value::object(object))
     }
@@ -136,7 +154,7 @@ impl<'p> Eval<'p> {
     }
 
     /// The elements of an array or range.
-    pub(in crate::dataweave) fn items(value: &Value) -> Items {
+    pub(crate) fn items(value: &Value) -> Items {
         match value.bare() {
             Value::Array(items) => Items::Array(std::sync::Arc::clone(items), 0),
             Value::Range(range) => Items::Range(*range, 0),
@@ -226,13 +244,13 @@ impl<'p> Eval<'p> {
     fn append_nodes(&mut self, operands: &(Node, Node), frame: Frame<'_>) -> Result {
         let left = self.eval(&operands.0, frame)?;
         let right = self.eval(&operands.1, frame)?;
-        self.append(left, right)
+        self.append(left, &right)
     }
 
     fn remove_nodes(&mut self, operands: &(Node, Node), frame: Frame<'_>) -> Result {
         let left = self.eval(&operands.0, frame)?;
         let right = self.eval(&operands.1, frame)?;
-        self.remove_all(left, &right)
+        self.remove_all(&left, &right)
     }
 
     fn sort_with(&mut self, operands: &(Node, Node), frame: Frame<'_>) -> Result {
@@ -279,16 +297,8 @@ impl<'p> Eval<'p> {
     }
 }
 
-impl Fault {
-    #[must_use]
-    pub(super) fn with_help(mut self: Box<Self>, help: &'static str) -> Box<Self> {
-        self.help = Some(help);
-        self
-    }
-}
-
 /// The elements of an array or range, one after the other.
-pub(in crate::dataweave) enum Items {
+pub(crate) enum Items {
     Array(std::sync::Arc<Array>, usize),
     Range(crate::value::Range, u64),
 }

@@ -17,8 +17,8 @@ mod select;
 mod structure;
 mod update;
 
-pub(super) use budget::Budget;
-pub(super) use compare::{compare, is_similar};
-pub(super) use fault::{Fault, FaultCode, Result};
-pub(super) use function::{Function, Waiting};
-pub(super) use machine::{Eval, Moment};
+pub(crate) use budget::Budget;
+pub(crate) use compare::compare;
+pub(crate) use fault::{Fault, FaultCode, Result};
+pub(crate) use function::{Function, Waiting};
+pub(crate) use machine::{Eval, Moment};

@@ -16,11 +16,11 @@ impl Eval<'_> {
     pub(super) fn operate(&mut self, operator: Binary, left: Value, right: Value) -> Result {
         match operator {
             Binary::Add => self.add(left, right),
-            Binary::Subtract => self.subtract(left, right),
+            Binary::Subtract => self.subtract(&left, &right),
             Binary::Multiply => Self::arithmetic("*", &left, &right, Number::mul),
             Binary::Divide => Self::arithmetic("/", &left, &right, Number::div),
             Binary::ShiftLeft => self.push_back(left, right),
-            Binary::ShiftRight => self.shift_right(left, right),
+            Binary::ShiftRight => self.shift_right(left, &right),
             Binary::Equal => Ok(Value::Bool(left == right)),
             Binary::NotEqual => Ok(Value::Bool(left != right)),
             Binary::Similar => Ok(Value::Bool(is_similar(&left, &right))),
@@ -69,14 +69,14 @@ impl Eval<'_> {
         Self::arithmetic("+", &left, &right, Number::add)
     }
 
-    fn subtract(&mut self, left: Value, right: Value) -> Result {
+    fn subtract(&mut self, left: &Value, right: &Value) -> Result {
         match (left.bare(), right.bare()) {
             (Value::Number(a), Value::Number(b)) => return Ok(Value::Number(a.sub(b)?)),
             (Value::Array(_) | Value::Range(_), _) => {
                 let mut kept = Vec::new();
-                for item in Self::items(&left) {
+                for item in Self::items(left) {
                     self.charge(1)?;
-                    if item != right {
+                    if item != *right {
                         kept.push(item);
                     }
                 }
@@ -86,7 +86,7 @@ impl Eval<'_> {
                 return self.without_keys(object, keys);
             }
             (Value::Object(object), _) => {
-                let key = to_key(&right).map_err(|_| Self::cannot("-", &left, &right))?;
+                let key = to_key(right).map_err(|_| Self::cannot("-", left, right))?;
                 return self.without_keys(object, &Array::from(vec![Value::Key(key)]));
             }
             (Value::Period(_), Value::Period(_)) => {}
@@ -101,7 +101,7 @@ impl Eval<'_> {
                 }
             }
         }
-        Self::arithmetic("-", &left, &right, Number::sub)
+        Self::arithmetic("-", left, right, Number::sub)
     }
 
     fn without_keys(&mut self, object: &Object, keys: &Array) -> Result {
@@ -142,7 +142,7 @@ impl Eval<'_> {
     }
 
     /// The elements of an array or range as a list, paid for.
-    pub(in crate::dataweave) fn collect(&mut self, value: &Value) -> Result<Vec<Value>> {
+    pub(crate) fn collect(&mut self, value: &Value) -> Result<Vec<Value>> {
         let count = match value.bare() {
             Value::Range(range) => range.len(),
             Value::Array(items) => items.len() as u64,
@@ -156,33 +156,33 @@ impl Eval<'_> {
     }
 
     /// `value >> array` puts the value first; `dateTime >> zone` shows it in another zone.
-    fn shift_right(&mut self, left: Value, right: Value) -> Result {
+    fn shift_right(&mut self, left: Value, right: &Value) -> Result {
         if let Value::Array(_) | Value::Range(_) = right.bare() {
             let mut items = vec![left];
-            items.extend(self.collect(&right)?);
+            items.extend(self.collect(right)?);
             return self.array(items);
         }
-        let zone = coerce::auto(&right, Kind::TimeZone);
+        let zone = coerce::auto(right, Kind::TimeZone);
         let moment = coerce::auto(&left, Kind::DateTime);
         match (moment.map(Value::into_bare), zone.map(Value::into_bare)) {
             (Some(Value::DateTime(moment)), Some(Value::TimeZone(zone))) => {
                 Ok(Value::date_time(moment.with_time_zone(zone)))
             }
-            _ => Err(Self::cannot(">>", &left, &right)),
+            _ => Err(Self::cannot(">>", &left, right)),
         }
     }
 
     /// `++`.
-    pub(super) fn append(&mut self, left: Value, right: Value) -> Result {
+    pub(super) fn append(&mut self, left: Value, right: &Value) -> Result {
         match (left.bare(), right.bare()) {
             (Value::Text(a), Value::Text(b)) => {
                 let (a, b) = (a.clone(), b.clone());
                 self.concatenate(&a, &b)
             }
             (Value::Array(_) | Value::Range(_), Value::Array(_) | Value::Range(_)) => {
-                self.append_arrays(left, &right)
+                self.append_arrays(left, right)
             }
-            (Value::Object(_), Value::Object(_)) => self.append_objects(left, &right),
+            (Value::Object(_), Value::Object(_)) => self.append_objects(left, right),
             (a, b) => {
                 if let Some(joined) = calendar::join(a, b)? {
                     return Ok(joined);
@@ -190,7 +190,7 @@ impl Eval<'_> {
                 let texts = (coerce::auto_text(a), coerce::auto_text(b));
                 match texts {
                     (Some(a), Some(b)) => self.concatenate(&a, &b),
-                    _ => Err(Self::cannot("++", &left, &right)),
+                    _ => Err(Self::cannot("++", &left, right)),
                 }
             }
         }
@@ -237,13 +237,13 @@ impl Eval<'_> {
     }
 
     /// `--`.
-    pub(super) fn remove_all(&mut self, left: Value, right: &Value) -> Result {
+    pub(super) fn remove_all(&mut self, left: &Value, right: &Value) -> Result {
         match (left.bare(), right.bare()) {
             (Value::Null, _) => Ok(Value::Null),
             (Value::Array(_) | Value::Range(_), Value::Array(_) | Value::Range(_)) => {
                 let unwanted = self.collect(right)?;
                 let mut kept = Vec::new();
-                for item in Self::items(&left) {
+                for item in Self::items(left) {
                     self.charge(1 + unwanted.len() as u64)?;
                     if !unwanted.contains(&item) {
                         kept.push(item);
@@ -258,7 +258,7 @@ impl Eval<'_> {
                 self.object(kept)
             }
             (Value::Object(object), Value::Array(keys)) => self.without_keys(object, keys),
-            _ => Err(Self::cannot("--", &left, right)),
+            _ => Err(Self::cannot("--", left, right)),
         }
     }
 

@@ -101,7 +101,7 @@ impl Eval<'_> {
                 let found = object.entries().iter().find(|entry| wanted.is(entry));
                 Ok(found.map(|entry| entry.value.clone()).unwrap_or_default())
             }
-            Value::Null | Value::Number(_) => Ok(Value::Null),
+            Value::Null | Value::Number(_) | Value::Range(_) => Ok(Value::Null),
             Value::Array(items) => {
                 let mut found = Vec::new();
                 self.charge(items.len() as u64)?;
@@ -113,7 +113,6 @@ impl Eval<'_> {
                 }
                 self.found(found)
             }
-            Value::Range(_) => Ok(Value::Null),
             Value::Namespace(namespace) => Ok(match wanted.name {
                 "prefix" => Value::Text(namespace.prefix.clone()),
                 "uri" => Value::Text(namespace.uri.clone()),
@@ -226,7 +225,7 @@ impl Eval<'_> {
     /// `[index]`, `["name"]`, `[from to to]`.
     pub(super) fn index(&mut self, value: &Value, index: &Value) -> Result {
         match index.bare() {
-            Value::Number(number) => self.element(value, number),
+            Value::Number(number) => Self::element(value, number),
             Value::Range(range) => self.slice(value, *range),
             Value::Text(name) => self.named_element(value, name),
             Value::Key(key) => self.named_element(value, key.name()),
@@ -239,7 +238,7 @@ impl Eval<'_> {
         self.field(value, &Wanted { name, namespace: None })
     }
 
-    fn element(&mut self, value: &Value, number: &Number) -> Result {
+    fn element(value: &Value, number: &Number) -> Result {
         let found = match value.bare() {
             Value::Array(items) => place(number, items.len()).and_then(|at| items.get(at).cloned()),
             Value::Range(range) => {
@@ -329,11 +328,7 @@ impl Eval<'_> {
     }
 
     /// Calls a function that must say yes or no.
-    pub(in crate::dataweave) fn test(
-        &mut self,
-        function: &Value,
-        args: &mut [Value],
-    ) -> Result<bool> {
+    pub(crate) fn test(&mut self, function: &Value, args: &mut [Value]) -> Result<bool> {
         let value = self.call(function, args)?;
         super::super::coerce::to_boolean(&value).map_err(|_| Fault::expected(Kind::Boolean, &value))
     }
@@ -468,11 +463,11 @@ fn note(value: &Value, name: &str) -> Value {
     value.notes().and_then(|notes| notes.get(name)).cloned().unwrap_or_default()
 }
 
-fn no_fields(value: &Value, name: &str) -> Box<Fault> {
+fn no_fields(value: &Value, name: &str) -> Fault {
     Fault::type_error(format!("a {} has no field `{name}`", value.kind().name()))
 }
 
-fn no_index(value: &Value, index: &Value) -> Box<Fault> {
+fn no_index(value: &Value, index: &Value) -> Fault {
     let (value, index) = (value.kind().name(), index.kind().name());
     Fault::type_error(format!("a {value} cannot be indexed with a {index}"))
 }

@@ -2,7 +2,7 @@
 
 /// A pattern, taken apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::dataweave) struct DatePattern {
+pub(crate) struct DatePattern {
     pub(super) parts: Vec<Part>,
 }
 
@@ -24,7 +24,7 @@ const LETTERS: &str = "GuyDMLdQqYwWEecFaBhKkHmsSAnNVvzOXxZ";
 
 impl DatePattern {
     /// Reads a pattern; the problem if it makes no sense.
-    pub(in crate::dataweave) fn parse(pattern: &str) -> Result<Self, String> {
+    pub(crate) fn parse(pattern: &str) -> Result<Self, String> {
         let mut chars = pattern.chars().peekable();
         let parts = parts(&mut chars, 0)?;
         Ok(Self { parts })

@@ -10,7 +10,7 @@ use crate::value::temporal::{at_zone, parse_time_zone};
 
 /// The fields that were found.
 #[derive(Debug, Clone, Default)]
-pub(in crate::dataweave) struct Parsed {
+pub(crate) struct Parsed {
     year: Option<i64>,
     month: Option<i64>,
     day: Option<i64>,
@@ -28,7 +28,7 @@ pub(in crate::dataweave) struct Parsed {
 
 impl DatePattern {
     /// Reads the whole text; none if it does not fit.
-    pub(in crate::dataweave) fn read(&self, text: &str, locale: &Locale) -> Option<Parsed> {
+    pub(crate) fn read(&self, text: &str, locale: &Locale) -> Option<Parsed> {
         let mut parsed = Parsed::default();
         let rest = read_parts(&self.parts, text, locale, &mut parsed)?;
         rest.is_empty().then_some(parsed)
@@ -127,7 +127,7 @@ fn read_field<'t>(
     *place = Some(match (letter, count) {
         ('y' | 'u' | 'Y', 2) => 2000 + value,
         ('A', _) => value.checked_mul(1_000_000)?,
-        ('k', _) | ('h', _) => value % if letter == 'k' { 24 } else { 12 },
+        ('k' | 'h', _) => value % if letter == 'k' { 24 } else { 12 },
         _ => value,
     });
     text.get(digits..)
@@ -202,7 +202,7 @@ fn read_zone<'t>(text: &'t str, parsed: &mut Parsed) -> Option<&'t str> {
 
 impl Parsed {
     /// The day; one beyond the end of a month is its last, up to 31.
-    pub(in crate::dataweave) fn date(&self) -> Option<Date> {
+    pub(crate) fn date(&self) -> Option<Date> {
         let year = i16::try_from(self.year?).ok()?;
         if let Some(day) = self.day_of_year {
             let first = Date::new(year, 1, 1).ok()?;
@@ -214,7 +214,7 @@ impl Parsed {
         Date::new(year, first.month(), day.min(first.days_in_month())).ok()
     }
 
-    pub(in crate::dataweave) fn time(&self) -> Option<Time> {
+    pub(crate) fn time(&self) -> Option<Time> {
         if let Some(nanos) = self.nanos_of_day {
             let seconds = nanos / 1_000_000_000;
             let part = |value: i64| i8::try_from(value).ok();
@@ -232,15 +232,15 @@ impl Parsed {
         Time::new(i8::try_from(hour).ok()?, part(self.minute)?, part(self.second)?, nanos).ok()
     }
 
-    pub(in crate::dataweave) fn local(&self) -> Option<DateTime> {
+    pub(crate) fn local(&self) -> Option<DateTime> {
         Some(self.date()?.to_datetime(self.time()?))
     }
 
-    pub(in crate::dataweave) fn offset(&self) -> Option<Offset> {
+    pub(crate) fn offset(&self) -> Option<Offset> {
         self.offset.or_else(|| self.zone.as_ref()?.to_fixed_offset().ok())
     }
 
-    pub(in crate::dataweave) fn zoned(&self) -> Option<Zoned> {
+    pub(crate) fn zoned(&self) -> Option<Zoned> {
         let zone = match (&self.zone, self.offset) {
             (Some(zone), _) => zone.clone(),
             (None, Some(offset)) => TimeZone::fixed(offset),

@@ -19,11 +19,7 @@ struct Fields<'v> {
 
 impl DatePattern {
     /// The value in this pattern; the problem if it lacks a field.
-    pub(in crate::dataweave) fn write(
-        &self,
-        value: &Value,
-        locale: &Locale,
-    ) -> Result<String, String> {
+    pub(crate) fn write(&self, value: &Value, locale: &Locale) -> Result<String, String> {
         let mut fields = Fields { date: None, time: None, offset: None, zoned: None };
         match value.bare() {
             Value::Date(date) => fields.date = Some(*date),
@@ -69,7 +65,8 @@ fn write_parts(
                 let text = fields
                     .field(*letter, *count, locale)
                     .ok_or_else(|| format!("the value has no field for `{letter}`"))?;
-                out.push_str(&format!("{text:>pad$}"));
+                out.extend(std::iter::repeat_n(' ', pad.saturating_sub(text.chars().count())));
+                out.push_str(&text);
             }
         }
     }

@@ -2,7 +2,7 @@
 
 /// What a language writes differently.
 #[derive(Debug)]
-pub(in crate::dataweave) struct Locale {
+pub(crate) struct Locale {
     pub(super) decimal: char,
     pub(super) grouping: char,
     pub(super) months: [&'static str; 12],
@@ -14,7 +14,7 @@ pub(in crate::dataweave) struct Locale {
 
 impl Locale {
     /// By its tag, such as `en`, `es-MX` or `DE`; English for those we do not know.
-    pub(in crate::dataweave) fn find(tag: &str) -> &'static Self {
+    pub(crate) fn find(tag: &str) -> &'static Self {
         let language = tag.split('-').next().unwrap_or_default().to_ascii_lowercase();
         match language.as_str() {
             "es" => &SPANISH,
@@ -27,7 +27,7 @@ impl Locale {
         }
     }
 
-    pub(in crate::dataweave) fn english() -> &'static Self {
+    pub(crate) fn english() -> &'static Self {
         &ENGLISH
     }
 }

@@ -8,7 +8,6 @@ mod number_pattern;
 mod number_read;
 mod number_write;
 
-pub(super) use date_pattern::DatePattern;
-pub(super) use date_read::Parsed as ParsedDate;
-pub(super) use locale::Locale;
-pub(super) use number_pattern::NumberPattern;
+pub(crate) use date_pattern::DatePattern;
+pub(crate) use locale::Locale;
+pub(crate) use number_pattern::NumberPattern;

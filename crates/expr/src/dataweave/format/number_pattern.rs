@@ -2,7 +2,7 @@
 
 /// A pattern, taken apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::dataweave) struct NumberPattern {
+pub(crate) struct NumberPattern {
     pub(super) positive: Affixes,
     pub(super) negative: Option<Affixes>,
     pub(super) min_whole: usize,
@@ -39,7 +39,7 @@ struct Digits {
 
 impl NumberPattern {
     /// Reads a pattern; none if it makes no sense.
-    pub(in crate::dataweave) fn parse(pattern: &str) -> Option<Self> {
+    pub(crate) fn parse(pattern: &str) -> Option<Self> {
         let mut chars = pattern.chars().peekable();
         let mut shift = 0;
         let prefix = affix(&mut chars, &mut shift);

@@ -6,7 +6,7 @@ use crate::value::Number;
 
 impl NumberPattern {
     /// Reads as far as the text looks like a number; what follows is left, as Java does.
-    pub(in crate::dataweave) fn read(&self, text: &str, locale: &Locale) -> Option<Number> {
+    pub(crate) fn read(&self, text: &str, locale: &Locale) -> Option<Number> {
         let mut rest = text;
         let mut is_negative = false;
         if let Some(after) = self.negative.as_ref().and_then(|affixes| {

@@ -8,12 +8,7 @@ use crate::value::Number;
 
 impl NumberPattern {
     /// The number in this pattern.
-    pub(in crate::dataweave) fn write(
-        &self,
-        number: &Number,
-        locale: &Locale,
-        rounding: RoundingMode,
-    ) -> String {
+    pub(crate) fn write(&self, number: &Number, locale: &Locale, rounding: RoundingMode) -> String {
         let shifted = shift(number, self.shift);
         let (digits, is_negative) = match self.exponent {
             Some(_) => self.scientific(&shifted, locale, rounding),
@@ -114,7 +109,8 @@ impl NumberPattern {
         }
         let sign = if exponent < 0 { "-" } else { "" };
         let width = self.exponent.unwrap_or(1);
-        out.push_str(&format!("E{sign}{:0>width$}", exponent.abs()));
+        let exponent = format!("{:0>width$}", exponent.abs());
+        out.extend(["E", sign, &exponent]);
         (out, number.is_negative())
     }
 }

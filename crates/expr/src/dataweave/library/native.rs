@@ -4,82 +4,79 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::super::eval::{Eval, Result};
-use crate::value::temporal::Period;
 use crate::value::{Array, Kind, Number, Object, Pattern, Text, Value};
 
 /// The code of a library function.
-pub(in crate::dataweave) type NativeFn = fn(&mut Eval<'_>, Args) -> Result<Value>;
+pub(crate) type NativeFn = fn(&mut Eval<'_>, &mut Args) -> Result<Value>;
+
+/// A named value of a module, made when it is asked for.
+pub(crate) type Constant = (&'static str, fn() -> Value);
 
 /// A library function.
-pub(in crate::dataweave) struct Native {
-    pub(in crate::dataweave) name: &'static str,
-    pub(in crate::dataweave) overloads: &'static [Overload],
+pub(crate) struct Native {
+    pub(crate) name: &'static str,
+    pub(crate) overloads: &'static [Overload],
 }
 
 /// One way to call it.
-pub(in crate::dataweave) struct Overload {
-    pub(in crate::dataweave) params: &'static [Param],
+pub(crate) struct Overload {
+    pub(crate) params: &'static [Param],
     /// How many of them may be left out at the end.
-    pub(in crate::dataweave) optional: usize,
-    pub(in crate::dataweave) run: NativeFn,
+    pub(crate) optional: usize,
+    pub(crate) run: NativeFn,
 }
 
 /// What a parameter takes: values of some kinds, and others that can be made into one.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::dataweave) struct Param {
+pub(crate) struct Param {
     kinds: u32,
-    pub(in crate::dataweave) coerce: Option<Kind>,
+    pub(crate) coerce: Option<Kind>,
     /// For functions: with how many arguments they will be called.
-    pub(in crate::dataweave) callback: Option<usize>,
+    pub(crate) callback: Option<usize>,
 }
 
 impl Param {
-    pub(in crate::dataweave) const ANY: Self =
-        Self { kinds: u32::MAX, coerce: None, callback: None };
-    pub(in crate::dataweave) const NULL: Self = Self::only(Kind::Null);
-    pub(in crate::dataweave) const TEXT: Self = Self::coerced(Kind::String);
-    pub(in crate::dataweave) const NUMBER: Self = Self::coerced(Kind::Number);
-    pub(in crate::dataweave) const BOOLEAN: Self = Self::coerced(Kind::Boolean);
-    pub(in crate::dataweave) const REGEX: Self = Self::coerced(Kind::Regex);
-    pub(in crate::dataweave) const BINARY: Self = Self::coerced(Kind::Binary);
-    pub(in crate::dataweave) const ARRAY: Self =
+    pub(crate) const ANY: Self = Self { kinds: u32::MAX, coerce: None, callback: None };
+    pub(crate) const NULL: Self = Self::only(Kind::Null);
+    pub(crate) const TEXT: Self = Self::coerced(Kind::String);
+    pub(crate) const NUMBER: Self = Self::coerced(Kind::Number);
+    pub(crate) const REGEX: Self = Self::coerced(Kind::Regex);
+    pub(crate) const BINARY: Self = Self::coerced(Kind::Binary);
+    pub(crate) const ARRAY: Self =
         Self { kinds: Kind::Array.bit() | Kind::Range.bit(), coerce: None, callback: None };
-    pub(in crate::dataweave) const OBJECT: Self = Self::only(Kind::Object);
-    pub(in crate::dataweave) const DATE: Self = Self::coerced(Kind::Date);
-    pub(in crate::dataweave) const DATE_TIME: Self = Self::coerced(Kind::DateTime);
-    pub(in crate::dataweave) const LOCAL_DATE_TIME: Self = Self::coerced(Kind::LocalDateTime);
-    pub(in crate::dataweave) const LOCAL_TIME: Self = Self::coerced(Kind::LocalTime);
-    pub(in crate::dataweave) const TIME: Self = Self::coerced(Kind::Time);
-    pub(in crate::dataweave) const PERIOD: Self = Self::coerced(Kind::Period);
-    pub(in crate::dataweave) const TYPE: Self = Self::only(Kind::Type);
-    pub(in crate::dataweave) const FUNCTION: Self = Self::only(Kind::Function);
+    pub(crate) const OBJECT: Self = Self::only(Kind::Object);
+    pub(crate) const DATE: Self = Self::coerced(Kind::Date);
+    pub(crate) const DATE_TIME: Self = Self::coerced(Kind::DateTime);
+    pub(crate) const LOCAL_DATE_TIME: Self = Self::coerced(Kind::LocalDateTime);
+    pub(crate) const TYPE: Self = Self::only(Kind::Type);
+    pub(crate) const FUNCTION: Self = Self::only(Kind::Function);
 
     /// Values of one kind.
-    pub(in crate::dataweave) const fn only(kind: Kind) -> Self {
+    pub(crate) const fn only(kind: Kind) -> Self {
         Self { kinds: kind.bit(), coerce: None, callback: None }
     }
 
     /// Values of one kind and whatever can become one.
-    pub(in crate::dataweave) const fn coerced(kind: Kind) -> Self {
+    pub(crate) const fn coerced(kind: Kind) -> Self {
         Self { kinds: kind.bit(), coerce: Some(kind), callback: None }
     }
 
     /// The same, or values of another kind.
-    pub(in crate::dataweave) const fn or(self, kind: Kind) -> Self {
+    pub(crate) const fn or(self, kind: Kind) -> Self {
         Self { kinds: self.kinds | kind.bit(), ..self }
     }
 
     /// A function that will be called with so many arguments.
-    pub(in crate::dataweave) const fn callback(arity: usize) -> Self {
+    pub(crate) const fn callback(arity: usize) -> Self {
         Self { kinds: Kind::Function.bit(), coerce: None, callback: Some(arity) }
     }
 
-    pub(in crate::dataweave) fn takes(self, kind: Kind) -> bool {
+    pub(crate) fn takes(self, kind: Kind) -> bool {
         self.kinds & kind.bit() != 0
     }
 
     /// The names of the kinds, for messages.
-    pub(in crate::dataweave) fn describe(self) -> String {
+    pub(crate) fn describe(self) -> String {
         if self.kinds == u32::MAX {
             return "Any".to_owned();
         }
@@ -114,39 +111,36 @@ const ALL: &[Kind] = &[
 ];
 
 impl Overload {
-    pub(in crate::dataweave) const fn new(params: &'static [Param], run: NativeFn) -> Self {
+    pub(crate) const fn new(params: &'static [Param], run: NativeFn) -> Self {
         Self { params, optional: 0, run }
     }
 
     /// The last parameters may be left out.
-    pub(in crate::dataweave) const fn optional(self, optional: usize) -> Self {
+    pub(crate) const fn optional(self, optional: usize) -> Self {
         Self { optional, ..self }
     }
 
-    pub(in crate::dataweave) fn takes_count(&self, count: usize) -> bool {
+    pub(crate) fn takes_count(&self, count: usize) -> bool {
         count <= self.params.len() && count + self.optional >= self.params.len()
     }
 }
 
 impl Native {
-    pub(in crate::dataweave) const fn new(
-        name: &'static str,
-        overloads: &'static [Overload],
-    ) -> Self {
+    pub(crate) const fn new(name: &'static str, overloads: &'static [Overload]) -> Self {
         Self { name, overloads }
     }
 
     /// With how many arguments a function at this place will be called.
-    pub(in crate::dataweave) fn callback(&self, place: usize) -> Option<usize> {
+    pub(crate) fn callback(&self, place: usize) -> Option<usize> {
         self.overloads.iter().find_map(|overload| overload.params.get(place)?.callback)
     }
 
-    pub(in crate::dataweave) fn takes_count(&self, count: usize) -> bool {
+    pub(crate) fn takes_count(&self, count: usize) -> bool {
         self.overloads.iter().any(|overload| overload.takes_count(count))
     }
 
     /// The parameter lists, for messages.
-    pub(in crate::dataweave) fn describe(&self) -> String {
+    pub(crate) fn describe(&self) -> String {
         let list = |overload: &Overload| {
             let params: Vec<_> = overload.params.iter().map(|param| param.describe()).collect();
             format!("({})", params.join(", "))
@@ -168,45 +162,41 @@ const MAX_ARGS: usize = 4;
 
 /// Arguments of a call; of the declared kinds when a library function gets them.
 #[derive(Debug, Default)]
-pub(in crate::dataweave) struct Args {
+pub(crate) struct Args {
     values: [Value; MAX_ARGS],
     len: usize,
 }
 
 impl Args {
-    pub(in crate::dataweave) fn push(&mut self, value: Value) {
+    pub(crate) fn push(&mut self, value: Value) {
         if let Some(place) = self.values.get_mut(self.len) {
             *place = value;
             self.len += 1;
         }
     }
 
-    pub(in crate::dataweave) fn as_slice(&self) -> &[Value] {
+    pub(crate) fn as_slice(&self) -> &[Value] {
         self.values.get(..self.len).unwrap_or(&self.values)
     }
 
-    pub(in crate::dataweave) fn as_mut_slice(&mut self) -> &mut [Value] {
-        &mut self.values[..self.len]
-    }
-
-    pub(in crate::dataweave) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.len
     }
 
     /// The value at a place; null when it was left out.
-    pub(in crate::dataweave) fn take(&mut self, place: usize) -> Value {
+    pub(crate) fn take(&mut self, place: usize) -> Value {
         self.values.get_mut(place).map(std::mem::take).unwrap_or_default()
     }
 
-    pub(in crate::dataweave) fn get(&self, place: usize) -> &Value {
+    pub(crate) fn get(&self, place: usize) -> &Value {
         self.values.get(place).map_or(&Value::Null, Value::bare)
     }
 
-    pub(in crate::dataweave) fn has(&self, place: usize) -> bool {
+    pub(crate) fn has(&self, place: usize) -> bool {
         place < self.len && !self.get(place).is_null()
     }
 
-    pub(in crate::dataweave) fn text(&self, place: usize) -> Text {
+    pub(crate) fn text(&self, place: usize) -> Text {
         match self.get(place) {
             Value::Text(text) | Value::Uri(text) => text.clone(),
             Value::Key(key) => key.name().clone(),
@@ -214,7 +204,7 @@ impl Args {
         }
     }
 
-    pub(in crate::dataweave) fn number(&self, place: usize) -> Number {
+    pub(crate) fn number(&self, place: usize) -> Number {
         match self.get(place) {
             Value::Number(number) => number.clone(),
             _ => Number::ZERO,
@@ -222,17 +212,17 @@ impl Args {
     }
 
     /// A number without its fraction, as near as fits.
-    pub(in crate::dataweave) fn int(&self, place: usize) -> i64 {
+    pub(crate) fn int(&self, place: usize) -> i64 {
         let number = self.number(place);
         number.to_i64().unwrap_or(if number.is_negative() { i64::MIN } else { i64::MAX })
     }
 
     /// A number that counts something: not negative.
-    pub(in crate::dataweave) fn count(&self, place: usize) -> usize {
+    pub(crate) fn count(&self, place: usize) -> usize {
         usize::try_from(self.int(place)).unwrap_or(0)
     }
 
-    pub(in crate::dataweave) fn object(&self, place: usize) -> Arc<Object> {
+    pub(crate) fn object(&self, place: usize) -> Arc<Object> {
         match self.get(place) {
             Value::Object(object) => Arc::clone(object),
             _ => Arc::default(),
@@ -240,11 +230,7 @@ impl Args {
     }
 
     /// An array; a range is written out, which the caller pays for.
-    pub(in crate::dataweave) fn array(
-        &self,
-        place: usize,
-        eval: &mut Eval<'_>,
-    ) -> Result<Arc<Array>> {
+    pub(crate) fn array(&self, place: usize, eval: &mut Eval<'_>) -> Result<Arc<Array>> {
         match self.get(place) {
             Value::Array(items) => Ok(Arc::clone(items)),
             Value::Range(range) => {
@@ -256,24 +242,17 @@ impl Args {
         }
     }
 
-    pub(in crate::dataweave) fn regex(&self, place: usize) -> Option<Arc<Pattern>> {
+    pub(crate) fn regex(&self, place: usize) -> Option<Arc<Pattern>> {
         match self.get(place) {
             Value::Regex(pattern) => Some(Arc::clone(pattern)),
             _ => None,
         }
     }
 
-    pub(in crate::dataweave) fn binary(&self, place: usize) -> Arc<[u8]> {
+    pub(crate) fn binary(&self, place: usize) -> Arc<[u8]> {
         match self.get(place) {
             Value::Binary(bytes) => Arc::clone(bytes),
             _ => Arc::from([]),
-        }
-    }
-
-    pub(in crate::dataweave) fn period(&self, place: usize) -> Option<Period> {
-        match self.get(place) {
-            Value::Period(period) => Some(*period),
-            _ => None,
         }
     }
 }

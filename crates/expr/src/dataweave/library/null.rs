@@ -12,12 +12,10 @@ pub(super) const NULL_3: Overload =
 pub(super) const FALSE_1: Overload = Overload::new(&[Param::NULL], no);
 pub(super) const FALSE_2: Overload = Overload::new(&[Param::NULL, Param::ANY], no);
 
-#[expect(clippy::unnecessary_wraps, reason = "the shape of every library function")]
-fn null(_: &mut Eval<'_>, _: Args) -> Result {
+fn null(_: &mut Eval<'_>, _: &mut Args) -> Result {
     Ok(Value::Null)
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "the shape of every library function")]
-fn no(_: &mut Eval<'_>, _: Args) -> Result {
+fn no(_: &mut Eval<'_>, _: &mut Args) -> Result {
     Ok(Value::Bool(false))
 }

@@ -1,19 +1,37 @@
 //! All modules and what is in them.
 
-use super::native::Native;
+use super::native::{Constant, Native};
 use crate::value::Value;
 
 /// A module of the library.
 #[derive(Debug)]
-pub(in crate::dataweave) struct Module {
-    pub(in crate::dataweave) path: &'static str,
+pub(crate) struct Module {
+    pub(crate) path: &'static str,
     functions: &'static [&'static [Native]],
-    constants: &'static [(&'static str, fn() -> Value)],
+    constants: &'static [Constant],
 }
 
 /// The modules.
-pub(in crate::dataweave) static MODULES: &[Module] =
-    &[Module::new("dw::Core", super::core::FUNCTIONS)];
+pub(crate) static MODULES: &[Module] = &[
+    Module::new("dw::Core", super::core::FUNCTIONS),
+    Module::new("dw::core::Strings", super::strings::FUNCTIONS),
+    Module::new("dw::core::Arrays", &[super::arrays::FUNCTIONS]),
+    Module::new("dw::core::Objects", &[super::objects::FUNCTIONS]),
+    Module::new("dw::core::Numbers", &[super::numbers::FUNCTIONS]),
+    Module::new("dw::core::Dates", &[super::dates::FUNCTIONS]),
+    Module::new("dw::core::Periods", &[super::periods::FUNCTIONS]),
+    Module::new("dw::core::Types", &[super::types::QUESTIONS, super::types::FUNCTIONS]),
+    Module::new("dw::core::Binaries", &[super::binaries::FUNCTIONS]),
+    Module::new("dw::core::URL", &[super::url::FUNCTIONS]),
+    Module::new("dw::util::Coercions", &[super::coercions::FUNCTIONS]),
+    Module::new("dw::util::Math", &[super::math::FUNCTIONS]).with_constants(super::math::CONSTANTS),
+    Module::new("dw::util::Tree", &[super::tree::FUNCTIONS]).with_constants(super::tree::CONSTANTS),
+    Module::new("dw::util::Values", &[super::values::FUNCTIONS]),
+    Module::new("dw::util::Timer", &[super::timer::FUNCTIONS]),
+    Module::new("dw::Crypto", &[super::crypto::FUNCTIONS]),
+    Module::new("dw::Runtime", &[super::runtime::FUNCTIONS]),
+    Module::new("dw::xml::Dtd", &[super::dtd::FUNCTIONS]),
+];
 
 /// What is refused by name: it would reach outside of the script.
 const REFUSED: &[(&str, &str, &str)] = &[
@@ -36,22 +54,19 @@ impl Module {
         Self { path, functions, constants: &[] }
     }
 
-    pub(super) const fn with_constants(
-        self,
-        constants: &'static [(&'static str, fn() -> Value)],
-    ) -> Self {
+    pub(super) const fn with_constants(self, constants: &'static [Constant]) -> Self {
         Self { constants, ..self }
     }
 
-    pub(in crate::dataweave) fn native(&self, name: &str) -> Option<&'static Native> {
+    pub(crate) fn native(&self, name: &str) -> Option<&'static Native> {
         self.functions.iter().flat_map(|group| group.iter()).find(|native| native.name == name)
     }
 
-    pub(in crate::dataweave) fn constant(&self, name: &str) -> Option<Value> {
+    pub(crate) fn constant(&self, name: &str) -> Option<Value> {
         self.constants.iter().find(|(known, _)| *known == name).map(|(_, value)| value())
     }
 
-    pub(in crate::dataweave) fn names(&self) -> impl Iterator<Item = &'static str> {
+    pub(crate) fn names(&self) -> impl Iterator<Item = &'static str> {
         let functions = self.functions.iter().flat_map(|group| group.iter());
         let constants = self.constants.iter().map(|(name, _)| *name);
         functions.map(|native| native.name).chain(constants)
@@ -59,22 +74,22 @@ impl Module {
 }
 
 /// A module by its path.
-pub(in crate::dataweave) fn module(path: &str) -> Option<&'static Module> {
+pub(crate) fn module(path: &str) -> Option<&'static Module> {
     MODULES.iter().find(|module| module.path == path)
 }
 
 /// A function of a module.
-pub(in crate::dataweave) fn find(path: &str, name: &str) -> Option<&'static Native> {
+pub(crate) fn find(path: &str, name: &str) -> Option<&'static Native> {
     module(path)?.native(name)
 }
 
 /// The module that has a function of that name.
-pub(in crate::dataweave) fn find_anywhere(name: &str) -> Option<&'static str> {
+pub(crate) fn find_anywhere(name: &str) -> Option<&'static str> {
     MODULES.iter().find(|module| module.native(name).is_some()).map(|module| module.path)
 }
 
 /// Why a module, or a function of it, is refused.
-pub(in crate::dataweave) fn refusal(path: &str, name: &str) -> Option<&'static str> {
+pub(crate) fn refusal(path: &str, name: &str) -> Option<&'static str> {
     let is_it = |(module, function, _): &&(&str, &str, &str)| {
         *module == path && (function.is_empty() || *function == name)
     };

@@ -9,21 +9,21 @@ use crate::value::{Namespace, Text, Value};
 
 /// An instruction and where it came from.
 #[derive(Debug)]
-pub(in crate::dataweave) struct Node {
-    pub(in crate::dataweave) op: Op,
-    pub(in crate::dataweave) span: Span,
+pub(crate) struct Node {
+    pub(crate) op: Op,
+    pub(crate) span: Span,
 }
 
 /// Place of an overloaded function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::dataweave) struct SetId(pub(in crate::dataweave) usize);
+pub(crate) struct SetId(pub(crate) usize);
 
 /// Place of a function body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::dataweave) struct LambdaId(pub(in crate::dataweave) usize);
+pub(crate) struct LambdaId(pub(crate) usize);
 
 #[derive(Debug)]
-pub(in crate::dataweave) enum Op {
+pub(crate) enum Op {
     Constant(Value),
     Global(usize),
     /// A place on the stack, from the base of the frame.
@@ -72,32 +72,32 @@ pub(in crate::dataweave) enum Op {
 }
 
 #[derive(Debug)]
-pub(in crate::dataweave) struct ItemNode {
-    pub(in crate::dataweave) value: Node,
-    pub(in crate::dataweave) condition: Option<Node>,
+pub(crate) struct ItemNode {
+    pub(crate) value: Node,
+    pub(crate) condition: Option<Node>,
 }
 
 #[derive(Debug)]
-pub(in crate::dataweave) enum MemberNode {
+pub(crate) enum MemberNode {
     Pair { key: KeyNode, value: Node, condition: Option<Node> },
     Splice(Node),
 }
 
 #[derive(Debug)]
-pub(in crate::dataweave) struct KeyNode {
-    pub(in crate::dataweave) namespace: Option<Namespace>,
-    pub(in crate::dataweave) name: NameNode,
-    pub(in crate::dataweave) attributes: Vec<MemberNode>,
+pub(crate) struct KeyNode {
+    pub(crate) namespace: Option<Namespace>,
+    pub(crate) name: NameNode,
+    pub(crate) attributes: Vec<MemberNode>,
 }
 
 #[derive(Debug)]
-pub(in crate::dataweave) enum NameNode {
+pub(crate) enum NameNode {
     Plain(Text),
     Dynamic(Node),
 }
 
 #[derive(Debug)]
-pub(in crate::dataweave) enum SelectorNode {
+pub(crate) enum SelectorNode {
     Field { reach: Reach, what: Part, namespace: Option<Namespace>, name: NameNode },
     All(Part),
     Descendants,
@@ -109,38 +109,38 @@ pub(in crate::dataweave) enum SelectorNode {
 
 /// A function with its overloads, in the order of declaration.
 #[derive(Debug)]
-pub(in crate::dataweave) struct FunctionSet {
-    pub(in crate::dataweave) name: Text,
-    pub(in crate::dataweave) overloads: Vec<LambdaId>,
+pub(crate) struct FunctionSet {
+    pub(crate) name: Text,
+    pub(crate) overloads: Vec<LambdaId>,
     /// How many places of the surrounding frame it captures.
-    pub(in crate::dataweave) captured: usize,
+    pub(crate) captured: usize,
 }
 
 #[derive(Debug)]
-pub(in crate::dataweave) struct Lambda {
-    pub(in crate::dataweave) params: Vec<ParamNode>,
-    pub(in crate::dataweave) body: Node,
-    pub(in crate::dataweave) captured: usize,
+pub(crate) struct Lambda {
+    pub(crate) params: Vec<ParamNode>,
+    pub(crate) body: Node,
+    pub(crate) captured: usize,
 }
 
 #[derive(Debug)]
-pub(in crate::dataweave) struct ParamNode {
-    pub(in crate::dataweave) name: Text,
-    pub(in crate::dataweave) kind: Option<Arc<Type>>,
-    pub(in crate::dataweave) default: Option<Node>,
+pub(crate) struct ParamNode {
+    pub(crate) name: Text,
+    pub(crate) kind: Option<Arc<Type>>,
+    pub(crate) default: Option<Node>,
 }
 
 #[derive(Debug)]
-pub(in crate::dataweave) struct CaseNode {
-    pub(in crate::dataweave) pattern: PatternNode,
-    pub(in crate::dataweave) guard: Option<Node>,
-    pub(in crate::dataweave) body: Node,
+pub(crate) struct CaseNode {
+    pub(crate) pattern: PatternNode,
+    pub(crate) guard: Option<Node>,
+    pub(crate) body: Node,
 }
 
 /// What a case looks for. Every case has three places on the stack, in which the pattern leaves
 /// what it found: the value, and for destructuring two more.
 #[derive(Debug)]
-pub(in crate::dataweave) enum PatternNode {
+pub(crate) enum PatternNode {
     Any,
     Literal(Node),
     Is(Arc<Type>),
@@ -152,16 +152,16 @@ pub(in crate::dataweave) enum PatternNode {
 }
 
 #[derive(Debug)]
-pub(in crate::dataweave) struct UpdateNode {
-    pub(in crate::dataweave) path: Vec<SelectorNode>,
-    pub(in crate::dataweave) force: bool,
-    pub(in crate::dataweave) guard: Option<Node>,
-    pub(in crate::dataweave) body: Node,
+pub(crate) struct UpdateNode {
+    pub(crate) path: Vec<SelectorNode>,
+    pub(crate) force: bool,
+    pub(crate) guard: Option<Node>,
+    pub(crate) body: Node,
 }
 
 impl Lambda {
     /// How many arguments it needs at least.
-    pub(in crate::dataweave) fn required(&self) -> usize {
+    pub(crate) fn required(&self) -> usize {
         self.params.iter().filter(|param| param.default.is_none()).count()
     }
 }

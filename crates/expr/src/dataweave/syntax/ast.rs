@@ -5,22 +5,22 @@ use crate::value::{Text, Value};
 
 /// An expression and where it stands.
 #[derive(Debug, Clone)]
-pub(in crate::dataweave) struct Expr {
-    pub(in crate::dataweave) kind: Box<ExprKind>,
-    pub(in crate::dataweave) span: Span,
+pub(crate) struct Expr {
+    pub(crate) kind: Box<ExprKind>,
+    pub(crate) span: Span,
     /// Levels of expressions, this one included; the parser bounds it.
-    pub(in crate::dataweave) depth: u32,
+    pub(crate) depth: u32,
 }
 
 /// A name and where it stands.
 #[derive(Debug, Clone)]
-pub(in crate::dataweave) struct Name {
-    pub(in crate::dataweave) text: Text,
-    pub(in crate::dataweave) span: Span,
+pub(crate) struct Name {
+    pub(crate) text: Text,
+    pub(crate) span: Span,
 }
 
 #[derive(Debug, Clone)]
-pub(in crate::dataweave) enum ExprKind {
+pub(crate) enum ExprKind {
     Literal(Value),
     /// A text with expressions inside.
     Interpolation(Vec<Piece>),
@@ -93,19 +93,19 @@ pub(in crate::dataweave) enum ExprKind {
 
 /// Part of an interpolated text.
 #[derive(Debug, Clone)]
-pub(in crate::dataweave) enum Piece {
+pub(crate) enum Piece {
     Text(Text),
     Expr(Expr),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::dataweave) enum Unary {
+pub(crate) enum Unary {
     Minus,
     Not,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::dataweave) enum Binary {
+pub(crate) enum Binary {
     Add,
     Subtract,
     Multiply,
@@ -126,14 +126,14 @@ pub(in crate::dataweave) enum Binary {
 
 /// An element of an array, possibly only under a condition.
 #[derive(Debug, Clone)]
-pub(in crate::dataweave) struct Item {
-    pub(in crate::dataweave) value: Expr,
-    pub(in crate::dataweave) condition: Option<Expr>,
+pub(crate) struct Item {
+    pub(crate) value: Expr,
+    pub(crate) condition: Option<Expr>,
 }
 
 /// A member of an object.
 #[derive(Debug, Clone)]
-pub(in crate::dataweave) enum Member {
+pub(crate) enum Member {
     Pair {
         key: KeyExpr,
         value: Expr,
@@ -144,21 +144,20 @@ pub(in crate::dataweave) enum Member {
 }
 
 #[derive(Debug, Clone)]
-pub(in crate::dataweave) struct KeyExpr {
-    pub(in crate::dataweave) namespace: Option<Name>,
-    pub(in crate::dataweave) name: KeyName,
-    pub(in crate::dataweave) attributes: Vec<Member>,
-    pub(in crate::dataweave) span: Span,
+pub(crate) struct KeyExpr {
+    pub(crate) namespace: Option<Name>,
+    pub(crate) name: KeyName,
+    pub(crate) attributes: Vec<Member>,
 }
 
 #[derive(Debug, Clone)]
-pub(in crate::dataweave) enum KeyName {
+pub(crate) enum KeyName {
     Plain(Text),
     Dynamic(Expr),
 }
 
 #[derive(Debug, Clone)]
-pub(in crate::dataweave) enum Selector {
+pub(crate) enum Selector {
     /// `.name`, `.*name`, `..name` and their relatives.
     Field { reach: Reach, what: Part, namespace: Option<Name>, name: KeyName },
     /// `.@`: all attributes; `.^`: all notes; `.#`: the namespace.
@@ -176,7 +175,7 @@ pub(in crate::dataweave) enum Selector {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::dataweave) enum Reach {
+pub(crate) enum Reach {
     /// `.name`: the first.
     First,
     /// `.*name`: all.
@@ -188,7 +187,7 @@ pub(in crate::dataweave) enum Reach {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::dataweave) enum Part {
+pub(crate) enum Part {
     Value,
     /// `.&name`: the pair itself.
     Pair,
@@ -201,27 +200,27 @@ pub(in crate::dataweave) enum Part {
 }
 
 #[derive(Debug, Clone)]
-pub(in crate::dataweave) struct LambdaExpr {
-    pub(in crate::dataweave) params: Vec<Param>,
-    pub(in crate::dataweave) body: Expr,
+pub(crate) struct LambdaExpr {
+    pub(crate) params: Vec<Param>,
+    pub(crate) body: Expr,
 }
 
 #[derive(Debug, Clone)]
-pub(in crate::dataweave) struct Param {
-    pub(in crate::dataweave) name: Name,
-    pub(in crate::dataweave) kind: Option<TypeExpr>,
-    pub(in crate::dataweave) default: Option<Expr>,
+pub(crate) struct Param {
+    pub(crate) name: Name,
+    pub(crate) kind: Option<TypeExpr>,
+    pub(crate) default: Option<Expr>,
 }
 
 #[derive(Debug, Clone)]
-pub(in crate::dataweave) struct Case {
-    pub(in crate::dataweave) pattern: Pattern,
-    pub(in crate::dataweave) guard: Option<Expr>,
-    pub(in crate::dataweave) body: Expr,
+pub(crate) struct Case {
+    pub(crate) pattern: Pattern,
+    pub(crate) guard: Option<Expr>,
+    pub(crate) body: Expr,
 }
 
 #[derive(Debug, Clone)]
-pub(in crate::dataweave) enum Pattern {
+pub(crate) enum Pattern {
     /// Anything, possibly with a name.
     Any(Option<Name>),
     Literal(Option<Name>, Expr),
@@ -236,17 +235,17 @@ pub(in crate::dataweave) enum Pattern {
 }
 
 #[derive(Debug, Clone)]
-pub(in crate::dataweave) struct UpdateCase {
-    pub(in crate::dataweave) name: Option<Name>,
-    pub(in crate::dataweave) path: Vec<Selector>,
+pub(crate) struct UpdateCase {
+    pub(crate) name: Option<Name>,
+    pub(crate) path: Vec<Selector>,
     /// `!` after the path: what is missing is created.
-    pub(in crate::dataweave) force: bool,
-    pub(in crate::dataweave) guard: Option<Expr>,
-    pub(in crate::dataweave) body: Expr,
+    pub(crate) force: bool,
+    pub(crate) guard: Option<Expr>,
+    pub(crate) body: Expr,
 }
 
 #[derive(Debug, Clone)]
-pub(in crate::dataweave) enum Directive {
+pub(crate) enum Directive {
     Var { name: Name, value: Expr },
     Fun { name: Name, type_params: Vec<Text>, lambda: LambdaExpr },
     Type { name: Name, params: Vec<Text>, target: TypeExpr },
@@ -256,14 +255,14 @@ pub(in crate::dataweave) enum Directive {
 }
 
 #[derive(Debug, Clone)]
-pub(in crate::dataweave) struct Import {
-    pub(in crate::dataweave) module: Vec<Text>,
-    pub(in crate::dataweave) span: Span,
-    pub(in crate::dataweave) what: Imported,
+pub(crate) struct Import {
+    pub(crate) module: Vec<Text>,
+    pub(crate) span: Span,
+    pub(crate) what: Imported,
 }
 
 #[derive(Debug, Clone)]
-pub(in crate::dataweave) enum Imported {
+pub(crate) enum Imported {
     Everything,
     /// Names with what they are called here.
     Names(Vec<(Name, Text)>),
@@ -273,13 +272,13 @@ pub(in crate::dataweave) enum Imported {
 
 /// A type as it is written.
 #[derive(Debug, Clone)]
-pub(in crate::dataweave) struct TypeExpr {
-    pub(in crate::dataweave) kind: TypeExprKind,
-    pub(in crate::dataweave) span: Span,
+pub(crate) struct TypeExpr {
+    pub(crate) kind: TypeExprKind,
+    pub(crate) span: Span,
 }
 
 #[derive(Debug, Clone)]
-pub(in crate::dataweave) enum TypeExprKind {
+pub(crate) enum TypeExprKind {
     Named {
         module: Vec<Text>,
         name: Name,
@@ -303,24 +302,25 @@ pub(in crate::dataweave) enum TypeExprKind {
 }
 
 #[derive(Debug, Clone)]
-pub(in crate::dataweave) struct FieldExpr {
-    pub(in crate::dataweave) namespace: Option<Name>,
+pub(crate) struct FieldExpr {
+    pub(crate) namespace: Option<Name>,
     /// None is `_`: any key.
-    pub(in crate::dataweave) name: Option<Text>,
-    pub(in crate::dataweave) optional: bool,
-    pub(in crate::dataweave) repeated: bool,
-    pub(in crate::dataweave) kind: TypeExpr,
+    pub(crate) name: Option<Text>,
+    pub(crate) optional: bool,
+    pub(crate) repeated: bool,
+    pub(crate) attributes: Vec<FieldExpr>,
+    pub(crate) kind: TypeExpr,
 }
 
 impl Expr {
-    pub(in crate::dataweave) fn new(kind: ExprKind, span: Span) -> Self {
+    pub(crate) fn new(kind: ExprKind, span: Span) -> Self {
         let mut depth = 0;
         kind.each_child(&mut |child| depth = depth.max(child.depth));
         Self { kind: Box::new(kind), span, depth: depth.saturating_add(1) }
     }
 
     /// The expression without parentheses around it.
-    pub(in crate::dataweave) fn ungrouped(&self) -> &Self {
+    pub(crate) fn ungrouped(&self) -> &Self {
         match &*self.kind {
             ExprKind::Group(inner) => inner.ungrouped(),
             _ => self,
@@ -330,7 +330,7 @@ impl Expr {
 
 impl ExprKind {
     /// Visits the expressions directly inside.
-    pub(in crate::dataweave) fn each_child<'e>(&'e self, visit: &mut dyn FnMut(&'e Expr)) {
+    pub(crate) fn each_child<'e>(&'e self, visit: &mut dyn FnMut(&'e Expr)) {
         match self {
             Self::Literal(_) | Self::Name { .. } | Self::Broken => {}
             Self::Interpolation(pieces) => pieces.iter().for_each(|piece| {
@@ -370,20 +370,26 @@ impl ExprKind {
             }
             Self::Lambda(lambda) => lambda.each_child(visit),
             Self::Do { directives, body } => {
-                directives.iter().for_each(|directive| match directive {
-                    Directive::Var { value, .. } => visit(value),
-                    Directive::Fun { lambda, .. } => lambda.each_child(visit),
-                    _ => {}
-                });
+                for directive in directives {
+                    match directive {
+                        Directive::Var { value, .. } => visit(value),
+                        Directive::Fun { lambda, .. } => lambda.each_child(visit),
+                        _ => {}
+                    }
+                }
                 visit(body);
             }
             Self::Match { value, cases } => {
                 visit(value);
-                cases.iter().for_each(|case| case.each_child(visit));
+                for case in cases {
+                    case.each_child(visit);
+                }
             }
             Self::Update { value, cases } => {
                 visit(value);
-                cases.iter().for_each(|case| case.each_child(visit));
+                for case in cases {
+                    case.each_child(visit);
+                }
             }
         }
     }
@@ -408,7 +414,9 @@ impl Case {
 
 impl UpdateCase {
     fn each_child<'e>(&'e self, visit: &mut dyn FnMut(&'e Expr)) {
-        self.path.iter().for_each(|selector| selector.each_child(visit));
+        for selector in &self.path {
+            selector.each_child(visit);
+        }
         self.guard.iter().for_each(&mut *visit);
         visit(&self.body);
     }

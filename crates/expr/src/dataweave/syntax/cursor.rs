@@ -3,14 +3,14 @@
 use super::Span;
 
 /// Words that are no names.
-pub(in crate::dataweave) const RESERVED: &[&str] = &[
+const RESERVED: &[&str] = &[
     "and", "as", "async", "case", "default", "do", "else", "enum", "false", "for", "fun", "if",
     "import", "input", "is", "ns", "null", "or", "output", "private", "throw", "true", "type",
     "unless", "using", "var", "yield",
 ];
 
 /// Whether a word is reserved.
-pub(in crate::dataweave) fn is_reserved(word: &str) -> bool {
+pub(super) fn is_reserved(word: &str) -> bool {
     RESERVED.contains(&word)
 }
 

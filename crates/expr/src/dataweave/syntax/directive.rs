@@ -1,7 +1,8 @@
 //! The header: version, input and output, imports, variables, functions, types, namespaces.
 
+use super::cursor::is_reserved;
 use super::parser::{Parser, Result, Stop};
-use super::{Directive, Import, Imported, LambdaExpr, Name, Span};
+use super::{Directive, Import, Imported, LambdaExpr, Name};
 use crate::value::Text;
 
 const KEYWORDS: &[&str] =
@@ -183,10 +184,13 @@ impl Parser<'_> {
 
     fn namespace(&mut self) -> Result<Directive> {
         let name = self.identifier("a namespace")?;
-        let uri = self.rest_of_line();
-        if uri.is_empty() {
+        let rest = self.cursor.rest();
+        let uri = rest.lines().next().unwrap_or_default().split_whitespace().next();
+        let Some(uri) = uri else {
             return self.fail("the name that the namespace stands for");
-        }
+        };
+        let start = rest.len() - rest.trim_start().len();
+        self.cursor.at += start + uri.len();
         Ok(Directive::Namespace { name, uri: uri.into() })
     }
 
@@ -211,7 +215,7 @@ impl Parser<'_> {
             loop {
                 let back = parser.cursor.at;
                 let name = parser.cursor.next_word();
-                if name.is_empty() || super::is_reserved(name) {
+                if name.is_empty() || is_reserved(name) {
                     return Ok(());
                 }
                 parser.cursor.keyword(name);
@@ -278,19 +282,5 @@ impl Parser<'_> {
             path.push(self.identifier("a module")?.text);
         }
         Ok(path)
-    }
-}
-
-impl Directive {
-    /// Where the declared name stands.
-    pub(in crate::dataweave) fn span(&self) -> Span {
-        match self {
-            Self::Var { name, .. }
-            | Self::Fun { name, .. }
-            | Self::Type { name, .. }
-            | Self::Namespace { name, .. } => name.span,
-            Self::Import(import) => import.span,
-            Self::Output { span, .. } => *span,
-        }
     }
 }

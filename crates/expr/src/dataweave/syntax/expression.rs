@@ -13,8 +13,9 @@
 //! - !
 //! ```
 
+use super::cursor::is_reserved;
 use super::parser::{Parser, Result};
-use super::{Binary, Expr, ExprKind, Name, Span, Unary, is_reserved};
+use super::{Binary, Expr, ExprKind, Name, Span, Unary};
 
 /// Operators of one level, longest first.
 type Level = &'static [(&'static str, Binary)];

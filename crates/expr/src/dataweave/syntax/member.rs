@@ -1,7 +1,8 @@
 //! Objects, arrays, and pairs that stand alone.
 
+use super::cursor::is_reserved;
 use super::parser::{Guess, Parser, Result, Stop};
-use super::{Expr, ExprKind, Item, KeyExpr, KeyName, Member, Name, is_reserved};
+use super::{Expr, ExprKind, Item, KeyExpr, KeyName, Member, Name};
 use crate::value::Text;
 
 impl Parser<'_> {
@@ -19,7 +20,7 @@ impl Parser<'_> {
             if !is_group || !parser.sees_key_end() {
                 return Ok(expr);
             }
-            let member = parser.dynamic_pair(expr, start)?;
+            let member = parser.dynamic_pair(expr)?;
             parser.node(ExprKind::Object(vec![member]), parser.cursor.span(start))
         })
     }
@@ -55,7 +56,7 @@ impl Parser<'_> {
             }
             let name = KeyName::Plain(Text::from(name));
             let attributes = self.attributes()?;
-            return Ok(Some(KeyExpr { namespace, name, attributes, span }));
+            return Ok(Some(KeyExpr { namespace, name, attributes }));
         }
         if !matches!(self.cursor.peek(), Some('"' | '\'' | '`')) {
             return Ok(None);
@@ -65,17 +66,15 @@ impl Parser<'_> {
             if parser.sees_key_end() { Ok(pieces) } else { Err(Stop) }
         };
         let Some(pieces) = self.guess(Guess::TextKey, text_key) else { return Ok(None) };
-        let span = self.cursor.span(start);
         let name = self.key_of(pieces, start);
         let attributes = self.attributes()?;
-        Ok(Some(KeyExpr { namespace: None, name, attributes, span }))
+        Ok(Some(KeyExpr { namespace: None, name, attributes }))
     }
 
-    fn dynamic_pair(&mut self, key: Expr, start: usize) -> Result<Member> {
-        let span = self.cursor.span(start);
+    fn dynamic_pair(&mut self, key: Expr) -> Result<Member> {
         let attributes = self.attributes()?;
         let name = KeyName::Dynamic(key);
-        self.pair(KeyExpr { namespace: None, name, attributes, span })
+        self.pair(KeyExpr { namespace: None, name, attributes })
     }
 
     fn pair(&mut self, key: KeyExpr) -> Result<Member> {
@@ -132,7 +131,6 @@ impl Parser<'_> {
 
     fn member(&mut self) -> Result<Member> {
         self.cursor.space();
-        let start = self.cursor.at;
         if let Some(key) = self.plain_key()? {
             return self.pair(key);
         }
@@ -144,7 +142,7 @@ impl Parser<'_> {
         let inner = self.pair_or_expression()?;
         self.expect(")", "to close the parenthesis")?;
         if self.sees_key_end() {
-            return self.dynamic_pair(inner, start);
+            return self.dynamic_pair(inner);
         }
         let condition = self.condition_after()?;
         self.conditional_member(inner, condition)

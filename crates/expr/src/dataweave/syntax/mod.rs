@@ -17,7 +17,6 @@ mod selector;
 mod span;
 mod type_expression;
 
-pub(super) use ast::*;
-pub(super) use cursor::{RESERVED, is_reserved};
-pub(super) use parser::{Parsed, parse};
-pub(super) use span::{Lines, Span};
+pub(crate) use ast::*;
+pub(crate) use parser::{Parsed, parse};
+pub(crate) use span::{Lines, Span};

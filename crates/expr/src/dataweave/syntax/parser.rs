@@ -16,14 +16,14 @@ const MAX_PROBLEMS: usize = 20;
 
 /// What was read.
 #[derive(Debug)]
-pub(in crate::dataweave) struct Parsed {
-    pub(in crate::dataweave) directives: Vec<Directive>,
-    pub(in crate::dataweave) body: Expr,
-    pub(in crate::dataweave) problems: Vec<Problem>,
+pub(crate) struct Parsed {
+    pub(crate) directives: Vec<Directive>,
+    pub(crate) body: Expr,
+    pub(crate) problems: Vec<Problem>,
 }
 
 /// Reads a script: an optional header, and the body.
-pub(in crate::dataweave) fn parse(source: &str) -> Parsed {
+pub(crate) fn parse(source: &str) -> Parsed {
     let mut parser = Parser::new(source);
     let (directives, body) = parser.script();
     Parsed { directives, body, problems: parser.problems }

@@ -1,7 +1,8 @@
 //! `match { case … }` and `update { case … }`.
 
+use super::cursor::is_reserved;
 use super::parser::{Parser, Result};
-use super::{Case, Expr, ExprKind, Name, Pattern, UpdateCase, is_reserved};
+use super::{Case, Expr, ExprKind, Name, Pattern, UpdateCase};
 
 impl Parser<'_> {
     pub(super) fn match_cases(&mut self, value: Expr) -> Result<ExprKind> {

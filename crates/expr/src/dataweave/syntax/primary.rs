@@ -1,7 +1,8 @@
 //! The smallest expressions, and what `if`, `do`, `using` and lambdas open.
 
+use super::cursor::is_reserved;
 use super::parser::{Guess, Parser, Result, Stop};
-use super::{Directive, Expr, ExprKind, LambdaExpr, Name, Param, Piece, Span, Unary, is_reserved};
+use super::{Directive, Expr, ExprKind, LambdaExpr, Name, Param, Piece, Span, Unary};
 use crate::value::{Number, Text, Value};
 
 impl Parser<'_> {

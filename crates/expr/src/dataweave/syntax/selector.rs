@@ -1,7 +1,8 @@
 //! What follows a value: selectors and calls.
 
+use super::cursor::is_reserved;
 use super::parser::{Parser, Result};
-use super::{Expr, ExprKind, KeyName, Name, Part, Piece, Reach, Selector, Span, is_reserved};
+use super::{Expr, ExprKind, KeyName, Name, Part, Piece, Reach, Selector, Span};
 use crate::value::Text;
 
 impl Parser<'_> {

@@ -272,9 +272,14 @@ impl Parser<'_> {
                 (namespace, (&*name != "_").then_some(name))
             }
         };
+        let mut attributes = Vec::new();
         if self.cursor.sign("@(") {
-            let members = self.members(')')?;
-            drop(members);
+            while !self.cursor.sees(")") {
+                attributes.push(self.deeper(Self::field_type)?);
+                if !self.cursor.sign(",") {
+                    break;
+                }
+            }
             self.expect(")", "after the attributes")?;
         }
         let repeated = self.cursor.sign("*");
@@ -282,7 +287,7 @@ impl Parser<'_> {
         let repeated = repeated || self.cursor.sign("*");
         self.expect(":", "after the field")?;
         let kind = self.type_expression()?;
-        Ok(FieldExpr { namespace, name, optional, repeated, kind })
+        Ok(FieldExpr { namespace, name, optional, repeated, attributes, kind })
     }
 
     fn constant_schema(&mut self) -> Result<Vec<(Text, Value)>> {

@@ -6,7 +6,7 @@ use super::{Field, Shape, Type, TypeTable};
 use crate::value::{Key, Kind, Object, Value};
 
 /// Whether the value is of the type. The elements of arrays are not looked at.
-pub(in crate::dataweave) fn is_of(value: &Value, kind: &Arc<Type>, table: &TypeTable) -> bool {
+pub(crate) fn is_of(value: &Value, kind: &Arc<Type>, table: &TypeTable) -> bool {
     let kind = kind.resolved(table);
     let value = value.bare();
     match &kind.shape {

@@ -4,5 +4,5 @@ mod check;
 mod model;
 mod text;
 
-pub(super) use check::is_of;
-pub(super) use model::{Field, Parameter, Shape, Type, TypeTable};
+pub(crate) use check::is_of;
+pub(crate) use model::{Field, Parameter, Shape, Type, TypeTable};

@@ -7,16 +7,16 @@ use crate::value::{Foreign, Kind, Namespace, Object, Opaque, Text, Value};
 
 /// A type, possibly with a name and notes.
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::dataweave) struct Type {
+pub(crate) struct Type {
     /// The name it was declared with, or the name of a built-in type.
-    pub(in crate::dataweave) name: Option<Text>,
-    pub(in crate::dataweave) shape: Shape,
-    pub(in crate::dataweave) notes: Object,
+    pub(crate) name: Option<Text>,
+    pub(crate) shape: Shape,
+    pub(crate) notes: Object,
 }
 
 /// What a type says about values.
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::dataweave) enum Shape {
+pub(crate) enum Shape {
     Any,
     Nothing,
     Kind(Kind),
@@ -37,37 +37,38 @@ pub(in crate::dataweave) enum Shape {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::dataweave) struct Field {
-    pub(in crate::dataweave) namespace: Option<Namespace>,
+pub(crate) struct Field {
+    pub(crate) namespace: Option<Namespace>,
     /// None: any key.
-    pub(in crate::dataweave) name: Option<Text>,
-    pub(in crate::dataweave) optional: bool,
-    pub(in crate::dataweave) repeated: bool,
-    pub(in crate::dataweave) kind: Arc<Type>,
+    pub(crate) name: Option<Text>,
+    pub(crate) optional: bool,
+    pub(crate) repeated: bool,
+    pub(crate) attributes: Vec<Field>,
+    pub(crate) kind: Arc<Type>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::dataweave) struct Parameter {
-    pub(in crate::dataweave) name: Text,
-    pub(in crate::dataweave) kind: Arc<Type>,
-    pub(in crate::dataweave) optional: bool,
+pub(crate) struct Parameter {
+    pub(crate) name: Text,
+    pub(crate) kind: Arc<Type>,
+    pub(crate) optional: bool,
 }
 
 /// The declared types of a script.
-pub(in crate::dataweave) type TypeTable = Vec<Arc<Type>>;
+pub(crate) type TypeTable = Vec<Arc<Type>>;
 
 impl Type {
     /// A type without name or notes.
-    pub(in crate::dataweave) fn new(shape: Shape) -> Self {
+    pub(crate) fn new(shape: Shape) -> Self {
         Self { name: None, shape, notes: Object::default() }
     }
 
-    pub(in crate::dataweave) fn of_kind(kind: Kind) -> Self {
+    pub(crate) fn of_kind(kind: Kind) -> Self {
         Self::new(Shape::Kind(kind))
     }
 
     /// A built-in type by its name.
-    pub(in crate::dataweave) fn built_in(name: &str) -> Option<Self> {
+    pub(crate) fn built_in(name: &str) -> Option<Self> {
         let kind = |kind| Some(Self::of_kind(kind));
         match name {
             "Any" => Some(Self::new(Shape::Any)),
@@ -105,10 +106,7 @@ impl Type {
     }
 
     /// The type behind references.
-    pub(in crate::dataweave) fn resolved<'t>(
-        self: &'t Arc<Self>,
-        table: &'t TypeTable,
-    ) -> &'t Arc<Self> {
+    pub(crate) fn resolved<'t>(self: &'t Arc<Self>, table: &'t TypeTable) -> &'t Arc<Self> {
         let mut at = self;
         // A chain of aliases is no longer than the table; one that is, refers to itself.
         for _ in 0..=table.len() {
@@ -123,12 +121,12 @@ impl Type {
         at
     }
 
-    pub(in crate::dataweave) fn into_value(self) -> Value {
+    pub(crate) fn into_value(self) -> Value {
         Value::Foreign(Foreign::new(self))
     }
 
     /// The type in a value.
-    pub(in crate::dataweave) fn from_value(value: &Value) -> Option<&Self> {
+    pub(crate) fn from_value(value: &Value) -> Option<&Self> {
         match value.bare() {
             Value::Foreign(foreign) => foreign.get::<Self>(),
             _ => None,

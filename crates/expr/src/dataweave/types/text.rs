@@ -3,7 +3,6 @@
 use std::fmt;
 
 use super::{Shape, Type};
-use crate::value::{Value, json};
 
 impl fmt::Display for Type {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -19,7 +18,7 @@ impl fmt::Display for Type {
             Shape::Function { .. } => f.write_str("Function"),
             Shape::Union(members) => joined(members, " | ", f),
             Shape::Intersection(members) => joined(members, " & ", f),
-            Shape::Literal(value) => literal(value, f),
+            Shape::Literal(value) => f.write_str(value.kind().name()),
             Shape::Reference(name, _) => f.write_str(name),
         }
     }
@@ -37,11 +36,4 @@ fn joined(
         write!(f, "{member}")?;
     }
     Ok(())
-}
-
-fn literal(value: &Value, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    match json::write(value, json::Layout::Compact, 10_000) {
-        Ok(text) => f.write_str(&text),
-        Err(_) => f.write_str(value.kind().name()),
-    }
 }

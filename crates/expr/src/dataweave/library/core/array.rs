@@ -68,7 +68,7 @@ pub(super) const FUNCTIONS: &[Native] = &[
     Native::new("to", &[Overload::new(&[Param::NUMBER, Param::NUMBER], to)]),
 ];
 
-fn map(eval: &mut Eval<'_>, args: Args) -> Result {
+fn map(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let callback = args.get(1);
     let mut mapped = Vec::new();
     for (index, item) in Eval::items(args.get(0)).enumerate() {
@@ -77,7 +77,7 @@ fn map(eval: &mut Eval<'_>, args: Args) -> Result {
     eval.array(mapped)
 }
 
-fn filter(eval: &mut Eval<'_>, args: Args) -> Result {
+fn filter(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let callback = args.get(1);
     let mut kept = Vec::new();
     for (index, item) in Eval::items(args.get(0)).enumerate() {
@@ -88,7 +88,7 @@ fn filter(eval: &mut Eval<'_>, args: Args) -> Result {
     eval.array(kept)
 }
 
-fn filter_text(eval: &mut Eval<'_>, args: Args) -> Result {
+fn filter_text(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let callback = args.get(1);
     let mut kept = String::new();
     for (index, unit) in text::units(&args.text(0)).into_iter().enumerate() {
@@ -99,7 +99,7 @@ fn filter_text(eval: &mut Eval<'_>, args: Args) -> Result {
     eval.text(kept)
 }
 
-fn flat_map(eval: &mut Eval<'_>, args: Args) -> Result {
+fn flat_map(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let callback = args.get(1);
     let mut all = Vec::new();
     for (index, item) in Eval::items(args.get(0)).enumerate() {
@@ -113,7 +113,7 @@ fn flat_map(eval: &mut Eval<'_>, args: Args) -> Result {
     eval.array(all)
 }
 
-fn flatten(eval: &mut Eval<'_>, args: Args) -> Result {
+fn flatten(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let mut all = Vec::new();
     for item in Eval::items(args.get(0)) {
         eval.charge(1)?;
@@ -125,12 +125,12 @@ fn flatten(eval: &mut Eval<'_>, args: Args) -> Result {
     eval.array(all)
 }
 
-fn reduce(eval: &mut Eval<'_>, args: Args) -> Result {
+fn reduce(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let items = Eval::items(args.get(0));
     fold(eval, items, args.get(1))
 }
 
-fn reduce_text(eval: &mut Eval<'_>, args: Args) -> Result {
+fn reduce_text(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let items = text::units(&args.text(0)).into_iter().map(Value::Text);
     fold(eval, items, args.get(1))
 }
@@ -149,7 +149,7 @@ fn fold(eval: &mut Eval<'_>, items: impl Iterator<Item = Value>, callback: &Valu
     Ok(accumulator)
 }
 
-fn contains(eval: &mut Eval<'_>, args: Args) -> Result {
+fn contains(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     for item in Eval::items(args.get(0)) {
         eval.charge(1)?;
         if item == *args.get(1) {
@@ -159,13 +159,13 @@ fn contains(eval: &mut Eval<'_>, args: Args) -> Result {
     Ok(Value::Bool(false))
 }
 
-fn contains_text(eval: &mut Eval<'_>, args: Args) -> Result {
+fn contains_text(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let text = args.text(0);
     eval.charge(text.len() as u64)?;
     Ok(Value::Bool(text.contains(&*args.text(1))))
 }
 
-fn contains_match(eval: &mut Eval<'_>, args: Args) -> Result {
+fn contains_match(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let text = args.text(0);
     eval.charge(text.len() as u64)?;
     match args.regex(1) {
@@ -174,7 +174,7 @@ fn contains_match(eval: &mut Eval<'_>, args: Args) -> Result {
     }
 }
 
-fn find(eval: &mut Eval<'_>, args: Args) -> Result {
+fn find(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let mut found = Vec::new();
     for (index, item) in Eval::items(args.get(0)).enumerate() {
         eval.charge(1)?;
@@ -186,7 +186,7 @@ fn find(eval: &mut Eval<'_>, args: Args) -> Result {
 }
 
 /// The position of every group of every match.
-fn find_matches(eval: &mut Eval<'_>, args: Args) -> Result {
+fn find_matches(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let text = args.text(0);
     eval.charge(text.len() as u64)?;
     let Some(pattern) = args.regex(1) else { return eval.array(Vec::new()) };
@@ -202,7 +202,7 @@ fn find_matches(eval: &mut Eval<'_>, args: Args) -> Result {
     eval.array(all)
 }
 
-fn find_text(eval: &mut Eval<'_>, args: Args) -> Result {
+fn find_text(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let (text, wanted) = (args.text(0), args.text(1));
     eval.charge(text.len() as u64)?;
     let positions = text.match_indices(&*wanted).map(|(at, _)| text::position(&text, at));
@@ -210,11 +210,11 @@ fn find_text(eval: &mut Eval<'_>, args: Args) -> Result {
     eval.array(found)
 }
 
-fn find_nothing(eval: &mut Eval<'_>, _: Args) -> Result {
+fn find_nothing(eval: &mut Eval<'_>, _: &mut Args) -> Result {
     eval.array(Vec::new())
 }
 
-fn index_of(eval: &mut Eval<'_>, args: Args) -> Result {
+fn index_of(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     for (index, item) in Eval::items(args.get(0)).enumerate() {
         eval.charge(1)?;
         if item == *args.get(1) {
@@ -224,29 +224,29 @@ fn index_of(eval: &mut Eval<'_>, args: Args) -> Result {
     Ok(Value::from(-1_i64))
 }
 
-fn last_index_of(eval: &mut Eval<'_>, args: Args) -> Result {
+fn last_index_of(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let items = args.array(0, eval)?;
     eval.charge(items.len() as u64)?;
     Ok(items.iter().rposition(|item| item == args.get(1)).map_or(Value::from(-1_i64), Value::from))
 }
 
-fn index_of_text(_: &mut Eval<'_>, args: Args) -> Result {
+fn index_of_text(_: &mut Eval<'_>, args: &mut Args) -> Result {
     let text = args.text(0);
     let found = text.find(&*args.text(1)).map(|at| text::position(&text, at));
     Ok(found.map_or(Value::from(-1_i64), Value::from))
 }
 
-fn last_index_of_text(_: &mut Eval<'_>, args: Args) -> Result {
+fn last_index_of_text(_: &mut Eval<'_>, args: &mut Args) -> Result {
     let text = args.text(0);
     let found = text.rfind(&*args.text(1)).map(|at| text::position(&text, at));
     Ok(found.map_or(Value::from(-1_i64), Value::from))
 }
 
-fn no_index(_: &mut Eval<'_>, _: Args) -> Result {
+fn no_index(_: &mut Eval<'_>, _: &mut Args) -> Result {
     Ok(Value::from(-1_i64))
 }
 
-fn join_by(eval: &mut Eval<'_>, args: Args) -> Result {
+fn join_by(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let separator = args.text(1);
     let mut joined = String::new();
     for (index, item) in Eval::items(args.get(0)).enumerate() {
@@ -259,7 +259,7 @@ fn join_by(eval: &mut Eval<'_>, args: Args) -> Result {
     eval.text(joined)
 }
 
-fn zip(eval: &mut Eval<'_>, args: Args) -> Result {
+fn zip(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let mut pairs = Vec::new();
     for (left, right) in Eval::items(args.get(0)).zip(Eval::items(args.get(1))) {
         eval.charge(1)?;
@@ -269,7 +269,7 @@ fn zip(eval: &mut Eval<'_>, args: Args) -> Result {
 }
 
 /// The first elements together, the second ones, and so on as far as the shortest goes.
-fn unzip(eval: &mut Eval<'_>, args: Args) -> Result {
+fn unzip(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let rows = args.array(0, eval)?;
     let mut lists = Vec::with_capacity(rows.len());
     for row in rows.iter() {
@@ -287,7 +287,7 @@ fn unzip(eval: &mut Eval<'_>, args: Args) -> Result {
     eval.array(columns)
 }
 
-fn to(eval: &mut Eval<'_>, args: Args) -> Result {
+fn to(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let (from, to) = (args.number(0), args.number(1));
     if let (true, true, Some(from), Some(to)) =
         (from.is_integer(), to.is_integer(), from.to_i64(), to.to_i64())

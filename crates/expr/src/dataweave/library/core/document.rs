@@ -1,10 +1,11 @@
 //! `read` and `write`: texts in a data format.
 
+use super::super::super::coerce;
 use super::super::super::eval::{Eval, Fault, Result};
 use super::super::super::output;
 use super::super::native::{Args, Native, Overload, Param};
 use crate::value::json::{self, Layout};
-use crate::value::{Kind, Object, Value};
+use crate::value::{Kind, Value};
 
 pub(super) const FUNCTIONS: &[Native] = &[
     Native::new(
@@ -22,18 +23,18 @@ fn mime(args: &Args) -> String {
     if args.has(1) { args.text(1).to_string() } else { "application/json".to_owned() }
 }
 
-fn unsupported(mime: &str) -> Box<Fault> {
+fn unsupported(mime: &str) -> Fault {
     Fault::invalid(format!("the format `{mime}` is not supported; use application/json"))
 }
 
-fn read(eval: &mut Eval<'_>, args: Args) -> Result {
+fn read(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let text = match args.get(0) {
         Value::Binary(bytes) => String::from_utf8_lossy(bytes).into_owned(),
         _ => args.text(0).to_string(),
     };
     eval.charge(text.len() as u64)?;
     eval.reserve_text(text.len())?;
-    match mime(&args).as_str() {
+    match mime(args).as_str() {
         "application/json" | "text/json" => {
             json::read(&text).map_err(|error| Fault::invalid(error.to_string()))
         }
@@ -42,22 +43,18 @@ fn read(eval: &mut Eval<'_>, args: Args) -> Result {
     }
 }
 
-fn write(eval: &mut Eval<'_>, args: Args) -> Result {
-    let mime = mime(&args);
+fn write(eval: &mut Eval<'_>, args: &mut Args) -> Result {
+    let mime = mime(args);
     match mime.as_str() {
         "application/json" | "text/json" => {
             let value = output::finished(args.get(0))?;
-            let options: std::sync::Arc<Object> = args.object(2);
-            let indent = !matches!(
-                options.get("indent").map(Value::bare),
-                Some(Value::Bool(false))
-            ) && !matches!(options.get("indent").map(Value::bare), Some(Value::Text(text)) if &**text == "false");
-            let layout = if indent { Layout::Indented } else { Layout::OneLine };
+            let indent = args.object(2).get("indent").map(coerce::to_boolean).transpose()?;
+            let layout = if indent.unwrap_or(true) { Layout::Indented } else { Layout::OneLine };
             let text = json::write(&value, layout, eval.text_limit())
                 .map_err(|error| Fault::limit(error.to_string()))?;
             eval.text(text)
         }
-        "text/plain" => match super::super::super::coerce::auto_text(args.get(0)) {
+        "text/plain" => match coerce::auto_text(args.get(0)) {
             Some(text) => eval.text(text),
             None => Err(Fault::expected(Kind::String, args.get(0))),
         },

@@ -34,51 +34,51 @@ pub(super) const FUNCTIONS: &[Native] = &[
     ),
 ];
 
-fn then(eval: &mut Eval<'_>, mut args: Args) -> Result {
+fn then(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let value = args.take(0);
     eval.call(args.get(1), &mut [value])
 }
 
-fn on_null(eval: &mut Eval<'_>, args: Args) -> Result {
+fn on_null(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     eval.call(args.get(1), &mut [])
 }
 
-fn not_null(_: &mut Eval<'_>, mut args: Args) -> Result {
+fn not_null(_: &mut Eval<'_>, args: &mut Args) -> Result {
     Ok(args.take(0))
 }
 
 /// Gives a waiting function, such as `replace`, what it waits for.
-fn with(eval: &mut Eval<'_>, mut args: Args) -> Result {
+fn with(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let last = args.take(1);
     eval.call(args.get(0), &mut [last])
 }
 
-fn log(eval: &mut Eval<'_>, mut args: Args) -> Result {
+fn log(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let value = args.take(1);
     eval.log(args.text(0), value.clone());
     Ok(value)
 }
 
-fn log_bare(eval: &mut Eval<'_>, mut args: Args) -> Result {
+fn log_bare(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let value = args.take(0);
     eval.log(Text::from(""), value.clone());
     Ok(value)
 }
 
-fn log_with(eval: &mut Eval<'_>, mut args: Args) -> Result {
+fn log_with(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let value = args.take(2);
     eval.log(args.text(1), value.clone());
     Ok(value)
 }
 
-fn type_of(_: &mut Eval<'_>, args: Args) -> Result {
+fn type_of(_: &mut Eval<'_>, args: &mut Args) -> Result {
     let kind = args.get(0).kind();
     let shape = Shape::Kind(kind);
     let found = Type { name: Some(Text::from(kind.name())), shape, notes: Object::default() };
     Ok(found.into_value())
 }
 
-fn xsi_type(eval: &mut Eval<'_>, args: Args) -> Result {
+fn xsi_type(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     const URI: &str = "http://www.w3.org/2001/XMLSchema-instance";
     let Value::Namespace(namespace) = args.get(1) else { return Ok(Value::Null) };
     let xsi = crate::value::Namespace { prefix: "xsi".into(), uri: URI.into() };

@@ -3,21 +3,12 @@
 mod array;
 mod document;
 mod function;
+mod list;
 mod moment;
 mod number;
 mod object;
 mod order;
 mod text;
 
-use super::native::Native;
-
-pub(super) const FUNCTIONS: &[&[Native]] = &[
-    array::FUNCTIONS,
-    document::FUNCTIONS,
-    function::FUNCTIONS,
-    moment::FUNCTIONS,
-    number::FUNCTIONS,
-    object::FUNCTIONS,
-    order::FUNCTIONS,
-    text::FUNCTIONS,
-];
+pub(crate) use list::FUNCTIONS;
+pub(crate) use object::{entries_of, keys_of, names_of, values_of};

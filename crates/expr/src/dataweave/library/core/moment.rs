@@ -18,12 +18,12 @@ pub(super) const FUNCTIONS: &[Native] = &[
     ),
 ];
 
-fn now(eval: &mut Eval<'_>, _: Args) -> Result {
+fn now(eval: &mut Eval<'_>, _: &mut Args) -> Result {
     Ok(Value::date_time(eval.now().clone()))
 }
 
 /// A random identifier of version 4, from the random bits of the evaluation.
-fn uuid(eval: &mut Eval<'_>, _: Args) -> Result {
+fn uuid(eval: &mut Eval<'_>, _: &mut Args) -> Result {
     let high = eval.random() & !0xf000 | 0x4000;
     let low = eval.random() & !(0b11 << 62) | 1 << 63;
     let text = format!(
@@ -37,7 +37,7 @@ fn uuid(eval: &mut Eval<'_>, _: Args) -> Result {
     eval.text(text)
 }
 
-fn days_between(_: &mut Eval<'_>, args: Args) -> Result {
+fn days_between(_: &mut Eval<'_>, args: &mut Args) -> Result {
     let (Value::Date(from), Value::Date(to)) = (args.get(0), args.get(1)) else {
         return Ok(Value::Null);
     };
@@ -45,7 +45,7 @@ fn days_between(_: &mut Eval<'_>, args: Args) -> Result {
     Ok(Value::from(days))
 }
 
-fn is_leap_year(_: &mut Eval<'_>, args: Args) -> Result {
+fn is_leap_year(_: &mut Eval<'_>, args: &mut Args) -> Result {
     Ok(Value::Bool(match args.get(0) {
         Value::Date(date) => date.in_leap_year(),
         Value::LocalDateTime(local) => local.in_leap_year(),

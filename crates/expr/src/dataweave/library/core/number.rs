@@ -25,39 +25,39 @@ pub(super) const FUNCTIONS: &[Native] = &[
     Native::new("randomInt", &[Overload::new(ONE, random_int)]),
 ];
 
-fn abs(_: &mut Eval<'_>, args: Args) -> Result {
+fn abs(_: &mut Eval<'_>, args: &mut Args) -> Result {
     Ok(Value::Number(args.number(0).abs()))
 }
 
-fn ceil(_: &mut Eval<'_>, args: Args) -> Result {
+fn ceil(_: &mut Eval<'_>, args: &mut Args) -> Result {
     Ok(Value::Number(args.number(0).round_to(0, RoundingMode::Ceiling)))
 }
 
-fn floor(_: &mut Eval<'_>, args: Args) -> Result {
+fn floor(_: &mut Eval<'_>, args: &mut Args) -> Result {
     Ok(Value::Number(args.number(0).round_to(0, RoundingMode::Floor)))
 }
 
-fn round(_: &mut Eval<'_>, args: Args) -> Result {
+fn round(_: &mut Eval<'_>, args: &mut Args) -> Result {
     Ok(Value::Number(args.number(0).round_to(0, RoundingMode::HalfUp)))
 }
 
-fn sqrt(_: &mut Eval<'_>, args: Args) -> Result {
+fn sqrt(_: &mut Eval<'_>, args: &mut Args) -> Result {
     Ok(Value::Number(args.number(0).sqrt()?))
 }
 
-fn modulo(_: &mut Eval<'_>, args: Args) -> Result {
+fn modulo(_: &mut Eval<'_>, args: &mut Args) -> Result {
     Ok(Value::Number(args.number(0).rem(&args.number(1))?))
 }
 
-fn pow(_: &mut Eval<'_>, args: Args) -> Result {
+fn pow(_: &mut Eval<'_>, args: &mut Args) -> Result {
     Ok(Value::Number(args.number(0).pow(&args.number(1))?))
 }
 
-fn is_integer(_: &mut Eval<'_>, args: Args) -> Result {
+fn is_integer(_: &mut Eval<'_>, args: &mut Args) -> Result {
     Ok(Value::Bool(args.number(0).is_integer()))
 }
 
-fn is_decimal(_: &mut Eval<'_>, args: Args) -> Result {
+fn is_decimal(_: &mut Eval<'_>, args: &mut Args) -> Result {
     Ok(Value::Bool(!args.number(0).is_integer()))
 }
 
@@ -66,11 +66,11 @@ fn parity(number: &Number) -> Result<Option<bool>> {
     Ok(rest.is_integer().then(|| rest.is_zero()))
 }
 
-fn is_even(_: &mut Eval<'_>, args: Args) -> Result {
+fn is_even(_: &mut Eval<'_>, args: &mut Args) -> Result {
     Ok(Value::Bool(parity(&args.number(0))? == Some(true)))
 }
 
-fn is_odd(_: &mut Eval<'_>, args: Args) -> Result {
+fn is_odd(_: &mut Eval<'_>, args: &mut Args) -> Result {
     Ok(Value::Bool(parity(&args.number(0))? == Some(false)))
 }
 
@@ -78,16 +78,16 @@ fn is_odd(_: &mut Eval<'_>, args: Args) -> Result {
 fn fraction(eval: &mut Eval<'_>) -> f64 {
     const BITS: u32 = 53;
     #[expect(clippy::cast_precision_loss, reason = "53 bits fit a floating point number exactly")]
-    let bits = (eval.random() >> (u64::BITS - BITS)) as f64;
-    bits / (1_u64 << BITS) as f64
+    let of = |bits: u64| bits as f64;
+    of(eval.random() >> (u64::BITS - BITS)) / of(1 << BITS)
 }
 
-fn random(eval: &mut Eval<'_>, _: Args) -> Result {
+fn random(eval: &mut Eval<'_>, _: &mut Args) -> Result {
     let fraction = fraction(eval);
     Ok(Value::Number(Number::from_f64(fraction)?))
 }
 
-fn random_int(eval: &mut Eval<'_>, args: Args) -> Result {
+fn random_int(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let limit = args.int(0);
     let Ok(limit) = u64::try_from(limit) else {
         return Err(Fault::invalid("`randomInt` needs a limit above zero"));

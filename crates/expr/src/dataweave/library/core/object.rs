@@ -42,7 +42,7 @@ fn call(eval: &mut Eval<'_>, callback: &Value, entry: &Entry, index: usize) -> R
     eval.call(callback, &mut [entry.value.clone(), key, Value::from(index)])
 }
 
-fn map_object(eval: &mut Eval<'_>, args: Args) -> Result {
+fn map_object(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let mut mapped = Object::default();
     for (index, entry) in args.object(0).entries().iter().enumerate() {
         let pairs = call(eval, args.get(1), entry, index)?;
@@ -57,7 +57,7 @@ fn map_object(eval: &mut Eval<'_>, args: Args) -> Result {
     eval.object(mapped)
 }
 
-fn filter_object(eval: &mut Eval<'_>, args: Args) -> Result {
+fn filter_object(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let mut kept = Object::default();
     for (index, entry) in args.object(0).entries().iter().enumerate() {
         let key = Value::Key(entry.key.clone());
@@ -69,7 +69,7 @@ fn filter_object(eval: &mut Eval<'_>, args: Args) -> Result {
     eval.object(kept)
 }
 
-fn pluck(eval: &mut Eval<'_>, args: Args) -> Result {
+fn pluck(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let mut plucked = Vec::new();
     for (index, entry) in args.object(0).entries().iter().enumerate() {
         plucked.push(call(eval, args.get(1), entry, index)?);
@@ -77,14 +77,14 @@ fn pluck(eval: &mut Eval<'_>, args: Args) -> Result {
     eval.array(plucked)
 }
 
-pub(in super::super) fn keys_of(eval: &mut Eval<'_>, args: Args) -> Result {
+pub(crate) fn keys_of(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let object = args.object(0);
     eval.charge(object.len() as u64)?;
     let keys = object.entries().iter().map(|entry| Value::Key(entry.key.clone())).collect();
     eval.array(keys)
 }
 
-pub(in super::super) fn names_of(eval: &mut Eval<'_>, args: Args) -> Result {
+pub(crate) fn names_of(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let object = args.object(0);
     eval.charge(object.len() as u64)?;
     let names = object.entries().iter().map(|entry| Value::Text(entry.key.name().clone()));
@@ -92,14 +92,14 @@ pub(in super::super) fn names_of(eval: &mut Eval<'_>, args: Args) -> Result {
     eval.array(names)
 }
 
-pub(in super::super) fn values_of(eval: &mut Eval<'_>, args: Args) -> Result {
+pub(crate) fn values_of(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let object = args.object(0);
     eval.charge(object.len() as u64)?;
     let values = object.entries().iter().map(|entry| entry.value.clone()).collect();
     eval.array(values)
 }
 
-pub(in super::super) fn entries_of(eval: &mut Eval<'_>, args: Args) -> Result {
+pub(crate) fn entries_of(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let object = args.object(0);
     let mut entries = Vec::with_capacity(object.len());
     for entry in object.entries() {
@@ -113,7 +113,7 @@ pub(in super::super) fn entries_of(eval: &mut Eval<'_>, args: Args) -> Result {
     eval.array(entries)
 }
 
-fn size_of_array(_: &mut Eval<'_>, args: Args) -> Result {
+fn size_of_array(_: &mut Eval<'_>, args: &mut Args) -> Result {
     Ok(match args.get(0) {
         Value::Range(range) => Value::from(usize::try_from(range.len()).unwrap_or(usize::MAX)),
         Value::Array(items) => Value::from(items.len()),
@@ -121,34 +121,34 @@ fn size_of_array(_: &mut Eval<'_>, args: Args) -> Result {
     })
 }
 
-fn size_of_object(_: &mut Eval<'_>, args: Args) -> Result {
+fn size_of_object(_: &mut Eval<'_>, args: &mut Args) -> Result {
     Ok(Value::from(args.object(0).len()))
 }
 
-fn size_of_binary(_: &mut Eval<'_>, args: Args) -> Result {
+fn size_of_binary(_: &mut Eval<'_>, args: &mut Args) -> Result {
     Ok(Value::from(args.binary(0).len()))
 }
 
-fn size_of_text(_: &mut Eval<'_>, args: Args) -> Result {
+fn size_of_text(_: &mut Eval<'_>, args: &mut Args) -> Result {
     Ok(Value::from(text::length(&args.text(0))))
 }
 
-fn is_empty_array(_: &mut Eval<'_>, args: Args) -> Result {
+fn is_empty_array(_: &mut Eval<'_>, args: &mut Args) -> Result {
     Ok(Value::Bool(matches!(args.get(0), Value::Array(items) if items.is_empty())))
 }
 
-fn is_empty_object(_: &mut Eval<'_>, args: Args) -> Result {
+fn is_empty_object(_: &mut Eval<'_>, args: &mut Args) -> Result {
     Ok(Value::Bool(args.object(0).is_empty()))
 }
 
-fn is_empty_binary(_: &mut Eval<'_>, args: Args) -> Result {
+fn is_empty_binary(_: &mut Eval<'_>, args: &mut Args) -> Result {
     Ok(Value::Bool(args.binary(0).is_empty()))
 }
 
-fn is_empty_text(_: &mut Eval<'_>, args: Args) -> Result {
+fn is_empty_text(_: &mut Eval<'_>, args: &mut Args) -> Result {
     Ok(Value::Bool(args.text(0).is_empty()))
 }
 
-fn is_empty_null(_: &mut Eval<'_>, _: Args) -> Result {
+fn is_empty_null(_: &mut Eval<'_>, _: &mut Args) -> Result {
     Ok(Value::Bool(true))
 }

@@ -1,7 +1,7 @@
 //! Sorting, grouping, the greatest and the least.
 
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::super::coerce;
 use super::super::super::eval::{Eval, Fault, Result, compare};
@@ -55,7 +55,7 @@ fn sort<T>(eval: &mut Eval<'_>, mut keyed: Vec<(Value, T)>) -> Result<Vec<T>> {
     }
 }
 
-fn order_array(eval: &mut Eval<'_>, args: Args) -> Result {
+fn order_array(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let callback = args.get(1);
     let mut keyed = Vec::new();
     for (index, item) in Eval::items(args.get(0)).enumerate() {
@@ -66,7 +66,7 @@ fn order_array(eval: &mut Eval<'_>, args: Args) -> Result {
     eval.array(sorted)
 }
 
-fn order_object(eval: &mut Eval<'_>, args: Args) -> Result {
+fn order_object(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let object = args.object(0);
     let mut keyed = Vec::with_capacity(object.len());
     for entry in object.entries() {
@@ -104,7 +104,7 @@ impl<T: Default> Groups<T> {
         }
     }
 
-    fn into_object(self, eval: &mut Eval<'_>, value: fn(&mut Eval<'_>, T) -> Result) -> Result {
+    fn into_object<'p>(self, eval: &mut Eval<'p>, value: fn(&mut Eval<'p>, T) -> Result) -> Result {
         let mut object = Object::with_capacity(self.groups.len());
         for (name, group) in self.groups {
             let group = value(eval, group)?;
@@ -114,38 +114,38 @@ impl<T: Default> Groups<T> {
     }
 }
 
-fn group_array(eval: &mut Eval<'_>, args: Args) -> Result {
+fn group_array(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let mut groups: Groups<Vec<Value>> = Groups::new();
     for (index, item) in Eval::items(args.get(0)).enumerate() {
         let key = eval.call(args.get(1), &mut [item.clone(), Value::from(index)])?;
         groups.group(&key)?.push(item);
     }
-    groups.into_object(eval, |eval, items| eval.array(items))
+    groups.into_object(eval, Eval::array)
 }
 
-fn group_text(eval: &mut Eval<'_>, args: Args) -> Result {
+fn group_text(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let mut groups: Groups<String> = Groups::new();
     for (index, unit) in text::units(&args.text(0)).into_iter().enumerate() {
         let key = eval.call(args.get(1), &mut [Value::Text(unit.clone()), Value::from(index)])?;
         groups.group(&key)?.push_str(&unit);
     }
-    groups.into_object(eval, |eval, text| eval.text(text))
+    groups.into_object(eval, Eval::text)
 }
 
-fn group_object(eval: &mut Eval<'_>, args: Args) -> Result {
+fn group_object(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let mut groups: Groups<Object> = Groups::new();
     for entry in args.object(0).entries() {
         let key = call_with_pair(eval, args.get(1), entry)?;
         groups.group(&key)?.add(entry.clone());
     }
-    groups.into_object(eval, |eval, object| eval.object(object))
+    groups.into_object(eval, Eval::object)
 }
 
 /// Values that were seen; texts and numbers are found quickly.
 #[derive(Default)]
 struct Seen {
-    texts: BTreeMap<Text, ()>,
-    numbers: BTreeMap<Number, ()>,
+    texts: BTreeSet<Text>,
+    numbers: BTreeSet<Number>,
     others: Vec<Value>,
 }
 
@@ -153,8 +153,8 @@ impl Seen {
     /// Whether the value is new; it is remembered.
     fn insert(&mut self, eval: &mut Eval<'_>, value: Value) -> Result<bool> {
         Ok(match value.into_bare() {
-            Value::Text(text) => self.texts.insert(text, ()).is_none(),
-            Value::Number(number) => self.numbers.insert(number, ()).is_none(),
+            Value::Text(text) => self.texts.insert(text),
+            Value::Number(number) => self.numbers.insert(number),
             other => {
                 eval.charge(self.others.len() as u64)?;
                 let is_new = !self.others.contains(&other);
@@ -167,7 +167,7 @@ impl Seen {
     }
 }
 
-fn distinct_array(eval: &mut Eval<'_>, args: Args) -> Result {
+fn distinct_array(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let mut seen = Seen::default();
     let mut kept = Vec::new();
     for (index, item) in Eval::items(args.get(0)).enumerate() {
@@ -179,7 +179,7 @@ fn distinct_array(eval: &mut Eval<'_>, args: Args) -> Result {
     eval.array(kept)
 }
 
-fn distinct_object(eval: &mut Eval<'_>, args: Args) -> Result {
+fn distinct_object(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let mut seen = Seen::default();
     let mut kept = Object::default();
     for entry in args.object(0).entries() {
@@ -213,15 +213,15 @@ fn best(
     Ok(best.map(|(_, item)| item).unwrap_or_default())
 }
 
-fn max(eval: &mut Eval<'_>, args: Args) -> Result {
+fn max(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     best(eval, args.get(0), |_, item| Ok(item.clone()), Ordering::Greater)
 }
 
-fn min(eval: &mut Eval<'_>, args: Args) -> Result {
+fn min(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     best(eval, args.get(0), |_, item| Ok(item.clone()), Ordering::Less)
 }
 
-fn max_by(eval: &mut Eval<'_>, args: Args) -> Result {
+fn max_by(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let callback = args.get(1);
     best(
         eval,
@@ -231,12 +231,12 @@ fn max_by(eval: &mut Eval<'_>, args: Args) -> Result {
     )
 }
 
-fn min_by(eval: &mut Eval<'_>, args: Args) -> Result {
+fn min_by(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let callback = args.get(1);
     best(eval, args.get(0), |eval, item| eval.call(callback, &mut [item.clone()]), Ordering::Less)
 }
 
-pub(in super::super) fn total(eval: &mut Eval<'_>, items: &Value) -> Result<(Number, usize)> {
+pub(crate) fn total(eval: &mut Eval<'_>, items: &Value) -> Result<(Number, usize)> {
     let mut sum = Number::ZERO;
     let mut count = 0;
     for item in Eval::items(items) {
@@ -250,22 +250,18 @@ pub(in super::super) fn total(eval: &mut Eval<'_>, items: &Value) -> Result<(Num
     Ok((sum, count))
 }
 
-fn sum(eval: &mut Eval<'_>, args: Args) -> Result {
+fn sum(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     Ok(Value::Number(total(eval, args.get(0))?.0))
 }
 
-fn average(eval: &mut Eval<'_>, args: Args) -> Result {
+fn average(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let (sum, count) = total(eval, args.get(0))?;
     Ok(Value::Number(sum.div(&Number::from(count))?))
 }
 
 impl Eval<'_> {
     /// Sorts by a function that compares two elements: negative, zero or positive.
-    pub(in crate::dataweave) fn sort_by_comparison(
-        &mut self,
-        items: &Value,
-        compare: &Value,
-    ) -> Result {
+    pub(crate) fn sort_by_comparison(&mut self, items: &Value, compare: &Value) -> Result {
         let items = self.collect(items)?;
         let sorted = self.merge_sort(items, compare)?;
         self.array(sorted)

@@ -32,31 +32,31 @@ pub(super) const FUNCTIONS: &[Native] = &[
     Native::new("replace", &[Overload::new(MATCH, replace), Overload::new(TWO, replace), NULL_2]),
 ];
 
-fn upper(eval: &mut Eval<'_>, args: Args) -> Result {
+fn upper(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     eval.text(args.text(0).to_uppercase())
 }
 
-fn lower(eval: &mut Eval<'_>, args: Args) -> Result {
+fn lower(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     eval.text(args.text(0).to_lowercase())
 }
 
-fn trim(eval: &mut Eval<'_>, args: Args) -> Result {
+fn trim(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     eval.text(args.text(0).trim_matches(|c: char| c <= ' '))
 }
 
-fn is_blank(_: &mut Eval<'_>, args: Args) -> Result {
+fn is_blank(_: &mut Eval<'_>, args: &mut Args) -> Result {
     Ok(Value::Bool(args.text(0).chars().all(char::is_whitespace)))
 }
 
-fn starts_with(_: &mut Eval<'_>, args: Args) -> Result {
+fn starts_with(_: &mut Eval<'_>, args: &mut Args) -> Result {
     Ok(Value::Bool(args.text(0).starts_with(&*args.text(1))))
 }
 
-fn ends_with(_: &mut Eval<'_>, args: Args) -> Result {
+fn ends_with(_: &mut Eval<'_>, args: &mut Args) -> Result {
     Ok(Value::Bool(args.text(0).ends_with(&*args.text(1))))
 }
 
-fn split_by(eval: &mut Eval<'_>, args: Args) -> Result {
+fn split_by(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let (text, separator) = (args.text(0), args.text(1));
     eval.charge(text.len() as u64)?;
     if separator.is_empty() {
@@ -80,7 +80,7 @@ fn pieces_of(eval: &mut Eval<'_>, text: &str, mut pieces: Vec<&str>) -> Result {
     eval.array(pieces)
 }
 
-fn split_by_match(eval: &mut Eval<'_>, args: Args) -> Result {
+fn split_by_match(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let text = args.text(0);
     eval.charge(text.len() as u64)?;
     let Some(pattern) = args.regex(1) else { return Ok(Value::Null) };
@@ -104,7 +104,7 @@ fn group_values(eval: &mut Eval<'_>, found: &Found<'_>) -> Result {
     eval.array(groups)
 }
 
-fn groups(eval: &mut Eval<'_>, args: Args) -> Result {
+fn groups(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let text = args.text(0);
     eval.charge(text.len() as u64)?;
     let Some(pattern) = args.regex(1) else { return Ok(Value::Null) };
@@ -114,7 +114,7 @@ fn groups(eval: &mut Eval<'_>, args: Args) -> Result {
     }
 }
 
-fn matches(eval: &mut Eval<'_>, args: Args) -> Result {
+fn matches(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let text = args.text(0);
     eval.charge(text.len() as u64)?;
     match args.regex(1) {
@@ -123,7 +123,7 @@ fn matches(eval: &mut Eval<'_>, args: Args) -> Result {
     }
 }
 
-fn scan(eval: &mut Eval<'_>, args: Args) -> Result {
+fn scan(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let text = args.text(0);
     eval.charge(text.len() as u64)?;
     let Some(pattern) = args.regex(1) else { return Ok(Value::Null) };
@@ -135,14 +135,14 @@ fn scan(eval: &mut Eval<'_>, args: Args) -> Result {
 }
 
 /// Waits for `with`.
-fn replace(_: &mut Eval<'_>, mut args: Args) -> Result {
+fn replace(_: &mut Eval<'_>, args: &mut Args) -> Result {
     let args = Arc::from([args.take(0).into_bare(), args.take(1).into_bare()]);
     Ok(Function::Waiting(Waiting { name: "replace", args, run: replace_with }).into_value())
 }
 
 /// The text, what to replace, and the function that gives the new text from the groups of the
 /// match and its position.
-fn replace_with(eval: &mut Eval<'_>, args: Args) -> Result {
+fn replace_with(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let text = args.text(0);
     eval.charge(text.len() as u64)?;
     let mut matches = Vec::new();
