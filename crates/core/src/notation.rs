@@ -32,6 +32,12 @@ pub trait Notation: Send + Sync {
     /// What people may see of an instance. For reads only, never stored.
     fn inspect(&self, definition: &Definition, state: &State) -> View;
 
+    /// Where an instance stands, for incidents that the kernel raises itself; none if the notation
+    /// has no such place.
+    fn place(&self, _definition: &Definition, _state: &State) -> Option<String> {
+        None
+    }
+
     /// The definition as a drawing; empty when there is nothing to draw.
     fn graph(&self, _definition: &Definition) -> Graph {
         Graph::default()

@@ -51,17 +51,28 @@ impl Notation for Flow {
     }
 
     fn inspect(&self, definition: &Definition, state: &State) -> View {
-        let Ok(body) = body(definition) else { return View::default() };
-        let (mut host, limits) = (Onlooker, Limits::default());
-        if state.format != FORMAT {
-            return View::default();
-        }
-        let Ok(machine) = Machine::load(&body.program, &state.bytes, &mut host, &limits) else {
-            return View::default();
-        };
-        let waiting = machine.pending().into_iter().map(|it| waiting(body, it)).collect();
-        View { variables: machine.variables(), waiting }
+        let view = look(definition, state, |body, machine| {
+            let waiting = machine.pending().into_iter().map(|it| waiting(body, it)).collect();
+            View { variables: machine.variables(), waiting }
+        });
+        view.unwrap_or_default()
     }
+
+    fn place(&self, definition: &Definition, state: &State) -> Option<String> {
+        look(definition, state, |_, machine| place_text(machine.standing_at()))
+    }
+}
+
+/// Looks at a saved script.
+fn look<T>(
+    definition: &Definition,
+    state: &State,
+    at: impl FnOnce(&Body, &Machine<'_>) -> T,
+) -> Option<T> {
+    let body = body(definition).ok().filter(|_| state.format == FORMAT)?;
+    let (mut host, limits) = (Onlooker, Limits::default());
+    let machine = Machine::load(&body.program, &state.bytes, &mut host, &limits).ok()?;
+    Some(at(body, &machine))
 }
 
 fn body(definition: &Definition) -> Result<&Body, Fault> {

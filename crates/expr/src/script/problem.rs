@@ -127,9 +127,14 @@ impl Problems {
     fn push(&mut self, code: Code, at: Span, message: String, help: Option<String>) {
         // One place, one problem of a kind: what follows from it is noise.
         let known = |it: &(Code, Span, String, Option<String>)| it.0 == code && it.1 == at;
-        if self.list.len() < MOST && !self.list.iter().rev().take(8).any(known) {
+        if !self.is_full() && !self.list.iter().any(known) {
             self.list.push((code, at, message, help));
         }
+    }
+
+    /// Whether more would not be reported.
+    pub(crate) fn is_full(&self) -> bool {
+        self.list.len() >= MOST
     }
 
     /// Whether anything was found that keeps the script from running.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use meantime_core::{Diagnostic, EffectKey, Fault, Json, Limits, Timestamp};
+use meantime_core::{Diagnostic, EffectKey, Fault, Json, Limits, Position, Timestamp};
 
 use super::ast::File;
 use super::awaitable::{Kind, Step};
@@ -177,6 +177,11 @@ impl<'a> Machine<'a> {
     /// Ends a child whose result is known before its end.
     pub fn withdraw_child(&mut self, key: EffectKey) {
         self.withdrawals.push_back((What::Child, Step::of(key)));
+    }
+
+    /// Where the innermost frame stands.
+    pub fn standing_at(&self) -> Position {
+        self.position()
     }
 
     /// Adds the line at which the script stands to a fault.

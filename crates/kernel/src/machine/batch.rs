@@ -555,6 +555,7 @@ fn job(
         key: row.key.clone(),
         catches,
         limits: limits.clone(),
+        ops: row.extra.ops,
     }
 }
 

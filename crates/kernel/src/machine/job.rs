@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use meantime_core::{
-    Cx, Definition, Effect, Event, Fault, InstanceId, Json, Limits, Notation, Start, State,
+    Cx, Definition, Effect, Event, Fault, InstanceId, Json, Limits, Notation, Start, State, Status,
     Timestamp, Turn,
 };
 
@@ -23,6 +23,8 @@ pub struct Job {
     pub(super) key: Option<String>,
     pub(super) catches: Vec<String>,
     pub(super) limits: Arc<Limits>,
+    /// Operations since the last event from outside.
+    pub(super) ops: u64,
 }
 
 /// Which call.
@@ -78,6 +80,13 @@ impl Job {
             let message = format!("{} verdicts for {events} events", turn.verdicts.len());
             return Err(Fault::new("notation_broke_contract", message));
         }
+        if self.is_runaway(turn) {
+            let place = self.notation.place(&self.definition, &turn.state);
+            let at = place.as_ref().map_or_else(String::new, |place| format!(", at {place}"));
+            let most = self.limits.ops_runaway;
+            let message = format!("more than {most} operations without an event{at}");
+            return Err(Fault { code: "runaway".to_owned(), message, place });
+        }
         let (effects, limit) = (turn.effects.len(), self.limits.effects_per_turn);
         if effects > limit {
             let message = format!("{effects} effects in one turn, the limit is {limit}");
@@ -96,6 +105,16 @@ impl Job {
             }
             None => Ok(()),
         }
+    }
+}
+
+impl Job {
+    /// A turn that goes on without having heard from outside for too long.
+    fn is_runaway(&self, turn: &Turn) -> bool {
+        let JobKind::Advance(_, events) = &self.kind else { return false };
+        events.iter().all(|event| matches!(event, Event::Continue))
+            && matches!(turn.status, Status::Yield)
+            && self.ops.saturating_add(turn.ops) > self.limits.ops_runaway
     }
 }
 

@@ -47,10 +47,6 @@ impl Assembly {
             self.judge(turn.verdicts, kit);
             return Concluded::Nothing(self);
         }
-        if self.is_runaway(&turn, kit) {
-            let text = format!("more than {} operations without an event", kit.limits.ops_runaway);
-            return self.faulted(&Fault::new("runaway", text), execution, kit);
-        }
         let deadline = self.row.deadline_at;
         self.begin_turn(&turn);
         self.judge(turn.verdicts, kit);
@@ -204,13 +200,6 @@ impl Assembly {
 
     fn is_only_continue(&self) -> bool {
         self.events.iter().all(|event| matches!(event, Event::Continue))
-    }
-
-    fn is_runaway(&self, turn: &Turn, kit: &Kit<'_>) -> bool {
-        self.start.is_none()
-            && self.is_only_continue()
-            && matches!(turn.status, Status::Yield)
-            && self.row.extra.ops.saturating_add(turn.ops) > kit.limits.ops_runaway
     }
 
     /// Whether nothing at all is to be written: every event came from a caller and was refused.

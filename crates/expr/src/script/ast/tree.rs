@@ -1,5 +1,6 @@
 //! The syntax tree. Every node knows its place; names are unresolved.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::script::lex::Number;
@@ -17,6 +18,8 @@ pub(crate) struct Ident {
 pub(crate) struct File {
     pub(crate) statements: Vec<Stmt>,
     pub(crate) workflows: Vec<Workflow>,
+    /// Names whose declarations could not be read; their uses are no problem of their own.
+    pub(crate) lost: BTreeSet<Arc<str>>,
 }
 
 #[derive(Debug)]

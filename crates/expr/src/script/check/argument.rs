@@ -118,7 +118,11 @@ impl Calls<'_> {
     }
 
     fn time_problem(&mut self, span: Span, error: &TimeError) {
-        self.problems.add(Code::Argument, span, error.to_string());
+        let text = error.to_string();
+        match error.hint() {
+            Some(hint) => self.problems.add_with_help(Code::Argument, span, text, hint),
+            None => self.problems.add(Code::Argument, span, text),
+        }
     }
 
     /// The options of a library function, when they are written as an object.

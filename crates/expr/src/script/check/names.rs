@@ -3,7 +3,8 @@
 //! Functions are looked at after the code around them, so that a name which the code around
 //! declares by assignment, even further down, is known inside.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
 
 use super::awaits::check_awaits;
 use super::call::check_calls;
@@ -20,6 +21,9 @@ use crate::script::span::Span;
 /// The names of the input in a bare script.
 pub(crate) const INPUTS: [&str; 2] = ["inputs", "Inputs"];
 
+/// Above so many declarations no name is compared with all others.
+const MOST_COMPARED: usize = 1_000;
+
 /// Checks a file and finds out what its names mean.
 pub(crate) fn check(file: &File, problems: &mut Problems) -> Analysis {
     check_form(file, problems);
@@ -31,6 +35,7 @@ pub(crate) fn check(file: &File, problems: &mut Problems) -> Analysis {
         queue: VecDeque::new(),
         scope: 0,
         late: Vec::new(),
+        lost: &file.lost,
     };
     names.file(file);
     let Names { mut analysis, problems, .. } = names;
@@ -82,6 +87,8 @@ pub(super) struct Names<'p, 'a> {
     pub(super) scope: ScopeId,
     /// Reads that found nothing yet; an assignment further down may still declare the name.
     pub(super) late: Vec<(Ident, ScopeId)>,
+    /// Names whose declarations could not be read.
+    pub(super) lost: &'a BTreeSet<Arc<str>>,
 }
 
 /// A function, its place, and the function around it.
@@ -111,7 +118,6 @@ impl<'a> Names<'_, 'a> {
             self.function_body(function, scope, id);
             self.settle_late();
         }
-        self.report_undefined();
         self.join_inputs();
     }
 
@@ -136,7 +142,7 @@ impl<'a> Names<'_, 'a> {
         let id = self.functions.len();
         let parent = self.scopes.get(self.scope).map(|scope| scope.function);
         self.functions.push(FunctionNode { at: function.span.start, parent, scope: 0 });
-        self.analysis.captures.insert(function.span.start, Vec::new());
+        self.analysis.captures.insert(function.span.start, BTreeSet::new());
         self.queue.push_back((function, self.scope, id));
     }
 
@@ -368,7 +374,9 @@ fn check_unused(analysis: &Analysis, problems: &mut Problems) {
             let help = "remove it, or begin its name with `_`";
             problems.add_with_help(Code::Unused, decl.span, message, help);
         }
-        if decl.kind == DeclKind::Implicit {
+        // Guessing compares names with names; a file with thousands of them needs no guesses.
+        let few = analysis.decls.len() <= MOST_COMPARED;
+        if decl.kind == DeclKind::Implicit && few {
             let other = analysis.decls.iter().find(|other| resembles(&decl.name, &other.name));
             if let Some(other) = other {
                 let message = format!("`{}` is a new variable here", decl.name);

@@ -150,30 +150,31 @@ impl Names<'_, '_> {
         let mut at = Some(user);
         while let Some(function) = at.filter(|function| *function != owner) {
             let Some(node) = self.functions.get(function) else { return };
-            let captures = self.analysis.captures.entry(node.at).or_default();
-            if !captures.contains(&id) {
-                captures.push(id);
+            // What is captured here is captured by everything in between already.
+            if !self.analysis.captures.entry(node.at).or_default().insert(id) {
+                return;
             }
             at = node.parent;
         }
     }
 
-    /// Tries again what was not found: by now all assignments of this function are known.
+    /// Tries again what was not found: by now all assignments of this function are known, and
+    /// those of the functions around it were before.
     pub(super) fn settle_late(&mut self) {
         for (name, scope) in std::mem::take(&mut self.late) {
             match self.find(&name, scope) {
                 Some(id) => self.used(&name, id, scope),
-                None => self.late.push((name, scope)),
+                None => self.report_undefined(&name, scope),
             }
         }
     }
 
-    pub(super) fn report_undefined(&mut self) {
-        for (name, scope) in std::mem::take(&mut self.late) {
+    fn report_undefined(&mut self, name: &Ident, scope: ScopeId) {
+        if !self.problems.is_full() && !self.lost.contains(&name.name) {
             let known = ELSEWHERE.iter().find(|(word, _)| *word == &*name.name);
             let help = match known {
                 Some((_, help)) => Some((*help).to_owned()),
-                None => self.guess(&name, scope),
+                None => self.guess(name, scope),
             };
             let message = format!("`{}` is not defined", name.name);
             match help {

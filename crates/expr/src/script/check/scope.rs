@@ -1,6 +1,6 @@
 //! Scopes, declarations, and what every use of a name refers to.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::argument::LiteralTimer;
@@ -63,7 +63,7 @@ pub(crate) struct Analysis {
     /// By the place of the name: declarations, reads and assignments alike.
     pub(crate) uses: BTreeMap<u32, Use>,
     /// By the place of the function: what it uses of its surroundings.
-    pub(crate) captures: BTreeMap<u32, Vec<DeclId>>,
+    pub(crate) captures: BTreeMap<u32, BTreeSet<DeclId>>,
     /// By the place of the function: what it declares by assignment. The file itself has the
     /// place `u32::MAX`.
     pub(crate) implicit: BTreeMap<u32, Vec<DeclId>>,

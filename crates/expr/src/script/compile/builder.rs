@@ -18,18 +18,29 @@ pub(super) struct Shared<'a> {
     pub(super) methods: Vec<Option<Method>>,
     /// By identity, and so in the order of the program.
     pub(super) functions: BTreeMap<u32, Option<Code>>,
+    numbers: BTreeMap<u32, u32>,
 }
 
 impl<'a> Shared<'a> {
     pub(super) fn new(analysis: &'a Analysis) -> Self {
         let functions = analysis.captures.keys().map(|at| (function_id(*at), None)).collect();
         let (constants, texts, methods) = (Vec::new(), BTreeMap::new(), Vec::new());
-        Self { analysis, constants, texts, methods, functions }
+        Self { analysis, constants, texts, methods, functions, numbers: BTreeMap::new() }
     }
 
     /// The number of a function in the program. All identities are known from the beginning.
     pub(super) fn index(&self, id: u32) -> u32 {
-        number(self.functions.range(..id).count())
+        self.numbers.get(&id).copied().unwrap_or(u32::MAX)
+    }
+
+    /// Another identity, before anything is compiled.
+    pub(super) fn add_function(&mut self, id: u32) {
+        self.functions.insert(id, None);
+    }
+
+    /// All identities are known: they get their numbers.
+    pub(super) fn number_functions(&mut self) {
+        self.numbers = self.functions.keys().zip(0u32..).map(|(id, at)| (*id, at)).collect();
     }
 
     pub(super) fn constant(&mut self, value: Value) -> u32 {
@@ -85,19 +96,14 @@ pub(super) struct Builder<'s, 'a> {
     /// Where local variables are.
     pub(super) locals: BTreeMap<DeclId, u32>,
     /// Shared variables of surrounding functions, in order.
-    pub(super) ups: Vec<DeclId>,
+    ups: BTreeMap<DeclId, u32>,
     depth: i64,
     pub(super) chain: u32,
     pub(super) contexts: Vec<Context>,
 }
 
 impl<'s, 'a> Builder<'s, 'a> {
-    pub(super) fn new(
-        shared: &'s mut Shared<'a>,
-        id: u32,
-        name: Arc<str>,
-        ups: Vec<DeclId>,
-    ) -> Self {
+    pub(super) fn new(shared: &'s mut Shared<'a>, id: u32, name: Arc<str>, ups: &[DeclId]) -> Self {
         let code = Code {
             id,
             name,
@@ -108,17 +114,26 @@ impl<'s, 'a> Builder<'s, 'a> {
             ops: Vec::new(),
             places: Vec::new(),
             points: Vec::new(),
+            points_by_pc: Vec::new(),
+            slots_by_key: Vec::new(),
             handlers: Vec::new(),
             captures: Vec::new(),
             chains: Vec::new(),
             visible: Vec::new(),
         };
         let (locals, contexts) = (BTreeMap::new(), Vec::new());
+        let ups = ups.iter().zip(0u32..).map(|(id, up)| (*id, up)).collect();
         Self { shared, code, locals, ups, depth: 0, chain: NO_CHAIN, contexts }
     }
 
     pub(super) fn finish(mut self) -> Code {
-        self.code.points.sort_by_key(|point| point.at);
+        let code = &mut self.code;
+        code.points.sort_by_key(|point| point.at);
+        let points = code.points.iter().zip(0u32..);
+        code.points_by_pc = points.map(|(point, place)| (point.pc, place)).collect();
+        code.points_by_pc.sort_unstable();
+        code.slots_by_key = code.slots.iter().zip(0u32..).map(|(it, at)| (it.key, at)).collect();
+        code.slots_by_key.sort_unstable();
         self.code
     }
 
@@ -250,7 +265,7 @@ impl<'s, 'a> Builder<'s, 'a> {
     }
 
     fn up_of(&self, id: DeclId) -> Option<u32> {
-        self.ups.iter().position(|up| *up == id).map(number)
+        self.ups.get(&id).copied()
     }
 
     /// Where a function made here finds what it shares.

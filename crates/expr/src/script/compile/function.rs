@@ -17,12 +17,13 @@ pub(crate) fn compile(file: &File, analysis: Analysis, map: SourceMap, name: &st
     let mut shared = Shared::new(&analysis);
     let has_prelude = !file.statements.is_empty();
     if file.workflows.is_empty() {
-        shared.functions.insert(BARE_ID, None);
+        shared.add_function(BARE_ID);
     } else if has_prelude {
         for workflow in &file.workflows {
-            shared.functions.insert(entry_id(workflow.function.span.start), None);
+            shared.add_function(entry_id(workflow.function.span.start));
         }
     }
+    shared.number_functions();
     let mut workflows = Vec::new();
     if file.workflows.is_empty() {
         compile_bare(&mut shared, &file.statements);
@@ -53,7 +54,7 @@ fn fingerprint(text: &str) -> u64 {
 }
 
 fn compile_bare(shared: &mut Shared<'_>, statements: &[Stmt]) {
-    let mut builder = Builder::new(shared, BARE_ID, Arc::from("workflow"), Vec::new());
+    let mut builder = Builder::new(shared, BARE_ID, Arc::from("workflow"), &[]);
     builder.code.is_workflow = true;
     builder.code.params = 1;
     let inputs: Vec<DeclId> = builder.inputs();
@@ -80,7 +81,7 @@ fn compile_workflow(shared: &mut Shared<'_>, workflow: &WorkflowNode) {
     let function = &workflow.function;
     let ups = captures(shared, function);
     let id = function_id(function.span.start);
-    let mut builder = Builder::new(shared, id, workflow.name.name.clone(), ups);
+    let mut builder = Builder::new(shared, id, workflow.name.name.clone(), &ups);
     builder.code.is_workflow = true;
     builder.function(function);
     if let Body::Block(block) = &function.body {
@@ -97,7 +98,7 @@ fn compile_workflow(shared: &mut Shared<'_>, workflow: &WorkflowNode) {
 fn compile_entry(shared: &mut Shared<'_>, statements: &[Stmt], workflow: &WorkflowNode) {
     let at = workflow.function.span.start;
     let id = entry_id(at);
-    let mut builder = Builder::new(shared, id, workflow.name.name.clone(), Vec::new());
+    let mut builder = Builder::new(shared, id, workflow.name.name.clone(), &[]);
     builder.code.params = 1;
     let slot = builder.new_slot(slot_key(at, 1), false);
     builder.bring_into_scope(slot);
@@ -112,7 +113,7 @@ fn compile_entry(shared: &mut Shared<'_>, statements: &[Stmt], workflow: &Workfl
 }
 
 fn captures(shared: &Shared<'_>, function: &Function) -> Vec<DeclId> {
-    shared.analysis.captures.get(&function.span.start).cloned().unwrap_or_default()
+    shared.analysis.captures.get(&function.span.start).into_iter().flatten().copied().collect()
 }
 
 impl Builder<'_, '_> {
@@ -146,7 +147,7 @@ impl Builder<'_, '_> {
         if self.shared.functions.get(&id).is_none_or(Option::is_none) {
             let name =
                 function.name.as_ref().map_or_else(|| "anonymous".into(), |it| it.name.clone());
-            let mut builder = Builder::new(self.shared, id, name, ups.clone());
+            let mut builder = Builder::new(self.shared, id, name, &ups);
             builder.function(function);
             let code = builder.finish();
             self.shared.functions.insert(id, Some(code));

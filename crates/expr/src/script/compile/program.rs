@@ -52,6 +52,10 @@ pub(crate) struct Code {
     pub(crate) places: Vec<(u32, u32)>,
     /// Where it may stand still, in order of their places.
     pub(crate) points: Vec<Point>,
+    /// The same in order of their operations: the place of each in `points`.
+    pub(crate) points_by_pc: Vec<(u32, u32)>,
+    /// Slots in order of their keys.
+    pub(crate) slots_by_key: Vec<(u32, u32)>,
     pub(crate) handlers: Vec<Handler>,
     pub(crate) captures: Vec<Capture>,
     /// Variables in scope, as chains: a slot and the rest of the chain.
@@ -151,7 +155,16 @@ impl Code {
 
     /// The point of an operation.
     pub(crate) fn point_at(&self, pc: usize) -> Option<&Point> {
-        self.points.iter().find(|point| point.pc as usize == pc)
+        let pc = u32::try_from(pc).ok()?;
+        let found = self.points_by_pc.binary_search_by_key(&pc, |(pc, _)| *pc).ok()?;
+        let (_, place) = self.points_by_pc.get(found)?;
+        self.points.get(*place as usize)
+    }
+
+    /// The slot of a key.
+    pub(crate) fn slot(&self, key: u32) -> Option<usize> {
+        let found = self.slots_by_key.binary_search_by_key(&key, |(key, _)| *key).ok()?;
+        self.slots_by_key.get(found).map(|(_, slot)| *slot as usize)
     }
 
     /// The place in the source of an operation.

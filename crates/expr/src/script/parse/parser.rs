@@ -1,5 +1,8 @@
 //! The parser's hands: looking at tokens, taking them, reporting and recovering.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use super::refused;
 use crate::script::ast::{File, Ident, Stmt, Workflow};
 use crate::script::lex::{Kind, Token, tokenize};
@@ -20,7 +23,8 @@ pub(super) type Parsed<T> = Result<T, Halt>;
 pub(crate) fn parse(text: &str, problems: &mut Problems) -> File {
     let tokens = tokenize(text, problems);
     let closers = match_brackets(&tokens);
-    let mut parser = Parser { tokens, closers, at: 0, depth: 0, problems, no_in: false };
+    let lost = BTreeSet::new();
+    let mut parser = Parser { tokens, closers, at: 0, depth: 0, problems, no_in: false, lost };
     parser.file()
 }
 
@@ -33,19 +37,22 @@ pub(super) struct Parser<'a> {
     pub(super) problems: &'a mut Problems,
     /// In the head of a `for`, where `in` is not an operator.
     pub(super) no_in: bool,
+    lost: BTreeSet<Arc<str>>,
 }
 
 impl Parser<'_> {
     fn file(&mut self) -> File {
-        let mut file = File { statements: Vec::new(), workflows: Vec::new() };
+        let (statements, workflows, lost) = (Vec::new(), Vec::new(), BTreeSet::new());
+        let mut file = File { statements, workflows, lost };
         while !self.at_end() {
             if self.at_word("async") && self.ahead(1).kind == Kind::Word("workflow".into()) {
                 self.refuse_async();
             }
             if self.at_workflow() {
+                let start = self.at;
                 match self.workflow() {
                     Ok(workflow) => file.workflows.push(workflow),
-                    Err(Halt) => self.recover(),
+                    Err(Halt) => self.recover(start),
                 }
             } else if self.at_sign("}") {
                 self.unexpected("a statement");
@@ -54,12 +61,17 @@ impl Parser<'_> {
                 file.statements.extend(self.statement_or_recover());
             }
         }
+        file.lost = std::mem::take(&mut self.lost);
         file
     }
 
     fn at_workflow(&self) -> bool {
-        let is_name = |ahead: usize| matches!(self.ahead(ahead).kind, Kind::Word(_));
-        self.at_word("workflow") && is_name(1) && self.ahead(2).kind == Kind::Sign("(")
+        let is = |ahead: usize, kind: &Kind| self.ahead(ahead).kind == *kind;
+        let is_named = matches!(self.ahead(1).kind, Kind::Word(_)) && is(2, &Kind::Sign("("));
+        let closer = self.closers.get(self.at + 1).copied().unwrap_or(u32::MAX) as usize;
+        let body = self.tokens.get(closer.saturating_add(1));
+        let is_nameless = body.is_some_and(|token| token.kind == Kind::Sign("{"));
+        self.at_word("workflow") && (is_named || is_nameless)
     }
 
     fn workflow(&mut self) -> Parsed<Workflow> {
@@ -75,20 +87,44 @@ impl Parser<'_> {
         if let Ok(statement) = self.statement() {
             Some(statement)
         } else {
+            self.lose_names(before);
             if self.at == before {
                 self.next();
             }
-            self.recover();
+            self.recover(before);
             None
         }
     }
 
-    /// Goes to where the next statement probably begins.
-    fn recover(&mut self) {
+    /// Remembers what a statement that was given up would have declared.
+    fn lose_names(&mut self, start: usize) {
+        let mut tokens = self.tokens.iter().skip(start);
+        let Some(Token { kind: Kind::Word(first), .. }) = tokens.next() else { return };
+        if !matches!(&**first, "let" | "const" | "function") {
+            return;
+        }
+        // Every word up to the end of the line is as good as declared.
+        for token in tokens.take_while(|token| !token.after_newline).take(MAX_LOST) {
+            if let Kind::Word(word) = &token.kind {
+                self.lost.insert(word.clone());
+            }
+        }
+    }
+
+    /// Goes to where the next statement probably begins: behind what the statement has opened, or
+    /// where a line begins like a statement.
+    fn recover(&mut self, start: usize) {
         let mut open = 0u32;
+        for token in self.tokens.get(start..self.at).unwrap_or_default() {
+            match token.kind {
+                Kind::Sign("(" | "[" | "{") => open += 1,
+                Kind::Sign(")" | "]" | "}") => open = open.saturating_sub(1),
+                _ => {}
+            }
+        }
         while !self.at_end() {
             let token = self.token();
-            if open == 0 && token.after_newline {
+            if token.after_newline && (open == 0 || begins_statement(&token.kind)) {
                 return;
             }
             match token.kind {
@@ -265,6 +301,18 @@ impl Parser<'_> {
         let after = closer.saturating_add(1);
         self.tokens.get(after).is_some_and(|token| token.kind == Kind::Sign("=>"))
     }
+}
+
+/// How many words of a lost declaration are remembered.
+const MAX_LOST: usize = 50;
+
+/// Whether a line that begins so is a statement of its own, whatever is still open before it.
+fn begins_statement(kind: &Kind) -> bool {
+    const WORDS: [&str; 14] = [
+        "let", "const", "if", "for", "while", "do", "switch", "try", "throw", "return", "function",
+        "workflow", "break", "continue",
+    ];
+    matches!(kind, Kind::Word(word) if WORDS.contains(&&**word))
 }
 
 static END: Token = Token { kind: Kind::End, span: Span::new(0, 0), after_newline: true };

@@ -46,6 +46,9 @@ impl<'a> Machine<'a> {
         match machine.read(&mut reader) {
             Ok(()) => {
                 machine.connect();
+                if let Some(Frame::Script(frame)) = machine.frames.last() {
+                    machine.pc = frame.pc;
+                }
                 Ok(machine)
             }
             Err(error) => Err(Fault::new("corrupt_state", format!("the saved state: {error}"))),
@@ -180,7 +183,7 @@ impl<'a> Machine<'a> {
         for _ in 0..count / 2 {
             let key = reader.from.u32()?;
             let value = reader.value()?;
-            let slot = code.slots.iter().position(|slot| slot.key == key);
+            let slot = code.slot(key);
             let place = slot.and_then(|slot| self.stack.get_mut(base + slot));
             match place {
                 Some(place) => *place = value,

@@ -1,7 +1,13 @@
 //! Finding what can still be reached: for reclaiming memory, and for saving.
 
+use std::collections::BTreeSet;
+
 use super::heap::{Heap, awaitable_size, cell_size, closure_size, list_size, record_size};
+use super::text::Text;
 use super::value::Value;
+
+/// Texts up to this length are counted each time.
+const SHORT: usize = 64;
 
 /// What was reached, by arena.
 #[derive(Debug, Default)]
@@ -12,6 +18,8 @@ pub(crate) struct Marks {
     pub(crate) cells: Vec<bool>,
     pub(crate) awaitables: Vec<bool>,
     text_bytes: usize,
+    /// Long texts that were counted: one text may be referred to many times.
+    texts: BTreeSet<usize>,
 }
 
 impl Marks {
@@ -24,6 +32,7 @@ impl Marks {
             cells: vec![false; heap.cells.len()],
             awaitables: vec![false; heap.awaitables.len()],
             text_bytes: 0,
+            texts: BTreeSet::new(),
         };
         marks.reach(heap, roots);
         marks
@@ -39,7 +48,7 @@ impl Marks {
                 }
                 Value::Record(at) if mark(&mut self.records, at.0) => {
                     for (name, value) in heap.records.get(at).map_or(&[][..], |it| it.entries()) {
-                        self.text_bytes += name.bytes();
+                        self.count(name);
                         todo.push(value.clone());
                     }
                 }
@@ -56,9 +65,17 @@ impl Marks {
                         awaitable.references(&mut todo);
                     }
                 }
-                Value::Text(text) | Value::Verbatim(text) => self.text_bytes += text.bytes(),
+                Value::Text(text) | Value::Verbatim(text) => self.count(&text),
                 _ => {}
             }
+        }
+    }
+}
+
+impl Marks {
+    fn count(&mut self, text: &Text) {
+        if text.bytes() <= SHORT || self.texts.insert(text.address()) {
+            self.text_bytes += text.bytes();
         }
     }
 }

@@ -85,6 +85,11 @@ impl Text {
         self.as_str().encode_utf16().nth(place)
     }
 
+    /// Where it is in memory: two clones have the same address. Only for counting.
+    pub(crate) fn address(&self) -> usize {
+        Arc::as_ptr(&self.0).addr()
+    }
+
     /// Equality that is fast when both are the same string in memory.
     pub(crate) fn same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0) || self.0.text == other.0.text

@@ -59,8 +59,8 @@ impl Machine<'_> {
             }
             Method::Flat => {
                 let depth = usize::try_from(whole_number(&arg(args, 0), 1)?).unwrap_or(0);
-                let mut items = Vec::new();
-                self.flatten(at, depth.min(DEEPEST), &mut items)?;
+                let (mut items, mut visits) = (Vec::new(), 0);
+                self.flatten(at, depth.min(DEEPEST), &mut items, &mut visits)?;
                 self.new_list(items)?
             }
             Method::At => {
@@ -160,13 +160,21 @@ impl Machine<'_> {
         Ok(Value::List(at))
     }
 
-    fn flatten(&mut self, at: ListRef, depth: usize, out: &mut Vec<Value>) -> Outcome<()> {
+    /// Visits count like elements: a list may contain itself, and more than once.
+    fn flatten(
+        &mut self,
+        at: ListRef,
+        depth: usize,
+        out: &mut Vec<Value>,
+        visits: &mut usize,
+    ) -> Outcome<()> {
         for item in self.items(at) {
+            *visits += 1;
+            self.check_entries(*visits)?;
             match item {
-                Value::List(inner) if depth > 0 => self.flatten(inner, depth - 1, out)?,
+                Value::List(inner) if depth > 0 => self.flatten(inner, depth - 1, out, visits)?,
                 other => out.push(other),
             }
-            self.check_entries(out.len())?;
         }
         Ok(())
     }
