@@ -10,10 +10,11 @@
 use meantime_core::time::{Cron, Span, TimeError, Zone};
 use meantime_core::{Diagnostic, Limits, Position, Recurrence, RetryPolicy, Trigger};
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use crate::host::{RetryOptions, WrittenTime};
 use crate::problem::Code;
-use crate::yaml::{Placed, place_of, read};
+use crate::yaml::{Placed, YamlProblem, place_of, read};
 
 /// What the front matter says.
 #[derive(Debug, Default)]
@@ -68,15 +69,22 @@ pub(crate) fn settings(text: &str, limits: &Limits) -> (Settings, Vec<Diagnostic
     let Some((yaml, line)) = find(text) else { return (Settings::default(), Vec::new()) };
     let mut reader = Reader { line, limits, problems: Vec::new(), settings: Settings::default() };
     if !yaml.trim().is_empty() {
-        match read::<Written>(yaml) {
+        // What is YAML but not ours is a problem of its settings.
+        let read = read::<IgnoredAny>(yaml).map_err(|problem| (Code::FrontMatter, problem));
+        let read = read.and_then(|_| read_settings(yaml));
+        match read {
             Ok(written) => reader.take(written),
-            Err(problem) => {
+            Err((code, problem)) => {
                 let at = reader.position((problem.line, problem.column));
-                reader.problems.push(Code::FrontMatter.at(at, problem.message));
+                reader.problems.push(code.at(at, problem.message));
             }
         }
     }
     (reader.settings, reader.problems)
+}
+
+fn read_settings(yaml: &str) -> Result<Written, (Code, YamlProblem)> {
+    read(yaml).map_err(|problem| (Code::Setting, problem))
 }
 
 /// The YAML in the first comment, and the line before it.

@@ -51,7 +51,7 @@ pub struct HttpAnswer {
 
 /// A call, as the script writes it.
 #[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, expecting = "an object")]
 pub(crate) struct WrittenCall {
     #[serde(default)]
     method: Option<String>,

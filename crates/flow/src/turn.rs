@@ -20,7 +20,7 @@ pub(crate) fn start(body: &Body, start: &Start, cx: &Cx<'_>) -> Result<Turn, Fau
     }
     let mut host = TurnHost::new(cx, body.retry, effects);
     let machine = Machine::start(&body.program, body.workflow, &start.input, &mut host, cx.limits)?;
-    let mut session = Session { machine, ended: None, yields: false };
+    let mut session = Session { machine, ended: None };
     session.run()?;
     let (state, status, ops) = session.finish(cx)?;
     let (effects, verdicts) = (host.into_effects(), vec![Verdict::taken()]);
@@ -41,7 +41,7 @@ pub(crate) fn advance(
     }
     let mut host = TurnHost::new(cx, body.retry, Vec::new());
     let machine = Machine::load(&body.program, &state.bytes, &mut host, cx.limits)?;
-    let mut session = Session { machine, ended: None, yields: false };
+    let mut session = Session { machine, ended: None };
     let mut verdicts = Vec::with_capacity(events.len());
     for event in events {
         verdicts.push(session.take(event, definition, cx)?);
@@ -54,7 +54,6 @@ pub(crate) fn advance(
 struct Session<'a> {
     machine: Machine<'a>,
     ended: Option<Outcome>,
-    yields: bool,
 }
 
 impl Session<'_> {
@@ -102,8 +101,7 @@ impl Session<'_> {
 
     fn run(&mut self) -> Result<(), Fault> {
         match self.machine.run()? {
-            Stop::Waiting => self.yields = false,
-            Stop::Yield => self.yields = true,
+            Stop::Waiting | Stop::Yield => {}
             Stop::Finished => self.ended = Some(finished(&mut self.machine)?),
             Stop::Uncaught { trace } => self.ended = Some(uncaught(&mut self.machine, &trace)),
         }
@@ -137,7 +135,7 @@ impl Session<'_> {
             let text = format!("the state has {} bytes, the limit is {most}", bytes.len());
             return Err(self.machine.place_fault(Fault::new("state_limit", text)));
         }
-        let goes_on = self.yields || self.machine.has_withdrawals();
+        let goes_on = !self.machine.is_waiting() || self.machine.has_withdrawals();
         let status = if goes_on { Status::Yield } else { Status::Running };
         Ok((State::new(FORMAT, bytes), status, self.machine.ops()))
     }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use meantime_core::{Diagnostic, EffectKey, Fault, Json, Limits, Position, Timestamp};
 
 use super::ast::File;
-use super::awaitable::{Kind, Step};
+use super::awaitable::{Awaitable, Kind, Step};
 use super::check::{LiteralTimer, TimerLiteral, check};
-use super::compile::{Code, Program, compile};
+use super::compile::{Code, Op, Program, compile};
 use super::host::{Host, Settlement, What};
 use super::parse::parse;
 use super::problem::Problems;
@@ -177,6 +177,16 @@ impl<'a> Machine<'a> {
     /// Ends a child whose result is known before its end.
     pub fn withdraw_child(&mut self, key: EffectKey) {
         self.withdrawals.push_back((What::Child, Step::of(key)));
+    }
+
+    /// Whether the script can only go on when something ends.
+    pub fn is_waiting(&self) -> bool {
+        match (self.next_op(), self.stack.last()) {
+            (Some(Op::Await), Some(Value::Awaitable(at))) => {
+                self.heap.awaitables.get(*at).is_some_and(Awaitable::is_pending)
+            }
+            _ => false,
+        }
     }
 
     /// Where the innermost frame stands.

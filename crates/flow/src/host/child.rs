@@ -10,7 +10,7 @@ use super::time::WrittenTime;
 use super::turn::{TurnHost, place_text};
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, expecting = "an object")]
 struct ChildOptions {
     #[serde(default)]
     version: Option<u32>,

@@ -9,7 +9,7 @@ use super::time::{TimeProblem, WrittenTime};
 
 /// How a task is tried again.
 #[derive(Debug, Clone, Default, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, expecting = "an object")]
 pub(crate) struct RetryOptions {
     #[serde(default)]
     pub(crate) max_attempts: Option<u32>,

@@ -10,7 +10,7 @@ use super::time::WrittenTime;
 use super::turn::{TurnHost, place_text};
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, expecting = "an object")]
 struct SignalOptions {
     #[serde(default)]
     timeout: Option<WrittenTime>,

@@ -10,7 +10,7 @@ use super::turn::{TurnHost, place_text};
 use crate::http::{HTTP_TASK, WrittenCall};
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, expecting = "an object")]
 struct TaskOptions {
     #[serde(default)]
     queue: Option<String>,

@@ -33,7 +33,7 @@ impl From<TimeProblem> for Refusal {
     fn from(problem: TimeProblem) -> Self {
         match &problem.error {
             Some(error) => Self::time(error),
-            None => Self::range_error(problem.message),
+            None => Self::type_error(problem.message),
         }
     }
 }

@@ -64,6 +64,20 @@ impl Player<'_> {
         lines.join("\n")
     }
 
+    /// Engine tasks that nobody has reported on, with their inputs.
+    pub(super) fn dispatched(&mut self) -> String {
+        let tasks = self.world.dispatched.iter();
+        let lines = tasks.map(|task| format!("{} {}", task.spec.name, task.spec.input));
+        lines.collect::<Vec<_>>().join("\n")
+    }
+
+    /// How many turns an instance has had.
+    pub(super) fn turns(&mut self, name: &str) -> String {
+        let id = self.instance(name);
+        let row = block_on(self.world.store.instance(id)).ok().flatten();
+        row.map_or_else(String::new, |row| row.turn_no.to_string())
+    }
+
     /// How many bytes the state of an instance has.
     pub(super) fn state_bytes(&mut self, name: &str) -> String {
         let id = self.instance(name);

@@ -244,6 +244,8 @@ impl Player<'_> {
             "waiting" => self.waiting(word(1)),
             "failure" => self.failure(word(1)),
             "state" => self.state_bytes(word(1)),
+            "dispatched" => self.dispatched(),
+            "turns" => self.turns(word(1)),
             "counter" => {
                 let counters = self.world.counters();
                 let count = match word(1) {

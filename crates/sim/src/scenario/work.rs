@@ -79,7 +79,9 @@ impl Player<'_> {
             let input =
                 if task.input.is_null() { String::new() } else { format!(" {}", task.input) };
             let key = self.tracer.key(task.id.0);
-            lines.push(format!("{} {key}{input}{deadline}", task.name));
+            let headers =
+                task.headers.as_ref().map_or_else(String::new, |it| format!(" headers {it}"));
+            lines.push(format!("{} {key}{input}{headers}{deadline}", task.name));
             self.tasks.entry(task.name.clone()).or_default().push(task);
         }
         lines.join("\n")

@@ -31,6 +31,8 @@ struct Reader<'b> {
     from: Decoder<'b>,
     strings: Vec<Text>,
     sizes: [u32; 5],
+    /// Bytes of all strings, for the memory budget.
+    text_bytes: usize,
 }
 
 impl<'a> Machine<'a> {
@@ -42,10 +44,12 @@ impl<'a> Machine<'a> {
         limits: &'a Limits,
     ) -> Result<Self, Fault> {
         let mut machine = Self::new(program, host, limits);
-        let mut reader = Reader { from: Decoder::new(bytes), strings: Vec::new(), sizes: [0; 5] };
+        let mut reader =
+            Reader { from: Decoder::new(bytes), strings: Vec::new(), sizes: [0; 5], text_bytes: 0 };
         match machine.read(&mut reader) {
             Ok(()) => {
                 machine.connect();
+                machine.heap.grow_text(reader.text_bytes);
                 if let Some(Frame::Script(frame)) = machine.frames.last() {
                     machine.pc = frame.pc;
                 }
@@ -104,7 +108,6 @@ impl<'a> Machine<'a> {
             for _ in 0..count / 2 {
                 let name = reader.text()?;
                 let value = reader.value()?;
-                self.heap.grow_text(name.bytes());
                 record.set(name, value);
             }
             self.heap.record(record);
@@ -239,7 +242,7 @@ impl<'a> Machine<'a> {
         };
     }
 
-    fn next_op(&self) -> Option<Op> {
+    pub(crate) fn next_op(&self) -> Option<Op> {
         let Some(Frame::Script(frame)) = self.frames.last() else { return None };
         let code = self.program.functions.get(frame.function as usize)?;
         code.ops.get(frame.pc).copied()
@@ -295,6 +298,7 @@ impl Reader<'_> {
             return self.shared();
         }
         let text = Text::new(self.from.str()?);
+        self.text_bytes += text.bytes();
         if text.bytes() >= SHORTEST_SHARED {
             self.strings.push(text.clone());
         }
