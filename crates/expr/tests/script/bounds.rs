@@ -16,111 +16,111 @@ fn run(text: &str) -> String {
     eval_with(text, "{}", &limits)
 }
 
+const CALLS: &str = "fault call_depth_limit: more than 32 calls within calls";
+const VALUES: &str = "fault value_limit: values take more than 1048576 bytes";
+const STRING: &str = "fault string_limit: a string has more than 65536 bytes";
+const ENTRIES: &str = "fault entries_limit: a list or object has more than 1000 entries";
+
+/// A script, and how it ends.
+const HOSTILE: &[(&str, &str)] = &[
+    ("function f() { return f() } return f()", CALLS),
+    ("const f = x => g(x); const g = x => f(x); return f(1)", CALLS),
+    ("function f(n) { return [1].map(() => f(n + 1)) } return f(0)", CALLS),
+    ("function f(n) { return [2, 1].sort(() => f(n + 1)) } return f(0)", CALLS),
+    ("let s = \"x\"; while (true) { s += s }", STRING),
+    ("return \"x\".repeat(100000000000)", STRING),
+    ("return \"x\".padStart(9007199254740991)", STRING),
+    ("return \"abc\".replaceAll(\"\", \"y\".repeat(60000))", STRING),
+    ("let a = \"x\".repeat(60000); return `${a}${a}`", STRING),
+    ("return \"ab\".repeat(30000).split(\"\")", ENTRIES),
+    ("let l = []; while (true) { l.push(1) }", ENTRIES),
+    ("let l = [1]; while (true) { l = l.concat(l) }", ENTRIES),
+    ("let l = [1]; while (true) { l = [...l, ...l] }", ENTRIES),
+    ("let o = {}; for (let i = 0; ; i++) { o[\"k\" + i] = i }", ENTRIES),
+    ("return Array.from({ length: 100000 })", ENTRIES),
+    ("let l = [1]; while (true) { l.unshift(...l) }", ENTRIES),
+    ("let all = []; for (let i = 0; ; i++) { all.push(\"x\".repeat(60000) + i) }", VALUES),
+    (
+        "let n = null; while (true) { n = { next: n, pad: \"x\".repeat(1000) + Math.random() } }",
+        VALUES,
+    ),
+    (
+        "let l = []; l[999999] = 1; return l",
+        "threw RangeError: index 999999 is far behind the end of the list (0)",
+    ),
+    (
+        "let o = {}; o.o = o; return JSON.stringify(o)",
+        "threw TypeError: the value cannot be written as JSON: it contains itself",
+    ),
+    (
+        "let l = []; for (let i = 0; i < 200; i++) { l = [l] } return l",
+        "result: the value cannot be written as JSON: it is nested too deeply",
+    ),
+    (
+        "return JSON.parse(\"[\".repeat(500))",
+        "threw TypeError: not JSON: unexpected text at byte 129",
+    ),
+    (
+        "let a = []; a.push(a); return `${a}`",
+        "threw TypeError: the list is nested too deeply to be a string",
+    ),
+    ("let a = [1]; a.push(a); return a.flat(1000000).length", "66"),
+    ("let a = []; a.push(a, a); return a.flat(60)", ENTRIES),
+    ("let a = 1; for (let i = 0; i < 60; i++) { a = [a, a] } return `${a}`.length", "threw"),
+    ("let a = 1; for (let i = 0; i < 60; i++) { a = [a, a] } return JSON.stringify(a)", "fault"),
+    ("let a = 1; for (let i = 0; i < 60; i++) { a = { a, b: a } } return a", "fault"),
+    ("let a = 1; for (let i = 0; i < 60; i++) { a = [a, a] } Log.info(a)", "threw"),
+    (
+        "return (9223372036854775807).toFixed(99)",
+        "threw RangeError: `toFixed` gives up to 20 digits",
+    ),
+    ("return Math.max(...Array.from({ length: 900 }).fill(1), ...[2])", "2"),
+    (
+        "let x = 1; for (let i = 0; i < 100; i++) { x = x * 10 } return x",
+        "threw RangeError: the result does not fit into a 64-bit integer",
+    ),
+    ("return [3, 1, 2].sort((a, b) => { throw \"no\" })", "threw no"),
+    (
+        "let l = [3, 1, 2]; l.sort((a, b) => { l.length; l.pop(); return a - b }); return l.length <= 3",
+        "true",
+    ),
+    ("let l = [1, 2, 3]; l.map(x => l.pop()); return l", "[1]"),
+    ("let l = [1]; let n = 0; l.forEach(x => { l.push(x); n++ }); return n", "1"),
+    ("return \"x\"[\"__proto__\"]", "null"),
+    ("return ({})[\"constructor\"]", "null"),
+    ("return [][\"prototype\"]", "null"),
+    ("throw { get: 1 }", "threw {\"get\":1}"),
+    ("try { while (true) { throw 1 } } finally { return 2 }", "2"),
+    (
+        "let n = 0; for (let i = 0; i < 20000; i++) { try { null.x } catch (e) { n++ } } return n",
+        "20000",
+    ),
+    (
+        "let n = 0; for (let i = 0; i < 3000; i++) { n += \"abc\".repeat(1000).length } return n",
+        "9000000",
+    ),
+    ("let k = 0; for (const c of \"é\".repeat(900)) { k++ } return k", "900"),
+    ("return Object.fromEntries(Array.from({ length: 2000 }))", ENTRIES),
+    ("return [1, 2].reduce((a, b) => a.x.y)", "threw TypeError: cannot read `y` of undefined"),
+    (
+        "let f = x => x; for (let i = 0; i < 1000; i++) { const g = f; f = y => g(y) } return f(1)",
+        CALLS,
+    ),
+    (
+        "return \"a\".localeCompare(\"b\")",
+        "threw TypeError: a string has no method `localeCompare`",
+    ),
+    (
+        "return Time.add(Time.now(), \"P99999999999Y\")",
+        "threw RangeError: time out of range: the end of the duration",
+    ),
+    ("return Time.format(Time.now(), \"'\".repeat(2000)).length", "1000"),
+];
+
 #[test]
 fn hostile_scripts_meet_their_limits() {
-    let calls = "fault call_depth_limit: more than 32 calls within calls";
-    let values = "fault value_limit: values take more than 1048576 bytes";
-    let string = "fault string_limit: a string has more than 65536 bytes";
-    let entries = "fault entries_limit: a list or object has more than 1000 entries";
-    let cases = [
-        ("function f() { return f() } return f()", calls),
-        ("const f = x => g(x); const g = x => f(x); return f(1)", calls),
-        ("function f(n) { return [1].map(() => f(n + 1)) } return f(0)", calls),
-        ("function f(n) { return [2, 1].sort(() => f(n + 1)) } return f(0)", calls),
-        ("let s = \"x\"; while (true) { s += s }", string),
-        ("return \"x\".repeat(100000000000)", string),
-        ("return \"x\".padStart(9007199254740991)", string),
-        ("return \"abc\".replaceAll(\"\", \"y\".repeat(60000))", string),
-        ("let a = \"x\".repeat(60000); return `${a}${a}`", string),
-        ("return \"ab\".repeat(30000).split(\"\")", entries),
-        ("let l = []; while (true) { l.push(1) }", entries),
-        ("let l = [1]; while (true) { l = l.concat(l) }", entries),
-        ("let l = [1]; while (true) { l = [...l, ...l] }", entries),
-        ("let o = {}; for (let i = 0; ; i++) { o[\"k\" + i] = i }", entries),
-        ("return Array.from({ length: 100000 })", entries),
-        ("let l = [1]; while (true) { l.unshift(...l) }", entries),
-        ("let all = []; for (let i = 0; ; i++) { all.push(\"x\".repeat(60000) + i) }", values),
-        (
-            "let n = null; while (true) { n = { next: n, pad: \"x\".repeat(1000) + Math.random() } }",
-            values,
-        ),
-        (
-            "let l = []; l[999999] = 1; return l",
-            "threw RangeError: index 999999 is far behind the end of the list (0)",
-        ),
-        (
-            "let o = {}; o.o = o; return JSON.stringify(o)",
-            "threw TypeError: the value cannot be written as JSON: it contains itself",
-        ),
-        (
-            "let l = []; for (let i = 0; i < 200; i++) { l = [l] } return l",
-            "result: the value cannot be written as JSON: it is nested too deeply",
-        ),
-        (
-            "return JSON.parse(\"[\".repeat(500))",
-            "threw TypeError: not JSON: unexpected text at byte 129",
-        ),
-        (
-            "let a = []; a.push(a); return `${a}`",
-            "threw TypeError: the list is nested too deeply to be a string",
-        ),
-        ("let a = [1]; a.push(a); return a.flat(1000000).length", "66"),
-        ("let a = []; a.push(a, a); return a.flat(60)", entries),
-        ("let a = 1; for (let i = 0; i < 60; i++) { a = [a, a] } return `${a}`.length", "threw"),
-        (
-            "let a = 1; for (let i = 0; i < 60; i++) { a = [a, a] } return JSON.stringify(a)",
-            "fault",
-        ),
-        ("let a = 1; for (let i = 0; i < 60; i++) { a = { a, b: a } } return a", "fault"),
-        ("let a = 1; for (let i = 0; i < 60; i++) { a = [a, a] } Log.info(a)", "threw"),
-        (
-            "return (9223372036854775807).toFixed(99)",
-            "threw RangeError: `toFixed` gives up to 20 digits",
-        ),
-        ("return Math.max(...Array.from({ length: 900 }).fill(1), ...[2])", "2"),
-        (
-            "let x = 1; for (let i = 0; i < 100; i++) { x = x * 10 } return x",
-            "threw RangeError: the result does not fit into a 64-bit integer",
-        ),
-        ("return [3, 1, 2].sort((a, b) => { throw \"no\" })", "threw no"),
-        (
-            "let l = [3, 1, 2]; l.sort((a, b) => { l.length; l.pop(); return a - b }); return l.length <= 3",
-            "true",
-        ),
-        ("let l = [1, 2, 3]; l.map(x => l.pop()); return l", "[1]"),
-        ("let l = [1]; let n = 0; l.forEach(x => { l.push(x); n++ }); return n", "1"),
-        ("return \"x\"[\"__proto__\"]", "null"),
-        ("return ({})[\"constructor\"]", "null"),
-        ("return [][\"prototype\"]", "null"),
-        ("throw { get: 1 }", "threw {\"get\":1}"),
-        ("try { while (true) { throw 1 } } finally { return 2 }", "2"),
-        (
-            "let n = 0; for (let i = 0; i < 20000; i++) { try { null.x } catch (e) { n++ } } return n",
-            "20000",
-        ),
-        (
-            "let n = 0; for (let i = 0; i < 3000; i++) { n += \"abc\".repeat(1000).length } return n",
-            "9000000",
-        ),
-        ("let k = 0; for (const c of \"é\".repeat(900)) { k++ } return k", "900"),
-        ("return Object.fromEntries(Array.from({ length: 2000 }))", entries),
-        ("return [1, 2].reduce((a, b) => a.x.y)", "threw TypeError: cannot read `y` of undefined"),
-        (
-            "let f = x => x; for (let i = 0; i < 1000; i++) { const g = f; f = y => g(y) } return f(1)",
-            calls,
-        ),
-        (
-            "return \"a\".localeCompare(\"b\")",
-            "threw TypeError: a string has no method `localeCompare`",
-        ),
-        (
-            "return Time.add(Time.now(), \"P99999999999Y\")",
-            "threw RangeError: time out of range: the end of the duration",
-        ),
-        ("return Time.format(Time.now(), \"'\".repeat(2000)).length", "1000"),
-    ];
     let mut wrong = Vec::new();
-    for (text, wanted) in cases {
+    for (text, wanted) in HOSTILE {
         let found = run(text);
         if !found.starts_with(wanted) {
             wrong.push(format!(

@@ -8,7 +8,7 @@ use meantime_core::Severity;
 use meantime_expr::script::compile_script;
 
 /// All problems of a script, with a caret below each.
-fn check(text: &str, wanted: Expect) {
+fn check(text: &str, wanted: &Expect) {
     let compiled = compile_script(&text.into(), "test.flow.js");
     let mut found = String::new();
     for it in &compiled.diagnostics {
@@ -26,14 +26,14 @@ fn check(text: &str, wanted: Expect) {
 
 #[test]
 fn a_good_script_has_no_problems() {
-    check("let a = Inputs.a ?? 1\nreturn a + 1", expect![[""]]);
+    check("let a = Inputs.a ?? 1\nreturn a + 1", &expect![[""]]);
 }
 
 #[test]
 fn all_syntax_problems_are_found_at_once() {
     check(
         "let a = \nlet b = 2 +\nlet c = ]\nif (a { return 1 }\nreturn a + b + c @",
-        expect![[r#"
+        &expect![[r#"
             let b = 2 +
             ^ error F001: expected an expression, found `let`
             let c = ]
@@ -52,7 +52,7 @@ fn all_syntax_problems_are_found_at_once() {
 fn what_has_no_end_is_named_where_it_begins() {
     check(
         "let a = \"open\nlet b = 'x\nreturn [a, b]",
-        expect![[r#"
+        &expect![[r#"
         let a = "open
                 ^ error F002: this string does not end on its line [close it with the same quote, or use a template in back-ticks]
         let b = 'x
@@ -61,28 +61,28 @@ fn what_has_no_end_is_named_where_it_begins() {
     );
     check(
         "let a = `open ${1 + 1\nreturn a",
-        expect![[r#"
+        &expect![[r#"
             return a
             ^ error F001: expected the rest of the template, found `return`
         "#]],
     );
     check(
         "/* never closed\nreturn 1",
-        expect![[r#"
+        &expect![[r#"
         /* never closed
         ^ error F002: this comment has no `*/`
     "#]],
     );
     check(
         "if (Inputs.a) {\n  return 1\n",
-        expect![[r#"
+        &expect![[r#"
         if (Inputs.a) {
                       ^ error F002: this block has no closing `}`
     "#]],
     );
     check(
         "return [1, 2",
-        expect![[r#"
+        &expect![[r#"
         return [1, 2
                     ^ error F002: expected `]`, found the end of the file
     "#]],
@@ -93,7 +93,7 @@ fn what_has_no_end_is_named_where_it_begins() {
 fn literals_must_mean_something() {
     check(
         "return [12abc, 0x, 1__0, 017, 99999999999999999999, 10n, 1e999, \"\\u{110000}\", \"\\x4\", §]",
-        expect![[r#"
+        &expect![[r#"
             return [12abc, 0x, 1__0, 017, 99999999999999999999, 10n, 1e999, "\u{110000}", "\x4", §]
                     ^ error F003: letters follow the number [separate them by a blank]
             return [12abc, 0x, 1__0, 017, 99999999999999999999, 10n, 1e999, "\u{110000}", "\x4", §]
@@ -122,7 +122,7 @@ fn literals_must_mean_something() {
 fn constructs_that_are_not_in_the_language_are_refused_by_name() {
     check(
         "var x = 1\nclass A {}\nimport y from \"z\"\nexport default 1\nwith (x) {}\ndebugger\nx = this.y\nx = new Date()\nx = x & 1\nx = ~x\nx <<= 2\nx = x instanceof Object\nx = void 0\nx = eval(\"1\")\nx = { get a() { return 1 } }\nfunction* g() {}\nx = (1, 2)\nx = tag`a`\nx.__proto__ = 1\nx = x.constructor\nfor await (const a of x) {}\nx = [1, , 2]\nx = /a+/g\nx = y => { yield 1 }\nreturn x",
-        expect![[r#"
+        &expect![[r#"
             var x = 1
             ^ error F010: `var` is not in the language [use `let` or `const`]
             class A {}
@@ -183,7 +183,7 @@ fn constructs_that_are_not_in_the_language_are_refused_by_name() {
 fn async_is_refused_with_help() {
     check(
         "async function f(x) { return x }\nconst g = async x => x\nconst h = async (x) => x\nreturn [f(1), g(1), h(1)]",
-        expect![[r#"
+        &expect![[r#"
             async function f(x) { return x }
             ^ error F011: `async` is not in the language: functions would not run concurrently [remove it; `await` works in every function. To do several things at once, start them first and await them together with Task.all]
             const g = async x => x
@@ -198,7 +198,7 @@ fn async_is_refused_with_help() {
 fn await_must_be_able_to_stop() {
     check(
         "const xs = [2, 1]\nxs.sort((a, b) => await Task.run(\"compare\", [a, b]))\nconst i = xs.findIndex(x => await Task.run(\"test\", x))\nreturn xs.map(x => await Task.run(\"ok\", x)).concat(i)",
-        expect![[r#"
+        &expect![[r#"
             xs.sort((a, b) => await Task.run("compare", [a, b]))
                               ^ error F012: `await` cannot stand in a callback of `sort` [await first, then call it with the results]
             const i = xs.findIndex(x => await Task.run("test", x))
@@ -207,7 +207,7 @@ fn await_must_be_able_to_stop() {
     );
     check(
         "const x = await Task.run(\"a\", {})\nworkflow w() { return x }",
-        expect![[r#"
+        &expect![[r#"
         const x = await Task.run("a", {})
                   ^ error F012: `await` cannot stand outside of a workflow [move it into the workflow]
     "#]],
@@ -218,7 +218,7 @@ fn await_must_be_able_to_stop() {
 fn names_must_be_defined() {
     check(
         "let counter = 1\nlet order = Inputs.order\nreturn [cuonter, oder, Taks, console, setTimeout, zzz, NaN]",
-        expect![[r#"
+        &expect![[r#"
             let counter = 1
                 ^ warning F025: `counter` is never used [remove it, or begin its name with `_`]
             let order = Inputs.order
@@ -241,21 +241,21 @@ fn names_must_be_defined() {
     );
     check(
         "x += 1\ny++\nreturn 1",
-        expect![[r#"
+        &expect![[r#"
         x += 1
         ^ error F020: `x` is not defined
         y++
         ^ error F020: `y` is not defined
     "#]],
     );
-    check("function f() { return later } later = 1; return f()", expect![[""]]);
+    check("function f() { return later } later = 1; return f()", &expect![[""]]);
 }
 
 #[test]
 fn constants_cannot_be_assigned_to() {
     check(
         "const a = 1\na = 2\na++\nfunction f() { a += 1 }\nf = 3\nTask = 4\nfor (const i of [1]) { i = 2 }\n[a] = [5]\nreturn f()",
-        expect![[r#"
+        &expect![[r#"
             a = 2
             ^ error F021: `a` is a constant and cannot be assigned to [declare it with `let`, or choose another name]
             a++
@@ -280,7 +280,7 @@ fn constants_cannot_be_assigned_to() {
 fn names_are_declared_once_and_before_use() {
     check(
         "let a = 1\nlet a = 2\nfunction f(x, x) { return x }\nlet b = c\nlet c = 1\nlet d = d + 1\n{ let a = 3; f(a, a) }\nl: for (;;) { l: for (;;) { break l } }\nreturn [a, b, c, d]",
-        expect![[r#"
+        &expect![[r#"
             let a = 1
                 ^ warning F025: `a` is never used [remove it, or begin its name with `_`]
             let a = 2
@@ -301,7 +301,7 @@ fn names_are_declared_once_and_before_use() {
 fn slips_and_unused_variables_are_warned_of() {
     check(
         "let counter = 0\ncoutner = counter + 1\nlet unused = 1\nconst _meant = 2\nfunction never() {}\nfor (item of [1]) { items = [item] }\nreturn items",
-        expect![[r#"
+        &expect![[r#"
             coutner = counter + 1
             ^ warning F025: `coutner` is never used [remove it, or begin its name with `_`]
             coutner = counter + 1
@@ -318,7 +318,7 @@ fn slips_and_unused_variables_are_warned_of() {
 fn jumps_have_a_place() {
     check(
         "break\ncontinue\nif (Inputs.a) { break nowhere }\nblock: { continue block }\nfor (const x of [1]) { [x].forEach(y => { break }) }\nreturn 1",
-        expect![[r#"
+        &expect![[r#"
             break
             ^ error F030: `break` is out of place: no loop is around it
             continue
@@ -335,7 +335,7 @@ fn jumps_have_a_place() {
     );
     check(
         "return 1\nworkflow w() { return 2 }",
-        expect![[r#"
+        &expect![[r#"
         return 1
         ^ error F050: beside workflows a file holds only functions and constants [move the statement into a workflow]
         return 1
@@ -348,7 +348,7 @@ fn jumps_have_a_place() {
 fn code_that_cannot_run_is_warned_of() {
     check(
         "function f() { return 1; return 2 }\nif (Inputs.a) { throw 1 } else { return f() }\nreturn 3",
-        expect![[r#"
+        &expect![[r#"
             function f() { return 1; return 2 }
                                      ^ warning F031: this can never run
             return 3
@@ -357,41 +357,41 @@ fn code_that_cannot_run_is_warned_of() {
     );
     check(
         "while (true) { await Task.delay(1) }\nreturn 1",
-        expect![[r#"
+        &expect![[r#"
         return 1
         ^ warning F031: this can never run
     "#]],
     );
-    check("for (;;) { if (Inputs.a) break }\nreturn 1", expect![[""]]);
-    check("return f()\nfunction f() { return 1 }", expect![[""]]);
+    check("for (;;) { if (Inputs.a) break }\nreturn 1", &expect![[""]]);
+    check("return f()\nfunction f() { return 1 }", &expect![[""]]);
 }
 
 #[test]
 fn loops_that_cannot_end_are_warned_of() {
     check(
         "let n = 0\nwhile (true) { n++ }",
-        expect![[r#"
+        &expect![[r#"
         while (true) { n++ }
         ^ warning F032: this loop neither ends nor waits [add a `break`, a `return`, or an `await`]
     "#]],
     );
     check(
         "let n = 0\nfor (;;) { n++; while (n) { break } }",
-        expect![[r#"
+        &expect![[r#"
         for (;;) { n++; while (n) { break } }
         ^ warning F032: this loop neither ends nor waits [add a `break`, a `return`, or an `await`]
     "#]],
     );
-    check("while (true) { await Task.delay(60) }", expect![[""]]);
-    check("function poll() { await Task.delay(1) }\nwhile (true) { poll() }", expect![[""]]);
-    check("let n = 0\ndo { n++; if (n > 3) return n } while (true)", expect![[""]]);
+    check("while (true) { await Task.delay(60) }", &expect![[""]]);
+    check("function poll() { await Task.delay(1) }\nwhile (true) { poll() }", &expect![[""]]);
+    check("let n = 0\ndo { n++; if (n > 3) return n } while (true)", &expect![[""]]);
 }
 
 #[test]
 fn await_on_plain_values_is_warned_of() {
     check(
         "await 5\nawait [Task.run(\"a\", {})]\nawait (1 + 2)\nawait Math.max(1, 2)\nawait Log.info(\"x\")\nawait Task.run(\"b\", {})\nconst t = Task.delay(1)\nawait t",
-        expect![[r#"
+        &expect![[r#"
             await 5
             ^ warning F033: this value is never awaitable [remove `await`]
             await [Task.run("a", {})]
@@ -410,7 +410,7 @@ fn await_on_plain_values_is_warned_of() {
 fn the_library_is_checked() {
     check(
         "await Task.rum(\"a\", {})\nawait Timer.untill(\"x\")\nawait Signal.wait(\"a\")\nlet x = Math.PIE\nx = Task\nTask(\"a\")\nawait Promise.resolve(1)\nMath.PI()\nreturn x",
-        expect![[r#"
+        &expect![[r#"
             await Task.rum("a", {})
                        ^ error F040: `Task` has no `rum` [did you mean `Task.run`?]
             await Timer.untill("x")
@@ -431,7 +431,7 @@ fn the_library_is_checked() {
     );
     check(
         "await Task.run()\nawait Task.delay()\nawait Task.all([], [])\nreturn Math.abs(1, 2) + Time.now(1) + Math.max()",
-        expect![[r#"
+        &expect![[r#"
             await Task.run()
                   ^ error F041: `Task.run` takes 1 to 3 arguments, this call has 0
             await Task.delay()
@@ -448,7 +448,7 @@ fn the_library_is_checked() {
     );
     check(
         "function f(a, b = 1) { return a + b }\nconst g = (...xs) => xs\nreturn [f(), f(1, 2, 3), f(...[1]), g(1, 2, 3)]",
-        expect![[r#"
+        &expect![[r#"
             return [f(), f(1, 2, 3), f(...[1]), g(1, 2, 3)]
                     ^ warning F043: `f` takes 1 to 2 arguments, this call has 0
             return [f(), f(1, 2, 3), f(...[1]), g(1, 2, 3)]
@@ -461,7 +461,7 @@ fn the_library_is_checked() {
 fn literal_arguments_are_judged() {
     check(
         "await Task.run(5, {})\nawait Task.run(\"\", {})\nawait Task.delay(\"PT5X\")\nawait Task.delay(-1)\nawait Task.delay(\"-PT1S\")\nawait Timer.until(\"2026-01-01\")\nawait Task.run(\"a\", {}, { timout: 5, retry: { maxAttempt: 3, backoff: \"1s\" } })\nawait Signal.next(\"a\", { timeout: \"x\" })\nawait Workflow.run(\"w\", {}, { queue: \"q\" })\nawait Http.request({ url: \"http://x\", metod: \"GET\" })",
-        expect![[r#"
+        &expect![[r#"
             await Task.run(5, {})
                            ^ error F042: the type of the task is a string
             await Task.run("", {})
@@ -494,7 +494,7 @@ fn literal_arguments_are_judged() {
 fn a_file_has_one_form() {
     check(
         "await Task.delay(1)\nworkflow a(x, y) { return x + y }\nworkflow a() { return 1 }\nif (true) { workflow b() {} }",
-        expect![[r#"
+        &expect![[r#"
             await Task.delay(1)
             ^ error F050: beside workflows a file holds only functions and constants [move the statement into a workflow]
             await Task.delay(1)
@@ -511,14 +511,14 @@ fn a_file_has_one_form() {
     );
     check(
         "async workflow a(x) { return x }",
-        expect![[r#"
+        &expect![[r#"
         async workflow a(x) { return x }
         ^ error F011: `async` is not in the language: functions would not run concurrently [remove it; `await` works in every function. To do several things at once, start them first and await them together with Task.all]
     "#]],
     );
     check(
         "workflow () { return 1 }",
-        expect![[r#"
+        &expect![[r#"
             workflow () { return 1 }
                      ^ error F001: expected the name of the workflow, found `(`
         "#]],
