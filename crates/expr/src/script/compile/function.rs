@@ -26,7 +26,7 @@ pub(crate) fn compile(file: &File, analysis: Analysis, map: SourceMap, name: &st
     shared.number_functions();
     let mut workflows = Vec::new();
     if file.workflows.is_empty() {
-        compile_bare(&mut shared, &file.statements);
+        compile_bare(&mut shared, &file.statements, number(map.text().len()));
         let entry = shared.index(BARE_ID) as usize;
         workflows.push(Workflow { name: None, at: 0, entry });
     }
@@ -53,7 +53,7 @@ fn fingerprint(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, step)
 }
 
-fn compile_bare(shared: &mut Shared<'_>, statements: &[Stmt]) {
+fn compile_bare(shared: &mut Shared<'_>, statements: &[Stmt], end: u32) {
     let mut builder = Builder::new(shared, BARE_ID, Arc::from("workflow"), &[]);
     builder.code.is_workflow = true;
     builder.code.params = 1;
@@ -71,7 +71,7 @@ fn compile_bare(shared: &mut Shared<'_>, statements: &[Stmt]) {
     builder.statements(statements);
     builder.visible(statements, u32::MAX);
     builder.emit(Op::Undefined);
-    builder.emit(Op::Finish);
+    builder.leave_function(end);
     let code = builder.finish();
     shared.functions.insert(BARE_ID, Some(code));
 }
@@ -208,7 +208,8 @@ impl Builder<'_, '_> {
             }
             Body::Expr(expr) => self.expr(expr),
         }
-        self.emit(if self.code.is_workflow { Op::Finish } else { Op::Return });
+        // The closing brace, behind which nothing stands.
+        self.leave_function(function.span.end.saturating_sub(1));
     }
 
     /// A block with a scope of its own.

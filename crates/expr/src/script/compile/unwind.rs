@@ -120,8 +120,18 @@ impl Builder<'_, '_> {
                 return self.pass(place, note, value, RETURNS);
             }
         }
-        self.at(at);
-        self.emit(if self.code.is_workflow { Op::Finish } else { Op::Return });
+        self.leave_function(at);
+    }
+
+    /// The end of the function, or of the workflow. The latter may stand still once more, to
+    /// withdraw what is left; it is identified by the second letter of what leaves.
+    pub(super) fn leave_function(&mut self, at: u32) {
+        if self.code.is_workflow {
+            self.emit_point_at(at, at.wrapping_add(1), Op::Finish);
+        } else {
+            self.at(at);
+            self.emit(Op::Return);
+        }
     }
 
     /// Leaves the value and a note for a `finally` block, and goes there.

@@ -238,7 +238,10 @@ impl Machine<'_> {
                 Op::Finish => {
                     count!();
                     self.set_pc(pc - 1);
-                    return Ok(Next::Stop(Stop::Finished));
+                    // Losers are withdrawn before the end, which would let tasks run on.
+                    self.flush_withdrawals();
+                    let over = self.withdrawals.is_empty();
+                    return Ok(Next::Stop(if over { Stop::Finished } else { Stop::Yield }));
                 }
                 _ => {
                     if let Some(target) = self.perform(op, base, code)? {
