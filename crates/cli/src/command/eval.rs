@@ -5,9 +5,10 @@
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, anyhow, bail};
-use meantime_core::{Diagnostic, Severity};
+use meantime_core::{Diagnostic, Json, Limits, Severity};
 use meantime_expr::dataweave::{EvalContext, EvalLimits, Script};
-use meantime_expr::value::{Value, json};
+use meantime_expr::script;
+use meantime_expr::value::json;
 use meantime_kernel::clock::{Clock, SystemClock};
 use meantime_kernel::random::{Entropy, SystemEntropy};
 
@@ -28,20 +29,17 @@ pub(crate) struct Eval {
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 enum Language {
     Dataweave,
+    Flow,
 }
 
 impl Eval {
     pub(crate) fn run(&self) -> Result<ExitCode> {
         let source = text_or_file(&self.expression)?;
-        let mut names = Vec::new();
-        let mut values = Vec::new();
-        for variable in &self.variables {
-            let (name, value) = read_variable(variable)?;
-            names.push(name);
-            values.push(value);
-        }
+        let variables: Result<Vec<(&str, String)>> =
+            self.variables.iter().map(|variable| read_variable(variable)).collect();
         match self.lang {
-            Language::Dataweave => Ok(dataweave(&source, &names, values)),
+            Language::Dataweave => dataweave(&source, &variables?),
+            Language::Flow => flow(&source, &variables?),
         }
     }
 }
@@ -54,25 +52,52 @@ fn text_or_file(argument: &str) -> Result<String> {
     }
 }
 
-fn read_variable(variable: &str) -> Result<(&str, Value)> {
+/// The name of a variable, and the text of its value.
+fn read_variable(variable: &str) -> Result<(&str, String)> {
     let Some((name, value)) = variable.split_once('=') else {
         bail!("`--var {variable}` is not of the form NAME=JSON");
     };
-    let text = text_or_file(value)?;
-    let value = json::read(&text).map_err(|error| anyhow!("--var {name}: {error}"))?;
-    Ok((name, value))
+    Ok((name, text_or_file(value)?))
 }
 
-fn dataweave(source: &str, names: &[&str], values: Vec<Value>) -> ExitCode {
-    let compilation = Script::compile(source, names);
+/// A flow script without an instance: it can start nothing.
+fn flow(source: &str, variables: &[(&str, String)]) -> Result<ExitCode> {
+    let mut inputs = Vec::new();
+    for (name, text) in variables {
+        let value = Json::parse(text).map_err(|error| anyhow!("--var {name}: {error}"))?;
+        inputs.push(((*name).to_owned(), value));
+    }
+    let (now, seed) = (SystemClock.now().engine, SystemEntropy::default().next());
+    let evaluation = script::evaluate(source, &inputs, now, seed, &Limits::default());
+    evaluation.diagnostics.iter().for_each(show);
+    Ok(match evaluation.result {
+        Some(Ok(json)) => {
+            println!("{json}");
+            ExitCode::SUCCESS
+        }
+        Some(Err(failure)) => {
+            eprintln!("error[{}]: {}", failure.code, failure.message);
+            ExitCode::FAILURE
+        }
+        None => ExitCode::FAILURE,
+    })
+}
+
+fn dataweave(source: &str, variables: &[(&str, String)]) -> Result<ExitCode> {
+    let names: Vec<&str> = variables.iter().map(|(name, _)| *name).collect();
+    let mut values = Vec::new();
+    for (name, text) in variables {
+        values.push(json::read(text).map_err(|error| anyhow!("--var {name}: {error}"))?);
+    }
+    let compilation = Script::compile(source, &names);
     compilation.diagnostics.iter().for_each(show);
-    let Some(script) = compilation.script else { return ExitCode::FAILURE };
+    let Some(script) = compilation.script else { return Ok(ExitCode::FAILURE) };
     let context = EvalContext {
         now: SystemClock.now().engine,
         seed: SystemEntropy::default().next(),
         limits: EvalLimits::default(),
     };
-    match script.evaluate_to_json(values, &context) {
+    Ok(match script.evaluate_to_json(values, &context) {
         Ok(text) => {
             println!("{text}");
             ExitCode::SUCCESS
@@ -84,7 +109,7 @@ fn dataweave(source: &str, names: &[&str], values: Vec<Value>) -> ExitCode {
             }
             ExitCode::FAILURE
         }
-    }
+    })
 }
 
 fn show(diagnostic: &Diagnostic) {

@@ -4,6 +4,7 @@ mod ast;
 mod awaitable;
 mod check;
 mod compile;
+mod evaluate;
 mod host;
 mod lex;
 mod library;
@@ -15,6 +16,7 @@ mod span;
 mod vm;
 
 pub use compile::{Program, Workflow};
+pub use evaluate::{Evaluation, evaluate};
 pub use host::{Host, Operation, Refusal, Request, Settlement, Started, What};
 pub use problem::Code;
 pub use saved::FORMAT;

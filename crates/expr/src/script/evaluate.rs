@@ -1,0 +1,146 @@
+//! One expression or script without an instance: nothing can be started, nothing is saved.
+
+use std::sync::Arc;
+
+use meantime_core::{Diagnostic, EffectKey, Failure, InstanceId, Json, Limits, Timestamp};
+
+use super::compile::Program;
+use super::host::{Host, Refusal, Request, Started, What};
+use super::session::compile_script;
+use super::vm::{Machine, Stop};
+
+/// What came of an evaluation.
+#[derive(Debug)]
+pub struct Evaluation {
+    /// Problems of the text; with an error among them it was not run.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The result, or why there is none.
+    pub result: Option<Result<Json, Failure>>,
+}
+
+/// Evaluates an expression, or a script that returns. Variables have their names, and are also the
+/// properties of `Inputs`. `now` and `seed` are its time and its chance.
+pub fn evaluate(
+    text: &str,
+    variables: &[(String, Json)],
+    now: Timestamp,
+    seed: u64,
+    limits: &Limits,
+) -> Evaluation {
+    // On one line with the text, so that lines keep their numbers.
+    let names: Vec<String> =
+        variables.iter().map(|(name, _)| format!("{name} = Inputs.{name}")).collect();
+    let head = if names.is_empty() { String::new() } else { format!("let {};", names.join(", ")) };
+    let expression = compile_script(&Arc::from(format!("{head}return (\n{text}\n)")), "expression");
+    let compiled = match expression.program {
+        Some(_) => expression,
+        None => compile_script(&Arc::from(format!("{head}{text}")), "script"),
+    };
+    let Some(program) = compiled.program else {
+        return Evaluation { diagnostics: compiled.diagnostics, result: None };
+    };
+    let entries = variables.iter().map(|(name, value)| format!("{name:?}:{value}"));
+    let inputs = format!("{{{}}}", entries.collect::<Vec<_>>().join(","));
+    let inputs = Json::parse(&inputs).unwrap_or_default();
+    let result = Some(run(&program, &inputs, Alone { now, seed, draws: 0 }, limits));
+    Evaluation { diagnostics: Vec::new(), result }
+}
+
+fn run(
+    program: &Program,
+    inputs: &Json,
+    mut host: Alone,
+    limits: &Limits,
+) -> Result<Json, Failure> {
+    // There are no others to give way to, so one slice has the whole budget.
+    let limits = Limits { ops_per_slice: limits.ops_runaway, ..limits.clone() };
+    let failed = |fault: meantime_core::Fault| Failure::new(fault.code, fault.message);
+    let mut machine = Machine::start(program, 0, inputs, &mut host, &limits).map_err(failed)?;
+    match machine.run().map_err(failed)? {
+        Stop::Finished => match machine.result().map_err(failed)? {
+            Ok(json) => Ok(json),
+            Err(message) => Err(Failure::new("TypeError", message)),
+        },
+        Stop::Uncaught { trace } => Err(Failure {
+            data: machine.error_part("data"),
+            trace: Json::parse(&trace).ok(),
+            ..Failure::new("uncaught", machine.error().1)
+        }),
+        Stop::Waiting => Err(Failure::new("waits", "it waits, and nothing can end here")),
+        Stop::Yield => {
+            let text = format!("more than {} operations", limits.ops_runaway);
+            Err(Failure::new("runaway", text))
+        }
+    }
+}
+
+/// A host of nobody.
+struct Alone {
+    now: Timestamp,
+    seed: u64,
+    draws: u64,
+}
+
+impl Host for Alone {
+    fn now(&self) -> Timestamp {
+        self.now
+    }
+
+    fn instance(&self) -> InstanceId {
+        InstanceId::new(0, self.seed)
+    }
+
+    fn key(&self) -> Option<&str> {
+        None
+    }
+
+    fn random(&mut self) -> u64 {
+        self.draws = self.draws.wrapping_add(1);
+        let mixed = (self.seed ^ self.draws).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9)
+    }
+
+    fn has_room(&self, _effects: usize) -> bool {
+        true
+    }
+
+    fn start(&mut self, _request: &Request) -> Result<Started, Refusal> {
+        Err(Refusal::type_error("nothing can be started outside of an instance"))
+    }
+
+    fn withdraw(&mut self, _what: What, _key: EffectKey) {}
+
+    fn log(&mut self, _level: &'static str, _message: Json, _data: Option<Json>) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(text: &str) -> String {
+        let variables = [("a".to_owned(), Json::parse("[1,2]").unwrap())];
+        let found = evaluate(text, &variables, Timestamp::default(), 7, &Limits::default());
+        match found.result {
+            Some(Ok(json)) => json.to_string(),
+            Some(Err(failure)) => format!("{}: {}", failure.code, failure.message),
+            None => found.diagnostics.iter().map(|it| it.code.clone()).collect(),
+        }
+    }
+
+    #[test]
+    fn expressions_and_scripts_are_evaluated() {
+        assert_eq!(shown("a.map(x => x * 2)"), "[2,4]");
+        assert_eq!(
+            shown("let n = a.length\nreturn { n, i: Inputs }"),
+            "{\"n\":2,\"i\":{\"a\":[1,2]}}"
+        );
+        assert_eq!(shown("{ a: 1 }"), "{\"a\":1}");
+        assert_eq!(shown("a.x.y"), "uncaught: TypeError: cannot read `y` of undefined");
+        assert_eq!(
+            shown("Task.run(\"a\", 1)"),
+            "uncaught: TypeError: nothing can be started outside of an instance"
+        );
+        assert_eq!(shown("let n = 0; while (true) n++"), "runaway: more than 20000000 operations");
+        assert_eq!(shown("retrun 1"), "F001");
+    }
+}
