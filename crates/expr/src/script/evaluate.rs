@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use meantime_core::{Diagnostic, EffectKey, Failure, InstanceId, Json, Limits, Timestamp};
+use meantime_core::{
+    Diagnostic, EffectKey, Failure, InstanceId, Json, Limits, Severity, Timestamp,
+};
 
 use super::compile::Program;
 use super::host::{Host, Refusal, Request, Started, What};
@@ -31,19 +33,33 @@ pub fn evaluate(
     let names: Vec<String> =
         variables.iter().map(|(name, _)| format!("{name} = Inputs.{name}")).collect();
     let head = if names.is_empty() { String::new() } else { format!("let {};", names.join(", ")) };
-    let expression = compile_script(&Arc::from(format!("{head}return (\n{text}\n)")), "expression");
+    let expression = compile_script(&Arc::from(format!("{head}return ({text}\n)")), "expression");
     let compiled = match expression.program {
         Some(_) => expression,
         None => compile_script(&Arc::from(format!("{head}{text}")), "script"),
     };
     let Some(program) = compiled.program else {
-        return Evaluation { diagnostics: compiled.diagnostics, result: None };
+        let diagnostics =
+            compiled.diagnostics.into_iter().filter_map(|it| without_head(it, head.len()));
+        return Evaluation { diagnostics: diagnostics.collect(), result: None };
     };
     let entries = variables.iter().map(|(name, value)| format!("{name:?}:{value}"));
     let inputs = format!("{{{}}}", entries.collect::<Vec<_>>().join(","));
     let inputs = Json::parse(&inputs).unwrap_or_default();
     let result = Some(run(&program, &inputs, Alone { now, seed, draws: 0 }, limits));
     Evaluation { diagnostics: Vec::new(), result }
+}
+
+/// The problem with its place in the text. Of the head only errors count: names that are none.
+fn without_head(mut diagnostic: Diagnostic, head: usize) -> Option<Diagnostic> {
+    let head = u32::try_from(head).unwrap_or(u32::MAX);
+    let before = diagnostic.start.line == 1 && diagnostic.start.column <= head;
+    for place in [Some(&mut diagnostic.start), diagnostic.end.as_mut()].into_iter().flatten() {
+        if place.line == 1 {
+            place.column = place.column.saturating_sub(head).max(1);
+        }
+    }
+    (!before || diagnostic.severity == Severity::Error).then_some(diagnostic)
 }
 
 fn run(
@@ -123,7 +139,10 @@ mod tests {
         match found.result {
             Some(Ok(json)) => json.to_string(),
             Some(Err(failure)) => format!("{}: {}", failure.code, failure.message),
-            None => found.diagnostics.iter().map(|it| it.code.clone()).collect(),
+            None => {
+                let first = found.diagnostics.first().expect("a reason");
+                format!("{} {}:{}", first.code, first.start.line, first.start.column)
+            }
         }
     }
 
@@ -141,6 +160,6 @@ mod tests {
             "uncaught: TypeError: nothing can be started outside of an instance"
         );
         assert_eq!(shown("let n = 0; while (true) n++"), "runaway: more than 20000000 operations");
-        assert_eq!(shown("retrun 1"), "F001");
+        assert_eq!(shown("let x = ;"), "F001 1:9");
     }
 }
