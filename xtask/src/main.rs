@@ -43,6 +43,9 @@ Commands:
   conformance dataweave [FILE] [--failures]
                     how many cases of a corpus give the official answer; without a
                     file, the one that MEANTIME_DATAWEAVE_CORPUS names
+  conformance flow [DOCUMENT...]
+                    run the flow scripts of documents as they are written there; without
+                    documents, those that MEANTIME_FLOW_DOCUMENTS names
   deny              bans, licences and sources of all dependencies (needs cargo-deny)
   help              this text (also --help)
 ";

@@ -8,6 +8,11 @@ use meantime_core::{
 use meantime_flow::Flow;
 use proptest::prelude::*;
 
+use self::programs::program_text;
+
+#[path = "../../expr/tests/generate/programs.rs"]
+mod programs;
+
 const SCRIPTS: [&str; 8] = [
     "return await Task.run(\"a\", {})",
     "let r = await Task.race([Task.run(\"a\", {}), Task.delay(5), Signal.next(\"s\")]); return r.key",
@@ -115,22 +120,34 @@ proptest! {
         script in prop::sample::select(&SCRIPTS[..]),
         turns in prop::collection::vec(prop::collection::vec(event(), 1..5), 0..8),
     ) {
-        let definition = definition(script);
-        let mut last = turn(&definition, None, &[], 1);
-        let mut events = turns.into_iter();
-        for number in 2..40 {
-            let (Status::Running | Status::Yield) = last.status else { break };
-            let next = match last.status {
-                Status::Yield => vec![Event::Continue],
-                _ => match events.next() {
-                    Some(events) => events,
-                    None => break,
-                },
-            };
-            let _ = Flow.inspect(&definition, &last.state);
-            let _ = Flow.place(&definition, &last.state);
-            last = turn(&definition, Some(&last.state), &next, number);
-        }
+        play(&definition(script), turns);
+    }
+
+    #[test]
+    fn so_it_is_with_random_scripts(
+        script in program_text(),
+        turns in prop::collection::vec(prop::collection::vec(event(), 1..5), 0..8),
+    ) {
+        play(&definition(&script), turns);
+    }
+}
+
+/// Plays turns of events until the script ends or the events do.
+fn play(definition: &Definition, turns: Vec<Vec<Event>>) {
+    let mut last = turn(definition, None, &[], 1);
+    let mut events = turns.into_iter();
+    for number in 2..40 {
+        let (Status::Running | Status::Yield) = last.status else { break };
+        let next = match last.status {
+            Status::Yield => vec![Event::Continue],
+            _ => match events.next() {
+                Some(events) => events,
+                None => break,
+            },
+        };
+        let _ = Flow.inspect(definition, &last.state);
+        let _ = Flow.place(definition, &last.state);
+        last = turn(definition, Some(&last.state), &next, number);
     }
 }
 
