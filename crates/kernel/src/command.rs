@@ -169,6 +169,8 @@ pub struct StartCommand {
     pub version: Option<u32>,
     /// The input.
     pub input: Json,
+    /// Where it begins, if not at the beginning; in the terms of its notation.
+    pub at: Option<String>,
     /// What a surface read from the request besides the input.
     pub bound: Option<Json>,
     /// A business key, unique among live instances of the definition.

@@ -131,7 +131,7 @@ impl Assembly {
     /// The row of a new instance, as a caller started it.
     pub(super) fn of_start(id: InstanceId, item: &Pending, kit: &mut Kit<'_>) -> Option<Self> {
         let Item::Start(command, definition) = &item.item else { return None };
-        let StartCommand { input, bound, key, deadline_at, tags, idempotency, .. } = &**command;
+        let StartCommand { input, at, bound, key, deadline_at, tags, idempotency, .. } = &**command;
         let row = InstanceRow {
             id,
             turn_no: 0,
@@ -168,7 +168,8 @@ impl Assembly {
         let started = Reply::Started { instance: id, repeated: false, row: None };
         assembly.answers.insert(0, Ok(started));
         let (cause, input) = (StartCause::Api, input.clone());
-        assembly.start = Some(Start { bound: bound.clone(), ..Start::new(cause, input) });
+        let (at, bound) = (at.clone(), bound.clone());
+        assembly.start = Some(Start { at, bound, ..Start::new(cause, input) });
         Some(assembly)
     }
 

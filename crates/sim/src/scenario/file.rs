@@ -9,6 +9,7 @@ use meantime_core::Limits;
 use meantime_core::time::Span;
 
 use super::notations::BLOCKS;
+use super::short;
 
 /// A definition in a scenario.
 #[derive(Debug, Clone)]
@@ -88,6 +89,7 @@ impl Scenario {
     }
 
     fn add_source(&mut self, notation: &str, name: &str, text: String) {
+        let text = if notation == "journey" { short::journey(&text) } else { text };
         let (notation, name) = (notation.to_owned(), name.to_owned());
         self.sources.push(ScenarioSource { notation, name, text });
     }

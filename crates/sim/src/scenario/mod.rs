@@ -9,6 +9,7 @@ mod notations;
 mod plan;
 mod player;
 mod script;
+mod short;
 mod trace;
 mod work;
 

@@ -92,7 +92,7 @@ impl Player<'_> {
         self.say("= end");
         let store = self.world.store.clone();
         for (name, row) in self.tracer.instances(&*store) {
-            let line = standing(&row);
+            let line = self.tracer.with_names(&standing(&row));
             self.say(&format!("  {name} {line}"));
             self.play.stories.entry(name).or_default().push(line);
         }
@@ -100,13 +100,14 @@ impl Player<'_> {
     }
 
     fn say(&mut self, line: &str) {
-        self.play.trace.push_str(line.trim_end());
+        self.play.trace.push_str(self.tracer.with_names(line).trim_end());
         self.play.trace.push('\n');
     }
 
     fn news(&mut self) {
         let store = self.world.store.clone();
         for (name, line) in self.tracer.news(&*store) {
+            let line = self.tracer.with_names(&line);
             self.say(&format!("  {name} | {line}"));
             self.play.stories.entry(name).or_default().push(line);
         }
@@ -305,6 +306,7 @@ impl Player<'_> {
             definition: line.words.get(2).cloned().unwrap_or_default(),
             version: line.number("version").map(|it| u32::try_from(it).unwrap_or(0)),
             input: line.json(3),
+            at: None,
             bound: None,
             key: line.option("key").map(str::to_owned),
             deadline_at: line.option("deadline").map(|text| instant(text, now)),

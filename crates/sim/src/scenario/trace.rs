@@ -66,6 +66,19 @@ impl Tracer {
         name
     }
 
+    /// A text with names in place of the ids of instances, which differ from run to run.
+    pub(super) fn with_names(&self, text: &str) -> String {
+        let replace = |text: String, (id, name): (&InstanceId, &String)| {
+            text.replace(&id.to_string(), &format!("<{name}>"))
+        };
+        // Most texts have none.
+        if text.contains("in_") {
+            self.names.iter().fold(text.to_owned(), replace)
+        } else {
+            text.to_owned()
+        }
+    }
+
     /// An effect key in words.
     pub(super) fn key(&self, key: EffectKey) -> String {
         let name = self.names.get(&key.instance).map_or("?", String::as_str);

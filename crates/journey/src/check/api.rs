@@ -1,0 +1,30 @@
+//! Rule 51: an API answers one request, so nothing in it waits, sleeps or schedules.
+
+use super::graph::scopes;
+use crate::code::Code;
+use crate::definition::{Body, Journey, State, Task};
+use crate::report::Report;
+use crate::yaml::Span;
+
+pub(super) fn check(journey: &Journey, report: &mut Report) {
+    if journey.is_durable() {
+        return;
+    }
+    let states = scopes(journey).into_iter().flat_map(|(_, scope)| scope.states.values());
+    let found: Vec<String> =
+        states.filter(|state| lasts(state)).map(|state| format!("`{}`", state.id)).collect();
+    if !found.is_empty() {
+        let message = format!("an API cannot have {}", found.join(", "));
+        report
+            .error(Code::ApiStates, Span::WHOLE, message)
+            .help("use `kind: Journey` for what waits, sleeps or schedules");
+    }
+}
+
+fn lasts(state: &State) -> bool {
+    match &state.body {
+        Body::Step(_) | Body::Timer(_) => true,
+        Body::Task(task) => matches!(**task, Task::Schedule(_)),
+        _ => false,
+    }
+}

@@ -1,0 +1,93 @@
+//! Rule 7: states that nothing leads to, paths that cannot end, loops that never rest.
+
+use std::collections::BTreeSet;
+
+use super::graph::{is_terminal, reachable, scopes, successors};
+use crate::code::Code;
+use crate::definition::{Body, Journey, Scope, State};
+use crate::report::Report;
+
+pub(super) fn check(journey: &Journey, report: &mut Report) {
+    let scheduled = schedule_starts(journey);
+    for (owner, scope) in scopes(journey) {
+        let mut reached = reachable(scope, &scope.start.id);
+        if owner == super::graph::Owner::Main {
+            for start in &scheduled {
+                reached.extend(reachable(scope, start));
+            }
+        }
+        for state in scope.states.values() {
+            if !reached.contains(state.id.as_str()) {
+                let message = format!("nothing leads to `{}`", state.id);
+                report.warn(Code::Flow, state.span, message);
+            } else if !can_end(scope, &state.id) {
+                let message = format!("no path from `{}` comes to an end", state.id);
+                if journey.is_durable() || journey.timeout.is_some() {
+                    report.warn(Code::Flow, state.span, message);
+                } else {
+                    report
+                        .error(Code::Flow, state.span, message)
+                        .help("lead it to `succeed` or `fail`, or bound it with `spec.execution`");
+                }
+            }
+        }
+        busy_loops(scope, report);
+    }
+}
+
+fn schedule_starts(journey: &Journey) -> BTreeSet<&str> {
+    let mut starts = BTreeSet::new();
+    for (_, scope) in scopes(journey) {
+        for state in scope.states.values() {
+            if let Body::Task(task) = &state.body
+                && let crate::definition::Task::Schedule(schedule) = &**task
+            {
+                starts.insert(schedule.start.id.as_str());
+            }
+        }
+    }
+    starts
+}
+
+fn can_end(scope: &Scope, from: &str) -> bool {
+    reachable(scope, from).iter().filter_map(|id| scope.states.get(*id)).any(is_terminal)
+}
+
+/// Loops through states that never wait for anything.
+fn busy_loops(scope: &Scope, report: &mut Report) {
+    let mut told = BTreeSet::new();
+    for state in scope.states.values().filter(|state| !rests(state)) {
+        if told.contains(state.id.as_str()) {
+            continue;
+        }
+        let round = busy_reachable(scope, state);
+        if round.contains(state.id.as_str()) {
+            let message = format!("a loop through `{}` waits for nothing", state.id);
+            report
+                .warn(Code::BusyLoop, state.span, message)
+                .help("put a timer into it, or make sure that it ends");
+            told.extend(round);
+        }
+    }
+}
+
+/// Whether a state takes time: it waits, sleeps, or has something done outside.
+fn rests(state: &State) -> bool {
+    !matches!(state.body, Body::Choice(_) | Body::Transform(_))
+}
+
+fn busy_reachable<'j>(scope: &'j Scope, from: &'j State) -> BTreeSet<&'j str> {
+    let mut seen = BTreeSet::new();
+    let mut open: Vec<&str> = ids(from);
+    while let Some(id) = open.pop() {
+        let Some(state) = scope.states.get(id).filter(|state| !rests(state)) else { continue };
+        if seen.insert(state.id.as_str()) {
+            open.extend(ids(state));
+        }
+    }
+    seen
+}
+
+fn ids(state: &State) -> Vec<&str> {
+    successors(state).into_iter().map(|target| target.id.as_str()).collect()
+}

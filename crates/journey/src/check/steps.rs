@@ -1,0 +1,36 @@
+//! Rules 39 and 54: ids of steps are one flat name space, and bindings name steps.
+
+use std::collections::BTreeMap;
+
+use super::graph::scopes;
+use crate::code::Code;
+use crate::definition::{Body, Journey};
+use crate::report::Report;
+use crate::yaml::Span;
+
+pub(super) fn check(journey: &Journey, report: &mut Report) {
+    let mut seen: BTreeMap<&str, Span> = BTreeMap::new();
+    for (_, scope) in scopes(journey) {
+        for state in scope.states.values() {
+            if !matches!(state.body, Body::Step(_)) {
+                continue;
+            }
+            if state.id == "cancel" {
+                let message = "a step cannot have the id `cancel`";
+                report
+                    .error(Code::StepId, state.span, message)
+                    .help("`steps/cancel` cancels the journey");
+            }
+            if let Some(first) = seen.insert(&state.id, state.span) {
+                let message = format!("two steps have the id `{}`", state.id);
+                let help =
+                    format!("the other is on line {}; steps share one URL", first.start.line);
+                report.error(Code::StepId, state.span, message).help(help);
+            }
+        }
+    }
+    for name in journey.http.steps.keys().filter(|name| !seen.contains_key(name.as_str())) {
+        let message = format!("`spec.bindings.http.steps.{name}` names no wait or webhook");
+        report.error(Code::StepBindings, Span::WHOLE, message);
+    }
+}

@@ -1,0 +1,68 @@
+//! What requests bring along besides their body, and what answers look like.
+
+use std::collections::BTreeMap;
+
+use super::{Expression, Phase};
+
+/// `spec.metadata.bindings`: evaluated once, when the run starts.
+#[derive(Debug, Default)]
+pub(crate) struct MetadataBindings {
+    pub(crate) tags: Bound<Vec<String>>,
+    pub(crate) attributes: Bound<BTreeMap<String, String>>,
+}
+
+/// Values by where they come from.
+#[derive(Debug, Default)]
+pub(crate) struct Bound<T> {
+    pub(crate) payload: T,
+    pub(crate) headers: T,
+    pub(crate) baggage: T,
+}
+
+/// `spec.bindings.http`.
+#[derive(Debug, Default)]
+pub(crate) struct HttpBindings {
+    pub(crate) route: Option<Route>,
+    pub(crate) start: RequestBindings,
+    pub(crate) steps: BTreeMap<String, RequestBindings>,
+    pub(crate) responses: Vec<ApiResponse>,
+}
+
+/// Where an API answers.
+#[derive(Debug, Clone)]
+pub(crate) struct Route {
+    pub(crate) path: String,
+}
+
+/// What of a request goes where.
+#[derive(Debug, Default)]
+pub(crate) struct RequestBindings {
+    /// Header to field of the context.
+    pub(crate) headers_to_context: BTreeMap<String, String>,
+    /// Query parameter to field of the context.
+    pub(crate) query_to_context: BTreeMap<String, String>,
+    pub(crate) passthrough: Vec<Passthrough>,
+}
+
+/// A header that is handed to outbound calls while the request lasts, and never stored.
+#[derive(Debug)]
+pub(crate) struct Passthrough {
+    pub(crate) from: String,
+    pub(crate) to: String,
+}
+
+/// A rule for the status of an API's answer.
+#[derive(Debug)]
+pub(crate) struct ApiResponse {
+    pub(crate) phase: Phase,
+    pub(crate) error_type: Option<String>,
+    pub(crate) predicate: Option<Expression>,
+    pub(crate) status: Status,
+}
+
+/// A status, written down or computed.
+#[derive(Debug)]
+pub(crate) enum Status {
+    Fixed(u16),
+    Computed(Expression),
+}

@@ -1,0 +1,183 @@
+//! The document itself and its top-level blocks.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use meantime_core::Json;
+
+use super::{ClientAuth, Expression, HttpBindings, MetadataBindings, Schema, State, Target};
+
+/// A durable journey, or an endpoint that answers one request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Journey,
+    Api,
+}
+
+impl Kind {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Journey => "Journey",
+            Self::Api => "Api",
+        }
+    }
+}
+
+/// One definition.
+#[derive(Debug)]
+pub(crate) struct Journey {
+    pub(crate) kind: Kind,
+    pub(crate) name: String,
+    pub(crate) version: String,
+    pub(crate) tags: Vec<String>,
+    pub(crate) main: Scope,
+    pub(crate) subjourneys: BTreeMap<String, Subjourney>,
+    pub(crate) compensation: Option<Compensation>,
+    pub(crate) input: Option<Schema>,
+    pub(crate) output: Option<Schema>,
+    pub(crate) context: Option<Schema>,
+    pub(crate) response: Option<Projection>,
+    pub(crate) config: BTreeMap<String, ConfigKey>,
+    pub(crate) timeout: Option<Timeout>,
+    pub(crate) links: bool,
+    pub(crate) cancellable: bool,
+    pub(crate) start_mode: StartMode,
+    pub(crate) metadata: MetadataBindings,
+    pub(crate) envelope: Option<Expression>,
+    pub(crate) outcomes: Vec<OutcomeRule>,
+    pub(crate) guard: Option<String>,
+    pub(crate) http: HttpBindings,
+    pub(crate) auth: BTreeMap<String, ClientAuth>,
+    /// Whether a task looks at the inbound request: checks a credential, passes headers through.
+    pub(crate) looks_at_requests: bool,
+}
+
+/// States among which targets resolve; nothing leads from one scope into another.
+#[derive(Debug)]
+pub(crate) struct Scope {
+    pub(crate) start: Target,
+    pub(crate) states: BTreeMap<String, State>,
+    /// Ids of states that could not be read; none in a definition that deploys.
+    pub(crate) broken: BTreeSet<String>,
+}
+
+/// Reachable only through a call.
+#[derive(Debug)]
+pub(crate) struct Subjourney {
+    pub(crate) scope: Scope,
+    pub(crate) input: Option<Schema>,
+    pub(crate) output: Option<Schema>,
+}
+
+/// What runs after the journey has ended badly, or as `also_for` says.
+#[derive(Debug)]
+pub(crate) struct Compensation {
+    pub(crate) mode: CompensationMode,
+    pub(crate) scope: Scope,
+    /// Predicates over a success; none is always.
+    pub(crate) also_for: Vec<Option<Expression>>,
+}
+
+/// Whether the outcome waits for the compensation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CompensationMode {
+    Async,
+    Sync,
+}
+
+/// Properties of an object in the context that an answer shows at its top level.
+#[derive(Debug)]
+pub(crate) struct Projection {
+    pub(crate) output_var: String,
+}
+
+/// A declared configuration value.
+#[derive(Debug)]
+pub(crate) struct ConfigKey {
+    pub(crate) kind: ConfigType,
+    pub(crate) required: bool,
+}
+
+/// What a configuration value must be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ConfigType {
+    String,
+    Integer,
+    Number,
+    Boolean,
+    Object,
+}
+
+impl ConfigType {
+    /// For people.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::String => "a string",
+            Self::Integer => "an integer",
+            Self::Number => "a number",
+            Self::Boolean => "a boolean",
+            Self::Object => "an object",
+        }
+    }
+
+    /// Whether a value fits.
+    pub(crate) fn accepts(self, value: &Json) -> bool {
+        let Ok(value) = value.read::<serde_json::Value>() else { return false };
+        match self {
+            Self::String => value.is_string(),
+            Self::Integer => value.is_i64() || value.is_u64(),
+            Self::Number => value.is_number(),
+            Self::Boolean => value.is_boolean(),
+            Self::Object => value.is_object(),
+        }
+    }
+}
+
+/// How a run ends that reaches its deadline.
+#[derive(Debug, Clone)]
+pub(crate) struct Timeout {
+    pub(crate) max_duration_sec: i64,
+    pub(crate) code: String,
+    pub(crate) reason: String,
+}
+
+/// What a start answers with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum StartMode {
+    /// What the run came to.
+    Sync,
+    /// That it was accepted.
+    Async,
+}
+
+/// A name for some of the ways to end.
+#[derive(Debug)]
+pub(crate) struct OutcomeRule {
+    pub(crate) id: String,
+    pub(crate) phase: Phase,
+    pub(crate) predicate: Option<Expression>,
+}
+
+/// Where a run stands, as its own surface says it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Phase {
+    Running,
+    Succeeded,
+    Failed,
+}
+
+impl Phase {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Running => "RUNNING",
+            Self::Succeeded => "SUCCEEDED",
+            Self::Failed => "FAILED",
+        }
+    }
+}
+
+impl Journey {
+    /// Whether the definition is a durable journey.
+    pub(crate) fn is_durable(&self) -> bool {
+        self.kind == Kind::Journey
+    }
+}

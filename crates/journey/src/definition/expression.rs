@@ -1,0 +1,122 @@
+//! Expressions: compiled once with the definition, evaluated any number of times. The one place
+//! that knows the expression language.
+
+use meantime_core::{Severity, Timestamp};
+use meantime_expr::dataweave::{EvalContext, EvalLimits, Script};
+use meantime_expr::value::Value;
+use meantime_expr::value::json::{Layout, read, write};
+
+use crate::report::Report;
+use crate::yaml::Text;
+
+/// What an expression may see, by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Binding {
+    Context,
+    Platform,
+    Payload,
+    Error,
+    Branches,
+    Outcomes,
+    Output,
+    Outcome,
+}
+
+impl Binding {
+    /// The name in expressions.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Context => "context",
+            Self::Platform => "platform",
+            Self::Payload => "payload",
+            Self::Error => "error",
+            Self::Branches => "branches",
+            Self::Outcomes => "outcomes",
+            Self::Output => "output",
+            Self::Outcome => "outcome",
+        }
+    }
+}
+
+/// A compiled expression.
+#[derive(Debug)]
+pub(crate) struct Expression {
+    /// In a box: many places hold an expression or something small.
+    script: Box<Script>,
+    bindings: Vec<Binding>,
+}
+
+/// The time and the chance of an evaluation: the same give the same result.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Moment {
+    pub(crate) now: Timestamp,
+    pub(crate) seed: u64,
+}
+
+/// What an evaluation gave, and what it cost.
+#[derive(Debug)]
+pub(crate) struct Evaluated {
+    pub(crate) result: Result<Value, Refusal>,
+    pub(crate) ops: u64,
+}
+
+/// Why there is no value.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    pub(crate) message: String,
+}
+
+/// What one evaluation may use; more is an error of the definition.
+const LIMITS: EvalLimits = EvalLimits {
+    ops: 1_000_000,
+    bytes: 64 << 20,
+    text_bytes: 4 << 20,
+    calls: 256,
+    output_bytes: 1 << 20,
+};
+
+impl Expression {
+    /// Compiles a text that may see these names; its problems are reported where they are.
+    pub(crate) fn compile(text: &Text, bindings: &[Binding], report: &mut Report) -> Option<Self> {
+        let names: Vec<&str> = bindings.iter().map(|binding| binding.name()).collect();
+        let compilation = Script::compile(&text.value, &names);
+        for mut diagnostic in compilation.diagnostics {
+            diagnostic.start = text.place(diagnostic.start);
+            diagnostic.end = diagnostic.end.map(|end| text.place(end));
+            if diagnostic.severity == Severity::Error {
+                // Rule 5, in the words of the language.
+                let code = crate::code::Code::Expression.code().to_owned();
+                diagnostic.message = format!("{} ({})", diagnostic.message, diagnostic.code);
+                diagnostic.code = code;
+            }
+            report.push(diagnostic);
+        }
+        let bindings = bindings.to_vec();
+        compilation.script.map(|script| Self { script: Box::new(script), bindings })
+    }
+
+    /// Evaluates with values for the names; one that is not given is null. The result is JSON.
+    pub(crate) fn evaluate(&self, values: &[(Binding, Value)], moment: &Moment) -> Evaluated {
+        let value_of = |binding: &Binding| {
+            let found = values.iter().find(|(name, _)| name == binding);
+            found.map(|(_, value)| value.clone()).unwrap_or_default()
+        };
+        let inputs = self.bindings.iter().map(value_of).collect();
+        let context = EvalContext { now: moment.now, seed: moment.seed, limits: LIMITS };
+        match self.script.evaluate(inputs, &context) {
+            Ok(evaluation) => {
+                let result = written(&evaluation.value).map_err(|message| Refusal { message });
+                Evaluated { result, ops: evaluation.ops }
+            }
+            Err(error) => {
+                Evaluated { result: Err(Refusal { message: error.to_string() }), ops: LIMITS.ops }
+            }
+        }
+    }
+}
+
+/// The value as JSON would give it back: keys are unique, dates are texts.
+fn written(value: &Value) -> Result<Value, String> {
+    let text = write(value, Layout::Compact, LIMITS.output_bytes).map_err(|it| it.to_string())?;
+    read(&text).map_err(|error| error.to_string())
+}

@@ -1,0 +1,195 @@
+//! States: what a scope consists of.
+
+use meantime_core::Timestamp;
+use meantime_core::time;
+
+use super::{Expression, Schema, Scope, Task, Template};
+use crate::yaml::Span;
+
+/// One state.
+#[derive(Debug)]
+pub(crate) struct State {
+    pub(crate) id: String,
+    /// Where its id stands.
+    pub(crate) span: Span,
+    pub(crate) body: Body,
+    /// Where it goes on; terminal states have none.
+    pub(crate) next: Option<Target>,
+}
+
+/// The id of a state, where it is named.
+#[derive(Debug, Clone)]
+pub(crate) struct Target {
+    pub(crate) id: String,
+    pub(crate) span: Span,
+}
+
+/// What a state does.
+#[derive(Debug)]
+pub(crate) enum Body {
+    Task(Box<Task>),
+    Choice(Choice),
+    Transform(Transform),
+    Step(Box<Step>),
+    Timer(Timer),
+    Parallel(Parallel),
+    Call(Call),
+    Succeed(Succeed),
+    Fail(Fail),
+}
+
+/// The first option whose predicate holds.
+#[derive(Debug)]
+pub(crate) struct Choice {
+    pub(crate) ways: Vec<Way>,
+    pub(crate) default: Option<Target>,
+}
+
+/// One way out of a choice.
+#[derive(Debug)]
+pub(crate) struct Way {
+    pub(crate) predicate: Expression,
+    pub(crate) next: Target,
+}
+
+/// Computes a value and puts it somewhere.
+#[derive(Debug)]
+pub(crate) struct Transform {
+    pub(crate) mapper: Expression,
+    pub(crate) destination: Destination,
+}
+
+/// Where a computed value goes.
+#[derive(Debug, Clone)]
+pub(crate) enum Destination {
+    /// The whole context becomes the value.
+    Context,
+    /// A place inside the context; the value is an object.
+    Path(Vec<String>),
+    /// A field of the context.
+    Var(String),
+    /// Attributes of the instance, each written once.
+    Attributes,
+}
+
+/// A place that waits for input from outside.
+#[derive(Debug)]
+pub(crate) struct Step {
+    pub(crate) kind: StepKind,
+    pub(crate) input: Schema,
+    pub(crate) response: Option<super::Projection>,
+    pub(crate) timeout: Option<StepTimeout>,
+}
+
+/// Who is expected to submit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum StepKind {
+    Wait,
+    Webhook,
+}
+
+impl StepKind {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Wait => "wait",
+            Self::Webhook => "webhook",
+        }
+    }
+}
+
+/// How long a step waits and where it goes then.
+#[derive(Debug)]
+pub(crate) struct StepTimeout {
+    pub(crate) seconds: i64,
+    pub(crate) next: Target,
+}
+
+/// Sleeps.
+#[derive(Debug)]
+pub(crate) enum Timer {
+    Duration(Timed<time::Span>),
+    Until(Timed<Timestamp>),
+}
+
+/// A time that is written down, or computed when it is needed.
+#[derive(Debug)]
+pub(crate) enum Timed<T> {
+    Literal(T),
+    Mapper(Expression),
+    Template(Template),
+}
+
+/// Branches that run side by side until the join is satisfied.
+#[derive(Debug)]
+pub(crate) struct Parallel {
+    pub(crate) branches: Vec<Branch>,
+    pub(crate) join: Join,
+}
+
+/// One of them.
+#[derive(Debug)]
+pub(crate) struct Branch {
+    pub(crate) name: String,
+    pub(crate) scope: Scope,
+}
+
+/// When a parallel goes on, and with what.
+#[derive(Debug)]
+pub(crate) struct Join {
+    pub(crate) strategy: Strategy,
+    pub(crate) error_policy: ErrorPolicy,
+    pub(crate) result: Option<(Expression, String)>,
+}
+
+/// How many branches must end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Strategy {
+    AllOf,
+    /// `anyOf` and `firstCompleted`, which are the same (JP3).
+    First,
+}
+
+/// What a failed branch means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ErrorPolicy {
+    CollectAll,
+    FailFast,
+    IgnoreErrors,
+}
+
+/// Runs a subjourney and comes back.
+#[derive(Debug)]
+pub(crate) struct Call {
+    pub(crate) subjourney: Target,
+    pub(crate) input: Option<Expression>,
+    pub(crate) result_var: Option<String>,
+    pub(crate) result_kind: ResultKind,
+    pub(crate) on_failure: Behaviour,
+}
+
+/// What a call leaves in its variable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ResultKind {
+    Output,
+    Outcome,
+}
+
+/// What becomes of a failure inside a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Behaviour {
+    Propagate,
+    Capture,
+}
+
+/// Ends its scope well.
+#[derive(Debug)]
+pub(crate) struct Succeed {
+    pub(crate) output_var: Option<String>,
+}
+
+/// Ends its scope badly.
+#[derive(Debug)]
+pub(crate) struct Fail {
+    pub(crate) code: String,
+    pub(crate) reason: String,
+}

@@ -1,0 +1,131 @@
+//! Tasks: what a `task` state has done for it.
+
+use meantime_core::time;
+use meantime_core::{OnExisting, Timestamp};
+
+use super::{Destination, Expression, Resilience, Target, Template, Timed};
+
+/// One kind each.
+#[derive(Debug)]
+pub(crate) enum Task {
+    Http(HttpCall),
+    Schedule(Schedule),
+    Cache(Cache),
+    Auth(AuthCheck),
+    Worker(WorkerTask),
+}
+
+/// `httpCall:v1`.
+#[derive(Debug)]
+pub(crate) struct HttpCall {
+    pub(crate) method: String,
+    pub(crate) url: Template,
+    /// Values of `{name}` in the path, encoded when they are put in.
+    pub(crate) path_params: Vec<(String, Template)>,
+    pub(crate) query: Vec<(String, Template)>,
+    pub(crate) headers: Vec<(String, Template)>,
+    pub(crate) body: Option<HttpBody>,
+    pub(crate) timeout_ms: u64,
+    /// The field of the context that gets the result; none for a notification.
+    pub(crate) result_var: Option<String>,
+    pub(crate) resilience: Option<Resilience>,
+    /// The id of a policy.
+    pub(crate) auth: Option<String>,
+    pub(crate) error_mapping: Option<(Expression, Destination)>,
+}
+
+/// What is sent.
+#[derive(Debug)]
+pub(crate) enum HttpBody {
+    Text(Template),
+    /// A document whose texts may have placeholders.
+    Document(BodyPart),
+    Mapper(Expression),
+}
+
+/// A part of a literal body.
+#[derive(Debug)]
+pub(crate) enum BodyPart {
+    Fixed(serde_json::Value),
+    Text(Template),
+    List(Vec<BodyPart>),
+    Map(Vec<(String, BodyPart)>),
+}
+
+/// `schedule:v1`.
+#[derive(Debug)]
+pub(crate) struct Schedule {
+    pub(crate) start: Target,
+    pub(crate) start_at: Option<Timed<Timestamp>>,
+    pub(crate) interval: Timed<time::Span>,
+    pub(crate) max_runs: MaxRuns,
+    pub(crate) subject: Option<Expression>,
+    pub(crate) context: Option<Expression>,
+    pub(crate) on_existing: OnExisting,
+}
+
+/// How many runs.
+#[derive(Debug)]
+pub(crate) enum MaxRuns {
+    Literal(u64),
+    Mapper(Expression),
+}
+
+/// `cache:v1`.
+#[derive(Debug)]
+pub(crate) enum Cache {
+    Get { key: Expression, result_var: String },
+    Put { key: Expression, value: Expression, ttl_seconds: Option<u64> },
+}
+
+/// `apiKeyValidate:v1` and `jwtValidate:v1`.
+#[derive(Debug)]
+pub(crate) struct AuthCheck {
+    pub(crate) kind: AuthKind,
+    pub(crate) profile: String,
+    /// Where the credential is: location, name and scheme.
+    pub(crate) source: Option<AuthSource>,
+    pub(crate) auth_var: String,
+}
+
+/// Which credential.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AuthKind {
+    ApiKey,
+    Jwt,
+}
+
+impl AuthKind {
+    /// The kind as it is written.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::ApiKey => "apiKeyValidate:v1",
+            Self::Jwt => "jwtValidate:v1",
+        }
+    }
+
+    /// The field of the auth variable that a success writes.
+    pub(crate) const fn field(self) -> &'static str {
+        match self {
+            Self::ApiKey => "apiKey",
+            Self::Jwt => "jwt",
+        }
+    }
+}
+
+/// Where a credential is found.
+#[derive(Debug)]
+pub(crate) struct AuthSource {
+    pub(crate) location: String,
+    pub(crate) name: String,
+    pub(crate) scheme: Option<String>,
+}
+
+/// A kind that some worker knows (JR8).
+#[derive(Debug)]
+pub(crate) struct WorkerTask {
+    pub(crate) kind: String,
+    pub(crate) input: Option<Expression>,
+    pub(crate) result_var: Option<String>,
+    pub(crate) timeout_ms: Option<u64>,
+}

@@ -1,0 +1,117 @@
+//! Text with placeholders: `${context.a.b}` and `${platform.config.x}`.
+
+use meantime_expr::value::Value;
+
+/// A text to fill in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Template {
+    parts: Vec<Part>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Part {
+    Text(String),
+    Field(Vec<String>),
+}
+
+/// Why a template cannot be read or filled in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum TemplateError {
+    /// `${` without `}`.
+    Unclosed,
+    /// Something else than `context.` or `platform.config.` and a dot path.
+    Unknown(String),
+    /// Nothing is there.
+    Missing(String),
+}
+
+impl TemplateError {
+    /// For people.
+    pub(crate) fn message(&self) -> String {
+        match self {
+            Self::Unclosed => "a placeholder `${` without `}`".to_owned(),
+            Self::Unknown(name) => format!("the placeholder `${{{name}}}` names nothing"),
+            Self::Missing(name) => format!("there is no value for `${{{name}}}`"),
+        }
+    }
+}
+
+impl Template {
+    /// Reads a text.
+    pub(crate) fn parse(text: &str) -> Result<Self, TemplateError> {
+        let mut parts = Vec::new();
+        let mut rest = text;
+        while let Some((before, after)) = rest.split_once("${") {
+            if !before.is_empty() {
+                parts.push(Part::Text(before.to_owned()));
+            }
+            let (name, after) = after.split_once('}').ok_or(TemplateError::Unclosed)?;
+            parts.push(Part::Field(field(name)?));
+            rest = after;
+        }
+        if !rest.is_empty() || parts.is_empty() {
+            parts.push(Part::Text(rest.to_owned()));
+        }
+        Ok(Self { parts })
+    }
+
+    /// A text without placeholders, whatever it looks like.
+    pub(crate) fn fixed(text: &str) -> Self {
+        Self { parts: vec![Part::Text(text.to_owned())] }
+    }
+
+    /// The text, if it has no placeholder.
+    pub(crate) fn literal(&self) -> Option<&str> {
+        match self.parts.as_slice() {
+            [Part::Text(text)] => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Names of the configuration values it uses.
+    pub(crate) fn config_keys(&self) -> impl Iterator<Item = &str> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Field(path) if path.first().is_some_and(|first| first == "platform") => {
+                path.get(2).map(String::as_str)
+            }
+            _ => None,
+        })
+    }
+
+    /// Fills it in. `lookup` finds a value by its path, which begins with `context` or `platform`.
+    pub(crate) fn fill(
+        &self,
+        encode: fn(&str) -> String,
+        lookup: &dyn Fn(&[String]) -> Option<Value>,
+    ) -> Result<String, TemplateError> {
+        let mut text = String::new();
+        for part in &self.parts {
+            match part {
+                Part::Text(part) => text.push_str(part),
+                Part::Field(path) => {
+                    let missing = || TemplateError::Missing(path.join("."));
+                    let value = lookup(path).ok_or_else(missing)?;
+                    let value = match value.bare() {
+                        Value::Text(value) => value.to_string(),
+                        other => crate::json::text(other),
+                    };
+                    text.push_str(&encode(&value));
+                }
+            }
+        }
+        Ok(text)
+    }
+}
+
+fn field(name: &str) -> Result<Vec<String>, TemplateError> {
+    let path: Vec<String> = name.trim().split('.').map(str::to_owned).collect();
+    let unknown = || TemplateError::Unknown(name.to_owned());
+    if path.iter().any(String::is_empty) {
+        return Err(unknown());
+    }
+    let parts: Vec<&str> = path.iter().map(String::as_str).collect();
+    match parts.as_slice() {
+        ["context", _, ..] | ["platform", "config", _, ..] => Ok(path),
+        _ => Err(unknown()),
+    }
+}

@@ -1,0 +1,98 @@
+//! Contexts: what frames read and write (JP1 to JP2, JR1, JR3).
+
+use meantime_core::Fault;
+use meantime_expr::value::Value;
+
+use super::overlay::{Change, difference};
+use super::run::{Run, broken};
+use super::saved::{Data, FrameId};
+use crate::json;
+
+/// The field of the context with the last submission; private to a branch.
+pub(super) const PAYLOAD: &str = "payload";
+
+impl Run<'_> {
+    /// What a frame sees.
+    pub(super) fn context(&mut self, id: FrameId) -> Result<Value, Fault> {
+        let (owner, mut branches) = self.owner(id)?;
+        let mut seen = self.own_context(owner)?;
+        branches.reverse();
+        for branch in branches {
+            if let Data::Over(overlay) = &self.frame(branch)?.data {
+                seen = overlay.over(&seen);
+            }
+        }
+        Ok(seen)
+    }
+
+    /// Makes one change, for the frame and for everybody it shares its context with.
+    pub(super) fn write(&mut self, id: FrameId, change: &Change) -> Result<(), Fault> {
+        let (owner, branches) = self.owner(id)?;
+        let is_private = change.path.first().is_some_and(|name| name == PAYLOAD);
+        for branch in &branches {
+            if let Data::Over(overlay) = &mut self.frame_mut(*branch)?.data {
+                overlay.note(change);
+            }
+            if is_private {
+                return Ok(());
+            }
+        }
+        let changed = change.apply(&self.own_context(owner)?);
+        self.contexts.insert(owner, changed);
+        Ok(())
+    }
+
+    /// Puts a value into a field.
+    pub(super) fn write_var(&mut self, id: FrameId, name: &str, value: Value) -> Result<(), Fault> {
+        self.write(id, &Change::put(vec![name.to_owned()], value))
+    }
+
+    /// Replaces the whole context; in a branch as the difference to what it read.
+    pub(super) fn replace(&mut self, id: FrameId, value: &Value) -> Result<(), Fault> {
+        let (owner, branches) = self.owner(id)?;
+        if branches.is_empty() {
+            self.contexts.insert(owner, value.clone());
+            return Ok(());
+        }
+        let before = self.context(id)?;
+        for change in difference(&before, value) {
+            self.write(id, &change)?;
+        }
+        Ok(())
+    }
+
+    /// The value at a field.
+    pub(super) fn read_var(&mut self, id: FrameId, name: &str) -> Result<Option<Value>, Fault> {
+        let context = self.context(id)?;
+        Ok(json::get(&context, std::slice::from_ref(&name.to_owned())).cloned())
+    }
+
+    /// The frame that has the context, and the branches between, innermost first.
+    fn owner(&self, id: FrameId) -> Result<(FrameId, Vec<FrameId>), Fault> {
+        let mut branches = Vec::new();
+        let mut at = id;
+        loop {
+            let frame = self.frame(at)?;
+            match (&frame.data, frame.parent) {
+                (Data::Own(_), _) => return Ok((at, branches)),
+                (Data::Over(_), Some(parent)) => {
+                    branches.push(at);
+                    at = parent;
+                }
+                (Data::Over(_), None) => return Err(broken("a branch belongs to nothing")),
+            }
+        }
+    }
+
+    fn own_context(&mut self, owner: FrameId) -> Result<Value, Fault> {
+        if let Some(context) = self.contexts.get(&owner) {
+            return Ok(context.clone());
+        }
+        let context = match &self.frame(owner)?.data {
+            Data::Own(text) => json::parse(text),
+            Data::Over(_) => return Err(broken("a branch has no context of its own")),
+        };
+        self.contexts.insert(owner, context.clone());
+        Ok(context)
+    }
+}

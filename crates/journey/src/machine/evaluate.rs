@@ -1,0 +1,127 @@
+//! What expressions see, and what becomes of one that fails.
+
+use meantime_core::Fault;
+use meantime_expr::value::{Object, Value};
+
+use super::data::PAYLOAD;
+use super::flow::Trouble;
+use super::run::Run;
+use super::saved::{FrameId, Role};
+use crate::definition::{Binding, Expression, Journey, Moment, Template};
+use crate::json;
+use crate::settings::Settings;
+
+/// Values beyond those that every expression sees.
+pub(super) type Extra = Vec<(Binding, Value)>;
+
+/// The result of an evaluation, or why the state cannot go on.
+pub(super) type Computed<T> = Result<Result<T, Trouble>, Fault>;
+
+impl Run<'_> {
+    /// Evaluates an expression for a frame.
+    pub(super) fn evaluate(
+        &mut self,
+        id: FrameId,
+        expression: &Expression,
+        extra: Extra,
+    ) -> Computed<Value> {
+        let context = self.context(id)?;
+        let payload = json::get(&context, &[PAYLOAD.to_owned()]).cloned().unwrap_or_default();
+        let outcome = match &self.saved.role {
+            Role::Compensation(outcome) => json::parse(outcome),
+            _ => Value::Null,
+        };
+        let mut values = vec![
+            (Binding::Context, context),
+            (Binding::Platform, self.platform()),
+            (Binding::Payload, payload),
+            (Binding::Outcome, outcome),
+        ];
+        values.retain(|(binding, _)| !extra.iter().any(|(other, _)| other == binding));
+        values.extend(extra);
+        let evaluated = expression.evaluate(&values, &self.moment());
+        self.ops = self.ops.saturating_add(evaluated.ops);
+        Ok(evaluated.result.map_err(|refusal| Trouble::internal(refusal.message)))
+    }
+
+    /// Evaluates a predicate, which must say true or false (rule 8).
+    pub(super) fn holds(
+        &mut self,
+        id: FrameId,
+        predicate: &Expression,
+        extra: Extra,
+    ) -> Computed<bool> {
+        Ok(match self.evaluate(id, predicate, extra)? {
+            Ok(Value::Bool(value)) => Ok(value),
+            Ok(other) => {
+                let found = json::text(&other);
+                Err(Trouble::internal(format!("a predicate gave {found}, not true or false")))
+            }
+            Err(trouble) => Err(trouble),
+        })
+    }
+
+    /// Fills in a text with placeholders.
+    pub(super) fn fill(
+        &mut self,
+        id: FrameId,
+        template: &Template,
+        encode: fn(&str) -> String,
+    ) -> Computed<String> {
+        if let Some(text) = template.literal() {
+            return Ok(Ok(text.to_owned()));
+        }
+        let context = self.context(id)?;
+        let platform = self.platform();
+        let filled = template.fill(encode, &|path| {
+            let (first, rest) = path.split_first()?;
+            let root = if first == "context" { &context } else { &platform };
+            json::get(root, rest).cloned()
+        });
+        Ok(filled.map_err(|error| Trouble::internal(error.message())))
+    }
+
+    /// `platform`, with this run.
+    fn platform(&self) -> Value {
+        let mut run = Object::default();
+        run.insert("id", self.cx.instance.to_string());
+        run.insert("startedAt", self.cx.started_at.to_string());
+        if let Some(traceparent) = &self.saved.traceparent {
+            run.insert("traceparent", traceparent.as_str());
+        }
+        platform(self.journey, self.settings, run)
+    }
+
+    /// The time of the turn, and chance that is the same whenever the turn is computed again.
+    fn moment(&self) -> Moment {
+        let key = self.cx.instance;
+        let mut seed = key.random() ^ key.order().rotate_left(32);
+        for part in [self.cx.turn_no, self.saved.activations] {
+            seed = (seed ^ part).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            seed ^= seed >> 29;
+        }
+        Moment { now: self.cx.now, seed }
+    }
+}
+
+/// `platform`: what the deployment, the definition and the run are. Configuration values that the
+/// definition does not declare are never there.
+pub(crate) fn platform(journey: &Journey, settings: &Settings, run: Object) -> Value {
+    let definition = json::object_of([
+        ("name", journey.name.as_str().into()),
+        ("kind", journey.kind.name().into()),
+        ("version", journey.version.as_str().into()),
+    ]);
+    let mut config = Object::default();
+    for name in journey.config.keys() {
+        if let Some(value) = settings.config.get(name) {
+            config.insert(name, json::parse(value));
+        }
+    }
+    json::object_of([
+        ("environment", settings.environment.as_str().into()),
+        ("journey", definition),
+        ("run", run.into()),
+        ("config", config.into()),
+    ])
+}

@@ -1,0 +1,22 @@
+//! The end of a frame: the run is over, a branch is, or a call comes back.
+
+use meantime_core::Fault;
+
+use super::flow::End;
+use super::run::{Run, broken};
+use super::saved::{FrameId, ScopeName};
+
+impl Run<'_> {
+    pub(super) fn end_frame(&mut self, id: FrameId, end: End) -> Result<(), Fault> {
+        let frame = self.frame(id)?;
+        let (scope, parent) = (frame.scope.clone(), frame.parent);
+        match (scope, parent) {
+            (ScopeName::Root, _) => self.end_run(end),
+            (ScopeName::Branch(name), Some(parent)) => self.branch_ended(parent, &name, id, end),
+            (ScopeName::Call(name), Some(parent)) => self.call_ended(parent, &name, id, end),
+            (ScopeName::Branch(_) | ScopeName::Call(_), None) => {
+                Err(broken("a frame belongs to nothing"))
+            }
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! The end of a run: its outcome, what people still see of it, and its compensation.
+
+use meantime_core::{
+    ChildSpec, Effect, EffectKey, Failure, Fault, Json, Outcome, ParentClose, Status,
+};
+use meantime_expr::value::Value;
+
+use super::flow::End;
+use super::run::{Run, root_state};
+use super::saved::{Closing, ROOT, Role};
+use super::start::COMPENSATION_PLACE;
+use super::state::{error_of, termination_name};
+use crate::definition::{Binding, CompensationMode, Phase};
+use crate::json;
+
+/// How a cancelled run shows on its own surface.
+pub(crate) const CANCELLED: (&str, &str) = ("JOURNEY_CANCELLED", "Cancelled by user");
+
+/// The code of the incident of a compensation that does not come to an end.
+const OVERDUE: &str = "COMPENSATION_OVERDUE";
+
+/// The place of the timer that bounds a compensation.
+const CAP_PLACE: &str = "compensation";
+
+impl Run<'_> {
+    /// The root scope is over.
+    pub(super) fn end_run(&mut self, end: End) -> Result<(), Fault> {
+        let context = self.final_context()?;
+        let context_json = json::document(&context);
+        let outcome = match end {
+            End::Succeeded { output } => {
+                self.compare(self.journey.output.as_ref(), &output, "output");
+                Outcome::Completed { output: json::document(&output), context: context_json }
+            }
+            End::Failed { failure, termination } => {
+                Outcome::Failed { failure, termination, context: context_json }
+            }
+        };
+        self.compare(self.journey.context.as_ref(), &context, "context");
+        self.conclude(outcome)
+    }
+
+    /// The outcome is fixed. Compensation follows if it is wanted; a synchronous one comes first.
+    pub(super) fn conclude(&mut self, outcome: Outcome) -> Result<(), Fault> {
+        self.summarise(&outcome)?;
+        let mode = self.wanted_compensation(&outcome)?;
+        self.status = Some(match mode {
+            None => Status::Ended(outcome),
+            Some(CompensationMode::Async) => {
+                self.compensate(&outcome);
+                Status::Ended(outcome)
+            }
+            Some(CompensationMode::Sync) => {
+                let compensation = self.compensate(&outcome);
+                self.saved.closing = Some(Closing { outcome: outcome.clone(), compensation });
+                Status::Closing(outcome)
+            }
+        });
+        Ok(())
+    }
+
+    /// The synchronous compensation has ended, however it did: the outcome stands.
+    pub(super) fn compensation_done(&mut self, key: EffectKey) -> bool {
+        let ours = self.saved.closing.as_ref().is_some_and(|it| it.compensation == key);
+        if ours && let Some(closing) = self.saved.closing.take() {
+            self.status = Some(Status::Ended(closing.outcome));
+        }
+        ours
+    }
+
+    /// The compensation could not be started.
+    pub(super) fn compensation_refused(&mut self, key: EffectKey) -> bool {
+        self.compensation_done(key)
+    }
+
+    fn wanted_compensation(
+        &mut self,
+        outcome: &Outcome,
+    ) -> Result<Option<CompensationMode>, Fault> {
+        let journey = self.journey;
+        let Some(compensation) = &journey.compensation else { return Ok(None) };
+        if !matches!(self.saved.role, Role::Main | Role::Scheduled) {
+            return Ok(None);
+        }
+        let Outcome::Completed { output, .. } = outcome else {
+            return Ok(Some(compensation.mode));
+        };
+        for rule in &compensation.also_for {
+            let Some(predicate) = rule else { return Ok(Some(compensation.mode)) };
+            let extra = vec![
+                (Binding::Output, json::parse(output)),
+                (Binding::Outcome, self.outcome_binding(outcome)),
+            ];
+            // A predicate that fails asks for nothing: the run has succeeded.
+            if self.holds(ROOT, predicate, extra)?.unwrap_or(false) {
+                return Ok(Some(compensation.mode));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Starts the compensation: another instance of this very version, with a budget of its own
+    /// (D8).
+    fn compensate(&mut self, outcome: &Outcome) -> EffectKey {
+        let (Outcome::Completed { context, .. }
+        | Outcome::Failed { context, .. }
+        | Outcome::Cancelled { context, .. }) = outcome;
+        let input = json::object_of([
+            ("context", json::parse(context)),
+            ("outcome", self.outcome_binding(outcome)),
+        ]);
+        self.push(Effect::StartChild(ChildSpec {
+            version: Some(self.cx.version),
+            at: Some(COMPENSATION_PLACE.to_owned()),
+            own_budget: true,
+            parent_close: ParentClose::Abandon,
+            ..ChildSpec::new(self.journey.name.clone(), COMPENSATION_PLACE, json::document(&input))
+        }))
+    }
+
+    /// `outcome`, as compensation sees it.
+    fn outcome_binding(&self, outcome: &Outcome) -> Value {
+        let (phase, kind, error) = match outcome {
+            Outcome::Completed { .. } => (Phase::Succeeded, "Success", Value::Null),
+            Outcome::Failed { failure, termination, .. } => {
+                (Phase::Failed, termination_name(*termination), error_of(failure))
+            }
+            Outcome::Cancelled { .. } => {
+                let failure = Failure::new(CANCELLED.0, CANCELLED.1);
+                (Phase::Failed, "Cancel", error_of(&failure))
+            }
+        };
+        json::object_of([
+            ("phase", phase.name().into()),
+            ("terminationKind", kind.into()),
+            ("error", error),
+            ("terminatedAtState", root_state(&self.saved).into()),
+            ("journeyId", self.cx.instance.to_string().into()),
+            ("journeyName", self.journey.name.as_str().into()),
+        ])
+    }
+
+    /// What the journey's own surface shows when the state is gone.
+    fn summarise(&mut self, outcome: &Outcome) -> Result<(), Fault> {
+        let compensates = match &self.saved.role {
+            Role::Compensation(outcome) => {
+                json::get(&json::parse(outcome), &["journeyId".to_owned()]).and_then(json::string)
+            }
+            _ => None,
+        };
+        let summary = serde_json::json!({
+            "currentState": root_state(&self.saved),
+            "updatedAt": self.cx.now.to_string(),
+            "tags": self.saved.tags,
+            "attributes": self.saved.attributes,
+            "outcomeId": self.classify(outcome)?,
+            "compensationOf": compensates,
+        });
+        let summary = Json::of(&summary).unwrap_or_default();
+        self.push(Effect::Summary(summary));
+        Ok(())
+    }
+
+    /// The first of `spec.outcomes` that fits; it never changes what happens.
+    fn classify(&mut self, outcome: &Outcome) -> Result<Option<String>, Fault> {
+        let (phase, output, error) = match outcome {
+            Outcome::Completed { output, .. } => {
+                (Phase::Succeeded, json::parse(output), Value::Null)
+            }
+            Outcome::Failed { failure, .. } => (Phase::Failed, Value::Null, error_of(failure)),
+            Outcome::Cancelled { .. } => {
+                let failure = Failure::new(CANCELLED.0, CANCELLED.1);
+                (Phase::Failed, Value::Null, error_of(&failure))
+            }
+        };
+        let journey = self.journey;
+        for rule in journey.outcomes.iter().filter(|rule| rule.phase == phase) {
+            let Some(predicate) = &rule.predicate else { return Ok(Some(rule.id.clone())) };
+            let extra = vec![(Binding::Output, output.clone()), (Binding::Error, error.clone())];
+            if self.holds(ROOT, predicate, extra)?.unwrap_or(false) {
+                return Ok(Some(rule.id.clone()));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Arms the timer after which somebody is told of a compensation that goes on and on (JR5).
+    pub(super) fn arm_cap(&mut self) {
+        let due_at = self.cx.now.saturating_add_millis(self.settings.compensation_ms);
+        let place = CAP_PLACE.to_owned();
+        self.saved.cap = Some(self.push(Effect::StartTimer { place, due_at }));
+    }
+
+    pub(super) fn compensation_overdue(&mut self) {
+        let place = self.place_of(ROOT);
+        let failure = Failure::new(OVERDUE, "the compensation has not come to an end");
+        self.saved.overdue = Some(self.push(Effect::Incident { place, failure }));
+    }
+}

@@ -1,0 +1,211 @@
+//! One turn: the loop over frames that are ready, effects, budgets.
+
+use std::collections::BTreeMap;
+
+use meantime_core::{Cx, Effect, EffectKey, Fault, Status, Turn, Verdict};
+use meantime_expr::value::Value;
+
+use super::flow::Flow;
+use super::saved::{Data, Frame, FrameId, ROOT, Saved, ScopeName, Standing};
+use crate::definition::{Body, Journey, Scope, State};
+use crate::json;
+use crate::settings::Settings;
+
+/// Effects left for what a state may need beyond its own before the turn gives way.
+const SPARE_EFFECTS: usize = 16;
+
+/// A turn under way.
+pub(crate) struct Run<'a> {
+    pub(super) journey: &'a Journey,
+    pub(super) settings: &'a Settings,
+    pub(super) cx: &'a Cx<'a>,
+    pub(super) saved: Saved,
+    /// Contexts of frames that have their own, as they were read or written in this turn.
+    pub(super) contexts: BTreeMap<FrameId, Value>,
+    pub(super) effects: Vec<Effect>,
+    pub(super) ops: u64,
+    /// Closing or ended, once that is so.
+    pub(super) status: Option<Status>,
+}
+
+impl<'a> Run<'a> {
+    pub(crate) fn new(
+        journey: &'a Journey,
+        settings: &'a Settings,
+        saved: Saved,
+        cx: &'a Cx<'a>,
+    ) -> Self {
+        let (contexts, effects) = (BTreeMap::new(), Vec::new());
+        Self { journey, settings, cx, saved, contexts, effects, ops: 0, status: None }
+    }
+
+    /// Lets ready frames run until all wait, the run is over, or the slice is used up.
+    pub(super) fn go_on(&mut self) -> Result<(), Fault> {
+        while let Some(id) = self.first_ready() {
+            if self.is_used_up() {
+                break;
+            }
+            self.enter_state(id)?;
+        }
+        Ok(())
+    }
+
+    /// What the turn comes to.
+    pub(crate) fn finish(mut self, verdicts: Vec<Verdict>) -> Result<Turn, Fault> {
+        self.saved.updated_at = self.cx.now;
+        let ready = self.first_ready().is_some();
+        for (id, context) in std::mem::take(&mut self.contexts) {
+            if let Some(frame) = self.saved.frames.get_mut(&id) {
+                frame.data = Data::Own(json::document(&context));
+            }
+        }
+        let going_on = if ready { Status::Yield } else { Status::Running };
+        let status = self.status.unwrap_or(going_on);
+        let state = self.saved.write()?;
+        Ok(Turn { state, effects: self.effects, status, verdicts, ops: self.ops.max(1) })
+    }
+
+    /// Whether the outcome is fixed.
+    pub(super) fn is_over(&self) -> bool {
+        self.status.is_some() || self.saved.closing.is_some()
+    }
+
+    fn first_ready(&self) -> Option<FrameId> {
+        if self.is_over() {
+            return None;
+        }
+        let ready = |frame: &Frame| frame.standing == Standing::Ready;
+        self.saved.frames.iter().find(|(_, frame)| ready(frame)).map(|(id, _)| *id)
+    }
+
+    fn is_used_up(&self) -> bool {
+        let limits = self.cx.limits;
+        self.ops >= limits.ops_per_slice
+            || self.effects.len() + SPARE_EFFECTS > limits.effects_per_turn
+    }
+
+    fn enter_state(&mut self, id: FrameId) -> Result<(), Fault> {
+        let state = self.state_of(id)?;
+        self.ops += 1;
+        self.saved.activations += 1;
+        let (activation, now) = (self.saved.activations, self.cx.now);
+        let frame = self.frame_mut(id)?;
+        (frame.activation, frame.since) = (activation, now);
+        let flow = self.dispatch(id, state)?;
+        self.follow(id, flow)
+    }
+
+    /// Does what a state came to.
+    pub(super) fn follow(&mut self, id: FrameId, flow: Flow) -> Result<(), Fault> {
+        match flow {
+            Flow::Next(state) => {
+                let frame = self.frame_mut(id)?;
+                (frame.state, frame.standing) = (state, Standing::Ready);
+                Ok(())
+            }
+            Flow::Wait(standing) => {
+                self.frame_mut(id)?.standing = standing;
+                Ok(())
+            }
+            Flow::End(end) => self.end_frame(id, end),
+        }
+    }
+
+    /// Where a state goes on when it has done its work.
+    pub(super) fn next_of(state: &State) -> Result<Flow, Fault> {
+        match &state.next {
+            Some(next) => Ok(Flow::Next(next.id.clone())),
+            None => Err(broken(&format!("`{}` has no next state", state.id))),
+        }
+    }
+
+    pub(super) fn push(&mut self, effect: Effect) -> EffectKey {
+        let key = self.cx.key_of(self.effects.len());
+        self.effects.push(effect);
+        key
+    }
+
+    /// Adds a frame that is ready to enter the first state of its scope.
+    pub(super) fn add_frame(
+        &mut self,
+        parent: Option<FrameId>,
+        scope: ScopeName,
+        state: &str,
+        data: Data,
+    ) -> FrameId {
+        let id = self.saved.next_frame;
+        self.saved.next_frame += 1;
+        let frame = Frame {
+            parent,
+            scope,
+            state: state.to_owned(),
+            activation: 0,
+            since: self.cx.now,
+            standing: Standing::Ready,
+            data,
+        };
+        self.saved.frames.insert(id, frame);
+        id
+    }
+
+    pub(super) fn frame(&self, id: FrameId) -> Result<&Frame, Fault> {
+        self.saved.frames.get(&id).ok_or_else(|| broken("a frame is missing"))
+    }
+
+    pub(super) fn frame_mut(&mut self, id: FrameId) -> Result<&mut Frame, Fault> {
+        self.saved.frames.get_mut(&id).ok_or_else(|| broken("a frame is missing"))
+    }
+
+    /// The state a frame is at.
+    pub(super) fn state_of(&self, id: FrameId) -> Result<&'a State, Fault> {
+        let name = &self.frame(id)?.state;
+        let scope = scope_of(self.journey, &self.saved, id);
+        let state = scope.and_then(|scope| scope.states.get(name));
+        state.ok_or_else(|| broken(&format!("the definition has no state `{name}` there")))
+    }
+
+    /// Where a frame is, for people: parallel, branch and call states from the outside in.
+    pub(super) fn place_of(&self, id: FrameId) -> String {
+        place_of(&self.saved, id)
+    }
+}
+
+/// The scope a frame runs.
+pub(super) fn scope_of<'a>(journey: &'a Journey, saved: &Saved, id: FrameId) -> Option<&'a Scope> {
+    let frame = saved.frames.get(&id)?;
+    match &frame.scope {
+        ScopeName::Root => saved.role.scope(journey),
+        ScopeName::Call(name) => journey.subjourneys.get(name).map(|it| &it.scope),
+        ScopeName::Branch(name) => {
+            let parent = frame.parent?;
+            let holder = &saved.frames.get(&parent)?.state;
+            let state = scope_of(journey, saved, parent)?.states.get(holder)?;
+            let Body::Parallel(parallel) = &state.body else { return None };
+            parallel.branches.iter().find(|it| it.name == *name).map(|it| &it.scope)
+        }
+    }
+}
+
+pub(super) fn place_of(saved: &Saved, id: FrameId) -> String {
+    let mut parts = Vec::new();
+    let mut at = Some(id);
+    while let Some(frame) = at.and_then(|id| saved.frames.get(&id)) {
+        parts.push(frame.state.as_str());
+        if let ScopeName::Branch(name) = &frame.scope {
+            parts.push(name);
+        }
+        at = frame.parent;
+    }
+    parts.reverse();
+    parts.join("/")
+}
+
+/// The state the whole run is at: the outermost one (JP6).
+pub(super) fn root_state(saved: &Saved) -> &str {
+    saved.frames.get(&ROOT).map_or("", |frame| &frame.state)
+}
+
+/// The saved state and the definition do not fit together.
+pub(super) fn broken(message: &str) -> Fault {
+    Fault::new("corrupt_state", message.to_owned())
+}

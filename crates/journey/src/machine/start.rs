@@ -1,0 +1,236 @@
+//! The first turn: what a run begins with, by who started it.
+
+use std::collections::BTreeMap;
+
+use meantime_core::{
+    Attribute, Cx, Effect, Fault, Json, Start, StartCause, Status, Timestamp, Turn, Verdict,
+};
+use meantime_expr::value::{Object, Value};
+
+use super::run::Run;
+use super::saved::{Data, ROOT, Role, Saved, ScopeName};
+use super::state::INVALID_INPUT;
+use crate::definition::{Journey, Scope};
+use crate::json;
+use crate::settings::Settings;
+
+/// Where the compensation of a run begins.
+pub(super) const COMPENSATION_PLACE: &str = "@compensation";
+
+/// Where a guard begins; its name follows.
+pub(crate) const GUARD_PLACE: &str = "@guard/";
+
+impl<'a> Run<'a> {
+    /// Begins a run. A start that is not acceptable is refused, and nothing is written.
+    pub(crate) fn start(
+        journey: &'a Journey,
+        settings: &'a Settings,
+        start: &Start,
+        cx: &'a Cx<'a>,
+    ) -> Result<Turn, Fault> {
+        let role = role_of(start);
+        let Some(scope) = role.scope(journey) else {
+            return Ok(refused("the definition has no such part"));
+        };
+        let context = match first_context(journey, start, &role) {
+            Ok(context) => context,
+            Err(problem) => return Ok(refuse(problem)),
+        };
+        let first = match (&role, &start.at) {
+            (Role::Scheduled, Some(state)) if scope.states.contains_key(state) => state.as_str(),
+            (Role::Scheduled, Some(_)) => return Ok(refused("there is no such state")),
+            _ => scope.start.id.as_str(),
+        };
+        if let Some(missing) = missing_config(journey, settings) {
+            return Ok(refused(&format!("`platform.config.{missing}` has no value")));
+        }
+        let mut run = Self::new(journey, settings, empty(role.clone()), cx);
+        run.add_frame(None, ScopeName::Root, first, Data::Own(json::document(&context)));
+        if let Err(problem) = run.label(start, &context) {
+            return Ok(refused(&problem));
+        }
+        run.take_bound(ROOT, start.bound.as_ref())?;
+        if matches!(role, Role::Compensation(_)) {
+            run.arm_cap();
+        }
+        run.go_on()?;
+        run.finish(vec![Verdict::taken()])
+    }
+
+    /// Tags and attributes, from the definition, the payload and the request.
+    fn label(&mut self, start: &Start, context: &Value) -> Result<(), String> {
+        let bound = start.bound.as_ref().map(json::parse).unwrap_or_default();
+        let text_at = |path: &str| {
+            let path: Vec<String> = path.split('.').map(str::to_owned).collect();
+            json::get(context, &path).and_then(json::string).filter(|text| !text.is_empty())
+        };
+        self.saved.traceparent =
+            json::get(&bound, &["traceparent".to_owned()]).and_then(json::string);
+        let mut tags = self.journey.tags.clone();
+        let mut attributes = BTreeMap::new();
+        match &self.saved.role {
+            Role::Main => {
+                let bindings = &self.journey.metadata;
+                tags.extend(bindings.tags.payload.iter().filter_map(|path| text_at(path)));
+                let named = bindings.attributes.payload.iter();
+                attributes
+                    .extend(named.filter_map(|(name, path)| Some((name.clone(), text_at(path)?))));
+                tags.extend(texts(&bound, "tags"));
+                attributes.extend(pairs(&bound, "attributes"));
+            }
+            Role::Scheduled => {
+                attributes.insert("initiatedBy".to_owned(), "system".to_owned());
+                let input = json::parse(&start.input);
+                let subject = json::get(&input, &["subject".to_owned()]).and_then(json::string);
+                attributes.extend(subject.map(|subject| ("subjectId".to_owned(), subject)));
+            }
+            Role::Compensation(outcome) => {
+                let outcome = json::parse(outcome);
+                let parent = json::get(&outcome, &["journeyId".to_owned()]).and_then(json::string);
+                tags.extend(parent.map(|id| format!("compensationOf:{id}")));
+            }
+            Role::Guard(_) => {}
+        }
+        tags.dedup();
+        self.check_labels(&tags, &attributes)?;
+        if !tags.is_empty() {
+            self.push(Effect::AddTags(tags.clone()));
+        }
+        if !attributes.is_empty() {
+            let pairs = attributes.clone().into_iter();
+            let named = pairs.map(|(name, value)| Attribute { name, value });
+            self.push(Effect::SetAttributes(named.collect()));
+        }
+        (self.saved.tags, self.saved.attributes) = (tags, attributes);
+        Ok(())
+    }
+
+    fn check_labels(
+        &self,
+        tags: &[String],
+        attributes: &BTreeMap<String, String>,
+    ) -> Result<(), String> {
+        let limits = self.settings.metadata;
+        if tags.len() > limits.instance_tags {
+            return Err(format!("more than {} tags", limits.instance_tags));
+        }
+        if attributes.len() > limits.attributes {
+            return Err(format!("more than {} attributes", limits.attributes));
+        }
+        let is_compensation = matches!(self.saved.role, Role::Compensation(_));
+        let long_tag = tags.iter().find(|tag| tag.chars().count() > limits.tag_chars);
+        if let Some(tag) = long_tag.filter(|_| !is_compensation) {
+            return Err(format!("the tag `{tag}` has more than {} characters", limits.tag_chars));
+        }
+        let too_long = attributes.iter().find(|(name, value)| {
+            name.chars().count() > limits.attribute_name_chars
+                || value.chars().count() > limits.attribute_value_chars
+        });
+        match too_long {
+            Some((name, _)) => Err(format!("the attribute `{name}` is too long")),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Role {
+    /// The scope of the root frame.
+    pub(super) fn scope<'a>(&self, journey: &'a Journey) -> Option<&'a Scope> {
+        match self {
+            Self::Main | Self::Scheduled => Some(&journey.main),
+            Self::Compensation(_) => journey.compensation.as_ref().map(|it| &it.scope),
+            Self::Guard(name) => journey.subjourneys.get(name).map(|it| &it.scope),
+        }
+    }
+}
+
+fn role_of(start: &Start) -> Role {
+    let place = start.at.as_deref().unwrap_or_default();
+    if let StartCause::Schedule { .. } = start.cause {
+        return Role::Scheduled;
+    }
+    if place == COMPENSATION_PLACE {
+        let input = json::parse(&start.input);
+        let outcome = json::get(&input, &["outcome".to_owned()]).cloned().unwrap_or_default();
+        return Role::Compensation(json::document(&outcome));
+    }
+    match place.strip_prefix(GUARD_PLACE) {
+        Some(name) => Role::Guard(name.to_owned()),
+        None => Role::Main,
+    }
+}
+
+/// The context a run begins with.
+fn first_context(journey: &Journey, start: &Start, role: &Role) -> Result<Value, Json> {
+    let context = match role {
+        Role::Scheduled => start.context.as_ref().unwrap_or(&start.input).clone(),
+        Role::Compensation(_) => {
+            let input = json::parse(&start.input);
+            let context = json::get(&input, &["context".to_owned()]).cloned().unwrap_or_default();
+            json::document(&context)
+        }
+        Role::Main | Role::Guard(_) => start.input.clone(),
+    };
+    let context = if context.is_null() { json::document(&json::object_of([])) } else { context };
+    let value = json::parse(&context);
+    if json::object(&value).is_none() {
+        return Err(Json::of(&"the input of a journey is an object").unwrap_or_default());
+    }
+    if *role == Role::Main
+        && let Some(schema) = &journey.input
+    {
+        let mismatches = schema.mismatches(&context);
+        if !mismatches.is_empty() {
+            return Err(Json::of(&mismatches).unwrap_or_default());
+        }
+    }
+    Ok(value)
+}
+
+/// A required configuration value that this engine has not: nothing runs without it.
+fn missing_config<'j>(journey: &'j Journey, settings: &Settings) -> Option<&'j str> {
+    let missing = |(name, key): &(&String, &crate::definition::ConfigKey)| {
+        key.required && !settings.config.contains_key(*name)
+    };
+    journey.config.iter().find(missing).map(|(name, _)| name.as_str())
+}
+
+fn texts(bound: &Value, name: &str) -> Vec<String> {
+    match json::get(bound, &[name.to_owned()]) {
+        Some(Value::Array(items)) => items.iter().filter_map(json::string).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn pairs(bound: &Value, name: &str) -> Vec<(String, String)> {
+    let object = json::get(bound, &[name.to_owned()]).and_then(json::object);
+    let entries = object.into_iter().flat_map(Object::entries);
+    entries.filter_map(|it| Some((it.key.name().to_string(), json::string(&it.value)?))).collect()
+}
+
+fn empty(role: Role) -> Saved {
+    Saved {
+        role,
+        frames: BTreeMap::new(),
+        next_frame: ROOT,
+        activations: 0,
+        attributes: BTreeMap::new(),
+        tags: Vec::new(),
+        closing: None,
+        updated_at: Timestamp::default(),
+        traceparent: None,
+        cap: None,
+        overdue: None,
+        request: None,
+    }
+}
+
+fn refused(problem: &str) -> Turn {
+    refuse(Json::of(&problem).unwrap_or_default())
+}
+
+fn refuse(problem: Json) -> Turn {
+    let verdicts = vec![Verdict::Refused { code: INVALID_INPUT.to_owned(), problem }];
+    let (state, effects) = (meantime_core::State::default(), Vec::new());
+    Turn { state, effects, status: Status::Running, verdicts, ops: 1 }
+}

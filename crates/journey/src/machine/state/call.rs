@@ -1,0 +1,122 @@
+//! `subjourney`: runs another scope of the same definition, in the same instance, with its own
+//! context.
+
+use meantime_core::{Effect, Failure, Fault, Json, Termination};
+use meantime_expr::value::Value;
+
+use crate::definition::{Behaviour, Body, Call, ResultKind, Schema};
+use crate::json;
+use crate::machine::flow::{End, Flow, Trouble};
+use crate::machine::run::{Run, broken};
+use crate::machine::saved::{Data, FrameId, ScopeName, Standing};
+
+impl Run<'_> {
+    pub(in crate::machine) fn enter_call(
+        &mut self,
+        id: FrameId,
+        call: &Call,
+    ) -> Result<Flow, Fault> {
+        let name = &call.subjourney.id;
+        let Some(subjourney) = self.journey.subjourneys.get(name) else {
+            return Err(broken(&format!("the definition has no subjourney `{name}`")));
+        };
+        let context = match &call.input {
+            Some(mapper) => match self.evaluate(id, mapper, Vec::new())? {
+                Ok(value) if json::object(&value).is_some() => value,
+                Ok(_) => return Ok(Trouble::not_object("the input of a subjourney").into()),
+                Err(trouble) => return Ok(trouble.into()),
+            },
+            None => json::object_of([]),
+        };
+        self.compare(subjourney.input.as_ref(), &context, "subjourney input");
+        let data = Data::Own(json::document(&context));
+        let scope = ScopeName::Call(name.clone());
+        let child = self.add_frame(Some(id), scope, &subjourney.scope.start.id, data);
+        Ok(Flow::Wait(Standing::Call(child)))
+    }
+
+    /// The subjourney is over: back in the frame that called it.
+    pub(in crate::machine) fn call_ended(
+        &mut self,
+        id: FrameId,
+        name: &str,
+        child: FrameId,
+        end: End,
+    ) -> Result<(), Fault> {
+        let state = self.state_of(id)?;
+        let Body::Call(call) = &state.body else {
+            return Err(broken("a subjourney was called by a state that calls none"));
+        };
+        self.withdraw(child);
+        if let End::Succeeded { output } = &end {
+            let schema = self.journey.subjourneys.get(name).and_then(|it| it.output.as_ref());
+            self.compare(schema, output, "subjourney output");
+        }
+        if let (End::Failed { .. }, Behaviour::Propagate) = (&end, call.on_failure) {
+            return self.follow(id, Flow::End(end));
+        }
+        if let Some(var) = &call.result_var {
+            let value = match call.result_kind {
+                ResultKind::Outcome => mini_outcome(&end),
+                ResultKind::Output => match end {
+                    End::Succeeded { output } => output,
+                    End::Failed { .. } => Value::Null,
+                },
+            };
+            self.write_var(id, var, value)?;
+        }
+        let flow = Self::next_of(state)?;
+        self.follow(id, flow)
+    }
+
+    /// A value that does not match is told in the history, and goes on (JR7).
+    pub(in crate::machine) fn compare(
+        &mut self,
+        schema: Option<&Schema>,
+        value: &Value,
+        what: &str,
+    ) {
+        let Some(schema) = schema else { return };
+        let mismatches = schema.mismatches(&json::document(value));
+        if !mismatches.is_empty() {
+            let data = Json::of(&serde_json::json!({ "what": what, "mismatches": mismatches }));
+            let (kind, data) = ("schemaMismatch".to_owned(), data.unwrap_or_default());
+            self.push(Effect::Record { kind, data });
+        }
+    }
+}
+
+/// What `resultKind: outcome` gives.
+fn mini_outcome(end: &End) -> Value {
+    match end {
+        End::Succeeded { output } => json::object_of([
+            ("phase", "SUCCEEDED".into()),
+            ("terminationKind", "Success".into()),
+            ("output", output.clone()),
+            ("error", Value::Null),
+        ]),
+        End::Failed { failure, termination } => json::object_of([
+            ("phase", "FAILED".into()),
+            ("terminationKind", termination_name(*termination).into()),
+            ("output", Value::Null),
+            ("error", error_of(failure)),
+        ]),
+    }
+}
+
+/// An error as expressions see it.
+pub(crate) fn error_of(failure: &Failure) -> Value {
+    json::object_of([
+        ("code", failure.code.as_str().into()),
+        ("reason", failure.message.as_str().into()),
+    ])
+}
+
+/// Why something failed, as expressions see it.
+pub(crate) const fn termination_name(termination: Termination) -> &'static str {
+    match termination {
+        Termination::Fail => "Fail",
+        Termination::Timeout => "Timeout",
+        Termination::RuntimeError => "RuntimeError",
+    }
+}

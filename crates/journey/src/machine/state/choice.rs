@@ -1,0 +1,29 @@
+//! `choice`: the first predicate that holds.
+
+use meantime_core::Fault;
+
+use crate::definition::{Choice, State};
+use crate::machine::flow::{Flow, Trouble};
+use crate::machine::run::Run;
+use crate::machine::saved::FrameId;
+
+impl Run<'_> {
+    pub(in crate::machine) fn enter_choice(
+        &mut self,
+        id: FrameId,
+        state: &State,
+        choice: &Choice,
+    ) -> Result<Flow, Fault> {
+        for way in &choice.ways {
+            match self.holds(id, &way.predicate, Vec::new())? {
+                Ok(true) => return Ok(Flow::Next(way.next.id.clone())),
+                Ok(false) => {}
+                Err(trouble) => return Ok(trouble.into()),
+            }
+        }
+        Ok(match &choice.default {
+            Some(default) => Flow::Next(default.id.clone()),
+            None => Trouble::no_choice(&state.id).into(),
+        })
+    }
+}

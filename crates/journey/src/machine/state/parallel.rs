@@ -1,0 +1,140 @@
+//! `parallel`: branches side by side over one shared context, until the join is satisfied
+//! (JP1 to JP6, JR2).
+
+use meantime_core::{Failure, Fault, Termination};
+use meantime_expr::value::{Object, Value};
+
+use super::call::error_of;
+use crate::definition::{Binding, Body, ErrorPolicy, Parallel, State, Strategy};
+use crate::json;
+use crate::machine::flow::{End, Flow};
+use crate::machine::overlay::Overlay;
+use crate::machine::run::{Run, broken};
+use crate::machine::saved::{BranchEnd, BranchState, Data, FrameId, ScopeName, Standing};
+
+/// An error with its kind.
+type Error = (Failure, Termination);
+
+impl Run<'_> {
+    pub(in crate::machine) fn enter_parallel(&mut self, id: FrameId, parallel: &Parallel) -> Flow {
+        let branches = parallel.branches.iter().map(|branch| {
+            let scope = ScopeName::Branch(branch.name.clone());
+            let data = Data::Over(Overlay::default());
+            let frame = self.add_frame(Some(id), scope, &branch.scope.start.id, data);
+            BranchState { name: branch.name.clone(), frame: Some(frame), end: None }
+        });
+        Flow::Wait(Standing::Parallel(branches.collect()))
+    }
+
+    /// One branch is over: perhaps the parallel is.
+    pub(in crate::machine) fn branch_ended(
+        &mut self,
+        id: FrameId,
+        name: &str,
+        branch: FrameId,
+        end: End,
+    ) -> Result<(), Fault> {
+        let state = self.state_of(id)?;
+        let Body::Parallel(parallel) = &state.body else {
+            return Err(broken("a branch belongs to a state that has none"));
+        };
+        let context = match parallel.join.result {
+            Some(_) => Some(json::document(&self.context(branch)?)),
+            None => None,
+        };
+        self.withdraw(branch);
+        let (output, error) = match end {
+            End::Succeeded { output } => (Some(output), None),
+            End::Failed { failure, termination } => (None, Some((failure, termination))),
+        };
+        let Standing::Parallel(branches) = &mut self.frame_mut(id)?.standing else {
+            return Err(broken("a branch belongs to a frame that runs none"));
+        };
+        if let Some(it) = branches.iter_mut().find(|it| it.name == name) {
+            (it.frame, it.end) = (None, Some(BranchEnd { error: error.clone(), context }));
+        }
+        let policy = parallel.join.error_policy;
+        let all_ended = branches.iter().all(|it| it.end.is_some());
+        match parallel.join.strategy {
+            Strategy::First => {
+                // The decider's failure is the parallel's, whatever collects errors (JP5).
+                let error = error.filter(|_| policy != ErrorPolicy::IgnoreErrors);
+                self.join(id, state, parallel, error, output)
+            }
+            Strategy::AllOf if error.is_some() && policy == ErrorPolicy::FailFast => {
+                self.join(id, state, parallel, error, output)
+            }
+            Strategy::AllOf if all_ended => {
+                let failed = self.first_error(id)?;
+                let ends_scope = state.next.is_none() && policy != ErrorPolicy::IgnoreErrors;
+                let error = failed.filter(|_| ends_scope);
+                self.join(id, state, parallel, error, None)
+            }
+            Strategy::AllOf => Ok(()),
+        }
+    }
+
+    /// The parallel is over: losers go, the result is computed, the frame goes on.
+    fn join(
+        &mut self,
+        id: FrameId,
+        state: &State,
+        parallel: &Parallel,
+        error: Option<Error>,
+        output: Option<Value>,
+    ) -> Result<(), Fault> {
+        let Standing::Parallel(branches) = self.frame(id)?.standing.clone() else {
+            return Err(broken("a frame joins branches that it does not run"));
+        };
+        for loser in branches.iter().filter_map(|it| it.frame) {
+            self.withdraw(loser);
+        }
+        if let Some((failure, termination)) = error {
+            return self.follow(id, Flow::End(End::Failed { failure, termination }));
+        }
+        let mut result = None;
+        if let Some((mapper, var)) = &parallel.join.result {
+            match self.evaluate(id, mapper, seen(&branches))? {
+                Ok(value) => {
+                    self.write_var(id, var, value.clone())?;
+                    result = Some(value);
+                }
+                Err(trouble) => return self.follow(id, trouble.into()),
+            }
+        }
+        if state.next.is_some() {
+            let flow = Self::next_of(state)?;
+            return self.follow(id, flow);
+        }
+        // Without `next` it ends its scope (JP4): the decider's output, or what was joined.
+        let output = match output.or(result) {
+            Some(output) => output,
+            None => self.context(id)?,
+        };
+        self.follow(id, Flow::End(End::Succeeded { output }))
+    }
+
+    fn first_error(&self, id: FrameId) -> Result<Option<Error>, Fault> {
+        let Standing::Parallel(branches) = &self.frame(id)?.standing else {
+            return Err(broken("a frame joins branches that it does not run"));
+        };
+        let mut errors = branches.iter().filter_map(|it| it.end.as_ref()?.error.clone());
+        Ok(errors.next())
+    }
+}
+
+/// `branches` and `outcomes`: the branches that have ended.
+fn seen(branches: &[BranchState]) -> Vec<(Binding, Value)> {
+    let (mut contexts, mut outcomes) = (Object::default(), Object::default());
+    for branch in branches {
+        let Some(end) = &branch.end else { continue };
+        let context = end.context.as_ref().map(json::parse).unwrap_or_default();
+        contexts.insert(&branch.name, context);
+        let (phase, error) = match &end.error {
+            Some((failure, _)) => ("FAILED", error_of(failure)),
+            None => ("SUCCEEDED", Value::Null),
+        };
+        outcomes.insert(&branch.name, json::object_of([("phase", phase.into()), ("error", error)]));
+    }
+    vec![(Binding::Branches, contexts.into()), (Binding::Outcomes, outcomes.into())]
+}

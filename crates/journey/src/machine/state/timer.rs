@@ -1,0 +1,84 @@
+//! `timer`: sleeps. The instant is fixed on entry, once (T4); it changes nothing (T11).
+
+use meantime_core::time::{Span, Zone};
+use meantime_core::{Effect, Fault, Timestamp};
+
+use crate::definition::{Timed, Timer};
+use crate::json;
+use crate::machine::evaluate::Computed;
+use crate::machine::flow::{Flow, Trouble};
+use crate::machine::run::Run;
+use crate::machine::saved::{FrameId, Standing};
+
+impl Run<'_> {
+    pub(in crate::machine) fn enter_timer(
+        &mut self,
+        id: FrameId,
+        timer: &Timer,
+    ) -> Result<Flow, Fault> {
+        let due_at = match timer {
+            Timer::Duration(duration) => self.after(id, duration)?,
+            Timer::Until(until) => self.instant(id, until)?,
+        };
+        let due_at = match due_at {
+            Ok(due_at) => due_at,
+            Err(problem) => return Ok(Trouble::timer_invalid(problem).into()),
+        };
+        let place = self.place_of(id);
+        let key = self.push(Effect::StartTimer { place, due_at });
+        Ok(Flow::Wait(Standing::Timer { key, due_at }))
+    }
+
+    fn after(&mut self, id: FrameId, duration: &Timed<Span>) -> TimedResult<Timestamp> {
+        let span = match duration {
+            Timed::Literal(span) => Ok(*span),
+            other => match self.timed_text(id, other)? {
+                Ok(text) => Span::parse_delay(&text).map_err(|error| error.to_string()),
+                Err(problem) => Err(problem),
+            },
+        };
+        let due = span
+            .and_then(|span| span.add_to(self.cx.now, &Zone::utc()).map_err(|it| it.to_string()));
+        Ok(due)
+    }
+
+    pub(in crate::machine) fn instant(
+        &mut self,
+        id: FrameId,
+        until: &Timed<Timestamp>,
+    ) -> TimedResult<Timestamp> {
+        Ok(match until {
+            Timed::Literal(at) => Ok(*at),
+            other => match self.timed_text(id, other)? {
+                Ok(text) => Timestamp::parse(&text).map_err(|error| error.to_string()),
+                Err(problem) => Err(problem),
+            },
+        })
+    }
+
+    /// The text that a mapper or a template gives.
+    pub(in crate::machine) fn timed_text<T>(
+        &mut self,
+        id: FrameId,
+        timed: &Timed<T>,
+    ) -> TimedResult<String> {
+        let text: Computed<String> = match timed {
+            Timed::Literal(_) => return Ok(Err("a literal is not computed".to_owned())),
+            Timed::Template(template) => self.fill(id, template, str::to_owned),
+            Timed::Mapper(mapper) => match self.evaluate(id, mapper, Vec::new())? {
+                Ok(value) => match json::string(&value) {
+                    Some(text) => Ok(Ok(text)),
+                    None => {
+                        let found = json::text(&value);
+                        return Ok(Err(format!("the mapper gave {found}, not a text")));
+                    }
+                },
+                Err(trouble) => Ok(Err(trouble)),
+            },
+        };
+        Ok(text?.map_err(|trouble| trouble.message().to_owned()))
+    }
+}
+
+/// A time, or what is wrong with the text that should say one.
+pub(in crate::machine) type TimedResult<T> = Result<Result<T, String>, Fault>;

@@ -1,0 +1,86 @@
+//! `transform`: computes a value and puts it somewhere.
+
+use meantime_core::{Attribute, Effect, Fault};
+use meantime_expr::value::{Object, Value};
+
+use crate::definition::{Destination, Expression, State, Transform};
+use crate::json;
+use crate::machine::evaluate::{Computed, Extra};
+use crate::machine::flow::{Flow, Trouble};
+use crate::machine::overlay::Change;
+use crate::machine::run::Run;
+use crate::machine::saved::FrameId;
+
+impl Run<'_> {
+    pub(in crate::machine) fn enter_transform(
+        &mut self,
+        id: FrameId,
+        state: &State,
+        transform: &Transform,
+    ) -> Result<Flow, Fault> {
+        match self.compute(id, &transform.mapper, &transform.destination, Vec::new())? {
+            Ok(()) => Self::next_of(state),
+            Err(trouble) => Ok(trouble.into()),
+        }
+    }
+
+    /// Evaluates a mapper and puts its result where it goes.
+    pub(in crate::machine) fn compute(
+        &mut self,
+        id: FrameId,
+        mapper: &Expression,
+        destination: &Destination,
+        extra: Extra,
+    ) -> Computed<()> {
+        let value = match self.evaluate(id, mapper, extra)? {
+            Ok(value) => value,
+            Err(trouble) => return Ok(Err(trouble)),
+        };
+        let is_object = json::object(&value).is_some();
+        match destination {
+            Destination::Var(name) => self.write_var(id, name, value)?,
+            _ if !is_object => {
+                return Ok(Err(Trouble::not_object("the result of a mapper")));
+            }
+            Destination::Context => self.replace(id, &value)?,
+            Destination::Path(path) => self.write(id, &Change::put(path.clone(), value))?,
+            Destination::Attributes => return Ok(self.write_attributes(&value)),
+        }
+        Ok(Ok(()))
+    }
+
+    /// Attributes are texts, and written once.
+    fn write_attributes(&mut self, value: &Value) -> Result<(), Trouble> {
+        let mut written = Vec::new();
+        for entry in json::object(value).into_iter().flat_map(Object::entries) {
+            let name = entry.key.name().to_string();
+            let text = json::string(&entry.value).unwrap_or_else(|| json::text(&entry.value));
+            if self.saved.attributes.contains_key(&name) {
+                return Err(Trouble::attribute_exists(&name));
+            }
+            written.push(Attribute { name, value: text });
+        }
+        let limits = self.settings.metadata;
+        let all = self.saved.attributes.len().saturating_add(written.len());
+        let too_long = written.iter().find(|it| {
+            it.name.chars().count() > limits.attribute_name_chars
+                || it.value.chars().count() > limits.attribute_value_chars
+        });
+        if let Some(attribute) = too_long {
+            return Err(Trouble::internal(format!(
+                "the attribute `{}` is too long",
+                attribute.name
+            )));
+        }
+        if all > limits.attributes {
+            return Err(Trouble::internal(format!("more than {} attributes", limits.attributes)));
+        }
+        for attribute in &written {
+            self.saved.attributes.insert(attribute.name.clone(), attribute.value.clone());
+        }
+        if !written.is_empty() {
+            self.push(Effect::SetAttributes(written));
+        }
+        Ok(())
+    }
+}

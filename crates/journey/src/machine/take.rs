@@ -1,0 +1,120 @@
+//! Events: each finds the frame that waits for it, or nobody.
+
+use meantime_core::{
+    EffectKey, Event, Failure, Fault, IncidentId, Json, Outcome, Termination, Verdict,
+};
+use meantime_expr::value::{Object, Value};
+
+use super::run::{Run, broken};
+use super::saved::{FrameId, ROOT, Standing};
+use crate::json;
+use crate::machine::overlay::Change;
+
+/// How a run ends that reaches a deadline which its definition does not declare.
+const DEFAULT_TIMEOUT: (&str, &str) = ("JOURNEY_TIMEOUT", "the run took longer than it may");
+
+impl Run<'_> {
+    /// Takes one event and lets the run go on from there.
+    pub(crate) fn take(&mut self, event: &Event) -> Result<Verdict, Fault> {
+        self.ops += 1;
+        let verdict = self.receive(event)?;
+        self.go_on()?;
+        Ok(verdict)
+    }
+
+    fn receive(&mut self, event: &Event) -> Result<Verdict, Fault> {
+        let taken = match event {
+            Event::Submitted { step, payload, bound } => {
+                return self.submitted(step, payload, bound.as_ref());
+            }
+            Event::EffectDone { key, answer } => {
+                self.schedule_answered(*key, answer)? || self.compensation_refused(*key)
+            }
+            Event::ChildDone { key, .. } => self.compensation_done(*key),
+            Event::Continue => true,
+            _ if self.is_over() => false,
+            Event::TaskDone { key, outcome } => self.task_done(*key, outcome)?,
+            Event::TimerFired { key, .. } => self.timer_fired(*key)?,
+            Event::VariablesSet { values } => self.set_variables(values)?,
+            Event::IncidentRetried { incident, key } => self.retried(*incident, *key),
+            Event::Cancel { reason } => self.cancelled(reason)?,
+            Event::DeadlineReached => self.timed_out()?,
+            Event::Signal { .. }
+            | Event::Message { .. }
+            | Event::ChildRaised { .. }
+            | Event::DeadlineMoved { .. } => false,
+        };
+        Ok(if taken { Verdict::taken() } else { Verdict::NotTaken })
+    }
+
+    /// A timer goes on, a step times out, a compensation takes too long. Anything else is stale.
+    fn timer_fired(&mut self, key: EffectKey) -> Result<bool, Fault> {
+        if self.saved.cap.take_if(|cap| *cap == key).is_some() {
+            self.compensation_overdue();
+            return Ok(true);
+        }
+        let Some((id, is_step)) = self.waits_for_timer(key) else { return Ok(false) };
+        if is_step {
+            self.step_timed_out(id)?;
+        } else {
+            let flow = Self::next_of(self.state_of(id)?)?;
+            self.follow(id, flow)?;
+        }
+        Ok(true)
+    }
+
+    fn waits_for_timer(&self, timer: EffectKey) -> Option<(FrameId, bool)> {
+        self.saved.frames.iter().find_map(|(id, frame)| match &frame.standing {
+            Standing::Timer { key, .. } if *key == timer => Some((*id, false)),
+            Standing::Step { timeout: Some((key, _)) } if *key == timer => Some((*id, true)),
+            _ => None,
+        })
+    }
+
+    /// An operator's correction of the context.
+    fn set_variables(&mut self, values: &Json) -> Result<bool, Fault> {
+        let values = json::parse(values);
+        for entry in json::object(&values).into_iter().flat_map(Object::entries) {
+            let path = vec![entry.key.name().to_string()];
+            self.write(ROOT, &Change::put(path, entry.value.clone()))?;
+        }
+        Ok(true)
+    }
+
+    fn retried(&mut self, incident: IncidentId, key: Option<EffectKey>) -> bool {
+        let is_ours = key.is_some() && self.saved.overdue == key;
+        if is_ours {
+            self.saved.overdue = None;
+            self.push(meantime_core::Effect::ResolveIncident { incident });
+            self.arm_cap();
+        }
+        is_ours
+    }
+
+    fn cancelled(&mut self, reason: &str) -> Result<bool, Fault> {
+        let context = self.final_context()?;
+        let reason = reason.to_owned();
+        self.conclude(Outcome::Cancelled { reason, context: json::document(&context) })?;
+        Ok(true)
+    }
+
+    /// D2: ends with the declared code and reason; nothing in the definition can catch it (D5).
+    fn timed_out(&mut self) -> Result<bool, Fault> {
+        let context = self.final_context()?;
+        let failure = match &self.journey.timeout {
+            Some(timeout) => Failure::new(timeout.code.clone(), timeout.reason.clone()),
+            None => Failure::new(DEFAULT_TIMEOUT.0, DEFAULT_TIMEOUT.1),
+        };
+        let (termination, context) = (Termination::Timeout, json::document(&context));
+        self.conclude(Outcome::Failed { failure, termination, context })?;
+        Ok(true)
+    }
+
+    /// The root context as it is now.
+    pub(super) fn final_context(&mut self) -> Result<Value, Fault> {
+        if self.saved.frames.is_empty() {
+            return Err(broken("a run without frames"));
+        }
+        self.context(ROOT)
+    }
+}

@@ -1,0 +1,72 @@
+//! `apiKeyValidate:v1` and `jwtValidate:v1`: the engine looks at the request that is in scope.
+//!
+//! The engine answers `{ok: true, value}` or `{ok: false, problem}`. A credential that is missing
+//! or bad is data for the journey; an engine that is not set up for the check is an error.
+
+use meantime_core::{Fault, Json, RetryPolicy, TaskKind, TaskOutcome, TaskSpec};
+use meantime_expr::value::Value;
+
+use super::result::is_ok;
+use crate::definition::{AuthCheck, State};
+use crate::json;
+use crate::machine::flow::{Flow, Trouble};
+use crate::machine::overlay::Change;
+use crate::machine::run::Run;
+use crate::machine::saved::FrameId;
+
+impl Run<'_> {
+    pub(in crate::machine) fn enter_auth(&mut self, id: FrameId, check: &AuthCheck) -> Flow {
+        let source = check.source.as_ref().map(|source| {
+            serde_json::json!({
+                "location": source.location,
+                "name": source.name,
+                "scheme": source.scheme,
+            })
+        });
+        let input = serde_json::json!({
+            "profile": check.profile,
+            "source": source,
+            "request": self.saved.request,
+        });
+        let spec = TaskSpec {
+            kind: TaskKind::Engine,
+            retry: RetryPolicy::never(),
+            ..TaskSpec::worker(
+                check.kind.name(),
+                self.place_of(id),
+                Json::of(&input).unwrap_or_default(),
+            )
+        };
+        self.wait_for_task(spec)
+    }
+
+    pub(super) fn auth_done(
+        &mut self,
+        id: FrameId,
+        state: &State,
+        check: &AuthCheck,
+        outcome: &TaskOutcome,
+    ) -> Result<Flow, Fault> {
+        let answer = match outcome {
+            TaskOutcome::Completed(answer) => json::parse(answer),
+            TaskOutcome::Failed { failure, .. } => {
+                let text = format!("{}: {}", failure.code, failure.message);
+                return Ok(Trouble::internal(text).into());
+            }
+        };
+        let part = |name: &str| -> Value {
+            json::get(&answer, &[name.to_owned()]).cloned().unwrap_or_default()
+        };
+        let at = |name: &str| vec![check.auth_var.clone(), name.to_owned()];
+        let field = check.kind.field();
+        let changes = if is_ok(&answer) {
+            [Change::remove(at("problem")), Change::put(at(field), part("value"))]
+        } else {
+            [Change::remove(at(field)), Change::put(at("problem"), part("problem"))]
+        };
+        for change in &changes {
+            self.write(id, change)?;
+        }
+        Self::next_of(state)
+    }
+}

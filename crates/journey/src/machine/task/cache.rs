@@ -1,0 +1,74 @@
+//! `cache:v1`: one logical cache per deployment, kept by the engine.
+
+use meantime_core::{Fault, Json, RetryPolicy, TaskKind, TaskOutcome, TaskSpec};
+use meantime_expr::value::Value;
+
+use crate::definition::{Cache, Expression, State};
+use crate::json;
+use crate::machine::evaluate::Computed;
+use crate::machine::flow::Flow;
+use crate::machine::run::Run;
+use crate::machine::saved::FrameId;
+
+/// The name under which the engine knows the task.
+pub(crate) const CACHE_TASK: &str = "cache:v1";
+
+impl Run<'_> {
+    pub(in crate::machine) fn enter_cache(
+        &mut self,
+        id: FrameId,
+        cache: &Cache,
+    ) -> Result<Flow, Fault> {
+        let (Cache::Get { key, .. } | Cache::Put { key, .. }) = cache;
+        let key = match self.cache_key(id, key)? {
+            Ok(key) => key,
+            Err(trouble) => return Ok(trouble.into()),
+        };
+        let input = match cache {
+            Cache::Get { .. } => serde_json::json!({ "operation": "get", "key": key }),
+            Cache::Put { value, ttl_seconds, .. } => {
+                let value = match self.evaluate(id, value, Vec::new())? {
+                    Ok(value) => json::document(&value),
+                    Err(trouble) => return Ok(trouble.into()),
+                };
+                serde_json::json!({
+                    "operation": "put",
+                    "key": key,
+                    "value": value,
+                    "ttlSeconds": ttl_seconds,
+                })
+            }
+        };
+        let input = Json::of(&input).unwrap_or_default();
+        let spec = TaskSpec {
+            kind: TaskKind::Engine,
+            retry: RetryPolicy::never(),
+            ..TaskSpec::worker(CACHE_TASK, self.place_of(id), input)
+        };
+        Ok(self.wait_for_task(spec))
+    }
+
+    pub(super) fn cache_done(
+        &mut self,
+        id: FrameId,
+        state: &State,
+        cache: &Cache,
+        outcome: &TaskOutcome,
+    ) -> Result<Flow, Fault> {
+        if let Cache::Get { result_var, .. } = cache {
+            // What cannot be found, for whatever reason, is a miss.
+            let value = match outcome {
+                TaskOutcome::Completed(value) => json::parse(value),
+                TaskOutcome::Failed { .. } => Value::Null,
+            };
+            self.write_var(id, result_var, value)?;
+        }
+        Self::next_of(state)
+    }
+
+    /// The key, as text.
+    fn cache_key(&mut self, id: FrameId, key: &Expression) -> Computed<String> {
+        let value = self.evaluate(id, key, Vec::new())?;
+        Ok(value.map(|value| json::string(&value).unwrap_or_else(|| json::text(&value))))
+    }
+}

@@ -1,0 +1,186 @@
+//! `httpCall:v1`: a task of the engine. The run goes on with whatever comes back.
+
+use meantime_core::{Fault, Json, RetryPolicy, TaskKind, TaskOutcome, TaskSpec};
+
+use super::result::{http_result, is_ok};
+use crate::definition::{Binding, BodyPart, HttpBody, HttpCall, RetryOn, State, Template};
+use crate::json;
+use crate::machine::evaluate::Computed;
+use crate::machine::flow::{Flow, Trouble};
+use crate::machine::run::Run;
+use crate::machine::saved::FrameId;
+use crate::read::is_absolute;
+use crate::surface::{HTTP_TASK, HttpRequest};
+
+impl Run<'_> {
+    pub(in crate::machine) fn enter_http(
+        &mut self,
+        id: FrameId,
+        state: &State,
+        call: &HttpCall,
+    ) -> Result<Flow, Fault> {
+        let request = match self.request(id, call)? {
+            Ok(request) => request,
+            Err(trouble) => return Ok(trouble.into()),
+        };
+        let notify = call.result_var.is_none();
+        let retry = call.resilience.as_ref().map_or(RetryPolicy::never(), |it| it.retry);
+        let spec = TaskSpec {
+            kind: TaskKind::Engine,
+            detached: notify,
+            retry,
+            ..TaskSpec::worker(HTTP_TASK, self.place_of(id), request)
+        };
+        if notify {
+            self.push(meantime_core::Effect::ScheduleTask(spec));
+            return Self::next_of(state);
+        }
+        Ok(self.wait_for_task(spec))
+    }
+
+    pub(super) fn http_done(
+        &mut self,
+        id: FrameId,
+        state: &State,
+        call: &HttpCall,
+        outcome: &TaskOutcome,
+    ) -> Result<Flow, Fault> {
+        let result = http_result(outcome);
+        if let Some(var) = &call.result_var {
+            self.write_var(id, var, result.clone())?;
+        }
+        if let Some((mapper, destination)) = call.error_mapping.as_ref().filter(|_| !is_ok(&result))
+        {
+            let error = json::get(&result, &["error".to_owned()]).cloned().unwrap_or_default();
+            let extra = vec![(Binding::Payload, result), (Binding::Error, error)];
+            if let Err(trouble) = self.compute(id, mapper, destination, extra)? {
+                return Ok(trouble.into());
+            }
+        }
+        Self::next_of(state)
+    }
+
+    /// What the engine is asked to send.
+    fn request(&mut self, id: FrameId, call: &HttpCall) -> Computed<Json> {
+        let mut url = match self.fill(id, &call.url, str::to_owned)? {
+            Ok(url) => url,
+            Err(trouble) => return Ok(Err(trouble)),
+        };
+        let path_params = match self.fill_all(id, &call.path_params, percent_encode)? {
+            Ok(params) => params,
+            Err(trouble) => return Ok(Err(trouble)),
+        };
+        for (name, value) in path_params {
+            url = url.replace(&format!("{{{name}}}"), &value);
+        }
+        let query = match self.fill_all(id, &call.query, percent_encode)? {
+            Ok(query) => query,
+            Err(trouble) => return Ok(Err(trouble)),
+        };
+        for (name, value) in query {
+            let mark = if url.contains('?') { '&' } else { '?' };
+            url = format!("{url}{mark}{}={value}", percent_encode(&name));
+        }
+        if !is_absolute(&url) {
+            return Ok(Err(Trouble::internal(format!("the URL `{url}` is not absolute"))));
+        }
+        let headers = match self.fill_all(id, &call.headers, str::to_owned)? {
+            Ok(headers) => headers,
+            Err(trouble) => return Ok(Err(trouble)),
+        };
+        let body = match self.http_body(id, call.body.as_ref())? {
+            Ok(body) => body,
+            Err(trouble) => return Ok(Err(trouble)),
+        };
+        let causes = call.resilience.iter().flat_map(|it| it.retry_on.iter());
+        let auth = call.auth.as_ref().and_then(|id| self.journey.auth.get(id));
+        let request = HttpRequest {
+            method: call.method.clone(),
+            url,
+            headers: headers.into_iter().collect(),
+            body,
+            timeout_ms: call.timeout_ms,
+            retry_on: causes.map(|cause: &RetryOn| cause.name().to_owned()).collect(),
+            auth: auth.and_then(|auth| Json::of(&auth.document).ok()),
+            request: self.saved.request.clone(),
+        };
+        Ok(Json::of(&request).map_err(|error| Trouble::internal(error.to_string())))
+    }
+
+    fn fill_all(
+        &mut self,
+        id: FrameId,
+        templates: &[(String, Template)],
+        encode: fn(&str) -> String,
+    ) -> Computed<Vec<(String, String)>> {
+        let mut filled = Vec::with_capacity(templates.len());
+        for (name, template) in templates {
+            match self.fill(id, template, encode)? {
+                Ok(value) => filled.push((name.clone(), value)),
+                Err(trouble) => return Ok(Err(trouble)),
+            }
+        }
+        Ok(Ok(filled))
+    }
+
+    fn http_body(&mut self, id: FrameId, body: Option<&HttpBody>) -> Computed<Option<Json>> {
+        Ok(match body {
+            None => Ok(None),
+            Some(HttpBody::Text(template)) => {
+                self.fill(id, template, str::to_owned)?.map(|text| Json::of(&text).ok())
+            }
+            Some(HttpBody::Document(part)) => {
+                self.body_part(id, part)?.map(|it| Json::of(&it).ok())
+            }
+            Some(HttpBody::Mapper(mapper)) => {
+                self.evaluate(id, mapper, Vec::new())?.map(|value| Some(json::document(&value)))
+            }
+        })
+    }
+
+    fn body_part(&mut self, id: FrameId, part: &BodyPart) -> Computed<serde_json::Value> {
+        match part {
+            BodyPart::Fixed(value) => Ok(Ok(value.clone())),
+            BodyPart::Text(template) => {
+                Ok(self.fill(id, template, str::to_owned)?.map(serde_json::Value::from))
+            }
+            BodyPart::List(parts) => {
+                let mut items = Vec::with_capacity(parts.len());
+                for part in parts {
+                    match self.body_part(id, part)? {
+                        Ok(item) => items.push(item),
+                        Err(trouble) => return Ok(Err(trouble)),
+                    }
+                }
+                Ok(Ok(items.into()))
+            }
+            BodyPart::Map(parts) => {
+                let mut fields = serde_json::Map::new();
+                for (name, part) in parts {
+                    match self.body_part(id, part)? {
+                        Ok(value) => fields.insert(name.clone(), value),
+                        Err(trouble) => return Ok(Err(trouble)),
+                    };
+                }
+                Ok(Ok(fields.into()))
+            }
+        }
+    }
+}
+
+/// Everything but unreserved characters becomes `%XX`.
+fn percent_encode(text: &str) -> String {
+    text.bytes().fold(String::with_capacity(text.len()), |mut encoded, byte| {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
+            encoded.push(char::from(byte));
+        } else {
+            encoded.push('%');
+            for nibble in [byte >> 4, byte & 15] {
+                encoded.push(
+                    char::from_digit(u32::from(nibble), 16).unwrap_or('0').to_ascii_uppercase(),
+                );
+            }
+        }
+        encoded
+    })
+}

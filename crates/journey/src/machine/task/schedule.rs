@@ -1,0 +1,167 @@
+//! `schedule:v1`: makes a binding, and goes on when the commit has answered (S7, JS7).
+
+use meantime_core::time::{First, Rule, Span, Zone};
+use meantime_core::{
+    Answer, CatchUp, Effect, EffectKey, Failure, Fault, Handed, Overlap, ScheduleSpec, Timestamp,
+};
+use meantime_expr::value::Value;
+
+use crate::definition::{MaxRuns, Schedule, Timed};
+use crate::json;
+use crate::machine::data::PAYLOAD;
+use crate::machine::evaluate::Computed;
+use crate::machine::flow::{Flow, Trouble};
+use crate::machine::run::Run;
+use crate::machine::saved::{FrameId, Standing};
+
+impl Run<'_> {
+    pub(in crate::machine) fn enter_schedule(
+        &mut self,
+        id: FrameId,
+        schedule: &Schedule,
+    ) -> Result<Flow, Fault> {
+        let spec = match self.schedule_spec(id, schedule)? {
+            Ok(spec) => spec,
+            Err(trouble) => return Ok(trouble.into()),
+        };
+        if let Some(problem) = spec.problem(self.cx.limits) {
+            return Ok(Trouble::schedule_invalid(problem).into());
+        }
+        let (spec, on_existing) = (Box::new(spec), schedule.on_existing);
+        let key = self.push(Effect::PutSchedule { spec, on_existing });
+        Ok(Flow::Wait(Standing::Schedule(key)))
+    }
+
+    /// The commit has answered.
+    pub(in crate::machine) fn schedule_answered(
+        &mut self,
+        key: EffectKey,
+        answer: &Answer,
+    ) -> Result<bool, Fault> {
+        let waits = |standing: &Standing| *standing == Standing::Schedule(key);
+        let found = self.saved.frames.iter().find(|(_, frame)| waits(&frame.standing));
+        let Some(id) = found.map(|(id, _)| *id) else { return Ok(false) };
+        let flow = match answer {
+            Answer::Done => Self::next_of(self.state_of(id)?)?,
+            Answer::Conflict { code } => {
+                let text = match code.as_str() {
+                    "SCHEDULE_EXISTS" => "an active schedule of the same identity exists",
+                    _ => "the schedule could not be made",
+                };
+                Flow::fail(Failure::new(code.clone(), text))
+            }
+        };
+        self.follow(id, flow)?;
+        Ok(true)
+    }
+
+    fn schedule_spec(&mut self, id: FrameId, schedule: &Schedule) -> Computed<ScheduleSpec> {
+        let anchor = match self.schedule_start(id, schedule)? {
+            Ok(anchor) => anchor,
+            Err(problem) => return Ok(Err(invalid("startAt", &problem))),
+        };
+        let interval = match self.schedule_interval(id, &schedule.interval)? {
+            Ok(interval) => interval,
+            Err(problem) => return Ok(Err(invalid("interval", &problem))),
+        };
+        let max_runs = match self.schedule_runs(id, &schedule.max_runs)? {
+            Ok(runs) => runs,
+            Err(trouble) => return Ok(Err(trouble)),
+        };
+        let subject = match self.schedule_subject(id, schedule)? {
+            Ok(subject) => subject,
+            Err(trouble) => return Ok(Err(trouble)),
+        };
+        let context = match self.schedule_context(id, schedule)? {
+            Ok(context) => context,
+            Err(trouble) => return Ok(Err(trouble)),
+        };
+        let (zone, first, count, until) = (Zone::utc(), First::AtAnchor, None, None);
+        Ok(Ok(ScheduleSpec {
+            definition: self.journey.name.clone(),
+            version: self.cx.version,
+            start: Some(schedule.start.id.clone()),
+            subject,
+            label: Some(self.journey.version.clone()),
+            rule: Rule::Every { anchor, interval, zone, first, count, until },
+            max_runs: Some(max_runs),
+            overlap: Overlap::QueueOne,
+            catch_up: CatchUp::Coalesce,
+            input: Handed::Context(json::document(&context)),
+        }))
+    }
+
+    fn schedule_start(
+        &mut self,
+        id: FrameId,
+        schedule: &Schedule,
+    ) -> Result<Result<Timestamp, String>, Fault> {
+        match &schedule.start_at {
+            Some(at) => self.instant(id, at),
+            None => Ok(Ok(self.cx.now)),
+        }
+    }
+
+    fn schedule_interval(
+        &mut self,
+        id: FrameId,
+        interval: &Timed<Span>,
+    ) -> Result<Result<Span, String>, Fault> {
+        Ok(match interval {
+            Timed::Literal(span) => Ok(*span),
+            other => match self.timed_text(id, other)? {
+                Ok(text) => Span::parse_delay(&text).map_err(|error| error.to_string()),
+                Err(problem) => Err(problem),
+            },
+        })
+    }
+
+    fn schedule_runs(&mut self, id: FrameId, runs: &MaxRuns) -> Computed<u64> {
+        let mapper = match runs {
+            MaxRuns::Literal(runs) => return Ok(Ok(*runs)),
+            MaxRuns::Mapper(mapper) => mapper,
+        };
+        Ok(match self.evaluate(id, mapper, Vec::new())? {
+            Ok(value) => {
+                let number = match &value {
+                    Value::Number(_) => json::text(&value).parse::<u64>().ok(),
+                    _ => None,
+                };
+                let found = json::text(&value);
+                number.filter(|it| *it >= 1).ok_or_else(|| {
+                    invalid("maxRuns", &format!("{found} is not a whole number of at least 1"))
+                })
+            }
+            Err(trouble) => Err(trouble),
+        })
+    }
+
+    fn schedule_subject(&mut self, id: FrameId, schedule: &Schedule) -> Computed<Option<String>> {
+        let Some(mapper) = &schedule.subject else { return Ok(Ok(None)) };
+        Ok(match self.evaluate(id, mapper, Vec::new())? {
+            Ok(value) => match json::string(&value).filter(|text| !text.is_empty()) {
+                Some(text) => Ok(Some(text)),
+                None => Err(invalid("subjectId", "it is not a text, or empty")),
+            },
+            Err(trouble) => Err(trouble),
+        })
+    }
+
+    /// What the first run starts from: the mapper's result, or the context without what was
+    /// submitted last (JS11).
+    fn schedule_context(&mut self, id: FrameId, schedule: &Schedule) -> Computed<Value> {
+        let Some(mapper) = &schedule.context else {
+            let context = self.context(id)?;
+            return Ok(Ok(json::without(&context, &[PAYLOAD.to_owned()])));
+        };
+        Ok(match self.evaluate(id, mapper, Vec::new())? {
+            Ok(value) if json::object(&value).is_some() => Ok(value),
+            Ok(_) => Err(invalid("context", "it is not an object")),
+            Err(trouble) => Err(trouble),
+        })
+    }
+}
+
+fn invalid(field: &str, problem: &str) -> Trouble {
+    Trouble::schedule_invalid(format!("`{field}`: {problem}"))
+}

@@ -1,0 +1,68 @@
+//! Overlays: what a branch sees, and what others see of it.
+
+use meantime_expr::value::Value;
+
+use super::overlay::{Change, Overlay, difference};
+use crate::json;
+
+fn value(text: &str) -> Value {
+    meantime_expr::value::json::read(text).expect("JSON")
+}
+
+fn path(text: &str) -> Vec<String> {
+    text.split('.').map(str::to_owned).collect()
+}
+
+#[test]
+fn jr1_the_deepest_written_path_wins() {
+    let mut overlay = Overlay::default();
+    overlay.note(&Change::put(path("a"), value(r#"{"b":1,"c":2}"#)));
+    overlay.note(&Change::put(path("a.b"), value("3")));
+    overlay.note(&Change::remove(path("a.c")));
+    let seen = overlay.over(&value(r#"{"a":{"b":9,"d":9},"e":5}"#));
+    assert_eq!(json::text(&seen), r#"{"a":{"b":3},"e":5}"#);
+}
+
+#[test]
+fn jr1_what_was_not_written_is_shared() {
+    let mut overlay = Overlay::default();
+    overlay.note(&Change::put(path("a.b"), value("1")));
+    overlay.note(&Change::remove(path("gone")));
+    let seen = overlay.over(&value(r#"{"a":{"c":2},"gone":1,"new":3}"#));
+    assert_eq!(json::text(&seen), r#"{"a":{"c":2,"b":1},"new":3}"#);
+}
+
+#[test]
+fn jr1_a_write_below_something_removed_makes_it_anew() {
+    let mut overlay = Overlay::default();
+    overlay.note(&Change::remove(path("a")));
+    overlay.note(&Change::put(path("a.b"), value("1")));
+    let seen = overlay.over(&value(r#"{"a":{"c":2}}"#));
+    assert_eq!(json::text(&seen), r#"{"a":{"b":1}}"#);
+}
+
+#[test]
+fn jr1_the_difference_is_recursive_over_objects_and_whole_elsewhere() {
+    let old = value(r#"{"a":{"x":1,"y":2},"list":[1,2],"gone":1}"#);
+    let new = value(r#"{"a":{"x":1,"y":3,"z":4},"list":[1],"added":null}"#);
+    let changes: Vec<String> = difference(&old, &new)
+        .iter()
+        .map(|it| format!("{}={:?}", it.path.join("."), it.value.as_ref().map(json::text)))
+        .collect();
+    let expected = [
+        "gone=None",
+        "a.y=Some(\"3\")",
+        "a.z=Some(\"4\")",
+        "list=Some(\"[1]\")",
+        "added=Some(\"null\")",
+    ];
+    assert_eq!(changes, expected);
+    let made = difference(&old, &new).iter().fold(old, |value, change| change.apply(&value));
+    assert_eq!(made, value_of_same_keys(&made, &new));
+}
+
+/// Objects are compared with their order: the difference keeps the old one.
+fn value_of_same_keys(made: &Value, new: &Value) -> Value {
+    assert_eq!(difference(made, new), Vec::new());
+    made.clone()
+}

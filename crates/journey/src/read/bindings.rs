@@ -1,0 +1,272 @@
+//! `spec.metadata` and `spec.bindings` (rules 52 to 55).
+
+use std::collections::BTreeMap;
+
+use super::blocks::PHASES;
+use super::fields::Fields;
+use super::reader::{Reader, is_identifier};
+use crate::code::Code;
+use crate::definition::{
+    ApiResponse, Binding, Bound, HttpBindings, Kind, MetadataBindings, Passthrough, Phase,
+    RequestBindings, Route, Status,
+};
+use crate::yaml::{Content, Node};
+
+impl Reader<'_> {
+    /// `spec.metadata.bindings`.
+    pub(super) fn metadata(&mut self, fields: &mut Fields<'_>) -> MetadataBindings {
+        let mut bindings = MetadataBindings::default();
+        let code = Code::Shape;
+        let Some(node) = fields.get("metadata") else { return bindings };
+        let Some(mut outer) = self.open(node, "spec.metadata", code) else { return bindings };
+        if let Some(node) = outer.get("bindings")
+            && let Some(mut inner) = self.open(node, "spec.metadata.bindings", code)
+        {
+            if let Some(node) = inner.get("tags")
+                && let Some(mut tags) = self.open(node, "spec.metadata.bindings.tags", code)
+            {
+                let mut read = |reader: &mut Self, key: &'static str| match tags.get(key) {
+                    Some(node) => reader.texts(node, &tags.name(key), code),
+                    None => Vec::new(),
+                };
+                bindings.tags = Bound {
+                    payload: read(self, "fromPayload"),
+                    headers: read(self, "fromHeaders"),
+                    baggage: read(self, "fromBaggage"),
+                };
+                tags.finish(&mut self.report);
+            }
+            if let Some(node) = inner.get("attributes") {
+                bindings.attributes = self.bound_attributes(node);
+            }
+            inner.finish(&mut self.report);
+        }
+        outer.finish(&mut self.report);
+        bindings
+    }
+
+    fn bound_attributes(&mut self, node: &Node) -> Bound<BTreeMap<String, String>> {
+        let what = "spec.metadata.bindings.attributes";
+        let mut bound = Bound::<BTreeMap<String, String>>::default();
+        let Some(entries) = node.entries() else {
+            let message = format!("`{what}` is {}, not a mapping", node.kind());
+            self.report.error(Code::Shape, node.span, message);
+            return bound;
+        };
+        for entry in entries {
+            let name = format!("{what}.{}", entry.key);
+            match entry.key.as_str() {
+                "fromPayload" => bound.payload.extend(self.names(&entry.value, &name)),
+                "fromHeaders" => bound.headers.extend(self.names(&entry.value, &name)),
+                "fromBaggage" => bound.baggage.extend(self.names(&entry.value, &name)),
+                _ => match entry.value.get("path").and_then(Node::text) {
+                    Some(path) => {
+                        self.report
+                            .warn(Code::AttributePath, entry.key_span, format!("`{name}.path`"))
+                            .help(format!("write `{what}.fromPayload.{}`", entry.key));
+                        bound.payload.insert(entry.key.clone(), path.to_owned());
+                    }
+                    None => {
+                        self.report
+                            .error(Code::Shape, entry.key_span, format!("unknown key `{name}`"))
+                            .help("known here: fromPayload, fromHeaders, fromBaggage");
+                    }
+                },
+            }
+        }
+        bound
+    }
+
+    /// A mapping of names to texts.
+    fn names(&mut self, node: &Node, what: &str) -> BTreeMap<String, String> {
+        let Some(entries) = node.entries() else {
+            let message = format!("`{what}` is {}, not a mapping", node.kind());
+            self.report.error(Code::Shape, node.span, message);
+            return BTreeMap::new();
+        };
+        let read = entries.iter().filter_map(|entry| {
+            let name = format!("{what}.{}", entry.key);
+            Some((entry.key.clone(), self.text(&entry.value, &name, Code::Shape)?))
+        });
+        read.collect()
+    }
+
+    /// `spec.bindings`.
+    pub(super) fn transports(&mut self, node: &Node) -> HttpBindings {
+        let mut http = HttpBindings::default();
+        let Some(mut fields) = self.open(node, "spec.bindings", Code::Transports) else {
+            return http;
+        };
+        if let Some(node) = fields.get("http") {
+            http = self.http_bindings(node).unwrap_or_default();
+        }
+        let others = [
+            ("websocket", Some(Kind::Journey)),
+            ("queue", Some(Kind::Journey)),
+            ("grpc", Some(Kind::Api)),
+            ("cli", None),
+            ("function", None),
+        ];
+        for (key, only) in others {
+            let Some(entry) = fields.entry(key) else { continue };
+            if only.is_some_and(|kind| kind != self.kind) {
+                let message =
+                    format!("a `kind: {}` has no `spec.bindings.{key}`", self.kind.name());
+                self.report.error(Code::Transports, entry.key_span, message);
+            } else {
+                let what = format!("the transport `spec.bindings.{key}`");
+                self.unsupported(entry.key_span, &what, "HTTP is the transport of this engine");
+            }
+        }
+        fields.finish(&mut self.report);
+        http
+    }
+
+    fn http_bindings(&mut self, node: &Node) -> Option<HttpBindings> {
+        let mut fields = self.open(node, "spec.bindings.http", Code::StepBindings)?;
+        let mut http = HttpBindings::default();
+        if let Some(node) = fields.get("route") {
+            http.route = self.route(node);
+        }
+        if let Some(node) = fields.get("start") {
+            http.start = self.request(node, "spec.bindings.http.start").unwrap_or_default();
+        }
+        if let Some(node) = fields.get("steps") {
+            for entry in node.entries().unwrap_or_default() {
+                let what = format!("spec.bindings.http.steps.{}", entry.key);
+                if let Some(bindings) = self.request(&entry.value, &what) {
+                    http.steps.insert(entry.key.clone(), bindings);
+                }
+            }
+        }
+        if let Some(node) = fields.get("apiResponses") {
+            http.responses = self.api_responses(node).unwrap_or_default();
+        }
+        fields.finish(&mut self.report);
+        Some(http)
+    }
+
+    /// Rule 52.
+    fn route(&mut self, node: &Node) -> Option<Route> {
+        let code = Code::ApiBindings;
+        if self.kind != Kind::Api {
+            self.report.error(code, node.span, "only an API has a `route`");
+        }
+        let mut fields = self.open(node, "spec.bindings.http.route", code)?;
+        let path = self.required(&mut fields, "path", code);
+        let path = path.and_then(|node| {
+            let path = self.text(node, "spec.bindings.http.route.path", code)?;
+            if !path.starts_with('/') {
+                let message = format!("the route `{path}` is not absolute");
+                self.report.error(code, node.span, message).help("begin with `/`");
+            }
+            Some(path)
+        });
+        if let Some(node) = fields.get("method") {
+            self.word(node, "spec.bindings.http.route.method", code, &[("POST", ())]);
+        }
+        fields.finish(&mut self.report);
+        Some(Route { path: path? })
+    }
+
+    /// Rule 54.
+    fn request(&mut self, node: &Node, what: &str) -> Option<RequestBindings> {
+        let code = Code::StepBindings;
+        let mut fields = self.open(node, what, code)?;
+        let mut bindings = RequestBindings::default();
+        for (key, into) in [
+            ("headersToContext", &mut bindings.headers_to_context),
+            ("queryToContext", &mut bindings.query_to_context),
+        ] {
+            let Some(node) = fields.get(key) else { continue };
+            let name = fields.name(key);
+            for (from, to) in self.names(node, &name) {
+                if to.split('.').all(is_identifier) {
+                    into.insert(from, to);
+                } else {
+                    let message = format!("`{name}.{from}` cannot be `{to}`");
+                    self.report.error(code, node.span, message).help("a field of the context");
+                }
+            }
+        }
+        if let Some(node) = fields.get("headersPassthrough") {
+            let name = fields.name("headersPassthrough");
+            for item in self.list(node, &name, code).unwrap_or_default() {
+                let Some(mut pair) = self.open(item, &name, code) else { continue };
+                let from = self.required_text(&mut pair, "from", code);
+                let to = self.required_text(&mut pair, "to", code);
+                pair.finish(&mut self.report);
+                if let (Some(from), Some(to)) = (from, to) {
+                    bindings.passthrough.push(Passthrough { from, to });
+                }
+            }
+        }
+        fields.finish(&mut self.report);
+        Some(bindings)
+    }
+
+    /// Rule 53.
+    fn api_responses(&mut self, node: &Node) -> Option<Vec<ApiResponse>> {
+        let code = Code::ApiResponses;
+        if self.kind != Kind::Api {
+            let message = "only an API has `apiResponses`";
+            self.report.error(Code::ApiBindings, node.span, message);
+        }
+        let mut fields = self.open(node, "spec.bindings.http.apiResponses", code)?;
+        let rules = self.required(&mut fields, "rules", code)?;
+        let what = fields.name("rules");
+        let items = self.list(rules, &what, code)?;
+        let read = items.iter().enumerate();
+        let read = read.filter_map(|(place, item)| self.rule(item, &format!("{what}[{place}]")));
+        let read = read.collect();
+        fields.finish(&mut self.report);
+        Some(read)
+    }
+
+    fn rule(&mut self, node: &Node, what: &str) -> Option<ApiResponse> {
+        let code = Code::ApiResponses;
+        let mut fields = self.open(node, what, code)?;
+        let mut bindings = self.bindings();
+        bindings.push(Binding::Error);
+        let when = self.required(&mut fields, "when", code)?;
+        let mut inner = self.open(when, &fields.name("when"), code)?;
+        let phase = self.required(&mut inner, "phase", code);
+        let phase = phase.and_then(|node| self.word(node, &inner.name("phase"), code, &PHASES));
+        let error_type = self.optional_text(&mut inner, "errorType", code);
+        let predicate = match inner.get("predicate") {
+            Some(node) => Some(self.expression(node, &inner.name("predicate"), &bindings)?),
+            None => None,
+        };
+        inner.finish(&mut self.report);
+        if error_type.is_some() && phase == Some(Phase::Succeeded) {
+            let message = format!("`{what}.when.errorType` with a success");
+            self.report.error(code, when.span, message);
+        }
+        let status = match (fields.get("status"), fields.get("statusExpr")) {
+            (Some(node), None) => self.status(node, &fields.name("status")).map(Status::Fixed),
+            (None, Some(node)) => {
+                self.expression(node, &fields.name("statusExpr"), &bindings).map(Status::Computed)
+            }
+            _ => {
+                let message = format!("`{what}` has not exactly one of `status` and `statusExpr`");
+                self.report.error(code, node.span, message);
+                None
+            }
+        };
+        fields.finish(&mut self.report);
+        Some(ApiResponse { phase: phase?, error_type, predicate, status: status? })
+    }
+
+    fn status(&mut self, node: &Node, what: &str) -> Option<u16> {
+        let number = match &node.content {
+            Content::Number(digits) => digits.parse::<u16>().ok(),
+            _ => None,
+        };
+        let status = number.filter(|status| (100..=599).contains(status));
+        if status.is_none() {
+            let message = format!("`{what}` is not a status between 100 and 599");
+            self.report.error(Code::ApiResponses, node.span, message);
+        }
+        status
+    }
+}

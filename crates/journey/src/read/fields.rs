@@ -1,0 +1,88 @@
+//! The keys of a mapping: each is asked for by name, and what nobody asked for is unknown.
+
+use std::collections::BTreeSet;
+
+use crate::code::Code;
+use crate::report::Report;
+use crate::yaml::{Content, Entry, Node, Span};
+
+/// A mapping that is being read.
+pub(super) struct Fields<'n> {
+    /// What it is, in the words of the source: `timer`, `spec.execution`.
+    what: String,
+    pub(super) span: Span,
+    entries: &'n [Entry],
+    known: BTreeSet<&'static str>,
+}
+
+impl<'n> Fields<'n> {
+    /// Opens a mapping; says so when it is something else.
+    pub(super) fn open(
+        report: &mut Report,
+        node: &'n Node,
+        what: &str,
+        code: Code,
+    ) -> Option<Self> {
+        let Content::Map(entries) = &node.content else {
+            report.error(code, node.span, format!("`{what}` is {}, not a mapping", node.kind()));
+            return None;
+        };
+        let (what, known) = (what.to_owned(), BTreeSet::new());
+        Some(Self { what, span: node.span, entries, known })
+    }
+
+    /// The value of a key, if it is there and not empty.
+    pub(super) fn get(&mut self, key: &'static str) -> Option<&'n Node> {
+        self.entry(key).map(|entry| &entry.value).filter(|node| !node.is_null())
+    }
+
+    /// A key with its value, also when nothing is written there.
+    pub(super) fn entry(&mut self, key: &'static str) -> Option<&'n Entry> {
+        self.known.insert(key);
+        self.entries.iter().find(|entry| entry.key == key)
+    }
+
+    /// The full name of a key.
+    pub(super) fn name(&self, key: &str) -> String {
+        if self.what.is_empty() { key.to_owned() } else { format!("{}.{key}", self.what) }
+    }
+
+    /// Everything that was asked for is known; the rest is not (rule 3).
+    pub(super) fn finish(self, report: &mut Report) {
+        for entry in self.entries {
+            if self.known.contains(entry.key.as_str()) {
+                continue;
+            }
+            let name = self.name(&entry.key);
+            report.error(Code::Shape, entry.key_span, format!("unknown key `{name}`"));
+            let close = self.known.iter().min_by_key(|known| distance(known, &entry.key));
+            match close.filter(|known| distance(known, &entry.key) <= 2) {
+                Some(close) => report.help(format!("did you mean `{close}`?")),
+                None if self.known.is_empty() => {}
+                None => {
+                    let known: Vec<&str> = self.known.iter().copied().collect();
+                    report.help(format!("known here: {}", known.join(", ")));
+                }
+            }
+        }
+    }
+}
+
+/// How many letters have to change.
+fn distance(one: &str, other: &str) -> usize {
+    let other: Vec<char> = other.chars().collect();
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (i, a) in one.chars().enumerate() {
+        let mut diagonal = i;
+        if let Some(first) = row.first_mut() {
+            *first = i + 1;
+        }
+        let mut left = i + 1;
+        for (cell, b) in row.iter_mut().skip(1).zip(&other) {
+            let above = *cell;
+            *cell = (diagonal + usize::from(a != *b)).min(above + 1).min(left + 1);
+            (diagonal, left) = (above, *cell);
+        }
+    }
+    row.last().copied().unwrap_or(0)
+}

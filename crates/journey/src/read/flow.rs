@@ -1,0 +1,182 @@
+//! States that only compute or decide: choice, transform, succeed, fail.
+
+use super::fields::Fields;
+use super::reader::Reader;
+use super::scope::Read;
+use crate::code::Code;
+use crate::definition::{
+    Binding, Body, Choice, Destination, Expression, Fail, Succeed, Transform, Way,
+};
+use crate::yaml::Node;
+
+impl Reader<'_> {
+    /// Rule 8.
+    pub(super) fn choice(&mut self, fields: &mut Fields<'_>) -> Read {
+        let node = self.required(fields, "choices", Code::Choice);
+        let what = fields.name("choices");
+        let items = node.and_then(|node| self.list(node, &what, Code::Choice)).unwrap_or_default();
+        if items.is_empty() && node.is_some() {
+            self.report.error(Code::Choice, fields.span, format!("`{what}` is empty"));
+        }
+        let ways: Vec<Option<Way>> =
+            items.iter().enumerate().map(|(place, item)| self.way(item, &what, place)).collect();
+        let default = match fields.get("default") {
+            Some(node) => Some(self.target(node, &fields.name("default"), Code::Choice)?),
+            None => {
+                let name = fields.name("default");
+                self.report
+                    .warn(Code::Choice, fields.span, format!("`{name}` is missing"))
+                    .help("a run that matches no choice fails with urn:meantime:error:no-choice");
+                None
+            }
+        };
+        node?;
+        let ways = ways.into_iter().collect::<Option<Vec<_>>>()?;
+        Some((Body::Choice(Choice { ways, default }), None))
+    }
+
+    fn way(&mut self, node: &Node, what: &str, place: usize) -> Option<Way> {
+        let mut fields = self.open(node, &format!("{what}[{place}]"), Code::Choice)?;
+        let bindings = self.bindings();
+        let predicate = self.required(&mut fields, "when", Code::Choice).and_then(|when| {
+            let mut when = self.open(when, &fields.name("when"), Code::Choice)?;
+            let predicate = self.predicate(&mut when, Code::Choice, &bindings);
+            when.finish(&mut self.report);
+            predicate
+        });
+        let next = self.next(&mut fields, Code::Choice);
+        fields.finish(&mut self.report);
+        Some(Way { predicate: predicate?, next: next? })
+    }
+
+    /// Rule 9.
+    pub(super) fn transform_state(&mut self, fields: &mut Fields<'_>) -> Read {
+        let node = self.required(fields, "transform", Code::Transform);
+        let beside = fields.get("resultVar");
+        let bindings = self.bindings();
+        let read = node.and_then(|node| {
+            let mut inner = self.open(node, &fields.name("transform"), Code::Transform)?;
+            let read = self.computed(&mut inner, beside, Code::Transform, &bindings);
+            inner.finish(&mut self.report);
+            read
+        });
+        let next = self.next(fields, Code::Flow);
+        let (mapper, destination) = read?;
+        Some((Body::Transform(Transform { mapper, destination }), next))
+    }
+
+    /// `mapper`, `target` and `resultVar`: of a transform and of an error mapping.
+    pub(super) fn computed(
+        &mut self,
+        fields: &mut Fields<'_>,
+        beside: Option<&Node>,
+        code: Code,
+        bindings: &[Binding],
+    ) -> Option<(Expression, Destination)> {
+        let mapper = self.mapper(fields, code, bindings);
+        let destination = self.destination(fields, beside, code);
+        Some((mapper?, destination?))
+    }
+
+    /// Where a value goes: `target {kind, path}` and `resultVar`.
+    pub(super) fn destination(
+        &mut self,
+        fields: &mut Fields<'_>,
+        beside: Option<&Node>,
+        code: Code,
+    ) -> Option<Destination> {
+        const KINDS: [(&str, Word); 3] =
+            [("context", Word::Context), ("var", Word::Var), ("attributes", Word::Attributes)];
+        let (mut kind, mut path) = (Word::Context, None);
+        if let Some(node) = fields.get("target") {
+            let mut target = self.open(node, &fields.name("target"), code)?;
+            if let Some(node) = target.get("kind") {
+                kind = self.word(node, &target.name("kind"), code, &KINDS)?;
+            }
+            path = target.get("path").map(|node| (node, target.name("path")));
+            target.finish(&mut self.report);
+        }
+        let inside = fields.get("resultVar");
+        if let (Some(beside), None) = (beside, inside) {
+            self.report
+                .warn(Code::ResultVarBeside, beside.span, "`resultVar` stands beside its transform")
+                .help("move it into the block `transform`");
+        }
+        let result_var = inside.or(beside);
+        match kind {
+            Word::Context => match path {
+                Some((node, what)) => self.path(node, &what, code),
+                None => Some(Destination::Context),
+            },
+            Word::Var => match result_var {
+                Some(node) => {
+                    let name = self.identifier(node, &fields.name("resultVar"), code)?;
+                    Some(Destination::Var(name))
+                }
+                None => {
+                    let name = fields.name("resultVar");
+                    let message = format!("`{name}` is missing: the target is a variable");
+                    self.report.error(code, fields.span, message);
+                    None
+                }
+            },
+            Word::Attributes => self.attributes(fields, code),
+        }
+    }
+
+    fn attributes(&mut self, fields: &Fields<'_>, code: Code) -> Option<Destination> {
+        if self.kind == crate::definition::Kind::Api {
+            let message = "an API has no attributes";
+            self.report.error(code, fields.span, message).help("write to the context");
+            return None;
+        }
+        Some(Destination::Attributes)
+    }
+
+    fn path(&mut self, node: &Node, what: &str, code: Code) -> Option<Destination> {
+        match node.text() {
+            Some("") => {
+                self.report
+                    .warn(Code::EmptyPath, node.span, format!("`{what}` is empty"))
+                    .help("leave `path` out to replace the whole context");
+                Some(Destination::Context)
+            }
+            Some(text) => {
+                let path: Vec<String> = text.split('.').map(str::to_owned).collect();
+                if path.iter().all(|part| super::reader::is_identifier(part)) {
+                    return Some(Destination::Path(path));
+                }
+                self.report
+                    .error(code, node.span, format!("`{what}` cannot be `{text}`"))
+                    .help("names joined by dots, without indexes");
+                None
+            }
+            None => {
+                self.text(node, what, code);
+                None
+            }
+        }
+    }
+
+    pub(super) fn succeed(&mut self, fields: &mut Fields<'_>) -> Read {
+        let output_var = match fields.get("outputVar") {
+            Some(node) => Some(self.identifier(node, &fields.name("outputVar"), Code::Shape)?),
+            None => None,
+        };
+        Some((Body::Succeed(Succeed { output_var }), None))
+    }
+
+    /// Rule 10.
+    pub(super) fn fail(&mut self, fields: &mut Fields<'_>) -> Read {
+        let code = self.required_text(fields, "errorCode", Code::Fail);
+        let reason = self.required_text(fields, "reason", Code::Fail);
+        Some((Body::Fail(Fail { code: code?, reason: reason? }), None))
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Word {
+    Context,
+    Var,
+    Attributes,
+}

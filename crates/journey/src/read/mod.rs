@@ -1,0 +1,25 @@
+//! From the tree of a document to a definition, with every problem at its place.
+//!
+//! One file per part of the language. A part that cannot be read is left out, and reading goes on:
+//! whoever deploys sees all problems at once. Rules that need the whole definition are in `check`.
+
+mod bindings;
+mod blocks;
+mod builtin;
+mod document;
+mod expression;
+mod fields;
+mod flow;
+mod http;
+mod limits;
+mod nested;
+mod policy;
+mod reader;
+mod schedule;
+mod scope;
+mod spec;
+mod task;
+mod waiting;
+
+pub(crate) use document::{Document, document};
+pub(crate) use http::is_absolute;

@@ -1,0 +1,90 @@
+//! Scopes and the common part of states.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::fields::Fields;
+use super::reader::Reader;
+use crate::code::Code;
+use crate::definition::{Binding, Body, Scope, State, Target};
+use crate::yaml::Entry;
+
+/// What a state reads as: what it does and where it goes on.
+pub(super) type Read = Option<(Body, Option<Target>)>;
+
+impl Reader<'_> {
+    /// `start` and `states` of a block.
+    pub(super) fn scope(&mut self, fields: &mut Fields<'_>, code: Code) -> Option<Scope> {
+        let start = self.required(fields, "start", code);
+        let start = start.and_then(|node| self.target(node, &fields.name("start"), code));
+        let node = self.required(fields, "states", code)?;
+        let Some(entries) = node.entries() else {
+            let name = fields.name("states");
+            let message = format!("`{name}` is {}, not a mapping", node.kind());
+            self.report.error(code, node.span, message);
+            return None;
+        };
+        if entries.is_empty() {
+            let name = fields.name("states");
+            self.report.error(code, node.span, format!("`{name}` has no state"));
+        }
+        let mut states = BTreeMap::new();
+        let mut broken = BTreeSet::new();
+        for entry in entries {
+            match self.state(entry) {
+                Some(state) => {
+                    states.insert(entry.key.clone(), state);
+                }
+                None => {
+                    broken.insert(entry.key.clone());
+                }
+            }
+        }
+        Some(Scope { start: start?, states, broken })
+    }
+
+    fn state(&mut self, entry: &Entry) -> Option<State> {
+        let (id, span) = (entry.key.clone(), entry.key_span);
+        let mut fields = self.open(&entry.value, &id, Code::Shape)?;
+        let kind = self.required(&mut fields, "type", Code::Shape)?;
+        let read = match kind.text() {
+            Some("task") => self.task_state(&mut fields),
+            Some("choice") => self.choice(&mut fields),
+            Some("transform") => self.transform_state(&mut fields),
+            Some("wait") => self.step(&mut fields, crate::definition::StepKind::Wait),
+            Some("webhook") => self.step(&mut fields, crate::definition::StepKind::Webhook),
+            Some("timer") => self.timer(&mut fields),
+            Some("parallel") => self.parallel(&mut fields),
+            Some("subjourney") => self.call(&mut fields),
+            Some("succeed") => self.succeed(&mut fields),
+            Some("fail") => self.fail(&mut fields),
+            _ => {
+                let shown = kind.text().unwrap_or_else(|| kind.kind());
+                self.report
+                    .error(Code::Shape, kind.span, format!("`{id}` has the unknown type `{shown}`"))
+                    .help(TYPES);
+                return None;
+            }
+        };
+        fields.finish(&mut self.report);
+        let (body, next) = read?;
+        Some(State { id, span, body, next })
+    }
+
+    /// `next`, which must be there.
+    pub(super) fn next(&mut self, fields: &mut Fields<'_>, code: Code) -> Option<Target> {
+        let node = self.required(fields, "next", code)?;
+        self.target(node, &fields.name("next"), code)
+    }
+
+    /// What every expression of a state sees.
+    pub(super) fn bindings(&self) -> Vec<Binding> {
+        let mut bindings = vec![Binding::Context, Binding::Platform, Binding::Payload];
+        if self.in_compensation {
+            bindings.push(Binding::Outcome);
+        }
+        bindings
+    }
+}
+
+const TYPES: &str = "one of: task, choice, transform, wait, webhook, timer, parallel, subjourney, \
+                     succeed, fail";

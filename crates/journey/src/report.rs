@@ -1,0 +1,76 @@
+//! Collects what is wrong, at its place, never stopping at the first problem.
+
+use meantime_core::{Diagnostic, Position, Severity};
+
+use crate::code::Code;
+use crate::yaml::Span;
+
+/// Problems found so far.
+#[derive(Debug, Default)]
+pub(crate) struct Report {
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl Report {
+    /// Refuses the definition.
+    pub(crate) fn error(
+        &mut self,
+        code: Code,
+        span: Span,
+        message: impl Into<String>,
+    ) -> &mut Self {
+        self.add(Severity::Error, code, span, message.into())
+    }
+
+    /// Deploys, but is probably not what was meant.
+    pub(crate) fn warn(&mut self, code: Code, span: Span, message: impl Into<String>) -> &mut Self {
+        self.add(Severity::Warning, code, span, message.into())
+    }
+
+    /// Says what to do about the problem reported last.
+    pub(crate) fn help(&mut self, help: impl Into<String>) {
+        if let Some(last) = self.diagnostics.last_mut() {
+            last.help = Some(help.into());
+        }
+    }
+
+    /// Takes over a problem that another reader found.
+    pub(crate) fn push(&mut self, diagnostic: Diagnostic) {
+        self.diagnostics.push(diagnostic);
+    }
+
+    /// Whether something must be corrected before it deploys.
+    pub(crate) fn has_errors(&self) -> bool {
+        self.diagnostics.iter().any(|it| it.severity == Severity::Error)
+    }
+
+    /// Whether the definition itself is unfit: more than a value that this deployment lacks (rule
+    /// 61), without which a stored definition must still load.
+    pub(crate) fn refuses_definition(&self) -> bool {
+        let refuses =
+            |it: &Diagnostic| it.severity == Severity::Error && it.code != Code::Config.code();
+        self.diagnostics.iter().any(refuses)
+    }
+
+    /// How many problems there are so far.
+    pub(crate) fn count(&self) -> usize {
+        self.diagnostics.len()
+    }
+
+    /// All problems, in the order of their places.
+    pub(crate) fn finish(mut self) -> Vec<Diagnostic> {
+        self.diagnostics.sort_by(|one, other| {
+            let key = |it: &Diagnostic| (it.start, std::cmp::Reverse(it.severity), it.code.clone());
+            key(one).cmp(&key(other))
+        });
+        self.diagnostics
+    }
+
+    fn add(&mut self, severity: Severity, code: Code, span: Span, message: String) -> &mut Self {
+        let end = Some(span.end).filter(|end: &Position| *end > span.start);
+        let code = code.code().to_owned();
+        let help = None;
+        self.diagnostics.push(Diagnostic { code, severity, message, start: span.start, end, help });
+        self
+    }
+}

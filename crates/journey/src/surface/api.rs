@@ -1,0 +1,168 @@
+//! Answers of a `kind: Api`: the output, or the error in the definition's own envelope.
+
+use meantime_core::{Definition, Json, Outcome, Termination, Timestamp};
+use meantime_expr::value::{Object, Value};
+
+use super::instance::journey;
+use crate::definition::{ApiResponse, Binding, Expression, Journey, Moment, Phase, Status};
+use crate::json;
+use crate::machine::{CANCELLED, platform};
+use crate::settings::Settings;
+
+/// An answer to send.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApiAnswer {
+    /// The HTTP status.
+    pub status: u16,
+    /// The body.
+    pub body: Json,
+    /// Whether the body is problem details (RFC 9457).
+    pub is_problem: bool,
+}
+
+/// A start that was refused: nothing ran.
+#[derive(Debug, Clone, Copy)]
+pub struct Refusal<'a> {
+    /// The stable code.
+    pub code: &'a str,
+    /// What is wrong with the input.
+    pub problem: &'a Json,
+    /// The input.
+    pub input: &'a Json,
+}
+
+/// How an error shows before the definition has its say.
+struct Error {
+    code: String,
+    reason: String,
+    status: u16,
+}
+
+/// The answer to the request that started the run.
+pub fn api_answer(
+    settings: &Settings,
+    definition: &Definition,
+    outcome: &Outcome,
+    now: Timestamp,
+) -> ApiAnswer {
+    let error = error_of(outcome);
+    let context = context_of(outcome);
+    let problem = error.as_ref().map(problem).unwrap_or_default();
+    let Some(journey) = journey(definition) else {
+        return ApiAnswer { status: 500, body: json::document(&problem), is_problem: true };
+    };
+    let platform = platform(journey, settings, Object::default());
+    let seen = Seen { context: json::parse(context), platform, problem, now };
+    let default = error.as_ref().map_or(200, |error| error.status);
+    let status = rule(journey, error.as_ref(), &seen).unwrap_or(default);
+    match outcome {
+        Outcome::Completed { output, .. } => {
+            ApiAnswer { status, body: output.clone(), is_problem: false }
+        }
+        Outcome::Failed { .. } | Outcome::Cancelled { .. } => {
+            let custom = journey.envelope.as_ref().and_then(|mapper| seen.evaluate(mapper));
+            let is_problem = custom.is_none();
+            let body = json::document(custom.as_ref().unwrap_or(&seen.problem));
+            ApiAnswer { status, body, is_problem }
+        }
+    }
+}
+
+/// The answer to a request whose input was refused, in the definition's own envelope; nothing when
+/// it has none.
+pub fn api_refusal(
+    settings: &Settings,
+    definition: &Definition,
+    refusal: &Refusal<'_>,
+    now: Timestamp,
+) -> Option<ApiAnswer> {
+    let journey = journey(definition)?;
+    let envelope = journey.envelope.as_ref()?;
+    let status = 400;
+    let (code, reason) = (refusal.code.to_owned(), "the input was refused".to_owned());
+    let problem = problem(&Error { code, reason, status });
+    let problem = json::put(&problem, &["errors".to_owned()], json::parse(refusal.problem));
+    let platform = platform(journey, settings, Object::default());
+    let seen = Seen { context: json::parse(refusal.input), platform, problem, now };
+    let body = json::document(&seen.evaluate(envelope)?);
+    Some(ApiAnswer { status, body, is_problem: false })
+}
+
+/// What the expressions of an answer see.
+struct Seen {
+    context: Value,
+    platform: Value,
+    problem: Value,
+    now: Timestamp,
+}
+
+impl Seen {
+    fn evaluate(&self, expression: &Expression) -> Option<Value> {
+        // The problem is bound under both names that are in use.
+        let payload = json::object_of([("error", self.problem.clone())]);
+        let values = [
+            (Binding::Context, self.context.clone()),
+            (Binding::Platform, self.platform.clone()),
+            (Binding::Error, self.problem.clone()),
+            (Binding::Payload, payload),
+        ];
+        expression.evaluate(&values, &Moment { now: self.now, seed: 0 }).result.ok()
+    }
+}
+
+/// The status of the first rule that fits.
+fn rule(journey: &Journey, error: Option<&Error>, seen: &Seen) -> Option<u16> {
+    let phase = if error.is_some() { Phase::Failed } else { Phase::Succeeded };
+    let fits = |rule: &&ApiResponse| {
+        rule.phase == phase
+            && rule.error_type.as_ref().is_none_or(|it| error.is_some_and(|e| e.code == *it))
+            && rule
+                .predicate
+                .as_ref()
+                .is_none_or(|it| matches!(seen.evaluate(it), Some(Value::Bool(true))))
+    };
+    match &journey.http.responses.iter().find(fits)?.status {
+        Status::Fixed(status) => Some(*status),
+        Status::Computed(expression) => {
+            let status = json::text(&seen.evaluate(expression)?).parse::<u16>().ok();
+            status.filter(|status| (100..=599).contains(status))
+        }
+    }
+}
+
+fn error_of(outcome: &Outcome) -> Option<Error> {
+    match outcome {
+        Outcome::Completed { .. } => None,
+        Outcome::Failed { failure, termination, .. } => {
+            let status = match termination {
+                Termination::Timeout => 504,
+                Termination::Fail | Termination::RuntimeError => 500,
+            };
+            let (code, reason) = (failure.code.clone(), failure.message.clone());
+            Some(Error { code, reason, status })
+        }
+        Outcome::Cancelled { .. } => {
+            let (code, reason) = (CANCELLED.0.to_owned(), CANCELLED.1.to_owned());
+            Some(Error { code, reason, status: 500 })
+        }
+    }
+}
+
+/// The canonical form of an error.
+fn problem(error: &Error) -> Value {
+    json::object_of([
+        ("type", error.code.as_str().into()),
+        ("title", error.reason.as_str().into()),
+        ("status", i64::from(error.status).into()),
+        ("code", error.code.as_str().into()),
+        ("reason", error.reason.as_str().into()),
+        ("detail", error.reason.as_str().into()),
+    ])
+}
+
+const fn context_of(outcome: &Outcome) -> &Json {
+    let (Outcome::Completed { context, .. }
+    | Outcome::Failed { context, .. }
+    | Outcome::Cancelled { context, .. }) = outcome;
+    context
+}

@@ -1,0 +1,21 @@
+//! `access.read.guardRef`: a subjourney that decides whether somebody may read.
+
+use meantime_core::{Definition, Outcome, Start, StartCause};
+use serde_json::Value;
+
+use super::instance::{Instance, journey};
+use crate::machine::GUARD_PLACE;
+
+/// The run that decides, on a copy of the context; nothing when reading is not guarded.
+pub fn guard_start(definition: &Definition, instance: &Instance<'_>) -> Option<Start> {
+    let guard = journey(definition)?.guard.as_ref()?;
+    let start = Start::new(StartCause::Api, instance.context());
+    Some(Start { at: Some(format!("{GUARD_PLACE}{guard}")), ..start })
+}
+
+/// Whether the guard said yes. Anything but a plain yes is a no.
+pub fn guard_allows(outcome: &Outcome) -> bool {
+    let Outcome::Completed { output, .. } = outcome else { return false };
+    let output: Value = output.read().unwrap_or_default();
+    output.get("allowed") == Some(&Value::Bool(true))
+}

@@ -1,0 +1,40 @@
+//! `httpCall:v1` on the wire: what the engine gets. It answers as for any other HTTP task of the
+//! engine, `{status, headers, body}`; an answer of any status completes the task.
+//!
+//! With attempts left, an answer that `retry_on` names is reported as a failure that can be
+//! retried, with the answer as its data, so that the last one still reaches the journey.
+
+use std::collections::BTreeMap;
+
+use meantime_core::Json;
+use serde::{Deserialize, Serialize};
+
+/// The name of the engine task.
+pub const HTTP_TASK: &str = "httpCall:v1";
+
+/// A call, as the engine gets it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct HttpRequest {
+    /// In upper case.
+    pub method: String,
+    /// The address, with path and query filled in.
+    pub url: String,
+    /// Headers by name.
+    pub headers: BTreeMap<String, String>,
+    /// A text is sent as it is; anything else as JSON, with `content-type: application/json`
+    /// unless a header says otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<Json>,
+    /// How long one attempt may take.
+    pub timeout_ms: u64,
+    /// What makes another attempt worth while: `NETWORK_ERROR`, `HTTP_5XX`, `HTTP_429`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub retry_on: Vec<String>,
+    /// The client authentication as the definition writes it; secrets are references.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub auth: Option<Json>,
+    /// The name of the inbound request in scope, whose headers may be passed through.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<String>,
+}

@@ -1,0 +1,120 @@
+//! What the engine knows of an instance, and what a definition says about its surface.
+
+use meantime_core::{Definition, Json, Outcome, State};
+
+use crate::definition::{self, Journey};
+use crate::machine::{Look, Saved};
+
+/// An instance as the engine keeps it.
+#[derive(Debug, Clone, Copy)]
+pub struct Instance<'a> {
+    /// Its id, as people see it.
+    pub id: &'a str,
+    /// What its notation remembers; nothing once it is over.
+    pub state: &'a State,
+    /// Its outcome, if it is over.
+    pub outcome: Option<&'a Outcome>,
+    /// What it left behind when it ended.
+    pub summary: Option<&'a Json>,
+}
+
+/// What a definition is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A durable journey.
+    Journey,
+    /// An endpoint that answers one request.
+    Api,
+}
+
+/// What a start answers with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StartMode {
+    /// What the run came to.
+    Sync,
+    /// That it was accepted.
+    Async,
+}
+
+/// What a definition is; nothing when it is not of this notation.
+pub fn kind(definition: &Definition) -> Option<Kind> {
+    Some(match journey(definition)?.kind {
+        definition::Kind::Journey => Kind::Journey,
+        definition::Kind::Api => Kind::Api,
+    })
+}
+
+/// How a start is answered.
+pub fn start_mode(definition: &Definition) -> StartMode {
+    match journey(definition).map(|it| it.start_mode) {
+        Some(definition::StartMode::Async) => StartMode::Async,
+        _ => StartMode::Sync,
+    }
+}
+
+/// Whether callers may cancel (`cancellable: false` gives 409).
+pub fn is_cancellable(definition: &Definition) -> bool {
+    journey(definition).is_none_or(|it| it.cancellable)
+}
+
+/// The path of an API below the base, beginning with `/`.
+pub fn route(definition: &Definition) -> Option<String> {
+    let journey = journey(definition).filter(|it| !it.is_durable())?;
+    let declared = journey.http.route.as_ref().map(|route| route.path.clone());
+    Some(declared.unwrap_or_else(|| format!("/apis/{}", journey.name)))
+}
+
+pub(super) fn journey(definition: &Definition) -> Option<&Journey> {
+    definition.body()
+}
+
+/// A live run, or what an ended one left behind.
+pub(super) enum Seen {
+    Live(Box<Look>),
+    Ended(Summary),
+}
+
+/// What an ended run left behind.
+#[derive(Debug, Default, serde::Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct Summary {
+    pub(super) current_state: String,
+    pub(super) updated_at: String,
+    pub(super) tags: Vec<String>,
+    pub(super) attributes: std::collections::BTreeMap<String, String>,
+    pub(super) outcome_id: Option<String>,
+    pub(super) compensation_of: Option<String>,
+}
+
+impl Instance<'_> {
+    /// Whether it is over.
+    pub const fn is_ended(&self) -> bool {
+        self.outcome.is_some()
+    }
+
+    pub(super) fn seen(&self) -> Seen {
+        if !self.is_ended()
+            && let Ok(saved) = Saved::read(self.state)
+        {
+            return Seen::Live(Box::new(Look::new(&saved)));
+        }
+        let summary = self.summary.and_then(|summary| summary.read().ok());
+        Seen::Ended(summary.unwrap_or_default())
+    }
+
+    /// The final or the current context.
+    pub(super) fn context(&self) -> Json {
+        match (self.outcome, self.seen()) {
+            (
+                Some(
+                    Outcome::Completed { context, .. }
+                    | Outcome::Failed { context, .. }
+                    | Outcome::Cancelled { context, .. },
+                ),
+                _,
+            ) => context.clone(),
+            (None, Seen::Live(look)) => look.context,
+            (None, Seen::Ended(_)) => Json::null(),
+        }
+    }
+}

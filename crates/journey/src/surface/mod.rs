@@ -1,0 +1,26 @@
+//! The HTTP surface of journeys, without HTTP: what requests bring and what answers look like.
+//!
+//! Everything here is a function of a definition and of what the engine knows of an instance. A
+//! server finds the two, calls these, and sends the result.
+
+mod api;
+mod guard;
+mod http;
+mod instance;
+mod links;
+mod outcome;
+mod refer;
+mod request;
+mod status;
+
+#[cfg(test)]
+mod tests;
+
+pub use api::{ApiAnswer, Refusal, api_answer, api_refusal};
+pub use guard::{guard_allows, guard_start};
+pub use http::{HTTP_TASK, HttpRequest};
+pub use instance::{Instance, Kind, StartMode, is_cancellable, kind, route, start_mode};
+pub use outcome::outcome;
+pub use refer::references;
+pub use request::{Bound, Request, named_request, start_bound, step_bound};
+pub use status::{is_compensation, labels, start_response, status, submitted_status};

@@ -1,0 +1,228 @@
+//! From events of the parser to trees. No recursion: nesting is bounded, the stack is ours.
+
+use std::collections::BTreeSet;
+
+use meantime_core::Position;
+use serde_saphyr::granit_parser::{self, Event, Marker, Parser, ScalarStyle};
+
+use super::node::{Content, Entry, Node, Span, Text};
+use super::scalar;
+
+/// Levels of nesting that are read.
+const MAX_DEPTH: usize = 64;
+
+/// Values in one source, all documents together.
+const MAX_NODES: usize = 200_000;
+
+/// What was read: one tree per document, and what is wrong with the text itself.
+#[derive(Debug, Default)]
+pub(crate) struct Documents {
+    pub(crate) roots: Vec<Node>,
+    pub(crate) problems: Vec<Problem>,
+}
+
+/// Something that this YAML does not allow.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Problem {
+    pub(crate) span: Span,
+    pub(crate) message: String,
+    pub(crate) help: Option<&'static str>,
+}
+
+/// Reads all documents of a text.
+pub(crate) fn read(text: &str) -> Documents {
+    let mut builder = Builder { lines: text.lines().collect(), ..Builder::default() };
+    // JSON may be indented with tabs; YAML may not.
+    if !text.trim_start().starts_with('{') {
+        builder.find_tabs();
+    }
+    let options = granit_parser::options! {
+        flow_nesting_limit: MAX_DEPTH,
+        block_nesting_limit: MAX_DEPTH,
+        emit_unresolved_aliases: true,
+    };
+    for event in Parser::new_from_str_with_options(text, options) {
+        match event {
+            Ok((event, span)) => builder.take(event, convert(span.start), convert(span.end)),
+            Err(error) => {
+                let at = convert(*error.marker());
+                builder.problem(Span { start: at, end: at }, error.info(), None);
+                break;
+            }
+        }
+        if builder.nodes > MAX_NODES {
+            let text = format!("the text has more than {MAX_NODES} values");
+            builder.problem(Span::WHOLE, text, Some("split it into several sources"));
+            break;
+        }
+    }
+    builder.documents
+}
+
+/// Columns of the parser count from zero, ours from one.
+fn convert(marker: Marker) -> Position {
+    let number = |value: usize| u32::try_from(value).unwrap_or(u32::MAX);
+    Position { line: number(marker.line().max(1)), column: number(marker.col()).saturating_add(1) }
+}
+
+#[derive(Default)]
+struct Builder<'a> {
+    lines: Vec<&'a str>,
+    documents: Documents,
+    open: Vec<Open>,
+    nodes: usize,
+}
+
+/// A collection whose end has not come.
+enum Open {
+    List {
+        start: Position,
+        items: Vec<Node>,
+    },
+    Map {
+        start: Position,
+        entries: Vec<Entry>,
+        seen: BTreeSet<String>,
+        key: Option<(String, Span)>,
+    },
+}
+
+impl Builder<'_> {
+    fn problem(&mut self, span: Span, message: impl Into<String>, help: Option<&'static str>) {
+        self.documents.problems.push(Problem { span, message: message.into(), help });
+    }
+
+    fn find_tabs(&mut self) {
+        for (number, line) in self.lines.clone().into_iter().enumerate() {
+            let indent = line.len() - line.trim_start().len();
+            let tab = line.get(..indent).and_then(|indent| indent.find('\t'));
+            if let Some(column) = tab.filter(|_| !line.trim().is_empty()) {
+                let start = place(number + 1, column + 1);
+                let help = Some("indent with spaces");
+                self.problem(Span { start, end: start }, "a tab in the indentation", help);
+            }
+        }
+    }
+
+    fn take(&mut self, event: Event<'_>, start: Position, end: Position) {
+        let span = Span { start, end };
+        match event {
+            Event::Scalar(value, style, anchor, tag) => {
+                self.check_node(anchor, tag.is_some(), span);
+                let content = self.scalar(&value, style, span);
+                self.add(Node { content, span }, style);
+            }
+            Event::SequenceStart(_, anchor, tag) => {
+                self.check_node(anchor, tag.is_some(), span);
+                self.open.push(Open::List { start, items: Vec::new() });
+            }
+            Event::MappingStart(_, anchor, tag) => {
+                self.check_node(anchor, tag.is_some(), span);
+                let (entries, seen) = (Vec::new(), BTreeSet::new());
+                self.open.push(Open::Map { start, entries, seen, key: None });
+            }
+            Event::SequenceEnd | Event::MappingEnd => self.close(end),
+            Event::Alias(_) | Event::UnresolvedAlias(_) => {
+                let help = Some("write the value out where it is used");
+                self.problem(span, "an alias: journeys have none", help);
+                self.add(Node { content: Content::Null, span }, ScalarStyle::Plain);
+            }
+            _ => {}
+        }
+    }
+
+    fn check_node(&mut self, anchor: usize, tagged: bool, span: Span) {
+        self.nodes += 1;
+        if anchor != 0 {
+            let help = Some("write the value out where it is used");
+            self.problem(span, "an anchor: journeys have none", help);
+        }
+        if tagged {
+            let help = Some("remove the tag; quote the value to make it text");
+            self.problem(span, "a tag: journeys have none", help);
+        }
+    }
+
+    fn scalar(&self, value: &str, style: ScalarStyle, span: Span) -> Content {
+        if style == ScalarStyle::Plain
+            && let Some(content) = scalar::plain(value)
+        {
+            return content;
+        }
+        let (start, later_column) = match style {
+            ScalarStyle::Literal => {
+                let first = self.first_content_line(span.start);
+                (first, Some(first.column))
+            }
+            ScalarStyle::Folded => (self.first_content_line(span.start), None),
+            ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted => {
+                let column = span.start.column.saturating_add(1);
+                (Position { column, ..span.start }, None)
+            }
+            ScalarStyle::Plain => (span.start, None),
+        };
+        Content::Text(Text { value: value.to_owned(), start, later_column })
+    }
+
+    /// Where the content of a block scalar begins. The parser tells its first line that is not
+    /// empty; empty lines at the top belong to the content, so it begins right below its header.
+    fn first_content_line(&self, told: Position) -> Position {
+        let before = usize::try_from(told.line).unwrap_or(usize::MAX).saturating_sub(1);
+        let above = self.lines.get(..before).unwrap_or_default();
+        let empty = above.iter().rev().take_while(|line| line.trim().is_empty()).count();
+        let empty = u32::try_from(empty).unwrap_or_default();
+        Position { line: told.line.saturating_sub(empty), ..told }
+    }
+
+    fn close(&mut self, end: Position) {
+        let node = match self.open.pop() {
+            Some(Open::List { start, items }) => {
+                Node { content: Content::List(items), span: Span { start, end } }
+            }
+            Some(Open::Map { start, entries, .. }) => {
+                Node { content: Content::Map(entries), span: Span { start, end } }
+            }
+            None => return,
+        };
+        // A collection is never a key that we take.
+        self.add(node, ScalarStyle::DoubleQuoted);
+    }
+
+    /// Puts a finished node where it belongs.
+    fn add(&mut self, node: Node, style: ScalarStyle) {
+        let mut problem = None;
+        match self.open.last_mut() {
+            None => self.documents.roots.push(node),
+            Some(Open::List { items, .. }) => items.push(node),
+            Some(Open::Map { entries, seen, key, .. }) => match key.take() {
+                Some((key, key_span)) => entries.push(Entry { key, key_span, value: node }),
+                None => {
+                    let span = node.span;
+                    let text = match node.content {
+                        Content::Text(text) => text.value,
+                        // A key is a text, whatever it looks like.
+                        Content::Number(digits) => digits,
+                        Content::Bool(value) => value.to_string(),
+                        Content::Null if style == ScalarStyle::Plain => "null".to_owned(),
+                        _ => {
+                            problem = Some((span, "a key that is not text".to_owned()));
+                            String::new()
+                        }
+                    };
+                    if !seen.insert(text.clone()) {
+                        problem = Some((span, format!("the key `{text}` stands here twice")));
+                    }
+                    *key = Some((text, span));
+                }
+            },
+        }
+        if let Some((span, message)) = problem {
+            self.problem(span, message, Some("keep one of them"));
+        }
+    }
+}
+
+fn place(line: usize, column: usize) -> Position {
+    let number = |value: usize| u32::try_from(value).unwrap_or(u32::MAX);
+    Position { line: number(line), column: number(column) }
+}
