@@ -105,17 +105,19 @@ fn time_of(nanos: i128) -> Time {
     Time::new(hour, minute, second, fraction).unwrap_or(Time::midnight())
 }
 
+/// Whether the value is a date or a time.
+pub(super) fn is_temporal(value: &Value) -> bool {
+    matches!(
+        value.kind(),
+        Kind::Date | Kind::LocalDateTime | Kind::DateTime | Kind::LocalTime | Kind::Time
+    )
+}
+
 /// The exact duration from the right value to the left one.
 pub(super) fn between(left: &Value, right: &Value) -> Option<Period> {
     let kinds = [left.kind(), right.kind()];
-    let is_temporal = |kind: &Kind| {
-        matches!(
-            kind,
-            Kind::Date | Kind::LocalDateTime | Kind::DateTime | Kind::LocalTime | Kind::Time
-        )
-    };
     let both_text = kinds.iter().all(|kind| *kind == Kind::String);
-    if !kinds.iter().any(is_temporal) && !both_text {
+    if !is_temporal(left) && !is_temporal(right) && !both_text {
         return None;
     }
     let nanos = match (instant(left), instant(right)) {

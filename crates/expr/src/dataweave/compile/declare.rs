@@ -213,6 +213,11 @@ impl Compiler<'_> {
         self.scope.frame.slots += variables;
         let functions = self.declare_functions(directives);
         let recursive = self.declare_lambda_variables(directives);
+        for directive in directives.iter().filter(is_variable) {
+            if let Directive::Var { name, .. } = directive {
+                self.scope.bind(name.text.clone(), Bound::Pending);
+            }
+        }
         let mut steps = Vec::new();
         for directive in directives.iter().filter(is_variable) {
             if let Directive::Var { name, value } = directive {

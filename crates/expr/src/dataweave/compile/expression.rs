@@ -113,6 +113,13 @@ impl Compiler<'_> {
             Some(Bound::Namespace(namespace)) => {
                 Op::Constant(Value::Namespace(std::sync::Arc::new(namespace)))
             }
+            Some(Bound::Pending) => {
+                let message = format!("`{}` has no value yet", name.text);
+                let help = "a variable is declared before it is used";
+                let problem = Problem::error(Code::UnknownName, name.span, message);
+                self.problems.push(problem.with_help(help));
+                return Self::broken(span);
+            }
             None => return self.unknown_value(module, name, span),
         };
         Self::node(op, span)

@@ -18,6 +18,8 @@ pub(super) enum Bound {
     /// A type parameter, which may be anything.
     TypeParam,
     Namespace(Namespace),
+    /// A variable that has no value yet where it is used.
+    Pending,
 }
 
 /// The frame of a function: places it captured, then its own.

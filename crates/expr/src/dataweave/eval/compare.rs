@@ -6,6 +6,16 @@ use super::super::coerce;
 use super::fault::{Fault, Result};
 use crate::value::{Kind, Value, text};
 
+/// The order of two values that must be of the same kind.
+pub(crate) fn compare_alike(left: &Value, right: &Value) -> Result<Ordering> {
+    let (left, right) = (left.bare(), right.bare());
+    match same_kind(left, right) {
+        Some(order) => Ok(order),
+        None if left.kind() == right.kind() => compare(left, right),
+        None => Err(not_comparable(left, right)),
+    }
+}
+
 /// The order of two values of the same kind; a text is made into the kind of the other value.
 pub(crate) fn compare(left: &Value, right: &Value) -> Result<Ordering> {
     let (left, right) = (left.bare(), right.bare());

@@ -59,6 +59,13 @@ impl Eval<'_> {
                     return Ok(sum);
                 }
             }
+            (temporal, Value::Text(text)) if calendar::is_temporal(temporal) => {
+                if let Ok(period) = text.parse()
+                    && let Some(sum) = calendar::add(temporal, period, 1)?
+                {
+                    return Ok(sum);
+                }
+            }
             (Value::Period(period), _) => {
                 if let Some(sum) = calendar::add(right.bare(), *period, 1)? {
                     return Ok(sum);
@@ -92,6 +99,15 @@ impl Eval<'_> {
             (Value::Period(_), Value::Period(_)) => {}
             (_, Value::Period(period)) => {
                 if let Some(difference) = calendar::add(left.bare(), *period, -1)? {
+                    return Ok(difference);
+                }
+            }
+            (temporal, Value::Text(text))
+                if calendar::is_temporal(temporal) && text.starts_with(['P', '-']) =>
+            {
+                if let Ok(period) = text.parse()
+                    && let Some(difference) = calendar::add(temporal, period, -1)?
+                {
                     return Ok(difference);
                 }
             }

@@ -88,9 +88,9 @@ impl Eval<'_> {
         match (reach, what) {
             (Reach::First, Part::Value) => self.field(value, wanted),
             (Reach::First | Reach::Every, Part::Pair) => self.pairs(value, wanted),
-            (Reach::Every, _) => self.every(value, what, wanted),
+            (Reach::Every, Part::Value) => self.every(value, wanted),
             (Reach::Below | Reach::EveryBelow, _) => self.below(value, what, wanted),
-            (Reach::First, _) => Ok(Value::Null),
+            (Reach::First | Reach::Every, _) => Ok(Value::Null),
         }
     }
 
@@ -157,15 +157,15 @@ impl Eval<'_> {
     }
 
     /// `.*name`.
-    fn every(&mut self, value: &Value, what: Part, wanted: &Wanted<'_>) -> Result {
+    fn every(&mut self, value: &Value, wanted: &Wanted<'_>) -> Result {
         let mut found = Vec::new();
         match value.bare() {
-            Value::Object(object) => collect(object, what, wanted, &mut found),
+            Value::Object(object) => collect(object, wanted, &mut found),
             Value::Array(items) => {
                 self.charge(items.len() as u64)?;
                 for item in items.iter() {
                     if let Value::Object(object) = item.bare() {
-                        collect(object, what, wanted, &mut found);
+                        collect(object, wanted, &mut found);
                     }
                 }
             }
@@ -393,6 +393,12 @@ impl Eval<'_> {
     ) -> Result {
         let name = self.name(name, frame)?;
         let wanted = Wanted { name: &name, namespace };
+        if let Some(entries) = self.keys_of_every(target, frame)? {
+            let attributes = entries.iter().filter_map(|entry| entry.key.attributes());
+            let pairs = attributes.flat_map(Object::entries).filter(|entry| wanted.is(entry));
+            let found = pairs.map(|entry| entry.value.clone()).collect();
+            return self.found(found);
+        }
         let key = self.key_of(target, frame)?;
         let attributes = key.as_ref().and_then(|entry| entry.key.attributes());
         let found = attributes.and_then(|all| all.entries().iter().find(|entry| wanted.is(entry)));
@@ -411,6 +417,26 @@ impl Eval<'_> {
                 Some(attributes) => Value::object(attributes.clone()),
                 None => Value::Null,
             },
+        })
+    }
+
+    /// The pairs that `.*name` finds.
+    fn keys_of_every(&mut self, target: &Node, frame: Frame<'_>) -> Result<Option<Vec<Entry>>> {
+        use super::super::program::Op;
+        let Op::Select(inner, selector) = &target.op else { return Ok(None) };
+        let SelectorNode::Field { reach: Reach::Every, what: Part::Value, name, namespace } =
+            &**selector
+        else {
+            return Ok(None);
+        };
+        let value = self.eval(inner, frame)?;
+        let name = self.name(name, frame)?;
+        let wanted = Wanted { name: &name, namespace: namespace.as_ref() };
+        Ok(match value.bare() {
+            Value::Object(object) => {
+                Some(object.entries().iter().filter(|entry| wanted.is(entry)).cloned().collect())
+            }
+            _ => None,
         })
     }
 
@@ -439,15 +465,9 @@ impl Eval<'_> {
     }
 }
 
-fn collect(object: &Object, what: Part, wanted: &Wanted<'_>, found: &mut Vec<Value>) {
-    for entry in object.entries() {
-        if what == Part::Attribute {
-            let attributes = entry.key.attributes().into_iter().flat_map(Object::entries);
-            found.extend(attributes.filter(|entry| wanted.is(entry)).map(|e| e.value.clone()));
-        } else if wanted.is(entry) {
-            found.push(entry.value.clone());
-        }
-    }
+fn collect(object: &Object, wanted: &Wanted<'_>, found: &mut Vec<Value>) {
+    let entries = object.entries().iter().filter(|entry| wanted.is(entry));
+    found.extend(entries.map(|entry| entry.value.clone()));
 }
 
 /// A position; negative ones count from the end. None outside.

@@ -201,6 +201,9 @@ impl Parser<'_> {
         if mime.is_empty() {
             return self.fail("a media type such as `application/json`");
         }
+        if self.cursor.keyword("with") {
+            self.mime_type();
+        }
         Ok(Directive::Output { mime: mime.into(), span: self.cursor.span(start) })
     }
 

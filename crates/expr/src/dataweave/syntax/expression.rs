@@ -243,6 +243,10 @@ impl Parser<'_> {
             }
             Some('!') => {
                 self.cursor.at += 1;
+                if self.cursor.peek() == Some('!') {
+                    let message = "two `!` need parentheses between them";
+                    self.extra(self.cursor.span(start), message, "`!(!x)`");
+                }
                 let operand = self.deeper(Self::prefix)?;
                 self.node(
                     ExprKind::Unary { operator: Unary::Not, operand },

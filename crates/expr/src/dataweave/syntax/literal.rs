@@ -195,6 +195,10 @@ impl Parser<'_> {
 }
 
 fn temporal_value(text: &str) -> Option<Value> {
+    // A zone by its name cannot stand in a literal.
+    if text.contains('[') {
+        return None;
+    }
     if text.starts_with('P') || text.starts_with("-P") {
         // Calendar and clock parts do not mix in a literal, except days, which count as 24 hours.
         let mixed = text.split_once('T').is_some_and(|(date, _)| date.contains(['Y', 'M', 'W']));

@@ -33,8 +33,16 @@ impl Parser<'_> {
     }
 
     fn pattern(&mut self) -> Result<(Pattern, Option<Expr>)> {
+        self.cursor.space();
+        let start = self.cursor.at;
         let pattern = self.bare_pattern()?;
         let guard = if self.cursor.keyword("if") { Some(self.expression()?) } else { None };
+        let is_name = matches!(pattern, Pattern::Any(Some(_)));
+        if is_name != guard.is_some() {
+            let message = "a condition belongs to a case that is a name, and such a case needs one";
+            let span = self.cursor.span(start);
+            self.extra(span, message, "`case name if (condition) -> …`");
+        }
         Ok((pattern, guard))
     }
 

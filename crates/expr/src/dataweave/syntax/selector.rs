@@ -91,6 +91,10 @@ impl Parser<'_> {
         if what == Part::Namespace {
             return Ok(Selector::All(what));
         }
+        if every && what == Part::Pair {
+            self.cursor.at -= 1;
+            return self.fail("a field name");
+        }
         self.field(reach, what)
     }
 

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::super::coerce;
-use super::super::super::eval::{Eval, Fault, Result, compare};
+use super::super::super::eval::{Eval, Fault, Result, compare, compare_alike};
 use super::super::native::{Args, Native, Overload, Param};
 use super::super::null::NULL_2;
 use crate::value::{Entry, Key, Number, Object, Text, Value, text};
@@ -44,7 +44,7 @@ fn sort<T>(eval: &mut Eval<'_>, mut keyed: Vec<(Value, T)>) -> Result<Vec<T>> {
     eval.charge(count.saturating_mul(u64::from(u64::BITS - count.leading_zeros())))?;
     let mut problem = None;
     keyed.sort_by(|(left, _), (right, _)| {
-        compare(left, right).unwrap_or_else(|fault| {
+        compare_alike(left, right).unwrap_or_else(|fault| {
             problem.get_or_insert(fault);
             Ordering::Equal
         })

@@ -141,7 +141,7 @@ fn replace(_: &mut Eval<'_>, args: &mut Args) -> Result {
 }
 
 /// The text, what to replace, and the function that gives the new text from the groups of the
-/// match and its position.
+/// match and its number.
 fn replace_with(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let text = args.text(0);
     eval.charge(text.len() as u64)?;
@@ -162,10 +162,9 @@ fn replace_with(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     }
     let mut out = String::new();
     let mut from = 0;
-    for ((start, end), groups) in matches {
+    for (index, ((start, end), groups)) in matches.into_iter().enumerate() {
         out.push_str(text.get(from..start).unwrap_or_default());
-        let position = Value::from(text::position(&text, start));
-        let new = eval.call(args.get(2), &mut [groups, position])?;
+        let new = eval.call(args.get(2), &mut [groups, Value::from(index)])?;
         match coerce::auto_text(&new) {
             Some(new) => out.push_str(&new),
             None => return Err(Fault::expected(Kind::String, &new)),
