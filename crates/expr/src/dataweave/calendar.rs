@@ -113,22 +113,32 @@ pub(super) fn is_temporal(value: &Value) -> bool {
     )
 }
 
-/// The exact duration from the right value to the left one.
+/// The exact duration from the right value to the left one. Both are made into what they have in
+/// common: days, times of day, or instants.
 pub(super) fn between(left: &Value, right: &Value) -> Option<Period> {
-    let kinds = [left.kind(), right.kind()];
-    let both_text = kinds.iter().all(|kind| *kind == Kind::String);
+    let both_text = left.kind() == Kind::String && right.kind() == Kind::String;
     if !is_temporal(left) && !is_temporal(right) && !both_text {
         return None;
     }
-    let nanos = match (instant(left), instant(right)) {
-        (Some(a), Some(b)) => a - b,
-        _ => time_instant(left)? - time_instant(right)?,
+    let either = |kind: Kind| left.kind() == kind || right.kind() == kind;
+    let common: &[Kind] = if either(Kind::Date) {
+        &[Kind::Date]
+    } else if either(Kind::Time) {
+        &[Kind::Time]
+    } else if either(Kind::LocalTime) {
+        &[Kind::LocalTime]
+    } else {
+        &[Kind::DateTime, Kind::Date]
     };
-    Period::from_nanos(nanos)
+    let difference = |kind: &Kind| {
+        let value = |value| coerce::auto(value, *kind);
+        Some(instant(&value(left)?)? - instant(&value(right)?)?)
+    };
+    Period::from_nanos(common.iter().find_map(difference)?)
 }
 
-/// Nanoseconds on the time line; without a zone it is UTC.
-fn instant(value: &Value) -> Option<i128> {
+/// Nanoseconds on the time line or since midnight; without a zone it is UTC.
+pub(super) fn instant(value: &Value) -> Option<i128> {
     match value {
         Value::Date(date) => instant(&Value::LocalDateTime(date.at(0, 0, 0, 0))),
         Value::LocalDateTime(local) => {
@@ -136,16 +146,6 @@ fn instant(value: &Value) -> Option<i128> {
             Some(zoned.timestamp().as_nanosecond())
         }
         Value::DateTime(zoned) => Some(zoned.timestamp().as_nanosecond()),
-        Value::Text(_) => {
-            let kinds = [Kind::DateTime, Kind::Date];
-            instant(kinds.into_iter().find_map(|kind| coerce::auto(value, kind))?.bare())
-        }
-        _ => None,
-    }
-}
-
-fn time_instant(value: &Value) -> Option<i128> {
-    match value {
         Value::LocalTime(time) => Some(i128::from(nanoseconds(*time))),
         Value::Time(time) => Some(i128::from(time.instant())),
         _ => None,

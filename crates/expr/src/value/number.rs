@@ -169,9 +169,13 @@ impl Number {
         Self::checked(&*self.to_big() % &*other.to_big())
     }
 
-    /// The power: exact for whole exponents, through floating point for others.
+    /// The power: exact for whole numbers, to 34 digits for others with a whole exponent, and
+    /// through floating point for the rest.
     pub fn pow(&self, exponent: &Self) -> Result {
         let Some(whole) = exponent.to_i64().filter(|_| exponent.is_integer()) else {
+            if exponent.is_negative() {
+                return Err(NumberError::NegativeExponent(exponent.to_i64().unwrap_or(i64::MIN)));
+            }
             return Self::from_f64(libm::pow(self.to_f64(), exponent.to_f64()));
         };
         if whole < 0 {
@@ -185,7 +189,18 @@ impl Number {
             }
         }
         let exponent = u32::try_from(whole).unwrap_or(if whole % 2 == 0 { 2 } else { 1 });
-        Self::from_parts(base.pow(exponent), scale.saturating_mul(whole))
+        let power = Self::from_parts(base.pow(exponent), scale.saturating_mul(whole))?;
+        Ok(if self.is_integer() { power } else { power.with_precision(QUOTIENT_DIGITS) })
+    }
+
+    /// Rounds to so many significant digits.
+    fn with_precision(self, digits: i64) -> Self {
+        match (&self, std::num::NonZeroU64::new(digits.unsigned_abs())) {
+            (Self::Big(value), Some(digits)) => Self::from_big(
+                value.with_precision_round(digits, bigdecimal::RoundingMode::HalfEven),
+            ),
+            _ => self,
+        }
     }
 
     /// The square root, through floating point.
@@ -285,13 +300,7 @@ fn divide(a: &BigInt, b: &BigInt, scale: i64) -> Result {
     } else {
         numerator / (denominator * power(-shift))
     };
-    let exact = BigDecimal::new(quotient, scale + shift);
-    let digits = std::num::NonZeroU64::new(QUOTIENT_DIGITS.unsigned_abs());
-    let rounded = match digits {
-        Some(digits) => exact.with_precision_round(digits, bigdecimal::RoundingMode::HalfUp),
-        None => exact,
-    };
-    Number::checked(rounded)
+    Ok(Number::from_parts(quotient, scale + shift)?.with_precision(QUOTIENT_DIGITS))
 }
 
 /// How many digits after the point `1 / denominator` has, if it ends.

@@ -15,6 +15,9 @@ pub(super) fn to_binary(value: &Value, schema: &Schema<'_>) -> Result {
             Some(other) => return Err(Fault::invalid(format!("there is no base `{other}`"))),
             None => encode(text, schema.text("encoding").as_deref().unwrap_or("UTF-8"))?,
         },
+        Value::Number(_) | Value::Bool(_) | Value::Key(_) => {
+            encode(&super::to_text(value)?, "UTF-8")?
+        }
         _ => return Err(Fault::coercion(value, "Binary")),
     };
     Ok(Value::Binary(bytes.into()))

@@ -2,7 +2,7 @@
 
 use bigdecimal::RoundingMode;
 
-use super::super::eval::{Fault, Result};
+use super::super::eval::{Fault, FaultCode, Result};
 use super::super::format::{DatePattern, Locale, NumberPattern};
 use super::super::types::Type;
 use super::binary;
@@ -42,7 +42,8 @@ pub(super) fn to_text(value: &Value, schema: &Schema<'_>) -> Result<Text> {
 fn number_text(number: &Number, schema: &Schema<'_>) -> Result<Text> {
     let Some(format) = schema.text("format") else { return Ok(number.to_string().into()) };
     let Some(pattern) = NumberPattern::parse(&format) else {
-        return Err(Fault::invalid(format!("`{format}` is not a pattern for numbers")));
+        let message = format!("`{format}` is not a pattern for numbers");
+        return Err(Fault::new(FaultCode::Coercion, message));
     };
     let rounding = match schema.text("roundMode") {
         Some(name) => rounding(&name)?,
@@ -72,10 +73,9 @@ fn temporal_text(value: &Value, schema: &Schema<'_>) -> Result<String> {
     if let Some(format) = schema.text("format") {
         let pattern = date_pattern(&format)?;
         return pattern.write(value, locale(schema)).map_err(|reason| {
-            Fault::invalid(format!(
-                "cannot write a {} as `{format}`: {reason}",
-                value.kind().name()
-            ))
+            let kind = value.kind().name();
+            let message = format!("cannot write a {kind} as `{format}`: {reason}");
+            Fault::new(FaultCode::Coercion, message)
         });
     }
     Ok(match value {
@@ -90,6 +90,7 @@ fn temporal_text(value: &Value, schema: &Schema<'_>) -> Result<String> {
 
 pub(super) fn date_pattern(format: &str) -> Result<DatePattern> {
     DatePattern::parse(format).map_err(|reason| {
-        Fault::invalid(format!("`{format}` is not a pattern for dates: {reason}"))
+        let message = format!("`{format}` is not a pattern for dates: {reason}");
+        Fault::new(FaultCode::Coercion, message)
     })
 }

@@ -7,6 +7,7 @@ use super::super::program::{Node, Op, SetId};
 use super::super::syntax::{Binary, Expr, ExprKind, Name, Span};
 use super::compiler::Compiler;
 use super::scope::Bound;
+use crate::value::Text;
 
 impl Compiler<'_> {
     /// `callee(args)`.
@@ -93,7 +94,7 @@ impl Compiler<'_> {
     pub(super) fn infix(
         &mut self,
         left: &Expr,
-        operator: &Name,
+        (module, operator): (&[Text], &Name),
         right: &Expr,
         span: Span,
         tail: bool,
@@ -113,7 +114,7 @@ impl Compiler<'_> {
             }
             _ => {}
         }
-        match self.find(&[], operator).or_else(|| self.other_name(operator)) {
+        match self.find(module, operator).or_else(|| self.other_name(operator)) {
             Some(Bound::Native(native)) => {
                 if !native.takes_count(2) {
                     let message = format!("`{}` cannot stand between two values", native.name);
@@ -140,7 +141,7 @@ impl Compiler<'_> {
                 Self::node(Op::Call(Box::new(callee), args), span)
             }
             _ => {
-                self.unknown_name(&[], operator);
+                self.unknown_name(module, operator);
                 Self::broken(span)
             }
         }

@@ -42,8 +42,8 @@ impl Compiler<'_> {
                 Op::Select(Box::new(target), Box::new(self.selector(selector)))
             }
             ExprKind::Call { callee, args } => return self.call(callee, args, span, tail),
-            ExprKind::Infix { left, operator, right } => {
-                return self.infix(left, operator, right, span, tail);
+            ExprKind::Infix { left, module, operator, right } => {
+                return self.infix(left, (module, operator), right, span, tail);
             }
             ExprKind::Unary { operator: Unary::Minus, operand } => self.negate(operand),
             ExprKind::Unary { operator: Unary::Not, operand } => {

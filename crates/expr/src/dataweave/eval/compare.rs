@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 
 use super::super::coerce;
 use super::fault::{Fault, Result};
+use crate::dataweave::calendar;
 use crate::value::{Kind, Value, text};
 
 /// The order of two values that must be of the same kind.
@@ -32,18 +33,26 @@ pub(crate) fn compare(left: &Value, right: &Value) -> Result<Ordering> {
             return Err(Fault::type_error(message));
         }
     }
+    if has_instant(left) && has_instant(right) || has_time(left) && has_time(right) {
+        return Ok(calendar::instant(left).cmp(&calendar::instant(right)));
+    }
     let kind = match (left.kind(), right.kind()) {
         (Kind::Null, _) | (_, Kind::Null) => return Err(not_comparable(left, right)),
         (Kind::String | Kind::Key, Kind::String | Kind::Key) => Kind::String,
         (Kind::String | Kind::Key, other) | (other, Kind::String | Kind::Key) => other,
-        (Kind::Number | Kind::Boolean, _) | (_, Kind::Number | Kind::Boolean) => {
-            return Err(not_comparable(left, right));
-        }
-        (kind, _) => kind,
+        _ => return Err(not_comparable(left, right)),
     };
     let left = coerce::to_kind(left, kind)?;
     let right = coerce::to_kind(right, kind)?;
     same_kind(&left, &right).ok_or_else(|| not_comparable(&left, &right))
+}
+
+fn has_instant(value: &Value) -> bool {
+    matches!(value.kind(), Kind::Date | Kind::LocalDateTime | Kind::DateTime)
+}
+
+fn has_time(value: &Value) -> bool {
+    matches!(value.kind(), Kind::Time | Kind::LocalTime)
 }
 
 fn same_kind(left: &Value, right: &Value) -> Option<Ordering> {

@@ -3,6 +3,7 @@
 use super::super::coerce;
 use super::super::program::{CaseNode, Node, PatternNode};
 use super::super::types::is_of;
+use super::compare::is_similar;
 use super::fault::{Fault, FaultCode, Result};
 use super::machine::{Eval, Frame};
 use crate::value::{Kind, Object, Value};
@@ -50,7 +51,7 @@ impl Eval<'_> {
             PatternNode::Any => whole(true),
             PatternNode::Literal(node) => {
                 let literal = self.eval(node, frame)?;
-                whole(is_literal(value, &literal))
+                whole(is_similar(value, &literal))
             }
             PatternNode::Is(kind) => whole(is_of(value, kind, self.types())),
             PatternNode::Matches(node) => {
@@ -87,7 +88,7 @@ impl Eval<'_> {
     }
 
     fn head_and_tail(&mut self, value: &Value) -> Result<Option<[Value; 3]>> {
-        if !matches!(value.bare(), Value::Array(_) | Value::Range(_)) {
+        if value.kind() != Kind::Array {
             return Ok(None);
         }
         let mut items = self.collect(value)?.into_iter();
@@ -102,13 +103,5 @@ impl Eval<'_> {
         let others: Object = others.iter().cloned().collect();
         let tail = self.object(others)?;
         Ok(Some([Value::Key(first.key.clone()), first.value.clone(), tail]))
-    }
-}
-
-/// Whether a value is the literal of a case; keys count as their names.
-fn is_literal(value: &Value, literal: &Value) -> bool {
-    match (value.bare(), literal.bare()) {
-        (Value::Key(key), Value::Text(text)) => key.name() == text,
-        (value, literal) => value == literal,
     }
 }

@@ -1,6 +1,7 @@
 //! Selectors.
 
-use super::super::program::{NameNode, Node, SelectorNode};
+use super::super::coerce;
+use super::super::program::{NameNode, Node, Op, SelectorNode};
 use super::super::syntax::{Part, Reach};
 use super::fault::{Fault, FaultCode, Result};
 use super::machine::{Eval, Frame};
@@ -42,6 +43,10 @@ impl Eval<'_> {
             }
             _ => {
                 let value = self.eval(target, frame)?;
+                // A selection that found nothing may be selected from.
+                if value.is_null() && matches!(target.op, Op::Select(..)) {
+                    return Ok(Value::Null);
+                }
                 self.apply(&value, selector, frame)
             }
         }
@@ -69,7 +74,10 @@ impl Eval<'_> {
             }
             SelectorNode::Descendants => {
                 let mut found = Vec::new();
-                self.descend(value, &mut |entry| Some(entry.value.clone()), &mut found)?;
+                let mut pick = |object: &Object, found: &mut Vec<Value>| {
+                    found.extend(object.entries().iter().map(|entry| entry.value.clone()));
+                };
+                self.descend(value, &mut pick, &mut found)?;
                 self.array(found)
             }
             SelectorNode::Index(node) => {
@@ -89,7 +97,7 @@ impl Eval<'_> {
             (Reach::First, Part::Value) => self.field(value, wanted),
             (Reach::First | Reach::Every, Part::Pair) => self.pairs(value, wanted),
             (Reach::Every, Part::Value) => self.every(value, wanted),
-            (Reach::Below | Reach::EveryBelow, _) => self.below(value, what, wanted),
+            (Reach::Below | Reach::EveryBelow, _) => self.below(value, reach, what, wanted),
             (Reach::First | Reach::Every, _) => Ok(Value::Null),
         }
     }
@@ -175,23 +183,29 @@ impl Eval<'_> {
         self.found(found)
     }
 
-    /// `..name`: at every level, from the outside in and from left to right.
-    fn below(&mut self, value: &Value, what: Part, wanted: &Wanted<'_>) -> Result {
+    /// `..name`: at every level, the outer ones first.
+    fn below(&mut self, value: &Value, reach: Reach, what: Part, wanted: &Wanted<'_>) -> Result {
         if value.is_null() {
             return Err(no_fields(value, wanted.name));
         }
         let mut found = Vec::new();
-        let mut pick = |entry: &Entry| match what {
-            Part::Pair if wanted.is(entry) => {
-                Some(Value::object(std::iter::once(entry.clone()).collect()))
+        let mut pick = |object: &Object, found: &mut Vec<Value>| {
+            let own = object.entries().iter().filter(|entry| wanted.is(entry));
+            match what {
+                Part::Attribute => {
+                    let keys = object.entries().iter().filter_map(|entry| entry.key.attributes());
+                    let pairs = keys.flat_map(Object::entries).filter(|entry| wanted.is(entry));
+                    found.extend(pairs.map(|entry| entry.value.clone()));
+                }
+                Part::Pair => {
+                    let pairs: Object = own.cloned().collect();
+                    found.extend((!pairs.is_empty()).then(|| Value::object(pairs)));
+                }
+                _ => {
+                    let most = if reach == Reach::Below { 1 } else { usize::MAX };
+                    found.extend(own.take(most).map(|entry| entry.value.clone()));
+                }
             }
-            Part::Attribute => entry
-                .key
-                .attributes()
-                .and_then(|attributes| attributes.entries().iter().find(|entry| wanted.is(entry)))
-                .map(|entry| entry.value.clone()),
-            Part::Value if wanted.is(entry) => Some(entry.value.clone()),
-            _ => None,
         };
         self.descend(value, &mut pick, &mut found)?;
         self.found(found)
@@ -200,14 +214,14 @@ impl Eval<'_> {
     fn descend(
         &mut self,
         value: &Value,
-        pick: &mut dyn FnMut(&Entry) -> Option<Value>,
+        pick: &mut dyn FnMut(&Object, &mut Vec<Value>),
         found: &mut Vec<Value>,
     ) -> Result<()> {
         match value.bare() {
             Value::Object(object) => {
                 self.charge(object.len() as u64)?;
+                pick(object, found);
                 for entry in object.entries() {
-                    found.extend(pick(entry));
                     self.descend(&entry.value, pick, found)?;
                 }
             }
@@ -253,7 +267,7 @@ impl Eval<'_> {
                 .map(|byte| Value::Binary([*byte].into())),
             Value::Null => None,
             other => {
-                let Some(text) = super::super::coerce::auto_text(other) else {
+                let Some(text) = coerce::auto_text(other) else {
                     return Err(no_index(value, &Value::Number(number.clone())));
                 };
                 place(number, text::length(&text))
@@ -271,7 +285,10 @@ impl Eval<'_> {
             Value::Range(all) => usize::try_from(all.len()).unwrap_or(usize::MAX),
             Value::Text(text) => text::length(text),
             Value::Binary(bytes) => bytes.len(),
-            _ => return Err(no_index(value, &Value::Range(range))),
+            other => match coerce::auto_text(other) {
+                Some(text) => return self.slice(&Value::Text(text), range),
+                None => return Err(no_index(value, &Value::Range(range))),
+            },
         };
         let ends = (place(&Number::Int(range.from), size), place(&Number::Int(range.to), size));
         let (Some(from), Some(to)) = ends else { return Ok(Value::Null) };
@@ -330,12 +347,11 @@ impl Eval<'_> {
     /// Calls a function that must say yes or no.
     pub(crate) fn test(&mut self, function: &Value, args: &mut [Value]) -> Result<bool> {
         let value = self.call(function, args)?;
-        super::super::coerce::to_boolean(&value).map_err(|_| Fault::expected(Kind::Boolean, &value))
+        coerce::to_boolean(&value).map_err(|_| Fault::expected(Kind::Boolean, &value))
     }
 
     /// `selector?`.
     fn exists(&mut self, target: &Node, frame: Frame<'_>) -> Result {
-        use super::super::program::Op;
         let Op::Select(inner, selector) = &target.op else {
             let value = self.eval(target, frame)?;
             return Ok(Value::Bool(!value.is_null()));
@@ -366,7 +382,6 @@ impl Eval<'_> {
 
     /// `selector!`.
     fn required(&mut self, target: &Node, frame: Frame<'_>) -> Result {
-        use super::super::program::Op;
         let exists = self.exists(target, frame)?;
         if exists == Value::Bool(true) {
             return self.eval(target, frame);
@@ -422,7 +437,6 @@ impl Eval<'_> {
 
     /// The pairs that `.*name` finds.
     fn keys_of_every(&mut self, target: &Node, frame: Frame<'_>) -> Result<Option<Vec<Entry>>> {
-        use super::super::program::Op;
         let Op::Select(inner, selector) = &target.op else { return Ok(None) };
         let SelectorNode::Field { reach: Reach::Every, what: Part::Value, name, namespace } =
             &**selector
@@ -442,7 +456,6 @@ impl Eval<'_> {
 
     /// The pair that a field selector finds; keys themselves count as pairs.
     fn key_of(&mut self, target: &Node, frame: Frame<'_>) -> Result<Option<Entry>> {
-        use super::super::program::Op;
         if let Op::Select(inner, selector) = &target.op
             && let SelectorNode::Field { reach: Reach::First, what: Part::Value, name, namespace } =
                 &**selector

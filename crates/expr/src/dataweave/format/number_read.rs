@@ -9,17 +9,21 @@ impl NumberPattern {
     pub(crate) fn read(&self, text: &str, locale: &Locale) -> Option<Number> {
         let mut rest = text;
         let mut is_negative = false;
+        let mut has_own_prefix = false;
         if let Some(after) = self.negative.as_ref().and_then(|affixes| {
             let inner = rest.strip_prefix(affixes.prefix.as_str())?;
             (affixes.prefix != self.positive.prefix).then_some(inner)
         }) {
             is_negative = true;
+            has_own_prefix = true;
             rest = after;
         } else if let Some(after) = rest.strip_prefix('-') {
             is_negative = true;
             rest = after;
         }
-        rest = rest.strip_prefix(self.positive.prefix.as_str()).unwrap_or(rest);
+        if !has_own_prefix {
+            rest = rest.strip_prefix(self.positive.prefix.as_str())?;
+        }
         let mut digits = String::new();
         for (at, c) in rest.char_indices() {
             match c {

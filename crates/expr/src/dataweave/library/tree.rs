@@ -179,8 +179,9 @@ impl Walk<'_> {
         self.filter(eval, value, what).map(Some)
     }
 
+    /// The root itself is asked about only when there is nothing below it.
     fn exists(&mut self, eval: &mut Eval<'_>, value: &Value) -> Result<bool> {
-        if self.test(eval, value)? {
+        if (!self.path.is_empty() || is_leaf(value)) && self.test(eval, value)? {
             return Ok(true);
         }
         match value.bare() {

@@ -85,8 +85,11 @@ fn compose(eval: &mut Eval<'_>, args: &mut Args) -> Result {
 fn parse_uri(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let raw = args.text(0);
     let mut parts = Object::default();
-    let is_valid =
-        raw.chars().all(|c| c.is_alphanumeric() || "-._~:/?#[]@!$&'()*+,;=%".contains(c));
+    let is_named = raw
+        .find([':', '/', '?', '#'])
+        .is_none_or(|at| !raw[at..].starts_with(':') || is_scheme(&raw[..at]));
+    let is_valid = is_named
+        && raw.chars().all(|c| c.is_alphanumeric() || "-._~:/?#[]@!$&'()*+,;=%".contains(c));
     parts.insert("isValid", is_valid);
     parts.insert("raw", raw.clone());
     if is_valid {
@@ -97,10 +100,6 @@ fn parse_uri(eval: &mut Eval<'_>, args: &mut Args) -> Result {
 
 fn describe(raw: &str, parts: &mut Object) {
     let (rest, fragment) = split(raw, '#');
-    let is_scheme = |scheme: &str| {
-        scheme.starts_with(|c: char| c.is_ascii_alphabetic())
-            && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
-    };
     let (scheme, rest) = match rest.split_once(':').filter(|(scheme, _)| is_scheme(scheme)) {
         Some((scheme, rest)) => (Some(scheme), rest),
         None => (None, rest),
@@ -147,6 +146,11 @@ fn describe(raw: &str, parts: &mut Object) {
     }
     parts.insert("isAbsolute", scheme.is_some());
     parts.insert("isOpaque", Value::Bool(is_opaque));
+}
+
+fn is_scheme(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphabetic())
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
 }
 
 fn split(text: &str, at: char) -> (&str, Option<&str>) {

@@ -41,9 +41,10 @@ pub(crate) enum ExprKind {
         callee: Expr,
         args: Vec<Expr>,
     },
-    /// `left name right`.
+    /// `left name right`, the name possibly with a module in front.
     Infix {
         left: Expr,
+        module: Vec<Text>,
         operator: Name,
         right: Expr,
     },

@@ -16,6 +16,7 @@
 use super::cursor::is_reserved;
 use super::parser::{Parser, Result};
 use super::{Binary, Expr, ExprKind, Name, Span, Unary};
+use crate::value::Text;
 
 /// Operators of one level, longest first.
 type Level = &'static [(&'static str, Binary)];
@@ -38,7 +39,7 @@ const PRODUCT: Level = &[("*", Binary::Multiply), ("/", Binary::Divide)];
 
 /// What can follow a value on the loosest level.
 enum Loose {
-    Call(Name),
+    Call(Vec<Text>, Name),
     Default,
     Match,
     Update,
@@ -55,9 +56,9 @@ impl Parser<'_> {
         while let Some(operator) = self.infix_operator() {
             let start = left.span.start as usize;
             let kind = match operator {
-                Loose::Call(operator) => {
+                Loose::Call(module, operator) => {
                     let right = self.deeper(Self::negation)?;
-                    ExprKind::Infix { left, operator, right }
+                    ExprKind::Infix { left, module, operator, right }
                 }
                 Loose::Default => self.default(left)?,
                 Loose::Match => self.match_cases(left)?,
@@ -98,10 +99,17 @@ impl Parser<'_> {
     }
 
     fn infix_name(&mut self, length: usize) -> Loose {
-        let start = self.cursor.at;
+        let mut module = Vec::new();
+        let mut start = self.cursor.at;
         self.cursor.at += length;
+        while self.cursor.starts_with("::") {
+            module.push(self.cursor.span(start).text(self.cursor.source).into());
+            self.cursor.at += 2;
+            start = self.cursor.at;
+            self.cursor.at += self.cursor.word().len();
+        }
         let span = self.cursor.span(start);
-        Loose::Call(Name { text: span.text(self.cursor.source).into(), span })
+        Loose::Call(module, Name { text: span.text(self.cursor.source).into(), span })
     }
 
     fn opens_block(&self, word: &str) -> bool {

@@ -12,9 +12,7 @@ pub(crate) fn is_of(value: &Value, kind: &Arc<Type>, table: &TypeTable) -> bool 
     match &kind.shape {
         Shape::Any => true,
         Shape::Nothing | Shape::Reference(..) => false,
-        Shape::Kind(Kind::Array) | Shape::Array(_) => {
-            matches!(value, Value::Array(_) | Value::Range(_))
-        }
+        Shape::Array(_) => value.kind() == Kind::Array,
         Shape::Kind(kind) => value.kind() == *kind,
         Shape::Object { fields, closed } => match value {
             Value::Object(object) => has_fields(object, fields, *closed, table),

@@ -61,17 +61,16 @@ fn is_decimal(_: &mut Eval<'_>, args: &mut Args) -> Result {
     Ok(Value::Bool(!args.number(0).is_integer()))
 }
 
-fn parity(number: &Number) -> Result<Option<bool>> {
-    let rest = number.rem(&Number::Int(2))?;
-    Ok(rest.is_integer().then(|| rest.is_zero()))
+fn divides_by_two(number: &Number) -> Result<bool> {
+    Ok(number.rem(&Number::Int(2))?.is_zero())
 }
 
 fn is_even(_: &mut Eval<'_>, args: &mut Args) -> Result {
-    Ok(Value::Bool(parity(&args.number(0))? == Some(true)))
+    Ok(Value::Bool(divides_by_two(&args.number(0))?))
 }
 
 fn is_odd(_: &mut Eval<'_>, args: &mut Args) -> Result {
-    Ok(Value::Bool(parity(&args.number(0))? == Some(false)))
+    Ok(Value::Bool(!divides_by_two(&args.number(0))?))
 }
 
 /// A number from zero to below one, with 53 random bits.

@@ -61,7 +61,7 @@ fn separated(text: &str, separator: char) -> String {
     let chars: Vec<char> = text.chars().collect();
     let mut out = String::with_capacity(text.len() + 8);
     for (at, c) in chars.iter().enumerate() {
-        if matches!(c, '_' | '-' | ' ') {
+        if matches!(c, '_' | '-') || c.is_whitespace() {
             out.push(separator);
             continue;
         }
