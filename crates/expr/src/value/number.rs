@@ -1,17 +1,17 @@
 //! Exact decimal numbers, as `java.math.BigDecimal` computes them.
 //!
 //! Sums and products are exact, quotients are exact when they end and have 34 digits otherwise.
-//! Whole numbers that fit stay machine words. A number has at most 20,000 digits before
+//! Whole numbers that fit stay machine words. A number has at most 5,000 digits before
 //! and after the point, so that no operation takes unbounded time or memory.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
 
 use bigdecimal::num_bigint::{BigInt, Sign};
-use bigdecimal::{BigDecimal, Signed, ToPrimitive, Zero};
+use bigdecimal::{BigDecimal, RoundingMode, Signed, ToPrimitive, Zero};
 
 /// Digits a number may have on either side of the point.
-pub(super) const MAX_DIGITS: i64 = 20_000;
+pub(super) const MAX_DIGITS: i64 = 5_000;
 
 /// Digits of a quotient that does not end, as IEEE 754 decimal128 has.
 const QUOTIENT_DIGITS: i64 = 34;
@@ -190,15 +190,15 @@ impl Number {
         }
         let exponent = u32::try_from(whole).unwrap_or(if whole % 2 == 0 { 2 } else { 1 });
         let power = Self::from_parts(base.pow(exponent), scale.saturating_mul(whole))?;
-        Ok(if self.is_integer() { power } else { power.with_precision(QUOTIENT_DIGITS) })
+        Ok(if self.is_integer() { power } else { power.with_precision(RoundingMode::HalfEven) })
     }
 
-    /// Rounds to so many significant digits.
-    fn with_precision(self, digits: i64) -> Self {
-        match (&self, std::num::NonZeroU64::new(digits.unsigned_abs())) {
-            (Self::Big(value), Some(digits)) => Self::from_big(
-                value.with_precision_round(digits, bigdecimal::RoundingMode::HalfEven),
-            ),
+    /// Rounds to the digits that a quotient has.
+    fn with_precision(self, rounding: RoundingMode) -> Self {
+        match (&self, std::num::NonZeroU64::new(QUOTIENT_DIGITS.unsigned_abs())) {
+            (Self::Big(value), Some(digits)) => {
+                Self::from_big(value.with_precision_round(digits, rounding))
+            }
             _ => self,
         }
     }
@@ -228,10 +228,19 @@ impl Number {
 
     /// Rounds to so many digits after the point.
     #[must_use]
-    pub fn round_to(&self, scale: i64, rounding: bigdecimal::RoundingMode) -> Self {
+    pub fn round_to(&self, scale: i64, rounding: RoundingMode) -> Self {
         match self {
             Self::Int(_) if scale >= 0 => self.clone(),
             _ => Self::from_big(self.to_big().with_scale_round(scale, rounding)),
+        }
+    }
+
+    /// How much work an operation with this number takes, in words of its digits; zero for small
+    /// numbers.
+    pub(crate) fn weight(&self) -> u64 {
+        match self {
+            Self::Int(_) => 0,
+            Self::Big(value) => value.as_bigint_and_scale().0.bits() / 64,
         }
     }
 
@@ -283,48 +292,32 @@ fn divide(a: &BigInt, b: &BigInt, scale: i64) -> Result {
     if a.is_zero() {
         return Ok(Number::ZERO);
     }
-    let divisor = greatest_common_divisor(a.abs(), b.abs());
-    let (numerator, denominator) = (a / &divisor, b.abs() / &divisor);
-    let numerator = if b.is_negative() { -numerator } else { numerator };
-    if let Some(digits) = digits_of_decimal(&denominator) {
-        let unscaled = numerator * BigInt::from(10).pow(digits) / denominator;
+    let (rest, twos, fives) = without_twos_and_fives(b.clone());
+    let ten = BigInt::from(10);
+    if (a % &rest).is_zero() {
+        // What is left of the divisor has only factors of ten: the quotient ends.
+        let digits = twos.max(fives);
+        let unscaled = a * ten.pow(digits) / b;
         return Number::from_parts(unscaled, scale + i64::from(digits));
     }
-    // One digit more than needed, then round; the quotient does not end, so no tie can occur.
-    let surplus = digit_count(&numerator) - digit_count(&denominator);
-    let shift = QUOTIENT_DIGITS + 1 - surplus;
-    let ten = BigInt::from(10);
+    // One digit more than needed, then round. The quotient does not end, so a last digit of five
+    // stands for more than a half.
+    let shift = QUOTIENT_DIGITS + 1 - (digit_count(a) - digit_count(b));
     let power = |exponent: i64| ten.pow(u32::try_from(exponent).unwrap_or(0));
-    let quotient = if shift >= 0 {
-        numerator * power(shift) / denominator
-    } else {
-        numerator / (denominator * power(-shift))
-    };
-    Ok(Number::from_parts(quotient, scale + shift)?.with_precision(QUOTIENT_DIGITS))
+    let quotient = if shift >= 0 { a * power(shift) / b } else { a / (b * power(-shift)) };
+    Ok(Number::from_parts(quotient, scale + shift)?.with_precision(RoundingMode::HalfUp))
 }
 
-/// How many digits after the point `1 / denominator` has, if it ends.
-fn digits_of_decimal(denominator: &BigInt) -> Option<u32> {
-    let twos = u32::try_from(denominator.trailing_zeros().unwrap_or(0)).ok()?;
-    let mut rest: BigInt = denominator >> twos;
+/// The number without its factors two and five, and how many of each there were.
+fn without_twos_and_fives(number: BigInt) -> (BigInt, u32, u32) {
+    let twos = u32::try_from(number.trailing_zeros().unwrap_or(0)).unwrap_or(0);
+    let mut rest = number >> twos;
     let mut fives = 0;
-    while rest > BigInt::from(1) {
-        if !(&rest % 5u32).is_zero() {
-            return None;
-        }
+    while (&rest % 5u32).is_zero() {
         rest /= 5u32;
         fives += 1;
     }
-    Some(twos.max(fives))
-}
-
-fn greatest_common_divisor(mut a: BigInt, mut b: BigInt) -> BigInt {
-    while !b.is_zero() {
-        let rest = &a % &b;
-        a = b;
-        b = rest;
-    }
-    a
+    (rest, twos, fives)
 }
 
 fn digit_count(value: &BigInt) -> i64 {

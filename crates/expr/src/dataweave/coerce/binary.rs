@@ -15,9 +15,12 @@ pub(super) fn to_binary(value: &Value, schema: &Schema<'_>) -> Result {
             Some(other) => return Err(Fault::invalid(format!("there is no base `{other}`"))),
             None => encode(text, schema.text("encoding").as_deref().unwrap_or("UTF-8"))?,
         },
-        Value::Number(_) | Value::Bool(_) | Value::Key(_) => {
-            encode(&super::to_text(value)?, "UTF-8")?
+        // The last byte of the whole number.
+        Value::Number(number) => {
+            let bytes = number.to_big_int().to_signed_bytes_be();
+            bytes.last().map(|last| vec![*last]).unwrap_or_default()
         }
+        Value::Key(key) => key.name().as_bytes().to_vec(),
         _ => return Err(Fault::coercion(value, "Binary")),
     };
     Ok(Value::Binary(bytes.into()))
@@ -128,6 +131,11 @@ fn encode_base64(bytes: &[u8]) -> String {
 
 fn decode_base64(text: &str) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(text.len() / 4 * 3);
+    let characters = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).count();
+    let is_padded = text.trim_end().ends_with('=');
+    if characters % 4 == 1 || (is_padded && characters % 4 != 0) {
+        return None;
+    }
     let (mut bits, mut count) = (0_u32, 0);
     for byte in text.bytes().filter(|byte| !byte.is_ascii_whitespace()) {
         if byte == b'=' {
@@ -141,7 +149,8 @@ fn decode_base64(text: &str) -> Option<Vec<u8>> {
             out.push(u8::try_from(bits >> count & 0xff).ok()?);
         }
     }
-    Some(out)
+    // Bits that belong to no byte must be zero.
+    (bits & ((1 << count) - 1) == 0).then_some(out)
 }
 
 #[cfg(test)]

@@ -10,15 +10,18 @@ use super::fault::{Fault, Result};
 use super::machine::{Eval, Frame};
 use super::structure::to_key;
 use crate::dataweave::calendar;
-use crate::value::{Array, Kind, Number, Object, Value};
+use crate::value::{Array, Kind, Number, NumberError, Object, Value};
+
+/// An operation on two numbers.
+type Compute = fn(&Number, &Number) -> std::result::Result<Number, NumberError>;
 
 impl Eval<'_> {
     pub(super) fn operate(&mut self, operator: Binary, left: Value, right: Value) -> Result {
         match operator {
             Binary::Add => self.add(left, right),
             Binary::Subtract => self.subtract(&left, &right),
-            Binary::Multiply => Self::arithmetic("*", &left, &right, Number::mul),
-            Binary::Divide => Self::arithmetic("/", &left, &right, Number::div),
+            Binary::Multiply => self.arithmetic("*", &left, &right, Number::mul),
+            Binary::Divide => self.arithmetic("/", &left, &right, Number::div),
             Binary::ShiftLeft => self.push_back(left, right),
             Binary::ShiftRight => self.shift_right(left, &right),
             Binary::Equal => Ok(Value::Bool(left == right)),
@@ -35,23 +38,31 @@ impl Eval<'_> {
     }
 
     fn arithmetic(
+        &mut self,
         operator: &str,
         left: &Value,
         right: &Value,
-        compute: fn(&Number, &Number) -> std::result::Result<Number, crate::value::NumberError>,
+        compute: Compute,
     ) -> Result {
         if let (Value::Number(a), Value::Number(b)) = (left, right) {
-            return Ok(Value::Number(compute(a, b)?));
+            return self.compute(a, b, compute);
         }
         match (coerce::auto(left, Kind::Number), coerce::auto(right, Kind::Number)) {
-            (Some(Value::Number(a)), Some(Value::Number(b))) => Ok(Value::Number(compute(&a, &b)?)),
+            (Some(Value::Number(a)), Some(Value::Number(b))) => self.compute(&a, &b, compute),
             _ => Err(Self::cannot(operator, left, right)),
         }
     }
 
+    /// Pays for long numbers, then computes.
+    fn compute(&mut self, left: &Number, right: &Number, compute: Compute) -> Result {
+        let weight = left.weight().saturating_mul(right.weight());
+        self.charge(weight / 8)?;
+        Ok(Value::Number(compute(left, right)?))
+    }
+
     fn add(&mut self, left: Value, right: Value) -> Result {
         match (left.bare(), right.bare()) {
-            (Value::Number(a), Value::Number(b)) => return Ok(Value::Number(a.add(b)?)),
+            (Value::Number(a), Value::Number(b)) => return self.compute(a, b, Number::add),
             (Value::Array(_) | Value::Range(_), _) => return self.push_back(left, right),
             (Value::Period(_), Value::Period(_)) => {}
             (_, Value::Period(period)) => {
@@ -73,12 +84,12 @@ impl Eval<'_> {
             }
             _ => {}
         }
-        Self::arithmetic("+", &left, &right, Number::add)
+        self.arithmetic("+", &left, &right, Number::add)
     }
 
     fn subtract(&mut self, left: &Value, right: &Value) -> Result {
         match (left.bare(), right.bare()) {
-            (Value::Number(a), Value::Number(b)) => return Ok(Value::Number(a.sub(b)?)),
+            (Value::Number(a), Value::Number(b)) => return self.compute(a, b, Number::sub),
             (Value::Array(_) | Value::Range(_), _) => {
                 let mut kept = Vec::new();
                 for item in Self::items(left) {
@@ -117,7 +128,7 @@ impl Eval<'_> {
                 }
             }
         }
-        Self::arithmetic("-", left, right, Number::sub)
+        self.arithmetic("-", left, right, Number::sub)
     }
 
     fn without_keys(&mut self, object: &Object, keys: &Array) -> Result {

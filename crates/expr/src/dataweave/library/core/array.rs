@@ -105,7 +105,8 @@ fn flat_map(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     for (index, item) in Eval::items(args.get(0)).enumerate() {
         let mapped = eval.call(callback, &mut [item, Value::from(index)])?;
         match mapped.bare() {
-            Value::Array(_) | Value::Range(_) => all.extend(eval.collect(&mapped)?),
+            Value::Array(_) => all.extend(eval.collect(&mapped)?),
+            Value::Range(_) => all.push(mapped),
             Value::Null => {}
             _ => return Err(Fault::expected(Kind::Array, &mapped)),
         }
@@ -118,7 +119,7 @@ fn flatten(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     for item in Eval::items(args.get(0)) {
         eval.charge(1)?;
         match item.bare() {
-            Value::Array(_) | Value::Range(_) => all.extend(eval.collect(&item)?),
+            Value::Array(_) => all.extend(eval.collect(&item)?),
             _ => all.push(item),
         }
     }
@@ -132,7 +133,10 @@ fn reduce(eval: &mut Eval<'_>, args: &mut Args) -> Result {
 
 fn reduce_text(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let items = text::units(&args.text(0)).into_iter().map(Value::Text);
-    fold(eval, items, args.get(1))
+    match fold(eval, items, args.get(1))? {
+        Value::Null => eval.text(""),
+        value => Ok(value),
+    }
 }
 
 /// Starts from the default of the accumulator, or from the first element.
@@ -205,6 +209,10 @@ fn find_matches(eval: &mut Eval<'_>, args: &mut Args) -> Result {
 fn find_text(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let (text, wanted) = (args.text(0), args.text(1));
     eval.charge(text.len() as u64)?;
+    if wanted.is_empty() {
+        let found = (0..text::length(&text)).map(Value::from).collect();
+        return eval.array(found);
+    }
     let positions = text.match_indices(&*wanted).map(|(at, _)| text::position(&text, at));
     let found = positions.map(Value::from).collect();
     eval.array(found)
@@ -237,8 +245,12 @@ fn index_of_text(_: &mut Eval<'_>, args: &mut Args) -> Result {
 }
 
 fn last_index_of_text(_: &mut Eval<'_>, args: &mut Args) -> Result {
-    let text = args.text(0);
-    let found = text.rfind(&*args.text(1)).map(|at| text::position(&text, at));
+    let (text, wanted) = (args.text(0), args.text(1));
+    if wanted.is_empty() {
+        // The place before the last character.
+        return Ok(Value::Number(Number::from(text::length(&text)).sub(&Number::Int(1))?));
+    }
+    let found = text.rfind(&*wanted).map(|at| text::position(&text, at));
     Ok(found.map_or(Value::from(-1_i64), Value::from))
 }
 

@@ -45,11 +45,14 @@ fn sqrt(_: &mut Eval<'_>, args: &mut Args) -> Result {
     Ok(Value::Number(args.number(0).sqrt()?))
 }
 
-fn modulo(_: &mut Eval<'_>, args: &mut Args) -> Result {
+fn modulo(eval: &mut Eval<'_>, args: &mut Args) -> Result {
+    eval.charge(args.number(0).weight().saturating_mul(args.number(1).weight()))?;
     Ok(Value::Number(args.number(0).rem(&args.number(1))?))
 }
 
-fn pow(_: &mut Eval<'_>, args: &mut Args) -> Result {
+fn pow(eval: &mut Eval<'_>, args: &mut Args) -> Result {
+    // The result is bounded, so the work is: a few multiplications of the longest numbers.
+    eval.charge(100)?;
     Ok(Value::Number(args.number(0).pow(&args.number(1))?))
 }
 
