@@ -18,7 +18,7 @@ use super::run::{Message, Parts, Run, Tickets};
 use crate::clock::{AdjustedClock, Clock, Now, SystemClock, VirtualClock};
 use crate::command::{Command, Deployment, Error, Reply, Report, TimerEdit, Wait};
 use crate::history::By;
-use crate::machine::{Config, Counters, Machine, Notations, Ticket};
+use crate::machine::{Config, Counters, Levels, Machine, Notations, Ticket};
 use crate::random::{Entropy, SystemEntropy};
 use crate::schedule::{SCHEDULE_NOTATION, ScheduleNotation, schedule_source};
 use crate::store::{self, Page, Store, TaskRow, TimerFilter, TimerRow};
@@ -407,6 +407,11 @@ impl Kernel {
 
     /// What was counted so far.
     pub async fn counters(&self) -> Result<Counters, Error> {
+        Ok(self.counted().await?.0)
+    }
+
+    /// What was counted so far, and how much there is of something right now.
+    pub async fn counted(&self) -> Result<(Counters, Levels), Error> {
         let (answer, answered) = oneshot::channel();
         self.messages.send(Message::Counters(answer)).map_err(|_| Error::Stopping)?;
         answered.await.map_err(|_| Error::Stopping)

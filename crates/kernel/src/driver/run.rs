@@ -18,9 +18,11 @@ use super::advance::{Advance, Advances, Next};
 use super::handle::EngineTasks;
 use super::heartbeat::{self, Seated};
 use super::housekeeping::{Housekeeper, Housekept, Note};
-use crate::clock::{AdjustedClock, Clock, VirtualClock};
+use crate::clock::{AdjustedClock, Clock, Stopwatch, VirtualClock};
 use crate::command::{Command, Error, LeaseToken, Reply, Wait};
-use crate::machine::{Counters, Input, Machine, Notations, Output, Ticket, rests_by_itself};
+use crate::machine::{
+    Counters, Distribution, Input, Levels, Machine, Notations, Output, Ticket, rests_by_itself,
+};
 use crate::store::{self, DefinitionRow, InstanceRow, Recovered, Store, TaskRow};
 
 type Answer = oneshot::Sender<Result<Reply, Error>>;
@@ -41,7 +43,7 @@ pub(super) enum Message {
     Definition(DefinitionId, oneshot::Sender<Option<Runnable>>),
     Advance(Advance),
     ClockMoved,
-    Counters(oneshot::Sender<Counters>),
+    Counters(oneshot::Sender<(Counters, Levels)>),
     Stop(oneshot::Sender<()>),
 }
 
@@ -95,6 +97,9 @@ pub(super) struct Run {
     advances: Advances,
     /// Engine tasks that are being run.
     running_tasks: usize,
+    /// Commits under way, since when.
+    committing: BTreeMap<u64, Stopwatch>,
+    commit_us: Distribution,
     epoch: u32,
     stopping: Option<oneshot::Sender<()>>,
     failed: bool,
@@ -120,6 +125,8 @@ impl Run {
             tickets: parts.tickets,
             advances: Advances::new(parts.virtual_clock),
             running_tasks: 0,
+            committing: BTreeMap::new(),
+            commit_us: Distribution::default(),
             epoch: 0,
             stopping: None,
             failed: false,
@@ -257,10 +264,23 @@ impl Run {
         open
     }
 
+    /// What machine and driver have counted, and how much there is of something.
+    fn counted(&self) -> (Counters, Levels) {
+        let counters = Counters { commit_us: self.commit_us, ..self.machine.counters() };
+        let (callers, engine_tasks) = (self.callers.len(), self.running_tasks);
+        (counters, Levels { callers, engine_tasks, ..self.machine.levels() })
+    }
+
     /// Something that was begun here is over.
     fn hear(&mut self, input: Input) {
         if let Input::Report(..) = input {
             self.running_tasks = self.running_tasks.saturating_sub(1);
+        }
+        if let Input::Committed(batch, _) = &input
+            && let Some(watch) = self.committing.remove(batch)
+        {
+            let took = u64::try_from(watch.elapsed().as_micros()).unwrap_or(u64::MAX);
+            self.commit_us.observe(took);
         }
         self.tell(input);
     }
@@ -302,7 +322,7 @@ impl Run {
                 self.note(Note::ClockMoved);
             }
             Message::Counters(answer) => {
-                let _ = answer.send(self.machine.counters());
+                let _ = answer.send(self.counted());
             }
             Message::Stop(answer) => self.stopping = Some(answer),
         }
@@ -322,6 +342,7 @@ impl Run {
                 });
             }
             Output::Commit(batch, taken, plan) => {
+                self.committing.insert(batch, Stopwatch::start());
                 self.spawn(async move { Input::Committed(batch, store.commit(taken, plan).await) });
             }
             Output::Verify { batch, commit, results } => {

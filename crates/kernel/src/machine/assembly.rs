@@ -469,6 +469,8 @@ impl Assembly {
             return;
         }
         kit.counters.fired += 1;
+        let late = kit.now.engine.saturating_since(due.due_at);
+        kit.counters.lateness_ms.observe(u64::try_from(late).unwrap_or_default());
         self.fire(key);
         match armed.map(|timer| timer.kind) {
             Some(TimerKind::TaskDeadline) => {

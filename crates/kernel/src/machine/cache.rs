@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use meantime_core::InstanceId;
 
+use crate::open::Key;
 use crate::store::InstanceRow;
 
 /// A row and when it was last used. Boxed: nodes of a map are half empty, and rows are large.
@@ -30,6 +31,11 @@ impl Cache {
 
     pub(super) fn contains(&self, id: InstanceId) -> bool {
         self.rows.contains_key(&id)
+    }
+
+    /// Whether a timer of an instance is known to be armed.
+    pub(super) fn has_timer(&self, id: InstanceId, timer: Key) -> bool {
+        self.rows.get(&id).is_some_and(|(_, row)| row.open.timers.contains_key(&timer))
     }
 
     /// Takes a row out: it is about to change.

@@ -174,6 +174,11 @@ impl Claims {
         self.woken.extend(self.parked.drain(..));
     }
 
+    /// How many claims wait, and how many leases there are.
+    pub(super) fn levels(&self) -> (usize, usize) {
+        (self.parked.len(), self.leases.len())
+    }
+
     /// How many offers there were so far.
     pub(super) fn offered(&self) -> u64 {
         self.offered

@@ -12,6 +12,7 @@ use super::loose::handed_out;
 use super::ready::Class;
 use super::slot::{Ack, Item, LooseItem, Pending, Standing};
 use crate::command::{ClaimedTask, Error, Reply, Wait};
+use crate::open::Key;
 use crate::store::{self, InstanceRow, Phase, Refusal, TaskRow, TaskState, UnitDone, UnitResult};
 
 impl Machine {
@@ -115,6 +116,7 @@ impl Machine {
         let Some(mut batch) = self.batches.remove(&number) else { return };
         if !results.is_empty() {
             self.counters.batches += 1;
+            self.counters.commit_units.observe(results.len() as u64);
         }
         let mut claimed: BTreeMap<usize, Vec<ClaimedTask>> = BTreeMap::new();
         let parts = std::mem::take(&mut batch.parts);
@@ -146,6 +148,7 @@ impl Machine {
                 Part::Claimed(number, row) => {
                     self.claims.busy.remove(&row.id);
                     if self.task_result(&row, &result).is_ok() {
+                        self.counters.claimed += 1;
                         claimed.entry(number).or_default().extend(handed_out(&row, self.epoch));
                     } else if let Some(LooseItem::Claim(claim)) =
                         batch.loose.get(number).map(|loose| &loose.item)
@@ -306,7 +309,8 @@ impl Machine {
                     left.push(pending);
                 } else if let Some(ticket) = pending.ticket {
                     let answer = assembly.answers.remove(&number).unwrap_or(Ok(Reply::Done));
-                    self.acknowledge(work.id, ticket, pending.wait, answer);
+                    let after = self.fires_now(&pending.item, &assembly.row);
+                    self.acknowledge(work.id, ticket, pending.wait, after, answer);
                 }
             }
             self.requeue(work.id, left, assembly.more_inbox, false);
@@ -321,16 +325,26 @@ impl Machine {
         self.rest(work.id);
     }
 
+    /// The timer that an edit made due: whoever fires or releases one is answered when it has
+    /// fired. Where several nodes share a store it may fire elsewhere, and nobody waits.
+    fn fires_now(&self, item: &Item, row: &InstanceRow) -> Option<Key> {
+        let Item::Edit { timer, .. } = item else { return None };
+        let key = Key::from(timer.0);
+        let open = row.open.timers.get(&key).filter(|_| !self.config.shared_store)?;
+        (!open.frozen && open.due_at <= self.now.engine).then_some(key)
+    }
+
     fn acknowledge(
         &mut self,
         id: InstanceId,
         ticket: Ticket,
         wait: Wait,
+        after: Option<Key>,
         answer: Result<Reply, Error>,
     ) {
         match answer {
             Ok(reply) => {
-                let ack = Ack { ticket, wait, reply: Some(reply) };
+                let ack = Ack { ticket, wait, after, reply: Some(reply) };
                 self.slots.entry(id).or_default().acks.push(ack);
             }
             Err(error) => self.output(Output::Reply(ticket, Err(error))),
@@ -355,9 +369,13 @@ impl Machine {
     /// What follows by itself is done: callers who wait for that are answered.
     fn tell_quiet(&mut self, id: InstanceId) {
         let Some(slot) = self.slots.get_mut(&id) else { return };
-        let (told, wait): (Vec<_>, Vec<_>) = std::mem::take(&mut slot.acks)
-            .into_iter()
-            .partition(|ack| ack.wait == Wait::Quiet || slot.standing == Standing::Settled);
+        let is_told = |ack: &Ack| {
+            let fires = ack.after.is_some_and(|timer| self.cache.has_timer(id, timer));
+            let rests = ack.wait == Wait::Quiet || slot.standing == Standing::Settled;
+            rests && !fires
+        };
+        let (told, wait): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut slot.acks).into_iter().partition(is_told);
         slot.acks = wait;
         let looks_at_tree = slot.standing == Standing::Parent && !slot.acks.is_empty();
         for ack in told {

@@ -9,7 +9,7 @@ use super::batch::Batch;
 use super::cache::Cache;
 use super::claim::Claims;
 use super::definitions::{Definitions, Loaded, Notations, Stored};
-use super::io::{Counters, Input, Output, Ticket};
+use super::io::{Counters, Input, Levels, Output, Ticket};
 use super::ready::{Class, ReadySet};
 use super::slot::{Item, Loose, LooseItem, Pending, Slot, owner};
 use super::timer_queue::{self, TimerQueue};
@@ -195,6 +195,18 @@ impl Machine {
         let real = earlier(real, self.next_unlocked());
         let due = self.timers.next_due().filter(|at| *at > self.now.engine);
         (earlier(due, engine), real)
+    }
+
+    /// How much there is of something right now.
+    pub fn levels(&self) -> Levels {
+        let (waiting_claims, leases) = self.claims.levels();
+        Levels {
+            queued_turns: self.queued + self.loose.len(),
+            queued_bytes: self.queued_bytes,
+            waiting_claims,
+            leases,
+            ..Levels::default()
+        }
     }
 
     /// What was counted so far.

@@ -126,11 +126,10 @@ impl Machine {
             let place = slot.acks.iter().position(|ack| ack.ticket == ticket)?;
             Some((*id, slot.acks.remove(place)))
         });
-        if let Some((id, ack)) = holder {
+        if let Some((id, mut ack)) = holder {
             let gathered = self.gathers.remove(&ticket).map(|(_, reply)| reply);
-            let Ack { wait, reply, .. } = ack;
-            if let Some(reply) = reply.or(gathered) {
-                self.tell(Ack { ticket, wait, reply: Some(reply) });
+            if let Some(reply) = ack.reply.take().or(gathered) {
+                self.tell(Ack { reply: Some(reply), ..ack });
             }
             self.drop_idle(id);
         }

@@ -4,6 +4,7 @@ use meantime_core::{DefinitionId, Fault, InstanceId, TaskId, Timestamp, Turn};
 
 use super::definitions::Stored;
 use super::job::Job;
+use super::measure::Distribution;
 use crate::command::{Command, Error, LeaseToken, Reply, Report, Wait};
 use crate::store::{
     self, CompactRequest, Company, DefinitionRow, DueQuery, InstanceRow, Notice, Plan, Recovered,
@@ -121,4 +122,31 @@ pub struct Counters {
     pub ambiguous: u64,
     /// Turns that another node's lock put off.
     pub locked: u64,
+    /// Tasks that were handed out to workers.
+    pub claimed: u64,
+    /// Attempts that failed and are followed by another one.
+    pub retried: u64,
+    /// How late timers fired, in milliseconds.
+    pub lateness_ms: Distribution,
+    /// Units in one commit.
+    pub commit_units: Distribution,
+    /// How long commits took, in microseconds; counted by the driver.
+    pub commit_us: Distribution,
+}
+
+/// How much there is of something right now.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Levels {
+    /// Turns that wait for a commit.
+    pub queued_turns: usize,
+    /// Their payloads in bytes.
+    pub queued_bytes: usize,
+    /// Workers that wait for tasks.
+    pub waiting_claims: usize,
+    /// Tasks in the hands of workers.
+    pub leases: usize,
+    /// Callers who wait for an answer; counted by the driver.
+    pub callers: usize,
+    /// Engine tasks that are being run; counted by the driver.
+    pub engine_tasks: usize,
 }

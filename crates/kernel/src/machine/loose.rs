@@ -278,7 +278,7 @@ impl Machine {
     fn scheduled(&mut self, ticket: Option<Ticket>, schedule: Option<meantime_core::InstanceId>) {
         if let (Some(ticket), Some(schedule)) = (ticket, schedule) {
             let reply = Some(Reply::Scheduled { schedule });
-            let ack = Ack { ticket, wait: Wait::Quiet, reply };
+            let ack = Ack { ticket, wait: Wait::Quiet, after: None, reply };
             self.slots.entry(schedule).or_default().acks.push(ack);
         }
     }
@@ -298,7 +298,7 @@ impl Machine {
         }
         self.gathers.insert(ticket, (delivered.len(), reply));
         for id in delivered {
-            let ack = Ack { ticket, wait: Wait::Quiet, reply: None };
+            let ack = Ack { ticket, wait: Wait::Quiet, after: None, reply: None };
             self.slots.entry(id).or_default().acks.push(ack);
         }
     }

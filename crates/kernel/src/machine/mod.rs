@@ -31,6 +31,7 @@
 //! | `loose` | units without an instance: claims, messages, definitions |
 //! | `claim` | tasks for workers, leases, retries in waiting |
 //! | `pause` | a restored copy that may not act yet |
+//! | `measure` | distributions of what was counted |
 //! | `tree` | callers who wait for an instance and all its descendants |
 //! | `timer_queue` | the head of the due-time index |
 //! | `definitions`, `cache` | what is kept in memory to avoid reading it again |
@@ -50,6 +51,7 @@ mod intake;
 mod io;
 mod job;
 mod loose;
+mod measure;
 mod outcome;
 mod pause;
 mod ready;
@@ -60,6 +62,7 @@ mod tree;
 
 pub use definitions::{Notations, Stored, definition_hash};
 pub use engine::{Config, Machine};
-pub use io::{Counters, Input, Output, Ticket};
+pub use io::{Counters, Input, Levels, Output, Ticket};
 pub use job::{Job, JobKind};
+pub use measure::Distribution;
 pub use tree::rests_by_itself;

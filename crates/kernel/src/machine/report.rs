@@ -92,6 +92,7 @@ impl Assembly {
             self.end_task(task.id, Some(&task), outcome, source, kit);
             return;
         };
+        kit.counters.retried += 1;
         let wait = i64::try_from(after_ms.unwrap_or(wait_ms)).unwrap_or(i64::MAX);
         let claims = task.claims;
         task.state = TaskState::Ready;

@@ -7,6 +7,7 @@ use meantime_core::{DefinitionId, Event, InstanceId, Json, TaskId, TimerId, Time
 use super::io::Ticket;
 use crate::command::{LeaseToken, Reply, Report, StartCommand, TimerEdit, Wait};
 use crate::history::By;
+use crate::open::Key;
 use crate::store::{IncidentRow, InstanceRow, TimerKey};
 
 /// An instance that has something to do, or somebody waiting for it.
@@ -105,6 +106,8 @@ impl Slot {
 pub(super) struct Ack {
     pub(super) ticket: Ticket,
     pub(super) wait: Wait,
+    /// A timer that must have fired first.
+    pub(super) after: Option<Key>,
     /// The answer; none when several instances must come to rest first.
     pub(super) reply: Option<Reply>,
 }

@@ -8,7 +8,7 @@ use meantime_core::{
     Termination, Timestamp, Turn, Verdict, View,
 };
 
-use super::saved::Saved;
+use super::saved::{Saved, ScheduleView};
 use super::slots::{End, Scheduler};
 use crate::command::SCHEDULE_INVALID;
 
@@ -161,7 +161,10 @@ fn refused(problem: &str) -> Turn {
 
 fn finish(scheduler: Scheduler<'_>, verdicts: Vec<Verdict>) -> Result<Turn, Fault> {
     let ops = u64::try_from(verdicts.len()).unwrap_or(1);
-    let (saved, effects, end) = scheduler.finish();
+    let (saved, mut effects, end) = scheduler.finish();
+    if end != End::No {
+        effects.push(Effect::Summary(Json::of(&ScheduleView::of(&saved)).unwrap_or_default()));
+    }
     let bytes =
         minicbor::to_vec(&saved).map_err(|error| Fault::new("bad_state", error.to_string()))?;
     let context = saved.context.clone();

@@ -3,6 +3,9 @@
 use meantime_core::time::{Occurrence, occurrences};
 use meantime_core::{EffectKey, Json, ScheduleSpec, State, Timestamp};
 use minicbor::{Decode, Encode};
+use serde::{Deserialize, Serialize};
+
+use crate::store::InstanceRow;
 
 /// The saved form, format 1.
 #[derive(Debug, Clone, Encode, Decode)]
@@ -58,8 +61,9 @@ impl Saved {
     }
 }
 
-/// A schedule as people see it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A schedule as people see it. When it is over this is what is left of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct ScheduleView {
     /// What it does.
     pub spec: ScheduleSpec,
@@ -82,18 +86,25 @@ pub struct ScheduleView {
 impl ScheduleView {
     /// Reads the state of a schedule's instance.
     pub fn read(state: &State) -> Option<Self> {
-        let saved: Saved = minicbor::decode(&state.bytes).ok()?;
-        let next_at = saved.timer.map(|(_, slot)| slot);
-        Some(Self {
+        minicbor::decode(&state.bytes).ok().map(|saved: Saved| Self::of(&saved))
+    }
+
+    /// A schedule by its instance, also one that is over.
+    pub fn of_instance(row: &InstanceRow) -> Option<Self> {
+        Self::read(&row.state).or_else(|| row.extra.summary.as_ref()?.read().ok())
+    }
+
+    pub(super) fn of(saved: &Saved) -> Self {
+        Self {
             paused: saved.paused,
             runs_executed: saved.finished,
             running: saved.running.len(),
-            next_at,
+            next_at: saved.timer.map(|(_, slot)| slot),
             mark: saved.mark,
-            last_context: saved.context,
+            last_context: saved.context.clone(),
             generation: saved.generation,
-            spec: saved.spec,
-        })
+            spec: saved.spec.clone(),
+        }
     }
 
     /// The next slots, as they will fire if nothing is changed.

@@ -93,6 +93,23 @@ impl SqliteStore {
         })
     }
 
+    /// Copies a store that another process may be using, like [`Self::backup`].
+    pub fn backup_of(
+        path: impl AsRef<Path>,
+        to: impl AsRef<Path>,
+        options: &Options,
+        now: Timestamp,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Progress, Error> {
+        backup::backup(path.as_ref(), to.as_ref(), options, now, progress)
+    }
+
+    /// Looks for damage in a store that another process may be using. Nothing is written; every
+    /// problem is a line of text.
+    pub fn check_of(path: impl AsRef<Path>, options: &Options) -> Result<Vec<String>, Error> {
+        check::check(path.as_ref(), options)
+    }
+
     /// Makes a new file from a copy. The kernel that opens it is paused until somebody confirms,
     /// and has a new epoch, so that workers of the former life are refused (I5).
     pub fn restore(
