@@ -1,0 +1,130 @@
+//! The API as one value: what every handler needs.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use meantime_kernel::driver::Kernel;
+use meantime_kernel::store::Store;
+use tokio::sync::watch;
+
+use crate::auth::Auth;
+use crate::catalog::Catalog;
+use crate::engine::{Engine, Formats};
+use crate::feed::Feed;
+use crate::limit::Limiter;
+use crate::observe::Metrics;
+use crate::settings::Settings;
+use crate::{openapi, route};
+
+/// The API on top of an engine. Cheap to clone.
+#[derive(Clone)]
+pub struct App(Arc<Parts>);
+
+struct Parts {
+    kernel: Kernel,
+    formats: Formats,
+    settings: Arc<Settings>,
+    catalog: Catalog,
+    feed: Feed,
+    auth: Auth,
+    limiter: Limiter,
+    metrics: Metrics,
+    draining: watch::Sender<bool>,
+    openapi: openapi::Texts,
+}
+
+impl App {
+    /// The API of an engine. Needs a tokio runtime.
+    pub fn new(engine: &Engine) -> Self {
+        let settings = engine.settings().clone();
+        let kernel = engine.kernel().clone();
+        Self(Arc::new(Parts {
+            formats: engine.formats().clone(),
+            catalog: Catalog::new(kernel.clone()),
+            feed: Feed::start(&kernel),
+            auth: Auth::new(&settings.auth),
+            limiter: Limiter::new(&settings),
+            metrics: Metrics::new(),
+            draining: watch::Sender::new(false),
+            openapi: openapi::Texts::new(),
+            kernel,
+            settings,
+        }))
+    }
+
+    /// All routes, with everything in front of them.
+    pub fn router(&self) -> Router {
+        route::router(self)
+    }
+
+    /// From now on nobody waits: long polls, synchronous starts and followers of events are
+    /// answered with what there is.
+    pub fn drain(&self) {
+        self.0.draining.send_replace(true);
+    }
+
+    /// Whether the server is about to stop.
+    pub(crate) fn is_draining(&self) -> bool {
+        *self.0.draining.borrow()
+    }
+
+    /// Comes back when the server is about to stop.
+    pub(crate) fn drained(&self) -> impl Future<Output = ()> + Send + use<> {
+        let mut draining = self.0.draining.subscribe();
+        async move {
+            // Without a sender there is no server any more.
+            let _ = draining.wait_for(|draining| *draining).await;
+        }
+    }
+
+    /// Comes back after so long, or when the server is about to stop.
+    pub(crate) fn patience(&self, limit: Duration) -> impl Future<Output = ()> + Send + use<> {
+        let drained = self.drained();
+        async move {
+            // Either way the wait is over.
+            let _ = tokio::time::timeout(limit, drained).await;
+        }
+    }
+
+    pub(crate) fn kernel(&self) -> &Kernel {
+        &self.0.kernel
+    }
+
+    pub(crate) fn store(&self) -> &dyn Store {
+        &**self.0.kernel.store()
+    }
+
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.0.settings
+    }
+
+    pub(crate) fn formats(&self) -> &Formats {
+        &self.0.formats
+    }
+
+    pub(crate) fn catalog(&self) -> &Catalog {
+        &self.0.catalog
+    }
+
+    pub(crate) fn feed(&self) -> &Feed {
+        &self.0.feed
+    }
+
+    pub(crate) fn auth(&self) -> &Auth {
+        &self.0.auth
+    }
+
+    pub(crate) fn limiter(&self) -> &Limiter {
+        &self.0.limiter
+    }
+
+    pub(crate) fn metrics(&self) -> &Metrics {
+        &self.0.metrics
+    }
+
+    pub(crate) fn openapi(&self) -> &openapi::Texts {
+        &self.0.openapi
+    }
+}

@@ -1,0 +1,229 @@
+//! Tokens that an identity provider signed (RFC 7519): read, checked against its keys, believed
+//! only within their time.
+//!
+//! The signature is checked before anything in the token is looked at, with an algorithm that both
+//! the configuration allows and the key is made for. A token cannot choose how it is checked.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use meantime_core::Timestamp;
+use ring::signature::{
+    ECDSA_P256_SHA256_FIXED, ED25519, RSA_PKCS1_2048_8192_SHA256, RsaPublicKeyComponents,
+    UnparsedPublicKey,
+};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::settings::{JwtSettings, Role};
+
+/// Longer than any token should be.
+const LONGEST: usize = 16 << 10;
+
+/// A key of the provider.
+#[derive(Debug, Clone)]
+pub(super) struct SigningKey {
+    id: Option<String>,
+    key: Key,
+}
+
+#[derive(Debug, Clone)]
+enum Key {
+    Rsa { n: Vec<u8>, e: Vec<u8> },
+    P256(Vec<u8>),
+    Ed25519(Vec<u8>),
+}
+
+impl Key {
+    /// The one algorithm that the key is used with.
+    const fn algorithm(&self) -> &'static str {
+        match self {
+            Self::Rsa { .. } => "RS256",
+            Self::P256(_) => "ES256",
+            Self::Ed25519(_) => "EdDSA",
+        }
+    }
+
+    fn verifies(&self, message: &[u8], signature: &[u8]) -> bool {
+        let verified = match self {
+            Self::Rsa { n, e } => RsaPublicKeyComponents { n, e }.verify(
+                &RSA_PKCS1_2048_8192_SHA256,
+                message,
+                signature,
+            ),
+            Self::P256(point) => {
+                UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, point).verify(message, signature)
+            }
+            Self::Ed25519(point) => {
+                UnparsedPublicKey::new(&ED25519, point).verify(message, signature)
+            }
+        };
+        verified.is_ok()
+    }
+}
+
+/// A document with the provider's keys (RFC 7517).
+#[derive(Debug, Deserialize)]
+struct KeySet {
+    keys: Vec<WrittenKey>,
+}
+
+#[derive(Debug, Deserialize)]
+struct WrittenKey {
+    kty: String,
+    #[serde(default)]
+    kid: Option<String>,
+    #[serde(default, rename = "use")]
+    purpose: Option<String>,
+    #[serde(default)]
+    crv: Option<String>,
+    #[serde(default)]
+    n: Option<String>,
+    #[serde(default)]
+    e: Option<String>,
+    #[serde(default)]
+    x: Option<String>,
+    #[serde(default)]
+    y: Option<String>,
+}
+
+/// Reads a key set. Keys of kinds that are not supported are left out.
+pub(super) fn read_keys(text: &str) -> Result<Vec<SigningKey>, String> {
+    let set: KeySet = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    Ok(set.keys.into_iter().filter_map(read_key).collect())
+}
+
+fn read_key(written: WrittenKey) -> Option<SigningKey> {
+    if written.purpose.as_deref().is_some_and(|purpose| purpose != "sig") {
+        return None;
+    }
+    let bytes = |text: &Option<String>| decode(text.as_deref()?);
+    let key = match (written.kty.as_str(), written.crv.as_deref()) {
+        ("RSA", _) => Key::Rsa { n: bytes(&written.n)?, e: bytes(&written.e)? },
+        ("EC", Some("P-256")) => {
+            let (x, y) = (bytes(&written.x)?, bytes(&written.y)?);
+            Key::P256([&[4], x.as_slice(), y.as_slice()].concat())
+        }
+        ("OKP", Some("Ed25519")) => Key::Ed25519(bytes(&written.x)?),
+        _ => return None,
+    };
+    Some(SigningKey { id: written.kid, key })
+}
+
+fn decode(text: &str) -> Option<Vec<u8>> {
+    URL_SAFE_NO_PAD.decode(text).ok()
+}
+
+#[derive(Debug, Deserialize)]
+struct Header {
+    alg: String,
+    #[serde(default)]
+    kid: Option<String>,
+    #[serde(default)]
+    crit: Option<Value>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Claims {
+    iss: String,
+    aud: OneOrMany,
+    exp: f64,
+    #[serde(default)]
+    nbf: Option<f64>,
+    #[serde(default)]
+    sub: Option<String>,
+}
+
+#[derive(Debug)]
+struct OneOrMany(Vec<String>);
+
+impl<'de> Deserialize<'de> for OneOrMany {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match Value::deserialize(deserializer)? {
+            Value::String(one) => Ok(Self(vec![one])),
+            Value::Array(many) => {
+                let texts = many.iter().map(|it| it.as_str().map(str::to_owned));
+                let texts: Option<Vec<String>> = texts.collect();
+                texts.map(Self).ok_or_else(|| serde::de::Error::custom("aud holds texts"))
+            }
+            _ => Err(serde::de::Error::custom("aud is a text or a list of texts")),
+        }
+    }
+}
+
+/// What became of a token.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Judged {
+    /// It is good: who, and what they may do.
+    Good(String, Role),
+    /// No known key has its id; newer keys might.
+    UnknownKey,
+    /// It is not good. Why is nobody's business.
+    Bad,
+}
+
+/// Judges a token.
+pub(super) fn judge(
+    token: &str,
+    keys: &[SigningKey],
+    settings: &JwtSettings,
+    now: Timestamp,
+) -> Judged {
+    let Some((header, message, signature)) = split(token) else { return Judged::Bad };
+    let allowed = settings.algorithms.contains(&header.alg) && header.crit.is_none();
+    if !allowed {
+        return Judged::Bad;
+    }
+    let suits = |key: &&SigningKey| {
+        key.key.algorithm() == header.alg && (header.kid.is_none() || key.id == header.kid)
+    };
+    let mut candidates = keys.iter().filter(suits).peekable();
+    if candidates.peek().is_none() {
+        return Judged::UnknownKey;
+    }
+    if !candidates.any(|key| key.key.verifies(message.as_bytes(), &signature)) {
+        return Judged::Bad;
+    }
+    let claims = message.split_once('.').and_then(|(_, claims)| decode(claims));
+    match claims.and_then(|claims| believe(&claims, settings, now)) {
+        Some((subject, role)) => Judged::Good(subject, role),
+        None => Judged::Bad,
+    }
+}
+
+/// Header, signed message and signature of a token.
+fn split(token: &str) -> Option<(Header, &str, Vec<u8>)> {
+    if token.len() > LONGEST || token.split('.').count() != 3 {
+        return None;
+    }
+    let (message, signature) = token.rsplit_once('.')?;
+    let (header, _) = message.split_once('.')?;
+    let header = serde_json::from_slice(&decode(header)?).ok()?;
+    Some((header, message, decode(signature)?))
+}
+
+/// What signed claims say, if they are for us and now is their time.
+fn believe(claims: &[u8], settings: &JwtSettings, now: Timestamp) -> Option<(String, Role)> {
+    let document: Value = serde_json::from_slice(claims).ok()?;
+    let claims: Claims = serde_json::from_slice(claims).ok()?;
+    let leeway = std::time::Duration::from(settings.leeway).as_secs_f64().min(60.0);
+    #[expect(clippy::cast_precision_loss, reason = "a fraction of a millisecond does not matter")]
+    let now = now.as_millis() as f64 / 1_000.0;
+    let is_good = claims.iss == settings.issuer
+        && claims.aud.0.contains(&settings.audience)
+        && now < claims.exp + leeway
+        && claims.nbf.is_none_or(|from| now >= from - leeway);
+    let role = role_of(&document[&settings.role_claim])?;
+    is_good.then(|| (claims.sub.unwrap_or_else(|| "nobody".to_owned()), role))
+}
+
+/// The most trusted role in a claim that is a text or a list of texts.
+fn role_of(claim: &Value) -> Option<Role> {
+    let read = |value: &Value| serde_json::from_value::<Role>(value.clone()).ok();
+    match claim {
+        Value::Array(several) => several.iter().filter_map(read).max(),
+        one => read(one),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,86 @@
+//! API keys: `mt_<id>_<256 random bits>`, kept as a hash.
+
+use std::fmt::Write as _;
+
+use meantime_kernel::random::{Entropy as _, SystemEntropy};
+use sha2::{Digest as _, Sha256};
+
+use crate::settings::ApiKey;
+
+const PREFIX: &str = "mt_";
+
+/// A new key: the secret, to be shown once, and what is kept of it.
+#[derive(Debug)]
+pub struct NewKey {
+    /// The key itself.
+    pub secret: String,
+    /// Its part that is no secret.
+    pub id: String,
+    /// SHA-256 of the key, in hex.
+    pub sha256: String,
+}
+
+/// Makes a key.
+pub fn new_key() -> NewKey {
+    let mut entropy = SystemEntropy::default();
+    let id = format!("{:08x}", entropy.next() >> 32);
+    let mut secret = format!("{PREFIX}{id}_");
+    for _ in 0..4 {
+        // Writing to a String cannot fail.
+        let _ = write!(secret, "{:016x}", entropy.next());
+    }
+    NewKey { sha256: digest(&secret), id, secret }
+}
+
+/// Finds the key that a caller presents. The id finds the entry; the whole key is compared in a
+/// time that does not depend on where it differs.
+pub(super) fn find<'a>(keys: &'a [ApiKey], presented: &str) -> Option<&'a ApiKey> {
+    let (id, _) = presented.strip_prefix(PREFIX)?.split_once('_')?;
+    let presented = digest(presented);
+    let is_same = |key: &&ApiKey| {
+        let pairs = key.sha256.bytes().zip(presented.bytes());
+        let differs = pairs.fold(0, |differs, (one, other)| differs | (one ^ other));
+        key.id == id && key.sha256.len() == presented.len() && differs == 0
+    };
+    keys.iter().find(is_same)
+}
+
+/// Whether a credential looks like a key of ours.
+pub(super) fn is_key(presented: &str) -> bool {
+    presented.starts_with(PREFIX)
+}
+
+fn digest(text: &str) -> String {
+    Sha256::digest(text.as_bytes()).iter().fold(String::new(), |mut hex, byte| {
+        // Writing to a String cannot fail.
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::Role;
+
+    #[test]
+    fn only_the_key_itself_is_found() {
+        let new = new_key();
+        let other = new_key();
+        let kept = |key: &NewKey| ApiKey {
+            id: key.id.clone(),
+            sha256: key.sha256.clone(),
+            role: Role::Viewer,
+            expires_at: None,
+        };
+        let keys = [kept(&new), kept(&other)];
+        assert_eq!(find(&keys, &new.secret).map(|key| &key.id), Some(&new.id));
+        assert!(!keys.iter().any(|key| format!("{key:?}").contains(&new.secret)));
+        let mut wrong = new.secret.clone();
+        wrong.pop();
+        assert!(find(&keys, &wrong).is_none());
+        assert!(find(&keys, &format!("{wrong}z")).is_none());
+        assert!(find(&keys, &format!("mt_{}_", new.id)).is_none());
+        assert!(find(&keys, &new.sha256).is_none());
+    }
+}

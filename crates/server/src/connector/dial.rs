@@ -1,0 +1,194 @@
+//! Opens connections: resolves a name, asks the guard about every address, connects to one that it
+//! permits, and speaks TLS where the address says so.
+
+use std::future::Future;
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::http::Uri;
+use hyper::rt::{Read, ReadBufCursor, Write};
+use hyper_util::client::legacy::connect::{Connected, Connection};
+use hyper_util::rt::TokioIo;
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, RootCertStore};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+use tower::Service;
+
+use super::Guard;
+
+/// Why there is no connection, with the host.
+#[derive(Debug, thiserror::Error)]
+pub enum DialError {
+    /// The guard permits none of its addresses.
+    #[error("{0} may not be called")]
+    Refused(String),
+    /// It has no address.
+    #[error("{0} has no address")]
+    Unknown(String),
+    /// It did not answer in time.
+    #[error("{0} did not answer in time")]
+    Late(String),
+    /// Connecting failed.
+    #[error("{host}: {source}")]
+    Io {
+        /// The host.
+        host: String,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// Opens connections that the guard permits.
+#[derive(Clone)]
+pub struct Dialer {
+    guard: Arc<Guard>,
+    timeout: Duration,
+    tls: Arc<OnceLock<Arc<ClientConfig>>>,
+}
+
+impl Dialer {
+    /// A dialer that gives up after so long.
+    pub fn new(guard: Guard, timeout: Duration) -> Self {
+        Self { guard: Arc::new(guard), timeout, tls: Arc::new(OnceLock::new()) }
+    }
+
+    async fn dial(self, uri: Uri) -> Result<Wire, DialError> {
+        let secure = uri.scheme_str() == Some("https");
+        let host = uri.host().unwrap_or_default().trim_matches(['[', ']']).to_owned();
+        let port = uri.port_u16().unwrap_or(if secure { 443 } else { 80 });
+        let connect = async {
+            let stream = self.connect(&host, port).await?;
+            if secure { self.encrypt(&host, stream).await } else { Ok(plain(stream)) }
+        };
+        let connected = tokio::time::timeout(self.timeout, connect).await;
+        connected.unwrap_or_else(|_| Err(DialError::Late(host.clone())))
+    }
+
+    /// Connects to the first permitted address that answers. What was checked is what is connected
+    /// to: nothing is looked up a second time.
+    async fn connect(&self, host: &str, port: u16) -> Result<TcpStream, DialError> {
+        let failed = |source| DialError::Io { host: host.to_owned(), source };
+        let found = tokio::net::lookup_host((host, port)).await.map_err(failed)?;
+        let found: Vec<SocketAddr> = found.collect();
+        if found.is_empty() {
+            return Err(DialError::Unknown(host.to_owned()));
+        }
+        let mut last = DialError::Refused(host.to_owned());
+        for address in found.into_iter().filter(|address| self.guard.permits(*address)) {
+            match TcpStream::connect(address).await {
+                Ok(stream) => {
+                    // Requests are written whole; waiting to fill a packet only makes them late.
+                    let _ = stream.set_nodelay(true);
+                    return Ok(stream);
+                }
+                Err(source) => last = DialError::Io { host: host.to_owned(), source },
+            }
+        }
+        Err(last)
+    }
+
+    async fn encrypt(&self, host: &str, stream: TcpStream) -> Result<Wire, DialError> {
+        let failed = |source| DialError::Io { host: host.to_owned(), source };
+        let name = ServerName::try_from(host.to_owned());
+        let name = name.map_err(|error| failed(io::Error::other(error)))?;
+        let connector = TlsConnector::from(self.tls().map_err(failed)?);
+        let stream = connector.connect(name, stream).await.map_err(failed)?;
+        Ok(Wire::Tls(Box::new(TokioIo::new(stream))))
+    }
+
+    /// The certificates of this machine, read when they are first needed.
+    fn tls(&self) -> io::Result<Arc<ClientConfig>> {
+        if let Some(known) = self.tls.get() {
+            return Ok(known.clone());
+        }
+        let mut roots = RootCertStore::empty();
+        let found = rustls_native_certs::load_native_certs();
+        roots.add_parsable_certificates(found.certs);
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(io::Error::other)?
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        Ok(self.tls.get_or_init(|| Arc::new(config)).clone())
+    }
+}
+
+impl Service<Uri> for Dialer {
+    type Response = Wire;
+    type Error = DialError;
+    type Future = Pin<Box<dyn Future<Output = Result<Wire, DialError>> + Send>>;
+
+    fn poll_ready(&mut self, _cx: &mut Context<'_>) -> Poll<Result<(), DialError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, uri: Uri) -> Self::Future {
+        Box::pin(self.clone().dial(uri))
+    }
+}
+
+fn plain(stream: TcpStream) -> Wire {
+    Wire::Plain(TokioIo::new(stream))
+}
+
+/// A connection, encrypted or not.
+pub enum Wire {
+    /// As it is.
+    Plain(TokioIo<TcpStream>),
+    /// Encrypted.
+    Tls(Box<TokioIo<TlsStream<TcpStream>>>),
+}
+
+impl Connection for Wire {
+    fn connected(&self) -> Connected {
+        Connected::new()
+    }
+}
+
+impl Read for Wire {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: ReadBufCursor<'_>,
+    ) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_read(cx, buffer),
+            Self::Tls(stream) => Pin::new(&mut **stream).poll_read(cx, buffer),
+        }
+    }
+}
+
+impl Write for Wire {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_write(cx, bytes),
+            Self::Tls(stream) => Pin::new(&mut **stream).poll_write(cx, bytes),
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_flush(cx),
+            Self::Tls(stream) => Pin::new(&mut **stream).poll_flush(cx),
+        }
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_shutdown(cx),
+            Self::Tls(stream) => Pin::new(&mut **stream).poll_shutdown(cx),
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! The composition root: store, notations, clock, outbound calls and kernel become one engine.
+
+use std::sync::Arc;
+
+use meantime_kernel::clock::{Clock, SystemClock, VirtualClock};
+use meantime_kernel::driver::{Builder, Kernel};
+use meantime_kernel::machine::{Config, Notations};
+use meantime_kernel::store::{MemoryStore, Store};
+use meantime_store::postgres::{self, PostgresStore};
+use meantime_store::sqlite::{Durability, Options, SqliteStore};
+
+use crate::connector::Connectors;
+use crate::settings::{Db, Settings};
+
+/// Why an engine does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The store cannot be opened.
+    #[error("{db}: {source}")]
+    Store {
+        /// Which.
+        db: String,
+        /// Why.
+        #[source]
+        source: meantime_kernel::store::Error,
+    },
+    /// A setting makes no sense.
+    #[error("{0}")]
+    Setting(String),
+}
+
+/// Which notation reads which media type, and which file.
+#[derive(Debug, Clone)]
+pub struct Formats(Vec<Format>);
+
+#[derive(Debug, Clone)]
+struct Format {
+    notation: &'static str,
+    media_types: &'static [&'static str],
+    suffixes: &'static [&'static str],
+}
+
+impl Default for Formats {
+    fn default() -> Self {
+        Self(vec![
+            Format {
+                notation: "flow",
+                media_types: &["text/javascript", "application/javascript"],
+                suffixes: &[".flow.js"],
+            },
+            Format {
+                notation: "journey",
+                media_types: &["application/yaml", "application/json", "text/yaml"],
+                suffixes: &[".journey.yaml", ".journey.yml", ".journey.json"],
+            },
+            Format {
+                notation: "bpmn",
+                media_types: &["application/xml", "application/bpmn+xml", "text/xml"],
+                suffixes: &[".bpmn", ".bpmn.xml"],
+            },
+        ])
+    }
+}
+
+impl Formats {
+    /// One more notation, for tests.
+    #[must_use]
+    pub fn with(mut self, notation: &'static str, media_types: &'static [&'static str]) -> Self {
+        self.0.push(Format { notation, media_types, suffixes: &[] });
+        self
+    }
+
+    /// The notation that reads a media type.
+    pub fn notation(&self, media_type: &str) -> Option<&'static str> {
+        let reads = |format: &&Format| format.media_types.contains(&media_type);
+        self.0.iter().find(reads).map(|format| format.notation)
+    }
+
+    /// The notation that reads a file, by its name.
+    pub fn of_file(&self, name: &str) -> Option<&'static str> {
+        let reads = |format: &&Format| format.suffixes.iter().any(|suffix| name.ends_with(suffix));
+        self.0.iter().find(reads).map(|format| format.notation)
+    }
+
+    /// The media type to send a file with, by its name.
+    pub fn media_type_of_file(&self, name: &str) -> Option<&'static str> {
+        let notation = self.of_file(name)?;
+        let format = self.0.iter().find(|format| format.notation == notation)?;
+        format.media_types.first().copied()
+    }
+
+    /// Every media type, for messages.
+    pub(crate) fn media_types(&self) -> Vec<&'static str> {
+        self.0.iter().flat_map(|format| format.media_types).copied().collect()
+    }
+}
+
+/// A running engine.
+pub struct Engine {
+    kernel: Kernel,
+    settings: Arc<Settings>,
+    formats: Formats,
+}
+
+impl Engine {
+    /// Opens the store and begins. Needs a tokio runtime.
+    pub async fn start(settings: Settings, notations: Notations) -> Result<Self, StartError> {
+        let store = open_store(&settings).await?;
+        Self::on(store, settings, notations, Formats::default()).await
+    }
+
+    /// Begins on a store that is open.
+    pub async fn on(
+        store: Arc<dyn Store>,
+        settings: Settings,
+        notations: Notations,
+        formats: Formats,
+    ) -> Result<Self, StartError> {
+        let retention = settings.retention.to_retention();
+        let retention = retention.map_err(|error| StartError::Setting(error.to_string()))?;
+        let config = Config { limits: settings.limits.clone(), ..Config::default() };
+        let mut builder = Builder::new(store, notations).config(config).retention(retention);
+        let mut clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        if settings.clock.is_virtual {
+            let start = settings.clock.start.unwrap_or_else(|| clock.now().real);
+            let stands = Arc::new(VirtualClock::new(start));
+            builder = builder.virtual_clock(stands.clone());
+            clock = stands;
+        }
+        let connectors = Connectors::new(&settings.egress, clock).map_err(StartError::Setting)?;
+        let builder = builder.engine_tasks(Arc::new(connectors));
+        let kernel = builder.start().await;
+        let kernel = kernel.map_err(|source| {
+            let db = settings.db.to_string();
+            StartError::Store { db, source }
+        })?;
+        Ok(Self { kernel, settings: Arc::new(settings), formats })
+    }
+
+    /// The kernel.
+    pub fn kernel(&self) -> &Kernel {
+        &self.kernel
+    }
+
+    /// The settings it runs with.
+    pub fn settings(&self) -> &Arc<Settings> {
+        &self.settings
+    }
+
+    /// Which notation reads what.
+    pub fn formats(&self) -> &Formats {
+        &self.formats
+    }
+
+    /// Finishes what is under way and stops.
+    pub async fn stop(&self) {
+        self.kernel.stop().await;
+    }
+}
+
+/// Opens the store that the settings name, with the schema of this release.
+pub async fn open_store(settings: &Settings) -> Result<Arc<dyn Store>, StartError> {
+    let trouble = |source| StartError::Store { db: settings.db.to_string(), source };
+    match &settings.db {
+        Db::Memory => Ok(Arc::new(MemoryStore::new())),
+        Db::Sqlite(path) => {
+            let store = SqliteStore::open(path, sqlite_options(settings));
+            Ok(Arc::new(store.map_err(trouble)?))
+        }
+        Db::Postgres(url) => {
+            let store = PostgresStore::open(postgres_options(settings, url)).await;
+            Ok(Arc::new(store.map_err(trouble)?))
+        }
+    }
+}
+
+fn sqlite_options(settings: &Settings) -> Options {
+    let durability = if settings.store.survive_process_crash_only {
+        Durability::ProcessCrashOnly
+    } else {
+        Durability::Full
+    };
+    let max_size = Some(settings.store.max_bytes).filter(|bytes| *bytes > 0);
+    Options { durability, max_size, ..Options::default() }
+}
+
+fn postgres_options(settings: &Settings, url: &str) -> postgres::Options {
+    postgres::Options {
+        // Each node would have a virtual clock of its own.
+        shared: !settings.clock.is_virtual,
+        writers: settings.store.writers,
+        readers: settings.store.readers,
+        ..postgres::Options::new(url)
+    }
+}

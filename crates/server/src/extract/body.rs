@@ -1,0 +1,118 @@
+//! Bodies: JSON of a known shape, JSON of any shape, and text.
+
+use axum::body::{Body as HttpBody, Bytes};
+use axum::extract::{FromRequest, Request};
+use axum::http::HeaderMap;
+use axum::http::header::CONTENT_TYPE;
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use meantime_core::Json;
+use meantime_kernel::command::Error;
+use serde::de::DeserializeOwned;
+
+use super::depth::depth;
+use crate::app::App;
+use crate::problem::{Problem, Reason};
+
+/// A JSON body of a known shape. Nothing at all counts as an object without members.
+pub(crate) struct Body<T>(pub(crate) T);
+
+/// A JSON body of any shape, kept as it was written. Nothing at all is null.
+pub(crate) struct Payload(pub(crate) Json);
+
+/// A text, with its media type in lower case and without parameters.
+pub(crate) struct Text {
+    pub(crate) media_type: Option<String>,
+    pub(crate) text: String,
+}
+
+impl<T: DeserializeOwned> FromRequest<App> for Body<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
+        let bytes = json_bytes(request, app).await?;
+        let text: &[u8] = if bytes.is_empty() { b"{}" } else { &bytes };
+        match serde_json::from_slice(text) {
+            Ok(value) => Ok(Self(value)),
+            Err(error) if error.is_data() => {
+                Err(Problem::new(Reason::InvalidBody, error.to_string()))
+            }
+            Err(error) => Err(not_json(&error)),
+        }
+    }
+}
+
+impl FromRequest<App> for Payload {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
+        let bytes = json_bytes(request, app).await?;
+        if bytes.is_empty() {
+            return Ok(Self(Json::null()));
+        }
+        Ok(Self(Json::parse(utf8(&bytes)?)?))
+    }
+}
+
+impl FromRequest<App> for Text {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
+        let media_type = media_type(request.headers());
+        let limit = app.settings().http.deploy_bytes;
+        let bytes = read_bytes(request.into_body(), limit, app).await?;
+        Ok(Self { media_type, text: utf8(&bytes)?.to_owned() })
+    }
+}
+
+async fn json_bytes(request: Request, app: &App) -> Result<Bytes, Problem> {
+    if let Some(kind) = media_type(request.headers())
+        && !is_json(&kind)
+    {
+        let detail = format!("the body is JSON: send `application/json`, not `{kind}`");
+        return Err(Problem::new(Reason::UnsupportedMediaType, detail));
+    }
+    let http = &app.settings().http;
+    let bytes = read_bytes(request.into_body(), http.body_bytes, app).await?;
+    if depth(&bytes) > http.json_depth {
+        let detail = format!("JSON is nested deeper than {} levels", http.json_depth);
+        return Err(Problem::new(Reason::InvalidBody, detail));
+    }
+    Ok(bytes)
+}
+
+/// Reads a body whole, up to a limit in bytes and in time.
+async fn read_bytes(body: HttpBody, limit: usize, app: &App) -> Result<Bytes, Problem> {
+    let read = Limited::new(body, limit).collect();
+    match tokio::time::timeout(app.settings().http.body_timeout.into(), read).await {
+        Ok(Ok(body)) => Ok(body.to_bytes()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => {
+            let (what, size) = ("the body", limit.saturating_add(1));
+            Err(Error::TooLarge { what, size, limit }.into())
+        }
+        Ok(Err(error)) => Err(Problem::new(Reason::InvalidBody, error.to_string())),
+        Err(_) => Err(Problem::new(Reason::SlowRequest, "the body did not arrive in time")),
+    }
+}
+
+fn media_type(headers: &HeaderMap) -> Option<String> {
+    let value = headers.get(CONTENT_TYPE)?.to_str().ok()?;
+    let kind = value.split(';').next().unwrap_or_default().trim();
+    Some(kind.to_ascii_lowercase()).filter(|kind| !kind.is_empty())
+}
+
+/// Whether a body of this type is read as JSON. `curl -d` says that it sends a form; nothing here
+/// takes forms, and requests of other sites are refused by their origin.
+fn is_json(kind: &str) -> bool {
+    kind == "application/json"
+        || (kind.starts_with("application/") && kind.ends_with("+json"))
+        || kind == "application/x-www-form-urlencoded"
+}
+
+fn utf8(bytes: &[u8]) -> Result<&str, Problem> {
+    std::str::from_utf8(bytes)
+        .map_err(|_| Problem::new(Reason::InvalidBody, "the body is not UTF-8"))
+}
+
+fn not_json(error: &serde_json::Error) -> Problem {
+    Problem::new(Reason::InvalidBody, format!("not valid JSON: {error}"))
+}

@@ -1,0 +1,41 @@
+//! How deep a JSON text is nested, without reading it into values.
+
+/// The deepest nesting of arrays and objects. Of a text that is not JSON it says something that
+/// does not matter, since that text is refused anyway.
+pub(super) fn depth(text: &[u8]) -> usize {
+    let (mut depth, mut deepest) = (0_usize, 0);
+    let (mut in_string, mut escaped) = (false, false);
+    for byte in text {
+        if in_string {
+            match byte {
+                _ if escaped => escaped = false,
+                b'\\' => escaped = true,
+                b'"' => in_string = false,
+                _ => {}
+            }
+            continue;
+        }
+        match byte {
+            b'"' => in_string = true,
+            b'[' | b'{' => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::depth;
+
+    #[test]
+    fn brackets_count_unless_they_are_text() {
+        assert_eq!(depth(b"1"), 0);
+        assert_eq!(depth(b"{\"a\":[{}],\"b\":{}}"), 3);
+        assert_eq!(depth(br#"["[[[[", "\"[[", "\\"]"#), 1);
+    }
+}

@@ -1,0 +1,11 @@
+//! What handlers get out of a request: bodies, queries and ids, each with a problem of its own
+//! when it is wrong.
+
+mod body;
+mod depth;
+mod path;
+mod query;
+
+pub(crate) use body::{Body, Payload, Text};
+pub(crate) use path::{Id, Name};
+pub(crate) use query::Query;

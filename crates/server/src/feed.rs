@@ -1,0 +1,132 @@
+//! Everything that happens, for those who follow it.
+//!
+//! ```text
+//!   kernel ── "there is more" ──► one reader ── rows ──► every follower
+//!                                     │
+//!                                   store        a follower that comes late, or is slow, reads
+//!                                                the store itself until it has caught up
+//! ```
+//!
+//! However many follow, a row is read once. Nobody following means nobody reading.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use meantime_core::{DefinitionId, InstanceId};
+use meantime_kernel::driver::Kernel;
+use meantime_kernel::store::HistoryRow;
+use tokio::sync::broadcast;
+use tokio::sync::broadcast::error::RecvError;
+
+use crate::problem::Problem;
+
+/// Rows read at a time.
+const PAGE: usize = 500;
+
+/// How far a follower may fall behind before it reads the store itself.
+const BEHIND: usize = 4_096;
+
+/// Instances whose definition is remembered.
+const REMEMBERED: usize = 50_000;
+
+/// The source of what followers hear.
+pub(crate) struct Feed {
+    kernel: Kernel,
+    rows: broadcast::Sender<Arc<HistoryRow>>,
+    definitions: Mutex<BTreeMap<InstanceId, DefinitionId>>,
+}
+
+impl Feed {
+    /// Begins to listen. Needs a tokio runtime.
+    pub(crate) fn start(kernel: &Kernel) -> Self {
+        let rows = broadcast::Sender::new(BEHIND);
+        tokio::spawn(read(kernel.clone(), rows.clone()));
+        Self { kernel: kernel.clone(), rows, definitions: Mutex::new(BTreeMap::new()) }
+    }
+
+    /// The definition that an instance runs; none when the instance is gone. Asked once for each
+    /// instance, not once for each row and follower.
+    pub(crate) async fn definition_of(
+        &self,
+        instance: InstanceId,
+    ) -> Result<Option<DefinitionId>, Problem> {
+        let known = || self.definitions.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(definition) = known().get(&instance).copied() {
+            return Ok(Some(definition));
+        }
+        let row = self.kernel.store().instance(instance).await?;
+        let definition = row.map(|row| row.definition);
+        let mut known = known();
+        if known.len() >= REMEMBERED {
+            known.clear();
+        }
+        known.extend(definition.map(|definition| (instance, definition)));
+        Ok(definition)
+    }
+
+    /// Follows from a place on; from now on when there is none.
+    pub(crate) fn follow(&self, after: Option<u64>) -> Follower {
+        let live = self.rows.subscribe();
+        let seen = after.unwrap_or_else(|| *self.kernel.history().borrow());
+        Follower { kernel: self.kernel.clone(), live, seen, read: Vec::new(), behind: true }
+    }
+}
+
+async fn read(kernel: Kernel, rows: broadcast::Sender<Arc<HistoryRow>>) {
+    let mut history = kernel.history();
+    let mut seen = *history.borrow_and_update();
+    while history.changed().await.is_ok() {
+        let newest = *history.borrow_and_update();
+        if rows.receiver_count() == 0 {
+            seen = newest;
+            continue;
+        }
+        // A store that is away is asked again when something more has happened.
+        while let Ok(page) = kernel.store().history_since(seen, PAGE).await {
+            let Some(last) = page.last() else { break };
+            seen = last.seq;
+            for row in page {
+                // Nobody may be listening any more.
+                let _ = rows.send(Arc::new(row));
+            }
+        }
+    }
+}
+
+/// One who follows.
+pub(crate) struct Follower {
+    kernel: Kernel,
+    live: broadcast::Receiver<Arc<HistoryRow>>,
+    seen: u64,
+    /// Rows that were read from the store and not yet told, newest first.
+    read: Vec<HistoryRow>,
+    behind: bool,
+}
+
+impl Follower {
+    /// The next row; none when the engine has stopped.
+    pub(crate) async fn next(&mut self) -> Result<Option<Arc<HistoryRow>>, Problem> {
+        loop {
+            if let Some(row) = self.read.pop() {
+                self.seen = row.seq;
+                return Ok(Some(Arc::new(row)));
+            }
+            if self.behind {
+                let mut page = self.kernel.store().history_since(self.seen, PAGE).await?;
+                self.behind = page.len() == PAGE;
+                page.reverse();
+                self.read = page;
+                continue;
+            }
+            match self.live.recv().await {
+                Ok(row) if row.seq > self.seen => {
+                    self.seen = row.seq;
+                    return Ok(Some(row));
+                }
+                Ok(_) => {}
+                Err(RecvError::Lagged(_)) => self.behind = true,
+                Err(RecvError::Closed) => return Ok(None),
+            }
+        }
+    }
+}

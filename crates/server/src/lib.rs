@@ -1,0 +1,43 @@
+//! The server: the engine behind HTTP.
+//!
+//! ```text
+//!   connection ─► serve (limits) ─► guard (who, how often) ─► route/<resource> ─► kernel
+//!                                                              wire (JSON)          │
+//!   /events ◄── feed ◄── history, as soon as it is committed ◄────────────────────────┘
+//! ```
+//!
+//! [`Engine`] puts store, notations, kernel and outbound calls together; [`App`] is the API on top
+//! of it; [`serve`] owns the sockets. Wire types are here and nowhere else.
+
+mod app;
+mod auth;
+mod catalog;
+mod connector;
+mod docs_page;
+mod engine;
+mod extract;
+mod feed;
+mod limit;
+mod notation;
+mod observe;
+mod openapi;
+mod page;
+mod problem;
+mod route;
+mod serve;
+mod settings;
+mod show;
+mod wire;
+
+pub use app::App;
+pub use auth::{NewKey, new_key};
+pub use connector::{DialError, Dialer, Guard, Wire};
+pub use engine::{Engine, Formats, StartError, open_store};
+pub use notation::notations;
+pub use openapi::{document, document_text};
+pub use serve::{ListenError, Serving, raise_file_limit, serve};
+pub use settings::{
+    ApiKey, AuthSettings, ClockSettings, Db, EgressSettings, HttpSettings, JwtSettings, Layers,
+    LogFormat, LogSettings, Period, RateSettings, RetentionSettings, Role, Settings, SettingsError,
+    StoreSettings,
+};

@@ -1,0 +1,85 @@
+//! What the engine counts, in the words of the metrics format.
+
+use std::fmt::Error;
+
+use meantime_kernel::machine::{Counters, Distribution, Levels};
+use prometheus_client::encoding::{EncodeMetric, MetricEncoder, NoLabelSet};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::registry::Registry;
+
+/// Everything the engine counts, as it stands.
+pub(super) fn registry(counters: &Counters, levels: &Levels) -> Registry {
+    let mut registry = Registry::default();
+    for (name, help, value) in totals(counters) {
+        registry.register(name, help, ConstCounter::new(value));
+    }
+    for (name, help, value) in gauges(levels) {
+        registry.register(name, help, ConstGauge::new(i64::try_from(value).unwrap_or(i64::MAX)));
+    }
+    for (name, help, distribution, unit) in distributions(counters) {
+        registry.register(name, help, Measured { distribution, unit });
+    }
+    registry
+}
+
+fn totals(counters: &Counters) -> [(&'static str, &'static str, u64); 14] {
+    [
+        ("meantime_turns", "Turns that took effect", counters.turns),
+        ("meantime_batches", "Batches that were committed", counters.batches),
+        ("meantime_timers_fired", "Timers that fired", counters.fired),
+        ("meantime_timers_stale", "Fires that found nothing to fire", counters.stale_fires),
+        ("meantime_tasks_claimed", "Tasks handed out to workers", counters.claimed),
+        ("meantime_tasks_retried", "Attempts that are followed by another", counters.retried),
+        ("meantime_conflicts", "Turns whose fence did not hold", counters.conflicts),
+        ("meantime_locked", "Turns that another node put off", counters.locked),
+        ("meantime_faults", "Turns that could not be computed", counters.faults),
+        ("meantime_returned", "Signals and messages that went back", counters.returned),
+        ("meantime_leases_lost", "Reports with a stale token", counters.leases_lost),
+        ("meantime_leases_expired", "Leases that expired", counters.leases_expired),
+        ("meantime_overloaded", "Commands refused by overload", counters.overloaded),
+        ("meantime_commits_ambiguous", "Commits whose answer was lost", counters.ambiguous),
+    ]
+}
+
+fn gauges(levels: &Levels) -> [(&'static str, &'static str, usize); 6] {
+    [
+        ("meantime_queued_turns", "Turns that wait for a commit", levels.queued_turns),
+        ("meantime_queued_bytes", "Payloads of turns that wait", levels.queued_bytes),
+        ("meantime_waiting_claims", "Workers that wait for tasks", levels.waiting_claims),
+        ("meantime_leases", "Tasks in the hands of workers", levels.leases),
+        ("meantime_callers", "Callers who wait for the engine", levels.callers),
+        ("meantime_engine_tasks", "Calls that the engine makes", levels.engine_tasks),
+    ]
+}
+
+fn distributions(counters: &Counters) -> [(&'static str, &'static str, Distribution, f64); 3] {
+    [
+        ("meantime_timer_lateness_seconds", "How late timers fire", counters.lateness_ms, 1e-3),
+        ("meantime_commit_duration_seconds", "How long commits take", counters.commit_us, 1e-6),
+        ("meantime_commit_units", "Units in one commit", counters.commit_units, 1.0),
+    ]
+}
+
+/// A distribution as a histogram, in a unit that people expect.
+#[derive(Debug)]
+struct Measured {
+    distribution: Distribution,
+    unit: f64,
+}
+
+impl EncodeMetric for Measured {
+    #[expect(clippy::cast_precision_loss, reason = "figures for people have a few digits")]
+    fn encode(&self, mut encoder: MetricEncoder<'_>) -> Result<(), Error> {
+        let bound = |bound: Option<u64>| bound.map_or(f64::MAX, |it| it as f64 * self.unit);
+        let buckets = self.distribution.buckets();
+        let buckets: Vec<(f64, u64)> = buckets.map(|(it, count)| (bound(it), count)).collect();
+        let sum = self.distribution.sum() as f64 * self.unit;
+        encoder.encode_histogram::<NoLabelSet>(sum, self.distribution.count(), &buckets, None)
+    }
+
+    fn metric_type(&self) -> MetricType {
+        MetricType::Histogram
+    }
+}

@@ -1,0 +1,82 @@
+//! Pages of lists: how many, and after what.
+
+use std::str::FromStr;
+
+use meantime_kernel::store::Page as StorePage;
+use utoipa::ToSchema;
+
+use crate::problem::{Problem, Reason};
+use crate::wire::Page;
+
+const DEFAULT: usize = 50;
+const MOST: usize = 1_000;
+
+/// How many entries to show: 50 unless asked otherwise, at most 1,000.
+pub(crate) fn limit(asked: Option<usize>) -> Result<usize, Problem> {
+    match asked {
+        None => Ok(DEFAULT),
+        Some(0) => Err(Problem::new(Reason::InvalidQuery, "limit is at least 1")),
+        Some(asked) => Ok(asked.min(MOST)),
+    }
+}
+
+/// What a store is asked for: one more than is shown, to know whether something follows.
+pub(crate) fn ask<K: Copy>(after: Option<K>, limit: usize) -> StorePage<K> {
+    StorePage { after, limit: limit + 1 }
+}
+
+/// Reads a cursor that is the text of a key.
+pub(crate) fn cursor<K: FromStr>(text: Option<&str>) -> Result<Option<K>, Problem> {
+    read_cursor(text, |text| text.parse().ok())
+}
+
+/// Reads a cursor.
+pub(crate) fn read_cursor<K>(
+    text: Option<&str>,
+    read: impl FnOnce(&str) -> Option<K>,
+) -> Result<Option<K>, Problem> {
+    let bad = |text: &str| {
+        Problem::new(Reason::InvalidCursor, format!("{text:?} is not a cursor of this list"))
+    };
+    text.map(|text| read(text).ok_or_else(|| bad(text))).transpose()
+}
+
+/// A page of what a store gave for [`ask`].
+pub(crate) fn page<R, T: ToSchema + for<'a> From<&'a R>>(
+    mut rows: Vec<R>,
+    limit: usize,
+    key: impl FnOnce(&R) -> String,
+) -> Page<T> {
+    let more = rows.len() > limit;
+    rows.truncate(limit);
+    let next_cursor = rows.last().filter(|_| more).map(key);
+    Page { items: rows.iter().map(T::from).collect(), next_cursor }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_is_at_least_one_and_clamped() {
+        assert_eq!(limit(None).unwrap(), 50);
+        assert_eq!(limit(Some(7)).unwrap(), 7);
+        assert_eq!(limit(Some(100_000)).unwrap(), 1_000);
+        assert_eq!(limit(Some(0)).unwrap_err().code(), "invalid_query");
+    }
+
+    #[test]
+    fn a_page_names_its_last_entry_only_when_something_follows() {
+        let names = vec!["a".to_owned(), "b".to_owned(), "c".to_owned()];
+        let first = page::<String, String>(names.clone(), 2, Clone::clone);
+        assert_eq!((first.items.len(), first.next_cursor.as_deref()), (2, Some("b")));
+        let all = page::<String, String>(names, 3, Clone::clone);
+        assert_eq!((all.items.len(), all.next_cursor), (3, None));
+    }
+
+    #[test]
+    fn a_foreign_cursor_is_refused() {
+        assert_eq!(cursor::<u64>(Some("x")).unwrap_err().code(), "invalid_cursor");
+        assert_eq!(cursor::<u64>(Some("7")).unwrap(), Some(7));
+    }
+}

@@ -1,0 +1,299 @@
+//! What goes wrong with a request, as RFC 9457 problem details with a stable `code`.
+
+use std::borrow::Cow;
+
+use axum::body::Body;
+use axum::http::header::{CONTENT_TYPE, HeaderName, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::{HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use meantime_core::Json;
+use meantime_core::id::InvalidId;
+use meantime_core::json::InvalidJson;
+use meantime_core::time::TimeError;
+use meantime_kernel::command::{Error, SCHEDULE_INVALID};
+use meantime_kernel::store;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::wire::Diagnostic;
+
+/// The media type of problems.
+pub(crate) const PROBLEM_JSON: &str = "application/problem+json";
+
+/// How long a client should wait before it tries again, in seconds.
+const RETRY_AFTER_S: u64 = 1;
+
+/// What the server itself refuses, before the engine is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reason {
+    NotFound,
+    MethodNotAllowed,
+    UnsupportedMediaType,
+    InvalidBody,
+    InvalidQuery,
+    InvalidCursor,
+    InvalidDefinition,
+    UnknownSchedule,
+    UnknownId,
+    Unauthenticated,
+    Forbidden,
+    ForeignOrigin,
+    RateLimited,
+    TooManyRequests,
+    SlowRequest,
+    Internal,
+}
+
+impl Reason {
+    /// Every reason, for the documents.
+    pub(crate) const ALL: [Self; 16] = [
+        Self::NotFound,
+        Self::MethodNotAllowed,
+        Self::UnsupportedMediaType,
+        Self::InvalidBody,
+        Self::InvalidQuery,
+        Self::InvalidCursor,
+        Self::InvalidDefinition,
+        Self::UnknownSchedule,
+        Self::UnknownId,
+        Self::Unauthenticated,
+        Self::Forbidden,
+        Self::ForeignOrigin,
+        Self::RateLimited,
+        Self::TooManyRequests,
+        Self::SlowRequest,
+        Self::Internal,
+    ];
+
+    /// The stable code.
+    pub(crate) fn code(self) -> &'static str {
+        match self {
+            Self::NotFound => "not_found",
+            Self::MethodNotAllowed => "method_not_allowed",
+            Self::UnsupportedMediaType => "unsupported_media_type",
+            Self::InvalidBody => "invalid_body",
+            Self::InvalidQuery => "invalid_query",
+            Self::InvalidCursor => "invalid_cursor",
+            Self::InvalidDefinition => "invalid_definition",
+            Self::UnknownSchedule => "unknown_schedule",
+            Self::UnknownId => "unknown_id",
+            Self::Unauthenticated => "unauthenticated",
+            Self::Forbidden => "forbidden",
+            Self::ForeignOrigin => "foreign_origin",
+            Self::RateLimited => "rate_limited",
+            Self::TooManyRequests => "too_many_requests",
+            Self::SlowRequest => "slow_request",
+            Self::Internal => "internal",
+        }
+    }
+
+    pub(crate) const fn status(self) -> StatusCode {
+        match self {
+            Self::NotFound | Self::UnknownSchedule | Self::UnknownId => StatusCode::NOT_FOUND,
+            Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+            Self::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Self::InvalidBody | Self::InvalidQuery | Self::InvalidCursor => StatusCode::BAD_REQUEST,
+            Self::InvalidDefinition => StatusCode::UNPROCESSABLE_ENTITY,
+            Self::Unauthenticated => StatusCode::UNAUTHORIZED,
+            Self::Forbidden | Self::ForeignOrigin => StatusCode::FORBIDDEN,
+            Self::RateLimited => StatusCode::TOO_MANY_REQUESTS,
+            Self::TooManyRequests => StatusCode::SERVICE_UNAVAILABLE,
+            Self::SlowRequest => StatusCode::REQUEST_TIMEOUT,
+            Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+        }
+    }
+}
+
+/// An error answer.
+#[derive(Debug, Clone)]
+pub(crate) struct Problem {
+    status: StatusCode,
+    retry_after: Option<u64>,
+    body: Box<Details>,
+}
+
+/// The body of an error answer (RFC 9457).
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(as = Problem)]
+pub(crate) struct Details {
+    /// Where the code is explained.
+    #[serde(rename = "type")]
+    kind: String,
+    /// The name of the HTTP status.
+    title: Cow<'static, str>,
+    /// The HTTP status.
+    status: u16,
+    /// The stable code: what programs should look at.
+    code: Cow<'static, str>,
+    /// What happened, for people.
+    detail: String,
+    /// What is wrong with a definition.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    diagnostics: Vec<Diagnostic>,
+    /// What a definition says about the input that it refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<serde_json::Value>)]
+    problem: Option<Json>,
+    /// The instance that has the business key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    holder: Option<String>,
+}
+
+impl Problem {
+    /// A problem that the server itself found.
+    pub(crate) fn new(reason: Reason, detail: impl Into<String>) -> Self {
+        let mut problem = Self::coded(reason.status(), reason.code(), detail);
+        if matches!(reason, Reason::RateLimited | Reason::TooManyRequests) {
+            problem.retry_after = Some(RETRY_AFTER_S);
+        }
+        problem
+    }
+
+    fn coded(
+        status: StatusCode,
+        code: impl Into<Cow<'static, str>>,
+        detail: impl Into<String>,
+    ) -> Self {
+        let code = code.into();
+        let title = status.canonical_reason().unwrap_or("Error");
+        let body = Details {
+            kind: format!("/docs#error-{code}"),
+            title: Cow::Borrowed(title),
+            status: status.as_u16(),
+            code,
+            detail: detail.into(),
+            diagnostics: Vec::new(),
+            problem: None,
+            holder: None,
+        };
+        Self { status, retry_after: None, body: Box::new(body) }
+    }
+
+    /// With what is wrong with a definition.
+    pub(crate) fn with_diagnostics(mut self, diagnostics: Vec<Diagnostic>) -> Self {
+        self.body.diagnostics = diagnostics;
+        self
+    }
+
+    /// To be tried again after so many seconds.
+    pub(crate) fn retry_after(mut self, seconds: u64) -> Self {
+        self.retry_after = Some(seconds);
+        self
+    }
+
+    /// The same problem, of something that a path names: then it is not there.
+    pub(crate) fn not_there(mut self) -> Self {
+        self.status = StatusCode::NOT_FOUND;
+        self.body.status = self.status.as_u16();
+        self.body.title = Cow::Borrowed("Not Found");
+        self
+    }
+
+    pub(crate) const fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    pub(crate) fn code(&self) -> &str {
+        &self.body.code
+    }
+
+    pub(crate) fn detail(&self) -> &str {
+        &self.body.detail
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        // The details hold nothing that could fail to become JSON.
+        let body = serde_json::to_vec(&self.body).unwrap_or_default();
+        let mut response = Response::new(Body::from(body));
+        *response.status_mut() = self.status;
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(PROBLEM_JSON));
+        if let Some(seconds) = self.retry_after {
+            headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        if self.status == StatusCode::UNAUTHORIZED {
+            headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        headers
+            .insert(HeaderName::from_static("cache-control"), HeaderValue::from_static("no-store"));
+        response
+    }
+}
+
+impl From<Error> for Problem {
+    fn from(error: Error) -> Self {
+        let (code, detail) = (error.code(), error.to_string());
+        let status = match &error {
+            Error::UnknownDefinition { .. }
+            | Error::UnknownInstance(_)
+            | Error::UnknownTask(_)
+            | Error::UnknownTimer(_)
+            | Error::UnknownIncident(_)
+            | Error::ClockNotVirtual => StatusCode::NOT_FOUND,
+            Error::InstanceEnded(_)
+            | Error::LeaseLost(_)
+            | Error::KeyTaken { .. }
+            | Error::NotResolvable(_)
+            | Error::TooManyFirings { .. } => StatusCode::CONFLICT,
+            Error::IdempotencyMismatch(_) => StatusCode::UNPROCESSABLE_ENTITY,
+            Error::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
+            Error::Invalid(_) => StatusCode::BAD_REQUEST,
+            Error::Refused { .. } => return Self::refused(error),
+            _ => StatusCode::SERVICE_UNAVAILABLE,
+        };
+        let mut problem = Self::coded(status, code, detail);
+        if status == StatusCode::SERVICE_UNAVAILABLE {
+            problem.retry_after = Some(RETRY_AFTER_S);
+        }
+        if let Error::KeyTaken { holder, .. } = error {
+            problem.body.holder = Some(holder.to_string());
+        }
+        problem
+    }
+}
+
+impl Problem {
+    /// A definition's own refusal keeps its own code.
+    fn refused(error: Error) -> Self {
+        let detail = error.to_string();
+        let Error::Refused { code, problem } = error else {
+            return Self::new(Reason::Internal, detail);
+        };
+        let status = match code.as_str() {
+            "SCHEDULE_EXISTS" | "step_not_active" => StatusCode::CONFLICT,
+            SCHEDULE_INVALID => StatusCode::UNPROCESSABLE_ENTITY,
+            _ => StatusCode::BAD_REQUEST,
+        };
+        let detail = problem.read::<String>().unwrap_or(detail);
+        let mut refused = Self::coded(status, code, detail);
+        refused.body.problem = Some(problem).filter(|problem| !problem.is_null());
+        refused
+    }
+}
+
+impl From<store::Error> for Problem {
+    fn from(error: store::Error) -> Self {
+        Self::from(Error::from(&error))
+    }
+}
+
+impl From<InvalidId> for Problem {
+    fn from(error: InvalidId) -> Self {
+        Self::coded(StatusCode::BAD_REQUEST, error.code(), error.to_string())
+    }
+}
+
+impl From<InvalidJson> for Problem {
+    fn from(error: InvalidJson) -> Self {
+        Self::coded(StatusCode::BAD_REQUEST, error.code(), error.to_string())
+    }
+}
+
+impl From<TimeError> for Problem {
+    fn from(error: TimeError) -> Self {
+        let hint = error.hint().map_or_else(String::new, |hint| format!("; {hint}"));
+        Self::coded(StatusCode::BAD_REQUEST, error.code(), format!("{error}{hint}"))
+    }
+}

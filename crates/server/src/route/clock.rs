@@ -1,0 +1,48 @@
+//! `/clock`: only where time stands still until it is moved.
+
+use axum::extract::State;
+use meantime_kernel::command::Error;
+use utoipa_axum::routes;
+
+use super::reply::{Result, ok};
+use super::table::Routes;
+use crate::app::App;
+use crate::auth::Permission;
+use crate::extract::Body;
+use crate::problem::{Problem, Reason};
+use crate::wire::{Advance, Clock, Moved};
+
+pub(super) fn routes() -> Routes {
+    Routes::new().add(Permission::Read, routes!(get)).add(Permission::Administer, routes!(advance))
+}
+
+/// Where the virtual clock stands.
+#[utoipa::path(
+    get, path = "/clock", operation_id = "get_clock", tag = "clock",
+    responses((status = 200, description = "Where it stands", body = Clock))
+)]
+async fn get(State(app): State<App>) -> Result<Clock> {
+    if !app.kernel().has_virtual_clock() {
+        return Err(Error::ClockNotVirtual.into());
+    }
+    ok(Clock { now: app.kernel().now().engine })
+}
+
+/// Moves the virtual clock from due instant to due instant. Everything that falls due has run and
+/// is committed when this answers.
+#[utoipa::path(
+    post, path = "/clock/advance", operation_id = "advance_clock", tag = "clock", request_body = Advance,
+    responses((status = 200, description = "Where it stands now", body = Moved))
+)]
+async fn advance(State(app): State<App>, Body(body): Body<Advance>) -> Result<Moved> {
+    if !app.kernel().has_virtual_clock() {
+        return Err(Error::ClockNotVirtual.into());
+    }
+    let to = match (body.by, body.to) {
+        (Some(by), None) => by.after(app.kernel().now().engine)?,
+        (None, Some(to)) => to,
+        _ => return Err(Problem::new(Reason::InvalidBody, "give `by` or `to`, one of both")),
+    };
+    let moved = app.kernel().advance(to, app.settings().clock.firings).await?;
+    ok(Moved { now: moved.now, fired: moved.fired })
+}

@@ -1,0 +1,301 @@
+//! `/definitions`: deploy, look at, undeploy.
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse as _, Response};
+use meantime_core::{DefinitionId, Diagnostic as CoreDiagnostic, Severity, Source};
+use meantime_kernel::command::{Command, Error, Reply};
+use meantime_kernel::driver::DeployError;
+use meantime_kernel::machine::definition_hash;
+use meantime_kernel::store::{DefinitionFilter, DefinitionRow};
+use serde::Deserialize;
+use utoipa::IntoParams;
+use utoipa_axum::routes;
+
+use super::reply::{Answer, Result, ok};
+use super::table::Routes;
+use crate::app::App;
+use crate::auth::Permission;
+use crate::extract::{Name, Query, Text};
+use crate::page;
+use crate::problem::{Problem, Reason};
+use crate::wire::{Definition, Deployed, DeployedDefinition, Diagnostic, Done, Graph, Page};
+
+pub(super) fn routes() -> Routes {
+    Routes::new()
+        .add(Permission::Deploy, routes!(deploy))
+        .add(Permission::Read, routes!(list))
+        .add(Permission::Read, routes!(latest))
+        .add(Permission::Read, routes!(versions))
+        .add(Permission::Read, routes!(source))
+        .add(Permission::Read, routes!(graph))
+        .add(Permission::Read, routes!(latest_graph))
+        .add(Permission::Deploy, routes!(undeploy))
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct DeployQuery {
+    /// Names a definition that has no name of its own.
+    #[serde(default)]
+    name: Option<String>,
+    /// Judge the text only; deploy nothing.
+    #[serde(default)]
+    dry_run: bool,
+}
+
+/// Deploys the definitions of a source, all or nothing. Identical content is the same version.
+#[utoipa::path(
+    post, path = "/definitions", operation_id = "deploy", tag = "definitions", params(DeployQuery),
+    request_body(content(
+        (String = "text/javascript"), (String = "application/yaml"), (String = "application/xml"),
+    )),
+    responses(
+        (status = 201, description = "A new version", body = Deployed),
+        (status = 200, description = "Identical content was deployed before", body = Deployed),
+    )
+)]
+async fn deploy(
+    State(app): State<App>,
+    Query(query): Query<DeployQuery>,
+    Text { media_type, text }: Text,
+) -> Result<Deployed> {
+    let notation = media_type.as_deref().and_then(|kind| app.formats().notation(kind));
+    let Some(notation) = notation.filter(|it| app.kernel().notations().get(it).is_some()) else {
+        let known = app.formats().media_types().join(", ");
+        let text = format!("say what the source is with `Content-Type`: one of {known}");
+        return Err(Problem::new(Reason::UnsupportedMediaType, text));
+    };
+    let name = query.name.unwrap_or_default();
+    let source = Source { name, text: text.into(), files: Vec::new() };
+    if query.dry_run {
+        return judge(&app, notation, source).await;
+    }
+    let hash_of = source.clone();
+    let (reply, diagnostics) = match app.kernel().deploy(notation, source).await {
+        Ok(deployed) => deployed,
+        Err(DeployError::Diagnostics(found)) => return Err(invalid(&found)),
+        Err(DeployError::Kernel(error)) => return Err(error.into()),
+    };
+    let Reply::Deployed(deployed) = reply else {
+        return Err(Problem::new(Reason::Internal, "a deployment was answered by something else"));
+    };
+    let is_new = deployed.iter().any(|it| it.new);
+    let hash = definition_hash(&hash_of);
+    let mut definitions = Vec::new();
+    for it in deployed {
+        let rows = named(&app, &it.name).await?;
+        let label = rows.iter().find(|row| row.version == it.version);
+        let label = label.and_then(|row| row.label.clone());
+        let mut warnings = warnings(&diagnostics);
+        warnings.extend(reused_label(&rows, it.version, label.as_deref()));
+        definitions.push(DeployedDefinition {
+            name: it.name,
+            notation: notation.to_owned(),
+            version: Some(it.version),
+            label,
+            hash: hash.clone(),
+            warnings,
+        });
+    }
+    let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
+    Ok(Answer(status, Deployed { definitions }))
+}
+
+/// Judges a source without deploying it.
+async fn judge(app: &App, notation: &str, source: Source) -> Result<Deployed> {
+    let hash = definition_hash(&source);
+    let (definitions, diagnostics) = app.kernel().judge(notation, source).await?;
+    if diagnostics.iter().any(|it| it.severity == Severity::Error) {
+        return Err(invalid(&diagnostics));
+    }
+    let definitions = definitions.into_iter().map(|it| DeployedDefinition {
+        name: it.name,
+        notation: notation.to_owned(),
+        version: None,
+        label: it.label,
+        hash: hash.clone(),
+        warnings: warnings(&diagnostics),
+    });
+    ok(Deployed { definitions: definitions.collect() })
+}
+
+fn warnings(diagnostics: &[CoreDiagnostic]) -> Vec<Diagnostic> {
+    diagnostics.iter().map(Diagnostic::from).collect()
+}
+
+fn invalid(diagnostics: &[CoreDiagnostic]) -> Problem {
+    let errors = diagnostics.iter().filter(|it| it.severity == Severity::Error).count();
+    let text = format!("the source has {errors} {}", if errors == 1 { "error" } else { "errors" });
+    Problem::new(Reason::InvalidDefinition, text).with_diagnostics(warnings(diagnostics))
+}
+
+/// The author's own version says nothing when it names two different texts.
+fn reused_label(rows: &[DefinitionRow], version: u32, label: Option<&str>) -> Option<Diagnostic> {
+    let label = label?;
+    let is_other =
+        |row: &&DefinitionRow| row.version < version && row.label.as_deref() == Some(label);
+    let other = rows.iter().find(is_other)?;
+    let message =
+        format!("version {} has the same label {label:?} and other content", other.version);
+    let start = meantime_core::Position { line: 1, column: 1 };
+    let mut warning = CoreDiagnostic::error("label_reused", message, start);
+    warning.severity = Severity::Warning;
+    let warning = warning.with_help("give every content a label of its own");
+    Some(Diagnostic::from(&warning))
+}
+
+async fn named(app: &App, name: &str) -> std::result::Result<Vec<DefinitionRow>, Problem> {
+    let filter = DefinitionFilter { name: Some(name.to_owned()), ..DefinitionFilter::default() };
+    Ok(app.store().definitions(filter).await?)
+}
+
+fn unknown(name: &str, version: Option<u32>) -> Problem {
+    Error::UnknownDefinition { name: name.to_owned(), version }.into()
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct ListQuery {
+    /// How many at most: 50 when not given, 1,000 at most.
+    #[serde(default)]
+    limit: Option<usize>,
+    /// Where the page before ended.
+    #[serde(default)]
+    cursor: Option<String>,
+}
+
+/// The latest version of every definition, by name.
+#[utoipa::path(
+    get, path = "/definitions", operation_id = "list_definitions", tag = "definitions", params(ListQuery),
+    responses((status = 200, description = "Definitions", body = Page<Definition>))
+)]
+async fn list(State(app): State<App>, Query(query): Query<ListQuery>) -> Result<Page<Definition>> {
+    let limit = page::limit(query.limit)?;
+    let filter = DefinitionFilter { latest: true, ..DefinitionFilter::default() };
+    let mut rows = app.store().definitions(filter).await?;
+    rows.retain(|row| is_visible(row) && query.cursor.as_ref().is_none_or(|it| row.name > *it));
+    rows.sort_by(|one, other| one.name.cmp(&other.name));
+    rows.truncate(limit + 1);
+    ok(page::page(rows, limit, |row| row.name.clone()))
+}
+
+/// What is part of the engine itself is not shown.
+fn is_visible(row: &DefinitionRow) -> bool {
+    row.name != meantime_core::SCHEDULE_DEFINITION
+}
+
+/// The latest version of a definition.
+#[utoipa::path(
+    get, path = "/definitions/{name}", operation_id = "latest_definition", tag = "definitions",
+    params(("name" = String, Path, description = "Its name")),
+    responses((status = 200, description = "The latest version", body = Definition))
+)]
+async fn latest(State(app): State<App>, Name(name): Name<String>) -> Result<Definition> {
+    let rows = named(&app, &name).await?;
+    let newest = rows.iter().find(|row| !row.retired).or(rows.first());
+    ok(Definition::from(newest.ok_or_else(|| unknown(&name, None))?))
+}
+
+/// All versions of a definition, latest first.
+#[utoipa::path(
+    get, path = "/definitions/{name}/versions", operation_id = "definition_versions", tag = "definitions",
+    params(("name" = String, Path, description = "Its name"), ListQuery),
+    responses((status = 200, description = "Versions", body = Page<Definition>))
+)]
+async fn versions(
+    State(app): State<App>,
+    Name(name): Name<String>,
+    Query(query): Query<ListQuery>,
+) -> Result<Page<Definition>> {
+    let limit = page::limit(query.limit)?;
+    let after: Option<u32> = page::cursor(query.cursor.as_deref())?;
+    let mut rows = named(&app, &name).await?;
+    if rows.is_empty() {
+        return Err(unknown(&name, None));
+    }
+    rows.retain(|row| after.is_none_or(|after| row.version < after));
+    rows.truncate(limit + 1);
+    ok(page::page(rows, limit, |row| row.version.to_string()))
+}
+
+async fn version(
+    app: &App,
+    name: &str,
+    version: u32,
+) -> std::result::Result<DefinitionRow, Problem> {
+    let rows = named(app, name).await?;
+    let row = rows.into_iter().find(|row| row.version == version);
+    row.ok_or_else(|| unknown(name, Some(version)))
+}
+
+/// The source of a version, byte for byte.
+#[utoipa::path(
+    get, path = "/definitions/{name}/versions/{version}/source", operation_id = "definition_source", tag = "definitions",
+    params(
+        ("name" = String, Path, description = "Its name"),
+        ("version" = u32, Path, description = "Its version"),
+    ),
+    responses((status = 200, description = "The text", content_type = "text/plain", body = String))
+)]
+async fn source(
+    State(app): State<App>,
+    Name((name, number)): Name<(String, u32)>,
+) -> std::result::Result<Response, Problem> {
+    let row = version(&app, &name, number).await?;
+    let kind = [(CONTENT_TYPE, "text/plain; charset=utf-8")];
+    Ok((kind, row.source.to_string()).into_response())
+}
+
+/// Nodes and edges of the latest version, for drawing.
+#[utoipa::path(
+    get, path = "/definitions/{name}/graph", operation_id = "latest_graph", tag = "definitions",
+    params(("name" = String, Path, description = "Its name")),
+    responses((status = 200, description = "The drawing", body = Graph))
+)]
+async fn latest_graph(State(app): State<App>, Name(name): Name<String>) -> Result<Graph> {
+    let rows = named(&app, &name).await?;
+    let newest = rows.iter().find(|row| !row.retired).or(rows.first());
+    let newest = newest.ok_or_else(|| unknown(&name, None))?;
+    ok(draw(&app, newest.id).await?)
+}
+
+async fn draw(app: &App, id: DefinitionId) -> std::result::Result<Graph, Problem> {
+    let entry = app.catalog().get(id).await?;
+    let graph = entry.runs().map(|(notation, definition)| notation.graph(definition));
+    Ok(Graph::from(graph.unwrap_or_default()))
+}
+
+/// Nodes and edges of a version, for drawing.
+#[utoipa::path(
+    get, path = "/definitions/{name}/versions/{version}/graph", operation_id = "definition_graph", tag = "definitions",
+    params(
+        ("name" = String, Path, description = "Its name"),
+        ("version" = u32, Path, description = "Its version"),
+    ),
+    responses((status = 200, description = "The drawing", body = Graph))
+)]
+async fn graph(State(app): State<App>, Name((name, number)): Name<(String, u32)>) -> Result<Graph> {
+    let row = version(&app, &name, number).await?;
+    ok(draw(&app, row.id).await?)
+}
+
+/// Undeploys a version. Instances that run it go on.
+#[utoipa::path(
+    delete, path = "/definitions/{name}/versions/{version}", operation_id = "undeploy", tag = "definitions",
+    params(
+        ("name" = String, Path, description = "Its name"),
+        ("version" = u32, Path, description = "Its version"),
+    ),
+    responses((status = 200, description = "It starts nothing any more", body = Done))
+)]
+async fn undeploy(
+    State(app): State<App>,
+    Name((name, version)): Name<(String, u32)>,
+) -> Result<Done> {
+    app.kernel().call(Command::Undeploy { name, version }).await?;
+    ok(Done {})
+}

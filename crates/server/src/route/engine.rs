@@ -1,0 +1,28 @@
+//! `/resume`: a restored copy may act.
+
+use axum::extract::State;
+use meantime_kernel::command::Command;
+use utoipa_axum::routes;
+
+use super::reply::{Result, ok};
+use super::table::Routes;
+use crate::app::App;
+use crate::auth::{Caller, Permission};
+use crate::extract::Body;
+use crate::wire::{Because, Done};
+
+pub(super) fn routes() -> Routes {
+    Routes::new().add(Permission::Administer, routes!(resume))
+}
+
+/// Confirms that a restored copy may act: overdue timers fire, tasks are handed out. Changes
+/// nothing on an engine that is not paused.
+#[utoipa::path(
+    post, path = "/resume", operation_id = "resume", tag = "engine",
+    request_body = Option<Because>,
+    responses((status = 200, description = "It acts", body = Done))
+)]
+async fn resume(State(app): State<App>, caller: Caller, Body(body): Body<Because>) -> Result<Done> {
+    app.kernel().call(Command::Resume { by: caller.by(body.reason) }).await?;
+    ok(Done {})
+}

@@ -1,0 +1,114 @@
+//! `/events`: everything that happens, as it happens.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::sse::{Event as SseEvent, KeepAlive, Sse};
+use axum::response::{IntoResponse as _, Response};
+use futures_util::stream::unfold;
+use meantime_core::InstanceId;
+use meantime_kernel::store::HistoryRow;
+use serde::Deserialize;
+use utoipa::IntoParams;
+use utoipa_axum::routes;
+
+use super::table::Routes;
+use crate::app::App;
+use crate::auth::Permission;
+use crate::extract::Query;
+use crate::feed::Follower;
+use crate::page;
+use crate::problem::Problem;
+use crate::wire::{Event, entries};
+
+pub(super) fn routes() -> Routes {
+    Routes::new().add(Permission::Read, routes!(events))
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct EventsQuery {
+    /// Only of this instance.
+    #[serde(default)]
+    instance: Option<String>,
+    /// Only of the definition of this name.
+    #[serde(default)]
+    definition: Option<String>,
+    /// From this event on, like the header `Last-Event-ID`; 0 is from the beginning.
+    #[serde(default)]
+    after: Option<String>,
+}
+
+/// Everything that happens, as server-sent events: one event for each turn, resumable by its id.
+#[utoipa::path(
+    get, path = "/events", operation_id = "events", tag = "events",
+    params(
+        EventsQuery,
+        ("Last-Event-ID" = Option<String>, Header, description = "The last event that was seen"),
+    ),
+    responses((status = 200, description = "Events", content_type = "text/event-stream", body = Event))
+)]
+async fn events(
+    State(app): State<App>,
+    headers: HeaderMap,
+    Query(query): Query<EventsQuery>,
+) -> Result<Response, Problem> {
+    let header = headers.get("last-event-id").and_then(|value| value.to_str().ok());
+    let after: Option<u64> = page::cursor(header.or(query.after.as_deref()))?;
+    let instance = query.instance.map(|id| id.parse()).transpose()?;
+    let follower = app.feed().follow(after);
+    let listener = Listener { app, follower, instance, definition: query.definition };
+    let stream = unfold(listener, |mut listener| async move {
+        let event = listener.next().await?;
+        Some((Ok::<_, Infallible>(event), listener))
+    });
+    Ok(Sse::new(stream).keep_alive(KeepAlive::default()).into_response())
+}
+
+/// One who listens.
+struct Listener {
+    app: App,
+    follower: Follower,
+    instance: Option<InstanceId>,
+    definition: Option<String>,
+}
+
+impl Listener {
+    /// The next event; none when the server or the engine is about to stop.
+    async fn next(&mut self) -> Option<SseEvent> {
+        loop {
+            let row = tokio::select! {
+                row = self.follower.next() => row.ok()??,
+                () = self.app.drained() => return None,
+            };
+            if let Some(event) = self.event(&row).await {
+                return Some(event);
+            }
+        }
+    }
+
+    async fn event(&self, row: &Arc<HistoryRow>) -> Option<SseEvent> {
+        if self.instance.is_some_and(|wanted| wanted != row.instance) {
+            return None;
+        }
+        // What retention has removed meanwhile is of no interest any more.
+        let definition = self.app.feed().definition_of(row.instance).await.ok()??;
+        let definition = self.app.catalog().get(definition).await.ok()?;
+        if self.definition.as_ref().is_some_and(|wanted| *wanted != definition.name) {
+            return None;
+        }
+        let event = Event {
+            instance_id: row.instance.to_string(),
+            definition: definition.name.clone(),
+            version: definition.version,
+            turn: row.turn_no,
+            at: row.at,
+            records: entries(row),
+        };
+        let data = serde_json::to_string(&event).ok()?;
+        Some(SseEvent::default().id(row.seq.to_string()).event("turn").data(data))
+    }
+}

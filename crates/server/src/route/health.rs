@@ -1,0 +1,49 @@
+//! Is it alive, can it work, how much has it done?
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse as _, Response};
+use serde::Serialize;
+
+use super::reply::Answer;
+use crate::app::App;
+use crate::problem::Problem;
+
+/// How the server stands.
+#[derive(Serialize)]
+pub(super) struct Health {
+    status: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    detail: Option<&'static str>,
+}
+
+/// The process answers.
+pub(super) async fn alive() -> Answer<Health> {
+    Answer(StatusCode::OK, Health { status: "ok", detail: None })
+}
+
+/// The engine can take work.
+pub(super) async fn ready(State(app): State<App>) -> Answer<Health> {
+    let trouble = if app.is_draining() {
+        Some("the server is about to stop")
+    } else if app.kernel().is_paused() {
+        Some("the store is a restored copy that nobody has confirmed")
+    } else if app.kernel().counters().await.is_err() {
+        Some("the engine has stopped")
+    } else {
+        None
+    };
+    match trouble {
+        None => Answer(StatusCode::OK, Health { status: "ready", detail: None }),
+        detail => Answer(StatusCode::SERVICE_UNAVAILABLE, Health { status: "not ready", detail }),
+    }
+}
+
+/// Counters for Prometheus.
+pub(super) async fn metrics(State(app): State<App>) -> Result<Response, Problem> {
+    let (counters, levels) = app.kernel().counted().await?;
+    let text = app.metrics().text(&counters, &levels);
+    let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    Ok(([(CONTENT_TYPE, kind)], text).into_response())
+}

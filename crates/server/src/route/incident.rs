@@ -1,0 +1,94 @@
+//! `/incidents`: what needs a person.
+
+use axum::extract::State;
+use meantime_core::IncidentId;
+use meantime_kernel::command::Command;
+use serde::Deserialize;
+use utoipa::IntoParams;
+use utoipa_axum::routes;
+
+use super::reply::{Result, ok};
+use super::table::Routes;
+use crate::app::App;
+use crate::auth::{Caller, Permission};
+use crate::extract::{Id, Query};
+use crate::page;
+use crate::wire::{Done, Incident, Page};
+
+pub(super) fn routes() -> Routes {
+    Routes::new()
+        .add(Permission::Read, routes!(list))
+        .add(Permission::Operate, routes!(retry))
+        .add(Permission::Operate, routes!(resolve))
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct ListQuery {
+    /// Of this instance.
+    #[serde(default)]
+    instance: Option<String>,
+    /// How many at most: 50 when not given, 1,000 at most.
+    #[serde(default)]
+    limit: Option<usize>,
+    /// Where the page before ended.
+    #[serde(default)]
+    cursor: Option<String>,
+}
+
+/// Open incidents, oldest first.
+#[utoipa::path(
+    get, path = "/incidents", operation_id = "list_incidents", tag = "incidents", params(ListQuery),
+    responses((status = 200, description = "Incidents", body = Page<Incident>))
+)]
+async fn list(State(app): State<App>, Query(query): Query<ListQuery>) -> Result<Page<Incident>> {
+    let limit = page::limit(query.limit)?;
+    let after: Option<IncidentId> = page::cursor(query.cursor.as_deref())?;
+    let instance = query.instance.map(|id| id.parse()).transpose()?;
+    let rows = app.store().incidents(instance, page::ask(after, limit)).await?;
+    ok(page::page(rows, limit, |row| row.id.to_string()))
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct ReasonQuery {
+    /// For those who look at it later.
+    #[serde(default)]
+    reason: Option<String>,
+}
+
+/// Tries what the incident stopped once more, with current variables and fresh attempts.
+#[utoipa::path(
+    post, path = "/incidents/{id}/retry", operation_id = "retry_incident", tag = "incidents",
+    params(("id" = String, Path, description = "The incident"), ReasonQuery),
+    responses((status = 200, description = "Tried", body = Done))
+)]
+async fn retry(
+    State(app): State<App>,
+    caller: Caller,
+    Id(incident): Id<IncidentId>,
+    Query(query): Query<ReasonQuery>,
+) -> Result<Done> {
+    let by = caller.by(query.reason);
+    app.kernel().call(Command::RetryIncident { incident, by }).await?;
+    ok(Done {})
+}
+
+/// Closes an incident of a place without trying again.
+#[utoipa::path(
+    post, path = "/incidents/{id}/resolve", operation_id = "resolve_incident", tag = "incidents",
+    params(("id" = String, Path, description = "The incident"), ReasonQuery),
+    responses((status = 200, description = "Closed", body = Done))
+)]
+async fn resolve(
+    State(app): State<App>,
+    caller: Caller,
+    Id(incident): Id<IncidentId>,
+    Query(query): Query<ReasonQuery>,
+) -> Result<Done> {
+    let by = caller.by(query.reason);
+    app.kernel().call(Command::ResolveIncident { incident, by }).await?;
+    ok(Done {})
+}

@@ -1,0 +1,194 @@
+//! `/instances`: start, look at, signal, correct, cancel.
+
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use meantime_core::InstanceId;
+use meantime_kernel::command::{Command, Error, Reply, StartCommand, Wait};
+use meantime_kernel::store::InstanceRow;
+use serde::Deserialize;
+use utoipa::IntoParams;
+use utoipa_axum::routes;
+
+use super::reply::{Answer, Result, ok};
+use super::table::Routes;
+use super::{instance_history, instance_list};
+use crate::app::App;
+use crate::auth::{Caller, Permission};
+use crate::extract::{Body, Id, Name, Payload, Query};
+use crate::problem::{Problem, Reason};
+use crate::show;
+use crate::wire::{Because, Done, Instance, Lasting, NewInstance};
+
+pub(super) fn routes() -> Routes {
+    Routes::new()
+        .add(Permission::Operate, routes!(start))
+        .add(Permission::Read, routes!(instance_list::list))
+        .add(Permission::Read, routes!(get))
+        .add(Permission::Operate, routes!(set_variables))
+        .add(Permission::Read, routes!(instance_history::history))
+        .add(Permission::Read, routes!(instance_history::timeline))
+        .add(Permission::Operate, routes!(cancel))
+        .add(Permission::Operate, routes!(signal))
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct StartQuery {
+    /// How long to wait for the end, or for the first place that needs something from outside.
+    #[serde(default)]
+    #[param(value_type = Option<String>, example = "PT10S")]
+    wait: Option<String>,
+}
+
+/// Starts an instance.
+#[utoipa::path(
+    post, path = "/instances", operation_id = "start", tag = "instances",
+    params(
+        StartQuery,
+        ("Idempotency-Key" = Option<String>, Header,
+            description = "Makes a repetition harmless: it answers with the instance of the first"),
+    ),
+    request_body = NewInstance,
+    responses((status = 201, description = "The instance", body = Instance))
+)]
+async fn start(
+    State(app): State<App>,
+    Query(query): Query<StartQuery>,
+    headers: HeaderMap,
+    Body(new): Body<NewInstance>,
+) -> Result<Instance> {
+    let now = app.kernel().now().engine;
+    let limit = query.wait.as_deref().map(Lasting::parse).transpose()?;
+    let limit = limit.map(|wait| wait.millis_from(now)).transpose()?;
+    let limit = limit.map(|ms| Duration::from_millis(ms).min(app.settings().http.wait.into()));
+    let command = Command::Start(StartCommand {
+        definition: new.definition,
+        version: new.version,
+        input: new.input.clone(),
+        key: new.key,
+        deadline_at: new.deadline.map(|deadline| deadline.from(now)).transpose()?,
+        tags: new.tags,
+        idempotency: idempotency_key(&headers)?,
+        ..StartCommand::default()
+    });
+    let reply = call(&app, command, limit).await?;
+    let Reply::Started { instance, repeated, row } = reply else {
+        return Err(Problem::new(Reason::Internal, "a start was answered by something else"));
+    };
+    let input = Some(new.input).filter(|_| !repeated);
+    let shown = match row {
+        Some(row) => show::instance(&app, &row, input).await?,
+        None => show::instance(&app, &find(&app, instance).await?, input).await?,
+    };
+    Ok(Answer(StatusCode::CREATED, shown))
+}
+
+/// Does a start; whoever waits for it to settle waits until the limit, or until the server stops.
+async fn call(
+    app: &App,
+    command: Command,
+    limit: Option<Duration>,
+) -> std::result::Result<Reply, Error> {
+    let Some(limit) = limit else { return app.kernel().call(command).await };
+    let patience = app.patience(limit);
+    app.kernel().call_until(command, Wait::Settled, patience).await
+}
+
+fn idempotency_key(headers: &HeaderMap) -> std::result::Result<Option<String>, Problem> {
+    let Some(value) = headers.get("idempotency-key") else { return Ok(None) };
+    match value.to_str() {
+        Ok(key) if !key.is_empty() => Ok(Some(key.to_owned())),
+        _ => {
+            let text = "Idempotency-Key is a text of visible ASCII characters";
+            Err(Problem::new(Reason::InvalidBody, text))
+        }
+    }
+}
+
+/// The row of an instance that must be there.
+pub(super) async fn find(app: &App, id: InstanceId) -> std::result::Result<InstanceRow, Problem> {
+    let row = app.store().instance(id).await?;
+    row.ok_or_else(|| Error::UnknownInstance(id).into())
+}
+
+/// An instance with its data.
+#[utoipa::path(
+    get, path = "/instances/{id}", operation_id = "get_instance", tag = "instances",
+    params(("id" = String, Path, description = "The instance")),
+    responses((status = 200, description = "The instance", body = Instance))
+)]
+async fn get(State(app): State<App>, Id(id): Id<InstanceId>) -> Result<Instance> {
+    let row = find(&app, id).await?;
+    ok(show::instance(&app, &row, None).await?)
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct ReasonQuery {
+    /// For those who look at it later.
+    #[serde(default)]
+    reason: Option<String>,
+}
+
+/// Corrects variables; recorded.
+#[utoipa::path(
+    patch, path = "/instances/{id}/variables", operation_id = "set_variables", tag = "instances",
+    params(("id" = String, Path, description = "The instance"), ReasonQuery),
+    request_body(content = serde_json::Value, description = "An object of new values"),
+    responses((status = 200, description = "The instance", body = Instance))
+)]
+async fn set_variables(
+    State(app): State<App>,
+    caller: Caller,
+    Id(instance): Id<InstanceId>,
+    Query(query): Query<ReasonQuery>,
+    Payload(values): Payload,
+) -> Result<Instance> {
+    let by = caller.by(query.reason);
+    app.kernel().call(Command::SetVariables { instance, values, by }).await?;
+    let row = find(&app, instance).await?;
+    ok(show::instance(&app, &row, None).await?)
+}
+
+/// Ends an instance. Cancelling what is over changes nothing.
+#[utoipa::path(
+    post, path = "/instances/{id}/cancel", operation_id = "cancel", tag = "instances",
+    params(("id" = String, Path, description = "The instance")),
+    request_body = Option<Because>,
+    responses((status = 200, description = "The instance", body = Instance))
+)]
+async fn cancel(
+    State(app): State<App>,
+    caller: Caller,
+    Id(instance): Id<InstanceId>,
+    Body(body): Body<Because>,
+) -> Result<Instance> {
+    let by = caller.by(body.reason);
+    app.kernel().call(Command::Cancel { instance, by }).await?;
+    let row = find(&app, instance).await?;
+    ok(show::instance(&app, &row, None).await?)
+}
+
+/// Sends a signal to an instance. Signals that nobody waits for yet are kept in order.
+#[utoipa::path(
+    post, path = "/instances/{id}/signals/{name}", operation_id = "signal", tag = "instances",
+    params(
+        ("id" = String, Path, description = "The instance"),
+        ("name" = String, Path, description = "The signal"),
+    ),
+    request_body(content = Option<serde_json::Value>, description = "What is sent; null when empty"),
+    responses((status = 202, description = "Taken, or kept", body = Done))
+)]
+async fn signal(
+    State(app): State<App>,
+    Name((id, name)): Name<(String, String)>,
+    Payload(payload): Payload,
+) -> Result<Done> {
+    let instance: InstanceId = id.parse().map_err(|error| Problem::from(error).not_there())?;
+    app.kernel().call(Command::Signal { instance, name, payload }).await?;
+    Ok(Answer(StatusCode::ACCEPTED, Done {}))
+}

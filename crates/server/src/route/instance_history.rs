@@ -1,0 +1,104 @@
+//! `/instances/{id}/history` and `/timeline`: what happened, and what will.
+
+use axum::extract::State;
+use meantime_core::{InstanceId, TimerId};
+use meantime_kernel::store::{HistoryRow, InstanceRow};
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use super::instance::find;
+use super::reply::{Result, ok};
+use crate::app::App;
+use crate::extract::{Id, Query};
+use crate::page;
+use crate::problem::Problem;
+use crate::wire::{Entry, Page, entries};
+
+/// Rows of one instance that a request walks over: more than are kept of any.
+const WALK: usize = 20_000;
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct HistoryQuery {
+    /// How many at most: 50 when not given, 1,000 at most.
+    #[serde(default)]
+    limit: Option<usize>,
+    /// Where the page before ended.
+    #[serde(default)]
+    cursor: Option<String>,
+}
+
+/// What happened to an instance, oldest first.
+#[utoipa::path(
+    get, path = "/instances/{id}/history", operation_id = "history", tag = "instances",
+    params(("id" = String, Path, description = "The instance"), HistoryQuery),
+    responses((status = 200, description = "What happened", body = Page<Entry>))
+)]
+pub(super) async fn history(
+    State(app): State<App>,
+    Id(id): Id<InstanceId>,
+    Query(query): Query<HistoryQuery>,
+) -> Result<Page<Entry>> {
+    let row = find(&app, id).await?;
+    ok(past(&app, &row, &query).await?)
+}
+
+/// What happened to an instance and what will, if nothing is changed.
+#[utoipa::path(
+    get, path = "/instances/{id}/timeline", operation_id = "timeline", tag = "instances",
+    params(("id" = String, Path, description = "The instance"), HistoryQuery),
+    responses((status = 200, description = "What happened and will", body = Page<Entry>))
+)]
+pub(super) async fn timeline(
+    State(app): State<App>,
+    Id(id): Id<InstanceId>,
+    Query(query): Query<HistoryQuery>,
+) -> Result<Page<Entry>> {
+    let row = find(&app, id).await?;
+    let mut page = past(&app, &row, &query).await?;
+    if page.next_cursor.is_none() {
+        page.items.extend(future(&app, &row).await?);
+    }
+    ok(page)
+}
+
+/// A page of the past. Its cursor is the place of the last entry: row and number within the row.
+async fn past(
+    app: &App,
+    row: &InstanceRow,
+    query: &HistoryQuery,
+) -> std::result::Result<Page<Entry>, Problem> {
+    let limit = page::limit(query.limit)?;
+    let after = page::read_cursor(query.cursor.as_deref(), |text| {
+        let (seq, number) = text.split_once('.')?;
+        Some((seq.parse::<u64>().ok()?, number.parse::<usize>().ok()?))
+    })?;
+    let mut rows = app.store().history(row.last_history, WALK).await?;
+    rows.reverse();
+    let numbered = |row: &HistoryRow| {
+        let seq = row.seq;
+        entries(row).into_iter().enumerate().map(move |(number, entry)| ((seq, number), entry))
+    };
+    let all = rows.iter().flat_map(numbered);
+    let mut shown: Vec<_> =
+        all.filter(|(place, _)| after.is_none_or(|after| *place > after)).take(limit + 1).collect();
+    let more = shown.len() > limit;
+    shown.truncate(limit);
+    let last = shown.last().filter(|_| more);
+    let next_cursor = last.map(|((seq, number), _)| format!("{seq}.{number}"));
+    Ok(Page { items: shown.into_iter().map(|(_, entry)| entry).collect(), next_cursor })
+}
+
+/// What is armed, in due order.
+async fn future(app: &App, row: &InstanceRow) -> std::result::Result<Vec<Entry>, Problem> {
+    let mut entries = Vec::new();
+    for (key, open) in row.open.timers.iter().filter(|(_, open)| !open.frozen) {
+        let id = TimerId(key.of(row.id));
+        let armed = app.store().timer(open.row_key(id.0)).await?;
+        let place = armed.map(|timer| timer.place).unwrap_or_default();
+        entries.push(Entry::upcoming(open.due_at, open.kind.name(), id.to_string(), place));
+    }
+    entries.sort_by_key(Entry::at);
+    Ok(entries)
+}

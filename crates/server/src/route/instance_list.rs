@@ -1,0 +1,155 @@
+//! `GET /instances`: filters and pages.
+
+use axum::extract::State;
+use meantime_core::{InstanceId, SCHEDULE_DEFINITION, Timestamp};
+use meantime_kernel::store::{InstanceFilter, InstanceRow};
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use super::reply::{Result, ok};
+use crate::app::App;
+use crate::extract::Query;
+use crate::problem::Problem;
+use crate::wire::{Page, Status, Summary, WaitingKind};
+use crate::{page, show};
+
+/// Instances that one request looks at when it filters by what they wait for, which no index has.
+/// A page may then be short and still have one after it.
+const LOOKED_AT: usize = 10_000;
+
+/// Instances read at a time while filtering.
+const PORTION: usize = 500;
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct ListQuery {
+    /// Of the definition of this name, in any version.
+    #[serde(default)]
+    definition: Option<String>,
+    /// Of this notation.
+    #[serde(default)]
+    notation: Option<String>,
+    /// In this status.
+    #[serde(default)]
+    #[param(inline)]
+    status: Option<Status>,
+    /// With this business key.
+    #[serde(default)]
+    key: Option<String>,
+    /// With this tag.
+    #[serde(default)]
+    tag: Option<String>,
+    /// Started at or after this instant.
+    #[serde(default)]
+    #[param(value_type = Option<String>, format = DateTime)]
+    started_after: Option<Timestamp>,
+    /// Started before this instant.
+    #[serde(default)]
+    #[param(value_type = Option<String>, format = DateTime)]
+    started_before: Option<Timestamp>,
+    /// That wait for something of this kind.
+    #[serde(default)]
+    #[param(inline)]
+    waiting_for: Option<WaitingKind>,
+    /// With an open incident, or without one.
+    #[serde(default)]
+    has_incident: Option<bool>,
+    /// How many at most: 50 when not given, 1,000 at most.
+    #[serde(default)]
+    limit: Option<usize>,
+    /// Where the page before ended.
+    #[serde(default)]
+    cursor: Option<String>,
+}
+
+/// Instances, newest first.
+#[utoipa::path(
+    get, path = "/instances", operation_id = "list_instances", tag = "instances", params(ListQuery),
+    responses((status = 200, description = "Instances", body = Page<Summary>))
+)]
+pub(super) async fn list(
+    State(app): State<App>,
+    Query(query): Query<ListQuery>,
+) -> Result<Page<Summary>> {
+    let limit = page::limit(query.limit)?;
+    let after: Option<InstanceId> = page::cursor(query.cursor.as_deref())?;
+    let Some(filter) = filter(&app, &query).await? else {
+        return ok(Page { items: Vec::new(), next_cursor: None });
+    };
+    match query.waiting_for {
+        Some(kind) => ok(waiting(&app, filter, kind, after, limit).await?),
+        None => {
+            let rows = app.store().instances(filter, page::ask(after, limit)).await?;
+            let mut items = Vec::with_capacity(rows.len().min(limit));
+            for row in rows.iter().take(limit) {
+                items.push(show::summary(&app, row).await?);
+            }
+            let next = rows.get(limit).and_then(|_| rows.get(limit - 1));
+            ok(Page { items, next_cursor: next.map(|row| row.id.to_string()) })
+        }
+    }
+}
+
+/// What the store is asked for; none when nothing can match.
+async fn filter(
+    app: &App,
+    query: &ListQuery,
+) -> std::result::Result<Option<InstanceFilter>, Problem> {
+    let named = query.definition.is_some() || query.notation.is_some();
+    let definitions = if named {
+        app.catalog().ids(query.definition.clone(), query.notation.as_deref()).await?
+    } else {
+        Vec::new()
+    };
+    if named && definitions.is_empty() {
+        return Ok(None);
+    }
+    // Schedules are instances too; they have a list of their own.
+    let schedules = app.catalog().ids(Some(SCHEDULE_DEFINITION.to_owned()), None).await?;
+    Ok(Some(InstanceFilter {
+        definitions,
+        except: schedules,
+        phases: query.status.map(|status| status.phases().to_vec()).unwrap_or_default(),
+        incident: query.has_incident,
+        key: query.key.clone(),
+        tag: query.tag.clone(),
+        started_from: query.started_after,
+        started_before: query.started_before,
+    }))
+}
+
+/// Instances that wait for something of a kind.
+async fn waiting(
+    app: &App,
+    mut filter: InstanceFilter,
+    kind: WaitingKind,
+    mut after: Option<InstanceId>,
+    limit: usize,
+) -> std::result::Result<Page<Summary>, Problem> {
+    if filter.phases.is_empty() {
+        filter.phases = Status::Running.phases().to_vec();
+    }
+    let mut items = Vec::new();
+    let mut looked_at = 0;
+    loop {
+        let portion = meantime_kernel::store::Page { after, limit: PORTION };
+        let rows: Vec<InstanceRow> = app.store().instances(filter.clone(), portion).await?;
+        let is_last = rows.len() < PORTION;
+        for row in &rows {
+            if items.len() == limit {
+                return Ok(Page { items, next_cursor: after.map(|id| id.to_string()) });
+            }
+            after = Some(row.id);
+            let summary = show::summary(app, row).await?;
+            if summary.waiting_for.iter().any(|it| it.kind == kind) {
+                items.push(summary);
+            }
+        }
+        looked_at += rows.len();
+        if is_last || looked_at >= LOOKED_AT {
+            let next_cursor = after.filter(|_| !is_last).map(|id| id.to_string());
+            return Ok(Page { items, next_cursor });
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! `/messages` and `/signals`: to whom it may concern.
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use meantime_core::Message;
+use meantime_kernel::command::{Command, Reply};
+use meantime_kernel::random::{Entropy as _, SystemEntropy};
+use utoipa_axum::routes;
+
+use super::reply::{Answer, Result};
+use super::table::Routes;
+use crate::app::App;
+use crate::auth::Permission;
+use crate::extract::{Body, Name, Payload};
+use crate::problem::{Problem, Reason};
+use crate::wire::{Delivered, NewMessage, Published, ids};
+
+pub(super) fn routes() -> Routes {
+    Routes::new()
+        .add(Permission::Operate, routes!(publish))
+        .add(Permission::Operate, routes!(broadcast))
+}
+
+/// Publishes a message: to whoever waits for it, or to whom it starts, or kept for its time.
+#[utoipa::path(
+    post, path = "/messages", operation_id = "publish", tag = "messages", request_body = NewMessage,
+    responses((status = 202, description = "What became of it", body = Published))
+)]
+async fn publish(State(app): State<App>, Body(new): Body<NewMessage>) -> Result<Published> {
+    let now = app.kernel().now().engine;
+    let ttl_ms = new.ttl.map(|ttl| ttl.millis_from(now)).transpose()?;
+    let key = new.correlation_key.map(|key| key.0).unwrap_or_default();
+    let id = new.id.clone();
+    let message = Message { name: new.name, key, payload: new.payload, ttl_ms, id };
+    let Reply::Published { delivered, kept, duplicate } =
+        app.kernel().call(Command::Publish(message)).await?
+    else {
+        return Err(Problem::new(Reason::Internal, "a message was answered by something else"));
+    };
+    let id = new.id.unwrap_or_else(new_id);
+    let published = Published { id, delivered: ids(&delivered), kept, duplicate };
+    Ok(Answer(StatusCode::ACCEPTED, published))
+}
+
+/// A name for a message that came without one.
+fn new_id() -> String {
+    let mut entropy = SystemEntropy::default();
+    format!("ms_{:016x}{:016x}", entropy.next(), entropy.next())
+}
+
+/// Sends a signal to everyone who waits for it now, and starts what it starts.
+#[utoipa::path(
+    post, path = "/signals/{name}", operation_id = "broadcast", tag = "messages",
+    params(("name" = String, Path, description = "The signal")),
+    request_body(content = Option<serde_json::Value>, description = "What is sent; null when empty"),
+    responses((status = 202, description = "Who got it", body = Delivered))
+)]
+async fn broadcast(
+    State(app): State<App>,
+    Name(name): Name<String>,
+    Payload(payload): Payload,
+) -> Result<Delivered> {
+    let Reply::Published { delivered, .. } =
+        app.kernel().call(Command::Broadcast { name, payload }).await?
+    else {
+        return Err(Problem::new(Reason::Internal, "a signal was answered by something else"));
+    };
+    Ok(Answer(StatusCode::ACCEPTED, Delivered { delivered: ids(&delivered) }))
+}

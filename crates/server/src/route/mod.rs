@@ -1,0 +1,22 @@
+//! The routes, one file for each resource.
+
+mod clock;
+mod definition;
+mod engine;
+mod event;
+mod forecast;
+mod health;
+mod incident;
+mod instance;
+mod instance_history;
+mod instance_list;
+mod message;
+mod reply;
+mod router;
+mod schedule;
+mod table;
+mod task;
+mod timer;
+mod why;
+
+pub(crate) use router::{api, router};

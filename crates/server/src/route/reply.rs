@@ -1,0 +1,34 @@
+//! Answers: a status and JSON.
+
+use axum::body::Body;
+use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+
+use crate::problem::{Problem, Reason};
+
+/// A status and a body.
+pub(crate) struct Answer<T>(pub(crate) StatusCode, pub(crate) T);
+
+impl<T: Serialize> IntoResponse for Answer<T> {
+    fn into_response(self) -> Response {
+        let Self(status, body) = self;
+        let Ok(body) = serde_json::to_vec(&body) else {
+            return Problem::new(Reason::Internal, "the answer is not JSON").into_response();
+        };
+        let mut response = Response::new(Body::from(body));
+        *response.status_mut() = status;
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        response
+    }
+}
+
+/// What handlers give back.
+pub(crate) type Result<T> = std::result::Result<Answer<T>, Problem>;
+
+/// Here it is.
+#[expect(clippy::unnecessary_wraps, reason = "the last word of handlers, which can fail")]
+pub(crate) fn ok<T>(body: T) -> Result<T> {
+    Ok(Answer(StatusCode::OK, body))
+}

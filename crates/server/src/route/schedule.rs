@@ -1,0 +1,427 @@
+//! `/schedules`: make, change, pause, trigger, fill back, and what became of their slots.
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use meantime_core::time::{Cron, First, Rule, Span, Zone};
+use meantime_core::{Handed, InstanceId, SCHEDULE_DEFINITION, ScheduleSpec, Timestamp};
+use meantime_kernel::command::{Command, Error, Reply, ScheduleAction};
+use meantime_kernel::schedule::ScheduleView;
+use meantime_kernel::store::{DefinitionFilter, InstanceFilter, InstanceRow};
+use serde::Deserialize;
+use utoipa::IntoParams;
+use utoipa_axum::routes;
+
+use super::reply::{Answer, Result, ok};
+use super::table::Routes;
+use crate::app::App;
+use crate::auth::{Caller, Permission};
+use crate::extract::{Body, Id, Query};
+use crate::page;
+use crate::problem::{Problem, Reason};
+use crate::wire::{
+    Backfill, ChangeSchedule, Done, NewSchedule, NextSlots, Occurrence, Page, Schedule,
+    ScheduleState, Status,
+};
+
+/// How many slots a preview shows at most.
+const PREVIEW: usize = 1_000;
+
+pub(super) fn routes() -> Routes {
+    Routes::new()
+        .add(Permission::Operate, routes!(create))
+        .add(Permission::Read, routes!(list))
+        .add(Permission::Read, routes!(get))
+        .add(Permission::Operate, routes!(change))
+        .add(Permission::Operate, routes!(delete))
+        .add(Permission::Operate, routes!(pause))
+        .add(Permission::Operate, routes!(resume))
+        .add(Permission::Operate, routes!(trigger))
+        .add(Permission::Operate, routes!(backfill))
+        .add(Permission::Read, routes!(next))
+        .add(Permission::Read, routes!(ledger))
+}
+
+/// Makes a schedule.
+#[utoipa::path(
+    post, path = "/schedules", operation_id = "create_schedule", tag = "schedules", request_body = NewSchedule,
+    responses((status = 201, description = "The schedule", body = Schedule))
+)]
+async fn create(State(app): State<App>, Body(new): Body<NewSchedule>) -> Result<Schedule> {
+    let now = app.kernel().now().engine;
+    let (version, label) = pinned(&app, &new.definition, new.version).await?;
+    let start_at = new.start_at.unwrap_or(now);
+    let input = match (new.input, new.context) {
+        (Some(_), Some(_)) => return Err(bad("give `input` or `context`, not both")),
+        (input, None) => Handed::Input(input.unwrap_or_default()),
+        (None, Some(context)) => Handed::Context(context),
+    };
+    let zone = new.zone.as_deref().map(Zone::parse).transpose()?.unwrap_or(Zone::UTC);
+    let rule = match (new.interval, new.cron) {
+        (Some(_), Some(_)) => return Err(bad("give `interval` or `cron`, not both")),
+        (Some(interval), None) => {
+            Rule::every(start_at, Span::parse(&interval)?, zone, First::AtAnchor)?
+        }
+        (None, Some(cron)) => {
+            // A slot at the start itself counts.
+            Rule::cron(Cron::parse(&cron)?, zone, start_at.saturating_add_millis(-1))
+        }
+        (None, None) if new.start_at.is_some() => Rule::once(start_at),
+        (None, None) => return Err(bad("give `interval`, `cron` or `startAt`")),
+    };
+    let spec = ScheduleSpec {
+        definition: new.definition,
+        version,
+        start: new.start,
+        subject: new.subject,
+        label,
+        rule,
+        max_runs: new.max_runs,
+        overlap: new.overlap,
+        catch_up: new.catch_up,
+        input,
+    };
+    let on_existing = new.on_existing.into();
+    let command = Command::PutSchedule { spec: Box::new(spec), on_existing };
+    let Reply::Scheduled { schedule } = app.kernel().call(command).await? else {
+        return Err(Problem::new(Reason::Internal, "a schedule was answered by something else"));
+    };
+    let (row, view) = find(&app, schedule).await?;
+    Ok(Answer(StatusCode::CREATED, Schedule::of(&row, view)))
+}
+
+fn bad(text: &str) -> Problem {
+    Problem::new(Reason::InvalidBody, text)
+}
+
+/// The version that a schedule starts for ever (S12), with its label.
+async fn pinned(
+    app: &App,
+    name: &str,
+    version: Option<u32>,
+) -> std::result::Result<(u32, Option<String>), Problem> {
+    let filter = DefinitionFilter { name: Some(name.to_owned()), ..DefinitionFilter::default() };
+    let rows = app.store().definitions(filter).await?;
+    let mut good = rows.into_iter().filter(|row| !row.retired);
+    let found = good.find(|row| version.is_none_or(|version| row.version == version));
+    let unknown = || Error::UnknownDefinition { name: name.to_owned(), version };
+    let row = found.filter(|row| row.name != SCHEDULE_DEFINITION).ok_or_else(unknown)?;
+    Ok((row.version, row.label))
+}
+
+/// The row and the view of a schedule that must be there.
+async fn find(
+    app: &App,
+    id: InstanceId,
+) -> std::result::Result<(InstanceRow, ScheduleView), Problem> {
+    let unknown = || Problem::new(Reason::UnknownSchedule, format!("there is no schedule {id}"));
+    let row = app.store().instance(id).await?.ok_or_else(unknown)?;
+    let is_schedule = app.catalog().get(row.definition).await?.name == SCHEDULE_DEFINITION;
+    let view = ScheduleView::of_instance(&row).filter(|_| is_schedule).ok_or_else(unknown)?;
+    Ok((row, view))
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct ListQuery {
+    /// That start the definition of this name.
+    #[serde(default)]
+    definition: Option<String>,
+    /// In this state.
+    #[serde(default)]
+    #[param(inline)]
+    state: Option<ScheduleState>,
+    /// For this subject.
+    #[serde(default)]
+    subject: Option<String>,
+    /// How many at most: 50 when not given, 1,000 at most.
+    #[serde(default)]
+    limit: Option<usize>,
+    /// Where the page before ended.
+    #[serde(default)]
+    cursor: Option<String>,
+}
+
+/// Schedules, newest first; completed ones stay listed until retention.
+#[utoipa::path(
+    get, path = "/schedules", operation_id = "list_schedules", tag = "schedules", params(ListQuery),
+    responses((status = 200, description = "Schedules", body = Page<Schedule>))
+)]
+async fn list(State(app): State<App>, Query(query): Query<ListQuery>) -> Result<Page<Schedule>> {
+    let limit = page::limit(query.limit)?;
+    let mut after: Option<InstanceId> = page::cursor(query.cursor.as_deref())?;
+    let running = || Status::Running.phases().to_vec();
+    let filter = InstanceFilter {
+        definitions: app.catalog().ids(Some(SCHEDULE_DEFINITION.to_owned()), None).await?,
+        phases: match query.state {
+            None => Vec::new(),
+            Some(ScheduleState::Active | ScheduleState::Paused) => running(),
+            Some(ScheduleState::Completed) => {
+                let over = [Status::Completed, Status::Failed, Status::Cancelled];
+                over.iter().flat_map(|status| status.phases()).copied().collect()
+            }
+        },
+        ..InstanceFilter::default()
+    };
+    if filter.definitions.is_empty() {
+        return ok(Page { items: Vec::new(), next_cursor: None });
+    }
+    let mut items = Vec::new();
+    loop {
+        let rows = app.store().instances(filter.clone(), page::ask(after, limit)).await?;
+        let is_last = rows.len() <= limit;
+        for row in &rows {
+            let Some(view) = ScheduleView::of_instance(row) else { continue };
+            if items.len() == limit {
+                return ok(Page { items, next_cursor: after.map(|id| id.to_string()) });
+            }
+            after = Some(row.id);
+            if is_wanted(&query, row, &view) {
+                items.push(Schedule::of(row, view));
+            }
+        }
+        if is_last {
+            return ok(Page { items, next_cursor: None });
+        }
+    }
+}
+
+fn is_wanted(query: &ListQuery, row: &InstanceRow, view: &ScheduleView) -> bool {
+    let is_paused = view.paused && !row.phase.is_ended();
+    query.definition.as_ref().is_none_or(|name| view.spec.definition == *name)
+        && query.subject.as_ref().is_none_or(|it| view.spec.subject.as_ref() == Some(it))
+        && match query.state {
+            Some(ScheduleState::Active) => !is_paused,
+            Some(ScheduleState::Paused) => is_paused,
+            Some(ScheduleState::Completed) | None => true,
+        }
+}
+
+/// One schedule.
+#[utoipa::path(
+    get, path = "/schedules/{id}", operation_id = "get_schedule", tag = "schedules",
+    params(("id" = String, Path, description = "The schedule")),
+    responses((status = 200, description = "The schedule", body = Schedule))
+)]
+async fn get(State(app): State<App>, Id(id): Id<InstanceId>) -> Result<Schedule> {
+    let (row, view) = find(&app, id).await?;
+    ok(Schedule::of(&row, view))
+}
+
+/// Changes a schedule; the count of runs stays. Recorded.
+#[utoipa::path(
+    patch, path = "/schedules/{id}", operation_id = "change_schedule", tag = "schedules", request_body = ChangeSchedule,
+    params(("id" = String, Path, description = "The schedule")),
+    responses((status = 200, description = "The schedule", body = Schedule))
+)]
+async fn change(
+    State(app): State<App>,
+    caller: Caller,
+    Id(id): Id<InstanceId>,
+    Body(body): Body<ChangeSchedule>,
+) -> Result<Schedule> {
+    let (_, view) = find(&app, id).await?;
+    let mut spec = view.spec;
+    spec.rule = changed_rule(spec.rule, &body)?;
+    spec.max_runs = body.max_runs.or(spec.max_runs);
+    spec.overlap = body.overlap.unwrap_or(spec.overlap);
+    spec.catch_up = body.catch_up.unwrap_or(spec.catch_up);
+    match (&mut spec.input, body.input) {
+        (Handed::Input(input), Some(new)) => *input = new,
+        (Handed::Context(_), Some(_)) => return Err(bad("its runs get a context, not an input")),
+        (_, None) => {}
+    }
+    act(&app, id, ScheduleAction::Change(Box::new(spec)), &caller, body.reason).await
+}
+
+/// The rule with what was given in place of what was there.
+fn changed_rule(rule: Rule, body: &ChangeSchedule) -> std::result::Result<Rule, Problem> {
+    let new_zone = body.zone.as_deref().map(Zone::parse).transpose()?;
+    if let (Some(_), Some(_)) = (&body.interval, &body.cron) {
+        return Err(bad("give `interval` or `cron`, not both"));
+    }
+    let (start, zone) = match &rule {
+        Rule::Once { at } => (*at, Zone::UTC),
+        Rule::Every { anchor, zone, .. } => (*anchor, zone.clone()),
+        Rule::Cron { from, zone, .. } => (from.saturating_add_millis(1), zone.clone()),
+    };
+    let start = body.start_at.unwrap_or(start);
+    let zone = new_zone.unwrap_or(zone);
+    if let Some(interval) = &body.interval {
+        return Ok(Rule::every(start, Span::parse(interval)?, zone, First::AtAnchor)?);
+    }
+    if let Some(cron) = &body.cron {
+        return Ok(Rule::cron(Cron::parse(cron)?, zone, start.saturating_add_millis(-1)));
+    }
+    Ok(match rule {
+        Rule::Once { .. } => Rule::once(start),
+        Rule::Every { interval, first, count, until, .. } => {
+            Rule::Every { anchor: start, interval, zone, first, count, until }
+        }
+        Rule::Cron { cron, count, until, .. } => {
+            Rule::Cron { cron, zone, from: start.saturating_add_millis(-1), count, until }
+        }
+    })
+}
+
+async fn act(
+    app: &App,
+    schedule: InstanceId,
+    action: ScheduleAction,
+    caller: &Caller,
+    reason: Option<String>,
+) -> Result<Schedule> {
+    find(app, schedule).await?;
+    let by = caller.by(reason);
+    app.kernel().call(Command::Schedule { schedule, action, by }).await?;
+    let (row, view) = find(app, schedule).await?;
+    ok(Schedule::of(&row, view))
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct ReasonQuery {
+    /// For those who look at it later.
+    #[serde(default)]
+    reason: Option<String>,
+}
+
+/// Ends a schedule. Runs that are going go on.
+#[utoipa::path(
+    delete, path = "/schedules/{id}", operation_id = "delete_schedule", tag = "schedules",
+    params(("id" = String, Path, description = "The schedule"), ReasonQuery),
+    responses((status = 200, description = "It starts nothing any more", body = Done))
+)]
+async fn delete(
+    State(app): State<App>,
+    caller: Caller,
+    Id(id): Id<InstanceId>,
+    Query(query): Query<ReasonQuery>,
+) -> Result<Done> {
+    find(&app, id).await?;
+    let by = caller.by(query.reason);
+    app.kernel().call(Command::Cancel { instance: id, by }).await?;
+    ok(Done {})
+}
+
+/// No slots until it is resumed.
+#[utoipa::path(
+    post, path = "/schedules/{id}/pause", operation_id = "pause_schedule", tag = "schedules",
+    params(("id" = String, Path, description = "The schedule"), ReasonQuery),
+    responses((status = 200, description = "The schedule", body = Schedule))
+)]
+async fn pause(
+    State(app): State<App>,
+    caller: Caller,
+    Id(id): Id<InstanceId>,
+    Query(query): Query<ReasonQuery>,
+) -> Result<Schedule> {
+    act(&app, id, ScheduleAction::Pause, &caller, query.reason).await
+}
+
+/// Slots again; what passed in between is missed, and treated as the policy says.
+#[utoipa::path(
+    post, path = "/schedules/{id}/resume", operation_id = "resume_schedule", tag = "schedules",
+    params(("id" = String, Path, description = "The schedule"), ReasonQuery),
+    responses((status = 200, description = "The schedule", body = Schedule))
+)]
+async fn resume(
+    State(app): State<App>,
+    caller: Caller,
+    Id(id): Id<InstanceId>,
+    Query(query): Query<ReasonQuery>,
+) -> Result<Schedule> {
+    act(&app, id, ScheduleAction::Resume, &caller, query.reason).await
+}
+
+/// One run now. It counts as a run.
+#[utoipa::path(
+    post, path = "/schedules/{id}/trigger", operation_id = "trigger_schedule", tag = "schedules",
+    params(("id" = String, Path, description = "The schedule"), ReasonQuery),
+    responses((status = 200, description = "The schedule", body = Schedule))
+)]
+async fn trigger(
+    State(app): State<App>,
+    caller: Caller,
+    Id(id): Id<InstanceId>,
+    Query(query): Query<ReasonQuery>,
+) -> Result<Schedule> {
+    act(&app, id, ScheduleAction::Trigger, &caller, query.reason).await
+}
+
+/// A run for every slot of a range that had none.
+#[utoipa::path(
+    post, path = "/schedules/{id}/backfill", operation_id = "backfill_schedule", tag = "schedules", request_body = Backfill,
+    params(("id" = String, Path, description = "The schedule"), ReasonQuery),
+    responses((status = 200, description = "The schedule", body = Schedule))
+)]
+async fn backfill(
+    State(app): State<App>,
+    caller: Caller,
+    Id(id): Id<InstanceId>,
+    Query(query): Query<ReasonQuery>,
+    Body(Backfill { from, to }): Body<Backfill>,
+) -> Result<Schedule> {
+    act(&app, id, ScheduleAction::Backfill { from, to }, &caller, query.reason).await
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct NextQuery {
+    /// How many: 10 when not given, 1,000 at most.
+    #[serde(default)]
+    count: Option<usize>,
+}
+
+/// The next slots, as they will fire if nothing is changed.
+#[utoipa::path(
+    get, path = "/schedules/{id}/next", operation_id = "next_slots", tag = "schedules",
+    params(("id" = String, Path, description = "The schedule"), NextQuery),
+    responses((status = 200, description = "Slots", body = NextSlots))
+)]
+async fn next(
+    State(app): State<App>,
+    Id(id): Id<InstanceId>,
+    Query(query): Query<NextQuery>,
+) -> Result<NextSlots> {
+    let (row, view) = find(&app, id).await?;
+    let count = if row.phase.is_ended() { 0 } else { query.count.unwrap_or(10).min(PREVIEW) };
+    ok(NextSlots { items: view.preview(count) })
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct LedgerQuery {
+    /// How many at most: 50 when not given, 1,000 at most.
+    #[serde(default)]
+    limit: Option<usize>,
+    /// Where the page before ended.
+    #[serde(default)]
+    cursor: Option<String>,
+}
+
+/// What became of slots, newest first.
+#[utoipa::path(
+    get, path = "/schedules/{id}/occurrences", operation_id = "occurrences", tag = "schedules",
+    params(("id" = String, Path, description = "The schedule"), LedgerQuery),
+    responses((status = 200, description = "What became of slots", body = Page<Occurrence>))
+)]
+async fn ledger(
+    State(app): State<App>,
+    Id(id): Id<InstanceId>,
+    Query(query): Query<LedgerQuery>,
+) -> Result<Page<Occurrence>> {
+    find(&app, id).await?;
+    let limit = page::limit(query.limit)?;
+    let after = page::read_cursor(query.cursor.as_deref(), |text| {
+        Timestamp::try_from_millis(text.parse().ok()?).ok()
+    })?;
+    let rows = app.store().occurrences(id, page::ask(after, limit)).await?;
+    let key = |row: &meantime_kernel::store::OccurrenceRow| {
+        row.occurrence.slot_at.as_millis().to_string()
+    };
+    ok(page::page(rows, limit, key))
+}

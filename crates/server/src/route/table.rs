@@ -1,0 +1,64 @@
+//! The table of routes: each with its permission, in the code and in the OpenAPI document alike.
+
+use axum::middleware;
+use utoipa::openapi::extensions::ExtensionsBuilder;
+use utoipa::openapi::path::{Operation, PathItem};
+use utoipa::openapi::security::SecurityRequirement;
+use utoipa::openapi::{ContentBuilder, Ref, ResponseBuilder};
+use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
+
+use crate::app::App;
+use crate::auth::{Permission, require};
+use crate::problem::PROBLEM_JSON;
+
+/// The extension that names the permission of an operation.
+pub(crate) const PERMISSION: &str = "x-required-permission";
+
+/// Routes with their permissions.
+pub(crate) struct Routes(OpenApiRouter<App>);
+
+impl Routes {
+    pub(crate) fn new() -> Self {
+        Self(OpenApiRouter::new())
+    }
+
+    /// Adds the operations of one path that need the same permission.
+    pub(crate) fn add(self, permission: Permission, routes: UtoipaMethodRouter<App>) -> Self {
+        let (schemas, mut paths, method_router) = routes;
+        for item in paths.paths.values_mut() {
+            operations(item).for_each(|operation| describe(operation, permission));
+        }
+        let guard = middleware::from_fn(move |request, next| require(permission, request, next));
+        Self(self.0.routes((schemas, paths, method_router.layer(guard))))
+    }
+
+    /// Adds all routes of another table.
+    pub(crate) fn merge(self, other: Self) -> Self {
+        Self(self.0.merge(other.0))
+    }
+
+    pub(crate) fn into_router(self) -> OpenApiRouter<App> {
+        self.0
+    }
+}
+
+/// The operations of a path.
+pub(crate) fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
+    [&mut item.get, &mut item.post, &mut item.put, &mut item.patch, &mut item.delete]
+        .into_iter()
+        .filter_map(Option::as_mut)
+}
+
+/// What every operation has in common: its permission, and what it answers when it refuses.
+fn describe(operation: &mut Operation, permission: Permission) {
+    let extension = ExtensionsBuilder::new().add(PERMISSION, permission.name()).build();
+    operation.extensions.get_or_insert_default().merge(extension);
+    let bearer = SecurityRequirement::new("bearer", Vec::<String>::new());
+    operation.security.get_or_insert_default().push(bearer);
+    let problem = ContentBuilder::new().schema(Some(Ref::from_schema_name("Problem"))).build();
+    let refused = ResponseBuilder::new()
+        .description("Refused; `code` says why")
+        .content(PROBLEM_JSON, problem)
+        .build();
+    operation.responses.responses.insert("default".to_owned(), refused.into());
+}

@@ -1,0 +1,304 @@
+//! `/tasks`: claims and reports of workers, and the list of people.
+
+use axum::extract::State;
+use futures_util::future::join_all;
+use meantime_core::{Failure, TaskId, TaskKind, Thrown, Timestamp};
+use meantime_kernel::command::{ClaimCommand, Command, Error, Reply, Report};
+use meantime_kernel::store::{TaskFilter, TaskState};
+use serde::Deserialize;
+use utoipa::IntoParams;
+use utoipa_axum::routes;
+
+use super::reply::{Result, ok};
+use super::table::Routes;
+use crate::app::App;
+use crate::auth::Permission;
+use crate::extract::{Body, Id, Query};
+use crate::page;
+use crate::problem::{Problem, Reason};
+use crate::wire::{
+    Assignment, BpmnError, Claim, Claimed, ClaimedTask, Complete, CompleteMany, Completed, Done,
+    Extend, Extended, Fail, ItemDone, ItemResult, Lasting, Page, Task, TaskError, read_token,
+};
+
+/// The code of a failure that a worker gave none.
+const FAILED: &str = "TASK_FAILED";
+
+pub(super) fn routes() -> Routes {
+    Routes::new()
+        .add(Permission::Work, routes!(claim))
+        .add(Permission::Work, routes!(complete))
+        .add(Permission::Work, routes!(fail))
+        .add(Permission::Work, routes!(extend))
+        .add(Permission::Work, routes!(complete_many))
+        .add(Permission::Read, routes!(list))
+        .add(Permission::Read, routes!(get))
+        .add(Permission::Operate, routes!(assign))
+        .add(Permission::Operate, routes!(unassign))
+}
+
+/// Claims tasks; waits for some when there are none.
+#[utoipa::path(
+    post, path = "/tasks/claim", operation_id = "claim", tag = "tasks", request_body = Claim,
+    responses((status = 200, description = "Tasks, possibly none", body = Claimed))
+)]
+async fn claim(State(app): State<App>, Body(claim): Body<Claim>) -> Result<Claimed> {
+    let longest: std::time::Duration = app.settings().http.claim_wait.into();
+    let longest = u64::try_from(longest.as_millis()).unwrap_or(u64::MAX);
+    let command = Command::Claim(ClaimCommand {
+        worker: claim.worker,
+        types: claim.types,
+        queues: claim.queues,
+        max: claim.max,
+        lease_ms: claim.lease_ms,
+        wait_ms: claim.wait_ms.min(longest),
+    });
+    // A server that is about to stop lets nobody wait.
+    let reply = tokio::select! {
+        reply = app.kernel().call(command) => reply?,
+        () = app.drained(), if claim.wait_ms > 0 => Reply::Tasks(Vec::new()),
+    };
+    let Reply::Tasks(tasks) = reply else {
+        return Err(Problem::new(Reason::Internal, "a claim was answered by something else"));
+    };
+    ok(Claimed { tasks: tasks.into_iter().map(ClaimedTask::from).collect() })
+}
+
+/// A task is done.
+#[utoipa::path(
+    post, path = "/tasks/{id}/complete", operation_id = "complete", tag = "tasks", request_body = Complete,
+    params(("id" = String, Path, description = "The task")),
+    responses((status = 200, description = "It has its outcome", body = Done))
+)]
+async fn complete(
+    State(app): State<App>,
+    Id(task): Id<TaskId>,
+    Body(body): Body<Complete>,
+) -> Result<Done> {
+    let report = Report::Completed(body.output);
+    tell(&app, task, body.lease_token.as_deref(), report).await?;
+    ok(Done {})
+}
+
+/// A task did not work. It is tried again, unless its attempts are used up or it says otherwise.
+#[utoipa::path(
+    post, path = "/tasks/{id}/fail", operation_id = "fail", tag = "tasks", request_body = Fail,
+    params(("id" = String, Path, description = "The task")),
+    responses((status = 200, description = "Heard", body = Done))
+)]
+async fn fail(
+    State(app): State<App>,
+    Id(task): Id<TaskId>,
+    Body(body): Body<Fail>,
+) -> Result<Done> {
+    let now = app.kernel().now().engine;
+    let report = failed(body.error, body.retryable, body.retry_after, body.bpmn_error, now)?;
+    tell(&app, task, body.lease_token.as_deref(), report).await?;
+    ok(Done {})
+}
+
+async fn tell(
+    app: &App,
+    task: TaskId,
+    token: Option<&str>,
+    report: Report,
+) -> std::result::Result<(), Error> {
+    let token = token.map(read_token);
+    app.kernel().call(Command::Report { task, token, report }).await.map(drop)
+}
+
+fn failed(
+    error: Option<TaskError>,
+    retryable: Option<bool>,
+    retry_after: Option<Lasting>,
+    thrown: Option<BpmnError>,
+    now: Timestamp,
+) -> std::result::Result<Report, Problem> {
+    let failure = match (error, &thrown) {
+        (Some(TaskError { code, message, data }), _) => {
+            Failure { data, ..Failure::new(code, message) }
+        }
+        (None, Some(thrown)) => {
+            Failure::new(thrown.code.clone(), thrown.message.clone().unwrap_or_default())
+        }
+        (None, None) => Failure::new(FAILED, "the worker gave no reason"),
+    };
+    Ok(Report::Failed {
+        failure,
+        retryable: retryable.unwrap_or(true),
+        retry_after_ms: retry_after.map(|after| after.millis_from(now)).transpose()?,
+        thrown: thrown.map(|it| Thrown { code: it.code, variables: it.variables }),
+    })
+}
+
+/// A worker needs more time.
+#[utoipa::path(
+    post, path = "/tasks/{id}/extend", operation_id = "extend", tag = "tasks", request_body = Extend,
+    params(("id" = String, Path, description = "The task")),
+    responses((status = 200, description = "The new end of the lease", body = Extended))
+)]
+async fn extend(
+    State(app): State<App>,
+    Id(task): Id<TaskId>,
+    Body(body): Body<Extend>,
+) -> Result<Extended> {
+    let token = read_token(&body.lease_token);
+    let command = Command::Extend { task, token, lease_ms: body.lease_ms };
+    match app.kernel().call(command).await? {
+        Reply::Extended { until } => ok(Extended { lease_until: until }),
+        _ => Err(Error::LeaseLost(task).into()),
+    }
+}
+
+/// Many reports at once. Each has a status of its own.
+#[utoipa::path(
+    post, path = "/tasks/complete", operation_id = "complete_many", tag = "tasks", request_body = CompleteMany,
+    responses((status = 200, description = "What became of each", body = Completed))
+)]
+async fn complete_many(
+    State(app): State<App>,
+    Body(body): Body<CompleteMany>,
+) -> Result<Completed> {
+    let most = app.kernel().limits().claim_tasks;
+    if body.results.len() > most {
+        let text = format!("one request carries at most {most} results");
+        return Err(Problem::new(Reason::InvalidBody, text));
+    }
+    // All are under way together, so they share their commits.
+    let results = join_all(body.results.into_iter().map(|item| report(&app, item))).await;
+    ok(Completed { results })
+}
+
+async fn report(app: &App, item: ItemResult) -> ItemDone {
+    let id = item.id.clone();
+    match report_one(app, item).await {
+        Ok(()) => ItemDone { id, status: 200, code: None, detail: None },
+        Err(problem) => ItemDone {
+            id,
+            status: problem.status().as_u16(),
+            code: Some(problem.code().to_owned()),
+            detail: Some(problem.detail().to_owned()),
+        },
+    }
+}
+
+async fn report_one(app: &App, item: ItemResult) -> std::result::Result<(), Problem> {
+    let task: TaskId = item.id.parse().map_err(|error| Problem::from(error).not_there())?;
+    let report = if item.error.is_some() || item.bpmn_error.is_some() {
+        let now = app.kernel().now().engine;
+        failed(item.error, item.retryable, item.retry_after, item.bpmn_error, now)?
+    } else {
+        Report::Completed(item.output)
+    };
+    Ok(tell(app, task, item.lease_token.as_deref(), report).await?)
+}
+
+#[derive(Debug, Clone, Copy, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase")]
+enum KindParam {
+    Worker,
+    Engine,
+    User,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase")]
+enum StateParam {
+    Ready,
+    Leased,
+    Held,
+    Done,
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct ListQuery {
+    /// Done by these: `user` is the list of people.
+    #[serde(default)]
+    #[param(inline)]
+    kind: Option<KindParam>,
+    /// In this state.
+    #[serde(default)]
+    #[param(inline)]
+    state: Option<StateParam>,
+    /// Of this instance.
+    #[serde(default)]
+    instance: Option<String>,
+    /// How many at most: 50 when not given, 1,000 at most.
+    #[serde(default)]
+    limit: Option<usize>,
+    /// Where the page before ended.
+    #[serde(default)]
+    cursor: Option<String>,
+}
+
+/// Tasks that are not over, and those that are over and nobody awaited.
+#[utoipa::path(
+    get, path = "/tasks", operation_id = "list_tasks", tag = "tasks", params(ListQuery),
+    responses((status = 200, description = "Tasks", body = Page<Task>))
+)]
+async fn list(State(app): State<App>, Query(query): Query<ListQuery>) -> Result<Page<Task>> {
+    let limit = page::limit(query.limit)?;
+    let after: Option<TaskId> = page::cursor(query.cursor.as_deref())?;
+    let filter = TaskFilter {
+        instance: query.instance.map(|id| id.parse()).transpose()?,
+        kind: query.kind.map(|kind| match kind {
+            KindParam::Worker => TaskKind::Worker,
+            KindParam::Engine => TaskKind::Engine,
+            KindParam::User => TaskKind::User,
+        }),
+        state: query.state.map(|state| match state {
+            StateParam::Ready => TaskState::Ready,
+            StateParam::Leased => TaskState::Leased,
+            StateParam::Held => TaskState::Held,
+            StateParam::Done => TaskState::Done,
+        }),
+    };
+    let mut rows = app.store().tasks(filter, page::ask(after, limit)).await?;
+    let more = rows.len() > limit;
+    rows.truncate(limit);
+    let next_cursor = rows.last().filter(|_| more).map(|row| row.id.to_string());
+    let mut items = Vec::with_capacity(rows.len());
+    for row in &rows {
+        items.push(Task::of(row, app.catalog().get(row.definition).await?.name.clone()));
+    }
+    ok(Page { items, next_cursor })
+}
+
+/// One task.
+#[utoipa::path(
+    get, path = "/tasks/{id}", operation_id = "get_task", tag = "tasks",
+    params(("id" = String, Path, description = "The task")),
+    responses((status = 200, description = "The task", body = Task))
+)]
+async fn get(State(app): State<App>, Id(id): Id<TaskId>) -> Result<Task> {
+    let row = app.store().task(id).await?.ok_or(Error::UnknownTask(id))?;
+    ok(Task::of(&row, app.catalog().get(row.definition).await?.name.clone()))
+}
+
+/// Gives a user task to a person.
+#[utoipa::path(
+    post, path = "/tasks/{id}/assign", operation_id = "assign", tag = "tasks", request_body = Assignment,
+    params(("id" = String, Path, description = "The task")),
+    responses((status = 200, description = "It is theirs", body = Done))
+)]
+async fn assign(
+    State(app): State<App>,
+    Id(task): Id<TaskId>,
+    Body(body): Body<Assignment>,
+) -> Result<Done> {
+    app.kernel().call(Command::Assign { task, assignee: Some(body.assignee) }).await?;
+    ok(Done {})
+}
+
+/// Takes a user task from whoever has it.
+#[utoipa::path(
+    post, path = "/tasks/{id}/unassign", operation_id = "unassign", tag = "tasks",
+    params(("id" = String, Path, description = "The task")),
+    responses((status = 200, description = "It is nobody's", body = Done))
+)]
+async fn unassign(State(app): State<App>, Id(task): Id<TaskId>) -> Result<Done> {
+    app.kernel().call(Command::Assign { task, assignee: None }).await?;
+    ok(Done {})
+}

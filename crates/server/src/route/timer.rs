@@ -1,0 +1,212 @@
+//! `/timers`: armed timers and deadlines, and operators' hands on them.
+
+use axum::extract::State;
+use meantime_core::{TimerId, Timestamp};
+use meantime_kernel::command::{Command, Error, TimerEdit};
+use meantime_kernel::open::Key;
+use meantime_kernel::store::{TimerFilter, TimerKey, TimerRow};
+use serde::Deserialize;
+use utoipa::IntoParams;
+use utoipa_axum::routes;
+
+use super::reply::{Result, ok};
+use super::table::Routes;
+use crate::app::App;
+use crate::auth::{Caller, Permission};
+use crate::extract::{Body, Id, Query};
+use crate::page;
+use crate::problem::Problem;
+use crate::wire::{Done, MoveTimer, Page, Timer};
+
+pub(super) fn routes() -> Routes {
+    Routes::new()
+        .add(Permission::Read, routes!(list))
+        .add(Permission::Read, routes!(get))
+        .add(Permission::Operate, routes!(relocate))
+        .add(Permission::Operate, routes!(fire))
+        .add(Permission::Operate, routes!(freeze))
+        .add(Permission::Operate, routes!(release))
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct ListQuery {
+    /// Of this instance.
+    #[serde(default)]
+    instance: Option<String>,
+    /// Of the definition of this name, in any version.
+    #[serde(default)]
+    definition: Option<String>,
+    /// Due before this instant.
+    #[serde(default)]
+    #[param(value_type = Option<String>, format = DateTime)]
+    due_before: Option<Timestamp>,
+    /// Due at or after this instant.
+    #[serde(default)]
+    #[param(value_type = Option<String>, format = DateTime)]
+    due_after: Option<Timestamp>,
+    /// How many at most: 50 when not given, 1,000 at most.
+    #[serde(default)]
+    limit: Option<usize>,
+    /// Where the page before ended.
+    #[serde(default)]
+    cursor: Option<String>,
+}
+
+/// Armed timers and deadlines in due order, frozen ones last.
+#[utoipa::path(
+    get, path = "/timers", operation_id = "list_timers", tag = "timers", params(ListQuery),
+    responses((status = 200, description = "Timers", body = Page<Timer>))
+)]
+async fn list(State(app): State<App>, Query(query): Query<ListQuery>) -> Result<Page<Timer>> {
+    let limit = page::limit(query.limit)?;
+    let after = page::read_cursor(query.cursor.as_deref(), read_key)?;
+    let named = query.definition.is_some();
+    let definitions = match query.definition {
+        Some(name) => app.catalog().ids(Some(name), None).await?,
+        None => Vec::new(),
+    };
+    if named && definitions.is_empty() {
+        return ok(Page { items: Vec::new(), next_cursor: None });
+    }
+    let filter = TimerFilter {
+        instance: query.instance.map(|id| id.parse()).transpose()?,
+        definitions,
+        due_from: query.due_after,
+        due_before: query.due_before,
+        place: None,
+    };
+    let mut rows = app.store().timers(filter, page::ask(after, limit)).await?;
+    let more = rows.len() > limit;
+    rows.truncate(limit);
+    let next_cursor = rows.last().filter(|_| more).map(|row| key_text(&row.key()));
+    let mut items = Vec::with_capacity(rows.len());
+    for row in &rows {
+        items.push(shown(&app, row).await?);
+    }
+    ok(Page { items, next_cursor })
+}
+
+fn key_text(key: &TimerKey) -> String {
+    let frozen = if key.frozen { 'f' } else { 'a' };
+    format!("{frozen}.{}.{}", key.due_at.as_millis(), key.id)
+}
+
+fn read_key(text: &str) -> Option<TimerKey> {
+    let mut parts = text.splitn(3, '.');
+    let frozen = match parts.next()? {
+        "f" => true,
+        "a" => false,
+        _ => return None,
+    };
+    let due_at = Timestamp::try_from_millis(parts.next()?.parse().ok()?).ok()?;
+    Some(TimerKey { frozen, due_at, id: parts.next()?.parse().ok()? })
+}
+
+async fn shown(app: &App, row: &TimerRow) -> std::result::Result<Timer, Problem> {
+    Ok(Timer::of(row, app.catalog().get(row.definition).await?.name.clone()))
+}
+
+/// The row of an armed timer: its instance knows when it is due.
+async fn find(app: &App, id: TimerId) -> std::result::Result<TimerRow, Problem> {
+    let owner = app.store().instance(id.0.instance).await?;
+    let open = owner.and_then(|owner| owner.open.timers.get(&Key::from(id.0)).copied());
+    let row = match open {
+        Some(open) => app.store().timer(open.row_key(id.0)).await?,
+        None => None,
+    };
+    row.ok_or_else(|| Error::UnknownTimer(id).into())
+}
+
+/// One armed timer.
+#[utoipa::path(
+    get, path = "/timers/{id}", operation_id = "get_timer", tag = "timers",
+    params(("id" = String, Path, description = "The timer")),
+    responses((status = 200, description = "The timer", body = Timer))
+)]
+async fn get(State(app): State<App>, Id(id): Id<TimerId>) -> Result<Timer> {
+    let row = find(&app, id).await?;
+    ok(shown(&app, &row).await?)
+}
+
+/// Moves a timer or a deadline to another instant; recorded.
+#[utoipa::path(
+    patch, path = "/timers/{id}", operation_id = "move_timer", tag = "timers", request_body = MoveTimer,
+    params(("id" = String, Path, description = "The timer")),
+    responses((status = 200, description = "Moved", body = Done))
+)]
+async fn relocate(
+    State(app): State<App>,
+    caller: Caller,
+    Id(timer): Id<TimerId>,
+    Body(body): Body<MoveTimer>,
+) -> Result<Done> {
+    edit(&app, timer, TimerEdit::Move(body.due_at), &caller, body.reason).await
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct ReasonQuery {
+    /// For those who look at it later.
+    #[serde(default)]
+    reason: Option<String>,
+}
+
+/// Fires a timer now; recorded.
+#[utoipa::path(
+    post, path = "/timers/{id}/fire", operation_id = "fire_timer", tag = "timers",
+    params(("id" = String, Path, description = "The timer"), ReasonQuery),
+    responses((status = 200, description = "It has fired", body = Done))
+)]
+async fn fire(
+    State(app): State<App>,
+    caller: Caller,
+    Id(timer): Id<TimerId>,
+    Query(query): Query<ReasonQuery>,
+) -> Result<Done> {
+    edit(&app, timer, TimerEdit::Fire, &caller, query.reason).await
+}
+
+/// Freezes a timer: it keeps its instant and does not fire; recorded.
+#[utoipa::path(
+    post, path = "/timers/{id}/freeze", operation_id = "freeze_timer", tag = "timers",
+    params(("id" = String, Path, description = "The timer"), ReasonQuery),
+    responses((status = 200, description = "Frozen", body = Done))
+)]
+async fn freeze(
+    State(app): State<App>,
+    caller: Caller,
+    Id(timer): Id<TimerId>,
+    Query(query): Query<ReasonQuery>,
+) -> Result<Done> {
+    edit(&app, timer, TimerEdit::Freeze, &caller, query.reason).await
+}
+
+/// Releases a frozen timer; it fires at once if its instant has passed. Recorded.
+#[utoipa::path(
+    post, path = "/timers/{id}/release", operation_id = "release_timer", tag = "timers",
+    params(("id" = String, Path, description = "The timer"), ReasonQuery),
+    responses((status = 200, description = "Released", body = Done))
+)]
+async fn release(
+    State(app): State<App>,
+    caller: Caller,
+    Id(timer): Id<TimerId>,
+    Query(query): Query<ReasonQuery>,
+) -> Result<Done> {
+    edit(&app, timer, TimerEdit::Release, &caller, query.reason).await
+}
+
+async fn edit(
+    app: &App,
+    timer: TimerId,
+    edit: TimerEdit,
+    caller: &Caller,
+    reason: Option<String>,
+) -> Result<Done> {
+    let by = caller.by(reason);
+    app.kernel().call(Command::EditTimer { timer, edit, by }).await?;
+    ok(Done {})
+}

@@ -1,0 +1,162 @@
+//! A file, the environment and flags become one set of settings.
+
+use std::path::{Path, PathBuf};
+
+use toml::{Table, Value};
+
+use super::Settings;
+
+/// The prefix of variables: `MEANTIME_LISTEN`, `MEANTIME_HTTP__BODY_BYTES`.
+const PREFIX: &str = "MEANTIME_";
+
+/// What is wrong with the configuration.
+#[derive(Debug, thiserror::Error)]
+pub enum SettingsError {
+    /// The file cannot be read.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The file is not TOML.
+    #[error("{}: {source}", path.display())]
+    Syntax {
+        /// Which.
+        path: PathBuf,
+        /// Where and why.
+        #[source]
+        source: Box<toml::de::Error>,
+    },
+    /// A setting is unknown or has a value it cannot have.
+    #[error("configuration: {0}")]
+    Value(Box<toml::de::Error>),
+}
+
+/// Layers of settings; each one wins over those before it.
+#[derive(Debug, Default)]
+pub struct Layers(Table);
+
+impl Layers {
+    /// What a file says.
+    pub fn file(mut self, path: &Path) -> Result<Self, SettingsError> {
+        let text = std::fs::read_to_string(path);
+        let text = text.map_err(|source| SettingsError::File { path: path.to_owned(), source })?;
+        let table: Table = text.parse().map_err(|source| SettingsError::Syntax {
+            path: path.to_owned(),
+            source: Box::new(source),
+        })?;
+        merge(&mut self.0, table);
+        Ok(self)
+    }
+
+    /// What variables say: `MEANTIME_` and the path of the setting, with `__` between parts.
+    #[must_use]
+    pub fn environment(mut self, variables: impl Iterator<Item = (String, String)>) -> Self {
+        for (name, value) in variables {
+            let Some(path) = name.strip_prefix(PREFIX) else { continue };
+            let path: Vec<String> = path.split("__").map(str::to_ascii_lowercase).collect();
+            // Variables of the command line itself are no settings.
+            if !matches!(path.first().map(String::as_str), Some("config" | "url" | "token")) {
+                put(&mut self.0, &path, read(&value));
+            }
+        }
+        self
+    }
+
+    /// What a flag says.
+    #[must_use]
+    pub fn flag(mut self, path: &str, value: impl Into<Value>) -> Self {
+        let path: Vec<String> = path.split('.').map(str::to_owned).collect();
+        put(&mut self.0, &path, value.into());
+        self
+    }
+
+    /// All of it together.
+    pub fn settings(self) -> Result<Settings, SettingsError> {
+        self.0.try_into().map_err(|error| SettingsError::Value(Box::new(error)))
+    }
+}
+
+fn merge(into: &mut Table, from: Table) {
+    for (name, value) in from {
+        match (into.get_mut(&name), value) {
+            (Some(Value::Table(below)), Value::Table(above)) => merge(below, above),
+            (_, value) => {
+                into.insert(name, value);
+            }
+        }
+    }
+}
+
+fn put(table: &mut Table, path: &[String], value: Value) {
+    let [name, rest @ ..] = path else { return };
+    if rest.is_empty() {
+        table.insert(name.clone(), value);
+        return;
+    }
+    let entry = table.entry(name.clone()).or_insert_with(|| Value::Table(Table::new()));
+    if let Value::Table(inner) = entry {
+        put(inner, rest, value);
+    }
+}
+
+/// A number, a flag or a list when it reads as one, a text otherwise.
+fn read(text: &str) -> Value {
+    let parsed: Option<Table> = format!("value = {text}").parse().ok();
+    match parsed.and_then(|mut table| table.remove("value")) {
+        Some(value @ (Value::Integer(_) | Value::Boolean(_) | Value::Array(_))) => value,
+        _ => Value::String(text.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn variables(pairs: &[(&str, &str)]) -> impl Iterator<Item = (String, String)> {
+        let pairs: Vec<_> = pairs.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
+        pairs.into_iter()
+    }
+
+    #[test]
+    fn flags_win_over_variables_and_variables_over_files() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("meantime.toml");
+        let text = "listen = \"127.0.0.1:1\"\n[http]\nbody_bytes = 1\njson_depth = 2\n";
+        std::fs::write(&path, text).unwrap();
+        let given = variables(&[
+            ("MEANTIME_LISTEN", "127.0.0.1:2"),
+            ("MEANTIME_HTTP__BODY_BYTES", "3"),
+            ("MEANTIME_DB", "sqlite:/tmp/a.db"),
+            ("MEANTIME_CONFIG", "x"),
+            ("HOME", "/root"),
+        ]);
+        let layers = Layers::default().file(&path).unwrap().environment(given);
+        let settings = layers.flag("listen", "127.0.0.1:4").settings().unwrap();
+        assert_eq!(settings.listen.port(), 4);
+        assert_eq!((settings.http.body_bytes, settings.http.json_depth), (3, 2));
+        assert_eq!(settings.db.to_string(), "sqlite:/tmp/a.db");
+    }
+
+    #[test]
+    fn what_nobody_knows_is_refused_by_name() {
+        let layers = Layers::default().environment(variables(&[("MEANTIME_HTTP__BODY", "3")]));
+        let error = layers.settings().unwrap_err().to_string();
+        assert!(error.contains("unknown field `body`"), "{error}");
+        let error = Layers::default().flag("db", "mysql:x").settings().unwrap_err().to_string();
+        assert!(error.contains("neither sqlite:PATH nor postgres"), "{error}");
+    }
+
+    #[test]
+    fn what_is_printed_can_be_read() {
+        let printed = toml::to_string(&Settings::default()).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("meantime.toml");
+        std::fs::write(&path, printed).unwrap();
+        let read = Layers::default().file(&path).unwrap().settings().unwrap();
+        assert_eq!(read, Settings::default());
+    }
+}

@@ -1,0 +1,14 @@
+//! The configuration: what can be set, its defaults, and where it comes from.
+//!
+//! A file, the environment and flags, in rising order. What nobody knows is refused by name.
+
+mod layer;
+mod model;
+mod period;
+
+pub use layer::{Layers, SettingsError};
+pub use model::{
+    ApiKey, AuthSettings, ClockSettings, Db, EgressSettings, HttpSettings, JwtSettings, LogFormat,
+    LogSettings, RateSettings, RetentionSettings, Role, Settings, StoreSettings,
+};
+pub use period::Period;

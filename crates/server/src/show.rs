@@ -1,0 +1,137 @@
+//! Instances as people see them: rows, definitions, views and incidents put together.
+
+use std::collections::BTreeMap;
+
+use meantime_core::{EffectKey, Json, TaskId, TimerId, View, WaitingKind as Kind};
+use meantime_kernel::history::Record;
+use meantime_kernel::open::Key;
+use meantime_kernel::store::{InstanceRow, Page, Phase};
+
+use crate::app::App;
+use crate::catalog::Entry;
+use crate::problem::Problem;
+use crate::wire::{Ending, Incident, Instance, Status, Summary, Waiting};
+
+/// How many incidents and children one instance shows.
+const SHOWN: usize = 1_000;
+
+/// An instance with its data. `input` is given when it is known already.
+pub(crate) async fn instance(
+    app: &App,
+    row: &InstanceRow,
+    input: Option<Json>,
+) -> Result<Instance, Problem> {
+    let definition = app.catalog().get(row.definition).await?;
+    let view = view(&definition, row);
+    let waiting = waiting(app, row, &view).await?;
+    let input = match input {
+        Some(input) => input,
+        None => input_of(app, row).await?,
+    };
+    let ending = row.extra.outcome.as_ref().filter(|_| row.phase.is_ended()).map(Ending::of);
+    let (output, variables) = match &ending {
+        Some(ending) => (ending.output.clone(), ending.variables.clone()),
+        None => (None, view.variables),
+    };
+    let summary = of_parts(app, row, &definition, waiting, ending).await?;
+    Ok(Instance { summary, input, output, variables: object(variables) })
+}
+
+/// An instance as lists show it.
+pub(crate) async fn summary(app: &App, row: &InstanceRow) -> Result<Summary, Problem> {
+    let definition = app.catalog().get(row.definition).await?;
+    let view = view(&definition, row);
+    let waiting = waiting(app, row, &view).await?;
+    let ending = row.extra.outcome.as_ref().filter(|_| row.phase.is_ended()).map(Ending::of);
+    of_parts(app, row, &definition, waiting, ending).await
+}
+
+async fn of_parts(
+    app: &App,
+    row: &InstanceRow,
+    definition: &Entry,
+    waiting_for: Vec<Waiting>,
+    ending: Option<Ending>,
+) -> Result<Summary, Problem> {
+    let (error, reason) = ending.map_or((None, None), |ending| (ending.error, ending.reason));
+    Ok(Summary {
+        id: row.id.to_string(),
+        definition: definition.name.clone(),
+        version: definition.version,
+        notation: definition.notation.clone(),
+        status: Status::from(row.phase),
+        error,
+        reason,
+        waiting_for,
+        incidents: incidents(app, row).await?,
+        deadline_at: row.open.timers.get(&Key::DEADLINE).map(|it| it.due_at).or(row.deadline_at),
+        started_at: row.started_at,
+        ended_at: row.ended_at,
+        parent: row.extra.lineage.as_ref().map(|it| it.parent.instance.to_string()),
+        key: row.key.clone(),
+        tags: row.extra.tags.clone(),
+    })
+}
+
+fn view(definition: &Entry, row: &InstanceRow) -> View {
+    match row.phase {
+        // Before its first turn the state is its start; what is over waits for nothing.
+        Phase::Starting | Phase::Completed | Phase::Failed | Phase::Cancelled => View::default(),
+        Phase::Running | Phase::Yielding | Phase::Closing => definition.inspect(&row.state),
+    }
+}
+
+/// What an instance waits for.
+async fn waiting(app: &App, row: &InstanceRow, view: &View) -> Result<Vec<Waiting>, Problem> {
+    let has_children = view.waiting.iter().any(|it| it.kind == Kind::Child);
+    let children: BTreeMap<EffectKey, String> = if has_children {
+        let children = app.store().children(row.id).await?;
+        children.into_iter().map(|child| (child.key, child.id.to_string())).collect()
+    } else {
+        BTreeMap::new()
+    };
+    let show = |it: &meantime_core::Waiting| Waiting {
+        kind: it.kind.into(),
+        id: match (it.key, it.kind) {
+            (Some(key), Kind::Task | Kind::UserTask) => TaskId(key).to_string(),
+            (Some(key), Kind::Timer) => TimerId(key).to_string(),
+            (Some(key), Kind::Child) => {
+                children.get(&key).cloned().unwrap_or_else(|| key.to_string())
+            }
+            (Some(key), _) => key.to_string(),
+            (None, _) => it.name.clone(),
+        },
+        name: it.name.clone(),
+        place: it.place.clone(),
+        due_at: it.key.and_then(|key| row.open.timers.get(&Key::from(key))).map(|it| it.due_at),
+        since: it.since,
+    };
+    Ok(view.waiting.iter().map(show).collect())
+}
+
+async fn incidents(app: &App, row: &InstanceRow) -> Result<Vec<Incident>, Problem> {
+    if row.extra.incidents == 0 {
+        return Ok(Vec::new());
+    }
+    let rows = app.store().incidents(Some(row.id), Page::first(SHOWN)).await?;
+    Ok(rows.iter().map(Incident::from).collect())
+}
+
+/// What an instance was started with: in its state before the first turn, in its history after.
+async fn input_of(app: &App, row: &InstanceRow) -> Result<Json, Problem> {
+    if row.phase == Phase::Starting {
+        return Ok(row.start().map(|start| start.input).unwrap_or_default());
+    }
+    let Some(place) = row.extra.started_in else { return Ok(Json::null()) };
+    let rows = app.store().history(place, 1).await?;
+    let input = rows.into_iter().flat_map(|row| row.records).find_map(|record| match record {
+        Record::Started { input, .. } => Some(input),
+        _ => None,
+    });
+    Ok(input.unwrap_or_default())
+}
+
+/// Variables are an object, also when there are none.
+fn object(variables: Json) -> Json {
+    if variables.is_null() { Json::parse("{}").unwrap_or(variables) } else { variables }
+}

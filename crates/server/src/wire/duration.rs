@@ -1,0 +1,80 @@
+//! Durations and moments as callers write them.
+
+use meantime_core::time::{Span, TimeError, Zone};
+use meantime_core::{Json, Timestamp};
+use serde::de::{Deserialize, Deserializer, Error as _};
+
+/// An ISO 8601 duration, such as `PT10S`, that is not negative; a number counts seconds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Lasting(Span);
+
+impl Lasting {
+    /// Reads a text.
+    pub(crate) fn parse(text: &str) -> Result<Self, TimeError> {
+        Span::parse_delay(text).map(Self)
+    }
+
+    /// The instant so long after another, in UTC.
+    pub(crate) fn after(&self, at: Timestamp) -> Result<Timestamp, TimeError> {
+        self.0.add_to(at, &Zone::UTC)
+    }
+
+    /// Milliseconds; months and years count as long as they are from an instant on.
+    pub(crate) fn millis_from(&self, at: Timestamp) -> Result<u64, TimeError> {
+        let ms = self.after(at)?.saturating_since(at);
+        Ok(u64::try_from(ms).unwrap_or_default())
+    }
+}
+
+impl<'de> Deserialize<'de> for Lasting {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        // Numbers are kept as they are written, so the text of the value decides.
+        let value = Json::deserialize(deserializer)?;
+        let text = match value.read::<String>() {
+            Ok(text) => text,
+            Err(_) if value.as_str().starts_with(|c: char| c.is_ascii_digit()) => {
+                format!("PT{}S", value.as_str())
+            }
+            Err(_) => return Err(D::Error::custom("a duration is a text such as \"PT10S\"")),
+        };
+        Self::parse(&text).map_err(|error| D::Error::custom(with_hint(&error)))
+    }
+}
+
+/// An RFC 3339 instant, or an ISO 8601 duration from now on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Moment {
+    /// That instant.
+    At(Timestamp),
+    /// So long after now.
+    After(Lasting),
+}
+
+impl Moment {
+    /// Reads a text.
+    pub(crate) fn parse(text: &str) -> Result<Self, TimeError> {
+        if text.starts_with(['P', 'p', '-', '+']) {
+            return Lasting::parse(text).map(Self::After);
+        }
+        Timestamp::parse(text).map(Self::At)
+    }
+
+    /// The instant, when it is now.
+    pub(crate) fn from(&self, now: Timestamp) -> Result<Timestamp, TimeError> {
+        match self {
+            Self::At(at) => Ok(*at),
+            Self::After(lasting) => lasting.after(now),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Moment {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::parse(&text).map_err(|error| D::Error::custom(with_hint(&error)))
+    }
+}
+
+fn with_hint(error: &TimeError) -> String {
+    error.hint().map_or_else(|| error.to_string(), |hint| format!("{error}; {hint}"))
+}

@@ -1,0 +1,65 @@
+//! What will be due, and why something was or was not.
+
+use meantime_core::Timestamp;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// Everything that will be due in a window.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Forecast {
+    /// Where the window begins.
+    #[schema(value_type = String, format = DateTime)]
+    pub(crate) from: Timestamp,
+    /// Where it ends; not part of it.
+    #[schema(value_type = String, format = DateTime)]
+    pub(crate) to: Timestamp,
+    /// What will be due, in order.
+    pub(crate) items: Vec<Due>,
+    /// How much in each part of the window, if parts were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) buckets: Option<Vec<Bucket>>,
+    /// Whether there is more than is shown.
+    pub(crate) truncated: bool,
+}
+
+/// Something that will be due.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Due {
+    /// When.
+    #[schema(value_type = String, format = DateTime)]
+    pub(crate) at: Timestamp,
+    /// `timer`, `deadline`, `taskDeadline` or `slot`.
+    pub(crate) kind: &'static str,
+    /// The timer, or the schedule.
+    pub(crate) id: String,
+    /// Whose timer it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) instance_id: Option<String>,
+    /// The name of the definition.
+    pub(crate) definition: String,
+    /// Where in the definition.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) place: Option<String>,
+}
+
+/// How much is due in a part of a window.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Bucket {
+    /// Where the part begins.
+    #[schema(value_type = String, format = DateTime)]
+    pub(crate) at: Timestamp,
+    /// How much.
+    pub(crate) count: u64,
+}
+
+/// Why something happened, did not happen, or has not happened yet.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Why {
+    /// What was asked about.
+    pub(crate) id: String,
+    /// `timer`, `task`, `instance`, `schedule` or `occurrence`.
+    pub(crate) kind: &'static str,
+    /// The answer in a sentence.
+    pub(crate) explanation: String,
+}

@@ -1,0 +1,228 @@
+//! What happened to an instance, one entry for each record of its history.
+
+use meantime_core::{EffectKey, Json, StartCause, TaskId, TimerId, Timestamp};
+use meantime_kernel::history::{By as KernelBy, Edit, Record, Withdrawn};
+use meantime_kernel::store::HistoryRow;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// One thing that happened, or will happen. Which members are there depends on its type.
+#[derive(Debug, Default, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Entry {
+    /// Its place in the history of all instances.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    seq: String,
+    /// The turn it belongs to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    turn: Option<u64>,
+    /// When.
+    #[schema(value_type = String, format = DateTime)]
+    at: Timestamp,
+    /// What: `started`, `timerArmed`, `timerFired`, `taskScheduled`, `ended` and so on.
+    #[serde(rename = "type")]
+    kind: String,
+    /// Whether it is still to come.
+    upcoming: bool,
+    /// The timer, task, child or incident it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<String>,
+    /// A type, name or definition.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    /// Where in the definition.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    place: Option<String>,
+    /// What kind of due moment.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    due_kind: Option<&'static str>,
+    /// When it is or was due.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    due_at: Option<Timestamp>,
+    /// When it was due before somebody moved it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    from: Option<Timestamp>,
+    /// Why.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cause: Option<String>,
+    /// Whether the definition took the event.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    taken: Option<bool>,
+    /// The code of a failure.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<String>,
+    /// In words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
+    /// An input, or the content of a line that the definition wrote.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<serde_json::Value>)]
+    data: Option<Json>,
+    /// Who did it, and why.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by: Option<By>,
+    /// How many turns were left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    turns: Option<u64>,
+}
+
+/// Who did something, and why.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct By {
+    actor: String,
+    reason: String,
+}
+
+impl From<&KernelBy> for By {
+    fn from(by: &KernelBy) -> Self {
+        Self { actor: by.actor.clone(), reason: by.reason.clone() }
+    }
+}
+
+impl Entry {
+    /// Something that is still to come.
+    pub(crate) fn upcoming(at: Timestamp, kind: &str, id: String, place: String) -> Self {
+        let (kind, id, place) = (kind.to_owned(), Some(id), Some(place));
+        Self { at, kind, upcoming: true, id, place, due_at: Some(at), ..Self::default() }
+    }
+
+    pub(crate) const fn at(&self) -> Timestamp {
+        self.at
+    }
+}
+
+/// The entries of one turn.
+pub(crate) fn entries(row: &HistoryRow) -> Vec<Entry> {
+    let entry = |record: &Record| Entry {
+        seq: row.seq.to_string(),
+        turn: Some(row.turn_no),
+        at: row.at,
+        ..of_record(record)
+    };
+    row.records.iter().map(entry).collect()
+}
+
+fn of_record(record: &Record) -> Entry {
+    match record {
+        Record::Started { cause, input } => {
+            Entry { cause: Some(start_cause(cause)), data: Some(input.clone()), ..named("started") }
+        }
+        Record::Event { name, key, note, taken } => Entry {
+            id: key.map(|key| match name.as_str() {
+                "taskDone" => TaskId(key).to_string(),
+                _ => key.to_string(),
+            }),
+            name: note.clone(),
+            taken: Some(*taken),
+            ..named(name)
+        },
+        Record::TimerArmed { key, kind, place, due_at } => Entry {
+            place: Some(place.clone()),
+            due_kind: Some(kind.name()),
+            due_at: Some(*due_at),
+            ..timer("timerArmed", *key)
+        },
+        Record::TimerFired { key, kind, due_at } => Entry {
+            due_kind: Some(kind.name()),
+            due_at: Some(*due_at),
+            ..timer("timerFired", *key)
+        },
+        Record::TimerCancelled { key, kind, due_at, cause } => Entry {
+            due_kind: Some(kind.name()),
+            due_at: Some(*due_at),
+            cause: Some(withdrawn(*cause)),
+            ..timer("timerCancelled", *key)
+        },
+        Record::TimerEdited { key, kind, edit, from, to, by } => Entry {
+            due_kind: Some(kind.name()),
+            due_at: Some(*to),
+            from: Some(*from),
+            by: Some(by.into()),
+            ..timer(edited(*edit), *key)
+        },
+        Record::TaskScheduled { key, name } => {
+            Entry { name: Some(name.clone()), ..task("taskScheduled", *key) }
+        }
+        Record::TaskWithdrawn { key, cause } => {
+            Entry { cause: Some(withdrawn(*cause)), ..task("taskWithdrawn", *key) }
+        }
+        Record::DetachedDone { key, code } => {
+            Entry { code: code.clone(), ..task("detachedDone", *key) }
+        }
+        Record::ChildStarted { key, definition } => Entry {
+            id: Some(key.to_string()),
+            name: Some(definition.clone()),
+            ..named("childStarted")
+        },
+        Record::IncidentRaised { incident, failure } => Entry {
+            id: Some(incident.to_string()),
+            code: Some(failure.code.clone()),
+            message: Some(failure.message.clone()),
+            data: failure.data.clone(),
+            ..named("incidentRaised")
+        },
+        Record::IncidentClosed { incident, by } => Entry {
+            id: Some(incident.to_string()),
+            by: by.as_ref().map(By::from),
+            ..named("incidentClosed")
+        },
+        Record::Note { kind, data } => {
+            Entry { name: Some(kind.clone()), data: Some(data.clone()), ..named("note") }
+        }
+        Record::Command { name, by } => {
+            Entry { name: Some(name.clone()), by: Some(by.into()), ..named("command") }
+        }
+        Record::Ended { phase, code } => {
+            Entry { name: Some(phase.clone()), code: code.clone(), ..named("ended") }
+        }
+        Record::Closing => named("closing"),
+        Record::Published { name } => Entry { name: Some(name.clone()), ..named("published") },
+        Record::Compacted { since, turns, .. } => {
+            Entry { from: Some(*since), turns: Some(*turns), ..named("compacted") }
+        }
+    }
+}
+
+fn named(kind: &str) -> Entry {
+    Entry { kind: kind.to_owned(), ..Entry::default() }
+}
+
+fn timer(kind: &str, key: EffectKey) -> Entry {
+    Entry { id: Some(TimerId(key).to_string()), ..named(kind) }
+}
+
+fn task(kind: &str, key: EffectKey) -> Entry {
+    Entry { id: Some(TaskId(key).to_string()), ..named(kind) }
+}
+
+fn edited(edit: Edit) -> &'static str {
+    match edit {
+        Edit::Moved => "timerMoved",
+        Edit::FiredNow => "timerFiredByHand",
+        Edit::Frozen => "timerFrozen",
+        Edit::Released => "timerReleased",
+    }
+}
+
+fn withdrawn(cause: Withdrawn) -> String {
+    let cause = match cause {
+        Withdrawn::Left => "left",
+        Withdrawn::Ended => "ended",
+        Withdrawn::TaskOver => "taskOver",
+        Withdrawn::Detached => "detached",
+    };
+    cause.to_owned()
+}
+
+fn start_cause(cause: &StartCause) -> String {
+    match cause {
+        StartCause::Api => "api".to_owned(),
+        StartCause::Schedule { slot } => format!("schedule {slot}"),
+        StartCause::Timer { place } => format!("timer {place}"),
+        StartCause::Message { name } => format!("message {name}"),
+        StartCause::Signal { name } => format!("signal {name}"),
+        StartCause::Child => "child".to_owned(),
+    }
+}

@@ -1,0 +1,50 @@
+//! Incidents.
+
+use meantime_core::{Json, Timestamp};
+use meantime_kernel::store::{IncidentCause, IncidentRow};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// Something that needs a person.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Incident {
+    /// Its id.
+    id: String,
+    /// The instance.
+    instance_id: String,
+    /// What raised it: `place`, `turn` or `task`.
+    kind: &'static str,
+    /// Where in the definition, when known.
+    place: String,
+    /// What happened.
+    code: String,
+    /// In words.
+    message: String,
+    /// Anything that was sent along.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<serde_json::Value>)]
+    data: Option<Json>,
+    /// When.
+    #[schema(value_type = String, format = DateTime)]
+    raised_at: Timestamp,
+}
+
+impl From<&IncidentRow> for Incident {
+    fn from(row: &IncidentRow) -> Self {
+        Self {
+            id: row.id.to_string(),
+            instance_id: row.instance.to_string(),
+            kind: match row.cause {
+                IncidentCause::Place(_) => "place",
+                IncidentCause::Turn => "turn",
+                IncidentCause::Task(_) => "task",
+            },
+            place: row.place.clone(),
+            code: row.failure.code.clone(),
+            message: row.failure.message.clone(),
+            data: row.failure.data.clone(),
+            raised_at: row.raised_at,
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Messages and broadcasts.
+
+use meantime_core::{InstanceId, Json};
+use serde::de::{Deserializer, Error as _};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::Lasting;
+
+/// A message to publish.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct NewMessage {
+    /// Its name.
+    pub(crate) name: String,
+    /// Whom it is for: a text or a number.
+    #[serde(default)]
+    #[schema(value_type = Option<String>)]
+    pub(crate) correlation_key: Option<CorrelationKey>,
+    /// What is sent.
+    #[serde(default)]
+    #[schema(value_type = Option<serde_json::Value>)]
+    pub(crate) payload: Json,
+    /// How long it is kept when nobody waits; one hour when not given, `PT0S` is not at all.
+    #[serde(default)]
+    #[schema(value_type = Option<String>, example = "PT1H")]
+    pub(crate) ttl: Option<Lasting>,
+    /// De-duplicates: a second message with the same id is dropped.
+    #[serde(default)]
+    pub(crate) id: Option<String>,
+}
+
+/// A correlation key: a text, or a number as it is written.
+#[derive(Debug, Clone)]
+pub(crate) struct CorrelationKey(pub(crate) String);
+
+impl<'de> Deserialize<'de> for CorrelationKey {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = Json::deserialize(deserializer)?;
+        if let Ok(text) = value.read::<String>() {
+            return Ok(Self(text));
+        }
+        let text = value.as_str();
+        if text.starts_with(|c: char| c.is_ascii_digit() || c == '-') {
+            return Ok(Self(text.to_owned()));
+        }
+        Err(D::Error::custom("a correlation key is a text or a number"))
+    }
+}
+
+/// What became of a message.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Published {
+    /// Its id: the one that was given, or a new one.
+    pub(crate) id: String,
+    /// Who got it, or was started by it.
+    pub(crate) delivered: Vec<String>,
+    /// Whether it is kept for somebody.
+    pub(crate) kept: bool,
+    /// Whether its id was seen before, so that it was dropped.
+    pub(crate) duplicate: bool,
+}
+
+/// Who got a broadcast.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Delivered {
+    /// Who got it, or was started by it.
+    pub(crate) delivered: Vec<String>,
+}
+
+/// Ids as texts.
+pub(crate) fn ids(instances: &[InstanceId]) -> Vec<String> {
+    instances.iter().map(ToString::to_string).collect()
+}

@@ -1,0 +1,268 @@
+//! Real sockets: callers who wait, go away, speak slowly or too much; and how a server ends.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use meantime_kernel::store::MemoryStore;
+use meantime_server::{App, Engine, Formats, Settings, notations, serve};
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::TcpStream;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+struct Server {
+    address: SocketAddr,
+    stop: oneshot::Sender<()>,
+    over: JoinHandle<()>,
+}
+
+async fn start(change: impl FnOnce(&mut Settings)) -> Server {
+    let server = start_empty(change).await;
+    let flow = "return await Task.run('work', Inputs)";
+    let (status, _) = server.send("POST", "/definitions?name=work", "text/javascript", flow).await;
+    assert_eq!(status, 201);
+    server
+}
+
+async fn start_empty(change: impl FnOnce(&mut Settings)) -> Server {
+    let mut settings = Settings { listen: ([127, 0, 0, 1], 0).into(), ..Settings::default() };
+    change(&mut settings);
+    let store = Arc::new(MemoryStore::new());
+    let engine = Engine::on(store, settings, notations(), Formats::default()).await;
+    let app = App::new(&engine.expect("the engine starts"));
+    let serving = serve(app).await.expect("it listens");
+    let address = serving.address().expect("an address");
+    let (stop, stopped) = oneshot::channel();
+    let over = tokio::spawn(serving.run(async { drop(stopped.await) }));
+    Server { address, stop, over }
+}
+
+impl Server {
+    async fn post(&self, path: &str, body: &Value) -> (u16, Value) {
+        self.send("POST", path, "application/json", &body.to_string()).await
+    }
+
+    async fn get(&self, path: &str) -> (u16, Value) {
+        self.send("GET", path, "application/json", "").await
+    }
+
+    async fn send(&self, method: &str, path: &str, kind: &str, body: &str) -> (u16, Value) {
+        let mut connection = Connection::open(self.address).await;
+        connection.write(method, path, kind, body).await;
+        connection.answer().await.expect("an answer")
+    }
+}
+
+/// One connection, spoken by hand.
+struct Connection(BufReader<TcpStream>);
+
+impl Connection {
+    async fn open(address: SocketAddr) -> Self {
+        Self(BufReader::new(TcpStream::connect(address).await.expect("a connection")))
+    }
+
+    async fn write(&mut self, method: &str, path: &str, kind: &str, body: &str) {
+        let head = format!(
+            "{method} /api/v1{path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: {kind}\r\n\
+             content-length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        self.raw(head.as_bytes()).await;
+    }
+
+    async fn raw(&mut self, bytes: &[u8]) {
+        self.0.get_mut().write_all(bytes).await.expect("written");
+    }
+
+    async fn line(&mut self) -> Option<String> {
+        let mut line = String::new();
+        let read = self.0.read_line(&mut line).await.unwrap_or(0);
+        (read > 0).then(|| line.trim_end().to_owned())
+    }
+
+    /// The status, after the head was read, and the length of the body.
+    async fn head(&mut self) -> Option<(u16, usize)> {
+        let first = self.line().await?;
+        let status = first.split(' ').nth(1)?.parse().ok()?;
+        let mut length = 0;
+        loop {
+            let line = self.line().await?.to_ascii_lowercase();
+            if line.is_empty() {
+                return Some((status, length));
+            }
+            if let Some(value) = line.strip_prefix("content-length: ") {
+                length = value.parse().ok()?;
+            }
+        }
+    }
+
+    async fn answer(&mut self) -> Option<(u16, Value)> {
+        let (status, length) = self.head().await?;
+        let mut body = vec![0; length];
+        self.0.read_exact(&mut body).await.ok()?;
+        Some((status, serde_json::from_slice(&body).unwrap_or_default()))
+    }
+
+    /// The next event of a stream: its id and its data.
+    async fn event(&mut self) -> (String, Value) {
+        let mut id = String::new();
+        loop {
+            let line = self.line().await.expect("the stream goes on");
+            if let Some(value) = line.strip_prefix("id: ") {
+                value.clone_into(&mut id);
+            }
+            if let Some(data) = line.strip_prefix("data: ") {
+                return (id, serde_json::from_str(data).expect("JSON"));
+            }
+        }
+    }
+}
+
+fn claim(wait_ms: u64) -> Value {
+    json!({ "worker": "w", "types": ["work"], "max": 10, "waitMs": wait_ms })
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_worker_that_waits_is_woken_by_a_start() {
+    let server = start(|_| {}).await;
+    let mut worker = Connection::open(server.address).await;
+    worker.write("POST", "/tasks/claim", "application/json", &claim(60_000).to_string()).await;
+    let begin = json!({ "definition": "work", "input": {"a": 1} });
+    let starting = server.post("/instances?wait=PT20S", &begin);
+    let working = async {
+        let (status, claimed) = worker.answer().await.expect("woken");
+        assert_eq!(status, 200);
+        let task = &claimed["tasks"][0];
+        let path = format!("/tasks/{}/complete", task["id"].as_str().expect("an id"));
+        let report = json!({ "leaseToken": task["leaseToken"], "output": task["input"] });
+        assert_eq!(server.post(&path, &report).await.0, 200);
+    };
+    let ((status, instance), ()) = tokio::join!(starting, working);
+    assert_eq!((status, &instance["status"]), (201, &json!("completed")));
+    assert_eq!(instance["output"], json!({"a": 1}));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_worker_that_goes_away_takes_nothing() {
+    let server = start(|_| {}).await;
+    for _ in 0..5 {
+        let mut worker = Connection::open(server.address).await;
+        worker.write("POST", "/tasks/claim", "application/json", &claim(60_000).to_string()).await;
+        drop(worker);
+    }
+    let (_, instance) = server.post("/instances", &json!({ "definition": "work" })).await;
+    // Whether the server has seen the end of those connections or not: the task comes at once.
+    let (_, claimed) = server.post("/tasks/claim", &claim(20_000)).await;
+    assert_eq!(claimed["tasks"][0]["instanceId"], instance["id"]);
+    assert_eq!(claimed["tasks"][0]["attempt"], 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_stops_answers_everybody_who_waits() {
+    let server = start(|_| {}).await;
+    let mut worker = Connection::open(server.address).await;
+    let other = json!({ "worker": "w", "types": ["other"], "waitMs": 60_000 });
+    worker.write("POST", "/tasks/claim", "application/json", &other.to_string()).await;
+    let mut starter = Connection::open(server.address).await;
+    let begin = json!({ "definition": "work" }).to_string();
+    starter.write("POST", "/instances?wait=PT25S", "application/json", &begin).await;
+    let mut follower = Connection::open(server.address).await;
+    follower.write("GET", "/events?after=0", "application/json", "").await;
+    assert_eq!(follower.head().await.map(|(status, _)| status), Some(200));
+    // The start is under way once its first event is told.
+    follower.event().await;
+    server.stop.send(()).expect("it runs");
+    assert_eq!(worker.answer().await, Some((200, json!({ "tasks": [] }))));
+    let (status, instance) = starter.answer().await.expect("answered");
+    assert_eq!((status, &instance["status"]), (201, &json!("running")));
+    server.over.await.expect("it ends");
+    assert!(TcpStream::connect(server.address).await.is_err(), "nobody listens any more");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn events_are_followed_and_resumed_by_id() {
+    let server = start(|_| {}).await;
+    let mut follower = Connection::open(server.address).await;
+    follower.write("GET", "/events?definition=work", "application/json", "").await;
+    follower.head().await.expect("a stream");
+    let (_, first) = server.post("/instances", &json!({ "definition": "work" })).await;
+    let (id, event) = follower.event().await;
+    assert_eq!(event["instanceId"], first["id"]);
+    assert_eq!(event["records"][0]["type"], "started");
+    drop(follower);
+    // What happens while nobody listens is not lost for whoever comes back.
+    let (_, second) = server.post("/instances", &json!({ "definition": "work" })).await;
+    let (_, _) = server.post("/instances", &json!({ "definition": "work" })).await;
+    let mut back = Connection::open(server.address).await;
+    let head =
+        format!("GET /api/v1/events HTTP/1.1\r\nhost: localhost\r\nlast-event-id: {id}\r\n\r\n");
+    back.raw(head.as_bytes()).await;
+    back.head().await.expect("a stream");
+    assert_eq!(back.event().await.1["instanceId"], second["id"]);
+    let path = format!("/events?after=0&instance={}", first["id"].as_str().expect("an id"));
+    let mut one = Connection::open(server.address).await;
+    one.write("GET", &path, "application/json", "").await;
+    one.head().await.expect("a stream");
+    assert_eq!(one.event().await.0, id);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_thousand_slow_connections_stop_nobody() {
+    meantime_server::raise_file_limit();
+    let server = start(|_| {}).await;
+    let mut slow = Vec::new();
+    for number in 0..1_000 {
+        let mut connection = Connection::open(server.address).await;
+        let part: &[u8] = match number % 3 {
+            0 => b"",
+            1 => b"POST /api/v1/instances HTTP/1.1\r\nhost: loc",
+            _ => {
+                b"POST /api/v1/instances HTTP/1.1\r\nhost: localhost\r\ncontent-length: 99\r\n\r\n{"
+            }
+        };
+        connection.raw(part).await;
+        slow.push(connection);
+    }
+    let (status, _) = server.post("/instances", &json!({ "definition": "work" })).await;
+    assert_eq!(status, 201);
+    assert_eq!(server.get("/instances").await.0, 200);
+    drop(slow);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_comes_too_slowly_or_with_too_long_a_head_is_refused() {
+    let server = start_empty(|settings| {
+        settings.http.header_bytes = 8_192;
+        settings.http.body_timeout = meantime_server::Period::seconds(0);
+    })
+    .await;
+    let mut slow = Connection::open(server.address).await;
+    slow.raw(b"POST /api/v1/signals/x HTTP/1.1\r\nhost: localhost\r\ncontent-length: 9\r\n\r\n{")
+        .await;
+    let (status, problem) = slow.answer().await.expect("an answer");
+    assert_eq!((status, &problem["code"]), (408, &json!("slow_request")));
+    let mut large = Connection::open(server.address).await;
+    let field = "x".repeat(20_000);
+    let head = format!("GET /api/v1/instances HTTP/1.1\r\nhost: localhost\r\nx: {field}\r\n\r\n");
+    large.raw(head.as_bytes()).await;
+    assert_eq!(large.head().await.map(|(status, _)| status), Some(431));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_body_beyond_its_limit_is_refused() {
+    let server = start(|settings| settings.http.body_bytes = 1_000).await;
+    let body = json!({ "definition": "work", "input": "x".repeat(2_000) });
+    let (status, problem) = server.post("/instances", &body).await;
+    assert_eq!((status, &problem["code"]), (413, &json!("too_large")));
+}
+
+#[tokio::test]
+async fn other_machines_are_not_served_without_credentials() {
+    let settings = Settings { listen: ([0, 0, 0, 0], 0).into(), ..Settings::default() };
+    let store = Arc::new(MemoryStore::new());
+    let engine = Engine::on(store, settings, notations(), Formats::default()).await;
+    let app = App::new(&engine.expect("the engine starts"));
+    let Err(error) = serve(app).await else { panic!("it listens") };
+    assert!(error.to_string().contains("--insecure"), "{error}");
+}

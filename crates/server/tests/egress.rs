@@ -1,0 +1,261 @@
+//! Outbound calls reach what they may, and nothing else.
+//!
+//! A canary listens on loopback, which is not allowed. A second server stands for the public
+//! internet: its address is allowed. However a call is written, and wherever a redirect leads, the
+//! canary must hear nothing.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::{Request, Response};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use meantime_core::Json;
+use meantime_kernel::command::{Command, Reply, StartCommand, Wait};
+use meantime_kernel::store::{MemoryStore, Phase};
+use meantime_server::{Engine, Formats, Settings, notations};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+
+/// A server that answers with a function of the request, and counts connections.
+struct Listener {
+    address: SocketAddr,
+    connections: Arc<AtomicUsize>,
+}
+
+async fn listen(
+    ip: &str,
+    answer: impl Fn(Request<Incoming>) -> Response<Body> + Send + Sync + Clone + 'static,
+) -> Listener {
+    let listener = TcpListener::bind((ip, 0)).await.expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let connections = Arc::new(AtomicUsize::new(0));
+    let counted = connections.clone();
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            counted.fetch_add(1, Ordering::SeqCst);
+            let answer = answer.clone();
+            let service = service_fn(move |request| {
+                let answer = answer(request);
+                async move { Ok::<_, Infallible>(answer) }
+            });
+            tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), service));
+        }
+    });
+    Listener { address, connections }
+}
+
+async fn engine(allow: &[&str]) -> Engine {
+    let mut settings = Settings::default();
+    settings.egress.allow = allow.iter().map(|it| (*it).to_owned()).collect();
+    settings.egress.ports = Vec::new();
+    let store = Arc::new(MemoryStore::new());
+    let engine = Engine::on(store, settings, notations(), Formats::default()).await;
+    let engine = engine.expect("the engine starts");
+    let text = "try { return await Http.request(Inputs) } catch (e) { return e.code }";
+    let source = meantime_core::Source {
+        name: "call.flow.js".to_owned(),
+        text: text.into(),
+        files: Vec::new(),
+    };
+    engine.kernel().deploy("flow", source).await.expect("a good flow");
+    engine
+}
+
+/// What a flow gets for a call: the answer, or the code of its failure.
+async fn call(engine: &Engine, request: Value) -> Value {
+    let command = Command::Start(StartCommand {
+        definition: "call".to_owned(),
+        input: Json::of(&request).expect("JSON"),
+        ..StartCommand::default()
+    });
+    let patience = Some(Duration::from_mins(1));
+    let reply = engine.kernel().call_and_wait(command, Wait::Settled, patience).await;
+    let Ok(Reply::Started { row: Some(row), .. }) = reply else { panic!("{reply:?}") };
+    assert_eq!(row.phase, Phase::Completed, "{request}: {:?}", row.extra.outcome);
+    let Some(meantime_core::Outcome::Completed { output, .. }) = row.extra.outcome else {
+        panic!("no output")
+    };
+    output.read().expect("JSON")
+}
+
+#[tokio::test]
+async fn what_is_not_public_is_never_reached() {
+    let canary = listen("127.0.0.1", |_| Response::new(Body::from("canary"))).await;
+    let engine = engine(&["127.0.0.9/32"]).await;
+    let port = canary.address.port();
+    let hosts = [
+        "127.0.0.1",
+        "127.1",
+        "127.0.1",
+        "127.000.000.001",
+        "0177.0.0.1",
+        "0x7f.0.0.1",
+        "0x7f000001",
+        "2130706433",
+        "017700000001",
+        "0",
+        "0.0.0.0",
+        "localhost",
+        "LOCALHOST",
+        "localhost.",
+        "ip6-localhost",
+        "[::1]",
+        "[::]",
+        "[::ffff:127.0.0.1]",
+        "[::ffff:7f00:1]",
+        "[::127.0.0.1]",
+        "[0:0:0:0:0:0:0:1]",
+        "[0000::1]",
+        "[64:ff9b::7f00:1]",
+        "[2002:7f00:1::]",
+        "127.0.0.2",
+        "127.255.255.254",
+        "[::ffff:0:127.0.0.1]",
+        "user@127.0.0.1",
+        "user:pw@127.0.0.1",
+        "127.0.0.9@127.0.0.1",
+        "127.0.0.1%00",
+        "127。0。0。1",
+        "①②⑦.⓪.⓪.①",
+        "10.0.0.1",
+        "172.16.0.1",
+        "192.168.0.1",
+        "169.254.169.254",
+        "[fd00:ec2::254]",
+        "100.64.0.1",
+        "[fe80::1]",
+        "[fe80::1%25lo]",
+        "metadata.google.internal",
+        "255.255.255.255",
+    ];
+    let schemes = ["http", "https", "HTTP"];
+    let mut attempts = 0;
+    for host in hosts {
+        for scheme in schemes {
+            // Private networks of this machine may be real; they are tried without waiting.
+            let url = format!("{scheme}://{host}:{port}/");
+            let answer = call(&engine, json!({ "url": url, "timeout": 2 })).await;
+            let code = answer.as_str().unwrap_or_default();
+            assert!(!code.is_empty(), "{url} was answered: {answer}");
+            attempts += 1;
+        }
+    }
+    for url in ["file:///etc/passwd", "ftp://127.0.0.1/", "gopher://127.0.0.1/", "http://", "x"] {
+        let answer = call(&engine, json!({ "url": url })).await;
+        assert!(answer.is_string() || answer.is_null(), "{url}: {answer}");
+        attempts += 1;
+    }
+    assert!(attempts >= 80, "{attempts} attempts");
+    assert_eq!(canary.connections.load(Ordering::SeqCst), 0, "the canary was reached");
+}
+
+#[tokio::test]
+async fn redirects_are_checked_like_the_first_address() {
+    let canary = listen("127.0.0.1", |_| Response::new(Body::from("canary"))).await;
+    let port = canary.address.port();
+    let public = listen("127.0.0.9", move |request| {
+        let hop = request.uri().query().unwrap_or_default().to_owned();
+        let host = request.headers()["host"].to_str().unwrap_or_default().to_owned();
+        let location = match hop.as_str() {
+            "chain" => format!("http://{host}/?canary"),
+            "canary" => format!("http://127.0.0.1:{port}/"),
+            "relative" => format!("//127.0.0.1:{port}/"),
+            "decimal" => format!("http://2130706433:{port}/"),
+            "mapped" => format!("http://[::ffff:127.0.0.1]:{port}/"),
+            "name" => format!("http://localhost:{port}/"),
+            "loop" => "/?loop".to_owned(),
+            "good" => "/?end".to_owned(),
+            _ => return Response::new(Body::from("\"public\"")),
+        };
+        Response::builder().status(302).header("location", location).body(Body::empty()).unwrap()
+    })
+    .await;
+    let engine = engine(&["127.0.0.9/32"]).await;
+    let at = |hop: &str| json!({ "url": format!("http://{}/?{hop}", public.address) });
+    for hop in ["chain", "canary", "relative", "decimal", "mapped", "name"] {
+        assert_eq!(call(&engine, at(hop)).await, json!("HTTP_REFUSED"), "{hop}");
+    }
+    assert_eq!(call(&engine, at("loop")).await, json!("HTTP_INVALID"));
+    assert_eq!(call(&engine, at("good")).await["status"], 200);
+    assert_eq!(canary.connections.load(Ordering::SeqCst), 0, "the canary was reached");
+}
+
+#[tokio::test]
+async fn credentials_do_not_follow_to_another_server() {
+    let seen = |request: &Request<Incoming>| {
+        let has = |name: &str| request.headers().contains_key(name);
+        json!({ "authorization": has("authorization"), "cookie": has("cookie"), "x": has("x-plain"),
+                "method": request.method().as_str() })
+    };
+    let other = listen("127.0.0.8", move |request| {
+        Response::builder()
+            .header("content-type", "application/json")
+            .body(Body::from(seen(&request).to_string()))
+            .unwrap()
+    })
+    .await;
+    let to = format!("http://{}/", other.address);
+    let first = listen("127.0.0.9", move |request| {
+        let status = if request.uri().path() == "/307" { 307 } else { 302 };
+        Response::builder().status(status).header("location", &to).body(Body::empty()).unwrap()
+    })
+    .await;
+    let engine = engine(&["127.0.0.8/31"]).await;
+    let call = |path: &'static str| {
+        let url = format!("http://{}{path}", first.address);
+        let headers = json!({ "Authorization": "Bearer s", "Cookie": "a=b", "X-Plain": "1" });
+        call(&engine, json!({ "method": "POST", "url": url, "headers": headers, "body": {"a": 1} }))
+    };
+    let expected = |method: &str| json!({ "authorization": false, "cookie": false, "x": true, "method": method });
+    assert_eq!(call("/302").await["body"], expected("GET"));
+    assert_eq!(call("/307").await["body"], expected("POST"));
+}
+
+#[tokio::test]
+async fn a_call_says_what_it_is_and_how_long_it_has() {
+    let server = listen("127.0.0.9", |request| {
+        let header = |name: &str| {
+            request.headers().get(name).and_then(|it| it.to_str().ok()).map(str::to_owned)
+        };
+        let body = json!({
+            "agent": header("user-agent"), "type": header("content-type"),
+            "key": header("idempotency-key").is_some_and(|key| key.len() > 40),
+            "budget": header("meantime-budget-ms").and_then(|it| it.parse::<u64>().ok()),
+        });
+        Response::builder()
+            .header("content-type", "application/problem+json")
+            .body(Body::from(body.to_string()))
+            .unwrap()
+    })
+    .await;
+    let engine = engine(&["127.0.0.9/32"]).await;
+    let url = format!("http://{}/", server.address);
+    let answer = call(&engine, json!({ "method": "POST", "url": url, "body": {"a": 1.10} })).await;
+    let body = &answer["body"];
+    assert_eq!(body["type"], "application/json");
+    assert_eq!(body["key"], true);
+    assert_eq!(body["budget"], Value::Null, "there is no deadline");
+    assert!(body["agent"].as_str().unwrap_or_default().starts_with("meantime/"));
+}
+
+#[tokio::test]
+async fn answers_are_bounded_in_size_and_time() {
+    let large = listen("127.0.0.9", |_| Response::new(Body::from(vec![b'x'; 3 << 20]))).await;
+    let silent = TcpListener::bind("127.0.0.9:0").await.expect("a port");
+    let engine = engine(&["127.0.0.9/32"]).await;
+    let url = format!("http://{}/", large.address);
+    assert_eq!(call(&engine, json!({ "url": url })).await, json!("HTTP_TOO_LARGE"));
+    let url = format!("http://{}/", silent.local_addr().expect("an address"));
+    assert_eq!(call(&engine, json!({ "url": url, "timeout": 0.2 })).await, json!("HTTP_TIMEOUT"));
+    let gone = TcpListener::bind("127.0.0.9:0").await.expect("a port");
+    let url = format!("http://{}/", gone.local_addr().expect("an address"));
+    drop(gone);
+    assert_eq!(call(&engine, json!({ "url": url })).await, json!("HTTP_UNREACHABLE"));
+}
