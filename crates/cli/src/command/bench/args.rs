@@ -6,6 +6,7 @@ use anyhow::Result;
 
 use super::place::Place;
 use super::session;
+use crate::show::Format;
 
 /// Measures this engine on this machine.
 #[derive(Debug, clap::Args)]
@@ -81,14 +82,6 @@ pub(super) enum Scenario {
     Flood,
     /// How arming, looking and firing grow with the number of timers
     Growth,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(super) enum Format {
-    /// For people
-    Table,
-    /// For programs
-    Json,
 }
 
 impl Bench {

@@ -6,12 +6,13 @@ use std::time::Duration;
 use anyhow::{Result, ensure};
 use clap::ValueEnum;
 
-use super::args::{Common, FlowArgs, Format, KernelArgs, Scenario};
+use super::args::{Common, FlowArgs, KernelArgs, Scenario};
 use super::baseline;
 use super::machine::Machine;
 use super::progress::Progress;
 use super::report::{Figure, Report};
 use super::{scenario, table};
+use crate::show::Format;
 
 /// Instances among which B picks at random.
 const RANDOM_INSTANCES: usize = 1_000_000;

@@ -1,0 +1,191 @@
+//! A client of the HTTP API, for commands that talk to a server.
+
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use bytes::Bytes;
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::Incoming;
+use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
+use hyper::{Method, Request, Response, Uri};
+use hyper_util::client::legacy::Client as HyperClient;
+use hyper_util::rt::TokioExecutor;
+use meantime_server::{Dialer, Guard};
+use serde_json::Value;
+use tokio::runtime::Runtime;
+
+use crate::show::Format;
+
+const BASE: &str = "/api/v1";
+
+/// Which server, as whom, and how answers are shown.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Target {
+    /// The server
+    #[arg(long, global = true, env = "MEANTIME_URL", default_value = "http://127.0.0.1:8088")]
+    pub(crate) url: String,
+    /// An API key or a token
+    #[arg(long, global = true, env = "MEANTIME_TOKEN", hide_env_values = true)]
+    pub(crate) token: Option<String>,
+    /// How answers are shown
+    #[arg(long, global = true, value_enum, default_value_t = Format::Table)]
+    pub(crate) format: Format,
+}
+
+/// Why a call has no good answer.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ClientError {
+    #[error("{url} cannot be reached: {reason}\n  is a server running? `meantime dev` starts one")]
+    Unreachable { url: String, reason: String },
+    #[error("{code}: {detail}")]
+    Refused { code: String, detail: String, body: Box<Value> },
+}
+
+impl ClientError {
+    pub(crate) fn is_unreachable(&self) -> bool {
+        matches!(self, Self::Unreachable { .. })
+    }
+}
+
+/// A client with a runtime of its own.
+pub(crate) struct Client {
+    runtime: Runtime,
+    http: HyperClient<Dialer, Full<Bytes>>,
+    url: String,
+    token: Option<String>,
+}
+
+/// What is sent with a call.
+pub(crate) enum Sent {
+    Nothing,
+    Json(String),
+    Source { media_type: &'static str, text: String },
+}
+
+impl Client {
+    pub(crate) fn new(target: &Target) -> Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let dialer = Dialer::new(Guard::open(), Duration::from_secs(10));
+        let http = HyperClient::builder(TokioExecutor::new()).build(dialer);
+        let url = target.url.trim_end_matches('/').to_owned();
+        Ok(Self { runtime, http, url, token: target.token.clone() })
+    }
+
+    pub(crate) fn get(&self, path: &str) -> Result<Value> {
+        self.call(Method::GET, path, Sent::Nothing)
+    }
+
+    pub(crate) fn post(&self, path: &str, body: String) -> Result<Value> {
+        self.call(Method::POST, path, Sent::Json(body))
+    }
+
+    /// A call and the JSON of its answer.
+    pub(crate) fn call(&self, method: Method, path: &str, sent: Sent) -> Result<Value> {
+        self.runtime.block_on(async {
+            let response = self.send(method, path, sent).await?;
+            let status = response.status();
+            let body = response.into_body().collect().await.context("the answer broke off")?;
+            let body = body.to_bytes();
+            let value: Value = serde_json::from_slice(&body).unwrap_or_default();
+            if status.is_success() {
+                return Ok(value);
+            }
+            let text = |name: &str| value[name].as_str().unwrap_or_default().to_owned();
+            let (code, detail) = (text("code"), text("detail"));
+            let code = if code.is_empty() { status.to_string() } else { code };
+            Err(ClientError::Refused { code, detail, body: Box::new(value) }.into())
+        })
+    }
+
+    /// All entries of a list, page after page, at most so many.
+    pub(crate) fn list(&self, path: &str, most: usize) -> Result<Vec<Value>> {
+        let mut items = Vec::new();
+        let mut cursor: Option<String> = None;
+        loop {
+            let mark = if path.contains('?') { '&' } else { '?' };
+            let limit = (most - items.len()).min(1_000);
+            let mut page = format!("{path}{mark}limit={limit}");
+            if let Some(cursor) = &cursor {
+                page = format!("{page}&cursor={}", escape(cursor));
+            }
+            let answer = self.get(&page)?;
+            items.extend(answer["items"].as_array().into_iter().flatten().cloned());
+            cursor = answer["nextCursor"].as_str().map(str::to_owned);
+            if cursor.is_none() || items.len() >= most {
+                items.truncate(most);
+                return Ok(items);
+            }
+        }
+    }
+
+    /// Follows events; the function says whether to go on.
+    pub(crate) fn follow(
+        &self,
+        path: &str,
+        mut each: impl FnMut(&Value) -> Result<bool>,
+    ) -> Result<()> {
+        self.runtime.block_on(async {
+            let response = self.send(Method::GET, path, Sent::Nothing).await?;
+            let mut body = response.into_body();
+            let mut text = String::new();
+            while let Some(frame) = body.frame().await {
+                let frame = frame.context("the server closed the stream")?;
+                if let Some(bytes) = frame.data_ref() {
+                    text.push_str(&String::from_utf8_lossy(bytes));
+                }
+                while let Some((event, rest)) = text.split_once("\n\n") {
+                    let data = event.lines().find_map(|line| line.strip_prefix("data: "));
+                    let event = data.and_then(|data| serde_json::from_str::<Value>(data).ok());
+                    let goes_on = match event {
+                        Some(event) => each(&event)?,
+                        None => true,
+                    };
+                    if !goes_on {
+                        return Ok(());
+                    }
+                    text = rest.to_owned();
+                }
+            }
+            Ok(())
+        })
+    }
+
+    async fn send(&self, method: Method, path: &str, sent: Sent) -> Result<Response<Incoming>> {
+        let uri: Uri = format!("{}{BASE}{path}", self.url).parse().context("the address")?;
+        let mut request = Request::builder().method(method).uri(uri).header(ACCEPT, "*/*");
+        if let Some(token) = &self.token {
+            request = request.header(AUTHORIZATION, format!("Bearer {token}"));
+        }
+        let body = match sent {
+            Sent::Nothing => String::new(),
+            Sent::Json(text) => {
+                request = request.header(CONTENT_TYPE, "application/json");
+                text
+            }
+            Sent::Source { media_type, text } => {
+                request = request.header(CONTENT_TYPE, media_type);
+                text
+            }
+        };
+        let request = request.body(Full::new(Bytes::from(body)))?;
+        self.http.request(request).await.map_err(|error| {
+            let reason = anyhow::Error::new(error).root_cause().to_string();
+            ClientError::Unreachable { url: self.url.clone(), reason }.into()
+        })
+    }
+}
+
+/// A text as part of a path or a query.
+pub(crate) fn escape(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    text.bytes().fold(String::new(), |mut escaped, byte| {
+        if plain(byte) {
+            escaped.push(char::from(byte));
+        } else {
+            use std::fmt::Write as _;
+            // Writing to a String cannot fail.
+            let _ = write!(escaped, "%{byte:02X}");
+        }
+        escaped
+    })
+}

@@ -1,0 +1,102 @@
+//! `meantime deploy`: a file, or all definitions of a directory.
+#![expect(clippy::print_stderr, reason = "diagnostics go to people")]
+
+use std::io::IsTerminal as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use hyper::Method;
+use meantime_core::{Diagnostic, Position, Severity};
+use serde_json::Value;
+
+use crate::client::{Client, ClientError, Sent, Target, escape};
+use crate::definitions::{self, DefinitionFile};
+use crate::draw::draw;
+use crate::exit;
+use crate::show::{self, Column, Format, text};
+
+/// Deploys definitions.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Deploy {
+    /// A file, or a directory with definitions
+    path: PathBuf,
+    /// Judge only; deploy nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+const COLUMNS: &[Column] = &[
+    ("DEFINITION", |it| text(&it["name"])),
+    ("NOTATION", |it| text(&it["notation"])),
+    ("VERSION", |it| text(&it["version"])),
+    ("LABEL", |it| text(&it["label"])),
+    ("WARNINGS", |it| it["warnings"].as_array().map_or(0, Vec::len).to_string()),
+];
+
+impl Deploy {
+    pub(crate) fn run(self, target: &Target) -> Result<ExitCode> {
+        let client = Client::new(target)?;
+        let mut deployed = Vec::new();
+        let mut refused = false;
+        for file in definitions::find(&self.path)? {
+            match self.deploy(&client, &file) {
+                Ok(answer) => {
+                    let definitions = answer["definitions"].as_array().into_iter().flatten();
+                    deployed.extend(definitions.cloned());
+                }
+                Err(error) => {
+                    show_refusal(&file, error, target.format)?;
+                    refused = true;
+                }
+            }
+        }
+        show::list(target.format, &deployed, COLUMNS)?;
+        Ok(if refused { ExitCode::from(exit::REFUSED) } else { ExitCode::SUCCESS })
+    }
+
+    fn deploy(&self, client: &Client, file: &DefinitionFile) -> Result<Value> {
+        let name = escape(&file.source.name);
+        let dry_run = if self.dry_run { "&dryRun=true" } else { "" };
+        let path = format!("/definitions?name={name}{dry_run}");
+        let sent = Sent::Source { media_type: file.media_type, text: file.source.text.to_string() };
+        client.call(Method::POST, &path, sent)
+    }
+}
+
+/// Draws what the server found wrong; any other trouble ends the command.
+fn show_refusal(file: &DefinitionFile, error: anyhow::Error, format: Format) -> Result<()> {
+    let body = match error.downcast_ref::<ClientError>() {
+        Some(ClientError::Refused { code, body, .. }) if code == "invalid_definition" => body,
+        _ => return Err(error),
+    };
+    if format == Format::Json {
+        eprintln!("{}", serde_json::to_string_pretty(body)?);
+        return Ok(());
+    }
+    let name = file.path.display().to_string();
+    for it in body["diagnostics"].as_array().into_iter().flatten() {
+        let drawn =
+            draw(&name, &file.source.text, &diagnostic(it), std::io::stderr().is_terminal());
+        eprintln!("{drawn}\n");
+    }
+    Ok(())
+}
+
+/// A diagnostic as the server sent it.
+fn diagnostic(it: &Value) -> Diagnostic {
+    let number = |name: &str| it[name].as_u64().and_then(|it| u32::try_from(it).ok());
+    let position =
+        |line: &str, column: &str| Some(Position { line: number(line)?, column: number(column)? });
+    let start = position("line", "column").unwrap_or(Position { line: 1, column: 1 });
+    Diagnostic {
+        severity: match it["severity"].as_str() {
+            Some("warning") => Severity::Warning,
+            Some("note") => Severity::Note,
+            _ => Severity::Error,
+        },
+        end: position("endLine", "endColumn"),
+        help: it["help"].as_str().map(str::to_owned),
+        ..Diagnostic::error(text(&it["code"]), text(&it["message"]), start)
+    }
+}

@@ -1,0 +1,297 @@
+//! `start`, `ps`, `show`, `cancel`, `signal`, `logs`: everyday work with instances.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result};
+use serde_json::{Value, json};
+
+use crate::client::{Client, Target, escape};
+use crate::exit;
+use crate::show::{self, Column, Format, text};
+
+/// Starts an instance.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Start {
+    /// The definition
+    name: String,
+    /// Its input: JSON, or @FILE with JSON
+    #[arg(long, value_name = "JSON|@FILE")]
+    input: Option<String>,
+    /// A business key, unique among live instances of the definition
+    #[arg(long)]
+    key: Option<String>,
+    /// Which version; the latest when not given
+    #[arg(long)]
+    version: Option<u32>,
+    /// When it must be over: an instant, or a duration from now on
+    #[arg(long)]
+    deadline: Option<String>,
+    /// A tag to find it by; may be given several times
+    #[arg(long)]
+    tag: Vec<String>,
+    /// Wait for its end
+    #[arg(long)]
+    wait: bool,
+}
+
+impl Start {
+    pub(crate) fn run(self, target: &Target) -> Result<ExitCode> {
+        let client = Client::new(target)?;
+        let input = self.input.as_deref().map(argument).transpose()?;
+        let mut members = vec![format!("\"definition\":{}", json!(self.name))];
+        // The input is passed on as it is written: numbers keep their digits.
+        members.extend(input.map(|input| format!("\"input\":{input}")));
+        let others = [
+            ("key", self.key.map(Value::from)),
+            ("version", self.version.map(Value::from)),
+            ("deadline", self.deadline.map(Value::from)),
+            ("tags", Some(self.tag).filter(|tags| !tags.is_empty()).map(Value::from)),
+        ];
+        for (name, value) in others {
+            members.extend(value.map(|value| format!("{}:{value}", json!(name))));
+        }
+        let started = client.post("/instances", format!("{{{}}}", members.join(",")))?;
+        if !self.wait || is_over(&started) {
+            return show_instance(target.format, &started);
+        }
+        let id = text(&started["id"]);
+        client.follow(&format!("/events?instance={}&after=0", escape(&id)), |event| {
+            let mut records = event["records"].as_array().into_iter().flatten();
+            Ok(!records.any(|record| record["type"] == "ended"))
+        })?;
+        show_instance(target.format, &client.get(&format!("/instances/{}", escape(&id)))?)
+    }
+}
+
+/// JSON as it stands on the command line, or in a file that it names.
+fn argument(argument: &str) -> Result<String> {
+    let text = match argument.strip_prefix('@') {
+        Some(path) => std::fs::read_to_string(Path::new(path)).with_context(|| path.to_owned())?,
+        None => argument.to_owned(),
+    };
+    serde_json::from_str::<&serde_json::value::RawValue>(&text).context("not valid JSON")?;
+    Ok(text)
+}
+
+fn is_over(instance: &Value) -> bool {
+    instance["status"] != "running"
+}
+
+/// Shows an instance; one that failed makes the command fail.
+fn show_instance(format: Format, instance: &Value) -> Result<ExitCode> {
+    if format == Format::Json {
+        show::json(instance)?;
+    } else {
+        show::pairs(&[
+            ("instance", text(&instance["id"])),
+            ("definition", format!("{} {}", text(&instance["definition"]), instance["version"])),
+            ("status", text(&instance["status"])),
+            ("error", error_of(instance)),
+            ("waits for", waiting_of(instance)),
+            ("started", text(&instance["startedAt"])),
+            ("ended", text(&instance["endedAt"])),
+            ("deadline", text(&instance["deadlineAt"])),
+            ("key", text(&instance["key"])),
+            ("input", instance["input"].to_string()),
+            ("variables", pretty(&instance["variables"])),
+            ("output", pretty(&instance["output"])),
+        ]);
+    }
+    let failed = instance["status"] == "failed";
+    Ok(if failed { ExitCode::from(exit::REFUSED) } else { ExitCode::SUCCESS })
+}
+
+fn pretty(value: &Value) -> String {
+    if value.is_null() {
+        return String::new();
+    }
+    serde_json::to_string_pretty(value).unwrap_or_default()
+}
+
+fn error_of(instance: &Value) -> String {
+    let error = &instance["error"];
+    if error.is_null() {
+        return text(&instance["reason"]);
+    }
+    format!("{}: {}", text(&error["code"]), text(&error["message"]))
+}
+
+fn waiting_of(instance: &Value) -> String {
+    let incidents = instance["incidents"].as_array().into_iter().flatten();
+    let incidents = incidents.map(|it| format!("incident {}", text(&it["code"])));
+    let waits = instance["waitingFor"].as_array().into_iter().flatten().map(|it| {
+        let due = it["dueAt"].as_str().map_or_else(String::new, |due| format!(" at {due}"));
+        format!("{} {}{due}", text(&it["kind"]), text(&it["name"]))
+    });
+    incidents.chain(waits).collect::<Vec<_>>().join(", ")
+}
+
+/// Lists instances.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Ps {
+    /// Of this definition
+    #[arg(long)]
+    definition: Option<String>,
+    /// running, completed, failed or cancelled
+    #[arg(long)]
+    status: Option<String>,
+    /// With this business key
+    #[arg(long)]
+    key: Option<String>,
+    /// With this tag
+    #[arg(long)]
+    tag: Option<String>,
+    /// Only those with an open incident
+    #[arg(long)]
+    incidents: bool,
+    /// How many at most
+    #[arg(long, default_value_t = 50)]
+    limit: usize,
+}
+
+const PS: &[Column] = &[
+    ("INSTANCE", |it| text(&it["id"])),
+    ("DEFINITION", |it| format!("{} {}", text(&it["definition"]), it["version"])),
+    ("STATUS", |it| text(&it["status"])),
+    ("WAITS FOR", waiting_of),
+    ("STARTED", |it| text(&it["startedAt"])),
+    ("KEY", |it| text(&it["key"])),
+];
+
+impl Ps {
+    pub(crate) fn run(self, target: &Target) -> Result<ExitCode> {
+        let client = Client::new(target)?;
+        let filters = [
+            ("definition", self.definition),
+            ("status", self.status),
+            ("key", self.key),
+            ("tag", self.tag),
+            ("hasIncident", self.incidents.then(|| "true".to_owned())),
+        ];
+        let items = client.list(&query("/instances", &filters), self.limit)?;
+        show::list(target.format, &items, PS)?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// A path with the filters that are given.
+pub(super) fn query(path: &str, filters: &[(&str, Option<String>)]) -> String {
+    let given = filters.iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
+    let given: Vec<String> = given.map(|(name, it)| format!("{name}={}", escape(it))).collect();
+    if given.is_empty() { path.to_owned() } else { format!("{path}?{}", given.join("&")) }
+}
+
+/// Shows an instance.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Show {
+    /// The instance
+    id: String,
+}
+
+impl Show {
+    pub(crate) fn run(self, target: &Target) -> Result<ExitCode> {
+        let instance = Client::new(target)?.get(&format!("/instances/{}", escape(&self.id)))?;
+        show_instance(target.format, &instance)?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Ends an instance.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Cancel {
+    /// The instance
+    id: String,
+    /// Why, for those who look at it later
+    #[arg(long)]
+    reason: Option<String>,
+}
+
+impl Cancel {
+    pub(crate) fn run(self, target: &Target) -> Result<ExitCode> {
+        let body = json!({ "reason": self.reason }).to_string();
+        let path = format!("/instances/{}/cancel", escape(&self.id));
+        let instance = Client::new(target)?.post(&path, body)?;
+        show_instance(target.format, &instance)?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Sends a signal to an instance.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Signal {
+    /// The instance
+    id: String,
+    /// The signal
+    name: String,
+    /// What is sent: JSON, or @FILE with JSON
+    #[arg(value_name = "JSON|@FILE", default_value = "null")]
+    payload: String,
+}
+
+impl Signal {
+    pub(crate) fn run(self, target: &Target) -> Result<ExitCode> {
+        let path = format!("/instances/{}/signals/{}", escape(&self.id), escape(&self.name));
+        let answer = Client::new(target)?.post(&path, argument(&self.payload)?)?;
+        if target.format == Format::Json {
+            show::json(&answer)?;
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Shows what happened to an instance.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Logs {
+    /// The instance
+    id: String,
+    /// Go on as more happens, until it ends
+    #[arg(short, long)]
+    follow: bool,
+    /// How many entries at most, when not following
+    #[arg(long, default_value_t = 1_000)]
+    limit: usize,
+}
+
+const LOGS: &[Column] =
+    &[("AT", |it| text(&it["at"])), ("WHAT", |it| text(&it["type"])), ("ABOUT", about)];
+
+impl Logs {
+    pub(crate) fn run(self, target: &Target) -> Result<ExitCode> {
+        let client = Client::new(target)?;
+        let id = escape(&self.id);
+        if !self.follow {
+            let items = client.list(&format!("/instances/{id}/history"), self.limit)?;
+            show::list(target.format, &items, LOGS)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        // Somebody who asks for an instance that is not there should hear so at once.
+        client.get(&format!("/instances/{id}"))?;
+        client.follow(&format!("/events?instance={id}&after=0"), |event| {
+            let mut goes_on = true;
+            for record in event["records"].as_array().into_iter().flatten() {
+                goes_on &= record["type"] != "ended";
+                if target.format == Format::Json {
+                    show::line(&record.to_string());
+                } else {
+                    let parts = [text(&record["at"]), text(&record["type"]), about(record)];
+                    show::line(&parts.join("  "));
+                }
+            }
+            Ok(goes_on)
+        })?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// What an entry of a history is about, in one line.
+fn about(entry: &Value) -> String {
+    let members = ["name", "place", "dueAt", "cause", "code", "message"];
+    let members = members.iter().map(|name| text(&entry[*name])).filter(|it| !it.is_empty());
+    let by = entry["by"]["actor"].as_str().map(|actor| {
+        let reason = text(&entry["by"]["reason"]);
+        if reason.is_empty() { format!("by {actor}") } else { format!("by {actor}: {reason}") }
+    });
+    let data = Some(&entry["data"]).filter(|data| !data.is_null()).map(ToString::to_string);
+    members.chain(by).chain(data).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,99 @@
+//! `meantime serve`: a server with the configuration of file, environment and flags.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::str::FromStr;
+
+use anyhow::Result;
+use meantime_core::Timestamp;
+use meantime_core::time::TimeError;
+use meantime_server::{Db, Layers, Settings};
+
+use crate::server;
+
+/// Flags of everything that runs a server.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ServerFlags {
+    /// Where to listen
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Option<SocketAddr>,
+    /// Where state is kept: sqlite:PATH, postgres://… or memory
+    #[arg(long, value_name = "DB")]
+    pub(super) db: Option<Db>,
+    /// Time stands still until `POST /clock/advance` moves it; begins at INSTANT, or now
+    #[arg(long, value_name = "INSTANT", num_args = 0..=1, default_missing_value = NOW)]
+    virtual_clock: Option<ClockStart>,
+    /// A file with settings
+    #[arg(long, value_name = "FILE", env = "MEANTIME_CONFIG")]
+    config: Option<PathBuf>,
+    /// Serve other machines without asking who comes
+    #[arg(long)]
+    insecure: bool,
+}
+
+/// What stands for an instant that is not given.
+const NOW: &str = "now";
+
+/// Where a virtual clock begins.
+#[derive(Debug, Clone, Copy)]
+enum ClockStart {
+    Now,
+    At(Timestamp),
+}
+
+impl FromStr for ClockStart {
+    type Err = TimeError;
+
+    fn from_str(text: &str) -> Result<Self, TimeError> {
+        if text == NOW { Ok(Self::Now) } else { Timestamp::parse(text).map(Self::At) }
+    }
+}
+
+impl ServerFlags {
+    /// Whether a flag asks for a virtual clock.
+    pub(super) const fn is_virtual(&self) -> bool {
+        self.virtual_clock.is_some()
+    }
+
+    /// Defaults, file, environment and flags, in rising order.
+    pub(super) fn settings(&self, defaults: Layers) -> Result<Settings> {
+        let mut layers = defaults;
+        if let Some(path) = &self.config {
+            layers = layers.file(path)?;
+        }
+        layers = layers.environment(std::env::vars());
+        if let Some(listen) = self.listen {
+            layers = layers.flag("listen", listen.to_string());
+        }
+        if let Some(start) = self.virtual_clock {
+            layers = layers.flag("clock.virtual", true);
+            if let ClockStart::At(start) = start {
+                layers = layers.flag("clock.start", start.to_string());
+            }
+        }
+        if self.insecure {
+            layers = layers.flag("insecure", true);
+        }
+        let mut settings = layers.settings()?;
+        if let Some(db) = &self.db {
+            settings.db = db.clone();
+        }
+        Ok(settings)
+    }
+}
+
+/// Runs a server until it is told to stop.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Serve {
+    #[command(flatten)]
+    flags: ServerFlags,
+}
+
+impl Serve {
+    pub(crate) fn run(self) -> Result<ExitCode> {
+        let settings = self.flags.settings(Layers::default())?;
+        server::run(settings, |engine, _| async { Ok(engine) })?;
+        Ok(ExitCode::SUCCESS)
+    }
+}

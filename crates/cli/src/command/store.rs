@@ -1,0 +1,185 @@
+//! `backup`, `restore`, `doctor`, `migrate`: care for a store.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result, bail};
+use indicatif::{ProgressBar, ProgressStyle};
+use meantime_kernel::clock::{Clock as _, SystemClock};
+use meantime_kernel::history::By;
+use meantime_server::{Db, Layers, Settings, open_store};
+use meantime_store::sqlite::{Options, SqliteStore};
+
+use super::serve::ServerFlags;
+use crate::client::{Client, Target};
+use crate::exit;
+use crate::show;
+
+/// Copies a store while it is in use.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Backup {
+    #[command(flatten)]
+    flags: ServerFlags,
+    /// The copy; it must not exist
+    to: PathBuf,
+}
+
+impl Backup {
+    pub(crate) fn run(self) -> Result<ExitCode> {
+        let path = file_of(&self.flags.settings(Layers::default())?)?;
+        must_exist(&path)?;
+        // Nothing is drawn where nobody looks.
+        let bar = ProgressBar::no_length().with_style(ProgressStyle::with_template(
+            "{bar:40} {bytes} of {total_bytes}, {bytes_per_sec}",
+        )?);
+        let now = SystemClock.now().engine;
+        let mut progress = |progress: meantime_store::sqlite::Progress| {
+            bar.set_length(progress.total);
+            bar.set_position(progress.done);
+        };
+        let options = Options::default();
+        let copied = SqliteStore::backup_of(&path, &self.to, &options, now, &mut progress)?;
+        bar.finish_and_clear();
+        show::line(&format!("{}: {} bytes", self.to.display(), copied.total));
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Makes a store from a copy.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Restore {
+    #[command(flatten)]
+    flags: ServerFlags,
+    /// The copy
+    from: PathBuf,
+    /// Why, for those who look at it later
+    #[arg(long, default_value = "")]
+    reason: String,
+}
+
+impl Restore {
+    pub(crate) fn run(self) -> Result<ExitCode> {
+        let path = file_of(&self.flags.settings(Layers::default())?)?;
+        must_exist(&self.from)?;
+        let by = By { actor: user(), reason: self.reason };
+        let now = SystemClock.now().engine;
+        let restored = SqliteStore::restore(&self.from, &path, &Options::default(), now, &by)?;
+        show::line(&format!("{}: {} bytes, paused", path.display(), restored.bytes));
+        show::line("start a server on it, look at it, then confirm it with `meantime resume`");
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Confirms that a restored copy may act.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Resume {
+    /// Why, for those who look at it later
+    #[arg(long, default_value = "")]
+    reason: String,
+}
+
+impl Resume {
+    pub(crate) fn run(self, target: &Target) -> Result<ExitCode> {
+        let body = serde_json::json!({ "reason": self.reason }).to_string();
+        Client::new(target)?.post("/resume", body)?;
+        show::line("it acts");
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Looks for damage, and at the posture of a configuration.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Doctor {
+    #[command(flatten)]
+    flags: ServerFlags,
+}
+
+impl Doctor {
+    pub(crate) fn run(self) -> Result<ExitCode> {
+        let settings = self.flags.settings(Layers::default())?;
+        posture(&settings);
+        let Db::Sqlite(path) = &settings.db else {
+            show::line(&format!("store: {} is looked after by its own tools", settings.db));
+            return Ok(ExitCode::SUCCESS);
+        };
+        if !path.exists() {
+            show::line(&format!("store: {} does not exist yet", path.display()));
+            return Ok(ExitCode::SUCCESS);
+        }
+        let problems = SqliteStore::check_of(path, &Options::default())?;
+        for problem in &problems {
+            show::line(&format!("store: {problem}"));
+        }
+        if problems.is_empty() {
+            show::line(&format!("store: {} is sound", path.display()));
+            return Ok(ExitCode::SUCCESS);
+        }
+        Ok(ExitCode::from(exit::REFUSED))
+    }
+}
+
+/// What somebody from outside would find.
+fn posture(settings: &Settings) {
+    let reach =
+        if settings.listen.ip().is_loopback() { "this machine only" } else { "the network" };
+    show::line(&format!("listens on {}: {reach}", settings.listen));
+    let callers = match (settings.auth.is_configured(), settings.insecure) {
+        (true, _) => format!(
+            "{} keys, tokens {}",
+            settings.auth.keys.len(),
+            match &settings.auth.jwt {
+                Some(jwt) => format!("of {}", jwt.issuer),
+                None => "none".to_owned(),
+            }
+        ),
+        (false, true) => "EVERYBODY is an administrator (insecure)".to_owned(),
+        (false, false) => "everybody on this machine is an administrator".to_owned(),
+    };
+    show::line(&format!("callers: {callers}"));
+    let private = if settings.egress.allow.is_empty() {
+        "no private network".to_owned()
+    } else {
+        settings.egress.allow.join(", ")
+    };
+    show::line(&format!("outbound calls: public addresses, and {private}"));
+    if settings.clock.is_virtual {
+        show::line("clock: VIRTUAL; nothing fires by itself");
+    }
+    if settings.store.survive_process_crash_only {
+        show::line("durability: a loss of power may cost the last commits");
+    }
+}
+
+/// Brings a store to the schema of this release.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Migrate {
+    #[command(flatten)]
+    flags: ServerFlags,
+}
+
+impl Migrate {
+    pub(crate) fn run(self) -> Result<ExitCode> {
+        let settings = self.flags.settings(Layers::default())?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        // Opening a store brings it up to date.
+        drop(runtime.block_on(open_store(&settings))?);
+        show::line(&format!("{} has the schema of this release", settings.db));
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+fn file_of(settings: &Settings) -> Result<PathBuf> {
+    match &settings.db {
+        Db::Sqlite(path) => Ok(path.clone()),
+        other => bail!("{other} is not a file; use the tools of the database"),
+    }
+}
+
+fn must_exist(path: &Path) -> Result<()> {
+    std::fs::metadata(path).with_context(|| path.display().to_string()).map(drop)
+}
+
+/// Whoever runs this command.
+fn user() -> String {
+    std::env::var("USER").unwrap_or_else(|_| "operator".to_owned())
+}

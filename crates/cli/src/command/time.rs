@@ -1,0 +1,173 @@
+//! `timers`, `schedules`, `forecast`, `why`, `incidents`: time and trouble.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+use super::instance::query;
+use crate::client::{Client, Target, escape};
+use crate::show::{self, Column, Format, text};
+
+/// Lists armed timers and deadlines.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Timers {
+    /// Of this instance
+    #[arg(long)]
+    instance: Option<String>,
+    /// Of this definition
+    #[arg(long)]
+    definition: Option<String>,
+    /// Due before this instant
+    #[arg(long)]
+    before: Option<String>,
+    /// How many at most
+    #[arg(long, default_value_t = 50)]
+    limit: usize,
+}
+
+const TIMERS: &[Column] = &[
+    ("DUE", |it| text(&it["dueAt"])),
+    ("KIND", |it| text(&it["kind"])),
+    ("TIMER", |it| text(&it["id"])),
+    ("DEFINITION", |it| text(&it["definition"])),
+    ("PLACE", |it| text(&it["place"])),
+    ("FROZEN", |it| if it["frozen"] == true { "yes".to_owned() } else { String::new() }),
+];
+
+impl Timers {
+    pub(crate) fn run(self, target: &Target) -> Result<ExitCode> {
+        let filters = [
+            ("instance", self.instance),
+            ("definition", self.definition),
+            ("dueBefore", self.before),
+        ];
+        let items = Client::new(target)?.list(&query("/timers", &filters), self.limit)?;
+        show::list(target.format, &items, TIMERS)?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Lists schedules.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Schedules {
+    /// That start this definition
+    #[arg(long)]
+    definition: Option<String>,
+    /// active, paused or completed
+    #[arg(long)]
+    state: Option<String>,
+    /// How many at most
+    #[arg(long, default_value_t = 50)]
+    limit: usize,
+}
+
+const SCHEDULES: &[Column] = &[
+    ("SCHEDULE", |it| text(&it["id"])),
+    ("DEFINITION", |it| format!("{} {}", text(&it["definition"]), it["version"])),
+    ("SUBJECT", |it| text(&it["subject"])),
+    ("RULE", |it| format!("{}{}", text(&it["interval"]), text(&it["cron"]))),
+    ("ZONE", |it| text(&it["zone"])),
+    ("NEXT", |it| text(&it["nextAt"])),
+    ("RUNS", |it| text(&it["runsExecuted"])),
+    ("STATE", |it| text(&it["state"])),
+];
+
+impl Schedules {
+    pub(crate) fn run(self, target: &Target) -> Result<ExitCode> {
+        let filters = [("definition", self.definition), ("state", self.state)];
+        let items = Client::new(target)?.list(&query("/schedules", &filters), self.limit)?;
+        show::list(target.format, &items, SCHEDULES)?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Shows everything that will fire.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Forecast {
+    /// Where the window begins: an instant, or a duration from now on
+    #[arg(long)]
+    from: Option<String>,
+    /// Where it ends
+    #[arg(long, default_value = "P1D")]
+    to: String,
+    /// Count in parts of this length
+    #[arg(long, value_name = "DURATION")]
+    bucket: Option<String>,
+}
+
+const FORECAST: &[Column] = &[
+    ("AT", |it| text(&it["at"])),
+    ("KIND", |it| text(&it["kind"])),
+    ("DEFINITION", |it| text(&it["definition"])),
+    ("PLACE", |it| text(&it["place"])),
+    ("ID", |it| text(&it["id"])),
+];
+
+const BUCKETS: &[Column] = &[("FROM", |it| text(&it["at"])), ("COUNT", |it| text(&it["count"]))];
+
+impl Forecast {
+    pub(crate) fn run(self, target: &Target) -> Result<ExitCode> {
+        let is_counted = self.bucket.is_some();
+        let filters = [("from", self.from), ("to", Some(self.to)), ("bucket", self.bucket)];
+        let forecast = Client::new(target)?.get(&query("/forecast", &filters))?;
+        if target.format == Format::Json {
+            show::json(&forecast)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        let (part, columns) = if is_counted { ("buckets", BUCKETS) } else { ("items", FORECAST) };
+        let items = forecast[part].as_array().cloned().unwrap_or_default();
+        show::list(target.format, &items, columns)?;
+        if forecast["truncated"] == true {
+            show::line("there is more; ask for a shorter window");
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Explains a timer, task, instance or occurrence.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Why {
+    /// Its id
+    id: String,
+}
+
+impl Why {
+    pub(crate) fn run(self, target: &Target) -> Result<ExitCode> {
+        let why = Client::new(target)?.get(&format!("/why/{}", escape(&self.id)))?;
+        if target.format == Format::Json {
+            show::json(&why)?;
+        } else {
+            show::line(&text(&why["explanation"]));
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Lists what needs a person.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Incidents {
+    /// Of this instance
+    #[arg(long)]
+    instance: Option<String>,
+    /// How many at most
+    #[arg(long, default_value_t = 50)]
+    limit: usize,
+}
+
+const INCIDENTS: &[Column] = &[
+    ("INCIDENT", |it| text(&it["id"])),
+    ("INSTANCE", |it| text(&it["instanceId"])),
+    ("SINCE", |it| text(&it["raisedAt"])),
+    ("CODE", |it| text(&it["code"])),
+    ("MESSAGE", |it| text(&it["message"])),
+    ("PLACE", |it| text(&it["place"])),
+];
+
+impl Incidents {
+    pub(crate) fn run(self, target: &Target) -> Result<ExitCode> {
+        let filters = [("instance", self.instance)];
+        let items = Client::new(target)?.list(&query("/incidents", &filters), self.limit)?;
+        show::list(target.format, &items, INCIDENTS)?;
+        Ok(ExitCode::SUCCESS)
+    }
+}

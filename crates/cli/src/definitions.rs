@@ -1,0 +1,65 @@
+//! Definitions on disk: which files, and in which notation.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+use meantime_core::Source;
+use meantime_server::Formats;
+
+/// A definition on disk.
+pub(crate) struct DefinitionFile {
+    pub(crate) path: PathBuf,
+    pub(crate) notation: &'static str,
+    pub(crate) media_type: &'static str,
+    pub(crate) source: Source,
+}
+
+/// A file, or all definitions of a directory and those below it, by name.
+pub(crate) fn find(path: &Path) -> Result<Vec<DefinitionFile>> {
+    let formats = Formats::default();
+    let mut paths = Vec::new();
+    let meta = fs::metadata(path).with_context(|| path.display().to_string())?;
+    if meta.is_dir() {
+        walk(path, &mut paths)?;
+        paths.retain(|path| formats.of_file(&name(path)).is_some());
+        paths.sort();
+    } else {
+        paths.push(path.to_owned());
+    }
+    paths.into_iter().map(|path| read(path, &formats)).collect()
+}
+
+/// Whether a file is a definition, by its name.
+pub(crate) fn is_definition(path: &Path) -> bool {
+    Formats::default().of_file(&name(path)).is_some()
+}
+
+fn walk(directory: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
+    let entries = fs::read_dir(directory).with_context(|| directory.display().to_string())?;
+    for entry in entries {
+        let path = entry?.path();
+        let hidden = name(&path).starts_with('.') || name(&path) == "node_modules";
+        if path.is_dir() && !hidden {
+            walk(&path, found)?;
+        } else if path.is_file() {
+            found.push(path);
+        }
+    }
+    Ok(())
+}
+
+fn read(path: PathBuf, formats: &Formats) -> Result<DefinitionFile> {
+    let file_name = name(&path);
+    let known = formats.of_file(&file_name).zip(formats.media_type_of_file(&file_name));
+    let (notation, media_type) = known.with_context(|| {
+        format!("{}: expected *.flow.js, *.journey.yaml or *.bpmn", path.display())
+    })?;
+    let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
+    let source = Source { name: file_name, text: text.into(), files: Vec::new() };
+    Ok(DefinitionFile { path, notation, media_type, source })
+}
+
+fn name(path: &Path) -> String {
+    path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+}

@@ -1,0 +1,73 @@
+//! Draws what is wrong with a source: its lines, and marks under them.
+
+use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use meantime_core::{Diagnostic, Position, Severity};
+
+/// A diagnostic with the lines it is about.
+pub(crate) fn draw(name: &str, source: &str, diagnostic: &Diagnostic, colors: bool) -> String {
+    let level = match diagnostic.severity {
+        Severity::Error => Level::ERROR,
+        Severity::Warning => Level::WARNING,
+        Severity::Note => Level::NOTE,
+    };
+    let start = offset(source, diagnostic.start);
+    let end = diagnostic.end.map_or(start, |end| offset(source, end));
+    // A place without an end is one character wide; at the end of the text it is empty.
+    let end =
+        if end > start { end } else { source.ceil_char_boundary((start + 1).min(source.len())) };
+    let snippet =
+        Snippet::source(source).path(name).annotation(AnnotationKind::Primary.span(start..end));
+    let title = level.primary_title(&*diagnostic.message).id(&*diagnostic.code);
+    let mut groups = vec![title.element(snippet)];
+    if let Some(help) = &diagnostic.help {
+        groups.push(Group::with_title(Level::HELP.secondary_title(&**help)));
+    }
+    let renderer = if colors { Renderer::styled() } else { Renderer::plain() };
+    renderer.render(&groups)
+}
+
+/// The byte at a position; positions count lines and characters from 1.
+fn offset(source: &str, position: Position) -> usize {
+    let before = usize::try_from(position.line.saturating_sub(1)).unwrap_or_default();
+    let line_start: usize = source.split_inclusive('\n').take(before).map(str::len).sum();
+    let line = source.get(line_start..).unwrap_or_default();
+    let line = line.split('\n').next().unwrap_or_default();
+    let column = usize::try_from(position.column.saturating_sub(1)).unwrap_or_default();
+    let within: usize = line.chars().take(column).map(char::len_utf8).sum();
+    line_start + within
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::*;
+
+    #[test]
+    fn the_line_and_the_place_are_shown() {
+        let source = "let a = 1\nlet ä = bb + 1\nreturn a\n";
+        let mut diagnostic =
+            Diagnostic::error("F001", "`bb` is not defined", Position { line: 2, column: 9 })
+                .with_help("did you mean `a`?");
+        diagnostic.end = Some(Position { line: 2, column: 11 });
+        let drawn = draw("a.flow.js", source, &diagnostic, false);
+        expect![[r"
+            error[F001]: `bb` is not defined
+             --> a.flow.js:2:9
+              |
+            2 | let ä = bb + 1
+              |         ^^
+              |
+            help: did you mean `a`?"]]
+        .assert_eq(&drawn);
+    }
+
+    #[test]
+    fn a_place_behind_the_end_is_no_trouble() {
+        let at = |line, column| Diagnostic::error("F001", "x", Position { line, column });
+        for place in [at(1, 1), at(1, 99), at(99, 1)] {
+            assert!(draw("a", "ab", &place, false).contains("F001"));
+            assert!(draw("a", "", &place, false).contains("F001"));
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! The real binary: as a server, and as what people and workers do to it.
+
+mod binary;
+mod crash;
+mod everyday;
+mod tour;
