@@ -59,7 +59,7 @@ fn divide_by(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let items = args.array(0, eval)?;
     eval.charge(items.len() as u64)?;
     let mut parts = Vec::new();
-    for part in items.chunks(args.count(1).max(1)) {
+    for part in items.chunks(args.count_up(1).max(1)) {
         parts.push(eval.array(part.to_vec())?);
     }
     eval.array(parts)
@@ -72,7 +72,7 @@ fn drop_items(eval: &mut Eval<'_>, args: &mut Args) -> Result {
 
 fn take(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let items = args.array(0, eval)?;
-    sub_array(eval, &items, 0, args.count(1))
+    sub_array(eval, &items, 0, args.count_up(1))
 }
 
 fn slice(eval: &mut Eval<'_>, args: &mut Args) -> Result {

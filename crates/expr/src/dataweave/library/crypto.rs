@@ -3,9 +3,10 @@
 use hmac::{Hmac, KeyInit, Mac};
 use md5::Md5;
 use sha1::Sha1;
-use sha2::{Digest, Sha224, Sha256, Sha384, Sha512};
+use sha2::{Digest, Sha224, Sha256, Sha384, Sha512, Sha512_224, Sha512_256};
 
 use super::super::eval::{Eval, Fault, Result};
+use super::md2::md2;
 use super::native::{Args, Native, Overload, Param};
 use crate::value::Value;
 
@@ -45,12 +46,15 @@ fn hash_with(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     eval.charge(bytes.len() as u64)?;
     let algorithm = if args.has(1) { args.text(1).to_uppercase() } else { "SHA-1".to_owned() };
     let hash = match algorithm.as_str() {
+        "MD2" => md2(&bytes),
         "MD5" => Md5::digest(&bytes).to_vec(),
-        "SHA-1" | "SHA1" => Sha1::digest(&bytes).to_vec(),
-        "SHA-224" => Sha224::digest(&bytes).to_vec(),
-        "SHA-256" => Sha256::digest(&bytes).to_vec(),
-        "SHA-384" => Sha384::digest(&bytes).to_vec(),
-        "SHA-512" => Sha512::digest(&bytes).to_vec(),
+        "SHA" | "SHA-1" | "SHA1" => Sha1::digest(&bytes).to_vec(),
+        "SHA-224" | "SHA224" => Sha224::digest(&bytes).to_vec(),
+        "SHA-256" | "SHA256" => Sha256::digest(&bytes).to_vec(),
+        "SHA-384" | "SHA384" => Sha384::digest(&bytes).to_vec(),
+        "SHA-512" | "SHA512" => Sha512::digest(&bytes).to_vec(),
+        "SHA-512/224" | "SHA512/224" => Sha512_224::digest(&bytes).to_vec(),
+        "SHA-512/256" | "SHA512/256" => Sha512_256::digest(&bytes).to_vec(),
         other => return Err(unknown(other)),
     };
     Ok(Value::Binary(hash.into()))
@@ -66,6 +70,9 @@ fn authenticate<M: Mac + KeyInit>(key: &[u8], message: &[u8]) -> Result<Vec<u8>>
 fn hmac(eval: &mut Eval<'_>, args: &Args) -> Result<Vec<u8>> {
     let (key, message) = (args.binary(0), args.binary(1));
     eval.charge((key.len() + message.len()) as u64)?;
+    if key.is_empty() {
+        return Err(Fault::invalid("the key is empty"));
+    }
     let algorithm = if args.has(2) { args.text(2).to_uppercase() } else { "HMACSHA1".to_owned() };
     match algorithm.as_str() {
         "HMACMD5" => authenticate::<Hmac<Md5>>(&key, &message),
@@ -74,6 +81,8 @@ fn hmac(eval: &mut Eval<'_>, args: &Args) -> Result<Vec<u8>> {
         "HMACSHA256" => authenticate::<Hmac<Sha256>>(&key, &message),
         "HMACSHA384" => authenticate::<Hmac<Sha384>>(&key, &message),
         "HMACSHA512" => authenticate::<Hmac<Sha512>>(&key, &message),
+        "HMACSHA512/224" => authenticate::<Hmac<Sha512_224>>(&key, &message),
+        "HMACSHA512/256" => authenticate::<Hmac<Sha512_256>>(&key, &message),
         other => Err(unknown(other)),
     }
 }

@@ -222,6 +222,13 @@ impl Args {
         usize::try_from(self.int(place)).unwrap_or(0)
     }
 
+    /// The same for places that count up to a number: a fraction counts as one more.
+    pub(crate) fn count_up(&self, place: usize) -> usize {
+        let number = self.number(place);
+        let fraction = usize::from(!number.is_integer() && !number.is_negative());
+        self.count(place).saturating_add(fraction)
+    }
+
     pub(crate) fn object(&self, place: usize) -> Arc<Object> {
         match self.get(place) {
             Value::Object(object) => Arc::clone(object),

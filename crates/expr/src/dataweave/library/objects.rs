@@ -35,7 +35,9 @@ fn divide_by(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let object = args.object(0);
     eval.charge(object.len() as u64)?;
     let mut parts = Vec::new();
-    for part in object.entries().chunks(args.count(1).max(1)) {
+    // A part is full when it has exactly so many entries; of no such size it never is.
+    let size = Some(args.count(1)).filter(|size| *size > 0 && args.number(1).is_integer());
+    for part in object.entries().chunks(size.unwrap_or(usize::MAX)) {
         let part: Object = part.iter().cloned().collect();
         parts.push(eval.object(part)?);
     }

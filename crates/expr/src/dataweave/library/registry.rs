@@ -28,6 +28,7 @@ pub(crate) static MODULES: &[Module] = &[
     Module::new("dw::util::Tree", &[super::tree::FUNCTIONS]).with_constants(super::tree::CONSTANTS),
     Module::new("dw::util::Values", &[super::values::FUNCTIONS]),
     Module::new("dw::util::Timer", &[super::timer::FUNCTIONS]),
+    Module::new("dw::util::Diff", &[super::diff::FUNCTIONS]),
     Module::new("dw::Crypto", &[super::crypto::FUNCTIONS]),
     Module::new("dw::Runtime", &[super::runtime::FUNCTIONS]),
     Module::new("dw::xml::Dtd", &[super::dtd::FUNCTIONS]),

@@ -10,7 +10,7 @@ const RESERVED: &[&str] = &[
 ];
 
 /// Whether a word is reserved.
-pub(super) fn is_reserved(word: &str) -> bool {
+pub(crate) fn is_reserved(word: &str) -> bool {
     RESERVED.contains(&word)
 }
 

@@ -18,5 +18,6 @@ mod span;
 mod type_expression;
 
 pub(crate) use ast::*;
+pub(crate) use cursor::is_reserved;
 pub(crate) use parser::{Parsed, parse};
 pub(crate) use span::{Lines, Span};

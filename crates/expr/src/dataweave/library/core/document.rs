@@ -3,6 +3,7 @@
 use super::super::super::coerce;
 use super::super::super::eval::{Eval, Fault, Result};
 use super::super::super::output;
+use super::super::literal::literal;
 use super::super::native::{Args, Native, Overload, Param};
 use crate::value::json::{self, Layout};
 use crate::value::{Kind, Value};
@@ -58,6 +59,10 @@ fn write(eval: &mut Eval<'_>, args: &mut Args) -> Result {
             Some(text) => eval.text(text),
             None => Err(Fault::expected(Kind::String, args.get(0))),
         },
+        "application/dw" => {
+            let text = literal(eval, args.get(0))?;
+            eval.text(text)
+        }
         other => Err(unsupported(other)),
     }
 }

@@ -44,13 +44,10 @@ fn underscore(eval: &mut Eval<'_>, args: &mut Args) -> Result {
 fn capitalize(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let mut out = String::new();
     let mut starts_word = true;
+    // Words are of ASCII letters and digits, so that other letters stay and end one.
     for c in separated(&args.text(0), ' ').chars() {
-        if starts_word {
-            out.extend(c.to_uppercase());
-        } else {
-            out.push(c);
-        }
-        starts_word = c == ' ';
+        out.push(if starts_word { c.to_ascii_uppercase() } else { c });
+        starts_word = !c.is_ascii_alphanumeric();
     }
     eval.text(out)
 }

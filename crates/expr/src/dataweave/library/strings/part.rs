@@ -37,7 +37,7 @@ fn first(eval: &mut Eval<'_>, args: &mut Args) -> Result {
 fn last(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let text = args.text(0);
     let length = text::length(&text);
-    eval.text(text::slice(&text, length.saturating_sub(args.count(1)), length))
+    eval.text(text::slice(&text, length.saturating_sub(args.count_up(1)), length))
 }
 
 fn substring(eval: &mut Eval<'_>, args: &mut Args) -> Result {
@@ -89,7 +89,7 @@ fn texts<T: AsRef<str>>(eval: &mut Eval<'_>, pieces: Vec<T>) -> Result {
 }
 
 fn substring_every(eval: &mut Eval<'_>, args: &mut Args) -> Result {
-    let (text, size) = (args.text(0), args.count(1));
+    let (text, size) = (args.text(0), args.count_up(1));
     let mut pieces = Vec::new();
     let mut at = 0;
     while size > 0 && at < text::length(&text) {
