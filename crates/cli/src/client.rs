@@ -10,6 +10,7 @@ use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use hyper::{Method, Request, Response, Uri};
 use hyper_util::client::legacy::Client as HyperClient;
 use hyper_util::rt::TokioExecutor;
+use meantime_core::Source;
 use meantime_server::{Dialer, Guard};
 use serde_json::Value;
 use tokio::runtime::Runtime;
@@ -59,7 +60,7 @@ pub(crate) struct Client {
 pub(crate) enum Sent {
     Nothing,
     Json(String),
-    Source { media_type: &'static str, text: String },
+    Source { media_type: &'static str, source: Source },
 }
 
 impl Client {
@@ -162,9 +163,14 @@ impl Client {
                 request = request.header(CONTENT_TYPE, "application/json");
                 text
             }
-            Sent::Source { media_type, text } => {
+            Sent::Source { media_type, source } if source.files.is_empty() => {
                 request = request.header(CONTENT_TYPE, media_type);
-                text
+                source.text.to_string()
+            }
+            Sent::Source { media_type, source } => {
+                let (kind, body) = multipart(media_type, &source);
+                request = request.header(CONTENT_TYPE, kind);
+                body
             }
         };
         let request = request.body(Full::new(Bytes::from(body)))?;
@@ -188,4 +194,28 @@ pub(crate) fn escape(text: &str) -> String {
         }
         escaped
     })
+}
+
+/// A source with the files it refers to: the media type and the body.
+fn multipart(media_type: &str, source: &Source) -> (String, String) {
+    let texts = || source.files.iter().map(|it| it.text.as_str()).chain([&*source.text]);
+    // A boundary stands in none of the parts.
+    let mut boundary = "meantime".to_owned();
+    while texts().any(|text| text.contains(&boundary)) {
+        boundary.push('-');
+        boundary.push_str(&boundary.len().to_string());
+    }
+    let mut body = String::new();
+    let mut add = |disposition: String, kind: &str, text: &str| {
+        body.push_str(&["--", &boundary, "\r\ncontent-disposition: form-data; "].concat());
+        body.push_str(&[&disposition, "\r\ncontent-type: ", kind, "\r\n\r\n"].concat());
+        body.push_str(&[text, "\r\n"].concat());
+    };
+    add("name=\"source\"".to_owned(), media_type, &source.text);
+    for file in &source.files {
+        let disposition = format!("name=\"file\"; filename=\"{}\"", file.name);
+        add(disposition, "text/plain", &file.text);
+    }
+    body.push_str(&["--", &boundary, "--\r\n"].concat());
+    (format!("multipart/form-data; boundary={boundary}"), body)
 }

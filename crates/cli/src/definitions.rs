@@ -4,7 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
-use meantime_core::Source;
+use meantime_core::{Source, SourceFile};
+use meantime_journey::JOURNEY_NOTATION;
+use meantime_journey::surface::references;
 use meantime_server::Formats;
 
 /// A definition on disk.
@@ -15,8 +17,9 @@ pub(crate) struct DefinitionFile {
     pub(crate) source: Source,
 }
 
-/// A file, or all definitions of a directory and those below it, by name.
-pub(crate) fn find(path: &Path) -> Result<Vec<DefinitionFile>> {
+/// A file, or all definitions of a directory and those below it, by name. Files that they refer to
+/// are looked up beside each, then in the catalogues.
+pub(crate) fn find(path: &Path, catalogs: &[PathBuf]) -> Result<Vec<DefinitionFile>> {
     let formats = Formats::default();
     let mut paths = Vec::new();
     let meta = fs::metadata(path).with_context(|| path.display().to_string())?;
@@ -27,7 +30,7 @@ pub(crate) fn find(path: &Path) -> Result<Vec<DefinitionFile>> {
     } else {
         paths.push(path.to_owned());
     }
-    paths.into_iter().map(|path| read(path, &formats)).collect()
+    paths.into_iter().map(|path| read(path, &formats, catalogs)).collect()
 }
 
 /// Whether a file is a definition, by its name.
@@ -49,15 +52,34 @@ fn walk(directory: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
     Ok(())
 }
 
-fn read(path: PathBuf, formats: &Formats) -> Result<DefinitionFile> {
+fn read(path: PathBuf, formats: &Formats, catalogs: &[PathBuf]) -> Result<DefinitionFile> {
     let file_name = name(&path);
     let known = formats.of_file(&file_name).zip(formats.media_type_of_file(&file_name));
     let (notation, media_type) = known.with_context(|| {
         format!("{}: expected *.flow.js, *.journey.yaml or *.bpmn", path.display())
     })?;
     let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
-    let source = Source { name: file_name, text: text.into(), files: Vec::new() };
+    let files = match notation {
+        JOURNEY_NOTATION => referred_to(&path, &text, catalogs),
+        _ => Vec::new(),
+    };
+    let source = Source { name: file_name, text: text.into(), files };
     Ok(DefinitionFile { path, notation, media_type, source })
+}
+
+/// Files that a journey refers to. One that cannot be read is left out: the journey itself says
+/// that it misses it, and where.
+fn referred_to(path: &Path, text: &str, catalogs: &[PathBuf]) -> Vec<SourceFile> {
+    let beside = path.parent().unwrap_or(Path::new("."));
+    let places: Vec<&Path> =
+        std::iter::once(beside).chain(catalogs.iter().map(PathBuf::as_path)).collect();
+    let look = |name: String| {
+        let text = places.iter().find_map(|place| fs::read_to_string(place.join(&name)).ok())?;
+        Some(SourceFile { name, text })
+    };
+    let mut names = references(text);
+    names.sort();
+    names.into_iter().filter_map(look).collect()
 }
 
 fn name(path: &Path) -> String {

@@ -13,6 +13,7 @@ use crate::auth::Auth;
 use crate::catalog::Catalog;
 use crate::engine::{Engine, Formats};
 use crate::feed::Feed;
+use crate::journey::{ApiPaths, Ephemeral, Requests};
 use crate::limit::Limiter;
 use crate::observe::Metrics;
 use crate::settings::Settings;
@@ -24,6 +25,10 @@ pub struct App(Arc<Parts>);
 
 struct Parts {
     kernel: Kernel,
+    ephemeral: Ephemeral,
+    requests: Requests,
+    journeys: Arc<meantime_journey::Settings>,
+    api_paths: ApiPaths,
     formats: Formats,
     settings: Arc<Settings>,
     catalog: Catalog,
@@ -41,6 +46,10 @@ impl App {
         let settings = engine.settings().clone();
         let kernel = engine.kernel().clone();
         Self(Arc::new(Parts {
+            ephemeral: engine.ephemeral().clone(),
+            requests: engine.requests().clone(),
+            journeys: engine.journeys().clone(),
+            api_paths: ApiPaths::default(),
             formats: engine.formats().clone(),
             catalog: Catalog::new(kernel.clone()),
             feed: Feed::start(&kernel),
@@ -94,6 +103,26 @@ impl App {
 
     pub(crate) fn store(&self) -> &dyn Store {
         &**self.0.kernel.store()
+    }
+
+    /// Runs that live in memory only.
+    pub(crate) fn ephemeral(&self) -> &Ephemeral {
+        &self.0.ephemeral
+    }
+
+    /// Requests under way, for the tasks of journeys.
+    pub(crate) fn requests(&self) -> &Requests {
+        &self.0.requests
+    }
+
+    /// What journeys get from their deployment.
+    pub(crate) fn journey_settings(&self) -> &meantime_journey::Settings {
+        &self.0.journeys
+    }
+
+    /// APIs by the path they answer at.
+    pub(crate) fn api_paths(&self) -> &ApiPaths {
+        &self.0.api_paths
     }
 
     pub(crate) fn settings(&self) -> &Settings {

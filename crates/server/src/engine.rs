@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use meantime_journey::{JOURNEY_NOTATION, JourneyNotation};
 use meantime_kernel::clock::{Clock, SystemClock, VirtualClock};
 use meantime_kernel::driver::{Builder, Kernel};
 use meantime_kernel::machine::{Config, Notations};
@@ -10,6 +11,7 @@ use meantime_store::postgres::{self, PostgresStore};
 use meantime_store::sqlite::{Durability, Options, SqliteStore};
 
 use crate::connector::Connectors;
+use crate::journey::{self, Ephemeral, Requests};
 use crate::settings::{Db, Settings};
 
 /// Why an engine does not start.
@@ -98,6 +100,9 @@ impl Formats {
 /// A running engine.
 pub struct Engine {
     kernel: Kernel,
+    ephemeral: Ephemeral,
+    requests: Requests,
+    journeys: Arc<meantime_journey::Settings>,
     settings: Arc<Settings>,
     formats: Formats,
 }
@@ -118,8 +123,13 @@ impl Engine {
     ) -> Result<Self, StartError> {
         let retention = settings.retention.to_retention();
         let retention = retention.map_err(|error| StartError::Setting(error.to_string()))?;
-        let config = Config { limits: settings.limits.clone(), ..Config::default() };
-        let mut builder = Builder::new(store, notations).config(config).retention(retention);
+        let journeys = settings.journeys.notation().map_err(StartError::Setting)?;
+        let limits = journey::limits(&journeys, settings.limits.clone());
+        let config = Config { limits, ..Config::default() };
+        let notations =
+            notations.with(JOURNEY_NOTATION, Arc::new(JourneyNotation::new(journeys.clone())));
+        let mut builder = Builder::new(store, notations.clone());
+        builder = builder.config(config.clone()).retention(retention);
         let mut clock: Arc<dyn Clock> = Arc::new(SystemClock);
         if settings.clock.is_virtual {
             let start = settings.clock.start.unwrap_or_else(|| clock.now().real);
@@ -127,14 +137,21 @@ impl Engine {
             builder = builder.virtual_clock(stands.clone());
             clock = stands;
         }
-        let connectors = Connectors::new(&settings.egress, clock).map_err(StartError::Setting)?;
-        let builder = builder.engine_tasks(Arc::new(connectors));
-        let kernel = builder.start().await;
-        let kernel = kernel.map_err(|source| {
-            let db = settings.db.to_string();
-            StartError::Store { db, source }
-        })?;
-        Ok(Self { kernel, settings: Arc::new(settings), formats })
+        let requests = Requests::default();
+        let connectors = Connectors::new(&settings, requests.clone(), clock.clone());
+        let connectors = Arc::new(connectors.map_err(StartError::Setting)?);
+        let trouble = |source| StartError::Store { db: settings.db.to_string(), source };
+        let kernel = builder.engine_tasks(connectors.clone()).start().await.map_err(trouble)?;
+        let ephemeral = Ephemeral::start(notations, config, clock, connectors).await;
+        let ephemeral = ephemeral.map_err(trouble)?;
+        Ok(Self {
+            kernel,
+            ephemeral,
+            requests,
+            journeys: Arc::new(journeys),
+            settings: Arc::new(settings),
+            formats,
+        })
     }
 
     /// The kernel.
@@ -152,8 +169,24 @@ impl Engine {
         &self.formats
     }
 
+    /// Runs that live in memory only.
+    pub(crate) fn ephemeral(&self) -> &Ephemeral {
+        &self.ephemeral
+    }
+
+    /// Requests under way.
+    pub(crate) fn requests(&self) -> &Requests {
+        &self.requests
+    }
+
+    /// What journeys get from their deployment.
+    pub(crate) fn journeys(&self) -> &Arc<meantime_journey::Settings> {
+        &self.journeys
+    }
+
     /// Finishes what is under way and stops.
     pub async fn stop(&self) {
+        self.ephemeral.stop().await;
         self.kernel.stop().await;
     }
 }

@@ -3,9 +3,12 @@
 use std::sync::Arc;
 
 use meantime_flow::Flow;
+use meantime_journey::{JOURNEY_NOTATION, JourneyNotation};
 use meantime_kernel::machine::Notations;
 
-/// Every notation that this build reads.
+/// Every notation that this build reads, without what only a deployment knows.
 pub fn notations() -> Notations {
-    Notations::default().with(meantime_flow::NOTATION, Arc::new(Flow))
+    Notations::default()
+        .with(meantime_flow::NOTATION, Arc::new(Flow))
+        .with(JOURNEY_NOTATION, Arc::new(JourneyNotation::default()))
 }

@@ -1,6 +1,7 @@
 //! What goes wrong with a request, as RFC 9457 problem details with a stable `code`.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use axum::body::Body;
 use axum::http::header::{CONTENT_TYPE, HeaderName, RETRY_AFTER, WWW_AUTHENTICATE};
@@ -41,12 +42,15 @@ pub(crate) enum Reason {
     RateLimited,
     TooManyRequests,
     SlowRequest,
+    JourneyRunning,
+    StepNotActive,
+    NotCancellable,
     Internal,
 }
 
 impl Reason {
     /// Every reason, for the documents.
-    pub(crate) const ALL: [Self; 16] = [
+    pub(crate) const ALL: [Self; 19] = [
         Self::NotFound,
         Self::MethodNotAllowed,
         Self::UnsupportedMediaType,
@@ -62,6 +66,9 @@ impl Reason {
         Self::RateLimited,
         Self::TooManyRequests,
         Self::SlowRequest,
+        Self::JourneyRunning,
+        Self::StepNotActive,
+        Self::NotCancellable,
         Self::Internal,
     ];
 
@@ -83,6 +90,9 @@ impl Reason {
             Self::RateLimited => "rate_limited",
             Self::TooManyRequests => "too_many_requests",
             Self::SlowRequest => "slow_request",
+            Self::JourneyRunning => "journey_running",
+            Self::StepNotActive => "step_not_active",
+            Self::NotCancellable => "not_cancellable",
             Self::Internal => "internal",
         }
     }
@@ -99,6 +109,9 @@ impl Reason {
             Self::RateLimited => StatusCode::TOO_MANY_REQUESTS,
             Self::TooManyRequests => StatusCode::SERVICE_UNAVAILABLE,
             Self::SlowRequest => StatusCode::REQUEST_TIMEOUT,
+            Self::JourneyRunning | Self::StepNotActive | Self::NotCancellable => {
+                StatusCode::CONFLICT
+            }
             Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
         }
     }
@@ -266,11 +279,25 @@ impl Problem {
             SCHEDULE_INVALID => StatusCode::UNPROCESSABLE_ENTITY,
             _ => StatusCode::BAD_REQUEST,
         };
-        let detail = problem.read::<String>().unwrap_or(detail);
+        let said = problem.read::<String>().ok().or_else(|| mismatches(&problem));
+        let detail = said.unwrap_or(detail);
         let mut refused = Self::coded(status, code, detail);
         refused.body.problem = Some(problem).filter(|problem| !problem.is_null());
         refused
     }
+}
+
+/// What does not match a schema, in one sentence.
+fn mismatches(problem: &Json) -> Option<String> {
+    let found: Vec<BTreeMap<String, String>> = problem.read().ok()?;
+    let tell = |it: &BTreeMap<String, String>| match (it.get("pointer"), it.get("message")) {
+        (Some(pointer), Some(message)) if !pointer.is_empty() => {
+            Some(format!("{pointer}: {message}"))
+        }
+        (_, message) => message.cloned(),
+    };
+    let told: Vec<String> = found.iter().filter_map(tell).collect();
+    (!told.is_empty()).then(|| told.join("; "))
 }
 
 impl From<store::Error> for Problem {

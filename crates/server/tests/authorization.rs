@@ -39,6 +39,13 @@ set_variables           operator admin
 history                 viewer operator deployer admin
 timeline                viewer operator deployer admin
 cancel                  operator admin
+start_journey           operator admin
+list_journeys           viewer operator deployer admin
+journey_status          viewer operator deployer admin
+journey_result          viewer operator deployer admin
+submit_step             operator admin
+cancel_journey          operator admin
+call_api                operator admin
 signal                  operator admin
 publish                 operator admin
 broadcast               operator admin

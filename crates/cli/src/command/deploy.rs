@@ -21,6 +21,9 @@ use crate::show::{self, Column, Format, text};
 pub(crate) struct Deploy {
     /// A file, or a directory with definitions
     path: PathBuf,
+    /// Where files that definitions refer to are looked up, besides the definition's own directory
+    #[arg(long, value_name = "DIR")]
+    catalog: Vec<PathBuf>,
     /// Judge only; deploy nothing
     #[arg(long)]
     dry_run: bool,
@@ -39,7 +42,7 @@ impl Deploy {
         let client = Client::new(target)?;
         let mut deployed = Vec::new();
         let mut refused = false;
-        for file in definitions::find(&self.path)? {
+        for file in definitions::find(&self.path, &self.catalog)? {
             match self.deploy(&client, &file) {
                 Ok(answer) => {
                     let definitions = answer["definitions"].as_array().into_iter().flatten();
@@ -59,7 +62,7 @@ impl Deploy {
         let name = escape(&file.source.name);
         let dry_run = if self.dry_run { "&dryRun=true" } else { "" };
         let path = format!("/definitions?name={name}{dry_run}");
-        let sent = Sent::Source { media_type: file.media_type, text: file.source.text.to_string() };
+        let sent = Sent::Source { media_type: file.media_type, source: file.source.clone() };
         client.call(Method::POST, &path, sent)
     }
 }

@@ -64,7 +64,7 @@ async fn load(kernel: &Kernel, directory: &Path) -> Result<Vec<String>> {
         return Ok(Vec::new());
     }
     let mut names = Vec::new();
-    for file in definitions::find(directory)? {
+    for file in definitions::find(directory, &[])? {
         names.extend(deploy(kernel, &file).await.into_iter().map(|(name, _, _)| name));
     }
     Ok(names)
@@ -139,7 +139,7 @@ fn watch(kernel: Kernel, directory: &Path) {
                 continue;
             }
             // A file that is gone again, or half written, comes with its next change.
-            for file in definitions::find(&path).unwrap_or_default() {
+            for file in definitions::find(&path, &[]).unwrap_or_default() {
                 for (name, version, new) in deploy(&kernel, &file).await {
                     if new {
                         println!("{name} {version} deployed from {}", path.display());

@@ -31,7 +31,7 @@ impl Validate {
     pub(crate) fn run(self, format: Format) -> Result<ExitCode> {
         let mut files = Vec::new();
         for path in &self.paths {
-            files.extend(definitions::find(path)?);
+            files.extend(definitions::find(path, &self.catalog)?);
         }
         let judged: Vec<(DefinitionFile, Vec<Diagnostic>)> = files
             .into_iter()

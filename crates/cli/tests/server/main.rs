@@ -3,4 +3,6 @@
 mod binary;
 mod crash;
 mod everyday;
+mod http;
+mod journeys;
 mod tour;

@@ -12,7 +12,7 @@ use hyper_util::rt::TokioExecutor;
 use meantime_core::Timestamp;
 use tokio::sync::Mutex;
 
-use super::jwt::{self, Judged, SigningKey};
+use super::jwt::{self, Judged, Reading, SigningKey};
 use crate::connector::{Dialer, Guard};
 use crate::settings::JwtSettings;
 
@@ -21,14 +21,14 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const PAUSE_MS: i64 = 60_000;
 
 /// Judges tokens of one provider.
-pub(super) struct Provider {
+pub(crate) struct Provider {
     settings: JwtSettings,
     keys: RwLock<Arc<Vec<SigningKey>>>,
     asked_at: Mutex<Option<Timestamp>>,
 }
 
 impl Provider {
-    pub(super) fn new(settings: JwtSettings) -> Self {
+    pub(crate) fn new(settings: JwtSettings) -> Self {
         let keys = RwLock::new(Arc::new(Vec::new()));
         Self { settings, keys, asked_at: Mutex::new(None) }
     }
@@ -40,6 +40,17 @@ impl Provider {
                 jwt::judge(token, &self.keys(), &self.settings, now)
             }
             judged => judged,
+        }
+    }
+
+    /// The same in detail, for journeys that look at tokens themselves.
+    pub(crate) async fn read(&self, token: &str, now: Timestamp) -> Reading {
+        match jwt::read(token, &self.keys(), &self.settings, now) {
+            Reading::UnknownKey => {
+                self.refresh(now).await;
+                jwt::read(token, &self.keys(), &self.settings, now)
+            }
+            reading => reading,
         }
     }
 

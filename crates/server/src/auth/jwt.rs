@@ -129,8 +129,9 @@ struct Claims {
     exp: f64,
     #[serde(default)]
     nbf: Option<f64>,
-    #[serde(default)]
-    sub: Option<String>,
+    /// Read from the document; here only so that nothing but a text is taken.
+    #[serde(default, rename = "sub")]
+    _sub: Option<String>,
 }
 
 #[derive(Debug)]
@@ -161,6 +162,26 @@ pub(super) enum Judged {
     Bad,
 }
 
+/// What a token says, or why it is not believed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Reading {
+    /// It is good.
+    Good {
+        /// Its header.
+        header: Value,
+        /// Its claims.
+        claims: Value,
+    },
+    Malformed,
+    UnknownKey,
+    Signature,
+    Claims,
+    Issuer,
+    Audience,
+    Expired,
+    Early,
+}
+
 /// Judges a token.
 pub(super) fn judge(
     token: &str,
@@ -168,26 +189,42 @@ pub(super) fn judge(
     settings: &JwtSettings,
     now: Timestamp,
 ) -> Judged {
-    let Some((header, message, signature)) = split(token) else { return Judged::Bad };
+    match read(token, keys, settings, now) {
+        Reading::Good { claims, .. } => match role_of(&claims[&settings.role_claim]) {
+            Some(role) => {
+                let subject = claims["sub"].as_str().unwrap_or("nobody");
+                Judged::Good(subject.to_owned(), role)
+            }
+            None => Judged::Bad,
+        },
+        Reading::UnknownKey => Judged::UnknownKey,
+        _ => Judged::Bad,
+    }
+}
+
+/// Reads a token.
+pub(super) fn read(
+    token: &str,
+    keys: &[SigningKey],
+    settings: &JwtSettings,
+    now: Timestamp,
+) -> Reading {
+    let Some((header, message, signature)) = split(token) else { return Reading::Malformed };
     let allowed = settings.algorithms.contains(&header.alg) && header.crit.is_none();
     if !allowed {
-        return Judged::Bad;
+        return Reading::Signature;
     }
     let suits = |key: &&SigningKey| {
         key.key.algorithm() == header.alg && (header.kid.is_none() || key.id == header.kid)
     };
     let mut candidates = keys.iter().filter(suits).peekable();
     if candidates.peek().is_none() {
-        return Judged::UnknownKey;
+        return Reading::UnknownKey;
     }
     if !candidates.any(|key| key.key.verifies(message.as_bytes(), &signature)) {
-        return Judged::Bad;
+        return Reading::Signature;
     }
-    let claims = message.split_once('.').and_then(|(_, claims)| decode(claims));
-    match claims.and_then(|claims| believe(&claims, settings, now)) {
-        Some((subject, role)) => Judged::Good(subject, role),
-        None => Judged::Bad,
-    }
+    believe(message, settings, now).unwrap_or(Reading::Claims)
 }
 
 /// Header, signed message and signature of a token.
@@ -201,19 +238,27 @@ fn split(token: &str) -> Option<(Header, &str, Vec<u8>)> {
     Some((header, message, decode(signature)?))
 }
 
-/// What signed claims say, if they are for us and now is their time.
-fn believe(claims: &[u8], settings: &JwtSettings, now: Timestamp) -> Option<(String, Role)> {
-    let document: Value = serde_json::from_slice(claims).ok()?;
-    let claims: Claims = serde_json::from_slice(claims).ok()?;
+/// What a signed message says, if it is for us and now is its time; nothing when its claims are not
+/// those of a token.
+fn believe(message: &str, settings: &JwtSettings, now: Timestamp) -> Option<Reading> {
+    let (header, claims) = message.split_once('.')?;
+    let header = serde_json::from_slice(&decode(header)?).ok()?;
+    let document: Value = serde_json::from_slice(&decode(claims)?).ok()?;
+    let claims: Claims = serde_json::from_value(document.clone()).ok()?;
     let leeway = std::time::Duration::from(settings.leeway).as_secs_f64().min(60.0);
     #[expect(clippy::cast_precision_loss, reason = "a fraction of a millisecond does not matter")]
     let now = now.as_millis() as f64 / 1_000.0;
-    let is_good = claims.iss == settings.issuer
-        && claims.aud.0.contains(&settings.audience)
-        && now < claims.exp + leeway
-        && claims.nbf.is_none_or(|from| now >= from - leeway);
-    let role = role_of(&document[&settings.role_claim])?;
-    is_good.then(|| (claims.sub.unwrap_or_else(|| "nobody".to_owned()), role))
+    Some(if claims.iss != settings.issuer {
+        Reading::Issuer
+    } else if !claims.aud.0.contains(&settings.audience) {
+        Reading::Audience
+    } else if now >= claims.exp + leeway {
+        Reading::Expired
+    } else if claims.nbf.is_some_and(|from| now < from - leeway) {
+        Reading::Early
+    } else {
+        Reading::Good { header, claims: document }
+    })
 }
 
 /// The most trusted role in a claim that is a text or a list of texts.

@@ -14,5 +14,8 @@ mod permission;
 
 pub(crate) use caller::{Auth, Caller};
 pub(crate) use guard::{authenticate, require};
+pub(crate) use jwks::Provider;
+pub(crate) use jwt::Reading;
+pub(crate) use key::find_key;
 pub use key::{NewKey, new_key};
 pub(crate) use permission::Permission;

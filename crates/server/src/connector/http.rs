@@ -16,7 +16,7 @@ use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
 use hyper::body::Incoming;
 use hyper_util::client::legacy::{Client, Error as ClientError};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
-use meantime_core::{Failure, Json};
+use meantime_core::Json;
 
 use super::dial::DialError;
 use super::{Dialer, Guard, address};
@@ -66,12 +66,8 @@ pub(super) struct Trouble {
 }
 
 impl Trouble {
-    fn new(code: &'static str, message: impl Into<String>, retryable: bool) -> Self {
+    pub(super) fn new(code: &'static str, message: impl Into<String>, retryable: bool) -> Self {
         Self { code, message: message.into(), retryable }
-    }
-
-    pub(super) fn failure(&self) -> Failure {
-        Failure::new(self.code, self.message.clone())
     }
 }
 

@@ -2,12 +2,17 @@
 //!
 //! [`Connectors`] runs engine tasks by their name. `http` is one of them: `guard` says where it may
 //! go, `dial` opens connections and asks the guard about every address, `address` reads and joins
-//! addresses, `http` makes the calls.
+//! addresses, `http` makes the calls. Those of journeys are `journey_call`, with `client_auth` for
+//! how they prove who they are, `cache`, and `credential` for what their own callers present.
 
 mod address;
+mod cache;
+mod client_auth;
+mod credential;
 mod dial;
 mod guard;
 mod http;
+mod journey_call;
 mod task;
 
 pub use dial::{DialError, Dialer, Wire};

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use meantime_core::{Failure, Json, Timestamp};
+use meantime_journey::surface::HTTP_TASK;
 use meantime_kernel::clock::Clock;
 use meantime_kernel::command::Report;
 use meantime_kernel::driver::EngineTasks;
@@ -15,18 +16,32 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
 
 use super::Guard;
-use super::http::{Allowance, Answer, Call, Outbound};
-use crate::settings::EgressSettings;
+use super::cache::Cache;
+use super::client_auth::Tokens;
+use super::credential::Profile;
+use super::http::{Allowance, Answer, Call, Outbound, Trouble};
+use crate::journey::{Requests, Secrets};
+use crate::settings::{EgressSettings, Settings};
 
 /// The name of a task that is an HTTP call of a flow.
 const HTTP: &str = "http";
+
+/// The names of tasks of journeys besides their HTTP calls.
+const CACHE: &str = "cache:v1";
+const API_KEY: &str = "apiKeyValidate:v1";
+const JWT: &str = "jwtValidate:v1";
 
 /// Everything the engine can do outside.
 pub(crate) struct Connectors {
     outbound: Outbound,
     settings: EgressSettings,
-    clock: Arc<dyn Clock>,
+    pub(super) clock: Arc<dyn Clock>,
     places: Semaphore,
+    pub(super) requests: Requests,
+    pub(super) secrets: Secrets,
+    pub(super) tokens: Tokens,
+    pub(super) profiles: BTreeMap<String, Profile>,
+    cache: Cache,
 }
 
 /// The input of an HTTP task.
@@ -45,17 +60,30 @@ struct HttpInput {
 
 /// The output of an HTTP task.
 #[derive(Debug, Serialize)]
-struct HttpOutput {
-    status: u16,
-    headers: BTreeMap<String, String>,
-    body: Json,
+pub(super) struct HttpOutput {
+    pub(super) status: u16,
+    pub(super) headers: BTreeMap<String, String>,
+    pub(super) body: Json,
 }
 
 impl Connectors {
-    pub(crate) fn new(settings: &EgressSettings, clock: Arc<dyn Clock>) -> Result<Self, String> {
-        let outbound = Outbound::new(Guard::new(settings)?, settings);
-        let places = Semaphore::new(settings.calls);
-        Ok(Self { outbound, settings: settings.clone(), clock, places })
+    pub(crate) fn new(
+        settings: &Settings,
+        requests: Requests,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, String> {
+        let (egress, journeys) = (settings.egress.clone(), &settings.journeys);
+        Ok(Self {
+            outbound: Outbound::new(Guard::new(&egress)?, &egress),
+            places: Semaphore::new(egress.calls),
+            settings: egress,
+            clock,
+            requests,
+            secrets: Secrets::read(&journeys.secrets)?,
+            tokens: Tokens::default(),
+            profiles: Profile::all(&journeys.profiles),
+            cache: Cache::new(journeys.cache_bytes),
+        })
     }
 
     async fn http(&self, task: &TaskRow) -> Report {
@@ -63,31 +91,36 @@ impl Connectors {
             Ok(input) => input,
             Err(error) => return never("HTTP_INVALID", &error.to_string()),
         };
-        // What waits for a place still counts against the budget, so it is measured afterwards.
-        let Ok(_place) = self.places.acquire().await else {
-            return never("HTTP_UNREACHABLE", "the engine is stopping");
-        };
-        let left = left(task, self.clock.now().engine);
-        if left == Some(0) {
-            // Nothing is left: the call does not start (D3).
-            return failed("HTTP_TIMEOUT", "nothing is left of the deadline", true);
-        }
-        let timeout = self.timeout(task, input.timeout_ms, left);
-        let allowance =
-            Allowance { timeout, budget_ms: left, idempotency_key: task.idempotency_key() };
-        let HttpInput { method, url, headers, body, .. } = input;
-        match self.outbound.call(Call { method, url, headers, body }, allowance).await {
+        let HttpInput { method, url, headers, body, timeout_ms } = input;
+        match self.outbound_call(task, Call { method, url, headers, body }, timeout_ms).await {
             Ok(Answer { status, headers, body }) => {
                 let output = Json::of(&HttpOutput { status, headers, body });
                 Report::Completed(output.unwrap_or_default())
             }
-            Err(trouble) => Report::Failed {
-                failure: trouble.failure(),
-                retryable: trouble.retryable,
-                retry_after_ms: None,
-                thrown: None,
-            },
+            Err(trouble) => failed(trouble.code, &trouble.message, trouble.retryable),
         }
+    }
+
+    /// Makes a call for a task, within what the task may take.
+    pub(super) async fn outbound_call(
+        &self,
+        task: &TaskRow,
+        call: Call,
+        timeout_ms: Option<u64>,
+    ) -> Result<Answer, Trouble> {
+        // What waits for a place still counts against the budget, so it is measured afterwards.
+        let Ok(_place) = self.places.acquire().await else {
+            return Err(Trouble::new("HTTP_UNREACHABLE", "the engine is stopping", false));
+        };
+        let left = left(task, self.clock.now().engine);
+        if left == Some(0) {
+            // Nothing is left: the call does not start (D3).
+            return Err(Trouble::new("HTTP_TIMEOUT", "nothing is left of the deadline", true));
+        }
+        let timeout = self.timeout(task, timeout_ms, left);
+        let allowance =
+            Allowance { timeout, budget_ms: left, idempotency_key: task.idempotency_key() };
+        self.outbound.call(call, allowance).await
     }
 
     /// The shortest of what the call, the task, the configuration and the deadline allow.
@@ -105,6 +138,9 @@ impl EngineTasks for Connectors {
         Box::pin(async move {
             match task.spec.name.as_str() {
                 HTTP => self.http(&task).await,
+                HTTP_TASK => self.journey_call(&task).await,
+                CACHE => self.cache.run(&task.spec.input, self.clock.now().engine),
+                API_KEY | JWT => self.check_credential(&task).await,
                 other => never("UNKNOWN_ENGINE_TASK", &format!("this release cannot do {other:?}")),
             }
         })
@@ -117,11 +153,11 @@ fn left(task: &TaskRow, now: Timestamp) -> Option<u64> {
     Some(u64::try_from(deadline.saturating_since(now)).unwrap_or_default())
 }
 
-fn never(code: &str, message: &str) -> Report {
+pub(super) fn never(code: &str, message: &str) -> Report {
     failed(code, message, false)
 }
 
-fn failed(code: &str, message: &str, retryable: bool) -> Report {
+pub(super) fn failed(code: &str, message: &str, retryable: bool) -> Report {
     let failure = Failure::new(code, message);
     Report::Failed { failure, retryable, retry_after_ms: None, thrown: None }
 }

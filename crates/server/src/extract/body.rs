@@ -5,11 +5,12 @@ use axum::extract::{FromRequest, Request};
 use axum::http::HeaderMap;
 use axum::http::header::CONTENT_TYPE;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
-use meantime_core::Json;
+use meantime_core::{Json, SourceFile};
 use meantime_kernel::command::Error;
 use serde::de::DeserializeOwned;
 
 use super::depth::depth;
+use super::multipart;
 use crate::app::App;
 use crate::problem::{Problem, Reason};
 
@@ -19,10 +20,11 @@ pub(crate) struct Body<T>(pub(crate) T);
 /// A JSON body of any shape, kept as it was written. Nothing at all is null.
 pub(crate) struct Payload(pub(crate) Json);
 
-/// A text, with its media type in lower case and without parameters.
+/// A text, with its media type in lower case and without parameters, and files that came along.
 pub(crate) struct Text {
     pub(crate) media_type: Option<String>,
     pub(crate) text: String,
+    pub(crate) files: Vec<SourceFile>,
 }
 
 impl<T: DeserializeOwned> FromRequest<App> for Body<T> {
@@ -58,9 +60,17 @@ impl FromRequest<App> for Text {
 
     async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
         let media_type = media_type(request.headers());
+        let whole = request.headers().get(CONTENT_TYPE).and_then(|it| it.to_str().ok());
+        let boundary = whole.and_then(multipart::boundary).map(str::to_owned);
         let limit = app.settings().http.deploy_bytes;
         let bytes = read_bytes(request.into_body(), limit, app).await?;
-        Ok(Self { media_type, text: utf8(&bytes)?.to_owned() })
+        let text = utf8(&bytes)?;
+        let Some(boundary) = boundary else {
+            return Ok(Self { media_type, text: text.to_owned(), files: Vec::new() });
+        };
+        let parts = multipart::read(text, &boundary);
+        let parts = parts.map_err(|text| Problem::new(Reason::InvalidBody, text))?;
+        Ok(Self { media_type: parts.media_type, text: parts.text, files: parts.files })
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod body;
 mod depth;
+mod multipart;
 mod path;
 mod query;
 

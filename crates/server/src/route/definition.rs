@@ -47,6 +47,8 @@ struct DeployQuery {
 }
 
 /// Deploys the definitions of a source, all or nothing. Identical content is the same version.
+/// Files that the source refers to come along as `multipart/form-data`: the part `source`, and one
+/// part for each file.
 #[utoipa::path(
     post, path = "/definitions", operation_id = "deploy", tag = "definitions", params(DeployQuery),
     request_body(content(
@@ -60,7 +62,7 @@ struct DeployQuery {
 async fn deploy(
     State(app): State<App>,
     Query(query): Query<DeployQuery>,
-    Text { media_type, text }: Text,
+    Text { media_type, text, files }: Text,
 ) -> Result<Deployed> {
     let notation = media_type.as_deref().and_then(|kind| app.formats().notation(kind));
     let Some(notation) = notation.filter(|it| app.kernel().notations().get(it).is_some()) else {
@@ -69,7 +71,7 @@ async fn deploy(
         return Err(Problem::new(Reason::UnsupportedMediaType, text));
     };
     let name = query.name.unwrap_or_default();
-    let source = Source { name, text: text.into(), files: Vec::new() };
+    let source = Source { name, text: text.into(), files };
     if query.dry_run {
         return judge(&app, notation, source).await;
     }

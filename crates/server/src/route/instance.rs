@@ -97,7 +97,7 @@ async fn call(
     app.kernel().call_until(command, Wait::Settled, patience).await
 }
 
-fn idempotency_key(headers: &HeaderMap) -> std::result::Result<Option<String>, Problem> {
+pub(super) fn idempotency_key(headers: &HeaderMap) -> std::result::Result<Option<String>, Problem> {
     let Some(value) = headers.get("idempotency-key") else { return Ok(None) };
     match value.to_str() {
         Ok(key) if !key.is_empty() => Ok(Some(key.to_owned())),

@@ -1,5 +1,6 @@
 //! The routes, one file for each resource.
 
+mod api_call;
 mod clock;
 mod definition;
 mod engine;
@@ -10,6 +11,8 @@ mod incident;
 mod instance;
 mod instance_history;
 mod instance_list;
+mod journey;
+mod journey_list;
 mod message;
 mod reply;
 mod router;

@@ -2,30 +2,32 @@
 
 use axum::Router;
 use axum::extract::Request;
-use axum::middleware::from_fn_with_state;
+use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::Redirect;
-use axum::routing::get;
+use axum::routing::{any, get};
 use utoipa_axum::router::OpenApiRouter;
 
 use super::table::Routes;
 use super::{
-    clock, definition, engine, event, forecast, health, incident, instance, message, schedule,
-    task, timer, why,
+    api_call, clock, definition, engine, event, forecast, health, incident, instance, journey,
+    message, schedule, task, timer, why,
 };
 use crate::app::App;
-use crate::auth::authenticate;
+use crate::auth::{Permission, authenticate, require};
 use crate::observe;
 use crate::openapi;
 use crate::problem::{Problem, Reason};
 
 /// Where the API begins.
-const BASE: &str = "/api/v1";
+pub(super) const BASE: &str = "/api/v1";
 
 /// The API itself, with its description.
 pub(crate) fn api() -> OpenApiRouter<App> {
     let routes = [
         definition::routes(),
         instance::routes(),
+        journey::routes(),
+        api_call::routes(),
         message::routes(),
         task::routes(),
         timer::routes(),
@@ -44,8 +46,12 @@ pub(crate) fn api() -> OpenApiRouter<App> {
 /// Everything the server answers.
 pub(crate) fn router(app: &App) -> Router {
     let (api, _) = api().split_for_parts();
+    // APIs have paths of their own, which are known only when they are deployed.
+    let routed = any(api_call::routed)
+        .layer(from_fn(|request, next| require(Permission::Operate, request, next)));
     let guarded = api
         .route("/metrics", get(health::metrics))
+        .route(&format!("{BASE}/{{*path}}"), routed)
         .route_layer(from_fn_with_state(app.clone(), authenticate));
     let open = Router::new()
         .route("/", get(|| async { Redirect::temporary("/docs") }))

@@ -11,6 +11,7 @@ use meantime_core::{Keep, Limits, Periods, Retention, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::Period;
+use crate::journey::JourneySettings;
 
 /// All settings of a server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -40,6 +41,8 @@ pub struct Settings {
     pub clock: ClockSettings,
     /// The log.
     pub log: LogSettings,
+    /// What journeys get from their deployment.
+    pub journeys: JourneySettings,
 }
 
 impl Default for Settings {
@@ -57,6 +60,7 @@ impl Default for Settings {
             store: StoreSettings::default(),
             clock: ClockSettings::default(),
             log: LogSettings::default(),
+            journeys: JourneySettings::default(),
         }
     }
 }

@@ -1,0 +1,190 @@
+//! How a call of a journey proves who it is: a fixed token, or one of an authorization server.
+//!
+//! Tokens of a server are kept until shortly before they expire. When a call is answered with 401,
+//! the token is dropped, fetched once more, and the call made once more.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use meantime_core::{Json, Timestamp};
+use meantime_kernel::store::TaskRow;
+use serde::Deserialize;
+use tokio::sync::Mutex;
+
+use super::http::{Answer, Call, Trouble};
+use super::task::Connectors;
+
+/// How long before its end a token is not used any more, in milliseconds.
+const SKEW_MS: i64 = 30_000;
+
+/// How long a token lasts that does not say so, in seconds.
+const USUAL_S: i64 = 300;
+
+/// How long fetching a token may take.
+const PATIENCE_MS: u64 = 10_000;
+
+/// Tokens of authorization servers, by the policy that asks for them.
+#[derive(Default)]
+pub(super) struct Tokens(Mutex<BTreeMap<String, Token>>);
+
+struct Token {
+    text: String,
+    until: Timestamp,
+}
+
+/// A policy, as definitions write it.
+#[derive(Debug, Deserialize)]
+#[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
+enum Policy {
+    BearerStatic {
+        token_ref: String,
+    },
+    #[serde(rename = "oauth2ClientCredentials")]
+    ClientCredentials(Credentials),
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Credentials {
+    token_endpoint: String,
+    auth: Client,
+    #[serde(default)]
+    form: BTreeMap<String, String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Client {
+    method: String,
+    client_id: String,
+    client_secret_ref: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct Granted {
+    access_token: String,
+    #[serde(default)]
+    expires_in: Option<i64>,
+}
+
+impl Connectors {
+    /// Makes a call that proves who it is.
+    pub(super) async fn authorized(
+        &self,
+        task: &TaskRow,
+        mut call: Call,
+        timeout_ms: u64,
+        policy: &Json,
+    ) -> Result<Answer, Trouble> {
+        let written = policy;
+        let policy: Policy = written.read().map_err(|error| config(&error.to_string()))?;
+        let credentials = match policy {
+            Policy::BearerStatic { token_ref } => {
+                let token = self.secret(&token_ref)?;
+                bear(&mut call, token);
+                return self.outbound_call(task, call, Some(timeout_ms)).await;
+            }
+            Policy::ClientCredentials(credentials) => credentials,
+        };
+        let token = self.token(task, written, &credentials, None).await?;
+        bear(&mut call, &token);
+        let answer = self.outbound_call(task, call.clone(), Some(timeout_ms)).await?;
+        if answer.status != 401 {
+            return Ok(answer);
+        }
+        let token = self.token(task, written, &credentials, Some(&token)).await?;
+        bear(&mut call, &token);
+        self.outbound_call(task, call, Some(timeout_ms)).await
+    }
+
+    fn secret(&self, reference: &str) -> Result<&str, Trouble> {
+        let missing = || config(&format!("no secret is configured for {reference:?}"));
+        self.secrets.get(reference).ok_or_else(missing)
+    }
+
+    /// A token that is good; not the one that was refused.
+    async fn token(
+        &self,
+        task: &TaskRow,
+        policy: &Json,
+        credentials: &Credentials,
+        refused: Option<&str>,
+    ) -> Result<String, Trouble> {
+        // Those who come meanwhile wait for the same token.
+        let mut tokens = self.tokens.0.lock().await;
+        let now = self.clock.now().real;
+        let known = tokens.get(policy.as_str());
+        let known = known.filter(|it| now < it.until && refused != Some(it.text.as_str()));
+        if let Some(token) = known {
+            return Ok(token.text.clone());
+        }
+        let (text, seconds) = self.fetch_token(task, credentials).await?;
+        let good_for = seconds.saturating_mul(1_000).saturating_sub(SKEW_MS);
+        let until = now.saturating_add_millis(good_for);
+        tokens.insert(policy.as_str().to_owned(), Token { text: text.clone(), until });
+        Ok(text)
+    }
+
+    async fn fetch_token(
+        &self,
+        task: &TaskRow,
+        credentials: &Credentials,
+    ) -> Result<(String, i64), Trouble> {
+        let secret = self.secret(&credentials.auth.client_secret_ref)?;
+        let client = &credentials.auth.client_id;
+        let mut form = BTreeMap::from([("grant_type", "client_credentials")]);
+        form.extend(credentials.form.iter().map(|(name, value)| (name.as_str(), value.as_str())));
+        let mut headers = BTreeMap::from([
+            ("content-type".to_owned(), "application/x-www-form-urlencoded".to_owned()),
+            ("accept".to_owned(), "application/json".to_owned()),
+        ]);
+        if credentials.auth.method == "clientSecretBasic" {
+            let pair = STANDARD.encode(format!("{}:{}", encode(client), encode(secret)));
+            headers.insert("authorization".to_owned(), format!("Basic {pair}"));
+        } else {
+            form.extend([("client_id", client.as_str()), ("client_secret", secret)]);
+        }
+        let pairs: Vec<String> = form
+            .iter()
+            .map(|(name, value)| format!("{}={}", encode(name), encode(value)))
+            .collect();
+        let call = Call {
+            method: "POST".to_owned(),
+            url: credentials.token_endpoint.clone(),
+            headers,
+            body: Json::of(&pairs.join("&")).ok(),
+        };
+        let answer = self.outbound_call(task, call, Some(PATIENCE_MS)).await?;
+        let granted = answer.body.read::<Granted>().ok().filter(|_| answer.status == 200);
+        let granted = granted.ok_or_else(|| Trouble {
+            code: "HTTP_TOKEN",
+            message: format!("the authorization server answered {}", answer.status),
+            retryable: answer.status >= 500,
+        })?;
+        Ok((granted.access_token, granted.expires_in.unwrap_or(USUAL_S)))
+    }
+}
+
+fn bear(call: &mut Call, token: &str) {
+    call.headers.retain(|name, _| !name.eq_ignore_ascii_case("authorization"));
+    call.headers.insert("authorization".to_owned(), format!("Bearer {token}"));
+}
+
+fn config(message: &str) -> Trouble {
+    Trouble { code: "HTTP_AUTH_CONFIG", message: message.to_owned(), retryable: false }
+}
+
+/// Everything but unreserved characters becomes `%XX`.
+fn encode(text: &str) -> String {
+    text.bytes().fold(String::new(), |mut encoded, byte| {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            encoded.push(char::from(byte));
+        } else {
+            // Writing to a String cannot fail.
+            let _ = write!(encoded, "%{byte:02X}");
+        }
+        encoded
+    })
+}

@@ -1,0 +1,163 @@
+//! `apiKeyValidate:v1` and `jwtValidate:v1`: looks at the credentials of the inbound request.
+//!
+//! A credential that is missing or bad is an answer for the journey; a profile that is not
+//! configured is an error of the deployment.
+
+use std::collections::BTreeMap;
+
+use meantime_core::{Json, Timestamp};
+use meantime_journey::surface::Request;
+use meantime_kernel::command::Report;
+use meantime_kernel::store::TaskRow;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::task::{Connectors, never};
+use crate::auth::{Provider, Reading, find_key};
+use crate::journey::ProfileSettings;
+
+/// What a task asks for.
+#[derive(Debug, Deserialize)]
+struct Ask {
+    profile: String,
+    source: Option<Source>,
+    request: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Source {
+    location: String,
+    name: String,
+    scheme: Option<String>,
+}
+
+/// A profile that is ready to judge.
+pub(super) struct Profile {
+    settings: ProfileSettings,
+    provider: Option<Provider>,
+}
+
+impl Profile {
+    pub(super) fn all(settings: &BTreeMap<String, ProfileSettings>) -> BTreeMap<String, Self> {
+        let ready = settings.iter().map(|(name, settings)| {
+            let provider = settings.jwt.clone().map(Provider::new);
+            (name.clone(), Self { settings: settings.clone(), provider })
+        });
+        ready.collect()
+    }
+}
+
+impl Connectors {
+    pub(super) async fn check_credential(&self, task: &TaskRow) -> Report {
+        let ask = match task.spec.input.read::<Ask>() {
+            Ok(ask) => ask,
+            Err(error) => return never("AUTH_INVALID", &error.to_string()),
+        };
+        let inbound = ask.request.as_deref().and_then(|name| self.requests.get(name));
+        let request = inbound.map(|it| it.request.clone()).unwrap_or_default();
+        let profile = self.profiles.get(&ask.profile);
+        let now = self.clock.now().real;
+        let judged = if task.spec.name.starts_with("apiKey") {
+            let Some(profile) = profile.filter(|it| !it.settings.keys.is_empty()) else {
+                return unconfigured("APIKEY_CONFIG_MISSING", &ask.profile);
+            };
+            let presented = presented(&request, ask.source.as_ref(), ("X-Api-Key", None));
+            api_key(profile, presented.as_deref(), now)
+        } else {
+            let Some(provider) = profile.and_then(|it| it.provider.as_ref()) else {
+                return unconfigured("JWT_CONFIG_MISSING", &ask.profile);
+            };
+            let usual = ("Authorization", Some("Bearer"));
+            let presented = presented(&request, ask.source.as_ref(), usual);
+            token(provider, presented.as_deref(), now).await
+        };
+        let answer = match judged {
+            Ok(value) => json!({ "ok": true, "value": value }),
+            Err(code) => json!({ "ok": false, "problem": problem(code) }),
+        };
+        Report::Completed(Json::of(&answer).unwrap_or_default())
+    }
+}
+
+fn api_key(
+    profile: &Profile,
+    presented: Option<&str>,
+    now: Timestamp,
+) -> Result<Value, &'static str> {
+    let presented = presented.ok_or("APIKEY_MISSING")?;
+    let key = find_key(&profile.settings.keys, presented).ok_or("APIKEY_INVALID")?;
+    let is_good = key.expires_at.is_none_or(|end| now < end);
+    if is_good { Ok(json!({ "keyId": key.id })) } else { Err("APIKEY_INVALID") }
+}
+
+async fn token(
+    provider: &Provider,
+    presented: Option<&str>,
+    now: Timestamp,
+) -> Result<Value, &'static str> {
+    let presented = presented.ok_or("JWT_TOKEN_MISSING")?;
+    match provider.read(presented, now).await {
+        Reading::Good { header, claims } => Ok(json!({ "header": header, "claims": claims })),
+        Reading::Malformed => Err("JWT_TOKEN_MALFORMED"),
+        Reading::UnknownKey => Err("JWT_KID_NOT_FOUND"),
+        Reading::Signature => Err("JWT_SIG_INVALID"),
+        Reading::Claims => Err("JWT_CLAIMS_INVALID"),
+        Reading::Issuer => Err("JWT_ISSUER_MISMATCH"),
+        Reading::Audience => Err("JWT_AUDIENCE_MISMATCH"),
+        Reading::Expired => Err("JWT_EXPIRED"),
+        Reading::Early => Err("JWT_NOT_YET_VALID"),
+    }
+}
+
+/// What the request presents at the place where it is looked for.
+fn presented(
+    request: &Request,
+    source: Option<&Source>,
+    usual: (&str, Option<&str>),
+) -> Option<String> {
+    let (location, name, scheme) = match source {
+        Some(source) => (source.location.as_str(), source.name.as_str(), source.scheme.as_deref()),
+        None => ("header", usual.0, None),
+    };
+    let text = match location {
+        "query" => request.query.iter().find(|(it, _)| it == name).map(|(_, value)| value.clone()),
+        "cookie" => cookie(request, name),
+        _ => header(request, name),
+    }?;
+    // The scheme of the usual header belongs to it also when only the header was named.
+    let is_usual = location == "header" && name.eq_ignore_ascii_case(usual.0);
+    let text = match scheme.or(usual.1.filter(|_| is_usual)) {
+        Some(scheme) => {
+            let (first, rest) = text.split_once(' ')?;
+            first.eq_ignore_ascii_case(scheme).then(|| rest.trim().to_owned())?
+        }
+        None => text,
+    };
+    Some(text).filter(|text| !text.is_empty())
+}
+
+fn header(request: &Request, name: &str) -> Option<String> {
+    let found = request.headers.iter().find(|(it, _)| it.eq_ignore_ascii_case(name));
+    found.map(|(_, value)| value.clone())
+}
+
+fn cookie(request: &Request, name: &str) -> Option<String> {
+    let cookies = header(request, "cookie")?;
+    let mut pairs = cookies.split(';').filter_map(|pair| pair.trim().split_once('='));
+    pairs.find(|(it, _)| *it == name).map(|(_, value)| value.to_owned())
+}
+
+/// Problem details for the journey; the type says the same as the code.
+fn problem(code: &str) -> Value {
+    let name = code.to_ascii_lowercase().replace('_', "-");
+    json!({
+        "type": format!("urn:meantime:auth:{name}"),
+        "title": "The credential was not accepted",
+        "status": 401,
+        "code": code,
+    })
+}
+
+fn unconfigured(code: &str, profile: &str) -> Report {
+    never(code, &format!("the profile {profile:?} is not configured"))
+}

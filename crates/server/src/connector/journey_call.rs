@@ -1,0 +1,104 @@
+//! `httpCall:v1`: an outbound call of a journey.
+//!
+//! An answer of any status completes the task, unless the journey's retry policy says that it is
+//! worth another attempt: then it is a failure with the answer as its data, and the last one still
+//! reaches the journey.
+
+use meantime_core::{Failure, Json};
+use meantime_journey::surface::HttpRequest;
+use meantime_kernel::command::Report;
+use meantime_kernel::store::TaskRow;
+
+use super::http::{Answer, Call};
+use super::task::{Connectors, HttpOutput, failed, never};
+
+/// The most a server may ask us to wait, in milliseconds.
+const LONGEST_PAUSE_MS: u64 = 3_600_000;
+
+impl Connectors {
+    pub(super) async fn journey_call(&self, task: &TaskRow) -> Report {
+        let request = match task.spec.input.read::<HttpRequest>() {
+            Ok(request) => request,
+            Err(error) => return never("HTTP_INVALID", &error.to_string()),
+        };
+        let retry_on = request.retry_on.clone();
+        match self.send(task, request).await {
+            Ok(answer) => completed(&retry_on, answer),
+            Err(trouble) => {
+                let retryable =
+                    trouble.retryable && retry_on.iter().any(|it| it == "NETWORK_ERROR");
+                failed(trouble.code, &trouble.message, retryable)
+            }
+        }
+    }
+
+    async fn send(
+        &self,
+        task: &TaskRow,
+        request: HttpRequest,
+    ) -> Result<Answer, super::http::Trouble> {
+        let HttpRequest { method, url, mut headers, body, timeout_ms, auth, request, .. } = request;
+        let inbound = request.and_then(|name| self.requests.get(&name));
+        for (name, value) in inbound.iter().flat_map(|it| it.passthrough.iter()) {
+            // What the journey says itself wins.
+            let is_said = headers.keys().any(|it| it.eq_ignore_ascii_case(name));
+            if !is_said {
+                headers.insert(name.clone(), value.clone());
+            }
+        }
+        let call = Call { method, url, headers, body };
+        match auth {
+            Some(policy) => self.authorized(task, call, timeout_ms, &policy).await,
+            None => self.outbound_call(task, call, Some(timeout_ms)).await,
+        }
+    }
+}
+
+/// An answer, or an answer that another attempt may better.
+fn completed(retry_on: &[String], answer: Answer) -> Report {
+    let Answer { status, headers, body } = answer;
+    let cause = match status {
+        429 => "HTTP_429",
+        500..=599 => "HTTP_5XX",
+        _ => "",
+    };
+    let pause = headers.get("retry-after").and_then(|it| it.trim().parse::<u64>().ok());
+    let output = Json::of(&HttpOutput { status, headers, body }).unwrap_or_default();
+    if !retry_on.iter().any(|it| it == cause) {
+        return Report::Completed(output);
+    }
+    let mut failure = Failure::new("HTTP_STATUS", format!("the answer was {status}"));
+    failure.data = Some(output);
+    let retry_after_ms = pause.map(|it| it.saturating_mul(1_000).min(LONGEST_PAUSE_MS));
+    Report::Failed { failure, retryable: true, retry_after_ms, thrown: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    fn answer(status: u16) -> Answer {
+        let headers = BTreeMap::from([("retry-after".to_owned(), "2".to_owned())]);
+        Answer { status, headers, body: Json::null() }
+    }
+
+    #[test]
+    fn only_what_the_policy_names_is_tried_again() {
+        let policy = ["HTTP_5XX".to_owned(), "HTTP_429".to_owned()];
+        for status in [200, 302, 404, 409] {
+            assert!(matches!(completed(&policy, answer(status)), Report::Completed(_)));
+        }
+        assert!(matches!(completed(&[], answer(503)), Report::Completed(_)));
+        for status in [429, 500, 503] {
+            let Report::Failed { failure, retryable, retry_after_ms, .. } =
+                completed(&policy, answer(status))
+            else {
+                panic!("{status} is worth another attempt");
+            };
+            assert!(retryable && failure.data.is_some());
+            assert_eq!(retry_after_ms, Some(2_000));
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Runs that live only in memory: APIs, which answer one request, and guards of reads.
+//!
+//! They run on a kernel of their own with a store in memory, so they have the same semantics and no
+//! durability. A definition is deployed there when it is first used. What is over goes at once.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use meantime_core::{DefinitionId, Keep, Outcome, Retention, Source};
+use meantime_journey::JOURNEY_NOTATION;
+use meantime_kernel::clock::Clock;
+use meantime_kernel::command::{Command, Error, Reply, StartCommand, Wait};
+use meantime_kernel::driver::{Builder, DeployError, EngineTasks, Kernel};
+use meantime_kernel::history::By;
+use meantime_kernel::machine::{Config, Notations};
+use meantime_kernel::store::{self, DefinitionRow, MemoryStore};
+
+/// The kernel of such runs. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Ephemeral {
+    kernel: Kernel,
+    /// Versions here by their number in the store.
+    versions: Arc<Mutex<BTreeMap<DefinitionId, u32>>>,
+}
+
+impl Ephemeral {
+    pub(crate) async fn start(
+        notations: Notations,
+        config: Config,
+        clock: Arc<dyn Clock>,
+        engine_tasks: Arc<dyn EngineTasks>,
+    ) -> Result<Self, store::Error> {
+        let retention = Retention {
+            completed: Keep::days(0),
+            failed: Keep::days(0),
+            cancelled: Keep::days(0),
+            detached_tasks: Keep::days(0),
+            ..Retention::default()
+        };
+        let builder = Builder::new(Arc::new(MemoryStore::new()), notations);
+        let builder = builder.config(config).clock(clock).retention(retention);
+        let kernel = builder.engine_tasks(engine_tasks).start().await?;
+        Ok(Self { kernel, versions: Arc::default() })
+    }
+
+    /// Runs a definition to its end. Nothing comes back when that takes longer than the patience
+    /// lasts; the run is then ended.
+    pub(crate) async fn run(
+        &self,
+        row: &DefinitionRow,
+        start: StartCommand,
+        patience: impl Future<Output = ()>,
+    ) -> Result<Option<Outcome>, Error> {
+        let version = Some(self.version(row).await?);
+        let command =
+            Command::Start(StartCommand { definition: row.name.clone(), version, ..start });
+        let reply = self.kernel.call_until(command, Wait::Settled, patience).await?;
+        let Reply::Started { instance, row, .. } = reply else {
+            return Err(Error::Invalid("a start was answered by something else".to_owned()));
+        };
+        let row = match row {
+            Some(row) => Some(*row),
+            None => self.kernel.store().instance(instance).await.map_err(|it| Error::from(&it))?,
+        };
+        let outcome = row.filter(|row| row.phase.is_ended()).and_then(|row| row.extra.outcome);
+        if outcome.is_none() {
+            let (actor, reason) = ("engine".to_owned(), "it took too long".to_owned());
+            self.kernel.call(Command::Cancel { instance, by: By { actor, reason } }).await?;
+        }
+        Ok(outcome)
+    }
+
+    pub(crate) async fn stop(&self) {
+        self.kernel.stop().await;
+    }
+
+    /// The version here that a row of the store stands for.
+    async fn version(&self, row: &DefinitionRow) -> Result<u32, Error> {
+        if let Some(version) = self.versions().get(&row.id) {
+            return Ok(*version);
+        }
+        let (name, text, files) = (row.source_name.clone(), row.source.clone(), row.files.clone());
+        let source = Source { name, text, files };
+        let deployed = self.kernel.deploy(JOURNEY_NOTATION, source).await;
+        let (reply, _) = deployed.map_err(undeployed)?;
+        let Reply::Deployed(deployed) = reply else {
+            return Err(Error::Invalid("a deployment was answered by something else".to_owned()));
+        };
+        let ours = deployed.iter().find(|it| it.name == row.name).map(|it| it.version);
+        let version = ours.ok_or_else(|| Error::Invalid("its source defines it not".to_owned()))?;
+        self.versions().insert(row.id, version);
+        Ok(version)
+    }
+
+    fn versions(&self) -> std::sync::MutexGuard<'_, BTreeMap<DefinitionId, u32>> {
+        self.versions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn undeployed(error: DeployError) -> Error {
+    match error {
+        DeployError::Kernel(error) => error,
+        DeployError::Diagnostics(_) => Error::Invalid(error.to_string()),
+    }
+}

@@ -1,0 +1,126 @@
+//! What a deployment decides about its journeys.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use meantime_core::time::Span;
+use meantime_core::{Json, Limits};
+use meantime_journey::{MetadataLimits, Settings};
+use serde::{Deserialize, Serialize};
+
+use crate::settings::{ApiKey, JwtSettings};
+
+/// What a deployment decides about its journeys.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct JourneySettings {
+    /// `platform.environment` in expressions.
+    pub environment: String,
+    /// Values of `platform.config`, by key.
+    pub config: BTreeMap<String, toml::Value>,
+    /// A file of `kind: MetadataLimits`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limits: Option<PathBuf>,
+    /// Where secrets come from, by the reference that definitions use.
+    pub secrets: BTreeMap<String, SecretSource>,
+    /// Credentials that `apiKeyValidate:v1` and `jwtValidate:v1` know, by profile.
+    pub profiles: BTreeMap<String, ProfileSettings>,
+    /// Bytes of the cache of `cache:v1`.
+    pub cache_bytes: usize,
+}
+
+impl Default for JourneySettings {
+    fn default() -> Self {
+        Self {
+            environment: "local".to_owned(),
+            config: BTreeMap::new(),
+            limits: None,
+            secrets: BTreeMap::new(),
+            profiles: BTreeMap::new(),
+            cache_bytes: 64 << 20,
+        }
+    }
+}
+
+/// Where a secret comes from: never the secret itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", deny_unknown_fields)]
+pub enum SecretSource {
+    /// A variable of the environment.
+    Env(String),
+    /// A file; the end of its last line does not belong to the secret.
+    File(PathBuf),
+}
+
+/// Credentials of callers that journeys check.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ProfileSettings {
+    /// Keys, as hashes; their role means nothing here.
+    pub keys: Vec<ApiKey>,
+    /// Tokens of an identity provider.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub jwt: Option<JwtSettings>,
+}
+
+impl JourneySettings {
+    /// What the notation needs to know.
+    pub fn notation(&self) -> Result<Settings, String> {
+        let metadata = match &self.limits {
+            Some(path) => {
+                let text = std::fs::read_to_string(path);
+                let text = text.map_err(|error| format!("{}: {error}", path.display()))?;
+                MetadataLimits::read(&text).map_err(|problems| {
+                    let first = problems.first().map(|it| it.message.clone());
+                    format!("{}: {}", path.display(), first.unwrap_or_default())
+                })?
+            }
+            None => MetadataLimits::default(),
+        };
+        let config = self.config.iter().map(|(key, value)| {
+            let value = Json::of(value).map_err(|error| format!("journeys.config.{key}: {error}"));
+            Ok((key.clone(), value?))
+        });
+        let (environment, config) =
+            (self.environment.clone(), config.collect::<Result<_, String>>()?);
+        Ok(Settings { environment, config, deploys: true, metadata, ..Settings::default() })
+    }
+}
+
+/// The limits of an engine whose journeys have limits of their own.
+pub(crate) fn limits(settings: &Settings, mut limits: Limits) -> Limits {
+    let span = |seconds: u64| {
+        let seconds = i64::try_from(seconds).unwrap_or(i64::MAX);
+        Span::from_millis(seconds.saturating_mul(1_000))
+    };
+    let metadata = &settings.metadata;
+    limits.default_deadline =
+        metadata.default_max_duration_sec.map(span).or(limits.default_deadline);
+    limits.deadline_cap = metadata.max_duration_upper_bound_sec.map(span).or(limits.deadline_cap);
+    limits
+}
+
+/// Secrets, read once. They are never shown.
+#[derive(Clone, Default)]
+pub(crate) struct Secrets(BTreeMap<String, String>);
+
+impl Secrets {
+    pub(crate) fn read(sources: &BTreeMap<String, SecretSource>) -> Result<Self, String> {
+        let read = |(name, source): (&String, &SecretSource)| {
+            let secret = match source {
+                SecretSource::Env(variable) => {
+                    std::env::var(variable).map_err(|error| format!("{variable}: {error}"))
+                }
+                SecretSource::File(path) => std::fs::read_to_string(path)
+                    .map(|text| text.trim_end_matches(['\r', '\n']).to_owned())
+                    .map_err(|error| format!("{}: {error}", path.display())),
+            };
+            Ok((name.clone(), secret.map_err(|error| format!("journeys.secrets.{name}: {error}"))?))
+        };
+        Ok(Self(sources.iter().map(read).collect::<Result<_, String>>()?))
+    }
+
+    pub(crate) fn get(&self, reference: &str) -> Option<&str> {
+        self.0.get(reference).map(String::as_str)
+    }
+}

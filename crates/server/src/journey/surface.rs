@@ -1,0 +1,125 @@
+//! Definitions, instances and answers put together.
+
+use std::sync::Arc;
+
+use axum::http::HeaderMap;
+use meantime_core::{Definition, InstanceId};
+use meantime_journey::JOURNEY_NOTATION;
+use meantime_journey::surface::{self, Instance, Kind, Request};
+use meantime_kernel::command::{Error, StartCommand};
+use meantime_kernel::store::{DefinitionFilter, DefinitionRow, InstanceRow, Phase};
+
+use super::request::{Inbound, Lasting};
+use crate::app::App;
+use crate::catalog::Entry;
+use crate::problem::Problem;
+
+/// A definition by its name.
+pub(crate) struct Named {
+    pub(crate) row: DefinitionRow,
+    entry: Arc<Entry>,
+}
+
+/// An instance of a journey.
+pub(crate) struct Seen {
+    pub(crate) row: InstanceRow,
+    entry: Arc<Entry>,
+    id: String,
+}
+
+/// The latest version of a journey or API.
+pub(crate) async fn latest(app: &App, name: &str, kind: Kind) -> Result<Named, Problem> {
+    let filter = DefinitionFilter {
+        name: Some(name.to_owned()),
+        latest: true,
+        ..DefinitionFilter::default()
+    };
+    let row = app.store().definitions(filter).await?.into_iter().next();
+    let unknown = || Error::UnknownDefinition { name: name.to_owned(), version: None };
+    let row = row.filter(|row| row.notation == JOURNEY_NOTATION).ok_or_else(unknown)?;
+    let entry = app.catalog().get(row.id).await?;
+    let named = Named { row, entry };
+    if named.definition().and_then(surface::kind) != Some(kind) {
+        return Err(unknown().into());
+    }
+    Ok(named)
+}
+
+/// An instance of a journey; others are not there.
+pub(crate) async fn find(app: &App, id: InstanceId) -> Result<Seen, Problem> {
+    let row = app.store().instance(id).await?;
+    let row = row.ok_or(Error::UnknownInstance(id))?;
+    Seen::new(app, row).await
+}
+
+impl Named {
+    /// The compiled definition; nothing when this release cannot read it.
+    pub(crate) fn definition(&self) -> Option<&Definition> {
+        self.entry.runs().map(|(_, definition)| definition)
+    }
+}
+
+impl Seen {
+    /// A row as its journey shows it.
+    pub(crate) async fn new(app: &App, row: InstanceRow) -> Result<Self, Problem> {
+        let entry = app.catalog().get(row.definition).await?;
+        let is_journey = entry.notation == JOURNEY_NOTATION && entry.runs().is_some();
+        if !is_journey {
+            return Err(Error::UnknownInstance(row.id).into());
+        }
+        let id = row.id.to_string();
+        Ok(Self { row, entry, id })
+    }
+
+    /// The definition and the instance, as answers are made of.
+    pub(crate) fn parts(&self) -> Option<(&Definition, Instance<'_>)> {
+        let (_, definition) = self.entry.runs()?;
+        let extra = &self.row.extra;
+        let outcome = extra.outcome.as_ref().filter(|_| self.row.phase.is_ended());
+        let (state, summary) = (&self.row.state, extra.summary.as_ref());
+        Some((definition, Instance { id: &self.id, state, outcome, summary }))
+    }
+
+    /// Whether it only waits for its compensation, or is over.
+    pub(crate) fn is_decided(&self) -> bool {
+        self.row.phase == Phase::Closing || self.row.phase.is_ended()
+    }
+
+    /// Refuses those whom the journey's own guard does not let read, as if it were not there.
+    pub(crate) async fn guarded(self, app: &App, headers: &HeaderMap) -> Result<Self, Problem> {
+        let unknown = Error::UnknownInstance(self.row.id);
+        let Some((definition, instance)) = self.parts() else { return Err(unknown.into()) };
+        let Some(start) = surface::guard_start(definition, &instance) else { return Ok(self) };
+        let row = app.store().definition(self.row.definition).await?;
+        let Some(row) = row else { return Err(unknown.into()) };
+        let (request, _lasting) = keep(app, headers, None);
+        let bound = surface::named_request(&request);
+        let command =
+            StartCommand { input: start.input, at: start.at, bound, ..StartCommand::default() };
+        let patience = app.patience(app.settings().http.wait.into());
+        let outcome = app.ephemeral().run(&row, command, patience).await;
+        match outcome {
+            Ok(Some(outcome)) if surface::guard_allows(&outcome) => Ok(self),
+            Ok(_) | Err(_) => Err(unknown.into()),
+        }
+    }
+}
+
+/// A request without bindings, kept while it lasts.
+fn keep(app: &App, headers: &HeaderMap, query: Option<&str>) -> (Request, Lasting) {
+    let request = read(app, headers, query);
+    let inbound = Inbound { request: request.clone(), passthrough: Vec::new() };
+    (request, app.requests().keep(inbound))
+}
+
+/// What a journey may look at of a request.
+pub(crate) fn read(app: &App, headers: &HeaderMap, query: Option<&str>) -> Request {
+    let texts = headers.iter().filter_map(|(name, value)| {
+        Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned()))
+    });
+    let query = axum::extract::Query::<Vec<(String, String)>>::try_from_uri(
+        &format!("/?{}", query.unwrap_or_default()).parse().unwrap_or_default(),
+    );
+    let query = query.map(|it| it.0).unwrap_or_default();
+    Request { name: app.requests().name(), headers: texts.collect(), query }
+}

@@ -1,0 +1,109 @@
+//! `kind: Api`: one request, one answer, nothing kept.
+
+use axum::extract::{RawQuery, State};
+use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
+use axum::response::Response;
+use meantime_core::{Failure, Json, Outcome, Termination};
+use meantime_journey::surface::{self, ApiAnswer, Kind};
+use meantime_kernel::command::{Error, StartCommand};
+use utoipa_axum::routes;
+
+use super::journey::json;
+use super::router::BASE;
+use super::table::Routes;
+use crate::app::App;
+use crate::auth::Permission;
+use crate::extract::{Name, Payload};
+use crate::journey::{Inbound, Named, latest, read};
+use crate::problem::{PROBLEM_JSON, Problem, Reason};
+
+pub(super) fn routes() -> Routes {
+    Routes::new().add(Permission::Operate, routes!(call))
+}
+
+/// Calls an API. APIs with a `route` answer there as well.
+#[utoipa::path(
+    post, path = "/apis/{name}", operation_id = "call_api", tag = "journeys",
+    params(("name" = String, Path, description = "The API")),
+    request_body(content = Option<serde_json::Value>, description = "Its input"),
+    responses((status = 200, description = "Its output", body = serde_json::Value))
+)]
+async fn call(
+    State(app): State<App>,
+    Name(name): Name<String>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+    Payload(input): Payload,
+) -> Result<Response, Problem> {
+    let named = latest(&app, &name, Kind::Api).await?;
+    answer(&app, &named, query.as_deref(), &headers, input).await
+}
+
+/// Calls the API that has a path for itself.
+pub(super) async fn routed(
+    State(app): State<App>,
+    method: Method,
+    uri: Uri,
+    headers: HeaderMap,
+    payload: Result<Payload, Problem>,
+) -> Result<Response, Problem> {
+    let path = uri.path().strip_prefix(BASE).unwrap_or_default();
+    let named = match method {
+        Method::POST => app.api_paths().find(&app, path).await?,
+        _ => None,
+    };
+    let nothing = || Problem::new(Reason::NotFound, format!("there is nothing at {}", uri.path()));
+    let named = named.ok_or_else(nothing)?;
+    let Payload(input) = payload?;
+    answer(&app, &named, uri.query(), &headers, input).await
+}
+
+async fn answer(
+    app: &App,
+    named: &Named,
+    query: Option<&str>,
+    headers: &HeaderMap,
+    input: Json,
+) -> Result<Response, Problem> {
+    let name = &named.row.name;
+    let unreadable = || Error::UnknownDefinition { name: name.clone(), version: None };
+    let definition = named.definition().ok_or_else(unreadable)?;
+    let request = read(app, headers, query);
+    let bound = surface::start_bound(definition, &request);
+    let _lasting = app.requests().keep(Inbound { request, passthrough: bound.passthrough });
+    let command =
+        StartCommand { input: input.clone(), bound: bound.bound, ..StartCommand::default() };
+    let patience = app.patience(app.settings().http.wait.into());
+    let outcome = match app.ephemeral().run(&named.row, command, patience).await {
+        Ok(Some(outcome)) => outcome,
+        Ok(None) => too_late(input),
+        Err(Error::Refused { code, problem }) => {
+            let refused = surface::Refusal { code: &code, problem: &problem, input: &input };
+            let settings = app.journey_settings();
+            let now = app.kernel().now().engine;
+            return Ok(match surface::api_refusal(settings, definition, &refused, now) {
+                Some(answer) => response(&answer),
+                None => return Err(Error::Refused { code, problem }.into()),
+            });
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let now = app.kernel().now().engine;
+    Ok(response(&surface::api_answer(app.journey_settings(), definition, &outcome, now)))
+}
+
+/// An API that took longer than any request may.
+fn too_late(context: Json) -> Outcome {
+    let failure = Failure::new("JOURNEY_TIMEOUT", "the API took longer than a request may");
+    Outcome::Failed { failure, termination: Termination::Timeout, context }
+}
+
+fn response(answer: &ApiAnswer) -> Response {
+    let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let mut response = json(status, &answer.body);
+    if answer.is_problem {
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(PROBLEM_JSON));
+    }
+    response
+}
