@@ -13,6 +13,7 @@ pub mod history;
 pub mod machine;
 pub mod open;
 mod outside;
+pub mod planted;
 pub mod random;
 pub mod schedule;
 pub mod store;

@@ -19,6 +19,7 @@ use crate::clock::Now;
 use crate::command::{Error, Reply, StartCommand};
 use crate::history::{Record, Withdrawn};
 use crate::open::{Key, Open, OpenSubscription, OpenTimer};
+use crate::planted::{Bug, planted};
 use crate::random::Ids;
 use crate::store::{
     AnswerRow, Ask, ChannelKey, Extra, InboxRow, InstanceRow, MessageRow, Phase, Require, Seat,
@@ -234,6 +235,9 @@ impl Assembly {
         }
         let mut stopped = false;
         for candidate in in_order(inbox, items) {
+            if planted(Bug::DropCoalescedEvent) && self.events.len() >= 2 {
+                continue;
+            }
             if stopped || self.events.len() >= limit {
                 match candidate {
                     Candidate::Inbox(_) => self.more_inbox = true,
@@ -461,7 +465,8 @@ impl Assembly {
         let key = due.id.0;
         let armed = self.row.open.timers.get(&Key::from(key)).copied();
         let fires = armed.is_some_and(|timer| {
-            !timer.frozen && timer.due_at == due.due_at && timer.due_at <= kit.now.engine
+            let is_due = timer.due_at <= kit.now.engine || planted(Bug::FireEarly);
+            !timer.frozen && timer.due_at == due.due_at && is_due
         });
         if !fires {
             // T9: a counter, nothing else. It never resurrects an instance.

@@ -16,6 +16,7 @@ use super::outcome::Concluded;
 use super::report::{done, final_outcome, token_holds};
 use super::slot::{Item, Loose, LooseItem, Pending};
 use crate::command::{Error, Reply, Report, Wait};
+use crate::planted::{Bug, planted};
 use crate::store::{
     self, Guard, InboxRow, InstanceRow, Phase, Plan, TakeRequest, Taken, TaskRow, TaskState,
     TimerKey, Unit, Wanted, Write,
@@ -455,6 +456,12 @@ impl Machine {
             self.add_concluded(&mut batch, place, concluded);
         }
         self.make_units(&mut batch);
+        if planted(Bug::AnswerBeforeCommit) {
+            self.answer_early(&mut batch);
+        }
+        if planted(Bug::DispatchBeforeCommit) {
+            self.learn_early(&mut batch);
+        }
         let taken = std::mem::take(&mut batch.taken);
         if batch.units.is_empty() {
             self.batches.insert(number, batch);

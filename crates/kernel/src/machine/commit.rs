@@ -13,6 +13,7 @@ use super::ready::Class;
 use super::slot::{Ack, Item, LooseItem, Pending, Standing};
 use crate::command::{ClaimedTask, Error, Reply, Wait};
 use crate::open::Key;
+use crate::planted::{Bug, planted};
 use crate::store::{self, InstanceRow, Phase, Refusal, TaskRow, TaskState, UnitDone, UnitResult};
 
 impl Machine {
@@ -24,6 +25,9 @@ impl Machine {
     ) {
         match results {
             Ok(results) => self.finish_batch(number, results),
+            Err(store::Error::Ambiguous { .. }) if planted(Bug::RetryAmbiguousCommit) => {
+                self.verified(number, false, Vec::new());
+            }
             Err(store::Error::Ambiguous { results, .. }) => {
                 // Never retried blindly: the store is asked whether it took effect (I2).
                 self.counters.ambiguous += 1;
@@ -206,7 +210,7 @@ impl Machine {
                     if !self.config.shared_store {
                         slot.show(&row, starts);
                     }
-                    slot.goes_on |= goes_on;
+                    slot.goes_on |= goes_on && !planted(Bug::DropYield);
                     slot.standing = Standing::of(&row);
                     slot.solo = slot.solo.saturating_sub(1);
                 }
@@ -222,6 +226,9 @@ impl Machine {
             }
             UnitResult::Conflict => {
                 self.counters.conflicts += 1;
+                if planted(Bug::StaleCacheAfterConflict) {
+                    self.cache.put(row);
+                }
                 self.start_over(work);
             }
             UnitResult::Refused(refusal) => self.start_refused(work, refusal),
@@ -266,7 +273,7 @@ impl Machine {
         }
     }
 
-    fn learn(&mut self, note: Note) {
+    pub(super) fn learn(&mut self, note: Note) {
         match note {
             Note::Armed(key) => self.armed(key),
             Note::Disarmed(key) => self.timers.remove(key),
@@ -288,7 +295,8 @@ impl Machine {
     /// Others got events, or were accepted, by the same commit.
     pub(super) fn spread(&mut self, done: &UnitDone) {
         for id in &done.woken {
-            self.slots.entry(*id).or_default().durable = true;
+            let slot = self.slots.entry(*id).or_default();
+            slot.durable |= !(planted(Bug::LoseWakeUp) && slot.in_flight);
             self.wake(*id, Class::Events);
         }
         for id in &done.accepted {

@@ -29,29 +29,39 @@ impl Machine {
         if !self.config.shared_store {
             return;
         }
+        // A seat that was not surely kept may have been somebody else's meanwhile.
+        let was_kept = self.is_seated();
         self.seated_until = until;
         let before = (self.company.seat, self.company.share());
         self.company = company;
         let share = self.company.share();
         self.ids.sit(self.company.seat);
-        if before == (self.company.seat, share) {
+        if was_kept && before == (self.company.seat, share) {
             self.timers.look_again();
         } else {
             self.timers.share_changed(share);
-            self.output(Output::Recover(share));
+            self.recover_share();
         }
         self.claims.wake_all();
         self.look_at_awaited();
     }
 
-    /// Whether the node may act: it has a seat, and nobody else has taken it.
+    /// Asks for what lies in the node's share, and for the numbers that are used up.
+    fn recover_share(&mut self) {
+        self.recovers += 1;
+        self.output(Output::Recover(self.company.share()));
+    }
+
+    /// Whether the node may act: it has a seat that nobody else has taken, and it knows which numbers
+    /// who sat there before has used up.
     pub(super) fn is_seated(&self) -> bool {
-        self.seated_until.is_none_or(|until| self.now.real < until)
+        self.recovers == 0 && self.seated_until.is_none_or(|until| self.clock < until)
     }
 
     /// What lies in the node's share, after a node came or went.
     pub(super) fn adopted(&mut self, recovered: Recovered) {
         self.ids.skip_to(recovered.seq);
+        self.recovers = self.recovers.saturating_sub(1);
         match (&mut self.paused, recovered.paused) {
             (Some(paused), true) => *paused = recovered,
             (_, true) => {}
@@ -72,7 +82,7 @@ impl Machine {
                     self.claims.offer(&queue, name.as_deref());
                 }
                 Notice::Deployed => self.output(Output::LoadDefinitions),
-                Notice::Resumed => self.output(Output::Recover(self.company.share())),
+                Notice::Resumed => self.recover_share(),
             }
         }
     }
@@ -142,7 +152,7 @@ impl Machine {
 
     /// Another node holds the instance: it is tried again a little later, and then later still.
     pub(super) fn wait_for_lock(&mut self, id: InstanceId) {
-        let now = self.now.real;
+        let now = self.clock;
         let Some(slot) = self.slots.get_mut(&id) else { return };
         let (first, longest) = LOCK_WAIT_MS;
         let wait = first.saturating_mul(1 << slot.misses.min(16)).min(longest);
@@ -156,7 +166,7 @@ impl Machine {
     /// Instances that may be free again.
     pub(super) fn take_unlocked(&mut self) {
         while let Some((until, id)) = self.locked.first().copied()
-            && until <= self.now.real
+            && self.has_passed(until, LOCK_WAIT_MS.1)
         {
             self.locked.pop_first();
             if let Some(slot) = self.slots.get_mut(&id) {

@@ -9,6 +9,7 @@ use super::assembly::{Assembly, Kit};
 use crate::command::SCHEDULE_INVALID;
 use crate::history::{Record, Withdrawn};
 use crate::open::{Key, Open, OpenSubscription, OpenTask};
+use crate::planted::{Bug, planted};
 use crate::store::{
     Accept, Ask, BROADCAST_STARTS, ChannelKey, ChannelKind, Extra, InboxRow, InstanceRow, Lineage,
     MessageRow, OccurrenceRow, Phase, SubscriptionRow, TaskRow, TaskState, TimerKind, Write,
@@ -24,6 +25,7 @@ impl Assembly {
             Effect::StartTimer { place, due_at } => {
                 self.arm(TimerId(key), TimerKind::Place, place, due_at);
             }
+            Effect::CancelTimer { .. } if planted(Bug::ForgetLoser) => {}
             Effect::CancelTimer { key } => self.disarm(Key::from(key), Withdrawn::Left),
             Effect::Subscribe { channel, .. } => {
                 let seq = kit.ids.next(kit.now.engine);

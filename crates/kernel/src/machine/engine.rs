@@ -68,6 +68,8 @@ pub struct Machine {
     pub(super) company: Company,
     /// Until when the node's seat is surely its own, in real time; none is for ever.
     pub(super) seated_until: Option<Timestamp>,
+    /// How often it has asked for its share and not been answered.
+    pub(super) recovers: u32,
     /// What other nodes are to be told.
     pub(super) notices: Vec<(To, Notice)>,
     /// Instances that another node held, until when they are left alone.
@@ -90,7 +92,8 @@ pub struct Machine {
 impl Machine {
     /// A machine that waits for [`Input::Recovered`].
     pub fn new(config: Config, notations: Notations, entropy: Box<dyn Entropy>) -> Self {
-        let cache = Cache::new(config.limits.cache_bytes);
+        // What other nodes may change meanwhile is not worth remembering.
+        let cache = Cache::new(if config.shared_store { 0 } else { config.limits.cache_bytes });
         let timers = TimerQueue::new(config.shared_store);
         let claims = Claims::new(config.shared_store);
         Self {
@@ -115,6 +118,7 @@ impl Machine {
             claims,
             company: Company::alone(),
             seated_until: None,
+            recovers: 0,
             notices: Vec::new(),
             locked: BTreeSet::new(),
             unresolved: Vec::new(),
@@ -365,11 +369,16 @@ impl Machine {
         self.resume_at = Some(self.clock.saturating_add_millis(self.config.store_retry_ms));
     }
 
-    /// Whether the moment after a failure of the store is not over. A moment that is further away
-    /// than it can be means that the clock went back, and nobody waits for it to return (P6).
+    /// Whether the moment after a failure of the store is not over.
     fn rests(&self) -> bool {
-        let left = self.resume_at.map_or(0, |at| at.saturating_since(self.clock));
-        0 < left && left <= self.config.store_retry_ms
+        self.resume_at.is_some_and(|at| !self.has_passed(at, self.config.store_retry_ms))
+    }
+
+    /// Whether an instant of real time has passed that was at most so far away. One that is further
+    /// away means that the clock went back, and nobody waits for it to return (P6).
+    pub(super) fn has_passed(&self, at: Timestamp, at_most_ms: i64) -> bool {
+        let left = at.saturating_since(self.clock);
+        left <= 0 || left > at_most_ms
     }
 
     fn definition_read(&mut self, id: DefinitionId, loaded: Option<Stored>) {

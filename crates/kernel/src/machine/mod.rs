@@ -29,6 +29,7 @@
 //! | `commit` | after the commit: answers, wake-ups, memory |
 //! | `company` | several machines on one store: shares, notices, locks |
 //! | `loose` | units without an instance: claims, messages, definitions |
+//! | `misdeed` | what planted bugs do, for the simulator's own test |
 //! | `claim` | tasks for workers, leases, retries in waiting |
 //! | `pause` | a restored copy that may not act yet |
 //! | `measure` | distributions of what was counted |
@@ -52,6 +53,7 @@ mod io;
 mod job;
 mod loose;
 mod measure;
+mod misdeed;
 mod outcome;
 mod pause;
 mod ready;

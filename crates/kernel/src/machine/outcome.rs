@@ -10,6 +10,7 @@ use super::slot::Standing;
 use crate::command::{Error, Reply};
 use crate::history::Record;
 use crate::open::{Key, OpenSubscription};
+use crate::planted::{Bug, planted};
 use crate::store::{
     Ask, ChannelKind, Guard, HistoryRow, InboxRow, IncidentCause, InstanceRow, MessageRow, Phase,
     Seat, Unit, Write, encode_start,
@@ -50,7 +51,7 @@ impl Assembly {
         let deadline = self.row.deadline_at;
         self.begin_turn(&turn);
         self.judge(turn.verdicts, kit);
-        let turn_no = self.row.turn_no;
+        let turn_no = if planted(Bug::ReuseActivation) { 1 } else { self.row.turn_no };
         for (ordinal, effect) in turn.effects.into_iter().enumerate() {
             let ordinal = u32::try_from(ordinal).unwrap_or(u32::MAX);
             self.perform(self.row.id.effect(turn_no, ordinal), effect, kit);
@@ -226,7 +227,7 @@ impl Assembly {
                     self.writes.push(Write::DeleteInbox { instance, seq });
                 }
                 Source::Inbox(row) => self.put_back(*row, kit),
-                Source::Signal(message) if !taken => {
+                Source::Signal(message) if !taken && !planted(Bug::SwallowSignal) => {
                     kit.counters.returned += 1;
                     self.keep_signal(*message, kit);
                 }
@@ -286,7 +287,12 @@ impl Assembly {
             }
             (_, None) if self.row.phase == Phase::Closing => {}
             (Status::Running, None) => self.row.phase = Phase::Running,
-            (Status::Yield, None) => self.row.phase = Phase::Yielding,
+            (Status::Yield, None) => {
+                self.row.phase = Phase::Yielding;
+                if planted(Bug::RecomputeDeadline) {
+                    self.recompute_deadline(execution, kit.now.engine);
+                }
+            }
         }
     }
 

@@ -68,7 +68,7 @@ fn tell(failure: &Failure) {
 fn one(seed: u64, lines: usize) -> bool {
     let setup = setup(seed);
     println!("{setup:#?}");
-    let outcome = run(&setup, Bed::memory(), true);
+    let outcome = run(&setup, Bed::memory(setup.nodes), true);
     let from = outcome.story.len().saturating_sub(lines);
     outcome.story.iter().skip(from).for_each(|line| println!("{line}"));
     let outcome = twice(&setup);

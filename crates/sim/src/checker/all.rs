@@ -1,5 +1,6 @@
 //! Every checker by its name.
 
+use meantime_core::InstanceId;
 use meantime_kernel::command::{Command, Reply};
 use meantime_kernel::store::Store;
 
@@ -7,7 +8,7 @@ use super::chronicle::Chronicle;
 use super::step::Step;
 use super::violation::{Findings, Violation};
 use super::{
-    TaskStep, anytime_acknowledged_is_present, anytime_claims_are_contiguous,
+    Numbers, TaskStep, anytime_acknowledged_is_present, anytime_claims_are_contiguous,
     anytime_due_instants_stay, anytime_effect_keys_are_new, anytime_losers_are_withdrawn,
     anytime_open_list_is_explained, anytime_state_is_what_was_computed,
     anytime_terminal_is_absorbing, anytime_timers_fire_when_due, anytime_turns_are_contiguous,
@@ -67,6 +68,17 @@ pub fn anytime(step: &Step<'_>, found: &mut Vec<Violation>) {
     for (name, check) in ANYTIME {
         check(step, &mut Findings::new(name, found));
     }
+}
+
+/// Checks a number that was given.
+pub fn anytime_number(
+    numbers: &mut Numbers,
+    number: u64,
+    instance: InstanceId,
+    found: &mut Vec<Violation>,
+) {
+    let name = "anytime_numbers_are_given_once";
+    numbers.check(number, instance, &mut Findings::new(name, found));
 }
 
 /// Checks a write that changed a task.

@@ -29,6 +29,9 @@ pub struct Chronicle {
     pub held: BTreeSet<u64>,
     /// Whether anything at all was removed, such as lines of ledgers.
     pub has_purged: bool,
+    /// Whether what remembers requests and message ids may have been removed too early: the clock
+    /// jumped ahead while something was on its way.
+    pub may_have_forgotten: bool,
     /// Whether the turns are there.
     pub listened: bool,
     /// The limits that held.
@@ -37,22 +40,26 @@ pub struct Chronicle {
 
 impl Chronicle {
     /// How every instance began: who, why, and with what. Those that were removed are among them
-    /// if somebody listened.
-    pub fn starts(&self) -> Vec<(InstanceId, &StartCause, &Json)> {
+    /// if somebody listened. One that could not start and was ended has left no trace of it.
+    pub fn starts(&self) -> Vec<(InstanceId, StartCause, Json)> {
         let of_turns = self.turns.iter().filter_map(|(id, turns)| match &turns.first()?.cause {
-            Cause::Start(start) => Some((*id, &start.cause, &start.input)),
+            Cause::Start(start) => Some((*id, start.cause.clone(), start.input.clone())),
             Cause::Events(_) => None,
         });
-        if self.listened {
-            return of_turns.collect();
-        }
-        let of_histories = self.rows.histories.iter().filter_map(|(id, rows)| {
-            match rows.first()?.records.first()? {
-                Record::Started { cause, input } => Some((*id, cause, input)),
+        // Whoever ended before its notation was asked is known by its history alone.
+        let others = self.rows.histories.iter().filter(|(id, _)| !self.turns.contains_key(id));
+        let of_histories = others.filter_map(|(id, rows)| {
+            rows.first()?.records.iter().find_map(|record| match record {
+                Record::Started { cause, input } => Some((*id, cause.clone(), input.clone())),
                 _ => None,
-            }
+            })
         });
-        of_histories.collect()
+        let waiting = self.rows.instances.values().filter(|row| row.phase == Phase::Starting);
+        let of_rows = waiting.filter_map(|row| {
+            let start: Start = minicbor::decode(&row.state.bytes).ok()?;
+            Some((row.id, start.cause, start.input))
+        });
+        of_turns.chain(of_histories).chain(of_rows).collect()
     }
 
     /// The call of a number.

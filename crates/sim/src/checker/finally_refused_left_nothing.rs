@@ -11,7 +11,7 @@ use super::violation::Findings;
 
 pub(super) fn check(chronicle: &Chronicle, found: &mut Findings<'_>) {
     let mut done: BTreeSet<u64> = BTreeSet::new();
-    done.extend(chronicle.starts().into_iter().filter_map(|(_, _, input)| serial(input)));
+    done.extend(chronicle.starts().into_iter().filter_map(|(_, _, input)| serial(&input)));
     for turn in chronicle.turns.values().flatten() {
         for event in turn.taken() {
             if let Event::Signal { payload, .. } | Event::Message { payload, .. } = event {

@@ -20,7 +20,7 @@ pub(super) fn check(chronicle: &Chronicle, found: &mut Findings<'_>) {
         let row = chronicle.rows.instances.get(&id);
         let lineage = row.and_then(|row| row.extra.lineage.as_ref());
         if let (StartCause::Schedule { slot }, Some(lineage)) = (cause, lineage) {
-            runs.entry((lineage.parent.instance, *slot)).or_default().push(id);
+            runs.entry((lineage.parent.instance, slot)).or_default().push(id);
         }
     }
     for ((schedule, slot), ids) in runs.iter().filter(|(_, ids)| ids.len() > 1) {

@@ -15,6 +15,7 @@ mod anytime_claims_are_contiguous;
 mod anytime_due_instants_stay;
 mod anytime_effect_keys_are_new;
 mod anytime_losers_are_withdrawn;
+mod anytime_numbers_are_given_once;
 mod anytime_open_list_is_explained;
 mod anytime_state_is_what_was_computed;
 mod anytime_terminal_is_absorbing;
@@ -44,8 +45,11 @@ mod serial;
 mod step;
 mod violation;
 
-pub use all::{anytime, anytime_answer, anytime_task, at_rest, eventually_and_finally};
+pub use all::{
+    anytime, anytime_answer, anytime_number, anytime_task, at_rest, eventually_and_finally,
+};
 pub use anytime_claims_are_contiguous::TaskStep;
+pub use anytime_numbers_are_given_once::Numbers;
 pub use chronicle::{Call, Cause, Chronicle, TurnSeen};
 pub use rows::{Rows, Waiting};
 pub use serial::serial;

@@ -87,7 +87,12 @@ impl Run {
 
     /// Whether an answer is about what has been removed since it became true.
     fn is_purged(&self, reply: &Reply) -> bool {
-        matches!(reply, Reply::Started { instance, .. } if self.purged.contains(instance))
+        match reply {
+            Reply::Started { instance, .. } | Reply::Scheduled { schedule: instance } => {
+                self.purged.contains(instance)
+            }
+            _ => false,
+        }
     }
 
     /// A process is told to run an engine task.

@@ -37,16 +37,20 @@ impl Run {
             node.clock.engine = node.clock.engine.saturating_add_millis(engine_ms);
             node.clock.real = node.clock.real.saturating_add_millis(ms);
         }
+        self.beat_when_due();
         for node in 0..self.nodes.len() {
             // A process may oversleep.
-            if self.is_due(node) && (self.is_quiet || self.chance.percent(90)) {
+            if self.is_due(node)
+                && !self.stands_still(node)
+                && (self.is_quiet || self.chance.percent(90))
+            {
                 self.nodes[node].tell(Input::Tick);
             }
         }
     }
 
-    /// The clock of a process is set, forwards or back (P6).
-    pub(super) fn jump(&mut self, node: usize, fault: Fault) {
+    /// The clock is set, forwards or back (P6). Processes that share a store go by its clock.
+    pub(super) fn jump(&mut self, fault: Fault) {
         if !self.chance.percent(25) {
             return;
         }
@@ -56,12 +60,19 @@ impl Run {
         let far = self.chance.pick(&[SECOND, 60 * SECOND, HOUR, furthest]);
         let ms = self.chance.between(1, far);
         let ms = if fault == Fault::ClockBack { -ms } else { ms };
-        self.trace(|| format!("the clock of n{node} jumps by {ms} ms"));
+        self.trace(|| format!("the clock jumps by {ms} ms"));
         self.tally.count(Group::Fault, fault.name());
-        let clock = &mut self.nodes[node].clock;
-        clock.engine = clock.engine.saturating_add_millis(ms);
-        clock.real = clock.real.saturating_add_millis(ms);
-        self.nodes[node].tell(Input::Tick);
+        for node in &mut self.nodes {
+            node.clock.engine = node.clock.engine.saturating_add_millis(ms);
+            node.clock.real = node.clock.real.saturating_add_millis(ms);
+            node.next_beat = node.next_beat.min(node.clock.real.saturating_add_millis(5 * SECOND));
+        }
+        self.beat_when_due();
+        for node in 0..self.nodes.len() {
+            if !self.stands_still(node) {
+                self.nodes[node].tell(Input::Tick);
+            }
+        }
     }
 
     fn is_due(&self, node: usize) -> bool {
@@ -83,6 +94,14 @@ impl Run {
         waits.min().map(|ms| ms.max(0))
     }
 
+    /// The same, when faults have stopped: processes that share a store look only a little ahead.
+    /// What is due belongs to somebody who is gone, and the others notice after a while.
+    pub(super) fn until_anything(&self, patience_ms: i64) -> Option<i64> {
+        let timer = self.next_timer().filter(|_| self.nodes.len() > 1);
+        let timer = timer.map(|at| at.saturating_since(self.now()).max(patience_ms));
+        [timer, self.until_next()].into_iter().flatten().min()
+    }
+
     /// The time by which rows are judged: what the store has seen, or later.
     pub(super) fn engine_time(&self) -> Timestamp {
         self.stored_time().max(self.now())
@@ -94,11 +113,11 @@ impl Run {
         recovered.map(|recovered| recovered.clock).unwrap_or_default()
     }
 
-    /// Clocks agree again, at the latest of them.
+    /// The clock is put right: it shows the latest time that it ever has.
     pub(super) fn set_right(&mut self) {
-        let latest = self.nodes.iter().fold(Now::default(), |latest, node| latest.max(node.clock));
+        let latest = self.nodes.iter().map(|node| node.latest).max().unwrap_or_default();
         for node in &mut self.nodes {
-            node.clock = latest;
+            node.clock = node.clock.max(Now::at(latest));
         }
     }
 }

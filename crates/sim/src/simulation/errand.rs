@@ -1,9 +1,11 @@
 //! Errands of machines: calls of the store, with everything that can go wrong on the way.
 
+use std::sync::Arc;
+
 use meantime_core::InstanceId;
 use meantime_kernel::machine::{Input, Job, Machine, Output, rests_by_itself};
 use meantime_kernel::store::{
-    DefinitionFilter, Error, Guard, InstanceRow, Plan, Taken, Unit, UnitDone, UnitResult,
+    DefinitionFilter, Error, Guard, InstanceRow, Plan, Store, Taken, Unit, UnitDone, UnitResult,
 };
 
 use super::node::{Errand, What};
@@ -11,6 +13,7 @@ use super::run::Run;
 use super::setup::Fault;
 use super::story::{brief, brief_plan};
 use super::tally::Group;
+use crate::checker::TurnSeen;
 use crate::harness::block_on;
 
 /// What happens to one call.
@@ -68,7 +71,12 @@ impl Run {
 
     /// Lets one errand of a node go on. Says whether there was one.
     pub(super) fn go_on(&mut self, node: usize) -> bool {
-        let eligible = self.nodes[node].eligible(self.moment);
+        let mut eligible = self.nodes[node].eligible(self.moment);
+        if self.stands_still(node) {
+            // What it has sent goes on without it.
+            let errands = &self.nodes[node].errands;
+            eligible.retain(|place| matches!(errands[*place].what, What::Ask(_)));
+        }
         let Some(place) = self.chance.pick_any(&eligible).copied() else { return false };
         match self.nodes[node].errands.remove(place).what {
             What::Ask(output) => {
@@ -103,9 +111,9 @@ impl Run {
 
     /// Makes a call of the store and gives back what the machine is to be told.
     fn perform(&mut self, node: usize, output: Output) -> Option<Input> {
-        let store = self.store.clone();
+        let store = self.nodes[node].store.clone();
         Some(match output {
-            Output::Take(batch, request) => match self.fate("take", false) {
+            Output::Take(batch, request) => match self.fate(node, "take", false) {
                 Fate::Refused(error) => Input::Taken(batch, Err(error)),
                 _ => Input::Taken(batch, block_on(store.take(request))),
             },
@@ -119,7 +127,7 @@ impl Run {
                 Input::Committed(batch, self.commit(node, batch, taken, plan))
             }
             Output::Verify { batch, commit, results } => {
-                if let Fate::Refused(_) = self.fate("verify", false) {
+                if let Fate::Refused(_) = self.fate(node, "verify", false) {
                     self.later(node, Output::Verify { batch, commit, results });
                     return None;
                 }
@@ -127,12 +135,12 @@ impl Run {
                 self.nodes[node].lost_commit.take_if(|lost| *lost <= commit);
                 Input::Verified(batch, took_effect, results)
             }
-            Output::LoadTimers(query) => match self.fate("timers", false) {
+            Output::LoadTimers(query) => match self.fate(node, "timers", false) {
                 Fate::Refused(error) => Input::Timers(Err(error)),
                 _ => Input::Timers(block_on(store.due_timers(query))),
             },
             Output::LoadDefinition(id) => {
-                if let Fate::Refused(_) = self.fate("definition", false) {
+                if let Fate::Refused(_) = self.fate(node, "definition", false) {
                     self.later(node, Output::LoadDefinition(id));
                     return None;
                 }
@@ -147,7 +155,7 @@ impl Run {
                 Input::Definitions(rows.unwrap_or_default())
             }
             Output::Recover(share) => {
-                if let Fate::Refused(_) = self.fate("recover", false) {
+                if let Fate::Refused(_) = self.fate(node, "recover", false) {
                     self.later(node, Output::Recover(share));
                     return None;
                 }
@@ -160,7 +168,7 @@ impl Run {
             }
             Output::LoadTree(id) => Input::Tree(id, self.tree(id)),
             Output::Compact(request) => {
-                if !matches!(self.fate("compact", false), Fate::Refused(_)) {
+                if !matches!(self.fate(node, "compact", false), Fate::Refused(_)) {
                     // Nobody waits for it and nothing depends on it.
                     let _ = block_on(store.compact(request));
                     self.tally.count(Group::Operation, "compact");
@@ -177,9 +185,12 @@ impl Run {
     }
 
     /// Decides what happens to a call.
-    fn fate(&mut self, kind: &'static str, is_commit: bool) -> Fate {
+    fn fate(&mut self, node: usize, kind: &'static str, is_commit: bool) -> Fate {
         if self.is_quiet {
             return Fate::Done;
+        }
+        if self.is_cut_off(node) {
+            return Fate::Refused(Error::Unavailable("cut off".to_owned()));
         }
         if is_commit && self.moment < self.full_until {
             return Fate::Refused(Error::Full);
@@ -213,6 +224,11 @@ impl Run {
         }
     }
 
+    /// Whether a call that is only made or not made fails.
+    pub(super) fn fails(&mut self, node: usize, kind: &'static str) -> bool {
+        matches!(self.fate(node, kind, false), Fate::Refused(_))
+    }
+
     fn commit(
         &mut self,
         node: usize,
@@ -225,11 +241,13 @@ impl Run {
             // A store that lost a commit writes nothing more until somebody has asked for it.
             return Err(Error::Unavailable(message));
         }
-        match self.fate("commit", true) {
-            Fate::Done => self.write(node, batch, taken, plan),
+        let store = self.nodes[node].store.clone();
+        let computed = self.nodes[node].turns.remove(&batch).unwrap_or_default();
+        match self.fate(node, "commit", true) {
+            Fate::Done => self.write(&store, taken, plan, computed),
             Fate::Refused(error) => Err(error),
             Fate::AnswerLost => {
-                let results = self.write(node, batch, taken, plan)?;
+                let results = self.write(&store, taken, plan, computed)?;
                 Err(Error::Ambiguous { results, message })
             }
             Fate::CallLost => {
@@ -239,7 +257,7 @@ impl Run {
             }
             Fate::Broken(is_made) => {
                 if is_made {
-                    self.write(node, batch, taken, plan)?;
+                    self.write(&store, taken, plan, computed)?;
                 }
                 Err(Error::Failed(message))
             }
@@ -249,14 +267,13 @@ impl Run {
     /// The commit itself, with a fence or two that does not hold.
     pub(super) fn write(
         &mut self,
-        node: usize,
-        batch: u64,
+        store: &Arc<dyn Store>,
         taken: Taken,
         mut plan: Plan,
+        computed: Vec<TurnSeen>,
     ) -> Result<Vec<UnitResult>, Error> {
         let missed = self.miss_fences(&mut plan);
-        let computed = self.nodes[node].turns.remove(&batch).unwrap_or_default();
-        let mut results = block_on(self.store.commit(taken, plan.clone()))?;
+        let mut results = block_on(store.commit(taken, plan.clone()))?;
         for place in missed {
             results[place] = UnitResult::Conflict;
         }

@@ -2,10 +2,11 @@
 
 use meantime_kernel::command::{Command, Deployment};
 use meantime_kernel::history::By;
-use meantime_kernel::machine::{Input, Output};
+use meantime_kernel::machine::{Config, Input, Output};
 use meantime_kernel::schedule::{SCHEDULE_NOTATION, schedule_source};
-use meantime_kernel::store::{DefinitionFilter, Share};
+use meantime_kernel::store::DefinitionFilter;
 
+use super::company::Late;
 use super::node::What;
 use super::run::Run;
 use super::setup::Fault;
@@ -36,15 +37,21 @@ impl Run {
     }
 
     fn boot(&mut self, node: usize) {
-        let config = self.setup.config.clone();
-        let recovered = block_on(self.store.recover(Share::ALL)).expect("the store can be read");
-        let definitions = block_on(self.store.definitions(DefinitionFilter::default()))
-            .expect("the store can be read");
-        self.trace(|| format!("n{node} begins"));
+        let store = self.bed.open();
+        let is_shared = store.is_shared();
+        let config = Config { shared_store: is_shared, ..self.setup.config.clone() };
+        let real = self.nodes[node].clock.real;
+        let company = block_on(store.beat(real)).expect("there is a seat");
+        let recovered = block_on(store.recover(company.share())).expect("the store can be read");
+        let definitions = block_on(store.definitions(DefinitionFilter::default()));
+        self.trace(|| format!("n{node} begins: {company:?}"));
         let node = &mut self.nodes[node];
-        node.boot(&config);
+        node.boot(store, &config);
         node.epoch = recovered.epoch;
-        node.tell(Input::Recovered(recovered, definitions));
+        node.next_beat = real.saturating_add_millis(5_000);
+        let until = company.lasts_ms.map(|ms| real.saturating_add_millis(ms));
+        node.tell(Input::Company(company, until));
+        node.tell(Input::Recovered(recovered, definitions.expect("the store can be read")));
     }
 
     /// Whether a process dies here.
@@ -59,15 +66,7 @@ impl Run {
         }
         self.trace(|| format!("n{node} dies"));
         self.tally.count(Group::Fault, Fault::Crash.name());
-        let mut arrives = self.nodes[node].lost_commit.is_none() && !self.is_full();
-        for errand in std::mem::take(&mut self.nodes[node].errands) {
-            let What::Ask(Output::Commit(batch, taken, plan)) = errand.what else { continue };
-            arrives = arrives && self.chance.percent(50);
-            if arrives {
-                // Nobody is left to hear whether it worked.
-                let _ = self.write(node, batch, taken, plan);
-            }
-        }
+        self.send_off(node);
         for ticket in std::mem::take(&mut self.nodes[node].waiting) {
             if let Some(call) = self.call_mut(ticket) {
                 call.lost = true;
@@ -75,6 +74,29 @@ impl Run {
         }
         self.nodes[node].die();
         self.nodes[node].back_at = self.moment + self.chance.below(12) as u64;
+    }
+
+    /// What a dying process had sent to the store may still arrive, in order: at once, or, if
+    /// others go on with the same store, at any later time.
+    fn send_off(&mut self, node: usize) {
+        let store = self.nodes[node].store.clone();
+        let is_cut = self.is_full() || self.is_cut_off(node);
+        let mut arrives = self.nodes[node].lost_commit.is_none() && !is_cut;
+        for errand in std::mem::take(&mut self.nodes[node].errands) {
+            let What::Ask(Output::Commit(batch, taken, plan)) = errand.what else { continue };
+            arrives = arrives && self.chance.percent(50);
+            if !arrives {
+                return;
+            }
+            let computed = self.nodes[node].turns.remove(&batch).unwrap_or_default();
+            if store.is_shared() && self.chance.percent(60) {
+                let at = self.moment + self.chance.below(150) as u64;
+                self.late.push(Late { at, store: store.clone(), taken, plan, computed });
+            } else {
+                // Nobody is left to hear whether it worked.
+                let _ = self.write(&store, taken, plan, computed);
+            }
+        }
     }
 
     fn is_full(&self) -> bool {
@@ -97,6 +119,7 @@ impl Run {
         for node in 0..self.nodes.len() {
             self.crash(node);
         }
+        self.late.clear();
         let by = By { actor: "ops".to_owned(), reason: "the disk broke".to_owned() };
         if block_on(self.store.mark_restored(self.now(), by)).is_ok() {
             self.tally.count(Group::Operation, "restore");
@@ -110,8 +133,10 @@ impl Run {
         let mut has_worked = false;
         for _ in 0..MANY {
             self.moment += 1;
-            let mut is_idle = true;
+            let mut is_idle = self.late.is_empty();
+            self.arrive_late();
             for node in 0..self.nodes.len() {
+                self.hear(node);
                 if self.nodes[node].is_restless {
                     self.poll(node);
                 }

@@ -1,14 +1,14 @@
 //! One process: a machine, its clock, and the errands it has sent off.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use meantime_core::{Notation, Timestamp};
 use meantime_kernel::clock::Now;
 use meantime_kernel::machine::{Config, Input, Machine, Notations, Output, Ticket};
 use meantime_kernel::random::SeededEntropy;
 use meantime_kernel::schedule::{SCHEDULE_NOTATION, ScheduleNotation};
-use meantime_kernel::store::TaskRow;
+use meantime_kernel::store::{Notice, Store, TaskRow};
 
 use super::chance::Chance;
 use super::recorder::{Computed, Recorder};
@@ -39,6 +39,8 @@ impl Errand {
 
 /// One process.
 pub(super) struct Node {
+    /// The store as this process sees it.
+    pub(super) store: Arc<dyn Store>,
     /// None while the process is down.
     pub(super) machine: Option<Machine>,
     pub(super) clock: Now,
@@ -46,6 +48,14 @@ pub(super) struct Node {
     pub(super) latest: Timestamp,
     /// When a process that is down comes back, as a moment.
     pub(super) back_at: u64,
+    /// It stands still until this moment.
+    pub(super) still_until: u64,
+    /// The store is out of its reach until this moment.
+    pub(super) cut_until: u64,
+    /// When its next sign of life is due, in real time.
+    pub(super) next_beat: Timestamp,
+    /// What others have told it.
+    pub(super) heard: Arc<Mutex<Vec<Notice>>>,
     pub(super) errands: Vec<Errand>,
     /// Turns by the batch that computed them.
     pub(super) turns: BTreeMap<u64, Vec<TurnSeen>>,
@@ -66,7 +76,7 @@ pub(super) struct Node {
 }
 
 impl Node {
-    pub(super) fn new(clock: Now, chance: Chance) -> Self {
+    pub(super) fn new(store: Arc<dyn Store>, clock: Now, chance: Chance) -> Self {
         let computed = Computed::default();
         let listen = |inner: Arc<dyn Notation>| -> Arc<dyn Notation> {
             Arc::new(Recorder { inner, computed: computed.clone() })
@@ -75,10 +85,15 @@ impl Node {
             .with("probe", listen(Arc::new(Probe)))
             .with(SCHEDULE_NOTATION, listen(Arc::new(ScheduleNotation)));
         Self {
+            store,
             machine: None,
             clock,
             latest: clock.engine,
             back_at: 0,
+            still_until: 0,
+            cut_until: 0,
+            next_beat: Timestamp::MIN,
+            heard: Arc::default(),
             errands: Vec::new(),
             turns: BTreeMap::new(),
             computed,
@@ -106,7 +121,13 @@ impl Node {
     }
 
     /// A new process begins; it knows nothing yet.
-    pub(super) fn boot(&mut self, config: &Config) {
+    pub(super) fn boot(&mut self, store: Arc<dyn Store>, config: &Config) {
+        let heard = Arc::<Mutex<Vec<Notice>>>::default();
+        self.heard.clone_from(&heard);
+        store.listen(Arc::new(move |notices| {
+            heard.lock().unwrap_or_else(PoisonError::into_inner).extend(notices);
+        }));
+        self.store = store;
         let entropy = Box::new(SeededEntropy::new(self.chance.bits()));
         self.machine = Some(Machine::new(config.clone(), self.notations.clone(), entropy));
     }

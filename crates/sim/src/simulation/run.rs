@@ -5,38 +5,18 @@ use std::sync::{Arc, Once};
 
 use meantime_core::{InstanceId, Timestamp};
 use meantime_kernel::clock::Now;
-use meantime_kernel::store::{MemoryStore, Store};
+use meantime_kernel::store::Store;
 
+use super::bed::Bed;
 use super::chance::Chance;
+use super::company::Late;
 use super::journal::Journal;
 use super::node::Node;
 use super::programs::Programs;
 use super::setup::{Fault, Setup};
-use super::tally::Tally;
+use super::tally::{Group, Tally};
 use super::workload::load::Load;
 use crate::checker::{self, Call, Chronicle, Rows, Violation};
-
-/// A store to run on.
-#[derive(Clone)]
-pub struct Bed {
-    /// The store.
-    pub store: Arc<dyn Store>,
-    /// The same, if it is the one in memory, which shows more.
-    pub memory: Option<Arc<MemoryStore>>,
-}
-
-impl Bed {
-    /// A fresh store in memory.
-    pub fn memory() -> Self {
-        let memory = Arc::new(MemoryStore::new());
-        Self { store: memory.clone(), memory: Some(memory) }
-    }
-
-    /// A fresh store of another kind.
-    pub fn of(store: Arc<dyn Store>) -> Self {
-        Self { store, memory: None }
-    }
-}
 
 /// What came out of a seed.
 #[derive(Debug)]
@@ -58,8 +38,11 @@ pub struct Outcome {
 /// A run under way.
 pub(super) struct Run {
     pub(super) setup: Setup,
+    pub(super) bed: Bed,
+    /// For reading.
     pub(super) store: Arc<dyn Store>,
-    memory: Option<Arc<MemoryStore>>,
+    /// Commits of processes that are dead.
+    pub(super) late: Vec<Late>,
     pub(super) chance: Chance,
     pub(super) nodes: Vec<Node>,
     pub(super) calls: Vec<Call>,
@@ -88,12 +71,13 @@ pub fn run(setup: &Setup, bed: Bed, with_story: bool) -> Outcome {
     hush();
     let mut chance = Chance::new(setup.seed ^ 0x5eed);
     let begin = Now::at(Timestamp::parse(BEGIN).unwrap_or_default());
-    let nodes = (0..setup.nodes).map(|_| Node::new(begin, chance.fork())).collect();
+    let node = |chance: &mut Chance| Node::new(bed.open(), begin, chance.fork());
+    let nodes = (0..setup.nodes).map(|_| node(&mut chance)).collect();
     let programs = Programs::generate(setup.programs, &mut chance.fork());
     let mut run = Run {
         setup: setup.clone(),
-        store: bed.store,
-        memory: bed.memory,
+        store: bed.store.clone(),
+        late: Vec::new(),
         nodes,
         calls: Vec::new(),
         journal: Journal::default(),
@@ -109,6 +93,7 @@ pub fn run(setup: &Setup, bed: Bed, with_story: bool) -> Outcome {
         has_purged: false,
         story: with_story.then(Vec::new),
         chance,
+        bed,
     };
     run.live();
     run.finish()
@@ -132,10 +117,12 @@ impl Run {
     fn step(&mut self) {
         let node = self.chance.below(self.nodes.len());
         self.come_back();
+        self.arrive_late();
         if self.nodes[node].gave_up {
             self.crash(node);
             return;
         }
+        self.hear(node);
         match self.chance.below(100) {
             0..=54 => {
                 // Something under way goes on; when nothing is, somebody acts.
@@ -148,7 +135,8 @@ impl Run {
             _ => self.disturb(node),
         }
         for node in 0..self.nodes.len() {
-            if self.nodes[node].is_restless && self.chance.percent(90) {
+            let wants = self.nodes[node].is_restless && !self.stands_still(node);
+            if wants && self.chance.percent(90) {
                 self.poll(node);
             }
         }
@@ -156,19 +144,26 @@ impl Run {
 
     /// Something goes wrong that is not a call of the store.
     fn disturb(&mut self, node: usize) {
-        let all = [Fault::Crash, Fault::ClockForward, Fault::ClockBack, Fault::Torn];
-        let fault = self.chance.pick(&all);
+        let fault = self.chance.pick(&[
+            Fault::Crash,
+            Fault::ClockForward,
+            Fault::ClockBack,
+            Fault::Torn,
+            Fault::Frozen,
+            Fault::CutOff,
+        ]);
         if !self.setup.has(fault) {
             return;
         }
         match fault {
             Fault::Crash if self.may_crash_now() => self.crash(node),
             Fault::Torn => {
-                let kinds = ["take", "commit", "timers", "verify", "definition", "compact"];
+                let kinds = ["take", "commit", "timers", "verify", "definition", "recover", "beat"];
                 self.torn = kinds.into_iter().filter(|_| self.chance.percent(40)).collect();
                 self.torn_until = self.moment + 5 + self.chance.below(60) as u64;
             }
-            Fault::ClockForward | Fault::ClockBack => self.jump(node, fault),
+            Fault::ClockForward | Fault::ClockBack => self.jump(fault),
+            Fault::Frozen | Fault::CutOff => self.take_out(node, fault),
             _ => {}
         }
     }
@@ -211,7 +206,7 @@ impl Run {
     fn chronicle(&mut self) -> Result<Chronicle, meantime_kernel::store::Error> {
         let now = self.engine_time();
         let mut rows = Rows::read(&*self.store, now)?;
-        rows.waiting = self.memory.as_ref().map(|memory| {
+        rows.waiting = self.bed.memory.as_ref().map(|memory| {
             let (inbox, messages, subscriptions) = memory.waiting();
             checker::Waiting { inbox, messages, subscriptions }
         });
@@ -223,6 +218,8 @@ impl Run {
             purged: std::mem::take(&mut self.purged),
             held: std::mem::take(&mut self.journal.held),
             has_purged: self.has_purged,
+            may_have_forgotten: self.has_purged
+                && self.tally.of(Group::Fault, Fault::ClockForward.name()) > 0,
             listened: true,
             limits: self.setup.config.limits.clone(),
         })

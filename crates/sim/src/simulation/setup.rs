@@ -47,11 +47,17 @@ pub enum Fault {
     WorkerFails,
     /// A caller goes away before it is answered.
     CallerGone,
+    /// A process stands still for a while, and then goes on as if nothing had been.
+    Frozen,
+    /// A process cannot reach the store for a while.
+    CutOff,
+    /// What one process tells another gets lost.
+    LostNotice,
 }
 
 impl Fault {
     /// Every family with its name.
-    pub const ALL: [(Self, &'static str); 16] = [
+    pub const ALL: [(Self, &'static str); 19] = [
         (Self::ErrorBefore, "error before commit"),
         (Self::ErrorAfter, "error after commit"),
         (Self::LostCommit, "lost commit"),
@@ -68,6 +74,9 @@ impl Fault {
         (Self::WorkerTwice, "worker twice"),
         (Self::WorkerFails, "worker fails"),
         (Self::CallerGone, "caller gone"),
+        (Self::Frozen, "process stands still"),
+        (Self::CutOff, "process cut off"),
+        (Self::LostNotice, "lost notice"),
     ];
 
     /// The family's name.
@@ -189,10 +198,13 @@ impl Setup {
             shared_store: false,
             store_retry_ms: chance.pick(&[1, 250]),
         };
+        let nodes = chance.pick(&[1, 1, 1, 2, 3]);
+        // Seats are kept for seconds: longer steps would leave all of them empty all the time.
+        let paces: &[i64] = if nodes > 1 { &[5, 200, 4_000] } else { &[5, 200, 5_000, 600_000] };
         Self {
             seed,
-            nodes: 1,
-            serial: chance.percent(15),
+            nodes,
+            serial: chance.percent(15) && nodes == 1,
             steps: u32::try_from(chance.between(300, 3_000)).unwrap_or(500),
             faults,
             fault_rate: chance.pick(&[50, 200, 600]),
@@ -200,7 +212,7 @@ impl Setup {
             config,
             retention: Arc::new(retention),
             two_times: chance.percent(15),
-            pace_ms: chance.pick(&[5, 200, 5_000, 600_000]),
+            pace_ms: chance.pick(paces),
             programs: usize::try_from(chance.between(2, 7)).unwrap_or(4),
         }
     }
@@ -237,8 +249,8 @@ fn limits(chance: &mut Chance) -> Limits {
         lease_expiries: chance.pick(&[1, 2, 5]),
         claim_tasks: chance.pick(&[1, 3, 1_000]),
         message_ttl_ms: chance.pick(&[0, 1_000, 3_600_000]),
-        dedup_ms: chance.pick(&[1_000, defaults.dedup_ms]),
-        idempotency_ms: chance.pick(&[1_000, defaults.idempotency_ms]),
+        dedup_ms: chance.pick(&[600_000, defaults.dedup_ms]),
+        idempotency_ms: chance.pick(&[600_000, defaults.idempotency_ms]),
         history_turns: chance.pick(&[2, 6, 10_000]),
         purge_rows: chance.pick(&[3, 500]),
         schedule_interval_ms: 1_000,

@@ -3,8 +3,9 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use super::bed::Bed;
 use super::chance::Chance;
-use super::run::{Bed, Outcome, run};
+use super::run::{Outcome, run};
 use super::setup::Setup;
 use super::tally::Tally;
 use crate::checker::Violation;
@@ -39,8 +40,8 @@ pub fn setup(seed: u64) -> Setup {
 
 /// Runs one seed twice on fresh stores in memory: the second time must be like the first.
 pub fn twice(setup: &Setup) -> Outcome {
-    let mut first = run(setup, Bed::memory(), false);
-    let second = run(setup, Bed::memory(), false);
+    let mut first = run(setup, Bed::memory(setup.nodes), false);
+    let second = run(setup, Bed::memory(setup.nodes), false);
     if first.hash != second.hash {
         let text = format!(
             "hash {:016x} and then {:016x}; the first difference is in commit {}",

@@ -42,14 +42,19 @@ impl Nodes {
         *last = batch.max(*last);
     }
 
-    /// A node without a seat may not write (I5).
-    pub(super) fn check(&self, node: Option<u64>) -> Result<(), Error> {
-        match node {
-            Some(node) if !self.seats.contains_key(&node) => {
-                Err(Error::Unavailable("the node has lost its seat".to_owned()))
-            }
-            _ => Ok(()),
+    /// A node that lost its seat may not write what it prepared there (I5): who sits there now may
+    /// give the same numbers.
+    pub(super) fn check(&self, node: Option<u64>, from: Option<Seat>) -> Result<(), Error> {
+        let seat = self.seat_of(node);
+        if node.is_some() && (seat.is_none() || from.is_some_and(|from| seat != Some(from))) {
+            return Err(Error::Unavailable("the node has lost its seat".to_owned()));
         }
+        Ok(())
+    }
+
+    /// Where a node sits.
+    pub(super) fn seat_of(&self, node: Option<u64>) -> Option<Seat> {
+        self.seats.get(&node?).map(|(seat, _)| *seat)
     }
 
     pub(super) fn beat(&mut self, node: u64, real: Timestamp) -> Result<Company, Error> {

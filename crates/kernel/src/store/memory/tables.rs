@@ -7,6 +7,7 @@ use meantime_core::{
     DefinitionId, EffectKey, IncidentId, InstanceId, SlotOutcome, TaskId, Timestamp, Trigger,
 };
 
+use super::lock::Locks;
 use super::nodes::Nodes;
 use crate::store::{
     AnswerRow, ChannelKey, ChannelKind, ChildRef, ClaimQuery, DefinitionHead, DefinitionRow,
@@ -23,6 +24,7 @@ pub(super) struct Tables {
     pub(super) operations: BTreeMap<u64, OperationRow>,
     pub(super) clock: Timestamp,
     pub(super) nodes: Nodes,
+    pub(super) locks: Locks,
     pub(super) seq: u64,
     pub(super) instances: BTreeMap<InstanceId, InstanceRow>,
     pub(super) children: BTreeMap<EffectKey, ChildRef>,

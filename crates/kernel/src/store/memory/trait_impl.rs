@@ -1,16 +1,18 @@
 //! The store trait on the tables.
 
+use std::any::Any;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use meantime_core::{DefinitionId, IncidentId, InstanceId, TaskId, TaskKind, Timestamp};
 
+use super::lock::Hold;
 use super::tables::Tables;
 use crate::history::By;
 use crate::store::{
     ChildRef, CompactRequest, Company, DefinitionFilter, DefinitionRow, DueQuery, Error, Guard,
     HistoryRow, InboxRow, IncidentRow, InstanceFilter, InstanceRow, Listener, MessageRow, Notice,
-    OccurrenceRow, OperationRow, Page, Pending, Phase, Plan, PurgeRequest, Purged, Recovered,
+    OccurrenceRow, OperationRow, Page, Pending, Phase, Plan, PurgeRequest, Purged, Recovered, Seat,
     Share, Store, SubscriptionRow, TakeRequest, Taken, TakenInstance, TaskFilter, TaskRow,
     TaskState, TimerFilter, TimerKey, TimerRow, To, UnitResult, WaitingTask,
 };
@@ -66,17 +68,24 @@ fn page<'a, K: PartialOrd + Copy + 'a, R: Clone + 'a>(
 }
 
 impl Tables {
-    fn take(&self, request: &TakeRequest) -> Taken {
+    /// Reads what is asked for; under a hold, what others have taken is not read.
+    fn take(&mut self, request: &TakeRequest, hold: Option<u64>) -> Taken {
+        let mut locks = std::mem::take(&mut self.locks);
         let instances = request.instances.iter().map(|wanted| {
             let id = wanted.id;
+            if hold.is_some_and(|hold| !locks.take(id, hold)) {
+                return TakenInstance { busy: true, ..TakenInstance::default() };
+            }
             let row = if wanted.row { self.instances.get(&id).cloned() } else { None };
             let range = (id, 0)..=(id, u64::MAX);
             let rows = self.inbox.range(range).map(|(_, row)| row).filter(|row| row.held.is_none());
             let limit = if wanted.inbox { request.inbox_limit } else { 0 };
             TakenInstance { row, inbox: rows.take(limit).cloned().collect(), busy: false }
         });
+        let instances = instances.collect();
+        self.locks = locks;
         Taken {
-            instances: instances.collect(),
+            instances,
             tasks: request.tasks.iter().map(|id| self.tasks.get(id).cloned()).collect(),
             claims: request.claims.iter().map(|it| self.claimable(it, request.now)).collect(),
             incidents: request.incidents.iter().map(|it| self.incidents.get(it).cloned()).collect(),
@@ -85,8 +94,13 @@ impl Tables {
     }
 
     /// Settles and applies.
-    fn commit(&mut self, node: Option<u64>, plan: Plan) -> Result<Vec<UnitResult>, Error> {
-        self.nodes.check(node)?;
+    fn commit(
+        &mut self,
+        node: Option<u64>,
+        from: Option<Seat>,
+        plan: Plan,
+    ) -> Result<Vec<UnitResult>, Error> {
+        self.nodes.check(node, from)?;
         let (batch, now) = (plan.batch, plan.now);
         let mut fences = self.fences(&plan.fenced());
         let mut found = self.find(&plan.lookups(), now);
@@ -159,11 +173,20 @@ impl Tables {
 
 impl Store for MemoryStore {
     fn take(&self, request: TakeRequest) -> Pending<'_, Taken> {
-        ready(self.tables().take(&request))
+        let hold = self.node.map(|_| {
+            let mut tables = self.tables();
+            let (number, seat) = (tables.locks.begin(), tables.nodes.seat_of(self.node));
+            Hold { tables: self.tables.clone(), number, seat }
+        });
+        let mut taken = self.tables().take(&request, hold.as_ref().map(|it| it.number));
+        taken.hold = hold.map(|hold| Box::new(hold) as Box<dyn Any + Send>);
+        ready(taken)
     }
 
-    fn commit(&self, _taken: Taken, plan: Plan) -> Pending<'_, Vec<UnitResult>> {
-        Box::pin(std::future::ready(self.tables().commit(self.node, plan)))
+    fn commit(&self, taken: Taken, plan: Plan) -> Pending<'_, Vec<UnitResult>> {
+        let hold = taken.hold.as_ref().and_then(|hold| hold.downcast_ref::<Hold>());
+        let from = hold.and_then(|hold| hold.seat);
+        Box::pin(std::future::ready(self.tables().commit(self.node, from, plan)))
     }
 
     fn is_committed(&self, batch: u64) -> Pending<'_, bool> {

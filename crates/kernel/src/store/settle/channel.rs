@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use meantime_core::{EffectKey, Event, Json, Start, StartCause, Timestamp, Trigger};
 
 use super::unit::Settling;
+use crate::planted::{Bug, planted};
 use crate::store::{
     Accept, ChannelKey, ChannelKind, MessageRow, StartedBy, SubscriptionRow, Write,
 };
@@ -61,7 +62,8 @@ impl Settling<'_> {
 
     pub(super) fn subscribe(&mut self, waiter: SubscriptionRow, seq: u64, writes: &mut Vec<Write>) {
         let channel = self.found.channels.entry(waiter.channel.clone()).or_default();
-        if let Some(message) = channel.messages.pop_front() {
+        let message = channel.messages.pop_front().filter(|_| !planted(Bug::MissMatch));
+        if let Some(message) = message {
             let channel = message.channel.clone();
             writes.push(Write::DeleteMessage { channel, seq: message.seq });
             self.hand_over(waiter.key, message, seq, writes);

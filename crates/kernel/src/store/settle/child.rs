@@ -5,6 +5,7 @@ use meantime_core::{
 };
 
 use super::unit::Settling;
+use crate::planted::{Bug, planted};
 use crate::store::{ChildRef, InstanceRow, OccurrenceRow, Write};
 
 impl Settling<'_> {
@@ -21,7 +22,8 @@ impl Settling<'_> {
             .key
             .clone()
             .is_some_and(|key| self.found.keys.contains_key(&(definition.clone(), key)));
-        let slot_taken = slot.is_some_and(|slot| self.found.slots.contains(&(key.instance, slot)));
+        let slot_taken = !planted(Bug::DoubleSlot)
+            && slot.is_some_and(|slot| self.found.slots.contains(&(key.instance, slot)));
         let head = match version {
             Some(version) => self.found.version(&definition, version),
             None => self.found.latest(&definition, None),

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use meantime_core::{InstanceId, TaskId};
 
+use crate::planted::{Bug, planted};
 use crate::store::{Guard, Plan, Unit, Write};
 
 /// What the fences of a plan stand on.
@@ -83,7 +84,8 @@ impl Fences {
                 self.claims.get(&row.id) == Some(expected)
             }
         };
-        if !holds || !unit.writes.iter().all(|write| self.admits(write, &mut claims)) {
+        let holds = holds && unit.writes.iter().all(|write| self.admits(write, &mut claims));
+        if !holds && !planted(Bug::SkipFence) {
             return false;
         }
         if let Guard::Insert(row) | Guard::Turn { row, .. } = &unit.guard {

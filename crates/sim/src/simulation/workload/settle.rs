@@ -15,8 +15,10 @@ use crate::simulation::run::Run;
 /// How often time is moved at most.
 const ROUNDS: u32 = 3_000;
 
+const DAY_MS: i64 = 86_400_000;
+
 /// Further than this nobody looks.
-const HORIZON_MS: i64 = 40 * 365 * 86_400_000;
+const HORIZON_MS: i64 = 40 * 365 * DAY_MS;
 
 impl Run {
     pub(in crate::simulation) fn settle(&mut self) {
@@ -24,12 +26,14 @@ impl Run {
         self.trace(|| "faults stop".to_owned());
         self.set_right();
         self.come_back();
-        self.drain();
+        self.look_around();
         if self.nodes.iter().any(crate::simulation::node::Node::is_paused) {
             self.confirm();
             self.drain();
         }
+        let mut patience_ms = 1_000;
         for round in 0..ROUNDS {
+            let commits = self.tally.commits;
             if round % 100 == 0 {
                 self.cancel_schedules();
             }
@@ -37,14 +41,29 @@ impl Run {
             if !self.found.is_empty() {
                 return;
             }
-            let Some(ms) = self.until_next().filter(|ms| *ms <= HORIZON_MS) else {
+            let is_moving = self.tally.commits > commits;
+            patience_ms = if is_moving { 1_000 } else { (2 * patience_ms).min(DAY_MS) };
+            let next = self.until_anything(patience_ms);
+            let Some(ms) = next.filter(|ms| *ms <= HORIZON_MS) else {
                 self.let_go();
                 return;
             };
             self.advance(ms);
-            self.drain();
+            self.look_around();
         }
         self.fail("eventually_everything_settles", format!("more than {ROUNDS} rounds"));
+    }
+
+    /// Everybody sees everybody, and all that follows from it happens.
+    fn look_around(&mut self) {
+        let rounds = if self.nodes.len() > 1 { 2 } else { 0 };
+        for _ in 0..rounds {
+            for node in 0..self.nodes.len() {
+                self.beat(node);
+            }
+            self.drain();
+        }
+        self.drain();
     }
 
     /// Workers, people and the engine do all there is to do.

@@ -1,0 +1,52 @@
+//! What planted bugs do that takes more than a line. Nothing of it runs unless one is planted.
+
+use meantime_core::{Execution, Timestamp};
+
+use super::assembly::Assembly;
+use super::batch::{Batch, Part};
+use super::engine::Machine;
+use crate::open::Key;
+use crate::store::Write;
+
+impl Machine {
+    /// `AnswerBeforeCommit`: callers are told what has not happened yet.
+    pub(super) fn answer_early(&mut self, batch: &mut Batch) {
+        for work in &mut batch.works {
+            let Some(assembly) = &work.assembly else { continue };
+            for (number, pending) in work.items.iter_mut().enumerate() {
+                if let Some(answer) = assembly.answers.get(&number) {
+                    let ticket = pending.ticket.take();
+                    self.reply(ticket, answer.clone());
+                }
+            }
+        }
+    }
+
+    /// `DispatchBeforeCommit`: memory learns what has not happened yet.
+    pub(super) fn learn_early(&mut self, batch: &mut Batch) {
+        for part in &mut batch.parts {
+            let Part::Turn(_, _, notes) = part else { continue };
+            for note in notes.drain(..) {
+                self.learn(note);
+            }
+        }
+    }
+}
+
+impl Assembly {
+    /// `RecomputeDeadline`: the deadline counts from now, and nobody is told.
+    pub(super) fn recompute_deadline(&mut self, execution: Option<&Execution>, now: Timestamp) {
+        let Some(due_at) = execution.and_then(|it| it.max_duration.add_to(now, &it.zone).ok())
+        else {
+            return;
+        };
+        let id = self.row.id.deadline_timer().0;
+        if let Some(timer) = self.row.open.timers.get_mut(&Key::DEADLINE) {
+            let from = timer.row_key(id);
+            timer.due_at = due_at;
+            let to = timer.row_key(id);
+            self.writes.push(Write::MoveTimer { from, to });
+            self.row.deadline_at = Some(due_at);
+        }
+    }
+}

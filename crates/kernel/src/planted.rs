@@ -1,0 +1,87 @@
+//! Defects to plant on purpose, so that the simulator can prove that it would find them.
+//!
+//! They exist only with the feature `planted-bugs`, which no shipped build has: without it
+//! [`planted`] is always false, and the compiler drops what stands behind it. With it a test
+//! chooses one of them for its own thread.
+
+#[cfg(feature = "planted-bugs")]
+use std::cell::Cell;
+
+/// A defect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bug {
+    /// A fence that does not hold lets the unit through.
+    SkipFence,
+    /// Timers fire half a second before their instant.
+    FireEarly,
+    /// A slot that has had its run gets another one.
+    DoubleSlot,
+    /// An event for an instance that is in a batch wakes nobody.
+    LoseWakeUp,
+    /// Engine tasks run, and timers are armed in memory, before the commit.
+    DispatchBeforeCommit,
+    /// Callers are answered before the commit.
+    AnswerBeforeCommit,
+    /// Effects of later turns get the names of those of the first.
+    ReuseActivation,
+    /// Of the events that share a turn only two are taken.
+    DropCoalescedEvent,
+    /// A signal that was not taken does not return to its place.
+    SwallowSignal,
+    /// The deadline counts anew when an instance gives way.
+    RecomputeDeadline,
+    /// A timer that a definition withdraws stays armed.
+    ForgetLoser,
+    /// A commit whose answer was lost is tried again without asking.
+    RetryAmbiguousCommit,
+    /// Who begins to wait does not look for messages that are there already.
+    MissMatch,
+    /// After a conflict the row that was to be written is remembered.
+    StaleCacheAfterConflict,
+    /// An instance that gave way is not continued.
+    DropYield,
+}
+
+impl Bug {
+    /// Every one of them.
+    pub const ALL: [Self; 15] = [
+        Self::SkipFence,
+        Self::FireEarly,
+        Self::DoubleSlot,
+        Self::LoseWakeUp,
+        Self::DispatchBeforeCommit,
+        Self::AnswerBeforeCommit,
+        Self::ReuseActivation,
+        Self::DropCoalescedEvent,
+        Self::SwallowSignal,
+        Self::RecomputeDeadline,
+        Self::ForgetLoser,
+        Self::RetryAmbiguousCommit,
+        Self::MissMatch,
+        Self::StaleCacheAfterConflict,
+        Self::DropYield,
+    ];
+}
+
+#[cfg(feature = "planted-bugs")]
+thread_local! {
+    static CHOSEN: Cell<Option<Bug>> = const { Cell::new(None) };
+}
+
+/// Chooses the defect of this thread, or none.
+#[cfg(feature = "planted-bugs")]
+pub fn plant(bug: Option<Bug>) {
+    CHOSEN.set(bug);
+}
+
+/// Whether a defect was planted in this thread.
+#[cfg(feature = "planted-bugs")]
+pub(crate) fn planted(bug: Bug) -> bool {
+    CHOSEN.get() == Some(bug)
+}
+
+/// Never.
+#[cfg(not(feature = "planted-bugs"))]
+pub(crate) const fn planted(_bug: Bug) -> bool {
+    false
+}

@@ -1,0 +1,21 @@
+//! Numbers of history rows, and the increasing parts of ids, are given once in the life of a store,
+//! whoever shares it.
+
+use std::collections::BTreeMap;
+
+use meantime_core::InstanceId;
+
+use super::violation::Findings;
+
+/// Numbers that were used, and by whom.
+#[derive(Debug, Default)]
+pub struct Numbers(BTreeMap<u64, InstanceId>);
+
+impl Numbers {
+    pub(super) fn check(&mut self, number: u64, instance: InstanceId, found: &mut Findings<'_>) {
+        if let Some(other) = self.0.insert(number, instance) {
+            let text = format!("number {number} was given to {other} too");
+            found.about(instance, text);
+        }
+    }
+}
