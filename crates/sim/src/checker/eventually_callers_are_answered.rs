@@ -32,7 +32,8 @@ fn is_settled(chronicle: &Chronicle, id: InstanceId) -> bool {
     let Some(row) = chronicle.rows.instances.get(&id) else { return true };
     let works = row.open.tasks.values().any(|task| !task.detached && task.kind != TaskKind::User);
     let moves = matches!(row.phase, Phase::Starting | Phase::Yielding) && row.extra.held.is_none();
-    let children = chronicle.rows.children.get(&id).into_iter().flatten();
-    row.phase.is_ended()
-        || (!works && !moves && children.clone().all(|child| is_settled(chronicle, child.id)))
+    // Runs of a schedule outlive it.
+    let mut children = chronicle.rows.children.get(&id).into_iter().flatten();
+    (row.phase.is_ended() || (!works && !moves))
+        && children.all(|child| is_settled(chronicle, child.id))
 }

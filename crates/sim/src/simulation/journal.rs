@@ -44,9 +44,6 @@ impl Journal {
         let mut computed = computed;
         for (unit, result) in plan.units.into_iter().zip(results) {
             let UnitResult::Done(done) = result else { continue };
-            for id in &done.accepted {
-                checker::anytime_number(&mut self.numbers, id.order(), *id, found);
-            }
             self.accepted.extend(&done.accepted);
             self.live.extend(&done.accepted);
             done.accepted.hash(&mut self.hasher);
@@ -61,9 +58,6 @@ impl Journal {
             let place = computed.iter().position(|turn| {
                 turn.instance == row.id && turn.turn_no == row.turn_no && is_of(turn, row)
             });
-            if matches!(guard, Guard::Insert(_)) {
-                checker::anytime_number(&mut self.numbers, row.id.order(), row.id, found);
-            }
             let before = self.rows.get(&row.id);
             let mut turn = place.map(|place| computed.swap_remove(place));
             let advanced = before.is_none_or(|before| before.turn_no < row.turn_no);
