@@ -1,7 +1,6 @@
 //! Bugs that are planted in the kernel are found by the simulator within a thousand seeds each.
 //!
-//! A generator that cannot reach a bug proves nothing by finding none. Run by `cargo xtask test`, or
-//! `cargo test --release -p meantime-sim --features planted-bugs --test planted_bugs`.
+//! A generator that cannot reach a bug proves nothing by finding none.
 
 use std::collections::BTreeSet;
 

@@ -174,8 +174,10 @@ impl Machine {
         for work in &batch.works {
             let new = matches!(work.items.first(), Some(Pending { item: Item::Start(..), .. }));
             let row = !new && (work.cached.is_none() || self.config.shared_store);
-            if row || work.inbox {
-                batch.wanted.push(Wanted { id: work.id, row, inbox: work.inbox });
+            // Other nodes write events too, and may be gone before they turn them.
+            let inbox = work.inbox || (row && self.config.shared_store);
+            if row || inbox {
+                batch.wanted.push(Wanted { id: work.id, row, inbox });
             }
             tasks.extend(work.items.iter().filter_map(|pending| pending.item.task()));
             batch.incidents.extend(work.items.iter().filter_map(|it| it.item.incident()));

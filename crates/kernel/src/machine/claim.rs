@@ -75,11 +75,15 @@ pub(super) struct Claims {
     unwanted: BTreeSet<(String, Option<String>)>,
     /// Tasks that a batch under way hands out.
     pub(super) busy: BTreeSet<TaskId>,
+    /// The commit whose results are being heard.
+    pub(super) commit: u64,
 }
 
 /// What one task waits for.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Waits {
+    /// The commit that said so.
+    commit: u64,
     lease_until: Option<Timestamp>,
     timeout_at: Option<Timestamp>,
     delayed: Option<Delayed>,
@@ -118,8 +122,12 @@ impl Claims {
         redispatch
     }
 
-    /// A commit changed a task.
+    /// A commit changed a task. Answers of commits may overtake each other: what is older than what
+    /// is known is not news.
     pub(super) fn changed(&mut self, task: &TaskRow, now: Timestamp) {
+        if self.waits.get(&task.id).is_some_and(|known| known.commit > self.commit) {
+            return;
+        }
         self.over(task.id);
         match task.state {
             TaskState::Leased => {
@@ -252,14 +260,16 @@ impl Claims {
     fn lease(&mut self, task: TaskId, until: Option<Timestamp>, timeout: Option<Timestamp>) {
         self.leases.extend(until.map(|at| (at, task)));
         self.timeouts.extend(timeout.map(|at| (at, task)));
-        let waits = Waits { lease_until: until, timeout_at: timeout, delayed: None };
+        let (commit, delayed) = (self.commit, None);
+        let waits = Waits { commit, lease_until: until, timeout_at: timeout, delayed };
         self.waits.insert(task, waits);
     }
 
     fn delay(&mut self, task: TaskId, until: Timestamp, kind: TaskKind, queue: String) {
         self.delays.insert((until, task));
         let delayed = Some(Delayed { until, kind, queue, name: String::new() });
-        self.waits.insert(task, Waits { delayed, ..Waits::default() });
+        let (commit, lease_until, timeout_at) = (self.commit, None, None);
+        self.waits.insert(task, Waits { commit, lease_until, timeout_at, delayed });
     }
 
     /// Offers a ready task to this node's workers first, and remembers it if none waits for it.

@@ -122,6 +122,7 @@ impl Machine {
             self.counters.batches += 1;
             self.counters.commit_units.observe(results.len() as u64);
         }
+        self.claims.commit = batch.commit;
         let mut claimed: BTreeMap<usize, Vec<ClaimedTask>> = BTreeMap::new();
         let parts = std::mem::take(&mut batch.parts);
         for (part, result) in parts.into_iter().zip(results) {

@@ -18,6 +18,19 @@ pub struct Seat(pub u8);
 impl Seat {
     /// How many nodes can share a store.
     pub const COUNT: u8 = 64;
+
+    /// How long a seat is kept after the last sign of life, in milliseconds.
+    pub const KEPT_MS: i64 = 15_000;
+
+    /// How long its node relies on it: it stops before others may take it.
+    pub const LASTS_MS: i64 = 12_000;
+
+    /// Whether a seat that was kept until then is free. A time that is further away than it can be
+    /// means that the clock went back, and nobody waits for it to return (P6).
+    pub fn is_free(until: Timestamp, now: Timestamp) -> bool {
+        let left = until.saturating_since(now);
+        left <= 0 || left > Self::KEPT_MS
+    }
 }
 
 /// The part of the instances that a node looks after: their timers, and what a dead node left.

@@ -13,6 +13,11 @@ Usage: simulate N [--from SEED]    run N seeds, each twice
        simulate --seed SEED --all  tell all of it
 ";
 
+/// So many seeds must reach every family of faults, operations and effects, and so many every pair
+/// of event and phase.
+const FAMILIES: u64 = 1_000;
+const PAIRS: u64 = 10_000;
+
 /// How much of a story is shown.
 const LINES: usize = 150;
 
@@ -51,8 +56,11 @@ fn many(from: u64, count: u64) -> bool {
     for failure in &swept.failures {
         tell(failure);
     }
-    let missing = swept.tally.missing();
-    if count >= 1_000 && swept.failures.is_empty() && !missing.is_empty() {
+    let mut missing = if count < FAMILIES { Vec::new() } else { swept.tally.missing() };
+    if count >= PAIRS {
+        missing.extend(swept.tally.missing_pairs());
+    }
+    if swept.failures.is_empty() && !missing.is_empty() {
         println!("\nnever happened: {}", missing.join(", "));
         return false;
     }

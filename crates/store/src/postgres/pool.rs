@@ -36,8 +36,10 @@ impl Pool {
         Arc::new(Self { connector, permits, idle, letting_go, runtime })
     }
 
-    /// Lends a connection, waiting until one is free.
+    /// Lends a connection, waiting until one is free. What this process has dropped is rolled back by
+    /// then, so that it never finds its own locks in its way.
     pub(super) async fn lend(self: &Arc<Self>) -> Result<Lent, Error> {
+        self.let_go().await;
         let permit = Arc::clone(&self.permits).acquire_owned().await;
         let permit = permit.map_err(|_| Error::Unavailable("the store is closed".to_owned()))?;
         let connection = match self.sound() {
@@ -48,13 +50,15 @@ impl Pool {
         Ok(Lent { connection, pool, is_open: false, _permit: permit })
     }
 
-    /// Waits until what this process has dropped is rolled back, and says whether there was any.
-    pub(super) async fn has_let_go(&self) -> bool {
+    /// Waits until what this process has dropped is rolled back.
+    async fn let_go(&self) {
+        if *self.letting_go.borrow() == 0 {
+            return;
+        }
         let mut letting_go = self.letting_go.subscribe();
-        let some = *letting_go.borrow() > 0;
-        // A connection that hangs is not waited for.
         let wait = letting_go.wait_for(|count| *count == 0);
-        some && tokio::time::timeout(LETTING_GO, wait).await.is_ok()
+        // A connection that hangs is not waited for.
+        drop(tokio::time::timeout(LETTING_GO, wait).await);
     }
 
     /// Drops what is idle: after a restart of the server all of it is of no use.

@@ -22,10 +22,6 @@ const SIT: &str = "INSERT INTO seat (number, holder, until_at) VALUES ($1, $2, $
 #[cfg(test)]
 pub(super) const STATEMENTS: &[&str] = &[LOCK, LIST, FREE, SIT];
 
-/// How long a seat is kept after the last sign of life, in milliseconds, and how much earlier its
-/// node stops to rely on it.
-const SEAT_MS: (i64, i64) = (15_000, 3_000);
-
 /// How long the rows of a process that is gone are kept, in milliseconds: somebody may still want
 /// to know whether its last commit took effect.
 const CLOSED_MS: i64 = 600_000;
@@ -67,8 +63,7 @@ pub(super) async fn beat(
         Some(taken) => (taken.holder, taken.seat),
         None => (batch::register(&lent).await?, free_seat(&seats)?),
     };
-    let (kept, margin) = SEAT_MS;
-    let until = now.saturating_add_millis(kept);
+    let until = now.saturating_add_millis(Seat::KEPT_MS);
     let number = i32::from(seat.0);
     let sit = Call::new(SIT, values![number, holder, until.as_millis()]);
     let fold = batch::fold(now.saturating_add_millis(-CLOSED_MS));
@@ -77,7 +72,7 @@ pub(super) async fn beat(
     slots.set_holder(Some(holder));
     let mut seats: BTreeSet<Seat> = seats.iter().map(|taken| taken.seat).collect();
     seats.insert(seat);
-    let lasts_ms = Some(kept - margin);
+    let lasts_ms = Some(Seat::LASTS_MS);
     Ok(Company { seat, seats: seats.into_iter().collect(), lasts_ms, time })
 }
 
@@ -103,7 +98,7 @@ async fn free_expired(
     mine: Option<i64>,
     now: Timestamp,
 ) -> Result<Vec<i64>, Failure> {
-    let expired = |taken: &&Taken| Some(taken.holder) != mine && taken.until <= now;
+    let expired = |taken: &&Taken| Some(taken.holder) != mine && Seat::is_free(taken.until, now);
     let expired: Vec<i64> = seats.iter().filter(expired).map(|taken| taken.holder).collect();
     if expired.is_empty() {
         return Ok(expired);

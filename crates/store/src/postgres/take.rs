@@ -54,21 +54,13 @@ impl Locked {
 
 /// Reads what a batch needs. A connection that broke while nobody used it is replaced, once.
 pub(super) async fn take(pool: &Arc<Pool>, request: &TakeRequest) -> Result<Taken, Error> {
-    let taken = match attempt(pool, request).await {
+    match attempt(pool, request).await {
         Err(failure) if failure.is_worth_retrying => {
             pool.forget();
-            attempt(pool, request).await?
+            Ok(attempt(pool, request).await?)
         }
-        done => done?,
-    };
-    let is_busy = taken.instances.iter().any(|it| it.busy);
-    if is_busy && pool.has_let_go().await {
-        // What this very process has dropped is as good as free.
-        drop(taken);
-        pool.has_let_go().await;
-        return Ok(attempt(pool, request).await?);
+        done => Ok(done?),
     }
-    Ok(taken)
 }
 
 async fn attempt(pool: &Arc<Pool>, request: &TakeRequest) -> Result<Taken, Failure> {

@@ -7,10 +7,6 @@ use meantime_core::Timestamp;
 
 use crate::store::{Company, Error, Listener, Notice, Seat, To};
 
-/// How long a seat is kept after the last sign of life, in milliseconds, and how much earlier its
-/// node stops to rely on it.
-const SEAT_MS: (i64, i64) = (15_000, 3_000);
-
 /// The nodes, by number; none is the only one.
 #[derive(Default, Clone)]
 pub(super) struct Nodes {
@@ -58,16 +54,15 @@ impl Nodes {
     }
 
     pub(super) fn beat(&mut self, node: u64, real: Timestamp) -> Result<Company, Error> {
-        self.seats.retain(|other, (_, until)| *other == node || *until > real);
+        self.seats.retain(|other, (_, until)| *other == node || !Seat::is_free(*until, real));
         let taken: BTreeSet<Seat> = self.seats.values().map(|(seat, _)| *seat).collect();
         let free = || (0..Seat::COUNT).map(Seat).find(|seat| !taken.contains(seat));
         let seat = self.seats.get(&node).map(|(seat, _)| *seat).or_else(free);
         let seat = seat.ok_or_else(|| Error::Unavailable("all seats are taken".to_owned()))?;
-        let (kept, margin) = SEAT_MS;
-        self.seats.insert(node, (seat, real.saturating_add_millis(kept)));
+        self.seats.insert(node, (seat, real.saturating_add_millis(Seat::KEPT_MS)));
         let mut seats: Vec<Seat> = self.seats.values().map(|(seat, _)| *seat).collect();
         seats.sort();
-        Ok(Company { seat, seats, lasts_ms: Some(kept - margin), time: None })
+        Ok(Company { seat, seats, lasts_ms: Some(Seat::LASTS_MS), time: None })
     }
 
     pub(super) fn leave(&mut self, node: Option<u64>) {

@@ -1,0 +1,68 @@
+//! A thousand seeds of the simulator, and the same history on every store.
+
+use std::sync::Arc;
+
+use meantime_kernel::store::Store;
+use meantime_sim::harness::block_on;
+use meantime_sim::simulation::{Bed, Outcome, run, setup, sweep};
+use meantime_store::postgres::{Options, PostgresStore, cluster};
+use meantime_store::sqlite::SqliteStore;
+
+#[test]
+fn a_thousand_seeds_break_no_promise() {
+    let swept = sweep(0, 1_000, &|_| {});
+    let told: Vec<String> = swept
+        .failures
+        .iter()
+        .map(|it| format!("cargo xtask sim --seed {}: {:?}", it.seed, it.violations.first()))
+        .collect();
+    assert_eq!(told, [] as [String; 0]);
+    assert_eq!(swept.tally.missing(), [] as [String; 0], "never happened");
+}
+
+/// With one process, and calls one after the other, a seed gives the same history everywhere.
+fn same_history(seeds: impl Iterator<Item = u64>, on_store: &dyn Fn(&dyn Fn(Arc<dyn Store>))) {
+    for seed in seeds {
+        let setup = setup(seed).for_comparison();
+        let in_memory = run(&setup, Bed::memory(1), true);
+        on_store(&|store| {
+            let other = run(&setup, Bed::of(store), true);
+            assert_eq!(other.violations, [], "seed {seed}");
+            assert_eq!(in_memory.hash, other.hash, "seed {seed}{}", difference(&in_memory, &other));
+        });
+    }
+}
+
+/// Where two stories part, each with what came before.
+fn difference(one: &Outcome, other: &Outcome) -> String {
+    let same = one.story.iter().zip(&other.story).take_while(|(one, other)| one == other).count();
+    let told = |it: &Outcome| {
+        it.story
+            .iter()
+            .skip(same.saturating_sub(5))
+            .take(8)
+            .map(|line| format!("\n  {line}"))
+            .collect::<String>()
+    };
+    format!(", in memory:{}\non the other store:{}", told(one), told(other))
+}
+
+#[test]
+fn a_seed_gives_the_same_history_on_sqlite() {
+    same_history(0..40, &|run| {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let options = meantime_store::sqlite::Options::default();
+        let store = SqliteStore::open(&directory.path().join("meantime.db"), options);
+        run(Arc::new(store.expect("a new store")));
+    });
+}
+
+#[test]
+fn a_seed_gives_the_same_history_on_postgres() {
+    same_history(0..20, &|run| {
+        let database = cluster::database().expect("PostgreSQL");
+        let options = Options { shared: false, ..database.options() };
+        let store = block_on(PostgresStore::open(options)).expect("a new store");
+        run(Arc::new(store));
+    });
+}
