@@ -1,13 +1,14 @@
 //! A killed process loses and doubles nothing (P1 to P3), and the rig would see it if it did. The
 //! long version is `cargo xtask soak kill --rounds N`.
 
-use meantime_sim::kill::{KillReport, Rounds, kill_rounds};
+use meantime_sim::kill::{KillReport, Kind, Rounds, kill_rounds};
 
 fn run(rounds: usize, is_hasty: bool) -> KillReport {
     let directory = tempfile::tempdir().expect("a directory");
     let binary = env!("CARGO_BIN_EXE_meantime-rig").into();
     let directory_path = directory.path().to_owned();
-    let what = Rounds { binary, directory: directory_path, seed: 3, rounds, is_hasty };
+    let kind = Kind::Sqlite;
+    let what = Rounds { binary, kind, directory: directory_path, seed: 3, rounds, is_hasty };
     kill_rounds(&what, |_| ())
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use meantime_sim::kill::{Place, Rounds, kill_rounds, run_node};
+use meantime_sim::kill::{Kind, Place, Rounds, kill_rounds, run_node};
 use meantime_sim::power::{Plant, PowerReport, cut_power};
 
 /// Rigs that try to lose what was acknowledged.
@@ -21,6 +21,9 @@ enum Which {
     Kill {
         #[arg(long, default_value_t = 200)]
         rounds: usize,
+        /// On which store; PostgreSQL is a private cluster
+        #[arg(long, value_enum, default_value_t = Db::Sqlite)]
+        db: Db,
         #[command(flatten)]
         common: Common,
     },
@@ -34,12 +37,20 @@ enum Which {
     /// The process that is killed
     #[command(hide = true)]
     Node {
+        #[arg(long, conflicts_with = "postgres", required_unless_present = "postgres")]
+        sqlite: Option<PathBuf>,
         #[arg(long)]
-        sqlite: PathBuf,
+        postgres: Option<String>,
         /// Answers before it has committed
         #[arg(long)]
         hasty: bool,
     },
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Db {
+    Sqlite,
+    Postgres,
 }
 
 #[derive(clap::Args)]
@@ -54,25 +65,36 @@ struct Common {
 
 fn main() -> ExitCode {
     match Rig::parse().rig {
-        Which::Kill { rounds, common } => kill(rounds, &common),
+        Which::Kill { rounds, db, common } => kill(rounds, db, &common),
         Which::Power { images, common } => power(images, &common),
-        Which::Node { sqlite, hasty } => match Place::Sqlite(sqlite).open() {
-            Ok(store) => {
-                run_node(store, hasty);
-                ExitCode::SUCCESS
-            }
-            Err(error) => {
-                eprintln!("the node cannot open its store: {error}");
-                ExitCode::FAILURE
-            }
-        },
+        Which::Node { sqlite, postgres, hasty } => node(sqlite, postgres, hasty),
     }
 }
 
-fn kill(rounds: usize, common: &Common) -> ExitCode {
+fn node(sqlite: Option<PathBuf>, postgres: Option<String>, hasty: bool) -> ExitCode {
+    let Some(place) = sqlite.map(Place::Sqlite).or(postgres.map(Place::Postgres)) else {
+        return ExitCode::FAILURE;
+    };
+    match place.open() {
+        Ok(store) => {
+            run_node(store, hasty);
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("the node cannot open its store: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn kill(rounds: usize, db: Db, common: &Common) -> ExitCode {
     let binary = std::env::current_exe().expect("the binary knows its place");
     let (directory, seed) = (common.directory.clone(), common.seed);
-    let what = Rounds { binary, directory, seed, rounds, is_hasty: false };
+    let kind = match db {
+        Db::Sqlite => Kind::Sqlite,
+        Db::Postgres => Kind::Postgres,
+    };
+    let what = Rounds { binary, kind, directory, seed, rounds, is_hasty: false };
     let report = kill_rounds(&what, |report| {
         if report.kills.is_multiple_of(10) {
             eprintln!("{} of {rounds} kills", report.kills);

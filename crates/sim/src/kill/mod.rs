@@ -14,8 +14,10 @@ mod client;
 mod hasty;
 mod node;
 mod partner;
+mod place;
 mod protocol;
 mod run;
 
 pub use node::run_node;
-pub use run::{KillReport, Place, Rounds, kill_rounds};
+pub use place::{Kind, Place};
+pub use run::{KillReport, Rounds, kill_rounds};

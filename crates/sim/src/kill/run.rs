@@ -1,17 +1,14 @@
 //! Rounds of load, kill and audit.
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 use std::str::FromStr;
-use std::sync::Arc;
 
 use meantime_core::{InstanceId, TaskId};
 use meantime_kernel::random::{Entropy, SeededEntropy};
-use meantime_kernel::store::{Error, Store};
-use meantime_store::sqlite::{Options, SqliteStore};
 
 use super::client::Client;
 use super::partner::{Partner, Program};
+use super::place::{Kind, Maker, Place};
 use super::protocol::{Ask, Said, Want};
 use crate::audit::{Audit, When, audit};
 
@@ -29,27 +26,6 @@ const ROUNDS_PER_STORE: usize = 20;
 
 /// Empty claims in a row after which nothing will come any more: a minute of them.
 const EMPTY_CLAIMS: usize = 300;
-
-/// Where a node keeps its store.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
-    /// In a SQLite file.
-    Sqlite(PathBuf),
-}
-
-impl Place {
-    /// Opens the store.
-    pub fn open(&self) -> Result<Arc<dyn Store>, Error> {
-        let Self::Sqlite(path) = self;
-        Ok(Arc::new(SqliteStore::open(path, Options::default())?))
-    }
-
-    /// What the node is told.
-    fn arguments(&self) -> Vec<OsString> {
-        let Self::Sqlite(path) = self;
-        vec!["node".into(), "--sqlite".into(), path.into()]
-    }
-}
 
 /// What was done and found.
 #[derive(Debug, Clone, Default)]
@@ -85,6 +61,8 @@ pub struct KillReport {
 pub struct Rounds {
     /// The program that runs nodes.
     pub binary: PathBuf,
+    /// On which kind of store.
+    pub kind: Kind,
     /// Where scratch files go.
     pub directory: PathBuf,
     /// Where chance begins.
@@ -99,13 +77,14 @@ pub struct Rounds {
 ///
 /// # Panics
 ///
-/// If nodes cannot be started.
+/// If there can be no stores or no nodes.
 pub fn kill_rounds(what: &Rounds, mut progress: impl FnMut(&KillReport)) -> KillReport {
     let mut entropy = SeededEntropy::new(what.seed);
     let mut report = KillReport::default();
+    let maker = Maker::new(what.kind, &what.directory).expect("there can be stores");
     while report.kills < what.rounds {
-        let here = tempfile::tempdir_in(&what.directory).expect("a directory");
-        let place = Place::Sqlite(here.path().join("kill.db"));
+        let made = maker.make().expect("a new store");
+        let place = made.place();
         let mut arguments = place.arguments();
         arguments.extend(what.is_hasty.then(|| "--hasty".into()));
         let program = Program { binary: what.binary.clone(), arguments };
