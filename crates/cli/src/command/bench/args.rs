@@ -26,8 +26,9 @@ enum What {
 /// How every bench runs.
 #[derive(Debug, clap::Args)]
 pub(super) struct Common {
-    /// Where to measure: a directory in which new SQLite files are made and removed
-    #[arg(long, value_name = "sqlite:DIRECTORY", default_value = "sqlite:.")]
+    /// Where to measure: a directory in which new SQLite files are made and removed, or the
+    /// address of a PostgreSQL database that is emptied (`postgres://…/meantime_bench`)
+    #[arg(long, value_name = "sqlite:DIRECTORY|postgres://…", default_value = "sqlite:.")]
     pub(super) db: Place,
 
     /// Multiplies every number of instances; 0.01 is a quick look
@@ -82,6 +83,19 @@ pub(super) enum Scenario {
     Flood,
     /// How arming, looking and firing grow with the number of timers
     Growth,
+    /// Two nodes on one PostgreSQL database: what they carry, how they wake each other, at rest
+    Nodes,
+}
+
+impl Scenario {
+    /// Whether it can be measured there.
+    pub(super) fn is_for(self, place: &Place) -> bool {
+        match self {
+            Self::Task | Self::Sleeping | Self::State | Self::Growth => place.is_sqlite(),
+            Self::Nodes => !place.is_sqlite(),
+            Self::Turns | Self::Timers | Self::Flood => true,
+        }
+    }
 }
 
 impl Bench {
@@ -95,12 +109,18 @@ impl Bench {
 }
 
 impl KernelArgs {
+    /// Whether a scenario was asked for by its name.
+    pub(super) fn names(&self, scenario: Scenario) -> bool {
+        self.only.contains(&scenario)
+    }
+
     /// Whether a scenario is to be run.
     pub(super) fn wants(&self, scenario: Scenario) -> bool {
-        if self.only.is_empty() {
-            return scenario != Scenario::Growth || self.long;
+        if !self.only.is_empty() {
+            return self.names(scenario);
         }
-        self.only.contains(&scenario)
+        let is_for_it = scenario.is_for(&self.common.db);
+        is_for_it && (scenario != Scenario::Growth || self.long)
     }
 }
 

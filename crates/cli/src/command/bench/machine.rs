@@ -34,12 +34,16 @@ pub(super) struct Machine {
 
 impl Machine {
     pub(super) fn look(place: &Place) -> Result<Self> {
-        let Place::Sqlite(directory) = place;
-        let syncs = syncs(directory)?;
+        let directory = match place {
+            Place::Sqlite(directory) => directory.clone(),
+            // The database may be elsewhere; this is where its clients are.
+            Place::Postgres(_) => std::env::temp_dir(),
+        };
+        let syncs = syncs(&directory)?;
         Ok(Self {
             cores: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
             memory_bytes: memory(),
-            file_system: file_system(directory),
+            file_system: file_system(&directory),
             fdatasync_p50_ms: syncs.percentile(50.0),
             fdatasync_p99_ms: syncs.percentile(99.0),
             load_before: load(),

@@ -13,6 +13,7 @@ mod args;
 mod baseline;
 mod by_hand;
 mod clock;
+mod database;
 mod load;
 mod log_pages;
 mod machine;

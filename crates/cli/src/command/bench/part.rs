@@ -12,16 +12,17 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use meantime_core::Timestamp;
 use meantime_kernel::clock::{Clock, Stopwatch, SystemClock};
 use meantime_kernel::random::{Entropy, SeededEntropy};
 use meantime_kernel::store::{DueQuery, Store};
 use serde::{Deserialize, Serialize};
 
-use super::load::{arm, pause};
+use super::load::{arm, pause, start_for};
 use super::notation::YEAR_MS;
 use super::percentile::Sample;
+use super::place::Place;
 use super::process::{processor_ms, resident_bytes};
 use super::progress::Progress;
 use super::report::float;
@@ -29,6 +30,7 @@ use super::rig::Rig;
 
 const DAY_MS: i64 = 86_400_000;
 const CALLERS: usize = 1_000;
+const STARTERS: usize = 64;
 
 /// Sleepers that are due first, all at one instant.
 pub(super) const FIRST: usize = 1_000;
@@ -40,6 +42,8 @@ pub(super) enum Said {
     Armed { count: usize, per_second: f64, resident_bytes: u64, file_bytes: u64 },
     /// It rested; in that time it used so much of one core, and made so many statements.
     Rested { core_percent: f64, statements: u64 },
+    /// It started so many instances in a second.
+    Loaded { per_second: f64 },
     /// It answers calls.
     Ready,
     /// The first timer has fired.
@@ -81,6 +85,12 @@ enum Part {
         #[arg(long)]
         storm: usize,
     },
+    Load {
+        #[arg(long)]
+        db: Place,
+        #[arg(long)]
+        seconds: u64,
+    },
 }
 
 impl BenchPart {
@@ -91,6 +101,7 @@ impl BenchPart {
                 runtime.block_on(sleep(file, counts, storm, rest_seconds))?;
             }
             Part::Wake { file, storm } => runtime.block_on(wake(file, storm))?,
+            Part::Load { db, seconds } => runtime.block_on(load(db, seconds))?,
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -112,9 +123,9 @@ async fn sleep(file: PathBuf, counts: Vec<usize>, storm: usize, rest_seconds: u6
         let per_second = load.per_second();
         say(&Said::Armed { count, per_second, resident_bytes, file_bytes })?;
     }
-    let (before, used) = (rig.stats(), processor_ms());
+    let (before, used) = (rig.counts(), processor_ms());
     pause(Duration::from_secs(rest_seconds)).await;
-    let statements = rig.stats().statements - before.statements;
+    let statements = rig.counts().statements - before.statements;
     let core_percent = float(processor_ms() - used) / float(rest_seconds.max(1)) / 10.0;
     say(&Said::Rested { core_percent, statements })?;
     loop {
@@ -141,6 +152,16 @@ async fn wake(file: PathBuf, storm: usize) -> Result<()> {
     say(&Said::Drained { per_second, resident_bytes: resident_bytes(), peek_us, claim_us })?;
     rig.end().await?;
     Ok(())
+}
+
+async fn load(db: Place, seconds: u64) -> Result<()> {
+    let Place::Postgres(place) = db else { bail!("a file has one node") };
+    let rig = Rig::join(&place).await?;
+    let time = Duration::from_secs(seconds);
+    start_for(&rig.kernel, "once", STARTERS, time / 5).await?;
+    let per_second = start_for(&rig.kernel, "once", STARTERS, time).await?.per_second();
+    say(&Said::Loaded { per_second })?;
+    rig.end().await
 }
 
 /// How long it takes to find the next timers, in microseconds.

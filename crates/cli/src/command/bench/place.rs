@@ -4,19 +4,75 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use anyhow::{Context, Result};
+use tokio_postgres::{Client, Config, NoTls};
+
+/// The beginning of the name of a database that a bench may empty.
+const BENCH: &str = "meantime_bench";
+
 /// The store to measure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Place {
     /// New files in a directory.
     Sqlite(PathBuf),
+    /// A database that is emptied again and again.
+    Postgres(PostgresPlace),
+}
+
+/// The address of a database.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct PostgresPlace {
+    pub(super) url: String,
+    name: String,
+}
+
+impl Place {
+    /// Whether it is a directory for SQLite files.
+    pub(super) fn is_sqlite(&self) -> bool {
+        matches!(self, Self::Sqlite(_))
+    }
+
+    /// The name of the baseline J there, and that of B.
+    pub(super) fn baselines(&self) -> (&'static str, &'static str) {
+        match self {
+            Self::Sqlite(_) => ("J", "B"),
+            Self::Postgres(_) => ("JP", "BP"),
+        }
+    }
+}
+
+impl PostgresPlace {
+    /// A connection to the database, after everything in it was removed.
+    pub(super) async fn connect_empty(&self) -> Result<Client> {
+        let client = self.connect().await?;
+        let empty = "DROP SCHEMA public CASCADE; CREATE SCHEMA public";
+        client.batch_execute(empty).await.context("the database cannot be emptied")?;
+        Ok(client)
+    }
+
+    async fn connect(&self) -> Result<Client> {
+        let connected = tokio_postgres::connect(&self.url, NoTls).await;
+        let (client, io) = connected.with_context(|| format!("cannot connect to {self:?}"))?;
+        tokio::spawn(async move {
+            // Whoever uses the connection learns of its end.
+            let _ = io.await;
+        });
+        Ok(client)
+    }
 }
 
 impl FromStr for Place {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        if text.starts_with("postgres:") || text.starts_with("postgresql:") {
-            return Err("this build has no PostgreSQL store yet".to_owned());
+        if text.starts_with("postgres://") || text.starts_with("postgresql://") {
+            let config = Config::from_str(text).map_err(|error| error.to_string())?;
+            let name = config.get_dbname().unwrap_or_default().to_owned();
+            // Everything in it will be removed.
+            if !name.starts_with(BENCH) {
+                return Err(format!("name a database that begins with {BENCH}: it is emptied"));
+            }
+            return Ok(Self::Postgres(PostgresPlace { url: text.to_owned(), name }));
         }
         let path = PathBuf::from(text.strip_prefix("sqlite:").unwrap_or(text));
         if path.is_dir() {
@@ -29,8 +85,17 @@ impl FromStr for Place {
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self::Sqlite(directory) = self;
-        write!(f, "SQLite in {}", directory.display())
+        match self {
+            Self::Sqlite(directory) => write!(f, "SQLite in {}", directory.display()),
+            Self::Postgres(place) => write!(f, "PostgreSQL, {place:?}"),
+        }
+    }
+}
+
+impl fmt::Debug for PostgresPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The address may hold a password.
+        f.write_str(&self.name)
     }
 }
 
@@ -43,5 +108,14 @@ mod tests {
         assert_eq!("sqlite:.".parse(), Ok(Place::Sqlite(".".into())));
         assert_eq!(".".parse(), Ok(Place::Sqlite(".".into())));
         assert!("sqlite:no/such/place".parse::<Place>().is_err());
+    }
+
+    #[test]
+    fn only_a_database_for_benches_is_emptied() {
+        let parse = |text: &str| text.parse::<Place>();
+        assert!(parse("postgres://me@localhost/meantime").is_err());
+        assert!(parse("postgres://me@localhost").is_err());
+        let place = parse("postgres://me:secret@localhost/meantime_bench_1").expect("good");
+        assert_eq!(place.to_string(), "PostgreSQL, meantime_bench_1");
     }
 }

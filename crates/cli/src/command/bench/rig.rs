@@ -1,70 +1,41 @@
 //! A kernel on a new store, ready to be measured.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use meantime_core::{Json, Notation, Timestamp};
-use meantime_kernel::clock::Clock;
 use meantime_kernel::command::StartCommand;
 use meantime_kernel::driver::{Builder, Kernel};
 use meantime_kernel::machine::Notations;
 use meantime_kernel::store::Store;
-use meantime_store::sqlite::{Options, SqliteStore, Stats};
 use tempfile::TempDir;
 
 use super::clock::AheadClock;
+use super::database::{Counts, Database};
+use super::load::pause;
 use super::notation::{self, BenchNotation};
-use super::place::Place;
-use super::process::file_bytes;
+use super::place::{Place, PostgresPlace};
 use super::watched::Watched;
+
+/// How often a node tries to join.
+const JOINS: usize = 10;
 
 /// A running kernel and what can be seen of it.
 pub(super) struct Rig {
     pub(super) kernel: Kernel,
     pub(super) store: Arc<Watched>,
     pub(super) clock: Arc<AheadClock>,
-    database: Arc<Database>,
+    database: Database,
     /// Removed at the end.
     directory: Option<TempDir>,
-}
-
-/// A store that can be measured from outside.
-pub(super) struct Database {
-    store: Arc<SqliteStore>,
-    path: PathBuf,
-}
-
-impl Database {
-    pub(super) fn open(path: &Path) -> Result<Self> {
-        let store = SqliteStore::open(path, Options::default());
-        let store = Arc::new(store.with_context(|| format!("cannot open {}", path.display()))?);
-        Ok(Self { store, path: path.to_owned() })
-    }
-
-    /// The store with somebody watching.
-    pub(super) fn watched(self: &Arc<Self>, clock: Arc<dyn Clock>) -> Watched {
-        let database = Arc::clone(self);
-        let log_size = Box::new(move || file_bytes(&database.path, "-wal"));
-        Watched::new(self.store.clone(), clock, log_size)
-    }
-
-    pub(super) fn stats(&self) -> Stats {
-        self.store.stats()
-    }
-
-    /// Bytes on disk, without the log.
-    pub(super) fn bytes(&self) -> u64 {
-        file_bytes(&self.path, "")
-    }
 }
 
 impl Rig {
     /// A kernel on a new database that goes away with it.
     pub(super) async fn new(place: &Place) -> Result<Self> {
-        let directory = new_directory(place)?;
-        let rig = Self::open(&directory.path().join("meantime.db"), 0).await?;
-        Ok(Self { directory: Some(directory), ..rig })
+        Self::made(place, notations()).await
     }
 
     /// The same with one more notation.
@@ -73,19 +44,50 @@ impl Rig {
         name: &str,
         notation: Arc<dyn Notation>,
     ) -> Result<Self> {
-        let directory = new_directory(place)?;
-        let notations = notations().with(name, notation);
-        let rig = Self::build(&directory.path().join("meantime.db"), 0, notations).await?;
-        Ok(Self { directory: Some(directory), ..rig })
+        Self::made(place, notations().with(name, notation)).await
     }
 
     /// A kernel on the database in a file, with a clock that is some time ahead.
     pub(super) async fn open(path: &Path, ahead_ms: i64) -> Result<Self> {
-        Self::build(path, ahead_ms, notations()).await
+        Self::build(Database::file(path)?, ahead_ms, notations()).await
     }
 
-    async fn build(path: &Path, ahead_ms: i64, notations: Notations) -> Result<Self> {
-        let database = Arc::new(Database::open(path)?);
+    /// One more node on a database that others may use.
+    pub(super) async fn join(place: &PostgresPlace) -> Result<Self> {
+        Self::join_with(place, &notations()).await
+    }
+
+    /// A database that is busy may need some time to answer, and a node does not start before it
+    /// knows the database's time.
+    async fn join_with(place: &PostgresPlace, notations: &Notations) -> Result<Self> {
+        let mut tries = 0;
+        loop {
+            let database = Database::postgres(place).await?;
+            let joined = Self::build(database, 0, notations.clone()).await;
+            tries += 1;
+            if joined.is_ok() || tries == JOINS {
+                return joined;
+            }
+            pause(Duration::from_millis(500)).await;
+        }
+    }
+
+    async fn made(place: &Place, notations: Notations) -> Result<Self> {
+        match place {
+            Place::Sqlite(_) => {
+                let directory = new_directory(place)?;
+                let database = Database::file(&directory.path().join("meantime.db"))?;
+                let rig = Self::build(database, 0, notations).await?;
+                Ok(Self { directory: Some(directory), ..rig })
+            }
+            Place::Postgres(place) => {
+                drop(place.connect_empty().await?);
+                Self::join_with(place, &notations).await
+            }
+        }
+    }
+
+    async fn build(database: Database, ahead_ms: i64, notations: Notations) -> Result<Self> {
         let clock = Arc::new(AheadClock::new(ahead_ms));
         let store = Arc::new(database.watched(clock.clone()));
         let shared: Arc<dyn Store> = store.clone();
@@ -95,8 +97,8 @@ impl Rig {
         Ok(Self { kernel, store, clock, database, directory: None })
     }
 
-    pub(super) fn stats(&self) -> Stats {
-        self.database.stats()
+    pub(super) fn counts(&self) -> Counts {
+        self.database.counts()
     }
 
     pub(super) fn bytes(&self) -> u64 {
@@ -128,7 +130,7 @@ pub(super) fn notations() -> Notations {
 
 /// A directory for one scenario, removed at its end.
 pub(super) fn new_directory(place: &Place) -> Result<TempDir> {
-    let Place::Sqlite(directory) = place;
+    let Place::Sqlite(directory) = place else { bail!("only SQLite has files of its own") };
     let made = tempfile::Builder::new().prefix("meantime-bench-").tempdir_in(directory);
     made.with_context(|| format!("cannot make a directory in {}", directory.display()))
 }

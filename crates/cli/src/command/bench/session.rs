@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 use clap::ValueEnum;
 
 use super::args::{Common, FlowArgs, KernelArgs, Scenario};
@@ -28,6 +28,10 @@ pub(crate) struct Session {
 
 /// Measures the kernel.
 pub(super) fn run_kernel(args: KernelArgs) -> Result<ExitCode> {
+    let named = |scenario: &&Scenario| args.names(**scenario) && !scenario.is_for(&args.common.db);
+    if let Some(scenario) = Scenario::value_variants().iter().find(named) {
+        bail!("{scenario:?} cannot be measured on {}", args.common.db);
+    }
     let wanted = |scenario| args.wants(scenario);
     let wanted: Vec<_> =
         Scenario::value_variants().iter().copied().filter(|it| wanted(*it)).collect();
@@ -71,6 +75,7 @@ impl Session {
             Scenario::State => scenario::state(self).await,
             Scenario::Flood => scenario::flood(self).await,
             Scenario::Growth => scenario::growth(self).await,
+            Scenario::Nodes => scenario::nodes(self).await,
         }
     }
 
@@ -80,6 +85,14 @@ impl Session {
             figure.target = None;
         }
         self.report.figures.push(figure);
+    }
+
+    /// Adds a figure whose target is for SQLite alone.
+    pub(super) fn add_for_sqlite(&mut self, mut figure: Figure) {
+        if !self.common.db.is_sqlite() {
+            figure.target = None;
+        }
+        self.add(figure);
     }
 
     /// How long a rate is measured.
@@ -93,33 +106,36 @@ impl Session {
     }
 
     /// J: one-task instances per second, appended in groups of 64, without an engine.
-    pub(super) fn appended(&mut self) -> Result<f64> {
+    pub(super) async fn appended(&mut self) -> Result<f64> {
         if let Some(known) = self.appended {
             return Ok(known);
         }
         self.progress.step("baseline J", 0);
-        let rate = baseline::appended(&self.common.db, self.warm_up(), self.time())?;
-        self.add(Figure::new("baseline", "J: one-task instances, groups of 64", rate, "/s"));
+        let rate = baseline::appended(&self.common.db, self.warm_up(), self.time()).await?;
+        let (name, _) = self.common.db.baselines();
+        let name = format!("{name}: one-task instances, groups of 64");
+        self.add(Figure::new("baseline", name, rate, "/s"));
         self.appended = Some(rate);
         Ok(rate)
     }
 
     /// B: transitions of random instances per second, in batches of 1,000, without an engine.
-    pub(super) fn random(&mut self) -> Result<f64> {
+    pub(super) async fn random(&mut self) -> Result<f64> {
         if let Some(known) = self.random {
             return Ok(known);
         }
         let count = self.common.scaled(RANDOM_INSTANCES);
-        let rate = self.random_among(count)?;
+        let rate = self.random_among(count).await?;
         self.random = Some(rate);
         Ok(rate)
     }
 
     /// The same among a number of instances.
-    pub(super) fn random_among(&mut self, count: usize) -> Result<f64> {
+    pub(super) async fn random_among(&mut self, count: usize) -> Result<f64> {
         self.progress.step(format!("baseline B among {count}"), 0);
-        let rate = baseline::random(&self.common.db, count, self.warm_up(), self.time())?;
-        let name = format!("B: transitions among {count}, batches of 1,000");
+        let rate = baseline::random(&self.common.db, count, self.warm_up(), self.time()).await?;
+        let (_, name) = self.common.db.baselines();
+        let name = format!("{name}: transitions among {count}, batches of 1,000");
         self.add(Figure::new("baseline", name, rate, "/s"));
         Ok(rate)
     }

@@ -59,7 +59,7 @@ workflow delay(inputs) {
 
 pub(crate) async fn flow(session: &mut Session) -> Result<()> {
     state_sizes(session).await?;
-    let appended = session.appended()?;
+    let appended = session.appended().await?;
     for (definition, callers, tasks, target) in
         [("one", CALLERS, 1, 0.25), ("five", CALLERS, 5, 0.08), ("hundred", 32, 100, 0.4)]
     {
@@ -178,7 +178,7 @@ async fn long_loop(session: &mut Session) -> Result<()> {
 /// Ten thousand delays of one second, as good as together.
 async fn delays(session: &mut Session) -> Result<()> {
     let count = session.common.scaled(10_000);
-    let random = session.random()?;
+    let random = session.random().await?;
     session.progress.step(format!("{count} delays of a second"), count);
     let rig = rig(session).await?;
     rig.store.take_seen();

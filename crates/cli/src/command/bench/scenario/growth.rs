@@ -19,14 +19,19 @@ pub(crate) async fn growth(session: &mut Session) -> Result<()> {
     let mut before: Option<Looks> = None;
     for size in SIZES.map(|size| session.common.scaled(size).max(10_000)) {
         let is_last = size == session.common.scaled(10_000_000);
-        let looks = at(session, size, is_last, before)?;
+        let looks = at(session, size, is_last, before).await?;
         before = Some(looks);
     }
     Ok(())
 }
 
-fn at(session: &mut Session, size: usize, is_last: bool, before: Option<Looks>) -> Result<Looks> {
-    let random = session.random_among(size)?;
+async fn at(
+    session: &mut Session,
+    size: usize,
+    is_last: bool,
+    before: Option<Looks>,
+) -> Result<Looks> {
+    let random = session.random_among(size).await?;
     session.progress.step(format!("{size} timers"), 0);
     let directory = new_directory(&session.common.db)?;
     let file = directory.path().join("meantime.db");

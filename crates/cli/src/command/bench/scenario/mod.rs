@@ -3,6 +3,7 @@
 mod flood;
 mod flow;
 mod growth;
+mod nodes;
 mod sleeping;
 mod state;
 mod task;
@@ -12,6 +13,7 @@ mod turns;
 pub(crate) use flood::flood;
 pub(crate) use flow::flow;
 pub(crate) use growth::growth;
+pub(crate) use nodes::nodes;
 pub(crate) use sleeping::sleeping;
 pub(crate) use state::state;
 pub(crate) use task::task;

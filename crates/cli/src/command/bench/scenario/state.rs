@@ -17,11 +17,11 @@ const FRAME: f64 = 4_096.0 + 24.0;
 pub(crate) async fn state(session: &mut Session) -> Result<()> {
     session.progress.step("a mebibyte of state over 1,000 turns", 0);
     let rig = Rig::new(&session.common.db).await?;
-    let (before, watch) = (rig.stats(), Stopwatch::start());
+    let (before, watch) = (rig.counts(), Stopwatch::start());
     rig.kernel.call(Command::Start(start("heavy"))).await.context("the start was refused")?;
-    let (seconds, after) = (watch.elapsed().as_secs_f64(), rig.stats());
+    let (seconds, after) = (watch.elapsed().as_secs_f64(), rig.counts());
     let turns = float(after.turns - before.turns);
-    let written = float(after.wal_pages - before.wal_pages) * FRAME / MIB;
+    let written = float(after.log_pages - before.log_pages) * FRAME / MIB;
     let log = float(rig.store.take_seen().log_bytes) / MIB;
     rig.end().await?;
     session.add(Figure::new(NAME, "turns with 1 MiB of state", turns / seconds, "/s"));

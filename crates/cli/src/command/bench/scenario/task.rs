@@ -13,10 +13,11 @@ use meantime_kernel::command::{ClaimCommand, ClaimedTask, Command, Reply, Report
 
 use super::super::baseline;
 use super::super::by_hand::ByHand;
+use super::super::database::Database;
 use super::super::log_pages::LogPages;
 use super::super::notation;
 use super::super::report::{Figure, count, float};
-use super::super::rig::{Database, new_directory, start};
+use super::super::rig::{new_directory, start};
 use super::super::session::Session;
 
 const NAME: &str = "task";
@@ -58,25 +59,25 @@ pub(crate) async fn task(session: &mut Session) -> Result<()> {
 }
 
 async fn cost(definition: &str, path: &Path, groups: usize) -> Result<Cost> {
-    let database = Arc::new(Database::open(path)?);
+    let database = Database::file(path)?;
     let store = Arc::new(database.watched(Arc::new(SystemClock)));
     let mut machine = ByHand::new(store.clone()).await?;
     machine.deploy(notation::NAME, notation::source()).await?;
     for _ in 0..groups / 10 {
         run(definition, &mut machine, None).await?;
     }
-    let before = database.stats();
+    let before = database.counts();
     store.take_seen();
     for _ in 0..groups {
         run(definition, &mut machine, None).await?;
     }
-    let (after, seen) = (database.stats(), store.take_seen());
+    let (after, seen) = (database.counts(), store.take_seen());
     let instances = count(groups * GROUP);
     let mut pages = LogPages::new(path)?;
     Ok(Cost {
         rows: float(seen.rows) / instances,
         commits: float(after.commits - before.commits) / count(groups),
-        log_bytes: float((after.wal_pages - before.wal_pages) * FRAME) / instances,
+        log_bytes: float((after.log_pages - before.log_pages) * FRAME) / instances,
         touched: run(definition, &mut machine, Some(&mut pages)).await?,
     })
 }

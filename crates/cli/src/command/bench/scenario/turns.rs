@@ -11,18 +11,25 @@ const NAME: &str = "turns";
 const CALLERS: usize = 64;
 
 pub(crate) async fn turns(session: &mut Session) -> Result<()> {
-    let appended = session.appended()?;
-    for (definition, turns, target) in [("once", 1, 0.4), ("five", 5, 0.15)] {
+    let appended = session.appended().await?;
+    for (definition, turns, sqlite, postgres) in
+        [("once", 1, 0.4, Some(0.25)), ("five", 5, 0.15, None)]
+    {
         session.progress.step(format!("instances of {turns} turns"), 0);
         let rig = Rig::new(&session.common.db).await?;
         start_for(&rig.kernel, definition, CALLERS, session.warm_up()).await?;
-        let before = rig.stats();
+        let before = rig.counts();
         let load = start_for(&rig.kernel, definition, CALLERS, session.time()).await?;
-        let after = rig.stats();
+        let after = rig.counts();
         rig.end().await?;
         let what = format!("{turns}-turn instances, {CALLERS} callers");
         let figure = Figure::new(NAME, &what, load.per_second(), "/s");
-        session.add(figure.of("J", appended).at_least(target));
+        let figure = figure.of(session.common.db.baselines().0, appended);
+        let target = if session.common.db.is_sqlite() { Some(sqlite) } else { postgres };
+        session.add(match target {
+            Some(target) => figure.at_least(target),
+            None => figure,
+        });
         for percent in [50.0, 99.0] {
             let value = load.latency.percentile(percent);
             session.add(Figure::new(NAME, format!("{what}, p{percent}"), value, "ms"));

@@ -6,8 +6,8 @@ use anyhow::Result;
 use meantime_kernel::random::{Entropy, SeededEntropy};
 use rusqlite::params;
 
-use super::super::notation::YEAR_MS;
-use super::sqlite::File;
+use super::super::super::notation::YEAR_MS;
+use super::file::File;
 
 /// Transitions that share a commit.
 const BATCH: usize = 1_000;
@@ -36,7 +36,7 @@ const DISARM: &str =
 
 const NOW: i64 = 1_790_000_000_000;
 
-pub(super) struct Random {
+pub(crate) struct Random {
     file: File,
     /// When each instance's timer is due, and its turn number.
     instances: Vec<(i64, i64)>,
@@ -45,7 +45,7 @@ pub(super) struct Random {
 }
 
 impl Random {
-    pub(super) fn new(path: &Path, count: usize) -> Result<Self> {
+    pub(crate) fn new(path: &Path, count: usize) -> Result<Self> {
         let file = File::new(path, TABLES)?;
         let mut entropy = SeededEntropy::new(1);
         let due: Vec<i64> = (0..count).map(|_| soon(&mut entropy)).collect();
@@ -69,7 +69,7 @@ impl Random {
     }
 
     /// A batch of transitions; says how many.
-    pub(super) fn batch(&mut self) -> Result<usize> {
+    pub(crate) fn batch(&mut self) -> Result<usize> {
         self.file.begin()?;
         for _ in 0..BATCH {
             let picked = pick(&mut self.entropy, self.instances.len());

@@ -5,10 +5,10 @@ use std::path::Path;
 use anyhow::Result;
 use rusqlite::params;
 
-use super::sqlite::File;
+use super::file::File;
 
 /// Instances that share each commit.
-pub(super) const GROUP: usize = 64;
+pub(crate) const GROUP: usize = 64;
 
 const TABLES: &str = "
 CREATE TABLE instance (ord INTEGER PRIMARY KEY, random INTEGER NOT NULL, turn_no INTEGER NOT NULL,
@@ -40,7 +40,7 @@ const APPEND: &str = "INSERT INTO history (seq, ord, turn_no, happened_at, previ
 /// Some instant; ids are made from it as the engine makes them.
 const NOW: i64 = 1_790_000_000_000;
 
-pub(super) struct Appended {
+pub(crate) struct Appended {
     file: File,
     next: i64,
     state: Vec<u8>,
@@ -48,17 +48,17 @@ pub(super) struct Appended {
 
 impl Appended {
     /// A new file; instances have a state of so many bytes.
-    pub(super) fn new(path: &Path, state: usize) -> Result<Self> {
+    pub(crate) fn new(path: &Path, state: usize) -> Result<Self> {
         Ok(Self { file: File::new(path, TABLES)?, next: NOW << 15, state: vec![7; state] })
     }
 
     /// Pages written to the log so far.
-    pub(super) fn pages(&self) -> u64 {
+    pub(crate) fn pages(&self) -> u64 {
         self.file.pages()
     }
 
     /// A group of instances from start to end; says how many.
-    pub(super) fn group(&mut self) -> Result<usize> {
+    pub(crate) fn group(&mut self) -> Result<usize> {
         let (state, open, records) = (&self.state, [8u8; 60], [9u8; 120]);
         let spec = [6u8; 60];
         let group = self.next..self.next + i64::try_from(GROUP)?;

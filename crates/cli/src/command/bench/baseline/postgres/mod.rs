@@ -1,0 +1,8 @@
+//! The baselines on PostgreSQL: one connection, rows as arrays, a transaction in one round trip.
+
+mod appended;
+mod random;
+mod transaction;
+
+pub(crate) use appended::Appended;
+pub(crate) use random::Random;
