@@ -24,15 +24,21 @@ pub(super) struct Pool {
     connector: Arc<Connector>,
     permits: Arc<Semaphore>,
     idle: Mutex<Vec<Connection>>,
-    /// Transactions that were dropped and are being rolled back.
-    letting_go: watch::Sender<usize>,
+    letting_go: watch::Sender<Letting>,
     runtime: Handle,
+}
+
+/// How many transactions were dropped, and how many of them are rolled back.
+#[derive(Debug, Clone, Copy, Default)]
+struct Letting {
+    begun: u64,
+    done: u64,
 }
 
 impl Pool {
     pub(super) fn new(connector: Arc<Connector>, size: usize, runtime: Handle) -> Arc<Self> {
         let permits = Arc::new(Semaphore::new(size.max(1)));
-        let (idle, letting_go) = (Mutex::default(), watch::Sender::new(0));
+        let (idle, letting_go) = (Mutex::default(), watch::Sender::new(Letting::default()));
         Arc::new(Self { connector, permits, idle, letting_go, runtime })
     }
 
@@ -50,13 +56,14 @@ impl Pool {
         Ok(Lent { connection, pool, is_open: false, _permit: permit })
     }
 
-    /// Waits until what this process has dropped is rolled back.
+    /// Waits until what this process has dropped so far is rolled back.
     async fn let_go(&self) {
-        if *self.letting_go.borrow() == 0 {
+        let Letting { begun, done } = *self.letting_go.borrow();
+        if done >= begun {
             return;
         }
         let mut letting_go = self.letting_go.subscribe();
-        let wait = letting_go.wait_for(|count| *count == 0);
+        let wait = letting_go.wait_for(|it| it.done >= begun);
         // A connection that hangs is not waited for.
         drop(tokio::time::timeout(LETTING_GO, wait).await);
     }
@@ -127,13 +134,13 @@ impl Drop for Lent {
             return;
         }
         let pool = Arc::clone(&self.pool);
-        pool.letting_go.send_modify(|count| *count += 1);
+        pool.letting_go.send_modify(|it| it.begun += 1);
         self.pool.runtime.spawn(async move {
             // A connection that cannot even do this is closed, which rolls back too.
             if connection.run(&[Call::plain(ROLLBACK)]).await.is_ok() {
                 pool.idle().push(connection);
             }
-            pool.letting_go.send_modify(|count| *count = count.saturating_sub(1));
+            pool.letting_go.send_modify(|it| it.done += 1);
         });
     }
 }

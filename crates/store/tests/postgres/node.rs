@@ -1,0 +1,215 @@
+//! Several nodes on one database: locks, seats, notices, and who is kept out.
+
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+
+use meantime_core::{TaskId, Timestamp};
+use meantime_kernel::store::{
+    ClaimQuery, Guard, Notice, Seat, Share, Store, TakeRequest, Taken, TaskState, To, Unit,
+    UnitResult, Write,
+};
+use meantime_store::conformance::block_on;
+use meantime_store::postgres::{Options, PostgresStore};
+
+use crate::rows::{
+    NOW, alone, commit, id, instance, next, node, place, start, take, task, timer, try_commit,
+    turn, turn_of,
+};
+
+fn later(seconds: i64) -> Timestamp {
+    NOW.saturating_add_millis(seconds * 1_000)
+}
+
+#[test]
+fn an_instance_is_in_the_hands_of_one_node_at_a_time() {
+    let database = place();
+    let (one, other) = (node(&database), node(&database));
+    commit(&one, 1, vec![start(&instance(1)), start(&instance(2))]);
+    let held = take(&one, &[1]);
+    let rest = take(&other, &[1, 2]);
+    assert!(rest.instances[0].busy && rest.instances[0].row.is_none());
+    assert!(!rest.instances[1].busy && rest.instances[1].row.is_some());
+    let results = try_commit(&one, held, 2, vec![turn(&next(&instance(1)))]);
+    assert!(matches!(results.expect("it commits")[..], [UnitResult::Done(_)]));
+    // What the other one read before is stale.
+    let results = try_commit(&other, rest, 1, vec![turn(&next(&instance(1)))]);
+    assert_eq!(results.expect("it commits"), [UnitResult::Conflict]);
+    assert_eq!(turn_of(&other, 1), Some(2));
+}
+
+#[test]
+fn an_instance_that_is_held_elsewhere_is_a_conflict_and_nobody_waits() {
+    let database = place();
+    let (one, other) = (node(&database), node(&database));
+    commit(&one, 1, vec![start(&instance(1))]);
+    let held = take(&one, &[1]);
+    let results = try_commit(&other, Taken::default(), 1, vec![turn(&next(&instance(1)))]);
+    assert_eq!(results.expect("it answers at once"), [UnitResult::Conflict]);
+    drop(held);
+}
+
+#[test]
+fn two_nodes_hand_out_different_tasks() {
+    let database = place();
+    let (one, other) = (node(&database), node(&database));
+    let insert = |number: u64| Write::InsertTask(Box::new(task(number)));
+    let writes = (1..=10).map(insert).collect();
+    commit(&one, 1, vec![Unit { writes, ..Unit::default() }]);
+    let claim = |store: &PostgresStore| {
+        let claims = vec![ClaimQuery { limit: 6, ..ClaimQuery::default() }];
+        let request = TakeRequest { now: NOW, claims, ..TakeRequest::default() };
+        block_on(store.take(request)).expect("it can be taken")
+    };
+    let (first, second) = (claim(&one), claim(&other));
+    let ids = |taken: &Taken| taken.claims[0].iter().map(|task| task.id).collect::<Vec<TaskId>>();
+    let (mine, yours) = (ids(&first), ids(&second));
+    assert_eq!((mine.len(), yours.len()), (6, 4));
+    assert!(mine.iter().all(|id| !yours.contains(id)));
+    // Whoever wants to withdraw one of them meanwhile does not wait.
+    let withdraw = Write::DeleteTask { id: mine[0], claims: None };
+    let unit = Unit { writes: vec![withdraw], ..Unit::default() };
+    let results = try_commit(&other, Taken::default(), 1, vec![unit]).expect("it answers");
+    assert_eq!(results, [UnitResult::Conflict]);
+    let lease = |task: &meantime_kernel::store::TaskRow| {
+        let mut row = Box::new(task.clone());
+        (row.state, row.claims) = (TaskState::Leased, 1);
+        Unit { guard: Guard::Task { row, claims: 0 }, ..Unit::default() }
+    };
+    let units = first.claims[0].iter().map(lease).collect();
+    let results = try_commit(&one, first, 2, units).expect("it commits");
+    assert!(results.iter().all(|it| matches!(it, UnitResult::Done(_))));
+}
+
+#[test]
+fn nodes_get_different_seats_and_see_each_other() {
+    let database = place();
+    let (one, other) = (node(&database), node(&database));
+    let first = block_on(one.beat(later(1))).expect("it has a seat");
+    let second = block_on(other.beat(later(1))).expect("it has a seat");
+    assert_eq!((first.seat, second.seat), (Seat(0), Seat(1)));
+    assert_eq!(first.seats, [Seat(0), Seat(1)]);
+    assert_eq!(first.seats, second.seats);
+    block_on(one.leave()).expect("it leaves");
+    let second = block_on(other.beat(later(2))).expect("it has a seat");
+    assert_eq!(second.seats, [Seat(1)]);
+    // Without a seat nothing is written.
+    let refused = try_commit(&one, Taken::default(), 1, vec![start(&instance(1))]);
+    assert_eq!(refused.expect_err("it has left").code(), "store_unavailable");
+}
+
+#[test]
+fn a_node_that_was_silent_too_long_commits_nothing_until_it_has_a_seat_again() {
+    let database = place();
+    let (silent, other) = (node(&database), node(&database));
+    commit(&silent, 1, vec![start(&instance(1))]);
+    block_on(other.beat(later(14))).expect("it has a seat");
+    commit(&silent, 2, vec![turn(&next(&instance(1)))]);
+    let company = block_on(other.beat(later(16))).expect("it has a seat");
+    assert_eq!(company.seats, [Seat(1)]);
+    let late = vec![turn(&next(&next(&instance(1))))];
+    let refused = try_commit(&silent, Taken::default(), 3, late.clone());
+    assert_eq!(refused.expect_err("its seat is gone").code(), "store_unavailable");
+    assert_eq!(turn_of(&other, 1), Some(2));
+    assert!(block_on(silent.is_committed(2)).expect("it can be asked"));
+    assert!(!block_on(silent.is_committed(3)).expect("it can be asked"));
+    let company = block_on(silent.beat(later(17))).expect("it has a seat");
+    assert_eq!(company.seats, [Seat(0), Seat(1)]);
+    commit(&silent, 4, late);
+}
+
+#[test]
+fn numbers_and_time_of_those_who_are_gone_are_not_forgotten() {
+    let database = place();
+    let other = {
+        let (gone, other) = (node(&database), node(&database));
+        commit(&gone, 1, vec![start(&instance(7))]);
+        other
+    };
+    for seconds in [20, 1_000, 2_000] {
+        block_on(other.beat(later(seconds))).expect("it has a seat");
+    }
+    let recovered = block_on(other.recover(Share::ALL)).expect("it recovers");
+    assert_eq!((recovered.seq, recovered.clock), (id(7).order(), NOW));
+}
+
+#[test]
+fn shares_divide_timers_and_what_is_to_be_taken_up() {
+    let database = place();
+    let store = node(&database);
+    let starting = |number: u64| {
+        let mut row = instance(number);
+        row.phase = meantime_kernel::store::Phase::Starting;
+        Unit { writes: vec![Write::InsertTimer(timer(number, 0))], ..start(&row) }
+    };
+    commit(&store, 1, (1..=60).map(starting).collect());
+    let mut seen = Vec::new();
+    for part in 0..3 {
+        let share = Share { part, of: 3 };
+        let query = meantime_kernel::store::DueQuery {
+            share,
+            before: Some(later(1)),
+            ..meantime_kernel::store::DueQuery::first(100)
+        };
+        let timers = block_on(store.due_timers(query)).expect("it reads");
+        let owners: Vec<_> = timers.iter().map(|row| row.id.0.instance).collect();
+        assert!(owners.len() > 5 && owners.iter().all(|id| share.holds(*id)));
+        let ready = block_on(store.recover(share)).expect("it recovers").ready;
+        assert_eq!(ready.len(), owners.len());
+        seen.extend(ready);
+    }
+    seen.sort_unstable();
+    assert_eq!(seen, (1..=60).map(id).collect::<Vec<_>>());
+}
+
+#[test]
+fn notices_reach_those_they_are_for() {
+    let database = place();
+    let (one, other) = (node(&database), node(&database));
+    let (sender, heard) = channel();
+    let mine = sender.clone();
+    one.listen(Arc::new(move |notices| mine.send(("one", notices)).expect("it is heard")));
+    other.listen(Arc::new(move |notices| sender.send(("other", notices)).expect("it is heard")));
+    let rested = Notice::Rested(id(1));
+    let armed = Notice::Armed(timer(1, 5).key());
+    // Nobody is told when a connection has begun to listen, so it is told until it is heard.
+    let notices = || vec![(To::Others, rested.clone()), (To::Seat(Seat(1)), armed.clone())];
+    let mut first = Vec::new();
+    while first.len() < 2 {
+        block_on(one.tell(notices())).expect("it can be told");
+        while let Ok((who, notices)) = heard.recv_timeout(std::time::Duration::from_millis(50)) {
+            assert_eq!(who, "other");
+            first.extend(notices);
+        }
+    }
+    assert!(first.contains(&rested) && first.contains(&armed));
+    let mut back = Vec::new();
+    while back.is_empty() {
+        block_on(other.tell(vec![(To::Seat(Seat(0)), Notice::Deployed)])).expect("it can be told");
+        while let Ok((who, notices)) = heard.recv_timeout(std::time::Duration::from_millis(50)) {
+            back.extend(notices.into_iter().filter(|_| who == "one"));
+        }
+    }
+    assert_eq!(back[0], Notice::Deployed);
+}
+
+#[test]
+fn who_does_not_share_keeps_others_out() {
+    let database = place();
+    let owner = alone(&database);
+    let impatient = |shared| Options {
+        shared,
+        connect_timeout: std::time::Duration::from_millis(200),
+        ..database.options()
+    };
+    for shared in [false, true] {
+        let refused = block_on(PostgresStore::open(impatient(shared)));
+        assert_eq!(refused.expect_err("it is owned").code(), "store_locked");
+    }
+    drop(owner);
+    let store = node(&database);
+    let refused = block_on(PostgresStore::open(impatient(false)));
+    assert_eq!(refused.expect_err("it is shared").code(), "store_locked");
+    drop(store);
+    // A process that has just ended is waited for.
+    alone(&database);
+}

@@ -1,0 +1,220 @@
+//! Rows with defaults, stores in a database of their own, and calls that wait.
+
+use meantime_core::{
+    DefinitionId, Event, InstanceId, Json, State, TaskId, TaskSpec, TimerId, Timestamp,
+};
+use meantime_kernel::history::Record;
+use meantime_kernel::open::Open;
+use meantime_kernel::store::{
+    Accept, Ask, ChannelKey, Error, Extra, Guard, HistoryRow, InboxRow, InstanceRow, MessageRow,
+    Phase, Plan, Store, SubscriptionRow, TakeRequest, Taken, TaskRow, TaskState, TimerKind,
+    TimerRow, Unit, UnitResult, Wanted, Write,
+};
+use meantime_store::conformance::block_on;
+use meantime_store::postgres::cluster::{Database, database};
+use meantime_store::postgres::{Options, PostgresStore, SeatTime};
+
+pub(crate) const NOW: Timestamp = Timestamp::from_millis(5_000_000);
+
+/// A database for one test.
+pub(crate) fn place() -> Database {
+    database().expect("PostgreSQL")
+}
+
+pub(crate) fn open(options: Options) -> PostgresStore {
+    block_on(PostgresStore::open(options)).expect("it opens")
+}
+
+/// The only process of a database.
+pub(crate) fn alone(database: &Database) -> PostgresStore {
+    open(Options { shared: false, ..database.options() })
+}
+
+/// A node that shares the database and has a seat, whose time the test tells.
+pub(crate) fn node(database: &Database) -> PostgresStore {
+    let store = open(Options { seat_time: SeatTime::Caller, ..database.options() });
+    block_on(store.beat(NOW)).expect("there is a seat");
+    store
+}
+
+pub(crate) fn id(number: u64) -> InstanceId {
+    InstanceId::new(number << 15, number.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+}
+
+pub(crate) fn instance(number: u64) -> InstanceRow {
+    InstanceRow {
+        id: id(number),
+        turn_no: 1,
+        phase: Phase::Running,
+        definition: DefinitionId(1),
+        started_at: NOW,
+        ended_at: None,
+        deadline_at: None,
+        state: State::new(1, b"state".as_slice()),
+        open: Open::default(),
+        last_history: 0,
+        key: None,
+        extra: Extra::default(),
+    }
+}
+
+pub(crate) fn next(row: &InstanceRow) -> InstanceRow {
+    InstanceRow { turn_no: row.turn_no + 1, ..row.clone() }
+}
+
+pub(crate) fn start(row: &InstanceRow) -> Unit {
+    Unit { guard: Guard::Insert(Box::new(row.clone())), ..Unit::default() }
+}
+
+/// The turn that leads to the row.
+pub(crate) fn turn(row: &InstanceRow) -> Unit {
+    let guard = Guard::Turn { row: Box::new(row.clone()), expected: row.turn_no - 1 };
+    Unit { guard, ..Unit::default() }
+}
+
+pub(crate) fn task(number: u64) -> TaskRow {
+    TaskRow {
+        id: TaskId(id(number).effect(1, 0)),
+        spec: TaskSpec::worker("mail", "send", Json::null()),
+        definition: DefinitionId(1),
+        state: TaskState::Ready,
+        available_at: NOW,
+        created_at: NOW,
+        deadline_at: None,
+        claims: 0,
+        attempt: 0,
+        expiries: 0,
+        lease: None,
+        assignee: None,
+        outcome: None,
+    }
+}
+
+pub(crate) fn timer(number: u64, due: i64) -> TimerRow {
+    TimerRow {
+        id: TimerId(id(number).effect(1, 1)),
+        due_at: NOW.saturating_add_millis(due),
+        frozen: false,
+        kind: TimerKind::Place,
+        definition: DefinitionId(1),
+        place: "wait".to_owned(),
+    }
+}
+
+pub(crate) fn history(number: u64, seq: u64) -> HistoryRow {
+    let key = id(number).effect(1, 0);
+    let record = Record::TimerFired { key, kind: TimerKind::Place, due_at: NOW };
+    HistoryRow {
+        seq,
+        instance: id(number),
+        turn_no: 1,
+        at: NOW,
+        previous: 0,
+        records: vec![record],
+    }
+}
+
+pub(crate) fn event(number: u64, seq: u64) -> InboxRow {
+    let event = Event::Cancel { reason: "enough".to_owned() };
+    InboxRow { instance: id(number), seq, at: NOW, event, origin: None, held: None }
+}
+
+pub(crate) fn publish(name: &str, key: &str, seq: u64) -> Unit {
+    let channel = ChannelKey::message(name, key);
+    let message = MessageRow { channel, seq, payload: Json::null(), expires_at: None };
+    let accept = Accept { ids: vec![id(1_000_000 + seq)], seq: 2_000_000 + seq };
+    let ask = Ask::Publish { message, id: None, accept };
+    Unit { asks: vec![ask], ..Unit::default() }
+}
+
+pub(crate) fn subscribe(number: u64, name: &str, key: &str, seq: u64) -> Unit {
+    let channel = ChannelKey::message(name, key);
+    let effect = id(number).effect(1, 0);
+    let subscription = SubscriptionRow { channel, seq, key: effect };
+    Unit { asks: vec![Ask::Subscribe { subscription, seq: 3_000_000 + seq }], ..Unit::default() }
+}
+
+pub(crate) fn try_commit(
+    store: &dyn Store,
+    taken: Taken,
+    batch: u64,
+    units: Vec<Unit>,
+) -> Result<Vec<UnitResult>, Error> {
+    block_on(store.commit(taken, Plan { batch, now: NOW, units }))
+}
+
+/// Commits units that must all take effect.
+pub(crate) fn commit(store: &dyn Store, batch: u64, units: Vec<Unit>) {
+    let results = try_commit(store, Taken::default(), batch, units).expect("it commits");
+    let done = results.iter().all(|result| matches!(result, UnitResult::Done(_)));
+    assert!(done, "{results:?}");
+}
+
+/// Takes instances for their turns.
+pub(crate) fn take(store: &dyn Store, numbers: &[u64]) -> Taken {
+    let wanted = |number: &u64| Wanted { id: id(*number), row: true, inbox: true };
+    let instances = numbers.iter().map(wanted).collect();
+    let request = TakeRequest { now: NOW, instances, inbox_limit: 9, ..TakeRequest::default() };
+    block_on(store.take(request)).expect("it can be taken")
+}
+
+pub(crate) fn turn_of(store: &dyn Store, number: u64) -> Option<u64> {
+    block_on(store.instance(id(number))).expect("it can be read").map(|row| row.turn_no)
+}
+
+/// One instance with a task, a timer, an event and a row of history.
+pub(crate) fn full(number: u64) -> Unit {
+    Unit {
+        writes: vec![
+            Write::InsertTask(Box::new(task(number))),
+            Write::InsertTimer(timer(number, i64::try_from(number % 7).unwrap_or_default())),
+            Write::History(history(number, number)),
+            Write::PutInbox(Box::new(event(number, number))),
+        ],
+        ..start(&instance(number))
+    }
+}
+
+pub(crate) fn deploy(name: &str) -> Ask {
+    let row = meantime_kernel::store::DefinitionRow {
+        id: DefinitionId(0),
+        name: name.to_owned(),
+        version: 0,
+        notation: "flow".to_owned(),
+        label: None,
+        hash: name.to_owned(),
+        deployed_at: NOW,
+        source_name: String::new(),
+        source: name.into(),
+        files: Vec::new(),
+        triggers: Vec::new(),
+        retired: false,
+    };
+    let accept = Accept::default();
+    Ask::Deploy(Box::new(meantime_kernel::store::NewDefinition { row, accept }))
+}
+
+/// Runs a query beside the store and gives the numbers of its first row.
+pub(crate) fn query(url: &str, sql: &str) -> Vec<i64> {
+    let (url, sql) = (url.to_owned(), sql.to_owned());
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    runtime.block_on(async move {
+        let (client, io) =
+            tokio_postgres::connect(&url, tokio_postgres::NoTls).await.expect("it connects");
+        let io = tokio::spawn(io);
+        let row = client.query_one(&sql, &[]).await.expect("it can be asked");
+        let numbers = (0..row.len()).map(|column| row.get::<_, i64>(column)).collect();
+        io.abort();
+        numbers
+    })
+}
+
+/// How many messages a channel keeps, and how many wait for one.
+pub(crate) fn sides(database: &Database, channel: &ChannelKey) -> (i64, i64) {
+    let of = format!("WHERE name = '{}' AND key = '{}'", channel.name, channel.key);
+    let sql = format!(
+        "SELECT (SELECT count(*) FROM message {of}), (SELECT count(*) FROM subscription {of})"
+    );
+    let counts = query(database.url(), &sql);
+    (counts[0], counts[1])
+}
