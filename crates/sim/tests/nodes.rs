@@ -1,0 +1,249 @@
+//! Three kernels on one PostgreSQL database, killed at random under load and replaced (P1, P2, P3, P7).
+//!
+//! Every node is the real driver on the wall clock, with threads of its own, so that killing it stops it
+//! wherever it is: between a take and its commit, between a commit and its answer. Callers and
+//! workers go to any node and try again when theirs is gone, as clients would.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use meantime_core::{InstanceId, Json, Source};
+use meantime_kernel::command::{ClaimCommand, Command, Reply, Report, StartCommand};
+use meantime_kernel::driver::{Builder, Kernel};
+use meantime_kernel::history::Record;
+use meantime_kernel::machine::Notations;
+use meantime_kernel::random::{Entropy, SeededEntropy};
+use meantime_kernel::store::{InstanceFilter, InstanceRow, Page, Phase, Store};
+use meantime_sim::harness::block_on;
+use meantime_sim::probe::Probe;
+use meantime_store::postgres::PostgresStore;
+use meantime_store::postgres::cluster::{Database, database};
+use tokio::runtime::Runtime;
+
+const PROBES: &str = "
+probe sleeper
+timer t PT2S
+await t
+end \"woke\"
+
+probe work
+task w work attempts=50
+await w
+end \"worked\"
+";
+
+const NODES: usize = 3;
+const KILLS: u64 = 5;
+const CALLERS: u64 = 4;
+const WORKERS: u64 = 3;
+
+/// One kernel with its threads.
+struct Node {
+    kernel: Kernel,
+    runtime: Option<Runtime>,
+}
+
+impl Node {
+    fn start(database: &Database) -> Self {
+        let runtime = Runtime::new().expect("a runtime");
+        let options = database.options();
+        let kernel = runtime.block_on(async {
+            let store = PostgresStore::open(options).await.expect("the store opens");
+            let notations = Notations::default().with("probe", Arc::new(Probe));
+            let kernel = Builder::new(Arc::new(store), notations).start().await;
+            let kernel = kernel.expect("the kernel starts");
+            let source =
+                Source { name: "probes".to_owned(), text: PROBES.into(), files: Vec::new() };
+            kernel.deploy("probe", source).await.expect("the probes are good");
+            kernel
+        });
+        Self { kernel, runtime: Some(runtime) }
+    }
+}
+
+impl Drop for Node {
+    /// Whatever it was doing, it does not do the next step.
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// The nodes of the moment, for everybody.
+struct Company {
+    nodes: Mutex<Vec<Node>>,
+    is_over: AtomicBool,
+    /// Instances whose start was acknowledged, by idempotency key.
+    acknowledged: Mutex<BTreeMap<String, InstanceId>>,
+    repeated: AtomicU64,
+}
+
+impl Company {
+    fn any(&self, chance: u64) -> Kernel {
+        let nodes = locked(&self.nodes);
+        let at = usize::try_from(chance).unwrap_or_default() % nodes.len();
+        nodes[at].kernel.clone()
+    }
+
+    fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::SeqCst)
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Starts instances at any node, with the same key until one of them has answered.
+async fn call(company: Arc<Company>, number: u64) {
+    let mut chance = SeededEntropy::new(number);
+    let mut count = 0;
+    while !company.is_over() {
+        count += 1;
+        let definition = if count % 2 == 0 { "sleeper" } else { "work" }.to_owned();
+        let key = format!("{number}-{count}");
+        let start = StartCommand {
+            definition,
+            idempotency: Some(key.clone()),
+            tags: vec![key.clone()],
+            ..StartCommand::default()
+        };
+        loop {
+            let kernel = company.any(chance.next());
+            let answer = patiently(kernel.call(Command::Start(start.clone()))).await;
+            if let Some(Ok(Reply::Started { instance, repeated, .. })) = answer {
+                company.repeated.fetch_add(u64::from(repeated), Ordering::SeqCst);
+                locked(&company.acknowledged).insert(key, instance);
+                break;
+            }
+            if company.is_over() {
+                return;
+            }
+        }
+    }
+}
+
+/// Does tasks of any node, and reports at any other.
+async fn work(company: Arc<Company>, number: u64) {
+    let mut chance = SeededEntropy::new(1_000 + number);
+    while !company.is_over() || number == 0 {
+        let claim = Command::Claim(ClaimCommand {
+            worker: format!("worker {number}"),
+            max: 5,
+            lease_ms: 3_000,
+            wait_ms: 200,
+            ..ClaimCommand::default()
+        });
+        let kernel = company.any(chance.next());
+        let Some(Ok(Reply::Tasks(tasks))) = patiently(kernel.call(claim)).await else { continue };
+        for task in tasks {
+            let report = Report::Completed(Json::null());
+            let report = Command::Report { task: task.id, token: Some(task.token), report };
+            // Whoever does not hear of it does it again; one outcome counts.
+            patiently(company.any(chance.next()).call(report)).await;
+        }
+    }
+}
+
+/// A node that is killed answers nobody.
+async fn patiently<T>(answer: impl Future<Output = T>) -> Option<T> {
+    tokio::time::timeout(Duration::from_secs(2), answer).await.ok()
+}
+
+#[test]
+fn p7_three_nodes_are_killed_at_random_and_nothing_is_lost_or_doubled() {
+    let database = database().expect("PostgreSQL");
+    let company = Arc::new(Company {
+        nodes: Mutex::new((0..NODES).map(|_| Node::start(&database)).collect()),
+        is_over: AtomicBool::new(false),
+        acknowledged: Mutex::default(),
+        repeated: AtomicU64::new(0),
+    });
+    let clients = Runtime::new().expect("a runtime");
+    let callers: Vec<_> =
+        (0..CALLERS).map(|number| clients.spawn(call(Arc::clone(&company), number))).collect();
+    for number in 0..WORKERS {
+        clients.spawn(work(Arc::clone(&company), number));
+    }
+    let mut chance = SeededEntropy::new(7);
+    let acknowledged = || locked(&company.acknowledged).len();
+    for kill in 1..=KILLS {
+        // Between two kills there is progress.
+        let before = acknowledged();
+        wait_until("starts are acknowledged", || acknowledged() > before + 20);
+        let doomed = {
+            let mut nodes = locked(&company.nodes);
+            let at = usize::try_from(chance.next() % 3).unwrap_or_default();
+            nodes.remove(at)
+        };
+        drop(doomed);
+        // Two nodes carry on for a while before the next one comes.
+        if kill % 2 == 0 {
+            let before = acknowledged();
+            wait_until("two nodes carry on", || acknowledged() > before + 10);
+        }
+        let node = Node::start(&database);
+        locked(&company.nodes).push(node);
+    }
+    company.is_over.store(true, Ordering::SeqCst);
+    for caller in callers {
+        clients.block_on(caller).expect("a caller ends");
+    }
+    let store = Arc::clone(company.any(0).store());
+    wait_until("everything is over", || {
+        rows(&*store).iter().all(|row| row.phase == Phase::Completed)
+    });
+    clients.shutdown_background();
+    check(&company, &*store);
+}
+
+/// Waits for something that takes a few seconds, because a dead node keeps its seat for fifteen.
+#[expect(clippy::disallowed_methods, reason = "the rig runs on the wall clock")]
+fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+    for _ in 0..2_400 {
+        if is_so() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    panic!("two minutes passed, and it is not so that {what}");
+}
+
+fn rows(store: &dyn Store) -> Vec<InstanceRow> {
+    let rows = block_on(store.instances(InstanceFilter::default(), Page::first(100_000)));
+    // A list that could not be read is as good as one with something left to do.
+    rows.unwrap_or_else(|_| vec![])
+}
+
+fn check(company: &Company, store: &dyn Store) {
+    let rows = rows(store);
+    let by_id: BTreeMap<InstanceId, &InstanceRow> = rows.iter().map(|row| (row.id, row)).collect();
+    let mut keys: BTreeMap<String, usize> = BTreeMap::new();
+    for row in &rows {
+        let key = row.extra.tags.first().cloned().unwrap_or_default();
+        *keys.entry(key).or_default() += 1;
+    }
+    assert!(keys.values().all(|count| *count == 1), "a start happened twice: {keys:?}");
+    let acknowledged = locked(&company.acknowledged);
+    assert!(acknowledged.len() > 100, "too little happened");
+    for (key, id) in acknowledged.iter() {
+        assert!(by_id.contains_key(id), "the start {key} was acknowledged and is gone");
+    }
+    for row in &rows {
+        let history = block_on(store.history(row.last_history, 100)).expect("it can be read");
+        let records: Vec<&Record> = history.iter().flat_map(|row| &row.records).collect();
+        let fired = records.iter().filter(|it| matches!(it, Record::TimerFired { .. })).count();
+        let is_outcome =
+            |it: &&&Record| matches!(it, Record::Event { name, .. } if name == "taskDone");
+        let done = records.iter().filter(is_outcome).count();
+        assert_eq!(fired + done, 1, "{}: {records:?}", row.id);
+        let turns: Vec<u64> = history.iter().map(|row| row.turn_no).collect();
+        let expected: Vec<u64> = (1..=row.turn_no).rev().collect();
+        assert_eq!(turns, expected, "{}", row.id);
+    }
+    let problems = block_on(store.check()).expect("it can be checked");
+    assert_eq!(problems, Vec::<String>::new());
+}
