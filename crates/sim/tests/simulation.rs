@@ -20,8 +20,11 @@ fn a_thousand_seeds_break_no_promise() {
     assert_eq!(swept.tally.missing(), [] as [String; 0], "never happened");
 }
 
+/// What is to be done on a fresh store.
+type OnStore<'a> = dyn Fn(Arc<dyn Store>) + 'a;
+
 /// With one process, and calls one after the other, a seed gives the same history everywhere.
-fn same_history(seeds: impl Iterator<Item = u64>, on_store: &dyn Fn(&dyn Fn(Arc<dyn Store>))) {
+fn same_history(seeds: impl Iterator<Item = u64>, on_store: &dyn Fn(&OnStore<'_>)) {
     for seed in seeds {
         let setup = setup(seed).for_comparison();
         let in_memory = run(&setup, Bed::memory(1), true);
@@ -37,14 +40,11 @@ fn same_history(seeds: impl Iterator<Item = u64>, on_store: &dyn Fn(&dyn Fn(Arc<
 fn difference(one: &Outcome, other: &Outcome) -> String {
     let same = one.story.iter().zip(&other.story).take_while(|(one, other)| one == other).count();
     let told = |it: &Outcome| {
-        it.story
-            .iter()
-            .skip(same.saturating_sub(5))
-            .take(8)
-            .map(|line| format!("\n  {line}"))
-            .collect::<String>()
+        let lines: Vec<&str> =
+            it.story.iter().skip(same.saturating_sub(5)).take(8).map(String::as_str).collect();
+        lines.join("\n  ")
     };
-    format!(", in memory:{}\non the other store:{}", told(one), told(other))
+    format!(", in memory:\n  {}\non the other store:\n  {}", told(one), told(other))
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn a_seed_gives_the_same_history_on_sqlite() {
     same_history(0..40, &|run| {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let options = meantime_store::sqlite::Options::default();
-        let store = SqliteStore::open(&directory.path().join("meantime.db"), options);
+        let store = SqliteStore::open(directory.path().join("meantime.db"), options);
         run(Arc::new(store.expect("a new store")));
     });
 }
