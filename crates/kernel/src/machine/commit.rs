@@ -316,6 +316,8 @@ impl Machine {
             for (number, pending) in work.items.into_iter().enumerate() {
                 if assembly.deferred.contains(&number) {
                     left.push(pending);
+                } else if let Item::Timer(timer) = pending.item {
+                    self.timer_was_due(work.id, Key::from(timer.id.0));
                 } else if let Some(ticket) = pending.ticket {
                     let answer = assembly.answers.remove(&number).unwrap_or(Ok(Reply::Done));
                     let after = self.fires_now(&pending.item, &assembly.row);
@@ -341,6 +343,15 @@ impl Machine {
         let key = Key::from(timer.0);
         let open = row.open.timers.get(&key).filter(|_| !self.config.shared_store)?;
         (!open.frozen && open.due_at <= self.now.engine).then_some(key)
+    }
+
+    /// The moment of a timer has come. Whether it fired or not, because an incident holds the
+    /// instance: nobody waits for it any longer.
+    fn timer_was_due(&mut self, id: InstanceId, timer: Key) {
+        let acks = self.slots.get_mut(&id).map(|slot| &mut slot.acks).into_iter().flatten();
+        for ack in acks.filter(|ack| ack.after == Some(timer)) {
+            ack.after = None;
+        }
     }
 
     fn acknowledge(
