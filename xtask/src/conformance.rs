@@ -18,7 +18,7 @@ struct Runner {
     variable: &'static str,
 }
 
-const RUNNERS: [Runner; 2] = [
+const RUNNERS: [Runner; 3] = [
     Runner {
         language: "dataweave",
         command: &[
@@ -36,6 +36,11 @@ const RUNNERS: [Runner; 2] = [
         language: "flow",
         command: &["-p", "meantime-sim", "--example", "originals", "--"],
         variable: "MEANTIME_FLOW_DOCUMENTS",
+    },
+    Runner {
+        language: "bpmn",
+        command: &["-p", "meantime-bpmn", "--example", "conformance", "--"],
+        variable: "MEANTIME_BPMN_MODELS",
     },
 ];
 

@@ -46,6 +46,8 @@ Commands:
   conformance flow [DOCUMENT...]
                     run the flow scripts of documents as they are written there; without
                     documents, those that MEANTIME_FLOW_DOCUMENTS names
+  conformance bpmn [FILE|DIR...]
+                    which models are accepted, and why the others are not
   deny              bans, licences and sources of all dependencies (needs cargo-deny)
   help              this text (also --help)
 ";

@@ -97,6 +97,11 @@ pub enum Effect {
         /// What happened.
         failure: Failure,
     },
+    /// The place of an incident was left without a retry, so there is nothing to retry any more.
+    WithdrawIncident {
+        /// The effect that raised it.
+        key: EffectKey,
+    },
     /// The place goes on: its incident is over.
     ResolveIncident {
         /// The incident.
@@ -140,6 +145,9 @@ pub struct TaskSpec {
     /// The instant by which all attempts must be over.
     #[n(10)]
     pub deadline_at: Option<Timestamp>,
+    /// Whose task it is from the beginning, when it is for a person.
+    #[n(11)]
+    pub assignee: Option<String>,
 }
 
 impl TaskSpec {
@@ -157,6 +165,7 @@ impl TaskSpec {
             retry: RetryPolicy::default(),
             timeout_ms: None,
             deadline_at: None,
+            assignee: None,
         }
     }
 }
@@ -378,6 +387,7 @@ impl Effect {
             Self::Summary(_) => "summary",
             Self::Record { .. } => "record",
             Self::Incident { .. } => "incident",
+            Self::WithdrawIncident { .. } => "withdrawIncident",
             Self::ResolveIncident { .. } => "resolveIncident",
         }
     }

@@ -5,5 +5,6 @@
 //! its operations and its memory, so that the same input has the same result on every machine.
 
 pub mod dataweave;
+pub mod feel;
 pub mod script;
 pub mod value;

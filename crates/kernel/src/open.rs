@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use meantime_core::{Channel, EffectKey, InstanceId, TaskKind, Timestamp};
+use meantime_core::{Channel, EffectKey, IncidentId, InstanceId, TaskKind, Timestamp};
 use minicbor::{Decode, Encode};
 
 use crate::store::{TimerKey, TimerKind};
@@ -26,6 +26,10 @@ pub struct Open {
     /// Children that have not been heard of as ended.
     #[n(3)]
     pub children: u32,
+    /// Incidents of places, by the effect that raised them.
+    #[n(4)]
+    #[cbor(default, skip_if = "BTreeMap::is_empty")]
+    pub incidents: BTreeMap<Key, IncidentId>,
 }
 
 /// The part of an effect key that is not the instance.

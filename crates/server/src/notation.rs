@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use meantime_bpmn::Bpmn;
 use meantime_flow::Flow;
 use meantime_journey::{JOURNEY_NOTATION, JourneyNotation};
 use meantime_kernel::machine::Notations;
@@ -9,6 +10,7 @@ use meantime_kernel::machine::Notations;
 /// Every notation that this build reads, without what only a deployment knows.
 pub fn notations() -> Notations {
     Notations::default()
+        .with(meantime_bpmn::NOTATION, Arc::new(Bpmn))
         .with(meantime_flow::NOTATION, Arc::new(Flow))
         .with(JOURNEY_NOTATION, Arc::new(JourneyNotation::default()))
 }

@@ -45,9 +45,7 @@ fn width(file: &File, source: &Source, problems: &mut Vec<Problem>) {
 fn index_only(file: &File, source: &Source, problems: &mut Vec<Problem>) {
     let mut at = 0;
     while let Some((offset, rest)) = next_item(&source.code, at) {
-        let is_listing = ["mod ", "pub mod ", "pub(crate) mod ", "pub use ", "pub(crate) use "]
-            .iter()
-            .any(|start| rest.starts_with(start));
+        let is_listing = is_listing(rest);
         let end = rest.find(';').unwrap_or(rest.len());
         let item = rest.get(..end).unwrap_or_default();
         let has_body = item.split_once('{').is_some_and(|(head, _)| !head.contains("use "));
@@ -58,6 +56,18 @@ fn index_only(file: &File, source: &Source, problems: &mut Vec<Problem>) {
             return;
         }
         at = offset + end + 1;
+    }
+}
+
+/// Whether an item is a module, or a name from one that others may see.
+fn is_listing(item: &str) -> bool {
+    let seen = item.strip_prefix("pub").map(|rest| match rest.strip_prefix('(') {
+        Some(path) => path.split_once(')').map_or("", |(_, rest)| rest),
+        None => rest,
+    });
+    match seen {
+        Some(rest) => rest.starts_with(" mod ") || rest.starts_with(" use "),
+        None => item.starts_with("mod "),
     }
 }
 

@@ -2,15 +2,20 @@
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "the result is what it is for")]
 
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, anyhow, bail};
 use meantime_core::{Diagnostic, Json, Limits, Severity};
 use meantime_expr::dataweave::{EvalContext, EvalLimits, Script};
+use meantime_expr::feel;
 use meantime_expr::script;
 use meantime_expr::value::json;
 use meantime_kernel::clock::{Clock, SystemClock};
 use meantime_kernel::random::{Entropy, SystemEntropy};
+
+/// Operations that an expression in FEEL may use.
+const FEEL_OPS: u64 = 10_000_000;
 
 /// Evaluates an expression and prints the result as JSON.
 #[derive(Debug, clap::Args)]
@@ -29,6 +34,7 @@ pub(crate) struct Eval {
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 enum Language {
     Dataweave,
+    Feel,
     Flow,
 }
 
@@ -39,6 +45,7 @@ impl Eval {
             self.variables.iter().map(|variable| read_variable(variable)).collect();
         match self.lang {
             Language::Dataweave => dataweave(&source, &variables?),
+            Language::Feel => feel(&source, &variables?),
             Language::Flow => flow(&source, &variables?),
         }
     }
@@ -107,6 +114,45 @@ fn dataweave(source: &str, variables: &[(&str, String)]) -> Result<ExitCode> {
             if let Some(help) = error.help {
                 eprintln!("  help: {help}");
             }
+            ExitCode::FAILURE
+        }
+    })
+}
+
+fn feel(source: &str, variables: &[(&str, String)]) -> Result<ExitCode> {
+    let mut values = BTreeMap::new();
+    for (name, text) in variables {
+        let value = json::read(text).map_err(|error| anyhow!("--var {name}: {error}"))?;
+        values.insert(*name, value);
+    }
+    let program = match feel::compile(source.trim().trim_start_matches('=').trim()) {
+        Ok(program) => program,
+        Err(problem) => {
+            eprintln!("error: {problem}");
+            if let Some(help) = problem.help() {
+                eprintln!("  help: {help}");
+            }
+            return Ok(ExitCode::FAILURE);
+        }
+    };
+    let variable = |name: &str| values.get(name).cloned();
+    let now = Some(SystemClock.now().engine);
+    let evaluated = program.evaluate(&variable, &feel::Environment { now, ops: FEEL_OPS });
+    // The first reason for a null is worth knowing, also when something else came out in the end.
+    if let Some(reason) = evaluated.reason {
+        eprintln!("note: {reason}");
+    }
+    let text = evaluated.value.map_err(|error| error.to_string()).and_then(|value| {
+        let plain = feel::to_json(&value).map_err(|error| error.to_string())?;
+        json::write(&plain, json::Layout::Compact, usize::MAX).map_err(|error| error.to_string())
+    });
+    Ok(match text {
+        Ok(text) => {
+            println!("{text}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("error: {error}");
             ExitCode::FAILURE
         }
     })

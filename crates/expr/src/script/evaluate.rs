@@ -2,12 +2,10 @@
 
 use std::sync::Arc;
 
-use meantime_core::{
-    Diagnostic, EffectKey, Failure, InstanceId, Json, Limits, Severity, Timestamp,
-};
+use meantime_core::{Diagnostic, Failure, Json, Limits, Severity, Timestamp};
 
+use super::alone::Alone;
 use super::compile::Program;
-use super::host::{Host, Refusal, Request, Started, What};
 use super::session::compile_script;
 use super::vm::{Machine, Stop};
 
@@ -46,7 +44,7 @@ pub fn evaluate(
     let entries = variables.iter().map(|(name, value)| format!("{name:?}:{value}"));
     let inputs = format!("{{{}}}", entries.collect::<Vec<_>>().join(","));
     let inputs = Json::parse(&inputs).unwrap_or_default();
-    let result = Some(run(&program, &inputs, Alone { now, seed, draws: 0 }, limits));
+    let result = Some(run(&program, &inputs, Alone::new(now, seed, None), limits));
     Evaluation { diagnostics: Vec::new(), result }
 }
 
@@ -65,7 +63,7 @@ fn without_head(mut diagnostic: Diagnostic, head: usize) -> Option<Diagnostic> {
 fn run(
     program: &Program,
     inputs: &Json,
-    mut host: Alone,
+    mut host: Alone<'_>,
     limits: &Limits,
 ) -> Result<Json, Failure> {
     // There are no others to give way to, so one slice has the whole budget.
@@ -88,45 +86,6 @@ fn run(
             Err(Failure::new("runaway", text))
         }
     }
-}
-
-/// A host of nobody.
-struct Alone {
-    now: Timestamp,
-    seed: u64,
-    draws: u64,
-}
-
-impl Host for Alone {
-    fn now(&self) -> Timestamp {
-        self.now
-    }
-
-    fn instance(&self) -> InstanceId {
-        InstanceId::new(0, self.seed)
-    }
-
-    fn key(&self) -> Option<&str> {
-        None
-    }
-
-    fn random(&mut self) -> u64 {
-        self.draws = self.draws.wrapping_add(1);
-        let mixed = (self.seed ^ self.draws).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        (mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9)
-    }
-
-    fn has_room(&self, _effects: usize) -> bool {
-        true
-    }
-
-    fn start(&mut self, _request: &Request) -> Result<Started, Refusal> {
-        Err(Refusal::type_error("nothing can be started outside of an instance"))
-    }
-
-    fn withdraw(&mut self, _what: What, _key: EffectKey) {}
-
-    fn log(&mut self, _level: &'static str, _message: Json, _data: Option<Json>) {}
 }
 
 #[cfg(test)]

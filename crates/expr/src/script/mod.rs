@@ -1,9 +1,11 @@
 //! Flow scripts: a strict subset of JavaScript on a machine that can be saved at every `await`.
 
+mod alone;
 mod ast;
 mod awaitable;
 mod check;
 mod compile;
+mod embed;
 mod evaluate;
 mod host;
 mod lex;
@@ -16,6 +18,7 @@ mod span;
 mod vm;
 
 pub use compile::{Program, Workflow};
+pub use embed::{Embedded, Ran, Surroundings, compile_embedded};
 pub use evaluate::{Evaluation, evaluate};
 pub use host::{Host, Operation, Refusal, Request, Settlement, Started, What};
 pub use problem::Code;

@@ -129,6 +129,7 @@ impl Assembly {
 
     /// Closes an incident: row, count and record.
     pub(super) fn close_incident(&mut self, id: meantime_core::IncidentId, by: Option<By>) {
+        self.row.open.incidents.retain(|_, open| *open != id);
         self.writes.push(Write::DeleteIncident(id));
         self.records.push(Record::IncidentClosed { incident: id, by });
         self.row.extra.incidents = self.row.extra.incidents.saturating_sub(1);

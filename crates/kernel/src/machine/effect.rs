@@ -94,6 +94,12 @@ impl Assembly {
                 let cause = crate::store::IncidentCause::Place(key);
                 self.raise(cause, place, failure, kit);
             }
+            Effect::WithdrawIncident { key } => {
+                // Raised and left in one turn, or resolved by somebody: nothing is open.
+                if let Some(id) = self.row.open.incidents.get(&Key::from(key)).copied() {
+                    self.close_incident(id, None);
+                }
+            }
             Effect::ResolveIncident { incident } => self.close_incident(incident, None),
         }
     }
@@ -117,6 +123,7 @@ impl Assembly {
         }
         // The remaining budget clamps the task (D3) and travels with it (D6).
         let deadline_at = [spec.deadline_at, self.row.open.deadline()].into_iter().flatten().min();
+        let assignee = spec.assignee.clone();
         self.writes.push(Write::InsertTask(Box::new(TaskRow {
             id,
             spec,
@@ -129,7 +136,7 @@ impl Assembly {
             attempt: 0,
             expiries: 0,
             lease: None,
-            assignee: None,
+            assignee,
             outcome: None,
         })));
     }

@@ -45,6 +45,7 @@ impl Assembly {
             self.writes.push(Write::ClearIncidents { instance });
             self.writes.push(Write::ClearHeld { instance });
             self.row.extra.incidents = 0;
+            self.row.open.incidents.clear();
         }
         if let Some(lineage) = &self.row.extra.lineage {
             let key = lineage.parent;

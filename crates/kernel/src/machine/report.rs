@@ -165,6 +165,9 @@ impl Assembly {
         let id = kit.ids.incident(kit.now.engine);
         let (instance, raised_at) = (self.row.id, kit.now.engine);
         self.records.push(Record::IncidentRaised { incident: id, failure: failure.clone() });
+        if let IncidentCause::Place(key) = cause {
+            self.row.open.incidents.insert(Key::from(key), id);
+        }
         let row = IncidentRow { id, instance, cause, place, failure, raised_at };
         self.writes.push(Write::PutIncident(row));
         self.row.extra.incidents += 1;

@@ -74,6 +74,9 @@ impl<'a> Interpreter<'a> {
             Event::Submitted { step, payload, .. } => return Ok(self.submitted(step, payload)),
             Event::IncidentRetried { incident, key } => {
                 self.saved.retried = Some(*incident);
+                if self.settle(event, Ok("null".to_owned())) {
+                    return Ok(Verdict::taken());
+                }
                 let here = self.saved.incident == *key;
                 if here {
                     self.saved.incident = None;
@@ -189,6 +192,11 @@ impl<'a> Interpreter<'a> {
             Operation::Race(names) => return Ok(self.race(names)),
             Operation::All(names) => return Ok(self.all(names)),
             Operation::Drop(name) => self.withdraw(name),
+            Operation::Trouble(name, code) => {
+                let failure = Failure::new(code.clone(), "trouble beside the run");
+                let key = self.push(Effect::Incident { place: name.clone(), failure });
+                self.begin(name, HandleKind::Incident, key, Vec::new());
+            }
             Operation::Publish(message) => {
                 self.push(Effect::PublishMessage(message.clone()));
             }
@@ -420,6 +428,7 @@ impl<'a> Interpreter<'a> {
             HandleKind::Task => Effect::CancelTask { key },
             HandleKind::Timer => Effect::CancelTimer { key },
             HandleKind::Subscription => Effect::Unsubscribe { key },
+            HandleKind::Incident => Effect::WithdrawIncident { key },
             HandleKind::Child | HandleKind::Step => Effect::CancelChild { key },
         });
     }

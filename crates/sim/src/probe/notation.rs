@@ -71,14 +71,17 @@ impl Notation for Probe {
         let entries: Vec<String> =
             saved.variables.iter().map(|(name, value)| format!("{name:?}:{value}")).collect();
         let text = format!("{{{}}}", entries.join(","));
-        let waiting = saved.handles.iter().filter(|(_, handle)| handle.result.is_none());
+        let waits = |handle: &super::saved::Handle| {
+            handle.result.is_none() && handle.kind != HandleKind::Incident
+        };
+        let waiting = saved.handles.iter().filter(|(_, handle)| waits(handle));
         let waiting = waiting.map(|(name, handle)| Waiting {
             kind: match handle.kind {
                 HandleKind::Task => WaitingKind::Task,
                 HandleKind::Timer => WaitingKind::Timer,
                 HandleKind::Subscription => WaitingKind::Signal,
                 HandleKind::Child => WaitingKind::Child,
-                HandleKind::Step => WaitingKind::Step,
+                HandleKind::Step | HandleKind::Incident => WaitingKind::Step,
             },
             key: handle.key,
             name: name.clone(),

@@ -75,4 +75,6 @@ pub(super) enum HandleKind {
     Child,
     #[n(4)]
     Step,
+    #[n(5)]
+    Incident,
 }

@@ -8,8 +8,7 @@ use std::path::{Path, PathBuf};
 use meantime_core::Limits;
 use meantime_core::time::Span;
 
-use super::notations::BLOCKS;
-use super::short;
+use super::notations::{BLOCKS, full};
 
 /// A definition in a scenario.
 #[derive(Debug, Clone)]
@@ -89,7 +88,7 @@ impl Scenario {
     }
 
     fn add_source(&mut self, notation: &str, name: &str, text: String) {
-        let text = if notation == "journey" { short::journey(&text) } else { text };
+        let text = full(notation, text);
         let (notation, name) = (notation.to_owned(), name.to_owned());
         self.sources.push(ScenarioSource { notation, name, text });
     }

@@ -2,15 +2,20 @@
 
 use std::sync::Arc;
 
+use meantime_bpmn::Bpmn;
 use meantime_core::Json;
 use meantime_flow::Flow;
 use meantime_journey::{JourneyNotation, Settings};
 use meantime_kernel::machine::Notations;
 
+use super::short;
 use crate::probe::Probe;
 
+#[path = "../../../bpmn/tests/support/short.rs"]
+mod arrows;
+
 /// Kinds of source blocks, which are also the names of their notations.
-pub(super) const BLOCKS: [&str; 3] = ["probe", "flow", "journey"];
+pub(super) const BLOCKS: [&str; 4] = ["probe", "flow", "journey", "bpmn"];
 
 /// All of them.
 pub(super) fn notations() -> Notations {
@@ -18,6 +23,7 @@ pub(super) fn notations() -> Notations {
         .with("probe", Arc::new(Probe))
         .with("flow", Arc::new(Flow))
         .with("journey", Arc::new(JourneyNotation::new(settings())))
+        .with(meantime_bpmn::NOTATION, Arc::new(Bpmn))
 }
 
 /// What journeys of scenarios are deployed with.
@@ -26,4 +32,13 @@ fn settings() -> Settings {
     let config =
         config.map(|(key, value)| (key.to_owned(), Json::parse(value).unwrap_or_default()));
     Settings { config: config.into(), deploys: true, ..Settings::default() }
+}
+
+/// The text to deploy: some notations may be written short in a scenario.
+pub(super) fn full(notation: &str, text: String) -> String {
+    match notation {
+        "journey" => short::journey(&text),
+        "bpmn" => arrows::full(&text),
+        _ => text,
+    }
 }

@@ -145,6 +145,7 @@ impl Tracer {
                 let by = by.as_ref().map_or("the definition", |by| by.actor.as_str());
                 format!("incident closed by {by}")
             }
+            Record::Note { kind, data } if kind == "path" => format!("path {data}"),
             Record::Note { data, .. } => format!("note {data}"),
             Record::Command { name, by } => format!("{name} by {}: {}", by.actor, by.reason),
             Record::Ended { phase, code } => {

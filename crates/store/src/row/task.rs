@@ -45,6 +45,8 @@ struct Packed {
     timeout_ms: Option<u64>,
     #[n(5)]
     deadline_at: Option<Timestamp>,
+    #[n(6)]
+    assignee: Option<String>,
 }
 
 /// The column `spec`.
@@ -56,6 +58,7 @@ pub(crate) fn spec_column(spec: &TaskSpec) -> Vec<u8> {
         retry: spec.retry,
         timeout_ms: spec.timeout_ms,
         deadline_at: spec.deadline_at,
+        assignee: spec.assignee.clone(),
     })
 }
 
@@ -88,6 +91,7 @@ pub(crate) fn read(row: &impl Columns) -> Result<TaskRow, Error> {
             retry: spec.retry,
             timeout_ms: spec.timeout_ms,
             deadline_at: spec.deadline_at,
+            assignee: spec.assignee,
         },
         state: row.named(8, TABLE, TaskState::from_name)?,
         available_at: row.instant(9, TABLE)?,

@@ -1,0 +1,140 @@
+//! Reads models of other people and prints what becomes of each: accepted, or refused and why.
+//!
+//! `cargo run --example conformance -- FILE|DIR…`; `cargo xtask conformance bpmn` is the same.
+//! Every model is read twice: as it is, and in a copy whose processes are all executable, so that
+//! what is refused is what the notation leaves out. Each refusal names a line.
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line prints")]
+#![expect(clippy::disallowed_methods, reason = "the command reads files; the crate does not")]
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use meantime_bpmn::Bpmn;
+use meantime_core::{Compiled, Limits, Notation, Severity, Source};
+
+fn main() -> ExitCode {
+    let mut files = Vec::new();
+    for argument in std::env::args().skip(1) {
+        if let Err(error) = collect(Path::new(&argument), &mut files) {
+            eprintln!("conformance: {argument}: {error}");
+            return ExitCode::from(2);
+        }
+    }
+    files.sort();
+    if files.is_empty() {
+        eprintln!("conformance: there is no model (*.bpmn)");
+        return ExitCode::from(2);
+    }
+    let mut sum = Sum::default();
+    for file in &files {
+        match std::fs::read(file) {
+            Ok(bytes) => sum.add(file, &String::from_utf8_lossy(&bytes)),
+            Err(error) => {
+                eprintln!("conformance: {}: {error}", file.display());
+                return ExitCode::from(2);
+            }
+        }
+    }
+    sum.print(files.len());
+    if sum.nameless == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// A file, or all models below a directory.
+fn collect(path: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
+    if !path.is_dir() {
+        files.push(path.to_owned());
+        return Ok(());
+    }
+    for entry in std::fs::read_dir(path)? {
+        let path = entry?.path();
+        if path.is_dir() || path.extension().is_some_and(|it| it == "bpmn") {
+            collect(&path, files)?;
+        }
+    }
+    Ok(())
+}
+
+/// What came of all models.
+#[derive(Default)]
+struct Sum {
+    accepted: usize,
+    /// Refusals of executable copies by their code.
+    codes: BTreeMap<String, usize>,
+    /// Refused without an error that says why.
+    nameless: usize,
+}
+
+impl Sum {
+    fn add(&mut self, file: &Path, text: &str) {
+        let name = file.display().to_string();
+        let as_it_is = compile(&name, text);
+        report(&name, "as it is", &as_it_is);
+        let executable = compile(&name, &switched_on(text));
+        report(&name, "executable", &executable);
+        for compiled in [&as_it_is, &executable] {
+            self.nameless += usize::from(!is_accepted(compiled) && errors(compiled).count() == 0);
+        }
+        self.accepted += usize::from(is_accepted(&executable));
+        for found in errors(&executable) {
+            *self.codes.entry(found.code.clone()).or_default() += 1;
+        }
+    }
+
+    fn print(&self, models: usize) {
+        println!("{} of {models} models are accepted when they are executable", self.accepted);
+        for (code, count) in &self.codes {
+            println!("  {count:>4} × {code}");
+        }
+    }
+}
+
+fn compile(name: &str, text: &str) -> Compiled {
+    let source = Source { name: name.to_owned(), text: text.into(), files: Vec::new() };
+    Bpmn.compile(&source, &Limits::default())
+}
+
+fn errors(compiled: &Compiled) -> impl Iterator<Item = &meantime_core::Diagnostic> {
+    compiled.diagnostics.iter().filter(|it| it.severity == Severity::Error)
+}
+
+fn is_accepted(compiled: &Compiled) -> bool {
+    !compiled.definitions.is_empty() && errors(compiled).count() == 0
+}
+
+fn report(name: &str, how: &str, compiled: &Compiled) {
+    let verdict = if is_accepted(compiled) { "accepted" } else { "refused" };
+    println!("{name}: {how}: {verdict}");
+    for found in errors(compiled) {
+        let at = found.start;
+        println!("  {}:{} {} {}", at.line, at.column, found.code, found.message);
+    }
+}
+
+/// The same text with every process marked as executable, on the same lines.
+fn switched_on(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 64);
+    let mut rest = text;
+    while let Some(at) = rest.find('<') {
+        let tag_end = rest[at..].find('>').map_or(rest.len(), |end| at + end);
+        let (before, tag) = rest[..tag_end].split_at(at);
+        out.push_str(before);
+        let inner = tag[1..].split(char::is_whitespace).next().unwrap_or_default();
+        if !inner.starts_with('/') && inner.rsplit(':').next() == Some("process") {
+            let plain = tag.replace("isExecutable=\"false\"", "");
+            if plain.contains("isExecutable=\"true\"") {
+                out.push_str(&plain);
+            } else {
+                let name = 1 + inner.len();
+                out.push_str(&plain[..name]);
+                out.push_str(" isExecutable=\"true\"");
+                out.push_str(&plain[name..]);
+            }
+        } else {
+            out.push_str(tag);
+        }
+        rest = &rest[tag_end..];
+    }
+    out.push_str(rest);
+    out
+}

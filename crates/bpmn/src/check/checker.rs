@@ -1,0 +1,34 @@
+//! One walk over a process, and how it reports.
+
+use crate::model::{Node, Process};
+use crate::problem::{Code, Problems};
+
+/// Checks a process that was read.
+pub(crate) fn check(process: &Process, problems: &mut Problems) {
+    let mut check = Check { process, problems };
+    check.flows();
+    check.scopes();
+    check.gateways();
+    check.events();
+    check.compensation();
+}
+
+pub(super) struct Check<'a> {
+    pub(super) process: &'a Process,
+    pub(super) problems: &'a mut Problems,
+}
+
+impl Check<'_> {
+    pub(super) fn error(&mut self, code: Code, node: &Node, what: &str) {
+        self.problems.error(code, node.position, format!("`{}`: {what}", node.id));
+    }
+
+    pub(super) fn error_with_help(&mut self, code: Code, node: &Node, what: &str, help: &str) {
+        let message = format!("`{}`: {what}", node.id);
+        self.problems.error_with_help(code, node.position, message, help);
+    }
+
+    pub(super) fn warn(&mut self, code: Code, node: &Node, what: &str, help: &str) {
+        self.problems.warn(code, node.position, format!("`{}`: {what}", node.id), help);
+    }
+}

@@ -1,0 +1,90 @@
+//! Links, boundary events and cancellations that fit together.
+
+use std::collections::BTreeMap;
+
+use super::checker::Check;
+use super::scope::is_transaction;
+use crate::model::{Kind, Node, NodeRef, Throw, Trigger};
+use crate::problem::Code;
+
+impl Check<'_> {
+    pub(super) fn events(&mut self) {
+        self.links();
+        let process = self.process;
+        for node in &process.nodes {
+            self.boundaries(node);
+            if matches!(node.kind, Kind::End(Throw::Cancel)) {
+                self.cancel_end(node);
+            }
+        }
+    }
+
+    fn links(&mut self) {
+        let process = self.process;
+        let mut targets: BTreeMap<(Option<NodeRef>, &str), u32> = BTreeMap::new();
+        for node in &process.nodes {
+            if let Kind::Catch(Trigger::Link(link)) = &node.kind {
+                let count = targets.entry((node.parent, link)).or_default();
+                *count += 1;
+                if *count == 2 {
+                    let what = format!("the link `{link}` is caught twice");
+                    self.error(Code::Link, node, &what);
+                }
+            }
+        }
+        for node in &process.nodes {
+            if let Kind::Throw(Throw::Link(link)) = &node.kind
+                && !targets.contains_key(&(node.parent, link.as_str()))
+            {
+                let what = format!("nothing catches the link `{link}` in its scope");
+                let help = "add an intermediate catch event with the same link name";
+                self.error_with_help(Code::Link, node, &what, help);
+            }
+        }
+    }
+
+    fn boundaries(&mut self, host: &Node) {
+        let mut codes: Vec<(&str, Option<&str>)> = Vec::new();
+        for at in &host.boundaries {
+            let process = self.process;
+            let node = process.node(*at);
+            let Kind::Boundary(boundary) = &node.kind else { continue };
+            if host.is_event_sub() {
+                self.error(Code::Misplaced, node, "an event sub-process has no boundary events");
+            }
+            let code = match &boundary.trigger {
+                Trigger::Error { code, .. } => ("error", code.as_deref()),
+                Trigger::Escalation { code, .. } => ("escalation", code.as_deref()),
+                Trigger::Cancel if !is_transaction(host) => {
+                    let what = "only a transaction can be cancelled";
+                    self.error(Code::Misplaced, node, what);
+                    continue;
+                }
+                _ => continue,
+            };
+            if codes.contains(&code) {
+                let caught = code.1.map_or_else(|| "every code".to_owned(), |it| format!("`{it}`"));
+                let what = format!("another event on `{}` catches {caught} too", host.id);
+                self.error(Code::Misplaced, node, &what);
+            }
+            codes.push(code);
+        }
+    }
+
+    fn cancel_end(&mut self, node: &Node) {
+        let process = self.process;
+        let around = node.parent.map(|at| process.node(at)).filter(|it| is_transaction(it));
+        let Some(transaction) = around else {
+            self.error(Code::Misplaced, node, "a cancel end event stands in a transaction");
+            return;
+        };
+        let is_cancel = |at: &NodeRef| {
+            matches!(&process.node(*at).kind, Kind::Boundary(it)
+                if matches!(it.trigger, Trigger::Cancel))
+        };
+        if !transaction.boundaries.iter().any(is_cancel) {
+            let what = format!("the transaction `{}` has no cancel boundary event", transaction.id);
+            self.error(Code::Missing, node, &what);
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! What a process must keep beyond its syntax, so that every token can move.
+
+mod checker;
+mod compensation;
+mod event;
+mod flow;
+mod gateway;
+mod lint;
+mod scope;
+
+pub(crate) use checker::check;
+pub(crate) use lint::lint;

@@ -1,0 +1,31 @@
+//! The languages that expressions and scripts may name.
+
+/// A language that runs here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Language {
+    Feel,
+    /// The flow language: JavaScript as far as it goes.
+    Flow,
+    DataWeave,
+}
+
+impl Language {
+    /// The language of a `language` or `scriptFormat` attribute.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        let name = name.trim().to_ascii_lowercase();
+        match name.as_str() {
+            "feel" => Some(Self::Feel),
+            "javascript"
+            | "ecmascript"
+            | "js"
+            | "flow"
+            | "text/javascript"
+            | "application/javascript" => Some(Self::Flow),
+            "dataweave" | "dw" | "application/dw" => Some(Self::DataWeave),
+            // The standard names FEEL by its address.
+            other if other.starts_with("http") && other.contains("feel") => Some(Self::Feel),
+            other if other.contains("dmn") && other.contains("feel") => Some(Self::Feel),
+            _ => None,
+        }
+    }
+}

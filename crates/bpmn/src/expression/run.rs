@@ -1,0 +1,203 @@
+//! From an expression to its value.
+
+use std::collections::BTreeMap;
+
+use meantime_core::{Failure, Json, Limits, Timestamp};
+use meantime_expr::dataweave::{EvalContext, EvalLimits, Script};
+use meantime_expr::feel;
+use meantime_expr::script::{Embedded, Ran, Surroundings};
+use meantime_expr::value::Value;
+use meantime_expr::value::json::{self, Layout};
+
+use super::Expression;
+use crate::trouble::Trouble;
+
+/// Values may not grow beyond this.
+const MOST_BYTES: usize = 16 * 1024 * 1024;
+
+/// The variables that an expression sees.
+pub(crate) trait Scope {
+    fn get(&self, name: &str) -> Option<Json>;
+
+    fn all(&self) -> BTreeMap<String, Json>;
+
+    /// The business key of the instance.
+    fn key(&self) -> Option<&str>;
+}
+
+/// What an expression may know and use besides variables.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Environment {
+    /// The turn's instant; none at deploy.
+    pub(crate) now: Option<Timestamp>,
+    /// Operations it may use.
+    pub(crate) ops: u64,
+}
+
+/// What a script came to.
+#[derive(Debug, Default)]
+pub(crate) struct Outcome {
+    pub(crate) value: Json,
+    /// Process variables that it assigned, in order.
+    pub(crate) assigned: Vec<(String, Json)>,
+}
+
+/// What came of an expression.
+#[derive(Debug)]
+pub(crate) struct Evaluated {
+    pub(crate) value: Result<Json, Failure>,
+    /// Operations used.
+    pub(crate) ops: u64,
+    /// Why it is null, if it is and that is known.
+    pub(crate) reason: Option<String>,
+}
+
+/// What an evaluation uses up and finds out on its way.
+#[derive(Default)]
+struct Notes {
+    ops: u64,
+    reason: Option<String>,
+}
+
+impl Expression {
+    /// The value, and what it took.
+    pub(crate) fn evaluate(&self, scope: &dyn Scope, environment: &Environment) -> Evaluated {
+        let mut notes = Notes::default();
+        let value = self.value(scope, environment, &mut notes);
+        let is_null = value.as_ref().is_ok_and(Json::is_null);
+        Evaluated { value, ops: notes.ops, reason: notes.reason.filter(|_| is_null) }
+    }
+
+    /// Runs a script.
+    pub(crate) fn run(
+        &self,
+        scope: &dyn Scope,
+        environment: &Environment,
+    ) -> (Result<Outcome, Failure>, u64) {
+        if let Self::Flow(embedded, _) = self {
+            let (ran, ops) = run_flow(embedded, scope, environment);
+            return (ran.map(|Ran { value, assigned }| Outcome { value, assigned }), ops);
+        }
+        let evaluated = self.evaluate(scope, environment);
+        let outcome = evaluated.value.map(|value| Outcome { value, assigned: Vec::new() });
+        (outcome, evaluated.ops)
+    }
+
+    fn value(
+        &self,
+        scope: &dyn Scope,
+        environment: &Environment,
+        notes: &mut Notes,
+    ) -> Result<Json, Failure> {
+        notes.ops += 1;
+        match self {
+            Self::Literal(json) => Ok(json.clone()),
+            Self::Variable(name) => Ok(scope.get(name).unwrap_or_default()),
+            Self::OwnKey => Ok(scope.key().and_then(|key| Json::of(&key).ok()).unwrap_or_default()),
+            Self::Feel(program) => run_feel(program, scope, environment, notes),
+            Self::Flow(embedded, source) => {
+                let (ran, used) = run_flow(embedded, scope, environment);
+                notes.ops += used;
+                ran.map(|ran| ran.value).map_err(|failure| {
+                    let message = format!("`{source}`: {}", failure.message);
+                    Failure { message, ..failure }
+                })
+            }
+            Self::DataWeave(script, source) => {
+                run_dataweave(script, source, scope, environment, notes)
+            }
+            Self::Joined(parts) => {
+                let mut text = String::new();
+                for part in parts {
+                    text.push_str(&shown(&part.value(scope, environment, notes)?));
+                }
+                Ok(Json::of(&text).unwrap_or_default())
+            }
+            Self::List(items) => {
+                let values: Result<Vec<Json>, Failure> =
+                    items.iter().map(|item| item.value(scope, environment, notes)).collect();
+                Ok(Json::of(&values?).unwrap_or_default())
+            }
+            Self::Map(entries) => {
+                let mut values = BTreeMap::new();
+                for (name, entry) in entries {
+                    values.insert(name, entry.value(scope, environment, notes)?);
+                }
+                Ok(Json::of(&values).unwrap_or_default())
+            }
+        }
+    }
+}
+
+fn run_feel(
+    program: &feel::Program,
+    scope: &dyn Scope,
+    environment: &Environment,
+    notes: &mut Notes,
+) -> Result<Json, Failure> {
+    let names = |name: &str| scope.get(name).and_then(|json| json::read(json.as_str()).ok());
+    let limits = feel::Environment { now: environment.now, ops: environment.ops };
+    let evaluated = program.evaluate(&names, &limits);
+    notes.ops += evaluated.ops;
+    if notes.reason.is_none() {
+        notes.reason = evaluated.reason;
+    }
+    let value: Value = evaluated.value.map_err(|error| {
+        let text = format!("`= {}`: {error}", program.source());
+        Failure::new(error.code(), text)
+    })?;
+    written(&value, &program.source())
+}
+
+fn run_flow(
+    embedded: &Embedded,
+    scope: &dyn Scope,
+    environment: &Environment,
+) -> (Result<Ran, Failure>, u64) {
+    let Some(now) = environment.now else {
+        return (Err(Failure::new("no_clock", "there is no time yet")), 1);
+    };
+    let around = Surroundings { now, key: scope.key(), ops: environment.ops };
+    embedded.run(&|name| scope.get(name), &around, &Limits::default())
+}
+
+fn run_dataweave(
+    script: &Script,
+    source: &str,
+    scope: &dyn Scope,
+    environment: &Environment,
+    notes: &mut Notes,
+) -> Result<Json, Failure> {
+    let Some(now) = environment.now else {
+        return Err(Failure::new("no_clock", "there is no time yet"));
+    };
+    let all = Json::of(&scope.all()).unwrap_or_default();
+    let context = json::read(all.as_str()).unwrap_or_default();
+    let limits = EvalLimits { ops: environment.ops, ..EvalLimits::default() };
+    let failed = |code: &str, text: String| Failure::new(code, format!("`{source}`: {text}"));
+    let evaluation = script
+        .evaluate(vec![context], &EvalContext { now, seed: 0, limits })
+        .map_err(|error| failed(error.code(), error.to_string()))?;
+    notes.ops += evaluation.ops;
+    let text = json::write(&evaluation.value, Layout::Compact, limits.output_bytes)
+        .map_err(|error| failed(Trouble::NotJson.code(), error.to_string()))?;
+    Json::parse(&text).map_err(|error| failed(Trouble::NotJson.code(), error.to_string()))
+}
+
+/// A value as part of a text.
+fn shown(value: &Json) -> String {
+    match value.as_str() {
+        "null" => String::new(),
+        text if text.starts_with('"') => value.read().unwrap_or_default(),
+        other => other.to_owned(),
+    }
+}
+
+/// A value as a document.
+fn written(value: &Value, source: &dyn std::fmt::Display) -> Result<Json, Failure> {
+    let failed = |text: String| Trouble::NotJson.because(format!("`{source}`: {text}"));
+    let value = feel::to_json(value).map_err(|error| failed(error.to_string()))?;
+    let text = json::write(&value, Layout::Compact, MOST_BYTES)
+        .map_err(|error| failed(error.to_string()))?;
+    Json::parse(&text).map_err(|error| failed(error.to_string()))
+}

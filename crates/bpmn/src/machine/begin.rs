@@ -1,0 +1,75 @@
+//! What starts instances without a caller: the start events of the process (B8).
+//!
+//! Nobody is there to give variables, so everything must be known at the deploy.
+
+use std::collections::BTreeMap;
+
+use meantime_core::{Json, Trigger as Start};
+
+use super::json;
+use super::timer::recurrence;
+use crate::expression::{Environment, Expression, Scope};
+use crate::model::{Kind, Node, Process, Trigger};
+use crate::problem::{Code, Problems};
+
+/// The triggers of a process, in document order.
+pub(crate) fn triggers(process: &Process, problems: &mut Problems) -> Vec<Start> {
+    let mut found = Vec::new();
+    for at in &process.body.starts {
+        let node = process.node(*at);
+        let Kind::Start(start) = &node.kind else { continue };
+        let place = node.id.to_string();
+        let trigger = match &start.trigger {
+            Some(Trigger::Message(message)) => {
+                fixed(&message.name, node, problems).map(|name| Start::Message { name, place })
+            }
+            Some(Trigger::Signal(name)) => {
+                fixed(name, node, problems).map(|name| Start::Signal { name, place })
+            }
+            Some(Trigger::Timer(timer)) => fixed(&timer.text, node, problems).and_then(|text| {
+                match recurrence(timer.kind, &text, &timer.zone) {
+                    Ok(recurrence) => Some(Start::Timer { place, recurrence }),
+                    Err(error) => {
+                        let message = format!("`{}`: {text:?}: {error}", node.id);
+                        let help = error.hint().unwrap_or_default();
+                        problems.error_with_help(Code::BadTimer, node.position, message, help);
+                        None
+                    }
+                }
+            }),
+            _ => None,
+        };
+        found.extend(trigger);
+    }
+    found
+}
+
+/// The value of an expression that may know nothing.
+fn fixed(expression: &Expression, node: &Node, problems: &mut Problems) -> Option<String> {
+    let environment = Environment { now: None, ops: 100_000 };
+    let value = expression.evaluate(&Nothing, &environment).value;
+    let text = value.as_ref().ok().and_then(json::plain);
+    if text.is_none() {
+        let message = format!("`{}`: `{expression}` has no value at the deploy", node.id);
+        let help = "the start of a process cannot use variables or the time: there are none yet";
+        problems.error_with_help(Code::BadExpression, node.position, message, help);
+    }
+    text
+}
+
+/// No variables at all.
+struct Nothing;
+
+impl Scope for Nothing {
+    fn get(&self, _: &str) -> Option<Json> {
+        None
+    }
+
+    fn all(&self) -> BTreeMap<String, Json> {
+        BTreeMap::new()
+    }
+
+    fn key(&self) -> Option<&str> {
+        None
+    }
+}

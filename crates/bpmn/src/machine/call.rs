@@ -1,0 +1,138 @@
+//! Call activities: another definition runs as a child of the instance.
+
+use std::collections::BTreeMap;
+
+use meantime_core::{Answer, ChildOutcome, ChildSpec, Effect, Failure, Json, ParentClose, Verdict};
+
+use super::json;
+use super::state::{Id, WaitKind};
+use super::turn::Machine;
+use crate::expression::Scope;
+use crate::model::{Call, Kind, Node};
+use crate::trouble::Trouble;
+
+impl Machine<'_> {
+    pub(super) fn begin_call(&mut self, id: Id, call: &Call) -> Result<(), Failure> {
+        if self.element(id).is_some_and(super::state::Element::has_child) {
+            // It was parked for something that its child raised; the child is still there.
+            return Ok(());
+        }
+        let definition = self.evaluate_name(&call.definition, id, "the called definition")?;
+        let mut spec = ChildSpec::new(&definition, self.place_of(id), Json::null());
+        if let Some(version) = &call.version {
+            let number = self.number(id, version, "the version")?;
+            spec.version = Some(u32::try_from(number).map_err(|_| {
+                Trouble::NotANumber.because(format!("there is no version {number}"))
+            })?);
+        }
+        if let Some(key) = &call.key {
+            let value = self.evaluate(key, id)?;
+            spec.key = json::plain(&value);
+        }
+        spec.input = self.call_input(id, call)?;
+        spec.catches = self.catches(id);
+        spec.parent_close = ParentClose::Cancel;
+        let key = self.push(Effect::StartChild(spec));
+        self.await_own(id, key, WaitKind::Child, definition);
+        Ok(())
+    }
+
+    /// Everything visible; with input mappings, only what they made; with `camunda:in`, that too.
+    fn call_input(&mut self, id: Id, call: &Call) -> Result<Json, Failure> {
+        let mapped = self.node_of(id).is_some_and(|node| !node.mapping.inputs.is_empty());
+        let mut input = match (call.all_in, mapped) {
+            (true, false) => self.visible(id),
+            (true, true) | (false, _) => {
+                self.element(id).map(|it| it.variables.clone()).unwrap_or_default()
+            }
+        };
+        for extra in &call.inputs {
+            let value = self.evaluate(&extra.source, id)?;
+            let base = input.get(&extra.target.variable);
+            let value = json::set_path(base, &extra.target.path, value);
+            input.insert(extra.target.variable.clone(), value);
+        }
+        Ok(json::object(&input))
+    }
+
+    /// The child has ended.
+    pub(super) fn child_done(&mut self, id: Id, outcome: &ChildOutcome) -> Verdict {
+        if self.element(id).is_some_and(super::state::Element::is_ending) {
+            // It was told to end, and what it says no longer counts.
+            self.try_end(id);
+            return Verdict::taken();
+        }
+        match outcome {
+            ChildOutcome::Completed(output) => match self.call_output(id, output) {
+                Ok(output) => self.complete(id, output),
+                Err(failure) => {
+                    self.restart_on_retry(id);
+                    self.park(id, failure);
+                }
+            },
+            ChildOutcome::Failed { failure, .. } => {
+                self.restart_on_retry(id);
+                self.throw_error(id, failure, failure.data.clone().unwrap_or_default());
+            }
+            ChildOutcome::Cancelled => {
+                self.restart_on_retry(id);
+                self.park(id, Trouble::ChildCancelled.because("the called instance was cancelled"));
+            }
+        }
+        Verdict::taken()
+    }
+
+    /// The child could not be started.
+    pub(super) fn child_refused(&mut self, id: Id, answer: &Answer) -> Verdict {
+        let Answer::Conflict { code } = answer else { return Verdict::taken() };
+        if self.element(id).is_some_and(super::state::Element::is_ending) {
+            self.try_end(id);
+            return Verdict::taken();
+        }
+        self.restart_on_retry(id);
+        self.park(id, Failure::new(code, format!("the call could not be made: {code}")));
+        Verdict::taken()
+    }
+
+    /// Everything the child ended with, or what `camunda:out` takes from it.
+    fn call_output(&mut self, id: Id, output: &Json) -> Result<Json, Failure> {
+        let Some(Node { kind: Kind::Call(call), .. }) = self.node_of(id) else {
+            return Ok(output.clone());
+        };
+        let child = json::handed(output);
+        let mapped = self.node_of(id).is_some_and(|node| !node.mapping.outputs.is_empty());
+        let mut result = if call.all_out || mapped { child.clone() } else { BTreeMap::new() };
+        let scope = Handed { values: &child };
+        for out in &call.outputs {
+            let environment = crate::expression::Environment {
+                now: Some(self.cx.now),
+                ops: self.cx.limits.ops_runaway,
+            };
+            let evaluated = out.source.evaluate(&scope, &environment);
+            self.ops += evaluated.ops;
+            let base = result.get(&out.target.variable);
+            let value = json::set_path(base, &out.target.path, evaluated.value?);
+            result.insert(out.target.variable.clone(), value);
+        }
+        Ok(json::object(&result))
+    }
+}
+
+/// What a child handed over, as a scope.
+struct Handed<'a> {
+    values: &'a BTreeMap<String, Json>,
+}
+
+impl Scope for Handed<'_> {
+    fn get(&self, name: &str) -> Option<Json> {
+        self.values.get(name).cloned()
+    }
+
+    fn all(&self) -> BTreeMap<String, Json> {
+        self.values.clone()
+    }
+
+    fn key(&self) -> Option<&str> {
+        None
+    }
+}

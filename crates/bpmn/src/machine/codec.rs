@@ -1,0 +1,84 @@
+//! Saved states hold the ids of the source, never positions in compiled code.
+//!
+//! [`NodeRef`] and [`FlowRef`] are written as ids and found again by id, so a newer release may
+//! compile the same source differently.
+
+use meantime_core::{Fault, State};
+use minicbor::decode::{Decoder, Error as DecodeError};
+use minicbor::encode::{Encoder, Error as EncodeError, Write};
+use minicbor::{Decode, Encode};
+
+use super::state::Instance;
+use crate::model::{FlowRef, NodeRef, Process};
+
+/// The format of a saved state.
+const FORMAT: u16 = 1;
+
+/// Knows the ids of a process.
+pub(crate) trait Names {
+    fn process(&self) -> &Process;
+}
+
+impl Names for &Process {
+    fn process(&self) -> &Process {
+        self
+    }
+}
+
+/// Saves an instance.
+pub(crate) fn save(process: &Process, instance: &Instance) -> Result<State, Fault> {
+    let bytes = minicbor::to_vec_with(instance, &mut &*process).map_err(|error| bad(&error))?;
+    Ok(State::new(FORMAT, bytes))
+}
+
+/// Loads what [`save`] made.
+pub(crate) fn load(process: &Process, state: &State) -> Result<Instance, Fault> {
+    if state.format != FORMAT {
+        let text = format!("format {} is not known to this release", state.format);
+        return Err(Fault::new("bad_state", text));
+    }
+    let mut instance: Instance =
+        minicbor::decode_with(&state.bytes, &mut &*process).map_err(|error| bad(&error))?;
+    instance.count();
+    Ok(instance)
+}
+
+fn bad(error: &dyn std::fmt::Display) -> Fault {
+    Fault::new("bad_state", error.to_string())
+}
+
+impl<C: Names> Encode<C> for NodeRef {
+    fn encode<W: Write>(
+        &self,
+        e: &mut Encoder<W>,
+        names: &mut C,
+    ) -> Result<(), EncodeError<W::Error>> {
+        e.str(&names.process().node(*self).id)?.ok()
+    }
+}
+
+impl<'b, C: Names> Decode<'b, C> for NodeRef {
+    fn decode(d: &mut Decoder<'b>, names: &mut C) -> Result<Self, DecodeError> {
+        let id = d.str()?;
+        let found = names.process().node_ids.get(id).copied();
+        found.ok_or_else(|| DecodeError::message(format!("there is no element `{id}`")))
+    }
+}
+
+impl<C: Names> Encode<C> for FlowRef {
+    fn encode<W: Write>(
+        &self,
+        e: &mut Encoder<W>,
+        names: &mut C,
+    ) -> Result<(), EncodeError<W::Error>> {
+        e.str(&names.process().flow(*self).id)?.ok()
+    }
+}
+
+impl<'b, C: Names> Decode<'b, C> for FlowRef {
+    fn decode(d: &mut Decoder<'b>, names: &mut C) -> Result<Self, DecodeError> {
+        let id = d.str()?;
+        let found = names.process().flow_ids.get(id).copied();
+        found.ok_or_else(|| DecodeError::message(format!("there is no flow `{id}`")))
+    }
+}

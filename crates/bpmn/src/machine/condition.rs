@@ -1,0 +1,81 @@
+//! Conditional events: looked at whenever a variable has changed.
+
+use meantime_core::{Failure, Json};
+
+use super::state::{Id, Key, Wait, WaitKind};
+use super::turn::Machine;
+use crate::model::{Kind, NodeRef, Trigger};
+use crate::trouble::Trouble;
+
+impl Machine<'_> {
+    /// Triggers every condition that holds now and did not when it was last looked at.
+    pub(super) fn look_at_conditions(&mut self) {
+        self.changed = false;
+        let armed: Vec<(Id, NodeRef, bool)> = self
+            .state
+            .elements
+            .iter()
+            .filter(|(_, element)| !element.is_ending())
+            .flat_map(|(id, element)| {
+                element.waits.iter().filter_map(|wait| match wait.kind {
+                    WaitKind::Condition { held } => Some((*id, wait.on, held)),
+                    _ => None,
+                })
+            })
+            .collect();
+        for (id, on, held) in armed {
+            let Some(Trigger::Conditional(condition)) = self.process.node(on).trigger() else {
+                continue;
+            };
+            let holds = match self.evaluate(condition, id) {
+                Ok(value) => match value.as_str() {
+                    "true" => true,
+                    // What is not there yet cannot hold.
+                    "false" | "null" => false,
+                    _ => {
+                        let text = format!("the condition `{condition}` gives {value}");
+                        self.broken_condition(id, on, Trouble::NotACondition.because(text));
+                        continue;
+                    }
+                },
+                Err(failure) => {
+                    self.broken_condition(id, on, failure);
+                    continue;
+                }
+            };
+            if holds != held {
+                self.condition_changed(id, on, holds);
+            }
+        }
+    }
+
+    fn condition_changed(&mut self, id: Id, on: NodeRef, holds: bool) {
+        let repeats = match &self.process.node(on).kind {
+            Kind::Boundary(boundary) => !boundary.interrupting,
+            Kind::Start(start) => !start.interrupting,
+            _ => false,
+        };
+        let Some(element) = self.element_mut(id) else { return };
+        let place = element.waits.iter().position(|wait| wait.on == on);
+        let Some(place) = place else { return };
+        if repeats || !holds {
+            element.waits[place].kind = WaitKind::Condition { held: holds };
+        } else {
+            element.waits.remove(place);
+        }
+        if holds {
+            let kind = WaitKind::Condition { held: true };
+            let wait = Wait { key: Key::NONE, on, kind, name: String::new() };
+            self.triggered(id, &wait, Json::null());
+        }
+    }
+
+    /// A condition that cannot be evaluated parks the element that waits for it.
+    fn broken_condition(&mut self, id: Id, on: NodeRef, failure: Failure) {
+        let Some(element) = self.element_mut(id) else { return };
+        element.waits.retain(|wait| wait.on != on);
+        if element.incident.is_none() {
+            self.park(id, failure);
+        }
+    }
+}

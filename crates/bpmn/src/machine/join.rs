@@ -1,0 +1,198 @@
+//! Tokens that wait for each other at gateways.
+
+use meantime_core::{Failure, Json};
+
+use super::json;
+use super::state::{Id, Join, Phase};
+use super::turn::Machine;
+use crate::expression::Expression;
+use crate::model::{FlowRef, Gateway, Kind, Node, NodeRef};
+use crate::trouble::Trouble;
+
+impl Machine<'_> {
+    /// A token arrives at a joining gateway.
+    pub(super) fn arrive(&mut self, at: NodeRef, scope: Id, flow: FlowRef) {
+        let node = self.process.node(at);
+        let Some(element) = self.element_mut(scope) else { return };
+        let join = element.joins.entry(at).or_default();
+        match &node.kind {
+            Kind::Gateway(Gateway::Complex { .. }) if !join.used.is_empty() => {
+                self.absorb(at, scope, flow, node);
+            }
+            Kind::Gateway(Gateway::Complex { activation: Some(activation) }) => {
+                join.tokens.push(flow);
+                self.try_complex(at, scope, activation);
+            }
+            Kind::Gateway(Gateway::Parallel) => {
+                join.tokens.push(flow);
+                // One token on each distinct flow; what is more stays for the next round.
+                if node.incoming.iter().all(|flow| join.tokens.contains(flow)) {
+                    self.join(at, scope);
+                }
+            }
+            // An inclusive gateway is looked at when nothing else moves.
+            _ => join.tokens.push(flow),
+        }
+    }
+
+    /// Takes one token of each flow and goes on with one.
+    fn join(&mut self, at: NodeRef, scope: Id) {
+        self.take_tokens(at, scope);
+        let id = self.create(Some(at), Some(scope));
+        self.go_on(id);
+    }
+
+    /// Removes one token of each flow that has any; gives the flows.
+    fn take_tokens(&mut self, at: NodeRef, scope: Id) -> Vec<FlowRef> {
+        let incoming = &self.process.node(at).incoming;
+        let Some(element) = self.element_mut(scope) else { return Vec::new() };
+        let Some(join) = element.joins.get_mut(&at) else { return Vec::new() };
+        let mut taken = Vec::new();
+        for flow in incoming {
+            if let Some(place) = join.tokens.iter().position(|it| it == flow) {
+                join.tokens.remove(place);
+                taken.push(*flow);
+            }
+        }
+        if join.tokens.is_empty() && join.used.is_empty() {
+            element.joins.remove(&at);
+        }
+        taken
+    }
+
+    /// Looks at joins when nothing else moves. Whether something moved now.
+    pub(super) fn look_at_joins(&mut self) -> bool {
+        let waiting: Vec<(Id, NodeRef)> = self
+            .state
+            .elements
+            .iter()
+            .flat_map(|(id, element)| element.joins.keys().map(|at| (*id, *at)))
+            .collect();
+        for (scope, at) in &waiting {
+            let is_open = !self.can_still_arrive(*scope, *at);
+            let gateway = &self.process.node(*at).kind;
+            if is_open && matches!(gateway, Kind::Gateway(Gateway::Inclusive)) {
+                self.join(*at, *scope);
+                return true;
+            }
+            if is_open && self.reset_complex(*scope, *at) {
+                return true;
+            }
+        }
+        waiting.into_iter().any(|(scope, at)| self.is_stuck(scope, at))
+    }
+
+    /// Tokens wait in a scope where nothing else lives: nobody will ever join them. Say so.
+    fn is_stuck(&mut self, scope: Id, at: NodeRef) -> bool {
+        let alone = self.element(scope).is_some_and(|it| {
+            it.busy == 0 && it.then.is_none() && it.incident.is_none() && !it.is_ending()
+        });
+        if !alone {
+            return false;
+        }
+        let missing = self.missing_flows(scope, at);
+        let text = format!("tokens wait here, and none can come by {}", missing.join(", "));
+        self.park_join(at, scope, Trouble::JoinNeverCompletes.because(text));
+        true
+    }
+
+    /// Parks the gateway itself; its tokens stay where they are.
+    fn park_join(&mut self, at: NodeRef, scope: Id, failure: Failure) {
+        let id = self.create(Some(at), Some(scope));
+        self.park(id, failure);
+        if let Some(element) = self.element_mut(id) {
+            element.phase = Phase::Raised;
+        }
+    }
+
+    /// A parked join is tried again: its tokens are looked at as if they had just come.
+    pub(super) fn look_again(&mut self, id: Id) {
+        let Some(element) = self.remove(id) else { return };
+        let Some((at, scope)) = element.node.zip(element.parent) else { return };
+        let gateway = &self.process.node(at).kind;
+        if let Kind::Gateway(Gateway::Complex { activation: Some(activation) }) = gateway {
+            self.try_complex(at, scope, activation);
+        }
+    }
+
+    fn missing_flows(&self, scope: Id, at: NodeRef) -> Vec<String> {
+        let join = self.element(scope).and_then(|it| it.joins.get(&at)).cloned();
+        let Join { tokens, .. } = join.unwrap_or_default();
+        let incoming = self.process.node(at).incoming.iter();
+        let missing = incoming.filter(|flow| !tokens.contains(flow));
+        missing.map(|flow| format!("`{}`", self.process.flow(*flow).id)).collect()
+    }
+
+    /// A complex gateway goes on as soon as its condition holds.
+    fn try_complex(&mut self, at: NodeRef, scope: Id, activation: &Expression) {
+        let tokens = self.element(scope).and_then(|it| it.joins.get(&at));
+        let mut flows = tokens.map(|it| it.tokens.clone()).unwrap_or_default();
+        flows.sort();
+        flows.dedup();
+        let id = self.create(Some(at), Some(scope));
+        let count = Json::of(&flows.len()).unwrap_or_default();
+        let names = flows.iter().map(|flow| json::of_text(&self.process.flow(*flow).id));
+        let names = json::list(&names.collect::<Vec<_>>());
+        self.set(id, "activationCount", count);
+        self.set(id, "activeFlows", names);
+        match self.evaluate_condition(activation, id) {
+            Ok(true) => {
+                let taken = self.take_tokens(at, scope);
+                self.begin_reset(at, scope, taken);
+                self.go_on(id);
+            }
+            Ok(false) => {
+                self.remove(id);
+            }
+            Err(failure) => {
+                self.remove(id);
+                self.park_join(at, scope, failure);
+            }
+        }
+    }
+
+    /// Until every flow has had its token, what still comes belongs to the round that is over.
+    fn begin_reset(&mut self, at: NodeRef, scope: Id, taken: Vec<FlowRef>) {
+        let all = taken.len() == self.process.node(at).incoming.len();
+        if let Some(element) = self.element_mut(scope)
+            && !all
+        {
+            element.joins.entry(at).or_default().used = taken;
+        }
+    }
+
+    /// A late token of a round that is over.
+    fn absorb(&mut self, at: NodeRef, scope: Id, flow: FlowRef, node: &Node) {
+        let Some(element) = self.element_mut(scope) else { return };
+        let Some(join) = element.joins.get_mut(&at) else { return };
+        if join.used.contains(&flow) {
+            join.tokens.push(flow);
+            return;
+        }
+        join.used.push(flow);
+        if node.incoming.iter().all(|flow| join.used.contains(flow)) {
+            self.new_round(at, scope);
+        }
+    }
+
+    /// Nothing more can come: the gateway is ready for the next round.
+    fn reset_complex(&mut self, scope: Id, at: NodeRef) -> bool {
+        let used = self
+            .element(scope)
+            .and_then(|it| it.joins.get(&at))
+            .is_some_and(|join| !join.used.is_empty());
+        if used {
+            self.new_round(at, scope);
+            self.settle(scope);
+        }
+        used
+    }
+
+    /// Forgets a round; tokens that came early for the next one are offered again.
+    fn new_round(&mut self, at: NodeRef, scope: Id) {
+        let join = self.element_mut(scope).and_then(|element| element.joins.remove(&at));
+        for flow in join.map(|join| join.tokens).unwrap_or_default() {
+            self.send(at, scope, Some(flow), None);
+        }
+    }
+}

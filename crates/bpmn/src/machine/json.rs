@@ -1,0 +1,63 @@
+//! Documents put together and taken apart. Values are never rewritten.
+
+use std::collections::BTreeMap;
+
+use meantime_core::Json;
+
+/// A document from its entries; a later entry of the same name wins.
+pub(super) fn object<'a>(entries: impl IntoIterator<Item = (&'a String, &'a Json)>) -> Json {
+    let entries: BTreeMap<&String, &Json> = entries.into_iter().collect();
+    Json::of(&entries).unwrap_or_default()
+}
+
+/// The entries of a document; none if it is not an object.
+pub(crate) fn object_entries(json: &Json) -> Option<BTreeMap<String, Json>> {
+    json.as_str().starts_with('{').then(|| json.read().ok()).flatten()
+}
+
+/// What a worker, a child or a message hands over: an object, nothing, or one value.
+pub(super) fn handed(json: &Json) -> BTreeMap<String, Json> {
+    if json.is_null() {
+        return BTreeMap::new();
+    }
+    object_entries(json).unwrap_or_else(|| BTreeMap::from([("result".to_owned(), json.clone())]))
+}
+
+/// The items of a list; none if it is not one.
+pub(super) fn items(json: &Json) -> Option<Vec<Json>> {
+    json.as_str().starts_with('[').then(|| json.read().ok()).flatten()
+}
+
+/// The content of a text; none if it is not one.
+pub(super) fn text(json: &Json) -> Option<String> {
+    json.as_str().starts_with('"').then(|| json.read().ok()).flatten()
+}
+
+/// A text as a document.
+pub(super) fn of_text(text: &str) -> Json {
+    Json::of(&text).unwrap_or_default()
+}
+
+/// A list as a document.
+pub(super) fn list(items: &[Json]) -> Json {
+    Json::of(&items).unwrap_or_default()
+}
+
+/// A text or a number or a truth value, as people would write it into a name.
+pub(super) fn plain(json: &Json) -> Option<String> {
+    match json.as_str() {
+        "null" => None,
+        other if other.starts_with(['{', '[']) => None,
+        other if other.starts_with('"') => text(json),
+        other => Some(other.to_owned()),
+    }
+}
+
+/// Sets a place inside a document, making objects on the way.
+pub(super) fn set_path(base: Option<&Json>, path: &[String], value: Json) -> Json {
+    let Some((first, rest)) = path.split_first() else { return value };
+    let mut entries = base.and_then(object_entries).unwrap_or_default();
+    let inner = set_path(entries.get(first), rest, value);
+    entries.insert(first.clone(), inner);
+    object(&entries)
+}

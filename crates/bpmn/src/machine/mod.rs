@@ -1,0 +1,65 @@
+//! The machine: tokens and scopes.
+//!
+//! ```text
+//!  event ─ take ─► an element is triggered, completed or ended
+//!                     │
+//!  steps ◄────────────┘   Enter: a token reaches a node     Run: an element goes on
+//!    │                    Spawn: the next iteration          Stop: an element ends from outside
+//!    └─► until none is left, then joins and conditions are looked at, until nothing moves
+//! ```
+//!
+//! An element is entered (inputs, boundary events), active, completing (outputs), leaving (flows).
+//! Whatever fails on the way is an incident at that element and phase; a retry goes on there.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `state`, `codec` | what is saved |
+//! | `turn` | one turn: the queue of steps |
+//! | `take` | events: the dispatch |
+//! | `enter`, `perform`, `leave` | the life of an element; `perform` is the dispatch by kind |
+//! | `stop` | ending elements from outside, children of the instance first |
+//! | `task`, `user_task`, `script`, `call`, `sub`, `multi`, `round` | activities |
+//! | `gateway`, `join`, `reach` | gateways |
+//! | `arm`, `timer`, `trigger`, `condition` | events that wait |
+//! | `throw`, `error`, `escalation`, `compensation` | events that throw |
+//! | `variables`, `mapping`, `json` | data |
+//! | `incident`, `path`, `inspect` | what people see |
+
+mod arm;
+mod begin;
+mod call;
+mod codec;
+mod compensation;
+mod condition;
+mod enter;
+mod error;
+mod escalation;
+mod gateway;
+mod incident;
+mod inspect;
+mod join;
+mod json;
+mod leave;
+mod mapping;
+mod multi;
+mod path;
+mod perform;
+mod reach;
+mod round;
+mod script;
+mod start;
+mod state;
+mod stop;
+mod sub;
+mod take;
+mod task;
+mod throw;
+mod timer;
+mod trigger;
+mod turn;
+mod user_task;
+mod variables;
+
+pub(crate) use begin::triggers;
+pub(crate) use inspect::inspect;
+pub(crate) use turn::Machine;

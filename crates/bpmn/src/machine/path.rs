@@ -1,0 +1,82 @@
+//! Where tokens went in a turn, for people: one line of history.
+
+use std::collections::BTreeMap;
+
+use meantime_core::Json;
+
+use super::state::Id;
+use crate::model::{NodeRef, Process};
+
+/// Longer paths are cut: a loop of thousands of rounds in one turn is not worth reading.
+const MOST: usize = 200;
+
+/// What was entered and left, in order.
+#[derive(Debug, Default)]
+pub(super) struct Path {
+    marks: Vec<(NodeRef, Mark)>,
+    /// Elements entered in this turn, by their place in the list.
+    entered: BTreeMap<Id, usize>,
+    cut: bool,
+}
+
+/// What happened at a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mark {
+    /// Entered, and still there.
+    Entered,
+    /// Entered and left in one turn.
+    Passed,
+    /// Left.
+    Left,
+    /// Ended from outside.
+    Stopped,
+}
+
+impl Path {
+    pub(super) fn entered(&mut self, id: Id, node: NodeRef) {
+        if let Some(place) = self.mark(node, Mark::Entered) {
+            self.entered.insert(id, place);
+        }
+    }
+
+    pub(super) fn left(&mut self, id: Id, node: NodeRef) {
+        match self.entered.remove(&id) {
+            Some(place) => self.marks[place].1 = Mark::Passed,
+            None => {
+                self.mark(node, Mark::Left);
+            }
+        }
+    }
+
+    pub(super) fn stopped(&mut self, id: Id, node: NodeRef) {
+        self.entered.remove(&id);
+        self.mark(node, Mark::Stopped);
+    }
+
+    fn mark(&mut self, node: NodeRef, mark: Mark) -> Option<usize> {
+        if self.marks.len() >= MOST {
+            self.cut = true;
+            return None;
+        }
+        self.marks.push((node, mark));
+        Some(self.marks.len() - 1)
+    }
+
+    /// A list such as `["Start", "-Task_1", "+Task_2", "!Task_3"]`.
+    pub(super) fn record(&self, process: &Process) -> Option<Json> {
+        let mark = |(node, mark): &(NodeRef, Mark)| {
+            let sign = match mark {
+                Mark::Entered => "+",
+                Mark::Passed => "",
+                Mark::Left => "-",
+                Mark::Stopped => "!",
+            };
+            format!("{sign}{}", process.node(*node).id)
+        };
+        let mut list: Vec<String> = self.marks.iter().map(mark).collect();
+        if self.cut {
+            list.push("…".to_owned());
+        }
+        if list.is_empty() { None } else { Json::of(&list).ok() }
+    }
+}

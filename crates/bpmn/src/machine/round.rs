@@ -1,0 +1,63 @@
+//! Standard loops: rounds of one activity, one after the other, in the scope around it.
+
+use meantime_core::{Failure, Json};
+
+use super::json;
+use super::state::{Id, Role, Step};
+use super::turn::Machine;
+use crate::model::Repeat;
+use crate::trouble::Trouble;
+
+impl Machine<'_> {
+    pub(super) fn begin_loop(&mut self, id: Id) -> Result<(), Failure> {
+        if let Some(element) = self.element_mut(id) {
+            element.role = Role::Loop(0);
+        }
+        self.next_round(id)
+    }
+
+    /// A round is over.
+    pub(super) fn round_done(&mut self, id: Id) {
+        if let Err(failure) = self.next_round(id) {
+            self.park(id, failure);
+        }
+    }
+
+    /// Another round, or the end of the loop.
+    fn next_round(&mut self, id: Id) -> Result<(), Failure> {
+        let Some(node) = self.node_of(id) else { return Ok(()) };
+        let Some(Repeat::Loop { test_before, condition, maximum }) = &node.repeat else {
+            return Ok(());
+        };
+        let Some(&Role::Loop(rounds)) = self.element(id).map(|it| &it.role) else { return Ok(()) };
+        let maximum = match maximum {
+            Some(maximum) => Some(self.maximum(id, maximum)?),
+            None => None,
+        };
+        let mut again = maximum.is_none_or(|maximum| u64::from(rounds) < maximum);
+        if let Some(condition) = condition
+            && again
+            && (*test_before || rounds > 0)
+        {
+            again = self.evaluate_condition(condition, id)?;
+        }
+        if !again {
+            self.complete(id, Json::null());
+            return Ok(());
+        }
+        if let Some(element) = self.element_mut(id) {
+            element.role = Role::Loop(rounds + 1);
+        }
+        self.set(id, "loopCounter", Json::of(&(rounds + 1)).unwrap_or_default());
+        let inner = self.create(self.element(id).and_then(|it| it.node), Some(id));
+        self.state.steps.push_back(Step::Run(inner));
+        Ok(())
+    }
+
+    fn maximum(&mut self, id: Id, maximum: &crate::expression::Expression) -> Result<u64, Failure> {
+        let value = self.evaluate(maximum, id)?;
+        json::plain(&value)
+            .and_then(|text| text.parse().ok())
+            .ok_or_else(|| Trouble::NotANumber.because(format!("loopMaximum is {value}")))
+    }
+}

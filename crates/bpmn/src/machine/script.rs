@@ -1,0 +1,33 @@
+//! Script tasks: they run in the engine, within the turn.
+
+use meantime_core::{Failure, Json};
+
+use super::json;
+use super::state::Id;
+use super::turn::Machine;
+use super::variables::Visible;
+use crate::expression::{Environment, Expression};
+
+impl Machine<'_> {
+    pub(super) fn run_script(
+        &mut self,
+        id: Id,
+        code: &Expression,
+        result: Option<&str>,
+    ) -> Result<(), Failure> {
+        let environment = Environment { now: Some(self.cx.now), ops: self.cx.limits.ops_runaway };
+        let visible = Visible { machine: self, from: id };
+        let (outcome, ops) = code.run(&visible, &environment);
+        self.ops += ops;
+        let outcome = outcome?;
+        for (name, value) in outcome.assigned {
+            self.assign(id, &name, value);
+        }
+        let output = match result {
+            Some(name) => json::object([(&name.to_owned(), &outcome.value)]),
+            None => Json::null(),
+        };
+        self.complete(id, output);
+        Ok(())
+    }
+}

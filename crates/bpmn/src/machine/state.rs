@@ -1,0 +1,429 @@
+//! What an instance remembers between turns.
+//!
+//! A tree of *elements*: the process, everything active in it, and everything active in that. A
+//! token on a sequence flow is a [`Step`] still to do; within a turn all of them are done, unless
+//! the turn gives way first. Elements are numbered by activation, so a loop that comes back to a
+//! node makes a new element, and nothing that was armed for the old one can touch it (T5).
+//!
+//! Encoded field numbers are a storage format: never reuse one.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use meantime_core::time::Rule;
+use meantime_core::{EffectKey, InstanceId, Json, Timestamp};
+use minicbor::{Decode, Encode};
+
+use super::codec::Names;
+use crate::model::{FlowRef, NodeRef};
+
+/// The saved form, format 1.
+#[derive(Debug, Clone, Encode, Decode)]
+#[cbor(map, context_bound = "Names")]
+pub(crate) struct Instance {
+    /// Whose keys these are.
+    #[n(3)]
+    pub(super) instance: InstanceId,
+    /// The number of the next element.
+    #[n(0)]
+    pub(super) next: u32,
+    #[n(1)]
+    pub(super) elements: BTreeMap<Id, Element>,
+    /// Left over from a turn that gave way.
+    #[n(2)]
+    #[cbor(default, skip_if = "VecDeque::is_empty")]
+    pub(super) steps: VecDeque<Step>,
+}
+
+/// Names an element: the number of its activation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Encode, Decode)]
+#[cbor(transparent)]
+pub(super) struct Id(#[n(0)] pub(super) u32);
+
+/// The process itself.
+pub(super) const ROOT: Id = Id(0);
+
+/// Something that is active.
+#[derive(Debug, Clone, Encode, Decode)]
+#[cbor(map, context_bound = "Names")]
+pub(super) struct Element {
+    /// None for the process itself.
+    #[n(0)]
+    pub(super) node: Option<NodeRef>,
+    /// None for the process itself.
+    #[n(1)]
+    pub(super) parent: Option<Id>,
+    #[n(2)]
+    pub(super) role: Role,
+    #[n(3)]
+    pub(super) phase: Phase,
+    #[n(4)]
+    pub(super) since: Timestamp,
+    /// Local variables.
+    #[n(5)]
+    #[cbor(default, skip_if = "BTreeMap::is_empty")]
+    pub(super) variables: BTreeMap<String, Json>,
+    /// What was armed for it: its own waits, those of its boundary events, those of the event
+    /// sub-processes in it.
+    #[n(6)]
+    #[cbor(default, skip_if = "Vec::is_empty")]
+    pub(super) waits: Vec<Wait>,
+    /// It stands still until somebody retries.
+    #[n(7)]
+    pub(super) incident: Option<Key>,
+    /// Tokens that wait at joining gateways in it, by the flow they came on.
+    #[n(8)]
+    #[cbor(default, skip_if = "BTreeMap::is_empty")]
+    pub(super) joins: BTreeMap<NodeRef, Join>,
+    /// What was completed in it and can be compensated, oldest first.
+    #[n(9)]
+    #[cbor(default, skip_if = "Vec::is_empty")]
+    pub(super) done: Vec<Done>,
+    /// An interrupting event sub-process has taken over.
+    #[n(10)]
+    #[cbor(default, skip_if = "is_false")]
+    pub(super) interrupted: bool,
+    /// What follows when everything inside has ended.
+    #[n(11)]
+    pub(super) then: Option<Then>,
+    /// What it ended with, while that is being handed on.
+    #[n(12)]
+    pub(super) result: Option<Json>,
+    /// Its boundary events and event sub-processes are armed.
+    #[n(13)]
+    #[cbor(default, skip_if = "is_false")]
+    pub(super) armed: bool,
+    /// Elements and tokens inside. Counted again after loading.
+    #[cbor(skip)]
+    pub(super) busy: u32,
+}
+
+/// What an element is, besides its node.
+#[derive(Debug, Clone, Encode, Decode)]
+#[cbor(context_bound = "Names")]
+pub(super) enum Role {
+    /// The process, or a sub-process: variables and tokens live in it.
+    #[n(0)]
+    Scope,
+    /// An event, a gateway, a task, a call.
+    #[n(1)]
+    Plain,
+    /// The whole of a multi-instance activity.
+    #[n(2)]
+    Multi(#[n(0)] Progress),
+    /// One iteration: a scope of its own.
+    #[n(3)]
+    Iteration(#[n(0)] u32),
+    /// A standard loop, and how many rounds it has begun.
+    #[n(4)]
+    Loop(#[n(0)] u32),
+    /// Runs compensation handlers, last completed first.
+    #[n(5)]
+    Compensating(#[n(0)] Compensating),
+    /// The variables of a completed sub-process, while its inside is compensated.
+    #[n(6)]
+    Memory(#[n(0)] Compensating),
+    /// An ad-hoc sub-process, and what it has not begun yet.
+    #[n(7)]
+    AdHoc(#[n(0)] Vec<NodeRef>),
+}
+
+/// Where an element stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+#[cbor(index_only)]
+pub(super) enum Phase {
+    /// It is being set up.
+    #[n(0)]
+    Entering,
+    /// It waits for something, or for what is inside.
+    #[n(1)]
+    Active,
+    /// Its result is being handed on.
+    #[n(2)]
+    Completing,
+    /// Its outgoing flows are being chosen.
+    #[n(3)]
+    Leaving,
+    /// It is being ended from outside; nothing that it waited for counts any more.
+    #[n(4)]
+    Ending,
+    /// It raised an error that an ancestor of the instance catches, and waits for its end.
+    #[n(5)]
+    Raised,
+}
+
+/// A token to move or an element to go on with.
+#[derive(Debug, Clone, Encode, Decode)]
+#[cbor(context_bound = "Names")]
+pub(super) enum Step {
+    /// A token reaches a node.
+    #[n(0)]
+    Enter {
+        #[n(0)]
+        node: NodeRef,
+        #[n(1)]
+        scope: Id,
+        /// The flow it came on.
+        #[n(2)]
+        flow: Option<FlowRef>,
+        /// What the node waits for has happened already, with this to say.
+        #[n(3)]
+        payload: Option<Json>,
+    },
+    /// An element goes on from its phase.
+    #[n(1)]
+    Run(#[n(0)] Id),
+    /// A multi-instance activity begins its next iteration.
+    #[n(2)]
+    Spawn(#[n(0)] Id),
+    /// An element ends from outside.
+    #[n(3)]
+    Stop(#[n(0)] Id),
+}
+
+/// Something armed.
+#[derive(Debug, Clone, Encode, Decode)]
+#[cbor(map, context_bound = "Names")]
+pub(super) struct Wait {
+    #[n(0)]
+    pub(super) key: Key,
+    /// The event, or the activity itself.
+    #[n(1)]
+    pub(super) on: NodeRef,
+    #[n(2)]
+    pub(super) kind: WaitKind,
+    /// Task type, message or signal name, called definition.
+    #[n(3)]
+    pub(super) name: String,
+}
+
+/// What is waited for.
+#[derive(Debug, Clone, PartialEq, Encode, Decode)]
+pub(super) enum WaitKind {
+    #[n(0)]
+    Task,
+    #[n(1)]
+    UserTask,
+    /// A timer, and how it goes on.
+    #[n(2)]
+    Timer {
+        /// The occurrence it stands for; operators may have moved the timer itself.
+        #[n(0)]
+        planned: Timestamp,
+        #[n(1)]
+        series: Option<Series>,
+    },
+    #[n(3)]
+    Message {
+        #[n(0)]
+        correlation: String,
+    },
+    #[n(4)]
+    Signal,
+    #[n(5)]
+    Child,
+    /// A condition that did not hold, or did, when it was last looked at.
+    #[n(6)]
+    Condition {
+        #[n(0)]
+        held: bool,
+    },
+}
+
+/// A cycle that goes on.
+#[derive(Debug, Clone, PartialEq, Encode, Decode)]
+pub(super) struct Series {
+    /// Its grid, without a limit of its own: fires are counted, not slots (B2).
+    #[n(0)]
+    pub(super) rule: Rule,
+    /// Fires that are left after the armed one; none is without end.
+    #[n(1)]
+    pub(super) left: Option<u64>,
+}
+
+/// The part of an effect key that is not the instance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Encode, Decode)]
+#[cbor(array)]
+pub(crate) struct Key(#[n(0)] pub(super) u64, #[n(1)] pub(super) u32);
+
+/// Tokens at one joining gateway.
+#[derive(Debug, Clone, Default, Encode, Decode)]
+#[cbor(map, context_bound = "Names")]
+pub(super) struct Join {
+    /// The flows they came on, in order of arrival.
+    #[n(0)]
+    pub(super) tokens: Vec<FlowRef>,
+    /// Flows that a complex gateway has used in this round; what still comes is dropped.
+    #[n(1)]
+    #[cbor(default, skip_if = "Vec::is_empty")]
+    pub(super) used: Vec<FlowRef>,
+}
+
+/// A completed activity that can be compensated.
+#[derive(Debug, Clone, Encode, Decode)]
+#[cbor(map, context_bound = "Names")]
+pub(super) struct Done {
+    #[n(0)]
+    pub(super) node: NodeRef,
+    /// What was visible only to it: the item of an iteration, the inside of a sub-process.
+    #[n(1)]
+    #[cbor(default, skip_if = "BTreeMap::is_empty")]
+    pub(super) variables: BTreeMap<String, Json>,
+    /// What was completed inside, when it has no handler of its own.
+    #[n(2)]
+    #[cbor(default, skip_if = "Vec::is_empty")]
+    pub(super) inner: Vec<Done>,
+}
+
+/// Handlers still to run, next one last.
+#[derive(Debug, Clone, Default, Encode, Decode)]
+#[cbor(map, context_bound = "Names")]
+pub(super) struct Compensating {
+    #[n(0)]
+    pub(super) rest: Vec<Done>,
+    /// A transaction is being cancelled: this boundary event follows.
+    #[n(1)]
+    #[cbor(default, skip_if = "is_false")]
+    pub(super) cancels: bool,
+}
+
+/// How far a multi-instance activity is.
+#[derive(Debug, Clone, Default, Encode, Decode)]
+#[cbor(map)]
+pub(super) struct Progress {
+    #[n(0)]
+    pub(super) total: u32,
+    /// Iterations begun.
+    #[n(1)]
+    pub(super) begun: u32,
+    #[n(2)]
+    pub(super) completed: u32,
+    #[n(3)]
+    pub(super) terminated: u32,
+    /// The items, fixed when the activity began.
+    #[n(4)]
+    pub(super) items: Option<Vec<Json>>,
+    /// What iterations have put out, by their number.
+    #[n(5)]
+    #[cbor(default, skip_if = "BTreeMap::is_empty")]
+    pub(super) outputs: BTreeMap<u32, Json>,
+    /// The condition held: what still runs is ended.
+    #[n(6)]
+    #[cbor(default, skip_if = "is_false")]
+    pub(super) over: bool,
+}
+
+/// What follows when everything inside an element has ended.
+#[derive(Debug, Clone, Encode, Decode)]
+#[cbor(context_bound = "Names")]
+pub(super) enum Then {
+    /// A token leaves by a boundary event.
+    #[n(0)]
+    Boundary {
+        #[n(0)]
+        node: NodeRef,
+        #[n(1)]
+        payload: Json,
+    },
+    /// An event sub-process takes over the scope.
+    #[n(1)]
+    EventSub {
+        #[n(0)]
+        sub: NodeRef,
+        #[n(1)]
+        payload: Json,
+    },
+    /// The element completes.
+    #[n(2)]
+    Complete,
+    /// Everything done in the transaction is compensated.
+    #[n(3)]
+    CancelTransaction,
+    /// The process starts at a node, or where it always does.
+    #[n(4)]
+    Start {
+        #[n(0)]
+        node: Option<NodeRef>,
+    },
+}
+
+impl Key {
+    pub(super) fn of(self, instance: InstanceId) -> EffectKey {
+        instance.effect(self.0, self.1)
+    }
+
+    /// Conditions are looked at, not armed.
+    pub(super) const NONE: Self = Self(0, 0);
+}
+
+impl From<EffectKey> for Key {
+    fn from(key: EffectKey) -> Self {
+        Self(key.turn_no, key.ordinal)
+    }
+}
+
+impl Element {
+    pub(super) fn new(node: Option<NodeRef>, parent: Option<Id>, since: Timestamp) -> Self {
+        Self {
+            node,
+            parent,
+            role: Role::Plain,
+            phase: Phase::Entering,
+            since,
+            variables: BTreeMap::new(),
+            waits: Vec::new(),
+            incident: None,
+            joins: BTreeMap::new(),
+            done: Vec::new(),
+            interrupted: false,
+            then: None,
+            result: None,
+            armed: false,
+            busy: 0,
+        }
+    }
+
+    /// Whether results of what is inside land here.
+    pub(super) fn is_scope(&self) -> bool {
+        matches!(self.role, Role::Scope | Role::Iteration(_) | Role::AdHoc(_))
+    }
+
+    /// Whether it is the process or a sub-process that runs, with its event sub-processes.
+    pub(super) fn runs_body(&self) -> bool {
+        matches!(self.role, Role::Scope | Role::AdHoc(_))
+    }
+
+    pub(super) fn is_ending(&self) -> bool {
+        self.phase == Phase::Ending
+    }
+
+    /// Whether a child of this instance runs for it, or has to end for it.
+    pub(super) fn has_child(&self) -> bool {
+        self.waits.iter().any(|wait| wait.kind == WaitKind::Child)
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the codec hands over references")]
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+impl Instance {
+    pub(super) fn new(instance: InstanceId) -> Self {
+        let (elements, steps) = (BTreeMap::new(), VecDeque::new());
+        Self { instance, next: 0, elements, steps }
+    }
+
+    /// Counts what is inside of each element, after loading.
+    pub(super) fn count(&mut self) {
+        let parents: Vec<Id> = self.elements.values().filter_map(|it| it.parent).collect();
+        let scopes = self.steps.iter().filter_map(|step| match step {
+            Step::Enter { scope, .. } => Some(*scope),
+            _ => None,
+        });
+        for id in parents.into_iter().chain(scopes.collect::<Vec<_>>()) {
+            if let Some(element) = self.elements.get_mut(&id) {
+                element.busy += 1;
+            }
+        }
+    }
+}

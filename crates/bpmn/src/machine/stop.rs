@@ -1,0 +1,137 @@
+//! Elements end from outside: interrupted, terminated, cancelled.
+//!
+//! What was armed is withdrawn at once. Children of the instance must end first (B6): until they
+//! have, the element stays, deaf to everything, and what follows waits.
+
+use meantime_core::Effect;
+
+use super::state::{Id, Phase, Role, Step, Then, Wait, WaitKind};
+use super::turn::Machine;
+
+impl Machine<'_> {
+    /// Ends an element with all that is inside; then something follows in the scope around it.
+    pub(super) fn interrupt(&mut self, id: Id, then: Option<Then>) {
+        self.doom(id);
+        if let Some(element) = self.element_mut(id) {
+            element.then = then;
+        }
+        self.state.steps.push_front(Step::Stop(id));
+    }
+
+    /// Ends everything inside a scope, tokens at joins included; the scope itself stays.
+    pub(super) fn clear(&mut self, scope: Id, then: Then) {
+        self.forget_tokens(scope);
+        let children = self.children_of(scope);
+        if let Some(element) = self.element_mut(scope) {
+            element.then = Some(then);
+        }
+        for child in children.iter().rev() {
+            self.doom(*child);
+            self.state.steps.push_front(Step::Stop(*child));
+        }
+        if children.is_empty() {
+            self.settle(scope);
+        }
+    }
+
+    /// From now on nothing counts that happens to it.
+    fn doom(&mut self, id: Id) {
+        self.forget_tokens(id);
+        if let Some(element) = self.element_mut(id) {
+            element.phase = Phase::Ending;
+            element.then = None;
+        }
+        for child in self.children_of(id) {
+            self.doom(child);
+        }
+    }
+
+    /// Tokens on their way into a scope, and those that wait in it.
+    fn forget_tokens(&mut self, scope: Id) {
+        let before = self.state.steps.len();
+        self.state
+            .steps
+            .retain(|step| !matches!(step, Step::Enter { scope: to, .. } if *to == scope));
+        let gone = u32::try_from(before - self.state.steps.len()).unwrap_or(u32::MAX);
+        if let Some(element) = self.element_mut(scope) {
+            element.busy = element.busy.saturating_sub(gone);
+            element.joins.clear();
+        }
+    }
+
+    /// One element ends: what it waited for first, then what is inside.
+    pub(super) fn stop_one(&mut self, id: Id) {
+        let Some(element) = self.element_mut(id) else { return };
+        let (children, waits): (Vec<Wait>, Vec<Wait>) = std::mem::take(&mut element.waits)
+            .into_iter()
+            .partition(|wait| wait.kind == WaitKind::Child);
+        let incident = element.incident.take();
+        element.waits.clone_from(&children);
+        for wait in &waits {
+            self.withdraw_wait(wait);
+        }
+        for wait in &children {
+            let key = wait.key.of(self.cx.instance);
+            self.push(Effect::CancelChild { key });
+        }
+        if let Some(key) = incident {
+            let key = key.of(self.cx.instance);
+            self.push(Effect::WithdrawIncident { key });
+        }
+        for child in self.children_of(id).into_iter().rev() {
+            self.state.steps.push_front(Step::Stop(child));
+        }
+        self.try_end(id);
+    }
+
+    /// An element that is ending is gone when nothing is left of it.
+    pub(super) fn try_end(&mut self, id: Id) {
+        let Some(element) = self.element(id) else { return };
+        if element.busy > 0 || element.has_child() {
+            return;
+        }
+        let is_iteration = matches!(element.role, Role::Iteration(_));
+        if let Some(node) = element.node.filter(|_| !is_iteration) {
+            self.path.stopped(id, node);
+        }
+        self.note_terminated(id);
+        let Some(element) = self.remove(id) else { return };
+        let Some(parent) = element.parent else { return };
+        if let Some(Then::Boundary { node, payload }) = element.then {
+            self.send(node, parent, None, Some(payload));
+        }
+        self.settle(parent);
+    }
+
+    /// Everything inside a scope has ended: what takes over?
+    pub(super) fn after_clearing(&mut self, id: Id) {
+        let then = self.element_mut(id).and_then(|element| element.then.take());
+        match then {
+            Some(Then::EventSub { sub, payload }) => self.begin_event_sub(id, sub, payload),
+            Some(Then::CancelTransaction) => self.compensate_transaction(id),
+            Some(Then::Complete) if id == super::state::ROOT => self.settle(id),
+            Some(Then::Complete) => self.complete(id, meantime_core::Json::null()),
+            Some(Then::Boundary { .. } | Then::Start { .. }) | None => {}
+        }
+    }
+
+    /// Withdraws everything an element waits for.
+    pub(super) fn withdraw(&mut self, id: Id) {
+        let waits = self.element_mut(id).map(|it| std::mem::take(&mut it.waits));
+        for wait in waits.unwrap_or_default() {
+            self.withdraw_wait(&wait);
+        }
+    }
+
+    pub(super) fn withdraw_wait(&mut self, wait: &Wait) {
+        let key = wait.key.of(self.cx.instance);
+        let effect = match wait.kind {
+            WaitKind::Task | WaitKind::UserTask => Effect::CancelTask { key },
+            WaitKind::Timer { .. } => Effect::CancelTimer { key },
+            WaitKind::Message { .. } | WaitKind::Signal => Effect::Unsubscribe { key },
+            WaitKind::Child => Effect::CancelChild { key },
+            WaitKind::Condition { .. } => return,
+        };
+        self.push(effect);
+    }
+}

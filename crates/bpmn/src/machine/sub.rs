@@ -1,0 +1,172 @@
+//! Sub-processes: scopes that start, arm their event sub-processes, and end by themselves.
+
+use meantime_core::{Failure, Json};
+
+use super::json;
+use super::state::{Id, Phase, Role};
+use super::turn::Machine;
+use crate::model::{AdHoc, Body, Kind, NodeRef, Sub, SubKind};
+use crate::trouble::Trouble;
+
+impl Machine<'_> {
+    /// An embedded sub-process or a transaction starts; an ad-hoc one offers its activities.
+    pub(super) fn begin_sub(&mut self, id: Id, sub: &Sub) -> Result<(), Failure> {
+        self.arm_event_subs(id, &sub.body)?;
+        match &sub.kind {
+            SubKind::AdHoc(ad_hoc) => self.begin_ad_hoc(id, ad_hoc, &sub.body),
+            _ => {
+                self.start_body(id, &sub.body, None);
+                Ok(())
+            }
+        }
+    }
+
+    /// Puts the first tokens into a scope.
+    pub(super) fn start_body(&mut self, scope: Id, body: &Body, start: Option<NodeRef>) {
+        let plain = |at: &&NodeRef| self.process.node(**at).is_plain_start();
+        let plain = body.starts.iter().find(plain).or(body.starts.first());
+        match start.or(plain.copied()) {
+            Some(at) => self.send(at, scope, None, Some(Json::null())),
+            None => {
+                for at in &body.loose {
+                    self.send(*at, scope, None, None);
+                }
+            }
+        }
+    }
+
+    /// Arms the event sub-processes of a scope (B7).
+    pub(super) fn arm_event_subs(&mut self, scope: Id, body: &Body) -> Result<(), Failure> {
+        let starts: Vec<NodeRef> = body
+            .event_subs
+            .iter()
+            .flat_map(|sub| &self.process.body_of(Some(*sub)).starts)
+            .copied()
+            .collect();
+        // A retry finds those armed that were: nothing in here is armed by halves.
+        let armed = self
+            .element(scope)
+            .is_some_and(|it| it.waits.iter().any(|wait| starts.contains(&wait.on)));
+        if armed { Ok(()) } else { self.arm(scope, &starts) }
+    }
+
+    /// An event sub-process was triggered, and interrupts or not.
+    pub(super) fn trigger_event_sub(&mut self, scope: Id, start: NodeRef, payload: Json) {
+        let node = self.process.node(start);
+        let (Some(sub), Kind::Start(event)) = (node.parent, &node.kind) else { return };
+        if !event.interrupting {
+            self.begin_event_sub(scope, sub, payload);
+            return;
+        }
+        if let Some(element) = self.element_mut(scope) {
+            element.interrupted = true;
+        }
+        self.disarm_event_subs(scope);
+        self.clear(scope, super::state::Then::EventSub { sub, payload });
+    }
+
+    /// The scope's other event sub-processes are over; its boundary events are not.
+    fn disarm_event_subs(&mut self, scope: Id) {
+        let Some(element) = self.element_mut(scope) else { return };
+        let waits = std::mem::take(&mut element.waits);
+        let process = self.process;
+        let (starts, others) = waits
+            .into_iter()
+            .partition(|wait| matches!(process.node(wait.on).kind, Kind::Start(_)));
+        if let Some(element) = self.element_mut(scope) {
+            element.waits = others;
+        }
+        for wait in Vec::from_iter::<Vec<_>>(starts) {
+            self.withdraw_wait(&wait);
+        }
+    }
+
+    /// Starts an event sub-process inside a scope.
+    pub(super) fn begin_event_sub(&mut self, scope: Id, sub: NodeRef, payload: Json) {
+        let id = self.create(Some(sub), Some(scope));
+        if let Some(element) = self.element_mut(id) {
+            (element.role, element.phase) = (Role::Scope, Phase::Active);
+            // It has no boundary events, and its own event sub-processes are armed below.
+            element.armed = true;
+        }
+        let body = self.process.body_of(Some(sub));
+        if let Err(failure) = self.arm_event_subs(id, body) {
+            self.park(id, failure);
+            return;
+        }
+        if let Some(start) = body.starts.first() {
+            self.send(*start, id, None, Some(payload));
+        }
+    }
+
+    fn begin_ad_hoc(&mut self, id: Id, ad_hoc: &AdHoc, body: &Body) -> Result<(), Failure> {
+        let mut offered = body.loose.clone();
+        if let Some(active) = &ad_hoc.active {
+            let value = self.evaluate(active, id)?;
+            offered = self.named_activities(&value, body)?;
+        }
+        offered.reverse();
+        let first = if ad_hoc.sequential { offered.pop() } else { None };
+        let all = if ad_hoc.sequential { Vec::new() } else { std::mem::take(&mut offered) };
+        if let Some(element) = self.element_mut(id) {
+            element.role = Role::AdHoc(offered);
+        }
+        for at in all.into_iter().rev().chain(first) {
+            self.send(at, id, None, None);
+        }
+        self.settle(id);
+        Ok(())
+    }
+
+    fn named_activities(&self, value: &Json, body: &Body) -> Result<Vec<NodeRef>, Failure> {
+        let ids = json::items(value).ok_or_else(|| {
+            Trouble::NotAList.because(format!("the activities to begin are {value}, not a list"))
+        })?;
+        let mut found = Vec::new();
+        for id in &ids {
+            let named = json::text(id).unwrap_or_default();
+            let at = self.process.node_ids.get(named.as_str()).copied();
+            match at.filter(|at| body.loose.contains(at)) {
+                Some(at) => found.push(at),
+                None => {
+                    let text = format!("there is no activity {id} to begin");
+                    return Err(Trouble::UnknownActivity.because(text));
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// Nothing runs in an ad-hoc sub-process: is it over, or is there more?
+    pub(super) fn ad_hoc_idle(&mut self, id: Id) {
+        let next = match self.element_mut(id).map(|it| &mut it.role) {
+            Some(Role::AdHoc(rest)) => rest.pop(),
+            _ => None,
+        };
+        match next {
+            Some(at) => self.send(at, id, None, None),
+            None => self.complete(id, Json::null()),
+        }
+    }
+
+    /// After each activity in an ad-hoc sub-process: does the condition hold?
+    pub(super) fn ad_hoc_progress(&mut self, scope: Id) -> Result<(), Failure> {
+        let is_ad_hoc = matches!(self.element(scope).map(|it| &it.role), Some(Role::AdHoc(_)));
+        let node = self.node_of(scope).filter(|_| is_ad_hoc);
+        let Some(Kind::Sub(Sub { kind: SubKind::AdHoc(ad_hoc), .. })) = node.map(|it| &it.kind)
+        else {
+            return Ok(());
+        };
+        let Some(condition) = &ad_hoc.completion else { return Ok(()) };
+        if !self.evaluate_condition(condition, scope)? {
+            return Ok(());
+        }
+        if let Some(element) = self.element_mut(scope) {
+            element.role = Role::AdHoc(Vec::new());
+        }
+        if ad_hoc.cancel_remaining {
+            self.clear(scope, super::state::Then::Complete);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,117 @@
+//! Events reach the elements that wait for them. Only the dispatch.
+
+use meantime_core::{Event, Failure, Json, Outcome, Termination, Verdict};
+
+use super::json;
+use super::state::{Id, Key, ROOT, Wait, WaitKind};
+use super::turn::Machine;
+
+impl Machine<'_> {
+    /// Takes one event and says what became of it. Total: what nobody waits for is not taken.
+    pub(super) fn take(&mut self, event: &Event) -> Verdict {
+        match event {
+            Event::Continue => Verdict::taken(),
+            Event::TaskDone { key, outcome } => match self.take_wait((*key).into()) {
+                Some((id, _)) => self.task_done(id, outcome),
+                None => Verdict::NotTaken,
+            },
+            Event::TimerFired { key, .. } => self.happened((*key).into(), Json::null()),
+            Event::Signal { key, payload, .. } | Event::Message { key, payload, .. } => {
+                self.happened((*key).into(), payload.clone())
+            }
+            Event::ChildDone { key, outcome, .. } => match self.take_child((*key).into()) {
+                Some(id) => self.child_done(id, outcome),
+                None => Verdict::NotTaken,
+            },
+            Event::EffectDone { key, answer } => match self.take_child((*key).into()) {
+                Some(id) => self.child_refused(id, answer),
+                None => Verdict::NotTaken,
+            },
+            Event::ChildRaised { key, raised } => match self.find((*key).into()) {
+                Some(id) => {
+                    self.child_raised(id, raised);
+                    Verdict::taken()
+                }
+                None => Verdict::NotTaken,
+            },
+            Event::Submitted { step, .. } => {
+                let problem = json::of_text(&format!("a process has no step {step:?}"));
+                Verdict::Refused { code: "step_not_active".to_owned(), problem }
+            }
+            Event::IncidentRetried { key, .. } => match key {
+                Some(key) => self.retried((*key).into()),
+                None => Verdict::NotTaken,
+            },
+            Event::VariablesSet { values } => match json::object_entries(values) {
+                Some(values) => {
+                    self.merge(ROOT, values);
+                    Verdict::taken()
+                }
+                None => Verdict::NotTaken,
+            },
+            Event::Cancel { reason } => {
+                let (reason, context) = (reason.clone(), self.root_variables());
+                self.outcome = Some(Outcome::Cancelled { reason, context });
+                Verdict::taken()
+            }
+            Event::DeadlineReached => {
+                self.outcome = Some(self.timed_out());
+                Verdict::taken()
+            }
+            // The kernel keeps this one to itself.
+            Event::DeadlineMoved { .. } => Verdict::NotTaken,
+        }
+    }
+
+    /// Something armed has happened.
+    fn happened(&mut self, key: Key, payload: Json) -> Verdict {
+        match self.take_wait(key) {
+            Some((id, wait)) => {
+                self.triggered(id, &wait, payload);
+                Verdict::taken()
+            }
+            None => Verdict::NotTaken,
+        }
+    }
+
+    /// The wait of that key, out of its element; none when the element is ending.
+    fn take_wait(&mut self, key: Key) -> Option<(Id, Wait)> {
+        let id = self.find(key)?;
+        let element = self.element_mut(id)?;
+        let place = element.waits.iter().position(|wait| wait.key == key)?;
+        Some((id, element.waits.remove(place)))
+    }
+
+    /// The element for which a child runs; also one that only waits for its end.
+    fn take_child(&mut self, key: Key) -> Option<Id> {
+        let waits = |wait: &Wait| wait.key == key && wait.kind == WaitKind::Child;
+        let found = self.state.elements.iter_mut().find(|(_, it)| it.waits.iter().any(waits));
+        let (id, element) = found?;
+        element.waits.retain(|wait| !waits(wait));
+        Some(*id)
+    }
+
+    /// The element that waits under a key.
+    fn find(&self, key: Key) -> Option<Id> {
+        let waits = |wait: &Wait| wait.key == key && key != Key::NONE;
+        let found = self
+            .state
+            .elements
+            .iter()
+            .find(|(_, it)| !it.is_ending() && it.waits.iter().any(waits));
+        found.map(|(id, _)| *id)
+    }
+
+    /// Failed by the deadline, with the declared outcome (D2).
+    fn timed_out(&self) -> Outcome {
+        let failure = match self.execution {
+            Some(declared) => Failure::new(&declared.code, &declared.reason),
+            None => {
+                let at = self.cx.deadline.map_or_else(String::new, |at| format!(" at {at}"));
+                Failure::new("DEADLINE_EXCEEDED", format!("the deadline{at} has passed"))
+            }
+        };
+        let (termination, context) = (Termination::Timeout, self.root_variables());
+        Outcome::Failed { failure, termination, context }
+    }
+}

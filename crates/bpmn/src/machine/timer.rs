@@ -1,0 +1,111 @@
+//! Timers: from a definition to an instant, once, when it is armed (T4, B1).
+
+use meantime_core::time::{Cron, Cycle, Rule, Span, TimeError, Zone, occurrences};
+use meantime_core::{Effect, Failure, Recurrence, Timestamp};
+
+use super::json;
+use super::state::{Id, Series, Wait, WaitKind};
+use super::turn::Machine;
+use crate::model::{Timer, TimerKind};
+use crate::trouble::Trouble;
+
+impl Machine<'_> {
+    /// When a timer falls due, and how it goes on. Nothing for a cycle that never fires.
+    pub(super) fn plan_timer(
+        &mut self,
+        id: Id,
+        timer: &Timer,
+    ) -> Result<Option<(Timestamp, Option<Series>)>, Failure> {
+        let value = self.evaluate(&timer.text, id)?;
+        let text = json::text(&value).ok_or_else(|| {
+            let because = self.because();
+            let text = format!("the timer's time `{}` is {value}{because}", timer.text);
+            Trouble::NotATime.because(text)
+        })?;
+        let failed = |error: TimeError| {
+            Failure::new(error.code(), format!("the timer's time {text:?}: {error}"))
+        };
+        match timer.kind {
+            TimerKind::Date => {
+                let due_at = Timestamp::parse(&text).map_err(failed)?;
+                Ok(Some((due_at, None)))
+            }
+            TimerKind::Duration => {
+                let span = Span::parse_delay(&text).map_err(failed)?;
+                let due_at = span.add_to(self.cx.now, &timer.zone).map_err(failed)?;
+                Ok(Some((due_at, None)))
+            }
+            TimerKind::Cycle => {
+                let (rule, count) = series(&text, self.cx.now, &timer.zone).map_err(failed)?;
+                Ok(first(rule, count))
+            }
+        }
+    }
+
+    /// The next occurrence of a cycle that has fired: the first one that lies ahead, so that
+    /// missed ones are one late fire, and the phase stays (B10).
+    pub(super) fn arm_next(&mut self, id: Id, fired: &Wait) {
+        let WaitKind::Timer { planned, series: Some(series) } = &fired.kind else { return };
+        if series.left == Some(0) {
+            return;
+        }
+        // A timer that was fired by hand stood for its planned occurrence.
+        let after = self.cx.now.max(*planned);
+        let Some(next) = occurrences(&series.rule, after).next() else { return };
+        let place = self.place_of_event(id, fired.on);
+        let key = self.push(Effect::StartTimer { place, due_at: next.at });
+        let left = series.left.map(|left| left - 1);
+        let series = Some(Series { rule: series.rule.clone(), left });
+        let kind = WaitKind::Timer { planned: next.at, series };
+        let wait = Wait { key, on: fired.on, kind, name: String::new() };
+        if let Some(element) = self.element_mut(id) {
+            element.waits.push(wait);
+        }
+    }
+}
+
+/// The grid of a cycle without a limit, and how often it fires.
+fn series(text: &str, now: Timestamp, zone: &Zone) -> Result<(Rule, Option<u64>), TimeError> {
+    if !text.starts_with('R') {
+        return Ok((Rule::cron(Cron::parse(text)?, zone.clone(), now), None));
+    }
+    let cycle = Cycle::parse(text)?;
+    let mut rule = cycle.armed(now, zone.clone());
+    if let Rule::Every { count, .. } = &mut rule {
+        *count = None;
+    }
+    Ok((rule, cycle.count()))
+}
+
+fn first(rule: Rule, count: Option<u64>) -> Option<(Timestamp, Option<Series>)> {
+    if count == Some(0) {
+        return None;
+    }
+    let due_at = occurrences(&rule, Timestamp::MIN).next()?.at;
+    let left = count.map(|count| count - 1);
+    Some((due_at, Some(Series { rule, left })))
+}
+
+/// A timer start of the process as a trigger of the definition (B8).
+pub(crate) fn recurrence(
+    kind: TimerKind,
+    text: &str,
+    zone: &Zone,
+) -> Result<Recurrence, TimeError> {
+    let zone = zone.name().to_owned();
+    Ok(match kind {
+        TimerKind::Date => Recurrence::At(Timestamp::parse(text)?),
+        TimerKind::Duration => {
+            Span::parse_delay(text)?;
+            Recurrence::After(text.to_owned(), zone)
+        }
+        TimerKind::Cycle if text.starts_with('R') => {
+            Cycle::parse(text)?;
+            Recurrence::Cycle(text.to_owned(), zone)
+        }
+        TimerKind::Cycle => {
+            Cron::parse(text)?;
+            Recurrence::Cron(text.to_owned(), zone)
+        }
+    })
+}

@@ -1,0 +1,211 @@
+//! One turn: events, then steps until nothing moves.
+
+use meantime_core::{
+    Cx, Effect, Event, Execution, Fault, Json, Outcome, State, Status, Turn, Verdict,
+};
+
+use super::codec::{load, save};
+use super::path::Path;
+use super::state::{Element, Id, Instance, Key, ROOT, Step};
+use crate::model::{FlowRef, Node, NodeRef, Process};
+
+/// Effects one step may make, at most, before the turn gives way.
+const ROOM: usize = 4;
+
+/// One turn of one instance.
+pub(crate) struct Machine<'a> {
+    pub(super) process: &'a Process,
+    /// The declared deadline.
+    pub(super) execution: Option<&'a Execution>,
+    pub(super) cx: &'a Cx<'a>,
+    pub(super) state: Instance,
+    pub(super) effects: Vec<Effect>,
+    pub(super) outcome: Option<Outcome>,
+    pub(super) ops: u64,
+    /// Why the last expression was null.
+    pub(super) reason: Option<String>,
+    /// A variable has changed since conditions were looked at.
+    pub(super) changed: bool,
+    pub(super) path: Path,
+}
+
+impl<'a> Machine<'a> {
+    pub(crate) fn new(
+        process: &'a Process,
+        execution: Option<&'a Execution>,
+        cx: &'a Cx<'a>,
+    ) -> Self {
+        Self {
+            process,
+            execution,
+            cx,
+            state: Instance::new(cx.instance),
+            effects: Vec::new(),
+            outcome: None,
+            ops: 0,
+            reason: None,
+            changed: true,
+            path: Path::default(),
+        }
+    }
+
+    pub(crate) fn resume(
+        process: &'a Process,
+        execution: Option<&'a Execution>,
+        state: &State,
+        cx: &'a Cx<'a>,
+    ) -> Result<Self, Fault> {
+        let state = load(process, state)?;
+        Ok(Self { state, changed: false, ..Self::new(process, execution, cx) })
+    }
+
+    /// Takes events in order, each with all that follows from it.
+    pub(crate) fn advance(mut self, events: &[Event]) -> Result<Turn, Fault> {
+        let mut verdicts = Vec::with_capacity(events.len());
+        for event in events {
+            self.ops += 1;
+            let verdict = match self.outcome {
+                Some(_) => Verdict::NotTaken,
+                None => self.take(event),
+            };
+            verdicts.push(verdict);
+            self.run();
+        }
+        self.finish(verdicts)
+    }
+
+    pub(super) fn finish(mut self, verdicts: Vec<Verdict>) -> Result<Turn, Fault> {
+        if let Some(data) = self.path.record(self.process) {
+            self.effects.push(Effect::Record { kind: "path".to_owned(), data });
+        }
+        let status = match self.outcome.take() {
+            Some(outcome) => Status::Ended(outcome),
+            None if self.state.steps.is_empty() => Status::Running,
+            None => Status::Yield,
+        };
+        let state = save(self.process, &self.state)?;
+        Ok(Turn { state, effects: self.effects, status, verdicts, ops: self.ops })
+    }
+
+    /// Does steps until nothing moves, or until the slice is used up.
+    pub(super) fn run(&mut self) {
+        let slice = self.cx.limits.ops_per_slice;
+        let effects = self.cx.limits.effects_per_turn.saturating_sub(ROOM);
+        while self.outcome.is_none() {
+            let used_up = self.ops >= slice || self.effects.len() >= effects.max(1);
+            if self.state.steps.is_empty() {
+                if !self.stir() {
+                    break;
+                }
+                continue;
+            }
+            if used_up {
+                break;
+            }
+            let Some(step) = self.state.steps.pop_front() else { continue };
+            self.ops += 1;
+            self.step(step);
+            if self.changed {
+                self.look_at_conditions();
+            }
+        }
+    }
+
+    fn step(&mut self, step: Step) {
+        match step {
+            Step::Enter { node, scope, flow, payload } => self.enter(node, scope, flow, payload),
+            Step::Run(id) => self.go_on(id),
+            Step::Spawn(id) => self.spawn(id),
+            Step::Stop(id) => self.stop_one(id),
+        }
+    }
+
+    /// With no step left: joins that can go on, conditions that hold. Whether anything moved.
+    fn stir(&mut self) -> bool {
+        if self.look_at_joins() {
+            return true;
+        }
+        while self.changed && self.state.steps.is_empty() && self.outcome.is_none() {
+            self.look_at_conditions();
+        }
+        !self.state.steps.is_empty()
+    }
+
+    // The state, in the words of the other files.
+
+    pub(super) fn element(&self, id: Id) -> Option<&Element> {
+        self.state.elements.get(&id)
+    }
+
+    pub(super) fn element_mut(&mut self, id: Id) -> Option<&mut Element> {
+        self.state.elements.get_mut(&id)
+    }
+
+    /// The node of an element; none for the process and for elements that are gone.
+    pub(super) fn node_of(&self, id: Id) -> Option<&'a Node> {
+        Some(self.process.node(self.element(id)?.node?))
+    }
+
+    pub(super) fn parent_of(&self, id: Id) -> Option<Id> {
+        self.element(id)?.parent
+    }
+
+    /// Children of an element, in order of activation.
+    pub(super) fn children_of(&self, id: Id) -> Vec<Id> {
+        // They are made after it, and it counts them: the search ends with the last one.
+        let count = self.element(id).map_or(0, |element| element.busy as usize);
+        let is_child = |(_, it): &(&Id, &Element)| it.parent == Some(id);
+        let later = self.state.elements.range(Id(id.0.saturating_add(1))..);
+        later.filter(is_child).take(count).map(|(id, _)| *id).collect()
+    }
+
+    /// Makes an element.
+    pub(super) fn create(&mut self, node: Option<NodeRef>, parent: Option<Id>) -> Id {
+        let id = Id(self.state.next);
+        self.state.next += 1;
+        self.state.elements.insert(id, Element::new(node, parent, self.cx.now));
+        if let Some(parent) = parent.and_then(|parent| self.element_mut(parent)) {
+            parent.busy += 1;
+        }
+        if let Some(node) = node {
+            self.path.entered(id, node);
+        }
+        id
+    }
+
+    /// Takes an element out of the tree. Whatever it waited for must be gone.
+    pub(super) fn remove(&mut self, id: Id) -> Option<Element> {
+        let element = self.state.elements.remove(&id)?;
+        if let Some(parent) = element.parent.and_then(|parent| self.element_mut(parent)) {
+            parent.busy = parent.busy.saturating_sub(1);
+        }
+        Some(element)
+    }
+
+    /// Puts a token on its way to a node.
+    pub(super) fn send(
+        &mut self,
+        node: NodeRef,
+        scope: Id,
+        flow: Option<FlowRef>,
+        payload: Option<Json>,
+    ) {
+        if let Some(element) = self.element_mut(scope) {
+            element.busy += 1;
+            self.state.steps.push_back(Step::Enter { node, scope, flow, payload });
+        }
+    }
+
+    /// Wants something done, and gives the name it will have.
+    pub(super) fn push(&mut self, effect: Effect) -> Key {
+        let key = self.cx.key_of(self.effects.len());
+        self.effects.push(effect);
+        key.into()
+    }
+
+    /// The variables of the process itself, as one document.
+    pub(super) fn root_variables(&self) -> Json {
+        let variables = self.element(ROOT).map(|root| &root.variables);
+        super::json::object(variables.into_iter().flatten())
+    }
+}

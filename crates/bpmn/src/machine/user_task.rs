@@ -1,0 +1,68 @@
+//! Work for people: completed through the API, with everything a task list shows.
+
+use std::collections::BTreeMap;
+
+use meantime_core::{Effect, Failure, Json, RetryPolicy, TaskKind, TaskSpec};
+
+use super::json;
+use super::state::{Id, WaitKind};
+use super::turn::Machine;
+use crate::expression::Expression;
+use crate::model::UserTask;
+
+impl Machine<'_> {
+    pub(super) fn schedule_user_task(&mut self, id: Id, task: &UserTask) -> Result<(), Failure> {
+        let Some(node) = self.node_of(id) else { return Ok(()) };
+        let mut shown: BTreeMap<String, Json> =
+            task.headers.iter().map(|(key, value)| (key.clone(), json::of_text(value))).collect();
+        if let Some(name) = &node.name {
+            shown.insert("name".to_owned(), json::of_text(name));
+        }
+        let single = [
+            ("assignee", &task.assignee),
+            ("dueDate", &task.due_date),
+            ("followUpDate", &task.follow_up_date),
+            ("priority", &task.priority),
+            ("formKey", &task.form),
+        ];
+        for (key, expression) in single {
+            self.show(id, &mut shown, key, expression.as_ref(), false)?;
+        }
+        let groups = [
+            ("candidateGroups", &task.candidate_groups),
+            ("candidateUsers", &task.candidate_users),
+        ];
+        for (key, expression) in groups {
+            self.show(id, &mut shown, key, expression.as_ref(), true)?;
+        }
+        let assignee = shown.get("assignee").and_then(json::plain);
+        let name = node.id.to_string();
+        let mut spec = TaskSpec::worker(&name, self.place_of(id), json::object(&self.visible(id)));
+        (spec.kind, spec.retry, spec.assignee) = (TaskKind::User, RetryPolicy::never(), assignee);
+        spec.headers = (!shown.is_empty()).then(|| json::object(&shown));
+        let key = self.push(Effect::ScheduleTask(spec));
+        self.await_own(id, key, WaitKind::UserTask, name);
+        Ok(())
+    }
+
+    /// Evaluates one thing to show; lists may be written with commas.
+    fn show(
+        &mut self,
+        id: Id,
+        shown: &mut BTreeMap<String, Json>,
+        key: &str,
+        expression: Option<&Expression>,
+        list: bool,
+    ) -> Result<(), Failure> {
+        let Some(expression) = expression else { return Ok(()) };
+        let mut value = self.evaluate(expression, id)?;
+        if list && let Some(text) = json::text(&value) {
+            let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
+            value = json::list(&parts.map(json::of_text).collect::<Vec<_>>());
+        }
+        if !value.is_null() {
+            shown.insert(key.to_owned(), value);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,123 @@
+//! Variables and the scopes they live in.
+
+use std::collections::BTreeMap;
+
+use meantime_core::Json;
+
+use super::json;
+use super::state::{Id, Role};
+use super::turn::Machine;
+use crate::expression::Scope;
+use crate::model::Target;
+
+/// What an element sees.
+pub(super) struct Visible<'m, 'a> {
+    pub(super) machine: &'m Machine<'a>,
+    pub(super) from: Id,
+}
+
+impl Scope for Visible<'_, '_> {
+    fn get(&self, name: &str) -> Option<Json> {
+        self.machine.get(self.from, name)
+    }
+
+    fn all(&self) -> BTreeMap<String, Json> {
+        self.machine.visible(self.from)
+    }
+
+    fn key(&self) -> Option<&str> {
+        self.machine.cx.key
+    }
+}
+
+impl Machine<'_> {
+    /// A variable as it is seen from an element: the innermost scope that has it.
+    pub(super) fn get(&self, from: Id, name: &str) -> Option<Json> {
+        let mut at = Some(from);
+        while let Some(id) = at {
+            let element = self.element(id)?;
+            if let Some(value) = element.variables.get(name) {
+                return Some(value.clone());
+            }
+            if let Some(value) = self.counted(id, name) {
+                return Some(value);
+            }
+            at = element.parent;
+        }
+        None
+    }
+
+    /// Everything that is seen from an element, inner scopes first.
+    pub(super) fn visible(&self, from: Id) -> BTreeMap<String, Json> {
+        let mut all = BTreeMap::new();
+        let mut at = Some(from);
+        while let Some(element) = at.and_then(|id| self.element(id)) {
+            for (name, value) in &element.variables {
+                all.entry(name.clone()).or_insert_with(|| value.clone());
+            }
+            at = element.parent;
+        }
+        all
+    }
+
+    /// Counts of a multi-instance activity, under the names of both vocabularies.
+    fn counted(&self, id: Id, name: &str) -> Option<Json> {
+        let Role::Multi(progress) = &self.element(id)?.role else { return None };
+        let ended = progress.completed + progress.terminated;
+        let count = match name {
+            "numberOfInstances" | "nrOfInstances" => progress.total,
+            "numberOfActiveInstances" | "nrOfActiveInstances" => progress.begun - ended,
+            "numberOfCompletedInstances" | "nrOfCompletedInstances" => progress.completed,
+            "numberOfTerminatedInstances" => progress.terminated,
+            _ => return None,
+        };
+        Json::of(&count).ok()
+    }
+
+    /// The nearest scope around an element: where its results land.
+    pub(super) fn enclosing_scope(&self, id: Id) -> Option<Id> {
+        let mut at = self.parent_of(id);
+        while let Some(scope) = at {
+            let element = self.element(scope)?;
+            if element.is_scope() {
+                return Some(scope);
+            }
+            at = element.parent;
+        }
+        None
+    }
+
+    pub(super) fn set(&mut self, scope: Id, name: &str, value: Json) {
+        if let Some(element) = self.element_mut(scope) {
+            element.variables.insert(name.to_owned(), value);
+            self.changed = true;
+        }
+    }
+
+    pub(super) fn merge(&mut self, scope: Id, values: BTreeMap<String, Json>) {
+        for (name, value) in values {
+            self.set(scope, &name, value);
+        }
+    }
+
+    /// Sets a variable, or a place inside the one that is there.
+    pub(super) fn set_target(&mut self, scope: Id, target: &Target, value: Json) {
+        let base = self.element(scope).and_then(|it| it.variables.get(&target.variable));
+        let value = json::set_path(base, &target.path, value);
+        self.set(scope, &target.variable, value);
+    }
+
+    /// Writes where the variable is, else into the enclosing scope: what scripts do.
+    pub(super) fn assign(&mut self, from: Id, name: &str, value: Json) {
+        let mut at = Some(from);
+        while let Some(element) = at.and_then(|id| self.element(id)) {
+            if element.variables.contains_key(name) {
+                break;
+            }
+            at = element.parent;
+        }
+        if let Some(scope) = at.or_else(|| self.enclosing_scope(from)) {
+            self.set(scope, name, value);
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Data in and out of elements, and how often they repeat.
+
+use crate::expression::Expression;
+
+/// Input and output mappings.
+#[derive(Debug, Default)]
+pub(crate) struct Mapping {
+    pub(crate) inputs: Vec<Input>,
+    pub(crate) outputs: Vec<Output>,
+}
+
+/// A local variable made on entering.
+#[derive(Debug)]
+pub(crate) struct Input {
+    pub(crate) target: Target,
+    pub(crate) source: Expression,
+}
+
+/// A variable of the enclosing scope made on leaving.
+#[derive(Debug)]
+pub(crate) struct Output {
+    pub(crate) target: Target,
+    pub(crate) source: Expression,
+}
+
+/// A variable, or a place inside one: `order.total`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Target {
+    pub(crate) variable: String,
+    pub(crate) path: Vec<String>,
+}
+
+impl Target {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let mut parts = text.trim().split('.').map(str::to_owned);
+        let variable = parts.next()?;
+        let path: Vec<String> = parts.collect();
+        let named = !variable.is_empty() && path.iter().all(|part| !part.is_empty());
+        named.then_some(Self { variable, path })
+    }
+}
+
+/// How an activity repeats.
+#[derive(Debug)]
+pub(crate) enum Repeat {
+    Multi(Multi),
+    /// A standard loop.
+    Loop {
+        /// Whether the condition is asked before the first round.
+        test_before: bool,
+        condition: Option<Expression>,
+        maximum: Option<Expression>,
+    },
+}
+
+/// Multi-instance.
+#[derive(Debug)]
+pub(crate) struct Multi {
+    pub(crate) sequential: bool,
+    /// A number of iterations, or a collection of items.
+    pub(crate) cardinality: Option<Expression>,
+    pub(crate) collection: Option<Expression>,
+    /// The variable of the item.
+    pub(crate) item: Option<String>,
+    /// The collection that leaves the activity, and what each iteration adds to it.
+    pub(crate) output: Option<(Target, Expression)>,
+    pub(crate) completion: Option<Expression>,
+}

@@ -1,0 +1,92 @@
+//! What events catch and throw.
+
+use super::{NodeRef, Timer, Work};
+use crate::expression::Expression;
+
+/// A start event.
+#[derive(Debug)]
+pub(crate) struct Start {
+    /// None for a plain start.
+    pub(crate) trigger: Option<Trigger>,
+    /// Only the start of an event sub-process can be non-interrupting.
+    pub(crate) interrupting: bool,
+}
+
+/// An event on the border of an activity.
+#[derive(Debug)]
+pub(crate) struct Boundary {
+    pub(crate) host: NodeRef,
+    pub(crate) interrupting: bool,
+    pub(crate) trigger: Trigger,
+}
+
+/// What an event waits for.
+#[derive(Debug)]
+pub(crate) enum Trigger {
+    Timer(Timer),
+    Message(MessageName),
+    Signal(Expression),
+    /// Without a code: any error.
+    Error {
+        code: Option<String>,
+        code_variable: Option<String>,
+        message_variable: Option<String>,
+    },
+    /// Without a code: any escalation.
+    Escalation {
+        code: Option<String>,
+        code_variable: Option<String>,
+    },
+    Conditional(Expression),
+    Link(String),
+    Compensation,
+    Cancel,
+}
+
+/// The message that is waited for.
+#[derive(Debug)]
+pub(crate) struct MessageName {
+    pub(crate) name: Expression,
+    /// The correlation key; without one, the instance's own key.
+    pub(crate) key: Option<Expression>,
+}
+
+/// What an event throws.
+#[derive(Debug)]
+pub(crate) enum Throw {
+    None,
+    Terminate,
+    /// A message leaves through a worker.
+    Message(Box<Work>),
+    Signal(Expression),
+    Error(Expression),
+    Escalation(Expression),
+    Link(String),
+    /// Of one activity, or of everything that was done in the scope.
+    Compensation(Option<NodeRef>),
+    Cancel,
+}
+
+impl Trigger {
+    /// The kind as people call it.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Timer(_) => "timer",
+            Self::Message(_) => "message",
+            Self::Signal(_) => "signal",
+            Self::Error { .. } => "error",
+            Self::Escalation { .. } => "escalation",
+            Self::Conditional(_) => "conditional",
+            Self::Link(_) => "link",
+            Self::Compensation => "compensation",
+            Self::Cancel => "cancel",
+        }
+    }
+
+    /// The same in a sentence.
+    pub(crate) fn with_article(&self) -> String {
+        let name = self.name();
+        let article = if name.starts_with('e') { "an" } else { "a" };
+        format!("{article} {name}")
+    }
+}

@@ -1,0 +1,121 @@
+//! Call activities.
+
+use super::builder::Builder;
+use super::tree::{
+    El, Vendor, attribute, extension, extensions, local_part, name, vendor, vendor_attribute,
+};
+use crate::expression::Expression;
+use crate::model::{Call, Input, Kind, NodeRef, Output, Target};
+use crate::problem::Code;
+
+impl<'a> Builder<'a> {
+    pub(super) fn read_call(&mut self, element: El<'a>, parent: Option<NodeRef>) {
+        self.check_words(element);
+        self.check_parts(element, &[]);
+        let zeebe = extension(element, Vendor::Zeebe, "calledElement");
+        let called = zeebe.and_then(|it| attribute(it, "processId"));
+        let called = called
+            .or_else(|| attribute(element, "calledElement").map(|it| local_part(element, it)));
+        let definition = match called {
+            Some(called) => self.expression(element, called),
+            None => {
+                let help = "set calledElement, or zeebe:calledElement processId";
+                self.error_with_help(Code::Missing, element, "what is called is missing", help);
+                Expression::null()
+            }
+        };
+        if called.is_some_and(|id| self.globals.elements.get(id).is_some_and(is_global_task)) {
+            let what = "global tasks are not executed";
+            self.error_with_help(Code::UnsupportedElement, element, what, "call a process");
+        }
+        let mut call = Call {
+            definition,
+            version: self.version(element),
+            key: None,
+            all_in: true,
+            all_out: true,
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+        };
+        if let Some(zeebe) = zeebe {
+            call.all_in = self.flag(zeebe, "propagateAllParentVariables", true);
+            call.all_out = self.flag(zeebe, "propagateAllChildVariables", true);
+        }
+        self.camunda_variables(element, &mut call);
+        self.add_activity(element, Kind::Call(call), parent);
+    }
+
+    /// A version to call instead of the latest.
+    fn version(&mut self, element: El<'a>) -> Option<Expression> {
+        let binding = vendor_attribute(element, Vendor::Camunda, "calledElementBinding");
+        match binding {
+            None | Some("latest") => vendor_attribute(element, Vendor::Meantime, "version"),
+            Some("version") => {
+                let version = vendor_attribute(element, Vendor::Camunda, "calledElementVersion");
+                if version.is_none() {
+                    self.error(Code::Missing, element, "calledElementVersion is missing");
+                }
+                version
+            }
+            Some(other) => {
+                let what = format!("calledElementBinding=\"{other}\" is not executed");
+                let help = "use latest, or version with calledElementVersion";
+                self.error_with_help(Code::UnsupportedAttribute, element, &what, help);
+                None
+            }
+        }
+        .map(|version| self.expression(element, version))
+    }
+
+    /// `camunda:in` and `camunda:out`: once one is there, only what they name crosses.
+    fn camunda_variables(&mut self, element: El<'a>, call: &mut Call) {
+        let is_mapping =
+            |it: &El<'a>| vendor(*it) == Vendor::Camunda && matches!(name(*it), "in" | "out");
+        let mappings: Vec<El<'a>> = extensions(element).filter(is_mapping).collect();
+        let ins =
+            mappings.iter().any(|it| name(*it) == "in" && it.attribute("businessKey").is_none());
+        call.all_in &= !ins;
+        call.all_out &= !mappings.iter().any(|it| name(*it) == "out");
+        for mapping in mappings {
+            if let Some(key) = attribute(mapping, "businessKey") {
+                // `#{execution.processBusinessKey}` hands on the caller's own key.
+                call.key = Some(if key.contains("processBusinessKey") {
+                    Expression::own_key()
+                } else {
+                    self.expression(mapping, key)
+                });
+                continue;
+            }
+            if attribute(mapping, "variables") == Some("all") {
+                if name(mapping) == "in" {
+                    call.all_in = true;
+                } else {
+                    call.all_out = true;
+                }
+                continue;
+            }
+            self.camunda_variable(mapping, call);
+        }
+    }
+
+    fn camunda_variable(&mut self, mapping: El<'a>, call: &mut Call) {
+        let source = match (attribute(mapping, "source"), attribute(mapping, "sourceExpression")) {
+            (Some(name), _) => Expression::variable(name),
+            (None, Some(text)) => self.expression(mapping, text),
+            (None, None) => {
+                self.error(Code::Missing, mapping, "the attribute `source` is missing");
+                return;
+            }
+        };
+        let Some(target) = self.required(mapping, "target").and_then(Target::parse) else { return };
+        if name(mapping) == "in" {
+            call.inputs.push(Input { target, source });
+        } else {
+            call.outputs.push(Output { target, source });
+        }
+    }
+}
+
+fn is_global_task(element: &El<'_>) -> bool {
+    name(*element).starts_with("global")
+}

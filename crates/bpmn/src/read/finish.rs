@@ -1,0 +1,114 @@
+//! References between elements, resolved when all of them are known.
+
+use std::sync::Arc;
+
+use meantime_core::time::Zone;
+
+use super::builder::Builder;
+use super::tree::{El, attribute, child, name};
+use crate::model::{Kind, NodeRef, Process, Throw, Trigger};
+use crate::problem::Code;
+
+impl<'a> Builder<'a> {
+    pub(super) fn finish(mut self, id: &str) -> (Process, Zone) {
+        self.read_flows();
+        for index in 0..self.nodes.len() {
+            let (at, element) = (NodeRef(index), self.elements[index]);
+            self.resolve_default(at, element);
+            self.attach(at, element);
+            self.resolve_compensated(at, element);
+        }
+        for association in std::mem::take(&mut self.associations) {
+            self.resolve_association(association);
+        }
+        self.find_loose();
+        let Self { nodes, flows, body, node_ids, flow_ids, zone, .. } = self;
+        let id: Arc<str> = id.into();
+        (Process { id, nodes, flows, body, node_ids, flow_ids }, zone)
+    }
+
+    fn resolve_default(&mut self, at: NodeRef, element: El<'a>) {
+        let Some(id) = attribute(element, "default") else { return };
+        let found = self.flow_ids.get(id).copied();
+        let found = found.filter(|flow| self.nodes[at.0].outgoing.contains(flow));
+        if found.is_none() {
+            let what = format!("the default flow `{id}` does not leave it");
+            self.error(Code::UnknownReference, element, &what);
+        }
+        self.nodes[at.0].default = found;
+    }
+
+    fn attach(&mut self, at: NodeRef, element: El<'a>) {
+        let Some(host_id) = attribute(element, "attachedToRef") else { return };
+        let host = self.node_ids.get(host_id).copied().filter(|host| {
+            let host = &self.nodes[host.0];
+            host.is_activity() && host.parent == self.nodes[at.0].parent
+        });
+        let Some(host) = host else {
+            if self.refused.contains(host_id) {
+                return;
+            }
+            let what = format!("attachedToRef: there is no activity `{host_id}` beside it");
+            self.error(Code::UnknownReference, element, &what);
+            return;
+        };
+        if let Kind::Boundary(boundary) = &mut self.nodes[at.0].kind {
+            boundary.host = host;
+        }
+        self.nodes[host.0].boundaries.push(at);
+    }
+
+    /// `activityRef` of a thrown compensation.
+    fn resolve_compensated(&mut self, at: NodeRef, element: El<'a>) {
+        let Some(definition) = child(element, "compensateEventDefinition") else { return };
+        let Some(id) = attribute(definition, "activityRef") else { return };
+        let found = self.node_ids.get(id).copied().filter(|it| self.nodes[it.0].is_activity());
+        if found.is_none() {
+            let what = format!("activityRef: there is no activity `{id}`");
+            self.error(Code::UnknownReference, definition, &what);
+        }
+        if let Kind::End(Throw::Compensation(activity))
+        | Kind::Throw(Throw::Compensation(activity)) = &mut self.nodes[at.0].kind
+        {
+            *activity = found;
+        }
+    }
+
+    /// Only an association from a compensation event to an activity has a meaning.
+    fn resolve_association(&mut self, element: El<'a>) {
+        let end = |wanted| attribute(element, wanted).and_then(|id| self.node_ids.get(id).copied());
+        let (Some(source), Some(target)) = (end("sourceRef"), end("targetRef")) else { return };
+        let Kind::Boundary(boundary) = &self.nodes[source.0].kind else { return };
+        if !matches!(boundary.trigger, Trigger::Compensation) {
+            return;
+        }
+        let host = boundary.host;
+        let handler = &self.nodes[target.0];
+        if !handler.is_activity() || !handler.for_compensation {
+            let what = format!("{} `{}` is not for compensation", name(element), handler.id);
+            let help = "mark the activity as compensation (isForCompensation=\"true\")";
+            self.error_with_help(Code::Compensation, self.elements[target.0], &what, help);
+            return;
+        }
+        self.nodes[host.0].handler = Some(target);
+    }
+
+    /// Nodes that nothing leads to: the beginnings of a body without start events.
+    fn find_loose(&mut self) {
+        for index in 0..self.nodes.len() {
+            let node = &self.nodes[index];
+            let led_to = !node.incoming.is_empty() || node.for_compensation || node.is_event_sub();
+            let begins = match &node.kind {
+                Kind::Start(_)
+                | Kind::End(_)
+                | Kind::Boundary(_)
+                | Kind::Catch(Trigger::Link(_)) => false,
+                _ => !led_to,
+            };
+            let parent = node.parent;
+            if begins {
+                self.body_mut(parent).loose.push(NodeRef(index));
+            }
+        }
+    }
+}

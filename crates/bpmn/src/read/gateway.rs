@@ -1,0 +1,43 @@
+//! Gateways.
+
+use super::builder::Builder;
+use super::tree::{El, attribute, child, name};
+use crate::model::{Gateway, Kind, NodeRef};
+use crate::problem::Code;
+
+impl<'a> Builder<'a> {
+    pub(super) fn read_gateway(&mut self, element: El<'a>, parent: Option<NodeRef>) {
+        self.check_words(element);
+        self.check_parts(element, &["activationCondition"]);
+        let gateway = match name(element) {
+            "exclusiveGateway" => Gateway::Exclusive,
+            "parallelGateway" => Gateway::Parallel,
+            "inclusiveGateway" => Gateway::Inclusive,
+            "eventBasedGateway" => self.event_based(element),
+            _ => self.complex(element),
+        };
+        self.add(element, Kind::Gateway(gateway), parent);
+    }
+
+    fn event_based(&mut self, element: El<'a>) -> Gateway {
+        if self.flag(element, "instantiate", false) {
+            let what = "a gateway that starts instances is not executed";
+            self.error_with_help(
+                Code::UnsupportedAttribute,
+                element,
+                what,
+                "use several message start events",
+            );
+        }
+        if attribute(element, "eventGatewayType").is_some_and(|it| it != "Exclusive") {
+            let what = "eventGatewayType=\"Parallel\" is not executed";
+            self.error(Code::UnsupportedAttribute, element, what);
+        }
+        Gateway::EventBased
+    }
+
+    fn complex(&mut self, element: El<'a>) -> Gateway {
+        let condition = child(element, "activationCondition");
+        Gateway::Complex { activation: condition.map(|it| self.condition(it)) }
+    }
+}

@@ -1,0 +1,56 @@
+//! Timer definitions: exactly one time, literals checked here and now (B1).
+
+use meantime_core::Timestamp;
+use meantime_core::time::{Cron, Cycle, Span, TimeError};
+
+use super::builder::Builder;
+use super::tree::{El, attribute, children, name, text};
+use crate::model::{Timer, TimerKind};
+use crate::problem::Code;
+
+impl<'a> Builder<'a> {
+    pub(super) fn timer(&mut self, definition: El<'a>) -> Option<Timer> {
+        let is_time = |it: &El<'a>| {
+            matches!(name(*it), "timeDate" | "timeDuration" | "timeCycle") && !text(*it).is_empty()
+        };
+        let times: Vec<El<'a>> = children(definition).filter(is_time).collect();
+        let (time, others) = match times.split_first() {
+            Some((time, others)) => (*time, others),
+            None => {
+                let help = "set a date, a duration or a cycle in the modeler";
+                self.error_with_help(Code::BadTimer, definition, "the time is missing", help);
+                return None;
+            }
+        };
+        if let Some(second) = others.first() {
+            let what = "a timer has exactly one of timeDate, timeDuration and timeCycle";
+            self.error(Code::BadTimer, *second, what);
+            return None;
+        }
+        let kind = match name(time) {
+            "timeDate" => TimerKind::Date,
+            "timeDuration" => TimerKind::Duration,
+            _ => TimerKind::Cycle,
+        };
+        let zone = self.zone_of(definition).unwrap_or_else(|| self.zone.clone());
+        let written = text(time);
+        let text = self.expression_in(time, &written, attribute(time, "language"));
+        if let Some(literal) = text.literal()
+            && let Err(error) = check(kind, &literal)
+        {
+            let help = error.hint().unwrap_or_default().into_owned();
+            self.error_with_help(Code::BadTimer, time, &format!("`{literal}`: {error}"), &help);
+            return None;
+        }
+        Some(Timer { kind, text, zone })
+    }
+}
+
+fn check(kind: TimerKind, literal: &str) -> Result<(), TimeError> {
+    match kind {
+        TimerKind::Date => Timestamp::parse(literal).map(drop),
+        TimerKind::Duration => Span::parse_delay(literal).map(drop),
+        TimerKind::Cycle if literal.starts_with('R') => Cycle::parse(literal).map(drop),
+        TimerKind::Cycle => Cron::parse(literal).map(drop),
+    }
+}

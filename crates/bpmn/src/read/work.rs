@@ -1,0 +1,87 @@
+//! Work for workers: whose type it is, and how often it is tried.
+
+use meantime_core::time::Cycle;
+
+use super::builder::Builder;
+use super::tree::{El, Vendor, attribute, extension, text, vendor_attribute};
+use crate::model::Work;
+use crate::problem::Code;
+
+impl<'a> Builder<'a> {
+    /// The work of a task or throwing event. `on` carries Camunda 7's attributes.
+    pub(super) fn work(&mut self, element: El<'a>, on: El<'a>) -> Option<Work> {
+        let errors = self.problems.errors();
+        self.refuse_java(on);
+        let definition = extension(element, Vendor::Zeebe, "taskDefinition");
+        let kind = definition
+            .and_then(|it| attribute(it, "type"))
+            .or_else(|| vendor_attribute(element, Vendor::Meantime, "type"))
+            .or_else(|| vendor_attribute(on, Vendor::Meantime, "type"))
+            .or_else(|| vendor_attribute(on, Vendor::Camunda, "topic"));
+        let Some(kind) = kind else {
+            if self.problems.errors() == errors {
+                let what = "no worker is named for this";
+                let help = "set zeebe:taskDefinition type, camunda:topic or meantime:type";
+                self.error_with_help(Code::NoTaskType, element, what, help);
+            }
+            return None;
+        };
+        let kind = self.expression(element, kind);
+        let retries = definition.and_then(|it| attribute(it, "retries")).map(str::to_owned);
+        let mut retries = retries.map(|it| self.expression(element, &it));
+        let mut retry_ms = None;
+        if let Some((count, wait_ms)) = self.retry_cycle(element) {
+            retries = Some(crate::expression::Expression::number(count));
+            retry_ms = Some(wait_ms);
+        }
+        let priority = vendor_attribute(on, Vendor::Camunda, "taskPriority").map(str::to_owned);
+        let priority = priority.map(|it| self.expression(element, &it));
+        let headers = self.headers(element);
+        let result = vendor_attribute(on, Vendor::Camunda, "resultVariable").map(str::to_owned);
+        Some(Work { kind, retries, retry_ms, priority, headers, result })
+    }
+
+    /// Work that is bound to classes and beans of another engine.
+    fn refuse_java(&mut self, element: El<'a>) {
+        for wanted in ["class", "delegateExpression", "expression"] {
+            if let Some(value) = vendor_attribute(element, Vendor::Camunda, wanted) {
+                let what = format!("camunda:{wanted}=\"{value}\" needs Java code in the engine");
+                let help =
+                    "make it an external task: camunda:type=\"external\" and a camunda:topic";
+                self.error_with_help(Code::Java, element, &what, help);
+            }
+        }
+        if let Some(decision) = vendor_attribute(element, Vendor::Camunda, "decisionRef") {
+            let what = format!("the decision `{decision}` is not executed: there is no DMN here");
+            let help = "let a worker decide: camunda:type=\"external\" and a camunda:topic";
+            self.error_with_help(Code::UnsupportedAttribute, element, &what, help);
+        }
+        match vendor_attribute(element, Vendor::Camunda, "type") {
+            None | Some("external") => {}
+            Some(other) => {
+                let what = format!("camunda:type=\"{other}\" is not executed");
+                let help =
+                    "make it an external task: camunda:type=\"external\" and a camunda:topic";
+                self.error_with_help(Code::UnsupportedAttribute, element, &what, help);
+            }
+        }
+    }
+
+    /// `R3/PT10M`: so many attempts, so far apart.
+    fn retry_cycle(&mut self, element: El<'a>) -> Option<(u64, u64)> {
+        let cycle = extension(element, Vendor::Camunda, "failedJobRetryTimeCycle")?;
+        let written = text(cycle);
+        match Cycle::parse(&written) {
+            Ok(parsed) => {
+                let wait = u64::try_from(parsed.interval().approx_millis()).unwrap_or_default();
+                Some((parsed.count().unwrap_or(3), wait))
+            }
+            Err(error) => {
+                let help = "write R3/PT10M: how many attempts, how far apart";
+                let what = format!("`{written}`: {error}");
+                self.error_with_help(Code::BadValue, cycle, &what, help);
+                None
+            }
+        }
+    }
+}

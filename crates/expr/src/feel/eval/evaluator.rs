@@ -1,0 +1,266 @@
+//! The evaluator: one arm per kind of expression.
+
+use std::sync::Arc;
+
+use super::names::Names;
+use super::{arithmetic, compare, property};
+use crate::feel::foreign::{Function, Interval, of_interval};
+use crate::feel::library;
+use crate::feel::problem::EvaluationError;
+use crate::feel::program::Environment;
+use crate::feel::syntax::{Comparison, Expr, Test};
+use crate::value::{Foreign, Object, Value};
+
+/// Levels of evaluation.
+const DEPTH: u32 = 400;
+
+pub(in crate::feel) type Result<T = Value> = std::result::Result<T, EvaluationError>;
+
+/// One evaluation.
+pub(in crate::feel) struct Evaluator<'a> {
+    variables: &'a dyn Fn(&str) -> Option<Value>,
+    pub(in crate::feel) environment: &'a Environment,
+    pub(super) names: Names,
+    ops: u64,
+    depth: u32,
+    reason: Option<String>,
+}
+
+impl<'a> Evaluator<'a> {
+    pub(in crate::feel) fn new(
+        variables: &'a dyn Fn(&str) -> Option<Value>,
+        environment: &'a Environment,
+    ) -> Self {
+        let names = Names::default();
+        Self { variables, environment, names, ops: 0, depth: 0, reason: None }
+    }
+
+    pub(in crate::feel) fn ops(&self) -> u64 {
+        self.ops
+    }
+
+    pub(in crate::feel) fn into_reason(self) -> Option<String> {
+        self.reason
+    }
+
+    /// Null, and why.
+    pub(in crate::feel) fn null(&mut self, reason: impl FnOnce() -> String) -> Value {
+        if self.reason.is_none() {
+            self.reason = Some(reason());
+        }
+        Value::Null
+    }
+
+    /// Counts work.
+    pub(in crate::feel) fn spend(&mut self, ops: u64) -> Result<()> {
+        self.ops = self.ops.saturating_add(ops);
+        if self.ops > self.environment.ops { Err(EvaluationError::TooLong) } else { Ok(()) }
+    }
+
+    pub(in crate::feel) fn evaluate(&mut self, expr: &Expr) -> Result {
+        self.spend(1)?;
+        if self.depth >= DEPTH {
+            return Err(EvaluationError::TooDeep);
+        }
+        self.depth += 1;
+        let value = self.value(expr);
+        self.depth -= 1;
+        value
+    }
+
+    fn value(&mut self, expr: &Expr) -> Result {
+        Ok(match expr {
+            Expr::Literal(value) => value.clone(),
+            Expr::Name(name) => self.name(name),
+            Expr::List(items) => {
+                let values: Result<Vec<Value>> =
+                    items.iter().map(|item| self.evaluate(item)).collect();
+                Value::from(values?)
+            }
+            Expr::Context(entries) => self.context(entries)?,
+            Expr::Interval { start, end, start_included, end_included } => {
+                let (start, end) = (self.evaluate(start)?, self.evaluate(end)?);
+                let (start_included, end_included) = (*start_included, *end_included);
+                of_interval(Interval { start, end, start_included, end_included })
+            }
+            Expr::Negate(inner) => {
+                let value = self.evaluate(inner)?;
+                let negated = arithmetic::negate(&value);
+                negated.unwrap_or_else(|| self.null(|| format!("-{} makes no sense", kind(&value))))
+            }
+            Expr::Arithmetic(operator, left, right) => {
+                let (left, right) = (self.evaluate(left)?, self.evaluate(right)?);
+                self.spend(arithmetic::cost(&left, &right))?;
+                let result = arithmetic::compute(*operator, &left, &right);
+                result.unwrap_or_else(|| {
+                    let (left, right) = (kind(&left), kind(&right));
+                    self.null(|| format!("{operator:?} of {left} and {right} makes no sense"))
+                })
+            }
+            Expr::Compare(comparison, left, right) => {
+                let (left, right) = (self.evaluate(left)?, self.evaluate(right)?);
+                self.compared(*comparison, &left, &right)
+            }
+            Expr::And(left, right) => self.both(left, right)?,
+            Expr::Or(left, right) => self.either(left, right)?,
+            Expr::Between { value, low, high } => {
+                let value = self.evaluate(value)?;
+                let (low, high) = (self.evaluate(low)?, self.evaluate(high)?);
+                let above = self.compared(Comparison::GreaterOrEqual, &value, &low);
+                let below = self.compared(Comparison::LessOrEqual, &value, &high);
+                conjunction(&above, &below)
+            }
+            Expr::In { value, tests } => self.is_in(value, tests)?,
+            Expr::InstanceOf { value, kind } => {
+                let value = self.evaluate(value)?;
+                library::is_instance(&value, kind).map_or(Value::Null, Value::Bool)
+            }
+            Expr::If { condition, yes, no } => match self.evaluate(condition)? {
+                Value::Bool(true) => self.evaluate(yes)?,
+                _ => self.evaluate(no)?,
+            },
+            Expr::For { iterations, body } => self.repeat(iterations, body)?,
+            Expr::Some { iterations, condition } => self.quantify(iterations, condition, true)?,
+            Expr::Every { iterations, condition } => self.quantify(iterations, condition, false)?,
+            Expr::Function { parameters, body } => {
+                let (parameters, body) = (parameters.clone(), Arc::clone(body));
+                let names = self.names.clone();
+                Value::Foreign(Foreign::new(Function::Written { parameters, body, names }))
+            }
+            Expr::Call { function, arguments } => self.call(function, arguments)?,
+            Expr::Path { value, name } => {
+                let value = self.evaluate(value)?;
+                self.path(&value, name)?
+            }
+            Expr::Filter { value, condition } => self.filter(value, condition)?,
+        })
+    }
+
+    fn name(&mut self, name: &str) -> Value {
+        let found = self.names.get(name).or_else(|| (self.variables)(name));
+        match found.or_else(|| library::function(name)) {
+            Some(value) => value,
+            None => self.null(|| format!("there is no variable `{name}`")),
+        }
+    }
+
+    /// Entries see those before them.
+    fn context(&mut self, entries: &[(String, Expr)]) -> Result {
+        let outer = self.names.clone();
+        let mut object = Object::with_capacity(entries.len());
+        for (key, expr) in entries {
+            let value = self.evaluate(expr);
+            let value = match value {
+                Ok(value) => value,
+                Err(error) => {
+                    self.names = outer;
+                    return Err(error);
+                }
+            };
+            self.names = self.names.with(key, value.clone());
+            if object.get(key).is_none() {
+                object.insert(key, value);
+            }
+        }
+        self.names = outer;
+        Ok(Value::object(object))
+    }
+
+    pub(super) fn compared(&mut self, how: Comparison, left: &Value, right: &Value) -> Value {
+        match compare::compare(how, left, right) {
+            Some(result) => Value::Bool(result),
+            None => {
+                let (left, right) = (kind(left), kind(right));
+                self.null(|| format!("{left} and {right} cannot be compared"))
+            }
+        }
+    }
+
+    fn both(&mut self, left: &Expr, right: &Expr) -> Result {
+        let left = self.evaluate(left)?;
+        if left == Value::Bool(false) {
+            return Ok(left);
+        }
+        let right = self.evaluate(right)?;
+        Ok(conjunction(&left, &right))
+    }
+
+    fn either(&mut self, left: &Expr, right: &Expr) -> Result {
+        let left = self.evaluate(left)?;
+        if left == Value::Bool(true) {
+            return Ok(left);
+        }
+        let right = self.evaluate(right)?;
+        Ok(match (&left, &right) {
+            (_, Value::Bool(true)) => Value::Bool(true),
+            (Value::Bool(false), Value::Bool(false)) => Value::Bool(false),
+            _ => Value::Null,
+        })
+    }
+
+    fn is_in(&mut self, value: &Expr, tests: &[Test]) -> Result {
+        let value = self.evaluate(value)?;
+        let mut result = Value::Bool(false);
+        for test in tests {
+            let passed = match test {
+                Test::Compare(how, expr) => {
+                    let other = self.evaluate(expr)?;
+                    self.compared(*how, &value, &other)
+                }
+                Test::Matches(expr) => {
+                    let other = self.evaluate(expr)?;
+                    self.spend(1)?;
+                    compare::matches(&value, &other).map_or(Value::Null, Value::Bool)
+                }
+            };
+            match passed {
+                Value::Bool(true) => return Ok(passed),
+                Value::Null => result = Value::Null,
+                _ => {}
+            }
+        }
+        Ok(result)
+    }
+
+    pub(super) fn path(&mut self, value: &Value, name: &str) -> Result {
+        if let Value::Array(items) = value {
+            self.spend(items.len() as u64)?;
+            let found: Result<Vec<Value>> =
+                items.iter().map(|item| self.path(item, name)).collect();
+            return Ok(Value::from(found?));
+        }
+        Ok(match property::get(value, name) {
+            Some(found) => found,
+            None => {
+                let kind = kind(value);
+                self.null(|| format!("{kind} has no `{name}`"))
+            }
+        })
+    }
+}
+
+/// Three-valued and.
+fn conjunction(left: &Value, right: &Value) -> Value {
+    match (left, right) {
+        (Value::Bool(false), _) | (_, Value::Bool(false)) => Value::Bool(false),
+        (Value::Bool(true), Value::Bool(true)) => Value::Bool(true),
+        _ => Value::Null,
+    }
+}
+
+/// What kind of value it is, for people.
+pub(in crate::feel) fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::Text(_) => "a text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "a context",
+        Value::Date(_) => "a date",
+        Value::LocalTime(_) | Value::Time(_) => "a time",
+        Value::LocalDateTime(_) | Value::DateTime(_) => "a date and time",
+        Value::Period(_) => "a duration",
+        _ => "a function or range",
+    }
+}

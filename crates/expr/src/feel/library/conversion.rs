@@ -1,0 +1,94 @@
+//! Between kinds of values.
+
+use crate::feel::eval::temporal;
+use crate::feel::foreign::interval;
+use crate::value::json::{self, Layout};
+use crate::value::{Number, Value};
+
+/// JSON texts that expressions make may not be longer.
+const MOST_BYTES: usize = 1 << 20;
+
+/// `number("1 000,5", " ", ",")`
+pub(super) fn number(values: &[Value]) -> Option<Value> {
+    let (text, grouping, decimal) = match values {
+        [Value::Number(number)] => return Some(Value::Number(number.clone())),
+        [Value::Text(text)] => (text, "", "."),
+        [Value::Text(text), grouping] => (text, separator(grouping)?, "."),
+        [Value::Text(text), grouping, decimal] => {
+            let decimal = separator(decimal)?;
+            (text, separator(grouping)?, if decimal.is_empty() { "." } else { decimal })
+        }
+        _ => return None,
+    };
+    let known = matches!(grouping, "" | " " | "," | ".") && matches!(decimal, "." | ",");
+    if !known || grouping == decimal {
+        return None;
+    }
+    let text = if grouping.is_empty() { text.to_string() } else { text.replace(grouping, "") };
+    let text = text.replace(decimal, ".");
+    text.parse::<Number>().ok().map(Value::Number)
+}
+
+fn separator(value: &Value) -> Option<&str> {
+    match value {
+        Value::Null => Some(""),
+        Value::Text(text) => Some(text),
+        _ => None,
+    }
+}
+
+pub(super) fn string(values: &[Value]) -> Option<Value> {
+    match values {
+        [Value::Null] => Some(Value::Null),
+        [Value::Text(text)] => Some(Value::Text(text.clone())),
+        [value] => Some(Value::from(display(value))),
+        _ => None,
+    }
+}
+
+/// A value as FEEL would write it.
+pub(in crate::feel) fn display(value: &Value) -> String {
+    match value {
+        Value::Null => "null".to_owned(),
+        Value::Bool(value) => value.to_string(),
+        Value::Number(number) => plain_number(number),
+        Value::Text(text) => format!("{:?}", &**text),
+        Value::Array(items) => {
+            let items: Vec<String> = items.iter().map(display).collect();
+            format!("[{}]", items.join(", "))
+        }
+        Value::Object(object) => {
+            let entries: Vec<String> = object
+                .entries()
+                .iter()
+                .map(|entry| format!("{}: {}", entry.key.name(), display(&entry.value)))
+                .collect();
+            format!("{{{}}}", entries.join(", "))
+        }
+        other => match (temporal::written(other, true), interval(other)) {
+            (Some(text), _) => text,
+            (None, Some(it)) => {
+                let open = if it.start_included { '[' } else { '(' };
+                let close = if it.end_included { ']' } else { ')' };
+                format!("{open}{}..{}{close}", display(&it.start), display(&it.end))
+            }
+            (None, None) => "function".to_owned(),
+        },
+    }
+}
+
+/// Without an exponent.
+fn plain_number(number: &Number) -> String {
+    json::write(&Value::Number(number.clone()), Layout::Compact, MOST_BYTES).unwrap_or_default()
+}
+
+pub(super) fn to_json(values: &[Value]) -> Option<Value> {
+    let [value] = values else { return None };
+    let plain = crate::feel::to_json(value).ok()?;
+    json::write(&plain, Layout::Compact, MOST_BYTES).ok().map(Value::from)
+}
+
+pub(super) fn from_json(values: &[Value]) -> Option<Value> {
+    let [Value::Text(text)] = values else { return None };
+    json::read(text).ok()
+}

@@ -1,0 +1,242 @@
+//! Lists. Positions count from 1; negative ones count from the end.
+
+use std::cmp::Ordering;
+
+use super::logic::items;
+use super::text::position;
+use crate::feel::eval::Evaluator;
+use crate::feel::eval::compare::equal;
+use crate::feel::foreign::Function;
+use crate::feel::problem::EvaluationError;
+use crate::value::{Number, Value};
+
+/// A list; one value is a list of one.
+fn list(value: &Value) -> Option<Vec<Value>> {
+    match value {
+        Value::Array(items) => Some(items.to_vec()),
+        Value::Null => None,
+        other => Some(vec![other.clone()]),
+    }
+}
+
+fn is_same(left: &Value, right: &Value) -> bool {
+    equal(left, right) == Some(true)
+}
+
+fn holds(items: &[Value], wanted: &Value) -> bool {
+    items.iter().any(|item| is_same(item, wanted))
+}
+
+pub(super) fn contains(values: &[Value]) -> Option<Value> {
+    let [items, wanted] = values else { return None };
+    Some(Value::Bool(holds(&list(items)?, wanted)))
+}
+
+pub(super) fn count(values: &[Value]) -> Option<Value> {
+    let [items] = values else { return None };
+    Some(Value::from(list(items)?.len()))
+}
+
+pub(super) fn is_empty(values: &[Value]) -> Option<Value> {
+    let [Value::Array(items)] = values else { return None };
+    Some(Value::Bool(items.is_empty()))
+}
+
+pub(super) fn append(values: &[Value]) -> Option<Value> {
+    let (first, rest) = values.split_first()?;
+    let mut items = list(first)?;
+    items.extend_from_slice(rest);
+    Some(Value::from(items))
+}
+
+pub(super) fn concatenate(values: &[Value]) -> Option<Value> {
+    let lists: Option<Vec<Vec<Value>>> = values.iter().map(list).collect();
+    Some(Value::from(lists?.concat()))
+}
+
+pub(super) fn insert_before(values: &[Value]) -> Option<Value> {
+    let [items, Value::Number(at), item] = values else { return None };
+    let mut items = list(items)?;
+    let place = position(at, items.len()).filter(|place| *place <= items.len())?;
+    items.insert(place, item.clone());
+    Some(Value::from(items))
+}
+
+pub(super) fn remove(values: &[Value]) -> Option<Value> {
+    let [items, Value::Number(at)] = values else { return None };
+    let mut items = list(items)?;
+    let place = position(at, items.len()).filter(|place| *place < items.len())?;
+    items.remove(place);
+    Some(Value::from(items))
+}
+
+/// By position, or by a function that says which.
+pub(super) fn replace(
+    evaluator: &mut Evaluator<'_>,
+    values: &[Value],
+) -> Result<Value, EvaluationError> {
+    let [first, which, item] = values else {
+        return Ok(evaluator.null(|| "wrong arguments of `list replace`".to_owned()));
+    };
+    let Some(mut items) = list(first) else { return Ok(Value::Null) };
+    match which {
+        Value::Number(at) => {
+            let place = position(at, items.len()).and_then(|place| items.get_mut(place));
+            match place {
+                Some(place) => *place = item.clone(),
+                None => return Ok(evaluator.null(|| format!("there is no item {at}"))),
+            }
+        }
+        Value::Foreign(foreign) => {
+            let Some(function) = foreign.get::<Function>().cloned() else { return Ok(Value::Null) };
+            for place in &mut items {
+                let arguments = vec![place.clone(), item.clone()];
+                if evaluator.invoke(&function, arguments)? == Value::Bool(true) {
+                    *place = item.clone();
+                }
+            }
+        }
+        _ => return Ok(Value::Null),
+    }
+    Ok(Value::from(items))
+}
+
+pub(super) fn reverse(values: &[Value]) -> Option<Value> {
+    let [items] = values else { return None };
+    let mut items = list(items)?;
+    items.reverse();
+    Some(Value::from(items))
+}
+
+pub(super) fn index_of(values: &[Value]) -> Option<Value> {
+    let [items, wanted] = values else { return None };
+    let items = list(items)?;
+    let found = items.iter().enumerate().filter(|(_, item)| is_same(item, wanted));
+    Some(Value::from(found.map(|(index, _)| Value::from(index + 1)).collect::<Vec<_>>()))
+}
+
+pub(super) fn union(values: &[Value]) -> Option<Value> {
+    let lists: Option<Vec<Vec<Value>>> = values.iter().map(list).collect();
+    Some(unique(lists?.concat()))
+}
+
+pub(super) fn distinct(values: &[Value]) -> Option<Value> {
+    let [items] = values else { return None };
+    Some(unique(list(items)?))
+}
+
+fn unique(items: Vec<Value>) -> Value {
+    let mut found: Vec<Value> = Vec::new();
+    for item in items {
+        if !holds(&found, &item) {
+            found.push(item);
+        }
+    }
+    Value::from(found)
+}
+
+pub(super) fn duplicates(values: &[Value]) -> Option<Value> {
+    let [items] = values else { return None };
+    let items = list(items)?;
+    let mut found: Vec<Value> = Vec::new();
+    for (index, item) in items.iter().enumerate() {
+        if holds(&items[index + 1..], item) && !holds(&found, item) {
+            found.push(item.clone());
+        }
+    }
+    Some(Value::from(found))
+}
+
+pub(super) fn flatten(values: &[Value]) -> Option<Value> {
+    fn into(items: &[Value], flat: &mut Vec<Value>) {
+        for item in items {
+            match item {
+                Value::Array(inner) => into(inner, flat),
+                other => flat.push(other.clone()),
+            }
+        }
+    }
+    let [items] = values else { return None };
+    let mut flat = Vec::new();
+    into(&list(items)?, &mut flat);
+    Some(Value::from(flat))
+}
+
+pub(super) fn sublist(values: &[Value]) -> Option<Value> {
+    let (items, start, length) = match values {
+        [items, Value::Number(start)] => (items, start, None),
+        [items, Value::Number(start), Value::Number(length)] => (items, start, Some(length)),
+        _ => return None,
+    };
+    let items = list(items)?;
+    let from = position(start, items.len()).filter(|from| *from < items.len().max(1))?;
+    let rest = items.len() - from.min(items.len());
+    let count = match length {
+        Some(length) => usize::try_from(length.to_i64()?).ok().filter(|count| *count <= rest)?,
+        None => rest,
+    };
+    Some(Value::from(items.into_iter().skip(from).take(count).collect::<Vec<_>>()))
+}
+
+pub(super) fn partition(values: &[Value]) -> Option<Value> {
+    let [items, Value::Number(size)] = values else { return None };
+    let size = usize::try_from(size.to_i64()?).ok().filter(|size| *size > 0)?;
+    let items = list(items)?;
+    let parts: Vec<Value> = items.chunks(size).map(|part| Value::from(part.to_vec())).collect();
+    Some(Value::from(parts))
+}
+
+/// With a function that says which comes first; stable. Without one, by the natural order.
+pub(super) fn sort(
+    evaluator: &mut Evaluator<'_>,
+    values: &[Value],
+) -> Result<Value, EvaluationError> {
+    let Some(mut sorted) = values.first().and_then(list) else { return Ok(Value::Null) };
+    let function = match values.get(1) {
+        None => None,
+        Some(Value::Foreign(foreign)) => foreign.get::<Function>().cloned(),
+        Some(_) => return Ok(evaluator.null(|| "`sort` needs a function".to_owned())),
+    };
+    let Some(function) = function else {
+        sorted.sort_by(|left, right| {
+            crate::feel::eval::compare::order(left, right).unwrap_or(Ordering::Equal)
+        });
+        return Ok(Value::from(sorted));
+    };
+    // Insertion of runs: every step may call the function, and the function may fail.
+    let merged = merge_sort(evaluator, &function, sorted)?;
+    Ok(Value::from(merged))
+}
+
+fn merge_sort(
+    evaluator: &mut Evaluator<'_>,
+    function: &Function,
+    mut items: Vec<Value>,
+) -> Result<Vec<Value>, EvaluationError> {
+    if items.len() < 2 {
+        return Ok(items);
+    }
+    let right = items.split_off(items.len() / 2);
+    let left = merge_sort(evaluator, function, items)?;
+    let right = merge_sort(evaluator, function, right)?;
+    let mut merged = Vec::with_capacity(left.len() + right.len());
+    let (mut left, mut right) = (left.into_iter().peekable(), right.into_iter().peekable());
+    while let (Some(first), Some(second)) = (left.peek(), right.peek()) {
+        let arguments = vec![second.clone(), first.clone()];
+        let second_first = evaluator.invoke(function, arguments)? == Value::Bool(true);
+        merged.extend(if second_first { right.next() } else { left.next() });
+    }
+    merged.extend(left);
+    merged.extend(right);
+    Ok(merged)
+}
+
+/// Numbers of a list or of the arguments.
+pub(super) fn numbers(values: &[Value]) -> Option<Vec<Number>> {
+    let items = items(values)?;
+    let number = |item: &Value| match item {
+        Value::Number(number) => Some(number.clone()),
+        _ => None,
+    };
+    items.iter().map(number).collect()
+}

@@ -1,0 +1,16 @@
+//! The functions of FEEL, by family. A call that makes no sense is null.
+
+mod context;
+mod conversion;
+mod interval;
+mod list;
+mod logic;
+mod names;
+mod number;
+mod signature;
+mod statistics;
+mod text;
+mod time;
+
+pub(super) use names::{call, function};
+pub(super) use signature::{is_instance, parameters};

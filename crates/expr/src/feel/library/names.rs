@@ -1,0 +1,153 @@
+//! Which function a name means: the table, and nothing else.
+
+use super::{context, conversion, interval, list, logic, number, statistics, text, time};
+use crate::feel::eval::Evaluator;
+use crate::feel::foreign::Function;
+use crate::feel::problem::EvaluationError;
+use crate::value::{Foreign, Value};
+
+/// A function that needs nothing but its arguments; `None` for those that make no sense.
+type Plain = fn(&[Value]) -> Option<Value>;
+
+/// A function of the library as a value.
+pub(in crate::feel) fn function(name: &str) -> Option<Value> {
+    let mut names = TABLE.iter().map(|(known, _)| known).chain(&WITH_EVALUATOR);
+    let known = names.find(|known| **known == name)?;
+    Some(Value::Foreign(Foreign::new(Function::Library(known))))
+}
+
+/// Calls a function of the library.
+pub(in crate::feel) fn call(
+    evaluator: &mut Evaluator<'_>,
+    name: &'static str,
+    values: &[Value],
+) -> Result<Value, EvaluationError> {
+    let size = values.iter().map(weight).sum();
+    evaluator.spend(size)?;
+    let found = match name {
+        "now" => time::now(evaluator.environment.now, values),
+        "today" => time::today(evaluator.environment.now, values),
+        "list replace" => return list::replace(evaluator, values),
+        "sort" => return list::sort(evaluator, values),
+        _ => {
+            let entry = TABLE.iter().find(|(known, _)| *known == name);
+            entry.and_then(|(_, plain)| plain(values))
+        }
+    };
+    Ok(match found {
+        Some(value) => value,
+        None => evaluator.null(|| format!("wrong arguments of `{name}`")),
+    })
+}
+
+/// How much work a value may make.
+fn weight(value: &Value) -> u64 {
+    match value {
+        Value::Array(items) => items.len() as u64,
+        Value::Text(text) => text.len() as u64 / 32,
+        Value::Object(object) => object.len() as u64,
+        _ => 0,
+    }
+}
+
+/// Functions that need the moment, or call others.
+const WITH_EVALUATOR: [&str; 4] = ["now", "today", "list replace", "sort"];
+
+const TABLE: &[(&str, Plain)] = &[
+    ("date", time::date),
+    ("time", time::time),
+    ("date and time", time::date_and_time),
+    ("duration", time::duration),
+    ("years and months duration", time::months_between),
+    ("day of week", time::day_of_week),
+    ("day of year", time::day_of_year),
+    ("week of year", time::week_of_year),
+    ("month of year", time::month_of_year),
+    ("last day of month", time::last_day_of_month),
+    ("cycle", time::cycle),
+    ("number", conversion::number),
+    ("string", conversion::string),
+    ("to json", conversion::to_json),
+    ("from json", conversion::from_json),
+    ("not", logic::not),
+    ("is", logic::is),
+    ("is defined", logic::is_defined),
+    ("all", logic::all),
+    ("and", logic::all),
+    ("any", logic::any),
+    ("or", logic::any),
+    ("get or else", logic::get_or_else),
+    ("substring", text::substring),
+    ("string length", text::length),
+    ("upper case", text::upper_case),
+    ("lower case", text::lower_case),
+    ("substring before", text::before),
+    ("substring after", text::after),
+    ("replace", text::replace),
+    ("contains", text::contains),
+    ("starts with", text::starts_with),
+    ("ends with", text::ends_with),
+    ("matches", text::matches),
+    ("split", text::split),
+    ("extract", text::extract),
+    ("string join", text::join),
+    ("trim", text::trim),
+    ("is blank", text::is_blank),
+    ("list contains", list::contains),
+    ("count", list::count),
+    ("append", list::append),
+    ("concatenate", list::concatenate),
+    ("insert before", list::insert_before),
+    ("remove", list::remove),
+    ("reverse", list::reverse),
+    ("index of", list::index_of),
+    ("union", list::union),
+    ("distinct values", list::distinct),
+    ("duplicate values", list::duplicates),
+    ("flatten", list::flatten),
+    ("sublist", list::sublist),
+    ("partition", list::partition),
+    ("is empty", list::is_empty),
+    ("min", statistics::least),
+    ("max", statistics::greatest),
+    ("sum", statistics::sum),
+    ("product", statistics::product),
+    ("mean", statistics::mean),
+    ("median", statistics::median),
+    ("mode", statistics::mode),
+    ("stddev", statistics::deviation),
+    ("decimal", number::decimal),
+    ("floor", number::floor),
+    ("ceiling", number::ceiling),
+    ("round up", number::round_up),
+    ("round down", number::round_down),
+    ("round half up", number::round_half_up),
+    ("round half down", number::round_half_down),
+    ("abs", number::abs),
+    ("modulo", number::modulo),
+    ("sqrt", number::sqrt),
+    ("log", number::log),
+    ("exp", number::exp),
+    ("odd", number::odd),
+    ("even", number::even),
+    ("get value", context::get_value),
+    ("get entries", context::get_entries),
+    ("context", context::of_entries),
+    ("context put", context::put),
+    ("context merge", context::merge),
+    ("range", interval::range),
+    ("before", interval::before),
+    ("after", interval::after),
+    ("meets", interval::meets),
+    ("met by", interval::met_by),
+    ("overlaps", interval::overlaps),
+    ("overlaps before", interval::overlaps_before),
+    ("overlaps after", interval::overlaps_after),
+    ("finishes", interval::finishes),
+    ("finished by", interval::finished_by),
+    ("includes", interval::includes),
+    ("during", interval::during),
+    ("starts", interval::starts),
+    ("started by", interval::started_by),
+    ("coincides", interval::coincides),
+];

@@ -1,0 +1,18 @@
+//! FEEL, the expression language of DMN, as far as processes use it.
+//!
+//! Values are those of [`crate::value`]: contexts are objects, days-and-time durations are exact
+//! periods, years-and-months durations calendar ones. As the standard has it, what makes no sense
+//! is null and never an error; the first reason for a null is kept, so that an incident can tell.
+//! The only time there is comes with the [`Environment`].
+
+mod eval;
+mod foreign;
+mod library;
+mod problem;
+mod program;
+mod syntax;
+mod written;
+
+pub use problem::{EvaluationError, Problem};
+pub use program::{Environment, Evaluated, Program, compile};
+pub use written::to_json;

@@ -1,0 +1,55 @@
+//! What can be wrong with a FEEL text, and what can stop an evaluation.
+
+use std::fmt;
+
+/// A text that is not FEEL.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// Byte offset into the text.
+    pub offset: usize,
+    message: String,
+    help: Option<String>,
+}
+
+impl Problem {
+    pub(super) fn new(offset: usize, message: impl Into<String>) -> Self {
+        Self { offset, message: message.into(), help: None }
+    }
+
+    pub(super) fn with_help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// What to do about it.
+    pub fn help(&self) -> Option<String> {
+        self.help.clone()
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} at character {}", self.message, self.offset + 1)
+    }
+}
+
+/// Why an evaluation was given up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum EvaluationError {
+    /// More operations than allowed.
+    #[error("the expression takes too long")]
+    TooLong,
+    /// A function that calls itself too often.
+    #[error("the expression is nested too deeply")]
+    TooDeep,
+}
+
+impl EvaluationError {
+    /// The stable code of this error.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::TooLong => "expression_too_long",
+            Self::TooDeep => "expression_too_deep",
+        }
+    }
+}

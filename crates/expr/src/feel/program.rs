@@ -1,0 +1,58 @@
+//! A compiled expression, and how it is evaluated.
+
+use meantime_core::Timestamp;
+
+use super::eval::Evaluator;
+use super::problem::{EvaluationError, Problem};
+use super::syntax::{Expr, parse};
+use crate::value::Value;
+
+/// A compiled FEEL expression.
+#[derive(Debug)]
+pub struct Program {
+    source: String,
+    root: Expr,
+}
+
+/// What an evaluation may know and use besides its variables.
+#[derive(Debug, Clone, Copy)]
+pub struct Environment {
+    /// The one instant there is; without it `now()` and `today()` are null.
+    pub now: Option<Timestamp>,
+    /// Operations it may use.
+    pub ops: u64,
+}
+
+/// What came of an evaluation.
+#[derive(Debug)]
+pub struct Evaluated {
+    /// The value.
+    pub value: Result<Value, EvaluationError>,
+    /// Operations used.
+    pub ops: u64,
+    /// The first reason for a null on the way, such as a variable that is not there.
+    pub reason: Option<String>,
+}
+
+/// Compiles an expression.
+pub fn compile(source: &str) -> Result<Program, Problem> {
+    Ok(Program { root: parse(source)?, source: source.to_owned() })
+}
+
+impl Program {
+    /// The text it was made from.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// Evaluates with variables by name.
+    pub fn evaluate(
+        &self,
+        variables: &dyn Fn(&str) -> Option<Value>,
+        environment: &Environment,
+    ) -> Evaluated {
+        let mut evaluator = Evaluator::new(variables, environment);
+        let value = evaluator.evaluate(&self.root);
+        Evaluated { value, ops: evaluator.ops(), reason: evaluator.into_reason() }
+    }
+}

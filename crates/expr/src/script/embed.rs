@@ -1,0 +1,194 @@
+//! Scripts inside of other definitions: they run to their end at once, and names that they do not
+//! declare are variables of whoever runs them.
+//!
+//! The text is put into a workflow whose outermost block declares those names, so that the machine
+//! needs no second kind of scope. Nothing can be awaited or started.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use meantime_core::{Diagnostic, Failure, Fault, Json, Limits, Severity, Timestamp};
+
+use super::alone::Alone;
+use super::ast::{Body, Expr, ExprKind, File, StmtKind, Visitor, walk_expr};
+use super::check::{DeclKind, check};
+use super::compile::Program;
+use super::parse::parse;
+use super::problem::{Code, Problems};
+use super::session::compile_script;
+use super::span::SourceMap;
+use super::vm::{Machine, Stop};
+
+/// Chance is the same in every run: the definition around it could not be repeated otherwise.
+const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// A script of another definition.
+#[derive(Debug)]
+pub struct Embedded {
+    program: Program,
+    /// Names that it does not declare, in order.
+    names: Vec<String>,
+}
+
+/// What came of a run.
+#[derive(Debug)]
+pub struct Ran {
+    /// What it returned, or its last expression.
+    pub value: Json,
+    /// Undeclared names whose value has changed, with the new one.
+    pub assigned: Vec<(String, Json)>,
+}
+
+/// What a run may know and use.
+#[derive(Debug, Clone, Copy)]
+pub struct Surroundings<'a> {
+    /// The one instant there is.
+    pub now: Timestamp,
+    /// The business key of the instance.
+    pub key: Option<&'a str>,
+    /// Operations it may use.
+    pub ops: u64,
+}
+
+/// Compiles a script. Lines count from its own beginning.
+pub fn compile_embedded(text: &str) -> Result<Embedded, Vec<Diagnostic>> {
+    let alone: Arc<str> = format!("workflow main() {{\n{text}\n}}").into();
+    let mut problems = Problems::default();
+    let file = parse(&alone, &mut problems);
+    let analysis = check(&file, &mut problems);
+    refuse_awaits(&file, &mut problems);
+    let implicit = analysis.decls.iter().filter(|it| it.kind == DeclKind::Implicit);
+    let mut names: BTreeSet<String> = implicit.map(|it| it.name.to_string()).collect();
+    let mut errors = Vec::new();
+    for mut found in problems.diagnostics(&SourceMap::new(alone.clone())) {
+        if found.code == Code::UndefinedName.code() {
+            names.extend(found.message.split('`').nth(1).map(str::to_owned));
+        } else if found.severity == Severity::Error {
+            found.start.line = found.start.line.saturating_sub(1).max(1);
+            errors.push(found);
+        }
+    }
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    let names: Vec<String> = names.into_iter().collect();
+    let whole: Arc<str> = put_together(&with_result(&alone, &file), &names).into();
+    let compiled = compile_script(&whole, "script");
+    let program = compiled.program.ok_or(compiled.diagnostics)?;
+    Ok(Embedded { program, names })
+}
+
+/// `await` would have to outlive the turn.
+fn refuse_awaits(file: &File, problems: &mut Problems) {
+    struct Awaits<'p>(&'p mut Problems);
+    impl<'a> Visitor<'a> for Awaits<'_> {
+        fn expr(&mut self, expr: &'a Expr) {
+            if let ExprKind::Await(_) = expr.kind {
+                let message = "a script of a process runs at once and cannot wait";
+                let help = "use a service task, an event, or a call of a flow";
+                self.0.add_with_help(Code::AwaitPlace, expr.span, message, help);
+            }
+            walk_expr(self, expr);
+        }
+    }
+    let mut awaits = Awaits(problems);
+    for workflow in &file.workflows {
+        awaits.function(&workflow.function);
+    }
+}
+
+/// The text between the braces, its last expression returned.
+fn with_result(alone: &str, file: &File) -> String {
+    let body = file.workflows.first().map(|it| &it.function.body);
+    let last = match body {
+        Some(Body::Block(block)) => block.statements.last(),
+        _ => None,
+    };
+    let inner = alone.find('{').map_or(0, |at| at + 1)..alone.len().saturating_sub(1);
+    let Some(StmtKind::Expr(expr)) = last.map(|it| &it.kind) else {
+        return alone.get(inner).unwrap_or_default().to_owned();
+    };
+    let (start, end) = (expr.span.start as usize, expr.span.end as usize);
+    let part = |from: usize, to: usize| alone.get(from..to).unwrap_or_default();
+    let (before, value, after) = (part(inner.start, start), part(start, end), part(end, inner.end));
+    format!("{before}return ({value}){after}")
+}
+
+/// The workflow that runs: variables in, the script, its value and the variables out.
+fn put_together(body: &str, names: &[String]) -> String {
+    let declared: Vec<String> =
+        names.iter().map(|name| format!("let {name} = given$.{name};")).collect();
+    format!(
+        "workflow main(given$) {{ {} const run$ = () => {{{body}}}; const value$ = run$(); \
+         return {{ value: value$, variables: {{ {} }} }}; }}",
+        declared.concat(),
+        names.join(", ")
+    )
+}
+
+impl Embedded {
+    /// Runs to the end.
+    pub fn run(
+        &self,
+        variable: &dyn Fn(&str) -> Option<Json>,
+        around: &Surroundings<'_>,
+        limits: &Limits,
+    ) -> (Result<Ran, Failure>, u64) {
+        let given: BTreeMap<&String, Json> =
+            self.names.iter().map(|name| (name, variable(name).unwrap_or_default())).collect();
+        let limits = Limits { ops_per_slice: around.ops, ..limits.clone() };
+        let mut host = Alone::new(around.now, SEED, around.key);
+        let input = Json::of(&given).unwrap_or_default();
+        let mut machine = match Machine::start(&self.program, 0, &input, &mut host, &limits) {
+            Ok(machine) => machine,
+            Err(fault) => return (Err(failed(fault)), 1),
+        };
+        let outcome = run(&mut machine);
+        let ops = machine.ops();
+        (outcome.map(|result| changed(&result, &given)), ops)
+    }
+}
+
+/// The document that the workflow of [`put_together`] returns.
+#[derive(serde::Deserialize)]
+struct Returned {
+    #[serde(default)]
+    value: Json,
+    #[serde(default)]
+    variables: BTreeMap<String, Json>,
+}
+
+fn run(machine: &mut Machine<'_>) -> Result<Returned, Failure> {
+    match machine.run().map_err(failed)? {
+        Stop::Finished => {
+            let result = machine.result().map_err(failed)?;
+            let result = result.map_err(|message| Failure::new("TypeError", message))?;
+            result.read().map_err(|error| Failure::new("TypeError", error.to_string()))
+        }
+        Stop::Waiting | Stop::Yield => {
+            Err(Failure::new("expression_too_long", "the script takes too long"))
+        }
+        Stop::Uncaught { .. } => {
+            let (value, text) = machine.error();
+            let part = |name| machine.error_part(name).and_then(|it| it.read::<String>().ok());
+            let code = part("code").or_else(|| part("name"));
+            let message = part("message").unwrap_or(text);
+            let data = part("message").is_none().then_some(value);
+            Err(Failure {
+                data,
+                ..Failure::new(code.unwrap_or_else(|| "Error".to_owned()), message)
+            })
+        }
+    }
+}
+
+fn failed(fault: Fault) -> Failure {
+    Failure::new(fault.code, fault.message)
+}
+
+fn changed(result: &Returned, given: &BTreeMap<&String, Json>) -> Ran {
+    let is_new = |(name, value): &(&String, &Json)| given.get(name) != Some(value);
+    let assigned = result.variables.iter().filter(is_new);
+    let assigned = assigned.map(|(name, value)| (name.clone(), value.clone())).collect();
+    Ran { value: result.value.clone(), assigned }
+}

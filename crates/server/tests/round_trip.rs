@@ -1,0 +1,59 @@
+//! The text of a process comes back byte for byte: byte order mark, line ends, comments, entities.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::{Request, StatusCode};
+use http_body_util::BodyExt as _;
+use meantime_kernel::store::MemoryStore;
+use meantime_server::{App, Engine, Formats, Settings, notations};
+use tower::ServiceExt as _;
+
+const AWKWARD: &str = "\u{feff}<?xml version=\"1.0\" encoding=\"UTF-8\"?>\r\n<!-- kept -->\r\n\
+    <b:definitions xmlns:b=\"http://www.omg.org/spec/BPMN/20100524/MODEL\"\n\t\
+    xmlns:v='urn:vendor'  >\r\n<b:process id='p' isExecutable = \"true\" v:mark=\"a&#10;b &amp; c\">\
+    <b:documentation><![CDATA[ <kept> ]]></b:documentation>\r\
+    <b:startEvent id=\"ä😀\"/><v:own><v:x y=\"1\"/></v:own></b:process></b:definitions>\n\n ";
+
+#[tokio::test]
+async fn texts_come_back_byte_for_byte() {
+    let store = Arc::new(MemoryStore::new());
+    let engine = Engine::on(store, Settings::default(), notations(), Formats::default()).await;
+    let router = App::new(&engine.expect("the engine starts")).router();
+    check(&router, AWKWARD).await;
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut models = 0;
+    for directory in ["examples/bpmn", "crates/bpmn/tests/models"] {
+        for entry in std::fs::read_dir(root.join(directory)).expect("models are there") {
+            let path = entry.expect("an entry").path();
+            if path.extension().is_some_and(|it| it == "bpmn") {
+                check(&router, &std::fs::read_to_string(&path).expect("a model")).await;
+                models += 1;
+            }
+        }
+    }
+    assert!(models >= 8, "{models} models");
+}
+
+async fn check(router: &Router, text: &str) {
+    let deploy = Request::post("/api/v1/definitions").header("content-type", "application/xml");
+    let deploy = deploy.body(Body::from(text.to_owned())).expect("a request");
+    let (status, answer) = ask(router, deploy).await;
+    assert_eq!(status, StatusCode::CREATED, "{}", String::from_utf8_lossy(&answer));
+    let answer: serde_json::Value = serde_json::from_slice(&answer).expect("JSON");
+    let name = answer["definitions"][0]["name"].as_str().expect("a name");
+    let path = format!("/api/v1/definitions/{name}/versions/1/source");
+    let read = Request::get(path).body(Body::empty()).expect("a request");
+    let (status, source) = ask(router, read).await;
+    assert_eq!(status, StatusCode::OK);
+    assert_eq!(String::from_utf8_lossy(&source), text);
+}
+
+async fn ask(router: &Router, request: Request<Body>) -> (StatusCode, Vec<u8>) {
+    let response = router.clone().oneshot(request).await.expect("never fails");
+    let status = response.status();
+    let body = response.into_body().collect().await.expect("a body").to_bytes();
+    (status, body.to_vec())
+}
