@@ -1,12 +1,13 @@
-//! Three kernels on one PostgreSQL database, killed at random under load and replaced (P1, P2, P3, P7).
+//! Three kernels on one PostgreSQL database, killed at random under load and replaced
+//! (P1, P2, P3, P7).
 //!
-//! Every node is the real driver on the wall clock, with threads of its own, so that killing it stops it
-//! wherever it is: between a take and its commit, between a commit and its answer. Callers and
-//! workers go to any node and try again when theirs is gone, as clients would.
+//! Every node is the real driver on the wall clock, with threads of its own, so that killing it
+//! stops it wherever it is: between a take and its commit, between a commit and its answer. Callers
+//! and workers go to any node and try again when theirs is gone, as clients would.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use meantime_core::{InstanceId, Json, Source};
@@ -78,6 +79,8 @@ struct Company {
     is_over: AtomicBool,
     /// Instances whose start was acknowledged, by idempotency key.
     acknowledged: Mutex<BTreeMap<String, InstanceId>>,
+    /// Rings when a start was acknowledged or a task reported.
+    progress: Condvar,
     repeated: AtomicU64,
 }
 
@@ -117,6 +120,7 @@ async fn call(company: Arc<Company>, number: u64) {
             if let Some(Ok(Reply::Started { instance, repeated, .. })) = answer {
                 company.repeated.fetch_add(u64::from(repeated), Ordering::SeqCst);
                 locked(&company.acknowledged).insert(key, instance);
+                company.progress.notify_all();
                 break;
             }
             if company.is_over() {
@@ -144,6 +148,7 @@ async fn work(company: Arc<Company>, number: u64) {
             let report = Command::Report { task: task.id, token: Some(task.token), report };
             // Whoever does not hear of it does it again; one outcome counts.
             patiently(company.any(chance.next()).call(report)).await;
+            company.progress.notify_all();
         }
     }
 }
@@ -160,6 +165,7 @@ fn p7_three_nodes_are_killed_at_random_and_nothing_is_lost_or_doubled() {
         nodes: Mutex::new((0..NODES).map(|_| Node::start(&database)).collect()),
         is_over: AtomicBool::new(false),
         acknowledged: Mutex::default(),
+        progress: Condvar::new(),
         repeated: AtomicU64::new(0),
     });
     let clients = Runtime::new().expect("a runtime");
@@ -173,7 +179,7 @@ fn p7_three_nodes_are_killed_at_random_and_nothing_is_lost_or_doubled() {
     for kill in 1..=KILLS {
         // Between two kills there is progress.
         let before = acknowledged();
-        wait_until("starts are acknowledged", || acknowledged() > before + 20);
+        wait_until(&company, "starts are acknowledged", || acknowledged() > before + 20);
         let doomed = {
             let mut nodes = locked(&company.nodes);
             let at = usize::try_from(chance.next() % 3).unwrap_or_default();
@@ -183,7 +189,7 @@ fn p7_three_nodes_are_killed_at_random_and_nothing_is_lost_or_doubled() {
         // Two nodes carry on for a while before the next one comes.
         if kill % 2 == 0 {
             let before = acknowledged();
-            wait_until("two nodes carry on", || acknowledged() > before + 10);
+            wait_until(&company, "two nodes carry on", || acknowledged() > before + 10);
         }
         let node = Node::start(&database);
         locked(&company.nodes).push(node);
@@ -193,7 +199,7 @@ fn p7_three_nodes_are_killed_at_random_and_nothing_is_lost_or_doubled() {
         clients.block_on(caller).expect("a caller ends");
     }
     let store = Arc::clone(company.any(0).store());
-    wait_until("everything is over", || {
+    wait_until(&company, "everything is over", || {
         rows(&*store).iter().all(|row| row.phase == Phase::Completed)
     });
     clients.shutdown_background();
@@ -201,15 +207,16 @@ fn p7_three_nodes_are_killed_at_random_and_nothing_is_lost_or_doubled() {
 }
 
 /// Waits for something that takes a few seconds, because a dead node keeps its seat for fifteen.
-#[expect(clippy::disallowed_methods, reason = "the rig runs on the wall clock")]
-fn wait_until(what: &str, is_so: impl Fn() -> bool) {
-    for _ in 0..2_400 {
+/// It looks whenever something happened, and now and then for what time brings.
+fn wait_until(company: &Company, what: &str, is_so: impl Fn() -> bool) {
+    for _ in 0..24_000 {
         if is_so() {
             return;
         }
-        std::thread::sleep(Duration::from_millis(50));
+        let guard = locked(&company.acknowledged);
+        drop(company.progress.wait_timeout(guard, Duration::from_millis(100)));
     }
-    panic!("two minutes passed, and it is not so that {what}");
+    panic!("too much happened, and it is not so that {what}");
 }
 
 fn rows(store: &dyn Store) -> Vec<InstanceRow> {

@@ -52,8 +52,8 @@ impl Machine {
         self.output(Output::Recover(self.company.share()));
     }
 
-    /// Whether the node may act: it has a seat that nobody else has taken, and it knows which numbers
-    /// who sat there before has used up.
+    /// Whether the node may act: it has a seat that nobody else has taken, and it knows which
+    /// numbers who sat there before has used up.
     pub(super) fn is_seated(&self) -> bool {
         self.recovers == 0 && self.seated_until.is_none_or(|until| self.clock < until)
     }

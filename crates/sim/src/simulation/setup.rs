@@ -223,7 +223,8 @@ impl Setup {
     pub fn for_comparison(mut self) -> Self {
         self.nodes = 1;
         self.serial = true;
-        // Of two batches under way, a store that locks refuses the later and one that fences the slower.
+        // Of two batches under way, a store that locks refuses the later and one that fences the
+        // slower.
         self.config.batches_in_flight = 1;
         self.families.remove(&Family::Purges);
         self.retention = Arc::new(Retention::forever());

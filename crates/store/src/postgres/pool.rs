@@ -42,8 +42,8 @@ impl Pool {
         Arc::new(Self { connector, permits, idle, letting_go, runtime })
     }
 
-    /// Lends a connection, waiting until one is free. What this process has dropped is rolled back by
-    /// then, so that it never finds its own locks in its way.
+    /// Lends a connection, waiting until one is free. What this process has dropped is rolled back
+    /// by then, so that it never finds its own locks in its way.
     pub(super) async fn lend(self: &Arc<Self>) -> Result<Lent, Error> {
         self.let_go().await;
         let permit = Arc::clone(&self.permits).acquire_owned().await;

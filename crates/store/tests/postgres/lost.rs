@@ -1,5 +1,5 @@
-//! Lost connections, lost answers and servers that die: nothing acknowledged is lost, nothing is done
-//! twice (P1, P12).
+//! Lost connections, lost answers and servers that die: nothing acknowledged is lost, nothing is
+//! done twice (P1, P12).
 
 use std::sync::Arc;
 
