@@ -97,7 +97,8 @@ fn line(instance: InstanceId, seq: u64, previous: u64, record: Record) -> Write 
 }
 
 fn commit(store: &SqliteStore, batch: u64, units: Vec<Unit>) -> Result<(), Error> {
-    block_on(store.commit(Taken::default(), Plan { batch, now: NOW, units })).map(drop)
+    block_on(store.commit(Taken::default(), Plan { batch, now: NOW, units, sitting: None }))
+        .map(drop)
 }
 
 fn purge(path: &Path) -> Result<(), Error> {

@@ -47,7 +47,7 @@ fn start(number: u64, size: usize) -> Unit {
 }
 
 fn commit(store: &SqliteStore, batch: u64, units: Vec<Unit>) -> Result<Vec<UnitResult>, Error> {
-    block_on(store.commit(Taken::default(), Plan { batch, now: NOW, units }))
+    block_on(store.commit(Taken::default(), Plan { batch, now: NOW, units, sitting: None }))
 }
 
 fn count(store: &SqliteStore) -> usize {
@@ -83,7 +83,9 @@ fn concurrent_plans_share_commits() {
 fn plans_queued_together_are_one_group_and_see_each_other() {
     let (_directory, path) = place();
     let store = open(&path);
-    let plan = |batch, units| store.commit(Taken::default(), Plan { batch, now: NOW, units });
+    let plan = |batch, units| {
+        store.commit(Taken::default(), Plan { batch, now: NOW, units, sitting: None })
+    };
     let mut next = instance(7, 1);
     next.turn_no = 2;
     let turn = Guard::Turn { row: Box::new(next), expected: 1 };
@@ -104,7 +106,9 @@ fn a_plan_that_breaks_does_not_take_the_others_along() {
         let row = HistoryRow { seq, instance, turn_no: 1, at: NOW, previous: 0, records: vec![] };
         Unit { writes: vec![Write::History(row)], ..Unit::default() }
     };
-    let plan = |batch, units| store.commit(Taken::default(), Plan { batch, now: NOW, units });
+    let plan = |batch, units| {
+        store.commit(Taken::default(), Plan { batch, now: NOW, units, sitting: None })
+    };
     let pending = [
         plan(1, vec![history(5), start(1, 1)]),
         plan(2, vec![start(2, 1), history(5)]),

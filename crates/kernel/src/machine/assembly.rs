@@ -22,8 +22,8 @@ use crate::open::{Key, Open, OpenSubscription, OpenTimer};
 use crate::planted::{Bug, planted};
 use crate::random::Ids;
 use crate::store::{
-    AnswerRow, Ask, ChannelKey, Extra, InboxRow, InstanceRow, MessageRow, Phase, Require, Seat,
-    StartedBy, TaskRow, TimerKey, TimerKind, TimerRow, Write,
+    AnswerRow, Ask, ChannelKey, ChannelKind, Extra, InboxRow, InstanceRow, MessageRow, Phase,
+    Require, Seat, StartedBy, TaskRow, TimerKey, TimerKind, TimerRow, Write,
 };
 
 /// What assembling needs from the machine.
@@ -498,7 +498,10 @@ enum Candidate {
 
 /// Inbox and items by time; due timers stand at their due instant, before what came at it (T10).
 fn in_order(inbox: Vec<InboxRow>, items: &[Pending]) -> Vec<Candidate> {
-    let inbox = inbox.into_iter().map(|row| ((row.at, 1, None), Candidate::Inbox(Box::new(row))));
+    let inbox = inbox.into_iter().map(|row| {
+        let at = rivals(&row, items).min().map_or(row.at, |at| at.min(row.at));
+        ((at, 1, None), Candidate::Inbox(Box::new(row)))
+    });
     let items = items.iter().enumerate().map(|(number, pending)| {
         let place = match &pending.item {
             Item::Timer(key) => (key.due_at, 0, Some(*key)),
@@ -509,6 +512,18 @@ fn in_order(inbox: Vec<InboxRow>, items: &[Pending]) -> Vec<Candidate> {
     let mut all: Vec<_> = inbox.chain(items).collect();
     all.sort_by_key(|(place, _)| *place);
     all.into_iter().map(|(_, candidate)| candidate).collect()
+}
+
+/// When signals came that must not overtake a kept one: it was sent before them, though it was
+/// handed over later.
+fn rivals(row: &InboxRow, items: &[Pending]) -> impl Iterator<Item = Timestamp> {
+    let kept = row.origin.as_ref().map(|message| &message.channel);
+    let kept = kept.filter(|channel| channel.kind == ChannelKind::Signal);
+    let is_rival = move |pending: &&Pending| match &pending.item {
+        Item::Signal { name, .. } => kept.is_some_and(|kept| kept.name == *name),
+        _ => false,
+    };
+    items.iter().filter(is_rival).map(|pending| pending.at)
 }
 
 /// Tells a repeated start from a different one with the same key.

@@ -474,7 +474,8 @@ impl Machine {
         // Numbered in the order in which they reach the store, which the last number then tells.
         batch.commit = self.next_commit;
         self.next_commit += 1;
-        let plan = Plan { batch: batch.commit, now: self.now.engine, units };
+        let (now, sitting) = (self.now.engine, self.company.sitting);
+        let plan = Plan { batch: batch.commit, now, units, sitting };
         self.batches.insert(number, batch);
         self.output(Output::Commit(number, taken, plan));
     }

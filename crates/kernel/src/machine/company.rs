@@ -29,14 +29,12 @@ impl Machine {
         if !self.config.shared_store {
             return;
         }
-        // A seat that was not surely kept may have been somebody else's meanwhile.
-        let was_kept = self.is_seated();
         self.seated_until = until;
-        let before = (self.company.seat, self.company.share());
+        let before = (self.company.sitting, self.company.share());
         self.company = company;
         let share = self.company.share();
         self.ids.sit(self.company.seat);
-        if was_kept && before == (self.company.seat, share) {
+        if before == (self.company.sitting, share) {
             self.timers.look_again();
         } else {
             self.timers.share_changed(share);

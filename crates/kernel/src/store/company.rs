@@ -64,6 +64,9 @@ impl Share {
 pub struct Company {
     /// The node's own seat.
     pub seat: Seat,
+    /// A number for the time from sitting down to losing the seat, never given again. A node that
+    /// lost its seat unnoticed finds another one, even if it sits at the same seat again.
+    pub sitting: Option<u64>,
     /// All seats that are taken, its own included, in order.
     pub seats: Vec<Seat>,
     /// How long the seat is surely its own, counted from when it asked; none is for ever.
@@ -75,7 +78,7 @@ pub struct Company {
 impl Company {
     /// A node that shares its store with nobody.
     pub fn alone() -> Self {
-        Self { seat: Seat(0), seats: vec![Seat(0)], lasts_ms: None, time: None }
+        Self { seat: Seat(0), sitting: None, seats: vec![Seat(0)], lasts_ms: None, time: None }
     }
 
     /// The node's share of the work.

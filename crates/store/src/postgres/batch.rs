@@ -72,11 +72,13 @@ impl Slots {
         }
     }
 
-    /// A row for a commit.
-    pub(super) fn take(self: &Arc<Self>) -> Result<Slot, Error> {
+    /// A row for a commit that was prepared in a sitting. In another one the numbers that it gives
+    /// may be somebody else's (I5).
+    pub(super) fn take(self: &Arc<Self>, sitting: Option<u64>) -> Result<Slot, Error> {
         let mut state = self.state();
-        let no_seat = || Error::Unavailable("the node has no seat".to_owned());
-        let holder = state.holder.ok_or_else(no_seat)?;
+        let is_same = |it: &i64| sitting.is_none_or(|sitting| u64::try_from(*it) == Ok(sitting));
+        let no_seat = || Error::Unavailable("the node has lost its seat".to_owned());
+        let holder = state.holder.filter(is_same).ok_or_else(no_seat)?;
         let too_many = || Error::Unavailable("too many commits are in doubt".to_owned());
         let number = state.free.pop_front().ok_or_else(too_many)?;
         Ok(Slot { slots: Arc::clone(self), holder, number, is_kept: false })

@@ -98,7 +98,7 @@ impl Committer {
         plan: &Plan,
         left_out: &BTreeSet<usize>,
     ) -> Result<Vec<UnitResult>, Undone> {
-        let slot = self.slots.take()?;
+        let slot = self.slots.take(plan.sitting)?;
         let mut transaction = match hold {
             Some(Hold { lent, locked }) => Transaction { lent, locked, is_open: true },
             None => {

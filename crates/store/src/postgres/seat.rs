@@ -73,7 +73,8 @@ pub(super) async fn beat(
     let mut seats: BTreeSet<Seat> = seats.iter().map(|taken| taken.seat).collect();
     seats.insert(seat);
     let lasts_ms = Some(Seat::LASTS_MS);
-    Ok(Company { seat, seats: seats.into_iter().collect(), lasts_ms, time })
+    let sitting = u64::try_from(holder).ok();
+    Ok(Company { seat, sitting, seats: seats.into_iter().collect(), lasts_ms, time })
 }
 
 /// Gives the seat up. What is under way is not decided by that.

@@ -140,7 +140,7 @@ pub(crate) fn try_commit(
     batch: u64,
     units: Vec<Unit>,
 ) -> Result<Vec<UnitResult>, Error> {
-    block_on(store.commit(taken, Plan { batch, now: NOW, units }))
+    block_on(store.commit(taken, Plan { batch, now: NOW, units, sitting: None }))
 }
 
 /// Commits units that must all take effect.

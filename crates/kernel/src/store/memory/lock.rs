@@ -8,7 +8,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use meantime_core::InstanceId;
 
 use super::tables::Tables;
-use crate::store::Seat;
 
 /// Instances that are taken, by the number of the hold that has them.
 #[derive(Debug, Default, Clone)]
@@ -34,8 +33,6 @@ impl Locks {
 pub(super) struct Hold {
     pub(super) tables: Arc<Mutex<Tables>>,
     pub(super) number: u64,
-    /// Where its node sat when it began: the numbers of the plan are given from there.
-    pub(super) seat: Option<Seat>,
 }
 
 impl fmt::Debug for Hold {

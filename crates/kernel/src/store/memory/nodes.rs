@@ -7,11 +7,20 @@ use meantime_core::Timestamp;
 
 use crate::store::{Company, Error, Listener, Notice, Seat, To};
 
+/// A node at its seat.
+#[derive(Debug, Clone, Copy)]
+struct Sitting {
+    number: u64,
+    seat: Seat,
+    until: Timestamp,
+}
+
 /// The nodes, by number; none is the only one.
 #[derive(Default, Clone)]
 pub(super) struct Nodes {
     batches: BTreeMap<Option<u64>, u64>,
-    seats: BTreeMap<u64, (Seat, Timestamp)>,
+    seats: BTreeMap<u64, Sitting>,
+    sittings: u64,
     listeners: BTreeMap<u64, Listener>,
     added: u64,
 }
@@ -40,29 +49,35 @@ impl Nodes {
 
     /// A node that lost its seat may not write what it prepared there (I5): who sits there now may
     /// give the same numbers.
-    pub(super) fn check(&self, node: Option<u64>, from: Option<Seat>) -> Result<(), Error> {
-        let seat = self.seat_of(node);
-        if node.is_some() && (seat.is_none() || from.is_some_and(|from| seat != Some(from))) {
+    pub(super) fn check(&self, node: Option<u64>, sitting: Option<u64>) -> Result<(), Error> {
+        let Some(node) = node else { return Ok(()) };
+        let now = self.seats.get(&node).map(|it| it.number);
+        if now.is_none() || sitting.is_some_and(|sitting| now != Some(sitting)) {
             return Err(Error::Unavailable("the node has lost its seat".to_owned()));
         }
         Ok(())
     }
 
-    /// Where a node sits.
-    pub(super) fn seat_of(&self, node: Option<u64>) -> Option<Seat> {
-        self.seats.get(&node?).map(|(seat, _)| *seat)
+    pub(super) fn beat(&mut self, node: u64, real: Timestamp) -> Result<Company, Error> {
+        self.seats.retain(|other, it| *other == node || !Seat::is_free(it.until, real));
+        let until = real.saturating_add_millis(Seat::KEPT_MS);
+        let sitting = match self.seats.get(&node) {
+            Some(sitting) => Sitting { until, ..*sitting },
+            None => self.sit_down(until)?,
+        };
+        self.seats.insert(node, sitting);
+        let mut seats: Vec<Seat> = self.seats.values().map(|it| it.seat).collect();
+        seats.sort();
+        let (seat, sitting, lasts_ms) = (sitting.seat, Some(sitting.number), Some(Seat::LASTS_MS));
+        Ok(Company { seat, sitting, seats, lasts_ms, time: None })
     }
 
-    pub(super) fn beat(&mut self, node: u64, real: Timestamp) -> Result<Company, Error> {
-        self.seats.retain(|other, (_, until)| *other == node || !Seat::is_free(*until, real));
-        let taken: BTreeSet<Seat> = self.seats.values().map(|(seat, _)| *seat).collect();
-        let free = || (0..Seat::COUNT).map(Seat).find(|seat| !taken.contains(seat));
-        let seat = self.seats.get(&node).map(|(seat, _)| *seat).or_else(free);
-        let seat = seat.ok_or_else(|| Error::Unavailable("all seats are taken".to_owned()))?;
-        self.seats.insert(node, (seat, real.saturating_add_millis(Seat::KEPT_MS)));
-        let mut seats: Vec<Seat> = self.seats.values().map(|(seat, _)| *seat).collect();
-        seats.sort();
-        Ok(Company { seat, seats, lasts_ms: Some(Seat::LASTS_MS), time: None })
+    fn sit_down(&mut self, until: Timestamp) -> Result<Sitting, Error> {
+        let taken: BTreeSet<Seat> = self.seats.values().map(|it| it.seat).collect();
+        let free = (0..Seat::COUNT).map(Seat).find(|seat| !taken.contains(seat));
+        let seat = free.ok_or_else(|| Error::Unavailable("all seats are taken".to_owned()))?;
+        self.sittings += 1;
+        Ok(Sitting { number: self.sittings, seat, until })
     }
 
     pub(super) fn leave(&mut self, node: Option<u64>) {
@@ -84,7 +99,7 @@ impl Nodes {
     ) -> Vec<(Listener, Vec<Notice>)> {
         let mut calls: BTreeMap<u64, Vec<Notice>> = BTreeMap::new();
         for (to, notice) in notices {
-            for (node, (seat, _)) in &self.seats {
+            for (node, Sitting { seat, .. }) in &self.seats {
                 if Some(*node) != from && (to == To::Others || to == To::Seat(*seat)) {
                     calls.entry(*node).or_default().push(notice.clone());
                 }

@@ -12,7 +12,7 @@ use crate::history::By;
 use crate::store::{
     ChildRef, CompactRequest, Company, DefinitionFilter, DefinitionRow, DueQuery, Error, Guard,
     HistoryRow, InboxRow, IncidentRow, InstanceFilter, InstanceRow, Listener, MessageRow, Notice,
-    OccurrenceRow, OperationRow, Page, Pending, Phase, Plan, PurgeRequest, Purged, Recovered, Seat,
+    OccurrenceRow, OperationRow, Page, Pending, Phase, Plan, PurgeRequest, Purged, Recovered,
     Share, Store, SubscriptionRow, TakeRequest, Taken, TakenInstance, TaskFilter, TaskRow,
     TaskState, TimerFilter, TimerKey, TimerRow, To, UnitResult, WaitingTask,
 };
@@ -94,13 +94,8 @@ impl Tables {
     }
 
     /// Settles and applies.
-    fn commit(
-        &mut self,
-        node: Option<u64>,
-        from: Option<Seat>,
-        plan: Plan,
-    ) -> Result<Vec<UnitResult>, Error> {
-        self.nodes.check(node, from)?;
+    fn commit(&mut self, node: Option<u64>, plan: Plan) -> Result<Vec<UnitResult>, Error> {
+        self.nodes.check(node, plan.sitting)?;
         let (batch, now) = (plan.batch, plan.now);
         let mut fences = self.fences(&plan.fenced());
         let mut found = self.find(&plan.lookups(), now);
@@ -175,18 +170,15 @@ impl Store for MemoryStore {
     fn take(&self, request: TakeRequest) -> Pending<'_, Taken> {
         let hold = self.node.map(|_| {
             let mut tables = self.tables();
-            let (number, seat) = (tables.locks.begin(), tables.nodes.seat_of(self.node));
-            Hold { tables: self.tables.clone(), number, seat }
+            Hold { tables: self.tables.clone(), number: tables.locks.begin() }
         });
         let mut taken = self.tables().take(&request, hold.as_ref().map(|it| it.number));
         taken.hold = hold.map(|hold| Box::new(hold) as Box<dyn Any + Send>);
         ready(taken)
     }
 
-    fn commit(&self, taken: Taken, plan: Plan) -> Pending<'_, Vec<UnitResult>> {
-        let hold = taken.hold.as_ref().and_then(|hold| hold.downcast_ref::<Hold>());
-        let from = hold.and_then(|hold| hold.seat);
-        Box::pin(std::future::ready(self.tables().commit(self.node, from, plan)))
+    fn commit(&self, _taken: Taken, plan: Plan) -> Pending<'_, Vec<UnitResult>> {
+        Box::pin(std::future::ready(self.tables().commit(self.node, plan)))
     }
 
     fn is_committed(&self, batch: u64) -> Pending<'_, bool> {
