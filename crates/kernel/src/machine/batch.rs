@@ -28,6 +28,8 @@ const LOOSE_PER_BATCH: usize = 1_024;
 /// A batch on its way.
 #[derive(Default)]
 pub(super) struct Batch {
+    /// The sitting in which it began, whose numbers it gives.
+    sitting: Option<u64>,
     pub(super) works: Vec<Work>,
     pub(super) loose: Vec<Loose>,
     /// What the plan's units stand for, in order.
@@ -126,7 +128,7 @@ impl Machine {
         if full || (self.ready.is_empty() && self.loose.is_empty()) {
             return false;
         }
-        let mut batch = Batch::default();
+        let mut batch = Batch { sitting: self.company.sitting, ..Batch::default() };
         for id in self.ready.pick(self.limits.batch_turns) {
             batch.works.extend(self.begin_work(id));
         }
@@ -446,6 +448,11 @@ impl Machine {
     /// The notations have answered: the plan is made.
     pub(super) fn advanced(&mut self, number: u64, turns: Vec<Result<Turn, Fault>>) {
         let Some(mut batch) = self.batches.remove(&number) else { return };
+        if batch.sitting != self.company.sitting {
+            // Who sat here before may have used the numbers that would follow.
+            let lost = store::Error::Unavailable("the node has lost its seat".to_owned());
+            return self.give_up(batch, &lost);
+        }
         let no_tasks = BTreeMap::new();
         let jobs = std::mem::take(&mut batch.jobs);
         for (place, turn) in jobs.into_iter().zip(turns) {

@@ -45,6 +45,8 @@ impl Run {
             patience_ms = if is_moving { 1_000 } else { (2 * patience_ms).min(DAY_MS) };
             let next = self.until_anything(patience_ms);
             let Some(ms) = next.filter(|ms| *ms <= HORIZON_MS) else {
+                // What happened last may have happened elsewhere.
+                self.look_around();
                 self.let_go();
                 return;
             };
