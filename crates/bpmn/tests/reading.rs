@@ -463,8 +463,8 @@ s -> x
 s -> esp"#,
         expect![[r#"
             4:1 Error B013 `s`: the flow `s.x` crosses the border of a sub-process
-            5:1 Error B021 `empty`: nothing starts it
-              help: add a start event
+            5:1 Warning B021 `empty`: it is empty and completes at once
+              help: draw what happens in it, or use a plain task
             6:24 Error B013 `t`: an embedded sub-process is started by its flow, not by an event
               help: use a plain start event, or an event sub-process
             7:1 Error B013 `esp`: an event sub-process has no incoming flow

@@ -63,7 +63,11 @@ impl Check<'_> {
     }
 
     fn sub_body(&mut self, node: &Node, body: &Body) {
-        if body.starts.is_empty() && body.loose.is_empty() {
+        let own = self.process.node_ids.get(&node.id).copied();
+        if !self.process.nodes.iter().any(|it| it.parent == own) {
+            let help = "draw what happens in it, or use a plain task";
+            self.warn(Code::Start, node, "it is empty and completes at once", help);
+        } else if body.starts.is_empty() && body.loose.is_empty() {
             self.error_with_help(Code::Start, node, "nothing starts it", "add a start event");
         }
         self.unreached(body);

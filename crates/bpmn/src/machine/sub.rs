@@ -14,6 +14,10 @@ impl Machine<'_> {
         self.arm_event_subs(id, &sub.body)?;
         match &sub.kind {
             SubKind::AdHoc(ad_hoc) => self.begin_ad_hoc(id, ad_hoc, &sub.body),
+            _ if sub.body.starts.is_empty() && sub.body.loose.is_empty() => {
+                self.complete(id, Json::null());
+                Ok(())
+            }
             _ => {
                 self.start_body(id, &sub.body, None);
                 Ok(())
