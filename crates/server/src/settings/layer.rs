@@ -58,8 +58,7 @@ impl Layers {
         for (name, value) in variables {
             let Some(path) = name.strip_prefix(PREFIX) else { continue };
             let path: Vec<String> = path.split("__").map(str::to_ascii_lowercase).collect();
-            // Variables of the command line itself are no settings.
-            if !matches!(path.first().map(String::as_str), Some("config" | "url" | "token")) {
+            if !is_other(path.first().map_or("", String::as_str)) {
                 put(&mut self.0, &path, read(&value));
             }
         }
@@ -78,6 +77,11 @@ impl Layers {
     pub fn settings(self) -> Result<Settings, SettingsError> {
         self.0.try_into().map_err(|error| SettingsError::Value(Box::new(error)))
     }
+}
+
+/// Variables of the command line itself, and those of tests, are no settings.
+fn is_other(name: &str) -> bool {
+    matches!(name, "config" | "url" | "token") || name.starts_with("test_")
 }
 
 fn merge(into: &mut Table, from: Table) {
@@ -132,6 +136,7 @@ mod tests {
             ("MEANTIME_HTTP__BODY_BYTES", "3"),
             ("MEANTIME_DB", "sqlite:/tmp/a.db"),
             ("MEANTIME_CONFIG", "x"),
+            ("MEANTIME_TEST_POSTGRES", "y"),
             ("HOME", "/root"),
         ]);
         let layers = Layers::default().file(&path).unwrap().environment(given);
