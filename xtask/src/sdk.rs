@@ -1,24 +1,44 @@
-//! The packages in other languages: their own tests, in their own tools.
+//! The packages in other languages: their own tests, in their own tools, alone and against the
+//! real server.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-use crate::shell::root;
+use crate::shell::{cargo_run, root};
 use crate::step::{Options, Step};
 
 pub(crate) const STEPS: &[Step] = &[
+    Step { name: "the server for the packages", run: binary },
     Step { name: "python package", run: python },
     Step { name: "typescript package", run: typescript },
 ];
 
+/// Where the packages' tests find the server.
+const BINARY: &str = "MEANTIME_TEST_BINARY";
+
+fn binary(_: &Options) -> Result<()> {
+    cargo_run(&["build", "--quiet", "--bin", "meantime"])
+}
+
+/// The program that [`binary`] built.
+pub(crate) fn path_of_binary() -> Result<PathBuf> {
+    let target = std::env::var_os("CARGO_TARGET_DIR");
+    let target = target.map_or_else(|| PathBuf::from("target"), PathBuf::from);
+    Ok(root()?.join(target).join("debug/meantime"))
+}
+
 fn python(_: &Options) -> Result<()> {
     let dir = root()?.join("sdks/python");
-    let mut tests = Command::new("python3");
-    tests.args(["-W", "error", "-m", "unittest", "discover", "-s", "tests"]);
-    tests.env("PYTHONPATH", dir.join("src")).env("PYTHONDONTWRITEBYTECODE", "1");
-    run(&mut tests, &dir, "install Python 3.10 or later as `python3`")
+    for tests in ["tests", "e2e"] {
+        let mut command = Command::new("python3");
+        command.args(["-W", "error", "-m", "unittest", "discover", "-s", tests]);
+        command.env("PYTHONPATH", dir.join("src")).env("PYTHONDONTWRITEBYTECODE", "1");
+        command.env(BINARY, path_of_binary()?);
+        run(&mut command, &dir, "install Python 3.10 or later as `python3`")?;
+    }
+    Ok(())
 }
 
 fn typescript(_: &Options) -> Result<()> {
@@ -27,7 +47,9 @@ fn typescript(_: &Options) -> Result<()> {
     if !is_installed(&dir) {
         run(Command::new("npm").args(["ci", "--no-audit", "--no-fund"]), &dir, hint)?;
     }
-    run(Command::new("npm").arg("test"), &dir, hint)
+    run(Command::new("npm").arg("test"), &dir, hint)?;
+    let mut e2e = Command::new("npm");
+    run(e2e.args(["run", "e2e"]).env(BINARY, path_of_binary()?), &dir, hint)
 }
 
 /// Whether the packages are those of the lock file: npm writes its own copy of it.

@@ -1,7 +1,7 @@
 /** Starts workflows and talks to them. */
 
 import { Transport, type Json, type RequestOptions } from "./http.js";
-import type { Instance, Page, Timer } from "./types.js";
+import type { Instance, Page, Summary, Timer } from "./types.js";
 
 const API = "/api/v1";
 
@@ -55,8 +55,8 @@ export class Client {
   }
 
   /** Instances, newest first; filters as in the HTTP API. Reads page after page. */
-  instances(filters: Record<string, string> = {}): AsyncGenerator<Instance> {
-    return this.#pages<Instance>("/instances", filters);
+  instances(filters: Record<string, string> = {}): AsyncGenerator<Summary> {
+    return this.#pages<Summary>("/instances", filters);
   }
 
   /** What happened to an instance. */

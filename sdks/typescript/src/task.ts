@@ -29,7 +29,8 @@ export type TaskFunction = (input: any, task: Task) => unknown;
 export type Outcome = { output: unknown } | { failure: Failure };
 
 export function taskOf(body: ClaimedTask, signal: AbortSignal): Task {
-  const { id, type, instanceId, attempt, idempotencyKey, deadlineAt } = body;
+  const { id, type, instanceId, attempt, idempotencyKey } = body;
+  const deadlineAt = body.deadlineAt ?? undefined;
   const headers = (body.headers ?? {}) as Record<string, unknown>;
   return { id, type, instanceId, attempt, idempotencyKey, deadlineAt, headers, signal };
 }

@@ -1,61 +1,25 @@
-/** The shapes of the HTTP API that this package uses. */
+/** The shapes of the HTTP API that this package uses, from its OpenAPI document. */
+
+import type { components } from "./api.js";
+
+type Schemas = components["schemas"];
 
 export interface Page<T> {
   items: T[];
   nextCursor?: string | null;
 }
 
-export interface Instance {
-  id: string;
-  definition: string;
-  version: number;
-  notation: string;
-  status: "running" | "completed" | "failed" | "cancelled";
-  input?: unknown;
-  output?: unknown;
-  error?: { code: string; message: string; data?: unknown } | null;
-  variables?: unknown;
-  waitingFor: WaitingFor[];
-  incidents: unknown[];
-  deadlineAt?: string | null;
-  startedAt: string;
-  endedAt?: string | null;
-  key?: string | null;
-  tags: string[];
-}
+/** An instance with its data. */
+export type Instance = Schemas["Instance"];
 
-export interface WaitingFor {
-  kind: "task" | "userTask" | "timer" | "signal" | "message" | "step" | "child";
-  id: string;
-  name: string;
-  place: string;
-  dueAt?: string | null;
-  since: string;
-}
+/** An instance in a list: without input, output and variables. */
+export type Summary = Schemas["Summary"];
 
-export interface Timer {
-  id: string;
-  kind: string;
-  dueAt: string;
-}
+export type WaitingFor = Schemas["Waiting"];
 
-export interface ClaimedTask {
-  id: string;
-  type: string;
-  instanceId: string;
-  input?: unknown;
-  attempt: number;
-  leaseToken: string;
-  leaseUntil: string;
-  deadlineAt?: string;
-  idempotencyKey: string;
-  headers?: unknown;
-}
+export type Timer = Schemas["Timer"];
+
+export type ClaimedTask = Schemas["ClaimedTask"];
 
 /** The body of `/fail`, without the token. */
-export interface Failure {
-  error?: { code: string; message: string; data?: unknown };
-  retryable?: boolean;
-  retryAfter?: string;
-  bpmnError?: { code: string; message?: string; variables?: Record<string, unknown> };
-}
+export type Failure = Omit<Schemas["Fail"], "leaseToken">;
