@@ -10,6 +10,7 @@ mod conformance;
 mod deny;
 mod mutants;
 mod postgres;
+mod schemathesis;
 mod sdk;
 mod shell;
 mod sim;
@@ -40,6 +41,8 @@ Commands:
                     kill a process under load, again and again, and audit its store
   soak power [--images N] [--seed X]
                     cut the power under a SQLite file, again and again, and audit it
+  schemathesis [--examples N] [--seed X]
+                    requests made from the OpenAPI document, against the real server
   conformance dataweave [FILE] [--failures]
                     how many cases of a corpus give the official answer; without a
                     file, the one that MEANTIME_DATAWEAVE_CORPUS names
@@ -79,6 +82,7 @@ fn dispatch(args: &[String]) -> Result<()> {
         "tidy" => no_arguments(command, rest).and_then(|()| tidy::run()),
         "mutants" => mutants::run(rest),
         "soak" => soak::run(rest),
+        "schemathesis" => schemathesis::run(rest),
         "conformance" => conformance::run(rest),
         "deny" => no_arguments(command, rest).and_then(|()| deny::run()),
         "help" | "--help" | "-h" => help(),

@@ -8,6 +8,7 @@ use anyhow::Result;
 
 use crate::check;
 use crate::postgres::Cluster;
+use crate::schemathesis;
 use crate::sdk;
 use crate::shell::{cargo_run_with, has_cargo_command};
 use crate::step::{Options, Step, run_all};
@@ -17,7 +18,10 @@ const STEPS: &[Step] =
     &[Step { name: "documentation examples", run: doctests }, Step { name: "tests", run: tests }];
 
 pub(crate) fn run(filters: &[String]) -> Result<()> {
-    run_all(&[check::STEPS, sdk::STEPS, STEPS], &Options { filters: filters.to_vec() })
+    run_all(
+        &[check::STEPS, sdk::STEPS, schemathesis::STEPS, STEPS],
+        &Options { filters: filters.to_vec() },
+    )
 }
 
 fn tests(options: &Options) -> Result<()> {

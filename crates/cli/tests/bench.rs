@@ -64,3 +64,15 @@ fn a_place_that_is_not_there_is_refused_by_name() {
     let text = String::from_utf8_lossy(&output.stderr);
     assert!(text.contains("no/such/directory is not a directory"), "{text}");
 }
+
+#[test]
+fn a_server_is_measured_over_http() {
+    let report = bench("http", &["--scale", "0.01", "--seconds", "1"]);
+    for connections in [1, 64, 256] {
+        let ends = figure(&report, &format!("flows that end at once, {connections} connections"));
+        let tasks =
+            figure(&report, &format!("flows of one task, {connections} connections, batches"));
+        assert!(ends > 0.0 && tasks > 0.0, "{report:#}");
+    }
+    assert!(figure(&report, "start to completion, rate") > 0.0);
+}

@@ -159,6 +159,51 @@ async fn a_worker_that_goes_away_takes_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_worker_that_was_frozen_past_its_lease_is_refused_once_the_task_was_claimed_again() {
+    let server = start(|_| {}).await;
+    server.post("/instances", &json!({ "definition": "work" })).await;
+    let short = json!({ "worker": "frozen", "leaseMs": 50 });
+    let (_, frozen) = server.post("/tasks/claim", &short).await;
+    // Answered when the lease of the first has expired.
+    let (_, second) = server.post("/tasks/claim", &claim(60_000)).await;
+    let (frozen, second) = (&frozen["tasks"][0], &second["tasks"][0]);
+    assert_eq!(frozen["id"], second["id"]);
+    let complete =
+        |task: &Value| json!({ "leaseToken": task["leaseToken"], "output": task["attempt"] });
+    let path = format!("/tasks/{}/complete", frozen["id"].as_str().expect("an id"));
+    let (status, problem) = server.post(&path, &complete(frozen)).await;
+    assert_eq!((status, &problem["code"]), (409, &json!("lease_lost")));
+    assert_eq!(server.post(&path, &complete(second)).await.0, 200);
+    let (_, over) = server.get("/instances").await;
+    assert_eq!(over["items"][0]["status"], "completed");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn beyond_its_limits_a_server_says_when_to_come_back() {
+    let second = |change: fn(&mut Settings)| async move {
+        let server = start_empty(change).await;
+        server.get("/timers").await;
+        let mut connection = Connection::open(server.address).await;
+        connection.write("GET", "/timers", "application/json", "").await;
+        let status = connection.line().await.unwrap_or_default();
+        let mut hint = None;
+        while let Some(line) = connection.line().await.filter(|line| !line.is_empty()) {
+            let line = line.to_ascii_lowercase();
+            hint = hint.or(line.strip_prefix("retry-after: ").map(str::to_owned));
+        }
+        (status, hint.unwrap_or_default())
+    };
+    let (status, hint) = second(|settings| settings.http.requests = 0).await;
+    assert!(status.contains(" 503 ") && hint == "1", "{status} {hint}");
+    let (status, hint) = second(|settings| {
+        settings.rate.requests_per_second = 1;
+        settings.rate.burst = 1;
+    })
+    .await;
+    assert!(status.contains(" 429 ") && hint == "1", "{status} {hint}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_stops_answers_everybody_who_waits() {
     let server = start(|_| {}).await;
     let mut worker = Connection::open(server.address).await;

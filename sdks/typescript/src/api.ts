@@ -4,6 +4,23 @@
  */
 
 export interface paths {
+    "/api/v1/apis/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Calls an API. APIs with a `route` answer there as well. */
+        post: operations["call_api"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/clock": {
         parameters: {
             query?: never;
@@ -51,7 +68,11 @@ export interface paths {
         /** The latest version of every definition, by name. */
         get: operations["list_definitions"];
         put?: never;
-        /** Deploys the definitions of a source, all or nothing. Identical content is the same version. */
+        /**
+         * Deploys the definitions of a source, all or nothing. Identical content is the same version.
+         *     Files that the source refers to come along as `multipart/form-data`: the part `source`, and one
+         *     part for each file.
+         */
         post: operations["deploy"];
         delete?: never;
         options?: never;
@@ -364,6 +385,108 @@ export interface paths {
         head?: never;
         /** Corrects variables; recorded. */
         patch: operations["set_variables"];
+        trace?: never;
+    };
+    "/api/v1/journeys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Journeys, newest first. Compensations of journeys are not among them. */
+        get: operations["list_journeys"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/journeys/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How a journey stands. */
+        get: operations["journey_status"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/journeys/{id}/result": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How a journey ended; 409 while it goes on. */
+        get: operations["journey_result"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/journeys/{id}/steps/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Cancels a journey. What is over, or only compensates, stays as it is (JC1, JR5). */
+        post: operations["cancel_journey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/journeys/{id}/steps/{step}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Submits to a step. The body is the payload itself. */
+        post: operations["submit_step"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/journeys/{name}/start": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Starts a journey. The body is its first context. */
+        post: operations["start_journey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/api/v1/messages": {
@@ -896,7 +1019,7 @@ export interface components {
              */
             interval?: string | null;
             /**
-             * Format: int64
+             * Format: uint64
              * @description How many runs there are.
              */
             maxRuns?: number | null;
@@ -915,7 +1038,7 @@ export interface components {
         /** @description A worker asks for tasks. */
         Claim: {
             /**
-             * Format: int64
+             * Format: uint64
              * @description For how long, in milliseconds of real time.
              * @default 60000
              */
@@ -930,7 +1053,7 @@ export interface components {
             /** @description Types it can do; any worker task when there are none. */
             types?: string[];
             /**
-             * Format: int64
+             * Format: uint64
              * @description How long to wait when there is nothing to do, in milliseconds.
              * @default 0
              */
@@ -1187,7 +1310,7 @@ export interface components {
         /** @description A worker needs more time. */
         Extend: {
             /**
-             * Format: int64
+             * Format: uint64
              * @description How long from now, in milliseconds.
              */
             leaseMs: number;
@@ -1208,11 +1331,8 @@ export interface components {
             error?: components["schemas"]["TaskError"] | null;
             /** @description The token of the claim; people need none. */
             leaseToken?: string | null;
-            /**
-             * @description How long to wait before it, as a duration or in seconds.
-             * @example PT30S
-             */
-            retryAfter?: string | null;
+            /** @description How long to wait before it, as a duration or in seconds. */
+            retryAfter?: (string | number) | null;
             /**
              * @description Whether another attempt may help.
              * @default true
@@ -1335,7 +1455,7 @@ export interface components {
             /** @description The result, when it is done. */
             output?: unknown;
             /** @description How long to wait before it. */
-            retryAfter?: string | null;
+            retryAfter?: (string | number) | null;
             /**
              * @description Whether another attempt may help.
              * @default true
@@ -1396,11 +1516,8 @@ export interface components {
             name: string;
             /** @description What is sent. */
             payload?: unknown;
-            /**
-             * @description How long it is kept when nobody waits; one hour when not given, `PT0S` is not at all.
-             * @example PT1H
-             */
-            ttl?: string | null;
+            /** @description How long it is kept when nobody waits; one hour when not given, `PT0S` is not at all. */
+            ttl?: (string | number) | null;
         };
         /** @description A schedule to make. */
         NewSchedule: {
@@ -1426,7 +1543,7 @@ export interface components {
              */
             interval?: string | null;
             /**
-             * Format: int64
+             * Format: uint64
              * @description How many runs there are.
              */
             maxRuns?: number | null;
@@ -2130,6 +2247,43 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    call_api: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The API */
+                name: string;
+            };
+            cookie?: never;
+        };
+        /** @description Its input */
+        requestBody?: {
+            content: {
+                "application/json": unknown;
+            };
+        };
+        responses: {
+            /** @description Its output */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                };
+            };
+            /** @description Refused; `code` says why */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     get_clock: {
         parameters: {
             query?: never;
@@ -2967,6 +3121,240 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Instance"];
+                };
+            };
+            /** @description Refused; `code` says why */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_journeys: {
+        parameters: {
+            query?: {
+                /** @description Of this journey, in any version */
+                journeyName?: string;
+                /** @description RUNNING, SUCCEEDED or FAILED */
+                phase?: string;
+                /** @description With all of these tags */
+                tag?: string[];
+                /** @description With this attribute */
+                subjectId?: string;
+                /** @description With this attribute */
+                tenantId?: string;
+                /** @description With this attribute */
+                orderId?: string;
+                /** @description With this attribute */
+                paymentIntentId?: string;
+                /** @description With this attribute */
+                crmCaseId?: string;
+                /** @description How many at most: 50 when not given, 1,000 at most */
+                limit?: number;
+                /** @description Where the page before ended */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description JourneyStatus, a page of them */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                };
+            };
+            /** @description Refused; `code` says why */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    journey_status: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The instance */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description JourneyStatus */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                };
+            };
+            /** @description Refused; `code` says why */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    journey_result: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The instance */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description JourneyOutcome */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                };
+            };
+            /** @description Refused; `code` says why */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    cancel_journey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The instance */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description JourneyStatus */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                };
+            };
+            /** @description Refused; `code` says why */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    submit_step: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The instance */
+                id: string;
+                /** @description The id of a wait or webhook that is active */
+                step: string;
+            };
+            cookie?: never;
+        };
+        /** @description The payload */
+        requestBody?: {
+            content: {
+                "application/json": unknown;
+            };
+        };
+        responses: {
+            /** @description JourneyStatus, with what the step shows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                };
+            };
+            /** @description Refused; `code` says why */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    start_journey: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes a repetition harmless: it answers with the instance of the first */
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                /** @description The journey */
+                name: string;
+            };
+            cookie?: never;
+        };
+        /** @description An object */
+        requestBody?: {
+            content: {
+                "application/json": unknown;
+            };
+        };
+        responses: {
+            /** @description How it ended, or how it stands */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                };
+            };
+            /** @description Where to look (`startMode: async`) */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
                 };
             };
             /** @description Refused; `code` says why */

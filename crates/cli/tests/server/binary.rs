@@ -21,6 +21,12 @@ impl Server {
         Self::start(directory, &[&["serve", "--db", &db], arguments].concat())
     }
 
+    /// The same again, at the address of one that is gone.
+    pub(crate) fn again(directory: &Path, address: &str) -> Self {
+        let db = format!("sqlite:{}", directory.join("state.db").display());
+        Self::listen(directory, &["serve", "--db", &db], address)
+    }
+
     /// Any command that serves, on any free port.
     pub(crate) fn start(directory: &Path, arguments: &[&str]) -> Self {
         Self::listen(directory, arguments, "127.0.0.1:0")

@@ -5,4 +5,6 @@ mod crash;
 mod everyday;
 mod http;
 mod journeys;
+mod postgres;
+mod request;
 mod tour;

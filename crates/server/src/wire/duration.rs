@@ -3,6 +3,9 @@
 use meantime_core::time::{Span, TimeError, Zone};
 use meantime_core::{Json, Timestamp};
 use serde::de::{Deserialize, Deserializer, Error as _};
+use utoipa::openapi::schema::{Object, OneOfBuilder, Schema, Type};
+use utoipa::openapi::{ObjectBuilder, RefOr};
+use utoipa::{PartialSchema, ToSchema};
 
 /// An ISO 8601 duration, such as `PT10S`, that is not negative; a number counts seconds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,6 +43,16 @@ impl<'de> Deserialize<'de> for Lasting {
         Self::parse(&text).map_err(|error| D::Error::custom(with_hint(&error)))
     }
 }
+
+impl PartialSchema for Lasting {
+    fn schema() -> RefOr<Schema> {
+        let seconds = ObjectBuilder::new().schema_type(Type::Number).minimum(Some(0));
+        let either = OneOfBuilder::new().item(Object::with_type(Type::String)).item(seconds);
+        RefOr::T(Schema::OneOf(either.build()))
+    }
+}
+
+impl ToSchema for Lasting {}
 
 /// An RFC 3339 instant, or an ISO 8601 duration from now on.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -23,7 +23,7 @@ pub(crate) struct NewMessage {
     pub(crate) payload: Json,
     /// How long it is kept when nobody waits; one hour when not given, `PT0S` is not at all.
     #[serde(default)]
-    #[schema(value_type = Option<String>, example = "PT1H")]
+    #[schema(inline, example = "PT1H")]
     pub(crate) ttl: Option<Lasting>,
     /// De-duplicates: a second message with the same id is dropped.
     #[serde(default)]

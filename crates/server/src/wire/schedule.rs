@@ -42,6 +42,7 @@ pub(crate) struct NewSchedule {
     /// How many runs there are.
     #[serde(default)]
     #[schema(minimum = 1)]
+    #[schema(format = "uint64")]
     pub(crate) max_runs: Option<u64>,
     /// What to do when the run before is still going.
     #[serde(default)]
@@ -108,6 +109,7 @@ pub(crate) struct ChangeSchedule {
     /// How many runs there are.
     #[serde(default)]
     #[schema(minimum = 1)]
+    #[schema(format = "uint64")]
     pub(crate) max_runs: Option<u64>,
     /// What to do when the run before is still going.
     #[serde(default)]

@@ -26,11 +26,11 @@ pub(crate) struct Claim {
     pub(crate) max: usize,
     /// For how long, in milliseconds of real time.
     #[serde(default = "minute")]
-    #[schema(default = 60000, minimum = 1)]
+    #[schema(default = 60000, minimum = 1, format = "uint64")]
     pub(crate) lease_ms: u64,
     /// How long to wait when there is nothing to do, in milliseconds.
     #[serde(default)]
-    #[schema(default = 0)]
+    #[schema(default = 0, format = "uint64")]
     pub(crate) wait_ms: u64,
 }
 
@@ -141,7 +141,7 @@ pub(crate) struct Fail {
     pub(crate) retryable: Option<bool>,
     /// How long to wait before it, as a duration or in seconds.
     #[serde(default)]
-    #[schema(value_type = Option<String>, example = "PT30S")]
+    #[schema(inline, example = "PT30S")]
     pub(crate) retry_after: Option<Lasting>,
     /// A business error, thrown on purpose.
     #[serde(default)]
@@ -185,7 +185,7 @@ pub(crate) struct Extend {
     /// The token of the claim.
     pub(crate) lease_token: String,
     /// How long from now, in milliseconds.
-    #[schema(minimum = 1)]
+    #[schema(minimum = 1, format = "uint64")]
     pub(crate) lease_ms: u64,
 }
 
@@ -228,7 +228,7 @@ pub(crate) struct ItemResult {
     pub(crate) retryable: Option<bool>,
     /// How long to wait before it.
     #[serde(default)]
-    #[schema(value_type = Option<String>)]
+    #[schema(inline)]
     pub(crate) retry_after: Option<Lasting>,
     /// A business error, thrown on purpose.
     #[serde(default)]

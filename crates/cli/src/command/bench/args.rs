@@ -21,6 +21,8 @@ enum What {
     Kernel(KernelArgs),
     /// Flow scripts with workers in process: tasks one after another and side by side, delays
     Flow(FlowArgs),
+    /// A server in a process of its own, over sockets: starts, tasks in batches, sleepers
+    Http(HttpArgs),
 }
 
 /// How every bench runs.
@@ -66,6 +68,13 @@ pub(super) struct FlowArgs {
     pub(super) common: Common,
 }
 
+/// How `bench http` runs.
+#[derive(Debug, clap::Args)]
+pub(super) struct HttpArgs {
+    #[command(flatten)]
+    pub(super) common: Common,
+}
+
 /// What can be measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
 pub(super) enum Scenario {
@@ -104,6 +113,7 @@ impl Bench {
         match self.what {
             What::Kernel(args) => session::run_kernel(args),
             What::Flow(args) => session::run_flow(args),
+            What::Http(args) => session::run_http(args),
         }
     }
 }

@@ -22,7 +22,7 @@ pub(super) struct Machine {
     /// Of the directory that is measured.
     file_system: String,
     /// Appending a page and fdatasync, in milliseconds.
-    fdatasync_p50_ms: f64,
+    pub(super) fdatasync_p50_ms: f64,
     fdatasync_p99_ms: f64,
     /// Processes that wanted a processor in the last minute, before the first scenario: well above
     /// zero means that others were at work too.

@@ -14,6 +14,7 @@ mod baseline;
 mod by_hand;
 mod clock;
 mod database;
+mod http;
 mod load;
 mod log_pages;
 mod machine;

@@ -12,7 +12,7 @@ pub(super) struct Report {
     what: &'static str,
     store: String,
     scale: f64,
-    machine: Machine,
+    pub(super) machine: Machine,
     pub(super) figures: Vec<Figure>,
 }
 

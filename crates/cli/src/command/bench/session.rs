@@ -6,12 +6,12 @@ use std::time::Duration;
 use anyhow::{Result, bail, ensure};
 use clap::ValueEnum;
 
-use super::args::{Common, FlowArgs, KernelArgs, Scenario};
+use super::args::{Common, FlowArgs, HttpArgs, KernelArgs, Scenario};
 use super::baseline;
 use super::machine::Machine;
 use super::progress::Progress;
 use super::report::{Figure, Report};
-use super::{scenario, table};
+use super::{http, scenario, table};
 use crate::show::Format;
 
 /// Instances among which B picks at random.
@@ -46,6 +46,11 @@ pub(super) fn run_kernel(args: KernelArgs) -> Result<ExitCode> {
 /// Measures flow scripts.
 pub(super) fn run_flow(args: FlowArgs) -> Result<ExitCode> {
     run("flow", args.common, scenario::flow)
+}
+
+/// Measures a server over HTTP.
+pub(super) fn run_http(args: HttpArgs) -> Result<ExitCode> {
+    run("http", args.common, http::run)
 }
 
 /// Runs scenarios and prints what they found.
@@ -103,6 +108,11 @@ impl Session {
     /// How long a rig runs before that.
     pub(super) fn warm_up(&self) -> Duration {
         self.time() / 5
+    }
+
+    /// How long the machine takes to make an appended page durable, half of the time.
+    pub(super) const fn sync_p50_ms(&self) -> f64 {
+        self.report.machine.fdatasync_p50_ms
     }
 
     /// J: one-task instances per second, appended in groups of 64, without an engine.

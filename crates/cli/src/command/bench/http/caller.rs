@@ -1,0 +1,129 @@
+//! Callers: connections that send the same request again and again.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use anyhow::Result;
+use meantime_kernel::clock::Stopwatch;
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tokio::time::{Interval, MissedTickBehavior, interval};
+
+use super::super::load::Load;
+use super::super::percentile::Sample;
+use super::connection::Connection;
+
+/// What callers do.
+#[derive(Clone)]
+pub(super) struct Calls {
+    pub(super) address: SocketAddr,
+    pub(super) request: Arc<[u8]>,
+    pub(super) connections: usize,
+    /// Each call takes a place here, which whoever finishes its work gives back.
+    pub(super) places: Option<Arc<Semaphore>>,
+}
+
+impl Calls {
+    /// Calls for some time, each connection as fast as it is answered.
+    pub(super) async fn for_time(&self, time: Duration) -> Result<Load> {
+        let watch = Arc::new(Stopwatch::start());
+        let mut callers = JoinSet::new();
+        for _ in 0..self.connections {
+            let (calls, watch) = (self.clone(), watch.clone());
+            callers.spawn(async move {
+                let mut connection = Connection::open(calls.address).await?;
+                let mut latency = Sample::default();
+                while watch.elapsed() < time {
+                    calls.take_place(time.saturating_sub(watch.elapsed())).await;
+                    latency.add(calls.call(&mut connection).await?);
+                }
+                Ok(latency)
+            });
+        }
+        collect(callers, &watch).await
+    }
+
+    /// Calls so many times, whoever is free.
+    pub(super) async fn times(&self, count: usize) -> Result<Load> {
+        let watch = Stopwatch::start();
+        let next = Arc::new(AtomicUsize::new(0));
+        let mut callers = JoinSet::new();
+        for _ in 0..self.connections {
+            let (calls, next) = (self.clone(), next.clone());
+            callers.spawn(async move {
+                let mut connection = Connection::open(calls.address).await?;
+                let mut latency = Sample::default();
+                while next.fetch_add(1, Ordering::Relaxed) < count {
+                    latency.add(calls.call(&mut connection).await?);
+                }
+                Ok(latency)
+            });
+        }
+        collect(callers, &watch).await
+    }
+
+    /// Calls at a steady rate, for some time. A call that had to wait for its connection counts
+    /// from when it should have been made.
+    pub(super) async fn at_rate(&self, per_second: f64, time: Duration) -> Result<Load> {
+        let watch = Arc::new(Stopwatch::start());
+        let share = per_second / super::super::report::count(self.connections);
+        let period = Duration::from_secs_f64(1.0 / share);
+        let mut callers = JoinSet::new();
+        for number in 0..self.connections {
+            let (calls, watch) = (self.clone(), watch.clone());
+            let first =
+                period.mul_f64(super::super::report::count(number)) / narrow(calls.connections);
+            callers.spawn(async move {
+                let mut connection = Connection::open(calls.address).await?;
+                let mut latency = Sample::default();
+                let mut due = first;
+                let mut ticks = ticks(period);
+                super::super::load::pause(first).await;
+                while watch.elapsed() < time {
+                    ticks.tick().await;
+                    calls.call(&mut connection).await?;
+                    latency.add(watch.elapsed().saturating_sub(due).as_secs_f64() * 1_000.0);
+                    due += period;
+                }
+                Ok(latency)
+            });
+        }
+        collect(callers, &watch).await
+    }
+
+    /// One call; how long it took, in milliseconds.
+    async fn call(&self, connection: &mut Connection) -> Result<f64> {
+        let watch = Stopwatch::start();
+        connection.expect(&self.request, 201).await?;
+        Ok(watch.elapsed().as_secs_f64() * 1_000.0)
+    }
+
+    async fn take_place(&self, patience: Duration) {
+        if let Some(places) = &self.places
+            && let Ok(Ok(place)) = tokio::time::timeout(patience, places.acquire()).await
+        {
+            place.forget();
+        }
+    }
+}
+
+fn ticks(period: Duration) -> Interval {
+    let mut ticks = interval(period);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Burst);
+    ticks
+}
+
+fn narrow(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+async fn collect(callers: JoinSet<Result<Sample>>, watch: &Stopwatch) -> Result<Load> {
+    let mut load = Load::default();
+    for latency in callers.join_all().await {
+        load.latency.extend(&latency?);
+    }
+    load.seconds = watch.elapsed().as_secs_f64();
+    Ok(load)
+}

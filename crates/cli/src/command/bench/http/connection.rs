@@ -1,0 +1,88 @@
+//! One keep-alive connection that speaks HTTP/1.1 by hand.
+
+use std::net::SocketAddr;
+
+use anyhow::{Context, Result, ensure};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+/// How much is read at a time.
+const CHUNK: usize = 64 << 10;
+
+/// A connection with what has arrived on it.
+pub(super) struct Connection {
+    stream: TcpStream,
+    buffer: Vec<u8>,
+}
+
+/// An answer, valid until the next request.
+pub(super) struct Answer<'a> {
+    pub(super) status: u16,
+    pub(super) body: &'a [u8],
+}
+
+/// A whole request, ready to be sent.
+pub(super) fn request(path: &str, media_type: &str, body: &str) -> Vec<u8> {
+    let length = body.len();
+    format!(
+        "POST /api/v1{path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: {media_type}\r\n\
+         content-length: {length}\r\n\r\n{body}"
+    )
+    .into_bytes()
+}
+
+/// The same with JSON.
+pub(super) fn json_request(path: &str, body: &str) -> Vec<u8> {
+    request(path, "application/json", body)
+}
+
+impl Connection {
+    pub(super) async fn open(address: SocketAddr) -> Result<Self> {
+        let stream = TcpStream::connect(address).await.context("the server cannot be reached")?;
+        stream.set_nodelay(true)?;
+        Ok(Self { stream, buffer: Vec::with_capacity(CHUNK) })
+    }
+
+    /// Sends a request and waits for the whole answer.
+    pub(super) async fn ask(&mut self, request: &[u8]) -> Result<Answer<'_>> {
+        self.stream.write_all(request).await?;
+        self.buffer.clear();
+        let (head, length) = loop {
+            self.read().await?;
+            if let Some(end) = find(&self.buffer, b"\r\n\r\n") {
+                break (end + 4, content_length(self.buffer.get(..end).unwrap_or_default())?);
+            }
+        };
+        while self.buffer.len() < head + length {
+            self.read().await?;
+        }
+        let status = self.buffer.get(9..12).and_then(|it| std::str::from_utf8(it).ok());
+        let status = status.and_then(|it| it.parse().ok()).context("not an answer of HTTP/1.1")?;
+        Ok(Answer { status, body: self.buffer.get(head..).unwrap_or_default() })
+    }
+
+    /// The same; any other status is an error.
+    pub(super) async fn expect(&mut self, request: &[u8], status: u16) -> Result<&[u8]> {
+        let answer = self.ask(request).await?;
+        let body = answer.body;
+        ensure!(answer.status == status, "{}: {}", answer.status, String::from_utf8_lossy(body));
+        Ok(body)
+    }
+
+    async fn read(&mut self) -> Result<()> {
+        self.buffer.reserve(CHUNK);
+        let read = self.stream.read_buf(&mut self.buffer).await?;
+        ensure!(read > 0, "the server closed a connection");
+        Ok(())
+    }
+}
+
+fn content_length(head: &[u8]) -> Result<usize> {
+    let head = std::str::from_utf8(head)?.to_ascii_lowercase();
+    let value = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+    value.context("an answer without a length")?.parse().context("a length that is no number")
+}
+
+fn find(bytes: &[u8], part: &[u8]) -> Option<usize> {
+    bytes.windows(part.len()).position(|window| window == part)
+}

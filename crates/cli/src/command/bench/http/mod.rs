@@ -1,0 +1,18 @@
+//! `bench http`: the engine as its users meet it, over sockets, in a process of its own.
+//!
+//! ```text
+//!   this process                                 the server: `meantime serve`, full durability
+//!   callers (keep-alive connections) ──────────► POST /instances
+//!   workers (a few of the connections) ────────► POST /tasks/claim, /tasks/complete, in batches
+//! ```
+//!
+//! Both share the machine, so the callers do as little as they can: requests are written whole,
+//! and of the answers only what is needed is looked at.
+
+mod caller;
+mod connection;
+mod scenario;
+mod server;
+mod worker;
+
+pub(crate) use scenario::run;
