@@ -76,3 +76,14 @@ fn a_server_is_measured_over_http() {
     }
     assert!(figure(&report, "start to completion, rate") > 0.0);
 }
+
+#[test]
+fn journeys_and_processes_are_measured_over_http() {
+    let report = bench("journey", &["--scale", "0.001", "--seconds", "1"]);
+    let name = "journeys of three transforms and a choice, 64 connections";
+    assert!(figure(&report, name) > 0.0);
+    assert!(figure(&report, "firing 100, beside 100 that are parked") > 0.0);
+    let report = bench("bpmn", &["--scale", "0.01", "--seconds", "1"]);
+    assert!(figure(&report, "start, service task, gateway, end; 64 connections, batches") > 0.0);
+    assert!(figure(&report, "timers left of 100, half withdrawn, half fired") < 1.0);
+}

@@ -23,6 +23,10 @@ enum What {
     Flow(FlowArgs),
     /// A server in a process of its own, over sockets: starts, tasks in batches, sleepers
     Http(HttpArgs),
+    /// Journeys over HTTP: transforms and choices, and whether many that are parked cost anything
+    Journey(HttpArgs),
+    /// BPMN processes over HTTP: service tasks, script tasks, boundary timers
+    Bpmn(HttpArgs),
 }
 
 /// How every bench runs.
@@ -68,7 +72,7 @@ pub(super) struct FlowArgs {
     pub(super) common: Common,
 }
 
-/// How `bench http` runs.
+/// How the benches over HTTP run.
 #[derive(Debug, clap::Args)]
 pub(super) struct HttpArgs {
     #[command(flatten)]
@@ -114,6 +118,8 @@ impl Bench {
             What::Kernel(args) => session::run_kernel(args),
             What::Flow(args) => session::run_flow(args),
             What::Http(args) => session::run_http(args),
+            What::Journey(args) => session::run_journey(args),
+            What::Bpmn(args) => session::run_bpmn(args),
         }
     }
 }

@@ -50,7 +50,17 @@ pub(super) fn run_flow(args: FlowArgs) -> Result<ExitCode> {
 
 /// Measures a server over HTTP.
 pub(super) fn run_http(args: HttpArgs) -> Result<ExitCode> {
-    run("http", args.common, http::run)
+    run("http", args.common, http::flow)
+}
+
+/// Measures journeys over HTTP.
+pub(super) fn run_journey(args: HttpArgs) -> Result<ExitCode> {
+    run("journey", args.common, http::journey)
+}
+
+/// Measures BPMN processes over HTTP.
+pub(super) fn run_bpmn(args: HttpArgs) -> Result<ExitCode> {
+    run("bpmn", args.common, http::bpmn)
 }
 
 /// Runs scenarios and prints what they found.

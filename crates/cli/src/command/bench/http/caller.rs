@@ -21,6 +21,8 @@ pub(super) struct Calls {
     pub(super) address: SocketAddr,
     pub(super) request: Arc<[u8]>,
     pub(super) connections: usize,
+    /// What the answer says when all is well.
+    pub(super) status: u16,
     /// Each call takes a place here, which whoever finishes its work gives back.
     pub(super) places: Option<Arc<Semaphore>>,
 }
@@ -96,7 +98,7 @@ impl Calls {
     /// One call; how long it took, in milliseconds.
     async fn call(&self, connection: &mut Connection) -> Result<f64> {
         let watch = Stopwatch::start();
-        connection.expect(&self.request, 201).await?;
+        connection.expect(&self.request, self.status).await?;
         Ok(watch.elapsed().as_secs_f64() * 1_000.0)
     }
 
@@ -107,6 +109,39 @@ impl Calls {
             place.forget();
         }
     }
+}
+
+/// Sends each of these requests once, whoever is free, and keeps the answers.
+pub(super) async fn send_each(
+    address: SocketAddr,
+    connections: usize,
+    requests: Vec<Vec<u8>>,
+    status: u16,
+) -> Result<(Load, Vec<Vec<u8>>)> {
+    let watch = Stopwatch::start();
+    let (requests, next) = (Arc::new(requests), Arc::new(AtomicUsize::new(0)));
+    let mut callers = JoinSet::new();
+    for _ in 0..connections {
+        let (requests, next) = (requests.clone(), next.clone());
+        callers.spawn(async move {
+            let mut connection = Connection::open(address).await?;
+            let (mut latency, mut answers) = (Sample::default(), Vec::new());
+            while let Some(request) = requests.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let watch = Stopwatch::start();
+                answers.push(connection.expect(request, status).await?.to_vec());
+                latency.add(watch.elapsed().as_secs_f64() * 1_000.0);
+            }
+            anyhow::Ok((latency, answers))
+        });
+    }
+    let (mut load, mut answers) = (Load::default(), Vec::new());
+    for done in callers.join_all().await {
+        let (latency, more) = done?;
+        load.latency.extend(&latency);
+        answers.extend(more);
+    }
+    load.seconds = watch.elapsed().as_secs_f64();
+    Ok((load, answers))
 }
 
 fn ticks(period: Duration) -> Interval {

@@ -36,6 +36,11 @@ pub(super) fn json_request(path: &str, body: &str) -> Vec<u8> {
     request(path, "application/json", body)
 }
 
+/// A request for a page.
+pub(super) fn get_request(path: &str) -> Vec<u8> {
+    format!("GET /api/v1{path} HTTP/1.1\r\nhost: localhost\r\n\r\n").into_bytes()
+}
+
 impl Connection {
     pub(super) async fn open(address: SocketAddr) -> Result<Self> {
         let stream = TcpStream::connect(address).await.context("the server cannot be reached")?;

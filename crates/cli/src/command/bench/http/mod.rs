@@ -1,4 +1,4 @@
-//! `bench http`: the engine as its users meet it, over sockets, in a process of its own.
+//! `bench http`, `bench journey`, `bench bpmn`: the engine as its users meet it, over sockets, in a process of its own.
 //!
 //! ```text
 //!   this process                                 the server: `meantime serve`, full durability
@@ -9,10 +9,17 @@
 //! Both share the machine, so the callers do as little as they can: requests are written whole,
 //! and of the answers only what is needed is looked at.
 
+mod bpmn;
 mod caller;
 mod connection;
-mod scenario;
+mod definitions;
+mod flow;
+mod journey;
+mod measure;
+mod parked;
 mod server;
 mod worker;
 
-pub(crate) use scenario::run;
+pub(super) use bpmn::run as bpmn;
+pub(super) use flow::run as flow;
+pub(super) use journey::run as journey;

@@ -11,13 +11,16 @@ use tempfile::TempDir;
 use super::super::place::Place;
 use super::super::process;
 use super::connection::{Connection, request};
+use super::definitions::Source;
 
-/// What is deployed: `ends` ends at once, `task` waits for a worker, `sleep` for a day.
-const FLOWS: [(&str, &str); 3] = [
-    ("ends", "return 1"),
-    ("task", "return await Task.run('noop', {})"),
-    ("sleep", "await Task.delay('P1D')"),
-];
+/// How the clock of a server goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ClockKind {
+    /// With the time of day.
+    Real,
+    /// By hand.
+    Virtual,
+}
 
 /// A running server. Dropping it kills it.
 pub(super) struct Server {
@@ -30,7 +33,7 @@ pub(super) struct Server {
 
 impl Server {
     /// Starts this binary on an empty database and deploys what is measured.
-    pub(super) async fn start(place: &Place) -> Result<Self> {
+    pub(super) async fn start(place: &Place, clock: ClockKind, sources: &[Source]) -> Result<Self> {
         let (directory, db) = match place {
             Place::Sqlite(path) => {
                 let made = tempfile::Builder::new().prefix("meantime-bench-").tempdir_in(path);
@@ -43,8 +46,13 @@ impl Server {
         };
         let binary = std::env::current_exe().context("the binary does not know its place")?;
         let watch = Stopwatch::start();
+        let virtual_clock: &[&str] = match clock {
+            ClockKind::Real => &[],
+            ClockKind::Virtual => &["--virtual-clock"],
+        };
         let mut child = Command::new(binary)
             .args(["serve", "--listen", "127.0.0.1:0", "--db", &db])
+            .args(virtual_clock)
             .env("MEANTIME_LOG__FORMAT", "json")
             .env("MEANTIME_LOG__LEVEL", "info")
             .current_dir(directory.path())
@@ -59,15 +67,15 @@ impl Server {
         std::thread::spawn(move || lines.map_while(Result::ok).for_each(drop));
         let address = address.context("the server does not listen")?;
         let server = Self { child, address, ready_ms, directory };
-        server.deploy().await?;
+        server.deploy(sources).await?;
         Ok(server)
     }
 
-    async fn deploy(&self) -> Result<()> {
+    async fn deploy(&self, sources: &[Source]) -> Result<()> {
         let mut connection = Connection::open(self.address).await?;
-        for (name, source) in FLOWS {
+        for Source { name, media_type, text } in sources {
             let path = format!("/definitions?name={name}");
-            connection.expect(&request(&path, "text/javascript", source), 201).await?;
+            connection.expect(&request(&path, media_type, text), 201).await?;
         }
         Ok(())
     }

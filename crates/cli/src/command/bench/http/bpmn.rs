@@ -1,0 +1,67 @@
+//! `bench bpmn`: processes with a worker's task, with a script, with timers at their edge.
+
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+use serde::Deserialize;
+
+use super::super::load::pause;
+use super::super::report::{Figure, count};
+use super::super::session::Session;
+use super::caller::Calls;
+use super::connection::{Connection, get_request, json_request};
+use super::definitions::PROCESSES;
+use super::measure::{MANY, Rate, WORKERS, calls_per_second, starts, tasks_per_second};
+use super::server::{ClockKind, Server};
+use super::worker::Workers;
+
+/// Tasks with a timer at their edge, half of which are done in time.
+const GUARDED: usize = 10_000;
+
+#[derive(Deserialize)]
+struct Timers {
+    items: Vec<serde_json::Value>,
+}
+
+pub(crate) async fn run(session: &mut Session) -> Result<()> {
+    session.appended().await?;
+    let server = Server::start(&session.common.db, ClockKind::Real, PROCESSES).await?;
+    let name = format!("start, service task, gateway, end; {MANY} connections, batches");
+    let calls = start_of(&server, "routed");
+    let rate = Rate { scenario: "routed", name, at_least: Some(0.10) };
+    tasks_per_second(session, &server, calls, rate).await?;
+    let name = format!("start, script task, gateway, end; {MANY} connections");
+    let calls = start_of(&server, "scripted");
+    let rate = Rate { scenario: "scripted", name, at_least: Some(0.15) };
+    calls_per_second(session, &server, calls, rate).await?;
+    server.end()?;
+    boundary_timers(session).await
+}
+
+/// Half of the tasks are done in time, the timers of the others fire; no timer may be left.
+async fn boundary_timers(session: &mut Session) -> Result<()> {
+    let all = session.common.scaled(GUARDED);
+    session.progress.step(format!("{all} boundary timers, half of them withdrawn"), 0);
+    let server = Server::start(&session.common.db, ClockKind::Virtual, PROCESSES).await?;
+    start_of(&server, "guarded").times(all / 2).await?;
+    let working = Workers::begin(server.address, WORKERS, None);
+    while working.done() < all / 2 {
+        pause(Duration::from_millis(1)).await;
+    }
+    working.end().await?;
+    let load = start_of(&server, "guarded").times(all - all / 2).await?;
+    session.add(Figure::new("boundary", "armed beside a task", load.per_second(), "/s"));
+    let mut connection = Connection::open(server.address).await?;
+    connection.expect(&json_request("/clock/advance", r#"{"by":"PT2H"}"#), 200).await?;
+    let body = connection.expect(&get_request("/timers"), 200).await?;
+    let left: Timers = serde_json::from_slice(body)?;
+    let name = format!("timers left of {all}, half withdrawn, half fired");
+    session.add(Figure::new("boundary", name, count(left.items.len()), "").at_most(0.0));
+    ensure!(left.items.is_empty(), "timers were left behind");
+    server.end()
+}
+
+fn start_of(server: &Server, process: &str) -> Calls {
+    let body = format!("{{\"definition\":\"{process}\",\"input\":{{\"amount\":250}}}}");
+    starts(server, "/instances", &body, MANY)
+}
