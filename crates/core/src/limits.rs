@@ -97,7 +97,7 @@ impl Default for Limits {
             child_depth: 32,
             queued_turns: 100_000,
             queued_bytes: 256 * MIB,
-            cache_bytes: 32 * MIB,
+            cache_bytes: 24 * MIB,
             batch_turns: 512,
             lease_expiries: 5,
             lease_ms: 3_600_000,

@@ -8,8 +8,7 @@ pub(crate) fn finished(machine: &mut Machine<'_>) -> Result<Outcome, Fault> {
     let context = machine.variables();
     Ok(match machine.result()? {
         Ok(output) => Outcome::Completed { output, context },
-        Err(message) => {
-            let failure = Failure::new("TypeError", format!("the result: {message}"));
+        Err(failure) => {
             Outcome::Failed { failure, termination: Termination::RuntimeError, context }
         }
     })

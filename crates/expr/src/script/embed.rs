@@ -162,7 +162,8 @@ fn run(machine: &mut Machine<'_>) -> Result<Returned, Failure> {
     match machine.run().map_err(failed)? {
         Stop::Finished => {
             let result = machine.result().map_err(failed)?;
-            let result = result.map_err(|message| Failure::new("TypeError", message))?;
+            // Its places are those of what was put together, which nobody has written.
+            let result = result.map_err(|failure| Failure { trace: None, ..failure })?;
             result.read().map_err(|error| Failure::new("TypeError", error.to_string()))
         }
         Stop::Waiting | Stop::Yield => {

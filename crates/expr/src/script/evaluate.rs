@@ -71,10 +71,7 @@ fn run(
     let failed = |fault: meantime_core::Fault| Failure::new(fault.code, fault.message);
     let mut machine = Machine::start(program, 0, inputs, &mut host, &limits).map_err(failed)?;
     match machine.run().map_err(failed)? {
-        Stop::Finished => match machine.result().map_err(failed)? {
-            Ok(json) => Ok(json),
-            Err(message) => Err(Failure::new("TypeError", message)),
-        },
+        Stop::Finished => machine.result().map_err(failed)?,
         Stop::Uncaught { trace } => Err(Failure {
             data: machine.error_part("data"),
             trace: Json::parse(&trace).ok(),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use meantime_core::{Diagnostic, EffectKey, Fault, Json, Limits, Position, Timestamp};
+use meantime_core::{Diagnostic, EffectKey, Failure, Fault, Json, Limits, Position, Timestamp};
 
 use super::ast::File;
 use super::awaitable::{Awaitable, Kind, Step};
@@ -122,17 +122,20 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// The result of a workflow that has finished; an error that keeps it from leaving.
-    pub fn result(&mut self) -> Result<Result<Json, String>, Fault> {
+    /// The result of a workflow that has finished; or why it cannot leave, with the place of
+    /// the `return`.
+    pub fn result(&mut self) -> Result<Result<Json, Failure>, Fault> {
         let value = self.stack.last().cloned().unwrap_or_default();
-        match self.leave(&value) {
-            Ok(json) => Ok(Ok(json)),
+        let message = match self.leave(&value) {
+            Ok(json) => return Ok(Ok(json)),
             Err(raise) => match *raise.0 {
-                RaiseKind::Error { message, .. } => Ok(Err(message)),
-                RaiseKind::Fault(fault) => Err(self.placed(fault)),
-                RaiseKind::Throw(_) => Ok(Err("the result cannot be written".to_owned())),
+                RaiseKind::Error { message, .. } => message,
+                RaiseKind::Fault(fault) => return Err(self.placed(fault)),
+                RaiseKind::Throw(_) => "it cannot be written".to_owned(),
             },
-        }
+        };
+        let failure = Failure::new("TypeError", format!("the result: {message}"));
+        Ok(Err(Failure { trace: Json::parse(&self.trace()).ok(), ..failure }))
     }
 
     /// A property of the error that nobody caught, as a document.
