@@ -5,11 +5,12 @@ use std::io::IsTerminal as _;
 
 use anyhow::{Context as _, Result};
 use meantime_server::{
-    App, Engine, LogFormat, LogSettings, Settings, notations, raise_file_limit, serve,
+    App, Collector, Engine, LogFormat, LogSettings, Settings, TRACE_TARGET, connect, notations,
+    raise_file_limit, serve,
 };
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::filter::{LevelFilter, Targets};
-use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
 use tracing_subscriber::util::SubscriberInitExt as _;
 
 /// Runs a server until it is told to stop. `begun` is called when it answers.
@@ -18,7 +19,7 @@ where
     B: FnOnce(Engine, std::net::SocketAddr) -> F,
     F: Future<Output = Result<Engine>>,
 {
-    log(&settings.log)?;
+    let _collector = log(&settings)?;
     raise_file_limit();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
@@ -48,18 +49,24 @@ fn stop_signal() -> Result<impl Future<Output = ()>> {
     })
 }
 
-fn log(settings: &LogSettings) -> Result<()> {
-    let level: LevelFilter = settings.level.parse().with_context(|| {
-        format!("log.level: {:?} is none of error, warn, info, debug, trace", settings.level)
+/// Begins to log, and to collect traces if there is somebody to send them to.
+fn log(settings: &Settings) -> Result<Option<Collector>> {
+    let LogSettings { format, level } = &settings.log;
+    let level: LevelFilter = level.parse().with_context(|| {
+        format!("log.level: {level:?} is none of error, warn, info, debug, trace")
     })?;
-    let filter = Targets::new().with_default(LevelFilter::WARN).with_target("meantime", level);
+    let filter = Targets::new()
+        .with_default(LevelFilter::WARN)
+        .with_target("meantime", level)
+        .with_target(TRACE_TARGET, LevelFilter::OFF);
     let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_target(false);
-    let registry = tracing_subscriber::registry().with(filter);
-    let set = match settings.format {
-        LogFormat::Json => registry.with(lines.json()).try_init(),
+    let lines = match format {
+        LogFormat::Json => lines.json().with_filter(filter).boxed(),
         LogFormat::Text => {
-            registry.with(lines.with_ansi(std::io::stderr().is_terminal())).try_init()
+            lines.with_ansi(std::io::stderr().is_terminal()).with_filter(filter).boxed()
         }
     };
-    set.context("the log")
+    let (spans, collector) = connect(&settings.trace)?.unzip();
+    tracing_subscriber::registry().with(lines).with(spans).try_init().context("the log")?;
+    Ok(collector)
 }

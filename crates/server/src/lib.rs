@@ -36,10 +36,11 @@ pub use connector::{DialError, Dialer, Guard, Wire};
 pub use engine::{Engine, Formats, StartError, open_store};
 pub use journey::{JourneySettings, ProfileSettings, SecretSource};
 pub use notation::notations;
+pub use observe::{Collector, CollectorError, TRACE_TARGET, connect};
 pub use openapi::{document, document_text};
 pub use serve::{ListenError, Serving, raise_file_limit, serve};
 pub use settings::{
     ApiKey, AuthSettings, ClockSettings, Db, EgressSettings, HttpSettings, JwtSettings, Layers,
     LogFormat, LogSettings, Period, RateSettings, RetentionSettings, Role, Settings, SettingsError,
-    StoreSettings,
+    StoreSettings, TraceSettings,
 };

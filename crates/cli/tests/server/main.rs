@@ -8,3 +8,4 @@ mod journeys;
 mod postgres;
 mod request;
 mod tour;
+mod traces;

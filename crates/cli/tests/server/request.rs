@@ -16,7 +16,12 @@ pub(crate) fn post(url: &str, path: &str, headers: &str, body: &Value) -> io::Re
 
 /// The status and the body.
 pub(crate) fn get(url: &str, path: &str) -> io::Result<(u16, Value)> {
-    ask(url, "GET", path, "", "")
+    get_with(url, path, "")
+}
+
+/// The same with headers.
+pub(crate) fn get_with(url: &str, path: &str, headers: &str) -> io::Result<(u16, Value)> {
+    ask(url, "GET", path, headers, "")
 }
 
 fn ask(url: &str, method: &str, path: &str, headers: &str, body: &str) -> io::Result<(u16, Value)> {

@@ -20,6 +20,7 @@ use meantime_core::Json;
 
 use super::dial::DialError;
 use super::{Dialer, Guard, address};
+use crate::observe::{answered, call_span};
 use crate::settings::EgressSettings;
 
 /// Names the work to systems that de-duplicate.
@@ -105,11 +106,13 @@ impl Outbound {
         let mut method = Method::from_bytes(call.method.as_bytes())
             .map_err(|_| invalid(format!("{:?} is no method", call.method)))?;
         let (mut headers, mut body) = prepare(&call, allowance).map_err(invalid)?;
+        let span = call_span(method.as_str(), uri.host().unwrap_or_default(), &mut headers);
         for _ in 0..=self.settings.redirects {
             let mut request = Request::new(Full::new(body.clone()));
             (*request.method_mut(), *request.uri_mut()) = (method.clone(), uri.clone());
             *request.headers_mut() = headers.clone();
             let response = self.client.request(request).await.map_err(|error| trouble(&error))?;
+            answered(&span, response.status().as_u16());
             let Some(next) = redirected(&uri, &response).map_err(invalid)? else {
                 return self.read(response).await;
             };

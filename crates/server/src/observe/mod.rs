@@ -1,6 +1,11 @@
 //! What is counted and logged: requests here, and what the engine counts of itself.
 
+mod collector;
 mod engine;
 mod request;
+mod trace;
 
+pub use collector::{Collector, CollectorError, connect};
 pub(crate) use request::{Metrics, observe};
+pub use trace::TRACE_TARGET;
+pub(crate) use trace::{answered, call_span};

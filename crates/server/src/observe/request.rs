@@ -17,8 +17,10 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
+use tracing::Instrument as _;
 
 use super::engine;
+use super::trace::{answered, request_span};
 use crate::app::App;
 
 /// Seconds; from a fast answer to a long poll.
@@ -87,17 +89,20 @@ pub(crate) async fn observe(State(app): State<App>, request: Request, next: Next
     let route = request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_owned());
     let route = route.unwrap_or_else(|| "none".to_owned());
     let number = request_number();
+    let span = request_span(method, &route, &number, request.headers());
     app.metrics().under_way.inc();
+    let answer = next.run(request).instrument(span.clone());
     let mut response = if may_wait(&route) {
-        next.run(request).await
+        answer.await
     } else {
         match app.limiter().enter() {
-            Ok(_place) => next.run(request).await,
+            Ok(_place) => answer.await,
             Err(problem) => problem.into_response(),
         }
     };
     app.metrics().under_way.dec();
     let (status, took) = (response.status().as_u16(), watch.elapsed());
+    answered(&span, status);
     if let Ok(value) = HeaderValue::from_str(&number) {
         response.headers_mut().insert("x-request-id", value);
     }

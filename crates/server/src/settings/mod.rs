@@ -9,6 +9,6 @@ mod period;
 pub use layer::{Layers, SettingsError};
 pub use model::{
     ApiKey, AuthSettings, ClockSettings, Db, EgressSettings, HttpSettings, JwtSettings, LogFormat,
-    LogSettings, RateSettings, RetentionSettings, Role, Settings, StoreSettings,
+    LogSettings, RateSettings, RetentionSettings, Role, Settings, StoreSettings, TraceSettings,
 };
 pub use period::Period;

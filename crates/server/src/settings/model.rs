@@ -41,6 +41,8 @@ pub struct Settings {
     pub clock: ClockSettings,
     /// The log.
     pub log: LogSettings,
+    /// Traces.
+    pub trace: TraceSettings,
     /// What journeys get from their deployment.
     pub journeys: JourneySettings,
 }
@@ -60,6 +62,7 @@ impl Default for Settings {
             store: StoreSettings::default(),
             clock: ClockSettings::default(),
             log: LogSettings::default(),
+            trace: TraceSettings::default(),
             journeys: JourneySettings::default(),
         }
     }
@@ -422,6 +425,23 @@ pub struct LogSettings {
 impl Default for LogSettings {
     fn default() -> Self {
         Self { format: LogFormat::Text, level: "info".to_owned() }
+    }
+}
+
+/// Traces for a collector of OpenTelemetry.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TraceSettings {
+    /// Where it takes OTLP over HTTP, such as `http://127.0.0.1:4318`. Without it nothing is sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub endpoint: Option<String>,
+    /// What this service is called there.
+    pub service: String,
+}
+
+impl Default for TraceSettings {
+    fn default() -> Self {
+        Self { endpoint: None, service: "meantime".to_owned() }
     }
 }
 

@@ -1,0 +1,87 @@
+//! Traces for a collector of OpenTelemetry, over OTLP and HTTP.
+
+use thiserror::Error;
+
+#[cfg(not(feature = "otel"))]
+pub use without::{Collector, connect};
+
+#[cfg(feature = "otel")]
+pub use with::{Collector, connect};
+
+/// Nothing can be sent.
+#[derive(Debug, Error)]
+#[error("trace.endpoint: {0}")]
+pub struct CollectorError(String);
+
+#[cfg(feature = "otel")]
+mod with {
+    use opentelemetry::trace::TracerProvider as _;
+    use opentelemetry_otlp::{SpanExporter, WithExportConfig as _};
+    use opentelemetry_sdk::Resource;
+    use opentelemetry_sdk::trace::SdkTracerProvider;
+    use tracing::Subscriber;
+    use tracing_subscriber::filter::{LevelFilter, Targets};
+    use tracing_subscriber::layer::Layer;
+    use tracing_subscriber::registry::LookupSpan;
+
+    use super::super::TRACE_TARGET;
+    use super::CollectorError;
+    use crate::settings::TraceSettings;
+
+    /// What sends traces. Dropping it sends what is left.
+    pub struct Collector(SdkTracerProvider);
+
+    impl Drop for Collector {
+        fn drop(&mut self) {
+            if let Err(error) = self.0.shutdown() {
+                tracing::warn!(%error, "traces were lost");
+            }
+        }
+    }
+
+    /// A layer that gives spans to the collector, if one is named.
+    ///
+    /// Called before there is a runtime: the exporter has a thread of its own.
+    pub fn connect<S>(
+        settings: &TraceSettings,
+    ) -> Result<Option<(impl Layer<S> + use<S>, Collector)>, CollectorError>
+    where
+        S: Subscriber + for<'span> LookupSpan<'span>,
+    {
+        let Some(endpoint) = &settings.endpoint else { return Ok(None) };
+        let address = format!("{}/v1/traces", endpoint.trim_end_matches('/'));
+        let exporter = SpanExporter::builder().with_http().with_endpoint(address).build();
+        let exporter = exporter.map_err(|error| CollectorError(error.to_string()))?;
+        let resource = Resource::builder().with_service_name(settings.service.clone()).build();
+        let provider = SdkTracerProvider::builder()
+            .with_batch_exporter(exporter)
+            .with_resource(resource)
+            .build();
+        let layer = tracing_opentelemetry::layer().with_tracer(provider.tracer("meantime"));
+        let only_spans = Targets::new().with_target(TRACE_TARGET, LevelFilter::INFO);
+        Ok(Some((layer.with_filter(only_spans), Collector(provider))))
+    }
+}
+
+#[cfg(not(feature = "otel"))]
+mod without {
+    use tracing_subscriber::layer::Identity;
+
+    use super::CollectorError;
+    use crate::settings::TraceSettings;
+
+    /// There is none.
+    pub type Collector = std::convert::Infallible;
+
+    /// Says so when a collector is named.
+    pub fn connect(
+        settings: &TraceSettings,
+    ) -> Result<Option<(Identity, Collector)>, CollectorError> {
+        if settings.endpoint.is_some() {
+            let text =
+                "this binary was built without OpenTelemetry; build it with `--features otel`";
+            return Err(CollectorError(text.to_owned()));
+        }
+        Ok(None)
+    }
+}
