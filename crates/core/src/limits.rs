@@ -44,7 +44,7 @@ pub struct Limits {
     pub queued_turns: usize,
     /// The same in bytes of payload. Default 256 MiB.
     pub queued_bytes: usize,
-    /// Bytes of cached instances. Default 32 MiB.
+    /// Bytes of cached instances. Default 24 MiB.
     pub cache_bytes: usize,
     /// Turns in one batch. Default 512.
     pub batch_turns: usize,

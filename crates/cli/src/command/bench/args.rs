@@ -60,7 +60,7 @@ pub(super) struct KernelArgs {
     #[arg(long, value_enum, value_delimiter = ',', value_name = "SCENARIO")]
     only: Vec<Scenario>,
 
-    /// Also `growth`: up to 10,000,000 timers, 20 GB of disk and about an hour
+    /// Also `growth`: up to 10,000,000 timers, 12 GB of disk and about 20 minutes
     #[arg(long)]
     long: bool,
 }
