@@ -2,6 +2,8 @@
 
 #![expect(clippy::needless_raw_string_hashes, reason = "expect-test writes them")]
 
+use std::fmt::Write;
+
 use expect_test::{Expect, expect};
 use meantime_bpmn::Bpmn;
 use meantime_core::{Compiled, Limits, Notation, Source, Trigger};
@@ -159,6 +161,8 @@ start -> nowhere
             8:1 Error B014 scriptTask `py`: scripts in `python` do not run here
               help: use javascript, flow, dataweave or feel, or a service task
             8:1 Warning B021 `py`: no flow leads here, so it never runs
+              help: connect it, or remove it
+            9:1 Warning B021 `wait`: no flow leads here, so it never runs
               help: connect it, or remove it
             9:57 Error B009 timeDuration of intermediateCatchEvent `wait`: `5 minutes`: invalid duration: expected `P` at offset 0
               help: write for example `PT10M`, `P1D` or `P1Y2M3DT4H5M6.5S`
@@ -329,8 +333,6 @@ fn other_engines_code_is_refused_by_name() {
               help: let a worker decide: camunda:type="external" and a camunda:topic
             9:1 Warning B021 `e`: no flow leads here, so it never runs
               help: connect it, or remove it
-            10:1 Error B012 businessRuleTask `f`: no worker is named for this
-              help: set zeebe:taskDefinition type, camunda:topic or meantime:type
             10:1 Warning B021 `f`: no flow leads here, so it never runs
               help: connect it, or remove it
             10:45 Error B004 calledDecision of businessRuleTask `f`: zeebe:calledDecision: decisions are not executed: there is no DMN here; name a worker instead
@@ -428,8 +430,12 @@ s2 -> u -> e"#,
               help: connect it, or remove it
             6:1 Error B019 `l`: nothing catches the link `gone` in its scope
               help: add an intermediate catch event with the same link name
+            7:1 Warning B021 `m`: no flow leads here, so it never runs
+              help: connect it, or remove it
             7:32 Error B006 messageEventDefinition of intermediateCatchEvent `m`: the message is missing
               help: choose a message in the modeler (messageRef)
+            8:1 Warning B021 `n`: no flow leads here, so it never runs
+              help: connect it, or remove it
             8:32 Error B008 messageEventDefinition of intermediateCatchEvent `n`: there is no message `x`
             9:1 Error B006 intermediateCatchEvent `o`: an intermediate catch event needs what it catches
             10:1 Warning B021 `q`: no flow leads here, so it never runs
@@ -473,4 +479,302 @@ s -> esp"#,
               help: connect it, or remove it
             9:1 Error B021 `hoc`: there is no activity in it"#]],
     );
+}
+
+/// A timer of each kind in each position, in the forms that people write.
+#[test]
+fn timer_definition_parsing_for_duration_date_and_cycle_types() {
+    let single = [
+        ("timeDuration", "PT5M"),
+        ("timeDuration", "P1Y2M3DT4H5M6.5S"),
+        ("timeDuration", "P2W"),
+        ("timeDate", "2026-03-01T10:00:00Z"),
+        ("timeDate", "2026-03-01T10:00:00.123+01:00"),
+    ];
+    let cycles = [
+        "R3/PT10M",
+        "R/PT10M",
+        "R0/PT10M",
+        "R3/2026-03-01T10:00:00Z/PT10M",
+        "R3/PT10M/2026-03-02T10:00:00Z",
+        "0 9 * * MON-FRI",
+        "0 0 9 * * ?",
+        "0 0/15 * 1 * ?",
+        "@daily",
+    ];
+    let cycles = cycles.map(|cycle| ("timeCycle", cycle));
+    for (kind, time) in single.into_iter().chain(cycles) {
+        let timer =
+            format!("<timerEventDefinition><{kind}>\n {time}\t</{kind}></timerEventDefinition>");
+        let caught = format!(
+            "<startEvent id=\"s\"/><intermediateCatchEvent id=\"t\">{timer}\
+             </intermediateCatchEvent>\ns -> t"
+        );
+        let guarding = format!(
+            "<startEvent id=\"s\"/><userTask id=\"u\"/><boundaryEvent id=\"t\" attachedToRef=\"u\" \
+             cancelActivity=\"false\">{timer}</boundaryEvent>\ns -> u"
+        );
+        let starting = format!("<startEvent id=\"t\">{timer}</startEvent>");
+        let codes = |text: &str| -> Vec<String> {
+            compile(&short::full(text)).diagnostics.into_iter().map(|it| it.code).collect()
+        };
+        let once: &[&str] = if kind == "timeCycle" { &["B010"] } else { &[] };
+        assert_eq!(codes(&caught), once, "{time}, caught");
+        assert_eq!(codes(&guarding), [""; 0], "{time} at a border");
+        assert_eq!(codes(&starting), [""; 0], "{time} as a start");
+    }
+}
+
+#[test]
+fn timer_definition_parsing_duration_date_and_cycle_expressions() {
+    for (kind, time) in [
+        ("timeDuration", "= duration(\"PT\" + string(minutes) + \"M\")"),
+        ("timeDuration", "${delay}"),
+        ("timeDuration", "#{order.delay}"),
+        ("timeDate", "= now() + duration(\"P1D\")"),
+        ("timeDate", "${due}"),
+        ("timeCycle", "= cycle(3, duration(\"PT1H\"))"),
+        ("timeCycle", "R${count}/PT1H"),
+    ] {
+        let text = format!(
+            "<startEvent id=\"s\"/><userTask id=\"u\"/><boundaryEvent id=\"t\" attachedToRef=\"u\" \
+             cancelActivity=\"false\"><timerEventDefinition><{kind}>{time}</{kind}>\
+             </timerEventDefinition></boundaryEvent>\ns -> u"
+        );
+        check(&text, expect!["deploys main"]);
+    }
+}
+
+#[test]
+fn the_language_of_the_file_holds_for_conditions_and_leaves_literals_alone() {
+    let text = |language: &str| {
+        format!(
+            "<definitions xmlns=\"http://www.omg.org/spec/BPMN/20100524/MODEL\" \
+             expressionLanguage=\"{language}\"><process id=\"p\" isExecutable=\"true\"><startEvent \
+             id=\"s\"/><exclusiveGateway id=\"g\" default=\"d\"/><intermediateCatchEvent id=\"t\">\
+             <timerEventDefinition><timeDuration>PT1H</timeDuration></timerEventDefinition>\
+             </intermediateCatchEvent><endEvent id=\"e\"/><sequenceFlow id=\"a\" sourceRef=\"s\" \
+             targetRef=\"g\"/><sequenceFlow id=\"b\" sourceRef=\"g\" targetRef=\"t\">\
+             <conditionExpression>amount &gt; 10</conditionExpression></sequenceFlow><sequenceFlow \
+             id=\"d\" sourceRef=\"g\" targetRef=\"e\"/></process></definitions>"
+        )
+    };
+    check_whole(&text("http://www.omg.org/spec/FEEL/20140401"), expect!["deploys p"]);
+    check_whole(&text("javascript"), expect!["deploys p"]);
+    check_whole(
+        &text("http://www.w3.org/1999/XPath"),
+        expect![[r#"
+        1:461 Error B011 conditionExpression of sequenceFlow `b`: `amount > 10` is text, not a condition
+          help: begin with = for FEEL, or write ${…}"#]],
+    );
+}
+
+#[test]
+fn empty_conditions_of_modelers_say_nothing() {
+    check(
+        r#"<startEvent id="s"/>
+<exclusiveGateway id="x" default="f2"/>
+<endEvent id="a"/>
+<endEvent id="b"/>
+<adHocSubProcess id="h"><task id="t"/><completionCondition xsi:type="tFormalExpression"/></adHocSubProcess>
+s -> h -> x
+<sequenceFlow id="f1" sourceRef="x" targetRef="a"><conditionExpression xsi:type="tFormalExpression">= n > 1</conditionExpression></sequenceFlow>
+<sequenceFlow id="f2" sourceRef="x" targetRef="b"><conditionExpression xsi:type="tFormalExpression"><![CDATA[]]></conditionExpression></sequenceFlow>"#,
+        expect!["deploys main"],
+    );
+}
+
+#[test]
+fn events_of_rule_three_and_what_it_leaves_out() {
+    check(
+        r#"<startEvent id="c"><conditionalEventDefinition><condition>= x > 1</condition></conditionalEventDefinition></startEvent>
+<startEvent id="m"><messageEventDefinition messageRef="news"/><timerEventDefinition><timeDuration>PT1H</timeDuration></timerEventDefinition></startEvent>
+<startEvent id="p" parallelMultiple="true"><messageEventDefinition messageRef="news"/></startEvent>
+<adHocSubProcess id="agent"><extensionElements><zeebe:taskDefinition type="agent"/><zeebe:adHoc outputCollection="results" outputElement="=r"/></extensionElements><task id="t"/></adHocSubProcess>
+<subProcess id="undo" triggeredByEvent="true"><startEvent id="u"><compensateEventDefinition/></startEvent></subProcess>
+<eventBasedGateway id="g" instantiate="true"/>
+<correlationSubscription id="cs"/>
+<message id="news" name="news"/>
+c -> agent"#,
+        expect![[r#"
+            5:63 Error B004 timerEventDefinition of startEvent `m`: an event with several definitions is not executed
+              help: use one event for each, after an event-based gateway if one of them is enough
+            6:1 Error B005 startEvent `p`: an event that waits for several things at once is not executed
+            7:48 Error B004 taskDefinition of adHocSubProcess `agent`: a worker cannot choose what runs in an ad-hoc sub-process
+              help: list the activities with zeebe:adHoc activeElementsCollection
+            7:84 Error B005 adHoc of adHocSubProcess `agent`: `outputCollection` of an ad-hoc sub-process is not executed
+            7:84 Error B005 adHoc of adHocSubProcess `agent`: `outputElement` of an ad-hoc sub-process is not executed
+            8:1 Error B004 `undo`: a compensation does not start an event sub-process here
+            9:1 Error B005 eventBasedGateway `g`: a gateway that starts instances is not executed
+              help: use several message start events
+            9:1 Warning B021 `g`: no flow leads here, so it never runs
+              help: connect it, or remove it
+            9:1 Error B018 `g`: no event follows it
+            10:1 Error B004 correlationSubscription `cs`: this element is not executed"#]],
+    );
+}
+
+/// Every element there is, drawn and never filled in: each problem by name and line, nothing else.
+#[test]
+fn a_drawing_of_everything_is_refused_for_what_is_missing() {
+    check_whole(
+        include_str!("models/drawn/everything.bpmn"),
+        expect![[r#"
+            8:66 Error B006 messageEventDefinition of startEvent `start_message`: the message is missing
+              help: choose a message in the modeler (messageRef)
+            9:62 Error B009 timerEventDefinition of startEvent `start_timer`: the time is missing
+              help: set a date, a duration or a cycle in the modeler
+            10:74 Error B006 conditionalEventDefinition of startEvent `start_conditional`: the condition is missing
+            11:64 Error B006 signalEventDefinition of startEvent `start_signal`: the signal is missing
+              help: choose a signal with a name in the modeler (signalRef)
+            13:68 Error B006 messageEventDefinition of startEvent `start_multiple`: the message is missing
+              help: choose a message in the modeler (messageRef)
+            13:102 Error B004 timerEventDefinition of startEvent `start_multiple`: an event with several definitions is not executed
+              help: use one event for each, after an event-based gateway if one of them is enough
+            14:5 Error B005 startEvent `start_parallel`: an event that waits for several things at once is not executed
+            14:92 Error B006 messageEventDefinition of startEvent `start_parallel`: the message is missing
+              help: choose a message in the modeler (messageRef)
+            14:126 Error B004 timerEventDefinition of startEvent `start_parallel`: an event with several definitions is not executed
+              help: use one event for each, after an event-based gateway if one of them is enough
+            17:5 Error B012 serviceTask `a_serviceTask`: no worker is named for this
+              help: set zeebe:taskDefinition type, camunda:topic or meantime:type
+            18:5 Error B012 sendTask `a_sendTask`: no worker is named for this
+              help: set zeebe:taskDefinition type, camunda:topic or meantime:type
+            19:5 Error B006 receiveTask `a_receiveTask`: the message is missing
+              help: choose a message in the modeler (messageRef)
+            21:5 Error B012 businessRuleTask `a_businessRuleTask`: no worker is named for this
+              help: set zeebe:taskDefinition type, camunda:topic or meantime:type
+            22:5 Error B014 scriptTask `a_scriptTask`: the attribute `scriptFormat` is missing
+              help: use javascript, flow, dataweave or feel, or a service task
+            23:5 Error B006 callActivity `a_callActivity`: what is called is missing
+              help: set calledElement, or zeebe:calledElement processId
+            24:46 Error B006 standardLoopCharacteristics of task `a_loop`: a loop needs a loopCondition or a loopMaximum, else it never ends
+            25:54 Error B006 multiInstanceLoopCharacteristics of task `a_parallel`: how often is missing
+              help: set a collection (zeebe:loopCharacteristics inputCollection, camunda:collection) or a loopCardinality
+            26:58 Error B006 multiInstanceLoopCharacteristics of task `a_sequential`: how often is missing
+              help: set a collection (zeebe:loopCharacteristics inputCollection, camunda:collection) or a loopCardinality
+            28:108 Error B006 messageEventDefinition of boundaryEvent `on_message`: the message is missing
+              help: choose a message in the modeler (messageRef)
+            29:104 Error B009 timerEventDefinition of boundaryEvent `on_timer`: the time is missing
+              help: set a date, a duration or a cycle in the modeler
+            32:116 Error B006 conditionalEventDefinition of boundaryEvent `on_conditional`: the condition is missing
+            33:106 Error B006 signalEventDefinition of boundaryEvent `on_signal`: the signal is missing
+              help: choose a signal with a name in the modeler (signalRef)
+            35:5 Error B013 `on_cancel`: only a transaction can be cancelled
+            36:117 Error B006 messageEventDefinition of boundaryEvent `beside_message`: the message is missing
+              help: choose a message in the modeler (messageRef)
+            37:113 Error B009 timerEventDefinition of boundaryEvent `beside_timer`: the time is missing
+              help: set a date, a duration or a cycle in the modeler
+            38:5 Error B013 `beside_escalation`: another event on `a_task` catches every code too
+            39:125 Error B006 conditionalEventDefinition of boundaryEvent `beside_conditional`: the condition is missing
+            40:115 Error B006 signalEventDefinition of boundaryEvent `beside_signal`: the signal is missing
+              help: choose a signal with a name in the modeler (signalRef)
+            41:88 Error B006 messageEventDefinition of boundaryEvent `on_multiple`: the message is missing
+              help: choose a message in the modeler (messageRef)
+            41:122 Error B004 signalEventDefinition of boundaryEvent `on_multiple`: an event with several definitions is not executed
+              help: use one event for each, after an event-based gateway if one of them is enough
+            43:78 Error B006 messageEventDefinition of intermediateCatchEvent `catch_message`: the message is missing
+              help: choose a message in the modeler (messageRef)
+            44:74 Error B009 timerEventDefinition of intermediateCatchEvent `catch_timer`: the time is missing
+              help: set a date, a duration or a cycle in the modeler
+            45:86 Error B006 conditionalEventDefinition of intermediateCatchEvent `catch_conditional`: the condition is missing
+            46:76 Error B006 signalEventDefinition of intermediateCatchEvent `catch_signal`: the signal is missing
+              help: choose a signal with a name in the modeler (signalRef)
+            48:5 Error B012 intermediateThrowEvent `throw_message`: no worker is named for this
+              help: set zeebe:taskDefinition type, camunda:topic or meantime:type
+            49:84 Error B006 escalationEventDefinition of intermediateThrowEvent `throw_escalation`: the escalation to throw needs a code
+              help: choose an escalation with a code in the modeler (escalationRef)
+            50:76 Error B006 signalEventDefinition of intermediateThrowEvent `throw_signal`: the signal is missing
+              help: choose a signal with a name in the modeler (signalRef)
+            51:5 Warning B021 `throw_link`: no flow leads here, so it never runs
+              help: connect it, or remove it
+            51:5 Error B019 `throw_link`: nothing catches the link `throw_link` in its scope
+              help: add an intermediate catch event with the same link name
+            57:5 Error B018 `g_complexGateway`: what follows an event-based gateway catches a timer, message, signal or condition, or is a plain receive task
+            58:5 Warning B021 `s_plain`: it is empty and completes at once
+              help: draw what happens in it, or use a plain task
+            59:5 Error B021 `s_event`: an event sub-process has exactly one start event, with a trigger
+            60:5 Warning B021 `s_transaction`: it is empty and completes at once
+              help: draw what happens in it, or use a plain task
+            61:5 Error B021 `s_adhoc`: there is no activity in it
+            62:5 Error B012 endEvent `end_message`: no worker is named for this
+              help: set zeebe:taskDefinition type, camunda:topic or meantime:type
+            63:56 Error B006 errorEventDefinition of endEvent `end_error`: the error to throw needs a code
+              help: choose an error with a code in the modeler (errorRef)
+            64:66 Error B006 escalationEventDefinition of endEvent `end_escalation`: the escalation to throw needs a code
+              help: choose an escalation with a code in the modeler (escalationRef)
+            65:58 Error B006 signalEventDefinition of endEvent `end_signal`: the signal is missing
+              help: choose a signal with a name in the modeler (signalRef)
+            67:5 Error B013 `end_cancel`: a cancel end event stands in a transaction
+            69:5 Error B012 endEvent `end_multiple`: no worker is named for this
+              help: set zeebe:taskDefinition type, camunda:topic or meantime:type
+            69:96 Error B004 signalEventDefinition of endEvent `end_multiple`: an event with several definitions is not executed
+              help: use one event for each, after an event-based gateway if one of them is enough"#]],
+    );
+}
+
+#[test]
+fn words_of_modelers_are_read_whatever_they_are() {
+    check(
+        r#"<process id="main" isExecutable="true" camunda:historyTimeToLive="" camunda:jobPriority="1" camunda:taskPriority="2" camunda:isStartableInTasklist="true">
+<startEvent id="s" camunda:formKey="" camunda:formRef="f" camunda:formRefBinding="latest" camunda:initiator="me" camunda:asyncAfter="true"/>
+<userTask id="u" camunda:assignee="" camunda:formFieldValidation="true"><extensionElements><zeebe:linkedResources><zeebe:linkedResource resourceId="x"/></zeebe:linkedResources></extensionElements></userTask>
+<intermediateCatchEvent id="c"><conditionalEventDefinition camunda:variableName="x"><condition>${x > 1}</condition></conditionalEventDefinition></intermediateCatchEvent>
+<intermediateCatchEvent id="d"><conditionalEventDefinition camunda:variableEvents="create"><condition>${x > 1}</condition></conditionalEventDefinition></intermediateCatchEvent>
+<callActivity id="a" calledElement="b" camunda:calledElementBinding="deployment" camunda:calledElementTenantId="t"/>
+<callActivity id="v" calledElement="b" camunda:calledElementBinding="versionTag" camunda:calledElementVersionTag="1"/>
+s -> u -> c -> d -> a -> v
+</process>"#,
+        expect![[r#"
+            2:1 Note B022 process `main`: camunda:jobPriority: every step is durable here, so this has no effect
+            3:1 Note B022 startEvent `s`: camunda:initiator: nobody is recorded as the initiator
+            3:1 Note B022 startEvent `s`: camunda:asyncAfter: transaction boundaries are the engine's own business here
+            4:92 Note B022 linkedResources of userTask `u`: zeebe:linkedResources: linked resources are not handed to the worker
+            5:32 Note B022 conditionalEventDefinition of intermediateCatchEvent `c`: camunda:variableName: a condition is looked at whenever a variable changes
+            6:32 Error B005 conditionalEventDefinition of intermediateCatchEvent `d`: camunda:variableEvents: this is not executed
+            7:1 Note B022 callActivity `a`: calledElementBinding="deployment": the latest version is called
+            8:1 Error B005 callActivity `v`: calledElementBinding="versionTag" is not executed
+              help: use latest, or version with calledElementVersion"#]],
+    );
+}
+
+/// What the parser would need minutes or gigabytes for is refused before it begins.
+#[test]
+fn bombs_of_attributes_and_namespaces_are_refused() {
+    let many = |prefix: &str| {
+        (0..200_000).fold(String::new(), |mut text, number| {
+            let _ = write!(text, " {prefix}{number}=\"\"");
+            text
+        })
+    };
+    check_whole(
+        &format!("<a\n{}/>", many("b")),
+        expect!["1:1 Error B002 an element has more than 1000 attributes"],
+    );
+    let declared = (0..300).fold(String::new(), |mut text, number| {
+        let _ = write!(text, "<a xmlns:n{number}='urn:{number}'>");
+        text
+    });
+    check_whole(&declared, expect!["1:5925 Error B002 more than 256 namespaces are declared here"]);
+}
+
+/// Every step of reading is linear: a large process, all of it on one line.
+#[test]
+fn a_large_file_of_one_line_is_read() {
+    let mut inner = String::from("<startEvent id=\"s\"/>");
+    let (mut before, count) = ("s".to_owned(), 20_000);
+    for number in 0..count {
+        let here = format!("t{number}");
+        let _ = write!(
+            inner,
+            "<task id=\"{here}\"/><sequenceFlow sourceRef=\"{before}\" targetRef=\"{here}\"/>\
+             <subProcess id=\"e{number}\"/><task id=\"c{number}\" isForCompensation=\"true\"/>"
+        );
+        before = here;
+    }
+    let compiled = compile(&short::full(&inner));
+    assert_eq!(compiled.definitions.len(), 1);
+    // The first warnings, each with its place on the one line.
+    assert_eq!(compiled.diagnostics.len(), 200);
+    assert_eq!(compiled.diagnostics[199].start.line, 4);
 }

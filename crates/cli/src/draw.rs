@@ -12,9 +12,7 @@ pub(crate) fn draw(name: &str, source: &str, diagnostic: &Diagnostic, colors: bo
     };
     let start = offset(source, diagnostic.start);
     let end = diagnostic.end.map_or(start, |end| offset(source, end));
-    // A place without an end is one character wide; at the end of the text it is empty.
-    let end =
-        if end > start { end } else { source.ceil_char_boundary((start + 1).min(source.len())) };
+    let end = if end > start { end } else { start + width(&source[start..]) };
     let snippet =
         Snippet::source(source).path(name).annotation(AnnotationKind::Primary.span(start..end));
     let title = level.primary_title(&*diagnostic.message).id(&*diagnostic.code);
@@ -24,6 +22,16 @@ pub(crate) fn draw(name: &str, source: &str, diagnostic: &Diagnostic, colors: bo
     }
     let renderer = if colors { Renderer::styled() } else { Renderer::plain() };
     renderer.render(&groups)
+}
+
+/// How wide a place without an end is: a tag as far as its name, else one character; at the end of
+/// the text it is empty.
+fn width(rest: &str) -> usize {
+    let is_name = |c: char| c.is_alphanumeric() || matches!(c, '<' | ':' | '_' | '-' | '.');
+    match rest.strip_prefix('<') {
+        Some(_) => rest.find(|c: char| !is_name(c)).unwrap_or(rest.len()),
+        None => rest.chars().next().map_or(0, char::len_utf8),
+    }
 }
 
 /// The byte at a position; positions count lines and characters from 1.

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use meantime_core::Json;
-use meantime_kernel::command::{Command, Reply, StartCommand, Wait};
-use meantime_kernel::store::{InstanceFilter, MemoryStore, Page, Phase};
+use meantime_bpmn::Bpmn;
+use meantime_core::{Json, Source, TaskKind, Timestamp};
+use meantime_kernel::command::{Command, Reply, Report, StartCommand, Wait};
+use meantime_kernel::machine::{Config, Notations};
+use meantime_kernel::store::{InstanceFilter, MemoryStore, Page, Phase, TaskFilter};
 use meantime_sim::harness::{Fate, World, block_on};
 use meantime_store::sqlite::{Options, SqliteStore};
 
@@ -80,4 +82,52 @@ fn i12_an_hour_with_nothing_due_needs_no_statement() {
     world.advance_to(hour);
     let after = store.stats();
     assert_eq!(after.statements, before.statements);
+}
+
+const GUARDED: &str = r#"
+<definitions xmlns="http://www.omg.org/spec/BPMN/20100524/MODEL">
+  <process id="guarded" isExecutable="true">
+    <startEvent id="start"/>
+    <userTask id="work"/>
+    <boundaryEvent id="late" attachedToRef="work">
+      <timerEventDefinition><timeDuration>PT1H</timeDuration></timerEventDefinition>
+    </boundaryEvent>
+    <sequenceFlow id="f" sourceRef="start" targetRef="work"/>
+  </process>
+</definitions>"#;
+
+#[test]
+fn b4_ten_thousand_boundary_timers_of_which_half_are_withdrawn_leave_no_row_behind() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("meantime.db");
+    let store = Arc::new(SqliteStore::open(path.clone(), Options::default()).unwrap());
+    let notations = Notations::default().with(meantime_bpmn::NOTATION, Arc::new(Bpmn));
+    let now = Timestamp::parse("2026-01-01T00:00:00Z").unwrap();
+    let mut world = World::new(store, notations, Config::default(), now);
+    let source = Source { name: String::new(), text: GUARDED.into(), files: Vec::new() };
+    world.deploy(meantime_bpmn::NOTATION, source);
+    world.call_all((0..10_000).map(|_| start("guarded")).collect());
+    let filter = TaskFilter { kind: Some(TaskKind::User), ..TaskFilter::default() };
+    let tasks = block_on(world.store.tasks(filter, Page::first(20_000))).unwrap();
+    assert_eq!(tasks.len(), 10_000);
+    let reports = tasks.iter().step_by(2).map(|task| {
+        let report = Report::Completed(Json::null());
+        Command::Report { task: task.id, token: None, report }
+    });
+    world.call_all(reports.collect());
+    let completed = (world.counters().fired, rows(&path, "timer"), rows(&path, "task"));
+    assert_eq!(completed, (0, 5_000, 5_000));
+    world.advance_to(now.saturating_add_millis(3_600_000));
+    assert_eq!((world.counters().fired, world.counters().stale_fires), (5_000, 0));
+    let all = block_on(world.store.instances(InstanceFilter::default(), Page::first(usize::MAX)));
+    assert!(all.unwrap().iter().all(|row| row.phase == Phase::Completed));
+    for table in ["timer", "task", "inbox", "subscription", "incident"] {
+        assert_eq!(rows(&path, table), 0, "{table}");
+    }
+}
+
+fn rows(path: &std::path::Path, table: &str) -> u32 {
+    let connection = rusqlite::Connection::open(path).expect("the file opens");
+    let count = format!("SELECT count(*) FROM {table}");
+    connection.query_row(&count, [], |row| row.get(0)).expect("a table can be counted")
 }

@@ -1,5 +1,7 @@
 //! Compensation events and their handlers.
 
+use std::collections::BTreeSet;
+
 use super::checker::Check;
 use crate::model::{Kind, NodeRef, Trigger};
 use crate::problem::Code;
@@ -23,7 +25,8 @@ impl Check<'_> {
                 self.error(Code::Compensation, node, what);
             }
         }
-        let handlers: Vec<NodeRef> = process.nodes.iter().filter_map(|it| it.handler).collect();
+        let handlers: BTreeSet<NodeRef> =
+            process.nodes.iter().filter_map(|it| it.handler).collect();
         for (index, node) in process.nodes.iter().enumerate() {
             if node.for_compensation && !handlers.contains(&NodeRef(index)) {
                 let what = "no compensation event is associated with this handler";

@@ -1,6 +1,6 @@
 //! Links, boundary events and cancellations that fit together.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::checker::Check;
 use super::scope::is_transaction;
@@ -44,7 +44,7 @@ impl Check<'_> {
     }
 
     fn boundaries(&mut self, host: &Node) {
-        let mut codes: Vec<(&str, Option<&str>)> = Vec::new();
+        let mut codes: BTreeSet<(&str, Option<&str>)> = BTreeSet::new();
         for at in &host.boundaries {
             let process = self.process;
             let node = process.node(*at);
@@ -62,12 +62,11 @@ impl Check<'_> {
                 }
                 _ => continue,
             };
-            if codes.contains(&code) {
+            if !codes.insert(code) {
                 let caught = code.1.map_or_else(|| "every code".to_owned(), |it| format!("`{it}`"));
                 let what = format!("another event on `{}` catches {caught} too", host.id);
                 self.error(Code::Misplaced, node, &what);
             }
-            codes.push(code);
         }
     }
 

@@ -1,5 +1,7 @@
 //! Every body can start, and starts in one way.
 
+use std::collections::BTreeSet;
+
 use meantime_core::Position;
 
 use super::checker::Check;
@@ -10,12 +12,15 @@ impl Check<'_> {
     pub(super) fn scopes(&mut self) {
         let process = self.process;
         self.process_body(&process.body);
-        for node in &process.nodes {
+        let filled: BTreeSet<NodeRef> = process.nodes.iter().filter_map(|it| it.parent).collect();
+        for (index, node) in process.nodes.iter().enumerate() {
             let Kind::Sub(sub) = &node.kind else { continue };
             match sub.kind {
                 SubKind::Event => self.event_sub(node, &sub.body),
                 SubKind::AdHoc(_) => self.ad_hoc(node, &sub.body),
-                SubKind::Embedded | SubKind::Transaction => self.sub_body(node, &sub.body),
+                SubKind::Embedded | SubKind::Transaction => {
+                    self.sub_body(node, &sub.body, !filled.contains(&NodeRef(index)));
+                }
             }
         }
     }
@@ -47,7 +52,12 @@ impl Check<'_> {
             }
             match &start.trigger {
                 None => plain += 1,
-                Some(Trigger::Timer(_) | Trigger::Message(_) | Trigger::Signal(_)) => {}
+                Some(
+                    Trigger::Timer(_)
+                    | Trigger::Message(_)
+                    | Trigger::Signal(_)
+                    | Trigger::Conditional(_),
+                ) => {}
                 Some(other) => {
                     let what =
                         format!("a process is not started by {} event", other.with_article());
@@ -62,9 +72,8 @@ impl Check<'_> {
         }
     }
 
-    fn sub_body(&mut self, node: &Node, body: &Body) {
-        let own = self.process.node_ids.get(&node.id).copied();
-        if !self.process.nodes.iter().any(|it| it.parent == own) {
+    fn sub_body(&mut self, node: &Node, body: &Body, empty: bool) {
+        if empty {
             let help = "draw what happens in it, or use a plain task";
             self.warn(Code::Start, node, "it is empty and completes at once", help);
         } else if body.starts.is_empty() && body.loose.is_empty() {

@@ -113,7 +113,7 @@ fn variable<'a>(after: &'a str, out: &mut String) -> &'a str {
 }
 
 /// The length of a text in quotes, its quotes included.
-fn quoted(text: &str) -> usize {
+pub(super) fn quoted(text: &str) -> usize {
     let quote = text.chars().next().unwrap_or('"');
     let mut escaped = false;
     for (at, c) in text.char_indices().skip(1) {
@@ -127,11 +127,11 @@ fn quoted(text: &str) -> usize {
     text.len()
 }
 
-fn is_start(c: char) -> bool {
+pub(super) fn is_start(c: char) -> bool {
     c.is_alphabetic() || c == '_' || c == '$'
 }
 
-fn is_part(c: char) -> bool {
+pub(super) fn is_part(c: char) -> bool {
     is_start(c) || c.is_numeric()
 }
 

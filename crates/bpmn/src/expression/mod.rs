@@ -3,6 +3,7 @@
 //! Text that begins with `=` is FEEL; `${…}` and `#{…}` are the flow language on the variables;
 //! everything else is itself. Values cross every border as JSON: instants and durations are texts.
 
+mod execution;
 mod juel;
 mod kind;
 mod language;

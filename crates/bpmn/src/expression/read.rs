@@ -54,7 +54,7 @@ impl Expression {
                     }
                 }
             }
-            Language::Flow => Self::flow(text, text),
+            Language::Flow => Self::flow(&super::execution::translate(text), text),
             Language::DataWeave => Self::dataweave(text),
         }
     }

@@ -7,8 +7,8 @@ use meantime_core::{Answer, ChildOutcome, ChildSpec, Effect, Failure, Json, Pare
 use super::json;
 use super::state::{Id, WaitKind};
 use super::turn::Machine;
-use crate::expression::Scope;
-use crate::model::{Call, Kind, Node};
+use super::variables::Handed;
+use crate::model::{Call, Inward, Kind, Node};
 use crate::trouble::Trouble;
 
 impl Machine<'_> {
@@ -40,11 +40,15 @@ impl Machine<'_> {
     /// Everything visible; with input mappings, only what they made; with `camunda:in`, that too.
     fn call_input(&mut self, id: Id, call: &Call) -> Result<Json, Failure> {
         let mapped = self.node_of(id).is_some_and(|node| !node.mapping.inputs.is_empty());
-        let mut input = match (call.all_in, mapped) {
-            (true, false) => self.visible(id),
-            (true, true) | (false, _) => {
-                self.element(id).map(|it| it.variables.clone()).unwrap_or_default()
-            }
+        let all = match call.all_in {
+            Inward::Everything => true,
+            Inward::Unmapped => !mapped,
+            Inward::Named => false,
+        };
+        let mut input = if all {
+            self.visible(id)
+        } else {
+            self.element(id).map(|it| it.variables.clone()).unwrap_or_default()
         };
         for extra in &call.inputs {
             let value = self.evaluate(&extra.source, id)?;
@@ -115,24 +119,5 @@ impl Machine<'_> {
             result.insert(out.target.variable.clone(), value);
         }
         Ok(json::object(&result))
-    }
-}
-
-/// What a child handed over, as a scope.
-struct Handed<'a> {
-    values: &'a BTreeMap<String, Json>,
-}
-
-impl Scope for Handed<'_> {
-    fn get(&self, name: &str) -> Option<Json> {
-        self.values.get(name).cloned()
-    }
-
-    fn all(&self) -> BTreeMap<String, Json> {
-        self.values.clone()
-    }
-
-    fn key(&self) -> Option<&str> {
-        None
     }
 }

@@ -1,23 +1,25 @@
 //! How an instance begins.
 
+use std::collections::BTreeMap;
+
 use meantime_core::{Failure, Fault, Json, Start, StartCause, Turn, Verdict};
 
 use super::json::object_entries;
 use super::state::{Phase, ROOT, Role, Then};
 use super::turn::Machine;
-use crate::model::NodeRef;
+use super::variables::Handed;
+use crate::expression::{Environment, Expression};
+use crate::model::{NodeRef, Trigger};
 use crate::trouble::Trouble;
+
+type Variables = BTreeMap<String, Json>;
 
 impl Machine<'_> {
     /// The first turn: the input becomes the variables of the process.
     pub(crate) fn start(mut self, start: &Start) -> Result<Turn, Fault> {
-        let at = match self.start_event(start) {
-            Ok(at) => at,
-            Err(problem) => return self.refused(Trouble::UnknownStart, &problem),
-        };
         let variables = match (object_entries(&start.input), &start.cause) {
             (Some(entries), _) => entries,
-            (None, _) if start.input.is_null() => std::collections::BTreeMap::new(),
+            (None, _) if start.input.is_null() => Variables::new(),
             // Nobody could be told: a payload that is one value is called `result`.
             (None, StartCause::Message { .. } | StartCause::Signal { .. } | StartCause::Child) => {
                 super::json::handed(&start.input)
@@ -25,6 +27,10 @@ impl Machine<'_> {
             (None, _) => {
                 return self.refused(Trouble::InputNotAnObject, "the input must be a JSON object");
             }
+        };
+        let at = match self.start_event(start, &variables) {
+            Ok(at) => at,
+            Err(problem) => return self.refused(Trouble::UnknownStart, &problem),
         };
         let root = self.create(None, None);
         if let Some(element) = self.element_mut(root) {
@@ -51,9 +57,11 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// The start event that was named, or the plain one, or the only one.
-    fn start_event(&self, start: &Start) -> Result<Option<NodeRef>, String> {
-        let starts = &self.process.body.starts;
+    /// The start event that was named, or the plain one, or one whose condition the input
+    /// fulfils, or the only one.
+    fn start_event(&mut self, start: &Start, input: &Variables) -> Result<Option<NodeRef>, String> {
+        let process = self.process;
+        let starts = &process.body.starts;
         if let Some(place) = &start.at {
             let found = starts.iter().find(|at| *self.process.node(**at).id == **place);
             return match found {
@@ -62,10 +70,40 @@ impl Machine<'_> {
             };
         }
         let is_plain = |at: &&NodeRef| self.process.node(**at).is_plain_start();
-        match (starts.iter().find(is_plain), starts.as_slice()) {
-            (Some(plain), _) => Ok(Some(*plain)),
-            (None, [] | [_]) => Ok(starts.first().copied()),
-            (None, _) => Err("there are several start events and none of them is plain".to_owned()),
+        if let Some(plain) = starts.iter().find(is_plain) {
+            return Ok(Some(*plain));
+        }
+        let mut conditions = 0;
+        for at in starts {
+            let Some(Trigger::Conditional(condition)) = self.process.node(*at).trigger() else {
+                continue;
+            };
+            conditions += 1;
+            if self.holds_of(condition, input)? {
+                return Ok(Some(*at));
+            }
+        }
+        if conditions > 0 && conditions == starts.len() {
+            return Err("no start event has a condition that holds".to_owned());
+        }
+        match starts.as_slice() {
+            [] | [_] => Ok(starts.first().copied()),
+            _ => Err("there are several start events and none of them is plain".to_owned()),
+        }
+    }
+
+    /// Whether the input fulfils the condition of a start event; what is missing does not.
+    fn holds_of(&mut self, condition: &Expression, input: &Variables) -> Result<bool, String> {
+        let environment = Environment { now: Some(self.cx.now), ops: self.cx.limits.ops_runaway };
+        let evaluated = condition.evaluate(&Handed { values: input }, &environment);
+        self.ops += evaluated.ops;
+        match evaluated.value {
+            Ok(value) => match value.as_str() {
+                "true" => Ok(true),
+                "false" | "null" => Ok(false),
+                other => Err(format!("the condition `{condition}` gives {other}")),
+            },
+            Err(failure) => Err(failure.message),
         }
     }
 

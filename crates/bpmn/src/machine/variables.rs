@@ -30,6 +30,25 @@ impl Scope for Visible<'_, '_> {
     }
 }
 
+/// Variables that belong to no element yet: an input, or what a child handed over.
+pub(super) struct Handed<'a> {
+    pub(super) values: &'a BTreeMap<String, Json>,
+}
+
+impl Scope for Handed<'_> {
+    fn get(&self, name: &str) -> Option<Json> {
+        self.values.get(name).cloned()
+    }
+
+    fn all(&self) -> BTreeMap<String, Json> {
+        self.values.clone()
+    }
+
+    fn key(&self) -> Option<&str> {
+        None
+    }
+}
+
 impl Machine<'_> {
     /// A variable as it is seen from an element: the innermost scope that has it.
     pub(super) fn get(&self, from: Id, name: &str) -> Option<Json> {

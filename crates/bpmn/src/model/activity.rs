@@ -53,14 +53,24 @@ pub(crate) struct Call {
     pub(crate) definition: Expression,
     pub(crate) version: Option<Expression>,
     pub(crate) key: Option<Expression>,
-    /// Whether all visible variables go in.
-    pub(crate) all_in: bool,
+    pub(crate) all_in: Inward,
     /// Whether the whole result comes out.
     pub(crate) all_out: bool,
     /// Single values in, after or instead of all.
     pub(crate) inputs: Vec<super::Input>,
     /// Single values out, read from the result.
     pub(crate) outputs: Vec<super::Output>,
+}
+
+/// Which visible variables go into a called definition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Inward {
+    /// All of them, and what mappings make.
+    Everything,
+    /// All of them, unless there are input mappings: then only what those make.
+    Unmapped,
+    /// Only what is named.
+    Named,
 }
 
 /// An ad-hoc sub-process.

@@ -9,7 +9,7 @@ mod event;
 mod process;
 mod time;
 
-pub(crate) use activity::{AdHoc, Call, Task, UserTask, Work};
+pub(crate) use activity::{AdHoc, Call, Inward, Task, UserTask, Work};
 pub(crate) use data::{Input, Mapping, Multi, Output, Repeat, Target};
 pub(crate) use event::{Boundary, MessageName, Start, Throw, Trigger};
 pub(crate) use process::{

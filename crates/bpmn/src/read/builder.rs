@@ -26,6 +26,8 @@ pub(super) struct Builder<'a> {
     pub(super) body: Body,
     pub(super) node_ids: BTreeMap<Arc<str>, NodeRef>,
     pub(super) flow_ids: BTreeMap<Arc<str>, FlowRef>,
+    /// How many flows lead from one node to another.
+    pub(super) between: BTreeMap<(NodeRef, NodeRef), usize>,
     /// Flows and associations as written: their ends may come later in the text.
     pub(super) flow_elements: Vec<El<'a>>,
     pub(super) associations: Vec<El<'a>>,
@@ -51,6 +53,7 @@ impl<'a> Builder<'a> {
             body: Body::default(),
             node_ids: BTreeMap::new(),
             flow_ids: BTreeMap::new(),
+            between: BTreeMap::new(),
             flow_elements: Vec::new(),
             associations: Vec::new(),
             refused: BTreeSet::new(),
@@ -146,6 +149,11 @@ impl<'a> Builder<'a> {
                 Expression::null()
             }
         }
+    }
+
+    /// The language of an expression: its own, or the one of the whole file.
+    pub(super) fn language_of(&self, element: El<'a>) -> Option<&'a str> {
+        attribute(element, "language").or(self.globals.language)
     }
 
     /// `meantime:zone` of an element.

@@ -5,7 +5,7 @@ use super::tree::{
     El, Vendor, attribute, extension, extensions, local_part, name, vendor, vendor_attribute,
 };
 use crate::expression::Expression;
-use crate::model::{Call, Input, Kind, NodeRef, Output, Target};
+use crate::model::{Call, Input, Inward, Kind, NodeRef, Output, Target};
 use crate::problem::Code;
 
 impl<'a> Builder<'a> {
@@ -32,13 +32,16 @@ impl<'a> Builder<'a> {
             definition,
             version: self.version(element),
             key: None,
-            all_in: true,
+            all_in: Inward::Unmapped,
             all_out: true,
             inputs: Vec::new(),
             outputs: Vec::new(),
         };
         if let Some(zeebe) = zeebe {
-            call.all_in = self.flag(zeebe, "propagateAllParentVariables", true);
+            if attribute(zeebe, "propagateAllParentVariables").is_some() {
+                let all = self.flag(zeebe, "propagateAllParentVariables", true);
+                call.all_in = if all { Inward::Everything } else { Inward::Named };
+            }
             call.all_out = self.flag(zeebe, "propagateAllChildVariables", true);
         }
         self.camunda_variables(element, &mut call);
@@ -57,6 +60,11 @@ impl<'a> Builder<'a> {
                 }
                 version
             }
+            Some("deployment") => {
+                let what = "calledElementBinding=\"deployment\": the latest version is called";
+                self.note(element, what);
+                None
+            }
             Some(other) => {
                 let what = format!("calledElementBinding=\"{other}\" is not executed");
                 let help = "use latest, or version with calledElementVersion";
@@ -74,7 +82,9 @@ impl<'a> Builder<'a> {
         let mappings: Vec<El<'a>> = extensions(element).filter(is_mapping).collect();
         let ins =
             mappings.iter().any(|it| name(*it) == "in" && it.attribute("businessKey").is_none());
-        call.all_in &= !ins;
+        if ins {
+            call.all_in = Inward::Named;
+        }
         call.all_out &= !mappings.iter().any(|it| name(*it) == "out");
         for mapping in mappings {
             if let Some(key) = attribute(mapping, "businessKey") {
@@ -88,7 +98,7 @@ impl<'a> Builder<'a> {
             }
             if attribute(mapping, "variables") == Some("all") {
                 if name(mapping) == "in" {
-                    call.all_in = true;
+                    call.all_in = Inward::Everything;
                 } else {
                     call.all_out = true;
                 }

@@ -1,7 +1,7 @@
 //! Start, end, intermediate and boundary events.
 
 use super::builder::Builder;
-use super::tree::{El, Vendor, attribute, child, children, extension, name, vendor_attribute};
+use super::tree::{El, Vendor, attribute, children, extension, name, vendor_attribute};
 use crate::expression::Expression;
 use crate::model::{Boundary, Kind, MessageName, NodeRef, Start, Throw, TimerKind, Trigger};
 use crate::problem::Code;
@@ -9,8 +9,11 @@ use crate::problem::Code;
 impl<'a> Builder<'a> {
     pub(super) fn read_start(&mut self, element: El<'a>, parent: Option<NodeRef>) {
         self.check_words(element);
+        self.refuse_parallel_multiple(element);
         let interrupting = self.flag(element, "isInterrupting", true);
-        let trigger = self.definition(element).and_then(|it| self.trigger(element, it));
+        let trigger = self
+            .definition(element)
+            .map(|it| self.trigger(element, it).unwrap_or_else(Self::broken_trigger));
         let mapping = self.mapping(element);
         self.check_repetition(element, trigger.as_ref(), interrupting && parent.is_some());
         let start = Start { trigger, interrupting };
@@ -48,9 +51,8 @@ impl<'a> Builder<'a> {
             self.error(Code::Missing, element, "an intermediate catch event needs what it catches");
             return;
         };
-        let trigger = self.trigger(element, definition);
-        self.check_repetition(element, trigger.as_ref(), true);
-        let Some(trigger) = trigger else { return };
+        let trigger = self.trigger(element, definition).unwrap_or_else(Self::broken_trigger);
+        self.check_repetition(element, Some(&trigger), true);
         if matches!(
             trigger,
             Trigger::Error { .. }
@@ -91,6 +93,11 @@ impl<'a> Builder<'a> {
         let boundary = Boundary { host: NodeRef(0), interrupting, trigger };
         let at = self.add(element, Kind::Boundary(boundary), parent);
         self.nodes[at.0].mapping = mapping;
+    }
+
+    /// Stands for a trigger with problems, so that what surrounds its event is no problem too.
+    fn broken_trigger() -> Trigger {
+        Trigger::Conditional(Expression::null())
     }
 
     fn refuse_parallel_multiple(&mut self, element: El<'a>) {
@@ -170,11 +177,11 @@ impl<'a> Builder<'a> {
                 Trigger::Escalation { code, code_variable: named.map(str::to_owned) }
             }
             "conditionalEventDefinition" => {
-                let Some(condition) = child(definition, "condition") else {
+                let Some(condition) = self.condition_in(definition, "condition") else {
                     self.error(Code::Missing, definition, "the condition is missing");
                     return None;
                 };
-                Trigger::Conditional(self.condition(condition))
+                Trigger::Conditional(condition)
             }
             "linkEventDefinition" => Trigger::Link(self.link(event, definition)?),
             "compensateEventDefinition" => Trigger::Compensation,

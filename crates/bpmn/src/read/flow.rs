@@ -20,7 +20,7 @@ impl<'a> Builder<'a> {
         self.check_words(element);
         let source = self.end_of(element, "sourceRef");
         let target = self.end_of(element, "targetRef");
-        let condition = child(element, "conditionExpression").map(|it| self.condition(it));
+        let condition = self.condition_in(element, "conditionExpression");
         let (Some(source), Some(target)) = (source, target) else { return };
         let at = FlowRef(self.flows.len());
         let id: Arc<str> = match attribute(element, "id") {
@@ -28,8 +28,7 @@ impl<'a> Builder<'a> {
             None => {
                 // Without an id of its own, its ends and its number among them name it.
                 let ends = (&self.nodes[source.0].id, &self.nodes[target.0].id);
-                let same = |flow: &&Flow| flow.source == source && flow.target == target;
-                let number = self.flows.iter().filter(same).count();
+                let number = self.between.get(&(source, target)).copied().unwrap_or_default();
                 format!("{}->{}#{number}", ends.0, ends.1).into()
             }
         };
@@ -37,6 +36,7 @@ impl<'a> Builder<'a> {
         if self.flow_ids.insert(Arc::clone(&id), at).is_some() || taken {
             self.error(Code::DuplicateId, element, "the id is used twice");
         }
+        *self.between.entry((source, target)).or_default() += 1;
         self.flows.push(Flow { id, source, target, condition });
         self.nodes[source.0].outgoing.push(at);
         self.nodes[target.0].incoming.push(at);
@@ -52,9 +52,18 @@ impl<'a> Builder<'a> {
         found
     }
 
+    /// A condition inside an element. Modelers leave empty ones behind, which say nothing.
+    pub(super) fn condition_in(&mut self, element: El<'a>, wanted: &str) -> Option<Expression> {
+        let found = child(element, wanted)?;
+        let is_empty = text(found).is_empty()
+            && super::tree::vendor_attribute(found, super::tree::Vendor::Camunda, "resource")
+                .is_none();
+        (!is_empty).then(|| self.condition(found))
+    }
+
     /// A condition: plain text would never be true or false.
-    pub(super) fn condition(&mut self, element: El<'a>) -> Expression {
-        let language = attribute(element, "language");
+    fn condition(&mut self, element: El<'a>) -> Expression {
+        let language = self.language_of(element);
         let written = text(element);
         if let Some(script) =
             super::tree::vendor_attribute(element, super::tree::Vendor::Camunda, "resource")

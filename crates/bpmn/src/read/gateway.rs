@@ -1,7 +1,7 @@
 //! Gateways.
 
 use super::builder::Builder;
-use super::tree::{El, attribute, child, name};
+use super::tree::{El, attribute, name};
 use crate::model::{Gateway, Kind, NodeRef};
 use crate::problem::Code;
 
@@ -37,7 +37,6 @@ impl<'a> Builder<'a> {
     }
 
     fn complex(&mut self, element: El<'a>) -> Gateway {
-        let condition = child(element, "activationCondition");
-        Gateway::Complex { activation: condition.map(|it| self.condition(it)) }
+        Gateway::Complex { activation: self.condition_in(element, "activationCondition") }
     }
 }

@@ -17,7 +17,7 @@ impl<'a> Builder<'a> {
         let standard = child(element, "standardLoopCharacteristics")?;
         self.check_words(standard);
         let test_before = self.flag(standard, "testBefore", false);
-        let condition = child(standard, "loopCondition").map(|it| self.condition(it));
+        let condition = self.condition_in(standard, "loopCondition");
         let maximum = attribute(standard, "loopMaximum").map(|it| self.expression(standard, it));
         if condition.is_none() && maximum.is_none() {
             let what = "a loop needs a loopCondition or a loopMaximum, else it never ends";
@@ -44,10 +44,12 @@ impl<'a> Builder<'a> {
             match name(part) {
                 "loopCardinality" => {
                     let written = text(part);
-                    let language = attribute(part, "language");
+                    let language = self.language_of(part);
                     multi.cardinality = Some(self.expression_in(part, &written, language));
                 }
-                "completionCondition" => multi.completion = Some(self.condition(part)),
+                "completionCondition" => {
+                    multi.completion = self.condition_in(element, "completionCondition");
+                }
                 "loopDataInputRef" => multi.collection = Some(Expression::variable(&text(part))),
                 "inputDataItem" => multi.item = attribute(part, "name").map(str::to_owned),
                 "loopDataOutputRef" | "outputDataItem" | "extensionElements" | "documentation" => {}

@@ -7,6 +7,7 @@ use meantime_core::Limits;
 use super::builder::Builder;
 use super::tree::{El, Vendor, attribute, children, extension, is_bpmn, name, vendor_attribute};
 use super::xml::{self, Lines};
+use crate::expression::Language;
 use crate::model::Process;
 use crate::problem::{Code, Problems};
 
@@ -26,6 +27,8 @@ pub(crate) struct Read {
 #[derive(Debug, Default)]
 pub(super) struct Globals<'a> {
     pub(super) elements: BTreeMap<&'a str, El<'a>>,
+    /// `expressionLanguage` of the file, when it runs here; others mean that nobody chose one.
+    pub(super) language: Option<&'a str>,
 }
 
 /// Reads every executable process of a text.
@@ -45,6 +48,7 @@ pub(crate) fn read(text: &str, limits: &Limits, problems: &mut Problems) -> Vec<
     check_root(root, &lines, problems);
     let globals = Globals {
         elements: children(root).filter_map(|it| Some((attribute(it, "id")?, it))).collect(),
+        language: attribute(root, "expressionLanguage").filter(|it| Language::named(it).is_some()),
     };
     let executable: Vec<El<'_>> = children(root).filter(|it| is_executable(*it)).collect();
     if executable.is_empty() {
@@ -71,9 +75,9 @@ fn check_root(root: El<'_>, lines: &Lines<'_>, problems: &mut Problems) {
                 problems.error(Code::UnsupportedElement, at, message);
             }
             "import" if attribute(element, "importType").is_some_and(|it| it.contains("BPMN")) => {
-                let message = "import: other BPMN files are not read";
-                let help = "deploy the other file by itself, and call its process by id";
-                problems.error_with_help(Code::UnsupportedElement, at, message, help);
+                let message = "import: other BPMN files are not read; deploy them by themselves, \
+                               and their processes are called by id";
+                problems.note(Code::Ignored, at, message);
             }
             _ => {}
         }

@@ -1,7 +1,7 @@
 //! Embedded, event, transaction and ad-hoc sub-processes.
 
 use super::builder::Builder;
-use super::tree::{El, Vendor, attribute, child, extension, name, vendor_attribute};
+use super::tree::{El, Vendor, attribute, extension, name, vendor_attribute};
 use crate::model::{AdHoc, Body, Kind, NodeRef, Sub, SubKind};
 use crate::problem::Code;
 
@@ -31,12 +31,28 @@ impl<'a> Builder<'a> {
     fn ad_hoc(&mut self, element: El<'a>) -> AdHoc {
         let sequential = attribute(element, "ordering") == Some("Sequential");
         let cancel_remaining = self.flag(element, "cancelRemainingInstances", true);
-        let completion = child(element, "completionCondition").map(|it| self.condition(it));
+        let completion = self.condition_in(element, "completionCondition");
         let zeebe = extension(element, Vendor::Zeebe, "adHoc");
+        self.refuse_ad_hoc_work(element, zeebe);
         let active = zeebe
             .and_then(|it| attribute(it, "activeElementsCollection"))
             .or_else(|| vendor_attribute(element, Vendor::Meantime, "activeElements"));
         let active = active.map(str::to_owned).map(|it| self.expression(element, &it));
         AdHoc { sequential, completion, cancel_remaining, active }
+    }
+
+    /// A worker that chooses the activities, and results that are gathered, are not executed.
+    fn refuse_ad_hoc_work(&mut self, element: El<'a>, zeebe: Option<El<'a>>) {
+        if let Some(work) = extension(element, Vendor::Zeebe, "taskDefinition") {
+            let what = "a worker cannot choose what runs in an ad-hoc sub-process";
+            let help = "list the activities with zeebe:adHoc activeElementsCollection";
+            self.error_with_help(Code::UnsupportedElement, work, what, help);
+        }
+        for wanted in ["outputCollection", "outputElement"] {
+            if let Some(zeebe) = zeebe.filter(|it| attribute(*it, wanted).is_some()) {
+                let what = format!("`{wanted}` of an ad-hoc sub-process is not executed");
+                self.error(Code::UnsupportedAttribute, zeebe, &what);
+            }
+        }
     }
 }

@@ -4,7 +4,7 @@ use meantime_core::Timestamp;
 use meantime_core::time::{Cron, Cycle, Span, TimeError};
 
 use super::builder::Builder;
-use super::tree::{El, attribute, children, name, text};
+use super::tree::{El, children, name, text};
 use crate::model::{Timer, TimerKind};
 use crate::problem::Code;
 
@@ -34,7 +34,9 @@ impl<'a> Builder<'a> {
         };
         let zone = self.zone_of(definition).unwrap_or_else(|| self.zone.clone());
         let written = text(time);
-        let text = self.expression_in(time, &written, attribute(time, "language"));
+        // A literal stays one, whatever language the rest of the file is in.
+        let language = self.language_of(time).filter(|_| check(kind, &written).is_err());
+        let text = self.expression_in(time, &written, language);
         if let Some(literal) = text.literal()
             && let Err(error) = check(kind, &literal)
         {

@@ -140,7 +140,9 @@ fn camunda_attribute(name: &str) -> Treatment {
         | "decisionRefBinding"
         | "mapDecisionResult"
         | "calledElementTenantId"
-        | "calledElementVersionTag" => Informative,
+        | "calledElementVersionTag"
+        | "formFieldValidation" => Informative,
+        "variableName" => Noted("a condition is looked at whenever a variable changes"),
         "initiator" => Noted("nobody is recorded as the initiator"),
         name if name.starts_with("modelerTemplate") => Informative,
         _ => Refused(Code::UnsupportedAttribute, NOT_HERE),
@@ -184,6 +186,7 @@ fn zeebe_element(name: &str) -> Treatment {
         | "priorityDefinition"
         | "adHoc" => Honoured,
         "properties" | "userTask" | "userTaskForm" | "bindingType" => Informative,
+        "linkedResources" => Noted("linked resources are not handed to the worker"),
         "executionListeners" | "taskListeners" => Refused(Code::Listener, LISTENER),
         "calledDecision" => Refused(
             Code::UnsupportedElement,

@@ -19,7 +19,9 @@ impl<'a> Builder<'a> {
             .or_else(|| vendor_attribute(on, Vendor::Meantime, "type"))
             .or_else(|| vendor_attribute(on, Vendor::Camunda, "topic"));
         let Some(kind) = kind else {
-            if self.problems.errors() == errors {
+            // A decision is refused by its own name.
+            let decides = extension(element, Vendor::Zeebe, "calledDecision").is_some();
+            if self.problems.errors() == errors && !decides {
                 let what = "no worker is named for this";
                 let help = "set zeebe:taskDefinition type, camunda:topic or meantime:type";
                 self.error_with_help(Code::NoTaskType, element, what, help);

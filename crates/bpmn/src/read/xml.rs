@@ -11,6 +11,12 @@ const NODES: u32 = 500_000;
 /// Levels of elements. Sub-processes are two levels each, so this is deep enough.
 const DEPTH: usize = 256;
 
+/// Attributes of one element: the parser compares each with all others.
+const ATTRIBUTES: usize = 1_000;
+
+/// Namespaces in scope at one place: the parser copies them to every element that adds one.
+const NAMESPACES: usize = 256;
+
 /// Parses a text, or says why not.
 pub(super) fn parse<'a>(
     text: &'a str,
@@ -24,8 +30,7 @@ pub(super) fn parse<'a>(
         problems.error(Code::TooLarge, whole, message);
         return None;
     }
-    if let Some(at) = too_deep(text) {
-        let message = format!("elements are nested more than {DEPTH} levels deep");
+    if let Some((at, message)) = misshapen(text) {
         problems.error(Code::TooLarge, Lines::new(text).position(at), message);
         return None;
     }
@@ -60,11 +65,13 @@ fn at_of(error: &roxmltree::Error) -> Position {
     Position { line: at.row.max(1), column: at.col.max(1) }
 }
 
-/// Where the nesting passes the limit, found before anything is built. Counts tags outside of
-/// comments and texts; what is not well-formed is left to the parser.
-fn too_deep(text: &str) -> Option<usize> {
+/// Where a text passes a limit of shape, and which one, found before anything is built. Looks at
+/// tags outside of comments and texts; what is not well-formed is left to the parser.
+fn misshapen(text: &str) -> Option<(usize, String)> {
     let bytes = text.as_bytes();
-    let (mut depth, mut at) = (0usize, 0);
+    // Namespaces in scope inside of each open element.
+    let mut open: Vec<usize> = Vec::new();
+    let mut at = 0;
     while let Some(found) = text.get(at..).and_then(|rest| rest.find('<')) {
         at += found;
         let rest = text.get(at..).unwrap_or_default();
@@ -77,55 +84,104 @@ fn too_deep(text: &str) -> Option<usize> {
             continue;
         }
         if rest.starts_with("</") {
-            depth = depth.saturating_sub(1);
+            open.pop();
             at += 2;
             continue;
         }
-        let end = tag_end(bytes, at);
-        if bytes.get(end.saturating_sub(1)) != Some(&b'/') {
-            depth += 1;
-            if depth > DEPTH {
-                return Some(at);
+        let tag = Tag::at(bytes, at);
+        if tag.attributes > ATTRIBUTES {
+            return Some((at, format!("an element has more than {ATTRIBUTES} attributes")));
+        }
+        let namespaces = open.last().copied().unwrap_or_default() + tag.namespaces;
+        if namespaces > NAMESPACES {
+            return Some((at, format!("more than {NAMESPACES} namespaces are declared here")));
+        }
+        if bytes.get(tag.end.saturating_sub(1)) != Some(&b'/') {
+            open.push(namespaces);
+            if open.len() > DEPTH {
+                let message = format!("elements are nested more than {DEPTH} levels deep");
+                return Some((at, message));
             }
         }
-        at = end;
+        at = tag.end;
     }
     None
 }
 
-/// The `>` of a tag, past quoted attribute values.
-fn tag_end(bytes: &[u8], from: usize) -> usize {
-    let mut quote = None;
-    for (offset, byte) in bytes.iter().enumerate().skip(from) {
-        match (quote, byte) {
-            (None, b'>') => return offset,
-            (None, b'"' | b'\'') => quote = Some(*byte),
-            (Some(open), byte) if open == *byte => quote = None,
-            _ => {}
-        }
-    }
-    bytes.len()
+/// What can be seen of a tag without understanding it.
+struct Tag {
+    /// Its `>`, past quoted attribute values.
+    end: usize,
+    attributes: usize,
+    /// Attributes that declare a namespace.
+    namespaces: usize,
 }
 
-/// Lines of a text, to turn offsets into positions.
+impl Tag {
+    fn at(bytes: &[u8], from: usize) -> Self {
+        let mut tag = Self { end: bytes.len(), attributes: 0, namespaces: 0 };
+        let (mut quote, mut before) = (None, b'<');
+        for (offset, byte) in bytes.iter().enumerate().skip(from) {
+            match (quote, byte) {
+                (None, b'>') => {
+                    tag.end = offset;
+                    return tag;
+                }
+                (None, b'"' | b'\'') => {
+                    quote = Some(*byte);
+                    tag.attributes += 1;
+                }
+                (None, b'x') if before.is_ascii_whitespace() => {
+                    let declares = bytes.get(offset..).is_some_and(|it| it.starts_with(b"xmlns"));
+                    tag.namespaces += usize::from(declares);
+                }
+                (Some(open), byte) if open == *byte => quote = None,
+                _ => {}
+            }
+            before = *byte;
+        }
+        tag
+    }
+}
+
+/// So many bytes apart are the places whose position is known.
+const APART: usize = 1_024;
+
+/// Turns offsets into positions, also in files that are one long line.
 #[derive(Debug)]
 pub(super) struct Lines<'a> {
     text: &'a str,
-    starts: Vec<usize>,
+    /// Offset and position of a character every so many bytes.
+    known: Vec<(usize, Position)>,
 }
 
 impl<'a> Lines<'a> {
     pub(super) fn new(text: &'a str) -> Self {
-        let breaks = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
-        let starts = std::iter::once(0).chain(breaks.map(|(at, _)| at + 1)).collect();
-        Self { text, starts }
+        let mut at = Position { line: 1, column: 1 };
+        let mut known = vec![(0, at)];
+        let mut next = APART;
+        for (offset, c) in text.char_indices() {
+            if offset >= next {
+                known.push((offset, at));
+                next = offset + APART;
+            }
+            at = after(at, c);
+        }
+        Self { text, known }
     }
 
     pub(super) fn position(&self, offset: usize) -> Position {
-        let line = self.starts.partition_point(|start| *start <= offset).max(1);
-        let start = self.starts.get(line - 1).copied().unwrap_or_default();
-        let before = self.text.get(start..offset).unwrap_or_default();
-        let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
-        Position { line: number(line), column: number(before.chars().count() + 1) }
+        let number = self.known.partition_point(|(known, _)| *known <= offset).max(1);
+        let (from, at) =
+            self.known.get(number - 1).copied().unwrap_or((0, Position { line: 1, column: 1 }));
+        self.text.get(from..offset).unwrap_or_default().chars().fold(at, after)
+    }
+}
+
+/// The position behind a character.
+fn after(at: Position, c: char) -> Position {
+    match c {
+        '\n' => Position { line: at.line.saturating_add(1), column: 1 },
+        _ => Position { line: at.line, column: at.column.saturating_add(1) },
     }
 }

@@ -54,7 +54,9 @@ impl Deploy {
                 }
             }
         }
-        show::list(target.format, &deployed, COLUMNS)?;
+        if !refused || !deployed.is_empty() || target.format == Format::Json {
+            show::list(target.format, &deployed, COLUMNS)?;
+        }
         Ok(if refused { ExitCode::from(exit::REFUSED) } else { ExitCode::SUCCESS })
     }
 

@@ -1,13 +1,14 @@
 //! `meantime dev`: one command to a running server, with the definitions of a directory.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "it talks to a person")]
 
+use std::collections::BTreeMap;
 use std::io::IsTerminal as _;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
-use meantime_core::Severity;
+use meantime_core::{Severity, Source};
 use meantime_kernel::command::Reply;
 use meantime_kernel::driver::{DeployError, Kernel};
 use meantime_server::Layers;
@@ -134,12 +135,17 @@ fn watch(kernel: Kernel, directory: &Path) {
     tokio::spawn(async move {
         // The watcher lives as long as somebody listens.
         let _watcher = watcher;
+        // Saving a file is several changes; what was looked at is not looked at again.
+        let mut seen: BTreeMap<PathBuf, Source> = BTreeMap::new();
         while let Some(path) = changes.recv().await {
             if !definitions::is_definition(&path) {
                 continue;
             }
             // A file that is gone again, or half written, comes with its next change.
             for file in definitions::find(&path, &[]).unwrap_or_default() {
+                if seen.insert(path.clone(), file.source.clone()).as_ref() == Some(&file.source) {
+                    continue;
+                }
                 for (name, version, new) in deploy(&kernel, &file).await {
                     if new {
                         println!("{name} {version} deployed from {}", path.display());

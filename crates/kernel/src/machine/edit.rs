@@ -81,11 +81,7 @@ impl Assembly {
         kit: &mut Kit<'_>,
     ) {
         let id = incident.id;
-        let is_closed = |record: &Record| match record {
-            Record::IncidentClosed { incident, .. } => *incident == id,
-            _ => false,
-        };
-        if self.records.iter().any(is_closed) {
+        if self.is_closed(id) {
             self.answer(number, Err(Error::UnknownIncident(id)));
             return;
         }
@@ -125,6 +121,15 @@ impl Assembly {
         }
         self.answer(number, Ok(Reply::Done));
         self.close_incident(id, Some(by.clone()));
+    }
+
+    /// Whether an incident was closed in this turn.
+    pub(super) fn is_closed(&self, id: meantime_core::IncidentId) -> bool {
+        let closes = |record: &Record| match record {
+            Record::IncidentClosed { incident, .. } => *incident == id,
+            _ => false,
+        };
+        self.records.iter().any(closes)
     }
 
     /// Closes an incident: row, count and record.

@@ -100,7 +100,11 @@ impl Assembly {
                     self.close_incident(id, None);
                 }
             }
-            Effect::ResolveIncident { incident } => self.close_incident(incident, None),
+            // A retry has closed it already, with the name of whoever asked.
+            Effect::ResolveIncident { incident } if !self.is_closed(incident) => {
+                self.close_incident(incident, None);
+            }
+            Effect::ResolveIncident { .. } => {}
         }
     }
 

@@ -1,14 +1,14 @@
 //! From a notation's answer to the unit to commit.
 
 use meantime_core::{
-    Channel, Event, Execution, Failure, Fault, Json, Outcome, Status, TaskOutcome, Termination,
-    Turn, Verdict,
+    Channel, Event, Execution, Failure, Fault, Json, Outcome, Status, TaskId, TaskOutcome,
+    Termination, Turn, Verdict,
 };
 
 use super::assembly::{Assembly, Kit, Source};
 use super::slot::Standing;
 use crate::command::{Error, Reply};
-use crate::history::Record;
+use crate::history::{Record, Withdrawn};
 use crate::open::{Key, OpenSubscription};
 use crate::planted::{Bug, planted};
 use crate::store::{
@@ -232,6 +232,7 @@ impl Assembly {
                     self.keep_signal(*message, kit);
                 }
                 Source::Item(number) => self.answer_verdict(number, event, verdict),
+                Source::Kernel if !taken => self.unfire(event, kit),
                 Source::Signal(_) | Source::Kernel => {}
             }
             if !refused {
@@ -242,17 +243,32 @@ impl Assembly {
     }
 
     fn answer_verdict(&mut self, number: usize, event: &Event, verdict: Verdict) {
-        let answer = match verdict {
-            Verdict::Refused { code, problem } => Err(Error::Refused { code, problem }),
-            Verdict::Taken { reply } if matches!(event, Event::Submitted { .. }) => {
-                Ok(Reply::Submitted { reply })
-            }
-            Verdict::NotTaken if matches!(event, Event::Submitted { .. }) => {
+        let answer = match (verdict, event) {
+            (Verdict::Refused { code, problem }, _) => Err(Error::Refused { code, problem }),
+            (Verdict::Taken { reply }, Event::Submitted { .. }) => Ok(Reply::Submitted { reply }),
+            (Verdict::NotTaken, Event::Submitted { .. }) => {
                 Err(Error::Refused { code: "step_not_active".to_owned(), problem: Json::null() })
             }
-            Verdict::Taken { .. } | Verdict::NotTaken => return,
+            // Something else in this turn ended the task first: the reporter sees it (T10).
+            (Verdict::NotTaken, Event::TaskDone { key, .. }) => Err(Error::LeaseLost(TaskId(*key))),
+            (Verdict::Taken { .. } | Verdict::NotTaken, _) => return,
         };
         self.answer(number, answer);
+    }
+
+    /// A timer that lost within its own turn did not fire: its place was left before it (T10, O2).
+    fn unfire(&mut self, event: &Event, kit: &mut Kit<'_>) {
+        let Event::TimerFired { key: lost, .. } = event else { return };
+        for record in &mut self.records {
+            if let Record::TimerFired { key, kind, due_at } = record
+                && key == lost
+            {
+                let (key, kind, due_at, cause) = (*key, *kind, *due_at, Withdrawn::Left);
+                *record = Record::TimerCancelled { key, kind, due_at, cause };
+                kit.counters.fired -= 1;
+                kit.counters.stale_fires += 1;
+            }
+        }
     }
 
     fn record_event(&mut self, event: &Event, taken: bool) {

@@ -1,6 +1,6 @@
 //! Script lines of workers, people and the engine.
 
-use meantime_core::{Failure, TaskId, TaskKind, Thrown};
+use meantime_core::{Failure, Json, TaskId, TaskKind, Thrown};
 use meantime_kernel::command::{
     ClaimCommand, ClaimedTask, Command, LeaseToken, Reply, Report, Wait,
 };
@@ -87,7 +87,8 @@ impl Player<'_> {
         lines.join("\n")
     }
 
-    /// `complete TYPE JSON`, `fail TYPE CODE [final] [after=MS] [thrown=CODE]`, `stale` keeps it.
+    /// `complete TYPE JSON`, `fail TYPE CODE [final] [after=MS] [thrown=CODE [variables=JSON]]`;
+    /// `stale` keeps it.
     pub(super) fn report(&mut self, line: &Line) -> String {
         let kind = line.words[1].clone();
         let tasks = self.tasks.get_mut(&kind).filter(|tasks| !tasks.is_empty());
@@ -101,9 +102,10 @@ impl Player<'_> {
                 failure: Failure::new(code, "reported by the worker"),
                 retryable: !line.flag("final"),
                 retry_after_ms: line.number("after"),
-                thrown: line
-                    .option("thrown")
-                    .map(|code| Thrown { code: code.to_owned(), variables: None }),
+                thrown: line.option("thrown").map(|code| Thrown {
+                    code: code.to_owned(),
+                    variables: line.option("variables").and_then(|it| Json::parse(it).ok()),
+                }),
             }
         };
         self.call(Command::Report { task: task.id, token: Some(task.token), report })

@@ -14,6 +14,9 @@ const SCHEDULE_EXISTS: &str = "SCHEDULE_EXISTS";
 /// The code of the conflict when what is to be started does not exist.
 const UNKNOWN_DEFINITION: &str = "SCHEDULE_UNKNOWN_DEFINITION";
 
+/// Why the timer starts of a version end when another one is deployed or becomes the latest again.
+const REPLACED: &str = "another version took over";
+
 impl Settling<'_> {
     pub(super) fn put_schedule(
         &mut self,
@@ -58,7 +61,7 @@ impl Settling<'_> {
         }
     }
 
-    /// Cancels the timer starts of a name and arms those of a version (B8).
+    /// Cancels the timer starts of a name and arms those of a version, 0 when none is left (B8).
     pub(super) fn arm_timer_starts(
         &mut self,
         name: &str,
@@ -68,7 +71,8 @@ impl Settling<'_> {
         writes: &mut Vec<Write>,
     ) {
         for schedule in self.found.timer_starts.remove(name).unwrap_or_default() {
-            let event = Event::Cancel { reason: "another version took over".to_owned() };
+            let reason = if version == 0 { "its definition was removed" } else { REPLACED };
+            let event = Event::Cancel { reason: reason.to_owned() };
             self.deliver(schedule, event, None, accept.seq, writes);
         }
         let Some(definition) = self.found.latest(SCHEDULE_DEFINITION, None).map(|it| it.id) else {
