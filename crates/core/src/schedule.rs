@@ -58,6 +58,12 @@ pub struct ScheduleSpec {
     #[n(9)]
     #[serde(default)]
     pub input: Handed,
+    /// Whether somebody said when it begins. If not, it begins when it is made, and making it
+    /// again with the same interval does not begin it anew (S8).
+    #[n(10)]
+    #[cbor(default)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub anchored: bool,
 }
 
 /// What a run of a schedule gets.

@@ -136,6 +136,7 @@ async fn missed() {
             overlap: Overlap::Allow,
             catch_up,
             input: Handed::default(),
+            anchored: true,
         };
         let on_existing = OnExisting::AddAnother;
         let command = Command::PutSchedule { spec: Box::new(spec), on_existing };

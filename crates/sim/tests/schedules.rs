@@ -35,6 +35,7 @@ fn spec(rule: Rule) -> ScheduleSpec {
         overlap: Overlap::Allow,
         catch_up: CatchUp::Coalesce,
         input: Handed::default(),
+        anchored: true,
     }
 }
 

@@ -121,4 +121,16 @@ impl Rule {
         }
         self
     }
+
+    /// The same rule, begun where another one began, if nothing else distinguishes them.
+    #[must_use]
+    pub fn begun_as(self, other: &Self) -> Self {
+        let mut moved = self.clone();
+        match (&mut moved, other) {
+            (Self::Every { anchor, .. }, Self::Every { anchor: begun, .. }) => *anchor = *begun,
+            (Self::Cron { from, .. }, Self::Cron { from: begun, .. }) => *from = *begun,
+            _ => {}
+        }
+        if moved == *other { moved } else { self }
+    }
 }

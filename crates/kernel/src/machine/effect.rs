@@ -260,7 +260,9 @@ pub(super) fn put_schedule(
         Event::Submitted { step, payload, bound: None }
     });
     let start = Start::new(StartCause::Api, input);
-    let key = (on_existing != OnExisting::AddAnother).then(|| spec.identity());
+    let identity = spec.identity();
+    let tag = crate::store::binding_tag(&identity);
+    let key = (on_existing != OnExisting::AddAnother).then_some(identity);
     let row = InstanceRow {
         id: kit.ids.instance(kit.now.engine),
         turn_no: 0,
@@ -277,7 +279,7 @@ pub(super) fn put_schedule(
     };
     let target = (spec.definition.clone(), spec.version);
     let (row, seq) = (Box::new(row), kit.ids.next(kit.now.engine));
-    Ask::PutSchedule { answer, row, target, upsert, seq }
+    Ask::PutSchedule { answer, row, tag, target, upsert, seq }
 }
 
 /// A broadcast on its way.

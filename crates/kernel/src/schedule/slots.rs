@@ -293,7 +293,10 @@ impl<'a> Scheduler<'a> {
     }
 
     /// Another rule, limit or context; the count of runs stays (S7).
-    pub(super) fn replace(&mut self, spec: ScheduleSpec, with_context: bool) {
+    pub(super) fn replace(&mut self, mut spec: ScheduleSpec, with_context: bool) {
+        if with_context && !spec.anchored && !self.saved.spec.anchored {
+            spec.rule = spec.rule.begun_as(&self.saved.spec.rule);
+        }
         let same_grid = spec.rule == self.saved.spec.rule;
         if with_context {
             self.saved.generation += 1;

@@ -40,9 +40,9 @@ pub use row::{
     IncidentCause, IncidentRow, InstanceRow, LeaseRow, Lineage, MessageRow, OccurrenceRow, Phase,
     StartedBy, SubscriptionRow, TaskRow, TaskState, TimerKey, TimerKind, TimerRow,
 };
+pub(crate) use settle::binding_tag;
 pub use settle::{
     BROADCAST_STARTS, Channel as FoundChannel, DefinitionHead, Fenced, Fences, Found, Settled,
-    timer_start_tag,
 };
 pub use upkeep::{
     CompactRequest, OperationKind, OperationRow, PurgeRequest, Purged, look_again, next_epoch,

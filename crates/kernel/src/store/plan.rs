@@ -355,8 +355,11 @@ pub enum Ask {
     PutSchedule {
         /// The effect to answer, or none when nobody waits.
         answer: Option<EffectKey>,
-        /// The schedule, complete but for its definition. Its key is the binding's identity.
+        /// The schedule, complete but for its definition. Its key is the binding's identity,
+        /// unless it is another one beside those that exist.
         row: Box<InstanceRow>,
+        /// The tag of schedules with the same identity that were made beside others.
+        tag: String,
         /// The definition and version that it starts.
         target: (String, u32),
         /// What an existing one is told, if it may be changed.
@@ -499,8 +502,8 @@ pub struct Lookups {
     pub live: BTreeSet<InstanceId>,
     /// Slots that may be taken: (schedule, instant).
     pub slots: BTreeSet<(InstanceId, Timestamp)>,
-    /// Definition names whose timer starts are wanted.
-    pub timer_starts: BTreeSet<String>,
+    /// Tags whose live instances are wanted.
+    pub tags: BTreeSet<String>,
 }
 
 /// The encoded start of an instance that has not had its first turn.

@@ -79,6 +79,7 @@ async fn create(State(app): State<App>, Body(new): Body<NewSchedule>) -> Result<
         overlap: new.overlap,
         catch_up: new.catch_up,
         input,
+        anchored: new.start_at.is_some(),
     };
     let on_existing = new.on_existing.into();
     let command = Command::PutSchedule { spec: Box::new(spec), on_existing };
@@ -223,6 +224,7 @@ async fn change(
     let (_, view) = find(&app, id).await?;
     let mut spec = view.spec;
     spec.rule = changed_rule(spec.rule, &body)?;
+    spec.anchored |= body.start_at.is_some();
     spec.max_runs = body.max_runs.or(spec.max_runs);
     spec.overlap = body.overlap.unwrap_or(spec.overlap);
     spec.catch_up = body.catch_up.unwrap_or(spec.catch_up);

@@ -288,6 +288,7 @@ impl<'a> Interpreter<'a> {
             overlap: Overlap::Skip,
             catch_up: CatchUp::Coalesce,
             input: scheduled.context.clone().map_or_else(Handed::default, Handed::Context),
+            anchored: scheduled.at.is_some(),
         };
         let on_existing = scheduled.existing;
         let key = self.push(Effect::PutSchedule { spec: Box::new(spec), on_existing });

@@ -72,6 +72,7 @@ impl Player<'_> {
                 _ => CatchUp::Coalesce,
             },
             input: json("context").map_or(input, Handed::Context),
+            anchored: line.option("at").is_some(),
         }
     }
 

@@ -74,8 +74,8 @@ impl<'a> Find<'a> {
         if !lookups.slots.is_empty() {
             calls.push(occurrence::taken(&lookups.slots));
         }
-        if !lookups.timer_starts.is_empty() {
-            calls.push(instance_tag::timer_starts(&lookups.timer_starts));
+        if !lookups.tags.is_empty() {
+            calls.push(instance_tag::live(&lookups.tags));
         }
         if !self.live.is_empty() {
             calls.push(instance::live(&self.live));
@@ -125,8 +125,8 @@ impl<'a> Find<'a> {
         if let Some(answer) = next(!lookups.slots.is_empty()) {
             found.slots = occurrence::read_taken(&answer, &lookups.slots)?;
         }
-        if let Some(answer) = next(!lookups.timer_starts.is_empty()) {
-            found.timer_starts = instance_tag::read_timer_starts(&answer, &lookups.timer_starts)?;
+        if let Some(answer) = next(!lookups.tags.is_empty()) {
+            found.tagged = instance_tag::read_live(&answer, &lookups.tags)?;
         }
         if let Some(answer) = next(!self.live.is_empty()) {
             let there = answer.read(|row| row.instance(0, 1))?;

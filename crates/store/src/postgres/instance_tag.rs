@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use meantime_core::{Attribute, InstanceId};
-use meantime_kernel::store::{Error, timer_start_tag};
+use meantime_kernel::store::Error;
 
 use super::connection::{Answer, Call, arrays, values};
 use super::text::text;
@@ -44,22 +44,19 @@ impl<'a> Changes<'a> {
     }
 }
 
-/// Live schedules of the timer starts of definition names, oldest first.
-pub(super) fn timer_starts(names: &BTreeSet<String>) -> Call<'static> {
-    let tags: Vec<String> =
-        names.iter().map(|name| text(&timer_start_tag(name)).into_owned()).collect();
+/// Live instances with any of some tags.
+pub(super) fn live(tags: &BTreeSet<String>) -> Call<'static> {
+    let tags: Vec<String> = tags.iter().map(|tag| text(tag).into_owned()).collect();
     Call::new(LIVE, values![tags])
 }
 
-pub(super) fn read_timer_starts(
+/// Those of each tag, oldest first.
+pub(super) fn read_live(
     answer: &Answer,
-    names: &BTreeSet<String>,
+    tags: &BTreeSet<String>,
 ) -> Result<BTreeMap<String, Vec<InstanceId>>, Error> {
     let mut found = answer.read(|row| Ok((row.text(0)?, row.instance(1, 2)?)))?;
     found.sort_unstable_by_key(|(_, id)| *id);
-    let of = |name: &String| {
-        let tag = timer_start_tag(name);
-        found.iter().filter(|(it, _)| *it == tag).map(|(_, id)| *id).collect()
-    };
-    Ok(names.iter().map(|name| (name.clone(), of(name))).collect())
+    let of = |tag: &String| found.iter().filter(|(it, _)| it == tag).map(|(_, id)| *id).collect();
+    Ok(tags.iter().map(|tag| (tag.clone(), of(tag))).collect())
 }

@@ -1,7 +1,7 @@
 //! Fetches what settling a plan needs to see.
 
 use meantime_core::Timestamp;
-use meantime_kernel::store::{Error, Found, FoundChannel, Lookups, timer_start_tag};
+use meantime_kernel::store::{Error, Found, FoundChannel, Lookups};
 
 use super::db::Db;
 use super::{
@@ -48,9 +48,8 @@ pub(super) fn find(db: &Db<'_>, lookups: &Lookups, now: Timestamp) -> Result<Fou
             found.slots.insert((*schedule, *slot));
         }
     }
-    for name in &lookups.timer_starts {
-        let live = instance_tag::live(db, &timer_start_tag(name))?;
-        found.timer_starts.insert(name.clone(), live);
+    for tag in &lookups.tags {
+        found.tagged.insert(tag.clone(), instance_tag::live(db, tag)?);
     }
     for id in &lookups.live {
         if instance::is_live(db, *id)? {

@@ -88,6 +88,7 @@ impl Run<'_> {
             overlap: Overlap::QueueOne,
             catch_up: CatchUp::Coalesce,
             input: Handed::Context(json::document(&context)),
+            anchored: schedule.start_at.is_some(),
         }))
     }
 

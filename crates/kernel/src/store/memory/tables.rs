@@ -13,7 +13,7 @@ use crate::store::{
     AnswerRow, ChannelKey, ChannelKind, ChildRef, ClaimQuery, DefinitionHead, DefinitionRow,
     Fenced, Fences, Found, FoundChannel, Guard, HistoryRow, InboxRow, IncidentRow, InstanceRow,
     Lookups, MessageRow, OccurrenceRow, OperationRow, SubscriptionRow, TaskRow, TaskState,
-    TimerKey, TimerRow, Write, timer_start_tag,
+    TimerKey, TimerRow, Write,
 };
 
 /// All rows, by key.
@@ -265,12 +265,11 @@ impl Tables {
                 found.slots.insert(*wanted);
             }
         }
-        for name in &lookups.timer_starts {
-            let tag = timer_start_tag(name);
+        for tag in &lookups.tags {
             let from = (tag.clone(), InstanceId::new(0, 0));
-            let tagged = self.tags.range(from..).take_while(|(known, _)| *known == tag);
+            let tagged = self.tags.range(from..).take_while(|(known, _)| known == tag);
             let live = tagged.map(|(_, id)| *id).filter(|id| self.is_live(*id));
-            found.timer_starts.insert(name.clone(), live.collect());
+            found.tagged.insert(tag.clone(), live.collect());
         }
         for parent in &lookups.children {
             found.children.insert(*parent, self.children_of(*parent));

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use meantime_core::{DefinitionId, InstanceId, SCHEDULE_DEFINITION, Timestamp, Trigger};
 
+use super::schedule::timer_start_tag;
 use crate::store::{
     AnswerRow, Ask, ChannelKey, ChannelKind, ChildRef, Lookups, MessageRow, Plan, Require,
     SubscriptionRow, Write,
@@ -30,8 +31,8 @@ pub struct Found {
     pub live: BTreeSet<InstanceId>,
     /// Slots that have a run, of those asked for.
     pub slots: BTreeSet<(InstanceId, Timestamp)>,
-    /// Live schedules of the timer starts of a definition name.
-    pub timer_starts: BTreeMap<String, Vec<InstanceId>>,
+    /// Live instances by tag, oldest first.
+    pub tagged: BTreeMap<String, Vec<InstanceId>>,
     /// The number of the next definition.
     pub next_definition: u64,
 }
@@ -119,11 +120,12 @@ impl Lookups {
                 self.channels.insert(channel.clone(), usize::MAX);
                 self.add_start(channel);
             }
-            Ask::PutSchedule { row, target, .. } => {
+            Ask::PutSchedule { row, tag, target, .. } => {
                 self.definitions.insert(target.0.clone());
                 self.definitions.insert(SCHEDULE_DEFINITION.to_owned());
                 if let Some(key) = &row.key {
                     self.keys.insert((SCHEDULE_DEFINITION.to_owned(), key.clone()));
+                    self.tags.insert(tag.clone());
                 }
             }
             Ask::StartChild { key, definition, row, slot, .. } => {
@@ -141,7 +143,7 @@ impl Lookups {
             }
             Ask::Deploy(new) => {
                 self.definitions.insert(SCHEDULE_DEFINITION.to_owned());
-                self.timer_starts.insert(new.row.name.clone());
+                self.tags.insert(timer_start_tag(&new.row.name));
                 self.definitions.insert(new.row.name.clone());
                 for trigger in &new.row.triggers {
                     if let Trigger::Signal { name, .. } = trigger {
@@ -151,7 +153,7 @@ impl Lookups {
             }
             Ask::Undeploy { name, .. } => {
                 self.definitions.insert(SCHEDULE_DEFINITION.to_owned());
-                self.timer_starts.insert(name.clone());
+                self.tags.insert(timer_start_tag(name));
                 self.definitions.insert(name.clone());
             }
         }

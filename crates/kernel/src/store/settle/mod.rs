@@ -19,5 +19,5 @@ mod unit;
 pub use definition::BROADCAST_STARTS;
 pub use fence::{Fenced, Fences};
 pub use found::{Channel, DefinitionHead, Found};
-pub use schedule::timer_start_tag;
+pub(crate) use schedule::binding_tag;
 pub use unit::Settled;

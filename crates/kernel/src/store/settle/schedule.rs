@@ -21,14 +21,14 @@ impl Settling<'_> {
     pub(super) fn put_schedule(
         &mut self,
         answer: Option<EffectKey>,
-        mut row: Box<InstanceRow>,
+        (mut row, tag): (Box<InstanceRow>, String),
         target: &(String, u32),
         upsert: Option<Event>,
         seq: u64,
         writes: &mut Vec<Write>,
     ) {
         let identity = row.key.clone().map(|key| (SCHEDULE_DEFINITION.to_owned(), key));
-        let existing = identity.as_ref().and_then(|it| self.found.keys.get(it)).copied();
+        let existing = identity.as_ref().and_then(|it| self.newest_binding(it, &tag));
         let unknown = self.found.version(&target.0, target.1).is_none();
         let outcome = match (existing, upsert) {
             _ if unknown => Answer::Conflict { code: UNKNOWN_DEFINITION.to_owned() },
@@ -41,12 +41,16 @@ impl Settling<'_> {
             (None, _) => match self.found.latest(SCHEDULE_DEFINITION, None) {
                 Some(head) => {
                     row.definition = head.id;
-                    if let Some(identity) = identity {
-                        self.found.keys.insert(identity, row.id);
-                    }
-                    self.done.accepted.push(row.id);
-                    self.done.scheduled = Some(row.id);
+                    let id = row.id;
+                    self.done.accepted.push(id);
+                    self.done.scheduled = Some(id);
                     writes.push(Write::InsertInstance(row));
+                    if let Some(identity) = identity {
+                        self.found.keys.insert(identity, id);
+                    } else {
+                        writes.push(tagged(id, tag.clone()));
+                        self.found.tagged.entry(tag).or_default().push(id);
+                    }
                     Answer::Done
                 }
                 None => Answer::Conflict { code: UNKNOWN_DEFINITION.to_owned() },
@@ -61,6 +65,12 @@ impl Settling<'_> {
         }
     }
 
+    /// The binding that one of the same identity meets: of several, the newest that is active.
+    fn newest_binding(&self, identity: &(String, String), tag: &str) -> Option<InstanceId> {
+        let others = self.found.tagged.get(tag).into_iter().flatten();
+        others.chain(self.found.keys.get(identity)).max().copied()
+    }
+
     /// Cancels the timer starts of a name and arms those of a version, 0 when none is left (B8).
     pub(super) fn arm_timer_starts(
         &mut self,
@@ -70,7 +80,8 @@ impl Settling<'_> {
         accept: &Accept,
         writes: &mut Vec<Write>,
     ) {
-        for schedule in self.found.timer_starts.remove(name).unwrap_or_default() {
+        let timer_start = timer_start_tag(name);
+        for schedule in self.found.tagged.remove(&timer_start).unwrap_or_default() {
             let reason = if version == 0 { "its definition was removed" } else { REPLACED };
             let event = Event::Cancel { reason: reason.to_owned() };
             self.deliver(schedule, event, None, accept.seq, writes);
@@ -96,22 +107,28 @@ impl Settling<'_> {
                 overlap: meantime_core::Overlap::Allow,
                 catch_up: meantime_core::CatchUp::Coalesce,
                 input: Handed::default(),
+                anchored: false,
             };
             let cause = StartCause::Timer { place: place.clone() };
             let input = Json::of(&spec).unwrap_or_default();
             let start = Start::new(cause, input);
             self.accept(self.new_instance(*id, definition, &start), writes);
-            self.found.timer_starts.entry(name.to_owned()).or_default().push(*id);
-            writes.push(tag(*id, name));
+            self.found.tagged.entry(timer_start.clone()).or_default().push(*id);
+            writes.push(tagged(*id, timer_start.clone()));
         }
     }
 }
 
 /// How the schedules of a definition's timer starts are found again.
-pub fn timer_start_tag(name: &str) -> String {
+pub(super) fn timer_start_tag(name: &str) -> String {
     format!("timerStart:{name}")
 }
 
-fn tag(instance: InstanceId, name: &str) -> Write {
-    Write::PutTags { instance, tags: vec![timer_start_tag(name)], attributes: Vec::new() }
+/// How the schedules of one identity that were made beside others are found again (S7).
+pub(crate) fn binding_tag(identity: &str) -> String {
+    format!("binding:{identity}")
+}
+
+fn tagged(instance: InstanceId, tag: String) -> Write {
+    Write::PutTags { instance, tags: vec![tag], attributes: Vec::new() }
 }

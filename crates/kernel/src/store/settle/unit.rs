@@ -108,6 +108,9 @@ impl Settling<'_> {
             if row.key.is_some() {
                 self.found.keys.retain(|_, holder| *holder != row.id);
             }
+            for tagged in self.found.tagged.values_mut() {
+                tagged.retain(|id| *id != row.id);
+            }
         }
     }
 
@@ -161,8 +164,8 @@ impl Settling<'_> {
             Ask::StartChild { key, definition, version, row, slot, seq } => {
                 self.start_child(key, (definition, version), row, slot, seq, writes);
             }
-            Ask::PutSchedule { answer, row, target, upsert, seq } => {
-                self.put_schedule(answer, row, &target, upsert, seq, writes);
+            Ask::PutSchedule { answer, row, tag, target, upsert, seq } => {
+                self.put_schedule(answer, (row, tag), &target, upsert, seq, writes);
             }
             Ask::CancelChildren { instance, only, normal_end, reason, seq } => {
                 self.cancel_children(instance, only, normal_end, &reason, seq, writes);

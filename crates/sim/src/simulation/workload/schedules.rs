@@ -57,6 +57,7 @@ impl Load {
             overlap: chance.pick(&overlaps),
             catch_up: chance.pick(&[CatchUp::Coalesce, CatchUp::Skip, CatchUp::All]),
             input,
+            anchored: false,
         }
     }
 
