@@ -18,7 +18,7 @@ struct Runner {
     variable: &'static str,
 }
 
-const RUNNERS: [Runner; 3] = [
+const RUNNERS: [Runner; 4] = [
     Runner {
         language: "dataweave",
         command: &[
@@ -41,6 +41,11 @@ const RUNNERS: [Runner; 3] = [
         language: "bpmn",
         command: &["-p", "meantime-bpmn", "--example", "conformance", "--"],
         variable: "MEANTIME_BPMN_MODELS",
+    },
+    Runner {
+        language: "journey",
+        command: &["-p", "meantime-journey", "--example", "conformance", "--"],
+        variable: "MEANTIME_JOURNEY_DOCUMENTS",
     },
 ];
 

@@ -51,6 +51,9 @@ Commands:
                     documents, those that MEANTIME_FLOW_DOCUMENTS names
   conformance bpmn [FILE|DIR...]
                     which models are accepted, and why the others are not
+  conformance journey [DOCUMENT...]
+                    load the YAML fragments of documents in every reading they allow;
+                    without documents, those that MEANTIME_JOURNEY_DOCUMENTS names
   deny              bans, licences and sources of all dependencies (needs cargo-deny)
   help              this text (also --help)
 ";

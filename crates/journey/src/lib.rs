@@ -4,6 +4,7 @@
 //! with expressions that compute on one JSON context. Reading gives every problem at its place;
 //! running is pure, so the same events give the same effects on every machine (I6).
 
+mod advice;
 mod check;
 mod code;
 mod definition;

@@ -68,8 +68,8 @@ impl Report {
 
     fn add(&mut self, severity: Severity, code: Code, span: Span, message: String) -> &mut Self {
         let end = Some(span.end).filter(|end: &Position| *end > span.start);
+        let help = code.advice().map(str::to_owned);
         let code = code.code().to_owned();
-        let help = None;
         self.diagnostics.push(Diagnostic { code, severity, message, start: span.start, end, help });
         self
     }

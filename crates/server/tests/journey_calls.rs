@@ -1,97 +1,12 @@
 //! What journeys do outside: retries, client authentication, headers that pass through, and
 //! credentials that they look at themselves.
 
-use std::convert::Infallible;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+#[path = "support/journeys.rs"]
+mod journeys;
 
-use axum::Router;
-use axum::body::Body;
-use axum::http::{Request, Response};
-use http_body_util::BodyExt as _;
-use hyper::body::Incoming;
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::TokioIo;
-use meantime_core::Source;
-use meantime_kernel::store::MemoryStore;
-use meantime_server::{
-    ApiKey, App, Engine, Formats, JourneySettings, ProfileSettings, Role, SecretSource, Settings,
-    new_key, notations,
-};
+use journeys::{send, serve, service};
+use meantime_server::{ApiKey, JourneySettings, ProfileSettings, Role, SecretSource, new_key};
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
-use tower::ServiceExt as _;
-
-/// A service: answers by the number of the request, and remembers what it was sent.
-struct Service {
-    base: String,
-    heard: Arc<Mutex<Vec<String>>>,
-}
-
-async fn service(answer: fn(usize, &str) -> (u16, Value)) -> Service {
-    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let base = format!("http://{}", listener.local_addr().expect("an address"));
-    let heard = Arc::new(Mutex::new(Vec::new()));
-    let (known, count) = (heard.clone(), Arc::new(AtomicUsize::new(0)));
-    tokio::spawn(async move {
-        while let Ok((stream, _)) = listener.accept().await {
-            let (known, count) = (known.clone(), count.clone());
-            let service = service_fn(move |request: Request<Incoming>| {
-                let (known, count) = (known.clone(), count.clone());
-                async move {
-                    let path = request.uri().path().to_owned();
-                    let header = |name: &str| {
-                        let value = request.headers().get(name);
-                        value.and_then(|it| it.to_str().ok()).unwrap_or("-").to_owned()
-                    };
-                    let (token, tenant) = (header("authorization"), header("x-tenant"));
-                    known.lock().expect("whole").push(format!("{path} {token} {tenant}"));
-                    let number = count.fetch_add(1, Ordering::SeqCst);
-                    let (status, body) = answer(number, &path);
-                    let mut response = Response::new(Body::from(body.to_string()));
-                    *response.status_mut() = status.try_into().expect("a status");
-                    let kind = "application/json".try_into().expect("a value");
-                    response.headers_mut().insert("content-type", kind);
-                    Ok::<_, Infallible>(response)
-                }
-            });
-            tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), service));
-        }
-    });
-    Service { base, heard }
-}
-
-impl Service {
-    fn heard(&self) -> Vec<String> {
-        self.heard.lock().expect("whole").clone()
-    }
-}
-
-/// A server with one definition.
-async fn serve(journeys: JourneySettings, text: &str) -> Router {
-    let mut settings = Settings { journeys, ..Settings::default() };
-    settings.egress.allow = vec!["127.0.0.0/8".to_owned()];
-    settings.egress.ports = Vec::new();
-    let store = Arc::new(MemoryStore::new());
-    let engine = Engine::on(store, settings, notations(), Formats::default()).await;
-    let engine = engine.expect("the engine starts");
-    let source = Source { name: "x.journey.yaml".to_owned(), text: text.into(), files: Vec::new() };
-    engine.kernel().deploy("journey", source).await.expect("a good definition");
-    App::new(&engine).router()
-}
-
-async fn post(router: &Router, path: &str, headers: &[(&str, &str)], body: Value) -> Value {
-    let mut request = Request::builder().method("POST").uri(format!("/api/v1{path}"));
-    request = request.header("host", "localhost").header("content-type", "application/json");
-    for (name, value) in headers {
-        request = request.header(*name, *value);
-    }
-    let request = request.body(Body::from(body.to_string())).expect("a request");
-    let response = router.clone().oneshot(request).await.expect("an answer");
-    let body = response.into_body().collect().await.expect("a body").to_bytes();
-    serde_json::from_slice(&body).expect("JSON")
-}
 
 const HEADER: &str = "apiVersion: v1\nkind: Journey\nmetadata: {name: x, version: 1.0.0}\nspec:\n";
 
@@ -118,7 +33,7 @@ async fn what_the_policy_names_is_tried_again_and_the_last_answer_counts() {
         base = service.base
     );
     let router = serve(JourneySettings::default(), &text).await;
-    let outcome = post(&router, "/journeys/x/start", &[], json!({})).await;
+    let outcome = send(&router, "/journeys/x/start", &[], "{}".to_owned()).await.1;
     let output = &outcome["output"];
     assert_eq!(output["a"]["ok"], true, "{outcome}");
     assert_eq!((&output["b"]["status"], &output["b"]["ok"]), (&json!(500), &json!(false)));
@@ -158,7 +73,7 @@ async fn a_token_of_an_authorization_server_is_kept_and_renewed_once() {
         base = service.base
     );
     let router = serve(settings, &text).await;
-    let outcome = post(&router, "/journeys/x/start", &[], json!({})).await;
+    let outcome = send(&router, "/journeys/x/start", &[], "{}".to_owned()).await.1;
     assert_eq!(outcome["output"]["b"]["status"], 200, "{outcome}");
     assert!(!outcome.to_string().contains("s3cret"), "{outcome}");
     let heard = service.heard();
@@ -197,15 +112,13 @@ async fn headers_pass_through_and_credentials_are_looked_at_while_the_request_la
     );
     let router = serve(settings, &text).await;
     let headers = [("x-api-key", key.secret.as_str()), ("x-from", "t-1")];
-    let status = post(&router, "/journeys/x/start", &headers, json!({})).await;
+    let status = send(&router, "/journeys/x/start", &headers, "{}".to_owned()).await.1;
     let id = status["journeyId"].as_str().expect("an id").to_owned();
     assert_eq!(status["currentState"], "ask", "{status}");
-    post(&router, &format!("/journeys/{id}/steps/ask"), &[("x-api-key", "wrong")], json!({})).await;
-    let request = Request::builder().uri(format!("/api/v1/journeys/{id}/result"));
-    let request = request.header("host", "localhost").body(Body::empty()).expect("a request");
-    let response = router.oneshot(request).await.expect("an answer");
-    let body = response.into_body().collect().await.expect("a body").to_bytes();
-    let outcome: Value = serde_json::from_slice(&body).expect("JSON");
+    let step = format!("/journeys/{id}/steps/ask");
+    send(&router, &step, &[("x-api-key", "wrong")], "{}".to_owned()).await;
+    let result = format!("/journeys/{id}/result");
+    let (_, outcome) = send(&router, &result, &[], String::new()).await;
     let output = &outcome["output"];
     assert_eq!(output["auth"], json!({ "apiKey": { "keyId": "k" } }), "{outcome}");
     assert_eq!(output["later"]["problem"]["code"], "APIKEY_INVALID");

@@ -4,7 +4,6 @@ use super::graph::scopes;
 use crate::code::Code;
 use crate::definition::{Body, Journey, State, Task};
 use crate::report::Report;
-use crate::yaml::Span;
 
 pub(super) fn check(journey: &Journey, report: &mut Report) {
     if journey.is_durable() {
@@ -16,7 +15,7 @@ pub(super) fn check(journey: &Journey, report: &mut Report) {
     if !found.is_empty() {
         let message = format!("an API cannot have {}", found.join(", "));
         report
-            .error(Code::ApiStates, Span::WHOLE, message)
+            .error(Code::ApiStates, journey.kind_span, message)
             .help("use `kind: Journey` for what waits, sleeps or schedules");
     }
 }

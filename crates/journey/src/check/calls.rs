@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::graph::{Owner, scopes};
 use crate::code::Code;
-use crate::definition::{Body, Destination, Journey, Scope, Task};
+use crate::definition::{Body, Destination, Journey, Scope, Target, Task};
 use crate::report::Report;
 use crate::yaml::Span;
 
@@ -72,10 +72,10 @@ fn leads_to(graph: &BTreeMap<&str, Vec<(&str, Span)>>, from: &str, to: &str) -> 
 
 /// A guard runs on a copy and answers at once: it may not wait or leave a trace.
 fn guard(journey: &Journey, report: &mut Report) {
-    let Some(name) = &journey.guard else { return };
+    let Some(Target { id: name, span }) = &journey.guard else { return };
     if !journey.subjourneys.contains_key(name) {
         let message = format!("`spec.access.read.guardRef` names no subjourney: `{name}`");
-        report.error(Code::Access, Span::WHOLE, message).help("define it in `spec.subjourneys`");
+        report.error(Code::Access, *span, message).help("define it in `spec.subjourneys`");
         return;
     }
     for (owner, scope) in scopes(journey) {

@@ -29,8 +29,9 @@ pub(super) fn check(journey: &Journey, report: &mut Report) {
             }
         }
     }
-    for name in journey.http.steps.keys().filter(|name| !seen.contains_key(name.as_str())) {
+    let bound = journey.http.steps.iter().filter(|(name, _)| !seen.contains_key(name.as_str()));
+    for (name, (_, span)) in bound {
         let message = format!("`spec.bindings.http.steps.{name}` names no wait or webhook");
-        report.error(Code::StepBindings, Span::WHOLE, message);
+        report.error(Code::StepBindings, *span, message);
     }
 }

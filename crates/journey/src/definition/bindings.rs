@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Expression, Phase};
+use crate::yaml::Span;
 
 /// `spec.metadata.bindings`: evaluated once, when the run starts.
 #[derive(Debug, Default)]
@@ -24,7 +25,8 @@ pub(crate) struct Bound<T> {
 pub(crate) struct HttpBindings {
     pub(crate) route: Option<Route>,
     pub(crate) start: RequestBindings,
-    pub(crate) steps: BTreeMap<String, RequestBindings>,
+    /// By step, with the place of its name.
+    pub(crate) steps: BTreeMap<String, (RequestBindings, Span)>,
     pub(crate) responses: Vec<ApiResponse>,
 }
 

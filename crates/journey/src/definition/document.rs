@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use meantime_core::Json;
 
 use super::{ClientAuth, Expression, HttpBindings, MetadataBindings, Schema, State, Target};
+use crate::yaml::Span;
 
 /// A durable journey, or an endpoint that answers one request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +27,7 @@ impl Kind {
 #[derive(Debug)]
 pub(crate) struct Journey {
     pub(crate) kind: Kind,
+    pub(crate) kind_span: Span,
     pub(crate) name: String,
     pub(crate) version: String,
     pub(crate) tags: Vec<String>,
@@ -44,7 +46,7 @@ pub(crate) struct Journey {
     pub(crate) metadata: MetadataBindings,
     pub(crate) envelope: Option<Expression>,
     pub(crate) outcomes: Vec<OutcomeRule>,
-    pub(crate) guard: Option<String>,
+    pub(crate) guard: Option<Target>,
     pub(crate) http: HttpBindings,
     pub(crate) auth: BTreeMap<String, ClientAuth>,
     /// Whether a task looks at the inbound request: checks a credential, passes headers through.
@@ -83,6 +85,32 @@ pub(crate) enum CompensationMode {
     Async,
     Sync,
 }
+
+/// Names that the outcome of a journey has for itself.
+pub(crate) const OUTCOME_NAMES: [&str; 9] = [
+    "journeyId",
+    "journeyName",
+    "phase",
+    "status",
+    "output",
+    "error",
+    "tags",
+    "attributes",
+    "_links",
+];
+
+/// Names that the answer to a submission has for itself.
+pub(crate) const STATUS_NAMES: [&str; 9] = [
+    "journeyId",
+    "journeyName",
+    "phase",
+    "currentState",
+    "updatedAt",
+    "tags",
+    "attributes",
+    "_links",
+    "dueAt",
+];
 
 /// Properties of an object in the context that an answer shows at its top level.
 #[derive(Debug)]

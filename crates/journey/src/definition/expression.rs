@@ -6,6 +6,7 @@ use meantime_expr::dataweave::{EvalContext, EvalLimits, Script};
 use meantime_expr::value::Value;
 use meantime_expr::value::json::{Layout, read, write};
 
+use crate::code::Code;
 use crate::report::Report;
 use crate::yaml::Text;
 
@@ -85,9 +86,10 @@ impl Expression {
             diagnostic.end = diagnostic.end.map(|end| text.place(end));
             if diagnostic.severity == Severity::Error {
                 // Rule 5, in the words of the language.
-                let code = crate::code::Code::Expression.code().to_owned();
+                let rule = Code::Expression;
                 diagnostic.message = format!("{} ({})", diagnostic.message, diagnostic.code);
-                diagnostic.code = code;
+                rule.code().clone_into(&mut diagnostic.code);
+                diagnostic.help = diagnostic.help.or_else(|| rule.advice().map(str::to_owned));
             }
             report.push(diagnostic);
         }

@@ -16,8 +16,8 @@ pub(crate) use bindings::{
     ApiResponse, Bound, HttpBindings, MetadataBindings, Passthrough, RequestBindings, Route, Status,
 };
 pub(crate) use document::{
-    Compensation, CompensationMode, ConfigKey, ConfigType, Journey, Kind, OutcomeRule, Phase,
-    Projection, Scope, StartMode, Subjourney, Timeout,
+    Compensation, CompensationMode, ConfigKey, ConfigType, Journey, Kind, OUTCOME_NAMES,
+    OutcomeRule, Phase, Projection, STATUS_NAMES, Scope, StartMode, Subjourney, Timeout,
 };
 pub(crate) use expression::{Binding, Expression, Moment};
 pub(crate) use policy::{ClientAuth, Resilience, RetryOn};

@@ -96,6 +96,23 @@ fn name_of(journey: &Journey, saved: &Saved, id: FrameId) -> String {
     }
 }
 
+/// The context of the scope that has a step, if that scope is being run.
+pub(crate) fn context_at(journey: &Journey, saved: &Saved, step: &str) -> Option<Json> {
+    let has_step = |id: &FrameId| {
+        let state = scope_of(journey, saved, *id).and_then(|scope| scope.states.get(step));
+        state.is_some_and(|state| matches!(state.body, Body::Step(_)))
+    };
+    let mut at = saved.frames.keys().copied().find(has_step)?;
+    loop {
+        let frame = saved.frames.get(&at)?;
+        match &frame.data {
+            Data::Own(context) => return Some(context.clone()),
+            // A branch writes into the context of its owner.
+            Data::Over(_) => at = frame.parent?,
+        }
+    }
+}
+
 fn root_context(saved: &Saved) -> Json {
     match saved.frames.get(&ROOT).map(|frame| &frame.data) {
         Some(Data::Own(context)) => context.clone(),

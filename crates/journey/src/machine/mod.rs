@@ -38,7 +38,7 @@ mod withdraw;
 mod tests;
 
 pub(crate) use evaluate::platform;
-pub(crate) use inspect::{Look, view};
+pub(crate) use inspect::{Look, context_at, view};
 pub(crate) use outcome::CANCELLED;
 pub(crate) use run::Run;
 pub(crate) use saved::Saved;

@@ -1,6 +1,6 @@
 //! The first turn: what a run begins with, by who started it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use meantime_core::{
     Attribute, Cx, Effect, Fault, Json, Start, StartCause, Status, Timestamp, Turn, Verdict,
@@ -91,7 +91,8 @@ impl<'a> Run<'a> {
             }
             Role::Guard(_) => {}
         }
-        tags.dedup();
+        let mut seen = BTreeSet::new();
+        tags.retain(|tag| seen.insert(tag.clone()));
         self.check_labels(&tags, &attributes)?;
         if !tags.is_empty() {
             self.push(Effect::AddTags(tags.clone()));

@@ -132,10 +132,15 @@ impl Reader<'_> {
             http.start = self.request(node, "spec.bindings.http.start").unwrap_or_default();
         }
         if let Some(node) = fields.get("steps") {
+            let what = fields.name("steps");
+            if node.entries().is_none() {
+                let message = format!("`{what}` is {}, not a mapping", node.kind());
+                self.report.error(Code::StepBindings, node.span, message);
+            }
             for entry in node.entries().unwrap_or_default() {
-                let what = format!("spec.bindings.http.steps.{}", entry.key);
-                if let Some(bindings) = self.request(&entry.value, &what) {
-                    http.steps.insert(entry.key.clone(), bindings);
+                if let Some(bindings) = self.request(&entry.value, &format!("{what}.{}", entry.key))
+                {
+                    http.steps.insert(entry.key.clone(), (bindings, entry.key_span));
                 }
             }
         }

@@ -1,25 +1,15 @@
 //! Small blocks of `spec`.
 
+use meantime_expr::value::Pattern;
+
 use super::fields::Fields;
 use super::reader::{Reader, is_identifier};
 use crate::code::Code;
 use crate::definition::{
-    Binding, ConfigKey, ConfigType, Expression, OutcomeRule, Phase, Projection, Schema, Timeout,
+    Binding, ConfigKey, ConfigType, Expression, OUTCOME_NAMES, OutcomeRule, Phase, Projection,
+    Schema, Target, Timeout,
 };
 use crate::yaml::{Node, Span};
-
-/// Names that the outcome of a journey has for itself.
-const OUTCOME_NAMES: [&str; 9] = [
-    "journeyId",
-    "journeyName",
-    "phase",
-    "status",
-    "output",
-    "error",
-    "tags",
-    "attributes",
-    "_links",
-];
 
 pub(super) const PHASES: [(&str, Phase); 2] =
     [("SUCCEEDED", Phase::Succeeded), ("FAILED", Phase::Failed)];
@@ -168,12 +158,14 @@ impl Reader<'_> {
     }
 
     /// Rule 60, as far as it is shape.
-    pub(super) fn guard(&mut self, fields: &mut Fields<'_>) -> Option<String> {
+    pub(super) fn guard(&mut self, fields: &mut Fields<'_>) -> Option<Target> {
         let node = fields.get("access")?;
         let mut inner = self.open(node, "spec.access", Code::Access)?;
         let guard = inner.get("read").and_then(|node| {
             let mut read = self.open(node, "spec.access.read", Code::Access)?;
-            let guard = self.required_text(&mut read, "guardRef", Code::Access);
+            let guard = self.required(&mut read, "guardRef", Code::Access);
+            let guard =
+                guard.and_then(|node| self.target(node, "spec.access.read.guardRef", Code::Access));
             read.finish(&mut self.report);
             guard
         });
@@ -275,6 +267,25 @@ impl Reader<'_> {
         fields.finish(&mut self.report);
     }
 
+    /// Which cookies go back to the client: names, and patterns that compile.
+    fn returned_cookies(&mut self, node: &Node) {
+        let code = Code::Cookies;
+        let what = "spec.cookies.returnToClient.include";
+        let Some(mut fields) = self.open(node, what, code) else { return };
+        if let Some(node) = fields.get("names") {
+            self.texts(node, &fields.name("names"), code);
+        }
+        if let Some(node) = fields.get("namePatterns") {
+            let what = fields.name("namePatterns");
+            for pattern in self.texts(node, &what, code) {
+                if let Err(error) = Pattern::new(&pattern) {
+                    self.report.error(code, node.span, format!("`{what}`: `{pattern}` is {error}"));
+                }
+            }
+        }
+        fields.finish(&mut self.report);
+    }
+
     /// Rule 59, by shape; this engine keeps no cookies.
     pub(super) fn cookies(&mut self, node: &Node) {
         let code = Code::Cookies;
@@ -297,7 +308,9 @@ impl Reader<'_> {
             && let Some(mut block) = self.open(node, "spec.cookies.returnToClient", code)
         {
             self.required_text(&mut block, "mode", code);
-            block.get("include");
+            if let Some(node) = block.get("include") {
+                self.returned_cookies(node);
+            }
             block.finish(&mut self.report);
             if jar.is_none() {
                 let message = "`spec.cookies.returnToClient` without a `jar`";

@@ -64,16 +64,18 @@ impl Reader<'_> {
         self.checks_credentials = true;
         let code = Code::Shape;
         let profile = self.optional_text(fields, "profile", code);
-        let source = match fields.get("source") {
-            Some(node) => Some(self.auth_source(node, &fields.name("source"), kind)?),
-            None => None,
-        };
+        let source = fields.get("source");
+        let source = source.map(|node| self.auth_source(node, &fields.name("source"), kind));
         let auth_var = match fields.get("authVar") {
-            Some(node) => self.identifier(node, &fields.name("authVar"), code)?,
-            None => "auth".to_owned(),
+            Some(node) => self.identifier(node, &fields.name("authVar"), code),
+            None => Some("auth".to_owned()),
         };
         let profile = profile.unwrap_or_else(|| "default".to_owned());
-        Some(AuthCheck { kind, profile, source, auth_var })
+        let source = match source {
+            Some(source) => Some(source?),
+            None => None,
+        };
+        Some(AuthCheck { kind, profile, source, auth_var: auth_var? })
     }
 
     fn auth_source(&mut self, node: &Node, what: &str, kind: AuthKind) -> Option<AuthSource> {

@@ -10,7 +10,7 @@ use crate::code::Code;
 use crate::definition::{Journey, Kind};
 use crate::report::Report;
 use crate::settings::{MetadataLimits, Settings};
-use crate::yaml::Node;
+use crate::yaml::{Node, Span};
 
 /// What a document is.
 #[derive(Debug)]
@@ -40,6 +40,7 @@ pub(crate) fn document(
         limits,
         files,
         kind: Kind::Journey,
+        kind_span: Span::WHOLE,
         mappers: BTreeMap::new(),
         apis: BTreeMap::new(),
         resilience: Policies::default(),
@@ -60,6 +61,7 @@ impl<'a> Reader<'a> {
             self.word(node, "apiVersion", Code::Header, &[("v1", ())]);
         }
         let kind = self.required(&mut fields, "kind", Code::Header)?;
+        self.kind_span = kind.span;
         match kind.text() {
             Some("Journey") => self.kind = Kind::Journey,
             Some("Api") => self.kind = Kind::Api,

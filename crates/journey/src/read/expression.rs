@@ -49,7 +49,9 @@ impl Reader<'_> {
                     None => {
                         let message =
                             format!("`{what}` names `{id}`, which is not in `spec.mappers`");
-                        self.report.error(Code::Expression, named.span, message);
+                        self.report
+                            .error(Code::Expression, named.span, message)
+                            .help("define it there, by its id");
                         None
                     }
                 }

@@ -59,8 +59,9 @@ impl Reader<'_> {
         let auth = self.auth_of(fields);
         let (line, params) = (line?, params?);
         self.check_params(&line, &params, fields.span);
-        let mut all = self.defaults.headers.clone();
-        merge(&mut all, vec![("Accept".to_owned(), accept_of(accept.as_deref()))]);
+        let mut all = vec![accepted("application/json")];
+        merge(&mut all, self.defaults.headers.clone());
+        merge(&mut all, accept.as_deref().map(accepted).into_iter().collect());
         merge(&mut all, params.headers);
         merge(&mut all, headers?);
         Some(HttpCall {
@@ -295,8 +296,8 @@ impl Reader<'_> {
     }
 }
 
-fn accept_of(accept: Option<&str>) -> Template {
-    Template::fixed(accept.unwrap_or("application/json"))
+fn accepted(media_type: &str) -> (String, Template) {
+    ("Accept".to_owned(), Template::fixed(media_type))
 }
 
 /// Later ones win, by name whatever its case.

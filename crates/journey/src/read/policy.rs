@@ -99,7 +99,9 @@ impl Reader<'_> {
         for key in ["circuitBreaker", "bulkhead", "subject-step-guard.work"] {
             if let Some(entry) = fields.entry(key) {
                 let message = format!("`{what}.{key}` is read and not enforced");
-                self.report.warn(Code::Unsupported, entry.key_span, message);
+                self.report
+                    .warn(Code::Unsupported, entry.key_span, message)
+                    .help("retries and timeouts are; leave it out, or keep it as a note");
             }
         }
         fields.finish(&mut self.report);

@@ -19,6 +19,7 @@ pub(super) struct Reader<'a> {
     pub(super) limits: &'a Limits,
     pub(super) files: &'a [SourceFile],
     pub(super) kind: Kind,
+    pub(super) kind_span: Span,
     /// `spec.mappers`, as they are written.
     pub(super) mappers: BTreeMap<String, &'a Node>,
     pub(super) apis: BTreeMap<String, OpenApi>,

@@ -37,6 +37,7 @@ impl<'a> Reader<'a> {
         let header = header?;
         Some(Journey {
             kind: self.kind,
+            kind_span: self.kind_span,
             name: header.name,
             version: header.version,
             tags: header.tags,
@@ -257,7 +258,7 @@ impl<'a> Reader<'a> {
 
 fn passes_headers(http: Option<&HttpBindings>) -> bool {
     http.is_some_and(|http| {
-        let mut requests = http.steps.values().chain([&http.start]);
+        let mut requests = http.steps.values().map(|(request, _)| request).chain([&http.start]);
         requests.any(|it| !it.passthrough.is_empty())
     })
 }

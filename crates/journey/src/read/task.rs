@@ -4,7 +4,7 @@ use super::fields::Fields;
 use super::reader::Reader;
 use super::scope::Read;
 use crate::code::Code;
-use crate::definition::{Body, Task, WorkerTask};
+use crate::definition::{Body, Destination, Task, WorkerTask};
 use crate::yaml::{Node, Span};
 
 impl Reader<'_> {
@@ -121,8 +121,16 @@ impl Reader<'_> {
 
     /// Rule 49, by shape; this engine reads no XML.
     fn refuse_xml(&mut self, fields: &mut Fields<'_>, span: Span) -> Option<Task> {
-        self.required_text(fields, "sourceVar", Code::XmlDecode);
-        self.destination(fields, None, Code::XmlDecode);
+        let code = Code::XmlDecode;
+        if let Some(node) = self.required(fields, "sourceVar", code) {
+            self.identifier(node, &fields.name("sourceVar"), code);
+        }
+        let target = fields.get("target").map(|node| node.span);
+        if let (Some(span), Some(Destination::Attributes)) =
+            (target, self.destination(fields, None, code))
+        {
+            self.report.error(code, span, "XML is not decoded into attributes");
+        }
         self.unsupported(span, "`xmlDecode:v1`", "decode in a worker, or in the service you call");
         None
     }

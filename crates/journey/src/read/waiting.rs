@@ -8,22 +8,10 @@ use super::reader::Reader;
 use super::scope::Read;
 use crate::code::Code;
 use crate::definition::{
-    Body, Kind, Projection, Step, StepKind, StepTimeout, Target, Template, Timed, Timer,
+    Body, Kind, Projection, STATUS_NAMES, Step, StepKind, StepTimeout, Target, Template, Timed,
+    Timer,
 };
 use crate::yaml::Node;
-
-/// Names that the answer to a submission has for itself.
-const STATUS_NAMES: [&str; 9] = [
-    "journeyId",
-    "journeyName",
-    "phase",
-    "currentState",
-    "updatedAt",
-    "tags",
-    "attributes",
-    "_links",
-    "dueAt",
-];
 
 impl Reader<'_> {
     /// Rules 33 to 39.

@@ -8,7 +8,7 @@ use crate::machine::GUARD_PLACE;
 
 /// The run that decides, on a copy of the context; nothing when reading is not guarded.
 pub fn guard_start(definition: &Definition, instance: &Instance<'_>) -> Option<Start> {
-    let guard = journey(definition)?.guard.as_ref()?;
+    let guard = &journey(definition)?.guard.as_ref()?.id;
     let start = Start::new(StartCause::Api, instance.context());
     Some(Start { at: Some(format!("{GUARD_PLACE}{guard}")), ..start })
 }

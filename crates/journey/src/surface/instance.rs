@@ -3,7 +3,7 @@
 use meantime_core::{Definition, Json, Outcome, State};
 
 use crate::definition::{self, Journey};
-use crate::machine::{Look, Saved};
+use crate::machine::{Look, Saved, context_at};
 
 /// An instance as the engine keeps it.
 #[derive(Debug, Clone, Copy)]
@@ -116,5 +116,11 @@ impl Instance<'_> {
             (None, Seen::Live(look)) => look.context,
             (None, Seen::Ended(_)) => Json::null(),
         }
+    }
+
+    /// The context that a step belongs to: that of its subjourney while it runs, else the run's.
+    pub(super) fn context_at(&self, definition: &Definition, step: &str) -> Json {
+        let own = || context_at(journey(definition)?, &Saved::read(self.state).ok()?, step);
+        if self.is_ended() { self.context() } else { own().unwrap_or_else(|| self.context()) }
     }
 }

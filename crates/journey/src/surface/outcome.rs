@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 use super::instance::{Instance, Seen, Summary, journey};
 use super::links::Links;
 use super::status::{merge, phase, put_labels};
+use crate::definition::OUTCOME_NAMES;
 use crate::machine::CANCELLED;
 
 /// The outcome; nothing while the run goes on.
@@ -45,7 +46,7 @@ pub fn outcome(definition: &Definition, instance: &Instance<'_>) -> Option<Json>
         fields.insert("_links".to_owned(), Links::new(instance.id).into_value());
     }
     if let Some(response) = journey.and_then(|it| it.response.as_ref()) {
-        merge(&mut fields, &response.output_var, &instance.context());
+        merge(&mut fields, &response.output_var, &instance.context(), &OUTCOME_NAMES);
     }
     Some(Json::of(&fields).unwrap_or_default())
 }

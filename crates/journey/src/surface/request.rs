@@ -65,7 +65,7 @@ pub fn start_bound(definition: &Definition, request: &Request) -> Bound {
 pub fn step_bound(definition: &Definition, step: &str, request: &Request) -> Bound {
     let Some(journey) = journey(definition) else { return Bound::default() };
     let none = RequestBindings::default();
-    let bindings = journey.http.steps.get(step).unwrap_or(&none);
+    let bindings = journey.http.steps.get(step).map_or(&none, |(bindings, _)| bindings);
     let (mut bound, passthrough) = read(bindings, request);
     name(journey, request, &mut bound);
     finish(&bound, passthrough)

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::instance::{Instance, Seen, journey};
 use super::links::{Links, href};
-use crate::definition::{Body, Journey, Phase, Projection, Scope};
+use crate::definition::{Body, Journey, Phase, Projection, STATUS_NAMES, Scope};
 
 /// What an asynchronous start answers.
 pub fn start_response(definition: &Definition, id: &str) -> Json {
@@ -29,7 +29,8 @@ pub fn submitted_status(definition: &Definition, instance: &Instance<'_>, step: 
     let mut fields = fields(definition, instance);
     let projection = journey(definition).and_then(|journey| projection(journey, step));
     if let Some(projection) = projection {
-        merge(&mut fields, &projection.output_var, &instance.context());
+        let context = instance.context_at(definition, step);
+        merge(&mut fields, &projection.output_var, &context, &STATUS_NAMES);
     }
     Json::of(&fields).unwrap_or_default()
 }
@@ -97,11 +98,12 @@ pub(super) fn put_labels(fields: &mut Map<String, Value>, tags: &[String], attri
     }
 }
 
-/// Puts the properties of an object in the context at the top level; what is there stays.
-pub(super) fn merge(fields: &mut Map<String, Value>, var: &str, context: &Json) {
+/// Puts the properties of an object in the context at the top level; what is there stays, and
+/// names of the answer's own are not given away when it has no use for them.
+pub(super) fn merge(fields: &mut Map<String, Value>, var: &str, context: &Json, reserved: &[&str]) {
     let context: Value = context.read().unwrap_or_default();
-    let properties = context.get(var).and_then(Value::as_object);
-    for (name, value) in properties.into_iter().flatten() {
+    let properties = context.get(var).and_then(Value::as_object).into_iter().flatten();
+    for (name, value) in properties.filter(|(name, _)| !reserved.contains(&name.as_str())) {
         fields.entry(name.clone()).or_insert_with(|| value.clone());
     }
 }

@@ -265,6 +265,48 @@ fn a_submission_is_answered_with_the_projection_and_reserved_names_stay() {
     );
 }
 
+const INSIDE: &str = r#"
+apiVersion: v1
+kind: Journey
+metadata: {name: inside, version: 1.0.0}
+spec:
+  httpSurface: {links: {enabled: false}}
+  subjourneys:
+    form:
+      start: ask
+      states:
+        ask: {type: wait, wait: {channel: manual, input: {schema: {}}, response: {outputVar: hint}}, next: hint}
+        hint:
+          type: transform
+          transform: {mapper: {lang: dataweave, expr: "{more: true, tags: [1], dueAt: 5, _links: {}}"}, target: {kind: var}, resultVar: hint}
+          next: again
+        again: {type: wait, wait: {channel: manual, input: {schema: {}}}, next: ok}
+        ok: {type: succeed}
+  start: call
+  states:
+    call: {type: subjourney, subjourney: {ref: form}, next: done}
+    done: {type: succeed}
+"#;
+
+#[test]
+fn a_step_of_a_subjourney_shows_its_own_context_and_takes_no_reserved_name() {
+    let mut bench = Bench::new(INSIDE);
+    bench.start("{}", None);
+    bench.submit("ask", "{}");
+    show(
+        &submitted_status(&bench.definition, &bench.instance(), "ask"),
+        &expect![[r#"
+            {
+              "currentState": "call",
+              "journeyId": "in_1",
+              "journeyName": "inside",
+              "more": true,
+              "phase": "RUNNING",
+              "updatedAt": "2026-01-01T00:00:00Z"
+            }"#]],
+    );
+}
+
 #[test]
 fn the_outcome_mirrors_the_status_of_the_output_and_names_its_kind() {
     let mut bench = Bench::new(JOURNEY);

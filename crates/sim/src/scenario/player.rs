@@ -74,7 +74,7 @@ impl Player<'_> {
             for source in &self.scenario.sources {
                 let line = Line::parse(&format!("deploy {}", source.name));
                 let answer = line.map(|line| self.deploy(&line)).unwrap_or_default();
-                if answer.contains("error") {
+                if answer.lines().any(|line| line.starts_with("error")) {
                     self.say(&answer);
                 }
             }

@@ -1,6 +1,6 @@
 //! `succeed`: ends its scope with an output.
 
-use meantime_core::Fault;
+use meantime_core::{Effect, Fault, Json};
 
 use crate::definition::Succeed;
 use crate::machine::flow::{End, Flow};
@@ -19,9 +19,21 @@ impl Run<'_> {
         };
         let output = match named {
             Some(value) => value,
-            // A field that is not there means the whole context (JC3).
-            None => self.context(id)?,
+            // A field that is not there means the whole context, which may be more than was
+            // meant: it is told in the history (JC3).
+            None => {
+                if let Some(name) = &succeed.output_var {
+                    self.tell_missing_output(name);
+                }
+                self.context(id)?
+            }
         };
         Ok(Flow::End(End::Succeeded { output }))
+    }
+
+    fn tell_missing_output(&mut self, name: &str) {
+        let data = Json::of(&serde_json::json!({ "outputVar": name, "output": "whole context" }));
+        let (kind, data) = ("outputMissing".to_owned(), data.unwrap_or_default());
+        self.push(Effect::Record { kind, data });
     }
 }

@@ -1,0 +1,173 @@
+//! Journeys and what stands around them: OpenAPI files that come along, tokens of an identity
+//! provider, and an API whose time is over.
+
+#[path = "support/journeys.rs"]
+mod journeys;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use journeys::{send, serve, service};
+use meantime_server::{JourneySettings, JwtSettings, Period, ProfileSettings};
+use ring::rand::SystemRandom;
+use ring::signature::{Ed25519KeyPair, KeyPair as _};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+
+const HEADER: &str = "apiVersion: v1\nkind: Journey\nmetadata: {name: x, version: 1.0.0}\nspec:\n";
+const NOTHING: &str = "  start: done\n  states: {done: {type: succeed}}\n";
+
+/// A source and its files as one body.
+fn multipart(source: &str, file: Option<(&str, &str)>) -> String {
+    let part = |disposition: &str, kind: &str, text: &str| {
+        format!(
+            "--cut\r\nContent-Disposition: form-data; {disposition}\r\nContent-Type: {kind}\r\n\r\n{text}\r\n"
+        )
+    };
+    let file = file.map(|(name, text)| {
+        part(&format!("name=\"file\"; filename=\"{name}\""), "application/yaml", text)
+    });
+    let source = part("name=\"source\"", "application/yaml", source);
+    format!("{source}{}--cut--\r\n", file.unwrap_or_default())
+}
+
+#[tokio::test]
+async fn an_openapi_file_comes_along_with_the_journey_that_refers_to_it() {
+    let service = service(|_, _| (200, json!({ "iban": "CH93" }))).await;
+    let router = serve(JourneySettings::default(), &format!("{HEADER}{NOTHING}")).await;
+    let journey = "apiVersion: v1
+kind: Journey
+metadata: {name: account, version: 1.0.0}
+spec:
+  apis: {bank: {openApiRef: apis/bank.openapi.yaml}}
+  start: call
+  states:
+    call:
+      type: task
+      task:
+        kind: httpCall:v1
+        operationRef: bank.getAccount
+        params: {path: {id: \"${context.id}\"}, headers: {X-Tenant: t-9}}
+        resultVar: r
+      next: done
+    done: {type: succeed, outputVar: r}
+";
+    let openapi = format!(
+        "openapi: 3.1.0
+servers: [{{url: '{}/v1'}}]
+paths:
+  /accounts/{{id}}:
+    get:
+      operationId: getAccount
+      parameters:
+        - {{name: id, in: path, required: true, schema: {{type: string}}}}
+        - {{name: X-Tenant, in: header, required: true, schema: {{type: string}}}}
+",
+        service.base
+    );
+    let kind = [("content-type", "multipart/form-data; boundary=cut")];
+    let (status, refused) = send(&router, "/definitions", &kind, multipart(journey, None)).await;
+    assert_eq!((status, &refused["diagnostics"][0]["code"]), (422, &json!("J045")), "{refused}");
+    let body = multipart(journey, Some(("apis/bank.openapi.yaml", &openapi)));
+    let (status, deployed) = send(&router, "/definitions", &kind, body).await;
+    assert_eq!(status, 201, "{deployed}");
+    let start = json!({ "id": "a/7" }).to_string();
+    let (_, outcome) = send(&router, "/journeys/account/start", &[], start).await;
+    assert_eq!(outcome["output"]["body"], json!({ "iban": "CH93" }), "{outcome}");
+    assert_eq!(service.heard(), ["/v1/accounts/a%2F7 - t-9"]);
+}
+
+/// A token that an issuer of ours signed.
+fn token(pair: &Ed25519KeyPair, claims: &Value) -> String {
+    let encode = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
+    let message = format!("{}.{}", encode(&json!({ "alg": "EdDSA", "kid": "ed" })), encode(claims));
+    let signature = URL_SAFE_NO_PAD.encode(pair.sign(message.as_bytes()));
+    format!("{message}.{signature}")
+}
+
+#[tokio::test]
+async fn a_journey_looks_at_the_token_of_the_request() {
+    let random = SystemRandom::new();
+    let pair = Ed25519KeyPair::generate_pkcs8(&random).expect("a key");
+    let pair = Ed25519KeyPair::from_pkcs8(pair.as_ref()).expect("a key");
+    let x = URL_SAFE_NO_PAD.encode(pair.public_key());
+    let keys = json!({ "keys": [{ "kty": "OKP", "crv": "Ed25519", "kid": "ed", "x": x }] });
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    std::fs::write(file.path(), keys.to_string()).expect("it can be written");
+    let jwt = JwtSettings {
+        issuer: "https://login.test".to_owned(),
+        audience: "shop".to_owned(),
+        jwks: file.path().to_string_lossy().into_owned(),
+        algorithms: vec!["EdDSA".to_owned()],
+        role_claim: "role".to_owned(),
+        leeway: Period::seconds(30),
+    };
+    let mut settings = JourneySettings::default();
+    let profile = ProfileSettings { keys: Vec::new(), jwt: Some(jwt) };
+    settings.profiles.insert("customers".to_owned(), profile);
+    let text = format!(
+        "{HEADER}  start: check
+  states:
+    check: {{type: task, task: {{kind: jwtValidate:v1, profile: customers}}, next: done}}
+    done: {{type: succeed, outputVar: auth}}
+"
+    );
+    let router = serve(settings, &text).await;
+    let good = json!({ "iss": "https://login.test", "aud": "shop", "sub": "ann", "exp": 4_102_444_800_u64 });
+    let with = |name: &str, value: Value| {
+        let mut claims = good.clone();
+        claims[name] = value;
+        format!("Bearer {}", token(&pair, &claims))
+    };
+    let (other, own) = (with("sub", json!("eve")), with("sub", json!("ann")));
+    let parts = other.rsplit_once('.').zip(own.rsplit_once('.'));
+    let forged = parts.map(|((claims, _), (_, signature))| format!("{claims}.{signature}"));
+    let cases = [
+        (with("sub", json!("ann")), "good"),
+        (with("exp", json!(1)), "JWT_EXPIRED"),
+        (with("nbf", json!(4_102_444_700_u64)), "JWT_NOT_YET_VALID"),
+        (with("aud", json!("bank")), "JWT_AUDIENCE_MISMATCH"),
+        (with("iss", json!("https://else.test")), "JWT_ISSUER_MISMATCH"),
+        (forged.expect("tokens have parts"), "JWT_SIG_INVALID"),
+        ("Bearer nonsense".to_owned(), "JWT_TOKEN_MALFORMED"),
+        ("Basic YTpi".to_owned(), "JWT_TOKEN_MISSING"),
+    ];
+    for (header, expected) in cases {
+        let headers = [("authorization", header.as_str())];
+        let (_, outcome) = send(&router, "/journeys/x/start", &headers, "{}".to_owned()).await;
+        assert_eq!(outcome["phase"], "SUCCEEDED", "{outcome}");
+        let auth = &outcome["output"];
+        if expected == "good" {
+            assert_eq!(auth["jwt"]["claims"]["sub"], "ann", "{outcome}");
+            assert_eq!(auth["problem"], Value::Null, "{outcome}");
+        } else {
+            assert_eq!(auth["problem"]["code"], expected, "{outcome}");
+            assert_eq!(auth["jwt"], Value::Null, "{outcome}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_api_that_takes_too_long_answers_504_with_its_own_code() {
+    // Nobody accepts: the call gets no answer.
+    let silent = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let base = silent.local_addr().expect("an address");
+    let text = format!(
+        "apiVersion: v1
+kind: Api
+metadata: {{name: slow, version: 1.0.0}}
+spec:
+  execution: {{maxDurationSec: 1, onTimeout: {{errorCode: TOO_SLOW, reason: took too long}}}}
+  start: call
+  states:
+    call: {{type: task, task: {{kind: httpCall:v1, method: GET, url: 'http://{base}/', timeoutMs: 60000, resultVar: r}}, next: done}}
+    done: {{type: succeed}}
+"
+    );
+    let router = serve(JourneySettings::default(), &text).await;
+    let (status, problem) = send(&router, "/apis/slow", &[], "{}".to_owned()).await;
+    assert_eq!(status, 504, "{problem}");
+    assert_eq!(
+        (&problem["code"], &problem["reason"]),
+        (&json!("TOO_SLOW"), &json!("took too long"))
+    );
+}
