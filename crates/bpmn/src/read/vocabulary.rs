@@ -141,7 +141,11 @@ fn camunda_attribute(name: &str) -> Treatment {
         | "mapDecisionResult"
         | "calledElementTenantId"
         | "calledElementVersionTag"
-        | "formFieldValidation" => Informative,
+        | "formFieldValidation"
+        | "autoStoreVariables"
+        | "calledElementType"
+        | "fallbackToDefaultTenant"
+        | "sameDeployment" => Informative,
         "variableName" => Noted("a condition is looked at whenever a variable changes"),
         "initiator" => Noted("nobody is recorded as the initiator"),
         name if name.starts_with("modelerTemplate") => Informative,

@@ -1,6 +1,6 @@
 //! Work for workers: whose type it is, and how often it is tried.
 
-use meantime_core::time::Cycle;
+use meantime_core::time::{Cycle, Span};
 
 use super::builder::Builder;
 use super::tree::{El, Vendor, attribute, extension, text, vendor_attribute};
@@ -69,17 +69,27 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// `R3/PT10M`: so many attempts, so far apart.
+    /// `R3/PT10M`: so many attempts, so far apart. `PT1M,PT5M`: one more attempt than there are
+    /// waits, of which the first one counts.
     fn retry_cycle(&mut self, element: El<'a>) -> Option<(u64, u64)> {
         let cycle = extension(element, Vendor::Camunda, "failedJobRetryTimeCycle")?;
         let written = text(cycle);
+        let waits: Option<Vec<Span>> =
+            written.split(',').map(|it| Span::parse_delay(it.trim()).ok()).collect();
+        if let Some((waits, first)) = waits.as_ref().and_then(|it| Some((it, it.first()?))) {
+            if waits.len() > 1 {
+                self.note(cycle, "all attempts are as far apart as the first two");
+            }
+            let wait = u64::try_from(first.approx_millis()).unwrap_or_default();
+            return Some((waits.len() as u64 + 1, wait));
+        }
         match Cycle::parse(&written) {
             Ok(parsed) => {
                 let wait = u64::try_from(parsed.interval().approx_millis()).unwrap_or_default();
                 Some((parsed.count().unwrap_or(3), wait))
             }
             Err(error) => {
-                let help = "write R3/PT10M: how many attempts, how far apart";
+                let help = "write R3/PT10M: how many attempts, how far apart; or PT1M,PT5M";
                 let what = format!("`{written}`: {error}");
                 self.error_with_help(Code::BadValue, cycle, &what, help);
                 None
