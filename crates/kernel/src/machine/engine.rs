@@ -27,7 +27,8 @@ const PRELOADED: usize = 1_000;
 pub struct Config {
     /// Limits of everything (I8).
     pub limits: Limits,
-    /// Batches between gathering and commit at one time.
+    /// Batches between gathering and commit at one time. Two: one is written while the next is
+    /// computed; more of them are only smaller, and cost more each.
     pub batches_in_flight: usize,
     /// Whether other nodes use the same store: then nothing is believed without its lock.
     pub shared_store: bool,
@@ -38,7 +39,7 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Self {
         let limits = Limits::default();
-        Self { limits, batches_in_flight: 4, shared_store: false, store_retry_ms: 250 }
+        Self { limits, batches_in_flight: 2, shared_store: false, store_retry_ms: 250 }
     }
 }
 

@@ -171,6 +171,8 @@ impl Assembly {
     }
 
     fn write_history(&mut self, kit: &mut Kit<'_>) {
+        // Another node may have counted further within the same millisecond.
+        kit.ids.skip_to(self.row.last_history);
         let seq = kit.ids.next(kit.now.engine);
         if let Some(Record::Started { .. }) = self.records.first() {
             self.row.extra.started_in = Some(seq);

@@ -311,12 +311,24 @@ impl Writer<'_> {
     }
 
     fn trouble(&mut self) {
-        let line = match self.chance.below(4) {
-            0 => "fault BROKEN",
-            1 => "fail SAD",
-            _ => "throw OUCH",
-        };
-        self.line(line);
+        match self.chance.below(6) {
+            0 => self.line("fault BROKEN"),
+            1 => self.line("fail SAD"),
+            2..=3 => self.trouble_beside(),
+            _ => self.line("throw OUCH"),
+        }
+    }
+
+    /// An incident that somebody may answer while the program is still at work.
+    fn trouble_beside(&mut self) {
+        self.handles += 1;
+        let handle = format!("h{}", self.handles);
+        self.line(&format!("trouble {handle} STUCK"));
+        for _ in 0..self.chance.below(4) {
+            self.line("spin 2500");
+        }
+        let then = self.chance.pick(&["await", "drop"]);
+        self.line(&format!("{then} {handle}"));
     }
 }
 

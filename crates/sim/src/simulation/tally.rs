@@ -119,7 +119,7 @@ pub(super) const OPERATIONS: [&str; 39] = [
 
 /// Everything that turns can want. `resolveIncident` is missing: no notation learns the number of
 /// an incident that is still open.
-pub(super) const EFFECTS: [&str; 16] = [
+pub(super) const EFFECTS: [&str; 17] = [
     "broadcast",
     "cancelChild",
     "cancelTask",
@@ -136,6 +136,7 @@ pub(super) const EFFECTS: [&str; 16] = [
     "startTimer",
     "subscribe",
     "unsubscribe",
+    "withdrawIncident",
 ];
 
 /// Every event that history tells of; slices and timers are counted apart.

@@ -5,7 +5,7 @@ use meantime_core::{Json, SCHEDULE_DEFINITION, TaskKind};
 use meantime_kernel::command::{ClaimCommand, Command, Report};
 use meantime_kernel::machine::Ticket;
 use meantime_kernel::store::{
-    DefinitionFilter, InstanceFilter, Page, Phase, TaskFilter, TaskState,
+    DefinitionFilter, InstanceFilter, Page, Phase, Seat, TaskFilter, TaskState,
 };
 
 use crate::harness::block_on;
@@ -32,6 +32,8 @@ impl Run {
             self.drain();
         }
         let mut patience_ms = 1_000;
+        // Those who died keep their seats for a while, and with them what they had begun.
+        let mut seats_last_ms = (self.nodes.len() > 1).then_some(Seat::KEPT_MS);
         for round in 0..ROUNDS {
             let commits = self.tally.commits;
             if round % 100 == 0 {
@@ -43,8 +45,8 @@ impl Run {
             }
             let is_moving = self.tally.commits > commits;
             patience_ms = if is_moving { 1_000 } else { (2 * patience_ms).min(DAY_MS) };
-            let next = self.until_anything(patience_ms);
-            let Some(ms) = next.filter(|ms| *ms <= HORIZON_MS) else {
+            let next = self.until_anything(patience_ms).filter(|ms| *ms <= HORIZON_MS);
+            let Some(ms) = next.or_else(|| seats_last_ms.take()) else {
                 // What happened last may have happened elsewhere.
                 self.look_around();
                 self.let_go();
