@@ -21,7 +21,7 @@ use crate::history::By;
 use crate::machine::{Config, Counters, Levels, Machine, Notations, Ticket};
 use crate::random::{Entropy, SystemEntropy};
 use crate::schedule::{SCHEDULE_NOTATION, ScheduleNotation, schedule_source};
-use crate::store::{self, Page, Store, TaskRow, TimerFilter, TimerRow};
+use crate::store::{self, DefinitionFilter, Page, Store, TaskRow, TimerFilter, TimerRow};
 
 /// Runs engine tasks, such as outbound HTTP calls.
 pub trait EngineTasks: Send + Sync {
@@ -126,7 +126,7 @@ impl Builder {
         if !self.clock_may_be_behind {
             check_clock(&clock, &recovered)?;
         }
-        let definitions = self.store.definitions(store::DefinitionFilter::default()).await?;
+        let definitions = self.store.definitions(DefinitionFilter::default()).await?;
         if let Some(clock) = &self.virtual_clock {
             // Engine time never goes back, also across restarts (T13).
             clock.advance_to(recovered.clock);
@@ -332,6 +332,22 @@ impl Kernel {
     /// The notations, for `inspect`.
     pub fn notations(&self) -> &Notations {
         &self.notations
+    }
+
+    /// The latest version of a name that still starts something.
+    pub async fn latest(&self, name: &str) -> Result<Option<DefinitionId>, Error> {
+        let (answer, answered) = oneshot::channel();
+        let question = Message::Latest(name.to_owned(), answer);
+        self.messages.send(question).map_err(|_| Error::Stopping)?;
+        let known = answered.await.map_err(|_| Error::Stopping)?;
+        if known.is_some() || !self.store.is_shared() {
+            return Ok(known);
+        }
+        // Another node may have deployed it just now.
+        let name = Some(name.to_owned());
+        let filter = DefinitionFilter { name, latest: true, ..DefinitionFilter::default() };
+        let rows = self.store.definitions(filter).await.map_err(|error| Error::from(&error))?;
+        Ok(rows.first().filter(|row| !row.retired).map(|row| row.id))
     }
 
     /// A definition as it runs, with its notation; none when this release cannot load it.

@@ -41,6 +41,8 @@ pub(super) enum Message {
     /// Whoever sent the command has no more patience, or is gone.
     Abandon(Ticket),
     Definition(DefinitionId, oneshot::Sender<Option<Runnable>>),
+    /// Which version of a name is the latest?
+    Latest(String, oneshot::Sender<Option<DefinitionId>>),
     Advance(Advance),
     ClockMoved,
     Counters(oneshot::Sender<(Counters, Levels)>),
@@ -315,6 +317,9 @@ impl Run {
             Message::Abandon(ticket) => self.tell(Input::Abandon(ticket)),
             Message::Definition(id, answer) => {
                 let _ = answer.send(self.machine.definition(id));
+            }
+            Message::Latest(name, answer) => {
+                let _ = answer.send(self.machine.latest(&name));
             }
             Message::Advance(advance) => self.advances.add(advance),
             Message::ClockMoved => {

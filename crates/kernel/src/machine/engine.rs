@@ -234,6 +234,11 @@ impl Machine {
         }
     }
 
+    /// The latest version of a name that still starts something, as far as is known here.
+    pub fn latest(&self, name: &str) -> Option<DefinitionId> {
+        self.definitions.resolve(name, None)
+    }
+
     /// Whether nothing is under way: all that could be done without time or the outside is done.
     pub fn is_idle(&self) -> bool {
         self.running

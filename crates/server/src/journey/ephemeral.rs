@@ -14,14 +14,14 @@ use meantime_kernel::command::{Command, Error, Reply, StartCommand, Wait};
 use meantime_kernel::driver::{Builder, DeployError, EngineTasks, Kernel};
 use meantime_kernel::history::By;
 use meantime_kernel::machine::{Config, Notations};
-use meantime_kernel::store::{self, DefinitionRow, MemoryStore};
+use meantime_kernel::store::{self, MemoryStore, Store};
 
 /// The kernel of such runs. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Ephemeral {
     kernel: Kernel,
-    /// Versions here by their number in the store.
-    versions: Arc<Mutex<BTreeMap<DefinitionId, u32>>>,
+    /// Names and versions here by their number in the store.
+    versions: Arc<Mutex<BTreeMap<DefinitionId, (String, u32)>>>,
 }
 
 impl Ephemeral {
@@ -48,13 +48,14 @@ impl Ephemeral {
     /// lasts; the run is then ended.
     pub(crate) async fn run(
         &self,
-        row: &DefinitionRow,
+        deployed: &dyn Store,
+        id: DefinitionId,
         start: StartCommand,
         patience: impl Future<Output = ()>,
     ) -> Result<Option<Outcome>, Error> {
-        let version = Some(self.version(row).await?);
-        let command =
-            Command::Start(StartCommand { definition: row.name.clone(), version, ..start });
+        let (definition, version) = self.version(deployed, id).await?;
+        let version = Some(version);
+        let command = Command::Start(StartCommand { definition, version, ..start });
         let reply = self.kernel.call_until(command, Wait::Settled, patience).await?;
         let Reply::Started { instance, row, .. } = reply else {
             return Err(Error::Invalid("a start was answered by something else".to_owned()));
@@ -75,11 +76,17 @@ impl Ephemeral {
         self.kernel.stop().await;
     }
 
-    /// The version here that a row of the store stands for.
-    async fn version(&self, row: &DefinitionRow) -> Result<u32, Error> {
-        if let Some(version) = self.versions().get(&row.id) {
-            return Ok(*version);
+    /// The name and the version here that a deployed definition has.
+    async fn version(
+        &self,
+        deployed: &dyn Store,
+        id: DefinitionId,
+    ) -> Result<(String, u32), Error> {
+        if let Some(known) = self.versions().get(&id) {
+            return Ok(known.clone());
         }
+        let row = deployed.definition(id).await.map_err(|error| Error::from(&error))?;
+        let row = row.ok_or_else(|| Error::Invalid("its definition is gone".to_owned()))?;
         let (name, text, files) = (row.source_name.clone(), row.source.clone(), row.files.clone());
         let source = Source { name, text, files };
         let deployed = self.kernel.deploy(JOURNEY_NOTATION, source).await;
@@ -89,11 +96,12 @@ impl Ephemeral {
         };
         let ours = deployed.iter().find(|it| it.name == row.name).map(|it| it.version);
         let version = ours.ok_or_else(|| Error::Invalid("its source defines it not".to_owned()))?;
-        self.versions().insert(row.id, version);
-        Ok(version)
+        let known = (row.name, version);
+        self.versions().insert(id, known.clone());
+        Ok(known)
     }
 
-    fn versions(&self) -> std::sync::MutexGuard<'_, BTreeMap<DefinitionId, u32>> {
+    fn versions(&self) -> std::sync::MutexGuard<'_, BTreeMap<DefinitionId, (String, u32)>> {
         self.versions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

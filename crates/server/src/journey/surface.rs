@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use axum::http::HeaderMap;
-use meantime_core::{Definition, InstanceId};
+use meantime_core::{Definition, DefinitionId, InstanceId};
 use meantime_journey::JOURNEY_NOTATION;
 use meantime_journey::surface::{self, Instance, Kind, Request};
 use meantime_kernel::command::{Error, StartCommand};
-use meantime_kernel::store::{DefinitionFilter, DefinitionRow, InstanceRow, Phase};
+use meantime_kernel::store::{InstanceRow, Phase};
 
 use super::request::{Inbound, Lasting};
 use crate::app::App;
@@ -16,7 +16,7 @@ use crate::problem::Problem;
 
 /// A definition by its name.
 pub(crate) struct Named {
-    pub(crate) row: DefinitionRow,
+    pub(crate) id: DefinitionId,
     entry: Arc<Entry>,
 }
 
@@ -29,17 +29,11 @@ pub(crate) struct Seen {
 
 /// The latest version of a journey or API.
 pub(crate) async fn latest(app: &App, name: &str, kind: Kind) -> Result<Named, Problem> {
-    let filter = DefinitionFilter {
-        name: Some(name.to_owned()),
-        latest: true,
-        ..DefinitionFilter::default()
-    };
-    let row = app.store().definitions(filter).await?.into_iter().next();
     let unknown = || Error::UnknownDefinition { name: name.to_owned(), version: None };
-    let row = row.filter(|row| row.notation == JOURNEY_NOTATION).ok_or_else(unknown)?;
-    let entry = app.catalog().get(row.id).await?;
-    let named = Named { row, entry };
-    if named.definition().and_then(surface::kind) != Some(kind) {
+    let id = app.kernel().latest(name).await?.ok_or_else(unknown)?;
+    let named = Named { id, entry: app.catalog().get(id).await? };
+    let is_journey = named.entry.notation == JOURNEY_NOTATION;
+    if !is_journey || named.definition().and_then(surface::kind) != Some(kind) {
         return Err(unknown().into());
     }
     Ok(named)
@@ -53,6 +47,10 @@ pub(crate) async fn find(app: &App, id: InstanceId) -> Result<Seen, Problem> {
 }
 
 impl Named {
+    pub(crate) fn name(&self) -> &str {
+        &self.entry.name
+    }
+
     /// The compiled definition; nothing when this release cannot read it.
     pub(crate) fn definition(&self) -> Option<&Definition> {
         self.entry.runs().map(|(_, definition)| definition)
@@ -90,14 +88,13 @@ impl Seen {
         let unknown = Error::UnknownInstance(self.row.id);
         let Some((definition, instance)) = self.parts() else { return Err(unknown.into()) };
         let Some(start) = surface::guard_start(definition, &instance) else { return Ok(self) };
-        let row = app.store().definition(self.row.definition).await?;
-        let Some(row) = row else { return Err(unknown.into()) };
         let (request, _lasting) = keep(app, headers, None);
         let bound = surface::named_request(&request);
         let command =
             StartCommand { input: start.input, at: start.at, bound, ..StartCommand::default() };
         let patience = app.patience(app.settings().http.wait.into());
-        let outcome = app.ephemeral().run(&row, command, patience).await;
+        let outcome = app.ephemeral().run(app.store(), self.row.definition, command, patience);
+        let outcome = outcome.await;
         match outcome {
             Ok(Some(outcome)) if surface::guard_allows(&outcome) => Ok(self),
             Ok(_) | Err(_) => Err(unknown.into()),

@@ -66,8 +66,8 @@ async fn answer(
     headers: &HeaderMap,
     input: Json,
 ) -> Result<Response, Problem> {
-    let name = &named.row.name;
-    let unreadable = || Error::UnknownDefinition { name: name.clone(), version: None };
+    let name = named.name();
+    let unreadable = || Error::UnknownDefinition { name: name.to_owned(), version: None };
     let definition = named.definition().ok_or_else(unreadable)?;
     let request = read(app, headers, query);
     let bound = surface::start_bound(definition, &request);
@@ -75,7 +75,7 @@ async fn answer(
     let command =
         StartCommand { input: input.clone(), bound: bound.bound, ..StartCommand::default() };
     let patience = app.patience(app.settings().http.wait.into());
-    let outcome = match app.ephemeral().run(&named.row, command, patience).await {
+    let outcome = match app.ephemeral().run(app.store(), named.id, command, patience).await {
         Ok(Some(outcome)) => outcome,
         Ok(None) => too_late(input),
         Err(Error::Refused { code, problem }) => {
