@@ -54,7 +54,7 @@ const HOSTILE: &[(&str, &str)] = &[
     ),
     (
         "let l = []; for (let i = 0; i < 200; i++) { l = [l] } return l",
-        "result: the value cannot be written as JSON: it is nested too deeply",
+        "the result: the value cannot be written as JSON: it is nested too deeply",
     ),
     (
         "return JSON.parse(\"[\".repeat(500))",

@@ -112,7 +112,7 @@ pub(crate) fn eval_with(text: &str, input: &str, limits: &Limits) -> String {
             Ok(Stop::Finished) => {
                 return match machine.result() {
                     Ok(Ok(json)) => json.to_string(),
-                    Ok(Err(message)) => format!("result: {message}"),
+                    Ok(Err(failure)) => failure.message,
                     Err(fault) => fault_text(&fault),
                 };
             }

@@ -195,9 +195,9 @@ fn nothing_is_left_out_or_null() {
         const f = (a = 5) => a; return [f(undefined), f(null)] => [5,null]
         let o = {}; return [o.missing, o["x"]] => [null,null]
         let o = {}; return o.missing.deep => threw TypeError: cannot read `deep` of undefined
-        let o = {}; o.self = o; return o => result: the value cannot be written as JSON: it contains itself
+        let o = {}; o.self = o; return o => the result: the value cannot be written as JSON: it contains itself
         let o = {}; o.self = o; return o.self.self === o => true
-        return {f: () => 1} => result: a function cannot leave the script
+        return {f: () => 1} => the result: a function cannot leave the script
         return `a${1 + 1}b${`c${"d"}`}${null}` => "a2bcdnull"
         return "it's \"q\" \u0041\x42\t" + 'x\'y' => "it's \"q\" AB\tx'y"
         return "😀".length + "é".length => 3

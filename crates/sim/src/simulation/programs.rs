@@ -153,6 +153,12 @@ impl Writer<'_> {
             15..=16 => self.repeated(),
             17 => self.many(),
             18 => {
+                // A child may end, or throw, while its parent is at work.
+                if self.chance.percent(50) {
+                    let handle = self.handle();
+                    let child = self.child(&handle);
+                    self.line(&child);
+                }
                 let ops = self.chance.pick(&[20, 200, 900, 2_500]);
                 self.line(&format!("spin {ops}"));
             }
@@ -163,10 +169,15 @@ impl Writer<'_> {
         }
     }
 
+    /// A name that nothing has yet.
+    fn handle(&mut self) -> String {
+        self.handles += 1;
+        format!("h{}", self.handles)
+    }
+
     /// Begins something to wait for.
     fn begin(&mut self) -> String {
-        self.handles += 1;
-        let handle = format!("h{}", self.handles);
+        let handle = self.handle();
         let line = match self.chance.below(16) {
             0..=3 => self.task(&handle),
             4..=6 => format!("timer {handle} {}", self.chance.pick(&SPANS)),
@@ -311,7 +322,7 @@ impl Writer<'_> {
     }
 
     fn trouble(&mut self) {
-        match self.chance.below(6) {
+        match self.chance.below(8) {
             0 => self.line("fault BROKEN"),
             1 => self.line("fail SAD"),
             2..=3 => self.trouble_beside(),
@@ -321,8 +332,7 @@ impl Writer<'_> {
 
     /// An incident that somebody may answer while the program is still at work.
     fn trouble_beside(&mut self) {
-        self.handles += 1;
-        let handle = format!("h{}", self.handles);
+        let handle = self.handle();
         self.line(&format!("trouble {handle} STUCK"));
         for _ in 0..self.chance.below(4) {
             self.line("spin 2500");

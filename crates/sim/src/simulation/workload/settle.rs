@@ -87,8 +87,8 @@ impl Run {
                     self.engine_reports(node, "complete by the engine", report);
                 }
             }
-            self.people_work();
             self.drain();
+            self.people_work();
             if self.tally.commits == commits || !self.found.is_empty() {
                 return;
             }
@@ -105,6 +105,8 @@ impl Run {
             let report = Report::Completed(Json::null());
             let command = Command::Report { task, token: None, report };
             self.ask("complete by a person", command);
+            // One after the other: together they may be too many.
+            self.drain();
         }
     }
 

@@ -29,15 +29,15 @@ pub(super) const FLOWS: &[Source] = &[
 
 /// `decide` ends at once; the others wait for an answer, a callback or an instant.
 pub(super) const JOURNEYS: &[Source] = &[
-    journey("decide", include_str!("decide.journey.yaml")),
-    journey("asks", include_str!("asks.journey.yaml")),
-    journey("hears", include_str!("hears.journey.yaml")),
-    journey("naps", include_str!("naps.journey.yaml")),
+    journey("decide", include_str!("definitions/decide.journey.yaml")),
+    journey("asks", include_str!("definitions/asks.journey.yaml")),
+    journey("hears", include_str!("definitions/hears.journey.yaml")),
+    journey("naps", include_str!("definitions/naps.journey.yaml")),
 ];
 
 /// `routed` and `guarded` wait for a worker, `scripted` ends at once.
 pub(super) const PROCESSES: &[Source] = &[
-    bpmn("routed", include_str!("routed.bpmn")),
-    bpmn("scripted", include_str!("scripted.bpmn")),
-    bpmn("guarded", include_str!("guarded.bpmn")),
+    bpmn("routed", include_str!("definitions/routed.bpmn")),
+    bpmn("scripted", include_str!("definitions/scripted.bpmn")),
+    bpmn("guarded", include_str!("definitions/guarded.bpmn")),
 ];
