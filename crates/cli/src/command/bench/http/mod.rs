@@ -1,4 +1,5 @@
-//! `bench http`, `bench journey`, `bench bpmn`: the engine as its users meet it, over sockets, in a process of its own.
+//! `bench http`, `bench journey`, `bench bpmn`: the engine as its users meet it, over sockets, in
+//! a process of its own.
 //!
 //! ```text
 //!   this process                                 the server: `meantime serve`, full durability
