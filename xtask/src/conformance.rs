@@ -39,12 +39,12 @@ const RUNNERS: [Runner; 4] = [
     },
     Runner {
         language: "bpmn",
-        command: &["-p", "meantime-bpmn", "--example", "conformance", "--"],
+        command: &["-p", "meantime-bpmn", "--example", "models", "--"],
         variable: "MEANTIME_BPMN_MODELS",
     },
     Runner {
         language: "journey",
-        command: &["-p", "meantime-journey", "--example", "conformance", "--"],
+        command: &["-p", "meantime-journey", "--example", "fragments", "--"],
         variable: "MEANTIME_JOURNEY_DOCUMENTS",
     },
 ];
