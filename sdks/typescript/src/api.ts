@@ -1509,7 +1509,7 @@ export interface components {
         /** @description A message to publish. */
         NewMessage: {
             /** @description Whom it is for: a text or a number. */
-            correlationKey?: string | null;
+            correlationKey?: (string | number) | null;
             /** @description De-duplicates: a second message with the same id is dropped. */
             id?: string | null;
             /** @description Its name. */

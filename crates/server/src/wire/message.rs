@@ -3,7 +3,9 @@
 use meantime_core::{InstanceId, Json};
 use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{Object, OneOfBuilder, Schema, Type};
+use utoipa::{PartialSchema, ToSchema};
 
 use super::Lasting;
 
@@ -15,7 +17,7 @@ pub(crate) struct NewMessage {
     pub(crate) name: String,
     /// Whom it is for: a text or a number.
     #[serde(default)]
-    #[schema(value_type = Option<String>)]
+    #[schema(inline)]
     pub(crate) correlation_key: Option<CorrelationKey>,
     /// What is sent.
     #[serde(default)]
@@ -47,6 +49,15 @@ impl<'de> Deserialize<'de> for CorrelationKey {
         Err(D::Error::custom("a correlation key is a text or a number"))
     }
 }
+
+impl PartialSchema for CorrelationKey {
+    fn schema() -> RefOr<Schema> {
+        let (text, number) = (Object::with_type(Type::String), Object::with_type(Type::Number));
+        RefOr::T(Schema::OneOf(OneOfBuilder::new().item(text).item(number).build()))
+    }
+}
+
+impl ToSchema for CorrelationKey {}
 
 /// What became of a message.
 #[derive(Debug, Serialize, ToSchema)]
