@@ -49,21 +49,9 @@ impl Calls {
 
     /// Calls so many times, whoever is free.
     pub(super) async fn times(&self, count: usize) -> Result<Load> {
-        let watch = Stopwatch::start();
-        let next = Arc::new(AtomicUsize::new(0));
-        let mut callers = JoinSet::new();
-        for _ in 0..self.connections {
-            let (calls, next) = (self.clone(), next.clone());
-            callers.spawn(async move {
-                let mut connection = Connection::open(calls.address).await?;
-                let mut latency = Sample::default();
-                while next.fetch_add(1, Ordering::Relaxed) < count {
-                    latency.add(calls.call(&mut connection).await?);
-                }
-                Ok(latency)
-            });
-        }
-        collect(callers, &watch).await
+        let requests = vec![self.request.to_vec(); count];
+        let (load, _) = send_each(self.address, self.connections, requests, self.status).await?;
+        Ok(load)
     }
 
     /// Calls at a steady rate, for some time. A call that had to wait for its connection counts
