@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, anyhow};
+use anyhow::{Context as _, Result};
 use meantime_core::{Source, SourceFile};
 use meantime_journey::JOURNEY_NOTATION;
 use meantime_journey::surface::references;
@@ -59,10 +59,9 @@ fn read(path: PathBuf, formats: &Formats, catalogs: &[PathBuf]) -> Result<Defini
         format!("{}: expected *.flow.js, *.journey.yaml or *.bpmn", path.display())
     })?;
     let bytes = fs::read(&path).with_context(|| path.display().to_string())?;
-    let text = String::from_utf8(bytes)
-        .map_err(|_| anyhow!("{}: the file is not UTF-8; save it as UTF-8", path.display()))?;
+    let text = meantime_core::text_of(&bytes).with_context(|| path.display().to_string())?;
     let files = match notation {
-        JOURNEY_NOTATION => referred_to(&path, &text, catalogs),
+        JOURNEY_NOTATION => referred_to(&path, text, catalogs),
         _ => Vec::new(),
     };
     let source = Source { name: file_name, text: text.into(), files };

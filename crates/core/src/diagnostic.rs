@@ -20,6 +20,32 @@ pub struct Position {
     pub column: u32,
 }
 
+impl Position {
+    /// Where a source goes on after its beginning.
+    pub fn after(beginning: &str) -> Self {
+        let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX).saturating_add(1);
+        let line = beginning.bytes().filter(|byte| *byte == b'\n').count();
+        let column = beginning.rsplit('\n').next().unwrap_or_default().chars().count();
+        Self { line: count(line), column: count(column) }
+    }
+}
+
+/// Bytes that are not UTF-8, which every source has to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not UTF-8 at line {}, column {}; save it as UTF-8", .at.line, .at.column)]
+pub struct NotUtf8 {
+    /// The first of them.
+    pub at: Position,
+}
+
+/// The text of bytes from outside.
+pub fn text_of(bytes: &[u8]) -> Result<&str, NotUtf8> {
+    std::str::from_utf8(bytes).map_err(|error| {
+        let beginning = bytes.get(..error.valid_up_to()).unwrap_or_default();
+        NotUtf8 { at: Position::after(&String::from_utf8_lossy(beginning)) }
+    })
+}
+
 /// One problem: what, where, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
@@ -49,5 +75,17 @@ impl Diagnostic {
     pub fn with_help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_utf8_is_told_with_its_place() {
+        assert_eq!(text_of("Prüfung".as_bytes()), Ok("Prüfung"));
+        let found = text_of(b"a\nbc Pr\xfcfung").map_err(|error| error.to_string());
+        assert_eq!(found, Err("not UTF-8 at line 2, column 6; save it as UTF-8".to_owned()));
     }
 }

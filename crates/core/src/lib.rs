@@ -21,7 +21,7 @@ pub mod state;
 pub mod time;
 
 pub use definition::{Compiled, Definition, Execution, Source, SourceFile, Trigger};
-pub use diagnostic::{Diagnostic, Position, Severity};
+pub use diagnostic::{Diagnostic, NotUtf8, Position, Severity, text_of};
 pub use effect::{
     Attribute, Channel, ChildSpec, Effect, Message, Occurrence, ParentClose, SlotOutcome, TaskKind,
     TaskSpec,

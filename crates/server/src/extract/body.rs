@@ -119,8 +119,8 @@ fn is_json(kind: &str) -> bool {
 }
 
 fn utf8(bytes: &[u8]) -> Result<&str, Problem> {
-    std::str::from_utf8(bytes)
-        .map_err(|_| Problem::new(Reason::InvalidBody, "the body is not UTF-8"))
+    meantime_core::text_of(bytes)
+        .map_err(|error| Problem::new(Reason::InvalidBody, format!("the body is {error}")))
 }
 
 fn not_json(error: &serde_json::Error) -> Problem {
