@@ -76,7 +76,7 @@ def publish(variables):
     return {"published": True}
 
 
-# trip.bpmn
+# trip_saga.bpmn
 @worker.task("book-hotel")
 def book_hotel(trip, task):
     return {"hotel": task.idempotency_key}
@@ -114,7 +114,7 @@ def tell_customer(trip):
     print("the trip could not be booked")
 
 
-# payment.bpmn
+# payment_deadline.bpmn
 @worker.task("ask-for-payment")
 def ask_for_payment(payment):
     print("please pay", payment.get("amount"))

@@ -23,6 +23,9 @@ use crate::server;
 /// Where state is kept.
 const DIRECTORY: &str = ".meantime";
 
+/// The example that a newcomer is told to start, and its input: it needs nobody else to begin.
+const FIRST: (&str, &str) = ("reminder", r#"{"invoice":"R-17","customer":"Ann"}"#);
+
 /// Runs a server for development.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Dev {
@@ -109,9 +112,12 @@ fn greet(address: SocketAddr, directory: &Path, names: &[String], state: &str, i
         println!("  clock        stands still until you move it");
     }
     println!("\nTry this:\n");
-    let name = names.first().map_or("NAME", String::as_str);
-    println!("  curl -d '{{\"definition\":\"{name}\"}}' {base}/api/v1/instances");
-    println!("  meantime ps");
+    let is_first = names.iter().any(|name| name == FIRST.0);
+    let generic = (names.first().map_or("NAME", String::as_str), "{}");
+    let (name, input) = if is_first { FIRST } else { generic };
+    println!("  curl -d '{{\"definition\":\"{name}\",\"input\":{input}}}' {base}/api/v1/instances");
+    // The way this program was called works also where it is not installed.
+    println!("  {} ps", std::env::args().next().as_deref().unwrap_or("meantime"));
     if is_virtual {
         println!("  curl -d '{{\"by\":\"P30D\"}}' {base}/api/v1/clock/advance");
     }

@@ -41,4 +41,10 @@ fn the_tour_of_the_readme_works() {
     }
     let billing = server.json(&["ps", "--definition", "billing"]);
     assert_eq!(billing[0]["notation"], "flow", "the examples are loaded, and their schedules run");
+    let listed = format!("{}/api/v1/definitions?limit=1000", server.url);
+    let listed = Command::new("curl").args(["-sS", &listed]).output().expect("curl").stdout;
+    let listed: serde_json::Value = serde_json::from_slice(&listed).expect("definitions");
+    let items = listed["items"].as_array().expect("a list");
+    let replaced = items.iter().find(|it| it["version"] != 1);
+    assert_eq!(replaced, None, "an example has a name of its own");
 }
