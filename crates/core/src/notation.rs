@@ -185,7 +185,7 @@ pub struct View {
 pub struct Waiting {
     /// What kind of thing.
     pub kind: WaitingKind,
-    /// The effect that waits; none for a step.
+    /// The effect that waits; of a step its timeout, if it has one.
     pub key: Option<EffectKey>,
     /// Task type, signal or message name, step id, or definition name.
     pub name: String,

@@ -12,7 +12,10 @@ use crate::store::{
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fate {
     /// It is still to come.
-    Armed,
+    Armed {
+        /// The deadline of its instance, if that comes first.
+        deadline: Option<Timestamp>,
+    },
     /// Somebody froze it.
     Frozen,
     /// It came.
@@ -68,7 +71,8 @@ pub fn explain_timer(row: &InstanceRow, history: &[HistoryRow], timer: TimerId) 
     }
     if let Some(open) = row.open.timers.get(&Key::from(timer.0)) {
         story.due_at = Some(open.due_at);
-        story.fate = if open.frozen { Fate::Frozen } else { Fate::Armed };
+        let deadline = row.open.deadline().filter(|_| row.open.ends_before(open));
+        story.fate = if open.frozen { Fate::Frozen } else { Fate::Armed { deadline } };
     }
     story
 }
@@ -122,7 +126,10 @@ impl Explanation {
             text = format!("{text} was {done} at {at} by {}{reason},", by.actor);
         }
         let fate = match &self.fate {
-            Fate::Armed => format!(" is due at {due_at}"),
+            Fate::Armed { deadline: None } => format!(" is due at {due_at}"),
+            Fate::Armed { deadline: Some(at) } => {
+                format!(" would be due at {due_at}, but the deadline at {at} comes first")
+            }
             Fate::Frozen => format!(" is frozen; it was due at {due_at}"),
             Fate::Fired { at } => {
                 let late = at.saturating_since(due_at);

@@ -106,6 +106,11 @@ impl Open {
         self.timers.get(&Key::DEADLINE).filter(|timer| !timer.frozen).map(|timer| timer.due_at)
     }
 
+    /// Whether the deadline comes before a timer, which then never fires (D3, T10).
+    pub fn ends_before(&self, timer: &OpenTimer) -> bool {
+        timer.kind != TimerKind::Deadline && self.deadline().is_some_and(|at| at <= timer.due_at)
+    }
+
     /// Whether the instance waits for nothing that goes on by itself (architecture, "Settled").
     pub fn is_settled(&self) -> bool {
         self.children == 0 && self.has_no_work()

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use meantime_core::{EffectKey, Json, TaskId, TimerId, View, WaitingKind as Kind};
+use meantime_core::{EffectKey, Json, TaskId, TimerId, Timestamp, View, WaitingKind as Kind};
 use meantime_kernel::history::Record;
-use meantime_kernel::open::Key;
+use meantime_kernel::open::{Key, Open};
 use meantime_kernel::store::{InstanceRow, Page, Phase};
 
 use crate::app::App;
@@ -98,15 +98,22 @@ async fn waiting(app: &App, row: &InstanceRow, view: &View) -> Result<Vec<Waitin
             (Some(key), Kind::Child) => {
                 children.get(&key).cloned().unwrap_or_else(|| key.to_string())
             }
+            (None, _) | (_, Kind::Step) => it.name.clone(),
             (Some(key), _) => key.to_string(),
-            (None, _) => it.name.clone(),
         },
         name: it.name.clone(),
         place: it.place.clone(),
-        due_at: it.key.and_then(|key| row.open.timers.get(&Key::from(key))).map(|it| it.due_at),
+        due_at: it.key.and_then(|key| due_at(&row.open, Key::from(key), it.kind)),
         since: it.since,
     };
     Ok(view.waiting.iter().map(show).collect())
+}
+
+/// When a timer is due, or when a step times out: at the deadline, if less is left (D3).
+fn due_at(open: &Open, key: Key, kind: Kind) -> Option<Timestamp> {
+    let due_at = open.timers.get(&key)?.due_at;
+    let deadline = open.deadline().filter(|_| kind == Kind::Step);
+    Some(deadline.map_or(due_at, |deadline| deadline.min(due_at)))
 }
 
 async fn incidents(app: &App, row: &InstanceRow) -> Result<Vec<Incident>, Problem> {

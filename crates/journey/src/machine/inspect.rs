@@ -59,7 +59,7 @@ pub(crate) fn view(journey: &Journey, saved: &Saved) -> View {
         let (kind, key) = match &frame.standing {
             Standing::Task(key) => (WaitingKind::Task, Some(*key)),
             Standing::Timer { key, .. } => (WaitingKind::Timer, Some(*key)),
-            Standing::Step { .. } => (WaitingKind::Step, None),
+            Standing::Step { timeout } => (WaitingKind::Step, timeout.map(|(key, _)| key)),
             Standing::Ready | Standing::Schedule(_) | Standing::Parallel(_) | Standing::Call(_) => {
                 return None;
             }

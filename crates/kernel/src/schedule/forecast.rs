@@ -38,8 +38,8 @@ pub enum DueKind {
 
 /// What will be due from an instant up to another, in order; at most `limit` entries.
 ///
-/// `timers` are armed timers of the window; those of schedules are left out, since their slots
-/// come from their rules.
+/// `timers` are armed timers of the window that their deadlines let fire; those of schedules are
+/// left out, since their slots come from their rules.
 pub fn forecast(
     timers: &[TimerRow],
     schedules: &[(InstanceId, ScheduleView)],

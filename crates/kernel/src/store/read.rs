@@ -76,6 +76,8 @@ pub struct TimerFilter {
     pub due_before: Option<Timestamp>,
     /// At this place.
     pub place: Option<String>,
+    /// Not those that never fire, since the deadline of their instance comes first (D3).
+    pub before_deadline: bool,
 }
 
 /// Which timers may fire next.

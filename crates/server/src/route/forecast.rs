@@ -116,8 +116,12 @@ async fn timers(
     from: Timestamp,
     to: Timestamp,
 ) -> std::result::Result<(Vec<TimerRow>, bool), Problem> {
-    let filter =
-        TimerFilter { due_from: Some(from), due_before: Some(to), ..TimerFilter::default() };
+    let filter = TimerFilter {
+        due_from: Some(from),
+        due_before: Some(to),
+        before_deadline: true,
+        ..TimerFilter::default()
+    };
     let mut rows = app.store().timers(filter, Page::first(MOST + 1)).await?;
     let more = rows.len() > MOST;
     rows.truncate(MOST);

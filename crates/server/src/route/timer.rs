@@ -76,6 +76,7 @@ async fn list(State(app): State<App>, Query(query): Query<ListQuery>) -> Result<
         due_from: query.due_after,
         due_before: query.due_before,
         place: None,
+        before_deadline: false,
     };
     let mut rows = app.store().timers(filter, page::ask(after, limit)).await?;
     let more = rows.len() > limit;

@@ -141,8 +141,12 @@ impl Player<'_> {
         let now = self.world.now().engine;
         let (from, to) = (instant(from, now), instant(to, now));
         let store = self.world.store.clone();
-        let window =
-            TimerFilter { due_from: Some(from), due_before: Some(to), ..TimerFilter::default() };
+        let window = TimerFilter {
+            due_from: Some(from),
+            due_before: Some(to),
+            before_deadline: true,
+            ..TimerFilter::default()
+        };
         let timers = block_on(store.timers(window, Page::first(10_000))).unwrap_or_default();
         let all = InstanceFilter::default();
         let rows = block_on(store.instances(all, Page::first(usize::MAX))).unwrap_or_default();

@@ -18,6 +18,7 @@ declare!("timer":
     frozen_timers_are_listed_last,
     lists_are_paged_across_the_frozen_range,
     lists_are_filtered,
+    timers_behind_a_deadline_are_left_out,
     timers_of_an_instance_are_listed,
     arming_and_removing_in_one_plan_leaves_nothing,
     removing_and_arming_in_one_plan_leaves_the_timer,
@@ -128,14 +129,40 @@ fn lists_are_filtered(bench: &Bench<'_>) {
     assert_eq!(list(bench, between, page), [placed]);
 }
 
-fn timers_of_an_instance_are_listed(bench: &Bench<'_>) {
-    let rows = [timer(1, 2, 4), timer(1, 1, 9), TimerRow { frozen: true, ..timer(1, 0, 1) }];
+/// D3: one whose deadline comes first, or at the same instant, is not among those that will fire.
+fn timers_behind_a_deadline_are_left_out(bench: &Bench<'_>) {
+    let deadline = |number| TimerRow {
+        id: TimerId(id(number).effect(0, 0)),
+        kind: TimerKind::Deadline,
+        ..timer(number, 0, 5)
+    };
+    let cut = [timer(1, 0, 4), deadline(1), timer(1, 1, 5), timer(1, 2, 6)];
+    let frozen = [timer(2, 0, 7), TimerRow { frozen: true, ..deadline(2) }];
+    let endless = [timer(3, 0, 8)];
+    bench.done(start(&InstanceRow { deadline_at: Some(at(5)), ..owner(1, &cut) }));
+    bench.done(start(&InstanceRow { deadline_at: Some(at(5)), ..owner(2, &frozen) }));
+    bench.done(start(&owner(3, &endless)));
+    bench.write(arm(&[&cut[..], &frozen, &endless].concat()));
+    let firing = TimerFilter { before_deadline: true, ..TimerFilter::default() };
+    let expected = [&cut[..2], &frozen[..1], &endless, &frozen[1..]].concat();
+    assert_eq!(list(bench, firing.clone(), Page::first(9)), expected);
+    let of_one = TimerFilter { instance: Some(id(1)), ..firing };
+    assert_eq!(list(bench, of_one, Page::first(9)), cut[..2]);
+}
+
+/// An instance with these open timers.
+fn owner(number: u64, rows: &[TimerRow]) -> InstanceRow {
     let open = |row: &TimerRow| {
         let TimerRow { due_at, kind, frozen, .. } = *row;
         (Key::from(row.id.0), OpenTimer { due_at, kind, frozen })
     };
     let open = Open { timers: rows.iter().map(open).collect(), ..Open::default() };
-    bench.done(start(&InstanceRow { open, ..instance(1) }));
+    InstanceRow { open, ..instance(number) }
+}
+
+fn timers_of_an_instance_are_listed(bench: &Bench<'_>) {
+    let rows = [timer(1, 2, 4), timer(1, 1, 9), TimerRow { frozen: true, ..timer(1, 0, 1) }];
+    bench.done(start(&owner(1, &rows)));
     bench.write(arm(&rows));
     bench.write(arm(&[timer(2, 0, 5)]));
     let filter = TimerFilter { instance: Some(id(1)), ..TimerFilter::default() };

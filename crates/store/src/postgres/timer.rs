@@ -8,7 +8,7 @@ use meantime_kernel::store::{DueQuery, Page, Share, TimerFilter, TimerKey, Timer
 use super::connection::{Call, Connection, Failure, arrays, values};
 use super::instance;
 use super::text::text;
-use crate::row::timer::{columns, key_columns, keys_of, matches, read};
+use crate::row::timer::{columns, key_columns, keys_of, matches, no_deadline_first, read};
 use crate::row::{int, ord, random};
 
 const INSERT: &str = "INSERT INTO timer \
@@ -46,9 +46,17 @@ const RANGE: &str = concat!(
     " FROM timer WHERE frozen = $1 AND (due_at, ord, turn_no, ordinal) > ($2, $3, $4, $5) \
      AND due_at < $6 AND (random & 255) % $7 = $8 ORDER BY due_at, ord, turn_no, ordinal LIMIT $9"
 );
+const FIRING: &str = concat!(
+    "SELECT ",
+    columns!(),
+    " FROM timer WHERE frozen = $1 AND (due_at, ord, turn_no, ordinal) > ($2, $3, $4, $5) \
+     AND due_at < $6 AND (random & 255) % $7 = $8 AND ",
+    no_deadline_first!(),
+    " ORDER BY due_at, ord, turn_no, ordinal LIMIT $9"
+);
 
 #[cfg(test)]
-pub(super) const STATEMENTS: &[&str] = &[INSERT, DELETE, MOVE, GET, RANGE];
+pub(super) const STATEMENTS: &[&str] = &[INSERT, DELETE, MOVE, GET, RANGE, FIRING];
 
 /// How many rows are read at a time when some of them may not be wanted.
 const STRIDE: usize = 1_000;
@@ -151,7 +159,7 @@ pub(super) async fn due(
     }
     let before = query.before.map_or(i64::MAX, Timestamp::as_millis);
     let from = start(query.after, Timestamp::MIN);
-    range(connection, false, from, before, query.share, query.limit).await
+    range(connection, RANGE, false, from, before, query.share, query.limit).await
 }
 
 /// A page of timers in due order, frozen ones last.
@@ -182,7 +190,7 @@ async fn of_instance(
     page: Page<TimerKey>,
 ) -> Result<Vec<TimerRow>, Failure> {
     let Some(owner) = instance::get(connection, id).await? else { return Ok(Vec::new()) };
-    let rows = get(connection, &keys_of(&owner, page)).await?;
+    let rows = get(connection, &keys_of(&owner, filter, page)).await?;
     Ok(rows.into_iter().filter(|row| matches(filter, row)).take(page.limit).collect())
 }
 
@@ -195,10 +203,11 @@ async fn matching(
     limit: usize,
 ) -> Result<Vec<TimerRow>, Failure> {
     let before = filter.due_before.map_or(i64::MAX, Timestamp::as_millis);
+    let statement = if filter.before_deadline { FIRING } else { RANGE };
     let mut found = Vec::new();
     while found.len() < limit {
         let from = start(after, filter.due_from.unwrap_or(Timestamp::MIN));
-        let rows = range(connection, frozen, from, before, Share::ALL, STRIDE).await?;
+        let rows = range(connection, statement, frozen, from, before, Share::ALL, STRIDE).await?;
         let is_end = rows.len() < STRIDE;
         after = rows.last().map(TimerRow::key);
         found.extend(rows.into_iter().filter(|row| matches(filter, row)));
@@ -223,6 +232,7 @@ fn start(after: Option<TimerKey>, from: Timestamp) -> (i64, i64, i64, i64) {
 
 async fn range(
     connection: &Connection,
+    statement: &'static str,
     frozen: bool,
     (due_at, ord, turn_no, ordinal): (i64, i64, i64, i64),
     before: i64,
@@ -232,5 +242,5 @@ async fn range(
     let (of, part) = (i64::from(share.of.max(1)), i64::from(share.part));
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let values = values![frozen, due_at, ord, turn_no, ordinal, before, of, part, limit];
-    Ok(connection.one(RANGE, values).await?.read(read)?)
+    Ok(connection.one(statement, values).await?.read(read)?)
 }

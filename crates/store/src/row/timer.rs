@@ -1,6 +1,7 @@
 //! Armed timers.
 
 use meantime_core::{DefinitionId, InstanceId, TimerId};
+use meantime_kernel::open::OpenTimer;
 use meantime_kernel::store::{
     Error, InstanceRow, Page, TimerFilter, TimerKey, TimerKind, TimerRow,
 };
@@ -16,6 +17,17 @@ macro_rules! columns {
     };
 }
 pub(crate) use columns;
+
+/// A timer that can fire: no deadline of its instance that is armed comes first.
+macro_rules! no_deadline_first {
+    () => {
+        "(kind = 'deadline' OR NOT EXISTS (SELECT 1 FROM instance \
+         JOIN timer AS deadline ON deadline.frozen = FALSE AND deadline.due_at = instance.deadline_at \
+         AND deadline.ord = instance.ord AND deadline.turn_no = 0 AND deadline.ordinal = 0 \
+         WHERE instance.ord = timer.ord AND instance.deadline_at <= timer.due_at))"
+    };
+}
+pub(crate) use no_deadline_first;
 
 const KINDS: [TimerKind; 3] = [TimerKind::Place, TimerKind::Deadline, TimerKind::TaskDeadline];
 
@@ -55,8 +67,14 @@ pub(crate) fn matches(filter: &TimerFilter, row: &TimerRow) -> bool {
 
 /// Keys of the timers of one instance, in their order, after the page before: they stand in its
 /// open list, so that no index by instance is needed.
-pub(crate) fn keys_of(owner: &InstanceRow, page: Page<TimerKey>) -> Vec<TimerKey> {
+pub(crate) fn keys_of(
+    owner: &InstanceRow,
+    filter: &TimerFilter,
+    page: Page<TimerKey>,
+) -> Vec<TimerKey> {
+    let can_fire = |timer: &OpenTimer| !owner.open.ends_before(timer);
     let timers = owner.open.timers.iter();
+    let timers = timers.filter(|(_, timer)| !filter.before_deadline || can_fire(timer));
     let keys = timers.map(|(key, timer)| timer.row_key(key.of(owner.id)));
     let mut keys: Vec<_> = keys.filter(|key| page.after.is_none_or(|after| *key > after)).collect();
     keys.sort_unstable();

@@ -6,7 +6,7 @@ use rusqlite::params;
 
 use super::db::Db;
 use super::instance;
-use crate::row::timer::{columns, key_columns, keys_of, matches, read};
+use crate::row::timer::{columns, key_columns, keys_of, matches, no_deadline_first, read};
 use crate::row::{int, ord, random};
 
 const INSERT: &str = "INSERT OR REPLACE INTO timer \
@@ -28,9 +28,16 @@ const RANGE: &str = concat!(
     " FROM timer WHERE frozen = ?1 AND (due_at, ord, turn_no, ordinal) > (?2, ?3, ?4, ?5) AND due_at < ?6 \
      ORDER BY due_at, ord, turn_no, ordinal"
 );
+const FIRING: &str = concat!(
+    "SELECT ",
+    columns!(),
+    " FROM timer WHERE frozen = ?1 AND (due_at, ord, turn_no, ordinal) > (?2, ?3, ?4, ?5) AND due_at < ?6 AND ",
+    no_deadline_first!(),
+    " ORDER BY due_at, ord, turn_no, ordinal"
+);
 
 #[cfg(test)]
-pub(super) const ALL: &[&str] = &[INSERT, DELETE, MOVE, GET, RANGE];
+pub(super) const ALL: &[&str] = &[INSERT, DELETE, MOVE, GET, RANGE, FIRING];
 
 pub(super) fn insert(db: &Db<'_>, row: &TimerRow) -> Result<(), Error> {
     let key = row.id.0;
@@ -109,7 +116,7 @@ fn of_instance(
 ) -> Result<Vec<TimerRow>, Error> {
     let Some(owner) = instance::get(db, id)? else { return Ok(Vec::new()) };
     let mut rows = Vec::new();
-    for key in keys_of(&owner, page) {
+    for key in keys_of(&owner, filter, page) {
         if rows.len() == page.limit {
             break;
         }
@@ -134,7 +141,8 @@ fn range(
             (due_at.as_millis(), ord(key.instance), int(key.turn_no), i64::from(key.ordinal))
         }
     };
-    db.some(RANGE, params![frozen, due_at, ord, turn_no, ordinal, before], limit, |row| {
+    let statement = if filter.before_deadline { FIRING } else { RANGE };
+    db.some(statement, params![frozen, due_at, ord, turn_no, ordinal, before], limit, |row| {
         read(row).map(|row| Some(row).filter(|row| matches(filter, row)))
     })
 }

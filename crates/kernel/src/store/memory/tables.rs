@@ -9,6 +9,7 @@ use meantime_core::{
 
 use super::lock::Locks;
 use super::nodes::Nodes;
+use crate::open::Key;
 use crate::store::{
     AnswerRow, ChannelKey, ChannelKind, ChildRef, ClaimQuery, DefinitionHead, DefinitionRow,
     Fenced, Fences, Found, FoundChannel, Guard, HistoryRow, InboxRow, IncidentRow, InstanceRow,
@@ -56,6 +57,13 @@ impl Tables {
             fences.add_task(row.id, row.claims);
         }
         fences
+    }
+
+    /// Whether the deadline of its instance comes before a timer (D3).
+    pub(super) fn never_fires(&self, timer: &TimerRow) -> bool {
+        let owner = self.instances.get(&timer.id.0.instance);
+        let open = owner.and_then(|it| Some((it, it.open.timers.get(&Key::from(timer.id.0))?)));
+        open.is_some_and(|(owner, timer)| owner.open.ends_before(timer))
     }
 
     /// Writes the row of a fence that holds.

@@ -309,6 +309,7 @@ impl Store for MemoryStore {
                 && filter.due_from.is_none_or(|from| row.due_at >= from)
                 && filter.due_before.is_none_or(|before| row.due_at < before)
                 && filter.place.as_ref().is_none_or(|place| row.place == *place)
+                && !(filter.before_deadline && tables.never_fires(row))
         });
         ready(page(rows, at))
     }
