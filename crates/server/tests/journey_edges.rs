@@ -77,9 +77,9 @@ paths:
 }
 
 /// A token that an issuer of ours signed.
-fn token(pair: &Ed25519KeyPair, claims: &Value) -> String {
+fn token(pair: &Ed25519KeyPair, key: &str, claims: &Value) -> String {
     let encode = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
-    let message = format!("{}.{}", encode(&json!({ "alg": "EdDSA", "kid": "ed" })), encode(claims));
+    let message = format!("{}.{}", encode(&json!({ "alg": "EdDSA", "kid": key })), encode(claims));
     let signature = URL_SAFE_NO_PAD.encode(pair.sign(message.as_bytes()));
     format!("{message}.{signature}")
 }
@@ -116,8 +116,9 @@ async fn a_journey_looks_at_the_token_of_the_request() {
     let with = |name: &str, value: Value| {
         let mut claims = good.clone();
         claims[name] = value;
-        format!("Bearer {}", token(&pair, &claims))
+        format!("Bearer {}", token(&pair, "ed", &claims))
     };
+    let of_another_key = format!("Bearer {}", token(&pair, "other", &good));
     let (other, own) = (with("sub", json!("eve")), with("sub", json!("ann")));
     let parts = other.rsplit_once('.').zip(own.rsplit_once('.'));
     let forged = parts.map(|((claims, _), (_, signature))| format!("{claims}.{signature}"));
@@ -127,6 +128,8 @@ async fn a_journey_looks_at_the_token_of_the_request() {
         (with("nbf", json!(4_102_444_700_u64)), "JWT_NOT_YET_VALID"),
         (with("aud", json!("bank")), "JWT_AUDIENCE_MISMATCH"),
         (with("iss", json!("https://else.test")), "JWT_ISSUER_MISMATCH"),
+        (with("exp", json!("tomorrow")), "JWT_CLAIMS_INVALID"),
+        (of_another_key, "JWT_KID_NOT_FOUND"),
         (forged.expect("tokens have parts"), "JWT_SIG_INVALID"),
         ("Bearer nonsense".to_owned(), "JWT_TOKEN_MALFORMED"),
         ("Basic YTpi".to_owned(), "JWT_TOKEN_MISSING"),
@@ -170,4 +173,38 @@ spec:
         (&problem["code"], &problem["reason"]),
         (&json!("TOO_SLOW"), &json!("took too long"))
     );
+}
+
+#[tokio::test]
+async fn d3_a_step_waits_for_its_timeout_or_for_the_deadline_if_that_comes_first() {
+    let text = format!(
+        "{HEADER}  execution: {{maxDurationSec: 60, onTimeout: {{errorCode: LATE, reason: too late}}}}
+  start: ask
+  states:
+    ask: {{type: wait, wait: {{channel: manual, input: {{schema: {{}}}}, timeoutSec: 30, onTimeout: again}}, next: done}}
+    again: {{type: wait, wait: {{channel: manual, input: {{schema: {{}}}}, timeoutSec: 90, onTimeout: done}}, next: done}}
+    done: {{type: succeed}}
+"
+    );
+    let router = serve(JourneySettings::default(), &text).await;
+    for (start, seconds) in [("ask", 30), ("again", 60)] {
+        let text = text.replace("start: ask", &format!("start: {start}"));
+        let kind = [("content-type", "application/yaml")];
+        let (status, deployed) = send(&router, "/definitions", &kind, text).await;
+        assert!(status < 300, "{deployed}");
+        let body = json!({ "definition": "x" }).to_string();
+        let (_, started) = send(&router, "/instances", &[], body).await;
+        let waiting = &started["waitingFor"][0];
+        assert_eq!(
+            (&waiting["kind"], &waiting["id"]),
+            (&json!("step"), &json!(start)),
+            "{started}"
+        );
+        let at = |value: &Value| {
+            let text = value.as_str().expect("an instant");
+            meantime_core::Timestamp::parse(text).expect("an instant")
+        };
+        let left = at(&waiting["dueAt"]).saturating_since(at(&started["startedAt"]));
+        assert_eq!(left, seconds * 1_000, "{started}");
+    }
 }
