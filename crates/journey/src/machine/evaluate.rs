@@ -81,8 +81,12 @@ impl Run<'_> {
         Ok(filled.map_err(|error| Trouble::internal(error.message())))
     }
 
-    /// `platform`, with this run.
+    /// `platform`, with this run; it does not change within a turn.
     fn platform(&self) -> Value {
+        self.platform.get_or_init(|| self.make_platform()).clone()
+    }
+
+    fn make_platform(&self) -> Value {
         let mut run = Object::default();
         run.insert("id", self.cx.instance.to_string());
         run.insert("startedAt", self.cx.started_at.to_string());

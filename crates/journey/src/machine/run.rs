@@ -1,5 +1,6 @@
 //! One turn: the loop over frames that are ready, effects, budgets.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 use meantime_core::{Cx, Effect, EffectKey, Fault, Status, Turn, Verdict};
@@ -22,6 +23,8 @@ pub(crate) struct Run<'a> {
     pub(super) saved: Saved,
     /// Contexts of frames that have their own, as they were read or written in this turn.
     pub(super) contexts: BTreeMap<FrameId, Value>,
+    /// What expressions see as `platform`, once one was evaluated.
+    pub(super) platform: OnceCell<Value>,
     pub(super) effects: Vec<Effect>,
     pub(super) ops: u64,
     /// Closing or ended, once that is so.
@@ -35,8 +38,8 @@ impl<'a> Run<'a> {
         saved: Saved,
         cx: &'a Cx<'a>,
     ) -> Self {
-        let (contexts, effects) = (BTreeMap::new(), Vec::new());
-        Self { journey, settings, cx, saved, contexts, effects, ops: 0, status: None }
+        let (contexts, platform, effects) = (BTreeMap::new(), OnceCell::new(), Vec::new());
+        Self { journey, settings, cx, saved, contexts, platform, effects, ops: 0, status: None }
     }
 
     /// Lets ready frames run until all wait, the run is over, or the slice is used up.
