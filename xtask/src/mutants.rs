@@ -196,9 +196,14 @@ mod tests {
     }
 
     #[test]
-    fn the_list_of_the_repository_can_be_read() {
-        let text = std::fs::read_to_string(shell::root().unwrap().join(LIST)).unwrap();
-        list::parse(&text).unwrap();
+    fn the_code_has_what_the_list_wants_to_break() {
+        let root = shell::root().unwrap();
+        let text = std::fs::read_to_string(root.join(LIST)).unwrap();
+        for it in list::parse(&text).unwrap() {
+            let code = std::fs::read_to_string(root.join(&it.file)).unwrap();
+            let mutated = mutate(&code, &it).map(drop);
+            assert_eq!(mutated, Ok(()), "{} in {}", it.name, it.file);
+        }
     }
 
     /// The rules of the kernel. A rule that nothing breaks on purpose is not known to be tested.
