@@ -98,10 +98,8 @@ impl Reader<'_> {
         }
         for key in ["circuitBreaker", "bulkhead", "subject-step-guard.work"] {
             if let Some(entry) = fields.entry(key) {
-                let message = format!("`{what}.{key}` is read and not enforced");
-                self.report
-                    .warn(Code::Unsupported, entry.key_span, message)
-                    .help("retries and timeouts are; leave it out, or keep it as a note");
+                let help = "retries, their delays and timeouts are; leave it out";
+                self.unsupported(entry.key_span, &format!("`{what}.{key}`"), help);
             }
         }
         fields.finish(&mut self.report);
