@@ -5,8 +5,8 @@ use std::io::IsTerminal as _;
 
 use anyhow::{Context as _, Result};
 use meantime_server::{
-    App, Collector, Engine, LogFormat, LogSettings, Settings, TRACE_TARGET, connect, notations,
-    raise_file_limit, serve,
+    App, Collector, Engine, LogFormat, LogSettings, Settings, TRACE_TARGET, connect, listen,
+    notations, raise_file_limit,
 };
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::filter::{LevelFilter, Targets};
@@ -23,9 +23,10 @@ where
     raise_file_limit();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
+        // First of all: whoever is refused leaves no file behind.
+        let listening = listen(&settings).await?;
         let engine = Engine::start(settings, notations()).await?;
-        let app = App::new(&engine);
-        let serving = serve(app).await?;
+        let serving = listening.serve(App::new(&engine));
         let address = serving.address().context("the address")?;
         let stop = stop_signal()?;
         tracing::info!(%address, "listening");

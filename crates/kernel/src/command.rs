@@ -371,7 +371,8 @@ impl ClaimedTask {
     }
 }
 
-/// Why a command was not done. Nothing of it was written.
+/// Why a command was not done. Nothing of it was written, unless its code says that this is not
+/// known.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Error {
     /// There is no such definition or version.

@@ -15,7 +15,7 @@ use crate::engine::{Engine, Formats};
 use crate::feed::Feed;
 use crate::journey::{ApiPaths, Ephemeral, Requests};
 use crate::limit::Limiter;
-use crate::observe::Metrics;
+use crate::observe::{self, Metrics};
 use crate::settings::Settings;
 use crate::{openapi, route};
 
@@ -45,6 +45,7 @@ impl App {
     pub fn new(engine: &Engine) -> Self {
         let settings = engine.settings().clone();
         let kernel = engine.kernel().clone();
+        tokio::spawn(observe::log_store(kernel.store_health()));
         Self(Arc::new(Parts {
             ephemeral: engine.ephemeral().clone(),
             requests: engine.requests().clone(),

@@ -207,6 +207,14 @@ pub async fn open_store(settings: &Settings) -> Result<Arc<dyn Store>, StartErro
     }
 }
 
+/// The same for one process only: if another one uses the store, it is refused.
+pub async fn open_unshared_store(settings: &Settings) -> Result<Arc<dyn Store>, StartError> {
+    let Db::Postgres(url) = &settings.db else { return open_store(settings).await };
+    let trouble = |source| StartError::Store { db: settings.db.to_string(), source };
+    let options = postgres::Options { shared: false, ..postgres_options(settings, url) };
+    Ok(Arc::new(PostgresStore::open(options).await.map_err(trouble)?))
+}
+
 fn sqlite_options(settings: &Settings) -> Options {
     let durability = if settings.store.survive_process_crash_only {
         Durability::ProcessCrashOnly
@@ -214,7 +222,8 @@ fn sqlite_options(settings: &Settings) -> Options {
         Durability::Full
     };
     let max_size = Some(settings.store.max_bytes).filter(|bytes| *bytes > 0);
-    Options { durability, max_size, ..Options::default() }
+    let accept_damaged_wal = settings.store.accept_damaged_wal;
+    Options { durability, max_size, accept_damaged_wal, ..Options::default() }
 }
 
 fn postgres_options(settings: &Settings, url: &str) -> postgres::Options {

@@ -33,12 +33,12 @@ mod wire;
 pub use app::App;
 pub use auth::{NewKey, new_key};
 pub use connector::{DialError, Dialer, Guard, Wire};
-pub use engine::{Engine, Formats, StartError, open_store};
+pub use engine::{Engine, Formats, StartError, open_store, open_unshared_store};
 pub use journey::{JourneySettings, ProfileSettings, SecretSource};
 pub use notation::notations;
 pub use observe::{Collector, CollectorError, TRACE_TARGET, connect};
 pub use openapi::{document, document_text};
-pub use serve::{ListenError, Serving, raise_file_limit, serve};
+pub use serve::{ListenError, Listening, Serving, listen, raise_file_limit, serve};
 pub use settings::{
     ApiKey, AuthSettings, ClockSettings, Db, EgressSettings, HttpSettings, JwtSettings, Layers,
     LogFormat, LogSettings, Period, RateSettings, RetentionSettings, Role, Settings, SettingsError,

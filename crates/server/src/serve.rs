@@ -55,16 +55,31 @@ pub enum ListenError {
     },
 }
 
+/// An address that is taken. Nothing else has happened yet.
+pub struct Listening(TcpListener);
+
+impl Listening {
+    /// Serves an engine there.
+    pub fn serve(self, app: App) -> Serving {
+        Serving { listener: self.0, app }
+    }
+}
+
 /// Begins to listen. Without credentials only this machine is served, unless told otherwise.
 pub async fn serve(app: App) -> Result<Serving, ListenError> {
-    let settings = app.settings();
+    let listening = listen(app.settings()).await?;
+    Ok(listening.serve(app))
+}
+
+/// Takes the address, before anything is made on disk: a server that is refused leaves no trace.
+pub async fn listen(settings: &Settings) -> Result<Listening, ListenError> {
     let address = settings.listen;
     if !is_safe(settings) {
         return Err(ListenError::Open(address));
     }
     let listener = TcpListener::bind(address).await;
     let listener = listener.map_err(|source| ListenError::Io { address, source })?;
-    Ok(Serving { listener, app })
+    Ok(Listening(listener))
 }
 
 fn is_safe(settings: &Settings) -> bool {

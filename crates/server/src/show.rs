@@ -39,11 +39,44 @@ pub(crate) async fn instance(
 
 /// An instance as lists show it.
 pub(crate) async fn summary(app: &App, row: &InstanceRow) -> Result<Summary, Problem> {
+    if let Some(damaged) = &row.extra.damaged {
+        return Ok(damaged_summary(app, row, damaged).await);
+    }
     let definition = app.catalog().get(row.definition).await?;
     let view = view(&definition, row);
     let waiting = waiting(app, row, &view).await?;
     let ending = row.extra.outcome.as_ref().filter(|_| row.phase.is_ended()).map(Ending::of);
-    of_parts(app, row, &definition, waiting, ending).await
+    let has_state = matches!(row.phase, Phase::Running | Phase::Yielding | Phase::Closing);
+    let mut summary = of_parts(app, row, &definition, waiting, ending).await?;
+    if has_state && view.variables.is_null() && view.waiting.is_empty() {
+        summary.damaged = Some("its state cannot be decoded".to_owned());
+    }
+    Ok(summary)
+}
+
+/// What can be read of a damaged row. It must not keep the others of its list from being shown.
+async fn damaged_summary(app: &App, row: &InstanceRow, damaged: &str) -> Summary {
+    let definition = app.catalog().get(row.definition).await.ok();
+    let (name, version, notation) = definition
+        .map_or_else(Default::default, |it| (it.name.clone(), it.version, it.notation.clone()));
+    Summary {
+        id: row.id.to_string(),
+        definition: name,
+        version,
+        notation,
+        status: Status::from(row.phase),
+        error: None,
+        reason: None,
+        waiting_for: Vec::new(),
+        incidents: Vec::new(),
+        deadline_at: row.deadline_at,
+        started_at: row.started_at,
+        ended_at: row.ended_at,
+        parent: None,
+        key: row.key.clone(),
+        tags: row.extra.tags.clone(),
+        damaged: Some(damaged.to_owned()),
+    }
 }
 
 async fn of_parts(
@@ -70,6 +103,7 @@ async fn of_parts(
         parent: row.extra.lineage.as_ref().map(|it| it.parent.instance.to_string()),
         key: row.key.clone(),
         tags: row.extra.tags.clone(),
+        damaged: None,
     })
 }
 

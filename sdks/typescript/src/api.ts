@@ -1832,6 +1832,8 @@ export interface components {
         Page_Summary: {
             /** @description The entries. */
             items: {
+                /** @description What of it is damaged and could not be read. `meantime doctor` finds every such instance. */
+                damaged?: string | null;
                 /**
                  * Format: date-time
                  * @description When it must be over.
@@ -2070,6 +2072,8 @@ export interface components {
         Status: "running" | "completed" | "failed" | "cancelled";
         /** @description An instance in a list: everything but its data. */
         Summary: {
+            /** @description What of it is damaged and could not be read. `meantime doctor` finds every such instance. */
+            damaged?: string | null;
             /**
              * Format: date-time
              * @description When it must be over.

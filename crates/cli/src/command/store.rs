@@ -1,13 +1,16 @@
 //! `backup`, `restore`, `doctor`, `migrate`: care for a store.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail};
 use indicatif::{ProgressBar, ProgressStyle};
+use meantime_core::Limits;
 use meantime_kernel::clock::{Clock as _, SystemClock};
 use meantime_kernel::history::By;
-use meantime_server::{Db, Layers, Settings, open_store};
+use meantime_kernel::store::Phase;
+use meantime_server::{Db, Layers, Settings, notations, open_store, open_unshared_store};
 use meantime_store::sqlite::{Options, SqliteStore};
 
 use super::serve::ServerFlags;
@@ -45,13 +48,18 @@ impl Backup {
     }
 }
 
-/// Makes a store from a copy.
+/// Makes a store from a copy, or marks a store that other tools restored.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Restore {
     #[command(flatten)]
     flags: ServerFlags,
     /// The copy
-    from: PathBuf,
+    #[arg(required_unless_present = "mark")]
+    from: Option<PathBuf>,
+    /// Mark the store itself as restored: it starts paused, with a new epoch. For a PostgreSQL
+    /// database that its own tools restored; no server may run on it
+    #[arg(long, conflicts_with = "from")]
+    mark: bool,
     /// Why, for those who look at it later
     #[arg(long, default_value = "")]
     reason: String,
@@ -59,12 +67,25 @@ pub(crate) struct Restore {
 
 impl Restore {
     pub(crate) fn run(self) -> Result<ExitCode> {
-        let path = file_of(&self.flags.settings(Layers::default())?)?;
-        must_exist(&self.from)?;
+        let settings = self.flags.settings(Layers::default())?;
         let by = By { actor: user(), reason: self.reason };
         let now = SystemClock.now().engine;
-        let restored = SqliteStore::restore(&self.from, &path, &Options::default(), now, &by)?;
-        show::line(&format!("{}: {} bytes, paused", path.display(), restored.bytes));
+        if let Some(from) = &self.from {
+            let path = file_of(&settings)?;
+            must_exist(from)?;
+            let restored = SqliteStore::restore(from, &path, &Options::default(), now, &by)?;
+            show::line(&format!("{}: {} bytes, paused", path.display(), restored.bytes));
+        } else {
+            if let Db::Sqlite(path) = &settings.db {
+                must_exist(path)?;
+            }
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+            let epoch = runtime.block_on(async {
+                let store = open_unshared_store(&settings).await?;
+                anyhow::Ok(store.mark_restored(now, by).await?)
+            })?;
+            show::line(&format!("{}: marked as restored, paused, epoch {epoch}", settings.db));
+        }
         show::line("start a server on it, look at it, then confirm it with `meantime resume`");
         Ok(ExitCode::SUCCESS)
     }
@@ -106,7 +127,8 @@ impl Doctor {
             show::line(&format!("store: {} does not exist yet", path.display()));
             return Ok(ExitCode::SUCCESS);
         }
-        let problems = SqliteStore::check_of(path, &Options::default())?;
+        let mut problems = SqliteStore::check_of(path, &Options::default())?;
+        problems.extend(undecodable(path)?);
         for problem in &problems {
             show::line(&format!("store: {problem}"));
         }
@@ -116,6 +138,30 @@ impl Doctor {
         }
         Ok(ExitCode::from(exit::REFUSED))
     }
+}
+
+/// Live instances whose state their notation cannot decode. Such an instance gets an incident with
+/// its next event; this finds it before.
+fn undecodable(path: &Path) -> Result<Vec<String>> {
+    let (notations, limits) = (notations(), Limits::default());
+    let mut problems = Vec::new();
+    let mut loaded = BTreeMap::new();
+    SqliteStore::visit_live_of(path, &Options::default(), &mut |definition, instance| {
+        // Before its first turn the state is the start.
+        if instance.phase == Phase::Starting {
+            return;
+        }
+        let runnable = loaded.entry(definition.id).or_insert_with(|| {
+            let notation = notations.get(&definition.notation)?.clone();
+            Some((notation, notations.load(definition, &limits)?))
+        });
+        let Some((notation, stored)) = runnable else { return };
+        let view = notation.inspect(&stored.definition, &instance.state);
+        if view.variables.is_null() && view.waiting.is_empty() {
+            problems.push(format!("{}: its state cannot be decoded", instance.id));
+        }
+    })?;
+    Ok(problems)
 }
 
 /// What somebody from outside would find.

@@ -20,7 +20,7 @@ fn two_servers_share_a_database() {
 }
 
 /// Settings as an address: the command line takes nothing else.
-fn as_url(settings: &str) -> String {
+pub(crate) fn as_url(settings: &str) -> String {
     if settings.starts_with("postgres") {
         return settings.to_owned();
     }

@@ -29,6 +29,18 @@ pub trait EngineTasks: Send + Sync {
     fn run(&self, task: TaskRow) -> Pin<Box<dyn Future<Output = Report> + Send + '_>>;
 }
 
+/// How the store of a kernel stands.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub enum StoreHealth {
+    /// As far as is known it can be reached.
+    #[default]
+    Healthy,
+    /// It cannot be reached, for this reason. It is retried until it can.
+    Unreachable(String),
+    /// It cannot be used any more: the kernel has stopped.
+    Failed(Error),
+}
+
 /// A running kernel. Cheap to clone.
 #[derive(Clone)]
 pub struct Kernel {
@@ -40,6 +52,7 @@ pub struct Kernel {
     virtual_clock: Option<Arc<VirtualClock>>,
     paused: Arc<AtomicBool>,
     housekept: watch::Receiver<Housekept>,
+    health: watch::Receiver<StoreHealth>,
     history: watch::Receiver<u64>,
     tickets: Tickets,
 }
@@ -135,6 +148,7 @@ impl Builder {
         let (report, housekept) = watch::channel(Housekept::default());
         let paused = Arc::new(AtomicBool::new(recovered.paused));
         let (newest, history) = watch::channel(recovered.seq);
+        let (health_sender, health) = watch::channel(StoreHealth::Healthy);
         let tickets = Tickets::default();
         let kernel = Kernel {
             messages,
@@ -145,6 +159,7 @@ impl Builder {
             virtual_clock: self.virtual_clock.clone(),
             paused: paused.clone(),
             housekept,
+            health,
             history,
             tickets: tickets.clone(),
         };
@@ -160,6 +175,7 @@ impl Builder {
             retention: Arc::new(self.retention),
             report,
             paused,
+            health: health_sender,
             history: newest,
             tickets,
             virtual_clock: self.virtual_clock,
@@ -211,7 +227,7 @@ impl Kernel {
         let (answer, mut answered) = oneshot::channel();
         let ticket = self.tickets.next();
         let message = Message::Command { ticket, command: Box::new(command), wait, answer };
-        self.messages.send(message).map_err(|_| Error::Stopping)?;
+        self.messages.send(message).map_err(|_| self.stopped())?;
         let mut caller = Caller { messages: &self.messages, ticket, waits: true };
         let in_time = tokio::select! {
             biased;
@@ -226,7 +242,7 @@ impl Kernel {
             }
         };
         caller.waits = false;
-        let reply = answer.unwrap_or(Err(Error::Stopping))?;
+        let reply = answer.unwrap_or_else(|_| Err(self.stopped()))?;
         if resumes {
             self.deploy_built_in().await?;
         }
@@ -338,8 +354,8 @@ impl Kernel {
     pub async fn latest(&self, name: &str) -> Result<Option<DefinitionId>, Error> {
         let (answer, answered) = oneshot::channel();
         let question = Message::Latest(name.to_owned(), answer);
-        self.messages.send(question).map_err(|_| Error::Stopping)?;
-        let known = answered.await.map_err(|_| Error::Stopping)?;
+        self.messages.send(question).map_err(|_| self.stopped())?;
+        let known = answered.await.map_err(|_| self.stopped())?;
         if known.is_some() || !self.store.is_shared() {
             return Ok(known);
         }
@@ -356,8 +372,8 @@ impl Kernel {
         id: DefinitionId,
     ) -> Result<Option<(Arc<dyn Notation>, Arc<Definition>)>, Error> {
         let (answer, answered) = oneshot::channel();
-        self.messages.send(Message::Definition(id, answer)).map_err(|_| Error::Stopping)?;
-        let runs = answered.await.map_err(|_| Error::Stopping)?;
+        self.messages.send(Message::Definition(id, answer)).map_err(|_| self.stopped())?;
+        let runs = answered.await.map_err(|_| self.stopped())?;
         if runs.is_some() {
             return Ok(runs);
         }
@@ -400,8 +416,8 @@ impl Kernel {
         }
         let (answer, answered) = oneshot::channel();
         let message = Message::Advance(Advance { to, limit, answer });
-        self.messages.send(message).map_err(|_| Error::Stopping)?;
-        answered.await.unwrap_or(Err(Error::Stopping))
+        self.messages.send(message).map_err(|_| self.stopped())?;
+        answered.await.unwrap_or_else(|_| Err(self.stopped()))
     }
 
     /// Tells the kernel that a virtual clock was moved.
@@ -421,6 +437,19 @@ impl Kernel {
         self.housekept.clone()
     }
 
+    /// How the store stands, and a way to wait for a change.
+    pub fn store_health(&self) -> watch::Receiver<StoreHealth> {
+        self.health.clone()
+    }
+
+    /// Why nobody answers any more.
+    fn stopped(&self) -> Error {
+        match &*self.health.borrow() {
+            StoreHealth::Failed(error) => error.clone(),
+            _ => Error::Stopping,
+        }
+    }
+
     /// What was counted so far.
     pub async fn counters(&self) -> Result<Counters, Error> {
         Ok(self.counted().await?.0)
@@ -429,8 +458,8 @@ impl Kernel {
     /// What was counted so far, and how much there is of something right now.
     pub async fn counted(&self) -> Result<(Counters, Levels), Error> {
         let (answer, answered) = oneshot::channel();
-        self.messages.send(Message::Counters(answer)).map_err(|_| Error::Stopping)?;
-        answered.await.map_err(|_| Error::Stopping)
+        self.messages.send(Message::Counters(answer)).map_err(|_| self.stopped())?;
+        answered.await.map_err(|_| self.stopped())
     }
 
     /// Finishes what is under way and stops. Commands that come later are refused.

@@ -4,14 +4,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use meantime_core::Timestamp;
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 
 use crate::clock::{AdjustedClock, Clock};
 use crate::machine::Input;
 use crate::store::{Company, Error, Store};
 
-/// How often.
-const EVERY: Duration = Duration::from_secs(5);
+/// How often. A process that was killed is noticed with the second one after its end at the latest.
+const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(3);
+
+/// How long to wait after one that failed.
+const HEARTBEAT_RETRY: Duration = Duration::from_secs(1);
 
 /// How unsure a node may be of the store's time, in milliseconds (I7).
 const UNSURE_MS: i64 = 500;
@@ -42,19 +45,26 @@ pub(super) async fn sit_down(store: &dyn Store, clock: &AdjustedClock) -> Result
     Ok(Seated { company, until })
 }
 
-/// Gives signs of life until the loop is over. A failed one is not told: the seat runs out.
-#[expect(clippy::disallowed_methods, reason = "leases are renewed in real time")]
+/// Gives signs of life until the loop is over, at once when it is woken. A failed one is not told:
+/// the seat runs out.
 pub(super) async fn beat(
     store: Arc<dyn Store>,
     clock: Arc<AdjustedClock>,
     inputs: mpsc::UnboundedSender<Input>,
+    wake: Arc<Notify>,
 ) {
+    let mut wait = HEARTBEAT_INTERVAL;
     loop {
-        tokio::time::sleep(EVERY).await;
-        if let Ok(Seated { company, until }) = sit_down(&*store, &clock).await
-            && inputs.send(Input::Company(company, until)).is_err()
-        {
-            return;
+        // Either way it is time.
+        let _ = tokio::time::timeout(wait, wake.notified()).await;
+        wait = HEARTBEAT_RETRY;
+        if let Ok(Seated { company, until }) = sit_down(&*store, &clock).await {
+            let soon = company.recheck_ms.map(|ms| u64::try_from(ms).unwrap_or_default());
+            wait = soon
+                .map_or(HEARTBEAT_INTERVAL, |ms| HEARTBEAT_INTERVAL.min(Duration::from_millis(ms)));
+            if inputs.send(Input::Company(company, until)).is_err() {
+                return;
+            }
         }
     }
 }

@@ -17,5 +17,5 @@ mod housekeeping;
 mod run;
 
 pub use advance::Advanced;
-pub use handle::{Builder, DeployError, EngineTasks, Kernel};
+pub use handle::{Builder, DeployError, EngineTasks, Kernel, StoreHealth};
 pub use housekeeping::Housekept;

@@ -11,11 +11,11 @@ use std::time::Duration;
 use meantime_core::{
     Definition, DefinitionId, InstanceId, Limits, Notation, Retention, TaskKind, Timestamp,
 };
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{Notify, mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 
 use super::advance::{Advance, Advances, Next};
-use super::handle::EngineTasks;
+use super::handle::{EngineTasks, StoreHealth};
 use super::heartbeat::{self, Seated};
 use super::housekeeping::{Housekeeper, Housekept, Note};
 use crate::clock::{AdjustedClock, Clock, Stopwatch, VirtualClock};
@@ -23,7 +23,7 @@ use crate::command::{Command, Error, LeaseToken, Reply, Wait};
 use crate::machine::{
     Counters, Distribution, Input, Levels, Machine, Notations, Output, Ticket, rests_by_itself,
 };
-use crate::store::{self, DefinitionRow, InstanceRow, Recovered, Store, TaskRow};
+use crate::store::{self, Connectivity, DefinitionRow, InstanceRow, Recovered, Store, TaskRow};
 
 type Answer = oneshot::Sender<Result<Reply, Error>>;
 
@@ -62,6 +62,8 @@ pub(super) struct Parts {
     pub(super) report: watch::Sender<Housekept>,
     /// Whether the machine is paused, for everybody to see.
     pub(super) paused: Arc<AtomicBool>,
+    /// How the store stands, for everybody to see.
+    pub(super) health: watch::Sender<StoreHealth>,
     /// The newest row of history, for those who follow it.
     pub(super) history: watch::Sender<u64>,
     /// Numbers of callers, shared with the handles.
@@ -94,6 +96,7 @@ pub(super) struct Run {
     messages: mpsc::UnboundedReceiver<Message>,
     inputs: (mpsc::UnboundedSender<Input>, mpsc::UnboundedReceiver<Input>),
     callers: BTreeMap<Ticket, Answer>,
+    health: watch::Sender<StoreHealth>,
     history: watch::Sender<u64>,
     tickets: Tickets,
     advances: Advances,
@@ -123,6 +126,7 @@ impl Run {
             messages,
             inputs: mpsc::unbounded_channel(),
             callers: BTreeMap::new(),
+            health: parts.health,
             history: parts.history,
             tickets: parts.tickets,
             advances: Advances::new(parts.virtual_clock),
@@ -153,7 +157,9 @@ impl Run {
             if self.move_clock() {
                 continue;
             }
-            if self.failed || (self.stopping.is_some() && self.machine.is_idle()) {
+            // What a store that is out of reach does not take now is taken up after the next start.
+            let is_done = self.machine.is_idle() || self.machine.is_store_lost();
+            if self.failed || (self.stopping.is_some() && is_done) {
                 break;
             }
             if !self.wait().await {
@@ -178,6 +184,18 @@ impl Run {
     fn join(&mut self, company: Seated) -> Option<JoinHandle<()>> {
         let Seated { company, until } = company;
         self.tell(Input::Company(company, until));
+        let wake = Arc::new(Notify::new());
+        let (inputs, woken) = (self.inputs.0.clone(), wake.clone());
+        self.store.watch_connectivity(Arc::new(move |reach| {
+            // A loop that is over needs to know nothing.
+            let _ = inputs.send(match reach {
+                Connectivity::Lost(why) => Input::StoreLost(why),
+                Connectivity::Restored => {
+                    woken.notify_one();
+                    Input::StoreRestored
+                }
+            });
+        }));
         if !self.store.is_shared() {
             return None;
         }
@@ -187,7 +205,8 @@ impl Run {
             let _ = inputs.send(Input::Told(notices));
         }));
         let inputs = self.inputs.0.clone();
-        Some(tokio::spawn(heartbeat::beat(self.store.clone(), self.clock.clone(), inputs)))
+        let (store, clock) = (self.store.clone(), self.clock.clone());
+        Some(tokio::spawn(heartbeat::beat(store, clock, inputs, wake)))
     }
 
     /// Housekeeping begins when the machine may act.
@@ -275,6 +294,21 @@ impl Run {
 
     /// Something that was begun here is over.
     fn hear(&mut self, input: Input) {
+        match &input {
+            Input::StoreLost(why) => {
+                self.health.send_replace(StoreHealth::Unreachable(why.clone()));
+            }
+            Input::StoreRestored => {
+                let is_lost = |it: &StoreHealth| matches!(it, StoreHealth::Unreachable(_));
+                self.health.send_if_modified(|it| {
+                    is_lost(it) && {
+                        *it = StoreHealth::Healthy;
+                        true
+                    }
+                });
+            }
+            _ => {}
+        }
         if let Input::Report(..) = input {
             self.running_tasks = self.running_tasks.saturating_sub(1);
         }
@@ -386,15 +420,22 @@ impl Run {
             Output::Reply(ticket, answer) => self.answer(ticket, answer),
             Output::Compact(request) => self.note(Note::Compact(request)),
             Output::Dispatch(task) => self.dispatch(*task),
-            Output::Fatal(_) => self.failed = true,
+            Output::Fatal(error) => {
+                self.failed = true;
+                self.health.send_replace(StoreHealth::Failed(error));
+            }
         }
     }
 
     /// Answers a caller. Tasks for a worker who has gone are given back at once, instead of waiting
     /// for their leases to expire.
     fn answer(&mut self, ticket: Ticket, answer: Result<Reply, Error>) {
-        let Some(caller) = self.callers.remove(&ticket) else { return };
-        if let Err(Ok(Reply::Tasks(tasks))) = caller.send(answer) {
+        let unheard = match self.callers.remove(&ticket) {
+            Some(caller) => caller.send(answer).err(),
+            // It was told before that nobody knows what becomes of its command.
+            None => Some(answer),
+        };
+        if let Some(Ok(Reply::Tasks(tasks))) = unheard {
             for task in tasks {
                 let command = Command::Release { task: task.id, token: task.token };
                 self.tell(Input::Command(self.tickets.next(), Box::new(command), Wait::Quiet));

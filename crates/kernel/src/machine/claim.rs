@@ -235,6 +235,12 @@ impl Claims {
         std::mem::take(&mut self.woken)
     }
 
+    /// Everybody who waits: nobody can look for a task.
+    pub(super) fn drain_waiting(&mut self) -> Vec<Ticket> {
+        let waiting = self.parked.drain(..).chain(self.woken.drain(..));
+        waiting.map(|(ticket, _)| ticket).collect()
+    }
+
     /// Callers who have waited long enough.
     pub(super) fn take_given_up(&mut self, now: Now) -> Vec<Ticket> {
         let mut given_up = Vec::new();

@@ -31,6 +31,7 @@ impl Machine {
             Err(store::Error::Ambiguous { results, .. }) => {
                 // Never retried blindly: the store is asked whether it took effect (I2).
                 self.counters.ambiguous += 1;
+                self.mark_ambiguous(number);
                 let commit = self.batches.get(&number).map_or(0, |batch| batch.commit);
                 self.output(Output::Verify { batch: number, commit, results });
             }
@@ -44,9 +45,16 @@ impl Machine {
 
     /// It is known whether a commit took effect whose answer was lost.
     pub(super) fn verified(&mut self, number: u64, took_effect: bool, results: Vec<UnitResult>) {
+        let was_answered = self.clear_ambiguous(number);
         if took_effect {
             self.finish_batch(number, results);
         } else if let Some(mut batch) = self.batches.remove(&number) {
+            if was_answered {
+                // Its callers have heard that it is in doubt: it is not done later.
+                let why = "the commit took no effect".to_owned();
+                self.give_up(batch, &store::Error::Unavailable(why));
+                return;
+            }
             for pending in self.forget_parts(&mut batch) {
                 self.push(pending.0, pending.1, Class::Events);
             }
@@ -87,7 +95,7 @@ impl Machine {
             error.class(),
             store::Class::Corrupt | store::Class::Restart | store::Class::Bug
         ) {
-            self.output(Output::Fatal(error.to_string()));
+            self.output(Output::Fatal(told));
         }
     }
 

@@ -15,7 +15,7 @@ use super::slot::{Item, Loose, LooseItem, Pending, Slot, owner};
 use super::timer_queue::{self, TimerQueue};
 use super::tree::Trees;
 use crate::clock::Now;
-use crate::command::{Reply, StartCommand, Wait};
+use crate::command::{Error, Reply, StartCommand, Wait};
 use crate::random::{Entropy, Ids};
 use crate::store::{Company, DefinitionRow, DueQuery, Notice, Recovered, To};
 
@@ -71,6 +71,13 @@ pub struct Machine {
     pub(super) seated_until: Option<Timestamp>,
     /// How often it has asked for its share and not been answered.
     pub(super) recovers: u32,
+    /// Why the store is out of reach, if it is.
+    pub(super) store_error: Option<Error>,
+    /// When callers of a node without a seat are told, in real time.
+    pub(super) fail_callers_at: Option<Timestamp>,
+    /// Batches whose commit is in doubt, and those of them whose callers were told so.
+    pub(super) ambiguous_batches: BTreeSet<u64>,
+    pub(super) answered_ambiguous: BTreeSet<u64>,
     /// What other nodes are to be told.
     pub(super) notices: Vec<(To, Notice)>,
     /// Instances that another node held, until when they are left alone.
@@ -120,6 +127,10 @@ impl Machine {
             company: Company::alone(),
             seated_until: None,
             recovers: 0,
+            store_error: None,
+            fail_callers_at: None,
+            ambiguous_batches: BTreeSet::new(),
+            answered_ambiguous: BTreeSet::new(),
             notices: Vec::new(),
             locked: BTreeSet::new(),
             unresolved: Vec::new(),
@@ -157,6 +168,8 @@ impl Machine {
             Input::Adopted(recovered) => self.adopted(recovered),
             Input::Told(notices) => self.told(notices),
             Input::Definitions(rows) => self.definitions_read(rows),
+            Input::StoreLost(why) => self.store_lost(why),
+            Input::StoreRestored => self.store_restored(),
             Input::Tick => {}
         }
     }
@@ -187,7 +200,7 @@ impl Machine {
     /// or the end of the moment after its failure.
     pub fn next_wakeup(&self) -> (Option<Timestamp>, Option<Timestamp>) {
         if !self.is_seated() {
-            return (None, None);
+            return (None, self.next_caller_failure());
         }
         if self.rests() {
             return (None, self.resume_at);
@@ -312,6 +325,7 @@ impl Machine {
 
     fn make_progress(&mut self) {
         self.send_notices();
+        self.enforce_lease_patience();
         if !self.running || self.rests() || !self.is_seated() {
             return;
         }

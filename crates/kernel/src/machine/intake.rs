@@ -22,7 +22,8 @@ const CLAIM_NAMES: usize = 1_000;
 impl Machine {
     pub(super) fn command(&mut self, ticket: Ticket, command: Command, wait: Wait) {
         let checked = self
-            .check_paused(&command)
+            .check_store_reachable()
+            .and_then(|()| self.check_paused(&command))
             .and_then(|()| self.check_pressure(&command))
             .and_then(|()| self.check_limits(&command));
         if let Err(error) = checked {

@@ -51,6 +51,10 @@ pub enum Input {
     Told(Vec<Notice>),
     /// The answer to `LoadDefinitions`.
     Definitions(Vec<DefinitionRow>),
+    /// The store is out of reach, for this reason.
+    StoreLost(String),
+    /// The store can be reached.
+    StoreRestored,
     /// Time has passed.
     Tick,
 }
@@ -91,8 +95,8 @@ pub enum Output {
     Compact(CompactRequest),
     /// Run an engine task.
     Dispatch(Box<TaskRow>),
-    /// Stop: the store cannot be trusted any more.
-    Fatal(String),
+    /// Stop: the store cannot be trusted any more, or not be used. Says why.
+    Fatal(Error),
 }
 
 /// What the machine has counted since it was made.
@@ -120,6 +124,10 @@ pub struct Counters {
     pub overloaded: u64,
     /// Commits whose answer was lost.
     pub ambiguous: u64,
+    /// How often the store went out of reach.
+    pub store_outages: u64,
+    /// How often it was found again.
+    pub store_recoveries: u64,
     /// Turns that another node's lock put off.
     pub locked: u64,
     /// Tasks that were handed out to workers.

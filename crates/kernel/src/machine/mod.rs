@@ -27,6 +27,7 @@
 //! | `effect` | one effect each: rows, asks, records |
 //! | `end` | closing, ending, and what is withdrawn |
 //! | `commit` | after the commit: answers, wake-ups, memory |
+//! | `outage` | a store that is out of reach: nobody waits without an answer |
 //! | `company` | several machines on one store: shares, notices, locks |
 //! | `loose` | units without an instance: claims, messages, definitions |
 //! | `misdeed` | what planted bugs do, for the simulator's own test |
@@ -54,6 +55,7 @@ mod job;
 mod loose;
 mod measure;
 mod misdeed;
+mod outage;
 mod outcome;
 mod pause;
 mod ready;

@@ -73,12 +73,16 @@ pub struct Company {
     pub lasts_ms: Option<i64>,
     /// The store's own time, if the nodes go by it.
     pub time: Option<Timestamp>,
+    /// How soon to give the next sign of life, in milliseconds, because somebody may be gone by
+    /// then; none is the usual time.
+    pub recheck_ms: Option<i64>,
 }
 
 impl Company {
     /// A node that shares its store with nobody.
     pub fn alone() -> Self {
-        Self { seat: Seat(0), sitting: None, seats: vec![Seat(0)], lasts_ms: None, time: None }
+        let (seat, seats) = (Seat(0), vec![Seat(0)]);
+        Self { seat, sitting: None, seats, lasts_ms: None, time: None, recheck_ms: None }
     }
 
     /// The node's share of the work.

@@ -6,10 +6,10 @@ use std::pin::Pin;
 use meantime_core::{DefinitionId, IncidentId, InstanceId, TaskId, Timestamp};
 
 use super::{
-    ChildRef, CompactRequest, Company, DefinitionFilter, DefinitionRow, DueQuery, Error,
-    HistoryRow, IncidentRow, InstanceFilter, InstanceRow, Listener, Notice, OccurrenceRow,
-    OperationRow, Page, Plan, PurgeRequest, Purged, Recovered, Share, TakeRequest, Taken,
-    TaskFilter, TaskRow, TimerFilter, TimerKey, TimerRow, To, UnitResult,
+    ChildRef, CompactRequest, Company, ConnectivityListener, DefinitionFilter, DefinitionRow,
+    DueQuery, Error, HistoryRow, IncidentRow, InstanceFilter, InstanceRow, Listener, Notice,
+    OccurrenceRow, OperationRow, Page, Plan, PurgeRequest, Purged, Recovered, Share, TakeRequest,
+    Taken, TaskFilter, TaskRow, TimerFilter, TimerKey, TimerRow, To, UnitResult,
 };
 use crate::history::By;
 
@@ -58,6 +58,15 @@ pub trait Store: Send + Sync {
 
     /// Who hears what other nodes tell.
     fn listen(&self, _listener: Listener) {}
+
+    /// Whether the store can be reached and used right now. Answers soon in either case, and does
+    /// nothing that was not asked for (I12).
+    fn ping(&self) -> Pending<'_, ()> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    /// Who is told when the store goes out of reach and when it is found again.
+    fn watch_connectivity(&self, _listener: ConnectivityListener) {}
 
     /// A definition, with its source.
     fn definition(&self, id: DefinitionId) -> Pending<'_, Option<DefinitionRow>>;

@@ -42,6 +42,9 @@ pub enum Error {
         /// By how many seconds.
         behind_s: i64,
     },
+    /// The file of the store was removed or replaced while it was open.
+    #[error("the file of the store was removed or replaced: {0}")]
+    FileReplaced(String),
     /// The store may only be read.
     #[error("the store is read-only")]
     ReadOnly,
@@ -73,7 +76,7 @@ impl Error {
         match self {
             Self::Unavailable(_) | Self::Locked(_) => Class::Transient,
             Self::Ambiguous { .. } => Class::Unknown,
-            Self::Failed(_) | Self::ClockBehind { .. } => Class::Restart,
+            Self::Failed(_) | Self::FileReplaced(_) | Self::ClockBehind { .. } => Class::Restart,
             Self::Full | Self::ReadOnly => Class::Full,
             Self::Corrupt(_) | Self::NewerSchema { .. } => Class::Corrupt,
             Self::Bug(_) => Class::Bug,
@@ -91,6 +94,7 @@ impl Error {
             Self::Locked(_) => "store_locked",
             Self::NewerSchema { .. } => "store_newer_schema",
             Self::ClockBehind { .. } => "clock_behind",
+            Self::FileReplaced(_) => "store_file_replaced",
             Self::ReadOnly => "store_read_only",
             Self::Bug(_) => "store_bug",
         }

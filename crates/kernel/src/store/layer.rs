@@ -3,10 +3,11 @@
 use meantime_core::{DefinitionId, IncidentId, InstanceId, TaskId, Timestamp};
 
 use super::{
-    ChildRef, CompactRequest, Company, DefinitionFilter, DefinitionRow, DueQuery, HistoryRow,
-    IncidentRow, InstanceFilter, InstanceRow, Listener, Notice, OccurrenceRow, OperationRow, Page,
-    Pending, Plan, PurgeRequest, Purged, Recovered, Share, Store, TakeRequest, Taken, TaskFilter,
-    TaskRow, TimerFilter, TimerKey, TimerRow, To, UnitResult,
+    ChildRef, CompactRequest, Company, ConnectivityListener, DefinitionFilter, DefinitionRow,
+    DueQuery, HistoryRow, IncidentRow, InstanceFilter, InstanceRow, Listener, Notice,
+    OccurrenceRow, OperationRow, Page, Pending, Plan, PurgeRequest, Purged, Recovered, Share,
+    Store, TakeRequest, Taken, TaskFilter, TaskRow, TimerFilter, TimerKey, TimerRow, To,
+    UnitResult,
 };
 use crate::history::By;
 
@@ -60,6 +61,14 @@ impl<L: Layer> Store for L {
 
     fn listen(&self, listener: Listener) {
         self.inner().listen(listener);
+    }
+
+    fn ping(&self) -> Pending<'_, ()> {
+        self.inner().ping()
+    }
+
+    fn watch_connectivity(&self, listener: ConnectivityListener) {
+        self.inner().watch_connectivity(listener);
     }
 
     fn definition(&self, id: DefinitionId) -> Pending<'_, Option<DefinitionRow>> {

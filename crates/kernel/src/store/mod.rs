@@ -11,6 +11,7 @@
 //! transaction with the rows it found.
 
 mod company;
+mod connectivity;
 mod contract;
 mod error;
 mod layer;
@@ -22,6 +23,7 @@ mod settle;
 mod upkeep;
 
 pub use company::{Company, Listener, Notice, Seat, Share, To};
+pub use connectivity::{Connectivity, ConnectivityListener};
 pub use contract::{Pending, Store};
 pub use error::{Class, Error};
 pub use layer::Layer;

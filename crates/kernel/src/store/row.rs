@@ -143,6 +143,9 @@ pub struct Extra {
     /// The row of history that tells of its start.
     #[n(11)]
     pub started_in: Option<u64>,
+    /// What of the row could not be read, in a list. Never stored.
+    #[cbor(skip)]
+    pub damaged: Option<String>,
 }
 
 /// The message channel an instance was started from.

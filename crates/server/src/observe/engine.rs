@@ -24,7 +24,7 @@ pub(super) fn registry(counters: &Counters, levels: &Levels) -> Registry {
     registry
 }
 
-fn totals(counters: &Counters) -> [(&'static str, &'static str, u64); 14] {
+fn totals(counters: &Counters) -> [(&'static str, &'static str, u64); 16] {
     [
         ("meantime_turns", "Turns that took effect", counters.turns),
         ("meantime_batches", "Batches that were committed", counters.batches),
@@ -40,6 +40,8 @@ fn totals(counters: &Counters) -> [(&'static str, &'static str, u64); 14] {
         ("meantime_leases_expired", "Leases that expired", counters.leases_expired),
         ("meantime_overloaded", "Commands refused by overload", counters.overloaded),
         ("meantime_commits_ambiguous", "Commits whose answer was lost", counters.ambiguous),
+        ("meantime_store_outages", "How often the store went out of reach", counters.store_outages),
+        ("meantime_store_recoveries", "How often it was found again", counters.store_recoveries),
     ]
 }
 

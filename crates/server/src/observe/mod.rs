@@ -3,9 +3,11 @@
 mod collector;
 mod engine;
 mod request;
+mod store;
 mod trace;
 
 pub use collector::{Collector, CollectorError, connect};
 pub(crate) use request::{Metrics, observe};
+pub(crate) use store::log_store;
 pub use trace::TRACE_TARGET;
 pub(crate) use trace::{answered, call_span};

@@ -15,7 +15,7 @@ use crate::problem::Problem;
 pub(super) struct Health {
     status: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    detail: Option<&'static str>,
+    detail: Option<String>,
 }
 
 /// The process answers.
@@ -23,14 +23,16 @@ pub(super) async fn alive() -> Answer<Health> {
     Answer(StatusCode::OK, Health { status: "ok", detail: None })
 }
 
-/// The engine can take work.
+/// The engine can take work. Judged when somebody asks: nothing is looked at otherwise (I12).
 pub(super) async fn ready(State(app): State<App>) -> Answer<Health> {
     let trouble = if app.is_draining() {
-        Some("the server is about to stop")
+        Some("the server is about to stop".to_owned())
+    } else if let Err(error) = app.kernel().counters().await {
+        Some(format!("the engine has stopped: {error}"))
+    } else if let Err(error) = app.store().ping().await {
+        Some(error.to_string())
     } else if app.kernel().is_paused() {
-        Some("the store is a restored copy that nobody has confirmed")
-    } else if app.kernel().counters().await.is_err() {
-        Some("the engine has stopped")
+        Some("the store is a restored copy that nobody has confirmed".to_owned())
     } else {
         None
     };

@@ -378,6 +378,8 @@ impl RetentionSettings {
 pub struct StoreSettings {
     /// Whether a loss of power may cost the last commits. Faster on slow disks, and weaker.
     pub survive_process_crash_only: bool,
+    /// Start although the write-ahead log of the file is damaged: what follows the damage is lost.
+    pub accept_damaged_wal: bool,
     /// The largest the file may become, in bytes; 0 is as large as the disk allows.
     pub max_bytes: u64,
     /// How many transactions can be open at a time in PostgreSQL.
@@ -388,7 +390,13 @@ pub struct StoreSettings {
 
 impl Default for StoreSettings {
     fn default() -> Self {
-        Self { survive_process_crash_only: false, max_bytes: 0, writers: 8, readers: 4 }
+        Self {
+            survive_process_crash_only: false,
+            accept_damaged_wal: false,
+            max_bytes: 0,
+            writers: 8,
+            readers: 4,
+        }
     }
 }
 

@@ -204,6 +204,9 @@ pub(crate) struct Summary {
     pub(crate) key: Option<String>,
     /// Its tags.
     pub(crate) tags: Vec<String>,
+    /// What of it is damaged and could not be read. `meantime doctor` finds every such instance.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) damaged: Option<String>,
 }
 
 /// An instance with its data.

@@ -113,7 +113,7 @@ fn cuts(
             std::fs::write(here.path().join(&**name), bytes).expect("written");
         }
         let path = here.path().join(FILE);
-        let found = look(&path, |store| audit(store, &facts, When::Anytime));
+        let found = look(&path, plant, |store| audit(store, &facts, When::Anytime));
         let where_ = format!("cut at {position} of {}", recording.ops.len());
         match found {
             Ok(audit) => {
@@ -147,8 +147,10 @@ fn positions(recording: &Recording, count: usize, entropy: &mut SeededEntropy) -
 
 type Found<T> = Result<T, meantime_kernel::store::Error>;
 
-fn look<T>(path: &Path, look: impl FnOnce(&dyn Store) -> Found<T>) -> Found<T> {
-    look(&SqliteStore::open(path, Options::default())?)
+/// Opens what is left with the settings of the process before: without syncs several transactions
+/// may be torn, and none of them is damage.
+fn look<T>(path: &Path, plant: Plant, look: impl FnOnce(&dyn Store) -> Found<T>) -> Found<T> {
+    look(&SqliteStore::open(path, options(plant))?)
 }
 
 /// A new process works with what is left: it recovers, and an instance runs to its end.

@@ -8,7 +8,7 @@ use meantime_kernel::store::{Class, Error, InstanceRow, TimerKey, TimerRow};
 
 use super::connection::{Connection, Failure, values};
 use super::{instance, task, timer};
-use crate::row::instance::columns;
+use crate::row::instance::{columns, read};
 use crate::row::timer::read_key;
 use crate::row::{Columns, ord};
 
@@ -64,9 +64,22 @@ async fn instances(connection: &Connection, problems: &mut Vec<String>) -> Resul
     let mut after = -1_i64;
     while problems.len() < LIMIT {
         let found = connection.one(LIVE, values![after, STRIDE]).await?;
-        let owners = instance::read_rows(&found)?;
-        let Some(last) = owners.last() else { break };
-        after = ord(last.id);
+        let mut owners = Vec::new();
+        let mut last = None;
+        for row in &found.rows {
+            let id = row.instance(0, 1)?;
+            last = Some(id);
+            match read(row) {
+                Ok(owner) => owners.push(owner),
+                // One damaged row must not hide the others.
+                Err(error) if error.class() == Class::Corrupt => {
+                    problems.push(format!("{id}: {error}"));
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        let Some(last) = last else { break };
+        after = ord(last);
         let open = |owner: &InstanceRow| {
             let timers = owner.open.timers.iter();
             timers.map(|(key, open)| open.row_key(key.of(owner.id))).collect::<Vec<_>>()

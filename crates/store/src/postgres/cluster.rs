@@ -11,7 +11,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
-use std::os::unix::fs::{MetadataExt, chown};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, ChildStdin, Command, Stdio};
@@ -30,18 +30,26 @@ const MISSING: &str = "the tests of the PostgreSQL store need PostgreSQL 13 or l
      install it (on Debian and Ubuntu: apt-get install postgresql), or name a cluster whose \
      databases tests may empty in MEANTIME_TEST_POSTGRES";
 
-/// Runs the server until its input ends. A line on it kills the server and starts it again.
+/// Runs the server until its input ends. A line on it says what to do to the server: kill it and
+/// start it again, stop it, start it, let all its processes stand still, or let them go on.
 const KEEPER: &str = r#"
     directory=$1
     shift
+    processes() { echo $pid $(cat /proc/$pid/task/$pid/children); }
     "$@" & pid=$!
     while read -r line; do
+        case $line in
+            again) kill -QUIT $pid; wait $pid; "$@" & pid=$! ;;
+            stop) kill -INT $pid; wait $pid; echo 'keeper: done' >&2 ;;
+            start) "$@" & pid=$! ;;
+            pause) kill -STOP $pid; kill -STOP $(processes); echo 'keeper: done' >&2 ;;
+            resume) kill -CONT $(processes); echo 'keeper: done' >&2 ;;
+        esac
+    done
+    if kill -CONT $(processes) 2>/dev/null; then
         kill -QUIT $pid
         wait $pid
-        "$@" & pid=$!
-    done
-    kill -QUIT $pid
-    wait $pid
+    fi
     rm -rf "$directory"
 "#;
 
@@ -54,9 +62,23 @@ pub enum Durability {
     None,
 }
 
+/// What a cluster shows to its clients, and which clients it lets in, all as text of files.
+#[derive(Debug, Clone, Copy)]
+pub struct TlsSetup<'a> {
+    /// The server's certificate.
+    pub certificate: &'a str,
+    /// Its key.
+    pub key: &'a str,
+    /// Who may sign certificates of clients.
+    pub client_roots: &'a str,
+    /// `pg_hba.conf`.
+    pub access: &'a str,
+}
+
 /// A running cluster. Dropping it ends it.
 pub struct Cluster {
     address: String,
+    port: Option<u16>,
     keeper: Child,
     input: Option<ChildStdin>,
     /// What the server says: a line each time it takes connections, or why it does not.
@@ -66,6 +88,15 @@ pub struct Cluster {
 impl Cluster {
     /// Makes a cluster in a temporary directory and waits until it takes connections.
     pub fn start(durability: Durability) -> Result<Self, String> {
+        Self::start_with(durability, None)
+    }
+
+    /// The same, listening on a port of this machine too, with TLS.
+    pub fn start_with_tls(tls: &TlsSetup<'_>) -> Result<Self, String> {
+        Self::start_with(Durability::None, Some(tls))
+    }
+
+    fn start_with(durability: Durability, tls: Option<&TlsSetup<'_>>) -> Result<Self, String> {
         let programs = programs().ok_or_else(|| MISSING.to_owned())?;
         let directory = tempfile::Builder::new().prefix("meantime-pg-").tempdir();
         // The shell removes it.
@@ -82,7 +113,20 @@ impl Cluster {
         }
         let mut server = user.command(&programs.join("postgres"));
         server.arg("-D").arg(&data).arg("-k").arg(&directory);
-        server.args(["-c", "listen_addresses=", "-c", "max_connections=200"]);
+        server.args(["-c", "max_connections=200"]);
+        let port = match tls {
+            Some(tls) => Some(user.install(tls, &data)?),
+            None => None,
+        };
+        match port {
+            Some(port) => {
+                server.args(["-c", "listen_addresses=127.0.0.1", "-c", "ssl=on"]);
+                server.args(["-c", "ssl_ca_file=root.crt", "-p", &port.to_string()]);
+            }
+            None => {
+                server.args(["-c", "listen_addresses="]);
+            }
+        }
         if durability == Durability::None {
             server.args(["-c", "fsync=off", "-c", "full_page_writes=off"]);
         }
@@ -95,8 +139,9 @@ impl Cluster {
         let input = keeper.stdin.take();
         let output = keeper.stderr.take().ok_or("the server has no output")?;
         let ready = Mutex::new(listen(output));
-        let address = format!("host={} user=meantime", directory.display());
-        let cluster = Self { address, keeper, input, ready };
+        let at_port = port.map_or_else(String::new, |port| format!(" port={port}"));
+        let address = format!("host={}{at_port} user=meantime", directory.display());
+        let cluster = Self { address, port, keeper, input, ready };
         cluster.wait_until_ready()?;
         Ok(cluster)
     }
@@ -106,10 +151,40 @@ impl Cluster {
         &self.address
     }
 
+    /// The port it listens on, if it has TLS.
+    pub fn port(&self) -> Option<u16> {
+        self.port
+    }
+
     /// Kills the server without any farewell and starts it again. It recovers from its log.
     pub fn crash(&mut self) -> Result<(), String> {
+        self.tell("again")
+    }
+
+    /// Stops the server: it ends every connection first.
+    pub fn stop(&mut self) -> Result<(), String> {
+        self.tell("stop")
+    }
+
+    /// Starts a server that was stopped.
+    pub fn restart(&mut self) -> Result<(), String> {
+        self.tell("start")
+    }
+
+    /// All processes of the server stand still: connections stay and nobody answers.
+    pub fn pause(&mut self) -> Result<(), String> {
+        self.tell("pause")
+    }
+
+    /// They go on.
+    pub fn resume(&mut self) -> Result<(), String> {
+        self.tell("resume")
+    }
+
+    /// Tells the keeper what to do and waits until it is done.
+    fn tell(&mut self, what: &str) -> Result<(), String> {
         let input = self.input.as_mut().ok_or("the cluster has ended")?;
-        input.write_all(b"again\n").map_err(|error| error.to_string())?;
+        writeln!(input, "{what}").map_err(|error| error.to_string())?;
         self.wait_until_ready()
     }
 
@@ -125,7 +200,7 @@ fn listen(output: ChildStderr) -> Receiver<Result<(), String>> {
     std::thread::spawn(move || {
         let mut said = String::new();
         for line in BufReader::new(output).lines().map_while(Result::ok) {
-            if line.contains("ready to accept connections") {
+            if line.contains("ready to accept connections") || line == "keeper: done" {
                 said.clear();
                 drop(sender.send(Ok(())));
             } else if said.len() < 10_000 {
@@ -167,19 +242,43 @@ fn programs() -> Option<PathBuf> {
 /// Who runs the server: it refuses to run as root.
 enum User {
     Myself,
-    Other(Vec<String>),
+    Other { prefix: Vec<String>, user: u32, group: u32 },
 }
 
 impl User {
     fn command(&self, program: &Path) -> Command {
         match self {
             Self::Myself => Command::new(program),
-            Self::Other(prefix) => {
+            Self::Other { prefix, .. } => {
                 let mut command = Command::new(prefix.first().map_or("setpriv", String::as_str));
                 command.args(prefix.iter().skip(1)).arg(program);
                 command
             }
         }
+    }
+}
+
+impl User {
+    /// Writes the files of a server with TLS and finds a free port for it.
+    fn install(&self, tls: &TlsSetup<'_>, data: &Path) -> Result<u16, String> {
+        let files = [
+            ("server.crt", tls.certificate),
+            ("server.key", tls.key),
+            ("root.crt", tls.client_roots),
+            ("pg_hba.conf", tls.access),
+        ];
+        for (name, text) in files {
+            let path = data.join(name);
+            fs::write(&path, text).map_err(|error| error.to_string())?;
+            let private = fs::Permissions::from_mode(0o600);
+            fs::set_permissions(&path, private).map_err(|error| error.to_string())?;
+            if let Self::Other { user, group, .. } = self {
+                chown(&path, Some(*user), Some(*group)).map_err(|error| error.to_string())?;
+            }
+        }
+        let listener = std::net::TcpListener::bind("127.0.0.1:0");
+        let address = listener.and_then(|it| it.local_addr()).map_err(|error| error.to_string())?;
+        Ok(address.port())
     }
 }
 
@@ -207,7 +306,7 @@ fn user_for(directory: &Path) -> Result<User, String> {
         "--clear-groups".to_owned(),
         "--".to_owned(),
     ];
-    Ok(User::Other(prefix.to_vec()))
+    Ok(User::Other { prefix: prefix.to_vec(), user, group })
 }
 
 /// A database for one test, empty at its beginning. It is given back when this is dropped.

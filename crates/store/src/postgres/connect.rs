@@ -5,12 +5,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use meantime_kernel::store::Error;
-use tokio_postgres::{Config, NoTls};
+use tokio::sync::mpsc;
+use tokio_postgres::config::SslMode;
+use tokio_postgres::error::SqlState;
+use tokio_postgres::{AsyncMessage, Client, Config, Socket};
 
 use super::connection::Connection;
 use super::error::from_postgres;
+use super::monitor::ConnectionMonitor;
 use super::options::Options;
 use super::stats::Counters;
+use super::tls::{TlsParameters, TlsStream};
 
 /// The oldest server that is known to work.
 const OLDEST: u32 = 13;
@@ -21,17 +26,25 @@ const GRACE: Duration = Duration::from_secs(5);
 /// Makes connections to one database.
 pub(super) struct Connector {
     config: Config,
+    tls: TlsParameters,
     /// Statements that every new session begins with.
     session: String,
     connect_timeout: Duration,
     patience: Duration,
     counters: Arc<Counters>,
+    monitor: Arc<ConnectionMonitor>,
 }
 
 impl Connector {
-    pub(super) fn new(options: &Options, counters: Arc<Counters>) -> Result<Self, Error> {
-        let mut config = Config::from_str(&options.url)
+    pub(super) fn new(
+        options: &Options,
+        counters: Arc<Counters>,
+        monitor: Arc<ConnectionMonitor>,
+    ) -> Result<Self, Error> {
+        let (address, tls) = TlsParameters::split(&options.url)?;
+        let mut config = Config::from_str(&address)
             .map_err(|error| Error::Unavailable(format!("the address of the database: {error}")))?;
+        tls.set_mode(&mut config);
         config.connect_timeout(options.connect_timeout);
         config.tcp_user_timeout(options.tcp_user_timeout);
         config.keepalives_idle(options.tcp_user_timeout);
@@ -46,33 +59,78 @@ impl Connector {
         // A handshake takes several answers, each of which may take its time.
         let connect_timeout = options.connect_timeout * 2;
         let patience = options.statement_timeout + GRACE;
-        Ok(Self { config, session, connect_timeout, patience, counters })
+        Ok(Self { config, tls, session, connect_timeout, patience, counters, monitor })
     }
 
     /// Makes a connection and sees that the server will do.
     pub(super) async fn connect(&self) -> Result<Connection, Error> {
-        let connected = tokio::time::timeout(self.connect_timeout, self.config.connect(NoTls));
-        let connected = connected.await.map_err(|_| {
-            Error::Unavailable("the database does not answer a new connection".to_owned())
-        })?;
-        let (client, io) = connected.map_err(|error| from_postgres(&error))?;
+        self.connect_and_hear(None).await
+    }
+
+    /// The same; notifications go to a channel, which ends with the connection.
+    pub(super) async fn connect_and_hear(
+        &self,
+        heard: Option<mpsc::UnboundedSender<String>>,
+    ) -> Result<Connection, Error> {
+        let made = tokio::time::timeout(self.connect_timeout, self.make(heard));
+        made.await.unwrap_or_else(|_| {
+            Err(Error::Unavailable("the database does not answer a new connection".to_owned()))
+        })
+    }
+
+    /// Connects, with TLS as the address says.
+    async fn dial(&self) -> Result<(Client, tokio_postgres::Connection<Socket, TlsStream>), Error> {
+        if self.config.get_ssl_mode() == SslMode::Disable {
+            // The files do not matter then.
+            let connected = self.config.connect(TlsParameters::default().connector()?).await;
+            return connected.map_err(|error| from_postgres(&error));
+        }
+        let connector = self.tls.connector()?;
+        let error = match self.config.connect(connector.clone()).await {
+            Ok(connected) => return Ok(connected),
+            Err(error) => error,
+        };
+        if self.tls.may_fall_back() && is_about_tls(&error) {
+            let mut config = self.config.clone();
+            config.ssl_mode(SslMode::Disable);
+            if let Ok(connected) = config.connect(connector).await {
+                return Ok(connected);
+            }
+        }
+        Err(from_postgres(&error))
+    }
+
+    async fn make(
+        &self,
+        heard: Option<mpsc::UnboundedSender<String>>,
+    ) -> Result<Connection, Error> {
+        let losses = self.monitor.losses();
+        let (client, mut io) = self.dial().await?;
         let version = io.parameter("server_version").unwrap_or_default().to_owned();
         let encoding = io.parameter("server_encoding").unwrap_or_default().to_owned();
         tokio::spawn(async move {
             // Whoever uses the connection learns of its end.
-            let _ = io.await;
+            while let Some(Ok(message)) = std::future::poll_fn(|cx| io.poll_message(cx)).await {
+                if let (AsyncMessage::Notification(it), Some(heard)) = (message, &heard) {
+                    // Nobody listens any more: the connection is about to be closed.
+                    let _ = heard.send(it.payload().to_owned());
+                }
+            }
         });
         check_server(&version, &encoding)?;
         Counters::add(&self.counters.connections, 1);
-        let connection = Connection::new(client, self.patience, Arc::clone(&self.counters));
+        let (counters, monitor) = (Arc::clone(&self.counters), Arc::clone(&self.monitor));
+        let connection = Connection::new(client, self.patience, counters, monitor, losses);
         connection.script(&self.session).await?;
         Ok(connection)
     }
+}
 
-    /// The settings of the connection, for the one that listens.
-    pub(super) fn config(&self) -> &Config {
-        &self.config
-    }
+/// Whether a connection without TLS might succeed: the handshake failed, or the server does not let
+/// the role in with TLS.
+fn is_about_tls(error: &tokio_postgres::Error) -> bool {
+    error.code() == Some(&SqlState::INVALID_AUTHORIZATION_SPECIFICATION)
+        || error.to_string().contains("TLS handshake")
 }
 
 fn check_server(version: &str, encoding: &str) -> Result<(), Error> {
@@ -93,11 +151,13 @@ fn check_server(version: &str, encoding: &str) -> Result<(), Error> {
 ///
 /// Plans are made once per statement and never by statistics: a table that was empty when its
 /// statement was planned may hold a million rows a minute later, and every statement of a turn has
-/// an index that fits. Durability is never less than a synced commit.
+/// an index that fits. Durability is never less than a synced commit. The server asks a silent
+/// client after a few seconds whether it is there: what a host that vanished has locked is let go.
 fn session(options: &Options) -> String {
     let ms = |duration: Duration| duration.as_millis();
     format!(
-        "SET statement_timeout = {}; SET idle_in_transaction_session_timeout = {}; \
+        "SET statement_timeout = {}; SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; \
+         SET tcp_keepalives_count = 3; SET idle_in_transaction_session_timeout = {}; \
          SET plan_cache_mode = force_generic_plan; SET jit = off; SET enable_seqscan = off; \
          SET enable_bitmapscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET client_min_messages = error; \
          SELECT set_config('synchronous_commit', 'on', false) \

@@ -14,7 +14,11 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Row, Statement};
 
 use super::error::{from_postgres, is_in_doubt, is_lost, is_worth_retrying};
+use super::monitor::ConnectionMonitor;
 use super::stats::Counters;
+
+/// After so long without an answer the database is asked whether it is there.
+const SLOW_CALL: Duration = Duration::from_secs(1);
 
 /// A value of a statement.
 pub(super) type Param<'a> = Box<dyn ToSql + Sync + Send + 'a>;
@@ -92,18 +96,28 @@ pub(super) struct Connection {
     broken: AtomicBool,
     patience: Duration,
     counters: Arc<Counters>,
+    monitor: Arc<ConnectionMonitor>,
+    /// How often the database had been lost when the connection was made.
+    losses: u64,
 }
 
 impl Connection {
     /// `patience` is how long an answer may take; longer than the server lets a statement run.
-    pub(super) fn new(client: Client, patience: Duration, counters: Arc<Counters>) -> Self {
+    pub(super) fn new(
+        client: Client,
+        patience: Duration,
+        counters: Arc<Counters>,
+        monitor: Arc<ConnectionMonitor>,
+        losses: u64,
+    ) -> Self {
         let (statements, broken) = (Mutex::default(), AtomicBool::new(false));
-        Self { client, statements, broken, patience, counters }
+        Self { client, statements, broken, patience, counters, monitor, losses }
     }
 
     /// Whether it can be used again.
     pub(super) fn is_sound(&self) -> bool {
-        !self.client.is_closed() && !self.broken.load(Ordering::Relaxed)
+        let is_old = self.monitor.losses() != self.losses;
+        !self.client.is_closed() && !is_old && !self.broken.load(Ordering::Relaxed)
     }
 
     /// Runs statements in their order. All of them are sent before the first answer is read, so
@@ -114,14 +128,32 @@ impl Connection {
             let mut answers: Vec<_> = calls.iter().map(|call| Box::pin(self.ask(call))).collect();
             in_order(&mut answers).await
         };
-        let done = tokio::time::timeout(self.patience, work).await;
-        let result = done.unwrap_or_else(|_| {
+        let done = tokio::select! {
+            biased;
+            done = self.answered(work) => done,
+            () = self.monitor.lost_since(self.losses) => None,
+        };
+        let result = done.unwrap_or_else(|| {
             self.broken.store(true, Ordering::Relaxed);
             let error = Error::Unavailable("the database does not answer".to_owned());
             Err(Failure { error, is_worth_retrying: false, is_in_doubt: true })
         });
         self.counters.ran(calls.len());
         result
+    }
+
+    /// Waits for an answer, but not for ever. One that takes long gives reason to doubt.
+    async fn answered<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+        let mut work = std::pin::pin!(work);
+        let mut waited = Duration::ZERO;
+        while waited < self.patience {
+            match tokio::time::timeout(SLOW_CALL, work.as_mut()).await {
+                Ok(done) => return Some(done),
+                Err(_) => self.monitor.request_probe(),
+            }
+            waited += SLOW_CALL;
+        }
+        None
     }
 
     /// Runs one statement.

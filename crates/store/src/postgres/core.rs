@@ -13,67 +13,74 @@ use tokio::sync::Mutex;
 use super::batch::{self, Slots};
 use super::commit::Committer;
 use super::connect::Connector;
-use super::connection::{Connection, values};
 use super::feed::Feed;
 use super::migration::{MIGRATIONS, migrate};
+use super::monitor::{ConnectionMonitor, MonitorSession};
 use super::notice::Ear;
 use super::options::{Options, SeatTime};
 use super::pool::Pool;
+use super::seat::MissingSessions;
 use super::stats::Counters;
-use super::{check, compact, feed, history, inbox, instance, lock, node, purge, sweep, task};
+use super::{check, compact, feed, history, inbox, instance, node, purge, sweep, task};
 use crate::row::Columns;
 use crate::sweep::Sweep;
 
 const SCHEMA: &str = "SELECT current_schema()::text";
-const OWN: &str = "SELECT pg_advisory_lock($1)";
-const SHARE: &str = "SELECT pg_advisory_lock_shared($1)";
 
 /// Everything but the thread it runs on.
 pub(super) struct Core {
     pub(super) options: Options,
-    pub(super) connector: Arc<Connector>,
     pub(super) writers: Arc<Pool>,
     pub(super) readers: Arc<Pool>,
     pub(super) committer: Committer,
     pub(super) counters: Arc<Counters>,
     pub(super) ear: Arc<Ear>,
+    pub(super) monitor: Arc<ConnectionMonitor>,
+    pub(super) missing_sessions: MissingSessions,
     sweep: Mutex<Sweep>,
-    /// Keeps others out, or those who would keep us out.
-    _owner: Connection,
 }
 
 impl Core {
     pub(super) async fn open(options: Options, runtime: Handle) -> Result<Self, Error> {
         let counters = Arc::new(Counters::default());
-        let connector = Arc::new(Connector::new(&options, Arc::clone(&counters))?);
+        let (monitor, probes) = ConnectionMonitor::new(Arc::clone(&counters));
+        let connector = Connector::new(&options, Arc::clone(&counters), Arc::clone(&monitor))?;
+        let connector = Arc::new(connector);
         migrate(&connector.connect().await?, MIGRATIONS).await?;
-        let owner = connector.connect().await?;
-        own(&owner, &options).await?;
-        let writers = Pool::new(Arc::clone(&connector), options.writers, runtime.clone());
-        let readers = Pool::new(Arc::clone(&connector), options.readers, runtime);
+        let session =
+            MonitorSession::establish(&connector, &options, options.connect_timeout).await?;
+        let pool = |size: usize| {
+            Pool::new(Arc::clone(&connector), Arc::clone(&monitor), size, runtime.clone())
+        };
+        let (writers, readers) = (pool(options.writers), pool(options.readers));
         let slots = Arc::new(Slots::default());
         if !options.shared {
             slots.set_holder(Some(register_alone(&writers).await?));
         }
-        let found = owner.run(&[node::get(None)]).await?;
+        let found = session.connection().run(&[node::get(None)]).await?;
         let known = found.first().map(node::read).transpose()?.unwrap_or_default();
-        let schema = owner.one(SCHEMA, Vec::new()).await?.first(|row| row.text(0))?;
+        let schema =
+            session.connection().one(SCHEMA, Vec::new()).await?.first(|row| row.text(0))?;
         let ear = Arc::new(Ear::new(&schema.unwrap_or_default()));
         let pool = Arc::clone(&writers);
         let feed = Arc::new(Feed::default());
         feed.begin_after(known.seq);
         let committer = Committer { pool, slots, feed, counters: Arc::clone(&counters) };
-        let sweep = Mutex::default();
+        monitor.mark_connected(&session);
+        let standing =
+            Arc::clone(&monitor).run(connector, options.clone(), Arc::clone(&ear), session, probes);
+        drop(runtime.spawn(standing));
+        let (missing_sessions, sweep) = (MissingSessions::default(), Mutex::default());
         Ok(Self {
             options,
-            connector,
             writers,
             readers,
             committer,
             counters,
             ear,
+            monitor,
+            missing_sessions,
             sweep,
-            _owner: owner,
         })
     }
 
@@ -167,22 +174,6 @@ impl Core {
         lent.begin_snapshot().await?;
         check::check(&lent).await
     }
-}
-
-/// Makes sure that a database which is not shared has one process only.
-async fn own(connection: &Connection, options: &Options) -> Result<(), Error> {
-    // A process that has just ended may not have let go yet.
-    let patience = options.connect_timeout.as_millis();
-    connection.script(&format!("SET lock_timeout = {patience}")).await?;
-    let sql = if options.shared { SHARE } else { OWN };
-    let locked = connection.one(sql, values![lock::OWNER]).await;
-    locked.map(drop).map_err(|failure| match failure.error {
-        Error::Unavailable(text) if text.contains("55P03") => {
-            let text = "another process uses the database, and one of the two does not share it";
-            Error::Locked(text.to_owned())
-        }
-        error => error,
-    })
 }
 
 /// Gives the only process its number. Nobody else commits from now on.

@@ -47,7 +47,8 @@ fn is_io(error: &tokio_postgres::Error) -> bool {
     }
     // What a connection cannot be made with is told by words only.
     let text = error.to_string();
-    ["error connecting", "error communicating", "timeout"].iter().any(|it| text.contains(it))
+    let causes = ["error connecting", "error communicating", "timeout", "TLS handshake"];
+    causes.iter().any(|it| text.contains(it))
 }
 
 fn from_answer(answer: &DbError) -> Error {

@@ -6,7 +6,7 @@ use meantime_kernel::store::{InstanceFilter, InstanceRow, Page, Phase};
 use super::connection::{Connection, Failure, Param, values};
 use super::definition;
 use super::text::text;
-use crate::row::instance::{UNUSUAL_PHASES, columns, matches, read};
+use crate::row::instance::{UNUSUAL_PHASES, columns, matches, read_for_list};
 use crate::row::{Columns, int, ord};
 
 const TAGGED: &str = concat!(
@@ -117,7 +117,7 @@ impl<'a> Walk<'a> {
             for row in &answer.rows {
                 before = row.integer(0)?;
                 if matches(self.filter, row)? {
-                    found.push(read(row)?);
+                    found.push(read_for_list(row)?);
                 }
             }
             if answer.count < u64::try_from(stride).unwrap_or_default() {

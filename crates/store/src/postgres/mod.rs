@@ -53,6 +53,7 @@ mod lock;
 mod message;
 mod message_id;
 mod migration;
+mod monitor;
 mod node;
 mod notice;
 mod occurrence;
@@ -71,6 +72,7 @@ mod task;
 mod tests;
 mod text;
 mod timer;
+mod tls;
 mod trigger_start;
 
 pub use options::{Options, SeatTime};

@@ -5,18 +5,15 @@
 //!                                                                    └──► listener of the kernel
 //! ```
 //!
-//! A notification that gets lost makes something late, never wrong, so a broken connection is
-//! simply made again.
+//! A notification that gets lost makes something late, never wrong. The connection that listens is
+//! the one that always stands (`monitor.rs`).
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use meantime_kernel::store::{Error, Listener, Notice, Seat, To};
-use tokio::sync::{mpsc, watch};
-use tokio_postgres::{AsyncMessage, NoTls};
+use tokio::sync::watch;
 
-use super::connect::Connector;
-use super::connection::{Call, Failure, arrays};
+use super::connection::{Call, arrays};
 use super::pool::Pool;
 use crate::row::packed;
 
@@ -29,15 +26,20 @@ pub(super) const STATEMENTS: &[&str] = &[NOTIFY];
 /// The database takes less than 8,000 bytes in one notification; they are written as hex digits.
 const PAYLOAD_BYTES: usize = 3_900;
 
-/// How long to wait before a connection that broke is made again.
-const PAUSE: Duration = Duration::from_secs(1);
+/// On which channels the standing connection listens.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Channels {
+    /// Somebody wants to hear something.
+    is_open: bool,
+    seat: Option<Seat>,
+}
 
 /// Who hears, and on which channels.
 pub(super) struct Ear {
     /// What the names of channels begin with: databases of several schemas do not mix.
     prefix: String,
     listener: Mutex<Option<Listener>>,
-    seat: watch::Sender<Option<Seat>>,
+    channels: watch::Sender<Channels>,
     /// Tells whom this process is, so that it does not hear itself.
     holder: watch::Sender<i64>,
 }
@@ -45,20 +47,20 @@ pub(super) struct Ear {
 impl Ear {
     pub(super) fn new(schema: &str) -> Self {
         let prefix = format!("meantime_{:016x}", super::lock::hash("schema", schema));
-        let (seat, holder) = (watch::Sender::new(None), watch::Sender::new(0));
-        Self { prefix, listener: Mutex::default(), seat, holder }
+        let (channels, holder) = (watch::Sender::default(), watch::Sender::new(0));
+        Self { prefix, listener: Mutex::default(), channels, holder }
     }
 
-    /// Who is called from now on; says whether nobody was before.
-    pub(super) fn set_listener(&self, listener: Listener) -> bool {
-        let mut known = self.listener.lock().unwrap_or_else(PoisonError::into_inner);
-        known.replace(listener).is_none()
+    /// Who is called from now on.
+    pub(super) fn set_listener(&self, listener: Listener) {
+        *self.listener.lock().unwrap_or_else(PoisonError::into_inner) = Some(listener);
+        self.channels.send_if_modified(|it| !std::mem::replace(&mut it.is_open, true));
     }
 
     /// The node sits here now.
     pub(super) fn sit(&self, seat: Option<Seat>, holder: Option<i64>) {
         self.holder.send_replace(holder.unwrap_or_default());
-        self.seat.send_if_modified(|known| std::mem::replace(known, seat) != seat);
+        self.channels.send_if_modified(|it| std::mem::replace(&mut it.seat, seat) != seat);
     }
 
     /// Tells other nodes something.
@@ -87,57 +89,20 @@ impl Ear {
         Ok(lent.run(&[call]).await.map(drop)?)
     }
 
-    /// Listens until the runtime ends.
-    #[expect(clippy::disallowed_methods, reason = "a connection that broke is made again later")]
-    pub(super) async fn listen(self: Arc<Self>, connector: Arc<Connector>) {
-        loop {
-            // Whatever went wrong, nodes do without notices until it works again.
-            let _ = self.hear(&connector).await;
-            tokio::time::sleep(PAUSE).await;
-        }
+    /// Where the node sits, and a way to wait for another seat.
+    pub(super) fn channels(&self) -> watch::Receiver<Channels> {
+        self.channels.subscribe()
     }
 
-    async fn hear(&self, connector: &Connector) -> Result<(), Failure> {
-        let lost = |error: tokio_postgres::Error| super::error::from_postgres(&error);
-        let (client, mut io) = connector.config().connect(NoTls).await.map_err(lost)?;
-        let (sender, mut heard) = mpsc::unbounded_channel();
-        let pump = tokio::spawn(async move {
-            while let Some(Ok(message)) = std::future::poll_fn(|cx| io.poll_message(cx)).await {
-                if let AsyncMessage::Notification(notification) = message
-                    && sender.send(notification.payload().to_owned()).is_err()
-                {
-                    break;
-                }
-            }
-        });
-        let mut seat = self.seat.subscribe();
-        loop {
-            let sits_at = *seat.borrow_and_update();
-            let own = sits_at.map(|Seat(number)| format!("; LISTEN {}_{number}", self.prefix));
-            let own = own.unwrap_or_default();
-            let sql = format!("UNLISTEN *; LISTEN {}_all{own}", self.prefix);
-            client.batch_execute(&sql).await.map_err(lost)?;
-            loop {
-                tokio::select! {
-                    payload = heard.recv() => match payload {
-                        Some(payload) => self.pass_on(&payload),
-                        None => {
-                            pump.abort();
-                            return Ok(());
-                        }
-                    },
-                    changed = seat.changed() => {
-                        if changed.is_err() {
-                            return Ok(());
-                        }
-                        break;
-                    }
-                }
-            }
-        }
+    /// What the standing connection says to hear what it should; nothing without a listener.
+    pub(super) fn listen_to(&self, channels: Channels) -> Option<String> {
+        let prefix = &self.prefix;
+        let own = channels.seat.map(|Seat(number)| format!("; LISTEN {prefix}_{number}"));
+        let own = own.unwrap_or_default();
+        channels.is_open.then(|| format!("UNLISTEN *; LISTEN {prefix}_all{own}"))
     }
 
-    fn pass_on(&self, payload: &str) {
+    pub(super) fn pass_on(&self, payload: &str) {
         let Some((from, notices)) = unpacked(payload) else { return };
         if from == *self.holder.borrow() {
             return;

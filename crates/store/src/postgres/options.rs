@@ -46,8 +46,8 @@ impl Options {
             seat_time: SeatTime::Database,
             writers: 8,
             readers: 4,
-            connect_timeout: Duration::from_secs(5),
-            tcp_user_timeout: Duration::from_secs(10),
+            connect_timeout: Duration::from_secs(3),
+            tcp_user_timeout: Duration::from_secs(5),
             statement_timeout: Duration::from_secs(30),
             idle_timeout: Duration::from_secs(15),
         }

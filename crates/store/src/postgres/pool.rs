@@ -10,6 +10,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use super::connect::Connector;
 use super::connection::{Call, Connection, Failure};
+use super::monitor::ConnectionMonitor;
 
 const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
 const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
@@ -19,9 +20,13 @@ const ROLLBACK: &str = "ROLLBACK";
 /// How long what was dropped is waited for.
 const LETTING_GO: Duration = Duration::from_secs(1);
 
+/// How long a free connection is waited for.
+const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(10);
+
 /// A bounded number of connections, made when they are first needed.
 pub(super) struct Pool {
     connector: Arc<Connector>,
+    monitor: Arc<ConnectionMonitor>,
     permits: Arc<Semaphore>,
     idle: Mutex<Vec<Connection>>,
     letting_go: watch::Sender<Letting>,
@@ -36,21 +41,43 @@ struct Letting {
 }
 
 impl Pool {
-    pub(super) fn new(connector: Arc<Connector>, size: usize, runtime: Handle) -> Arc<Self> {
+    pub(super) fn new(
+        connector: Arc<Connector>,
+        monitor: Arc<ConnectionMonitor>,
+        size: usize,
+        runtime: Handle,
+    ) -> Arc<Self> {
         let permits = Arc::new(Semaphore::new(size.max(1)));
         let (idle, letting_go) = (Mutex::default(), watch::Sender::new(Letting::default()));
-        Arc::new(Self { connector, permits, idle, letting_go, runtime })
+        Arc::new(Self { connector, monitor, permits, idle, letting_go, runtime })
     }
 
     /// Lends a connection, waiting until one is free. What this process has dropped is rolled back
     /// by then, so that it never finds its own locks in its way.
     pub(super) async fn lend(self: &Arc<Self>) -> Result<Lent, Error> {
+        self.monitor.ensure_connected()?;
+        let losses = self.monitor.losses();
+        // Nobody waits for a place, or for a connection, longer than there is a database.
+        tokio::select! {
+            biased;
+            lent = self.find() => lent,
+            () = self.monitor.lost_since(losses) => {
+                self.monitor.ensure_connected()?;
+                Err(Error::Unavailable("the database was lost for a moment".to_owned()))
+            }
+        }
+    }
+
+    async fn find(self: &Arc<Self>) -> Result<Lent, Error> {
         self.let_go().await;
-        let permit = Arc::clone(&self.permits).acquire_owned().await;
+        let permit = Arc::clone(&self.permits).acquire_owned();
+        let permit = tokio::time::timeout(ACQUIRE_TIMEOUT, permit).await;
+        let busy = |_| Error::Unavailable("all connections of the store are in use".to_owned());
+        let permit = permit.map_err(busy)?;
         let permit = permit.map_err(|_| Error::Unavailable("the store is closed".to_owned()))?;
         let connection = match self.sound() {
             Some(connection) => connection,
-            None => self.connector.connect().await?,
+            None => self.connector.connect().await.inspect_err(|_| self.monitor.request_probe())?,
         };
         let (connection, pool) = (Some(connection), Arc::clone(self));
         Ok(Lent { connection, pool, is_open: false, _permit: permit })

@@ -170,6 +170,7 @@ CREATE TABLE seat (
     number integer NOT NULL,
     holder bigint NOT NULL,
     until_at bigint NOT NULL,
+    session bigint,
     UNIQUE (holder),
     PRIMARY KEY (number),
     CHECK (((number >= 0) AND (number < 64)))

@@ -19,6 +19,8 @@ pub struct Stats {
     pub in_doubt: u64,
     /// Connections that were made.
     pub connections: u64,
+    /// How often the database went out of reach.
+    pub losses: u64,
 }
 
 /// The same, shared between tasks.
@@ -31,6 +33,7 @@ pub(super) struct Counters {
     pub(super) replays: AtomicU64,
     pub(super) in_doubt: AtomicU64,
     pub(super) connections: AtomicU64,
+    pub(super) losses: AtomicU64,
 }
 
 impl Counters {
@@ -53,6 +56,7 @@ impl Counters {
             replays: get(&self.replays),
             in_doubt: get(&self.in_doubt),
             connections: get(&self.connections),
+            losses: get(&self.losses),
         }
     }
 }

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use meantime_core::{DefinitionId, IncidentId, InstanceId, TaskId, Timestamp};
 use meantime_kernel::history::By;
 use meantime_kernel::store::{
-    ChildRef, CompactRequest, Company, DefinitionFilter, DefinitionRow, DueQuery, Error,
-    HistoryRow, IncidentRow, InstanceFilter, InstanceRow, Listener, Notice, OccurrenceRow,
-    OperationKind, OperationRow, Page, Pending, Plan, PurgeRequest, Purged, Recovered, Share,
-    Store, TakeRequest, Taken, TaskFilter, TaskRow, TimerFilter, TimerKey, TimerRow, To,
-    UnitResult,
+    ChildRef, CompactRequest, Company, ConnectivityListener, DefinitionFilter, DefinitionRow,
+    DueQuery, Error, HistoryRow, IncidentRow, InstanceFilter, InstanceRow, Listener, Notice,
+    OccurrenceRow, OperationKind, OperationRow, Page, Pending, Plan, PurgeRequest, Purged,
+    Recovered, Share, Store, TakeRequest, Taken, TaskFilter, TaskRow, TimerFilter, TimerKey,
+    TimerRow, To, UnitResult,
 };
 use tokio::runtime::{Builder, Runtime};
 
@@ -138,9 +138,8 @@ impl Store for PostgresStore {
             return Box::pin(std::future::ready(Ok(Company::alone())));
         }
         self.call(move |core| async move {
-            let slots = &core.committer.slots;
-            let company = seat::beat(&core.writers, slots, real, core.options.seat_time).await?;
-            core.ear.sit(Some(company.seat), slots.holder());
+            let company = seat::beat(&core, real).await?;
+            core.ear.sit(Some(company.seat), core.committer.slots.holder());
             Ok(company)
         })
     }
@@ -160,13 +159,17 @@ impl Store for PostgresStore {
     }
 
     fn listen(&self, listener: Listener) {
-        if self.is_shared()
-            && self.core.ear.set_listener(listener)
-            && let Some(runtime) = &self.runtime
-        {
-            let ear = Arc::clone(&self.core.ear);
-            drop(runtime.spawn(ear.listen(Arc::clone(&self.core.connector))));
+        if self.is_shared() {
+            self.core.ear.set_listener(listener);
         }
+    }
+
+    fn ping(&self) -> Pending<'_, ()> {
+        self.call(|core| async move { core.monitor.ping().await })
+    }
+
+    fn watch_connectivity(&self, listener: ConnectivityListener) {
+        self.core.monitor.watch_connectivity(listener);
     }
 
     fn definition(&self, id: DefinitionId) -> Pending<'_, Option<DefinitionRow>> {

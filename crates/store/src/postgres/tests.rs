@@ -13,8 +13,8 @@ use super::connection::Connection;
 use super::migration::{MIGRATIONS, migrate};
 use super::{
     answer, batch, check, claim, clock, compact, definition, feed, history, inbox, incident,
-    instance, instance_list, instance_tag, lock, message, message_id, node, notice, occurrence,
-    operation, purge, seat, subscription, sweep, task, timer, trigger_start,
+    instance, instance_list, instance_tag, lock, message, message_id, monitor, node, notice,
+    occurrence, operation, purge, seat, subscription, sweep, task, timer, trigger_start,
 };
 use crate::migration::Migration;
 use crate::row::Columns;
@@ -26,7 +26,7 @@ const SCANS: &[(&str, &str)] = &[
     ("FROM node AS n, (SELECT max(clock_at)", "recovery: a few rows per process"),
     ("UPDATE batch SET closed_at = 0 WHERE", "a few rows per process"),
     ("DELETE FROM batch WHERE closed_at", "a few rows per process"),
-    ("SELECT number, holder, until_at FROM seat", "at most 64 rows"),
+    ("SELECT number, holder, until_at, session", "at most 64 rows"),
     ("SELECT id FROM definition ORDER BY id", "definitions are few"),
     ("ORDER BY d.id DESC", "the list of all definitions"),
 ];
@@ -42,7 +42,7 @@ impl Bench {
     fn empty() -> Self {
         let database = database().unwrap();
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-        let connector = Connector::new(&database.options(), Arc::default()).unwrap();
+        let connector = Connector::new(&database.options(), Arc::default(), monitor()).unwrap();
         let connection = runtime.block_on(connector.connect()).unwrap();
         let bench = Self { connection, runtime, database };
         // Databases are used again by other tests: a schema of its own leaves them as they were.
@@ -81,6 +81,11 @@ impl Bench {
     }
 }
 
+/// A monitor that nobody runs.
+fn monitor() -> Arc<monitor::ConnectionMonitor> {
+    monitor::ConnectionMonitor::new(Arc::default()).0
+}
+
 /// As many NULLs as a statement has values.
 fn nulls(sql: &str) -> String {
     let count = (1..30).rev().find(|number| sql.contains(&format!("${number}"))).unwrap_or(0);
@@ -110,6 +115,7 @@ fn statements() -> Vec<&'static str> {
         notice::STATEMENTS,
         occurrence::STATEMENTS,
         operation::STATEMENTS,
+        monitor::STATEMENTS,
         &purge::statements(),
         seat::STATEMENTS,
         subscription::STATEMENTS,
@@ -288,7 +294,7 @@ fn a_schema_of_another_program_is_refused() {
 #[test]
 fn several_processes_that_migrate_at_once_do_it_once() {
     let bench = Bench::empty();
-    let connector = Connector::new(&bench.database.options(), Arc::default()).unwrap();
+    let connector = Connector::new(&bench.database.options(), Arc::default(), monitor()).unwrap();
     bench.runtime.block_on(async {
         let one = async {
             let connection = connector.connect().await?;

@@ -2,7 +2,7 @@
 
 use meantime_core::{DefinitionId, InstanceId, State};
 use meantime_kernel::open::Open;
-use meantime_kernel::store::{ChildRef, Error, Extra, InstanceFilter, InstanceRow, Phase};
+use meantime_kernel::store::{ChildRef, Class, Error, Extra, InstanceFilter, InstanceRow, Phase};
 
 use super::{Columns, damaged, ord, packed};
 
@@ -41,6 +41,30 @@ pub(crate) fn read(row: &impl Columns) -> Result<InstanceRow, Error> {
     })
 }
 
+/// Reads a row for a list. A damaged row is listed with what can be read of it and with a marker,
+/// so that it does not fail the whole list.
+pub(crate) fn read_for_list(row: &impl Columns) -> Result<InstanceRow, Error> {
+    let error = match read(row) {
+        Err(error) if error.class() == Class::Corrupt => error,
+        read => return read,
+    };
+    let extra: Option<Extra> = row.unpacked_if(12, TABLE).ok().flatten();
+    Ok(InstanceRow {
+        id: row.instance(0, 1)?,
+        turn_no: row.number(2).unwrap_or_default(),
+        phase: phase(row, 3).unwrap_or(Phase::Running),
+        definition: DefinitionId(row.number(4).unwrap_or_default()),
+        started_at: row.instant(5, TABLE).unwrap_or_default(),
+        ended_at: row.instant_if(6, TABLE).unwrap_or_default(),
+        deadline_at: row.instant_if(7, TABLE).unwrap_or_default(),
+        last_history: row.number(8).unwrap_or_default(),
+        key: row.text_if(9).unwrap_or_default(),
+        open: row.parsed(11, TABLE, Open::from_bytes).unwrap_or_default(),
+        extra: Extra { damaged: Some(error.to_string()), ..extra.unwrap_or_default() },
+        state: State::new(0, Vec::new()),
+    })
+}
+
 pub(crate) fn phase(row: &impl Columns, column: usize) -> Result<Phase, Error> {
     row.named(column, TABLE, Phase::from_name)
 }
@@ -52,15 +76,17 @@ pub(crate) fn matches(filter: &InstanceFilter, row: &impl Columns) -> Result<boo
     let started_at = row.instant(5, TABLE)?;
     let has_incident = match filter.incident {
         Some(_) => {
-            let extra: Extra = row.unpacked_if(12, TABLE)?.unwrap_or_default();
-            Some(extra.incidents > 0)
+            // A damaged row is known by its list only.
+            let extra: Option<Extra> = row.unpacked_if(12, TABLE).ok().flatten();
+            Some(extra.is_some_and(|extra| extra.incidents > 0))
         }
         None => None,
     };
     Ok((filter.definitions.is_empty() || filter.definitions.contains(&definition))
         && !filter.except.contains(&definition)
         && filter.incident == has_incident
-        && (filter.phases.is_empty() || filter.phases.contains(&phase(row, 3)?))
+        && (filter.phases.is_empty()
+            || phase(row, 3).map_or(true, |phase| filter.phases.contains(&phase)))
         && filter.started_from.is_none_or(|from| started_at >= from)
         && filter.started_before.is_none_or(|before| started_at < before)
         && match &filter.key {

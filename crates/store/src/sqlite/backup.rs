@@ -9,10 +9,9 @@
 //! by halves. It is marked as paused with a new epoch before it gets its name, and so is what is
 //! restored from it: whoever opens either of them has to confirm first.
 
-use std::ffi::OsString;
 use std::fs::{File, remove_file, rename};
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use meantime_core::Timestamp;
 use meantime_kernel::history::By;
@@ -23,8 +22,9 @@ use rusqlite::backup::{Backup, StepResult};
 use super::check::integrity_of;
 use super::db::Db;
 use super::error::from_sqlite;
+use super::identity::{self, beside};
 use super::options::Options;
-use super::{node, open};
+use super::{node, open, wal_check};
 
 /// Pages per step: a fraction of a millisecond, so that others get the disk in between.
 const STEP: i32 = 256;
@@ -79,7 +79,9 @@ pub(super) fn restore(
     by: &By,
 ) -> Result<Restored, Error> {
     refuse_existing(to)?;
-    let _lock = open::lock(to)?;
+    let _lock = identity::lock_name(to)?;
+    // Reading the copy would drop the rest of a damaged log without a word.
+    wal_check::inspect(&beside(from, "-wal"))?.accept(options)?;
     let part = beside(to, ".part");
     let restored = (|| {
         let source = open::reader(from, options)?;
@@ -105,6 +107,7 @@ fn copy(
 ) -> Result<Progress, Error> {
     discard(to);
     source.execute_batch(SNAPSHOT).map_err(|error| from_sqlite(&error))?;
+    identity::make(to)?;
     let mut target = Connection::open(to).map_err(|error| from_sqlite(&error))?;
     // The file counts only once it is complete, synced and named; until then nothing can be lost.
     let unsafe_is_fine = "PRAGMA synchronous = OFF";
@@ -175,12 +178,6 @@ fn refuse_existing(path: &Path) -> Result<(), Error> {
         return Err(Error::Unavailable(message));
     }
     Ok(())
-}
-
-fn beside(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = OsString::from(path);
-    name.push(suffix);
-    PathBuf::from(name)
 }
 
 fn io(path: &Path, error: &std::io::Error) -> Error {

@@ -1,13 +1,16 @@
 //! Looks for damage: what SQLite finds, and what no single table shows.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::path::Path;
 
+use meantime_core::DefinitionId;
 use meantime_kernel::open::Key;
-use meantime_kernel::store::{Class, Error, InstanceRow};
+use meantime_kernel::store::{Class, DefinitionRow, Error, InstanceRow};
 
 use super::db::Db;
 use super::options::Options;
-use super::{instance, open, task, timer};
+use super::{definition, identity, instance, open, task, timer, wal_check};
 use crate::row::Columns;
 use crate::row::instance::{columns, read};
 use crate::row::timer::read_key;
@@ -26,12 +29,19 @@ const LIMIT: usize = 100;
 
 /// Every problem as a line of text. Damage is an answer, not an error.
 pub(super) fn check(path: &Path, options: &Options) -> Result<Vec<String>, Error> {
+    let mut problems = Vec::new();
+    // The log of a store that is in use grows while it is read.
+    if !identity::is_owned(path) {
+        problems.extend(wal_check::inspect(&identity::beside(path, "-wal"))?.damage());
+    }
     let connection = match open::reader(path, options) {
-        Err(error) if error.class() == Class::Corrupt => return Ok(vec![error.to_string()]),
+        Err(error) if error.class() == Class::Corrupt => {
+            problems.push(error.to_string());
+            return Ok(problems);
+        }
         opened => opened?,
     };
     let db = Db::new(&connection);
-    let mut problems = Vec::new();
     db.run("BEGIN", [])?;
     for part in [integrity, instances, timers, inboxes] {
         match part(&db, &mut problems) {
@@ -60,8 +70,14 @@ fn integrity(db: &Db<'_>, problems: &mut Vec<String>) -> Result<(), Error> {
 /// Whatever a live instance waits for must be there.
 fn instances(db: &Db<'_>, problems: &mut Vec<String>) -> Result<(), Error> {
     db.some(LIVE, [], LIMIT, |row| {
-        let owner = read(row)?;
-        let found = missing(db, &owner)?;
+        let found = match read(row) {
+            Ok(owner) => missing(db, &owner)?,
+            // One damaged row must not hide the others.
+            Err(error) if error.class() == Class::Corrupt => {
+                vec![format!("{}: {error}", row.instance(0, 1)?)]
+            }
+            Err(error) => return Err(error),
+        };
         let is_sound = found.is_empty();
         problems.extend(found);
         Ok((!is_sound).then_some(()))
@@ -86,13 +102,42 @@ fn missing(db: &Db<'_>, owner: &InstanceRow) -> Result<Vec<String>, Error> {
     Ok(problems)
 }
 
+/// Every live instance that can be read, with its definition.
+pub(super) fn visit_live(
+    path: &Path,
+    options: &Options,
+    visit: &mut dyn FnMut(&DefinitionRow, &InstanceRow),
+) -> Result<(), Error> {
+    let connection = open::reader(path, options)?;
+    let db = Db::new(&connection);
+    db.run("BEGIN", [])?;
+    let mut definitions: BTreeMap<DefinitionId, Option<DefinitionRow>> = BTreeMap::new();
+    db.all(LIVE, [], |row| {
+        // What cannot be read is told by `check`.
+        let Ok(instance) = read(row) else { return Ok(()) };
+        let definition = match definitions.entry(instance.definition) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => new.insert(definition::get(&db, instance.definition)?),
+        };
+        if let Some(definition) = definition {
+            visit(definition, &instance);
+        }
+        Ok(())
+    })?;
+    Ok(())
+}
+
 /// Whatever is armed must be waited for.
 fn timers(db: &Db<'_>, problems: &mut Vec<String>) -> Result<(), Error> {
     let mut owner: Option<InstanceRow> = None;
     db.some(TIMERS, [], LIMIT, |row| {
         let (id, key) = read_key(row)?;
         if owner.as_ref().is_none_or(|known| known.id != id) {
-            owner = instance::get(db, id)?;
+            owner = match instance::get(db, id) {
+                // It has been told already.
+                Err(error) if error.class() == Class::Corrupt => return Ok(None),
+                found => found?,
+            };
         }
         let entry = Key::from(key.id.0);
         let is_open = owner.as_ref().is_some_and(|owner| {

@@ -18,7 +18,7 @@ use std::thread::JoinHandle;
 use meantime_kernel::store::Error;
 use rusqlite::Connection;
 
-use super::error::is_failed_sync;
+use super::error::{from_sqlite, is_failed_sync};
 use super::open::{self, PAGE};
 use super::options::Options;
 use super::stats::Counters;
@@ -149,4 +149,10 @@ fn checkpoint(connection: &Connection, sql: &str, shared: &Shared, counters: &Co
     if done.is_err_and(|error| is_failed_sync(&error)) {
         counters.fail();
     }
+}
+
+/// Copies the whole log into the file and empties it. Nobody else uses the file yet.
+pub(super) fn reset_wal(connection: &Connection) -> Result<(), Error> {
+    let done = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+    done.map_err(|error| from_sqlite(&error))
 }

@@ -6,7 +6,7 @@ use rusqlite::{Row, params};
 
 use super::db::Db;
 use super::definition;
-use crate::row::instance::{UNUSUAL_PHASES, columns, matches, read as read_row};
+use crate::row::instance::{UNUSUAL_PHASES, columns, matches, read_for_list as read_row};
 use crate::row::{int, ord};
 
 const TAGGED: &str = concat!(

@@ -28,6 +28,10 @@ const CLOCK: &str = "SELECT clock_at FROM node";
 pub(super) const MIGRATIONS: &[Migration] = &[
     Migration { name: "0001_init.sql", sql: include_str!("migrations/0001_init.sql") },
     Migration { name: "0002_occurrence.sql", sql: include_str!("migrations/0002_occurrence.sql") },
+    Migration {
+        name: "0003_seat_session.sql",
+        sql: include_str!("migrations/0003_seat_session.sql"),
+    },
 ];
 
 /// Runs what is missing.

@@ -28,6 +28,7 @@ mod definition;
 mod error;
 mod find;
 mod history;
+mod identity;
 mod inbox;
 mod incident;
 mod instance;
@@ -53,6 +54,7 @@ mod task;
 mod tests;
 mod timer;
 mod trigger_start;
+mod wal_check;
 mod writer;
 
 pub use backup::{Progress, Restored};

@@ -1,9 +1,6 @@
-//! Opens the file: lock, connections, schema.
+//! Opens the file: connections, schema.
 
-use std::ffi::OsString;
-use std::fs::{File, OpenOptions, TryLockError};
-use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use meantime_kernel::store::Error;
@@ -21,26 +18,6 @@ const BUSY: Duration = Duration::from_secs(5);
 
 /// Cached statements per connection: more than there are.
 const STATEMENTS: usize = 128;
-
-/// Takes the lock that makes this process the owner. It is held while the file is open.
-pub(super) fn lock(path: &Path) -> Result<File, Error> {
-    let mut name = OsString::from(path);
-    name.push(".lock");
-    let name = PathBuf::from(name);
-    let file = OpenOptions::new().create(true).truncate(false).write(true).open(&name);
-    let file = file.map_err(|error| match error.kind() {
-        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => Error::ReadOnly,
-        ErrorKind::StorageFull => Error::Full,
-        _ => Error::Unavailable(format!("{}: {error}", name.display())),
-    })?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(Error::Locked(path.display().to_string())),
-        Err(TryLockError::Error(error)) => {
-            Err(Error::Unavailable(format!("{}: {error}", name.display())))
-        }
-    }
-}
 
 /// Opens the connection that writes, and brings the schema up to date.
 pub(super) fn writer(path: &Path, options: &Options) -> Result<Connection, Error> {

@@ -39,6 +39,9 @@ pub struct Options {
     pub group_limit: usize,
     /// The largest the file may become, in bytes; none is as large as the disk allows.
     pub max_size: Option<u64>,
+    /// Opens the store although its write-ahead log is damaged before its end. Everything from the
+    /// damage on is lost.
+    pub accept_damaged_wal: bool,
 }
 
 impl Default for Options {
@@ -51,6 +54,7 @@ impl Default for Options {
             wal_limit: 256 << 20,
             group_limit: 4_096,
             max_size: None,
+            accept_damaged_wal: false,
         }
     }
 }

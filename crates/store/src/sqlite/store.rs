@@ -1,6 +1,5 @@
 //! The store trait on SQLite.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,13 +15,15 @@ use meantime_kernel::store::{
 
 use super::backup::{self, Progress, Restored};
 use super::db::Db;
+use super::identity::{Identity, Ownership, beside};
 use super::options::Options;
 use super::readers::Readers;
 use super::stats::{Counters, Stats};
 use super::writer::Writer;
 use super::{
-    check, checkpoint, claim, compact, definition, history, inbox, incident, instance,
+    check, checkpoint, claim, compact, definition, history, identity, inbox, incident, instance,
     instance_list, node, occurrence, oneshot, open, operation, purge, sweep, task, timer,
+    wal_check,
 };
 use crate::sweep::Sweep;
 
@@ -35,19 +36,36 @@ pub struct SqliteStore {
     path: PathBuf,
     options: Options,
     sweep: Mutex<Sweep>,
-    _lock: File,
+    identity: Arc<Identity>,
+    _ownership: Ownership,
 }
 
 impl SqliteStore {
     /// Opens a store, making the file and bringing its schema up to date as needed.
     pub fn open(path: impl AsRef<Path>, options: Options) -> Result<Self, Error> {
         let path = path.as_ref().to_owned();
-        let lock = open::lock(&path)?;
+        let (ownership, identity) = identity::own(&path)?;
+        let identity = Arc::new(identity);
+        let wal = wal_check::inspect(&beside(&path, "-wal"))?;
+        wal.accept(&options)?;
         let connection = open::writer(&path, &options)?;
+        if wal.has_tail {
+            // What one power loss left must not look like damage after the next one.
+            checkpoint::reset_wal(&connection)?;
+        }
         let counters = Arc::new(Counters::default());
         let readers = Readers::open(&path, &options)?;
-        let writer = Writer::start(&path, &options, connection, &counters)?;
-        Ok(Self { readers, writer, counters, path, options, sweep: Mutex::default(), _lock: lock })
+        let writer = Writer::start(&path, &options, connection, &counters, &identity)?;
+        Ok(Self {
+            readers,
+            writer,
+            counters,
+            path,
+            options,
+            sweep: Mutex::default(),
+            identity,
+            _ownership: ownership,
+        })
     }
 
     /// What the writer has done since the store was opened.
@@ -108,6 +126,16 @@ impl SqliteStore {
     /// problem is a line of text.
     pub fn check_of(path: impl AsRef<Path>, options: &Options) -> Result<Vec<String>, Error> {
         check::check(path.as_ref(), options)
+    }
+
+    /// Calls `visit` with every live instance and its definition. Another process may be using the
+    /// store.
+    pub fn visit_live_of(
+        path: impl AsRef<Path>,
+        options: &Options,
+        visit: &mut dyn FnMut(&DefinitionRow, &InstanceRow),
+    ) -> Result<(), Error> {
+        check::visit_live(path.as_ref(), options, visit)
     }
 
     /// Makes a new file from a copy. The kernel that opens it is paused until somebody confirms,
@@ -172,6 +200,12 @@ fn take(db: &Db<'_>, request: &TakeRequest) -> Result<Taken, Error> {
 }
 
 impl Store for SqliteStore {
+    fn ping(&self) -> Pending<'_, ()> {
+        let failed = || Error::Failed("writing to the disk failed".to_owned());
+        let usable = if self.has_failed() { Err(failed()) } else { self.identity.check() };
+        Box::pin(std::future::ready(usable))
+    }
+
     fn take(&self, request: TakeRequest) -> Pending<'_, Taken> {
         self.read(|db| take(db, &request))
     }

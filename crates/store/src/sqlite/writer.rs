@@ -18,6 +18,7 @@ use super::apply::{Stop, apply};
 use super::checkpoint::Checkpoints;
 use super::db::Db;
 use super::error::{from_sqlite, is_in_doubt};
+use super::identity::Identity;
 use super::node::{self, Mark};
 use super::open;
 use super::options::Options;
@@ -51,14 +52,16 @@ impl Writer {
         options: &Options,
         mut connection: Connection,
         counters: &Arc<Counters>,
+        identity: &Arc<Identity>,
     ) -> Result<Self, Error> {
         let checkpoints = Checkpoints::start(path, options, &mut connection, counters)?;
         let (queue, jobs) = channel();
         let group_limit = options.group_limit.max(1);
-        let counters = Arc::clone(counters);
+        let (counters, identity) = (Arc::clone(counters), Arc::clone(identity));
+        let work = Work { checkpoints, connection, counters, identity, group_limit };
         let thread = std::thread::Builder::new()
             .name("meantime-writer".to_owned())
-            .spawn(move || Work { checkpoints, connection, counters, group_limit }.run(&jobs))
+            .spawn(move || work.run(&jobs))
             .map_err(|error| Error::Unavailable(error.to_string()))?;
         Ok(Self { queue: Some(queue), thread: Some(thread) })
     }
@@ -111,6 +114,7 @@ struct Work {
     checkpoints: Checkpoints,
     connection: Connection,
     counters: Arc<Counters>,
+    identity: Arc<Identity>,
     group_limit: usize,
 }
 
@@ -195,7 +199,7 @@ impl Work {
             db.run("BEGIN IMMEDIATE", [])?;
             let made = change(&db)?;
             match self.connection.prepare_cached("COMMIT").and_then(|mut it| it.execute([])) {
-                Ok(_) => Ok(made),
+                Ok(_) => self.identity.check().map(|()| made),
                 Err(error) if is_in_doubt(&error) => {
                     // Whoever asked looks again after the restart; nobody else was told.
                     self.counters.fail();
@@ -220,7 +224,7 @@ impl Work {
             let message = "writing to the disk failed: restart the process to recover";
             return Err(Error::Failed(message.to_owned()));
         }
-        Ok(())
+        self.identity.check_known()
     }
 
     fn transaction(
@@ -243,7 +247,8 @@ impl Work {
             }
             node::advance(&db, mark).map_err(Undone::Failed)?;
             match self.connection.prepare_cached("COMMIT").and_then(|mut it| it.execute([])) {
-                Ok(_) => Ok(results),
+                // A commit to a file that nobody can find again is not acknowledged.
+                Ok(_) => self.identity.check().map(|()| results).map_err(Undone::Failed),
                 Err(error) if is_in_doubt(&error) => {
                     Err(Undone::InDoubt { results, message: error.to_string() })
                 }

@@ -7,3 +7,4 @@ mod meeting;
 mod node;
 mod proxy;
 mod rows;
+mod tls;

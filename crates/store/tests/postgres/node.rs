@@ -9,11 +9,12 @@ use meantime_kernel::store::{
     UnitResult, Write,
 };
 use meantime_store::conformance::block_on;
+use meantime_store::postgres::cluster::{Cluster, Database, Durability, database_at};
 use meantime_store::postgres::{Options, PostgresStore};
 
 use crate::rows::{
-    NOW, alone, commit, id, instance, next, node, place, start, take, task, timer, try_commit,
-    turn, turn_of,
+    NOW, alone, commit, id, instance, next, node, open, place, query, start, take, task, timer,
+    try_commit, turn, turn_of,
 };
 
 fn later(seconds: i64) -> Timestamp {
@@ -115,6 +116,63 @@ fn a_node_that_was_silent_too_long_commits_nothing_until_it_has_a_seat_again() {
     let company = block_on(silent.beat(later(17))).expect("it has a seat");
     assert_eq!(company.seats, [Seat(0), Seat(1)]);
     commit(&silent, 4, late);
+}
+
+/// Two nodes that go by the database's clock.
+fn real_nodes(database: &Database) -> (PostgresStore, PostgresStore) {
+    let (one, other) = (open(database.options()), open(database.options()));
+    for store in [&one, &other, &one] {
+        block_on(store.beat(NOW)).expect("it has a seat");
+    }
+    (one, other)
+}
+
+#[test]
+fn a_process_that_ended_loses_its_seat_before_its_lease_is_over() {
+    let database = place();
+    let (killed, other) = real_nodes(&database);
+    let until = query(database.url(), "SELECT until_at FROM seat WHERE number = 0")[0];
+    drop(killed);
+    let company = loop {
+        let company = block_on(other.beat(NOW)).expect("it has a seat");
+        if company.seats == [Seat(1)] {
+            break company;
+        }
+    };
+    let now = company.time.expect("the database's time").as_millis();
+    assert!(now < until, "its lease was over: {now} {until}");
+}
+
+#[test]
+fn a_stall_of_the_database_costs_nobody_its_seat() {
+    let database = place();
+    let (one, other) = real_nodes(&database);
+    // As if nobody had got through for twenty seconds: both leases are over.
+    query(database.url(), "UPDATE seat SET until_at = until_at - 20000 RETURNING until_at");
+    let company = block_on(other.beat(NOW)).expect("it has a seat");
+    assert_eq!(company.seats, [Seat(0), Seat(1)]);
+    let company = block_on(one.beat(NOW)).expect("it has a seat");
+    assert_eq!(company.seats, [Seat(0), Seat(1)]);
+    // Who is silent while others get through has lost its seat, session or not.
+    let silent = "UPDATE seat SET until_at = until_at - 20000 WHERE number = 0 RETURNING until_at";
+    query(database.url(), silent);
+    while block_on(other.beat(NOW)).expect("it has a seat").seats != [Seat(1)] {}
+}
+
+#[test]
+fn a_restart_of_the_server_costs_nobody_its_seat() {
+    let mut cluster = Cluster::start(Durability::None).expect("PostgreSQL");
+    let database = database_at(cluster.address()).expect("a database");
+    let (one, other) = real_nodes(&database);
+    cluster.crash().expect("it starts again");
+    let patiently = |store: &PostgresStore| loop {
+        if let Ok(company) = block_on(store.beat(NOW)) {
+            return company;
+        }
+    };
+    for store in [&one, &other, &one, &other] {
+        assert_eq!(patiently(store).seats, [Seat(0), Seat(1)]);
+    }
 }
 
 #[test]

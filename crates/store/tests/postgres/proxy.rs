@@ -47,7 +47,8 @@ impl Proxy {
                 tokio::spawn(pass(client, server, Arc::clone(&told), Arc::clone(&waits)));
             }
         });
-        let url = format!("host=127.0.0.1 port={port} {rest}");
+        // The proxy reads the messages.
+        let url = format!("host=127.0.0.1 port={port} sslmode=disable {rest}");
         Self { url, fate, let_go, _runtime: runtime }
     }
 

@@ -69,7 +69,7 @@ impl Nodes {
         let mut seats: Vec<Seat> = self.seats.values().map(|it| it.seat).collect();
         seats.sort();
         let (seat, sitting, lasts_ms) = (sitting.seat, Some(sitting.number), Some(Seat::LASTS_MS));
-        Ok(Company { seat, sitting, seats, lasts_ms, time: None })
+        Ok(Company { seat, sitting, seats, lasts_ms, time: None, recheck_ms: None })
     }
 
     fn sit_down(&mut self, until: Timestamp) -> Result<Sitting, Error> {

@@ -1,0 +1,210 @@
+//! Which file a SQLite store is, who can read it, and damage that must not go unnoticed.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use meantime_core::{DefinitionId, InstanceId, State, Timestamp};
+use meantime_kernel::open::Open;
+use meantime_kernel::store::{
+    Class, Error, Extra, Guard, InstanceFilter, InstanceRow, Page, Phase, Plan, Store, Taken, Unit,
+    UnitResult,
+};
+use meantime_store::conformance::block_on;
+use meantime_store::sqlite::{Options, SqliteStore};
+use tempfile::TempDir;
+
+const NOW: Timestamp = Timestamp::from_millis(5_000);
+
+fn open(path: &Path) -> SqliteStore {
+    SqliteStore::open(path, Options::default()).expect("it opens")
+}
+
+fn place() -> (TempDir, PathBuf) {
+    let directory = tempfile::tempdir().expect("a directory for the test");
+    let path = directory.path().join("store.db");
+    (directory, path)
+}
+
+fn start(number: u64) -> Unit {
+    let row = InstanceRow {
+        id: InstanceId::new(number, !number),
+        turn_no: 1,
+        phase: Phase::Running,
+        definition: DefinitionId(1),
+        started_at: NOW,
+        ended_at: None,
+        deadline_at: None,
+        state: State::new(1, vec![b'x'; 3_000]),
+        open: Open::default(),
+        last_history: 0,
+        key: None,
+        extra: Extra::default(),
+    };
+    Unit { guard: Guard::Insert(Box::new(row)), ..Unit::default() }
+}
+
+fn commit(store: &SqliteStore, number: u64) -> Result<Vec<UnitResult>, Error> {
+    let plan = Plan { batch: number, now: NOW, units: vec![start(number)], sitting: None };
+    block_on(store.commit(Taken::default(), plan))
+}
+
+fn instances(store: &SqliteStore) -> Vec<InstanceRow> {
+    let page = Page::first(1_000);
+    block_on(store.instances(InstanceFilter::default(), page)).expect("it reads")
+}
+
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    PathBuf::from(format!("{}{suffix}", path.display()))
+}
+
+#[test]
+fn another_name_of_the_file_is_refused() {
+    let (directory, path) = place();
+    let elsewhere = directory.path().join("elsewhere");
+    std::fs::create_dir(&elsewhere).expect("a directory");
+    let (symbolic, hard) = (elsewhere.join("symbolic.db"), elsewhere.join("hard.db"));
+    let store = open(&path);
+    std::os::unix::fs::symlink(&path, &symbolic).expect("a link");
+    std::fs::hard_link(&path, &hard).expect("a link");
+    for link in [&symbolic, &hard] {
+        let refused = SqliteStore::open(link, Options::default()).expect_err("it is in use");
+        assert_eq!(refused.code(), "store_locked", "{}", link.display());
+    }
+    commit(&store, 1).expect("nothing has happened to the owner");
+    drop(store);
+    assert_eq!(instances(&open(&symbolic)).len(), 1);
+}
+
+fn replace(path: &Path) {
+    let other = beside(path, ".other");
+    std::fs::copy(path, &other).expect("it can be copied");
+    std::fs::rename(&other, path).expect("it can be replaced");
+}
+
+fn remove(path: &Path) {
+    std::fs::remove_file(path).expect("it can be removed");
+}
+
+#[test]
+fn a_commit_to_a_file_that_was_removed_or_replaced_is_not_acknowledged() {
+    for (suffix, is_replaced) in [("", false), ("", true), ("-wal", false), ("-shm", false)] {
+        let (_directory, path) = place();
+        let store = open(&path);
+        commit(&store, 1).expect("it commits");
+        block_on(store.ping()).expect("it is there");
+        let harm = if is_replaced { replace } else { remove };
+        harm(&beside(&path, suffix));
+        let unready = block_on(store.ping()).expect_err("the file is another one");
+        assert_eq!(unready.code(), "store_file_replaced", "{suffix}");
+        let refused = commit(&store, 2).expect_err("nobody would find it");
+        assert_eq!((refused.code(), refused.class()), ("store_file_replaced", Class::Restart));
+        // A file that comes back is not trusted either.
+        std::fs::write(beside(&path, suffix), "").expect("it can be written");
+        assert!(commit(&store, 3).is_err());
+    }
+}
+
+#[test]
+fn only_the_owner_can_read_what_a_store_consists_of() {
+    let (directory, path) = place();
+    let store = open(&path);
+    commit(&store, 1).expect("it commits");
+    let copy = directory.path().join("copy.db");
+    block_on(store.backup(&copy, NOW, |_| {})).expect("it is copied");
+    let restored = directory.path().join("restored.db");
+    let by = meantime_kernel::history::By::default();
+    SqliteStore::restore(&copy, &restored, &Options::default(), NOW, &by).expect("it is restored");
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(directory.path()).expect("it can be listed") {
+        let entry = entry.expect("an entry");
+        let mode = entry.metadata().expect("it is there").permissions().mode();
+        names.push(entry.file_name().into_string().expect("text"));
+        assert_eq!(mode & 0o777, 0o600, "{names:?}");
+    }
+    names.sort();
+    let expected = [
+        "copy.db",
+        "copy.db-shm",
+        "copy.db-wal",
+        "restored.db",
+        "restored.db.lock",
+        "store.db",
+        "store.db-shm",
+        "store.db-wal",
+        "store.db.lock",
+    ];
+    assert_eq!(names, expected);
+}
+
+/// What a process that was killed leaves behind after some commits.
+fn killed_after(commits: u64) -> (TempDir, PathBuf) {
+    let (directory, path) = place();
+    let store = open(&path);
+    for number in 1..=commits {
+        commit(&store, number).expect("it commits");
+    }
+    let left = directory.path().join("left.db");
+    for suffix in ["", "-wal"] {
+        std::fs::copy(beside(&path, suffix), beside(&left, suffix)).expect("it can be copied");
+    }
+    (directory, left)
+}
+
+#[test]
+fn a_log_that_is_damaged_before_its_last_commit_is_refused() {
+    let (_directory, path) = killed_after(10);
+    let log = beside(&path, "-wal");
+    let mut bytes = std::fs::read(&log).expect("it can be read");
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 0x40;
+    std::fs::write(&log, &bytes).expect("it can be written");
+    let problems = SqliteStore::check_of(&path, &Options::default()).expect("it can be checked");
+    assert!(problems.iter().any(|it| it.contains("write-ahead log is damaged")), "{problems:?}");
+    let refused = SqliteStore::open(&path, Options::default()).expect_err("commits would be lost");
+    assert_eq!(refused.code(), "store_corrupt");
+    assert!(refused.to_string().contains("write-ahead log is damaged"), "{refused}");
+    assert_eq!(std::fs::read(&log).expect("it is there"), bytes, "the log is left alone");
+    let options = Options { accept_damaged_wal: true, ..Options::default() };
+    let accepted = SqliteStore::open(&path, options).expect("somebody has accepted the loss");
+    assert!(instances(&accepted).len() < 10);
+}
+
+#[test]
+fn the_torn_last_commit_of_a_log_is_dropped_as_it_was_never_answered() {
+    let (_directory, path) = killed_after(10);
+    let log = beside(&path, "-wal");
+    let mut bytes = std::fs::read(&log).expect("it can be read");
+    let end = bytes.len();
+    bytes[end - 100..].fill(0);
+    std::fs::write(&log, &bytes).expect("it can be written");
+    let store = open(&path);
+    assert_eq!(instances(&store).len(), 9);
+    // What is left of the commit is gone, so that the next power loss finds a clean log.
+    assert_eq!(std::fs::metadata(&log).expect("it is there").len(), 0);
+    commit(&store, 10).expect("it commits");
+}
+
+#[test]
+fn a_damaged_row_is_listed_as_such_and_found_by_a_check() {
+    let (_directory, path) = place();
+    let store = open(&path);
+    for number in 1..=3 {
+        commit(&store, number).expect("it commits");
+    }
+    drop(store);
+    let connection = rusqlite::Connection::open(&path).expect("it opens");
+    for damage in [
+        "UPDATE instance SET open = x'ff' WHERE ord = 1",
+        "UPDATE instance SET extra = x'ff' WHERE ord = 2",
+    ] {
+        assert_eq!(connection.execute(damage, []).expect("it can be changed"), 1);
+    }
+    drop(connection);
+    let store = open(&path);
+    let rows = instances(&store);
+    let damaged: Vec<bool> = rows.iter().map(|row| row.extra.damaged.is_some()).collect();
+    assert_eq!(damaged, [false, true, true], "{rows:?}");
+    let problems = block_on(store.check()).expect("it can be checked");
+    assert_eq!(problems.len(), 2, "{problems:?}");
+    assert!(problems.iter().all(|it| it.starts_with("in_")), "{problems:?}");
+}
