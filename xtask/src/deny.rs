@@ -1,16 +1,86 @@
-//! `deny`: the supply chain rules of `deny.toml`.
+//! `deny`: the supply chain rules of `deny.toml`, and known vulnerabilities of dependencies.
 //!
 //! `tidy` repeats the licence check without the tool, so that a machine without it is covered;
-//! the tool adds duplicate versions and the origin of every package.
+//! the tool adds duplicate versions, the origin of every package and advisories. The database of
+//! advisories comes over the network: where it cannot be had, the step says so and goes on.
 
-use anyhow::{Result, bail};
+use std::process::Command;
 
-use crate::shell::{cargo_run, has_cargo_command};
+use anyhow::{Context, Result, bail};
+
+use crate::sbom;
+use crate::shell::{cargo, cargo_run, has_cargo_command, root};
+use crate::step::{Options, Step};
+
+/// What `test` does about the supply chain.
+pub(crate) const STEPS: &[Step] = &[
+    Step { name: "supply chain", run: supply_chain },
+    Step { name: "sbom", run: |_| sbom::run(&[]) },
+];
+
+const MISSING: &str =
+    "cargo-deny is not installed; install it with `cargo install --locked cargo-deny`";
 
 pub(crate) fn run() -> Result<()> {
     if !has_cargo_command("deny") {
-        bail!("cargo-deny is not installed; install it with `cargo install --locked cargo-deny`");
+        bail!(MISSING);
     }
-    // Advisories need the network and change from day to day, so they are not part of this.
-    cargo_run(&["deny", "check", "bans", "licenses", "sources"])
+    cargo_run(&["deny", "check", "bans", "licenses", "sources"])?;
+    advisories(cargo())
+}
+
+/// The same, where the tool may be missing: licences are still checked by `tidy`.
+fn supply_chain(_: &Options) -> Result<()> {
+    if has_cargo_command("deny") {
+        return run();
+    }
+    println!("NOT CHECKED: bans, sources and advisories: {MISSING}");
+    Ok(())
+}
+
+fn advisories(mut command: Command) -> Result<()> {
+    let command = command.args(["deny", "check", "advisories"]).current_dir(root()?);
+    let out = command.output().context("cannot start cargo")?;
+    let said = String::from_utf8_lossy(&out.stderr);
+    match judge(out.status.success(), &said) {
+        Verdict::Clean => println!("no advisory applies"),
+        Verdict::NotChecked => {
+            println!("NOT CHECKED: advisories: their database cannot be fetched here");
+        }
+        Verdict::Found => bail!("an advisory applies:\n{said}"),
+    }
+    Ok(())
+}
+
+/// What the check of advisories gave.
+#[derive(Debug, PartialEq, Eq)]
+enum Verdict {
+    Clean,
+    Found,
+    /// The tool ended before it looked at anything.
+    NotChecked,
+}
+
+fn judge(is_success: bool, said: &str) -> Verdict {
+    // The summary is the last thing that is said, and only after a check.
+    let has_summary = said.lines().any(|line| line.trim_start().starts_with("advisories "));
+    match (is_success, has_summary) {
+        (true, _) => Verdict::Clean,
+        (false, false) if said.contains("advisory database") => Verdict::NotChecked,
+        (false, _) => Verdict::Found,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_database_that_cannot_be_had_is_not_taken_for_a_clean_bill() {
+        let unreachable = "error: failed to fetch advisory database https://example.org/db";
+        assert_eq!(judge(false, unreachable), Verdict::NotChecked);
+        assert_eq!(judge(true, "advisories ok\n"), Verdict::Clean);
+        assert_eq!(judge(false, "error[vulnerability]: x\nadvisories FAILED\n"), Verdict::Found);
+        assert_eq!(judge(false, "error: something else"), Verdict::Found);
+    }
 }

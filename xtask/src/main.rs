@@ -10,6 +10,7 @@ mod conformance;
 mod deny;
 mod mutants;
 mod postgres;
+mod sbom;
 mod schemathesis;
 mod sdk;
 mod shell;
@@ -54,7 +55,10 @@ Commands:
   conformance journey [DOCUMENT...]
                     load the YAML fragments of documents in every reading they allow;
                     without documents, those that MEANTIME_JOURNEY_DOCUMENTS names
-  deny              bans, licences and sources of all dependencies (needs cargo-deny)
+  deny              bans, licences, sources and advisories of all dependencies
+                    (needs cargo-deny)
+  sbom [FILE]       write a bill of materials (CycloneDX JSON) of everything that is
+                    shipped, built and tested with
   help              this text (also --help)
 ";
 
@@ -88,6 +92,7 @@ fn dispatch(args: &[String]) -> Result<()> {
         "schemathesis" => schemathesis::run(rest),
         "conformance" => conformance::run(rest),
         "deny" => no_arguments(command, rest).and_then(|()| deny::run()),
+        "sbom" => sbom::run(rest),
         "help" | "--help" | "-h" => help(),
         unknown => bail!("no command `{unknown}`; `cargo xtask --help` lists them"),
     }

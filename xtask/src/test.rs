@@ -7,6 +7,7 @@
 use anyhow::Result;
 
 use crate::check;
+use crate::deny;
 use crate::postgres::Cluster;
 use crate::schemathesis;
 use crate::sdk;
@@ -19,7 +20,7 @@ const STEPS: &[Step] =
 
 pub(crate) fn run(filters: &[String]) -> Result<()> {
     run_all(
-        &[check::STEPS, sdk::STEPS, schemathesis::STEPS, STEPS],
+        &[check::STEPS, deny::STEPS, sdk::STEPS, schemathesis::STEPS, STEPS],
         &Options { filters: filters.to_vec() },
     )
 }
