@@ -29,7 +29,7 @@ where
         let serving = listening.serve(App::new(&engine));
         let address = serving.address().context("the address")?;
         let stop = stop_signal()?;
-        tracing::info!(%address, "listening");
+        tracing::info!(%address, tls = serving.is_secure(), "listening");
         let engine = begun(engine, address).await?;
         serving.run(stop).await;
         engine.stop().await;

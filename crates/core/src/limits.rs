@@ -44,6 +44,9 @@ pub struct Limits {
     pub queued_turns: usize,
     /// The same in bytes of payload. Default 256 MiB.
     pub queued_bytes: usize,
+    /// How long starts from outside may wait for their turn before some are refused, in
+    /// milliseconds. Default 20.
+    pub start_delay_ms: u64,
     /// Bytes of cached instances. Default 24 MiB.
     pub cache_bytes: usize,
     /// Turns in one batch. Default 512.
@@ -97,6 +100,7 @@ impl Default for Limits {
             child_depth: 32,
             queued_turns: 100_000,
             queued_bytes: 256 * MIB,
+            start_delay_ms: 20,
             cache_bytes: 24 * MIB,
             batch_turns: 512,
             lease_expiries: 5,

@@ -137,7 +137,8 @@ impl Clock for VirtualClock {
     }
 }
 
-/// Measures how long something takes, for figures. It decides nothing.
+/// Measures how long something takes, for figures and for who gets in under load. Nothing that is
+/// stored depends on it.
 #[derive(Debug, Clone, Copy)]
 pub struct Stopwatch(Instant);
 

@@ -4,6 +4,7 @@
 //! on tokio with a real clock; the simulator runs the very same machine. [`store`] is the trait
 //! behind which state is kept. The kernel knows no notation and no SQL.
 
+pub mod admission;
 pub mod clock;
 pub mod command;
 pub mod compaction;

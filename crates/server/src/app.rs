@@ -16,6 +16,7 @@ use crate::feed::Feed;
 use crate::journey::{ApiPaths, Ephemeral, Requests};
 use crate::limit::Limiter;
 use crate::observe::{self, Metrics};
+use crate::place::Places;
 use crate::settings::Settings;
 use crate::{openapi, route};
 
@@ -35,6 +36,7 @@ struct Parts {
     feed: Feed,
     auth: Auth,
     limiter: Limiter,
+    places: Places,
     metrics: Metrics,
     draining: watch::Sender<bool>,
     openapi: openapi::Texts,
@@ -56,6 +58,7 @@ impl App {
             feed: Feed::start(&kernel),
             auth: Auth::new(&settings.auth),
             limiter: Limiter::new(&settings),
+            places: Places::new(&settings.http),
             metrics: Metrics::new(),
             draining: watch::Sender::new(false),
             openapi: openapi::Texts::new(),
@@ -148,6 +151,10 @@ impl App {
 
     pub(crate) fn limiter(&self) -> &Limiter {
         &self.0.limiter
+    }
+
+    pub(crate) fn places(&self) -> &Places {
+        &self.0.places
     }
 
     pub(crate) fn metrics(&self) -> &Metrics {

@@ -12,6 +12,7 @@
 mod app;
 mod auth;
 mod catalog;
+mod connection;
 mod connector;
 mod docs_page;
 mod engine;
@@ -22,12 +23,15 @@ mod limit;
 mod notation;
 mod observe;
 mod openapi;
+mod overload;
 mod page;
+mod place;
 mod problem;
 mod route;
 mod serve;
 mod settings;
 mod show;
+mod tls;
 mod wire;
 
 pub use app::App;
@@ -40,7 +44,8 @@ pub use observe::{Collector, CollectorError, TRACE_TARGET, connect};
 pub use openapi::{document, document_text};
 pub use serve::{ListenError, Listening, Serving, listen, raise_file_limit, serve};
 pub use settings::{
-    ApiKey, AuthSettings, ClockSettings, Db, EgressSettings, HttpSettings, JwtSettings, Layers,
-    LogFormat, LogSettings, Period, RateSettings, RetentionSettings, Role, Settings, SettingsError,
-    StoreSettings, TraceSettings,
+    ApiKey, AuthSettings, ClientCertificates, ClockSettings, Db, EgressSettings, HttpSettings,
+    JwtSettings, Layers, LogFormat, LogSettings, Period, RateSettings, RetentionSettings, Role,
+    Settings, SettingsError, StoreSettings, TlsSettings, TraceSettings,
 };
+pub use tls::{TlsError, check_tls};

@@ -1,15 +1,15 @@
-//! How often somebody may call, and how much may be under way.
+//! How often somebody may call.
 //!
 //! A bucket fills at a steady rate and each request takes a token out; an empty one refuses. What
-//! is refused costs nothing further, and says when to come back.
+//! is refused costs nothing further, and says when there is a token again.
 
 use std::collections::BTreeMap;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use axum::extract::Request;
-use meantime_core::Timestamp;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use meantime_kernel::clock::Stopwatch;
 
 use crate::auth::Caller;
 use crate::problem::{Problem, Reason};
@@ -22,11 +22,11 @@ const REMEMBERED: usize = 100_000;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Peer(pub(crate) SocketAddr);
 
-/// All limits on callers.
+/// All limits on how often callers may call.
 pub(crate) struct Limiter {
-    failures: Buckets<IpAddr>,
+    watch: Stopwatch,
+    failures: Buckets<(Option<Arc<str>>, IpAddr)>,
     requests: Option<Buckets<(Arc<str>, IpAddr)>>,
-    under_way: Arc<Semaphore>,
 }
 
 impl Limiter {
@@ -34,6 +34,7 @@ impl Limiter {
         let RateSettings { requests_per_second, burst, failures_per_minute } = settings.rate;
         let is_limited = requests_per_second > 0;
         Self {
+            watch: Stopwatch::start(),
             failures: Buckets::new(
                 f64::from(failures_per_minute) / 60_000.0,
                 f64::from(failures_per_minute),
@@ -42,53 +43,55 @@ impl Limiter {
                 let most = f64::from(burst.max(1));
                 Buckets::new(f64::from(requests_per_second) / 1_000.0, most)
             }),
-            under_way: Arc::new(Semaphore::new(settings.http.requests)),
         }
     }
 
-    /// Whoever tried too many wrong credentials has to wait, whatever they try next.
-    pub(crate) fn check_failures(&self, request: &Request, now: Timestamp) -> Result<(), Problem> {
-        if self.failures.has(&address(request), now) {
-            return Ok(());
+    /// Somebody presented wrong credentials. Counted by the key they name, if there is one of that
+    /// id, and by where they are: who has a good key is not asked, wherever others fail.
+    pub(crate) fn failed(&self, key: Option<Arc<str>>, request: &Request) -> Problem {
+        match self.failures.take((key, origin(request)), self.watch.elapsed()) {
+            Ok(()) => Problem::new(Reason::Unauthenticated, "no valid credentials were sent"),
+            Err(wait) => {
+                let text = "too many requests with wrong credentials";
+                Problem::new(Reason::RateLimited, text).retry_after(seconds(wait))
+            }
         }
-        let text = "too many requests with wrong credentials";
-        Err(Problem::new(Reason::RateLimited, text).retry_after(60))
-    }
-
-    /// Somebody presented wrong credentials.
-    pub(crate) fn failed(&self, request: &Request, now: Timestamp) {
-        self.failures.take(address(request), now);
     }
 
     /// One more request of a caller. A key has one bucket wherever it is used; without keys each
     /// address has its own.
-    pub(crate) fn check_rate(
-        &self,
-        caller: &Caller,
-        request: &Request,
-        now: Timestamp,
-    ) -> Result<(), Problem> {
+    pub(crate) fn check_rate(&self, caller: &Caller, request: &Request) -> Result<(), Problem> {
         let Some(buckets) = &self.requests else { return Ok(()) };
         let anywhere = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
-        let from = if caller.is_local() { address(request) } else { anywhere };
-        if buckets.take((caller.name.clone(), from), now) {
-            return Ok(());
-        }
-        Err(Problem::new(Reason::RateLimited, "too many requests a second"))
-    }
-
-    /// A place among the requests that are under way; none is free when too many are.
-    pub(crate) fn enter(&self) -> Result<OwnedSemaphorePermit, Problem> {
-        self.under_way
-            .clone()
-            .try_acquire_owned()
-            .map_err(|_| Problem::new(Reason::TooManyRequests, "too many requests are under way"))
+        let from = if caller.is_local() { origin(request) } else { anywhere };
+        let taken = buckets.take((caller.name.clone(), from), self.watch.elapsed());
+        taken.map_err(|wait| {
+            let text = "too many requests a second";
+            Problem::new(Reason::RateLimited, text).retry_after(seconds(wait))
+        })
     }
 }
 
-fn address(request: &Request) -> IpAddr {
+/// Whole seconds, as the header wants them: never too early.
+fn seconds(wait: Duration) -> u64 {
+    wait.as_secs().saturating_add(u64::from(wait.subsec_nanos() > 0)).max(1)
+}
+
+/// Where a request comes from.
+fn origin(request: &Request) -> IpAddr {
     let peer = request.extensions().get::<Peer>();
-    peer.map_or(IpAddr::V4(Ipv4Addr::LOCALHOST), |peer| peer.0.ip())
+    peer.map_or(IpAddr::V4(Ipv4Addr::LOCALHOST), |peer| network(peer.0.ip()))
+}
+
+/// The address, or the network that one subscriber has: in IPv6 everybody has many addresses.
+pub(crate) fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V4(address) => IpAddr::V4(address),
+        IpAddr::V6(address) => {
+            let network = u128::from(address) >> 64 << 64;
+            IpAddr::V6(Ipv6Addr::from(network))
+        }
+    }
 }
 
 /// Token buckets by caller. A caller without one has a full one.
@@ -101,7 +104,7 @@ struct Buckets<K> {
 #[derive(Clone, Copy)]
 struct Bucket {
     tokens: f64,
-    at: Timestamp,
+    at: Duration,
 }
 
 impl<K: Ord> Buckets<K> {
@@ -109,29 +112,39 @@ impl<K: Ord> Buckets<K> {
         Self { per_ms, most, by_caller: Mutex::new(BTreeMap::new()) }
     }
 
-    /// Whether there is a token; none is taken.
-    fn has(&self, caller: &K, now: Timestamp) -> bool {
-        let buckets = self.by_caller.lock().unwrap_or_else(PoisonError::into_inner);
-        buckets.get(caller).is_none_or(|bucket| self.filled(*bucket, now) >= 1.0)
-    }
-
-    /// Takes a token out, if there is one.
-    fn take(&self, caller: K, now: Timestamp) -> bool {
+    /// Takes a token out; without one, says when there will be one.
+    fn take(&self, caller: K, now: Duration) -> Result<(), Duration> {
         let mut buckets = self.by_caller.lock().unwrap_or_else(PoisonError::into_inner);
         if buckets.len() >= REMEMBERED {
-            buckets.retain(|_, bucket| self.filled(*bucket, now) < self.most);
+            self.forget(&mut buckets, now);
         }
         let full = Bucket { tokens: self.most, at: now };
         let bucket = buckets.entry(caller).or_insert(full);
         let tokens = self.filled(*bucket, now);
-        let taken = tokens >= 1.0;
-        *bucket = Bucket { tokens: if taken { tokens - 1.0 } else { tokens }, at: now };
-        taken
+        if tokens >= 1.0 {
+            *bucket = Bucket { tokens: tokens - 1.0, at: now };
+            return Ok(());
+        }
+        *bucket = Bucket { tokens, at: now };
+        let ms = (1.0 - tokens) / self.per_ms;
+        Err(Duration::try_from_secs_f64(ms / 1_000.0).unwrap_or(Duration::from_hours(1)))
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "a part of a token does not matter")]
-    fn filled(&self, bucket: Bucket, now: Timestamp) -> f64 {
-        let passed = now.saturating_since(bucket.at).max(0) as f64;
+    /// Full buckets are like none. If that is not enough, the half goes that was used least lately,
+    /// so that this is seldom done.
+    fn forget(&self, buckets: &mut BTreeMap<K, Bucket>, now: Duration) {
+        buckets.retain(|_, bucket| self.filled(*bucket, now) < self.most);
+        if buckets.len() > REMEMBERED / 2 {
+            let mut times: Vec<Duration> = buckets.values().map(|bucket| bucket.at).collect();
+            let middle = times.len() / 2;
+            let (_, middle, _) = times.select_nth_unstable(middle);
+            let middle = *middle;
+            buckets.retain(|_, bucket| bucket.at > middle);
+        }
+    }
+
+    fn filled(&self, bucket: Bucket, now: Duration) -> f64 {
+        let passed = now.saturating_sub(bucket.at).as_secs_f64() * 1_000.0;
         (passed.mul_add(self.per_ms, bucket.tokens)).min(self.most)
     }
 }
@@ -140,17 +153,48 @@ impl<K: Ord> Buckets<K> {
 mod tests {
     use super::*;
 
+    fn at(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
     #[test]
     fn a_bucket_allows_a_burst_and_then_a_rate() {
-        let at = Timestamp::from_millis;
         let buckets = Buckets::new(0.01, 3.0);
-        let taken = (0..5).filter(|_| buckets.take("a", at(0))).count();
+        let taken = (0..5).filter(|_| buckets.take("a", at(0)).is_ok()).count();
         assert_eq!(taken, 3);
-        assert!(buckets.take("b", at(0)), "others have their own");
-        assert!(!buckets.has(&"a", at(99)) && !buckets.take("a", at(99)));
-        assert!(buckets.has(&"a", at(100)) && buckets.take("a", at(100)));
-        assert!(!buckets.take("a", at(100)));
-        let later = (0..9).filter(|_| buckets.take("a", at(1_000_000))).count();
+        assert!(buckets.take("b", at(0)).is_ok(), "others have their own");
+        assert_eq!(buckets.take("a", at(50)), Err(at(50)), "it says when there is a token");
+        assert_eq!(buckets.take("a", at(100)), Ok(()));
+        assert_eq!(buckets.take("a", at(100)), Err(at(100)));
+        let later = (0..9).filter(|_| buckets.take("a", at(1_000_000)).is_ok()).count();
         assert_eq!(later, 3, "never more than a burst");
+    }
+
+    #[test]
+    fn a_hint_is_never_too_early() {
+        assert_eq!([at(0), at(1), at(1_000), at(1_001)].map(seconds), [1, 1, 1, 2]);
+        let nothing_ever = Buckets::new(0.0, 0.0);
+        assert_eq!(nothing_ever.take("a", at(0)), Err(Duration::from_hours(1)));
+    }
+
+    #[test]
+    fn who_called_last_is_remembered() {
+        let buckets = Buckets::new(0.001, 2.0);
+        for number in 0..=REMEMBERED {
+            let now = at(u64::try_from(number).unwrap_or_default() / 1_000);
+            let _ = (buckets.take(number, now), buckets.take(number, now));
+        }
+        let kept = buckets.by_caller.lock().unwrap_or_else(PoisonError::into_inner).len();
+        assert!(kept <= REMEMBERED / 2 + 1, "{kept}");
+        assert!(buckets.take(REMEMBERED - 1, at(100)).is_err());
+        assert!(buckets.take(0, at(100)).is_ok());
+    }
+
+    #[test]
+    fn in_ipv6_a_subscriber_is_a_network() {
+        let network = |text: &str| network(text.parse().unwrap()).to_string();
+        assert_eq!(network("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2::");
+        assert_eq!(network("::ffff:192.0.2.1"), "192.0.2.1");
+        assert_eq!(network("192.0.2.1"), "192.0.2.1");
     }
 }

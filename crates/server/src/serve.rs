@@ -1,8 +1,9 @@
 //! The sockets: who may connect, how slowly they may speak, and how everything ends.
 //!
 //! ```text
-//!   accept ─► place among the connections ─► HTTP/1.1 with limits on head, time and idleness
-//!     ▲                                            │
+//!   accept ─► place among the connections ─► TLS, if configured ─► HTTP/1.1 with limits on head,
+//!     ▲                                                            time and idleness ─► router
+//!     │                                                              │
 //!   stop: no new connections, no new requests on old ones, nobody waits, then the engine stops
 //! ```
 
@@ -13,26 +14,38 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
-use axum::http::Response;
+use axum::http::header::STRICT_TRANSPORT_SECURITY;
+use axum::http::{HeaderValue, Response};
+use axum::response::IntoResponse as _;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::server::graceful::{GracefulShutdown, Watcher};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
 use tower::ServiceExt as _;
 
 use crate::app::App;
+use crate::connection::{Connected, Connections};
 use crate::limit::Peer;
+use crate::overload;
+use crate::place::is_about_health;
+use crate::problem::{Problem, Reason};
 use crate::settings::{HttpSettings, Settings};
+use crate::tls::{ClientCertificate, Tls, TlsError};
+
+/// How long a connection beyond the limit may take to ask.
+const SPARE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A server that listens and has not begun to answer.
 pub struct Serving {
     listener: TcpListener,
     app: App,
+    tls: Option<Tls>,
 }
 
 /// Why a server does not listen.
@@ -44,6 +57,9 @@ pub enum ListenError {
          127.0.0.1, configure `auth`, or say --insecure"
     )]
     Open(SocketAddr),
+    /// Its certificates cannot be used.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
     /// The address cannot be had.
     #[error("cannot listen on {address}: {source}")]
     Io {
@@ -56,12 +72,15 @@ pub enum ListenError {
 }
 
 /// An address that is taken. Nothing else has happened yet.
-pub struct Listening(TcpListener);
+pub struct Listening {
+    listener: TcpListener,
+    tls: Option<Tls>,
+}
 
 impl Listening {
     /// Serves an engine there.
     pub fn serve(self, app: App) -> Serving {
-        Serving { listener: self.0, app }
+        Serving { listener: self.listener, app, tls: self.tls }
     }
 }
 
@@ -77,9 +96,10 @@ pub async fn listen(settings: &Settings) -> Result<Listening, ListenError> {
     if !is_safe(settings) {
         return Err(ListenError::Open(address));
     }
+    let tls = Tls::load(&settings.tls)?;
     let listener = TcpListener::bind(address).await;
     let listener = listener.map_err(|source| ListenError::Io { address, source })?;
-    Ok(Listening(listener))
+    Ok(Listening { listener, tls })
 }
 
 fn is_safe(settings: &Settings) -> bool {
@@ -92,13 +112,18 @@ impl Serving {
         self.listener.local_addr()
     }
 
+    /// Whether it speaks TLS.
+    pub fn is_secure(&self) -> bool {
+        self.tls.is_some()
+    }
+
     /// Answers until the future is over, then finishes what is under way.
     pub async fn run(self, stop: impl Future<Output = ()>) {
-        let Self { listener, app } = self;
+        let Self { listener, app, tls } = self;
         let http = app.settings().http.clone();
-        let places = Arc::new(Semaphore::new(http.connections));
-        let connections = GracefulShutdown::new();
-        let router = app.router();
+        let connections = Connections::new(&http);
+        let open = GracefulShutdown::new();
+        let server = Arc::new(Server::new(app, tls));
         let mut stop = std::pin::pin!(stop);
         loop {
             let accepted = tokio::select! {
@@ -107,51 +132,128 @@ impl Serving {
                 accepted = accept(&listener) => accepted,
             };
             let Some((stream, peer)) = accepted else { continue };
-            let Ok(place) = places.clone().try_acquire_owned() else {
+            let Some(connected) = connections.enter(peer.ip()) else {
                 // Closing at once is the cheapest way to say that there is no room.
                 continue;
             };
-            let router = router.clone();
-            let service = service_fn(move |request: hyper::Request<Incoming>| {
-                let mut request: Request = request.map(Body::new);
-                request.extensions_mut().insert(Peer(peer));
-                let router = router.clone();
-                async move { Ok::<Response<Body>, Infallible>(answer(router, request).await) }
-            });
-            let connection =
-                connection_builder(&http).serve_connection(TokioIo::new(stream), service);
-            let connection = connections.watch(connection);
-            tokio::spawn(async move {
-                // A connection that breaks is its client's business.
-                let _ = connection.await;
-                drop(place);
-            });
+            let conversation = Conversation { peer, connected, certificate: None };
+            tokio::spawn(server.clone().open(stream, conversation, open.watcher()));
         }
         drop(listener);
-        app.drain();
-        let drained = tokio::time::timeout(http.drain.into(), connections.shutdown()).await;
+        server.app.drain();
+        let drained = tokio::time::timeout(http.drain.into(), open.shutdown()).await;
         if drained.is_err() {
             tracing::warn!("connections that did not end in time were closed");
         }
     }
 }
 
-async fn answer(router: axum::Router, request: Request) -> Response<Body> {
-    match router.oneshot(request).await {
-        Ok(response) => response,
-        Err(never) => match never {},
-    }
+/// What every connection needs.
+struct Server {
+    app: App,
+    router: Router,
+    http: HttpSettings,
+    tls: Option<Arc<Tls>>,
+    /// What browsers are told to remember: never again without TLS.
+    hsts: Option<HeaderValue>,
 }
 
-fn connection_builder(http: &HttpSettings) -> http1::Builder {
-    let mut builder = http1::Builder::new();
-    builder
-        .timer(TokioTimer::new())
-        .header_read_timeout(Duration::from(http.header_timeout))
-        .max_headers(http.headers)
-        .max_header_size(http.header_bytes)
-        .half_close(false);
-    builder
+/// One connection: where it comes from, and who is there.
+struct Conversation {
+    peer: SocketAddr,
+    connected: Connected,
+    certificate: Option<ClientCertificate>,
+}
+
+impl Server {
+    fn new(app: App, tls: Option<Tls>) -> Self {
+        let seconds = Duration::from(app.settings().tls.hsts).as_secs();
+        let hsts = (tls.is_some() && seconds > 0).then(|| format!("max-age={seconds}"));
+        let hsts = hsts.and_then(|value| HeaderValue::from_str(&value).ok());
+        let (router, http) = (app.router(), app.settings().http.clone());
+        Self { app, router, http, tls: tls.map(Arc::new), hsts }
+    }
+
+    async fn open(self: Arc<Self>, stream: TcpStream, mut with: Conversation, watcher: Watcher) {
+        let Some(tls) = &self.tls else { return self.converse(stream, with, watcher).await };
+        let limit = Duration::from(self.http.header_timeout);
+        match tokio::time::timeout(limit, tls.accept(stream)).await {
+            Ok(Ok((stream, certificate))) => {
+                with.certificate = certificate;
+                self.converse(stream, with, watcher).await;
+            }
+            // Anybody can connect and speak nonsense.
+            Ok(Err(error)) => tracing::debug!(peer = %with.peer, %error, "no TLS"),
+            Err(_) => tracing::debug!(peer = %with.peer, "TLS took too long"),
+        }
+    }
+
+    async fn converse(
+        self: Arc<Self>,
+        stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        with: Conversation,
+        watcher: Watcher,
+    ) {
+        let builder = self.connection_builder(with.connected.is_spare);
+        let Conversation { peer, connected, certificate } = with;
+        let is_spare = connected.is_spare;
+        let service = service_fn(move |request: hyper::Request<Incoming>| {
+            let refused = self.refuse(&request, is_spare);
+            let mut request: Request = request.map(Body::new);
+            if refused.is_none() {
+                request.extensions_mut().insert(Peer(peer));
+                if let Some(certificate) = &certificate {
+                    request.extensions_mut().insert(certificate.clone());
+                }
+            }
+            let server = self.clone();
+            async move {
+                let mut response = match refused {
+                    Some(refused) => refused,
+                    None => server.answer(request).await,
+                };
+                if let Some(hsts) = &server.hsts {
+                    response.headers_mut().insert(STRICT_TRANSPORT_SECURITY, hsts.clone());
+                }
+                Ok::<Response<Body>, Infallible>(response)
+            }
+        });
+        let connection = builder.serve_connection(TokioIo::new(stream), service);
+        // A connection that breaks is its client's business.
+        let _ = watcher.watch(connection).await;
+        drop(connected);
+    }
+
+    /// The answer to what is refused by its first line.
+    fn refuse(&self, request: &hyper::Request<Incoming>, is_spare: bool) -> Option<Response<Body>> {
+        let path = request.uri().path();
+        if is_spare && !is_about_health(path) {
+            let text = "too many connections";
+            return Some(Problem::new(Reason::TooManyRequests, text).into_response());
+        }
+        overload::refuse(&self.app, request.method(), path)
+    }
+
+    async fn answer(&self, request: Request) -> Response<Body> {
+        match self.router.clone().oneshot(request).await {
+            Ok(response) => response,
+            Err(never) => match never {},
+        }
+    }
+
+    fn connection_builder(&self, is_spare: bool) -> http1::Builder {
+        let http = &self.http;
+        let timeout = Duration::from(http.header_timeout);
+        let mut builder = http1::Builder::new();
+        builder
+            .timer(TokioTimer::new())
+            .header_read_timeout(if is_spare { timeout.min(SPARE_TIMEOUT) } else { timeout })
+            .keep_alive(!is_spare)
+            .max_headers(http.headers)
+            .max_header_size(http.header_bytes)
+            .half_close(false);
+        builder
+    }
 }
 
 /// The next connection; none when there was trouble, after a moment of rest.

@@ -215,7 +215,7 @@ async fn only_what_says_nothing_is_open() {
 }
 
 #[tokio::test]
-async fn who_tries_too_often_waits() {
+async fn who_tries_too_often_waits_and_nobody_else() {
     let mut settings = Settings::default();
     let key = new_key();
     settings.auth.keys.push(ApiKey {
@@ -229,12 +229,24 @@ async fn who_tries_too_often_waits() {
     let engine = Engine::on(store, settings, notations(), Formats::default()).await;
     let app = App::new(&engine.expect("the engine starts"));
     let stage = Stage { app, keys: Vec::new(), expired: new_key() };
-    let mut answers = Vec::new();
-    for _ in 0..5 {
-        answers.push(stage.call("GET", "/api/v1/instances", Some("Bearer x")).await.0.as_u16());
-    }
-    assert_eq!(answers, [401, 401, 401, 429, 429]);
+    let statuses = async |credentials: &str| {
+        let mut statuses = Vec::new();
+        for _ in 0..5 {
+            let answer = stage.call("GET", "/api/v1/instances", Some(credentials)).await;
+            statuses.push(answer.0.as_u16());
+        }
+        statuses
+    };
+    assert_eq!(statuses("Bearer x").await, [401, 401, 401, 429, 429]);
+    assert_eq!(statuses("Bearer mt_00000000_0").await, [429; 5], "ids can be made up without end");
+    let guessed = format!("Bearer mt_{}_0", key.id);
+    assert_eq!(statuses(&guessed).await, [401, 401, 401, 429, 429]);
     let good = format!("Bearer {}", key.secret);
-    let (status, code) = stage.call("GET", "/api/v1/instances", Some(&good)).await;
-    assert_eq!((status.as_u16(), code.as_str()), (429, "rate_limited"), "guessing costs time");
+    assert_eq!(statuses(&good).await, [200; 5], "a good key pays for nobody's mistakes");
+    // Three a minute is one in twenty seconds.
+    let request = Request::get("/api/v1/instances").header("authorization", &guessed);
+    let request = request.body(Body::empty()).expect("a request");
+    let response = stage.app.router().oneshot(request).await.expect("never fails");
+    let hint = response.headers()["retry-after"].to_str().expect("text").to_owned();
+    assert!(matches!(hint.as_str(), "19" | "20"), "{hint}");
 }

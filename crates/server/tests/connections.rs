@@ -3,12 +3,12 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use meantime_kernel::store::MemoryStore;
+use meantime_kernel::store::{Layer, MemoryStore, Pending, Plan, Store, Taken, UnitResult};
 use meantime_server::{App, Engine, Formats, Settings, notations, serve};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
-use tokio::net::TcpStream;
-use tokio::sync::oneshot;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 
 struct Server {
@@ -26,9 +26,12 @@ async fn start(change: impl FnOnce(&mut Settings)) -> Server {
 }
 
 async fn start_empty(change: impl FnOnce(&mut Settings)) -> Server {
+    start_on(Arc::new(MemoryStore::new()), change).await
+}
+
+async fn start_on(store: Arc<dyn Store>, change: impl FnOnce(&mut Settings)) -> Server {
     let mut settings = Settings { listen: ([127, 0, 0, 1], 0).into(), ..Settings::default() };
     change(&mut settings);
-    let store = Arc::new(MemoryStore::new());
     let engine = Engine::on(store, settings, notations(), Formats::default()).await;
     let app = App::new(&engine.expect("the engine starts"));
     let serving = serve(app).await.expect("it listens");
@@ -45,6 +48,19 @@ impl Server {
 
     async fn get(&self, path: &str) -> (u16, Value) {
         self.send("GET", path, "application/json", "").await
+    }
+
+    /// A figure of the metrics.
+    async fn metric(&self, name: &str) -> u64 {
+        let mut connection = Connection::open(self.address).await;
+        connection.raw(b"GET /metrics HTTP/1.1\r\nhost: localhost\r\n\r\n").await;
+        let (status, length) = connection.head().await.expect("an answer");
+        assert_eq!(status, 200);
+        let mut text = vec![0; length];
+        connection.0.read_exact(&mut text).await.expect("a body");
+        let text = String::from_utf8(text).expect("text");
+        let found = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        found.and_then(|value| value.parse().ok()).unwrap_or_else(|| panic!("{name}: {text}"))
     }
 
     async fn send(&self, method: &str, path: &str, kind: &str, body: &str) -> (u16, Value) {
@@ -201,6 +217,179 @@ async fn beyond_its_limits_a_server_says_when_to_come_back() {
     })
     .await;
     assert!(status.contains(" 429 ") && hint == "1", "{status} {hint}");
+}
+
+/// A journey whose start waits for a service that never answers.
+async fn with_a_journey_that_waits(requests: usize) -> (Server, TcpListener) {
+    let silent = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let server = start_empty(|settings| {
+        settings.http.requests = requests;
+        settings.egress.allow = vec!["127.0.0.0/8".to_owned()];
+        settings.egress.ports = Vec::new();
+    })
+    .await;
+    let text = format!(
+        "apiVersion: v1\nkind: Journey\nmetadata: {{name: x, version: 1.0.0}}\nspec:\n  start: call\n  \
+         states:\n    call: {{type: task, task: {{kind: httpCall:v1, method: GET, url: \
+         'http://{}/', resultVar: a}}, next: done}}\n    done: {{type: succeed}}\n",
+        silent.local_addr().expect("an address")
+    );
+    let (status, answer) = server.send("POST", "/definitions", "application/yaml", &text).await;
+    assert_eq!(status, 201, "{answer}");
+    (server, silent)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_start_that_waits_takes_no_place_from_others() {
+    let (server, silent) = with_a_journey_that_waits(1).await;
+    let mut waits = Connection::open(server.address).await;
+    waits.write("POST", "/journeys/x/start", "application/json", "{}").await;
+    // It waits once the service is called.
+    let _called = silent.accept().await.expect("a call");
+    assert_eq!(server.get("/instances").await.0, 200);
+    let mut another = Connection::open(server.address).await;
+    another.write("POST", "/journeys/x/start", "application/json", "{}").await;
+    let _called = silent.accept().await.expect("another call");
+    assert_eq!(server.metric("meantime_callers").await, 2);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_body_that_comes_slowly_takes_no_place_from_others() {
+    let server = start_empty(|settings| settings.http.requests = 1).await;
+    let mut slow = Connection::open(server.address).await;
+    slow.raw(
+        b"POST /api/v1/instances HTTP/1.1\r\nhost: localhost\r\nexpect: 100-continue\r\n\
+          content-type: application/json\r\ncontent-length: 21\r\n\r\n",
+    )
+    .await;
+    // Said when the body is waited for.
+    assert_eq!(slow.head().await.map(|(status, _)| status), Some(100));
+    slow.raw(b"{").await;
+    assert_eq!(server.get("/instances").await.0, 200);
+    slow.raw(br#""definition":"none"}"#).await;
+    let (status, problem) = slow.answer().await.expect("an answer");
+    assert_eq!((status, &problem["code"]), (404, &json!("unknown_definition")));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn everything_needs_a_place_but_health_and_metrics_have_their_own() {
+    let server = start_empty(|settings| settings.http.requests = 0).await;
+    for path in ["/instances", "/timers", "/events", "/tasks"] {
+        let (status, problem) = server.get(path).await;
+        assert_eq!((status, &problem["code"]), (503, &json!("too_many_requests")), "{path}");
+    }
+    for path in ["/healthz", "/readyz", "/metrics"] {
+        let mut connection = Connection::open(server.address).await;
+        let head = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n");
+        connection.raw(head.as_bytes()).await;
+        assert_eq!(connection.head().await.map(|(status, _)| status), Some(200), "{path}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn so_many_wait_and_no_more() {
+    let server = start_empty(|settings| settings.http.waiting = 2).await;
+    let mut worker = Connection::open(server.address).await;
+    worker.write("POST", "/tasks/claim", "application/json", &claim(60_000).to_string()).await;
+    while server.metric("meantime_waiting_claims").await < 1 {}
+    let mut follower = Connection::open(server.address).await;
+    follower.write("GET", "/events", "application/json", "").await;
+    assert_eq!(follower.head().await.map(|(status, _)| status), Some(200));
+    for (method, path, body) in [
+        ("POST", "/tasks/claim", claim(60_000).to_string()),
+        ("GET", "/events", String::new()),
+        ("POST", "/instances?wait=PT1S", r#"{"definition":"x"}"#.to_owned()),
+    ] {
+        let (status, problem) = server.send(method, path, "application/json", &body).await;
+        assert_eq!((status, &problem["code"]), (503, &json!("too_many_requests")), "{path}");
+    }
+    let (status, _) = server.post("/tasks/claim", &claim(0)).await;
+    assert_eq!(status, 200, "who does not wait needs no place for it");
+    drop(follower);
+    // As soon as the server has seen that it is gone, somebody else may follow.
+    loop {
+        let mut follower = Connection::open(server.address).await;
+        follower.write("GET", "/events", "application/json", "").await;
+        if follower.head().await.is_some_and(|(status, _)| status == 200) {
+            break;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_address_has_so_many_connections_and_may_still_ask_how_the_server_stands() {
+    let server = start_empty(|settings| settings.http.connections_per_address = 2).await;
+    let mut held = Vec::new();
+    for _ in 0..2 {
+        let mut connection = Connection::open(server.address).await;
+        connection.write("GET", "/instances", "application/json", "").await;
+        assert_eq!(connection.answer().await.map(|(status, _)| status), Some(200));
+        held.push(connection);
+    }
+    let (status, problem) = server.get("/instances").await;
+    assert_eq!((status, &problem["code"]), (503, &json!("too_many_requests")));
+    let mut health = Connection::open(server.address).await;
+    health.raw(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n").await;
+    assert_eq!(health.answer().await.map(|(status, _)| status), Some(200));
+    assert_eq!(health.line().await, None, "it hears one answer");
+    held.pop();
+    while server.get("/instances").await.0 != 200 {}
+}
+
+/// A store whose commits wait until they may go on.
+struct Held {
+    store: MemoryStore,
+    goes: watch::Receiver<bool>,
+}
+
+impl Layer for Held {
+    fn inner(&self) -> &dyn Store {
+        &self.store
+    }
+
+    fn on_commit(&self, taken: Taken, plan: Plan) -> Pending<'_, Vec<UnitResult>> {
+        let mut goes = self.goes.clone();
+        Box::pin(async move {
+            let _ = goes.wait_for(|goes| *goes).await;
+            self.store.commit(taken, plan).await
+        })
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn while_the_engine_is_behind_starts_are_refused_by_their_head() {
+    let (let_go, goes) = watch::channel(true);
+    let server = start_on(Arc::new(Held { store: MemoryStore::new(), goes }), |_| {}).await;
+    let flow = "return 1";
+    let (status, _) = server.send("POST", "/definitions?name=f", "text/javascript", flow).await;
+    assert_eq!(status, 201);
+    let_go.send_replace(false);
+    let mut started = Vec::new();
+    let body = json!({ "definition": "f" }).to_string();
+    // Nothing is committed: starts wait, and after some time more of them are refused.
+    while server.metric("meantime_overloaded_total").await == 0 {
+        let mut start = Connection::open(server.address).await;
+        start.write("POST", "/instances", "application/json", &body).await;
+        started.push(start);
+    }
+    let head = "POST /api/v1/instances HTTP/1.1\r\nhost: localhost\r\ncontent-length: 9\r\n\r\n";
+    let mut asks = Connection::open(server.address).await;
+    asks.raw(head.as_bytes()).await;
+    let first = asks.line().await.expect("an answer without a body");
+    assert!(first.contains(" 503 "), "{first}");
+    let mut hint = None;
+    while let Some(line) = asks.line().await.filter(|line| !line.is_empty()) {
+        hint = hint.or(line.to_ascii_lowercase().strip_prefix("retry-after: ").map(str::to_owned));
+    }
+    assert_eq!(hint.as_deref(), Some("1"));
+    assert_eq!(server.get("/instances").await.0, 200, "others are not refused");
+    let_go.send_replace(true);
+    for mut start in started {
+        let (status, answer) = start.answer().await.expect("an answer");
+        let is_refusal = status == 503 && answer["code"] == "overloaded";
+        assert!(status == 201 || is_refusal, "{status} {answer}");
+    }
+    while server.post("/instances", &json!({ "definition": "f" })).await.0 != 201 {}
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -4,7 +4,7 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
-use meantime_server::Layers;
+use meantime_server::{Layers, check_tls};
 
 use super::serve::ServerFlags;
 
@@ -21,6 +21,7 @@ pub(crate) struct Config {
 impl Config {
     pub(crate) fn run(self) -> Result<ExitCode> {
         let settings = self.flags.settings(Layers::default())?;
+        check_tls(&settings.tls)?;
         if self.print {
             print!("{}", settings.to_toml()?);
         } else {

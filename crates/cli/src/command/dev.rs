@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::io::IsTerminal as _;
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -50,10 +49,12 @@ impl Dev {
         std::fs::create_dir_all(DIRECTORY).with_context(|| DIRECTORY.to_owned())?;
         let state = settings.db.to_string();
         let is_virtual = settings.clock.is_virtual;
+        let scheme = if settings.tls.cert.is_some() { "https" } else { "http" };
         let directory = self.directory;
         server::run(settings, |engine, address| async move {
             let names = load(engine.kernel(), &directory).await?;
-            greet(address, &directory, &names, &state, is_virtual);
+            let base = format!("{scheme}://{address}");
+            greet(&base, &directory, &names, &state, is_virtual);
             watch(engine.kernel().clone(), &directory);
             Ok(engine)
         })?;
@@ -99,8 +100,7 @@ async fn deploy(kernel: &Kernel, file: &DefinitionFile) -> Vec<(String, u32, boo
     }
 }
 
-fn greet(address: SocketAddr, directory: &Path, names: &[String], state: &str, is_virtual: bool) {
-    let base = format!("http://{address}");
+fn greet(base: &str, directory: &Path, names: &[String], state: &str, is_virtual: bool) {
     println!("Meantime is running at {base}\n");
     if !names.is_empty() {
         println!("  definitions  {}", names.join(", "));

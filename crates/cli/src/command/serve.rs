@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::str::FromStr;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use meantime_core::Timestamp;
 use meantime_core::time::TimeError;
 use meantime_server::{Db, Layers, Settings};
@@ -30,6 +30,15 @@ pub(crate) struct ServerFlags {
     /// Serve other machines without asking who comes
     #[arg(long)]
     insecure: bool,
+    /// The server's certificate, as PEM: speak TLS
+    #[arg(long, value_name = "FILE")]
+    tls_cert: Option<PathBuf>,
+    /// The key of the certificate, as PEM
+    #[arg(long, value_name = "FILE")]
+    tls_key: Option<PathBuf>,
+    /// Who issues certificates to clients, as PEM: they must have one
+    #[arg(long, value_name = "FILE")]
+    tls_client_ca: Option<PathBuf>,
 }
 
 /// What stands for an instant that is not given.
@@ -74,6 +83,17 @@ impl ServerFlags {
         }
         if self.insecure {
             layers = layers.flag("insecure", true);
+        }
+        let files = [
+            ("tls.cert", &self.tls_cert),
+            ("tls.key", &self.tls_key),
+            ("tls.client_ca", &self.tls_client_ca),
+        ];
+        for (name, file) in files {
+            if let Some(file) = file {
+                let file = file.to_str().with_context(|| format!("{name} is not UTF-8"))?;
+                layers = layers.flag(name, file);
+            }
         }
         let mut settings = layers.settings()?;
         if let Some(db) = &self.db {

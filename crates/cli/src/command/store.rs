@@ -10,7 +10,9 @@ use meantime_core::Limits;
 use meantime_kernel::clock::{Clock as _, SystemClock};
 use meantime_kernel::history::By;
 use meantime_kernel::store::Phase;
-use meantime_server::{Db, Layers, Settings, notations, open_store, open_unshared_store};
+use meantime_server::{
+    ClientCertificates, Db, Layers, Settings, check_tls, notations, open_store, open_unshared_store,
+};
 use meantime_store::sqlite::{Options, SqliteStore};
 
 use super::serve::ServerFlags;
@@ -165,10 +167,30 @@ fn undecodable(path: &Path) -> Result<Vec<String>> {
 }
 
 /// What somebody from outside would find.
+/// Who can listen in, and who must show a certificate.
+fn encryption(settings: &Settings) -> String {
+    let tls = &settings.tls;
+    let Some(cert) = &tls.cert else { return "none; everything is sent in the clear".to_owned() };
+    let clients = match (&tls.client_ca, tls.clients) {
+        (None, _) => "no certificates of clients are asked for".to_owned(),
+        (Some(ca), ClientCertificates::Required) => {
+            format!("clients must have a certificate of {}", ca.display())
+        }
+        (Some(ca), ClientCertificates::Optional) => {
+            format!("clients may have a certificate of {}", ca.display())
+        }
+    };
+    match check_tls(tls) {
+        Ok(()) => format!("{}; {clients}", cert.display()),
+        Err(error) => format!("NOT USABLE: {error}"),
+    }
+}
+
 fn posture(settings: &Settings) {
     let reach =
         if settings.listen.ip().is_loopback() { "this machine only" } else { "the network" };
     show::line(&format!("listens on {}: {reach}", settings.listen));
+    show::line(&format!("TLS: {}", encryption(settings)));
     let callers = match (settings.auth.is_configured(), settings.insecure) {
         (true, _) => format!(
             "{} keys, tokens {}",

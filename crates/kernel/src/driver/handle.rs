@@ -15,8 +15,9 @@ use super::advance::{Advance, Advanced};
 use super::heartbeat;
 use super::housekeeping::Housekept;
 use super::run::{Message, Parts, Run, Tickets};
+use crate::admission::{Admitted, Gate};
 use crate::clock::{AdjustedClock, Clock, Now, SystemClock, VirtualClock};
-use crate::command::{Command, Deployment, Error, Reply, Report, TimerEdit, Wait};
+use crate::command::{Command, Deployment, Error, Reply, Report, StartCommand, TimerEdit, Wait};
 use crate::history::By;
 use crate::machine::{Config, Counters, Levels, Machine, Notations, Ticket};
 use crate::random::{Entropy, SystemEntropy};
@@ -55,6 +56,7 @@ pub struct Kernel {
     health: watch::Receiver<StoreHealth>,
     history: watch::Receiver<u64>,
     tickets: Tickets,
+    gate: Arc<Gate>,
 }
 
 /// Sets a kernel up.
@@ -150,6 +152,7 @@ impl Builder {
         let (newest, history) = watch::channel(recovered.seq);
         let (health_sender, health) = watch::channel(StoreHealth::Healthy);
         let tickets = Tickets::default();
+        let gate = Gate::new(Duration::from_millis(self.config.limits.start_delay_ms));
         let kernel = Kernel {
             messages,
             store: self.store.clone(),
@@ -162,6 +165,7 @@ impl Builder {
             health,
             history,
             tickets: tickets.clone(),
+            gate: gate.clone(),
         };
         let config = Config { shared_store: self.store.is_shared(), ..self.config.clone() };
         let machine = Machine::new(config, self.notations.clone(), self.entropy);
@@ -178,6 +182,7 @@ impl Builder {
             health: health_sender,
             history: newest,
             tickets,
+            gate,
             virtual_clock: self.virtual_clock,
         };
         let run = Run::new(parts, receiver);
@@ -223,10 +228,38 @@ impl Kernel {
         wait: Wait,
         patience: impl Future<Output = ()>,
     ) -> Result<Reply, Error> {
+        self.send(None, command, wait, patience).await
+    }
+
+    /// Whether a start from outside would get in just now; asked before anything is spent on it.
+    pub fn has_room(&self) -> Result<(), Error> {
+        self.gate.has_room().map_err(|_| Error::Overloaded)
+    }
+
+    /// The same for a start from outside, which is refused while the engine is behind: by how long
+    /// starts wait for their turn, not by how many there are.
+    pub async fn start_until(
+        &self,
+        start: StartCommand,
+        wait: Wait,
+        patience: impl Future<Output = ()>,
+    ) -> Result<Reply, Error> {
+        let admitted = self.gate.admit().map_err(|_| Error::Overloaded)?;
+        self.send(Some(admitted), Command::Start(start), wait, patience).await
+    }
+
+    async fn send(
+        &self,
+        admitted: Option<Admitted>,
+        command: Command,
+        wait: Wait,
+        patience: impl Future<Output = ()>,
+    ) -> Result<Reply, Error> {
         let resumes = matches!(command, Command::Resume { .. });
         let (answer, mut answered) = oneshot::channel();
         let ticket = self.tickets.next();
-        let message = Message::Command { ticket, command: Box::new(command), wait, answer };
+        let command = Box::new(command);
+        let message = Message::Command { ticket, command, wait, answer, admitted };
         self.messages.send(message).map_err(|_| self.stopped())?;
         let mut caller = Caller { messages: &self.messages, ticket, waits: true };
         let in_time = tokio::select! {

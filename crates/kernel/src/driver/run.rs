@@ -18,6 +18,7 @@ use super::advance::{Advance, Advances, Next};
 use super::handle::{EngineTasks, StoreHealth};
 use super::heartbeat::{self, Seated};
 use super::housekeeping::{Housekeeper, Housekept, Note};
+use crate::admission::{Admitted, Gate};
 use crate::clock::{AdjustedClock, Clock, Stopwatch, VirtualClock};
 use crate::command::{Command, Error, LeaseToken, Reply, Wait};
 use crate::machine::{
@@ -37,6 +38,8 @@ pub(super) enum Message {
         command: Box<Command>,
         wait: Wait,
         answer: Answer,
+        /// The place of a start that was let in.
+        admitted: Option<Admitted>,
     },
     /// Whoever sent the command has no more patience, or is gone.
     Abandon(Ticket),
@@ -68,6 +71,8 @@ pub(super) struct Parts {
     pub(super) history: watch::Sender<u64>,
     /// Numbers of callers, shared with the handles.
     pub(super) tickets: Tickets,
+    /// Which starts get in, shared with the handles.
+    pub(super) gate: Arc<Gate>,
     pub(super) virtual_clock: Option<Arc<VirtualClock>>,
 }
 
@@ -97,6 +102,9 @@ pub(super) struct Run {
     inputs: (mpsc::UnboundedSender<Input>, mpsc::UnboundedReceiver<Input>),
     callers: BTreeMap<Ticket, Answer>,
     health: watch::Sender<StoreHealth>,
+    /// Starts that were let in and wait for their turn.
+    admitted: BTreeMap<Ticket, Admitted>,
+    gate: Arc<Gate>,
     history: watch::Sender<u64>,
     tickets: Tickets,
     advances: Advances,
@@ -127,6 +135,8 @@ impl Run {
             inputs: mpsc::unbounded_channel(),
             callers: BTreeMap::new(),
             health: parts.health,
+            admitted: BTreeMap::new(),
+            gate: parts.gate,
             history: parts.history,
             tickets: parts.tickets,
             advances: Advances::new(parts.virtual_clock),
@@ -287,9 +297,11 @@ impl Run {
 
     /// What machine and driver have counted, and how much there is of something.
     fn counted(&self) -> (Counters, Levels) {
-        let counters = Counters { commit_us: self.commit_us, ..self.machine.counters() };
+        let mut counters = Counters { commit_us: self.commit_us, ..self.machine.counters() };
+        counters.overloaded = counters.overloaded.saturating_add(self.gate.refused());
         let (callers, engine_tasks) = (self.callers.len(), self.running_tasks);
-        (counters, Levels { callers, engine_tasks, ..self.machine.levels() })
+        let waiting_starts = self.gate.waiting();
+        (counters, Levels { callers, engine_tasks, waiting_starts, ..self.machine.levels() })
     }
 
     /// Something that was begun here is over.
@@ -315,8 +327,9 @@ impl Run {
         if let Input::Committed(batch, _) = &input
             && let Some(watch) = self.committing.remove(batch)
         {
-            let took = u64::try_from(watch.elapsed().as_micros()).unwrap_or(u64::MAX);
-            self.commit_us.observe(took);
+            let took = watch.elapsed();
+            self.gate.committed(took);
+            self.commit_us.observe(u64::try_from(took.as_micros()).unwrap_or(u64::MAX));
         }
         self.tell(input);
     }
@@ -344,8 +357,9 @@ impl Run {
             Message::Command { answer, .. } if self.stopping.is_some() => {
                 let _ = answer.send(Err(Error::Stopping));
             }
-            Message::Command { ticket, command, wait, answer } => {
+            Message::Command { ticket, command, wait, answer, admitted } => {
                 self.callers.insert(ticket, answer);
+                self.admitted.extend(admitted.map(|admitted| (ticket, admitted)));
                 self.tell(Input::Command(ticket, command, wait));
             }
             Message::Abandon(ticket) => self.tell(Input::Abandon(ticket)),
@@ -374,6 +388,7 @@ impl Run {
                 self.spawn(async move { Input::Taken(batch, store.take(request).await) });
             }
             Output::Advance(batch, jobs) => {
+                self.turns_begin(batch);
                 let inputs = self.inputs.0.clone();
                 tokio::task::spawn_blocking(move || {
                     let turns = jobs.iter().map(crate::machine::Job::run).collect();
@@ -427,9 +442,17 @@ impl Run {
         }
     }
 
+    /// The starts of a batch have waited long enough.
+    fn turns_begin(&mut self, batch: u64) {
+        let starts = self.machine.starts_in(batch);
+        let starts = starts.filter_map(|ticket| self.admitted.remove(&ticket)).collect();
+        self.gate.began(starts);
+    }
+
     /// Answers a caller. Tasks for a worker who has gone are given back at once, instead of waiting
     /// for their leases to expire.
     fn answer(&mut self, ticket: Ticket, answer: Result<Reply, Error>) {
+        self.admitted.remove(&ticket);
         let unheard = match self.callers.remove(&ticket) {
             Some(caller) => caller.send(answer).err(),
             // It was told before that nobody knows what becomes of its command.

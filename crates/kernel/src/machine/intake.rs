@@ -97,6 +97,14 @@ impl Machine {
         }
     }
 
+    /// Callers whose start has its turn in a batch.
+    pub fn starts_in(&self, batch: u64) -> impl Iterator<Item = Ticket> {
+        let works = self.batches.get(&batch).into_iter().flat_map(|batch| &batch.works);
+        let starts = works.filter_map(|work| work.items.first());
+        let starts = starts.filter(|pending| matches!(pending.item, Item::Start(..)));
+        starts.filter_map(|pending| pending.ticket)
+    }
+
     /// The engine is through with a task of its own.
     pub(super) fn engine_reports(&mut self, task: TaskId, token: LeaseToken, report: Report) {
         let (size, limit) = (report_bytes(&report), self.limits.payload_bytes);

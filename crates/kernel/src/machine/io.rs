@@ -157,4 +157,6 @@ pub struct Levels {
     pub callers: usize,
     /// Engine tasks that are being run; counted by the driver.
     pub engine_tasks: usize,
+    /// Starts that were let in and wait for their turn; counted by the driver.
+    pub waiting_starts: usize,
 }

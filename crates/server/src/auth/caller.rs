@@ -67,6 +67,14 @@ impl Auth {
         self.settings.is_configured()
     }
 
+    /// The id of the key that is presented, if there is a key of that id, good or not. Ids that
+    /// nobody has are all the same: they can be made up without end.
+    pub(crate) fn named_key(&self, headers: &HeaderMap) -> Option<Arc<str>> {
+        let id = key::id(bearer(headers)?)?;
+        let known = self.settings.keys.iter().find(|key| key.id == id)?;
+        Some(Arc::from(known.id.as_str()))
+    }
+
     /// Who sent these headers, if they are known.
     pub(crate) async fn caller(&self, headers: &HeaderMap, now: Timestamp) -> Option<Caller> {
         if !self.is_configured() {

@@ -31,12 +31,10 @@ async fn admit(app: &App, request: &mut Request) -> Result<(), Problem> {
         return Err(Problem::new(Reason::ForeignOrigin, text));
     }
     let now = app.kernel().now().real;
-    app.limiter().check_failures(request, now)?;
     let Some(caller) = app.auth().caller(headers, now).await else {
-        app.limiter().failed(request, now);
-        return Err(Problem::new(Reason::Unauthenticated, "no valid credentials were sent"));
+        return Err(app.limiter().failed(app.auth().named_key(headers), request));
     };
-    app.limiter().check_rate(&caller, request, now)?;
+    app.limiter().check_rate(&caller, request)?;
     request.extensions_mut().insert(caller);
     Ok(())
 }

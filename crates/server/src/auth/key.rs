@@ -35,9 +35,14 @@ pub fn new_key() -> NewKey {
 /// Finds the key that a caller presents. The id finds the entry; the whole key is compared in a
 /// time that does not depend on where it differs.
 pub(super) fn find<'a>(keys: &'a [ApiKey], presented: &str) -> Option<&'a ApiKey> {
-    let (id, _) = presented.strip_prefix(PREFIX)?.split_once('_')?;
+    let id = id(presented)?;
     let presented = digest(presented);
     keys.iter().find(|key| key.id == id && is_same(&key.sha256, &presented))
+}
+
+/// The part of a key that is no secret.
+pub(super) fn id(presented: &str) -> Option<&str> {
+    presented.strip_prefix(PREFIX)?.split_once('_').map(|(id, _)| id)
 }
 
 /// Finds a key of any form, as journeys check those of their own callers.

@@ -1,9 +1,10 @@
 //! Bodies: JSON of a known shape, JSON of any shape, and text.
 
-use axum::body::{Body as HttpBody, Bytes};
+use axum::body::Bytes;
 use axum::extract::{FromRequest, Request};
 use axum::http::HeaderMap;
 use axum::http::header::CONTENT_TYPE;
+use futures_util::FutureExt as _;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use meantime_core::{Json, SourceFile};
 use meantime_kernel::command::Error;
@@ -12,6 +13,7 @@ use serde::de::DeserializeOwned;
 use super::depth::depth;
 use super::multipart;
 use crate::app::App;
+use crate::place::Place;
 use crate::problem::{Problem, Reason};
 
 /// A JSON body of a known shape. Nothing at all counts as an object without members.
@@ -63,7 +65,7 @@ impl FromRequest<App> for Text {
         let whole = request.headers().get(CONTENT_TYPE).and_then(|it| it.to_str().ok());
         let boundary = whole.and_then(multipart::boundary).map(str::to_owned);
         let limit = app.settings().http.deploy_bytes;
-        let bytes = read_bytes(request.into_body(), limit, app).await?;
+        let bytes = read_bytes(request, limit, app).await?;
         let text = utf8(&bytes)?;
         let Some(boundary) = boundary else {
             return Ok(Self { media_type, text: text.to_owned(), files: Vec::new() });
@@ -82,7 +84,7 @@ async fn json_bytes(request: Request, app: &App) -> Result<Bytes, Problem> {
         return Err(Problem::new(Reason::UnsupportedMediaType, detail));
     }
     let http = &app.settings().http;
-    let bytes = read_bytes(request.into_body(), http.body_bytes, app).await?;
+    let bytes = read_bytes(request, http.body_bytes, app).await?;
     if depth(&bytes) > http.json_depth {
         let detail = format!("JSON is nested deeper than {} levels", http.json_depth);
         return Err(Problem::new(Reason::InvalidBody, detail));
@@ -90,10 +92,19 @@ async fn json_bytes(request: Request, app: &App) -> Result<Bytes, Problem> {
     Ok(bytes)
 }
 
-/// Reads a body whole, up to a limit in bytes and in time.
-async fn read_bytes(body: HttpBody, limit: usize, app: &App) -> Result<Bytes, Problem> {
-    let read = Limited::new(body, limit).collect();
-    match tokio::time::timeout(app.settings().http.body_timeout.into(), read).await {
+/// Reads a body whole, up to a limit in bytes and in time. One that is not there yet is waited for
+/// like anything else: who sends slowly takes no place from others.
+async fn read_bytes(request: Request, limit: usize, app: &App) -> Result<Bytes, Problem> {
+    let place = request.extensions().get::<Place>().cloned();
+    let read = Limited::new(request.into_body(), limit).collect();
+    let read = tokio::time::timeout(app.settings().http.body_timeout.into(), read);
+    let mut read = std::pin::pin!(read);
+    let read = match (read.as_mut().now_or_never(), place) {
+        (Some(read), _) => read,
+        (None, Some(place)) => place.while_waiting(read).await?,
+        (None, None) => read.await,
+    };
+    match read {
         Ok(Ok(body)) => Ok(body.to_bytes()),
         Ok(Err(error)) if error.is::<LengthLimitError>() => {
             let (what, size) = ("the body", limit.saturating_add(1));

@@ -55,8 +55,8 @@ impl Ephemeral {
     ) -> Result<Option<Outcome>, Error> {
         let (definition, version) = self.version(deployed, id).await?;
         let version = Some(version);
-        let command = Command::Start(StartCommand { definition, version, ..start });
-        let reply = self.kernel.call_until(command, Wait::Settled, patience).await?;
+        let start = StartCommand { definition, version, ..start };
+        let reply = self.kernel.start_until(start, Wait::Settled, patience).await?;
         let Reply::Started { instance, row, .. } = reply else {
             return Err(Error::Invalid("a start was answered by something else".to_owned()));
         };
@@ -70,6 +70,11 @@ impl Ephemeral {
             self.kernel.call(Command::Cancel { instance, by: By { actor, reason } }).await?;
         }
         Ok(outcome)
+    }
+
+    /// Whether a run would get in just now.
+    pub(crate) fn has_room(&self) -> Result<(), Error> {
+        self.kernel.has_room()
     }
 
     pub(crate) async fn stop(&self) {

@@ -12,6 +12,7 @@ use meantime_kernel::store::{InstanceRow, Phase};
 use super::request::{Inbound, Lasting};
 use crate::app::App;
 use crate::catalog::Entry;
+use crate::place::Place;
 use crate::problem::Problem;
 
 /// A definition by its name.
@@ -84,7 +85,12 @@ impl Seen {
     }
 
     /// Refuses those whom the journey's own guard does not let read, as if it were not there.
-    pub(crate) async fn guarded(self, app: &App, headers: &HeaderMap) -> Result<Self, Problem> {
+    pub(crate) async fn guarded(
+        self,
+        app: &App,
+        place: &Place,
+        headers: &HeaderMap,
+    ) -> Result<Self, Problem> {
         let unknown = Error::UnknownInstance(self.row.id);
         let Some((definition, instance)) = self.parts() else { return Err(unknown.into()) };
         let Some(start) = surface::guard_start(definition, &instance) else { return Ok(self) };
@@ -94,9 +100,9 @@ impl Seen {
             StartCommand { input: start.input, at: start.at, bound, ..StartCommand::default() };
         let patience = app.patience(app.settings().http.wait.into());
         let outcome = app.ephemeral().run(app.store(), self.row.definition, command, patience);
-        let outcome = outcome.await;
-        match outcome {
+        match place.while_waiting(outcome).await? {
             Ok(Some(outcome)) if surface::guard_allows(&outcome) => Ok(self),
+            Err(error @ (Error::Overloaded | Error::Stopping)) => Err(error.into()),
             Ok(_) | Err(_) => Err(unknown.into()),
         }
     }

@@ -45,10 +45,11 @@ fn totals(counters: &Counters) -> [(&'static str, &'static str, u64); 16] {
     ]
 }
 
-fn gauges(levels: &Levels) -> [(&'static str, &'static str, usize); 6] {
+fn gauges(levels: &Levels) -> [(&'static str, &'static str, usize); 7] {
     [
         ("meantime_queued_turns", "Turns that wait for a commit", levels.queued_turns),
         ("meantime_queued_bytes", "Payloads of turns that wait", levels.queued_bytes),
+        ("meantime_waiting_starts", "Starts that wait for their turn", levels.waiting_starts),
         ("meantime_waiting_claims", "Workers that wait for tasks", levels.waiting_claims),
         ("meantime_leases", "Tasks in the hands of workers", levels.leases),
         ("meantime_callers", "Callers who wait for the engine", levels.callers),

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::sync::atomic::AtomicU64;
 
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::{HeaderValue, Method};
+use axum::http::{HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use meantime_kernel::clock::Stopwatch;
@@ -22,6 +22,7 @@ use tracing::Instrument as _;
 use super::engine;
 use super::trace::{answered, request_span};
 use crate::app::App;
+use crate::tls::ClientCertificate;
 
 /// Seconds; from a fast answer to a long poll.
 const LATENCIES: [f64; 12] =
@@ -69,6 +70,12 @@ impl Metrics {
         Self { registry, requests, latency, under_way }
     }
 
+    /// A request was refused before its route was looked up.
+    pub(crate) fn refused(&self, route: &str, status: StatusCode) {
+        let (route, status) = (route.to_owned(), status.as_u16());
+        self.requests.get_or_create(&RequestLabels { method: "POST", route, status }).inc();
+    }
+
     /// Everything as text, with what the engine counts.
     pub(crate) fn text(&self, counters: &Counters, levels: &Levels) -> String {
         let engine = engine::registry(counters, levels);
@@ -83,22 +90,24 @@ impl Metrics {
 
 /// Counts a request, gives it a number, holds it to the limit of requests under way, and writes a
 /// line about it.
-pub(crate) async fn observe(State(app): State<App>, request: Request, next: Next) -> Response {
+pub(crate) async fn observe(State(app): State<App>, mut request: Request, next: Next) -> Response {
     let watch = Stopwatch::start();
     let method = method_name(request.method());
     let route = request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_owned());
     let route = route.unwrap_or_else(|| "none".to_owned());
     let number = request_number();
     let span = request_span(method, &route, &number, request.headers());
+    if let Some(certificate) = request.extensions().get::<ClientCertificate>() {
+        let client = certificate.fingerprint();
+        tracing::debug!(request = %number, client, "with the certificate of a client");
+    }
     app.metrics().under_way.inc();
-    let answer = next.run(request).instrument(span.clone());
-    let mut response = if may_wait(&route) {
-        answer.await
-    } else {
-        match app.limiter().enter() {
-            Ok(_place) => answer.await,
-            Err(problem) => problem.into_response(),
+    let mut response = match app.places().enter(&route) {
+        Ok(place) => {
+            request.extensions_mut().insert(place);
+            next.run(request).instrument(span.clone()).await
         }
+        Err(problem) => problem.into_response(),
     };
     app.metrics().under_way.dec();
     let (status, took) = (response.status().as_u16(), watch.elapsed());
@@ -116,14 +125,6 @@ pub(crate) async fn observe(State(app): State<App>, request: Request, next: Next
         .observe(took.as_secs_f64());
     app.metrics().requests.get_or_create(&RequestLabels { method, route, status }).inc();
     response
-}
-
-/// Requests that wait for something take no place from those that do not.
-fn may_wait(route: &str) -> bool {
-    matches!(
-        route,
-        "/api/v1/tasks/claim" | "/api/v1/events" | "/api/v1/instances" | "/healthz" | "/readyz"
-    )
 }
 
 fn request_number() -> String {

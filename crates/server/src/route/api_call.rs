@@ -16,6 +16,7 @@ use crate::app::App;
 use crate::auth::Permission;
 use crate::extract::{Name, Payload};
 use crate::journey::{Inbound, Named, latest, read};
+use crate::place::Place;
 use crate::problem::{PROBLEM_JSON, Problem, Reason};
 
 pub(super) fn routes() -> Routes {
@@ -33,11 +34,12 @@ async fn call(
     State(app): State<App>,
     Name(name): Name<String>,
     RawQuery(query): RawQuery,
+    place: Place,
     headers: HeaderMap,
     Payload(input): Payload,
 ) -> Result<Response, Problem> {
     let named = latest(&app, &name, Kind::Api).await?;
-    answer(&app, &named, query.as_deref(), &headers, input).await
+    answer(&app, &place, &named, query.as_deref(), &headers, input).await
 }
 
 /// Calls the API that has a path for itself.
@@ -45,6 +47,7 @@ pub(super) async fn routed(
     State(app): State<App>,
     method: Method,
     uri: Uri,
+    place: Place,
     headers: HeaderMap,
     payload: Result<Payload, Problem>,
 ) -> Result<Response, Problem> {
@@ -56,11 +59,12 @@ pub(super) async fn routed(
     let nothing = || Problem::new(Reason::NotFound, format!("there is nothing at {}", uri.path()));
     let named = named.ok_or_else(nothing)?;
     let Payload(input) = payload?;
-    answer(&app, &named, uri.query(), &headers, input).await
+    answer(&app, &place, &named, uri.query(), &headers, input).await
 }
 
 async fn answer(
     app: &App,
+    place: &Place,
     named: &Named,
     query: Option<&str>,
     headers: &HeaderMap,
@@ -75,7 +79,8 @@ async fn answer(
     let command =
         StartCommand { input: input.clone(), bound: bound.bound, ..StartCommand::default() };
     let patience = app.patience(app.settings().http.wait.into());
-    let outcome = match app.ephemeral().run(app.store(), named.id, command, patience).await {
+    let run = app.ephemeral().run(app.store(), named.id, command, patience);
+    let outcome = match place.while_waiting(run).await? {
         Ok(Some(outcome)) => outcome,
         Ok(None) => too_late(input),
         Err(Error::Refused { code, problem }) => {

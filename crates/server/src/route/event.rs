@@ -20,6 +20,7 @@ use crate::auth::Permission;
 use crate::extract::Query;
 use crate::feed::Follower;
 use crate::page;
+use crate::place::{Place, Waiting};
 use crate::problem::Problem;
 use crate::wire::{Event, entries};
 
@@ -53,6 +54,7 @@ struct EventsQuery {
 )]
 async fn events(
     State(app): State<App>,
+    place: Place,
     headers: HeaderMap,
     Query(query): Query<EventsQuery>,
 ) -> Result<Response, Problem> {
@@ -60,7 +62,9 @@ async fn events(
     let after: Option<u64> = page::cursor(header.or(query.after.as_deref()))?;
     let instance = query.instance.map(|id| id.parse()).transpose()?;
     let follower = app.feed().follow(after);
-    let listener = Listener { app, follower, instance, definition: query.definition };
+    let waiting = place.wait()?;
+    let definition = query.definition;
+    let listener = Listener { app, follower, instance, definition, _waiting: waiting };
     let stream = unfold(listener, |mut listener| async move {
         let event = listener.next().await?;
         Some((Ok::<_, Infallible>(event), listener))
@@ -74,6 +78,8 @@ struct Listener {
     follower: Follower,
     instance: Option<InstanceId>,
     definition: Option<String>,
+    /// It waits for as long as it listens.
+    _waiting: Waiting,
 }
 
 impl Listener {

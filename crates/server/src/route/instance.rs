@@ -17,6 +17,7 @@ use super::{instance_history, instance_list};
 use crate::app::App;
 use crate::auth::{Caller, Permission};
 use crate::extract::{Body, Id, Name, Payload, Query};
+use crate::place::Place;
 use crate::problem::{Problem, Reason};
 use crate::show;
 use crate::wire::{Because, Done, Instance, Lasting, NewInstance};
@@ -57,6 +58,7 @@ struct StartQuery {
 async fn start(
     State(app): State<App>,
     Query(query): Query<StartQuery>,
+    place: Place,
     headers: HeaderMap,
     Body(new): Body<NewInstance>,
 ) -> Result<Instance> {
@@ -64,7 +66,7 @@ async fn start(
     let limit = query.wait.as_deref().map(Lasting::parse).transpose()?;
     let limit = limit.map(|wait| wait.millis_from(now)).transpose()?;
     let limit = limit.map(|ms| Duration::from_millis(ms).min(app.settings().http.wait.into()));
-    let command = Command::Start(StartCommand {
+    let command = StartCommand {
         definition: new.definition,
         version: new.version,
         input: new.input.clone(),
@@ -73,8 +75,8 @@ async fn start(
         tags: new.tags,
         idempotency: idempotency_key(&headers)?,
         ..StartCommand::default()
-    });
-    let reply = call(&app, command, limit).await?;
+    };
+    let reply = call(&app, &place, command, limit).await?;
     let Reply::Started { instance, repeated, row } = reply else {
         return Err(Problem::new(Reason::Internal, "a start was answered by something else"));
     };
@@ -89,12 +91,17 @@ async fn start(
 /// Does a start; whoever waits for it to settle waits until the limit, or until the server stops.
 async fn call(
     app: &App,
-    command: Command,
+    place: &Place,
+    start: StartCommand,
     limit: Option<Duration>,
-) -> std::result::Result<Reply, Error> {
-    let Some(limit) = limit else { return app.kernel().call(command).await };
+) -> std::result::Result<Reply, Problem> {
+    let Some(limit) = limit else {
+        let for_ever = std::future::pending();
+        return Ok(app.kernel().start_until(start, Wait::Quiet, for_ever).await?);
+    };
     let patience = app.patience(limit);
-    app.kernel().call_until(command, Wait::Settled, patience).await
+    let settled = app.kernel().start_until(start, Wait::Settled, patience);
+    Ok(place.while_waiting(settled).await??)
 }
 
 pub(super) fn idempotency_key(headers: &HeaderMap) -> std::result::Result<Option<String>, Problem> {

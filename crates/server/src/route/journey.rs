@@ -17,6 +17,7 @@ use crate::app::App;
 use crate::auth::{Caller, Permission};
 use crate::extract::{Id, Name, Payload};
 use crate::journey::{Inbound, Seen, find, latest, read};
+use crate::place::Place;
 use crate::problem::{Problem, Reason};
 
 type Result<T> = std::result::Result<T, Problem>;
@@ -49,6 +50,7 @@ async fn start(
     State(app): State<App>,
     Name(name): Name<String>,
     RawQuery(query): RawQuery,
+    place: Place,
     headers: HeaderMap,
     Payload(input): Payload,
 ) -> Result<Response> {
@@ -57,16 +59,22 @@ async fn start(
     let request = read(&app, &headers, query.as_deref());
     let bound = surface::start_bound(definition, &request);
     let _lasting = app.requests().keep(Inbound { request, passthrough: bound.passthrough });
-    let command = Command::Start(StartCommand {
+    let start = StartCommand {
         definition: name.clone(),
         input,
         bound: bound.bound,
         idempotency: idempotency_key(&headers)?,
         ..StartCommand::default()
-    });
+    };
     let is_sync = surface::start_mode(definition) == StartMode::Sync;
-    let reply =
-        if is_sync { settled(&app, command).await? } else { app.kernel().call(command).await? };
+    let reply = if is_sync {
+        // It answers when the run needs time or somebody outside, or is over (JR4).
+        let patience = app.patience(app.settings().http.wait.into());
+        let settled = app.kernel().start_until(start, Wait::Settled, patience);
+        place.while_waiting(settled).await??
+    } else {
+        app.kernel().start_until(start, Wait::Quiet, std::future::pending()).await?
+    };
     let Reply::Started { instance, row, .. } = reply else {
         return Err(Problem::new(Reason::Internal, "a start was answered by something else"));
     };
@@ -84,9 +92,13 @@ async fn start(
 }
 
 /// Does a command and waits until the run needs time or somebody outside, or is over (JR4).
-async fn settled(app: &App, command: Command) -> std::result::Result<Reply, Error> {
+async fn settled(
+    app: &App,
+    place: &Place,
+    command: Command,
+) -> Result<std::result::Result<Reply, Error>> {
     let patience = app.patience(app.settings().http.wait.into());
-    app.kernel().call_until(command, Wait::Settled, patience).await
+    place.while_waiting(app.kernel().call_until(command, Wait::Settled, patience)).await
 }
 
 /// How a journey stands.
@@ -97,10 +109,11 @@ async fn settled(app: &App, command: Command) -> std::result::Result<Reply, Erro
 )]
 async fn status(
     State(app): State<App>,
+    place: Place,
     headers: HeaderMap,
     Id(id): Id<InstanceId>,
 ) -> Result<Response> {
-    let seen = find(&app, id).await?.guarded(&app, &headers).await?;
+    let seen = find(&app, id).await?.guarded(&app, &place, &headers).await?;
     shown(&seen, surface::status)
 }
 
@@ -112,10 +125,11 @@ async fn status(
 )]
 async fn result(
     State(app): State<App>,
+    place: Place,
     headers: HeaderMap,
     Id(id): Id<InstanceId>,
 ) -> Result<Response> {
-    let seen = find(&app, id).await?.guarded(&app, &headers).await?;
+    let seen = find(&app, id).await?.guarded(&app, &place, &headers).await?;
     let (definition, instance) = seen.parts().ok_or(Error::UnknownInstance(id))?;
     let outcome = surface::outcome(definition, &instance);
     let outcome = outcome.ok_or_else(|| {
@@ -138,6 +152,7 @@ async fn submit(
     State(app): State<App>,
     Name((id, step)): Name<(String, String)>,
     RawQuery(query): RawQuery,
+    place: Place,
     headers: HeaderMap,
     Payload(payload): Payload,
 ) -> Result<Response> {
@@ -149,7 +164,7 @@ async fn submit(
     let _lasting = app.requests().keep(Inbound { request, passthrough: bound.passthrough });
     let (instance, name) = (id, step.clone());
     let command = Command::Submit { instance, step: name, payload, bound: bound.bound };
-    settled(&app, command).await.map_err(|error| match error {
+    settled(&app, &place, command).await?.map_err(|error| match error {
         // Nobody waits for it any more.
         Error::InstanceEnded(_) => not_active(&step),
         error => error.into(),

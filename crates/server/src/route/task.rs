@@ -15,6 +15,7 @@ use crate::app::App;
 use crate::auth::Permission;
 use crate::extract::{Body, Id, Query};
 use crate::page;
+use crate::place::Place;
 use crate::problem::{Problem, Reason};
 use crate::wire::{
     Assignment, BpmnError, Claim, Claimed, ClaimedTask, Complete, CompleteMany, Completed, Done,
@@ -42,7 +43,7 @@ pub(super) fn routes() -> Routes {
     post, path = "/tasks/claim", operation_id = "claim", tag = "tasks", request_body = Claim,
     responses((status = 200, description = "Tasks, possibly none", body = Claimed))
 )]
-async fn claim(State(app): State<App>, Body(claim): Body<Claim>) -> Result<Claimed> {
+async fn claim(State(app): State<App>, place: Place, Body(claim): Body<Claim>) -> Result<Claimed> {
     let longest: std::time::Duration = app.settings().http.claim_wait.into();
     let longest = u64::try_from(longest.as_millis()).unwrap_or(u64::MAX);
     let command = Command::Claim(ClaimCommand {
@@ -54,10 +55,13 @@ async fn claim(State(app): State<App>, Body(claim): Body<Claim>) -> Result<Claim
         wait_ms: claim.wait_ms.min(longest),
     });
     // A server that is about to stop lets nobody wait.
-    let reply = tokio::select! {
-        reply = app.kernel().call(command) => reply?,
-        () = app.drained(), if claim.wait_ms > 0 => Reply::Tasks(Vec::new()),
+    let reply = async {
+        tokio::select! {
+            reply = app.kernel().call(command) => reply,
+            () = app.drained(), if claim.wait_ms > 0 => Ok(Reply::Tasks(Vec::new())),
+        }
     };
+    let reply = if claim.wait_ms > 0 { place.while_waiting(reply).await?? } else { reply.await? };
     let Reply::Tasks(tasks) = reply else {
         return Err(Problem::new(Reason::Internal, "a claim was answered by something else"));
     };

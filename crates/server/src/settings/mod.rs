@@ -8,7 +8,8 @@ mod period;
 
 pub use layer::{Layers, SettingsError};
 pub use model::{
-    ApiKey, AuthSettings, ClockSettings, Db, EgressSettings, HttpSettings, JwtSettings, LogFormat,
-    LogSettings, RateSettings, RetentionSettings, Role, Settings, StoreSettings, TraceSettings,
+    ApiKey, AuthSettings, ClientCertificates, ClockSettings, Db, EgressSettings, HttpSettings,
+    JwtSettings, LogFormat, LogSettings, RateSettings, RetentionSettings, Role, Settings,
+    StoreSettings, TlsSettings, TraceSettings,
 };
 pub use period::Period;

@@ -25,6 +25,8 @@ pub struct Settings {
     pub insecure: bool,
     /// The HTTP server.
     pub http: HttpSettings,
+    /// TLS for those who connect.
+    pub tls: TlsSettings,
     /// Who may do what.
     pub auth: AuthSettings,
     /// How often.
@@ -54,6 +56,7 @@ impl Default for Settings {
             db: Db::Sqlite(PathBuf::from("meantime.db")),
             insecure: false,
             http: HttpSettings::default(),
+            tls: TlsSettings::default(),
             auth: AuthSettings::default(),
             rate: RateSettings::default(),
             egress: EgressSettings::default(),
@@ -150,8 +153,12 @@ pub struct HttpSettings {
     pub body_timeout: Period,
     /// Connections at a time.
     pub connections: usize,
+    /// Connections of one address at a time; of one network of 64 bits in IPv6.
+    pub connections_per_address: usize,
     /// Requests under way at a time; those that wait do not count.
     pub requests: usize,
+    /// Requests that wait at a time: for their body, for an instance, for tasks or for events.
+    pub waiting: usize,
     /// The longest a synchronous start waits.
     pub wait: Period,
     /// The longest a claim waits for tasks.
@@ -171,12 +178,55 @@ impl Default for HttpSettings {
             header_timeout: Period::seconds(30),
             body_timeout: Period::seconds(30),
             connections: 10_000,
+            connections_per_address: 2_048,
             requests: 1_024,
+            waiting: 8_192,
             wait: Period::seconds(25),
             claim_wait: Period::seconds(60),
             drain: Period::seconds(20),
         }
     }
+}
+
+/// TLS for those who connect. Without certificates there is none.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TlsSettings {
+    /// A PEM file with the server's certificate and what it was issued with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cert: Option<PathBuf>,
+    /// A PEM file with its key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key: Option<PathBuf>,
+    /// A PEM file with the authorities that issue certificates to clients.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_ca: Option<PathBuf>,
+    /// Whether clients must have one, if there is such a file.
+    pub clients: ClientCertificates,
+    /// How long browsers remember never to come without TLS; zero tells them nothing.
+    pub hsts: Period,
+}
+
+impl Default for TlsSettings {
+    fn default() -> Self {
+        Self {
+            cert: None,
+            key: None,
+            client_ca: None,
+            clients: ClientCertificates::Required,
+            hsts: Period::seconds(365 * 24 * 60 * 60),
+        }
+    }
+}
+
+/// Whether clients must present a certificate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ClientCertificates {
+    /// Nobody connects without one.
+    Required,
+    /// Whoever has one may present it.
+    Optional,
 }
 
 /// What a caller may do, in rising order of trust except for workers.
@@ -269,7 +319,7 @@ pub struct RateSettings {
     pub requests_per_second: u32,
     /// So many at once.
     pub burst: u32,
-    /// Wrong credentials a minute from one address.
+    /// Wrong credentials a minute for one key from one address.
     pub failures_per_minute: u32,
 }
 

@@ -27,6 +27,8 @@ enum What {
     Journey(HttpArgs),
     /// BPMN processes over HTTP: service tasks, script tasks, boundary timers
     Bpmn(HttpArgs),
+    /// A server that gets half of what it can do, just that, and three times as much
+    Overload(HttpArgs),
 }
 
 /// How every bench runs.
@@ -120,6 +122,7 @@ impl Bench {
             What::Http(args) => session::run_http(args),
             What::Journey(args) => session::run_journey(args),
             What::Bpmn(args) => session::run_bpmn(args),
+            What::Overload(args) => session::run_overload(args),
         }
     }
 }

@@ -63,6 +63,11 @@ pub(super) fn run_bpmn(args: HttpArgs) -> Result<ExitCode> {
     run("bpmn", args.common, http::bpmn)
 }
 
+/// Measures a server that gets more than it can do.
+pub(super) fn run_overload(args: HttpArgs) -> Result<ExitCode> {
+    run("overload", args.common, http::overload)
+}
+
 /// Runs scenarios and prints what they found.
 fn run(
     what: &'static str,

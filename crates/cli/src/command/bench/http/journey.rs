@@ -10,7 +10,7 @@ use super::parked;
 use super::server::{ClockKind, Server};
 
 /// An order as a shop would send it.
-const ORDER: &str = r#"{"customer":"c-1042","items":[{"sku":"tea-1","price":12.5,"quantity":4},{"sku":"cup-7","price":8.9,"quantity":6},{"sku":"pot-2","price":39.0,"quantity":1}]}"#;
+pub(super) const ORDER: &str = r#"{"customer":"c-1042","items":[{"sku":"tea-1","price":12.5,"quantity":4},{"sku":"cup-7","price":8.9,"quantity":6},{"sku":"pot-2","price":39.0,"quantity":1}]}"#;
 
 pub(crate) async fn run(session: &mut Session) -> Result<()> {
     session.appended().await?;

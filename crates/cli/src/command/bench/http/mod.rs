@@ -1,5 +1,5 @@
-//! `bench http`, `bench journey`, `bench bpmn`: the engine as its users meet it, over sockets, in
-//! a process of its own.
+//! `bench http`, `bench journey`, `bench bpmn`, `bench overload`: the engine as its users meet it,
+//! over sockets, in a process of its own.
 //!
 //! ```text
 //!   this process                                 the server: `meantime serve`, full durability
@@ -17,6 +17,7 @@ mod definitions;
 mod flow;
 mod journey;
 mod measure;
+mod overload;
 mod parked;
 mod server;
 mod worker;
@@ -24,3 +25,4 @@ mod worker;
 pub(super) use bpmn::run as bpmn;
 pub(super) use flow::run as flow;
 pub(super) use journey::run as journey;
+pub(super) use overload::run as overload;

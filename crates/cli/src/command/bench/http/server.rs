@@ -71,7 +71,8 @@ impl Server {
         Ok(server)
     }
 
-    async fn deploy(&self, sources: &[Source]) -> Result<()> {
+    /// Deploys definitions.
+    pub(super) async fn deploy(&self, sources: &[Source]) -> Result<()> {
         let mut connection = Connection::open(self.address).await?;
         for Source { name, media_type, text } in sources {
             let path = format!("/definitions?name={name}");

@@ -1,0 +1,189 @@
+//! `bench overload`: what becomes of a server that gets more than it can do.
+//!
+//! ```text
+//!   peak: callers who wait for their answer before they ask again
+//!   then half, once and three times that rate, whatever is answered:
+//!
+//!   request k is due at k / rate ─► the next free connection ─► accepted, or 503
+//! ```
+//!
+//! A request that finds no free connection is sent late and counts from when it was due.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use meantime_kernel::clock::Stopwatch;
+use tokio::task::JoinSet;
+
+use super::super::load::pause;
+use super::super::percentile::Sample;
+use super::super::report::{Figure, count, float};
+use super::super::session::Session;
+use super::caller::Calls;
+use super::connection::{Connection, json_request};
+use super::definitions::{FLOWS, JOURNEYS};
+use super::journey::ORDER;
+use super::measure::{MANY, starts, usage};
+use super::server::{ClockKind, Server};
+
+/// Connections of the callers who do not wait for each other.
+const CONNECTIONS: usize = 1_024;
+
+/// Shares of the peak.
+const SHARES: [f64; 3] = [0.5, 1.0, 3.0];
+
+/// What is started.
+struct Kind {
+    scenario: &'static str,
+    name: &'static str,
+    path: &'static str,
+    body: &'static str,
+    status: u16,
+}
+
+const KINDS: [Kind; 2] = [
+    Kind {
+        scenario: "journeys",
+        name: "journeys of three transforms and a choice",
+        path: "/journeys/decide/start",
+        body: ORDER,
+        status: 200,
+    },
+    Kind {
+        scenario: "flows",
+        name: "flows that end at once",
+        path: "/instances",
+        body: r#"{"definition":"ends"}"#,
+        status: 201,
+    },
+];
+
+pub(crate) async fn run(session: &mut Session) -> Result<()> {
+    let server = Server::start(&session.common.db, ClockKind::Real, FLOWS).await?;
+    server.deploy(JOURNEYS).await?;
+    for kind in KINDS {
+        measure(session, &server, &kind).await?;
+    }
+    server.end()
+}
+
+async fn measure(session: &mut Session, server: &Server, kind: &Kind) -> Result<()> {
+    let scenario = kind.scenario;
+    let peak = peak(session, server, kind).await?;
+    let mut normal = f64::NAN;
+    for share in SHARES {
+        session.progress.step(format!("{} at {share} of the peak", kind.name), 0);
+        let callers = Callers::new(server.address, kind, peak * share);
+        callers.call_for(session.warm_up()).await?;
+        let before = server.processor_ms();
+        let seen = callers.call_for(session.time()).await?;
+        let is_too_much = share > 1.0;
+        let good = count(seen.accepted.len()) / seen.seconds;
+        let figure = Figure::new(scenario, format!("accepted at {share} of the peak"), good, "/s");
+        let figure = figure.of("peak", peak);
+        session.add(if is_too_much { figure.at_least(0.8) } else { figure });
+        let (p50, p99) = (seen.accepted.percentile(50.0), seen.accepted.percentile(99.0));
+        normal = if share < 1.0 { p99 } else { normal };
+        session.add(Figure::new(scenario, "… p50", p50, "ms"));
+        let figure = Figure::new(scenario, "… p99", p99, "ms").of("half", normal);
+        session.add(if is_too_much { figure.at_most(5.0) } else { figure });
+        let refused = 100.0 * count(seen.refused.len()) / count(seen.answered());
+        session.add(Figure::new(scenario, "… refused", refused, "%"));
+        if seen.refused.len() > 0 {
+            let p99 = seen.refused.percentile(99.0);
+            session.add(Figure::new(scenario, "… refusal, p99", p99, "ms"));
+        }
+        let sent = count(seen.answered()) / seen.seconds;
+        session.add(Figure::new(scenario, "… requests", sent, "/s").of("due", peak * share));
+        usage(session, scenario, server, before, seen.seconds);
+    }
+    Ok(())
+}
+
+/// What the server can do: callers who wait for their answer before they ask again.
+async fn peak(session: &mut Session, server: &Server, kind: &Kind) -> Result<f64> {
+    session.progress.step(format!("{}, peak", kind.name), 0);
+    let calls = starts(server, kind.path, kind.body, MANY);
+    let calls = Calls { status: kind.status, ..calls };
+    calls.for_time(session.warm_up()).await?;
+    let load = calls.for_time(session.time()).await?;
+    let (peak, name) = (load.per_second(), format!("{}, {MANY} connections", kind.name));
+    session.add(Figure::new(kind.scenario, name, peak, "/s"));
+    session.add(Figure::new(kind.scenario, "… p99", load.latency.percentile(99.0), "ms"));
+    Ok(peak)
+}
+
+/// Callers who send at a rate, whatever is answered.
+struct Callers {
+    address: SocketAddr,
+    request: Arc<[u8]>,
+    good: u16,
+    per_second: f64,
+}
+
+/// What they have seen.
+#[derive(Default)]
+struct Seen {
+    seconds: f64,
+    /// From when a request was due to its answer, in milliseconds.
+    accepted: Sample,
+    refused: Sample,
+}
+
+impl Seen {
+    fn answered(&self) -> usize {
+        self.accepted.len() + self.refused.len()
+    }
+}
+
+impl Callers {
+    fn new(address: SocketAddr, kind: &Kind, per_second: f64) -> Self {
+        let request = json_request(kind.path, kind.body).into();
+        Self { address, request, good: kind.status, per_second }
+    }
+
+    async fn call_for(&self, time: Duration) -> Result<Seen> {
+        let mut connections = Vec::new();
+        for _ in 0..CONNECTIONS {
+            connections.push(Connection::open(self.address).await?);
+        }
+        let (watch, next) = (Stopwatch::start(), Arc::new(AtomicU64::new(0)));
+        let mut callers = JoinSet::new();
+        for mut connection in connections {
+            let (next, request) = (next.clone(), self.request.clone());
+            let (good, per_second) = (self.good, self.per_second);
+            callers.spawn(async move {
+                let mut seen = Seen::default();
+                loop {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    let due = Duration::from_secs_f64(float(number) / per_second);
+                    if due >= time {
+                        return Ok(seen);
+                    }
+                    let early = due.saturating_sub(watch.elapsed());
+                    if !early.is_zero() {
+                        pause(early).await;
+                    }
+                    let status = connection.ask(&request).await?.status;
+                    let took = watch.elapsed().saturating_sub(due).as_secs_f64() * 1_000.0;
+                    match status {
+                        status if status == good => seen.accepted.add(took),
+                        503 => seen.refused.add(took),
+                        other => bail!("a start was answered by {other}"),
+                    }
+                }
+            });
+        }
+        let mut all = Seen::default();
+        for seen in callers.join_all().await {
+            let seen = seen?;
+            all.accepted.extend(&seen.accepted);
+            all.refused.extend(&seen.refused);
+        }
+        all.seconds = watch.elapsed().as_secs_f64();
+        Ok(all)
+    }
+}

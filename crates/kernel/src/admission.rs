@@ -1,0 +1,346 @@
+//! Which starts get in when more come than can be done.
+//!
+//! ```text
+//!   start ─► room? ─► admitted ───── waits ─────► its turn begins ─► computed, committed, answered
+//!              │          │                            │
+//!              │          └── given up: it waits       └── the longest wait in each batch
+//!              │              no longer                     │
+//!              no: refused, at no cost          interval by interval: fewer or more may wait
+//! ```
+//!
+//! A batch takes whatever is there, so the longest wait in it tells how far the engine is behind.
+//! When even the best batch of an interval is behind by more than a target, fewer starts may wait;
+//! when it is not, more may, until there is no bound at all. A burst that is worked off within an
+//! interval is never refused. Work that is under way (completions, signals, cancels) is not asked.
+//!
+//! [`Admission`] decides by the times it is given. [`Gate`] shares it and measures.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::clock::Stopwatch;
+
+/// How long a delay must last before anything is refused.
+const INTERVAL: Duration = Duration::from_millis(100);
+
+/// So many may always wait: whoever starts little is not refused because others make much work.
+const FLOOR: f64 = 32.0;
+
+/// A bound above this is none.
+const OPEN: f64 = 16_384.0;
+
+/// There is no room for a start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Full;
+
+/// The rule itself: no clock, no lock. Times are counted from any fixed moment.
+#[derive(Debug)]
+pub struct Admission {
+    target: Duration,
+    /// Starts that were admitted and whose turn has not begun.
+    waiting: usize,
+    /// How many may wait.
+    bound: Option<f64>,
+    /// Since when some wait and no turn has begun.
+    stalled_since: Option<Duration>,
+    interval: Interval,
+}
+
+/// What was seen since the last decision.
+#[derive(Debug, Default)]
+struct Interval {
+    ends: Duration,
+    /// The most that waited at a time.
+    most: usize,
+    /// The shortest of the longest waits of batches.
+    least_wait: Option<Duration>,
+    /// The shortest commit: what a commit costs, however little is in it.
+    least_commit: Option<Duration>,
+}
+
+impl Admission {
+    /// Nobody waits and there is no bound.
+    pub fn new(target: Duration) -> Self {
+        let interval = Interval { ends: INTERVAL, ..Interval::default() };
+        Self { target, waiting: 0, bound: None, stalled_since: None, interval }
+    }
+
+    /// Whether one more may wait.
+    pub fn has_room(&mut self, now: Duration) -> Result<(), Full> {
+        self.decide(now);
+        let is_full = self.bound.is_some_and(|bound| count(self.waiting) >= bound);
+        if is_full { Err(Full) } else { Ok(()) }
+    }
+
+    /// A start comes in, if there is room.
+    pub fn enter(&mut self, now: Duration) -> Result<(), Full> {
+        self.has_room(now)?;
+        if self.waiting == 0 {
+            self.stalled_since = Some(now);
+        }
+        self.waiting += 1;
+        self.interval.most = self.interval.most.max(self.waiting);
+        Ok(())
+    }
+
+    /// A start that was admitted will have no turn.
+    pub fn leave(&mut self, now: Duration) {
+        self.decide(now);
+        self.forget(1);
+    }
+
+    /// So many starts got their turn together; one of them has waited so long, the others less.
+    pub fn began(&mut self, now: Duration, starts: usize, longest: Duration) {
+        let least = self.interval.least_wait.get_or_insert(longest);
+        *least = longest.min(*least);
+        self.forget(starts);
+        self.stalled_since = (self.waiting > 0).then_some(now);
+        self.decide(now);
+    }
+
+    /// A commit took so long.
+    pub fn committed(&mut self, took: Duration) {
+        let least = self.interval.least_commit.get_or_insert(took);
+        *least = took.min(*least);
+    }
+
+    /// How many wait.
+    pub const fn waiting(&self) -> usize {
+        self.waiting
+    }
+
+    fn forget(&mut self, starts: usize) {
+        self.waiting = self.waiting.saturating_sub(starts);
+        if self.waiting == 0 {
+            self.stalled_since = None;
+        }
+    }
+
+    /// At the end of an interval: may fewer wait from now on, or more?
+    fn decide(&mut self, now: Duration) {
+        if now < self.interval.ends {
+            return;
+        }
+        let next = Interval { ends: now + INTERVAL, most: self.waiting, ..Interval::default() };
+        let seen = std::mem::replace(&mut self.interval, next);
+        let stalled = self.stalled_since.map(|since| now.saturating_sub(since));
+        let wait = seen.least_wait.or(stalled.filter(|wait| *wait >= INTERVAL));
+        // While one batch is written the next one gathers: on a slow disk that is no overload.
+        let target = self.target.max(seen.least_commit.unwrap_or_default() * 2);
+        self.bound = match (wait, self.bound) {
+            (Some(wait), bound) if wait > target => {
+                let from = bound.unwrap_or(OPEN).min(count(seen.most));
+                let share = target.as_secs_f64() / wait.as_secs_f64();
+                Some((from * share.clamp(0.5, 0.95)).max(FLOOR))
+            }
+            (_, bound) => bound.map(|it| it.mul_add(1.05, 1.0)).filter(|it| *it < OPEN),
+        };
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "bounds are small")]
+const fn count(starts: usize) -> f64 {
+    starts as f64
+}
+
+/// The rule, shared by everybody who starts something.
+#[derive(Debug)]
+pub struct Gate {
+    watch: Stopwatch,
+    rule: Mutex<Admission>,
+    refused: AtomicU64,
+}
+
+impl Gate {
+    /// An open gate.
+    pub fn new(target: Duration) -> Arc<Self> {
+        let rule = Mutex::new(Admission::new(target));
+        Arc::new(Self { watch: Stopwatch::start(), rule, refused: AtomicU64::default() })
+    }
+
+    /// Whether a start would get in, before anything is spent on it.
+    pub fn has_room(&self) -> Result<(), Full> {
+        let room = self.rule().has_room(self.watch.elapsed());
+        room.inspect_err(|Full| self.count_refused())
+    }
+
+    /// Lets a start in, if there is room.
+    pub fn admit(self: &Arc<Self>) -> Result<Admitted, Full> {
+        let entered = self.rule().enter(self.watch.elapsed());
+        entered.inspect_err(|Full| self.count_refused())?;
+        Ok(Admitted { gate: self.clone(), since: Stopwatch::start(), waits: true })
+    }
+
+    /// The turns of these starts begin.
+    pub(crate) fn began(&self, starts: Vec<Admitted>) {
+        let Some(longest) = starts.iter().map(|it| it.since.elapsed()).max() else { return };
+        self.rule().began(self.watch.elapsed(), starts.len(), longest);
+        starts.into_iter().for_each(Admitted::begin);
+    }
+
+    pub(crate) fn committed(&self, took: Duration) {
+        self.rule().committed(took);
+    }
+
+    /// How many starts were refused.
+    pub fn refused(&self) -> u64 {
+        self.refused.load(Ordering::Relaxed)
+    }
+
+    /// How many starts wait for their turn.
+    pub fn waiting(&self) -> usize {
+        self.rule().waiting()
+    }
+
+    fn count_refused(&self) {
+        self.refused.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn rule(&self) -> MutexGuard<'_, Admission> {
+        self.rule.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A start that was let in. It waits until its turn begins or this is dropped.
+#[derive(Debug)]
+pub struct Admitted {
+    gate: Arc<Gate>,
+    since: Stopwatch,
+    waits: bool,
+}
+
+impl Admitted {
+    fn begin(mut self) {
+        self.waits = false;
+    }
+}
+
+impl Drop for Admitted {
+    fn drop(&mut self) {
+        if self.waits {
+            self.gate.rule().leave(self.gate.watch.elapsed());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TARGET: Duration = Duration::from_millis(20);
+
+    fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    /// A server that does so many starts a second in a batch every ten milliseconds, and callers
+    /// who come at their own rate: how many were refused, and the longest wait at the end.
+    fn load(
+        gate: &mut Admission,
+        from: u64,
+        to: u64,
+        per_batch: usize,
+        arrivals: usize,
+    ) -> [u64; 2] {
+        let mut queue = std::collections::VecDeque::new();
+        let (mut refused, mut longest) = (0, 0);
+        for now in (from..to).step_by(10) {
+            for _ in 0..arrivals {
+                match gate.enter(ms(now)) {
+                    Ok(()) => queue.push_back(now),
+                    Err(Full) => refused += 1,
+                }
+            }
+            let batch: Vec<u64> = queue.drain(..queue.len().min(per_batch)).collect();
+            if let Some(oldest) = batch.first() {
+                longest = now + 10 - oldest;
+                gate.began(ms(now + 10), batch.len(), ms(longest));
+            }
+        }
+        queue.drain(..).for_each(|_| gate.leave(ms(to)));
+        [refused, longest]
+    }
+
+    #[test]
+    fn what_can_be_done_is_never_refused() {
+        let mut gate = Admission::new(TARGET);
+        assert_eq!(load(&mut gate, 0, 10_000, 80, 80), [0, 10]);
+        assert_eq!(gate.bound, None);
+    }
+
+    #[test]
+    fn at_three_times_the_load_the_rest_is_refused_and_waits_stay_near_the_target() {
+        let mut gate = Admission::new(TARGET);
+        load(&mut gate, 0, 2_000, 80, 240);
+        let [refused, longest] = load(&mut gate, 2_000, 12_000, 80, 240);
+        let share = refused * 100 / 240_000;
+        assert!((60..=72).contains(&share), "{share} percent");
+        assert!(longest <= 60, "{longest} ms");
+        // All of what it can do is done.
+        assert!(240_000 - refused >= 76_000, "{}", 240_000 - refused);
+    }
+
+    #[test]
+    fn a_burst_that_is_worked_off_in_time_is_let_in() {
+        let mut gate = Admission::new(TARGET);
+        let entered = (0..700).filter(|_| gate.enter(ms(0)).is_ok()).count();
+        gate.began(ms(40), 500, ms(40));
+        gate.began(ms(80), 200, ms(80));
+        assert_eq!((entered, gate.enter(ms(81))), (700, Ok(())));
+        gate.began(ms(82), 1, ms(1));
+        assert_eq!((gate.has_room(ms(100)), gate.bound), (Ok(()), None));
+    }
+
+    #[test]
+    fn when_the_load_is_gone_the_bound_goes_too() {
+        let mut gate = Admission::new(TARGET);
+        load(&mut gate, 0, 3_000, 80, 240);
+        assert!(gate.bound.is_some());
+        assert_eq!(load(&mut gate, 3_200, 30_000, 80, 20)[0], 0, "little load is not refused");
+        assert_eq!(gate.bound, None);
+    }
+
+    #[test]
+    fn a_few_may_wait_however_slow_the_engine_is() {
+        let mut gate = Admission::new(TARGET);
+        let mut now = 0;
+        for _ in 0..100 {
+            while gate.enter(ms(now)).is_ok() && gate.waiting() < 1_000 {}
+            now += 1_000;
+            gate.began(ms(now), gate.waiting(), ms(1_000));
+        }
+        let entered = (0..1_000).filter(|_| gate.enter(ms(now)).is_ok()).count();
+        assert_eq!(entered, 32);
+    }
+
+    #[test]
+    fn an_engine_that_does_nothing_at_all_is_noticed() {
+        let mut gate = Admission::new(TARGET);
+        let entered = (0..5_000).filter(|at| gate.enter(ms(*at)).is_ok()).count();
+        assert!(entered < 400, "{entered}");
+    }
+
+    #[test]
+    fn slow_commits_alone_are_no_overload() {
+        let mut gate = Admission::new(TARGET);
+        for now in (0..5_000).step_by(100) {
+            for _ in 0..400 {
+                assert_eq!(gate.enter(ms(now)), Ok(()));
+            }
+            gate.committed(ms(100));
+            gate.began(ms(now + 100), 400, ms(100));
+        }
+    }
+
+    #[test]
+    fn who_gives_up_waits_no_longer() {
+        let gate = Gate::new(TARGET);
+        let (one, two) = (gate.admit(), gate.admit());
+        assert_eq!(gate.waiting(), 2);
+        drop(one);
+        assert_eq!(gate.waiting(), 1);
+        gate.began(two.into_iter().collect());
+        assert_eq!((gate.waiting(), gate.refused()), (0, 0));
+    }
+}

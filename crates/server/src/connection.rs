@@ -1,0 +1,119 @@
+//! How many connections there are at a time, altogether and from one address.
+//!
+//! Beyond the limit a few more are taken that hear nothing but how the server stands: whoever
+//! watches it is answered when nobody else is, and others are told to come back.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::limit::network;
+use crate::settings::HttpSettings;
+
+/// Connections beyond the limit.
+const SPARE: usize = 32;
+
+/// All connections.
+pub(crate) struct Connections {
+    all: Arc<Semaphore>,
+    spare: Arc<Semaphore>,
+    per_address: usize,
+    by_address: Arc<Mutex<BTreeMap<IpAddr, usize>>>,
+}
+
+/// One connection; it counts until this is dropped.
+pub(crate) struct Connected {
+    /// Whether it is one of those beyond the limit.
+    pub(crate) is_spare: bool,
+    _place: OwnedSemaphorePermit,
+    _counted: Option<Counted>,
+}
+
+impl Connections {
+    pub(crate) fn new(http: &HttpSettings) -> Self {
+        Self {
+            all: Arc::new(Semaphore::new(http.connections.min(Semaphore::MAX_PERMITS))),
+            spare: Arc::new(Semaphore::new(SPARE)),
+            per_address: http.connections_per_address,
+            by_address: Arc::default(),
+        }
+    }
+
+    /// One more connection, if there is room for it.
+    pub(crate) fn enter(&self, address: IpAddr) -> Option<Connected> {
+        if let Some(counted) = self.count(network(address))
+            && let Ok(place) = self.all.clone().try_acquire_owned()
+        {
+            return Some(Connected { is_spare: false, _place: place, _counted: Some(counted) });
+        }
+        let place = self.spare.clone().try_acquire_owned().ok()?;
+        Some(Connected { is_spare: true, _place: place, _counted: None })
+    }
+
+    fn count(&self, address: IpAddr) -> Option<Counted> {
+        let mut by_address = lock(&self.by_address);
+        let count = by_address.entry(address).or_default();
+        if *count >= self.per_address {
+            return None;
+        }
+        *count += 1;
+        Some(Counted { address, by_address: self.by_address.clone() })
+    }
+}
+
+/// A connection that counts for its address.
+struct Counted {
+    address: IpAddr,
+    by_address: Arc<Mutex<BTreeMap<IpAddr, usize>>>,
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        let mut by_address = lock(&self.by_address);
+        if let Some(count) = by_address.get_mut(&self.address) {
+            *count = count.saturating_sub(1);
+            if *count == 0 {
+                by_address.remove(&self.address);
+            }
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_address_cannot_take_the_connections_of_all() {
+        let http =
+            HttpSettings { connections: 5, connections_per_address: 3, ..Default::default() };
+        let connections = Connections::new(&http);
+        let address = |last| IpAddr::from([192, 0, 2, last]);
+        let enter = |last| connections.enter(address(last)).filter(|it| !it.is_spare);
+        let mut mine: Vec<_> = (0..9).filter_map(|_| enter(1)).collect();
+        assert_eq!(mine.len(), 3);
+        let others: Vec<_> = (0..9).filter_map(|_| enter(2)).collect();
+        assert_eq!(others.len(), 2);
+        mine.pop();
+        assert!(enter(1).is_some(), "who leaves makes room");
+        drop((mine, others));
+        assert!(lock(&connections.by_address).is_empty(), "nobody is remembered for nothing");
+    }
+
+    #[test]
+    fn beyond_the_limit_a_few_may_ask_how_the_server_stands() {
+        let http = HttpSettings { connections: 0, ..Default::default() };
+        let connections = Connections::new(&http);
+        let enter = || connections.enter(IpAddr::from([192, 0, 2, 1]));
+        let spare: Vec<_> = (0..100).filter_map(|_| enter()).collect();
+        assert!(spare.len() == SPARE && spare.iter().all(|it| it.is_spare));
+        drop(spare);
+        assert!(enter().is_some());
+    }
+}

@@ -1,0 +1,76 @@
+//! Starts that are refused before anything is spent on them.
+//!
+//! While the engine is behind, most of what comes is refused, and every refusal takes time from
+//! what was accepted. So it is decided by the first line of a request: nobody is identified, no
+//! body is read, no route is looked up.
+
+use axum::http::Method;
+use axum::response::{IntoResponse as _, Response};
+use meantime_kernel::command::Error;
+
+use crate::app::App;
+use crate::problem::Problem;
+
+/// What starts something, by its path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Start {
+    /// An instance, by any notation.
+    Instance(&'static str),
+    /// A run in memory.
+    Api(&'static str),
+}
+
+/// The answer to a start for which there is no room.
+pub(crate) fn refuse(app: &App, method: &Method, path: &str) -> Option<Response> {
+    let start = start(method, path)?;
+    let (route, room) = match start {
+        Start::Instance(route) => (route, app.kernel().has_room()),
+        Start::Api(route) => (route, app.ephemeral().has_room()),
+    };
+    let error: Error = room.err()?;
+    let response = Problem::from(error).into_response();
+    app.metrics().refused(route, response.status());
+    Some(response)
+}
+
+fn start(method: &Method, path: &str) -> Option<Start> {
+    if method != Method::POST {
+        return None;
+    }
+    match path.strip_prefix("/api/v1")? {
+        "/instances" => Some(Start::Instance("/api/v1/instances")),
+        path => {
+            let mut parts = path.trim_start_matches('/').split('/');
+            match (parts.next()?, parts.next()?, parts.next(), parts.next()) {
+                ("journeys", _, Some("start"), None) => {
+                    Some(Start::Instance("/api/v1/journeys/{name}/start"))
+                }
+                ("apis", _, None, None) => Some(Start::Api("/api/v1/apis/{name}")),
+                _ => None,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_starts_are_refused_early() {
+        let found = |path| start(&Method::POST, path).is_some();
+        let starts = ["/api/v1/instances", "/api/v1/journeys/a/start", "/api/v1/apis/a"];
+        assert!(starts.into_iter().all(found));
+        let others = [
+            "/api/v1/instances/in_1/cancel",
+            "/api/v1/instances/in_1/signals/start",
+            "/api/v1/journeys/in_1/steps/start",
+            "/api/v1/tasks/complete",
+            "/api/v1/tasks/claim",
+            "/api/v1/messages",
+            "/healthz",
+        ];
+        assert!(!others.into_iter().any(found));
+        assert_eq!(start(&Method::GET, "/api/v1/instances"), None);
+    }
+}

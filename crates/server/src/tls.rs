@@ -1,0 +1,297 @@
+//! TLS for those who connect: certificates from files, and who presents one of their own.
+//!
+//! ```text
+//!   connection ─► have the files changed? ── yes ─► read them ─► good: used from now on
+//!                          │ no                        └─► bad: a warning, and nothing changes
+//!                          └─► handshake ─► HTTP, with the certificate of the client, if any
+//! ```
+//!
+//! The files are looked at when somebody connects: nothing runs meanwhile, and a connection that
+//! is open keeps what it began with.
+
+use std::fmt::Write as _;
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustls::pki_types::pem::{self, PemObject as _};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::WebPkiClientVerifier;
+use rustls::{RootCertStore, ServerConfig};
+use sha2::{Digest as _, Sha256};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
+
+use crate::settings::{ClientCertificates, TlsSettings};
+
+/// Why there is no TLS.
+#[derive(Debug, thiserror::Error)]
+pub enum TlsError {
+    /// One of two settings is missing.
+    #[error("`tls.cert` and `tls.key` belong together, and `tls.client_ca` needs both")]
+    Incomplete,
+    /// A file cannot be read.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: pem::Error,
+    },
+    /// A file holds nothing that is needed.
+    #[error("{}: there is no certificate in it", path.display())]
+    Empty {
+        /// Which.
+        path: PathBuf,
+    },
+    /// They do not belong together, or cannot be used.
+    #[error("{}: {source}", path.display())]
+    Unusable {
+        /// The certificate, or the authority of clients.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+}
+
+/// Whether the files that settings name can be used.
+pub fn check_tls(settings: &TlsSettings) -> Result<(), TlsError> {
+    Tls::load(settings).map(drop)
+}
+
+/// The certificate that a client has presented and that was verified: it was issued by the
+/// configured authority, it is valid now, and the client has its key.
+#[derive(Debug, Clone)]
+pub(crate) struct ClientCertificate(Arc<Shown>);
+
+#[derive(Debug)]
+struct Shown {
+    certificate: CertificateDer<'static>,
+    fingerprint: String,
+}
+
+impl ClientCertificate {
+    fn new(certificate: &CertificateDer<'_>) -> Self {
+        let digest = Sha256::digest(certificate);
+        let fingerprint = digest.iter().fold(String::new(), |mut hex, byte| {
+            // Writing to a String cannot fail.
+            let _ = write!(hex, "{byte:02x}");
+            hex
+        });
+        let certificate = certificate.clone().into_owned();
+        Self(Arc::new(Shown { certificate, fingerprint }))
+    }
+
+    /// SHA-256 of the certificate, in hex.
+    pub(crate) fn fingerprint(&self) -> &str {
+        &self.0.fingerprint
+    }
+
+    /// The certificate itself, as DER.
+    #[cfg_attr(not(test), expect(dead_code, reason = "journeys will ask who has called"))]
+    pub(crate) fn der(&self) -> &[u8] {
+        &self.0.certificate
+    }
+}
+
+/// Certificates as they are now.
+pub(crate) struct Tls {
+    files: Files,
+    loaded: Mutex<Loaded>,
+}
+
+#[derive(Debug)]
+struct Files {
+    cert: PathBuf,
+    key: PathBuf,
+    clients: Option<(PathBuf, ClientCertificates)>,
+}
+
+struct Loaded {
+    config: Arc<ServerConfig>,
+    stamps: Vec<Stamp>,
+}
+
+/// What changes when a file does: its number, its size and when it was written.
+#[derive(Debug, PartialEq, Eq)]
+struct Stamp(Option<(u64, u64, i64, i64)>);
+
+impl Tls {
+    /// Reads the files that settings name; none when they name none.
+    pub(crate) fn load(settings: &TlsSettings) -> Result<Option<Self>, TlsError> {
+        let TlsSettings { cert, key, client_ca, clients, .. } = settings;
+        let files = match (cert, key) {
+            (Some(cert), Some(key)) => {
+                let clients = client_ca.clone().map(|path| (path, *clients));
+                Files { cert: cert.clone(), key: key.clone(), clients }
+            }
+            (None, None) if client_ca.is_none() => return Ok(None),
+            _ => return Err(TlsError::Incomplete),
+        };
+        let stamps = files.stamps();
+        let config = files.read()?;
+        Ok(Some(Self { files, loaded: Mutex::new(Loaded { config, stamps }) }))
+    }
+
+    /// Speaks TLS on a connection, with the files as they are now.
+    pub(crate) async fn accept(
+        self: &Arc<Self>,
+        stream: TcpStream,
+    ) -> io::Result<(TlsStream<TcpStream>, Option<ClientCertificate>)> {
+        let tls = self.clone();
+        // A file may be on a slow disk.
+        let config = tokio::task::spawn_blocking(move || tls.current()).await;
+        let config = config.map_err(io::Error::other)?;
+        let stream = TlsAcceptor::from(config).accept(stream).await?;
+        let shown = stream.get_ref().1.peer_certificates().and_then(<[_]>::first);
+        let shown = shown.map(ClientCertificate::new);
+        Ok((stream, shown))
+    }
+
+    /// What the files hold now, or held when they were last good.
+    fn current(&self) -> Arc<ServerConfig> {
+        let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        let stamps = self.files.stamps();
+        if stamps != loaded.stamps {
+            match self.files.read() {
+                Ok(config) => {
+                    tracing::info!(cert = %self.files.cert.display(), "certificates were read again");
+                    loaded.config = config;
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "certificates have changed and cannot be used");
+                }
+            }
+            // What could not be used is not tried again until it has changed.
+            loaded.stamps = stamps;
+        }
+        loaded.config.clone()
+    }
+}
+
+impl Files {
+    fn stamps(&self) -> Vec<Stamp> {
+        let clients = self.clients.as_ref().map(|(path, _)| path);
+        [&self.cert, &self.key].into_iter().chain(clients).map(|path| Stamp::of(path)).collect()
+    }
+
+    fn read(&self) -> Result<Arc<ServerConfig>, TlsError> {
+        let chain = certificates(&self.cert)?;
+        let key = PrivateKeyDer::from_pem_file(&self.key);
+        let key = key.map_err(|source| TlsError::File { path: self.key.clone(), source })?;
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let unusable = |path: &Path, source: Box<dyn std::error::Error + Send + Sync>| {
+            TlsError::Unusable { path: path.to_owned(), source }
+        };
+        let builder = ServerConfig::builder_with_provider(provider.clone())
+            .with_protocol_versions(&[&rustls::version::TLS13, &rustls::version::TLS12])
+            .map_err(|error| unusable(&self.cert, error.into()))?;
+        let builder = match &self.clients {
+            None => builder.with_no_client_auth(),
+            Some((path, clients)) => {
+                let mut roots = RootCertStore::empty();
+                for certificate in certificates(path)? {
+                    roots.add(certificate).map_err(|error| unusable(path, error.into()))?;
+                }
+                let mut verifier =
+                    WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);
+                if *clients == ClientCertificates::Optional {
+                    verifier = verifier.allow_unauthenticated();
+                }
+                let verifier = verifier.build().map_err(|error| unusable(path, error.into()))?;
+                builder.with_client_cert_verifier(verifier)
+            }
+        };
+        let config = builder.with_single_cert(chain, key);
+        let mut config = config.map_err(|error| unusable(&self.cert, error.into()))?;
+        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        Ok(Arc::new(config))
+    }
+}
+
+fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+    let trouble = |source| TlsError::File { path: path.to_owned(), source };
+    let found = CertificateDer::pem_file_iter(path).map_err(trouble)?;
+    let found: Vec<_> = found.collect::<Result<_, _>>().map_err(trouble)?;
+    if found.is_empty() { Err(TlsError::Empty { path: path.to_owned() }) } else { Ok(found) }
+}
+
+impl Stamp {
+    fn of(path: &Path) -> Self {
+        let found = path.metadata().ok();
+        Self(found.map(|it| (it.ino(), it.len(), it.mtime(), it.mtime_nsec())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rcgen::{CertificateParams, CertifiedIssuer, ExtendedKeyUsagePurpose, IsCa, KeyPair};
+    use rustls::ClientConfig;
+    use rustls::pki_types::ServerName;
+    use tokio::net::TcpListener;
+    use tokio_rustls::TlsConnector;
+
+    use super::*;
+
+    /// Whoever answers a request can ask for the certificate of the client, and knows it is good.
+    #[tokio::test]
+    async fn the_certificate_of_a_client_is_known_after_the_handshake() {
+        let mut params = CertificateParams::default();
+        params.is_ca = IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+        let key = || KeyPair::generate().expect("a key");
+        let authority = CertifiedIssuer::self_signed(params, key()).expect("an authority");
+        let issue = |usage| {
+            let mut params = CertificateParams::new(vec!["localhost".to_owned()]).expect("names");
+            params.extended_key_usages = vec![usage];
+            let key = key();
+            (params.signed_by(&key, &authority).expect("a certificate"), key)
+        };
+        let (cert, cert_key) = issue(ExtendedKeyUsagePurpose::ServerAuth);
+        let (client, client_key) = issue(ExtendedKeyUsagePurpose::ClientAuth);
+        let directory = tempfile::tempdir().expect("a directory");
+        let put = |name: &str, text: String| {
+            let path = directory.path().join(name);
+            std::fs::write(&path, text).expect("written");
+            Some(path)
+        };
+        let tls = Tls::load(&TlsSettings {
+            cert: put("cert", cert.pem()),
+            key: put("key", cert_key.serialize_pem()),
+            client_ca: put("ca", authority.pem()),
+            ..TlsSettings::default()
+        });
+        let tls = Arc::new(tls.ok().flatten().expect("good files"));
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let mut roots = RootCertStore::empty();
+        roots.add(authority.der().clone()).expect("a root");
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .expect("versions")
+            .with_root_certificates(roots)
+            .with_client_auth_cert(
+                vec![client.der().clone()],
+                PrivateKeyDer::try_from(client_key.serialize_der()).expect("a key"),
+            );
+        let connector = TlsConnector::from(Arc::new(config.expect("a client")));
+        let calls = async {
+            let stream = TcpStream::connect(address).await.expect("a connection");
+            connector.connect(ServerName::try_from("localhost").expect("a name"), stream).await
+        };
+        let answers = async {
+            let (stream, _) = listener.accept().await.expect("a connection");
+            tls.accept(stream).await
+        };
+        let (called, answered) = tokio::join!(calls, answers);
+        called.expect("connected");
+        let shown = answered.expect("connected").1.expect("a certificate");
+        assert_eq!(shown.der(), &client.der()[..]);
+        let expected = ring::digest::digest(&ring::digest::SHA256, client.der());
+        assert_eq!(format!("{expected:?}"), format!("SHA256:{}", shown.fingerprint()));
+    }
+}
