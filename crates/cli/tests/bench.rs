@@ -78,6 +78,14 @@ fn a_server_is_measured_over_http() {
 }
 
 #[test]
+fn a_server_is_measured_under_overload() {
+    let report = bench("overload", &["--scale", "0.01", "--seconds", "1"]);
+    for share in ["0.5", "1", "3"] {
+        assert!(figure(&report, &format!("accepted at {share} of the peak")) > 0.0, "{report:#}");
+    }
+}
+
+#[test]
 fn journeys_and_processes_are_measured_over_http() {
     let report = bench("journey", &["--scale", "0.001", "--seconds", "1"]);
     let name = "journeys of three transforms and a choice, 64 connections";

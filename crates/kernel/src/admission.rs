@@ -27,6 +27,13 @@ const INTERVAL: Duration = Duration::from_millis(100);
 /// So many may always wait: whoever starts little is not refused because others make much work.
 const FLOOR: f64 = 32.0;
 
+/// What a commit costs however little is in it is seen by commits of at most so many units. Those
+/// of a busy engine are larger, and would call every delay normal.
+const SMALL: usize = 64;
+
+/// How much of the best rate is left after an interval: half of it after seven seconds.
+const MEMORY: f64 = 0.99;
+
 /// A bound above this is none.
 const OPEN: f64 = 16_384.0;
 
@@ -44,26 +51,32 @@ pub struct Admission {
     bound: Option<f64>,
     /// Since when some wait and no turn has begun.
     stalled_since: Option<Duration>,
+    /// What a commit costs, however little is in it.
+    commit: Duration,
+    /// The most starts a second that got their turn, lately.
+    best: f64,
     interval: Interval,
 }
 
 /// What was seen since the last decision.
 #[derive(Debug, Default)]
 struct Interval {
-    ends: Duration,
+    began: Duration,
+    /// Starts that got their turn.
+    starts: usize,
     /// The most that waited at a time.
     most: usize,
     /// The shortest of the longest waits of batches.
     least_wait: Option<Duration>,
-    /// The shortest commit: what a commit costs, however little is in it.
+    /// The shortest of the small commits.
     least_commit: Option<Duration>,
 }
 
 impl Admission {
     /// Nobody waits and there is no bound.
     pub fn new(target: Duration) -> Self {
-        let interval = Interval { ends: INTERVAL, ..Interval::default() };
-        Self { target, waiting: 0, bound: None, stalled_since: None, interval }
+        let (commit, interval) = (Duration::ZERO, Interval::default());
+        Self { target, waiting: 0, bound: None, stalled_since: None, commit, best: 0.0, interval }
     }
 
     /// Whether one more may wait.
@@ -94,15 +107,18 @@ impl Admission {
     pub fn began(&mut self, now: Duration, starts: usize, longest: Duration) {
         let least = self.interval.least_wait.get_or_insert(longest);
         *least = longest.min(*least);
+        self.interval.starts += starts;
         self.forget(starts);
         self.stalled_since = (self.waiting > 0).then_some(now);
         self.decide(now);
     }
 
-    /// A commit took so long.
-    pub fn committed(&mut self, took: Duration) {
-        let least = self.interval.least_commit.get_or_insert(took);
-        *least = took.min(*least);
+    /// A commit of so many units took so long.
+    pub fn committed(&mut self, units: usize, took: Duration) {
+        if units <= SMALL {
+            let least = self.interval.least_commit.get_or_insert(took);
+            *least = took.min(*least);
+        }
     }
 
     /// How many wait.
@@ -119,20 +135,26 @@ impl Admission {
 
     /// At the end of an interval: may fewer wait from now on, or more?
     fn decide(&mut self, now: Duration) {
-        if now < self.interval.ends {
+        let lasted = now.saturating_sub(self.interval.began);
+        if lasted < INTERVAL {
             return;
         }
-        let next = Interval { ends: now + INTERVAL, most: self.waiting, ..Interval::default() };
+        let next = Interval { began: now, most: self.waiting, ..Interval::default() };
         let seen = std::mem::replace(&mut self.interval, next);
         let stalled = self.stalled_since.map(|since| now.saturating_sub(since));
         let wait = seen.least_wait.or(stalled.filter(|wait| *wait >= INTERVAL));
         // While one batch is written the next one gathers: on a slow disk that is no overload.
-        let target = self.target.max(seen.least_commit.unwrap_or_default() * 2);
+        self.commit = seen.least_commit.unwrap_or(self.commit);
+        let target = self.target.max(self.commit * 2);
+        self.best = (self.best * MEMORY).max(count(seen.starts) / lasted.as_secs_f64());
+        // What was done in that time when it went best can be done again: whatever makes turns
+        // late then, it is not that so many wait.
+        let floor = (self.best * target.as_secs_f64()).max(FLOOR);
         self.bound = match (wait, self.bound) {
             (Some(wait), bound) if wait > target => {
                 let from = bound.unwrap_or(OPEN).min(count(seen.most));
                 let share = target.as_secs_f64() / wait.as_secs_f64();
-                Some((from * share.clamp(0.5, 0.95)).max(FLOOR))
+                Some((from * share.clamp(0.5, 0.95)).max(floor))
             }
             (_, bound) => bound.map(|it| it.mul_add(1.05, 1.0)).filter(|it| *it < OPEN),
         };
@@ -179,8 +201,8 @@ impl Gate {
         starts.into_iter().for_each(Admitted::begin);
     }
 
-    pub(crate) fn committed(&self, took: Duration) {
-        self.rule().committed(took);
+    pub(crate) fn committed(&self, units: usize, took: Duration) {
+        self.rule().committed(units, took);
     }
 
     /// How many starts were refused.
@@ -293,6 +315,19 @@ mod tests {
     }
 
     #[test]
+    fn turns_that_are_late_for_other_reasons_do_not_throttle_what_can_be_done() {
+        let mut gate = Admission::new(TARGET);
+        load(&mut gate, 0, 2_000, 80, 80);
+        // Something else slows everything down, whatever is let in.
+        for now in (2_000..4_000).step_by(50) {
+            let entered = (0..400).filter(|_| gate.enter(ms(now)).is_ok()).count();
+            gate.began(ms(now + 50), entered, ms(50));
+        }
+        let entered = (0..400).filter(|_| gate.enter(ms(4_000)).is_ok()).count();
+        assert!(entered > 100, "{entered}");
+    }
+
+    #[test]
     fn when_the_load_is_gone_the_bound_goes_too() {
         let mut gate = Admission::new(TARGET);
         load(&mut gate, 0, 3_000, 80, 240);
@@ -328,9 +363,22 @@ mod tests {
             for _ in 0..400 {
                 assert_eq!(gate.enter(ms(now)), Ok(()));
             }
-            gate.committed(ms(100));
+            gate.committed(if now == 0 { 1 } else { 400 }, ms(100));
             gate.began(ms(now + 100), 400, ms(100));
         }
+    }
+
+    #[test]
+    fn commits_that_are_slow_because_they_are_large_are_overload() {
+        let mut gate = Admission::new(TARGET);
+        let entered = (0..5_000_u64).step_by(100).map(|now| {
+            let entered = (0..400).filter(|_| gate.enter(ms(now)).is_ok()).count();
+            let took = ms(u64::try_from(entered / 4).unwrap_or_default());
+            gate.committed(entered, took);
+            gate.began(ms(now + 100), entered, took);
+            entered
+        });
+        assert!(entered.last().is_some_and(|entered| entered < 200));
     }
 
     #[test]

@@ -110,8 +110,8 @@ pub(super) struct Run {
     advances: Advances,
     /// Engine tasks that are being run.
     running_tasks: usize,
-    /// Commits under way, since when.
-    committing: BTreeMap<u64, Stopwatch>,
+    /// Commits under way, of how many units, and since when.
+    committing: BTreeMap<u64, (usize, Stopwatch)>,
     commit_us: Distribution,
     epoch: u32,
     stopping: Option<oneshot::Sender<()>>,
@@ -325,10 +325,10 @@ impl Run {
             self.running_tasks = self.running_tasks.saturating_sub(1);
         }
         if let Input::Committed(batch, _) = &input
-            && let Some(watch) = self.committing.remove(batch)
+            && let Some((units, watch)) = self.committing.remove(batch)
         {
             let took = watch.elapsed();
-            self.gate.committed(took);
+            self.gate.committed(units, took);
             self.commit_us.observe(u64::try_from(took.as_micros()).unwrap_or(u64::MAX));
         }
         self.tell(input);
@@ -396,7 +396,7 @@ impl Run {
                 });
             }
             Output::Commit(batch, taken, plan) => {
-                self.committing.insert(batch, Stopwatch::start());
+                self.committing.insert(batch, (plan.units.len(), Stopwatch::start()));
                 self.spawn(async move { Input::Committed(batch, store.commit(taken, plan).await) });
             }
             Output::Verify { batch, commit, results } => {

@@ -1,24 +1,26 @@
 //! One keep-alive connection that speaks HTTP/1.1 by hand.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
+use super::super::load::pause;
+
 /// How much is read at a time.
 const CHUNK: usize = 64 << 10;
+
+/// The status of a refusal by overload, how soon it is tried again, and how often.
+pub(super) const REFUSED: u16 = 503;
+const AGAIN: Duration = Duration::from_millis(20);
+const PATIENCE: usize = 500;
 
 /// A connection with what has arrived on it.
 pub(super) struct Connection {
     stream: TcpStream,
     buffer: Vec<u8>,
-}
-
-/// An answer, valid until the next request.
-pub(super) struct Answer<'a> {
-    pub(super) status: u16,
-    pub(super) body: &'a [u8],
 }
 
 /// A whole request, ready to be sent.
@@ -48,8 +50,13 @@ impl Connection {
         Ok(Self { stream, buffer: Vec::with_capacity(CHUNK) })
     }
 
-    /// Sends a request and waits for the whole answer.
-    pub(super) async fn ask(&mut self, request: &[u8]) -> Result<Answer<'_>> {
+    /// Sends a request and waits for the whole answer; its status.
+    pub(super) async fn ask(&mut self, request: &[u8]) -> Result<u16> {
+        Ok(self.exchange(request).await?.0)
+    }
+
+    /// The status, and where the body begins.
+    async fn exchange(&mut self, request: &[u8]) -> Result<(u16, usize)> {
         self.stream.write_all(request).await?;
         self.buffer.clear();
         let (head, length) = loop {
@@ -63,14 +70,22 @@ impl Connection {
         }
         let status = self.buffer.get(9..12).and_then(|it| std::str::from_utf8(it).ok());
         let status = status.and_then(|it| it.parse().ok()).context("not an answer of HTTP/1.1")?;
-        Ok(Answer { status, body: self.buffer.get(head..).unwrap_or_default() })
+        Ok((status, head))
     }
 
-    /// The same; any other status is an error.
+    /// The body of the answer; any other status is an error. On a machine that is too slow for so many callers
+    /// some are refused, and ask again.
     pub(super) async fn expect(&mut self, request: &[u8], status: u16) -> Result<&[u8]> {
-        let answer = self.ask(request).await?;
-        let body = answer.body;
-        ensure!(answer.status == status, "{}: {}", answer.status, String::from_utf8_lossy(body));
+        let mut found = self.exchange(request).await?;
+        for _ in 0..PATIENCE {
+            if found.0 != REFUSED {
+                break;
+            }
+            pause(AGAIN).await;
+            found = self.exchange(request).await?;
+        }
+        let body = self.buffer.get(found.1..).unwrap_or_default();
+        ensure!(found.0 == status, "{}: {}", found.0, String::from_utf8_lossy(body));
         Ok(body)
     }
 

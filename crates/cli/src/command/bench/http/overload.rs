@@ -23,7 +23,7 @@ use super::super::percentile::Sample;
 use super::super::report::{Figure, count, float};
 use super::super::session::Session;
 use super::caller::Calls;
-use super::connection::{Connection, json_request};
+use super::connection::{Connection, REFUSED, json_request};
 use super::definitions::{FLOWS, JOURNEYS};
 use super::journey::ORDER;
 use super::measure::{MANY, starts, usage};
@@ -167,11 +167,11 @@ impl Callers {
                     if !early.is_zero() {
                         pause(early).await;
                     }
-                    let status = connection.ask(&request).await?.status;
+                    let status = connection.ask(&request).await?;
                     let took = watch.elapsed().saturating_sub(due).as_secs_f64() * 1_000.0;
                     match status {
                         status if status == good => seen.accepted.add(took),
-                        503 => seen.refused.add(took),
+                        REFUSED => seen.refused.add(took),
                         other => bail!("a start was answered by {other}"),
                     }
                 }
