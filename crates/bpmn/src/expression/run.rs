@@ -1,5 +1,6 @@
 //! From an expression to its value.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use meantime_core::{Failure, Json, Limits, Timestamp};
@@ -42,6 +43,12 @@ pub(crate) struct Outcome {
     pub(crate) assigned: Vec<(String, Json)>,
 }
 
+/// Bytes of everything that one value is put together from.
+const MOST_PART_BYTES: usize = 16 << 20;
+
+/// Operations of one expression. Scripts have those that their instance has left.
+const MAX_OPS: u64 = 1_000_000;
+
 /// What came of an expression.
 #[derive(Debug)]
 pub(crate) struct Evaluated {
@@ -56,6 +63,8 @@ pub(crate) struct Evaluated {
 #[derive(Default)]
 struct Notes {
     ops: u64,
+    /// Bytes of the values that parts of a text, list or object gave.
+    bytes: usize,
     reason: Option<String>,
 }
 
@@ -90,6 +99,25 @@ impl Expression {
         notes: &mut Notes,
     ) -> Result<Json, Failure> {
         notes.ops += 1;
+        if notes.ops > environment.ops {
+            return Err(Failure::new("expression_too_long", "the expressions take too long"));
+        }
+        let value = self.part_value(scope, environment, notes)?;
+        // Parts that are put together each have a value of their own.
+        notes.bytes = notes.bytes.saturating_add(value.size());
+        if notes.bytes > MOST_PART_BYTES {
+            let text = "the parts of a value need too much memory";
+            return Err(Failure::new("expression_too_large", text));
+        }
+        Ok(value)
+    }
+
+    fn part_value(
+        &self,
+        scope: &dyn Scope,
+        environment: &Environment,
+        notes: &mut Notes,
+    ) -> Result<Json, Failure> {
         match self {
             Self::Literal(json) => Ok(json.clone()),
             Self::Variable(name) => Ok(scope.get(name).unwrap_or_default()),
@@ -135,8 +163,14 @@ fn run_feel(
     environment: &Environment,
     notes: &mut Notes,
 ) -> Result<Json, Failure> {
-    let names = |name: &str| scope.get(name).and_then(|json| json::read(json.as_str()).ok());
-    let limits = feel::Environment { now: environment.now, ops: environment.ops };
+    // A variable is read once, however often the expression names it.
+    let read: RefCell<BTreeMap<String, Option<Value>>> = RefCell::default();
+    let names = |name: &str| {
+        let parsed = || scope.get(name).and_then(|json| json::read(json.as_str()).ok());
+        read.borrow_mut().entry(name.to_owned()).or_insert_with(parsed).clone()
+    };
+    let ops = environment.ops.saturating_sub(notes.ops).min(MAX_OPS);
+    let limits = feel::Environment { now: environment.now, ops };
     let evaluated = program.evaluate(&names, &limits);
     notes.ops += evaluated.ops;
     if notes.reason.is_none() {
@@ -173,11 +207,16 @@ fn run_dataweave(
     };
     let all = Json::of(&scope.all()).unwrap_or_default();
     let context = json::read(all.as_str()).unwrap_or_default();
-    let limits = EvalLimits { ops: environment.ops, ..EvalLimits::default() };
+    let ops = environment.ops.saturating_sub(notes.ops).min(MAX_OPS);
+    let limits = EvalLimits { ops, ..EvalLimits::default() };
     let failed = |code: &str, text: String| Failure::new(code, format!("`{source}`: {text}"));
     let evaluation = script
         .evaluate(vec![context], &EvalContext { now, seed: 0, limits })
-        .map_err(|error| failed(error.code(), error.to_string()))?;
+        .map_err(|error| failed(error.code(), error.to_string()));
+    if evaluation.is_err() {
+        notes.ops += limits.ops;
+    }
+    let evaluation = evaluation?;
     notes.ops += evaluation.ops;
     let text = json::write(&evaluation.value, Layout::Compact, limits.output_bytes)
         .map_err(|error| failed(Trouble::NotJson.code(), error.to_string()))?;

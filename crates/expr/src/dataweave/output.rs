@@ -1,12 +1,20 @@
 //! What leaves an evaluation: values with their formats applied, without functions.
 
 use super::coerce;
-use super::eval::{Fault, Result};
+use super::eval::{Eval, Fault, Result};
 use super::types::Type;
 use crate::value::{Kind, Object, Value};
 
+impl Eval<'_> {
+    /// The value as others may see it, paid for: all of it is visited, shared parts every time.
+    pub(crate) fn finished(&mut self, value: &Value) -> Result {
+        self.visit(value)?;
+        finished(value)
+    }
+}
+
 /// The value as others may see it. Dates with a format become text, types become their names.
-pub(super) fn finished(value: &Value) -> Result {
+fn finished(value: &Value) -> Result {
     Ok(match value {
         Value::Array(items) if items.iter().any(needs_work) => {
             let items: Result<Vec<Value>> = items.iter().map(finished).collect();

@@ -5,7 +5,6 @@ use meantime_core::{Diagnostic, Position, Timestamp};
 
 use super::compile::{Compiled, compile};
 use super::eval::{Budget, Eval, Fault, FaultCode, Moment};
-use super::output;
 use super::program::Code;
 use super::syntax::Lines;
 use crate::value::json::{self, Layout, WriteError};
@@ -141,7 +140,7 @@ impl Script {
         let utc = TimeZone::fixed(jiff::tz::Offset::UTC);
         let moment = Moment { now: now.to_zoned(utc), seed: context.seed };
         let mut eval = Eval::new(&self.code, &moment, budget);
-        let result = eval.run(inputs).and_then(|value| output::finished(&value));
+        let result = eval.run(inputs).and_then(|value| eval.finished(&value));
         let value = result.map_err(|fault| self.error(&fault))?;
         let ops = limits.ops - eval.ops_left();
         Ok(Evaluation { value, log: eval.into_log(), ops })

@@ -37,7 +37,7 @@ impl Opaque for Interval {
     }
 
     fn depth(&self) -> u32 {
-        1
+        self.start.depth().max(self.end.depth()).saturating_add(1)
     }
 }
 
@@ -55,7 +55,10 @@ impl Opaque for Function {
     }
 
     fn depth(&self) -> u32 {
-        1
+        match self {
+            Self::Written { names, .. } => names.depth().saturating_add(1),
+            Self::Library(_) => 1,
+        }
     }
 }
 

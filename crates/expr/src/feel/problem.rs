@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::value::MatchTooCostly;
+
 /// A text that is not FEEL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
@@ -39,9 +41,18 @@ pub enum EvaluationError {
     /// More operations than allowed.
     #[error("the expression takes too long")]
     TooLong,
-    /// A function that calls itself too often.
+    /// More memory than allowed.
+    #[error("the expression needs too much memory")]
+    TooLarge,
+    /// A function that calls itself too often, or lists in lists beyond measure.
     #[error("the expression is nested too deeply")]
     TooDeep,
+}
+
+impl From<MatchTooCostly> for EvaluationError {
+    fn from(_: MatchTooCostly) -> Self {
+        Self::TooLong
+    }
 }
 
 impl EvaluationError {
@@ -49,6 +60,7 @@ impl EvaluationError {
     pub fn code(&self) -> &'static str {
         match self {
             Self::TooLong => "expression_too_long",
+            Self::TooLarge => "expression_too_large",
             Self::TooDeep => "expression_too_deep",
         }
     }

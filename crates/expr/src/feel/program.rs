@@ -52,7 +52,13 @@ impl Program {
         environment: &Environment,
     ) -> Evaluated {
         let mut evaluator = Evaluator::new(variables, environment);
-        let value = evaluator.evaluate(&self.root);
+        let mut value = evaluator.evaluate(&self.root);
+        // Whoever takes the value copies or writes all of it.
+        if let Ok(found) = &value
+            && let Err(error) = evaluator.handed_over(found)
+        {
+            value = Err(error);
+        }
         Evaluated { value, ops: evaluator.ops(), reason: evaluator.into_reason() }
     }
 }

@@ -6,6 +6,7 @@
 //! [`Foreign`] value.
 
 mod array;
+mod extent;
 mod foreign;
 pub mod json;
 mod kind;
@@ -18,10 +19,11 @@ pub mod temporal;
 pub mod text;
 
 pub use array::Array;
+pub use extent::Extent;
 pub use foreign::{Foreign, Opaque};
 pub use kind::Kind;
 pub use model::{Range, Tagged, Value};
 pub use number::{Number, NumberError};
 pub use object::{Entry, Key, KeyDetail, Namespace, Object};
-pub use pattern::{Found, InvalidPattern, Pattern};
+pub use pattern::{Found, InvalidPattern, MatchTooCostly, Pattern};
 pub use text::Text;

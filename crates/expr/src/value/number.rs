@@ -235,12 +235,24 @@ impl Number {
         }
     }
 
-    /// How much work an operation with this number takes, in words of its digits; zero for small
-    /// numbers.
-    pub(crate) fn weight(&self) -> u64 {
+    /// Operations of a sum, product or quotient of two numbers, beyond one; zero for small ones.
+    /// Division and writing take time that grows with the square of the digits.
+    pub(crate) fn pair_ops(&self, other: &Self) -> u64 {
+        if let (Self::Int(_), Self::Int(_)) = (self, other) {
+            return 0;
+        }
+        let words = self.words().saturating_add(other.words());
+        words.saturating_add(words.saturating_mul(words) / 64)
+    }
+
+    /// Words of its digits; those that come with its exponent too.
+    fn words(&self) -> u64 {
         match self {
-            Self::Int(_) => 0,
-            Self::Big(value) => value.as_bigint_and_scale().0.bits() / 64,
+            Self::Int(_) => 1,
+            Self::Big(value) => {
+                let (unscaled, scale) = value.as_bigint_and_scale();
+                unscaled.bits().saturating_add(scale.unsigned_abs().saturating_mul(3)) / 64
+            }
         }
     }
 

@@ -145,3 +145,22 @@ fn time_and_chance_come_from_the_turn() {
     "#,
     );
 }
+
+/// The replacer as list and as function, the indent, and `toJSON`: what Node gives.
+#[test]
+fn json_stringify_is_that_of_node() {
+    check(include_str!("stringify.txt"));
+}
+
+#[test]
+fn json_stringify_asks_functions_only_where_it_can() {
+    check(
+        r#"
+        (() => { let a = {}; a.a = a; return JSON.stringify(a, (k, v) => v) })() => threw TypeError: the value cannot be written as JSON: it contains itself
+        JSON.stringify({a: 1}, (k, v) => ({a: v})) => threw TypeError: the value cannot be written as JSON: it is nested too deeply
+        JSON.stringify({a: 1}, (k, v) => { throw "no" }) => threw no
+        [{a: 1}].map(JSON.stringify) => ["{\"a\":1}"]
+        [{toJSON: () => 1}].map(JSON.stringify) => threw TypeError: `JSON.stringify` has to call a function of the script: write a function around it
+    "#,
+    );
+}

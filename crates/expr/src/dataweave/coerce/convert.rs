@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::super::eval::{Eval, Fault, Result};
-use super::super::types::{Shape, Type, is_of};
+use super::super::types::{Shape, Type};
 use super::kind;
 use super::schema::Schema;
 use crate::value::{Kind, Object, Value};
@@ -23,21 +23,36 @@ impl Eval<'_> {
             }
         }
         let schema = Schema::new(&notes);
-        let converted = self.to_shape(value, target, &schema)?;
-        if let Value::Text(text) = &converted {
-            self.reserve_text(text.len())?;
+        self.pay_for_conversion(value)?;
+        let converted = self.shaped(value, target, &schema)?;
+        match &converted {
+            Value::Text(text) => self.reserve_text(text.len())?,
+            Value::Regex(pattern) if value.kind() != Kind::Regex => {
+                self.charge(pattern.compile_ops())?;
+            }
+            _ => {}
         }
         Ok(if notes.is_empty() { converted } else { Value::tagged(converted, notes) })
     }
 
-    fn to_shape(&self, value: &Value, target: &Arc<Type>, schema: &Schema<'_>) -> Result {
+    /// Converting goes through the text or the digits; other values are taken as they are.
+    fn pay_for_conversion(&mut self, value: &Value) -> Result<()> {
+        match value.bare() {
+            Value::Text(text) => self.charge(text.len() as u64 / 16),
+            Value::Binary(bytes) => self.charge(bytes.len() as u64 / 16),
+            Value::Number(number) => self.charge(number.pair_ops(number)),
+            _ => Ok(()),
+        }
+    }
+
+    fn shaped(&mut self, value: &Value, target: &Arc<Type>, schema: &Schema<'_>) -> Result {
         let fail = || Fault::coercion(value, &target.to_string());
         match &target.shape {
             Shape::Any => Ok(value.clone()),
             Shape::Kind(wanted) => kind::convert(value, *wanted, schema),
             Shape::Array(_) => kind::convert(value, Kind::Array, schema),
             Shape::Union(members) => {
-                if is_of(value, target, self.types()) {
+                if self.is_of(value, target)? {
                     return Ok(value.clone());
                 }
                 let convert = |member: &Arc<Type>| {
@@ -55,7 +70,7 @@ impl Eval<'_> {
             | Shape::Intersection(_)
             | Shape::Literal(_)
             | Shape::Reference(..) => {
-                if is_of(value, target, self.types()) {
+                if self.is_of(value, target)? {
                     Ok(value.clone())
                 } else {
                     Err(fail())

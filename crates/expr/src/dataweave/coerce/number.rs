@@ -26,7 +26,10 @@ fn from_text(value: &Value, text: &str, schema: &Schema<'_>) -> Result<Number> {
     let number = match schema.text("format") {
         Some(format) => match NumberPattern::parse(&format) {
             Some(pattern) => pattern.read(text, locale(schema)),
-            None => return Err(Fault::invalid(format!("`{format}` is not a pattern for numbers"))),
+            None => {
+                let format = super::text::clipped(&format);
+                return Err(Fault::invalid(format!("`{format}` is not a pattern for numbers")));
+            }
         },
         None => text.parse().ok(),
     };

@@ -42,7 +42,7 @@ pub(super) fn to_text(value: &Value, schema: &Schema<'_>) -> Result<Text> {
 fn number_text(number: &Number, schema: &Schema<'_>) -> Result<Text> {
     let Some(format) = schema.text("format") else { return Ok(number.to_string().into()) };
     let Some(pattern) = NumberPattern::parse(&format) else {
-        let message = format!("`{format}` is not a pattern for numbers");
+        let message = format!("`{}` is not a pattern for numbers", clipped(&format));
         return Err(Fault::new(FaultCode::Coercion, message));
     };
     let rounding = match schema.text("roundMode") {
@@ -90,7 +90,16 @@ fn temporal_text(value: &Value, schema: &Schema<'_>) -> Result<String> {
 
 pub(super) fn date_pattern(format: &str) -> Result<DatePattern> {
     DatePattern::parse(format).map_err(|reason| {
-        let message = format!("`{format}` is not a pattern for dates: {reason}");
+        let message = format!("`{}` is not a pattern for dates: {reason}", clipped(format));
         Fault::new(FaultCode::Coercion, message)
     })
+}
+
+/// The beginning of a pattern that may be long.
+pub(super) fn clipped(pattern: &str) -> String {
+    if pattern.len() <= 80 {
+        return pattern.to_owned();
+    }
+    let start: String = pattern.chars().take(40).collect();
+    format!("{start}…")
 }

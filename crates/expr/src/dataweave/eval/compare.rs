@@ -87,6 +87,7 @@ fn not_comparable(left: &Value, right: &Value) -> Fault {
 pub(crate) fn is_similar(left: &Value, right: &Value) -> bool {
     let (left, right) = (left.bare(), right.bare());
     match (left, right) {
+        (Value::Range(left), Value::Range(right)) => left == right,
         (Value::Array(_) | Value::Range(_), Value::Array(_) | Value::Range(_)) => {
             let (mut a, mut b) = (super::Eval::items(left), super::Eval::items(right));
             loop {

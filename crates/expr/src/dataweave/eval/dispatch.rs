@@ -3,16 +3,20 @@
 use super::super::coerce;
 use super::super::library::{Args, Native, Overload, Param};
 use super::super::program::Lambda;
-use super::super::types::{Shape, is_of};
+use super::super::types::Shape;
 use super::call::takes;
 use super::fault::{Fault, Result};
 use super::function::Function;
 use super::machine::{Eval, Frame};
 use crate::value::{Kind, Value};
 
+/// Operations for a regular expression that is made while the script runs.
+const OPS_OF_PATTERN: u64 = 100;
+
 impl Eval<'_> {
     pub(crate) fn call_native(&mut self, native: &'static Native, mut args: Args) -> Result {
         let count = args.len();
+        self.pay_for_call(&args)?;
         for overload in native.overloads {
             if overload.takes_count(count) && self.fits(overload, &args) {
                 return (overload.run)(self, &mut args);
@@ -20,12 +24,26 @@ impl Eval<'_> {
         }
         for overload in native.overloads {
             if overload.takes_count(count)
-                && let Some(mut coerced) = self.coerced(overload, &args)
+                && let Some(mut coerced) = self.coerced(overload, &args)?
             {
                 return (overload.run)(self, &mut coerced);
             }
         }
         Err(no_native(native, &args))
+    }
+
+    /// One operation for the call, and more for arguments that any function may go through.
+    fn pay_for_call(&mut self, args: &Args) -> Result<()> {
+        let mut ops = 1_u64;
+        for arg in args.as_slice() {
+            ops = ops.saturating_add(match arg.bare() {
+                Value::Text(text) | Value::Uri(text) => text.len() as u64 / 64,
+                Value::Binary(bytes) => bytes.len() as u64 / 64,
+                Value::Number(number) => number.pair_ops(number),
+                _ => 0,
+            });
+        }
+        self.charge(ops)
     }
 
     fn fits(&self, overload: &Overload, args: &Args) -> bool {
@@ -61,16 +79,25 @@ impl Eval<'_> {
     }
 
     /// The arguments made into what the overload takes; they stay as they are if one cannot be.
-    fn coerced(&self, overload: &Overload, args: &Args) -> Option<Args> {
+    fn coerced(&mut self, overload: &Overload, args: &Args) -> Result<Option<Args>> {
         let mut coerced = Args::default();
         for (param, arg) in overload.params.iter().zip(args.as_slice()) {
             if self.fits_param(*param, arg) {
                 coerced.push(arg.clone());
             } else {
-                coerced.push(coerce::auto(arg, param.coerce?)?);
+                let Some(kind) = param.coerce else { return Ok(None) };
+                if kind == Kind::Regex {
+                    // Also when it does not compile.
+                    self.charge(OPS_OF_PATTERN)?;
+                }
+                let Some(made) = coerce::auto(arg, kind) else { return Ok(None) };
+                if let Value::Regex(pattern) = &made {
+                    self.charge(pattern.compile_ops())?;
+                }
+                coerced.push(made);
             }
         }
-        Some(coerced)
+        Ok(Some(coerced))
     }
 
     /// The values of the parameters, with defaults filled in; none if a type does not fit.
@@ -91,7 +118,7 @@ impl Eval<'_> {
         let mut fitting = Vec::with_capacity(args.len());
         for (place, arg) in args.iter().enumerate() {
             let place = if place >= first_missing { place + missing } else { place };
-            match self.fit(lambda, place, arg, may_coerce) {
+            match self.fit(lambda, place, arg, may_coerce)? {
                 Some(value) => fitting.push(value),
                 None => return Ok(None),
             }
@@ -112,20 +139,26 @@ impl Eval<'_> {
         Ok(Some(values))
     }
 
-    fn fit(&self, lambda: &Lambda, place: usize, arg: &Value, may_coerce: bool) -> Option<Value> {
+    fn fit(
+        &mut self,
+        lambda: &Lambda,
+        place: usize,
+        arg: &Value,
+        may_coerce: bool,
+    ) -> Result<Option<Value>> {
         let Some(kind) = lambda.params.get(place).and_then(|param| param.kind.as_ref()) else {
-            return Some(arg.clone());
+            return Ok(Some(arg.clone()));
         };
-        if is_of(arg, kind, self.types()) {
-            return Some(arg.clone());
+        if self.is_of(arg, kind)? {
+            return Ok(Some(arg.clone()));
         }
         if !may_coerce {
-            return None;
+            return Ok(None);
         }
-        match &kind.resolved(self.types()).shape {
+        Ok(match &kind.resolved(self.types()).shape {
             Shape::Kind(kind) => coerce::auto(arg, *kind),
             _ => None,
-        }
+        })
     }
 
     pub(super) fn no_overload(name: &str, overloads: &[&Lambda], args: &[Value]) -> Fault {

@@ -3,7 +3,7 @@
 use std::ops::{Deref, DerefMut};
 
 use super::super::syntax::Span;
-use crate::value::{InvalidPattern, Kind, NumberError, Value};
+use crate::value::{InvalidPattern, Kind, MatchTooCostly, NumberError, Value};
 
 /// The kinds of failures, each with a stable code and a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -127,6 +127,12 @@ impl From<NumberError> for Fault {
             _ => FaultCode::Arithmetic,
         };
         Fault::new(code, error.to_string())
+    }
+}
+
+impl From<MatchTooCostly> for Fault {
+    fn from(error: MatchTooCostly) -> Self {
+        Fault::limit(error.to_string())
     }
 }
 

@@ -1,15 +1,17 @@
 //! The evaluator and its main dispatch.
 
+use std::sync::Arc;
+
 use jiff::Zoned;
 
 use super::super::coerce;
 use super::super::program::{Code, Node, Op};
 use super::super::syntax::{Binary, Span};
-use super::super::types::{TypeTable, is_of};
+use super::super::types::{Type, TypeTable, is_of};
 use super::budget::{Budget, MAX_NESTING};
 use super::fault::{Fault, Result};
 use super::random::Random;
-use crate::value::{Array, Kind, Object, Text, Value};
+use crate::value::{Array, Extent, Kind, Object, Text, Value, text};
 
 /// The moment and the chance of an evaluation.
 #[derive(Debug, Clone)]
@@ -116,6 +118,53 @@ impl<'p> Eval<'p> {
         self.budget.spend(ops)
     }
 
+    /// The operations that are left, for work that counts by itself.
+    pub(crate) fn ops(&mut self) -> &mut u64 {
+        &mut self.budget.ops
+    }
+
+    /// Pays for a visit of all of a value, shared parts every time.
+    pub(crate) fn visit(&mut self, value: &Value) -> Result<()> {
+        let extent = Extent::of(value, self.budget.ops);
+        self.charge(extent.ops)
+    }
+
+    /// Pays for going through two values side by side: the smaller one tells how far.
+    pub(crate) fn visit_both(&mut self, left: &Value, right: &Value) -> Result<()> {
+        if is_small(left) || is_small(right) {
+            return Ok(());
+        }
+        let most = Extent::of(left, self.budget.ops);
+        let ops = Extent::of(right, most.ops).ops.min(most.ops);
+        self.charge(ops)
+    }
+
+    /// Whether two values are equal, paid for.
+    pub(crate) fn same(&mut self, left: &Value, right: &Value) -> Result<bool> {
+        self.visit_both(left, right)?;
+        Ok(left == right)
+    }
+
+    /// Whether a value is of a type, paid for: a type that is written with itself can ask for
+    /// more than there are values.
+    pub(crate) fn is_of(&mut self, value: &Value, kind: &Arc<Type>) -> Result<bool> {
+        let table = self.types();
+        match is_of(value, kind, table, &mut self.budget.ops) {
+            Some(found) => Ok(found),
+            None => {
+                self.budget.ops = 0;
+                self.charge(1).map(|()| false)
+            }
+        }
+    }
+
+    /// The units of a text, each a text of its own, paid for.
+    pub(crate) fn units(&mut self, text: &str) -> Result<Vec<Text>> {
+        self.charge(text.len() as u64)?;
+        self.budget.allocate(text.len().saturating_mul(size_of::<Value>()))?;
+        Ok(text::units(text))
+    }
+
     /// A new text, paid for.
     pub(crate) fn text(&mut self, text: impl Into<Text>) -> Result {
         let text = text.into();
@@ -127,6 +176,11 @@ impl<'p> Eval<'p> {
     pub(crate) fn reserve_text(&mut self, bytes: usize) -> Result<()> {
         self.budget.check_text(bytes)?;
         self.budget.allocate(bytes)
+    }
+
+    /// Refuses a text of so many bytes while it grows.
+    pub(crate) fn check_text(&self, bytes: usize) -> Result<()> {
+        self.budget.check_text(bytes)
     }
 
     /// Bytes that one text may have.
@@ -192,7 +246,7 @@ impl<'p> Eval<'p> {
             Op::As { value, target, schema } => self.convert(value, target, schema, frame),
             Op::Is(value, target) => {
                 let value = self.eval(value, frame)?;
-                Ok(Value::Bool(is_of(&value, target, self.types())))
+                self.is_of(&value, target).map(Value::Bool)
             }
             Op::Default(operands) => self.default(operands, frame),
             Op::If(parts) => {
@@ -319,5 +373,15 @@ impl Iterator for Items {
                 Some(Value::from(item))
             }
         }
+    }
+}
+
+/// Whether looking at a value is one step, whatever it is compared with.
+fn is_small(value: &Value) -> bool {
+    match value.bare() {
+        Value::Text(text) | Value::Uri(text) => text.len() <= 64,
+        Value::Array(_) | Value::Object(_) | Value::Binary(_) | Value::Foreign(_) => false,
+        Value::Number(number) => matches!(number, crate::value::Number::Int(_)),
+        _ => true,
     }
 }

@@ -24,9 +24,12 @@ impl Eval<'_> {
             Binary::Divide => self.arithmetic("/", &left, &right, Number::div),
             Binary::ShiftLeft => self.push_back(left, right),
             Binary::ShiftRight => self.shift_right(left, &right),
-            Binary::Equal => Ok(Value::Bool(left == right)),
-            Binary::NotEqual => Ok(Value::Bool(left != right)),
-            Binary::Similar => Ok(Value::Bool(is_similar(&left, &right))),
+            Binary::Equal => self.same(&left, &right).map(Value::Bool),
+            Binary::NotEqual => self.same(&left, &right).map(|same| Value::Bool(!same)),
+            Binary::Similar => {
+                self.visit_both(&left, &right)?;
+                Ok(Value::Bool(is_similar(&left, &right)))
+            }
             Binary::Less => Ok(Value::Bool(compare(&left, &right)?.is_lt())),
             Binary::LessOrEqual => Ok(Value::Bool(compare(&left, &right)?.is_le())),
             Binary::Greater => Ok(Value::Bool(compare(&left, &right)?.is_gt())),
@@ -55,8 +58,7 @@ impl Eval<'_> {
 
     /// Pays for long numbers, then computes.
     fn compute(&mut self, left: &Number, right: &Number, compute: Compute) -> Result {
-        let weight = left.weight().saturating_mul(right.weight());
-        self.charge(weight / 8)?;
+        self.charge(left.pair_ops(right))?;
         Ok(Value::Number(compute(left, right)?))
     }
 
@@ -94,7 +96,7 @@ impl Eval<'_> {
                 let mut kept = Vec::new();
                 for item in Self::items(left) {
                     self.charge(1)?;
-                    if item != *right {
+                    if !self.same(&item, right)? {
                         kept.push(item);
                     }
                 }
@@ -132,7 +134,7 @@ impl Eval<'_> {
     }
 
     fn without_keys(&mut self, object: &Object, keys: &Array) -> Result {
-        self.charge((object.len() * keys.len()) as u64)?;
+        self.charge((object.len() as u64).saturating_mul(keys.len() as u64))?;
         let mut names = Vec::with_capacity(keys.len());
         for key in keys.iter() {
             names.push(to_key(key)?);
@@ -161,6 +163,16 @@ impl Eval<'_> {
             }
             left => Err(Self::cannot("<<", &left, &right)),
         }
+    }
+
+    /// Pays for comparing something with each of these.
+    fn pay_for_all(&mut self, items: &[Value]) -> Result<()> {
+        for item in items {
+            if !is_simple(item) {
+                self.visit(item)?;
+            }
+        }
+        Ok(())
     }
 
     fn pay_for_copy(&mut self, items: usize) -> Result<()> {
@@ -211,6 +223,11 @@ impl Eval<'_> {
             }
             (Value::Object(_), Value::Object(_)) => self.append_objects(left, right),
             (a, b) => {
+                for value in [a, b] {
+                    if let Value::Number(number) = value {
+                        self.charge(number.pair_ops(number))?;
+                    }
+                }
                 if let Some(joined) = calendar::join(a, b)? {
                     return Ok(joined);
                 }
@@ -224,8 +241,9 @@ impl Eval<'_> {
     }
 
     fn concatenate(&mut self, left: &str, right: &str) -> Result {
-        self.reserve_text(left.len() + right.len())?;
-        let mut text = String::with_capacity(left.len() + right.len());
+        let size = left.len().saturating_add(right.len());
+        self.reserve_text(size)?;
+        let mut text = String::with_capacity(size);
         text.push_str(left);
         text.push_str(right);
         Ok(Value::from(text))
@@ -255,9 +273,9 @@ impl Eval<'_> {
             return Err(Fault::type_error("expected two objects"));
         };
         if Arc::get_mut(&mut object).is_none() {
-            self.pay_for_copy(2 * object.len())?;
+            self.pay_for_copy(object.len().saturating_mul(2))?;
         }
-        self.pay_for_copy(2 * more.len())?;
+        self.pay_for_copy(more.len().saturating_mul(2))?;
         let grown = Arc::make_mut(&mut object);
         more.entries().iter().for_each(|entry| grown.add(entry.clone()));
         Self::nested(Value::Object(object))
@@ -271,7 +289,8 @@ impl Eval<'_> {
                 let unwanted = self.collect(right)?;
                 let mut kept = Vec::new();
                 for item in Self::items(left) {
-                    self.charge(1 + unwanted.len() as u64)?;
+                    self.charge((unwanted.len() as u64).saturating_add(1))?;
+                    self.pay_for_all(&unwanted)?;
                     if !unwanted.contains(&item) {
                         kept.push(item);
                     }
@@ -279,7 +298,12 @@ impl Eval<'_> {
                 self.array(kept)
             }
             (Value::Object(object), Value::Object(unwanted)) => {
-                self.charge((object.len() * unwanted.len()) as u64)?;
+                self.charge((object.len() as u64).saturating_mul(unwanted.len() as u64))?;
+                for entry in object.entries() {
+                    if !is_simple(&entry.value) {
+                        self.visit(&Value::Object(Arc::clone(unwanted)))?;
+                    }
+                }
                 let is_kept = |entry: &&crate::value::Entry| !unwanted.entries().contains(entry);
                 let kept = object.entries().iter().filter(is_kept).cloned().collect();
                 self.object(kept)
@@ -296,4 +320,9 @@ impl Eval<'_> {
             _ => Err(Fault::expected(Kind::Number, &value)),
         }
     }
+}
+
+/// Whether comparing it takes no more than one look.
+fn is_simple(value: &Value) -> bool {
+    !matches!(value.bare(), Value::Array(_) | Value::Object(_) | Value::Foreign(_))
 }

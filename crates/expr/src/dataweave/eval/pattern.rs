@@ -2,7 +2,6 @@
 
 use super::super::coerce;
 use super::super::program::{CaseNode, Node, PatternNode};
-use super::super::types::is_of;
 use super::compare::is_similar;
 use super::fault::{Fault, FaultCode, Result};
 use super::machine::{Eval, Frame};
@@ -51,9 +50,10 @@ impl Eval<'_> {
             PatternNode::Any => whole(true),
             PatternNode::Literal(node) => {
                 let literal = self.eval(node, frame)?;
+                self.visit_both(value, &literal)?;
                 whole(is_similar(value, &literal))
             }
-            PatternNode::Is(kind) => whole(is_of(value, kind, self.types())),
+            PatternNode::Is(kind) => whole(self.is_of(value, kind)?),
             PatternNode::Matches(node) => {
                 let pattern = self.eval(node, frame)?;
                 let groups = self.groups(value, &pattern)?;
@@ -73,8 +73,12 @@ impl Eval<'_> {
     /// The groups of a regular expression that matches the whole text.
     fn groups(&mut self, value: &Value, pattern: &Value) -> Result<Option<Value>> {
         let Some(text) = coerce::auto_text(value) else { return Ok(None) };
+        let is_written = pattern.kind() == Kind::Regex;
         let Value::Regex(pattern) = coerce::to_kind(pattern, Kind::Regex)? else { return Ok(None) };
-        match pattern.match_whole(&text)? {
+        if !is_written {
+            self.charge(pattern.compile_ops())?;
+        }
+        match pattern.match_whole(&text, self.ops())? {
             Some(found) => {
                 let groups = found.groups().map(|group| match group {
                     Some(text) => Value::from(text),

@@ -308,7 +308,12 @@ impl Eval<'_> {
                 Ok(Value::Binary(slice.into()))
             }
             _ => {
-                let mut items: Vec<Value> = Self::items(value).skip(low).take(high - low).collect();
+                let count = high.saturating_sub(low);
+                self.charge(count as u64)?;
+                self.budget.allocate(count.saturating_mul(size_of::<Value>()))?;
+                let skipped = low as u64 / 8;
+                self.charge(skipped)?;
+                let mut items: Vec<Value> = Self::items(value).skip(low).take(count).collect();
                 if backwards {
                     items.reverse();
                 }

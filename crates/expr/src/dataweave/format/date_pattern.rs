@@ -22,9 +22,15 @@ pub(super) enum Part {
 /// Letters that have a meaning.
 const LETTERS: &str = "GuyDMLdQqYwWEecFaBhKkHmsSAnNVvzOXxZ";
 
+/// Bytes of a pattern. Widths come from it, and the widths of texts have a limit of their own.
+const MAX_PATTERN: usize = 10_000;
+
 impl DatePattern {
     /// Reads a pattern; the problem if it makes no sense.
     pub(crate) fn parse(pattern: &str) -> Result<Self, String> {
+        if pattern.len() > MAX_PATTERN {
+            return Err(format!("it has more than {MAX_PATTERN} bytes"));
+        }
         let mut chars = pattern.chars().peekable();
         let parts = parts(&mut chars, 0)?;
         Ok(Self { parts })

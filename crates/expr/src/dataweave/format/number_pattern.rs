@@ -37,9 +37,15 @@ struct Digits {
     exponent: Option<usize>,
 }
 
+/// Bytes of a pattern. Widths come from it, and the widths of texts have a limit of their own.
+const MAX_PATTERN: usize = 10_000;
+
 impl NumberPattern {
     /// Reads a pattern; none if it makes no sense.
     pub(crate) fn parse(pattern: &str) -> Option<Self> {
+        if pattern.len() > MAX_PATTERN {
+            return None;
+        }
         let mut chars = pattern.chars().peekable();
         let mut shift = 0;
         let prefix = affix(&mut chars, &mut shift);

@@ -25,19 +25,27 @@ impl NumberPattern {
             rest = rest.strip_prefix(self.positive.prefix.as_str())?;
         }
         let mut digits = String::new();
-        for (at, c) in rest.char_indices() {
+        let (mut has_point, mut has_exponent, mut last) = (false, false, ' ');
+        for c in rest.chars() {
             match c {
                 '0'..='9' => digits.push(c),
-                _ if c == locale.decimal && !digits.contains('.') => digits.push('.'),
-                _ if c == locale.grouping && self.grouping > 0 && !digits.contains('.') => {}
-                'E' if self.exponent.is_some() && !digits.contains('E') => digits.push('E'),
-                '-' if rest[..at].ends_with('E') => digits.push('-'),
+                _ if c == locale.decimal && !has_point => {
+                    has_point = true;
+                    digits.push('.');
+                }
+                _ if c == locale.grouping && self.grouping > 0 && !has_point => {}
+                'E' if self.exponent.is_some() && !has_exponent => {
+                    has_exponent = true;
+                    digits.push('E');
+                }
+                '-' if last == 'E' => digits.push('-'),
                 _ => break,
             }
+            last = c;
         }
         let number: Number = digits.parse().ok()?;
         let (unscaled, scale) = number.to_parts();
-        let number = Number::from_parts(unscaled, scale + self.shift).ok()?;
+        let number = Number::from_parts(unscaled, scale.saturating_add(self.shift)).ok()?;
         Some(if is_negative { number.neg() } else { number })
     }
 }

@@ -134,7 +134,7 @@ fn first_with(eval: &mut Eval<'_>, args: &mut Args) -> Result {
 fn index_of(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     for (index, item) in Eval::items(args.get(0)).enumerate() {
         eval.charge(1)?;
-        if item == *args.get(1) {
+        if eval.same(&item, args.get(1))? {
             return Ok(Value::from(index));
         }
     }
@@ -180,6 +180,7 @@ fn sum_by(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     for item in Eval::items(args.get(0)) {
         let value = eval.call(args.get(1), &mut [item])?;
         if let Value::Number(number) = coerce::to_kind(&value, crate::value::Kind::Number)? {
+            eval.charge(sum.pair_ops(&number))?;
             sum = sum.add(&number)?;
         }
     }

@@ -3,7 +3,7 @@
 use super::super::coerce;
 use super::super::eval::{Eval, Fault, Result};
 use super::native::{Args, Native, Overload, Param};
-use crate::value::{Kind, Object, Value, text};
+use crate::value::{Kind, Object, Value};
 
 /// The text, then a format and a locale, or a list of such pairs to try.
 macro_rules! formatted {
@@ -126,7 +126,7 @@ fn listed_or_null(eval: &mut Eval<'_>, args: &Args, kind: Kind) -> Result {
 const FORMAT: &[&str] = &["format", "locale"];
 
 fn to_array(eval: &mut Eval<'_>, args: &mut Args) -> Result {
-    let units = text::units(&args.text(0)).into_iter().map(Value::Text).collect();
+    let units = eval.units(&args.text(0))?.into_iter().map(Value::Text).collect();
     eval.array(units)
 }
 
@@ -225,8 +225,12 @@ fn to_period(_: &mut Eval<'_>, args: &mut Args) -> Result {
     coerce::to_kind(args.get(0), Kind::Period)
 }
 
-fn to_regex(_: &mut Eval<'_>, args: &mut Args) -> Result {
-    coerce::to_kind(args.get(0), Kind::Regex)
+fn to_regex(eval: &mut Eval<'_>, args: &mut Args) -> Result {
+    let made = coerce::to_kind(args.get(0), Kind::Regex)?;
+    if let Value::Regex(pattern) = &made {
+        eval.charge(pattern.compile_ops())?;
+    }
+    Ok(made)
 }
 
 fn to_time_zone(_: &mut Eval<'_>, args: &mut Args) -> Result {

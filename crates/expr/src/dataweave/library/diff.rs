@@ -30,7 +30,7 @@ fn diff(eval: &mut Eval<'_>, args: &mut Args) -> Result {
 
 impl Comparison<'_, '_> {
     fn values(&mut self, actual: &Value, expected: &Value, path: &str) -> Result<Vec<Value>> {
-        self.eval.charge(1)?;
+        self.eval.charge((path.len() as u64 / 64).saturating_add(1))?;
         match (actual.bare(), expected.bare()) {
             (Value::Object(actual), Value::Object(expected)) => {
                 self.objects(actual, expected, path)
@@ -40,7 +40,7 @@ impl Comparison<'_, '_> {
             }
             (other, Value::Object(_)) => self.kinds(other, "Object type", path),
             (other, Value::Array(_) | Value::Range(_)) => self.kinds(other, "Array type", path),
-            _ if actual == expected => Ok(Vec::new()),
+            _ if self.eval.same(actual, expected)? => Ok(Vec::new()),
             _ => {
                 let (expected, actual) =
                     (literal(self.eval, expected)?, literal(self.eval, actual)?);
@@ -63,8 +63,8 @@ impl Comparison<'_, '_> {
     }
 
     fn arrays(&mut self, actual: &Value, expected: &Value, path: &str) -> Result<Vec<Value>> {
-        let actual: Vec<Value> = Eval::items(actual).collect();
-        let expected: Vec<Value> = Eval::items(expected).collect();
+        let actual = self.eval.collect(actual)?;
+        let expected = self.eval.collect(expected)?;
         if actual.len() != expected.len() {
             let wanted = format!("Array size is {}", expected.len());
             return self.one(&wanted, &format!("was {}", actual.len()), path);

@@ -5,7 +5,7 @@ use bigdecimal::num_bigint::BigInt;
 use super::super::eval::{Eval, Fault, Result};
 use super::native::{Args, Native, Overload, Param};
 use super::null::NULL_1;
-use crate::value::{Number, Value};
+use crate::value::{Number, NumberError, Value};
 
 const TEXT: &[Param] = &[Param::TEXT];
 const NUMBER: &[Param] = &[Param::NUMBER];
@@ -35,12 +35,20 @@ fn read(eval: &mut Eval<'_>, text: &str, base: i64) -> Result {
     eval.charge(text.len() as u64)?;
     let base = radix(base);
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    // Reading takes time that grows with the square of the digits.
+    if digits.len() > MAX_DIGITS {
+        return Err(Fault::from(NumberError::TooManyDigits));
+    }
+    eval.charge((digits.len() as u64).saturating_mul(digits.len() as u64) / 4_096)?;
     let is_number = !digits.is_empty() && digits.chars().all(|c| c.is_digit(base));
     match BigInt::parse_bytes(text.as_bytes(), base).filter(|_| is_number) {
         Some(number) => Ok(Value::Number(Number::from_parts(number, 0)?)),
         None => Err(Fault::invalid(format!("`{text}` is not a number in base {base}"))),
     }
 }
+
+/// Digits of the longest number in the base with the fewest.
+const MAX_DIGITS: usize = 40_000;
 
 /// Bases that do not exist count as ten, as in Java.
 fn radix(base: i64) -> u32 {

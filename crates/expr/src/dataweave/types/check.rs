@@ -5,36 +5,70 @@ use std::sync::Arc;
 use super::{Field, Shape, Type, TypeTable};
 use crate::value::{Key, Kind, Object, Value};
 
-/// Whether the value is of the type. The elements of arrays are not looked at.
-pub(crate) fn is_of(value: &Value, kind: &Arc<Type>, table: &TypeTable) -> bool {
+/// Whether the value is of the type; none when that takes more operations than are left. The
+/// elements of arrays are not looked at.
+pub(crate) fn is_of(
+    value: &Value,
+    kind: &Arc<Type>,
+    table: &TypeTable,
+    ops: &mut u64,
+) -> Option<bool> {
+    *ops = ops.checked_sub(1)?;
     let kind = kind.resolved(table);
     let value = value.bare();
-    match &kind.shape {
+    Some(match &kind.shape {
         Shape::Any => true,
         Shape::Nothing | Shape::Reference(..) => false,
         Shape::Array(_) => value.kind() == Kind::Array,
         Shape::Kind(kind) => value.kind() == *kind,
         Shape::Object { fields, closed } => match value {
-            Value::Object(object) => has_fields(object, fields, *closed, table),
+            Value::Object(object) => has_fields(object, fields, *closed, table, ops)?,
             _ => false,
         },
         Shape::Function { .. } => value.kind() == Kind::Function,
-        Shape::Union(members) => members.iter().any(|member| is_of(value, member, table)),
-        Shape::Intersection(members) => members.iter().all(|member| is_of(value, member, table)),
+        Shape::Union(members) => {
+            for member in members {
+                if is_of(value, member, table, ops)? {
+                    return Some(true);
+                }
+            }
+            false
+        }
+        Shape::Intersection(members) => {
+            for member in members {
+                if !is_of(value, member, table, ops)? {
+                    return Some(false);
+                }
+            }
+            true
+        }
         Shape::Literal(literal) => value == literal,
-    }
+    })
 }
 
-fn has_fields(object: &Object, fields: &[Field], closed: bool, table: &TypeTable) -> bool {
-    let complete = fields.iter().all(|field| {
-        let mut found =
-            object.entries().iter().filter(|entry| is_key(&entry.key, field)).peekable();
-        let is_there = found.peek().is_some();
-        (is_there || field.optional || field.name.is_none())
-            && found.all(|entry| is_of(&entry.value, &field.kind, table))
-    });
+fn has_fields(
+    object: &Object,
+    fields: &[Field],
+    closed: bool,
+    table: &TypeTable,
+    ops: &mut u64,
+) -> Option<bool> {
+    let pairs = (object.len() as u64).saturating_mul(fields.len() as u64);
+    *ops = ops.checked_sub(pairs / 8)?;
+    for field in fields {
+        let mut is_there = field.optional || field.name.is_none();
+        for entry in object.entries().iter().filter(|entry| is_key(&entry.key, field)) {
+            is_there = true;
+            if !is_of(&entry.value, &field.kind, table, ops)? {
+                return Some(false);
+            }
+        }
+        if !is_there {
+            return Some(false);
+        }
+    }
     let is_known = |key: &Key| fields.iter().any(|field| is_key(key, field));
-    complete && (!closed || object.entries().iter().all(|entry| is_known(&entry.key)))
+    Some(!closed || object.entries().iter().all(|entry| is_known(&entry.key)))
 }
 
 fn is_key(key: &Key, field: &Field) -> bool {

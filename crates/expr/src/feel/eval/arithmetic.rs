@@ -21,12 +21,19 @@ pub(super) fn compute(operator: Arithmetic, left: &Value, right: &Value) -> Opti
 
 /// Big values cost more.
 pub(super) fn cost(left: &Value, right: &Value) -> u64 {
+    match (left, right) {
+        (Value::Number(left), Value::Number(right)) => left.pair_ops(right),
+        _ => bytes(left, right) / 64,
+    }
+}
+
+/// Bytes of the text that two texts make.
+pub(super) fn bytes(left: &Value, right: &Value) -> u64 {
     let size = |value: &Value| match value {
-        Value::Text(text) => text.len() as u64 / 64,
-        Value::Number(Number::Big(_)) => 4,
+        Value::Text(text) => text.len() as u64,
         _ => 0,
     };
-    size(left) + size(right)
+    size(left).saturating_add(size(right))
 }
 
 pub(super) fn negate(value: &Value) -> Option<Value> {
@@ -41,7 +48,7 @@ fn add(left: &Value, right: &Value) -> Option<Value> {
     match (left, right) {
         (Value::Number(left), Value::Number(right)) => left.add(right).ok().map(Value::Number),
         (Value::Text(left), Value::Text(right)) => {
-            let fits = left.len() + right.len() <= MOST_TEXT;
+            let fits = left.len().saturating_add(right.len()) <= MOST_TEXT;
             fits.then(|| Value::from(format!("{left}{right}")))
         }
         (Value::Period(left), Value::Period(right)) => {

@@ -9,10 +9,16 @@ use crate::feel::library;
 use crate::feel::problem::EvaluationError;
 use crate::feel::program::Environment;
 use crate::feel::syntax::{Comparison, Expr, Test};
-use crate::value::{Foreign, Object, Value};
+use crate::value::{Extent, Foreign, Object, Value};
 
 /// Levels of evaluation.
 const DEPTH: u32 = 400;
+
+/// Levels of lists and contexts inside each other.
+const MAX_NESTING: u32 = 256;
+
+/// Bytes of new texts and lists, counted when they are made.
+const MAX_BYTES: u64 = 64 << 20;
 
 pub(in crate::feel) type Result<T = Value> = std::result::Result<T, EvaluationError>;
 
@@ -22,6 +28,7 @@ pub(in crate::feel) struct Evaluator<'a> {
     pub(in crate::feel) environment: &'a Environment,
     pub(super) names: Names,
     ops: u64,
+    bytes: u64,
     depth: u32,
     reason: Option<String>,
 }
@@ -32,7 +39,7 @@ impl<'a> Evaluator<'a> {
         environment: &'a Environment,
     ) -> Self {
         let names = Names::default();
-        Self { variables, environment, names, ops: 0, depth: 0, reason: None }
+        Self { variables, environment, names, ops: 0, bytes: 0, depth: 0, reason: None }
     }
 
     pub(in crate::feel) fn ops(&self) -> u64 {
@@ -57,6 +64,43 @@ impl<'a> Evaluator<'a> {
         if self.ops > self.environment.ops { Err(EvaluationError::TooLong) } else { Ok(()) }
     }
 
+    /// Counts memory, before it is used.
+    pub(in crate::feel) fn allocate(&mut self, bytes: u64) -> Result<()> {
+        self.bytes = self.bytes.saturating_add(bytes);
+        if self.bytes > MAX_BYTES { Err(EvaluationError::TooLarge) } else { Ok(()) }
+    }
+
+    /// Counts the memory of a list.
+    pub(in crate::feel) fn allocate_items(&mut self, count: usize) -> Result<()> {
+        self.allocate((count as u64).saturating_mul(size_of::<Value>() as u64))
+    }
+
+    /// Operations that are left.
+    pub(in crate::feel) fn left(&self) -> u64 {
+        self.environment.ops.saturating_sub(self.ops)
+    }
+
+    /// Work that counts by itself.
+    pub(in crate::feel) fn counted<T>(&mut self, work: impl FnOnce(&mut u64) -> T) -> T {
+        let mut left = self.left();
+        let result = work(&mut left);
+        self.ops = self.environment.ops.saturating_sub(left);
+        result
+    }
+
+    /// Counts what is done with a result outside.
+    pub(in crate::feel) fn handed_over(&mut self, value: &Value) -> Result<()> {
+        let extent = self.visit(value)?;
+        self.allocate(extent.bytes)
+    }
+
+    /// Counts the visit of a whole value, shared parts every time.
+    pub(in crate::feel) fn visit(&mut self, value: &Value) -> Result<Extent> {
+        let extent = Extent::of(value, self.left());
+        self.spend(extent.ops)?;
+        Ok(extent)
+    }
+
     pub(in crate::feel) fn evaluate(&mut self, expr: &Expr) -> Result {
         self.spend(1)?;
         if self.depth >= DEPTH {
@@ -65,14 +109,19 @@ impl<'a> Evaluator<'a> {
         self.depth += 1;
         let value = self.value(expr);
         self.depth -= 1;
-        value
+        // Comparing, writing and freeing a value takes a frame of the stack for each level.
+        match value {
+            Ok(value) if value.depth() > MAX_NESTING => Err(EvaluationError::TooDeep),
+            result => result,
+        }
     }
 
     fn value(&mut self, expr: &Expr) -> Result {
         Ok(match expr {
             Expr::Literal(value) => value.clone(),
-            Expr::Name(name) => self.name(name),
+            Expr::Name(name) => self.name(name)?,
             Expr::List(items) => {
+                self.allocate_items(items.len())?;
                 let values: Result<Vec<Value>> =
                     items.iter().map(|item| self.evaluate(item)).collect();
                 Value::from(values?)
@@ -91,6 +140,7 @@ impl<'a> Evaluator<'a> {
             Expr::Arithmetic(operator, left, right) => {
                 let (left, right) = (self.evaluate(left)?, self.evaluate(right)?);
                 self.spend(arithmetic::cost(&left, &right))?;
+                self.allocate(arithmetic::bytes(&left, &right))?;
                 let result = arithmetic::compute(*operator, &left, &right);
                 result.unwrap_or_else(|| {
                     let (left, right) = (kind(&left), kind(&right));
@@ -99,15 +149,15 @@ impl<'a> Evaluator<'a> {
             }
             Expr::Compare(comparison, left, right) => {
                 let (left, right) = (self.evaluate(left)?, self.evaluate(right)?);
-                self.compared(*comparison, &left, &right)
+                self.compared(*comparison, &left, &right)?
             }
             Expr::And(left, right) => self.both(left, right)?,
             Expr::Or(left, right) => self.either(left, right)?,
             Expr::Between { value, low, high } => {
                 let value = self.evaluate(value)?;
                 let (low, high) = (self.evaluate(low)?, self.evaluate(high)?);
-                let above = self.compared(Comparison::GreaterOrEqual, &value, &low);
-                let below = self.compared(Comparison::LessOrEqual, &value, &high);
+                let above = self.compared(Comparison::GreaterOrEqual, &value, &low)?;
+                let below = self.compared(Comparison::LessOrEqual, &value, &high)?;
                 conjunction(&above, &below)
             }
             Expr::In { value, tests } => self.is_in(value, tests)?,
@@ -136,12 +186,14 @@ impl<'a> Evaluator<'a> {
         })
     }
 
-    fn name(&mut self, name: &str) -> Value {
-        let found = self.names.get(name).or_else(|| (self.variables)(name));
-        match found.or_else(|| library::function(name)) {
+    fn name(&mut self, name: &str) -> Result {
+        let (found, looked_at) = self.names.get(name);
+        self.spend(looked_at / 8)?;
+        let found = found.or_else(|| (self.variables)(name));
+        Ok(match found.or_else(|| library::function(name)) {
             Some(value) => value,
             None => self.null(|| format!("there is no variable `{name}`")),
-        }
+        })
     }
 
     /// Entries see those before them.
@@ -158,6 +210,8 @@ impl<'a> Evaluator<'a> {
                 }
             };
             self.names = self.names.with(key, value.clone());
+            self.spend(object.len() as u64 / 16)?;
+            self.allocate_items(2)?;
             if object.get(key).is_none() {
                 object.insert(key, value);
             }
@@ -166,14 +220,17 @@ impl<'a> Evaluator<'a> {
         Ok(Value::object(object))
     }
 
-    pub(super) fn compared(&mut self, how: Comparison, left: &Value, right: &Value) -> Value {
-        match compare::compare(how, left, right) {
+    pub(super) fn compared(&mut self, how: Comparison, left: &Value, right: &Value) -> Result {
+        // Both are gone through as long as they are alike, so the smaller one tells.
+        let most = Extent::of(left, self.left());
+        self.spend(Extent::of(right, most.ops).ops.min(most.ops))?;
+        Ok(match compare::compare(how, left, right) {
             Some(result) => Value::Bool(result),
             None => {
                 let (left, right) = (kind(left), kind(right));
                 self.null(|| format!("{left} and {right} cannot be compared"))
             }
-        }
+        })
     }
 
     fn both(&mut self, left: &Expr, right: &Expr) -> Result {
@@ -205,11 +262,11 @@ impl<'a> Evaluator<'a> {
             let passed = match test {
                 Test::Compare(how, expr) => {
                     let other = self.evaluate(expr)?;
-                    self.compared(*how, &value, &other)
+                    self.compared(*how, &value, &other)?
                 }
                 Test::Matches(expr) => {
                     let other = self.evaluate(expr)?;
-                    self.spend(1)?;
+                    self.visit(&other)?;
                     compare::matches(&value, &other).map_or(Value::Null, Value::Bool)
                 }
             };
@@ -225,6 +282,7 @@ impl<'a> Evaluator<'a> {
     pub(super) fn path(&mut self, value: &Value, name: &str) -> Result {
         if let Value::Array(items) = value {
             self.spend(items.len() as u64)?;
+            self.allocate_items(items.len())?;
             let found: Result<Vec<Value>> =
                 items.iter().map(|item| self.path(item, name)).collect();
             return Ok(Value::from(found?));

@@ -9,7 +9,11 @@ impl Evaluator<'_> {
         let value = self.evaluate(value)?;
         // One value is a list of one.
         let items = match &value {
-            Value::Array(items) => items.to_vec(),
+            Value::Array(items) => {
+                self.spend(items.len() as u64 / 8)?;
+                self.allocate_items(items.len())?;
+                items.to_vec()
+            }
             Value::Null => Vec::new(),
             other => vec![other.clone()],
         };

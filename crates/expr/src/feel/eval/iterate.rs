@@ -18,6 +18,12 @@ impl Evaluator<'_> {
             it.names = names.with("partial", Value::Array(Arc::clone(&results)));
             let value = it.evaluate(body)?;
             it.names = names;
+            it.allocate_items(1)?;
+            if Arc::strong_count(&results) > 1 {
+                // Somebody keeps the list as it was, so it is copied.
+                it.spend(results.len() as u64 / 8)?;
+                it.allocate_items(results.len())?;
+            }
             Arc::make_mut(&mut results).push(value);
             Ok(true)
         });
@@ -79,7 +85,10 @@ impl Evaluator<'_> {
             return self.run(&from, &to);
         }
         Ok(match &from {
-            Value::Array(items) => Some(items.to_vec()),
+            Value::Array(items) => {
+                self.spend(items.len() as u64 / 8)?;
+                Some(items.to_vec())
+            }
             Value::Null => {
                 self.null(|| "null cannot be gone through".to_owned());
                 None
@@ -102,6 +111,7 @@ impl Evaluator<'_> {
         };
         let (Some(from), Some(to)) = (from.to_i64(), to.to_i64()) else { return Ok(None) };
         self.spend(from.abs_diff(to))?;
+        self.allocate_items(usize::try_from(from.abs_diff(to)).unwrap_or(usize::MAX))?;
         Ok(Some(if from <= to {
             (from..=to).map(Value::from).collect()
         } else {

@@ -12,6 +12,8 @@ pub(in crate::feel) struct Names(Option<Arc<Frame>>);
 struct Frame {
     what: What,
     outer: Names,
+    /// Levels of the deepest value in the chain.
+    depth: u32,
 }
 
 #[derive(Debug)]
@@ -22,26 +24,47 @@ enum What {
 
 impl Names {
     pub(in crate::feel) fn with(&self, name: &str, value: Value) -> Self {
+        let depth = value.depth().max(self.depth());
         let what = What::One(name.to_owned(), value);
-        Self(Some(Arc::new(Frame { what, outer: self.clone() })))
+        Self(Some(Arc::new(Frame { what, outer: self.clone(), depth })))
     }
 
     pub(in crate::feel) fn with_object(&self, object: Arc<Object>) -> Self {
-        Self(Some(Arc::new(Frame { what: What::Object(object), outer: self.clone() })))
+        let depth = object.depth().max(self.depth());
+        Self(Some(Arc::new(Frame { what: What::Object(object), outer: self.clone(), depth })))
     }
 
-    pub(in crate::feel) fn get(&self, name: &str) -> Option<Value> {
+    /// Levels of the deepest value among them.
+    pub(in crate::feel) fn depth(&self) -> u32 {
+        self.0.as_ref().map_or(0, |frame| frame.depth)
+    }
+
+    /// The value of a name, and how many names were looked at.
+    pub(in crate::feel) fn get(&self, name: &str) -> (Option<Value>, u64) {
         let mut at = &self.0;
+        let mut looked_at = 0_u64;
         while let Some(frame) = at {
-            let found = match &frame.what {
-                What::One(own, value) => (own == name).then(|| value.clone()),
-                What::Object(object) => object.get(name).cloned(),
+            let (found, names) = match &frame.what {
+                What::One(own, value) => ((own == name).then(|| value.clone()), 1),
+                What::Object(object) => (object.get(name).cloned(), object.len() as u64),
             };
+            looked_at = looked_at.saturating_add(names);
             if found.is_some() {
-                return found;
+                return (found, looked_at);
             }
             at = &frame.outer.0;
         }
-        None
+        (None, looked_at)
+    }
+}
+
+/// One frame after the other: a long chain that freed itself from the inside would need as much of
+/// the stack as it has frames.
+impl Drop for Names {
+    fn drop(&mut self) {
+        let mut at = self.0.take();
+        while let Some(frame) = at {
+            at = Arc::into_inner(frame).and_then(|mut frame| frame.outer.0.take());
+        }
     }
 }

@@ -1,6 +1,10 @@
 //! Contexts.
 
+use crate::feel::eval::Evaluator;
+use crate::feel::problem::EvaluationError;
 use crate::value::{Entry, Object, Value};
+
+type Result<T> = std::result::Result<T, EvaluationError>;
 
 /// By a key, or by a path of keys.
 pub(super) fn get_value(values: &[Value]) -> Option<Value> {
@@ -34,70 +38,91 @@ pub(super) fn get_entries(values: &[Value]) -> Option<Value> {
 }
 
 /// From a list of keys and values.
-pub(super) fn of_entries(values: &[Value]) -> Option<Value> {
+pub(super) fn of_entries(evaluator: &mut Evaluator<'_>, values: &[Value]) -> Result<Option<Value>> {
     let entries = match values {
         [Value::Array(items)] => items.to_vec(),
         [one @ Value::Object(_)] => vec![one.clone()],
-        _ => return None,
+        _ => return Ok(None),
     };
     let mut made = Object::with_capacity(entries.len());
     for entry in &entries {
-        let Value::Object(pair) = entry else { return None };
-        let Some(Value::Text(key)) = pair.get("key") else { return None };
-        let value = pair.get("value")?.clone();
+        // A key is looked for among those before it.
+        evaluator.spend((made.len() as u64 / 16).saturating_add(1))?;
+        let Value::Object(pair) = entry else { return Ok(None) };
+        let (Some(Value::Text(key)), Some(value)) = (pair.get("key"), pair.get("value")) else {
+            return Ok(None);
+        };
         if made.get(key).is_some() {
-            return None;
+            return Ok(None);
         }
-        made.insert(key, value);
+        made.insert(key, value.clone());
     }
-    Some(Value::object(made))
+    Ok(Some(Value::object(made)))
 }
 
 /// With an entry added or replaced, by a key or by a path of keys.
-pub(super) fn put(values: &[Value]) -> Option<Value> {
-    match values {
+pub(super) fn put(evaluator: &mut Evaluator<'_>, values: &[Value]) -> Result<Option<Value>> {
+    Ok(match values {
         [Value::Object(object), Value::Text(key), value] => {
-            Some(Value::object(with(object, key, value.clone())))
+            let mut made = Object::clone(object);
+            set(&mut made, key, value.clone());
+            Some(Value::object(made))
         }
         [Value::Object(object), Value::Array(keys), value] => {
-            put_path(object, keys, value).map(Value::object)
+            put_path(evaluator, object, keys, value)?.map(Value::object)
         }
         _ => None,
-    }
+    })
 }
 
-fn put_path(object: &Object, keys: &[Value], value: &Value) -> Option<Object> {
-    let (Value::Text(key), rest) = keys.split_first()? else { return None };
+fn put_path(
+    evaluator: &mut Evaluator<'_>,
+    object: &Object,
+    keys: &[Value],
+    value: &Value,
+) -> Result<Option<Object>> {
+    evaluator.spend((object.len() as u64).saturating_add(1))?;
+    evaluator.allocate_items(object.len().saturating_mul(2))?;
+    let Some((Value::Text(key), rest)) = keys.split_first() else { return Ok(None) };
+    let mut made = object.clone();
     if rest.is_empty() {
-        return Some(with(object, key, value.clone()));
+        set(&mut made, key, value.clone());
+        return Ok(Some(made));
+    }
+    // As deep as a value may be, and no deeper: each key is a frame of the stack.
+    if rest.len() > 256 {
+        return Err(EvaluationError::TooDeep);
     }
     let inner = match object.get(key) {
-        Some(Value::Object(inner)) => put_path(inner, rest, value)?,
-        None => put_path(&Object::default(), rest, value)?,
-        Some(_) => return None,
+        Some(Value::Object(inner)) => put_path(evaluator, inner, rest, value)?,
+        None => put_path(evaluator, &Object::default(), rest, value)?,
+        Some(_) => None,
     };
-    Some(with(object, key, Value::object(inner)))
+    Ok(inner.map(|inner| {
+        set(&mut made, key, Value::object(inner));
+        made
+    }))
 }
 
-fn with(object: &Object, key: &str, value: Value) -> Object {
-    let mut made = object.clone();
-    let place = made.entries().iter().position(|entry| &**entry.key.name() == key);
+fn set(object: &mut Object, key: &str, value: Value) {
+    let place = object.entries().iter().position(|entry| &**entry.key.name() == key);
     match place {
-        Some(place) => made.replace(place, value),
-        None => made.insert(key, value),
+        Some(place) => object.replace(place, value),
+        None => object.insert(key, value),
     }
-    made
 }
 
 /// Later entries win.
-pub(super) fn merge(values: &[Value]) -> Option<Value> {
-    let [Value::Array(contexts)] = values else { return None };
+pub(super) fn merge(evaluator: &mut Evaluator<'_>, values: &[Value]) -> Result<Option<Value>> {
+    let [Value::Array(contexts)] = values else { return Ok(None) };
     let mut made = Object::default();
     for context in contexts.iter() {
-        let Value::Object(object) = context else { return None };
+        let Value::Object(object) = context else { return Ok(None) };
         for entry in object.entries() {
-            made = with(&made, entry.key.name(), entry.value.clone());
+            evaluator.spend((made.len() as u64 / 16).saturating_add(1))?;
+            evaluator.allocate_items(2)?;
+            set(&mut made, entry.key.name(), entry.value.clone());
         }
     }
-    Some(Value::object(made))
+    Ok(Some(Value::object(made)))
 }

@@ -1,7 +1,8 @@
 //! Between kinds of values.
 
-use crate::feel::eval::temporal;
+use crate::feel::eval::{Evaluator, temporal};
 use crate::feel::foreign::interval;
+use crate::feel::problem::EvaluationError;
 use crate::value::json::{self, Layout};
 use crate::value::{Number, Value};
 
@@ -37,13 +38,19 @@ fn separator(value: &Value) -> Option<&str> {
     }
 }
 
-pub(super) fn string(values: &[Value]) -> Option<Value> {
-    match values {
+pub(super) fn string(
+    evaluator: &mut Evaluator<'_>,
+    values: &[Value],
+) -> Result<Option<Value>, EvaluationError> {
+    Ok(match values {
         [Value::Null] => Some(Value::Null),
         [Value::Text(text)] => Some(Value::Text(text.clone())),
-        [value] => Some(Value::from(display(value))),
+        [value] => {
+            evaluator.handed_over(value)?;
+            Some(Value::from(display(value)))
+        }
         _ => None,
-    }
+    })
 }
 
 /// A value as FEEL would write it.
@@ -82,10 +89,14 @@ fn plain_number(number: &Number) -> String {
     json::write(&Value::Number(number.clone()), Layout::Compact, MOST_BYTES).unwrap_or_default()
 }
 
-pub(super) fn to_json(values: &[Value]) -> Option<Value> {
-    let [value] = values else { return None };
-    let plain = crate::feel::to_json(value).ok()?;
-    json::write(&plain, Layout::Compact, MOST_BYTES).ok().map(Value::from)
+pub(super) fn to_json(
+    evaluator: &mut Evaluator<'_>,
+    values: &[Value],
+) -> Result<Option<Value>, EvaluationError> {
+    let [value] = values else { return Ok(None) };
+    evaluator.handed_over(value)?;
+    let Ok(plain) = crate::feel::to_json(value) else { return Ok(None) };
+    Ok(json::write(&plain, Layout::Compact, MOST_BYTES).ok().map(Value::from))
 }
 
 pub(super) fn from_json(values: &[Value]) -> Option<Value> {

@@ -10,6 +10,8 @@ use crate::feel::foreign::Function;
 use crate::feel::problem::EvaluationError;
 use crate::value::{Number, Value};
 
+type Result<T> = std::result::Result<T, EvaluationError>;
+
 /// A list; one value is a list of one.
 fn list(value: &Value) -> Option<Vec<Value>> {
     match value {
@@ -23,13 +25,24 @@ fn is_same(left: &Value, right: &Value) -> bool {
     equal(left, right) == Some(true)
 }
 
-fn holds(items: &[Value], wanted: &Value) -> bool {
-    items.iter().any(|item| is_same(item, wanted))
+/// Whether a value is among others; counts the comparisons.
+fn holds(evaluator: &mut Evaluator<'_>, items: &[Value], wanted: &Value) -> Result<bool> {
+    for item in items {
+        evaluator.spend(1)?;
+        if matches!(item, Value::Array(_) | Value::Object(_) | Value::Foreign(_)) {
+            evaluator.visit(item)?;
+        }
+        if is_same(item, wanted) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
-pub(super) fn contains(values: &[Value]) -> Option<Value> {
-    let [items, wanted] = values else { return None };
-    Some(Value::Bool(holds(&list(items)?, wanted)))
+pub(super) fn contains(evaluator: &mut Evaluator<'_>, values: &[Value]) -> Result<Option<Value>> {
+    let [items, wanted] = values else { return Ok(None) };
+    let Some(items) = list(items) else { return Ok(None) };
+    Ok(Some(Value::Bool(holds(evaluator, &items, wanted)?)))
 }
 
 pub(super) fn count(values: &[Value]) -> Option<Value> {
@@ -71,10 +84,7 @@ pub(super) fn remove(values: &[Value]) -> Option<Value> {
 }
 
 /// By position, or by a function that says which.
-pub(super) fn replace(
-    evaluator: &mut Evaluator<'_>,
-    values: &[Value],
-) -> Result<Value, EvaluationError> {
+pub(super) fn replace(evaluator: &mut Evaluator<'_>, values: &[Value]) -> Result<Value> {
     let [first, which, item] = values else {
         return Ok(evaluator.null(|| "wrong arguments of `list replace`".to_owned()));
     };
@@ -108,58 +118,74 @@ pub(super) fn reverse(values: &[Value]) -> Option<Value> {
     Some(Value::from(items))
 }
 
-pub(super) fn index_of(values: &[Value]) -> Option<Value> {
-    let [items, wanted] = values else { return None };
-    let items = list(items)?;
+pub(super) fn index_of(evaluator: &mut Evaluator<'_>, values: &[Value]) -> Result<Option<Value>> {
+    let [first, wanted] = values else { return Ok(None) };
+    let Some(items) = list(first) else { return Ok(None) };
+    evaluator.visit(first)?;
     let found = items.iter().enumerate().filter(|(_, item)| is_same(item, wanted));
-    Some(Value::from(found.map(|(index, _)| Value::from(index + 1)).collect::<Vec<_>>()))
+    let places = found.map(|(index, _)| Value::from(index.saturating_add(1)));
+    Ok(Some(Value::from(places.collect::<Vec<_>>())))
 }
 
-pub(super) fn union(values: &[Value]) -> Option<Value> {
+pub(super) fn union(evaluator: &mut Evaluator<'_>, values: &[Value]) -> Result<Option<Value>> {
     let lists: Option<Vec<Vec<Value>>> = values.iter().map(list).collect();
-    Some(unique(lists?.concat()))
+    match lists {
+        Some(lists) => unique(evaluator, lists.concat()).map(Some),
+        None => Ok(None),
+    }
 }
 
-pub(super) fn distinct(values: &[Value]) -> Option<Value> {
-    let [items] = values else { return None };
-    Some(unique(list(items)?))
+pub(super) fn distinct(evaluator: &mut Evaluator<'_>, values: &[Value]) -> Result<Option<Value>> {
+    let [items] = values else { return Ok(None) };
+    match list(items) {
+        Some(items) => unique(evaluator, items).map(Some),
+        None => Ok(None),
+    }
 }
 
-fn unique(items: Vec<Value>) -> Value {
+fn unique(evaluator: &mut Evaluator<'_>, items: Vec<Value>) -> Result<Value> {
     let mut found: Vec<Value> = Vec::new();
     for item in items {
-        if !holds(&found, &item) {
+        if !holds(evaluator, &found, &item)? {
             found.push(item);
         }
     }
-    Value::from(found)
+    Ok(Value::from(found))
 }
 
-pub(super) fn duplicates(values: &[Value]) -> Option<Value> {
-    let [items] = values else { return None };
-    let items = list(items)?;
+pub(super) fn duplicates(evaluator: &mut Evaluator<'_>, values: &[Value]) -> Result<Option<Value>> {
+    let [items] = values else { return Ok(None) };
+    let Some(items) = list(items) else { return Ok(None) };
     let mut found: Vec<Value> = Vec::new();
-    for (index, item) in items.iter().enumerate() {
-        if holds(&items[index + 1..], item) && !holds(&found, item) {
+    let mut rest = items.as_slice();
+    while let Some((item, others)) = rest.split_first() {
+        if holds(evaluator, others, item)? && !holds(evaluator, &found, item)? {
             found.push(item.clone());
         }
+        rest = others;
     }
-    Some(Value::from(found))
+    Ok(Some(Value::from(found)))
 }
 
-pub(super) fn flatten(values: &[Value]) -> Option<Value> {
-    fn into(items: &[Value], flat: &mut Vec<Value>) {
+pub(super) fn flatten(evaluator: &mut Evaluator<'_>, values: &[Value]) -> Result<Option<Value>> {
+    fn into(evaluator: &mut Evaluator<'_>, items: &[Value], flat: &mut Vec<Value>) -> Result<()> {
         for item in items {
+            evaluator.spend(1)?;
             match item {
-                Value::Array(inner) => into(inner, flat),
-                other => flat.push(other.clone()),
+                Value::Array(inner) => into(evaluator, inner, flat)?,
+                other => {
+                    evaluator.allocate_items(1)?;
+                    flat.push(other.clone());
+                }
             }
         }
+        Ok(())
     }
-    let [items] = values else { return None };
+    let [items] = values else { return Ok(None) };
+    let Some(items) = list(items) else { return Ok(None) };
     let mut flat = Vec::new();
-    into(&list(items)?, &mut flat);
-    Some(Value::from(flat))
+    into(evaluator, &items, &mut flat)?;
+    Ok(Some(Value::from(flat)))
 }
 
 pub(super) fn sublist(values: &[Value]) -> Option<Value> {
@@ -170,7 +196,7 @@ pub(super) fn sublist(values: &[Value]) -> Option<Value> {
     };
     let items = list(items)?;
     let from = position(start, items.len()).filter(|from| *from < items.len().max(1))?;
-    let rest = items.len() - from.min(items.len());
+    let rest = items.len().saturating_sub(from);
     let count = match length {
         Some(length) => usize::try_from(length.to_i64()?).ok().filter(|count| *count <= rest)?,
         None => rest,
@@ -187,10 +213,7 @@ pub(super) fn partition(values: &[Value]) -> Option<Value> {
 }
 
 /// With a function that says which comes first; stable. Without one, by the natural order.
-pub(super) fn sort(
-    evaluator: &mut Evaluator<'_>,
-    values: &[Value],
-) -> Result<Value, EvaluationError> {
+pub(super) fn sort(evaluator: &mut Evaluator<'_>, values: &[Value]) -> Result<Value> {
     let Some(mut sorted) = values.first().and_then(list) else { return Ok(Value::Null) };
     let function = match values.get(1) {
         None => None,
@@ -198,6 +221,12 @@ pub(super) fn sort(
         Some(_) => return Ok(evaluator.null(|| "`sort` needs a function".to_owned())),
     };
     let Some(function) = function else {
+        // Every item is compared with as many others as halving leaves.
+        let rounds = u64::from(sorted.len().max(2).ilog2());
+        for value in values {
+            let extent = evaluator.visit(value)?;
+            evaluator.spend(extent.ops.saturating_mul(rounds))?;
+        }
         sorted.sort_by(|left, right| {
             crate::feel::eval::compare::order(left, right).unwrap_or(Ordering::Equal)
         });
@@ -212,14 +241,14 @@ fn merge_sort(
     evaluator: &mut Evaluator<'_>,
     function: &Function,
     mut items: Vec<Value>,
-) -> Result<Vec<Value>, EvaluationError> {
+) -> Result<Vec<Value>> {
     if items.len() < 2 {
         return Ok(items);
     }
     let right = items.split_off(items.len() / 2);
     let left = merge_sort(evaluator, function, items)?;
     let right = merge_sort(evaluator, function, right)?;
-    let mut merged = Vec::with_capacity(left.len() + right.len());
+    let mut merged = Vec::with_capacity(left.len().saturating_add(right.len()));
     let (mut left, mut right) = (left.into_iter().peekable(), right.into_iter().peekable());
     while let (Some(first), Some(second)) = (left.peek(), right.peek()) {
         let arguments = vec![second.clone(), first.clone()];

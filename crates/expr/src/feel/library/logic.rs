@@ -1,5 +1,7 @@
 //! Truth.
 
+use crate::feel::eval::Evaluator;
+use crate::feel::problem::EvaluationError;
 use crate::value::Value;
 
 pub(super) fn not(values: &[Value]) -> Option<Value> {
@@ -11,9 +13,13 @@ pub(super) fn not(values: &[Value]) -> Option<Value> {
 }
 
 /// The same value of the same kind.
-pub(super) fn is(values: &[Value]) -> Option<Value> {
-    let [left, right] = values else { return None };
-    Some(Value::Bool(left.kind() == right.kind() && left == right))
+pub(super) fn is(
+    evaluator: &mut Evaluator<'_>,
+    values: &[Value],
+) -> Result<Option<Value>, EvaluationError> {
+    let [left, right] = values else { return Ok(None) };
+    evaluator.visit(left)?;
+    Ok(Some(Value::Bool(left.kind() == right.kind() && left == right)))
 }
 
 pub(super) fn is_defined(values: &[Value]) -> Option<Value> {

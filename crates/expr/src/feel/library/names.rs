@@ -9,9 +9,14 @@ use crate::value::{Foreign, Value};
 /// A function that needs nothing but its arguments; `None` for those that make no sense.
 type Plain = fn(&[Value]) -> Option<Value>;
 
+/// A function whose work does not follow from the number of its arguments: it counts by itself.
+type Counted = fn(&mut Evaluator<'_>, &[Value]) -> Result<Option<Value>, EvaluationError>;
+
 /// A function of the library as a value.
 pub(in crate::feel) fn function(name: &str) -> Option<Value> {
-    let mut names = TABLE.iter().map(|(known, _)| known).chain(&WITH_EVALUATOR);
+    let mut plain = TABLE.iter().map(|(known, _)| known).chain(&WITH_EVALUATOR);
+    let counted = COUNTED.iter().map(|(known, _)| known);
+    let mut names = plain.by_ref().chain(counted);
     let known = names.find(|known| **known == name)?;
     Some(Value::Foreign(Foreign::new(Function::Library(known))))
 }
@@ -22,20 +27,30 @@ pub(in crate::feel) fn call(
     name: &'static str,
     values: &[Value],
 ) -> Result<Value, EvaluationError> {
-    let size = values.iter().map(weight).sum();
-    evaluator.spend(size)?;
+    for value in values {
+        evaluator.spend(weight(value))?;
+    }
     let found = match name {
         "now" => time::now(evaluator.environment.now, values),
         "today" => time::today(evaluator.environment.now, values),
         "list replace" => return list::replace(evaluator, values),
         "sort" => return list::sort(evaluator, values),
         _ => {
-            let entry = TABLE.iter().find(|(known, _)| *known == name);
-            entry.and_then(|(_, plain)| plain(values))
+            let counted = COUNTED.iter().find(|(known, _)| *known == name);
+            match counted {
+                Some((_, counted)) => counted(evaluator, values)?,
+                None => {
+                    let entry = TABLE.iter().find(|(known, _)| *known == name);
+                    entry.and_then(|(_, plain)| plain(values))
+                }
+            }
         }
     };
     Ok(match found {
-        Some(value) => value,
+        Some(value) => {
+            evaluator.allocate(bytes(&value))?;
+            value
+        }
         None => evaluator.null(|| format!("wrong arguments of `{name}`")),
     })
 }
@@ -46,9 +61,48 @@ fn weight(value: &Value) -> u64 {
         Value::Array(items) => items.len() as u64,
         Value::Text(text) => text.len() as u64 / 32,
         Value::Object(object) => object.len() as u64,
+        Value::Number(number) => number.pair_ops(number),
         _ => 0,
     }
 }
+
+/// Bytes of a new value, without what is inside of it.
+fn bytes(value: &Value) -> u64 {
+    match value {
+        Value::Array(items) => items.len().saturating_mul(size_of::<Value>()) as u64,
+        Value::Text(text) => text.len() as u64,
+        Value::Object(object) => object.len().saturating_mul(2 * size_of::<Value>()) as u64,
+        _ => 0,
+    }
+}
+
+const COUNTED: &[(&str, Counted)] = &[
+    ("string", conversion::string),
+    ("to json", conversion::to_json),
+    ("is", logic::is),
+    ("replace", text::replace),
+    ("matches", text::matches),
+    ("split", text::split),
+    ("extract", text::extract),
+    ("string join", text::join),
+    ("list contains", list::contains),
+    ("index of", list::index_of),
+    ("union", list::union),
+    ("distinct values", list::distinct),
+    ("duplicate values", list::duplicates),
+    ("flatten", list::flatten),
+    ("min", statistics::least),
+    ("max", statistics::greatest),
+    ("sum", statistics::sum),
+    ("product", statistics::product),
+    ("mean", statistics::mean),
+    ("median", statistics::median),
+    ("mode", statistics::mode),
+    ("stddev", statistics::deviation),
+    ("context", context::of_entries),
+    ("context put", context::put),
+    ("context merge", context::merge),
+];
 
 /// Functions that need the moment, or call others.
 const WITH_EVALUATOR: [&str; 4] = ["now", "today", "list replace", "sort"];
@@ -66,11 +120,8 @@ const TABLE: &[(&str, Plain)] = &[
     ("last day of month", time::last_day_of_month),
     ("cycle", time::cycle),
     ("number", conversion::number),
-    ("string", conversion::string),
-    ("to json", conversion::to_json),
     ("from json", conversion::from_json),
     ("not", logic::not),
-    ("is", logic::is),
     ("is defined", logic::is_defined),
     ("all", logic::all),
     ("and", logic::all),
@@ -83,39 +134,20 @@ const TABLE: &[(&str, Plain)] = &[
     ("lower case", text::lower_case),
     ("substring before", text::before),
     ("substring after", text::after),
-    ("replace", text::replace),
     ("contains", text::contains),
     ("starts with", text::starts_with),
     ("ends with", text::ends_with),
-    ("matches", text::matches),
-    ("split", text::split),
-    ("extract", text::extract),
-    ("string join", text::join),
     ("trim", text::trim),
     ("is blank", text::is_blank),
-    ("list contains", list::contains),
     ("count", list::count),
     ("append", list::append),
     ("concatenate", list::concatenate),
     ("insert before", list::insert_before),
     ("remove", list::remove),
     ("reverse", list::reverse),
-    ("index of", list::index_of),
-    ("union", list::union),
-    ("distinct values", list::distinct),
-    ("duplicate values", list::duplicates),
-    ("flatten", list::flatten),
     ("sublist", list::sublist),
     ("partition", list::partition),
     ("is empty", list::is_empty),
-    ("min", statistics::least),
-    ("max", statistics::greatest),
-    ("sum", statistics::sum),
-    ("product", statistics::product),
-    ("mean", statistics::mean),
-    ("median", statistics::median),
-    ("mode", statistics::mode),
-    ("stddev", statistics::deviation),
     ("decimal", number::decimal),
     ("floor", number::floor),
     ("ceiling", number::ceiling),
@@ -132,9 +164,6 @@ const TABLE: &[(&str, Plain)] = &[
     ("even", number::even),
     ("get value", context::get_value),
     ("get entries", context::get_entries),
-    ("context", context::of_entries),
-    ("context put", context::put),
-    ("context merge", context::merge),
     ("range", interval::range),
     ("before", interval::before),
     ("after", interval::after),

@@ -1,6 +1,13 @@
 //! Texts. Positions count characters from 1; negative ones count from the end.
 
-use crate::value::{Number, Pattern, Value};
+use crate::feel::eval::Evaluator;
+use crate::feel::problem::EvaluationError;
+use crate::value::{Found, Number, Pattern, Value};
+
+type Result<T> = std::result::Result<T, EvaluationError>;
+
+/// Texts may not grow beyond this.
+const MOST_TEXT: usize = 4 << 20;
 
 fn one(values: &[Value]) -> Option<&str> {
     match values {
@@ -37,7 +44,7 @@ pub(super) fn substring(values: &[Value]) -> Option<Value> {
 pub(super) fn position(start: &Number, length: usize) -> Option<usize> {
     match start.to_i64()? {
         0 => None,
-        start if start > 0 => usize::try_from(start - 1).ok(),
+        start if start > 0 => usize::try_from(start.saturating_sub(1)).ok(),
         start => length.checked_sub(usize::try_from(start.unsigned_abs()).ok()?),
     }
 }
@@ -88,42 +95,75 @@ pub(super) fn ends_with(values: &[Value]) -> Option<Value> {
 }
 
 /// A regular expression with the flags of `XPath`: `i`, `s`, `m`, `x`.
-fn pattern(source: &str, flags: &str) -> Option<Pattern> {
-    if flags.is_empty() {
-        return Pattern::new(source).ok();
+fn pattern(evaluator: &mut Evaluator<'_>, source: &str, flags: &str) -> Result<Option<Pattern>> {
+    if !flags.chars().all(|flag| "ismx".contains(flag)) {
+        return Ok(None);
     }
-    let known = flags.chars().all(|flag| "ismx".contains(flag));
-    known.then(|| Pattern::new(&format!("(?{flags}){source}")).ok())?
+    let compiled = if flags.is_empty() {
+        Pattern::new(source)
+    } else {
+        Pattern::new(&format!("(?{flags}){source}"))
+    };
+    match compiled {
+        Ok(pattern) => {
+            evaluator.spend(pattern.compile_ops())?;
+            Ok(Some(pattern))
+        }
+        Err(_) => {
+            evaluator.spend(OPS_OF_BAD_PATTERN)?;
+            Ok(None)
+        }
+    }
 }
 
-pub(super) fn matches(values: &[Value]) -> Option<Value> {
+/// Operations for an expression that does not compile: it may have been large.
+const OPS_OF_BAD_PATTERN: u64 = 1_000;
+
+pub(super) fn matches(evaluator: &mut Evaluator<'_>, values: &[Value]) -> Result<Option<Value>> {
     let (text, source, flags) = match values {
         [Value::Text(text), Value::Text(source)] => (text, source, ""),
         [Value::Text(text), Value::Text(source), Value::Text(flags)] => (text, source, &**flags),
-        _ => return None,
+        _ => return Ok(None),
     };
-    Some(Value::Bool(pattern(source, flags)?.is_match(text).ok()?))
+    let Some(pattern) = pattern(evaluator, source, flags)? else { return Ok(None) };
+    let found = evaluator.counted(|ops| pattern.is_match(text, ops))?;
+    Ok(Some(Value::Bool(found)))
 }
 
-pub(super) fn replace(values: &[Value]) -> Option<Value> {
+pub(super) fn replace(evaluator: &mut Evaluator<'_>, values: &[Value]) -> Result<Option<Value>> {
     let (text, source, replacement, flags) = match values {
         [Value::Text(text), Value::Text(source), Value::Text(with)] => (text, source, with, ""),
         [Value::Text(text), Value::Text(source), Value::Text(with), Value::Text(flags)] => {
             (text, source, with, &**flags)
         }
-        _ => return None,
+        _ => return Ok(None),
     };
+    let Some(pattern) = pattern(evaluator, source, flags)? else { return Ok(None) };
+    let found = evaluator.counted(|ops| pattern.matches(text, ops))?;
     let mut out = String::new();
     let mut at = 0;
-    for found in pattern(source, flags)?.matches(text).ok()? {
+    for found in found {
         let (start, end) = found.span();
-        out.push_str(text.get(at..start)?);
+        let before = out.len();
+        out.push_str(text.get(at..start).unwrap_or_default());
         let groups: Vec<&str> = found.groups().map(Option::unwrap_or_default).collect();
+        // The most it can become, before it is made: every character of it the longest group.
+        let longest = groups.iter().map(|group| group.len()).max().unwrap_or(0);
+        let references = replacement.bytes().filter(|byte| *byte == b'$').count();
+        let most = references.saturating_mul(longest).saturating_add(replacement.len());
+        evaluator.spend((replacement.len() as u64 / 16).saturating_add(1))?;
+        if most > MOST_TEXT {
+            return Err(EvaluationError::TooLarge);
+        }
         expand(replacement, &groups, &mut out);
+        evaluator.allocate(out.len().saturating_sub(before) as u64)?;
+        if out.len() > MOST_TEXT {
+            return Err(EvaluationError::TooLarge);
+        }
         at = end;
     }
-    out.push_str(text.get(at..)?);
-    Some(Value::from(out))
+    out.push_str(text.get(at..).unwrap_or_default());
+    Ok(Some(Value::from(out)))
 }
 
 /// `$1` stands for the first group.
@@ -144,47 +184,63 @@ fn expand(replacement: &str, groups: &[&str], out: &mut String) {
     }
 }
 
-pub(super) fn split(values: &[Value]) -> Option<Value> {
-    let (text, source) = two(values)?;
+pub(super) fn split(evaluator: &mut Evaluator<'_>, values: &[Value]) -> Result<Option<Value>> {
+    let Some((text, source)) = two(values) else { return Ok(None) };
+    let Some(pattern) = pattern(evaluator, source, "")? else { return Ok(None) };
+    let found = evaluator.counted(|ops| pattern.matches(text, ops))?;
+    evaluator.allocate(text.len() as u64)?;
     let mut parts = Vec::new();
     let mut at = 0;
-    for found in pattern(source, "")?.matches(text).ok()? {
-        let (start, end) = found.span();
+    for (start, end) in found.iter().map(Found::span) {
         if end == start {
             continue;
         }
-        parts.push(Value::from(text.get(at..start)?));
+        parts.push(Value::from(text.get(at..start).unwrap_or_default()));
         at = end;
     }
-    parts.push(Value::from(text.get(at..)?));
-    Some(Value::from(parts))
+    parts.push(Value::from(text.get(at..).unwrap_or_default()));
+    Ok(Some(Value::from(parts)))
 }
 
 /// Everything in a text that matches.
-pub(super) fn extract(values: &[Value]) -> Option<Value> {
-    let (text, source) = two(values)?;
-    let found = pattern(source, "")?.matches(text).ok()?;
+pub(super) fn extract(evaluator: &mut Evaluator<'_>, values: &[Value]) -> Result<Option<Value>> {
+    let Some((text, source)) = two(values) else { return Ok(None) };
+    let Some(pattern) = pattern(evaluator, source, "")? else { return Ok(None) };
+    let found = evaluator.counted(|ops| pattern.matches(text, ops))?;
+    evaluator.allocate(text.len() as u64)?;
     let whole = |(start, end): (usize, usize)| text.get(start..end).map(Value::from);
     let parts: Option<Vec<Value>> = found.iter().map(|found| whole(found.span())).collect();
-    Some(Value::from(parts?))
+    Ok(parts.map(Value::from))
 }
 
-pub(super) fn join(values: &[Value]) -> Option<Value> {
-    let (list, rest) = values.split_first()?;
-    let Value::Array(items) = list else { return None };
-    let text = |value: Option<&Value>| match value {
-        None | Some(Value::Null) => Some(String::new()),
-        Some(Value::Text(text)) => Some(text.to_string()),
+/// A text that may be left out.
+fn optional(value: Option<&Value>) -> Option<&str> {
+    match value {
+        None | Some(Value::Null) => Some(""),
+        Some(Value::Text(text)) => Some(text),
         Some(_) => None,
-    };
-    let mut parts = Vec::new();
+    }
+}
+
+pub(super) fn join(evaluator: &mut Evaluator<'_>, values: &[Value]) -> Result<Option<Value>> {
+    let Some((Value::Array(items), rest)) = values.split_first() else { return Ok(None) };
+    let texts = (optional(rest.first()), optional(rest.get(1)), optional(rest.get(2)));
+    let (Some(delimiter), Some(prefix), Some(suffix)) = texts else { return Ok(None) };
+    let mut parts: Vec<&str> = Vec::new();
+    let mut length = prefix.len().saturating_add(suffix.len());
     for item in items.iter() {
         match item {
             Value::Null => {}
-            Value::Text(text) => parts.push(text.to_string()),
-            _ => return None,
+            Value::Text(text) => {
+                length = length.saturating_add(text.len()).saturating_add(delimiter.len());
+                parts.push(text);
+            }
+            _ => return Ok(None),
         }
     }
-    let joined = parts.join(&text(rest.first())?);
-    Some(Value::from(format!("{}{joined}{}", text(rest.get(1))?, text(rest.get(2))?)))
+    evaluator.spend(length as u64 / 64)?;
+    if length > MOST_TEXT {
+        return Err(EvaluationError::TooLarge);
+    }
+    Ok(Some(Value::from(format!("{prefix}{}{suffix}", parts.join(delimiter)))))
 }

@@ -18,6 +18,9 @@ const SIGNS: &[&str] = &[
 const BEFORE_EXPRESSION: &[&str] =
     &["return", "typeof", "case", "do", "else", "in", "of", "throw", "await", "delete", "void"];
 
+/// Words and signs of one script. What is made of each takes about two hundred bytes.
+const MAX_TOKENS: usize = 200_000;
+
 /// All tokens of a text; the last one is `End`.
 pub(crate) fn tokenize(text: &str, problems: &mut Problems) -> Vec<Token> {
     let mut scanner = Scanner {
@@ -51,6 +54,14 @@ impl Scanner<'_> {
         }
         loop {
             self.blanks();
+            if self.tokens.len() >= MAX_TOKENS {
+                let message = format!("the script has more than {MAX_TOKENS} words and signs");
+                let span = self.span_from(self.at);
+                self.problems.add(Code::TooComplex, span, message);
+                // What follows would only tell of the part that is missing.
+                self.tokens = Vec::new();
+                self.at = self.text.len();
+            }
             let start = self.at;
             let Some(c) = self.peek() else { break };
             match c {

@@ -8,8 +8,8 @@ use minicbor::decode::{Decoder, Error};
 
 use super::layout::{
     AWAITABLE, BUILTIN, CELL, COMBINATORS, DONE, FAILED, FUNCTION, ITERATION_FRAME, LIST, PENDING,
-    RAW, RECORD, SCRIPT_FRAME, SHARED, SHORTEST_SHARED, SORT_FRAME, STATES, VERBATIM, WHATS,
-    WITHDRAWN,
+    RAW, RECORD, SCRIPT_FRAME, SHARED, SHORTEST_SHARED, SORT_FRAME, STATES, STRINGIFY_FRAME,
+    VERBATIM, WHATS, WITHDRAWN,
 };
 use crate::script::awaitable::{Awaitable, Combinator, Kind, Leaf, MODES, State, Step};
 use crate::script::compile::{Op, Program};
@@ -17,7 +17,7 @@ use crate::script::host::{Host, What};
 use crate::script::library::{Builtin, Method};
 use crate::script::vm::{
     AwaitableRef, CellRef, Closure, Frame, FunctionRef, IterationFrame, ListRef, Machine, Record,
-    RecordRef, ScriptFrame, SortFrame, Text, Value,
+    RecordRef, ScriptFrame, SortFrame, StringifyFrame, Text, Value,
 };
 
 type Read<T> = Result<T, Error>;
@@ -154,6 +154,7 @@ impl<'a> Machine<'a> {
             (SCRIPT_FRAME, 6) => return self.read_script(reader, is_top),
             (ITERATION_FRAME, 8) => Frame::Iteration(reader.iteration()?),
             (SORT_FRAME, 9) => Frame::Sort(reader.sort()?),
+            (STRINGIFY_FRAME, 8) => Frame::Stringify(reader.stringify()?),
             _ => return wrong("an unknown frame"),
         };
         if !matches!(self.frames.last(), Some(Frame::Script(_))) {
@@ -393,6 +394,18 @@ impl Reader<'_> {
             left: self.size()?,
             right: self.size()?,
             start: self.size()?,
+        })
+    }
+
+    fn stringify(&mut self) -> Read<StringifyFrame> {
+        Ok(StringifyFrame {
+            replacer: self.value()?,
+            names: self.value()?,
+            indent: self.value()?,
+            levels: self.list()?,
+            copy: self.value()?,
+            key: self.value()?,
+            asked_to_json: self.from.bool()?,
         })
     }
 

@@ -9,10 +9,12 @@ use minicbor::encode::{Encoder, Error};
 use super::heap::Numbering;
 use super::layout::{
     AWAITABLE, BUILTIN, CELL, FUNCTION, ITERATION_FRAME, LIST, RECORD, SCRIPT_FRAME, SHARED,
-    SHORTEST_SHARED, SORT_FRAME, VERBATIM, what_number,
+    SHORTEST_SHARED, SORT_FRAME, STRINGIFY_FRAME, VERBATIM, what_number,
 };
 use crate::script::compile::{Code, Point};
-use crate::script::vm::{Frame, IterationFrame, Machine, ScriptFrame, SortFrame, Text, Value};
+use crate::script::vm::{
+    Frame, IterationFrame, Machine, ScriptFrame, SortFrame, StringifyFrame, Text, Value,
+};
 
 pub(super) type Written = Result<(), Error<std::convert::Infallible>>;
 
@@ -54,6 +56,7 @@ impl Machine<'_> {
                 Frame::Script(script) => self.write_script(writer, place, script)?,
                 Frame::Iteration(frame) => write_iteration(writer, frame)?,
                 Frame::Sort(frame) => write_sort(writer, frame)?,
+                Frame::Stringify(frame) => write_stringify(writer, frame)?,
             }
         }
         Ok(())
@@ -151,6 +154,17 @@ fn write_sort(writer: &mut Writer<'_>, frame: &SortFrame) -> Written {
     writer.value(&frame.callback)?;
     let numbers = [frame.width, frame.left, frame.right, frame.start];
     numbers.iter().try_for_each(|number| writer.out.u64(*number as u64)?.ok())
+}
+
+fn write_stringify(writer: &mut Writer<'_>, frame: &StringifyFrame) -> Written {
+    writer.out.array(8)?.u64(STRINGIFY_FRAME)?;
+    for value in [&frame.replacer, &frame.names, &frame.indent] {
+        writer.value(value)?;
+    }
+    writer.value(&Value::List(frame.levels))?;
+    writer.value(&frame.copy)?;
+    writer.value(&frame.key)?;
+    writer.out.bool(frame.asked_to_json)?.ok()
 }
 
 impl Writer<'_> {

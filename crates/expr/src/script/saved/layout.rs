@@ -35,6 +35,7 @@ pub(super) const COMBINATORS: u64 = 8;
 pub(super) const SCRIPT_FRAME: u64 = 0;
 pub(super) const ITERATION_FRAME: u64 = 1;
 pub(super) const SORT_FRAME: u64 = 2;
+pub(super) const STRINGIFY_FRAME: u64 = 3;
 
 /// Kinds of leaves, by number.
 pub(super) const WHATS: [What; 5] =

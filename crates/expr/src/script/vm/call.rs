@@ -79,6 +79,9 @@ impl Machine<'_> {
             Some(Value::Builtin(function)) => {
                 let args = self.pop_many(args);
                 self.pop();
+                if function == Builtin::JsonStringify {
+                    return self.begin_stringify(&args);
+                }
                 let value = self.builtin(function, &args)?;
                 self.stack.push(value);
                 Ok(false)
@@ -92,6 +95,9 @@ impl Machine<'_> {
 
     fn call_library(&mut self, function: Builtin, args: usize) -> Outcome<bool> {
         let args = self.pop_many(args);
+        if function == Builtin::JsonStringify {
+            return self.begin_stringify(&args);
+        }
         let value = self.builtin(function, &args)?;
         self.stack.push(value);
         Ok(false)
@@ -211,6 +217,7 @@ impl Machine<'_> {
             }
             Some(Frame::Iteration(_)) => self.iterate(Some(value)),
             Some(Frame::Sort(_)) => self.sort_step(Some(value)),
+            Some(Frame::Stringify(_)) => self.stringify_step(Some(value)),
             None => Err(corrupt("a return to nobody")),
         }
     }

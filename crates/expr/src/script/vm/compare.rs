@@ -41,7 +41,15 @@ impl Machine<'_> {
         if let (Value::Int(left), Value::Int(right)) = (&left, &right) {
             return Ok(left.cmp(right));
         }
+        self.spend_comparison(&left, &right);
         self.compare(&left, &right)
+    }
+
+    /// Long texts take as long as they are alike.
+    fn spend_comparison(&mut self, left: &Value, right: &Value) {
+        if let (Value::Text(left), Value::Text(right)) = (left, right) {
+            self.spend_bytes(left.bytes().min(right.bytes()));
+        }
     }
 
     /// Whether the two values on top are equal.
@@ -51,6 +59,7 @@ impl Machine<'_> {
         if let (Value::Int(left), Value::Int(right)) = (&left, &right) {
             return left == right;
         }
+        self.spend_comparison(&left, &right);
         self.is_equal(&left, &right)
     }
 

@@ -9,6 +9,7 @@ pub(crate) enum Frame {
     Script(ScriptFrame),
     Iteration(IterationFrame),
     Sort(SortFrame),
+    Stringify(StringifyFrame),
 }
 
 /// A function of the script.
@@ -56,4 +57,23 @@ pub(crate) struct SortFrame {
     pub(crate) right: usize,
     /// The first element of this pair of runs.
     pub(crate) start: usize,
+}
+
+/// `JSON.stringify` that asks functions of the script what to write.
+#[derive(Debug, Clone)]
+pub(crate) struct StringifyFrame {
+    /// The second argument, if it is a function.
+    pub(crate) replacer: Value,
+    /// The only names that are written, as a list; otherwise undefined.
+    pub(crate) names: Value,
+    /// What stands before a line, as a text; otherwise undefined.
+    pub(crate) indent: Value,
+    /// The values that are gone through, from the outside in, with their copies.
+    pub(crate) levels: ListRef,
+    /// An object whose property without a name is the copy.
+    pub(crate) copy: Value,
+    /// The name of the property that a function is asked about.
+    pub(crate) key: Value,
+    /// Whether the function that is being called is `toJSON`.
+    pub(crate) asked_to_json: bool,
 }

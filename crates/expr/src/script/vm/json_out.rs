@@ -8,6 +8,7 @@ use super::json_in::MAX_DEPTH;
 use super::machine::Machine;
 use super::number::print_float;
 use super::raise::{Outcome, limit, type_error};
+use super::text::Text;
 use super::value::Value;
 use crate::script::vm::heap::Heap;
 
@@ -26,25 +27,34 @@ impl Machine<'_> {
     /// A value that leaves the script: a task's input, a result.
     pub(crate) fn leave(&mut self, value: &Value) -> Outcome<Json> {
         let limit = self.limits.payload_bytes;
-        let text = write(&self.heap, value, Manner::Strict, None, limit)?;
+        let text = write(&self.heap, value, Manner::Strict, &Style::default(), limit)?;
         self.spend_bytes(text.len());
         Ok(as_json(&text))
     }
 
-    /// `JSON.stringify`; nothing for what JSON does not have.
-    pub(super) fn stringify(&mut self, value: &Value, indent: usize) -> Outcome<Value> {
+    /// A value as the text of `JSON.stringify`; nothing for what JSON does not have.
+    pub(super) fn stringify(&mut self, value: &Value, style: &Style) -> Outcome<Value> {
         if matches!(value, Value::Undefined | Value::Function(_) | Value::Builtin(_)) {
             return Ok(Value::Undefined);
         }
-        let indent = (indent > 0).then_some(indent.min(10));
-        let text = write(&self.heap, value, Manner::Stringify, indent, self.limits.string_bytes)?;
+        let text = write(&self.heap, value, Manner::Stringify, style, self.limits.string_bytes)?;
+        self.spend_bytes(text.len());
         self.new_text(text)
     }
 }
 
+/// How `JSON.stringify` writes.
+#[derive(Debug, Default)]
+pub(super) struct Style {
+    /// What stands before a line, once for each level.
+    pub(super) indent: Option<String>,
+    /// The only names that are written, in this order.
+    pub(super) names: Option<Vec<Text>>,
+}
+
 /// A value for people, as far as it can be shown.
 pub(crate) fn show(heap: &Heap, value: &Value, most: usize) -> Json {
-    write(heap, value, Manner::Show, None, most)
+    write(heap, value, Manner::Show, &Style::default(), most)
         .map_or_else(|_| Json::null(), |text| as_json(&text))
 }
 
@@ -57,7 +67,7 @@ pub(crate) fn show_property(heap: &Heap, name: &str, value: &Value, most: usize)
     if hidden {
         return None;
     }
-    let shown = write(heap, value, Manner::Show, None, most).ok()?;
+    let shown = write(heap, value, Manner::Show, &Style::default(), most).ok()?;
     let mut text = String::new();
     write_string(name, &mut text);
     text.push(':');
@@ -74,11 +84,11 @@ fn write(
     heap: &Heap,
     value: &Value,
     manner: Manner,
-    indent: Option<usize>,
+    style: &Style,
     most: usize,
 ) -> Outcome<String> {
     let (text, path) = (String::new(), Vec::new());
-    let mut writer = Writer { heap, text, path, manner, indent, most };
+    let mut writer = Writer { heap, text, path, manner, style, most };
     writer.value(value)?;
     Ok(writer.text)
 }
@@ -89,7 +99,7 @@ struct Writer<'h> {
     /// The lists and objects that are being written, to notice cycles.
     path: Vec<Value>,
     manner: Manner,
-    indent: Option<usize>,
+    style: &'h Style,
     most: usize,
 }
 
@@ -102,6 +112,8 @@ impl Writer<'_> {
                 // Writing to a String cannot fail.
                 let _ = write!(self.text, "{value}");
             }
+            // JSON has neither infinities nor what is not a number.
+            Value::Float(value) if !value.is_finite() => self.text.push_str("null"),
             Value::Float(value) => self.text.push_str(&print_float(*value)),
             Value::Text(text) => write_string(text.as_str(), &mut self.text),
             Value::Verbatim(text) => self.text.push_str(text.as_str()),
@@ -146,8 +158,15 @@ impl Writer<'_> {
         match value {
             Value::List(at) => self.list(self.heap.lists.get(*at).map_or(&[], |list| list))?,
             Value::Record(at) => {
-                let entries = self.heap.records.get(*at).map_or(&[][..], |it| it.entries());
-                self.record(entries)?;
+                let record = self.heap.records.get(*at);
+                match (&self.style.names, record) {
+                    (Some(names), Some(record)) => {
+                        let found = |name: &Text| Some((name.clone(), record.get(name)?.clone()));
+                        let entries: Vec<(Text, Value)> = names.iter().filter_map(found).collect();
+                        self.record(&entries)?;
+                    }
+                    _ => self.record(record.map_or(&[][..], |it| it.entries()))?,
+                }
             }
             _ => {}
         }
@@ -165,7 +184,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn record(&mut self, entries: &[(super::text::Text, Value)]) -> Outcome<()> {
+    fn record(&mut self, entries: &[(Text, Value)]) -> Outcome<()> {
         self.text.push('{');
         let mut any = false;
         for (name, value) in entries {
@@ -175,7 +194,7 @@ impl Writer<'_> {
             self.separate(any);
             any = true;
             write_string(name.as_str(), &mut self.text);
-            self.text.push_str(if self.indent.is_some() { ": " } else { ":" });
+            self.text.push_str(if self.style.indent.is_some() { ": " } else { ":" });
             self.value(value)?;
         }
         self.close(any, '}');
@@ -207,9 +226,9 @@ impl Writer<'_> {
     }
 
     fn new_line(&mut self, depth: usize) {
-        if let Some(indent) = &self.indent {
+        if let Some(indent) = &self.style.indent {
             self.text.push('\n');
-            self.text.extend(std::iter::repeat_n(' ', indent * depth));
+            self.text.extend(std::iter::repeat_n(indent.as_str(), depth));
         }
     }
 }

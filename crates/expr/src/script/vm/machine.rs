@@ -235,5 +235,10 @@ pub(crate) fn frame_roots(frame: &Frame, roots: &mut Vec<Value>) {
             roots.extend([it.list, it.from, it.to].map(Value::List));
             roots.push(it.callback.clone());
         }
+        Frame::Stringify(it) => {
+            roots.push(Value::List(it.levels));
+            let values = [&it.replacer, &it.names, &it.indent, &it.copy, &it.key];
+            roots.extend(values.map(Value::clone));
+        }
     }
 }

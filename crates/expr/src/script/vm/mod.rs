@@ -27,12 +27,13 @@ mod raise;
 mod record;
 mod run;
 mod sort;
+mod stringify;
 mod text;
 mod throw;
 mod value;
 
 pub(crate) use collect::Marks;
-pub(crate) use frame::{Frame, IterationFrame, ScriptFrame, SortFrame};
+pub(crate) use frame::{Frame, IterationFrame, ScriptFrame, SortFrame, StringifyFrame};
 pub(crate) use heap::Closure;
 pub(crate) use json_out::{show, show_property};
 pub use machine::Machine;

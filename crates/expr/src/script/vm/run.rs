@@ -42,6 +42,7 @@ impl Machine<'_> {
                 Some(Frame::Script(_)) => self.execute(),
                 Some(Frame::Iteration(_)) => self.iterate(None).map(into_next),
                 Some(Frame::Sort(_)) => self.sort_step(None).map(into_next),
+                Some(Frame::Stringify(_)) => self.stringify_step(None).map(into_next),
                 None => Err(corrupt("no frame")),
             };
             match next {
@@ -523,6 +524,7 @@ impl Machine<'_> {
         self.frames.iter().find_map(|frame| match frame {
             Frame::Iteration(it) if !it.method.may_wait() => Some(it.method.name()),
             Frame::Sort(_) => Some("sort"),
+            Frame::Stringify(_) => Some("JSON.stringify"),
             _ => None,
         })
     }

@@ -41,7 +41,12 @@ impl Machine<'_> {
     fn sort_plainly(&mut self, mut items: Vec<Value>) -> Outcome<Vec<Value>> {
         // About as many comparisons as a sort needs.
         let steps = items.len().max(2).ilog2() as usize;
-        self.spend(items.len() * steps / 2);
+        self.spend(items.len().saturating_mul(steps) / 2);
+        for item in &items {
+            if let Value::Text(text) = item {
+                self.spend_bytes(text.bytes().saturating_mul(steps));
+            }
+        }
         let is_number =
             |it: &Value| matches!(it, Value::Int(_) | Value::Float(_) | Value::Undefined);
         let is_text = |it: &Value| matches!(it, Value::Text(_) | Value::Undefined);

@@ -91,7 +91,7 @@ fn filter(eval: &mut Eval<'_>, args: &mut Args) -> Result {
 fn filter_text(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let callback = args.get(1);
     let mut kept = String::new();
-    for (index, unit) in text::units(&args.text(0)).into_iter().enumerate() {
+    for (index, unit) in eval.units(&args.text(0))?.into_iter().enumerate() {
         if eval.test(callback, &mut [Value::Text(unit.clone()), Value::from(index)])? {
             kept.push_str(&unit);
         }
@@ -132,7 +132,7 @@ fn reduce(eval: &mut Eval<'_>, args: &mut Args) -> Result {
 }
 
 fn reduce_text(eval: &mut Eval<'_>, args: &mut Args) -> Result {
-    let items = text::units(&args.text(0)).into_iter().map(Value::Text);
+    let items = eval.units(&args.text(0))?.into_iter().map(Value::Text);
     match fold(eval, items, args.get(1))? {
         Value::Null => eval.text(""),
         value => Ok(value),
@@ -156,7 +156,7 @@ fn fold(eval: &mut Eval<'_>, items: impl Iterator<Item = Value>, callback: &Valu
 fn contains(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     for item in Eval::items(args.get(0)) {
         eval.charge(1)?;
-        if item == *args.get(1) {
+        if eval.same(&item, args.get(1))? {
             return Ok(Value::Bool(true));
         }
     }
@@ -173,7 +173,7 @@ fn contains_match(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let text = args.text(0);
     eval.charge(text.len() as u64)?;
     match args.regex(1) {
-        Some(pattern) => Ok(Value::Bool(pattern.is_match(&text)?)),
+        Some(pattern) => Ok(Value::Bool(pattern.is_match(&text, eval.ops())?)),
         None => Ok(Value::Bool(false)),
     }
 }
@@ -182,7 +182,7 @@ fn find(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let mut found = Vec::new();
     for (index, item) in Eval::items(args.get(0)).enumerate() {
         eval.charge(1)?;
-        if item == *args.get(1) {
+        if eval.same(&item, args.get(1))? {
             found.push(Value::from(index));
         }
     }
@@ -195,7 +195,10 @@ fn find_matches(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     eval.charge(text.len() as u64)?;
     let Some(pattern) = args.regex(1) else { return eval.array(Vec::new()) };
     let mut all = Vec::new();
-    for found in pattern.matches(&text)? {
+    for found in pattern.matches(&text, eval.ops())? {
+        // A position is counted from the beginning.
+        let counted = (found.spans().len() as u64).saturating_mul(text.len() as u64 / 16);
+        eval.charge(counted)?;
         let start = |span: &Option<(usize, usize)>| match span {
             Some((start, _)) => Value::from(text::position(&text, *start)),
             None => Value::from(-1_i64),
@@ -213,8 +216,12 @@ fn find_text(eval: &mut Eval<'_>, args: &mut Args) -> Result {
         let found = (0..text::length(&text)).map(Value::from).collect();
         return eval.array(found);
     }
-    let positions = text.match_indices(&*wanted).map(|(at, _)| text::position(&text, at));
-    let found = positions.map(Value::from).collect();
+    let mut found = Vec::new();
+    for (at, _) in text.match_indices(&*wanted) {
+        // A position is counted from the beginning.
+        eval.charge((at as u64 / 16).saturating_add(1))?;
+        found.push(Value::from(text::position(&text, at)));
+    }
     eval.array(found)
 }
 
@@ -225,7 +232,7 @@ fn find_nothing(eval: &mut Eval<'_>, _: &mut Args) -> Result {
 fn index_of(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     for (index, item) in Eval::items(args.get(0)).enumerate() {
         eval.charge(1)?;
-        if item == *args.get(1) {
+        if eval.same(&item, args.get(1))? {
             return Ok(Value::from(index));
         }
     }
@@ -234,8 +241,13 @@ fn index_of(eval: &mut Eval<'_>, args: &mut Args) -> Result {
 
 fn last_index_of(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let items = args.array(0, eval)?;
-    eval.charge(items.len() as u64)?;
-    Ok(items.iter().rposition(|item| item == args.get(1)).map_or(Value::from(-1_i64), Value::from))
+    for (index, item) in items.iter().enumerate().rev() {
+        eval.charge(1)?;
+        if eval.same(item, args.get(1))? {
+            return Ok(Value::from(index));
+        }
+    }
+    Ok(Value::from(-1_i64))
 }
 
 fn index_of_text(_: &mut Eval<'_>, args: &mut Args) -> Result {
@@ -266,7 +278,11 @@ fn join_by(eval: &mut Eval<'_>, args: &mut Args) -> Result {
         if index > 0 {
             joined.push_str(&separator);
         }
+        if let Value::Number(number) = item.bare() {
+            eval.charge(number.pair_ops(number))?;
+        }
         joined.push_str(&coerce::to_text(&item)?);
+        eval.check_text(joined.len())?;
     }
     eval.text(joined)
 }

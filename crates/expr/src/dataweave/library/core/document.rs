@@ -2,7 +2,6 @@
 
 use super::super::super::coerce;
 use super::super::super::eval::{Eval, Fault, Result};
-use super::super::super::output;
 use super::super::literal::literal;
 use super::super::native::{Args, Native, Overload, Param};
 use crate::value::json::{self, Layout};
@@ -48,7 +47,7 @@ fn write(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let mime = mime(args);
     match mime.as_str() {
         "application/json" | "text/json" => {
-            let value = output::finished(args.get(0))?;
+            let value = eval.finished(args.get(0))?;
             let indent = args.object(2).get("indent").map(coerce::to_boolean).transpose()?;
             let layout = if indent.unwrap_or(true) { Layout::Indented } else { Layout::OneLine };
             let text = json::write(&value, layout, eval.text_limit())

@@ -46,7 +46,7 @@ fn sqrt(_: &mut Eval<'_>, args: &mut Args) -> Result {
 }
 
 fn modulo(eval: &mut Eval<'_>, args: &mut Args) -> Result {
-    eval.charge(args.number(0).weight().saturating_mul(args.number(1).weight()))?;
+    eval.charge(args.number(0).pair_ops(&args.number(1)))?;
     Ok(Value::Number(args.number(0).rem(&args.number(1))?))
 }
 

@@ -7,7 +7,7 @@ use super::super::super::coerce;
 use super::super::super::eval::{Eval, Fault, Result, compare, compare_alike};
 use super::super::native::{Args, Native, Overload, Param};
 use super::super::null::NULL_2;
-use crate::value::{Entry, Key, Number, Object, Text, Value, text};
+use crate::value::{Entry, Extent, Key, Number, Object, Text, Value};
 
 const ELEMENT: &[Param] = &[Param::ARRAY, Param::callback(2)];
 const PAIR: &[Param] = &[Param::OBJECT, Param::callback(2)];
@@ -40,19 +40,18 @@ pub(super) const FUNCTIONS: &[Native] = &[
 
 /// Sorts by keys that were computed; equal keys keep their order.
 fn sort<T>(eval: &mut Eval<'_>, mut keyed: Vec<(Value, T)>) -> Result<Vec<T>> {
-    let count = keyed.len() as u64;
-    eval.charge(count.saturating_mul(u64::from(u64::BITS - count.leading_zeros())))?;
-    let mut problem = None;
-    keyed.sort_by(|(left, _), (right, _)| {
-        compare_alike(left, right).unwrap_or_else(|fault| {
-            problem.get_or_insert(fault);
-            Ordering::Equal
-        })
-    });
-    match problem {
-        Some(fault) => Err(fault),
-        None => Ok(keyed.into_iter().map(|(_, item)| item).collect()),
+    let rounds = u64::from(keyed.len().max(1).ilog2()).saturating_add(1);
+    // Keys that have an order with the first have one with each other, so that the sort below
+    // gets a total order, which it needs.
+    if let Some(((first, _), others)) = keyed.split_first() {
+        for (key, _) in others {
+            let extent = Extent::of(key, *eval.ops());
+            eval.charge(extent.ops.saturating_mul(rounds))?;
+            compare_alike(first, key)?;
+        }
     }
+    keyed.sort_by(|(left, _), (right, _)| compare_alike(left, right).unwrap_or(Ordering::Equal));
+    Ok(keyed.into_iter().map(|(_, item)| item).collect())
 }
 
 fn order_array(eval: &mut Eval<'_>, args: &mut Args) -> Result {
@@ -125,7 +124,7 @@ fn group_array(eval: &mut Eval<'_>, args: &mut Args) -> Result {
 
 fn group_text(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let mut groups: Groups<String> = Groups::new();
-    for (index, unit) in text::units(&args.text(0)).into_iter().enumerate() {
+    for (index, unit) in eval.units(&args.text(0))?.into_iter().enumerate() {
         let key = eval.call(args.get(1), &mut [Value::Text(unit.clone()), Value::from(index)])?;
         groups.group(&key)?.push_str(&unit);
     }
@@ -156,8 +155,11 @@ impl Seen {
             Value::Text(text) => self.texts.insert(text),
             Value::Number(number) => self.numbers.insert(number),
             other => {
-                eval.charge(self.others.len() as u64)?;
-                let is_new = !self.others.contains(&other);
+                let mut is_new = true;
+                for seen in &self.others {
+                    eval.charge(1)?;
+                    is_new &= !eval.same(seen, &other)?;
+                }
                 if is_new {
                     self.others.push(other);
                 }
@@ -242,7 +244,10 @@ pub(crate) fn total(eval: &mut Eval<'_>, items: &Value) -> Result<(Number, usize
     for item in Eval::items(items) {
         eval.charge(1)?;
         match coerce::to_kind(&item, crate::value::Kind::Number)? {
-            Value::Number(number) => sum = sum.add(&number)?,
+            Value::Number(number) => {
+                eval.charge(sum.pair_ops(&number))?;
+                sum = sum.add(&number)?;
+            }
             other => return Err(Fault::expected(crate::value::Kind::Number, &other)),
         }
         count += 1;

@@ -6,7 +6,7 @@ use super::super::super::coerce;
 use super::super::super::eval::{Eval, Fault, Function, Result, Waiting};
 use super::super::native::{Args, Native, Overload, Param};
 use super::super::null::{FALSE_2, NULL_1, NULL_2};
-use crate::value::{Found, Kind, Value, text};
+use crate::value::{Found, Kind, Value};
 
 const ONE: &[Param] = &[Param::TEXT];
 const TWO: &[Param] = &[Param::TEXT, Param::TEXT];
@@ -60,7 +60,7 @@ fn split_by(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let (text, separator) = (args.text(0), args.text(1));
     eval.charge(text.len() as u64)?;
     if separator.is_empty() {
-        let units = text::units(&text).into_iter().map(Value::Text).collect();
+        let units = eval.units(&text)?.into_iter().map(Value::Text).collect();
         return eval.array(units);
     }
     let pieces: Vec<&str> = text.split(&*separator).collect();
@@ -86,7 +86,7 @@ fn split_by_match(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let Some(pattern) = args.regex(1) else { return Ok(Value::Null) };
     let mut pieces = Vec::new();
     let mut from = 0;
-    for found in pattern.matches(&text)? {
+    for found in pattern.matches(&text, eval.ops())? {
         let (start, end) = found.span();
         // A match of nothing at the very start separates nothing.
         if end == 0 {
@@ -108,7 +108,7 @@ fn groups(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let text = args.text(0);
     eval.charge(text.len() as u64)?;
     let Some(pattern) = args.regex(1) else { return Ok(Value::Null) };
-    match pattern.match_whole(&text)? {
+    match pattern.match_whole(&text, eval.ops())? {
         Some(found) => group_values(eval, &found),
         None => eval.array(Vec::new()),
     }
@@ -118,7 +118,7 @@ fn matches(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let text = args.text(0);
     eval.charge(text.len() as u64)?;
     match args.regex(1) {
-        Some(pattern) => Ok(Value::Bool(pattern.match_whole(&text)?.is_some())),
+        Some(pattern) => Ok(Value::Bool(pattern.match_whole(&text, eval.ops())?.is_some())),
         None => Ok(Value::Bool(false)),
     }
 }
@@ -128,7 +128,7 @@ fn scan(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     eval.charge(text.len() as u64)?;
     let Some(pattern) = args.regex(1) else { return Ok(Value::Null) };
     let mut all = Vec::new();
-    for found in pattern.matches(&text)? {
+    for found in pattern.matches(&text, eval.ops())? {
         all.push(group_values(eval, &found)?);
     }
     eval.array(all)
@@ -148,7 +148,7 @@ fn replace_with(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let mut matches = Vec::new();
     match args.regex(1) {
         Some(pattern) => {
-            for found in pattern.matches(&text)? {
+            for found in pattern.matches(&text, eval.ops())? {
                 matches.push((found.span(), group_values(eval, &found)?));
             }
         }

@@ -67,13 +67,13 @@ fn from_char_code(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     }
 }
 
-fn units(args: &Args) -> Vec<Text> {
-    text::units(&args.text(0))
+fn units(eval: &mut Eval<'_>, args: &Args) -> Result<Vec<Text>> {
+    eval.units(&args.text(0))
 }
 
 fn count_by(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let mut count = 0_usize;
-    for unit in units(args) {
+    for unit in units(eval, args)? {
         count += usize::from(eval.test(args.get(1), &mut [Value::Text(unit)])?);
     }
     Ok(Value::from(count))
@@ -91,13 +91,13 @@ fn count_matches(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let text = args.text(0);
     eval.charge(text.len() as u64)?;
     match args.regex(1) {
-        Some(pattern) => Ok(Value::from(pattern.matches(&text)?.len())),
+        Some(pattern) => Ok(Value::from(pattern.matches(&text, eval.ops())?.len())),
         None => Ok(Value::from(0_usize)),
     }
 }
 
 fn every(eval: &mut Eval<'_>, args: &mut Args) -> Result {
-    for unit in units(args) {
+    for unit in units(eval, args)? {
         if !eval.test(args.get(1), &mut [Value::Text(unit)])? {
             return Ok(Value::Bool(false));
         }
@@ -110,7 +110,7 @@ fn yes(_: &mut Eval<'_>, _: &mut Args) -> Result {
 }
 
 fn some(eval: &mut Eval<'_>, args: &mut Args) -> Result {
-    for unit in units(args) {
+    for unit in units(eval, args)? {
         if eval.test(args.get(1), &mut [Value::Text(unit)])? {
             return Ok(Value::Bool(true));
         }
@@ -134,7 +134,7 @@ fn levenshtein(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let left: Vec<u16> = args.text(0).encode_utf16().collect();
     let right: Vec<u16> = args.text(1).encode_utf16().collect();
     eval.charge((left.len() as u64).saturating_mul(right.len() as u64))?;
-    let mut row: Vec<i64> = (0..).take(right.len() + 1).collect();
+    let mut row: Vec<i64> = (0..).take(right.len().saturating_add(1)).collect();
     for (i, a) in (1..).zip(&left) {
         let mut diagonal = i - 1;
         let mut before = i;

@@ -70,7 +70,7 @@ fn before_last(eval: &mut Eval<'_>, args: &mut Args) -> Result {
 
 fn substring_by(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let mut pieces = vec![String::new()];
-    for (index, unit) in text::units(&args.text(0)).into_iter().enumerate() {
+    for (index, unit) in eval.units(&args.text(0))?.into_iter().enumerate() {
         if eval.test(args.get(1), &mut [Value::Text(unit.clone()), Value::from(index)])? {
             pieces.push(String::new());
         } else if let Some(last) = pieces.last_mut() {
@@ -101,17 +101,21 @@ fn substring_every(eval: &mut Eval<'_>, args: &mut Args) -> Result {
 }
 
 fn lines(eval: &mut Eval<'_>, args: &mut Args) -> Result {
+    eval.charge(args.text(0).len() as u64 / 4)?;
     let text = args.text(0).replace("\r\n", "\n").replace('\r', "\n");
     let body = text.strip_suffix('\n').unwrap_or(&text);
     texts(eval, body.split('\n').collect())
 }
 
 fn words(eval: &mut Eval<'_>, args: &mut Args) -> Result {
-    texts(eval, args.text(0).split_whitespace().collect())
+    let text = args.text(0);
+    eval.charge(text.len() as u64 / 4)?;
+    texts(eval, text.split_whitespace().collect())
 }
 
 /// Runs of the same character.
 fn collapse(eval: &mut Eval<'_>, args: &mut Args) -> Result {
+    eval.charge(args.text(0).len() as u64)?;
     let mut pieces: Vec<String> = vec![String::new()];
     for c in args.text(0).chars() {
         match pieces.last_mut() {

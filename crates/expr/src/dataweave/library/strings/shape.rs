@@ -120,7 +120,7 @@ fn with_max_size(eval: &mut Eval<'_>, args: &mut Args) -> Result {
 
 fn map_string(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let mut out = String::new();
-    for (index, unit) in text::units(&args.text(0)).into_iter().enumerate() {
+    for (index, unit) in eval.units(&args.text(0))?.into_iter().enumerate() {
         let mapped = eval.call(args.get(1), &mut [Value::Text(unit), Value::from(index)])?;
         match coerce::auto_text(&mapped) {
             Some(mapped) => out.push_str(&mapped),

@@ -45,10 +45,7 @@ impl Machine<'_> {
                 let text = need_text(&arg(args, 0), "JSON.parse")?;
                 self.json_parse(text.as_str())
             }
-            Builtin::JsonStringify => {
-                let indent = arg(args, 2).as_int().and_then(|it| usize::try_from(it).ok());
-                self.stringify(&arg(args, 0), indent.unwrap_or(0))
-            }
+            Builtin::JsonStringify => self.stringify_at_once(args),
             Builtin::ObjectKeys
             | Builtin::ObjectValues
             | Builtin::ObjectEntries

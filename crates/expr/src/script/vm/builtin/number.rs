@@ -4,6 +4,7 @@ use super::dispatch::arg;
 use super::math::whole;
 use crate::script::library::Builtin;
 use crate::script::vm::arithmetic::need_number;
+use crate::script::vm::json_out::Style;
 use crate::script::vm::{
     Machine, Outcome, Text, Value, parse_number, print_float, range_error, type_error,
 };
@@ -95,7 +96,7 @@ impl Machine<'_> {
                 // An error reads as one; any other object as its JSON.
                 match (part("name"), part("message")) {
                     (Some(name), Some(message)) => format!("{name}: {message}"),
-                    _ => match self.stringify(value, 0)? {
+                    _ => match self.stringify(value, &Style::default())? {
                         Value::Text(text) => text.as_str().to_owned(),
                         _ => String::new(),
                     },

@@ -1,0 +1,351 @@
+//! `JSON.stringify`: what is written is first asked for, property by property.
+//!
+//! A function as its second argument, and functions named `toJSON`, say what stands in the place of
+//! a value. They are functions of the script, so there is a frame that calls them one after
+//! the other and may be saved between any two calls. It makes a copy of the value with their
+//! answers in it, from the outside in, and the copy is written at the end.
+
+use super::frame::{Frame, StringifyFrame};
+use super::json_in::MAX_DEPTH;
+use super::json_out::Style;
+use super::machine::Machine;
+use super::raise::{Outcome, corrupt, type_error};
+use super::record::Record;
+use super::run::Stop;
+use super::text::Text;
+use super::value::{ListRef, Value};
+
+/// Values that one level of the copy takes in the list of levels: what is gone through, its copy,
+/// the names that are left to do, and how many are done.
+const LEVEL: usize = 4;
+
+/// The most that stands before a line for one level.
+const MAX_INDENT: usize = 10;
+
+impl Machine<'_> {
+    /// Begins `JSON.stringify`. True when a frame was made; otherwise the text is on the stack.
+    pub(super) fn begin_stringify(&mut self, args: &[Value]) -> Outcome<bool> {
+        let value = args.first().cloned().unwrap_or_default();
+        let replacer = args.get(1).cloned().unwrap_or_default();
+        let replacer = match replacer {
+            Value::Function(_) | Value::Builtin(_) => replacer,
+            _ => Value::Undefined,
+        };
+        if matches!(replacer, Value::Undefined) && !self.has_to_json(&value) {
+            let text = self.stringify_at_once(args)?;
+            self.stack.push(text);
+            return Ok(false);
+        }
+        let names = self.only_names(args.get(1))?;
+        let names = match names {
+            Some(names) => self.new_list(names.into_iter().map(Value::Text).collect())?,
+            None => Value::Undefined,
+        };
+        let indent = match indent(args.get(2)) {
+            Some(indent) => self.new_text(indent)?,
+            None => Value::Undefined,
+        };
+        // The value is the only property of an object, under no name.
+        let mut holder = Record::default();
+        holder.set(Text::new(""), value);
+        let source = self.heap.new_record(holder);
+        let copy = self.heap.new_record(Record::default());
+        let keys = self.heap.new_list(vec![Value::text("")]);
+        let levels = self.heap.list(vec![source, copy.clone(), keys, Value::Int(0)]);
+        self.push_frame(Frame::Stringify(StringifyFrame {
+            replacer,
+            names,
+            indent,
+            levels,
+            copy,
+            key: Value::Undefined,
+            asked_to_json: false,
+        }))?;
+        Ok(true)
+    }
+
+    /// `JSON.stringify` where no function of the script has to be asked.
+    pub(super) fn stringify_at_once(&mut self, args: &[Value]) -> Outcome<Value> {
+        let value = args.first().cloned().unwrap_or_default();
+        let calls = matches!(args.get(1), Some(Value::Function(_) | Value::Builtin(_)));
+        if calls || self.has_to_json(&value) {
+            let text =
+                "`JSON.stringify` has to call a function of the script: write a function around it";
+            return Err(type_error(text));
+        }
+        let names = self.only_names(args.get(1))?;
+        self.stringify(&value, &Style { indent: indent(args.get(2)), names })
+    }
+
+    /// The names of a list as second argument, each once.
+    fn only_names(&mut self, replacer: Option<&Value>) -> Outcome<Option<Vec<Text>>> {
+        let Some(list @ Value::List(_)) = replacer else { return Ok(None) };
+        let mut names: Vec<Text> = Vec::new();
+        let mut known = std::collections::BTreeSet::new();
+        for item in self.elements(list)? {
+            let name = match &item {
+                Value::Text(name) => name.clone(),
+                Value::Int(_) | Value::Float(_) => Text::new(self.text_of(&item)?),
+                _ => continue,
+            };
+            if known.insert(name.clone()) {
+                names.push(name);
+            }
+        }
+        self.spend(names.len());
+        Ok(Some(names))
+    }
+
+    /// Whether an object in the value has a function `toJSON`.
+    fn has_to_json(&mut self, value: &Value) -> bool {
+        let mut todo = vec![value.clone()];
+        let mut seen = std::collections::BTreeSet::new();
+        while let Some(value) = todo.pop() {
+            match value {
+                Value::List(at) if seen.insert((false, at.0)) => {
+                    let items = self.heap.lists.get(at).map_or(&[][..], Vec::as_slice);
+                    let nested = items.iter().filter(|it| is_nested(it)).cloned();
+                    todo.extend(nested);
+                    let count = items.len();
+                    self.spend(count / 8);
+                }
+                Value::Record(at) if seen.insert((true, at.0)) => {
+                    if self.to_json_of(&Value::Record(at)).is_some() {
+                        return true;
+                    }
+                    let entries = self.heap.records.get(at).map_or(&[][..], Record::entries);
+                    let nested = entries.iter().map(|(_, it)| it).filter(|it| is_nested(it));
+                    todo.extend(nested.cloned());
+                    let count = entries.len();
+                    self.spend(count / 8);
+                }
+                _ => {}
+            }
+        }
+        false
+    }
+
+    fn to_json_of(&self, value: &Value) -> Option<Value> {
+        let Value::Record(at) = value else { return None };
+        let found = self.heap.records.get(*at)?.get_str("toJSON")?;
+        matches!(found, Value::Function(_) | Value::Builtin(_)).then(|| found.clone())
+    }
+
+    /// Takes the answer of the last call, if there is one, and goes on to the next.
+    pub(super) fn stringify_step(&mut self, answer: Option<Value>) -> Outcome<Option<Stop>> {
+        let mut answer = answer;
+        loop {
+            let frame = self.stringify_frame()?.clone();
+            let is_new = answer.is_none();
+            let value = match answer.take() {
+                Some(value) => value,
+                None => match self.next_property(frame.levels)? {
+                    Some((key, value)) => {
+                        self.stringify_frame()?.key = key;
+                        value
+                    }
+                    None => return self.end_stringify(&frame),
+                },
+            };
+            let key = self.stringify_frame()?.key.clone();
+            if is_new && let Some(function) = self.to_json_of(&value) {
+                self.stringify_frame()?.asked_to_json = true;
+                answer = self.call_with(&function, vec![key])?;
+            } else if (is_new || frame.asked_to_json) && !frame.replacer.is_nullish() {
+                self.stringify_frame()?.asked_to_json = false;
+                answer = self.call_with(&frame.replacer, vec![key, value])?;
+            } else {
+                self.stringify_frame()?.asked_to_json = false;
+                self.place_property(&frame, &key, &value)?;
+                if self.is_slice_over() {
+                    return Ok(Some(Stop::Yield));
+                }
+                self.check_memory()?;
+                continue;
+            }
+            if answer.is_none() {
+                return Ok(None);
+            }
+        }
+    }
+
+    fn stringify_frame(&mut self) -> Outcome<&mut StringifyFrame> {
+        match self.frames.last_mut() {
+            Some(Frame::Stringify(frame)) => Ok(frame),
+            _ => Err(corrupt("no `JSON.stringify`")),
+        }
+    }
+
+    /// Calls a function; a library function answers at once.
+    fn call_with(&mut self, function: &Value, args: Vec<Value>) -> Outcome<Option<Value>> {
+        match function {
+            Value::Builtin(function) => self.builtin(*function, &args).map(Some),
+            Value::Function(function) => {
+                let count = args.len();
+                self.stack.push(Value::Function(*function));
+                self.stack.extend(args);
+                self.enter(*function, count)?;
+                Ok(None)
+            }
+            _ => Err(corrupt("`JSON.stringify` without a function")),
+        }
+    }
+
+    /// The property that comes next, its name and value; nothing when all are done.
+    fn next_property(&mut self, levels: ListRef) -> Outcome<Option<(Value, Value)>> {
+        loop {
+            self.spend(1);
+            let list = self.heap.lists.get(levels).map_or(&[][..], Vec::as_slice);
+            let Some(start) = list.len().checked_sub(LEVEL) else { return Ok(None) };
+            let Some([source, _, keys, Value::Int(next)]) = list.get(start..) else {
+                return Err(corrupt("a level of `JSON.stringify`"));
+            };
+            let (source, keys, next) = (source.clone(), keys.clone(), *next);
+            let place = usize::try_from(next).map_err(|_| corrupt("a place below zero"))?;
+            let key = match &keys {
+                Value::Int(count) => (next < *count).then_some(Value::Int(next)),
+                Value::List(at) => self.heap.lists.get(*at).and_then(|it| it.get(place)).cloned(),
+                _ => return Err(corrupt("no names for `JSON.stringify`")),
+            };
+            let Some(list) = self.heap.lists.get_mut(levels) else {
+                return Err(corrupt("no levels of `JSON.stringify`"));
+            };
+            let Some(key) = key else {
+                list.truncate(start);
+                continue;
+            };
+            if let Some(place) = list.last_mut() {
+                *place = Value::Int(next.saturating_add(1));
+            }
+            let value = match (&source, &key) {
+                (Value::List(at), _) => self.heap.lists.get(*at).and_then(|it| it.get(place)),
+                (Value::Record(at), Value::Text(name)) => {
+                    self.heap.records.get(*at).and_then(|it| it.get(name))
+                }
+                _ => None,
+            };
+            let value = value.cloned().unwrap_or_default();
+            let name = match key {
+                Value::Int(number) => Value::text(number.to_string()),
+                name => name,
+            };
+            return Ok(Some((name, value)));
+        }
+    }
+
+    /// Puts a value into the copy; one with properties of its own is gone through next.
+    fn place_property(
+        &mut self,
+        frame: &StringifyFrame,
+        key: &Value,
+        value: &Value,
+    ) -> Outcome<()> {
+        let (new, keys) = match value {
+            Value::List(at) => {
+                let count = self.heap.lists.get(*at).map_or(0, Vec::len);
+                let count = Value::Int(i64::try_from(count).unwrap_or(i64::MAX));
+                (self.heap.new_list(Vec::new()), count)
+            }
+            Value::Record(at) => {
+                let keys = match &frame.names {
+                    names @ Value::List(_) => names.clone(),
+                    _ => {
+                        let entries = self.heap.records.get(*at).map_or(&[][..], Record::entries);
+                        let keys = entries.iter().map(|(name, _)| Value::Text(name.clone()));
+                        let keys: Vec<Value> = keys.collect();
+                        self.new_list(keys)?
+                    }
+                };
+                (self.heap.new_record(Record::default()), keys)
+            }
+            other => return self.attach(frame.levels, key, other.clone()),
+        };
+        let list = self.heap.lists.get(frame.levels).map_or(&[][..], Vec::as_slice);
+        let depth = list.len() / LEVEL;
+        let is_cycle =
+            list.chunks(LEVEL).any(|level| level.first().is_some_and(|it| same(it, value)));
+        self.spend(depth);
+        if is_cycle || depth > MAX_DEPTH {
+            let text = if is_cycle { "it contains itself" } else { "it is nested too deeply" };
+            return Err(type_error(format!("the value cannot be written as JSON: {text}")));
+        }
+        self.attach(frame.levels, key, new.clone())?;
+        match self.heap.lists.get_mut(frame.levels) {
+            Some(list) => list.extend([value.clone(), new, keys, Value::Int(0)]),
+            None => return Err(corrupt("no levels of `JSON.stringify`")),
+        }
+        self.heap.grow(LEVEL);
+        Ok(())
+    }
+
+    /// Adds a property to the innermost copy. What JSON does not have is null in a list and nothing
+    /// in an object.
+    fn attach(&mut self, levels: ListRef, key: &Value, value: Value) -> Outcome<()> {
+        let is_nothing = matches!(value, Value::Undefined | Value::Function(_) | Value::Builtin(_));
+        let list = self.heap.lists.get(levels).map_or(&[][..], Vec::as_slice);
+        let copy = list.len().checked_sub(LEVEL - 1).and_then(|at| list.get(at)).cloned();
+        self.heap.grow(2);
+        match (copy, key) {
+            (Some(Value::List(at)), _) => {
+                let value = if is_nothing { Value::Null } else { value };
+                let list = self.heap.lists.get_mut(at);
+                list.ok_or_else(|| corrupt("no copy of a list"))?.push(value);
+            }
+            (Some(Value::Record(at)), Value::Text(name)) => {
+                let record = self.heap.records.get_mut(at);
+                let record = record.ok_or_else(|| corrupt("no copy of an object"))?;
+                if !is_nothing {
+                    record.set(name.clone(), value);
+                }
+            }
+            _ => return Err(corrupt("no copy for `JSON.stringify`")),
+        }
+        self.check_burst()
+    }
+
+    fn end_stringify(&mut self, frame: &StringifyFrame) -> Outcome<Option<Stop>> {
+        let value = match &frame.copy {
+            Value::Record(at) => self.heap.records.get(*at).and_then(|it| it.get_str("")).cloned(),
+            _ => None,
+        };
+        let indent = match &frame.indent {
+            Value::Text(text) => Some(text.as_str().to_owned()),
+            _ => None,
+        };
+        let style = Style { indent, names: None };
+        let text = self.stringify(&value.unwrap_or_default(), &style)?;
+        self.frames.pop();
+        self.deliver(text)
+    }
+}
+
+/// Whether a value can hold others.
+fn is_nested(value: &Value) -> bool {
+    matches!(value, Value::List(_) | Value::Record(_))
+}
+
+/// Whether two values are the same object.
+fn same(one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::List(one), Value::List(other)) => one == other,
+        (Value::Record(one), Value::Record(other)) => one == other,
+        _ => false,
+    }
+}
+
+/// What stands before a line for each level: so many spaces, or the beginning of a text.
+fn indent(space: Option<&Value>) -> Option<String> {
+    let indent = match space? {
+        Value::Int(count) => " ".repeat(usize::try_from(*count).unwrap_or(0).min(MAX_INDENT)),
+        Value::Float(count) => {
+            let whole = (1..=10_u8).take_while(|it| f64::from(*it) <= *count).count();
+            " ".repeat(whole)
+        }
+        Value::Text(text) => {
+            let units: Vec<u16> = text.as_str().encode_utf16().take(MAX_INDENT).collect();
+            String::from_utf16_lossy(&units)
+        }
+        _ => return None,
+    };
+    (!indent.is_empty()).then_some(indent)
+}
