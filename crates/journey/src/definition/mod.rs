@@ -21,7 +21,7 @@ pub(crate) use document::{
 };
 pub(crate) use expression::{Binding, Expression, Moment};
 pub(crate) use policy::{ClientAuth, Resilience, RetryOn};
-pub(crate) use schema::Schema;
+pub(crate) use schema::{Mismatch, Schema};
 pub(crate) use state::{
     Behaviour, Body, Branch, Call, Choice, Destination, ErrorPolicy, Fail, Join, Parallel,
     ResultKind, State, Step, StepKind, StepTimeout, Strategy, Succeed, Target, Timed, Timer,

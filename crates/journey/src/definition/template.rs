@@ -2,6 +2,9 @@
 
 use meantime_expr::value::Value;
 
+/// Bytes of a text that is filled in.
+const MAX_BYTES: usize = 1 << 20;
+
 /// A text to fill in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Template {
@@ -23,6 +26,8 @@ pub(crate) enum TemplateError {
     Unknown(String),
     /// Nothing is there.
     Missing(String),
+    /// Filled in, it would be too long.
+    TooLong,
 }
 
 impl TemplateError {
@@ -32,6 +37,9 @@ impl TemplateError {
             Self::Unclosed => "a placeholder `${` without `}`".to_owned(),
             Self::Unknown(name) => format!("the placeholder `${{{name}}}` names nothing"),
             Self::Missing(name) => format!("there is no value for `${{{name}}}`"),
+            Self::TooLong => {
+                format!("the text has more than {MAX_BYTES} bytes when it is filled in")
+            }
         }
     }
 }
@@ -95,6 +103,10 @@ impl Template {
                         Value::Text(value) => value.to_string(),
                         other => crate::json::text(other),
                     };
+                    // Before it is encoded, which makes it up to three times as long.
+                    if text.len().saturating_add(value.len()) > MAX_BYTES {
+                        return Err(TemplateError::TooLong);
+                    }
                     text.push_str(&encode(&value));
                 }
             }

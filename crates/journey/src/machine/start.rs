@@ -32,9 +32,10 @@ impl<'a> Run<'a> {
         let Some(scope) = role.scope(journey) else {
             return Ok(refused("the definition has no such part"));
         };
-        let context = match first_context(journey, start, &role) {
+        let mut ops = 0;
+        let context = match first_context(journey, start, &role, &mut ops) {
             Ok(context) => context,
-            Err(problem) => return Ok(refuse(problem)),
+            Err(problem) => return Ok(refuse(problem, ops)),
         };
         let first = match (&role, &start.at) {
             (Role::Scheduled, Some(state)) if scope.states.contains_key(state) => state.as_str(),
@@ -45,6 +46,7 @@ impl<'a> Run<'a> {
             return Ok(refused(&format!("`platform.config.{missing}` has no value")));
         }
         let mut run = Self::new(journey, settings, empty(role.clone()), cx);
+        run.ops = ops;
         run.add_frame(None, ScopeName::Root, first, Data::Own(json::document(&context)));
         if let Err(problem) = run.label(start, &context) {
             return Ok(refused(&problem));
@@ -162,7 +164,12 @@ fn role_of(start: &Start) -> Role {
 }
 
 /// The context a run begins with.
-fn first_context(journey: &Journey, start: &Start, role: &Role) -> Result<Value, Json> {
+fn first_context(
+    journey: &Journey,
+    start: &Start,
+    role: &Role,
+    ops: &mut u64,
+) -> Result<Value, Json> {
     let context = match role {
         Role::Scheduled => start.context.as_ref().unwrap_or(&start.input).clone(),
         Role::Compensation(_) => {
@@ -180,9 +187,10 @@ fn first_context(journey: &Journey, start: &Start, role: &Role) -> Result<Value,
     if *role == Role::Main
         && let Some(schema) = &journey.input
     {
-        let mismatches = schema.mismatches(&context);
-        if !mismatches.is_empty() {
-            return Err(Json::of(&mismatches).unwrap_or_default());
+        let checked = schema.check(&context, u64::MAX);
+        *ops = checked.ops;
+        if !checked.mismatches.is_empty() {
+            return Err(Json::of(&checked.mismatches).unwrap_or_default());
         }
     }
     Ok(value)
@@ -227,11 +235,11 @@ fn empty(role: Role) -> Saved {
 }
 
 fn refused(problem: &str) -> Turn {
-    refuse(Json::of(&problem).unwrap_or_default())
+    refuse(Json::of(&problem).unwrap_or_default(), 1)
 }
 
-fn refuse(problem: Json) -> Turn {
+fn refuse(problem: Json, ops: u64) -> Turn {
     let verdicts = vec![Verdict::Refused { code: INVALID_INPUT.to_owned(), problem }];
     let (state, effects) = (meantime_core::State::default(), Vec::new());
-    Turn { state, effects, status: Status::Running, verdicts, ops: 1 }
+    Turn { state, effects, status: Status::Running, verdicts, ops: ops.max(1) }
 }

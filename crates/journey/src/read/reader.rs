@@ -218,7 +218,7 @@ impl Reader<'_> {
                 .error(Code::Schema, entry.key_span, format!("`{what}` has a `$schema`"))
                 .help("leave it out: schemas are draft 2020-12");
         }
-        match Schema::compile(node.to_json()) {
+        match Schema::compile(&node.to_json()) {
             Ok(schema) => Some(schema),
             Err(problem) => {
                 let message = format!("`{what}` is not a schema: {problem}");

@@ -4,7 +4,7 @@
 use meantime_core::{Effect, Failure, Fault, Json, Termination};
 use meantime_expr::value::Value;
 
-use crate::definition::{Behaviour, Body, Call, ResultKind, Schema};
+use crate::definition::{Behaviour, Body, Call, Mismatch, ResultKind, Schema};
 use crate::json;
 use crate::machine::flow::{End, Flow, Trouble};
 use crate::machine::run::{Run, broken};
@@ -69,6 +69,19 @@ impl Run<'_> {
         self.follow(id, flow)
     }
 
+    /// Checks a document. All checks of a turn together have no more operations than a run may use
+    /// without an outside event; one that is not finished then counts as a mismatch.
+    pub(in crate::machine) fn mismatches(
+        &mut self,
+        schema: &Schema,
+        document: &Json,
+    ) -> Vec<Mismatch> {
+        let left = self.cx.limits.ops_runaway.saturating_sub(self.ops);
+        let checked = schema.check(document, left);
+        self.ops = self.ops.saturating_add(checked.ops);
+        checked.mismatches
+    }
+
     /// A value that does not match is told in the history, and goes on (JR7).
     pub(in crate::machine) fn compare(
         &mut self,
@@ -77,7 +90,7 @@ impl Run<'_> {
         what: &str,
     ) {
         let Some(schema) = schema else { return };
-        let mismatches = schema.mismatches(&json::document(value));
+        let mismatches = self.mismatches(schema, &json::document(value));
         if !mismatches.is_empty() {
             let data = Json::of(&serde_json::json!({ "what": what, "mismatches": mismatches }));
             let (kind, data) = ("schemaMismatch".to_owned(), data.unwrap_or_default());

@@ -54,7 +54,7 @@ impl Run<'_> {
         let Body::Step(step) = &state.body else {
             return Err(super::super::run::broken("a frame waits at a state that is not a step"));
         };
-        let mismatches = step.input.mismatches(payload);
+        let mismatches = self.mismatches(&step.input, payload);
         if !mismatches.is_empty() {
             let problem = Json::of(&mismatches).unwrap_or_default();
             return Ok(Verdict::Refused { code: INVALID_INPUT.to_owned(), problem });

@@ -1,0 +1,592 @@
+//! The evaluator: values go in, mismatches come out, and every step is counted.
+
+use meantime_expr::value::{MatchTooCostly, Number, Object, Pattern, Value};
+
+use super::equal::{all_differ, same};
+use super::format::Format;
+use super::keyword::{Keyword, Node, NodeId, Others, Properties, Type};
+use super::message::{choices, counted, properties, shown, unexpected};
+use super::{MAX_MISMATCHES, MAX_OPS, Mismatch};
+
+/// Schemas inside each other while a value is checked: a frame of the stack for each.
+const MAX_DEPTH: usize = 400;
+
+/// Why a check was given up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Overrun {
+    #[error("checking it against the schema takes more than {MAX_OPS} operations")]
+    Operations,
+    #[error("checking it against the schema goes deeper than {MAX_DEPTH} levels")]
+    Depth,
+}
+
+impl From<MatchTooCostly> for Overrun {
+    fn from(_: MatchTooCostly) -> Self {
+        Self::Operations
+    }
+}
+
+type Result<T = bool> = std::result::Result<T, Overrun>;
+
+/// The operations that are left.
+pub(super) struct Budget {
+    ops: u64,
+}
+
+impl Budget {
+    pub(super) fn spend(&mut self, ops: u64) -> Result<()> {
+        match self.ops.checked_sub(ops) {
+            Some(left) => {
+                self.ops = left;
+                Ok(())
+            }
+            None => {
+                self.ops = 0;
+                Err(Overrun::Operations)
+            }
+        }
+    }
+
+    /// For work that grows with the digits of a number.
+    pub(super) fn spend_number(&mut self, number: &Number) -> Result<()> {
+        if matches!(number, Number::Int(_)) {
+            return Ok(());
+        }
+        let (unscaled, scale) = number.to_parts();
+        let digits = (unscaled.bits() / 3).saturating_add(scale.unsigned_abs());
+        self.spend(digits / 16)
+    }
+}
+
+/// Which items or properties of one value a keyword has looked at, by position.
+type Marks = Vec<bool>;
+
+/// One check.
+pub(super) struct Evaluation<'s> {
+    nodes: &'s [Node],
+    budget: Budget,
+    depth: usize,
+    /// Above zero while nothing is told, as inside of `anyOf`.
+    quiet: usize,
+    path: Vec<String>,
+    mismatches: Vec<Mismatch>,
+}
+
+impl<'s> Evaluation<'s> {
+    pub(super) fn new(nodes: &'s [Node], ops: u64) -> Self {
+        let (path, mismatches) = (Vec::new(), Vec::new());
+        Self { nodes, budget: Budget { ops }, depth: 0, quiet: 0, path, mismatches }
+    }
+
+    /// Checks a value against the whole schema.
+    pub(super) fn whole(&mut self, value: &Value) -> Result<()> {
+        self.schema(0, value, None).map(|_| ())
+    }
+
+    pub(super) fn ops(&self) -> u64 {
+        self.budget.ops
+    }
+
+    /// In a fixed order, by place.
+    pub(super) fn into_mismatches(mut self) -> Vec<Mismatch> {
+        self.mismatches.sort();
+        self.mismatches.dedup();
+        self.mismatches
+    }
+
+    /// Checks a value against one schema; marks what it looked at where somebody asks.
+    fn schema(&mut self, id: NodeId, value: &Value, marks: Option<&mut Marks>) -> Result {
+        self.budget.spend(1)?;
+        if self.depth >= MAX_DEPTH {
+            return Err(Overrun::Depth);
+        }
+        let nodes = self.nodes;
+        let Some(node) = nodes.get(id) else { return Ok(false) };
+        self.depth += 1;
+        let result = self.node(node, value, marks);
+        self.depth -= 1;
+        result
+    }
+
+    fn node(&mut self, node: &'s Node, value: &Value, marks: Option<&mut Marks>) -> Result {
+        let mut own = None;
+        let is_asked = node.needs_marks || marks.is_some();
+        if is_asked {
+            own = Some(self.marks_of(value)?);
+        }
+        let mut is_valid = true;
+        for keyword in &node.keywords {
+            let asks = keyword.rank() == 9;
+            // What others have looked at is only known when all of them agree.
+            if asks && !is_valid {
+                break;
+            }
+            is_valid &= self.keyword(keyword, value, own.as_mut())?;
+            if !is_valid && self.is_told_enough() {
+                return Ok(false);
+            }
+        }
+        if is_valid && let (Some(marks), Some(own)) = (marks, own) {
+            self.budget.spend(own.len() as u64 / 16)?;
+            for (mark, own) in marks.iter_mut().zip(own) {
+                *mark |= own;
+            }
+        }
+        Ok(is_valid)
+    }
+
+    fn marks_of(&mut self, value: &Value) -> Result<Marks> {
+        let count = match value.bare() {
+            Value::Array(items) => items.len(),
+            Value::Object(object) => object.len(),
+            _ => 0,
+        };
+        self.budget.spend(count as u64 / 16)?;
+        Ok(vec![false; count])
+    }
+
+    /// Whether one more mismatch would not be told anyway.
+    fn is_told_enough(&self) -> bool {
+        self.quiet > 0 || self.mismatches.len() >= MAX_MISMATCHES
+    }
+
+    /// Tells a mismatch at the current place, and is false.
+    fn told(&mut self, message: impl FnOnce() -> String) -> bool {
+        if !self.is_told_enough() {
+            let pointer = self.path.iter().fold(String::new(), |all, part| {
+                all + "/" + &part.replace('~', "~0").replace('/', "~1")
+            });
+            self.mismatches.push(Mismatch { pointer, message: message() });
+        }
+        false
+    }
+
+    fn tell_unless(&mut self, holds: bool, message: impl FnOnce() -> String) -> bool {
+        holds || self.told(message)
+    }
+
+    /// Whether a schema matches, without telling why not.
+    fn quietly(&mut self, id: NodeId, value: &Value, marks: Option<&mut Marks>) -> Result {
+        self.quiet += 1;
+        let result = self.schema(id, value, marks);
+        self.quiet -= 1;
+        result
+    }
+
+    /// Checks something inside of the value.
+    fn inside(&mut self, part: impl FnOnce() -> String, id: NodeId, value: &Value) -> Result {
+        if self.quiet > 0 {
+            return self.schema(id, value, None);
+        }
+        self.path.push(part());
+        let result = self.schema(id, value, None);
+        self.path.pop();
+        result
+    }
+
+    fn keyword(
+        &mut self,
+        keyword: &'s Keyword,
+        value: &Value,
+        marks: Option<&mut Marks>,
+    ) -> Result {
+        self.budget.spend(1)?;
+        match (keyword, value.bare()) {
+            (Keyword::Never, _) => {
+                Ok(self.told(|| format!("False schema does not allow {}", shown(value))))
+            }
+            (Keyword::Type(types), _) => Ok(self.has_type(types, value)),
+            (Keyword::Const(expected), _) => {
+                let holds = same(expected, value, &mut self.budget)?;
+                Ok(self.tell_unless(holds, || format!("{} was expected", shown(expected))))
+            }
+            (Keyword::Enum(options), _) => self.is_one_of(options, value),
+            (_, Value::Number(number)) if keyword.rank() == 3 => self.number(keyword, number),
+            (_, Value::Text(text)) if keyword.rank() == 4 => self.text(keyword, value, text),
+            (_, Value::Array(items)) if keyword.rank() == 5 => self.size(keyword, value, items),
+            (_, Value::Object(object)) if keyword.rank() == 5 => {
+                Ok(self.object_size(keyword, value, object.len() as u64))
+            }
+            (Keyword::Required(names), Value::Object(object)) => self.has_all(names, object),
+            (Keyword::DependentRequired(rules), Value::Object(object)) => {
+                let mut is_valid = true;
+                for (name, needed) in rules {
+                    if self.has(object, name)? {
+                        is_valid &= self.has_all(needed, object)?;
+                    }
+                }
+                Ok(is_valid)
+            }
+            (_, Value::Array(items)) if keyword.rank() == 7 => {
+                self.items(keyword, value, items, marks)
+            }
+            (Keyword::Properties(rules), Value::Object(object)) => {
+                self.properties(rules, object, marks)
+            }
+            (Keyword::PropertyNames(id), Value::Object(object)) => {
+                let mut is_valid = true;
+                for entry in object.entries() {
+                    is_valid &= self.schema(*id, &Value::Text(entry.key.name().clone()), None)?;
+                }
+                Ok(is_valid)
+            }
+            (Keyword::UnevaluatedItems(id), Value::Array(items)) => {
+                self.unevaluated_items(*id, items, marks)
+            }
+            (Keyword::UnevaluatedProperties(id), Value::Object(object)) => {
+                self.unevaluated_properties(*id, object, marks)
+            }
+            (_, _) if keyword.rank() == 8 => self.in_place(keyword, value, marks),
+            _ => Ok(true),
+        }
+    }
+
+    fn has_type(&mut self, types: &[Type], value: &Value) -> bool {
+        let holds = types.iter().any(|it| it.holds(value));
+        self.tell_unless(holds, || match types {
+            [only] => format!("{} is not of type \"{}\"", shown(value), only.name()),
+            all => {
+                let names: Vec<String> =
+                    all.iter().map(|it| format!("\"{}\"", it.name())).collect();
+                format!("{} is not of types {}", shown(value), names.join(", "))
+            }
+        })
+    }
+
+    fn is_one_of(&mut self, options: &[Value], value: &Value) -> Result {
+        for option in options {
+            if same(option, value, &mut self.budget)? {
+                return Ok(true);
+            }
+        }
+        Ok(self.told(|| format!("{} is not one of {}", shown(value), choices(options))))
+    }
+
+    fn number(&mut self, keyword: &Keyword, number: &Number) -> Result {
+        self.budget.spend_number(number)?;
+        let value = || shown(&Value::Number(number.clone()));
+        let limit_text = |limit: &Number| shown(&Value::Number(limit.clone()));
+        Ok(match keyword {
+            Keyword::Minimum { limit, exclusive } => {
+                let holds = if *exclusive { number > limit } else { number >= limit };
+                let than = if *exclusive { "less than or equal to" } else { "less than" };
+                self.tell_unless(holds, || {
+                    format!("{} is {than} the minimum of {}", value(), limit_text(limit))
+                })
+            }
+            Keyword::Maximum { limit, exclusive } => {
+                let holds = if *exclusive { number < limit } else { number <= limit };
+                let than = if *exclusive { "greater than or equal to" } else { "greater than" };
+                self.tell_unless(holds, || {
+                    format!("{} is {than} the maximum of {}", value(), limit_text(limit))
+                })
+            }
+            Keyword::MultipleOf(divisor) => {
+                self.budget.spend_number(divisor)?;
+                let holds = number.rem(divisor).is_ok_and(|rest| rest.is_zero());
+                self.tell_unless(holds, || {
+                    format!("{} is not a multiple of {}", value(), limit_text(divisor))
+                })
+            }
+            _ => true,
+        })
+    }
+
+    fn text(&mut self, keyword: &Keyword, value: &Value, text: &str) -> Result {
+        Ok(match keyword {
+            Keyword::MinLength(least) => {
+                let holds = self.length(text)? >= *least;
+                self.tell_unless(holds, || {
+                    let least = counted(*least, "character", "s");
+                    format!("{} is shorter than {least}", shown(value))
+                })
+            }
+            Keyword::MaxLength(most) => {
+                let holds = self.length(text)? <= *most;
+                self.tell_unless(holds, || {
+                    format!("{} is longer than {}", shown(value), counted(*most, "character", "s"))
+                })
+            }
+            Keyword::Pattern(pattern) => {
+                let holds = pattern.is_match(text, &mut self.budget.ops)?;
+                self.tell_unless(holds, || {
+                    format!("{} does not match \"{}\"", shown(value), pattern.source())
+                })
+            }
+            Keyword::Format(format) => {
+                self.budget.spend(Format::ops(text))?;
+                let holds = format.holds(text);
+                self.tell_unless(holds, || {
+                    format!("{} is not a \"{}\"", shown(value), format.name())
+                })
+            }
+            _ => true,
+        })
+    }
+
+    /// In characters.
+    fn length(&mut self, text: &str) -> Result<u64> {
+        self.budget.spend(text.len() as u64 / 64)?;
+        Ok(text.chars().count() as u64)
+    }
+
+    fn size(&mut self, keyword: &Keyword, value: &Value, items: &[Value]) -> Result {
+        let count = items.len() as u64;
+        Ok(match keyword {
+            Keyword::MinItems(least) => self.tell_unless(count >= *least, || {
+                format!("{} has less than {}", shown(value), counted(*least, "item", "s"))
+            }),
+            Keyword::MaxItems(most) => self.tell_unless(count <= *most, || {
+                format!("{} has more than {}", shown(value), counted(*most, "item", "s"))
+            }),
+            Keyword::UniqueItems => {
+                let holds = all_differ(items, &mut self.budget)?;
+                self.tell_unless(holds, || format!("{} has non-unique elements", shown(value)))
+            }
+            _ => true,
+        })
+    }
+
+    fn object_size(&mut self, keyword: &Keyword, value: &Value, count: u64) -> bool {
+        match keyword {
+            Keyword::MinProperties(least) => self.tell_unless(count >= *least, || {
+                format!("{} has less than {}", shown(value), properties(*least))
+            }),
+            Keyword::MaxProperties(most) => self.tell_unless(count <= *most, || {
+                format!("{} has more than {}", shown(value), properties(*most))
+            }),
+            _ => true,
+        }
+    }
+
+    fn has(&mut self, object: &Object, name: &str) -> Result {
+        self.budget.spend((object.len() as u64 / 8).saturating_add(1))?;
+        Ok(object.get(name).is_some())
+    }
+
+    fn has_all(&mut self, names: &[String], object: &Object) -> Result {
+        let mut is_valid = true;
+        for name in names {
+            let holds = self.has(object, name)?;
+            is_valid &= self.tell_unless(holds, || {
+                let name = shown(&Value::from(name.as_str()));
+                format!("{name} is a required property")
+            });
+        }
+        Ok(is_valid)
+    }
+
+    fn items(
+        &mut self,
+        keyword: &Keyword,
+        value: &Value,
+        items: &[Value],
+        mut marks: Option<&mut Marks>,
+    ) -> Result {
+        let mut is_valid = true;
+        let mut mark = |at: usize| {
+            if let Some(place) = marks.as_mut().and_then(|marks| marks.get_mut(at)) {
+                *place = true;
+            }
+        };
+        match keyword {
+            Keyword::PrefixItems(ids) => {
+                for (at, (id, item)) in ids.iter().zip(items).enumerate() {
+                    is_valid &= self.inside(|| at.to_string(), *id, item)?;
+                    mark(at);
+                }
+            }
+            Keyword::Items { skip, schema } => {
+                for (at, item) in items.iter().enumerate().skip(*skip) {
+                    is_valid &= self.inside(|| at.to_string(), *schema, item)?;
+                    mark(at);
+                    if !is_valid && self.is_told_enough() {
+                        break;
+                    }
+                }
+            }
+            Keyword::Contains { schema, min, max } => {
+                let mut count = 0_u64;
+                for (at, item) in items.iter().enumerate() {
+                    if self.quietly(*schema, item, None)? {
+                        count = count.saturating_add(1);
+                        mark(at);
+                    }
+                }
+                is_valid = if count < *min {
+                    self.told(|| {
+                        format!("None of {} are valid under the given schema", shown(value))
+                    })
+                } else {
+                    let most = max.unwrap_or(u64::MAX);
+                    self.tell_unless(count <= most, || {
+                        let most = counted(most, "item", "s");
+                        format!("More than {most} of {} match the given schema", shown(value))
+                    })
+                };
+            }
+            _ => {}
+        }
+        Ok(is_valid)
+    }
+
+    fn properties(
+        &mut self,
+        rules: &'s Properties,
+        object: &Object,
+        mut marks: Option<&mut Marks>,
+    ) -> Result {
+        let (mut is_valid, mut extra) = (true, Vec::new());
+        for (at, entry) in object.entries().iter().enumerate() {
+            self.budget.spend(1)?;
+            let name: &str = entry.key.name();
+            let mut is_known = false;
+            if let Some(id) = rules.named.get(name) {
+                is_known = true;
+                is_valid &= self.inside(|| name.to_owned(), *id, &entry.value)?;
+            }
+            for (pattern, id) in &rules.patterns {
+                if self.is_match(pattern, name)? {
+                    is_known = true;
+                    is_valid &= self.inside(|| name.to_owned(), *id, &entry.value)?;
+                }
+            }
+            match rules.others {
+                Others::None if !is_known => {
+                    is_valid = false;
+                    extra.push(name.to_owned());
+                }
+                Others::Match(id) if !is_known => {
+                    is_known = true;
+                    is_valid &= self.inside(|| name.to_owned(), id, &entry.value)?;
+                }
+                _ => {}
+            }
+            if is_known && let Some(mark) = marks.as_mut().and_then(|marks| marks.get_mut(at)) {
+                *mark = true;
+            }
+            if !is_valid && self.quiet > 0 {
+                return Ok(false);
+            }
+        }
+        if !extra.is_empty() {
+            self.told(|| unexpected("Additional properties", &extra));
+        }
+        Ok(is_valid)
+    }
+
+    fn is_match(&mut self, pattern: &Pattern, name: &str) -> Result {
+        Ok(pattern.is_match(name, &mut self.budget.ops)?)
+    }
+
+    /// Schemas that look at the same value.
+    fn in_place(
+        &mut self,
+        keyword: &'s Keyword,
+        value: &Value,
+        marks: Option<&mut Marks>,
+    ) -> Result {
+        let mut marks = marks;
+        match keyword {
+            Keyword::Ref(id) => self.schema(*id, value, marks),
+            Keyword::AllOf(ids) => {
+                let mut is_valid = true;
+                for id in ids {
+                    is_valid &= self.schema(*id, value, marks.as_deref_mut())?;
+                    if !is_valid && self.is_told_enough() {
+                        return Ok(false);
+                    }
+                }
+                Ok(is_valid)
+            }
+            Keyword::AnyOf(ids) => {
+                let mut holds = false;
+                for id in ids {
+                    holds |= self.quietly(*id, value, marks.as_deref_mut())?;
+                    // Where somebody asks what was looked at, every branch counts.
+                    if holds && marks.is_none() {
+                        return Ok(true);
+                    }
+                }
+                Ok(self.tell_unless(holds, || none_of("anyOf", value)))
+            }
+            Keyword::OneOf(ids) => {
+                let mut count = 0;
+                for id in ids {
+                    count += usize::from(self.quietly(*id, value, marks.as_deref_mut())?);
+                    if count > 1 {
+                        return Ok(self.told(|| {
+                            let listed = "of the schemas listed in the 'oneOf' keyword";
+                            format!("{} is valid under more than one {listed}", shown(value))
+                        }));
+                    }
+                }
+                Ok(self.tell_unless(count == 1, || none_of("oneOf", value)))
+            }
+            Keyword::Not(id, schema) => {
+                let holds = !self.quietly(*id, value, None)?;
+                Ok(self
+                    .tell_unless(holds, || format!("{schema} is not allowed for {}", shown(value))))
+            }
+            Keyword::If { test, then, otherwise } => {
+                let holds = self.quietly(*test, value, marks.as_deref_mut())?;
+                match if holds { then } else { otherwise } {
+                    Some(id) => self.schema(*id, value, marks),
+                    None => Ok(true),
+                }
+            }
+            Keyword::DependentSchemas(rules) => {
+                let Value::Object(object) = value.bare() else { return Ok(true) };
+                let mut is_valid = true;
+                for (name, id) in rules {
+                    if self.has(object, name)? {
+                        is_valid &= self.schema(*id, value, marks.as_deref_mut())?;
+                    }
+                }
+                Ok(is_valid)
+            }
+            _ => Ok(true),
+        }
+    }
+
+    fn unevaluated_items(
+        &mut self,
+        id: NodeId,
+        items: &[Value],
+        marks: Option<&mut Marks>,
+    ) -> Result {
+        let Some(marks) = marks else { return Ok(true) };
+        let mut extra = Vec::new();
+        for (item, mark) in items.iter().zip(marks.iter_mut()) {
+            self.budget.spend(1)?;
+            if !*mark && !self.quietly(id, item, None)? {
+                extra.push(shown(item));
+            }
+            *mark = true;
+        }
+        Ok(self.tell_unless(extra.is_empty(), || unexpected("Unevaluated items", &extra)))
+    }
+
+    fn unevaluated_properties(
+        &mut self,
+        id: NodeId,
+        object: &Object,
+        marks: Option<&mut Marks>,
+    ) -> Result {
+        let Some(marks) = marks else { return Ok(true) };
+        let mut extra = Vec::new();
+        for (entry, mark) in object.entries().iter().zip(marks.iter_mut()) {
+            self.budget.spend(1)?;
+            if !*mark && !self.quietly(id, &entry.value, None)? {
+                extra.push(entry.key.name().to_string());
+            }
+            *mark = true;
+        }
+        Ok(self.tell_unless(extra.is_empty(), || unexpected("Unevaluated properties", &extra)))
+    }
+}
+
+fn none_of(keyword: &str, value: &Value) -> String {
+    let listed = "of the schemas listed in the";
+    format!("{} is not valid under any {listed} '{keyword}' keyword", shown(value))
+}
