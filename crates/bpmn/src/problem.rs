@@ -93,9 +93,25 @@ impl Code {
 #[derive(Debug, Default)]
 pub(crate) struct Problems {
     list: Vec<Diagnostic>,
+    code_bytes: usize,
 }
 
+/// Bytes of all expressions and scripts of one file. What is made of them takes many times that.
+const MAX_CODE_BYTES: usize = 2 << 20;
+
 impl Problems {
+    /// Counts an expression or script; false, and told once, when all together are too large.
+    pub(crate) fn takes_code(&mut self, bytes: usize, at: Position) -> bool {
+        let before = self.code_bytes;
+        self.code_bytes = before.saturating_add(bytes);
+        let fits = self.code_bytes <= MAX_CODE_BYTES;
+        if !fits && before <= MAX_CODE_BYTES {
+            let message = format!("expressions and scripts have more than {MAX_CODE_BYTES} bytes");
+            self.error(Code::TooLarge, at, message);
+        }
+        fits
+    }
+
     pub(crate) fn error(&mut self, code: Code, at: Position, message: impl Into<String>) {
         self.push(code, Severity::Error, at, message.into(), None);
     }

@@ -106,7 +106,7 @@ fn huge_files_are_refused() {
     let found = Bpmn.compile(&source, &limits).diagnostics;
     assert_eq!(found[0].code, "B002");
     let many = format!("<a>{}</a>", "<b/>".repeat(600_000));
-    check_whole(&many, expect!["1:1 Error B002 the file has more than 500000 elements"]);
+    check_whole(&many, expect!["1:1 Error B002 the file has more than 200000 elements"]);
 }
 
 #[test]

@@ -5,10 +5,14 @@ use meantime_core::{Diagnostic, Position, Severity};
 use crate::code::Code;
 use crate::yaml::Span;
 
+/// Bytes of all expressions of one document.
+const MAX_EXPRESSION_BYTES: usize = 2 << 20;
+
 /// Problems found so far.
 #[derive(Debug, Default)]
 pub(crate) struct Report {
     diagnostics: Vec<Diagnostic>,
+    expression_bytes: usize,
 }
 
 impl Report {
@@ -32,6 +36,19 @@ impl Report {
         if let Some(last) = self.diagnostics.last_mut() {
             last.help = Some(help.into());
         }
+    }
+
+    /// Counts an expression; false, and told once, when all of them together are too large. What
+    /// is made of an expression takes many times its own size.
+    pub(crate) fn takes_expression(&mut self, bytes: usize, span: Span) -> bool {
+        let before = self.expression_bytes;
+        self.expression_bytes = before.saturating_add(bytes);
+        let fits = self.expression_bytes <= MAX_EXPRESSION_BYTES;
+        if !fits && before <= MAX_EXPRESSION_BYTES {
+            let message = format!("the expressions have more than {MAX_EXPRESSION_BYTES} bytes");
+            self.error(Code::TooLarge, span, message);
+        }
+        fits
     }
 
     /// Takes over a problem that another reader found.

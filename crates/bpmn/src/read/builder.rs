@@ -136,6 +136,9 @@ impl<'a> Builder<'a> {
         text: &str,
         language: Option<&str>,
     ) -> Expression {
+        if !self.takes_code(element, text) {
+            return Expression::null();
+        }
         match Expression::read(text, language) {
             Ok(expression) => expression,
             Err(problem) => {
@@ -149,6 +152,12 @@ impl<'a> Builder<'a> {
                 Expression::null()
             }
         }
+    }
+
+    /// Whether a text may be compiled: the code of a file has a limit.
+    pub(super) fn takes_code(&mut self, element: El<'a>, text: &str) -> bool {
+        let at = self.at(element);
+        self.problems.takes_code(text.len(), at)
     }
 
     /// The language of an expression: its own, or the one of the whole file.

@@ -119,7 +119,11 @@ impl<'a> Builder<'a> {
             self.error_with_help(Code::ScriptFormat, script, &what, help);
             return Expression::null();
         };
-        match Expression::script(&text(script), language) {
+        let source = text(script);
+        if !self.takes_code(script, &source) {
+            return Expression::null();
+        }
+        match Expression::script(&source, language) {
             Ok(code) => code,
             Err(problem) => {
                 self.error(Code::BadExpression, script, &problem.message);

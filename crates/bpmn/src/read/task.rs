@@ -96,7 +96,11 @@ impl<'a> Builder<'a> {
             self.error(Code::Missing, element, "the script is missing");
             return Task::Pass;
         };
-        let code = match Expression::script(&text(script), language) {
+        let source = text(script);
+        if !self.takes_code(script, &source) {
+            return Task::Pass;
+        }
+        let code = match Expression::script(&source, language) {
             Ok(code) => code,
             Err(problem) => {
                 let help = problem.help.unwrap_or_default();

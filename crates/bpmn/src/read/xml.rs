@@ -6,7 +6,7 @@ use roxmltree::{Document, ParsingOptions};
 use crate::problem::{Code, Problems};
 
 /// Elements, attributes and texts of one file.
-const NODES: u32 = 500_000;
+const NODES: u32 = 200_000;
 
 /// Levels of elements. Sub-processes are two levels each, so this is deep enough.
 const DEPTH: usize = 256;

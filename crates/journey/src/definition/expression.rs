@@ -8,7 +8,7 @@ use meantime_expr::value::json::{Layout, read, write};
 
 use crate::code::Code;
 use crate::report::Report;
-use crate::yaml::Text;
+use crate::yaml::{Span, Text};
 
 /// What an expression may see, by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -79,6 +79,10 @@ const LIMITS: EvalLimits = EvalLimits {
 impl Expression {
     /// Compiles a text that may see these names; its problems are reported where they are.
     pub(crate) fn compile(text: &Text, bindings: &[Binding], report: &mut Report) -> Option<Self> {
+        let span = Span { start: text.start, end: text.start };
+        if !report.takes_expression(text.value.len(), span) {
+            return None;
+        }
         let names: Vec<&str> = bindings.iter().map(|binding| binding.name()).collect();
         let compilation = Script::compile(&text.value, &names);
         for mut diagnostic in compilation.diagnostics {

@@ -11,6 +11,12 @@ use super::scalar;
 /// Levels of nesting that are read.
 const MAX_DEPTH: usize = 64;
 
+/// Lines of one source.
+const MAX_LINES: usize = 300_000;
+
+/// Problems of the text itself that are told.
+const MAX_PROBLEMS: usize = 100;
+
 /// Values in one source, all documents together.
 const MAX_NODES: usize = 200_000;
 
@@ -31,7 +37,13 @@ pub(crate) struct Problem {
 
 /// Reads all documents of a text.
 pub(crate) fn read(text: &str) -> Documents {
-    let mut builder = Builder { lines: text.lines().collect(), ..Builder::default() };
+    let mut builder = Builder::default();
+    if text.lines().nth(MAX_LINES).is_some() {
+        let message = format!("the text has more than {MAX_LINES} lines");
+        builder.problem(Span::WHOLE, message, Some("split it into several sources"));
+        return builder.documents;
+    }
+    builder.lines = text.lines().collect();
     // JSON may be indented with tabs; YAML may not.
     if !text.trim_start().starts_with('{') {
         builder.find_tabs();
@@ -89,7 +101,9 @@ enum Open {
 
 impl Builder<'_> {
     fn problem(&mut self, span: Span, message: impl Into<String>, help: Option<&'static str>) {
-        self.documents.problems.push(Problem { span, message: message.into(), help });
+        if self.documents.problems.len() < MAX_PROBLEMS {
+            self.documents.problems.push(Problem { span, message: message.into(), help });
+        }
     }
 
     fn find_tabs(&mut self) {
