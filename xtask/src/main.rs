@@ -8,6 +8,7 @@
 mod check;
 mod conformance;
 mod deny;
+mod fuzz;
 mod mutants;
 mod postgres;
 mod sbom;
@@ -42,6 +43,9 @@ Commands:
                     kill a process under load, again and again, and audit its store
   soak power [--images N] [--seed X]
                     cut the power under a SQLite file, again and again, and audit it
+  fuzz [TARGET] [--seconds N] [--seed S]
+                    generated input for every parser, evaluator, decoder and formatter;
+                    `--case C` plays one case again
   schemathesis [--examples N] [--seed X]
                     requests made from the OpenAPI document, against the real server
   conformance dataweave [FILE] [--failures]
@@ -89,6 +93,7 @@ fn dispatch(args: &[String]) -> Result<()> {
         "tidy" => no_arguments(command, rest).and_then(|()| tidy::run()),
         "mutants" => mutants::run(rest),
         "soak" => soak::run(rest),
+        "fuzz" => fuzz::run(rest),
         "schemathesis" => schemathesis::run(rest),
         "conformance" => conformance::run(rest),
         "deny" => no_arguments(command, rest).and_then(|()| deny::run()),

@@ -1,0 +1,85 @@
+//! `meantime-fuzz [TARGET] [--seed S] [--from C] [--cases N]`: plays so many cases of one target, or
+//! of each. `cargo xtask fuzz` calls it until the time is up.
+//!
+//! Cases run on a stack of the size that threads of the engine have. Before each, its number is written
+//! to a file, so that one that ends the process can be named too.
+
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool talks")]
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::Parser;
+use meantime_fuzz::{TARGETS, Target, input_of, play};
+
+/// The stack of a thread, as the standard library makes it.
+const STACK: usize = 2 << 20;
+
+/// Plays generated cases.
+#[derive(Debug, Clone, Parser)]
+struct Arguments {
+    /// One target instead of all.
+    target: Option<String>,
+    /// What the cases are made from.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// The first case.
+    #[arg(long, default_value_t = 0)]
+    from: u64,
+    /// How many cases.
+    #[arg(long, default_value_t = 1_000)]
+    cases: u64,
+    /// Shows the input of the first case before it is played.
+    #[arg(long)]
+    show: bool,
+    /// Where the last case of each target is noted.
+    #[arg(long, default_value = "target/fuzz")]
+    directory: String,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let targets: Vec<&'static Target> = match &arguments.target {
+        None => TARGETS.iter().collect(),
+        Some(name) => match Target::find(name) {
+            Some(target) => vec![target],
+            None => {
+                let names: Vec<&str> = TARGETS.iter().map(|target| target.name).collect();
+                eprintln!("no target `{name}`; there are {}", names.join(", "));
+                return ExitCode::FAILURE;
+            }
+        },
+    };
+    let mut is_clean = true;
+    for target in targets {
+        is_clean &= run(target, &arguments);
+    }
+    if is_clean { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Plays one target; false when it failed.
+fn run(target: &'static Target, arguments: &Arguments) -> bool {
+    if arguments.show {
+        println!("{}", input_of(target, arguments.seed, arguments.from));
+    }
+    let arguments = arguments.clone();
+    let work = move || cases(target, &arguments);
+    let thread = std::thread::Builder::new().stack_size(STACK).spawn(work);
+    matches!(thread.map(std::thread::JoinHandle::join), Ok(Ok(true)))
+}
+
+fn cases(target: &'static Target, arguments: &Arguments) -> bool {
+    let directory = Path::new(&arguments.directory);
+    let _ = std::fs::create_dir_all(directory);
+    let note = directory.join(target.name);
+    let seed = arguments.seed;
+    for case in arguments.from..arguments.from.saturating_add(arguments.cases) {
+        let _ = std::fs::write(&note, format!("{} --seed {seed} --case {case}\n", target.name));
+        if let Err(failure) = play(target, seed, case) {
+            let again = format!("{} --seed {seed} --case {case}", target.name);
+            eprintln!("FAILED {again}: {}\n{:.2000}", failure.message, failure.input);
+            return false;
+        }
+    }
+    true
+}

@@ -1,0 +1,98 @@
+//! Whole notations: compile what was generated, start it, and let it take events and states that
+//! nobody should send.
+
+use meantime_core::{
+    Cx, Definition, Effect, EffectKey, Event, InstanceId, Json, Limits, Notation, Source, Start,
+    StartCause, State, TaskOutcome, Timestamp, Turn,
+};
+
+use crate::mutate::damaged;
+use crate::random::Random;
+
+/// Documents that callers send.
+const DOCUMENTS: &[&str] = &[
+    "null",
+    "{}",
+    "[]",
+    "{\"a\":1}",
+    "{\"amount\":1e400}",
+    "{\"a\":{\"b\":[1,null,\"x\"]}}",
+    "\"x\"",
+    "{\"name\":\"\",\"n\":-1,\"items\":[1,2,3],\"at\":\"2026-01-01T00:00:00Z\"}",
+];
+
+/// Turns of one instance.
+const TURNS: u64 = 6;
+
+pub(crate) fn run(notation: &dyn Notation, text: &str, random: &mut Random) {
+    let limits = Limits::default();
+    let source = Source { name: "fuzz".to_owned(), text: text.into(), files: Vec::new() };
+    let compiled = notation.compile(&source, &limits);
+    let now = Timestamp::parse("2026-01-31T10:00:00Z").unwrap_or_default();
+    for definition in compiled.definitions.iter().take(2) {
+        let _ = notation.lint(definition, now);
+        play(notation, definition, &limits, now, random);
+    }
+}
+
+fn play(
+    notation: &dyn Notation,
+    definition: &Definition,
+    limits: &Limits,
+    now: Timestamp,
+    random: &mut Random,
+) {
+    let start = Start::new(StartCause::Api, document(random));
+    let cx = |turn_no: u64| Cx {
+        now,
+        turn_no,
+        instance: InstanceId::new(1, 1),
+        version: 1,
+        started_at: now,
+        deadline: None,
+        key: None,
+        catches: &[],
+        limits,
+    };
+    let Ok(mut turn) = notation.start(definition, &start, &cx(1)) else { return };
+    for turn_no in 2..TURNS {
+        let events = events(&turn, turn_no, random);
+        let bytes = if random.once_in(3) {
+            damaged(&turn.state.bytes, random)
+        } else {
+            turn.state.bytes.to_vec()
+        };
+        let state = State::new(turn.state.format, bytes);
+        let _ = notation.inspect(definition, &state);
+        match notation.advance(definition, &state, &events, &cx(turn_no)) {
+            Ok(next) => turn = next,
+            Err(_) => return,
+        }
+    }
+}
+
+fn document(random: &mut Random) -> Json {
+    Json::parse(random.pick(DOCUMENTS).unwrap_or("null")).unwrap_or_default()
+}
+
+/// Something for each effect of the last turn, and something for nobody.
+fn events(turn: &Turn, turn_no: u64, random: &mut Random) -> Vec<Event> {
+    let instance = InstanceId::new(1, 1);
+    let mut events = Vec::new();
+    for (ordinal, effect) in turn.effects.iter().enumerate().take(20) {
+        let ordinal = u32::try_from(ordinal).unwrap_or(u32::MAX);
+        let key: EffectKey = instance.effect(turn_no.saturating_sub(1), ordinal);
+        events.push(match effect {
+            Effect::StartTimer { due_at, .. } => Event::TimerFired { key, due_at: *due_at },
+            _ => Event::TaskDone { key, outcome: TaskOutcome::Completed(document(random)) },
+        });
+    }
+    let step = random.pick(&["wait", "step", "approve", "done"]).unwrap_or("wait").to_owned();
+    events.push(Event::Submitted { step, payload: document(random), bound: None });
+    events.push(Event::VariablesSet { values: document(random) });
+    events.push(Event::Continue);
+    if random.once_in(6) {
+        events.push(Event::Cancel { reason: "fuzz".to_owned() });
+    }
+    events
+}

@@ -1,0 +1,584 @@
+//! What is tried: one target for each parser, evaluator, decoder and formatter.
+
+use std::str::FromStr as _;
+use std::sync::{Mutex, PoisonError};
+
+use meantime_bpmn::Bpmn;
+use meantime_core::time::{Cron, Cycle, Span, Timestamp, Zone};
+use meantime_core::{Json, Limits};
+use meantime_expr::dataweave::{EvalContext, EvalLimits, Script};
+use meantime_expr::feel;
+use meantime_expr::script::{Surroundings, compile_embedded};
+use meantime_expr::value::json::{Layout, read, write};
+use meantime_expr::value::{Number, Pattern, Value};
+use meantime_flow::Flow;
+use meantime_journey::JourneyNotation;
+
+use crate::notation;
+use crate::random::Random;
+use crate::seed::{self, blocks, lines};
+
+/// Operations of one evaluation.
+const OPS: u64 = 200_000;
+
+/// Something that is given texts.
+#[derive(Debug)]
+pub struct Target {
+    /// What it is called on the command line.
+    pub name: &'static str,
+    /// Words that go far.
+    pub(crate) words: &'static [&'static str],
+    pub(crate) run: fn(&str, &mut Random),
+    seeds: fn() -> Vec<String>,
+    /// The seeds once they are read.
+    read: Mutex<Option<Vec<String>>>,
+}
+
+impl Target {
+    const fn new(
+        name: &'static str,
+        words: &'static [&'static str],
+        seeds: fn() -> Vec<String>,
+        run: fn(&str, &mut Random),
+    ) -> Self {
+        Self { name, words, run, seeds, read: Mutex::new(None) }
+    }
+
+    pub(crate) fn seeds(&self) -> Vec<String> {
+        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        read.get_or_insert_with(self.seeds).clone()
+    }
+
+    /// The target of a name.
+    pub fn find(name: &str) -> Option<&'static Self> {
+        TARGETS.iter().find(|target| target.name == name)
+    }
+}
+
+/// Every target.
+pub static TARGETS: [Target; 12] = [
+    Target::new("json", JSON_WORDS, json_seeds, json),
+    Target::new("number", NUMBER_WORDS, number_seeds, number),
+    Target::new("time", TIME_WORDS, time_seeds, time),
+    Target::new("pattern", PATTERN_WORDS, pattern_seeds, pattern),
+    Target::new("dataweave", DATAWEAVE_WORDS, dataweave_seeds, dataweave),
+    Target::new("format", FORMAT_WORDS, format_seeds, format),
+    Target::new("feel", FEEL_WORDS, feel_seeds, run_feel),
+    Target::new("script", SCRIPT_WORDS, script_seeds, script),
+    Target::new("schema", SCHEMA_WORDS, schema_seeds, schema),
+    Target::new("journey", JOURNEY_WORDS, journey_seeds, journey),
+    Target::new("bpmn", BPMN_WORDS, bpmn_seeds, bpmn),
+    Target::new("flow", SCRIPT_WORDS, flow_seeds, flow),
+];
+
+fn owned(texts: &[&str]) -> Vec<String> {
+    texts.iter().map(|text| (*text).to_owned()).collect()
+}
+
+const JSON_WORDS: &[&str] =
+    &["{\"a\":", "[1,", "]", "}", "\\u0041", "\\ud83d\\ude00", "\"", "1e", "-", ".5", "true"];
+
+fn json_seeds() -> Vec<String> {
+    owned(&[
+        "{\"a\":[1,2.5,-3e7,null,true,\"x\\n\\u00e9\"],\"b\":{\"c\":{}}}",
+        "[[[[1]]],{\"k\":\"v\",\"k\":\"w\"}]",
+        "123456789012345678901234567890.123456789e-10",
+    ])
+}
+
+fn json(text: &str, _: &mut Random) {
+    let _ = Json::parse(text);
+    let Ok(value) = read(text) else { return };
+    let Ok(written) = write(&value, Layout::Compact, 1 << 20) else { return };
+    let again = read(&written).map(|it| write(&it, Layout::Compact, 1 << 20));
+    assert_eq!(again.ok().and_then(Result::ok), Some(written), "what is written reads back");
+    let _ = write(&value, Layout::Indented, 1 << 20);
+}
+
+const NUMBER_WORDS: &[&str] = &["1", "0", "9", "e", "E+", "-", ".", "000000", " ", "99999999"];
+
+fn number_seeds() -> Vec<String> {
+    owned(&["1 2", "1e3 -7.25", "0.1 0.2", "1e4999 1e-4999", "9223372036854775807 -1", "2 200"])
+}
+
+fn number(text: &str, _: &mut Random) {
+    let mut parts = text.split_whitespace().filter_map(|it| Number::from_str(it).ok());
+    let (Some(a), Some(b)) = (parts.next(), parts.next()) else { return };
+    for result in [a.add(&b), a.sub(&b), a.mul(&b), a.div(&b), a.rem(&b), a.pow(&b), a.sqrt()] {
+        let Ok(result) = result else { continue };
+        let _ = (result.to_string(), result.to_plain_string(), result.to_f64(), result.to_i64());
+        let _ = result.neg().abs().cmp(&a);
+    }
+}
+
+const TIME_WORDS: &[&str] =
+    &["P", "T", "Y", "M", "W", "D", "H", "S", "Z", "+01:00", "[Europe/Berlin]", "/", "R", "*", "L"];
+
+fn time_seeds() -> Vec<String> {
+    owned(&[
+        "P1Y2M3DT4H5M6.789S",
+        "2026-01-31T10:00:00Z",
+        "2026-01-31T10:00:00.123456789+02:00",
+        "R3/2026-01-01T00:00:00Z/P1M",
+        "R/PT1H",
+        "0 0 1 * *",
+        "*/5 8-18 * * MON-FRI",
+        "@daily",
+        "Europe/Berlin",
+        "0 0 L * *",
+    ])
+}
+
+fn time(text: &str, _: &mut Random) {
+    let _ = Timestamp::parse(text).map(|it| format!("{it}"));
+    let _ = Span::parse(text).map(|it| format!("{it}"));
+    let _ = Span::parse_delay(text);
+    let _ = Zone::parse(text).map(|it| format!("{it}"));
+    if let Ok(cycle) = Cycle::parse(text) {
+        let _ = cycle.to_string();
+    }
+    if let Ok(cron) = Cron::parse(text) {
+        let _ = cron.to_string();
+    }
+}
+
+const PATTERN_WORDS: &[&str] = &[
+    "(", ")", "(?:", "(?=", "(?!", "(?<=", "(?<!", "(?>", "[", "]", "[^", "&&", "*", "+", "?",
+    "{2,5}", "{1000}", "|", "\\1", "\\d", "\\w", "\\b", "\\p{L}", "\\Q", "\\E", "(?i)", "^", "$",
+    ".", "*+",
+];
+
+fn pattern_seeds() -> Vec<String> {
+    owned(&["^[a-z]+$", "(a|b)*c", "(?=a)\\w+(?<!x)", "(\\w)\\1", "[\\p{L}&&[^a]]{1,3}?", "a*+b"])
+}
+
+fn pattern(text: &str, random: &mut Random) {
+    let Ok(pattern) = Pattern::new(text) else { return };
+    let subjects = ["", "aaaaaaaaaaaaaaaaaaaaaaaa", "abcé😀\n x1", "The quick brown fox 42!"];
+    let subject = random.pick(&subjects).unwrap_or_default();
+    let mut ops = OPS;
+    if let Ok(found) = pattern.matches(subject, &mut ops) {
+        assert!(found.iter().all(|it| it.groups().next().flatten().is_some()), "a match has text");
+    }
+    let _ = pattern.match_whole(subject, &mut ops);
+    let _ = pattern.is_match(subject, &mut ops);
+}
+
+const DATAWEAVE_WORDS: &[&str] = &[
+    " map ",
+    " filter ",
+    " reduce ",
+    " groupBy ",
+    " orderBy ",
+    " distinctBy ",
+    " pluck ",
+    " as ",
+    " is ",
+    " default ",
+    " match { case ",
+    " -> ",
+    "do { var x = ",
+    " --- ",
+    "fun f(x) = ",
+    "payload",
+    "context",
+    "$",
+    "$$",
+    " ++ ",
+    " -- ",
+    " to ",
+    "|2026-01-01|",
+    "|P1D|",
+    "/a+/",
+    "String",
+    "Number",
+    "{format: \"0.0\"}",
+    "sizeOf(",
+    "if (",
+    ") else ",
+    "upper(",
+    "..",
+    ".*",
+    "[0 to -1]",
+    " update { case .a -> ",
+    " joinBy ",
+    " splitBy ",
+    " replace ",
+    " with ",
+    "dw::core::Strings::",
+    "repeat(",
+    "substring(",
+    "now()",
+    "uuid()",
+    "write(",
+    "read(",
+    "type T = ",
+    " | ",
+    "@(",
+    "?",
+];
+
+fn dataweave_seeds() -> Vec<String> {
+    let mut seeds = lines("crates/expr/tests/budget/hostile.txt");
+    seeds.retain(|line| line.starts_with("dataweave"));
+    let mut seeds: Vec<String> =
+        seeds.iter().filter_map(|it| it.splitn(3, ' ').nth(2).map(str::to_owned)).collect();
+    seeds.extend(owned(&[
+        "payload.items map ((it, i) -> {id: it.id, n: i}) filter $.n > 0",
+        "{a: 1, (b: 2) if (true), \"c d\": [1, 2, 3][-1 to 0]}",
+        "payload match { case x is String -> x case {a: y} -> y else -> null }",
+        "%dw 2.0\noutput application/json\nvar f = (x) -> x + 1\n---\nf(1) as String {format: \"000.00\"}",
+        "|2026-01-31T10:00:00Z| + |P1M| as String {format: \"yyyy-MM-dd'T'HH:mm:ss\"}",
+        "payload update { case .a.b -> $ ++ \"x\" }",
+        "(payload.items orderBy -$.id) groupBy $.kind",
+    ]));
+    seeds
+}
+
+fn dataweave(text: &str, random: &mut Random) {
+    let compilation = Script::compile(text, &["payload", "context"]);
+    let Some(script) = compilation.script else { return };
+    let limits = EvalLimits { ops: OPS, output_bytes: 1 << 16, ..EvalLimits::default() };
+    let context = EvalContext { now: Timestamp::from_millis(0), seed: random.number(), limits };
+    let document = "{\"a\":{\"b\":\"x\"},\"items\":[{\"id\":1,\"kind\":\"k\"},{\"id\":2.5}],\"t\":\"2026-01-01\"}";
+    let value = read(document).unwrap_or_default();
+    let inputs = vec![value.clone(), value];
+    let first = script.evaluate_to_json(inputs.clone(), &context);
+    let second = script.evaluate_to_json(inputs, &context);
+    assert_eq!(first, second, "the same gives the same");
+}
+
+const FORMAT_WORDS: &[&str] = &[
+    "0", "#", ",", ".", "%", "E0", "E00", ";", "'", "y", "M", "d", "H", "m", "s", "S", "V", "X",
+    "a", "G", "Q", "w", "e", "n", "p", "[", "]", "‰", "yyyy", "MMM", "EEE",
+];
+
+fn format_seeds() -> Vec<String> {
+    owned(&[
+        "#,##0.00",
+        "0.###E0",
+        "0.00;(0.00)",
+        "##0.##E0",
+        "yyyy-MM-dd'T'HH:mm:ss.SSS",
+        "[HH][:mm]",
+        "EEEE, d. MMMM uuuu",
+        "'week' w 'of' YYYY",
+        "ppppd",
+        "0%",
+    ])
+}
+
+/// A pattern of numbers or dates, for writing and for reading.
+fn format(text: &str, random: &mut Random) {
+    let scripts = [
+        "payload.n as String {format: payload.f}",
+        "payload.t as Number {format: payload.f}",
+        "payload.d as DateTime as String {format: payload.f}",
+        "payload.t as Date {format: payload.f}",
+    ];
+    let limits = EvalLimits { ops: OPS, ..EvalLimits::default() };
+    let context = EvalContext { now: Timestamp::from_millis(0), seed: 1, limits };
+    let numbers = ["1234567.891", "-0.005", "0", "1e300", "-1e-300", "12"];
+    let texts = ["1,234.5", "2026-01-31", "12:30", "(5.00)", "x"];
+    let n = random.pick(&numbers).unwrap_or("0").parse::<Number>().unwrap_or(Number::ZERO);
+    let mut payload = meantime_expr::value::Object::default();
+    payload.insert("n", Value::Number(n));
+    payload.insert("t", random.pick(&texts).unwrap_or_default());
+    payload.insert("d", "2026-01-31T10:00:00.123+02:00");
+    payload.insert("f", text);
+    for text in scripts {
+        if let Some(script) = Script::compile(text, &["payload"]).script {
+            let _ = script.evaluate_to_json(vec![Value::object(payload.clone())], &context);
+        }
+    }
+}
+
+const FEEL_WORDS: &[&str] = &[
+    "for ",
+    " in ",
+    " return ",
+    "some ",
+    "every ",
+    " satisfies ",
+    "if ",
+    " then ",
+    " else ",
+    "[1..3]",
+    "(",
+    ")",
+    "{a: ",
+    "}",
+    "function(x) ",
+    " instance of ",
+    "date(\"",
+    "duration(\"",
+    "@\"",
+    "..",
+    " and ",
+    " or ",
+    "not(",
+    " between ",
+    "partial",
+    "sort(",
+    "flatten(",
+    "replace(",
+    "matches(",
+    "split(",
+    "**",
+    "count(",
+    "string(",
+    "context put(",
+    "get value(",
+    "decimal(",
+    "sublist(",
+    ".year",
+    "[item > 1]",
+];
+
+fn feel_seeds() -> Vec<String> {
+    let mut seeds = lines("crates/expr/tests/feel/cases.txt");
+    seeds.extend(lines("crates/expr/tests/budget/hostile.txt").iter().filter_map(|line| {
+        line.strip_prefix("feel ").and_then(|it| it.split_once(' ')).map(|it| it.1.to_owned())
+    }));
+    seeds
+}
+
+fn run_feel(text: &str, _: &mut Random) {
+    let text = text.split(" => ").next().unwrap_or(text);
+    let Ok(program) = feel::compile(text) else { return };
+    let value = read("{\"b\":[1,2,{\"c\":\"x\"}],\"t\":\"2026-01-01\"}").unwrap_or_default();
+    let environment = feel::Environment { now: Some(Timestamp::from_millis(0)), ops: OPS };
+    let names = |name: &str| (name == "a").then(|| value.clone());
+    let first = program.evaluate(&names, &environment);
+    let second = program.evaluate(&names, &environment);
+    assert_eq!(first.ops, second.ops, "the same costs the same");
+    if let Ok(value) = first.value {
+        let _ = feel::to_json(&value).map(|it| write(&it, Layout::Compact, 1 << 20));
+    }
+}
+
+const SCRIPT_WORDS: &[&str] = &[
+    "let ",
+    "const ",
+    "for (let x of ",
+    "while (",
+    "if (",
+    ") { ",
+    " }",
+    "return ",
+    "await ",
+    "=> ",
+    "function f(a, b = 1, ...c) { ",
+    "try { ",
+    " } catch (e) { ",
+    " } finally { ",
+    "throw ",
+    "[...",
+    "{...",
+    "switch (",
+    "case ",
+    "default: ",
+    "break",
+    "continue",
+    "JSON.stringify(",
+    "JSON.parse(",
+    ".map(",
+    ".sort(",
+    ".reduce(",
+    ".join(",
+    ".split(",
+    ".repeat(",
+    ".padStart(",
+    ".slice(",
+    "Math.",
+    "Object.entries(",
+    "Array.from(",
+    "`${",
+    "}`",
+    "?.",
+    "??",
+    "===",
+    "Task.run(\"t\", ",
+    "Timer.delay(",
+    "Promise.all([",
+    "new Error(",
+    "typeof ",
+    "toFixed(",
+    "Date.now()",
+    "Number(",
+    "String(",
+];
+
+fn script_seeds() -> Vec<String> {
+    let mut seeds = lines("crates/expr/tests/script/stringify.txt");
+    seeds.extend(lines("crates/expr/tests/budget/hostile.txt").iter().filter_map(|line| {
+        line.strip_prefix("script ").and_then(|it| it.split_once(' ')).map(|it| it.1.to_owned())
+    }));
+    seeds.extend(owned(&[
+        "let a = [3, 1, 2]; a.sort((x, y) => x - y); let {b, ...rest} = {b: 1, c: 2}; return [a, rest]",
+        "try { null.x } catch (e) { return e.message } finally { n = 1 }",
+        "let s = 0; for (let i = 0; i < 10; i++) { if (i % 2) continue; s += i } return s.toFixed(2)",
+        "switch (n) { case 1: return 'one'; default: return `${n} and ${[1, 2].join('-')}` }",
+    ]));
+    seeds
+}
+
+fn script(text: &str, _: &mut Random) {
+    let text = text.rsplit_once(" => ").map_or(text, |(script, _)| script);
+    let Ok(embedded) = compile_embedded(text) else { return };
+    let limits = Limits::default();
+    let around = Surroundings { now: Timestamp::from_millis(0), key: None, ops: OPS };
+    let variable =
+        |name: &str| (name == "n").then(|| Json::parse("[1,{\"a\":2}]").unwrap_or_default());
+    let first = embedded.run(&variable, &around, &limits);
+    let second = embedded.run(&variable, &around, &limits);
+    assert_eq!(first.1, second.1, "the same costs the same");
+}
+
+const SCHEMA_WORDS: &[&str] = &[
+    "type: ",
+    "object",
+    "array",
+    "string",
+    "number",
+    "properties: {a: ",
+    "}",
+    "items: ",
+    "$ref: '#'",
+    "$ref: '#/$defs/a'",
+    "$defs: {a: ",
+    "anyOf: [",
+    "]",
+    "allOf: [",
+    "oneOf: [",
+    "not: ",
+    "if: ",
+    "pattern: '^(?=a)b'",
+    "format: email",
+    "minimum: 1",
+    "multipleOf: 0.1",
+    "enum: [1, a]",
+    "const: ",
+    "unevaluatedProperties: false",
+    "required: [a]",
+    "contains: ",
+    "uniqueItems: true",
+    "true",
+    ", ",
+    "patternProperties: {'^a': ",
+    "additionalProperties: ",
+    "maxLength: 1e400",
+    "dependentSchemas: {a: ",
+];
+
+fn schema_seeds() -> Vec<String> {
+    owned(&[
+        "{type: object, required: [a], properties: {a: {type: string, minLength: 1}}}",
+        "{$ref: '#/$defs/a', $defs: {a: {anyOf: [{type: object, properties: {b: {$ref: '#/$defs/a'}}}, {type: array}]}}}",
+        "{oneOf: [{required: [a]}, {required: [n]}], unevaluatedProperties: {type: [string, number]}}",
+        "{properties: {items: {type: array, items: {minimum: 2}, uniqueItems: true, contains: {const: 3}}}}",
+        "{patternProperties: {'^(?=n).*$': {pattern: 'x+'}}, additionalProperties: {not: {enum: [1, 2]}}}",
+    ])
+}
+
+/// A schema as the input of a journey, which is then started with what callers send.
+fn schema(text: &str, random: &mut Random) {
+    let source = format!(
+        "apiVersion: v1\nkind: Journey\nmetadata: {{name: x, version: 1.0.0}}\nspec:\n  \
+         input:\n    schema: {}\n  start: done\n  states: {{done: {{type: succeed}}}}\n",
+        text.replace('\n', " ")
+    );
+    notation::run(&JourneyNotation::default(), &source, random);
+}
+
+const JOURNEY_WORDS: &[&str] = &[
+    "type: ",
+    "task",
+    "wait",
+    "timer",
+    "choice",
+    "parallel",
+    "succeed",
+    "fail",
+    "next: ",
+    "states:",
+    "start: ",
+    "mapper: {lang: dataweave, expr: ",
+    "duration: PT1M",
+    "until: ",
+    "branches:",
+    "join:",
+    "timeoutSec: 5",
+    "onTimeout: ",
+    "\n    ",
+    "\n      ",
+    "- ",
+    ": ",
+    "{",
+    "}",
+    "[",
+    "]",
+    "|",
+    "&a",
+    "*a",
+    "kind: Api",
+    "schema: {}",
+    "context",
+    "${context.a}",
+    "spec:",
+    "subjourneys:",
+    "compensation:",
+];
+
+fn journey_seeds() -> Vec<String> {
+    let mut seeds = blocks("crates/journey/tests/corpus", "journey");
+    seeds.extend(blocks("crates/journey/tests/diagnostics", "journey"));
+    seeds.iter().map(|text| seed::journey(text)).collect()
+}
+
+fn journey(text: &str, random: &mut Random) {
+    notation::run(&JourneyNotation::default(), text, random);
+}
+
+const BPMN_WORDS: &[&str] = &[
+    "<startEvent id=\"s\"/>",
+    "<endEvent id=\"e\"/>",
+    "<task id=\"t\"/>",
+    "<sequenceFlow id=\"f\" ",
+    "sourceRef=\"",
+    "targetRef=\"",
+    "<exclusiveGateway id=\"g\"/>",
+    "<parallelGateway id=\"p\"/>",
+    "<subProcess id=\"sub\">",
+    "</subProcess>",
+    "<boundaryEvent id=\"b\" attachedToRef=\"",
+    "<timerEventDefinition>",
+    "<timeDuration>",
+    "= 1 + 1",
+    "<multiInstanceLoopCharacteristics>",
+    "</process>",
+    "<process id=\"x\" isExecutable=\"true\">",
+    "<![CDATA[",
+    "]]>",
+    "&amp;",
+    "&#0;",
+    "<!--",
+];
+
+fn bpmn_seeds() -> Vec<String> {
+    let seeds = blocks("crates/bpmn/tests/corpus", "bpmn");
+    seeds.iter().map(|text| seed::bpmn(text)).collect()
+}
+
+fn bpmn(text: &str, random: &mut Random) {
+    notation::run(&Bpmn, text, random);
+}
+
+fn flow_seeds() -> Vec<String> {
+    let seeds = blocks("crates/flow/tests/corpus", "flow");
+    seeds.iter().map(|text| seed::flow(text)).collect()
+}
+
+fn flow(text: &str, random: &mut Random) {
+    notation::run(&Flow, text, random);
+}

@@ -1,0 +1,33 @@
+//! The first cases of every target: what `cargo xtask fuzz` plays for as long as somebody wants.
+
+use meantime_fuzz::{TARGETS, Target, play};
+
+/// Cases of each target.
+const CASES: u64 = 300;
+
+fn clean(name: &str) {
+    let target = Target::find(name).expect("a target");
+    for case in 0..CASES {
+        if let Err(failure) = play(target, 1, case) {
+            panic!("{failure:?}");
+        }
+    }
+}
+
+#[test]
+fn every_target_has_a_test() {
+    let names: Vec<&str> = TARGETS.iter().map(|target| target.name).collect();
+    assert_eq!(names, NAMES);
+}
+
+macro_rules! targets {
+    ($($name:ident)*) => {
+        const NAMES: &[&str] = &[$(stringify!($name)),*];
+        $(#[test]
+        fn $name() {
+            clean(stringify!($name));
+        })*
+    };
+}
+
+targets!(json number time pattern dataweave format feel script schema journey bpmn flow);
