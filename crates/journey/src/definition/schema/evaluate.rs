@@ -530,7 +530,8 @@ impl<'s> Evaluation<'s> {
             }
             Keyword::If { test, then, otherwise } => {
                 let holds = self.quietly(*test, value, marks.as_deref_mut())?;
-                match if holds { then } else { otherwise } {
+                let branch = if holds { then } else { otherwise };
+                match branch {
                     Some(id) => self.schema(*id, value, marks),
                     None => Ok(true),
                 }
