@@ -11,7 +11,7 @@ use crate::step::now;
 const BATCH: u64 = 2_000;
 
 /// A batch that takes longer has a case without a budget in it.
-const SLOW: Duration = Duration::from_secs(300);
+const SLOW: Duration = Duration::from_mins(5);
 
 /// What the command line says.
 #[derive(Debug, PartialEq, Eq)]

@@ -166,9 +166,9 @@ impl<'d> Compiler<'d> {
             return Ok(());
         }
         let mut properties = Properties::default();
-        if let Some(named) = members.get("properties") {
-            let named = self.named(named, &join(pointer, "properties"))?;
-            properties.named = named.into_iter().collect();
+        if let Some(schemas) = members.get("properties") {
+            let pairs = self.named(schemas, &join(pointer, "properties"))?;
+            properties.named = pairs.into_iter().collect();
         }
         if let Some(patterns) = members.get("patternProperties") {
             for (source, id) in self.named(patterns, &join(pointer, "patternProperties"))? {
