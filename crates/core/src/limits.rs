@@ -39,6 +39,8 @@ pub struct Limits {
     pub tags: usize,
     /// Levels of children below a root. Default 32.
     pub child_depth: u32,
+    /// Live instances below one root. Default 100,000.
+    pub tree_instances: u64,
     /// Turns waiting for a commit before starts are refused (at 70 %) and completions (at 95 %).
     /// Default 100,000.
     pub queued_turns: usize,
@@ -98,6 +100,7 @@ impl Default for Limits {
             name_bytes: 512,
             tags: 16,
             child_depth: 32,
+            tree_instances: 100_000,
             queued_turns: 100_000,
             queued_bytes: 256 * MIB,
             start_delay_ms: 20,

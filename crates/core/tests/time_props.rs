@@ -12,7 +12,7 @@ use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use meantime_core::time::{
     Cron, Cycle, First, Occurrence, Rule, Span, Timestamp, Zone, occurrence_at_or_after,
-    occurrences, skipped,
+    occurrences, skipped, skipped_at_most,
 };
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -114,6 +114,11 @@ proptest! {
             prop_assert_eq!((first, end), (wanted.first().copied(), wanted.last().copied()));
             let numbers = wanted.last().map_or(0, |last| last.number + 1 - wanted[0].number);
             prop_assert_eq!(count, numbers);
+            // The earliest few of them, by number.
+            let few = (skip as u64).min(count);
+            let (_, _, end) = skipped_at_most(&rule, after, last.at, few);
+            let below = |next: &&Occurrence| next.number < wanted[0].number + few;
+            prop_assert_eq!(end, wanted.iter().rfind(below).copied());
         }
         prop_assert_eq!(occurrence_at_or_after(&rule, enter.at), Some(*enter));
     }

@@ -66,6 +66,7 @@ fn conflict(code: &str) -> String {
         "unknown_definition" => "there is no workflow of this name".to_owned(),
         "key_taken" => "a running instance of this workflow has this key".to_owned(),
         "child_depth" => "children are nested too deeply".to_owned(),
+        "tree_limit" => "too many instances live below the same root".to_owned(),
         other => format!("the child could not be started: {other}"),
     }
 }

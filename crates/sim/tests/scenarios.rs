@@ -10,7 +10,7 @@ use std::sync::Arc;
 use libtest_mimic::{Arguments, Failed, Trial};
 use meantime_kernel::store::{MemoryStore, Store};
 use meantime_sim::harness::{Fault, FlakyStore, block_on};
-use meantime_sim::scenario::{Play, Scenario, play};
+use meantime_sim::scenario::{Play, Scenario, play, play_slowly};
 use meantime_store::postgres::{Options, PostgresStore, cluster};
 
 fn main() {
@@ -80,12 +80,13 @@ struct Rig {
     run: fn(&Scenario) -> Result<(), Failed>,
 }
 
-const RIGS: [Rig; 9] = [
+const RIGS: [Rig; 10] = [
     Rig { name: "memory", cost: Cost::Low, run: expected_trace_comes_out },
     Rig { name: "sqlite", cost: Cost::High, run: |it| traces_agree(it, &sqlite) },
     Rig { name: "again", cost: Cost::Low, run: plays_the_same_twice },
     Rig { name: "lost_answer", cost: Cost::High, run: |it| survives_lost(it, Fault::LostAnswer) },
     Rig { name: "lost_commit", cost: Cost::High, run: |it| survives_lost(it, Fault::LostCommit) },
+    Rig { name: "slow_turns", cost: Cost::Low, run: slow_turns_end_the_same },
     Rig { name: "crash_memory", cost: Cost::Low, run: |it| survives_every_crash(it, &memory) },
     Rig { name: "crash_sqlite", cost: Cost::High, run: |it| survives_every_crash(it, &sqlite) },
     Rig { name: "postgres", cost: Cost::High, run: |it| traces_agree(it, &postgres) },
@@ -140,20 +141,36 @@ fn plays_the_same_twice(scenario: &Scenario) -> Result<(), Failed> {
     if one == other { Ok(()) } else { Err(difference(&one, &other).into()) }
 }
 
+/// Which turns leave their batch because they take long changes no story, also across crashes.
+fn slow_turns_end_the_same(scenario: &Scenario) -> Result<(), Failed> {
+    let whole = memory(&|store| play(scenario, store, None));
+    let slow = memory(&|store| play_slowly(scenario, store, None));
+    same_stories(&whole, &slow, "with slow turns")?;
+    // What comes together may be taken in another order when some of it has to be sent again.
+    let together = scenario.script.iter().any(|line| line.starts_with("together"));
+    for commit in (1..=slow.commits).filter(|_| !together) {
+        let crashed = memory(&|store| play_slowly(scenario, store, Some(commit)));
+        same_stories(&whole, &crashed, &format!("with slow turns, after commit {commit}"))?;
+    }
+    Ok(())
+}
+
 fn survives_every_crash(scenario: &Scenario, on_store: &OnStore) -> Result<(), Failed> {
     let whole = on_store(&|store| play(scenario, store, None));
     for commit in 1..=whole.commits {
         let crashed = on_store(&|store| play(scenario, store, Some(commit)));
-        for (name, story) in &whole.stories {
-            let after = crashed.stories.get(name).cloned().unwrap_or_default();
-            if *story != after {
-                let difference = difference(&story.join("\n"), &after.join("\n"));
-                let trace = crashed.trace;
-                let text = format!(
-                    "after a crash at commit {commit}, {name} differs:\n{difference}\n{trace}"
-                );
-                return Err(text.into());
-            }
+        same_stories(&whole, &crashed, &format!("after a crash at commit {commit}"))?;
+    }
+    Ok(())
+}
+
+fn same_stories(whole: &Play, other: &Play, when: &str) -> Result<(), Failed> {
+    for (name, story) in &whole.stories {
+        let after = other.stories.get(name).cloned().unwrap_or_default();
+        if *story != after {
+            let difference = difference(&story.join("\n"), &after.join("\n"));
+            let trace = &other.trace;
+            return Err(format!("{when}, {name} differs:\n{difference}\n{trace}").into());
         }
     }
     Ok(())

@@ -26,7 +26,9 @@ mod tests;
 pub use cron::Cron;
 pub use cycle::Cycle;
 pub use error::{Problem, TimeError};
-pub use occurrence::{Occurrence, Occurrences, occurrence_at_or_after, occurrences, skipped};
+pub use occurrence::{
+    Occurrence, Occurrences, occurrence_at_or_after, occurrences, skipped, skipped_at_most,
+};
 pub use rule::{First, Rule};
 pub use span::Span;
 pub use timestamp::Timestamp;

@@ -42,12 +42,27 @@ pub fn skipped(
     from: Timestamp,
     to: Timestamp,
 ) -> (u64, Option<Occurrence>, Option<Occurrence>) {
+    skipped_at_most(rule, from, to, u64::MAX)
+}
+
+/// The same for the earliest of them, at most so many: the last one is found without walking over
+/// those before it.
+pub fn skipped_at_most(
+    rule: &Rule,
+    from: Timestamp,
+    to: Timestamp,
+    most: u64,
+) -> (u64, Option<Occurrence>, Option<Occurrence>) {
     let mut all = occurrences(rule, from);
     let until = to.min(all.until);
     let limit = all.limit;
+    if most == 0 {
+        return (0, None, None);
+    }
     let Some(first) = all.next().filter(|first| first.at <= until) else {
         return (0, None, None);
     };
+    let limit = limit.min(first.number.saturating_add(most));
     let last = match all.series {
         Series::Grid { grid, .. } => last_in_grid(&grid, first, until, limit),
         Series::Cron { cron, zone, .. } => last_of_cron(cron, zone, first, until, limit),

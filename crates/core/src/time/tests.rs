@@ -2,7 +2,7 @@
 
 use super::{
     Cron, Cycle, First, Occurrence, Rule, Span, TimeError, Timestamp, Zone, occurrence_at_or_after,
-    occurrences, skipped,
+    occurrences, skipped, skipped_at_most,
 };
 
 mod cron;

@@ -11,10 +11,12 @@
 //! task, `housekeeping`, removes what is over and old enough. `advance` moves a virtual clock.
 
 mod advance;
+mod compute;
 mod handle;
 mod heartbeat;
 mod housekeeping;
 mod run;
+mod thread_priority;
 
 pub use advance::Advanced;
 pub use handle::{Builder, DeployError, EngineTasks, Kernel, StoreHealth};

@@ -15,6 +15,7 @@ use tokio::sync::{Notify, mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 
 use super::advance::{Advance, Advances, Next};
+use super::compute::Compute;
 use super::handle::{EngineTasks, StoreHealth};
 use super::heartbeat::{self, Seated};
 use super::housekeeping::{Housekeeper, Housekept, Note};
@@ -89,6 +90,7 @@ impl Tickets {
 /// The loop's own state.
 pub(super) struct Run {
     machine: Machine,
+    compute: Compute,
     store: Arc<dyn Store>,
     notations: Notations,
     limits: Arc<Limits>,
@@ -120,8 +122,13 @@ pub(super) struct Run {
 
 impl Run {
     pub(super) fn new(parts: Parts, messages: mpsc::UnboundedReceiver<Message>) -> Self {
+        let inputs = mpsc::unbounded_channel();
+        let sender: mpsc::UnboundedSender<Input> = inputs.0.clone();
+        // A loop that is over needs no turns.
+        let compute = Compute::start(Box::new(move |input| drop(sender.send(input))));
         Self {
             machine: parts.machine,
+            compute,
             store: parts.store,
             notations: parts.notations,
             limits: parts.limits,
@@ -132,7 +139,7 @@ impl Run {
             paused: parts.paused,
             housekeeper: None,
             messages,
-            inputs: mpsc::unbounded_channel(),
+            inputs,
             callers: BTreeMap::new(),
             health: parts.health,
             admitted: BTreeMap::new(),
@@ -389,12 +396,9 @@ impl Run {
             }
             Output::Advance(batch, jobs) => {
                 self.turns_begin(batch);
-                let inputs = self.inputs.0.clone();
-                tokio::task::spawn_blocking(move || {
-                    let turns = jobs.iter().map(crate::machine::Job::run).collect();
-                    let _ = inputs.send(Input::Advanced(batch, turns));
-                });
+                self.compute.advance(batch, jobs);
             }
+            Output::Drop(batch, job) => self.compute.forget(batch, job),
             Output::Commit(batch, taken, plan) => {
                 self.committing.insert(batch, (plan.units.len(), Stopwatch::start()));
                 self.spawn(async move { Input::Committed(batch, store.commit(taken, plan).await) });
@@ -493,7 +497,9 @@ impl Run {
         let limits = self.limits.clone();
         self.spawn(async move {
             let row = insist(|| store.definition(id)).await;
-            let loaded = row.as_ref().and_then(|row| notations.load(row, &limits));
+            // A long source takes long to compile; the loop is not to wait for it.
+            let load = move || row.as_ref().and_then(|row| notations.load(row, &limits));
+            let loaded = tokio::task::spawn_blocking(load).await.ok().flatten();
             Input::Definition(id, Box::new(loaded))
         });
     }

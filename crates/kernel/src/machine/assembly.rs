@@ -43,6 +43,8 @@ pub(super) struct Kit<'a> {
 pub(super) struct Assembly {
     /// The row as it will be.
     pub(super) row: InstanceRow,
+    /// The row as it was read, where other nodes may change it.
+    pub(super) original: Option<Box<InstanceRow>>,
     /// The turn the store must still be at.
     pub(super) expected: u64,
     /// Whether the row is new.
@@ -91,6 +93,7 @@ pub(super) enum Source {
 impl Assembly {
     pub(super) fn new(row: InstanceRow, insert: bool) -> Self {
         Self {
+            original: None,
             expected: row.turn_no,
             before: (row.open.subscriptions.clone(), row.open.children),
             row,
@@ -255,6 +258,43 @@ impl Assembly {
             }
             stopped = matches!(self.events.last(), Some(Event::Cancel { .. }));
         }
+    }
+
+    /// A cancel that overtook a slow turn stands first among the items: it alone is this turn, and
+    /// the rest waits for the next one. Only the deadline goes before it.
+    pub(super) fn collect_cancel(
+        &mut self,
+        inbox: &[InboxRow],
+        items: &[Pending],
+        now: Timestamp,
+    ) -> Option<Event> {
+        let Item::Event(event @ Event::Cancel { .. }, by) = &items.first()?.item else {
+            return None;
+        };
+        if self.insert || self.deadline_passed(now) {
+            return None;
+        }
+        self.more_inbox |= !inbox.is_empty();
+        self.deferred.extend(1..items.len());
+        self.note_command(event, by.as_ref());
+        self.deliver(event.clone(), Source::Item(0));
+        Some(event.clone())
+    }
+
+    /// Whether the store still has everything that this turn was put together from: the row, and
+    /// what it takes from the inbox. The number of the turn alone does not tell: an edit of a timer
+    /// or an incident changes the row and leaves the number.
+    pub(super) fn stands_on(&self, row: Option<&InstanceRow>, inbox: &[InboxRow]) -> bool {
+        let has = |seq: u64| inbox.iter().any(|row| row.seq == seq);
+        let taken = self.sources.iter().filter_map(|source| match source {
+            Source::Inbox(row) => Some(row.seq),
+            _ => None,
+        });
+        let dropped = self.writes.iter().filter_map(|write| match write {
+            Write::DeleteInbox { seq, .. } => Some(*seq),
+            _ => None,
+        });
+        row == self.original.as_deref() && taken.chain(dropped).all(has)
     }
 
     pub(super) fn deliver(&mut self, event: Event, source: Source) {

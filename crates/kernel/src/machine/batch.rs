@@ -41,6 +41,8 @@ pub(super) struct Batch {
     wanted: Vec<Wanted>,
     taken: Taken,
     jobs: Vec<usize>,
+    /// Works that come with their turn: their own batch did not wait for it.
+    computed: Vec<(usize, Result<Turn, Fault>)>,
     /// Works whose turn is put together: they become units when the plan is made.
     turns: Vec<usize>,
     /// The number under which the store commits it.
@@ -65,6 +67,8 @@ pub(super) struct Work {
     pub(super) cached: Option<InstanceRow>,
     pub(super) assembly: Option<Box<Assembly>>,
     pub(super) definition: Option<Arc<Definition>>,
+    /// It left the batch, because its turn takes long; nothing of it is here.
+    pub(super) left: bool,
 }
 
 /// What one unit of the plan stands for.
@@ -92,11 +96,31 @@ pub(super) enum Note {
 }
 
 impl Batch {
+    /// Adds a work with the turn that was computed for it.
+    pub(super) fn add_computed(&mut self, work: Work, turn: Result<Turn, Fault>) {
+        self.computed.push((self.works.len(), turn));
+        self.works.push(work);
+    }
+
+    /// Takes out a work whose turn takes long.
+    fn take_slow(&mut self, place: usize) -> Option<Work> {
+        let work = self.works.get_mut(place)?;
+        let gone = Work { left: true, ..Work::new(work.id) };
+        Some(std::mem::replace(work, gone))
+    }
+
     fn add_turn(&mut self, place: usize, assembly: Box<Assembly>) {
         if let Some(work) = self.works.get_mut(place) {
             work.assembly = Some(assembly);
             self.turns.push(place);
         }
+    }
+}
+
+impl Work {
+    fn new(id: InstanceId) -> Self {
+        let (items, inbox, cached) = (Vec::new(), false, None);
+        Self { id, items, inbox, cached, assembly: None, definition: None, left: false }
     }
 }
 
@@ -125,19 +149,22 @@ impl Machine {
     /// is taken, so an idle engine commits at once and a busy one in groups (I11).
     pub(super) fn begin_batch(&mut self) -> bool {
         let full = self.batches.len() >= self.config.batches_in_flight;
-        if full || (self.ready.is_empty() && self.loose.is_empty()) {
+        let nothing = self.ready.is_empty() && self.loose.is_empty();
+        if full || (nothing && !self.slow.has_computed()) {
             return false;
         }
         let mut batch = Batch { sitting: self.company.sitting, ..Batch::default() };
         for id in self.ready.pick(self.limits.batch_turns) {
             batch.works.extend(self.begin_work(id));
         }
+        let fresh = batch.works.len();
+        self.slow.join(&mut batch);
         let loose = self.loose.len().min(LOOSE_PER_BATCH);
         batch.loose = self.loose.drain(..loose).collect();
         if batch.works.is_empty() && batch.loose.is_empty() {
             return !self.ready.is_empty();
         }
-        let request = self.request(&mut batch);
+        let request = self.request(&mut batch, fresh);
         let number = self.next_batch;
         self.next_batch += 1;
         let nothing_to_read = request.instances.is_empty()
@@ -158,7 +185,8 @@ impl Machine {
         let slot = self.slots.get_mut(&id)?;
         let limit = if slot.solo > 0 { 1 } else { solo_limit };
         // One event at a time means the inbox first, then what is pending.
-        let from_memory = if slot.solo > 0 && slot.durable { 0 } else { limit };
+        let inbox_first = slot.solo > 0 && slot.durable && !self.slow.has_cancel(id);
+        let from_memory = if inbox_first { 0 } else { limit };
         let count = slot.pending.len().min(from_memory);
         let items: Vec<Pending> = slot.pending.drain(..count).collect();
         slot.in_flight = true;
@@ -168,12 +196,21 @@ impl Machine {
         let bytes: usize = items.iter().map(|item| item.bytes).sum();
         self.queued_bytes = self.queued_bytes.saturating_sub(bytes);
         let cached = self.cache.take(id);
-        Some(Work { id, items, inbox, cached, assembly: None, definition: None })
+        Some(Work { items, inbox, cached, ..Work::new(id) })
     }
 
-    fn request(&mut self, batch: &mut Batch) -> TakeRequest {
+    /// What the first works of a batch and its loose units need; the others come with their turn.
+    fn request(&mut self, batch: &mut Batch, fresh: usize) -> TakeRequest {
         let mut tasks = BTreeSet::new();
-        for work in &batch.works {
+        for (place, work) in batch.works.iter().enumerate() {
+            if place >= fresh {
+                // Its locks went with its first batch: what it stands on is looked at again.
+                let starts = work.assembly.as_ref().is_none_or(|it| it.insert);
+                if self.config.shared_store && !starts {
+                    batch.wanted.push(Wanted { id: work.id, row: true, inbox: true });
+                }
+                continue;
+            }
             let new = matches!(work.items.first(), Some(Pending { item: Item::Start(..), .. }));
             let row = !new && (work.cached.is_none() || self.config.shared_store);
             // Other nodes write events too, and may be gone before they turn them.
@@ -229,7 +266,11 @@ impl Machine {
             wanted.zip(std::mem::take(&mut taken.instances)).collect();
         self.drop_closed(&mut batch, &taken.incidents);
         let mut jobs = Vec::new();
-        for place in 0..batch.works.len() {
+        self.drop_overtaken(&mut batch, &mut instances);
+        let comes_with_turn = |place: usize| batch.computed.iter().any(|(it, _)| *it == place);
+        let fresh: Vec<usize> =
+            (0..batch.works.len()).filter(|place| !comes_with_turn(*place)).collect();
+        for place in fresh {
             let read = instances.remove(&batch.works[place].id).unwrap_or_default();
             if let Some(job) = self.assemble(&mut batch, place, read, &tasks) {
                 batch.jobs.push(place);
@@ -245,6 +286,26 @@ impl Machine {
             self.advanced(number, Vec::new());
         } else {
             self.output(Output::Advance(number, jobs));
+        }
+    }
+
+    /// Slow turns that another node was faster than begin anew.
+    fn drop_overtaken(
+        &mut self,
+        batch: &mut Batch,
+        instances: &mut BTreeMap<InstanceId, store::TakenInstance>,
+    ) {
+        if !self.config.shared_store {
+            return;
+        }
+        for (place, _) in &batch.computed {
+            let Some(work) = batch.works.get_mut(*place) else { continue };
+            let Some(assembly) = work.assembly.as_ref().filter(|it| !it.insert) else { continue };
+            let read = instances.remove(&work.id).unwrap_or_default();
+            if read.busy || !assembly.stands_on(read.row.as_ref(), &read.inbox) {
+                self.counters.conflicts += 1;
+                self.start_over(work);
+            }
         }
     }
 
@@ -295,7 +356,12 @@ impl Machine {
             work.items.first().and_then(|item| Assembly::of_start(work.id, item, &mut kit));
         let mut assembly = match (started, row) {
             (Some(started), _) => Box::new(started),
-            (None, Some(row)) if !row.phase.is_ended() => Box::new(Assembly::new(row, false)),
+            (None, Some(row)) if !row.phase.is_ended() => {
+                let original = self.config.shared_store.then(|| Box::new(row.clone()));
+                let mut assembly = Box::new(Assembly::new(row, false));
+                assembly.original = original;
+                assembly
+            }
             (None, row) => {
                 self.answer_ended(batch, place, row, read.inbox, tasks);
                 return None;
@@ -315,15 +381,26 @@ impl Machine {
             _ => self.limits.events_per_turn,
         };
         assembly.more_inbox = read.inbox.len() >= self.limits.events_per_turn;
+        let cancel = self.slow.take_cancel(assembly.row.id);
         let work = batch.works.get_mut(place)?;
+        if let Loaded::Ready { definition, .. } = &loaded {
+            work.definition = Some(definition.clone());
+        }
         let mut kit = self.kit(tasks);
-        if assembly.insert {
+        let now = kit.now.engine;
+        let overtakes = cancel.and_then(|_| assembly.collect_cancel(&read.inbox, &work.items, now));
+        if let Some(event) = overtakes {
+            if cancel == Some(true)
+                || matches!(assembly.row.phase, Phase::Starting | Phase::Closing)
+            {
+                work.assembly = Some(assembly);
+                self.end_by_kernel(batch, place, &event, tasks);
+                return None;
+            }
+        } else if assembly.insert {
             assembly.deferred.extend(1..work.items.len());
         } else {
             assembly.collect(read.inbox, &work.items, limit, &mut kit);
-        }
-        if let Loaded::Ready { definition, .. } = &loaded {
-            work.definition = Some(definition.clone());
         }
         if assembly.start.is_some() {
             assembly.note_message_start(work.definition.as_deref());
@@ -333,7 +410,7 @@ impl Machine {
             if passed {
                 // Nothing is left of the budget: it does not start (D3).
                 work.assembly = Some(assembly);
-                self.end_unstarted(batch, place, tasks);
+                self.end_by_kernel(batch, place, &Event::DeadlineReached, tasks);
                 return None;
             }
         }
@@ -359,10 +436,12 @@ impl Machine {
         }
     }
 
-    fn end_unstarted(
+    /// Ends an instance without asking its notation.
+    fn end_by_kernel(
         &mut self,
         batch: &mut Batch,
         place: usize,
+        event: &Event,
         tasks: &BTreeMap<TaskId, TaskRow>,
     ) {
         let Some(work) = batch.works.get_mut(place) else { return };
@@ -370,7 +449,7 @@ impl Machine {
         let definition = work.definition.clone();
         let execution = definition.as_ref().and_then(|it| it.execution.as_ref());
         let mut kit = self.kit(tasks);
-        let concluded = assembly.end_by_kernel(&Event::DeadlineReached, execution, &mut kit);
+        let concluded = assembly.end_by_kernel(event, execution, &mut kit);
         self.add_concluded(batch, place, concluded);
     }
 
@@ -446,7 +525,7 @@ impl Machine {
     }
 
     /// The notations have answered: the plan is made.
-    pub(super) fn advanced(&mut self, number: u64, turns: Vec<Result<Turn, Fault>>) {
+    pub(super) fn advanced(&mut self, number: u64, turns: Vec<Option<Result<Turn, Fault>>>) {
         let Some(mut batch) = self.batches.remove(&number) else { return };
         if batch.sitting != self.company.sitting {
             // Who sat here before may have used the numbers that would follow.
@@ -455,7 +534,18 @@ impl Machine {
         }
         let no_tasks = BTreeMap::new();
         let jobs = std::mem::take(&mut batch.jobs);
-        for (place, turn) in jobs.into_iter().zip(turns) {
+        let mut computed = std::mem::take(&mut batch.computed);
+        for (job, (place, turn)) in jobs.into_iter().zip(turns).enumerate() {
+            match turn {
+                Some(turn) => computed.push((place, turn)),
+                None => {
+                    if let Some(work) = batch.take_slow(place) {
+                        self.leave_behind(work, number, job, batch.sitting);
+                    }
+                }
+            }
+        }
+        for (place, turn) in computed {
             let Some(work) = batch.works.get_mut(place) else { continue };
             let Some(assembly) = work.assembly.take() else { continue };
             let definition = work.definition.clone();
@@ -566,6 +656,7 @@ fn job(
         now,
         turn_no: row.turn_no + 1,
         instance: row.id,
+        definition_id: row.definition,
         version,
         started_at: row.started_at,
         deadline: row.open.deadline(),

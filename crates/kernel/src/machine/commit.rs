@@ -100,7 +100,10 @@ impl Machine {
     }
 
     /// A work goes back as it was; its row is read again.
-    fn put_back(&mut self, work: Work) {
+    pub(super) fn put_back(&mut self, work: Work) {
+        if work.left {
+            return;
+        }
         let id = work.id;
         let is_start = matches!(work.items.first(), Some(Pending { item: Item::Start(..), .. }));
         self.requeue(id, work.items, work.inbox, !is_start);
@@ -245,7 +248,7 @@ impl Machine {
     }
 
     /// A fence did not hold: everything is read again and tried once more.
-    fn start_over(&mut self, work: &mut Work) {
+    pub(super) fn start_over(&mut self, work: &mut Work) {
         work.assembly = None;
         let items = std::mem::take(&mut work.items);
         let is_start = matches!(items.first(), Some(Pending { item: Item::Start(..), .. }));
@@ -316,6 +319,9 @@ impl Machine {
 
     /// A work is through: answers go out, what was left goes back, the slot is free again.
     fn finish_work(&mut self, mut work: Work) {
+        if work.left {
+            return;
+        }
         if let Some(mut assembly) = work.assembly.take() {
             if let Some(slot) = self.slots.get_mut(&work.id) {
                 slot.misses = 0;

@@ -229,7 +229,8 @@ impl Assembly {
         let definition = if too_deep { String::new() } else { spec.definition };
         let (version, slot) = (spec.version, spec.slot);
         let (row, seq) = (Box::new(row), kit.ids.next(kit.now.engine));
-        self.asks.push(Ask::StartChild { key, definition, version, row, slot, seq });
+        let tree_limit = kit.limits.tree_instances;
+        self.asks.push(Ask::StartChild { key, definition, version, row, slot, tree_limit, seq });
     }
 }
 

@@ -38,6 +38,9 @@ impl Assembly {
             self.asks.push(Ask::CancelChildren { instance, only, normal_end, reason, seq });
             self.row.open.children = 0;
         }
+        if let Some(root) = self.row.root_above() {
+            self.writes.push(Write::LeaveTree { root });
+        }
         if self.row.extra.signals {
             self.writes.push(Write::ClearSignals { instance });
         }

@@ -12,6 +12,7 @@ use super::definitions::{Definitions, Loaded, Notations, Stored};
 use super::io::{Counters, Input, Levels, Output, Ticket};
 use super::ready::{Class, ReadySet};
 use super::slot::{Item, Loose, LooseItem, Pending, Slot, owner};
+use super::slow::SlowTurns;
 use super::timer_queue::{self, TimerQueue};
 use super::tree::Trees;
 use crate::clock::Now;
@@ -85,6 +86,7 @@ pub struct Machine {
     /// Starts whose definition another node may have deployed.
     pub(super) unresolved: Vec<(Ticket, StartCommand, Wait)>,
     pub(super) batches: BTreeMap<u64, Batch>,
+    pub(super) slow: SlowTurns,
     pub(super) cache: Cache,
     pub(super) trees: Trees,
     /// Callers who wait for several instances: how many are still moving, and the answer.
@@ -135,6 +137,7 @@ impl Machine {
             locked: BTreeSet::new(),
             unresolved: Vec::new(),
             batches: BTreeMap::new(),
+            slow: SlowTurns::default(),
             cache,
             trees: Trees::default(),
             gathers: BTreeMap::new(),
@@ -157,6 +160,7 @@ impl Machine {
             Input::Abandon(ticket) => self.abandon(ticket),
             Input::Taken(batch, taken) => self.taken(batch, taken),
             Input::Advanced(batch, turns) => self.advanced(batch, turns),
+            Input::SlowTurn(batch, job, turn) => self.slow_turn(batch, job, turn),
             Input::Committed(batch, results) => self.committed(batch, results),
             Input::Verified(batch, took_effect, results) => {
                 self.verified(batch, took_effect, results);
@@ -188,6 +192,7 @@ impl Machine {
         let waits = |pending: &Pending| pending.ticket == Some(ticket);
         let loose = |loose: &Loose| loose.ticket == Some(ticket);
         self.slots.values().any(|slot| slot.pending.iter().any(waits))
+            || self.slow.items().any(waits)
             || self.loose.iter().any(loose)
             || self.batches.values().any(|batch| {
                 batch.works.iter().any(|work| work.items.iter().any(waits))
@@ -221,6 +226,7 @@ impl Machine {
         Levels {
             queued_turns: self.queued + self.loose.len(),
             queued_bytes: self.queued_bytes,
+            slow_turns: self.slow.len(),
             waiting_claims,
             leases,
             ..Levels::default()
@@ -257,6 +263,7 @@ impl Machine {
         self.running
             && self.outputs.is_empty()
             && self.batches.is_empty()
+            && self.slow.is_empty()
             && self.loose.is_empty()
             && self.ready.is_empty()
             && self.waiting_definition.is_empty()
@@ -313,6 +320,14 @@ impl Machine {
         if !slot.in_flight && !waits && slot.has_work() {
             self.ready.insert(id, slot.definition, class);
         }
+    }
+
+    /// Gives an instance something that goes before all that waits for it.
+    pub(super) fn push_first(&mut self, id: InstanceId, pending: Pending, class: Class) {
+        self.queued += 1;
+        self.queued_bytes += pending.bytes;
+        self.slots.entry(id).or_default().pending.push_front(pending);
+        self.wake(id, class);
     }
 
     /// Gives an instance something to do.

@@ -51,7 +51,7 @@ impl Machine {
             }
             Command::Cancel { instance, by } => {
                 let event = Event::Cancel { reason: by.reason.clone() };
-                self.give(instance, Item::Event(event, Some(by)), ticket, wait, 0);
+                self.cancel(instance, Item::Event(event, Some(by)), ticket, wait);
             }
             Command::SetVariables { instance, values, by } => {
                 let bytes = values.size();
@@ -150,7 +150,8 @@ impl Machine {
         let is_its = |pending: &&mut Pending| pending.ticket == Some(ticket);
         let pending = self.slots.values_mut().flat_map(|slot| &mut slot.pending);
         let works = self.batches.values_mut().flat_map(|batch| &mut batch.works);
-        let pending = pending.chain(works.flat_map(|work| &mut work.items)).find(is_its);
+        let pending = pending.chain(works.flat_map(|work| &mut work.items));
+        let pending = pending.chain(self.slow.items_mut()).find(is_its);
         if let Some(pending) = pending {
             pending.wait = Wait::Quiet;
             return true;
@@ -195,6 +196,16 @@ impl Machine {
         let at = self.now.engine;
         let pending = Pending { item, ticket: Some(ticket), wait, at, bytes };
         self.push(id, pending, Class::Events);
+    }
+
+    fn cancel(&mut self, id: InstanceId, item: Item, ticket: Ticket, wait: Wait) {
+        if self.cancel_overtakes(id) {
+            let at = self.now.engine;
+            let pending = Pending { item, ticket: Some(ticket), wait, at, bytes: 0 };
+            self.push_first(id, pending, Class::Events);
+        } else {
+            self.give(id, item, ticket, wait, 0);
+        }
     }
 
     fn loosen(&mut self, item: LooseItem, ticket: Ticket) {

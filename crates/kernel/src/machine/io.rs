@@ -29,8 +29,12 @@ pub enum Input {
     Abandon(Ticket),
     /// The answer to `Take`.
     Taken(u64, Result<Taken, store::Error>),
-    /// The answer to `Advance`, in the order of the jobs.
-    Advanced(u64, Vec<Result<Turn, Fault>>),
+    /// The answer to `Advance`, in the order of the jobs. None for a job that takes long: its turn
+    /// follows as `SlowTurn`.
+    Advanced(u64, Vec<Option<Result<Turn, Fault>>>),
+    /// The turn of a job that `Advanced` left out: its batch, and its number there. Comes after
+    /// that answer.
+    SlowTurn(u64, usize, Result<Turn, Fault>),
     /// The answer to `Commit`.
     Committed(u64, Result<Vec<UnitResult>, store::Error>),
     /// The answer to `Verify`: whether the batch took effect, and what it then decided.
@@ -66,6 +70,8 @@ pub enum Output {
     Take(u64, TakeRequest),
     /// Compute turns, each call caught.
     Advance(u64, Vec<Job>),
+    /// A slow turn is not wanted any more: its batch, and the number of its job there.
+    Drop(u64, usize),
     /// Commit a batch.
     Commit(u64, Taken, Plan),
     /// Find out whether a batch took effect (I2); hand the results back with the answer.
@@ -114,6 +120,8 @@ pub struct Counters {
     pub conflicts: u64,
     /// Turns that could not be computed.
     pub faults: u64,
+    /// Turns that took so long that their batch did not wait for them.
+    pub slow_turns: u64,
     /// Signals and messages that returned to their buffer.
     pub returned: u64,
     /// Reports with a token that was no longer good.
@@ -149,6 +157,8 @@ pub struct Levels {
     pub queued_turns: usize,
     /// Their payloads in bytes.
     pub queued_bytes: usize,
+    /// Turns being computed that their batch did not wait for.
+    pub slow_turns: usize,
     /// Workers that wait for tasks.
     pub waiting_claims: usize,
     /// Tasks in the hands of workers.

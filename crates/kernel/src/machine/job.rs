@@ -5,8 +5,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use meantime_core::{
-    Cx, Definition, Effect, Event, Fault, InstanceId, Json, Limits, Notation, Start, State, Status,
-    Timestamp, Turn,
+    Cx, Definition, DefinitionId, Effect, Event, Fault, InstanceId, Json, Limits, Notation, Start,
+    State, Status, Timestamp, Turn,
 };
 
 /// A turn to compute. Runs on any thread.
@@ -17,6 +17,7 @@ pub struct Job {
     pub(super) now: Timestamp,
     pub(super) turn_no: u64,
     pub(super) instance: InstanceId,
+    pub(super) definition_id: DefinitionId,
     pub(super) version: u32,
     pub(super) started_at: Timestamp,
     pub(super) deadline: Option<Timestamp>,
@@ -47,6 +48,11 @@ impl fmt::Debug for Job {
 }
 
 impl Job {
+    /// Whose turn it is.
+    pub const fn definition_id(&self) -> DefinitionId {
+        self.definition_id
+    }
+
     /// Computes the turn and checks that it keeps the contract.
     pub fn run(&self) -> Result<Turn, Fault> {
         let cx = Cx {

@@ -23,6 +23,7 @@
 //! | `report` | what workers say of tasks: outcome, retry, incident |
 //! | `edit` | what operators do to timers and incidents |
 //! | `job` | one call of a notation, caught |
+//! | `slow` | turns that take long and leave their batch |
 //! | `outcome` | from a notation's answer to the unit to commit |
 //! | `effect` | one effect each: rows, asks, records |
 //! | `end` | closing, ending, and what is withdrawn |
@@ -61,6 +62,7 @@ mod pause;
 mod ready;
 mod report;
 mod slot;
+mod slow;
 mod timer_queue;
 mod tree;
 

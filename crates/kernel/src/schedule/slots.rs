@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use meantime_core::time::{occurrences, skipped};
+use meantime_core::time::{occurrences, skipped, skipped_at_most};
 use meantime_core::{
     CatchUp, ChildSpec, Cx, Effect, EffectKey, Handed, Json, Limits, Occurrence, Overlap,
     ParentClose, ScheduleSpec, SlotOutcome, Timestamp,
@@ -124,14 +124,10 @@ impl<'a> Scheduler<'a> {
         let allowed = self.cx.limits.catch_up_runs.saturating_sub(self.saved.caught_up);
         if count > allowed {
             // The oldest ones are given up, in one line.
-            let rule = self.saved.spec.rule.clone();
             let after = self.saved.mark.unwrap_or(Timestamp::MIN);
             let given_up = count - allowed;
-            let mut slots = occurrences(&rule, after);
-            let first = slots.next().map_or(now, |slot| slot.at);
-            let skip = usize::try_from(given_up.saturating_sub(2)).unwrap_or(usize::MAX);
-            let last =
-                if given_up > 1 { slots.nth(skip).map_or(first, |slot| slot.at) } else { first };
+            let (_, first, last) = skipped_at_most(&self.saved.spec.rule, after, now, given_up);
+            let (first, last) = (first.map_or(now, |it| it.at), last.map_or(now, |it| it.at));
             self.note(first, last, given_up, SlotOutcome::Missed, "more than may be caught up");
             self.saved.mark = Some(last);
         }

@@ -220,6 +220,16 @@ pub enum Write {
     /// Leaves a task to itself when its instance ends. It stays so, also when its row is replaced
     /// by somebody who read it before.
     DetachTask(TaskId),
+    /// One more live instance below a root.
+    JoinTree {
+        /// The root.
+        root: InstanceId,
+    },
+    /// One live instance less below a root.
+    LeaveTree {
+        /// The root.
+        root: InstanceId,
+    },
     /// Keeps a message.
     PutMessage(MessageRow),
     /// Takes a message out of its buffer.
@@ -348,6 +358,8 @@ pub enum Ask {
         row: Box<InstanceRow>,
         /// The slot of the schedule that it is for: there is one run for each.
         slot: Option<Timestamp>,
+        /// How many live instances there may be below the root.
+        tree_limit: u64,
         /// The inbox place of the answer.
         seq: u64,
     },
@@ -504,6 +516,8 @@ pub struct Lookups {
     pub slots: BTreeSet<(InstanceId, Timestamp)>,
     /// Tags whose live instances are wanted.
     pub tags: BTreeSet<String>,
+    /// Roots whose live descendants are to be counted.
+    pub trees: BTreeSet<InstanceId>,
 }
 
 /// The encoded start of an instance that has not had its first turn.

@@ -96,6 +96,12 @@ pub struct InstanceRow {
 }
 
 impl InstanceRow {
+    /// The root of the tree it belongs to, unless it is one itself.
+    pub fn root_above(&self) -> Option<InstanceId> {
+        let root = self.extra.lineage.as_ref()?.root;
+        (root != self.id).then_some(root)
+    }
+
     /// How it is to begin, while it has not had its first turn.
     pub fn start(&self) -> Option<Start> {
         let is_start = self.phase == Phase::Starting;

@@ -24,7 +24,7 @@ pub(super) fn registry(counters: &Counters, levels: &Levels) -> Registry {
     registry
 }
 
-fn totals(counters: &Counters) -> [(&'static str, &'static str, u64); 16] {
+fn totals(counters: &Counters) -> [(&'static str, &'static str, u64); 17] {
     [
         ("meantime_turns", "Turns that took effect", counters.turns),
         ("meantime_batches", "Batches that were committed", counters.batches),
@@ -35,6 +35,7 @@ fn totals(counters: &Counters) -> [(&'static str, &'static str, u64); 16] {
         ("meantime_conflicts", "Turns whose fence did not hold", counters.conflicts),
         ("meantime_locked", "Turns that another node put off", counters.locked),
         ("meantime_faults", "Turns that could not be computed", counters.faults),
+        ("meantime_slow_turns", "Turns that their batch did not wait for", counters.slow_turns),
         ("meantime_returned", "Signals and messages that went back", counters.returned),
         ("meantime_leases_lost", "Reports with a stale token", counters.leases_lost),
         ("meantime_leases_expired", "Leases that expired", counters.leases_expired),
@@ -45,11 +46,12 @@ fn totals(counters: &Counters) -> [(&'static str, &'static str, u64); 16] {
     ]
 }
 
-fn gauges(levels: &Levels) -> [(&'static str, &'static str, usize); 7] {
+fn gauges(levels: &Levels) -> [(&'static str, &'static str, usize); 8] {
     [
         ("meantime_queued_turns", "Turns that wait for a commit", levels.queued_turns),
         ("meantime_queued_bytes", "Payloads of turns that wait", levels.queued_bytes),
         ("meantime_waiting_starts", "Starts that wait for their turn", levels.waiting_starts),
+        ("meantime_turns_computing_slow", "Slow turns being computed", levels.slow_turns),
         ("meantime_waiting_claims", "Workers that wait for tasks", levels.waiting_claims),
         ("meantime_leases", "Tasks in the hands of workers", levels.leases),
         ("meantime_callers", "Callers who wait for the engine", levels.callers),

@@ -7,4 +7,4 @@ mod world;
 
 pub use block_on::block_on;
 pub use flaky::{Fault, FlakyStore};
-pub use world::{Fate, World};
+pub use world::{Fate, SlowTurns, World};

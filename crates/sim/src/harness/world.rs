@@ -1,12 +1,12 @@
 //! A machine, its store and its time, in one pair of hands.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use meantime_core::{InstanceId, Source, Timestamp};
 use meantime_kernel::clock::Now;
 use meantime_kernel::command::{Command, Deployment, Error, LeaseToken, Reply, Report, Wait};
-use meantime_kernel::machine::{Config, Counters, Input, Machine, Notations, Output, Ticket};
+use meantime_kernel::machine::{Config, Counters, Input, Job, Machine, Notations, Output, Ticket};
 use meantime_kernel::random::SeededEntropy;
 use meantime_kernel::schedule::{SCHEDULE_NOTATION, ScheduleNotation, schedule_source};
 use meantime_kernel::store::{DefinitionFilter, InstanceRow, Notice, Store, TaskRow};
@@ -23,6 +23,20 @@ pub enum Fate {
     Lost,
     /// Nobody has answered yet.
     Waiting,
+}
+
+/// Whether turns leave their batch because they take long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SlowTurns {
+    /// None does.
+    #[default]
+    None,
+    /// All do, and are through when nothing else is left to do.
+    All,
+    /// All do, and are not through.
+    Held,
+    /// Those that were held still are; no others leave their batch.
+    Before,
 }
 
 /// A kernel run by hand.
@@ -43,6 +57,8 @@ pub struct World {
     crash_at: Option<u64>,
     crashes: u64,
     commit_ms: i64,
+    slow_turns: SlowTurns,
+    computing: VecDeque<(u64, usize, Job)>,
     /// What other nodes have told, if several share the store.
     heard: Arc<Mutex<Vec<Notice>>>,
 }
@@ -74,6 +90,8 @@ impl World {
             crash_at: None,
             crashes: 0,
             commit_ms: 0,
+            slow_turns: SlowTurns::None,
+            computing: VecDeque::new(),
             heard: Arc::default(),
         };
         world.listen();
@@ -115,6 +133,18 @@ impl World {
     pub fn commit_takes(mut self, ms: i64) -> Self {
         self.commit_ms = ms;
         self
+    }
+
+    /// Whether turns take so long that their batch does not wait for them.
+    #[must_use]
+    pub fn with_slow_turns(mut self, slow_turns: SlowTurns) -> Self {
+        self.slow_turns = slow_turns;
+        self
+    }
+
+    /// Changes that; turns that were held come through when none are any more.
+    pub fn set_slow_turns(&mut self, slow_turns: SlowTurns) {
+        self.slow_turns = slow_turns;
     }
 
     /// Commits so far.
@@ -224,6 +254,7 @@ impl World {
         let entropy = Box::new(SeededEntropy::new(1 + self.crashes));
         self.machine = Machine::new(self.config.clone(), self.notations.clone(), entropy);
         self.dispatched.clear();
+        self.computing.clear();
         self.recover();
         for ticket in lost {
             // What had not reached a commit is sent again, as a client would.
@@ -242,6 +273,15 @@ impl World {
         loop {
             while let Some(output) = self.machine.poll() {
                 self.perform(output);
+            }
+            let come_through = matches!(self.slow_turns, SlowTurns::None | SlowTurns::All);
+            if come_through && !self.computing.is_empty() {
+                // All at once, so that what would have shared a batch still does.
+                for (batch, number, job) in std::mem::take(&mut self.computing) {
+                    let input = Input::SlowTurn(batch, number, job.run());
+                    self.machine.handle(self.now, input);
+                }
+                continue;
             }
             let heard = std::mem::take(&mut *self.heard());
             if heard.is_empty() {
@@ -297,10 +337,21 @@ impl World {
         let store = self.store.clone();
         let input = match output {
             Output::Take(batch, request) => Input::Taken(batch, block_on(store.take(request))),
-            Output::Advance(batch, jobs) => Input::Advanced(
-                batch,
-                jobs.iter().map(meantime_kernel::machine::Job::run).collect(),
-            ),
+            Output::Advance(batch, jobs)
+                if matches!(self.slow_turns, SlowTurns::All | SlowTurns::Held) =>
+            {
+                let turns = jobs.iter().map(|_| None).collect();
+                let jobs = jobs.into_iter().enumerate();
+                self.computing.extend(jobs.map(|(number, job)| (batch, number, job)));
+                Input::Advanced(batch, turns)
+            }
+            Output::Advance(batch, jobs) => {
+                Input::Advanced(batch, jobs.iter().map(|job| Some(job.run())).collect())
+            }
+            Output::Drop(batch, number) => {
+                self.computing.retain(|(it, job, _)| (*it, *job) != (batch, number));
+                return;
+            }
             Output::Commit(batch, taken, plan) => {
                 let results = block_on(store.commit(taken, plan));
                 self.commits += 1;

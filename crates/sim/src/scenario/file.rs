@@ -149,6 +149,7 @@ fn set_limit(limits: &mut Limits, name: &str, value: &str) {
         "payload_bytes" => limits.payload_bytes = number,
         "state_bytes" => limits.state_bytes = number,
         "events_per_turn" => limits.events_per_turn = number,
+        "tree_instances" => limits.tree_instances = number as u64,
         "child_depth" => limits.child_depth = u32::try_from(number).unwrap_or(u32::MAX),
         "queued_turns" => limits.queued_turns = number,
         "cache_bytes" => limits.cache_bytes = number,

@@ -14,4 +14,4 @@ mod trace;
 mod work;
 
 pub use file::Scenario;
-pub use player::{Play, play};
+pub use player::{Play, play, play_slowly};

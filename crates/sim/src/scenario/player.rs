@@ -17,7 +17,7 @@ use super::file::Scenario;
 use super::notations::notations;
 use super::script::{Line, instant};
 use super::trace::{Tracer, standing};
-use crate::harness::{Fate, World, block_on};
+use crate::harness::{Fate, SlowTurns, World, block_on};
 
 /// What came of a play.
 #[derive(Debug, Clone, Default)]
@@ -34,12 +34,27 @@ const START: &str = "2026-01-01T00:00:00Z";
 
 /// Plays a scenario on an empty store; with a crash after one of its commits, if asked.
 pub fn play(scenario: &Scenario, store: Arc<dyn Store>, crash_after: Option<u64>) -> Play {
+    play_with(scenario, store, crash_after, SlowTurns::None)
+}
+
+/// Plays a scenario in which every turn takes so long that its batch does not wait for it.
+pub fn play_slowly(scenario: &Scenario, store: Arc<dyn Store>, crash_after: Option<u64>) -> Play {
+    play_with(scenario, store, crash_after, SlowTurns::All)
+}
+
+fn play_with(
+    scenario: &Scenario,
+    store: Arc<dyn Store>,
+    crash_after: Option<u64>,
+    slow_turns: SlowTurns,
+) -> Play {
     let notations = notations();
     let config = Config { limits: scenario.limits.clone(), ..Config::default() };
     let start = Timestamp::parse(START).unwrap_or_default();
     let world = World::new(store, notations.clone(), config, start)
         .crash_after(crash_after)
-        .commit_takes(scenario.commit_ms);
+        .commit_takes(scenario.commit_ms)
+        .with_slow_turns(slow_turns);
     let mut player = Player {
         world,
         notations,

@@ -16,6 +16,8 @@ use super::tally::Group;
 use crate::checker::TurnSeen;
 use crate::harness::block_on;
 
+type Turned = Result<meantime_core::Turn, meantime_core::Fault>;
+
 /// What happens to one call.
 enum Fate {
     /// It is made.
@@ -86,6 +88,14 @@ impl Run {
                     self.nodes[node].errands.push(errand);
                 }
             }
+            What::Compute(batch, number, job) => {
+                self.trace(|| format!("n{node} is through with job {number} of batch {batch}"));
+                let turn = job.run();
+                let computed = self.nodes[node].computed.take();
+                self.nodes[node].slow_turns.extend(computed);
+                self.nodes[node].tell(Input::SlowTurn(batch, number, turn));
+                self.poll(node);
+            }
             What::Told(input) => {
                 self.nodes[node].tell(input);
                 // Now and then more is told before the machine is asked.
@@ -118,10 +128,18 @@ impl Run {
                 _ => Input::Taken(batch, block_on(store.take(request))),
             },
             Output::Advance(batch, jobs) => {
-                let turns = jobs.iter().map(Job::run).collect();
+                let turns = self.compute(node, batch, jobs);
                 let computed = self.nodes[node].computed.take();
                 self.nodes[node].turns.insert(batch, computed);
                 Input::Advanced(batch, turns)
+            }
+            Output::Drop(batch, number) => {
+                let is_it = |errand: &Errand| match &errand.what {
+                    What::Compute(it, job, _) => (*it, *job) == (batch, number),
+                    _ => false,
+                };
+                self.nodes[node].errands.retain(|errand| !is_it(errand));
+                return None;
             }
             Output::Commit(batch, taken, plan) => {
                 Input::Committed(batch, self.commit(node, batch, taken, plan))
@@ -177,6 +195,24 @@ impl Run {
             }
             Output::Reply(..) | Output::Dispatch(_) | Output::Fatal(_) => return None,
         })
+    }
+
+    /// Computes turns; some of them take long, and their batch does not wait.
+    fn compute(&mut self, node: usize, batch: u64, jobs: Vec<Job>) -> Vec<Option<Turned>> {
+        let mut turns = Vec::new();
+        for (number, job) in jobs.into_iter().enumerate() {
+            let may = !self.is_quiet && !self.setup.serial && self.setup.has(Fault::SlowTurn);
+            if may && self.chance.permyriad(self.setup.fault_rate) {
+                self.tally.count(Group::Fault, Fault::SlowTurn.name());
+                let ready_at = self.moment + 20 + self.chance.below(200) as u64;
+                let what = What::Compute(batch, number, Box::new(job));
+                self.nodes[node].errands.push(Errand { ready_at, what });
+                turns.push(None);
+            } else {
+                turns.push(Some(job.run()));
+            }
+        }
+        turns
     }
 
     fn later(&mut self, node: usize, output: Output) {
@@ -242,7 +278,7 @@ impl Run {
             return Err(Error::Unavailable(message));
         }
         let store = self.nodes[node].store.clone();
-        let computed = self.nodes[node].turns.remove(&batch).unwrap_or_default();
+        let computed = self.nodes[node].computed_by(batch);
         match self.fate(node, "commit", true) {
             Fate::Done => self.write(&store, taken, plan, computed),
             Fate::Refused(error) => Err(error),

@@ -88,7 +88,7 @@ impl Run {
             if !arrives {
                 return;
             }
-            let computed = self.nodes[node].turns.remove(&batch).unwrap_or_default();
+            let computed = self.nodes[node].computed_by(batch);
             if store.is_shared() && self.chance.percent(60) {
                 let at = self.moment + self.chance.below(150) as u64;
                 self.late.push(Late { at, store: store.clone(), taken, plan, computed });

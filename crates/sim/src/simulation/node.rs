@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use meantime_core::{Notation, Timestamp};
 use meantime_kernel::clock::Now;
-use meantime_kernel::machine::{Config, Input, Machine, Notations, Output, Ticket};
+use meantime_kernel::machine::{Config, Input, Job, Machine, Notations, Output, Ticket};
 use meantime_kernel::random::SeededEntropy;
 use meantime_kernel::schedule::{SCHEDULE_NOTATION, ScheduleNotation};
 use meantime_kernel::store::{Notice, Store, TaskRow};
@@ -27,11 +27,17 @@ pub(super) struct Errand {
 pub(super) enum What {
     /// Not yet done.
     Ask(Output),
+    /// A turn that is being computed, which its batch did not wait for.
+    Compute(u64, usize, Box<Job>),
     /// Done; the machine does not know yet.
     Told(Input),
 }
 
 impl Errand {
+    fn is_advanced(&self, number: u64) -> bool {
+        matches!(&self.what, What::Told(Input::Advanced(batch, _)) if *batch == number)
+    }
+
     pub(super) fn is_commit(&self) -> bool {
         matches!(self.what, What::Ask(Output::Commit(..)))
     }
@@ -59,6 +65,8 @@ pub(super) struct Node {
     pub(super) errands: Vec<Errand>,
     /// Turns by the batch that computed them.
     pub(super) turns: BTreeMap<u64, Vec<TurnSeen>>,
+    /// Turns that their batch did not wait for.
+    pub(super) slow_turns: Vec<TurnSeen>,
     pub(super) computed: Computed,
     pub(super) notations: Notations,
     /// Engine tasks that this process was told to run.
@@ -96,6 +104,7 @@ impl Node {
             heard: Arc::default(),
             errands: Vec::new(),
             turns: BTreeMap::new(),
+            slow_turns: Vec::new(),
             computed,
             notations,
             dispatched: Vec::new(),
@@ -106,6 +115,14 @@ impl Node {
             is_restless: false,
             chance,
         }
+    }
+
+    /// Turns that a commit may be about.
+    pub(super) fn computed_by(&mut self, batch: u64) -> Vec<TurnSeen> {
+        let mut computed = self.turns.remove(&batch).unwrap_or_default();
+        // One that came to nothing is followed by another of the same number.
+        computed.extend(self.slow_turns.iter().rev().cloned());
+        computed
     }
 
     pub(super) fn is_up(&self) -> bool {
@@ -137,6 +154,7 @@ impl Node {
         self.machine = None;
         self.errands.clear();
         self.turns.clear();
+        self.slow_turns.clear();
         self.computed.take();
         self.dispatched.clear();
         self.lost_commit = None;
@@ -144,13 +162,19 @@ impl Node {
         self.is_restless = false;
     }
 
-    /// Errands that may go on at a moment. Commits reach the store in the order they were made.
+    /// Errands that may go on at a moment. Commits reach the store in the order they were made, and
+    /// a slow turn is told after the batch that it left.
     pub(super) fn eligible(&self, moment: u64) -> Vec<usize> {
         let first_commit = self.errands.iter().position(Errand::is_commit);
         let is_next =
             |place: usize, errand: &Errand| !errand.is_commit() || first_commit == Some(place);
         let all = self.errands.iter().enumerate();
-        let ready = all.filter(|(place, it)| it.ready_at <= moment && is_next(*place, it));
+        let told_later = |it: &Errand| match &it.what {
+            What::Compute(batch, ..) => self.errands.iter().any(|other| other.is_advanced(*batch)),
+            _ => false,
+        };
+        let ready = all
+            .filter(|(place, it)| it.ready_at <= moment && is_next(*place, it) && !told_later(it));
         ready.map(|(place, _)| place).collect()
     }
 

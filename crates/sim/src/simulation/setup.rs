@@ -29,6 +29,8 @@ pub enum Fault {
     Torn,
     /// A call takes much longer than others.
     Slow,
+    /// A turn takes so long that its batch does not wait for it.
+    SlowTurn,
     /// The fence of a unit does not hold.
     Conflict,
     /// The process dies at any point, and another takes over.
@@ -57,7 +59,7 @@ pub enum Fault {
 
 impl Fault {
     /// Every family with its name.
-    pub const ALL: [(Self, &'static str); 19] = [
+    pub const ALL: [(Self, &'static str); 20] = [
         (Self::ErrorBefore, "error before commit"),
         (Self::ErrorAfter, "error after commit"),
         (Self::LostCommit, "lost commit"),
@@ -65,6 +67,7 @@ impl Fault {
         (Self::Full, "store full"),
         (Self::Torn, "torn store"),
         (Self::Slow, "slow call"),
+        (Self::SlowTurn, "slow turn"),
         (Self::Conflict, "conflict"),
         (Self::Crash, "crash"),
         (Self::ClockForward, "clock forward"),

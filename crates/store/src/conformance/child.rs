@@ -1,7 +1,7 @@
 //! Children: conditional starts, cancellation, news for the parent.
 
 use meantime_core::{Answer, Event, InstanceId, ParentClose};
-use meantime_kernel::store::{Ask, ChildRef, Extra, InstanceRow, Lineage, Phase, Unit};
+use meantime_kernel::store::{Ask, ChildRef, Extra, InstanceRow, Lineage, Phase, Unit, Write};
 
 use super::bench::{Bench, ended, id, instance, start, turn};
 use super::suite::declare;
@@ -11,6 +11,7 @@ declare!("child":
     a_named_version_is_started,
     a_child_of_an_unknown_definition_is_a_conflict,
     a_child_with_a_taken_key_is_a_conflict,
+    a_tree_grows_to_its_limit_and_again_when_somebody_left,
     live_children_are_listed_in_the_order_of_their_effects,
     a_normal_end_spares_detached_and_abandoned_children,
     any_other_end_spares_abandoned_children_only,
@@ -40,7 +41,8 @@ fn row(number: u64, parent: InstanceId, ordinal: u32, close: ParentClose) -> Ins
 fn ask(number: u64, version: Option<u32>) -> Ask {
     let row = Box::new(row(number, id(1), 0, ParentClose::Cancel));
     let key = id(1).effect(1, 0);
-    Ask::StartChild { key, definition: "child".to_owned(), version, row, slot: None, seq: 50 }
+    let (definition, tree_limit) = ("child".to_owned(), 3);
+    Ask::StartChild { key, definition, version, row, slot: None, tree_limit, seq: 50 }
 }
 
 fn a_child_starts_with_the_latest_version(bench: &Bench<'_>) {
@@ -81,6 +83,26 @@ fn a_child_of_an_unknown_definition_is_a_conflict(bench: &Bench<'_>) {
     assert_eq!((done.woken, done.accepted), (vec![id(1)], Vec::new()));
     assert_eq!(conflict(bench), "unknown_definition");
     assert_eq!(bench.instance(id(2)), None);
+}
+
+fn a_tree_grows_to_its_limit_and_again_when_somebody_left(bench: &Bench<'_>) {
+    bench.deploy("child", "v1", Vec::new());
+    bench.done(start(&instance(1)));
+    for number in 2..5 {
+        assert_eq!(bench.ask(ask(number, None)).accepted, [id(number)]);
+    }
+    let done = bench.ask(ask(5, None));
+    assert_eq!((done.accepted, conflict(bench)), (Vec::new(), "tree_limit".to_owned()));
+    let one_left = vec![Write::LeaveTree { root: id(1) }];
+    bench.write(one_left.clone());
+    assert_eq!(bench.ask(ask(6, None)).accepted, [id(6)]);
+    // Another tree has a count of its own, and nothing remains of one that is empty.
+    for _ in 0..3 {
+        bench.write(one_left.clone());
+    }
+    for number in 7..10 {
+        assert_eq!(bench.ask(ask(number, None)).accepted, [id(number)]);
+    }
 }
 
 fn a_child_with_a_taken_key_is_a_conflict(bench: &Bench<'_>) {

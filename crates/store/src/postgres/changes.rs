@@ -10,7 +10,7 @@ use meantime_kernel::store::{AnswerRow, Guard, HistoryRow, InstanceRow, Operatio
 use super::connection::Call;
 use super::{
     answer, definition, history, inbox, incident, instance, instance_tag, message, message_id,
-    node, occurrence, operation, subscription, task, timer, trigger_start,
+    node, occurrence, operation, subscription, task, timer, tree, trigger_start,
 };
 
 /// Changes by table, in the order in which units made them. The last word on a row counts.
@@ -27,6 +27,7 @@ pub(super) struct Changes<'a> {
     definitions: definition::Changes<'a>,
     triggers: trigger_start::Changes<'a>,
     occurrences: occurrence::Changes<'a>,
+    trees: tree::Changes,
     history: Vec<&'a HistoryRow>,
     answers: BTreeMap<&'a str, &'a AnswerRow>,
     message_ids: BTreeMap<&'a str, Timestamp>,
@@ -80,6 +81,8 @@ impl<'a> Changes<'a> {
             Write::UpdateTask { row, claims } => self.tasks.replace(row, *claims),
             Write::DeleteTask { id, .. } => self.tasks.delete(*id),
             Write::DetachTask(id) => self.tasks.detach(*id),
+            Write::JoinTree { root } => self.trees.join(*root),
+            Write::LeaveTree { root } => self.trees.leave(*root),
             Write::PutMessage(row) => {
                 self.note(row.seq);
                 self.messages.put(row);
@@ -128,6 +131,7 @@ impl<'a> Changes<'a> {
         self.definitions.calls(&mut calls);
         self.triggers.calls(&mut calls);
         self.occurrences.calls(&mut calls);
+        self.trees.calls(&mut calls);
         calls.extend(history::append(&self.history));
         calls.extend(answer::put(&self.answers));
         calls.extend(message_id::put(&self.message_ids));

@@ -27,10 +27,16 @@ use crate::sweep::Sweep;
 
 const SCHEMA: &str = "SELECT current_schema()::text";
 
+/// Connections for short reads.
+const DIRECT: usize = 2;
+
 /// Everything but the thread it runs on.
 pub(super) struct Core {
     pub(super) options: Options,
     pub(super) writers: Arc<Pool>,
+    /// For single rows and for what the kernel needs: no number of lists takes their connections.
+    pub(super) direct: Arc<Pool>,
+    /// For lists.
     pub(super) readers: Arc<Pool>,
     pub(super) committer: Committer,
     pub(super) counters: Arc<Counters>,
@@ -53,6 +59,7 @@ impl Core {
             Pool::new(Arc::clone(&connector), Arc::clone(&monitor), size, runtime.clone())
         };
         let (writers, readers) = (pool(options.writers), pool(options.readers));
+        let direct = pool(DIRECT);
         let slots = Arc::new(Slots::default());
         if !options.shared {
             slots.set_holder(Some(register_alone(&writers).await?));
@@ -74,6 +81,7 @@ impl Core {
         Ok(Self {
             options,
             writers,
+            direct,
             readers,
             committer,
             counters,
@@ -86,7 +94,7 @@ impl Core {
 
     pub(super) async fn recover(&self, share: Share) -> Result<Recovered, Error> {
         let holder = self.committer.slots.holder();
-        let lent = self.readers.lend().await?;
+        let lent = self.direct.lend().await?;
         let calls = [node::get(holder), inbox::owners(share), instance::unfinished(share)];
         let answers = lent.run(&calls).await?;
         let [found, owners, unfinished] = answers.as_slice() else {

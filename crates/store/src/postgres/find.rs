@@ -6,7 +6,7 @@ use meantime_kernel::store::{ChannelKey, ChannelKind, Error, Found, FoundChannel
 use super::connection::{Answer, Call};
 use super::{
     answer, definition, instance, instance_tag, message, message_id, occurrence, subscription,
-    trigger_start,
+    tree, trigger_start,
 };
 use crate::row::Columns;
 
@@ -74,6 +74,9 @@ impl<'a> Find<'a> {
         if !lookups.slots.is_empty() {
             calls.push(occurrence::taken(&lookups.slots));
         }
+        if !lookups.trees.is_empty() {
+            calls.push(tree::live(&lookups.trees));
+        }
         if !lookups.tags.is_empty() {
             calls.push(instance_tag::live(&lookups.tags));
         }
@@ -124,6 +127,9 @@ impl<'a> Find<'a> {
         }
         if let Some(answer) = next(!lookups.slots.is_empty()) {
             found.slots = occurrence::read_taken(&answer, &lookups.slots)?;
+        }
+        if let Some(answer) = next(!lookups.trees.is_empty()) {
+            found.trees = tree::read_live(&answer)?;
         }
         if let Some(answer) = next(!lookups.tags.is_empty()) {
             found.tagged = instance_tag::read_live(&answer, &lookups.tags)?;

@@ -35,6 +35,7 @@ pub(super) const MIGRATIONS: &[Migration] = &[
         name: "0003_seat_session.sql",
         sql: include_str!("migrations/0003_seat_session.sql"),
     },
+    Migration { name: "0004_tree.sql", sql: include_str!("migrations/0004_tree.sql") },
 ];
 
 /// Runs what is missing, while no other process does.

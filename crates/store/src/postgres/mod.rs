@@ -73,6 +73,7 @@ mod tests;
 mod text;
 mod timer;
 mod tls;
+mod tree;
 mod trigger_start;
 
 pub use options::{Options, SeatTime};

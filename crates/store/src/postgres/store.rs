@@ -124,7 +124,7 @@ impl Store for PostgresStore {
 
     fn due_timers(&self, query: DueQuery) -> Pending<'_, Vec<TimerRow>> {
         self.call(move |core| async move {
-            let it = core.readers.lend().await?;
+            let it = core.direct.lend().await?;
             Ok(timer::due(&it, query).await?)
         })
     }
@@ -155,7 +155,7 @@ impl Store for PostgresStore {
     }
 
     fn tell(&self, notices: Vec<(To, Notice)>) -> Pending<'_, ()> {
-        self.call(|core| async move { core.ear.tell(&core.readers, &notices).await })
+        self.call(|core| async move { core.ear.tell(&core.direct, &notices).await })
     }
 
     fn listen(&self, listener: Listener) {
@@ -174,7 +174,7 @@ impl Store for PostgresStore {
 
     fn definition(&self, id: DefinitionId) -> Pending<'_, Option<DefinitionRow>> {
         self.call(move |core| async move {
-            let it = core.readers.lend().await?;
+            let it = core.direct.lend().await?;
             Ok(definition::get(&it, id).await?)
         })
     }
@@ -188,7 +188,7 @@ impl Store for PostgresStore {
 
     fn instance(&self, id: InstanceId) -> Pending<'_, Option<InstanceRow>> {
         self.call(move |core| async move {
-            let it = core.readers.lend().await?;
+            let it = core.direct.lend().await?;
             Ok(instance::get(&it, id).await?)
         })
     }
@@ -206,7 +206,7 @@ impl Store for PostgresStore {
 
     fn children(&self, parent: InstanceId) -> Pending<'_, Vec<ChildRef>> {
         self.call(move |core| async move {
-            let it = core.readers.lend().await?;
+            let it = core.direct.lend().await?;
             Ok(instance::children_of(&it, parent).await?)
         })
     }
@@ -224,7 +224,7 @@ impl Store for PostgresStore {
 
     fn task(&self, id: TaskId) -> Pending<'_, Option<TaskRow>> {
         self.call(move |core| async move {
-            let it = core.readers.lend().await?;
+            let it = core.direct.lend().await?;
             Ok(task::one(&it, id).await?)
         })
     }
@@ -238,7 +238,7 @@ impl Store for PostgresStore {
 
     fn timer(&self, key: TimerKey) -> Pending<'_, Option<TimerRow>> {
         self.call(move |core| async move {
-            let it = core.readers.lend().await?;
+            let it = core.direct.lend().await?;
             let rows = timer::get(&it, &[key]).await?;
             Ok(rows.into_iter().next())
         })
@@ -253,7 +253,7 @@ impl Store for PostgresStore {
 
     fn incident(&self, id: IncidentId) -> Pending<'_, Option<IncidentRow>> {
         self.call(move |core| async move {
-            let it = core.readers.lend().await?;
+            let it = core.direct.lend().await?;
             Ok(incident::one(&it, id).await?)
         })
     }

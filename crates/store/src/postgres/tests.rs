@@ -14,7 +14,7 @@ use super::migration::{MIGRATIONS, migrate};
 use super::{
     answer, batch, check, claim, clock, compact, definition, feed, history, inbox, incident,
     instance, instance_list, instance_tag, lock, message, message_id, monitor, node, notice,
-    occurrence, operation, purge, seat, subscription, sweep, task, timer, trigger_start,
+    occurrence, operation, purge, seat, subscription, sweep, task, timer, tree, trigger_start,
 };
 use crate::migration::Migration;
 use crate::row::Columns;
@@ -111,6 +111,7 @@ fn statements() -> Vec<&'static str> {
         lock::STATEMENTS,
         message::STATEMENTS,
         message_id::STATEMENTS,
+        tree::STATEMENTS,
         node::STATEMENTS,
         notice::STATEMENTS,
         occurrence::STATEMENTS,

@@ -11,7 +11,7 @@ use super::find::find;
 use super::node::Mark;
 use super::{
     answer, definition, history, inbox, incident, instance, instance_tag, message, message_id,
-    node, occurrence, subscription, task, timer, trigger_start,
+    node, occurrence, subscription, task, timer, tree, trigger_start,
 };
 
 /// Why a plan could not be applied as it is. The transaction must be rolled back.
@@ -112,6 +112,8 @@ fn make(db: &Db<'_>, write: Write, timers: &mut Timers, mark: &mut Mark) -> Resu
         Write::UpdateTask { row, claims } => return task::replace(db, &row, claims),
         Write::DeleteTask { id, claims } => return task::delete(db, id, claims),
         Write::DetachTask(id) => task::detach(db, id)?,
+        Write::JoinTree { root } => tree::join(db, root)?,
+        Write::LeaveTree { root } => tree::leave(db, root)?,
         Write::PutMessage(row) => {
             mark.note(row.seq);
             message::put(db, &row)?;

@@ -6,7 +6,7 @@ use meantime_kernel::store::{Error, Found, FoundChannel, Lookups};
 use super::db::Db;
 use super::{
     answer, definition, instance, instance_tag, message, message_id, occurrence, subscription,
-    trigger_start,
+    tree, trigger_start,
 };
 
 /// Everything a plan asks about. A plan that asks nothing costs no statement.
@@ -47,6 +47,9 @@ pub(super) fn find(db: &Db<'_>, lookups: &Lookups, now: Timestamp) -> Result<Fou
         if occurrence::is_taken(db, *schedule, *slot)? {
             found.slots.insert((*schedule, *slot));
         }
+    }
+    for root in &lookups.trees {
+        found.trees.extend(tree::live(db, *root)?.map(|live| (*root, live)));
     }
     for tag in &lookups.tags {
         found.tagged.insert(tag.clone(), instance_tag::live(db, tag)?);

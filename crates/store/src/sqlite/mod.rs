@@ -53,6 +53,7 @@ mod task;
 #[cfg(test)]
 mod tests;
 mod timer;
+mod tree;
 mod trigger_start;
 mod wal_check;
 mod writer;

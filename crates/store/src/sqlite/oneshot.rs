@@ -47,6 +47,11 @@ pub(super) fn channel<T>() -> (Sender<T>, Receiver<T>) {
 }
 
 impl<T> Sender<T> {
+    /// Whether nobody waits for the value any longer.
+    pub(super) fn is_unwanted(&self) -> bool {
+        Arc::strong_count(&self.0) == 1
+    }
+
     pub(super) fn send(self, value: T) {
         self.0.close(Some(value));
     }

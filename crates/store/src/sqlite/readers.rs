@@ -1,32 +1,62 @@
-//! The pool of read-only connections.
+//! Read-only connections.
 //!
-//! Reads run on the caller's thread: most take a few microseconds, less than handing them to
-//! another thread would. A connection is used by one read at a time; when all are in use, the next
-//! read waits for one.
+//! ```text
+//!   one row, what a turn needs ─► a few connections, on the caller's thread
+//!   lists, walks over history ──► threads with a connection each; the caller awaits the answer
+//! ```
+//!
+//! Reading one row takes a few microseconds, less than handing it to another thread would. A list
+//! may take as long as there are rows to pass over: it runs elsewhere, so that no number of them
+//! holds up the kernel or the threads of the runtime.
 
 use std::path::Path;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::mpsc::{self, Sender};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
 
-use meantime_kernel::store::Error;
+use meantime_kernel::store::{Error, Pending};
 use rusqlite::Connection;
 
 use super::db::Db;
-use super::open;
 use super::options::Options;
+use super::{oneshot, open};
+
+/// Connections for short reads. Two: one may wait for the disk while the other answers.
+const DIRECT: usize = 2;
+
+type Work = Box<dyn FnOnce(&Connection) + Send>;
 
 pub(super) struct Readers {
     idle: Mutex<Vec<Connection>>,
     returned: Condvar,
+    /// Work for the threads, which end when this is dropped.
+    lists: Sender<Work>,
 }
 
 impl Readers {
     pub(super) fn open(path: &Path, options: &Options) -> Result<Self, Error> {
-        let connections = (0..options.readers.max(1)).map(|_| open::reader(path, options));
-        let idle = Mutex::new(connections.collect::<Result<_, Error>>()?);
-        Ok(Self { idle, returned: Condvar::new() })
+        let direct = (0..DIRECT).map(|_| open::reader(path, options));
+        let idle = Mutex::new(direct.collect::<Result<_, Error>>()?);
+        let (lists, work) = mpsc::channel::<Work>();
+        let work = Arc::new(Mutex::new(work));
+        for _ in 0..options.readers.max(1) {
+            let (connection, work) = (open::reader(path, options)?, Arc::clone(&work));
+            let run = move || {
+                // The lock is held only while waiting: whoever gets work lets the next one wait.
+                while let Ok(read) = {
+                    let work = work.lock().unwrap_or_else(PoisonError::into_inner);
+                    work.recv()
+                } {
+                    read(&connection);
+                }
+            };
+            let started = thread::Builder::new().name("meantime-read".to_owned()).spawn(run);
+            started.map_err(|error| Error::Unavailable(error.to_string()))?;
+        }
+        Ok(Self { idle, returned: Condvar::new(), lists })
     }
 
-    /// Runs a read in a transaction of its own: it sees one state, with every commit that was
+    /// Runs a short read in a transaction of its own: it sees one state, with every commit that was
     /// answered before.
     pub(super) fn read<T>(
         &self,
@@ -36,12 +66,25 @@ impl Readers {
         let Some(connection) = &lent.connection else {
             return Err(Error::Bug("a reader without a connection".to_owned()));
         };
-        let db = Db::new(connection);
-        db.run("BEGIN", [])?;
-        let result = read(&db);
-        // Nothing was written; ending the read cannot lose anything.
-        let ended = db.run("COMMIT", []);
-        result.and_then(|value| ended.map(|_| value))
+        in_transaction(connection, read)
+    }
+
+    /// Runs a read that may take long, on another thread. One that nobody awaits any longer when
+    /// its turn comes is not run.
+    pub(super) fn list<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&Db<'_>) -> Result<T, Error> + Send + 'static,
+    ) -> Pending<'static, T> {
+        let (sender, answer) = oneshot::channel();
+        let work = move |connection: &Connection| {
+            if !sender.is_unwanted() {
+                sender.send(in_transaction(connection, read));
+            }
+        };
+        // Without threads the sender is dropped, and the answer says so.
+        let _ = self.lists.send(Box::new(work));
+        let gone = || Err(Error::Bug("a reader ended early".to_owned()));
+        Box::pin(async move { answer.await.unwrap_or_else(gone) })
     }
 
     fn lend(&self) -> Lent<'_> {
@@ -60,6 +103,22 @@ impl Readers {
     }
 }
 
+fn in_transaction<T>(
+    connection: &Connection,
+    read: impl FnOnce(&Db<'_>) -> Result<T, Error>,
+) -> Result<T, Error> {
+    if !connection.is_autocommit() {
+        // Only a panic or an error left it open; the next BEGIN would fail otherwise.
+        let _ = connection.execute_batch("ROLLBACK");
+    }
+    let db = Db::new(connection);
+    db.run("BEGIN", [])?;
+    let result = read(&db);
+    // Nothing was written; ending the read cannot lose anything.
+    let ended = db.run("COMMIT", []);
+    result.and_then(|value| ended.map(|_| value))
+}
+
 /// A connection that returns to the pool by itself, whatever the read did.
 struct Lent<'a> {
     pool: &'a Readers,
@@ -69,10 +128,6 @@ struct Lent<'a> {
 impl Drop for Lent<'_> {
     fn drop(&mut self) {
         if let Some(connection) = self.connection.take() {
-            if !connection.is_autocommit() {
-                // Only a panic or an error left it open; the next BEGIN would fail otherwise.
-                let _ = connection.execute_batch("ROLLBACK");
-            }
             self.pool.idle().push(connection);
             self.pool.returned.notify_one();
         }

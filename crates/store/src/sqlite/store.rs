@@ -233,7 +233,7 @@ impl Store for SqliteStore {
     }
 
     fn definitions(&self, filter: DefinitionFilter) -> Pending<'_, Vec<DefinitionRow>> {
-        self.read(|db| definition::list(db, &filter))
+        self.readers.list(move |db| definition::list(db, &filter))
     }
 
     fn instance(&self, id: InstanceId) -> Pending<'_, Option<InstanceRow>> {
@@ -245,19 +245,19 @@ impl Store for SqliteStore {
         filter: InstanceFilter,
         page: Page<InstanceId>,
     ) -> Pending<'_, Vec<InstanceRow>> {
-        self.read(|db| instance_list::list(db, &filter, page))
+        self.readers.list(move |db| instance_list::list(db, &filter, page))
     }
 
     fn children(&self, parent: InstanceId) -> Pending<'_, Vec<ChildRef>> {
-        self.read(|db| instance::children(db, parent))
+        self.readers.list(move |db| instance::children(db, parent))
     }
 
     fn history(&self, from: u64, limit: usize) -> Pending<'_, Vec<HistoryRow>> {
-        self.read(|db| history::chain(db, from, limit))
+        self.readers.list(move |db| history::chain(db, from, limit))
     }
 
     fn history_since(&self, after: u64, limit: usize) -> Pending<'_, Vec<HistoryRow>> {
-        self.read(|db| history::since(db, after, limit))
+        self.readers.list(move |db| history::since(db, after, limit))
     }
 
     fn task(&self, id: TaskId) -> Pending<'_, Option<TaskRow>> {
@@ -265,7 +265,7 @@ impl Store for SqliteStore {
     }
 
     fn tasks(&self, filter: TaskFilter, page: Page<TaskId>) -> Pending<'_, Vec<TaskRow>> {
-        self.read(|db| task::list(db, &filter, page))
+        self.readers.list(move |db| task::list(db, &filter, page))
     }
 
     fn timer(&self, key: TimerKey) -> Pending<'_, Option<TimerRow>> {
@@ -273,7 +273,7 @@ impl Store for SqliteStore {
     }
 
     fn timers(&self, filter: TimerFilter, page: Page<TimerKey>) -> Pending<'_, Vec<TimerRow>> {
-        self.read(|db| timer::list(db, &filter, page))
+        self.readers.list(move |db| timer::list(db, &filter, page))
     }
 
     fn incident(&self, id: IncidentId) -> Pending<'_, Option<IncidentRow>> {
@@ -285,7 +285,7 @@ impl Store for SqliteStore {
         instance: Option<InstanceId>,
         page: Page<IncidentId>,
     ) -> Pending<'_, Vec<IncidentRow>> {
-        self.read(|db| incident::list(db, instance, page))
+        self.readers.list(move |db| incident::list(db, instance, page))
     }
 
     fn occurrences(
@@ -293,11 +293,11 @@ impl Store for SqliteStore {
         schedule: InstanceId,
         page: Page<Timestamp>,
     ) -> Pending<'_, Vec<OccurrenceRow>> {
-        self.read(|db| occurrence::list(db, schedule, page))
+        self.readers.list(move |db| occurrence::list(db, schedule, page))
     }
 
     fn operations(&self, page: Page<u64>) -> Pending<'_, Vec<OperationRow>> {
-        self.read(|db| operation::list(db, page))
+        self.readers.list(move |db| operation::list(db, page))
     }
 
     fn purge(&self, request: PurgeRequest) -> Pending<'_, Purged> {

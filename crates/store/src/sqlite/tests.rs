@@ -8,7 +8,7 @@ use super::migration::{MIGRATIONS, migrate};
 use super::{
     answer, check, claim, compact, definition, history, inbox, incident, instance, instance_list,
     instance_tag, message, message_id, node, occurrence, operation, purge, subscription, sweep,
-    task, timer, trigger_start,
+    task, timer, tree, trigger_start,
 };
 use crate::migration::Migration;
 
@@ -44,6 +44,7 @@ fn statements() -> Vec<&'static str> {
         occurrence::ALL,
         message::ALL,
         message_id::ALL,
+        tree::ALL,
         node::ALL,
         operation::ALL,
         &purge::all(),

@@ -157,3 +157,22 @@ fn series_end_at_the_end_of_time() {
     assert_eq!(occurrence_at_or_after(&once, Timestamp::MIN).unwrap().at, Timestamp::MIN);
     assert_eq!(occurrences(&once, Timestamp::MIN).next(), None);
 }
+
+/// What is far back is counted, not walked over: a rule that has run since the year 1 has a
+/// billion occurrences, and the last of the first so many is found at once.
+#[test]
+fn s4_a_billion_missed_occurrences_are_counted_by_arithmetic() {
+    let (begin, now) = (at("0001-01-02T00:00:00Z"), at("2026-01-01T00:00:00Z"));
+    let before = begin.saturating_add_millis(-1);
+    let grid = Rule::every(begin, span("PT1M"), Zone::UTC, First::AtAnchor).unwrap();
+    let cron = Rule::cron(Cron::parse("* * * * *").unwrap(), Zone::UTC, before);
+    for rule in [grid, cron] {
+        let (count, first, last) = skipped(&rule, before, now);
+        assert_eq!((count, first.map(|it| it.at)), (1_065_045_601, Some(begin)));
+        assert_eq!(last.map(|it| it.at), Some(now));
+        let (count, first, last) = skipped_at_most(&rule, before, now, count - 1_000);
+        assert_eq!((count, first.map(|it| it.at)), (1_065_044_601, Some(begin)));
+        assert_eq!(last.map(|it| it.at), Some(now.saturating_add_millis(-60_000_000)));
+        assert_eq!(skipped_at_most(&rule, before, now, 0), (0, None, None));
+    }
+}

@@ -29,6 +29,8 @@ pub(super) struct Tables {
     pub(super) seq: u64,
     pub(super) instances: BTreeMap<InstanceId, InstanceRow>,
     pub(super) children: BTreeMap<EffectKey, ChildRef>,
+    /// Live instances below each root.
+    pub(super) trees: BTreeMap<InstanceId, u64>,
     pub(super) live_keys: BTreeSet<(String, InstanceId)>,
     pub(super) inbox: BTreeMap<(InstanceId, u64), InboxRow>,
     /// By schedule, slot, and whether a run was started.
@@ -152,6 +154,15 @@ impl Tables {
             Write::DetachTask(id) => {
                 if let Some(task) = self.tasks.get_mut(&id) {
                     task.spec.detached = true;
+                }
+            }
+            Write::JoinTree { root } => *self.trees.entry(root).or_default() += 1,
+            Write::LeaveTree { root } => {
+                let live = self.trees.get(&root).map_or(0, |live| live.saturating_sub(1));
+                if live == 0 {
+                    self.trees.remove(&root);
+                } else {
+                    self.trees.insert(root, live);
                 }
             }
             Write::PutMessage(row) => {
@@ -278,6 +289,9 @@ impl Tables {
             let tagged = self.tags.range(from..).take_while(|(known, _)| known == tag);
             let live = tagged.map(|(_, id)| *id).filter(|id| self.is_live(*id));
             found.tagged.insert(tag.clone(), live.collect());
+        }
+        for root in &lookups.trees {
+            found.trees.extend(self.trees.get(root).map(|live| (*root, *live)));
         }
         for parent in &lookups.children {
             found.children.insert(*parent, self.children_of(*parent));

@@ -14,7 +14,7 @@ impl Settling<'_> {
         key: EffectKey,
         (definition, version): (String, Option<u32>),
         mut row: Box<InstanceRow>,
-        slot: Option<Timestamp>,
+        (slot, tree_limit): (Option<Timestamp>, u64),
         seq: u64,
         writes: &mut Vec<Write>,
     ) {
@@ -34,6 +34,7 @@ impl Settling<'_> {
             None => "unknown_definition",
             Some(_) if taken => "key_taken",
             Some(_) if slot_taken => "slot_taken",
+            Some(_) if self.is_tree_full(&row, tree_limit) => "tree_limit",
             Some(head) => {
                 row.definition = head.id;
                 if let Some(key) = row.key.clone() {
@@ -47,6 +48,10 @@ impl Settling<'_> {
                 let close = row.extra.lineage.as_ref().map_or(ParentClose::Cancel, |it| it.close);
                 let child = ChildRef { key, id: row.id, close };
                 self.found.children.entry(key.instance).or_default().push(child);
+                if let Some(root) = row.root_above() {
+                    *self.found.trees.entry(root).or_default() += 1;
+                    writes.push(Write::JoinTree { root });
+                }
                 self.done.accepted.push(row.id);
                 writes.push(Write::InsertInstance(row));
                 return;
@@ -54,6 +59,13 @@ impl Settling<'_> {
         };
         let answer = Answer::Conflict { code: conflict.to_owned() };
         self.deliver(key.instance, Event::EffectDone { key, answer }, None, seq, writes);
+    }
+
+    /// Whether there are as many live instances below the root as there may be. Counted in the
+    /// commit, so that a definition that starts itself again and again is stopped everywhere.
+    fn is_tree_full(&self, row: &InstanceRow, limit: u64) -> bool {
+        let live = |root| self.found.trees.get(&root).copied().unwrap_or_default();
+        row.root_above().is_some_and(|root| live(root) >= limit)
     }
 
     pub(super) fn cancel_children(

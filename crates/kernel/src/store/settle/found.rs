@@ -33,6 +33,8 @@ pub struct Found {
     pub slots: BTreeSet<(InstanceId, Timestamp)>,
     /// Live instances by tag, oldest first.
     pub tagged: BTreeMap<String, Vec<InstanceId>>,
+    /// Live instances below the asked-for roots; none is zero.
+    pub trees: BTreeMap<InstanceId, u64>,
     /// The number of the next definition.
     pub next_definition: u64,
 }
@@ -131,6 +133,7 @@ impl Lookups {
             Ask::StartChild { key, definition, row, slot, .. } => {
                 self.slots.extend(slot.map(|slot| (key.instance, slot)));
                 self.definitions.insert(definition.clone());
+                self.trees.extend(row.root_above());
                 if let Some(key) = &row.key {
                     self.keys.insert((definition.clone(), key.clone()));
                 }

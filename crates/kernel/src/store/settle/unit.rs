@@ -127,6 +127,11 @@ impl Settling<'_> {
                     found.messages.retain(|message| message.seq != *seq);
                 }
             }
+            Write::LeaveTree { root } => {
+                if let Some(live) = self.found.trees.get_mut(root) {
+                    *live = live.saturating_sub(1);
+                }
+            }
             _ => {}
         }
     }
@@ -161,8 +166,9 @@ impl Settling<'_> {
             Ask::Broadcast { channel, payload, accept } => {
                 self.broadcast(&channel, &payload, accept, writes);
             }
-            Ask::StartChild { key, definition, version, row, slot, seq } => {
-                self.start_child(key, (definition, version), row, slot, seq, writes);
+            Ask::StartChild { key, definition, version, row, slot, tree_limit, seq } => {
+                let place = (slot, tree_limit);
+                self.start_child(key, (definition, version), row, place, seq, writes);
             }
             Ask::PutSchedule { answer, row, tag, target, upsert, seq } => {
                 self.put_schedule(answer, (row, tag), &target, upsert, seq, writes);

@@ -1,0 +1,201 @@
+//! Turns that take long: their batch does not wait, others go on, and an operator can end them.
+
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use meantime_core::{
+    Compiled, Cx, Definition, Diagnostic, Event, Fault, InstanceId, Json, Limits, Notation, Source,
+    Start, State, Timestamp, Turn, View,
+};
+use meantime_kernel::command::{Command, Error, Reply, StartCommand, Wait};
+use meantime_kernel::driver::{Builder, Kernel};
+use meantime_kernel::history::By;
+use meantime_kernel::machine::Notations;
+use meantime_kernel::store::{MemoryStore, Phase, Store};
+use meantime_sim::harness::{Fate, SlowTurns, World, block_on};
+use meantime_sim::probe::Probe;
+
+const PROBES: &str = "
+probe waits
+signal s go
+await s
+end $s
+
+probe short
+end \"done\"
+
+probe slow
+end \"done\"
+";
+
+fn world() -> World {
+    World::with_probes(Arc::new(MemoryStore::new()), PROBES)
+}
+
+fn started(fate: Fate) -> InstanceId {
+    match fate {
+        Fate::Answered(Ok(Reply::Started { instance, .. })) => instance,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn start(definition: &str) -> Command {
+    let definition = definition.to_owned();
+    Command::Start(StartCommand { definition, ..StartCommand::default() })
+}
+
+fn signal(instance: InstanceId) -> Command {
+    Command::Signal { instance, name: "go".to_owned(), payload: Json::null() }
+}
+
+fn cancel(instance: InstanceId) -> Command {
+    let by = By { actor: "operator".to_owned(), reason: "too slow".to_owned() };
+    Command::Cancel { instance, by }
+}
+
+fn phase(world: &World, instance: InstanceId) -> Phase {
+    let row = block_on(world.store.instance(instance)).expect("the store can be read");
+    row.expect("it is there").phase
+}
+
+#[test]
+fn a_slow_turn_holds_up_nobody_and_is_committed_when_it_is_through() {
+    let mut world = world();
+    let (one, other) = (
+        started(world.call(start("waits"), Wait::Quiet).1),
+        started(world.call(start("waits"), Wait::Quiet).1),
+    );
+    world.set_slow_turns(SlowTurns::Held);
+    let (slow, fate) = world.call(signal(one), Wait::Quiet);
+    assert_eq!(fate, Fate::Waiting);
+    world.set_slow_turns(SlowTurns::Before);
+    assert!(matches!(world.call(signal(other), Wait::Quiet).1, Fate::Answered(Ok(_))));
+    assert_eq!((phase(&world, one), phase(&world, other)), (Phase::Running, Phase::Completed));
+    world.set_slow_turns(SlowTurns::None);
+    world.run();
+    assert!(matches!(world.fate(slow), Fate::Answered(Ok(_))));
+    assert_eq!(phase(&world, one), Phase::Completed);
+    assert_eq!(world.counters().slow_turns, 1);
+}
+
+#[test]
+fn a_crash_during_a_slow_turn_loses_only_what_nobody_was_told() {
+    let mut world = world();
+    let one = started(world.call(start("waits"), Wait::Quiet).1);
+    world.set_slow_turns(SlowTurns::Held);
+    let (slow, _) = world.call(signal(one), Wait::Quiet);
+    world.set_slow_turns(SlowTurns::None);
+    world.crash();
+    world.run();
+    // The client sends again what was never answered.
+    assert!(matches!(world.fate(slow), Fate::Answered(Ok(_))));
+    assert_eq!(phase(&world, one), Phase::Completed);
+}
+
+#[test]
+fn a_cancel_overtakes_the_event_that_takes_so_long() {
+    let mut world = world();
+    let one = started(world.call(start("waits"), Wait::Quiet).1);
+    world.set_slow_turns(SlowTurns::Held);
+    let (slow, _) = world.call(signal(one), Wait::Quiet);
+    world.set_slow_turns(SlowTurns::Before);
+    assert!(matches!(world.call(cancel(one), Wait::Quiet).1, Fate::Answered(Ok(_))));
+    assert_eq!(phase(&world, one), Phase::Cancelled);
+    assert_eq!(world.fate(slow), Fate::Answered(Err(Error::InstanceEnded(one))));
+    // The turn that nobody wants any more comes to nothing.
+    world.set_slow_turns(SlowTurns::None);
+    world.run();
+    assert_eq!(phase(&world, one), Phase::Cancelled);
+}
+
+#[test]
+fn a_second_cancel_ends_an_instance_without_its_notation() {
+    let mut world = world();
+    let one = started(world.call(start("waits"), Wait::Quiet).1);
+    world.set_slow_turns(SlowTurns::Held);
+    world.call(signal(one), Wait::Quiet);
+    let (first, fate) = world.call(cancel(one), Wait::Quiet);
+    assert_eq!((fate, phase(&world, one)), (Fate::Waiting, Phase::Running));
+    assert!(matches!(world.call(cancel(one), Wait::Quiet).1, Fate::Answered(Ok(_))));
+    assert_eq!(phase(&world, one), Phase::Cancelled);
+    assert!(matches!(world.fate(first), Fate::Answered(Ok(_))));
+}
+
+/// A notation whose definition `slow` computes until somebody lets it go.
+struct Stuck {
+    inner: Probe,
+    gate: Mutex<Receiver<()>>,
+}
+
+impl Stuck {
+    fn new() -> (Arc<Self>, Sender<()>) {
+        let (release, gate) = mpsc::channel();
+        (Arc::new(Self { inner: Probe, gate: Mutex::new(gate) }), release)
+    }
+}
+
+impl Notation for Stuck {
+    fn compile(&self, source: &Source, limits: &Limits) -> Compiled {
+        self.inner.compile(source, limits)
+    }
+
+    fn lint(&self, definition: &Definition, now: Timestamp) -> Vec<Diagnostic> {
+        self.inner.lint(definition, now)
+    }
+
+    fn start(&self, definition: &Definition, start: &Start, cx: &Cx<'_>) -> Result<Turn, Fault> {
+        if definition.name == "slow" {
+            // An error means that the test is over.
+            let _ = self.gate.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        }
+        self.inner.start(definition, start, cx)
+    }
+
+    fn advance(
+        &self,
+        definition: &Definition,
+        state: &State,
+        events: &[Event],
+        cx: &Cx<'_>,
+    ) -> Result<Turn, Fault> {
+        self.inner.advance(definition, state, events, cx)
+    }
+
+    fn inspect(&self, definition: &Definition, state: &State) -> View {
+        self.inner.inspect(definition, state)
+    }
+}
+
+async fn kernel(store: Arc<dyn Store>, notation: Arc<Stuck>) -> Kernel {
+    let notations = Notations::default().with("probe", notation);
+    let kernel = Builder::new(store, notations).start().await.expect("the kernel starts");
+    let source = Source { name: "probes".to_owned(), text: PROBES.into(), files: Vec::new() };
+    kernel.deploy("probe", source).await.expect("the probes are good");
+    kernel
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn computations_that_do_not_end_leave_every_thread_to_the_others() {
+    const STUCK: usize = 16;
+    let (notation, release) = Stuck::new();
+    let kernel = kernel(Arc::new(MemoryStore::new()), notation).await;
+    let stuck: Vec<_> = (0..STUCK)
+        .map(|_| {
+            let kernel = kernel.clone();
+            tokio::spawn(async move { kernel.call(start("slow")).await })
+        })
+        .collect();
+    for _ in 0..200 {
+        kernel.call(start("short")).await.expect("nobody waits for the others");
+    }
+    let (_, levels) = kernel.counted().await.expect("the loop answers");
+    assert_eq!(levels.slow_turns, STUCK);
+    for _ in 0..STUCK {
+        release.send(()).expect("somebody waits");
+    }
+    for start in stuck {
+        assert!(matches!(start.await, Ok(Ok(Reply::Started { .. }))));
+    }
+    let (counters, levels) = kernel.counted().await.expect("the loop answers");
+    assert_eq!((counters.slow_turns, levels.slow_turns), (STUCK as u64, 0));
+}

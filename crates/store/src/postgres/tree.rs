@@ -1,0 +1,57 @@
+//! How many live instances there are below a root.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use meantime_core::InstanceId;
+use meantime_kernel::store::Error;
+
+use super::connection::{Answer, Call, arrays, values};
+use crate::row::{Columns, ord, random};
+
+const ADD: &str = "INSERT INTO tree (ord, random, live) \
+     SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) \
+     ON CONFLICT (ord) DO UPDATE SET live = tree.live + excluded.live";
+const FORGET: &str = "DELETE FROM tree WHERE ord = ANY ($1::bigint[]) AND live <= 0";
+const LIVE: &str = "SELECT ord, random, live FROM tree WHERE ord = ANY ($1::bigint[])";
+
+#[cfg(test)]
+pub(super) const STATEMENTS: &[&str] = &[ADD, FORGET, LIVE];
+
+/// Who joined trees and who left them, by root and in the order of roots, so that two nodes cannot
+/// wait for each other in a circle.
+#[derive(Default)]
+pub(super) struct Changes(BTreeMap<InstanceId, i64>);
+
+impl Changes {
+    pub(super) fn join(&mut self, root: InstanceId) {
+        *self.0.entry(root).or_default() += 1;
+    }
+
+    pub(super) fn leave(&mut self, root: InstanceId) {
+        *self.0.entry(root).or_default() -= 1;
+    }
+
+    pub(super) fn calls<'c>(&'c self, calls: &mut Vec<Call<'c>>) {
+        let rows: Vec<(&InstanceId, &i64)> = self.0.iter().filter(|(_, by)| **by != 0).collect();
+        if rows.is_empty() {
+            return;
+        }
+        let params = arrays!(rows, |it| [ord(*it.0), random(*it.0), *it.1]);
+        calls.push(Call::new(ADD, params));
+        let shrunk = rows.iter().filter(|(_, by)| **by < 0);
+        let shrunk: Vec<i64> = shrunk.map(|(root, _)| ord(**root)).collect();
+        if !shrunk.is_empty() {
+            calls.push(Call::new(FORGET, values![shrunk]));
+        }
+    }
+}
+
+/// Asks for some of them.
+pub(super) fn live(roots: &BTreeSet<InstanceId>) -> Call<'static> {
+    let roots: Vec<i64> = roots.iter().copied().map(ord).collect();
+    Call::new(LIVE, values![roots])
+}
+
+pub(super) fn read_live(answer: &Answer) -> Result<BTreeMap<InstanceId, u64>, Error> {
+    Ok(answer.read(|row| Ok((row.instance(0, 1)?, row.number(2)?)))?.into_iter().collect())
+}
