@@ -65,7 +65,7 @@ impl ByHand {
         Ok(Some(match output {
             Output::Take(batch, request) => Input::Taken(batch, store.take(request).await),
             Output::Advance(batch, jobs) => {
-                Input::Advanced(batch, jobs.iter().map(Job::run).collect())
+                Input::Advanced(batch, jobs.iter().map(|job| Some(job.run())).collect())
             }
             Output::Commit(batch, taken, plan) => {
                 Input::Committed(batch, store.commit(taken, plan).await)
