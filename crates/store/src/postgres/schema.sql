@@ -232,6 +232,13 @@ CREATE TABLE timer (
     CHECK ((kind = ANY (ARRAY['timer'::text, 'deadline'::text, 'taskDeadline'::text])))
 ) WITH (autovacuum_vacuum_scale_factor=0.05);
 
+CREATE TABLE tree (
+    ord bigint NOT NULL,
+    random bigint NOT NULL,
+    live bigint NOT NULL,
+    PRIMARY KEY (ord)
+);
+
 CREATE TABLE trigger_start (
     kind text COLLATE "C" NOT NULL,
     name text COLLATE "C" NOT NULL,

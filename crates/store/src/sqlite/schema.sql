@@ -227,6 +227,12 @@ CREATE TABLE timer (
     PRIMARY KEY (frozen, due_at, ord, turn_no, ordinal)
 ) WITHOUT ROWID, STRICT;
 
+CREATE TABLE tree (
+    ord INTEGER PRIMARY KEY,
+    random INTEGER NOT NULL,
+    live INTEGER NOT NULL CHECK (live > 0)
+) STRICT;
+
 CREATE TABLE trigger_start (
     kind TEXT NOT NULL CHECK (kind = 'message' OR kind = 'broadcast'),
     name TEXT NOT NULL,

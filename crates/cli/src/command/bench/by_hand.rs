@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use meantime_core::Source;
 use meantime_kernel::clock::{Clock, SystemClock};
 use meantime_kernel::command::{Command, Deployment, Reply, Wait};
-use meantime_kernel::machine::{Config, Input, Job, Machine, Notations, Output, Ticket};
+use meantime_kernel::machine::{Config, Input, Machine, Notations, Output, Ticket};
 use meantime_kernel::random::SystemEntropy;
 use meantime_kernel::store::{DefinitionFilter, Share, Store};
 
