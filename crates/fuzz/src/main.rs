@@ -1,8 +1,8 @@
-//! `meantime-fuzz [TARGET] [--seed S] [--from C] [--cases N]`: plays so many cases of one target, or
-//! of each. `cargo xtask fuzz` calls it until the time is up.
+//! `meantime-fuzz [TARGET] [--seed S] [--from C] [--cases N]`: plays so many cases of one target,
+//! or of each. `cargo xtask fuzz` calls it until the time is up.
 //!
-//! Cases run on a stack of the size that threads of the engine have. Before each, its number is written
-//! to a file, so that one that ends the process can be named too.
+//! Cases run on a stack of the size that threads of the engine have. Before each, its number is
+//! written to a file, so that one that ends the process can be named too.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool talks")]
 

@@ -1,5 +1,6 @@
 //! Texts to begin with: the behaviours of the test corpora, as they lie in the repository.
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 /// Every block of a kind in the documents of a directory, sorted by file.
@@ -71,7 +72,7 @@ pub(crate) fn bpmn(text: &str) -> String {
         let nodes: Vec<&str> = path.split("->").map(str::trim).collect();
         for (source, target) in nodes.iter().zip(nodes.iter().skip(1)) {
             let ends = format!("sourceRef=\"{source}\" targetRef=\"{target}\"");
-            body.push_str(&format!("<sequenceFlow id=\"{source}.{target}\" {ends}/>\n"));
+            let _ = writeln!(body, "<sequenceFlow id=\"{source}.{target}\" {ends}/>");
         }
     }
     if body.contains("definitions") {

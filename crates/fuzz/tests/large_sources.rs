@@ -27,7 +27,8 @@ fn journeys() {
                 start: done\n  states:\n    done: {type: succeed}\n";
     let list = "[1, 2, 3, 4, 5, 6, 7, 8, 9], ".repeat(100);
     let expression = format!(
-        "    t%: {{type: transform, mapper: {{lang: dataweave, expr: \"[{list}1]\"}}, next: done}}\n"
+        "    t%: {{type: transform, transform: {{mapper: {{lang: dataweave, expr: \"[{list}1]\"}}, \
+         target: {{kind: var}}, resultVar: a}}, next: done}}\n"
     );
     let mut states = head.to_owned();
     while states.len() < SIZE {

@@ -5,6 +5,9 @@ use meantime_core::{Diagnostic, Position, Severity};
 use crate::code::Code;
 use crate::yaml::Span;
 
+/// More problems than this are not told: by then the first ones matter.
+const MAX_DIAGNOSTICS: usize = 200;
+
 /// Bytes of all expressions of one document.
 const MAX_EXPRESSION_BYTES: usize = 2 << 20;
 
@@ -74,8 +77,12 @@ impl Report {
         self.diagnostics.len()
     }
 
-    /// All problems, in the order of their places.
+    /// The problems, in the order of their places: the errors first of all, if there are many.
     pub(crate) fn finish(mut self) -> Vec<Diagnostic> {
+        if self.diagnostics.len() > MAX_DIAGNOSTICS {
+            self.diagnostics.sort_by_key(|it| (std::cmp::Reverse(it.severity), it.start));
+            self.diagnostics.truncate(MAX_DIAGNOSTICS);
+        }
         self.diagnostics.sort_by(|one, other| {
             let key = |it: &Diagnostic| (it.start, std::cmp::Reverse(it.severity), it.code.clone());
             key(one).cmp(&key(other))

@@ -2,8 +2,8 @@
 
 use fancy_regex::Assertion;
 
+use super::expression::{InvalidPattern, Result, Spans, next_boundary, spend};
 use super::hard::{Inst, Program, Width, compile};
-use super::{InvalidPattern, Result, Spans, next_boundary, spend};
 
 /// A pattern with look-around or back-references.
 #[derive(Debug)]

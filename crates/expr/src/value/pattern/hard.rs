@@ -5,7 +5,7 @@ use std::sync::Arc;
 use fancy_regex::{Assertion, Expr, LookAround};
 use regex_syntax::hir::{Class, HirKind};
 
-use super::InvalidPattern;
+use super::expression::InvalidPattern;
 
 /// Instructions of one program.
 const MAX_INSTRUCTIONS: usize = 20_000;

@@ -8,7 +8,7 @@ use regex_automata::util::syntax;
 use regex_automata::{Anchored, Input};
 use regex_syntax::hir::{Hir, Look};
 
-use super::{InvalidPattern, Result, SIZE_LIMIT, Spans, spend};
+use super::expression::{InvalidPattern, Result, SIZE_LIMIT, Spans, spend};
 
 /// Bytes of text times states of the automaton for one operation. A state is visited in a few
 /// nanoseconds at worst, an operation takes about a microsecond at worst.

@@ -1,6 +1,10 @@
+//! Both engines: what they match, that they agree, and that neither outruns its operations.
+
 use proptest::prelude::*;
 
-use super::*;
+use super::backtrack::Backtracking;
+use super::expression::{Found, MatchTooCostly, Pattern};
+use super::linear::Linear;
 
 /// More than any of these matches needs.
 const OPS: u64 = 1_000_000;

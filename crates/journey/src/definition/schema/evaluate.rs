@@ -2,11 +2,11 @@
 
 use meantime_expr::value::{MatchTooCostly, Number, Object, Pattern, Value};
 
+use super::check::{MAX_MISMATCHES, MAX_OPS, Mismatch};
 use super::equal::{all_differ, same};
 use super::format::Format;
 use super::keyword::{Keyword, Node, NodeId, Others, Properties, Type};
 use super::message::{choices, counted, properties, shown, unexpected};
-use super::{MAX_MISMATCHES, MAX_OPS, Mismatch};
 
 /// Schemas inside each other while a value is checked: a frame of the stack for each.
 const MAX_DEPTH: usize = 400;

@@ -7,6 +7,7 @@
 //!
 //! The library knows two things here: whether a document is a schema at all, and `format`.
 
+mod check;
 mod compile;
 mod equal;
 mod evaluate;
@@ -17,87 +18,4 @@ mod refer;
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
-
-use meantime_core::Json;
-use meantime_expr::value::json;
-
-use self::evaluate::Evaluation;
-use self::keyword::Node;
-
-/// A schema that can be asked any number of times.
-pub(crate) struct Schema {
-    /// Every schema inside it; the first is the whole.
-    nodes: Vec<Node>,
-    properties: Vec<String>,
-}
-
-/// One way in which a value does not match.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
-pub(crate) struct Mismatch {
-    /// Where in the value: a JSON pointer, empty for the whole.
-    pub(crate) pointer: String,
-    /// What is wrong there.
-    pub(crate) message: String,
-}
-
-/// What a check found, and what it cost.
-#[derive(Debug)]
-pub(crate) struct Checked {
-    /// Nothing when the value matches.
-    pub(crate) mismatches: Vec<Mismatch>,
-    pub(crate) ops: u64,
-}
-
-/// How many mismatches are told.
-const MAX_MISMATCHES: usize = 20;
-
-/// Operations of one check.
-pub(crate) const MAX_OPS: u64 = 1_000_000;
-
-impl Schema {
-    /// Compiles a schema; what is wrong with it otherwise.
-    pub(crate) fn compile(document: &serde_json::Value) -> Result<Self, String> {
-        if let Err(error) = jsonschema::draft202012::meta::validate(document) {
-            return Err(error.to_string());
-        }
-        let nodes = compile::compile(document)?;
-        let declared = document.get("properties").and_then(serde_json::Value::as_object);
-        let properties = declared.into_iter().flat_map(|it| it.keys().cloned()).collect();
-        Ok(Self { nodes, properties })
-    }
-
-    /// Checks a document with so many operations, at most [`MAX_OPS`].
-    pub(crate) fn check(&self, value: &Json, ops: u64) -> Checked {
-        let whole = |message: String| vec![Mismatch { pointer: String::new(), message }];
-        let value = match json::read(value.as_str()) {
-            Ok(value) => value,
-            Err(error) => {
-                return Checked {
-                    mismatches: whole(format!("it cannot be read: {error}")),
-                    ops: 1,
-                };
-            }
-        };
-        let allowed = ops.min(MAX_OPS);
-        let mut evaluation = Evaluation::new(&self.nodes, allowed);
-        let result = evaluation.whole(&value);
-        let used = allowed.saturating_sub(evaluation.ops());
-        let mismatches = match result {
-            Ok(()) => evaluation.into_mismatches(),
-            Err(overrun) => whole(overrun.to_string()),
-        };
-        Checked { mismatches, ops: used.max(1) }
-    }
-
-    /// Names of the properties it declares at its top level.
-    pub(crate) fn properties(&self) -> impl Iterator<Item = &str> {
-        self.properties.iter().map(String::as_str)
-    }
-}
-
-impl fmt::Debug for Schema {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Schema({} nodes)", self.nodes.len())
-    }
-}
+pub(crate) use check::{Mismatch, Schema};

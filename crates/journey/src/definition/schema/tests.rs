@@ -4,7 +4,7 @@ use meantime_core::Json;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{Checked, MAX_OPS, Schema};
+use super::check::{Checked, MAX_MISMATCHES, MAX_OPS, Schema};
 
 fn check(schema: &Value, value: &Value) -> Checked {
     let schema = Schema::compile(schema).unwrap_or_else(|problem| panic!("{problem}: {schema}"));
@@ -180,7 +180,7 @@ fn long_values_are_shown_short() {
     let told = messages(&json!({ "type": "null" }), &json!("x".repeat(10_000)));
     assert!(told.iter().all(|it| it.len() < 300), "{told:?}");
     let told = messages(&json!({ "items": { "type": "null" } }), &json!(vec![1; 1_000]));
-    assert_eq!(told.len(), super::MAX_MISMATCHES);
+    assert_eq!(told.len(), MAX_MISMATCHES);
 }
 
 #[test]
