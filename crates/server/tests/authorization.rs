@@ -98,7 +98,7 @@ async fn stage() -> Stage {
     let mut keep = |role: Role, expires_at: Option<Timestamp>| {
         let key = new_key();
         let (id, sha256) = (key.id.clone(), key.sha256.clone());
-        settings.auth.keys.push(ApiKey { id, sha256, role, expires_at });
+        settings.auth.keys.push(ApiKey { id, name: None, sha256, role, expires_at });
         key
     };
     for (role, name) in ROLES {
@@ -220,6 +220,7 @@ async fn who_tries_too_often_waits_and_nobody_else() {
     let key = new_key();
     settings.auth.keys.push(ApiKey {
         id: key.id.clone(),
+        name: None,
         sha256: key.sha256.clone(),
         role: Role::Admin,
         expires_at: None,

@@ -92,8 +92,8 @@ async fn a_token_of_an_authorization_server_is_kept_and_renewed_once() {
 async fn headers_pass_through_and_credentials_are_looked_at_while_the_request_lasts() {
     let service = service(|_, _| (200, json!({}))).await;
     let key = new_key();
-    let kept =
-        ApiKey { id: "k".to_owned(), sha256: key.sha256, role: Role::Viewer, expires_at: None };
+    let (id, name, role) = ("k".to_owned(), None, Role::Viewer);
+    let kept = ApiKey { id, name, sha256: key.sha256, role, expires_at: None };
     let mut settings = JourneySettings::default();
     let profile = ProfileSettings { keys: vec![kept], jwt: None };
     settings.profiles.insert("default".to_owned(), profile);
@@ -121,8 +121,8 @@ async fn headers_pass_through_and_credentials_are_looked_at_while_the_request_la
     let (_, outcome) = send(&router, &result, &[], String::new()).await;
     let output = &outcome["output"];
     assert_eq!(output["auth"], json!({ "apiKey": { "keyId": "k" } }), "{outcome}");
-    assert_eq!(output["later"]["problem"]["code"], "APIKEY_INVALID");
-    assert_eq!(output["later"]["apiKey"], Value::Null);
+    assert_eq!(output["later"]["apiKey"]["problem"]["code"], "APIKEY_INVALID");
+    assert_eq!(output["later"]["apiKey"]["keyId"], Value::Null);
     // The header was of the first request only, and nothing of it is kept.
     assert_eq!(service.heard(), ["/first - t-1", "/second - -"]);
     assert!(!outcome.to_string().contains(&key.secret));

@@ -141,10 +141,10 @@ async fn a_journey_looks_at_the_token_of_the_request() {
         let auth = &outcome["output"];
         if expected == "good" {
             assert_eq!(auth["jwt"]["claims"]["sub"], "ann", "{outcome}");
-            assert_eq!(auth["problem"], Value::Null, "{outcome}");
+            assert_eq!(auth["jwt"]["problem"], Value::Null, "{outcome}");
         } else {
-            assert_eq!(auth["problem"]["code"], expected, "{outcome}");
-            assert_eq!(auth["jwt"], Value::Null, "{outcome}");
+            assert_eq!(auth["jwt"]["problem"]["code"], expected, "{outcome}");
+            assert_eq!(auth["jwt"]["claims"], Value::Null, "{outcome}");
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
+use meantime_core::Timestamp;
 use meantime_server::new_key;
 
 use crate::show::{self, Format};
@@ -13,22 +14,41 @@ pub(crate) struct Key {
     /// What it may do: viewer, operator, worker, deployer or admin
     #[arg(long, value_parser = ["viewer", "operator", "worker", "deployer", "admin"])]
     role: String,
+    /// Whose it is or what it is for: the history and the log say it
+    #[arg(long)]
+    name: Option<String>,
+    /// When it stops being good, such as 2027-01-01T00:00:00Z
+    #[arg(long)]
+    expires_at: Option<Timestamp>,
 }
 
 impl Key {
     pub(crate) fn run(self, format: Format) -> Result<ExitCode> {
         let key = new_key();
-        let role = self.role;
+        let Self { role, name, expires_at } = self;
         if format == Format::Json {
-            show::json(&serde_json::json!({
+            let mut shown = serde_json::json!({
                 "key": key.secret, "id": key.id, "sha256": key.sha256, "role": role,
-            }))?;
+            });
+            if let Some(name) = name {
+                shown["name"] = name.into();
+            }
+            if let Some(end) = expires_at {
+                shown["expiresAt"] = end.to_string().into();
+            }
+            show::json(&shown)?;
             return Ok(ExitCode::SUCCESS);
         }
         show::line(&format!("key, shown only now:\n\n  {}\n", key.secret));
         show::line("for the configuration of the server:\n\n  [[auth.keys]]");
         show::line(&format!("  id = \"{}\"\n  sha256 = \"{}\"", key.id, key.sha256));
         show::line(&format!("  role = \"{role}\""));
+        if let Some(name) = name {
+            show::line(&format!("  name = {name:?}"));
+        }
+        if let Some(end) = expires_at {
+            show::line(&format!("  expires_at = \"{end}\""));
+        }
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -15,7 +15,7 @@ impl Run<'_> {
                 Task::Http(call) => self.enter_http(id, state, call),
                 Task::Schedule(schedule) => self.enter_schedule(id, schedule),
                 Task::Cache(cache) => self.enter_cache(id, cache),
-                Task::Auth(check) => Ok(self.enter_auth(id, check)),
+                Task::Auth(check) => self.enter_auth(id, check),
                 Task::Worker(task) => self.enter_worker(id, task),
             },
             Body::Choice(choice) => self.enter_choice(id, state, choice),

@@ -138,6 +138,8 @@ impl<'a> Run<'a> {
     ) -> FrameId {
         let id = self.saved.next_frame;
         self.saved.next_frame += 1;
+        let holder = parent.and_then(|parent| self.saved.frames.get(&parent));
+        let request = holder.and_then(|holder| holder.request.clone());
         let frame = Frame {
             parent,
             scope,
@@ -146,6 +148,7 @@ impl<'a> Run<'a> {
             since: self.cx.now,
             standing: Standing::Ready,
             data,
+            request,
         };
         self.saved.frames.insert(id, frame);
         id

@@ -54,10 +54,7 @@ pub(crate) struct Saved {
     /// The incident that told of a compensation that takes too long.
     #[n(10)]
     pub(super) overdue: Option<EffectKey>,
-    /// The name of the request that moved it last: a handle on what the server keeps in memory
-    /// while the request lasts, never a credential.
-    #[n(11)]
-    pub(super) request: Option<String>,
+    // 11 was the request of the whole run; each frame has its own now.
 }
 
 /// What a run is.
@@ -110,6 +107,11 @@ pub(super) struct Frame {
     /// What it reads and writes.
     #[n(6)]
     pub(super) data: Data,
+    /// The id of the inbound request that moved this frame: a handle on what the server keeps in
+    /// memory while the request lasts, never a credential. Branches have one each, so that what one
+    /// caller submits is never done with the credentials of another.
+    #[n(7)]
+    pub(super) request: Option<String>,
 }
 
 /// Which scope a frame runs.

@@ -230,7 +230,6 @@ fn empty(role: Role) -> Saved {
         traceparent: None,
         cap: None,
         overdue: None,
-        request: None,
     }
 }
 

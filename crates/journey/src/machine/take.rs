@@ -54,6 +54,8 @@ impl Run<'_> {
             return Ok(true);
         }
         let Some((id, is_step)) = self.waits_for_timer(key) else { return Ok(false) };
+        // Time moved it: no inbound request is in scope from here on.
+        self.frame_mut(id)?.request = None;
         if is_step {
             self.step_timed_out(id)?;
         } else {

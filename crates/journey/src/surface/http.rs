@@ -12,6 +12,10 @@ use serde::{Deserialize, Serialize};
 /// The name of the engine task.
 pub const HTTP_TASK: &str = "httpCall:v1";
 
+/// The field with which the engine says that the inbound request of a task is over; also the kind
+/// of the record that history has about it.
+pub const REQUEST_GONE: &str = "requestGone";
+
 /// A call, as the engine gets it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -34,7 +38,7 @@ pub struct HttpRequest {
     /// The client authentication as the definition writes it; secrets are references.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auth: Option<Json>,
-    /// The name of the inbound request in scope, whose headers may be passed through.
+    /// The id of the inbound request in scope, whose headers may be passed through.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<String>,
 }

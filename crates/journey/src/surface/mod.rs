@@ -18,7 +18,7 @@ mod tests;
 
 pub use api::{ApiAnswer, Refusal, api_answer, api_refusal};
 pub use guard::{guard_allows, guard_start};
-pub use http::{HTTP_TASK, HttpRequest};
+pub use http::{HTTP_TASK, HttpRequest, REQUEST_GONE};
 pub use instance::{Instance, Kind, StartMode, is_cancellable, kind, route, start_mode};
 pub use outcome::outcome;
 pub use refer::references;

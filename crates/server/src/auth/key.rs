@@ -82,6 +82,7 @@ mod tests {
         let other = new_key();
         let kept = |key: &NewKey| ApiKey {
             id: key.id.clone(),
+            name: None,
             sha256: key.sha256.clone(),
             role: Role::Viewer,
             expires_at: None,

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use meantime_core::{Json, Timestamp};
-use meantime_journey::surface::Request;
+use meantime_journey::surface::{REQUEST_GONE, Request};
 use meantime_kernel::command::Report;
 use meantime_kernel::store::TaskRow;
 use serde::Deserialize;
@@ -53,8 +53,8 @@ impl Connectors {
             Ok(ask) => ask,
             Err(error) => return never("AUTH_INVALID", &error.to_string()),
         };
-        let inbound = ask.request.as_deref().and_then(|name| self.requests.get(name));
-        let request = inbound.map(|it| it.request.clone()).unwrap_or_default();
+        let scope = self.scope_of(task, ask.request.as_deref());
+        let request = scope.inbound.map(|it| it.request.clone()).unwrap_or_default();
         let profile = self.profiles.get(&ask.profile);
         let now = self.clock.now().real;
         let judged = if task.spec.name.starts_with("apiKey") {
@@ -71,10 +71,13 @@ impl Connectors {
             let presented = presented(&request, ask.source.as_ref(), usual);
             token(provider, presented.as_deref(), now).await
         };
-        let answer = match judged {
+        let mut answer = match judged {
             Ok(value) => json!({ "ok": true, "value": value }),
             Err(code) => json!({ "ok": false, "problem": problem(code) }),
         };
+        if scope.is_gone {
+            answer[REQUEST_GONE] = true.into();
+        }
         Report::Completed(Json::of(&answer).unwrap_or_default())
     }
 }

@@ -4,6 +4,8 @@
 //! worth another attempt: then it is a failure with the answer as its data, and the last one still
 //! reaches the journey.
 
+use std::sync::Arc;
+
 use meantime_core::{Failure, Json};
 use meantime_journey::surface::HttpRequest;
 use meantime_kernel::command::Report;
@@ -11,19 +13,41 @@ use meantime_kernel::store::TaskRow;
 
 use super::http::{Answer, Call};
 use super::task::{Connectors, HttpOutput, failed, never};
+use crate::journey::Inbound;
 
 /// The most a server may ask us to wait, in milliseconds.
 const LONGEST_PAUSE_MS: u64 = 3_600_000;
 
+/// The inbound request that a task names.
+pub(super) struct Scope {
+    /// The request, while it lasts.
+    pub(super) inbound: Option<Arc<Inbound>>,
+    /// Whether the task names one that is over, or was one of another process.
+    pub(super) is_gone: bool,
+}
+
 impl Connectors {
+    /// The inbound request of a task. Without it the task runs as if nothing had been sent.
+    pub(super) fn scope_of(&self, task: &TaskRow, id: Option<&str>) -> Scope {
+        let inbound = id.and_then(|id| self.requests.get(id));
+        let is_gone = id.is_some() && inbound.is_none();
+        if is_gone {
+            let (name, instance) = (&task.spec.name, task.id.0.instance);
+            tracing::info!(%instance, task = %name, "runs without its inbound request, which is over");
+        }
+        Scope { inbound, is_gone }
+    }
+
     pub(super) async fn journey_call(&self, task: &TaskRow) -> Report {
         let request = match task.spec.input.read::<HttpRequest>() {
             Ok(request) => request,
             Err(error) => return never("HTTP_INVALID", &error.to_string()),
         };
         let retry_on = request.retry_on.clone();
-        match self.send(task, request).await {
-            Ok(answer) => completed(&retry_on, answer),
+        let scope = self.scope_of(task, request.request.as_deref());
+        let is_gone = scope.is_gone;
+        match self.send(task, request, &scope).await {
+            Ok(answer) => completed(&retry_on, answer, is_gone),
             Err(trouble) => {
                 let retryable =
                     trouble.retryable && retry_on.iter().any(|it| it == "NETWORK_ERROR");
@@ -36,10 +60,10 @@ impl Connectors {
         &self,
         task: &TaskRow,
         request: HttpRequest,
+        scope: &Scope,
     ) -> Result<Answer, super::http::Trouble> {
-        let HttpRequest { method, url, mut headers, body, timeout_ms, auth, request, .. } = request;
-        let inbound = request.and_then(|name| self.requests.get(&name));
-        for (name, value) in inbound.iter().flat_map(|it| it.passthrough.iter()) {
+        let HttpRequest { method, url, mut headers, body, timeout_ms, auth, .. } = request;
+        for (name, value) in scope.inbound.iter().flat_map(|it| it.passthrough.iter()) {
             // What the journey says itself wins.
             let is_said = headers.keys().any(|it| it.eq_ignore_ascii_case(name));
             if !is_said {
@@ -55,7 +79,7 @@ impl Connectors {
 }
 
 /// An answer, or an answer that another attempt may better.
-fn completed(retry_on: &[String], answer: Answer) -> Report {
+fn completed(retry_on: &[String], answer: Answer, request_gone: bool) -> Report {
     let Answer { status, headers, body } = answer;
     let cause = match status {
         429 => "HTTP_429",
@@ -63,7 +87,8 @@ fn completed(retry_on: &[String], answer: Answer) -> Report {
         _ => "",
     };
     let pause = headers.get("retry-after").and_then(|it| it.trim().parse::<u64>().ok());
-    let output = Json::of(&HttpOutput { status, headers, body }).unwrap_or_default();
+    let output = HttpOutput { status, headers, body, request_gone };
+    let output = Json::of(&output).unwrap_or_default();
     if !retry_on.iter().any(|it| it == cause) {
         return Report::Completed(output);
     }
@@ -88,12 +113,12 @@ mod tests {
     fn only_what_the_policy_names_is_tried_again() {
         let policy = ["HTTP_5XX".to_owned(), "HTTP_429".to_owned()];
         for status in [200, 302, 404, 409] {
-            assert!(matches!(completed(&policy, answer(status)), Report::Completed(_)));
+            assert!(matches!(completed(&policy, answer(status), false), Report::Completed(_)));
         }
-        assert!(matches!(completed(&[], answer(503)), Report::Completed(_)));
+        assert!(matches!(completed(&[], answer(503), false), Report::Completed(_)));
         for status in [429, 500, 503] {
             let Report::Failed { failure, retryable, retry_after_ms, .. } =
-                completed(&policy, answer(status))
+                completed(&policy, answer(status), false)
             else {
                 panic!("{status} is worth another attempt");
             };

@@ -64,6 +64,9 @@ pub(super) struct HttpOutput {
     pub(super) status: u16,
     pub(super) headers: BTreeMap<String, String>,
     pub(super) body: Json,
+    /// The inbound request whose headers should have gone along was over.
+    #[serde(rename = "requestGone", skip_serializing_if = "std::ops::Not::not")]
+    pub(super) request_gone: bool,
 }
 
 impl Connectors {
@@ -94,8 +97,8 @@ impl Connectors {
         let HttpInput { method, url, headers, body, timeout_ms } = input;
         match self.outbound_call(task, Call { method, url, headers, body }, timeout_ms).await {
             Ok(Answer { status, headers, body }) => {
-                let output = Json::of(&HttpOutput { status, headers, body });
-                Report::Completed(output.unwrap_or_default())
+                let output = HttpOutput { status, headers, body, request_gone: false };
+                Report::Completed(Json::of(&output).unwrap_or_default())
             }
             Err(trouble) => failed(trouble.code, &trouble.message, trouble.retryable),
         }

@@ -1,13 +1,15 @@
-//! Inbound requests, kept in memory under a name while they last.
+//! Inbound requests, kept in memory under an id while they last.
 //!
-//! A run stores only the name. A task that names a request finds its headers here, or nothing:
-//! after the answer, after a restart and on another node.
+//! A run stores only the id. A task that names a request finds its headers here, or nothing: after
+//! the answer, after a restart and on another node. Stored ids outlive the process that gave them,
+//! so an id is 128 random bits: no other process and no other node gives it again, and nobody can
+//! guess one.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use meantime_journey::surface::Request;
+use meantime_kernel::random::{Entropy as _, SystemEntropy};
 
 /// A request as tasks see it.
 #[derive(Debug, Clone, Default)]
@@ -25,7 +27,7 @@ pub(crate) struct Requests(Arc<Kept>);
 #[derive(Debug, Default)]
 struct Kept {
     by_name: Mutex<BTreeMap<String, Arc<Inbound>>>,
-    next: AtomicU64,
+    entropy: Mutex<SystemEntropy>,
 }
 
 /// Keeps a request; it is forgotten when this is dropped.
@@ -35,9 +37,10 @@ pub(crate) struct Lasting {
 }
 
 impl Requests {
-    /// A name for a request that is about to be kept.
+    /// An id for a request that is about to be kept.
     pub(crate) fn name(&self) -> String {
-        format!("rq{}", self.0.next.fetch_add(1, Ordering::Relaxed))
+        let mut entropy = self.0.entropy.lock().unwrap_or_else(PoisonError::into_inner);
+        format!("inbound-{:016x}{:016x}", entropy.next(), entropy.next())
     }
 
     /// Keeps a request under its name.
@@ -71,10 +74,18 @@ mod tests {
     fn a_request_is_forgotten_with_its_answer() {
         let requests = Requests::default();
         let request = Request { name: requests.name(), ..Request::default() };
+        let name = request.name.clone();
         let lasting = requests.keep(Inbound { request, passthrough: Vec::new() });
-        assert!(requests.get("rq0").is_some());
-        assert!(requests.get("rq1").is_none());
+        assert!(requests.get(&name).is_some());
         drop(lasting);
-        assert!(requests.get("rq0").is_none());
+        assert!(requests.get(&name).is_none());
+    }
+
+    #[test]
+    fn no_process_gives_the_id_of_another() {
+        let processes = [Requests::default(), Requests::default()];
+        let ids = processes.iter().flat_map(|it| (0..1_000).map(|_| it.name()));
+        let ids: std::collections::BTreeSet<String> = ids.collect();
+        assert_eq!(ids.len(), 2_000);
     }
 }

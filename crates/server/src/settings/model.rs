@@ -269,6 +269,9 @@ impl AuthSettings {
 pub struct ApiKey {
     /// The part of the key that is no secret.
     pub id: String,
+    /// Whose it is or what it is for: what the history and the log say who did something.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// SHA-256 of the whole key, in hex.
     pub sha256: String,
     /// What it may do.
@@ -276,6 +279,13 @@ pub struct ApiKey {
     /// When it stops being good.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
+}
+
+impl ApiKey {
+    /// How it is called where people read it.
+    pub fn display_name(&self) -> &str {
+        self.name.as_deref().filter(|name| !name.is_empty()).unwrap_or(&self.id)
+    }
 }
 
 /// Tokens of an identity provider.

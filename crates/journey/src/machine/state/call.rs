@@ -47,6 +47,8 @@ impl Run<'_> {
         let Body::Call(call) = &state.body else {
             return Err(broken("a subjourney was called by a state that calls none"));
         };
+        let request = self.frame(child)?.request.clone();
+        self.frame_mut(id)?.request = request;
         self.withdraw(child);
         if let End::Succeeded { output } = &end {
             let schema = self.journey.subjourneys.get(name).and_then(|it| it.output.as_ref());

@@ -42,6 +42,9 @@ impl Run<'_> {
             Some(_) => Some(json::document(&self.context(branch)?)),
             None => None,
         };
+        // What follows the join is done for whoever moved the branch that decided.
+        let request = self.frame(branch)?.request.clone();
+        self.frame_mut(id)?.request = request;
         self.withdraw(branch);
         let (output, error) = match end {
             End::Succeeded { output } => (Some(output), None),

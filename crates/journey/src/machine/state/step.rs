@@ -27,8 +27,10 @@ impl Run<'_> {
         if self.saved.role == Role::Scheduled {
             return Ok(Trouble::scheduled_step(&state.id).into());
         }
-        // Also when a loop comes back: what was submitted last time is gone (JR3).
+        // Also when a loop comes back: what was submitted last time is gone (JR3), and so is the
+        // request that led here.
         self.write(id, &Change::remove(vec![PAYLOAD.to_owned()]))?;
+        self.frame_mut(id)?.request = None;
         let timeout = step.timeout.as_ref().map(|timeout| {
             let ms = timeout.seconds.saturating_mul(1_000);
             let due_at = self.cx.now.saturating_add_millis(ms);
@@ -81,14 +83,15 @@ impl Run<'_> {
         }
     }
 
-    /// What the surface read from the request: paths with values, and the request's name.
+    /// What the surface read from the request: paths with values, and the request's id.
     pub(in crate::machine) fn take_bound(
         &mut self,
         id: FrameId,
         bound: Option<&Json>,
     ) -> Result<(), Fault> {
         let bound = bound.map(json::parse).unwrap_or_default();
-        self.saved.request = json::get(&bound, &["request".to_owned()]).and_then(json::string);
+        let request = json::get(&bound, &["request".to_owned()]).and_then(json::string);
+        self.frame_mut(id)?.request = request;
         let context = json::get(&bound, &["context".to_owned()]);
         for entry in context.and_then(json::object).into_iter().flat_map(Object::entries) {
             let path = entry.key.name().split('.').map(str::to_owned).collect();

@@ -1,7 +1,8 @@
 //! `apiKeyValidate:v1` and `jwtValidate:v1`: the engine looks at the request that is in scope.
 //!
-//! The engine answers `{ok: true, value}` or `{ok: false, problem}`. A credential that is missing
-//! or bad is data for the journey; an engine that is not set up for the check is an error.
+//! The engine answers `{ok: true, value}` or `{ok: false, problem}`, which become
+//! `context.<authVar>.<method>` and `context.<authVar>.<method>.problem`. A credential that is
+//! missing or bad is data for the journey; an engine that is not set up for the check is an error.
 
 use meantime_core::{Fault, Json, RetryPolicy, TaskKind, TaskOutcome, TaskSpec};
 use meantime_expr::value::Value;
@@ -15,7 +16,11 @@ use crate::machine::run::Run;
 use crate::machine::saved::FrameId;
 
 impl Run<'_> {
-    pub(in crate::machine) fn enter_auth(&mut self, id: FrameId, check: &AuthCheck) -> Flow {
+    pub(in crate::machine) fn enter_auth(
+        &mut self,
+        id: FrameId,
+        check: &AuthCheck,
+    ) -> Result<Flow, Fault> {
         let source = check.source.as_ref().map(|source| {
             serde_json::json!({
                 "location": source.location,
@@ -26,7 +31,7 @@ impl Run<'_> {
         let input = serde_json::json!({
             "profile": check.profile,
             "source": source,
-            "request": self.saved.request,
+            "request": self.frame(id)?.request,
         });
         let spec = TaskSpec {
             kind: TaskKind::Engine,
@@ -37,7 +42,7 @@ impl Run<'_> {
                 Json::of(&input).unwrap_or_default(),
             )
         };
-        self.wait_for_task(spec)
+        Ok(self.wait_for_task(spec))
     }
 
     pub(super) fn auth_done(
@@ -54,19 +59,19 @@ impl Run<'_> {
                 return Ok(Trouble::internal(text).into());
             }
         };
+        self.record_gone_request(id, outcome);
         let part = |name: &str| -> Value {
             json::get(&answer, &[name.to_owned()]).cloned().unwrap_or_default()
         };
-        let at = |name: &str| vec![check.auth_var.clone(), name.to_owned()];
-        let field = check.kind.field();
-        let changes = if is_ok(&answer) {
-            [Change::remove(at("problem")), Change::put(at(field), part("value"))]
+        // Each method has an object of its own and replaces all of it, also what a caller may have
+        // put there: a later check of another method hides no failure.
+        let place = vec![check.auth_var.clone(), check.kind.field().to_owned()];
+        let judged = if is_ok(&answer) {
+            part("value")
         } else {
-            [Change::remove(at(field)), Change::put(at("problem"), part("problem"))]
+            json::object_of([("problem", part("problem"))])
         };
-        for change in &changes {
-            self.write(id, change)?;
-        }
+        self.write(id, &Change::put(place, judged))?;
         Self::next_of(state)
     }
 }

@@ -45,6 +45,7 @@ impl Run<'_> {
         call: &HttpCall,
         outcome: &TaskOutcome,
     ) -> Result<Flow, Fault> {
+        self.record_gone_request(id, outcome);
         let result = http_result(outcome);
         if let Some(var) = &call.result_var {
             self.write_var(id, var, result.clone())?;
@@ -102,7 +103,7 @@ impl Run<'_> {
             timeout_ms: call.timeout_ms,
             retry_on: causes.map(|cause: &RetryOn| cause.name().to_owned()).collect(),
             auth: auth.and_then(|auth| Json::of(&auth.document).ok()),
-            request: self.saved.request.clone(),
+            request: self.frame(id)?.request.clone(),
         };
         Ok(Json::of(&request).map_err(|error| Trouble::internal(error.to_string())))
     }

@@ -1,13 +1,14 @@
 //! What tasks come back with: `{status?, ok, headers, body, error?}`. A failure is a result, and
 //! never ends the run.
 
-use meantime_core::{Failure, Fault, TaskCause, TaskOutcome};
+use meantime_core::{Effect, Failure, Fault, Json, TaskCause, TaskOutcome};
 use meantime_expr::value::{Object, Value};
 
 use crate::definition::{Body, Task};
 use crate::json;
 use crate::machine::run::{Run, broken};
-use crate::machine::saved::Standing;
+use crate::machine::saved::{FrameId, Standing};
+use crate::surface::REQUEST_GONE;
 
 impl Run<'_> {
     /// A task is over. Which kind knows what to do with the result.
@@ -32,6 +33,26 @@ impl Run<'_> {
         };
         self.follow(id, flow)?;
         Ok(true)
+    }
+
+    /// History says when a task named an inbound request that was over, or was one of another
+    /// process: it was done without that request's headers and credentials.
+    pub(super) fn record_gone_request(&mut self, id: FrameId, outcome: &TaskOutcome) {
+        let answer = match outcome {
+            TaskOutcome::Completed(answer) => Some(answer),
+            TaskOutcome::Failed { failure, .. } => failure.data.as_ref(),
+        };
+        let is_gone = |answer: &Json| {
+            matches!(
+                json::get(&json::parse(answer), &[REQUEST_GONE.to_owned()]),
+                Some(Value::Bool(true))
+            )
+        };
+        if answer.is_some_and(is_gone) {
+            let place = self.place_of(id);
+            let data = Json::of(&serde_json::json!({ "place": place })).unwrap_or_default();
+            self.push(Effect::Record { kind: REQUEST_GONE.to_owned(), data });
+        }
     }
 
     pub(in crate::machine) fn wait_for_task(

@@ -1,0 +1,514 @@
+//! Credentials of those who call journeys: nobody's reach another run, across restarts and nodes
+//! and under crossing load, and whoever sent none, or forged one, is accepted nowhere.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::sync::{Arc, Mutex};
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::{Request, Response};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use http_body_util::BodyExt as _;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use meantime_core::Source;
+use meantime_kernel::store::{MemoryStore, Store};
+use meantime_server::{
+    ApiKey, App, Engine, Formats, JwtSettings, NewKey, Period, ProfileSettings, Role, Settings,
+    new_key, notations,
+};
+use ring::rand::SystemRandom;
+use ring::signature::{Ed25519KeyPair, KeyPair as _};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tower::ServiceExt as _;
+
+/// A service that remembers which token came with which path. Below `/hold` it answers when it is
+/// told to; below `/flaky` every path is refused once.
+struct Service {
+    base: String,
+    heard: Arc<Mutex<Vec<(String, String)>>>,
+    gate: watch::Sender<bool>,
+}
+
+async fn service() -> Service {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let base = format!("http://{}", listener.local_addr().expect("an address"));
+    let heard = Arc::new(Mutex::new(Vec::<(String, String)>::new()));
+    let gate = watch::Sender::new(false);
+    let (known, opened) = (heard.clone(), gate.clone());
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let (known, opened) = (known.clone(), opened.clone());
+            let service = service_fn(move |request: Request<Incoming>| {
+                let (known, mut opened) = (known.clone(), opened.subscribe());
+                async move {
+                    let path = request.uri().path().to_owned();
+                    let token = request.headers().get("x-tenant");
+                    let token = token.and_then(|it| it.to_str().ok()).unwrap_or("-").to_owned();
+                    let is_first = {
+                        let mut known = known.lock().expect("whole");
+                        let is_first = !known.iter().any(|(it, _)| *it == path);
+                        known.push((path.clone(), token));
+                        is_first
+                    };
+                    if path.starts_with("/hold") {
+                        opened.wait_for(|it| *it).await.expect("the test goes on");
+                    }
+                    let is_refused = is_first && path.starts_with("/flaky");
+                    let mut response = Response::new(Body::from("{}"));
+                    *response.status_mut() =
+                        if is_refused { 503 } else { 200 }.try_into().expect("a status");
+                    Ok::<_, Infallible>(response)
+                }
+            });
+            tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), service));
+        }
+    });
+    Service { base, heard, gate }
+}
+
+impl Service {
+    fn heard(&self) -> Vec<(String, String)> {
+        self.heard.lock().expect("whole").clone()
+    }
+
+    fn count(&self, path: &str) -> usize {
+        self.heard().iter().filter(|(it, _)| it.starts_with(path)).count()
+    }
+
+    fn open(&self) {
+        self.gate.send_replace(true);
+    }
+}
+
+/// Lets everything else go on until something is so.
+async fn until<F: Future<Output = bool>>(mut is_so: impl FnMut() -> F) {
+    while !is_so().await {
+        tokio::task::yield_now().await;
+    }
+}
+
+fn settings(profile: ProfileSettings) -> Settings {
+    let mut settings = Settings::default();
+    settings.egress.allow = vec!["127.0.0.0/8".to_owned()];
+    settings.egress.ports = Vec::new();
+    settings.journeys.profiles.insert("default".to_owned(), profile);
+    settings
+}
+
+fn key_profile(key: &NewKey) -> ProfileSettings {
+    let (id, sha256) = ("k".to_owned(), key.sha256.clone());
+    let kept = ApiKey { id, name: None, sha256, role: Role::Viewer, expires_at: None };
+    ProfileSettings { keys: vec![kept], jwt: None }
+}
+
+/// A process that serves a store.
+async fn process(store: Arc<dyn Store>, settings: &Settings) -> (Engine, Router) {
+    let engine = Engine::on(store, settings.clone(), notations(), Formats::default()).await;
+    let engine = engine.expect("the engine starts");
+    let router = App::new(&engine).router();
+    (engine, router)
+}
+
+async fn deploy(engine: &Engine, text: &str) {
+    let source = Source { name: "x.journey.yaml".to_owned(), text: text.into(), files: Vec::new() };
+    engine.kernel().deploy("journey", source).await.expect("a good definition");
+}
+
+async fn send(
+    router: &Router,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: Option<Value>,
+) -> (u16, Value) {
+    let method = if body.is_none() { "GET" } else { "POST" };
+    let mut request = Request::builder().method(method).uri(format!("/api/v1{path}"));
+    request = request.header("host", "localhost").header("content-type", "application/json");
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let body = body.map(|it| it.to_string()).unwrap_or_default();
+    let request = request.body(Body::from(body)).expect("a request");
+    let response = router.clone().oneshot(request).await.expect("an answer");
+    let status = response.status().as_u16();
+    let body = response.into_body().collect().await.expect("a body").to_bytes();
+    (status, serde_json::from_slice(&body).expect("JSON"))
+}
+
+fn id_of(answer: &Value) -> String {
+    answer["journeyId"].as_str().unwrap_or_else(|| panic!("an id: {answer}")).to_owned()
+}
+
+/// Waits for the end of a journey.
+async fn result(router: &Router, id: &str) -> Value {
+    let path = format!("/journeys/{id}/result");
+    until(|| async { send(router, &path, &[], None).await.0 == 200 }).await;
+    send(router, &path, &[], None).await.1
+}
+
+#[tokio::test]
+async fn a_restart_hands_no_callers_credentials_to_another_run() {
+    let service = service().await;
+    let key = new_key();
+    let settings = settings(key_profile(&key));
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let (engine, router) = process(store.clone(), &settings).await;
+    let base = &service.base;
+    deploy(&engine, &format!(
+        "apiVersion: v1
+kind: Journey
+metadata: {{name: later, version: 1.0.0}}
+spec:
+  lifecycle: {{startMode: async}}
+  bindings: {{http: {{start: {{headersPassthrough: [{{from: X-From, to: X-Tenant}}]}}}}}}
+  policies: {{httpResilience: {{definitions: {{patient: {{maxAttempts: 2, retryOn: [HTTP_5XX], backoff: {{kind: fixed, baseDelayMs: 1500, maxDelayMs: 1500}}}}}}}}}}
+  start: call
+  states:
+    call: {{type: task, task: {{kind: httpCall:v1, method: GET, url: '{base}/flaky/${{context.me}}', resultVar: r, resiliencePolicyRef: patient}}, next: check}}
+    check: {{type: task, task: {{kind: apiKeyValidate:v1}}, next: rest}}
+    rest: {{type: timer, timer: {{duration: PT1S}}, next: again}}
+    again: {{type: task, task: {{kind: httpCall:v1, method: GET, url: '{base}/again', resultVar: r}}, next: recheck}}
+    recheck: {{type: task, task: {{kind: apiKeyValidate:v1, authVar: later}}, next: done}}
+    done: {{type: succeed}}
+"
+    ))
+    .await;
+    deploy(&engine, &format!(
+        "apiVersion: v1
+kind: Journey
+metadata: {{name: hold, version: 1.0.0}}
+spec:
+  bindings: {{http: {{start: {{headersPassthrough: [{{from: X-From, to: X-Tenant}}]}}}}}}
+  start: call
+  states:
+    call: {{type: task, task: {{kind: httpCall:v1, method: GET, url: '{base}/hold', resultVar: r}}, next: done}}
+    done: {{type: succeed}}
+"
+    ))
+    .await;
+    // Some who send neither a token nor a key, just before the process ends.
+    let mut ids = Vec::new();
+    for me in ["a", "b"] {
+        let body = Some(json!({ "me": me }));
+        ids.push(id_of(&send(&router, "/journeys/later/start", &[], body).await.1));
+    }
+    until(|| async { service.count("/flaky") == ids.len() }).await;
+    engine.stop().await;
+
+    let (_engine, router) = process(store, &settings).await;
+    // Others, whose requests last while the runs of the first go on.
+    let others: Vec<_> = (0..4)
+        .map(|_| {
+            let (router, secret) = (router.clone(), key.secret.clone());
+            tokio::spawn(async move {
+                let headers = [("x-from", "of-another"), ("x-api-key", secret.as_str())];
+                send(&router, "/journeys/hold/start", &headers, Some(json!({}))).await
+            })
+        })
+        .collect();
+    until(|| async { service.count("/hold") == 4 }).await;
+    for id in &ids {
+        let outcome = result(&router, id).await;
+        for auth in ["auth", "later"] {
+            let judged = &outcome["output"][auth]["apiKey"];
+            assert_eq!(judged["problem"]["code"], "APIKEY_MISSING", "{auth}: {outcome}");
+            assert_eq!(judged["keyId"], Value::Null, "{auth}: {outcome}");
+        }
+        let history = send(&router, &format!("/instances/{id}/history"), &[], None).await.1;
+        assert!(history.to_string().contains("requestGone"), "{history}");
+    }
+    service.open();
+    for other in others {
+        assert_eq!(other.await.expect("it ends").0, 200);
+    }
+    for (path, token) in service.heard() {
+        let expected = if path == "/hold" { "of-another" } else { "-" };
+        assert_eq!(token, expected, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn nodes_under_crossing_load_never_mix_up_their_callers() {
+    const CALLERS: usize = 60;
+    let service = service().await;
+    let key = new_key();
+    let settings = settings(key_profile(&key));
+    let store = MemoryStore::new();
+    let nodes = [
+        process(Arc::new(store.for_node()), &settings).await,
+        process(Arc::new(store.for_node()), &settings).await,
+    ];
+    let base = &service.base;
+    deploy(&nodes[0].0, &format!(
+        "apiVersion: v1
+kind: Journey
+metadata: {{name: cross, version: 1.0.0}}
+spec:
+  bindings: {{http: {{start: {{headersPassthrough: [{{from: X-From, to: X-Tenant}}]}}}}}}
+  policies: {{httpResilience: {{definitions: {{patient: {{maxAttempts: 3, retryOn: [HTTP_5XX], backoff: {{kind: fixed, baseDelayMs: 1, maxDelayMs: 1}}}}}}}}}}
+  start: call
+  states:
+    call: {{type: task, task: {{kind: httpCall:v1, method: GET, url: '{base}/flaky/${{context.me}}', resultVar: r, resiliencePolicyRef: patient}}, next: rest}}
+    rest: {{type: timer, timer: {{duration: PT0S}}, next: check}}
+    check: {{type: task, task: {{kind: apiKeyValidate:v1}}, next: again}}
+    again: {{type: task, task: {{kind: httpCall:v1, method: GET, url: '{base}/flaky/again/${{context.me}}', resultVar: r, resiliencePolicyRef: patient}}, next: done}}
+    done: {{type: succeed, outputVar: auth}}
+"
+    ))
+    .await;
+    let callers: Vec<_> = (0..CALLERS)
+        .map(|me| {
+            let (router, other) = (nodes[me % 2].1.clone(), nodes[(me + 1) % 2].1.clone());
+            let (token, secret) = (format!("t{me}"), key.secret.clone());
+            tokio::spawn(async move {
+                // Every third sends nothing.
+                let headers = [("x-from", token.as_str()), ("x-api-key", secret.as_str())];
+                let headers = if me % 3 == 0 { &[][..] } else { &headers[..] };
+                let body = Some(json!({ "me": me.to_string() }));
+                let (status, started) = send(&router, "/journeys/cross/start", headers, body).await;
+                assert_eq!(status, 200, "{started}");
+                (me, result(&other, &id_of(&started)).await)
+            })
+        })
+        .collect();
+    for caller in callers {
+        let (me, outcome) = caller.await.expect("it ends");
+        // Time moved it before the check: nobody's request is in scope.
+        assert_eq!(outcome["output"]["apiKey"]["problem"]["code"], "APIKEY_MISSING", "{me}");
+    }
+    let heard = service.heard();
+    assert!(heard.len() >= 2 * CALLERS, "{}", heard.len());
+    for (path, token) in heard {
+        let me = path.rsplit('/').next().unwrap_or_default();
+        let own = format!("t{me}");
+        let sent_nothing = me.parse::<usize>().is_ok_and(|me| me % 3 == 0);
+        let is_later = path.contains("again");
+        assert!(token == "-" || (token == own && !sent_nothing && !is_later), "{path}: {token}");
+    }
+}
+
+#[tokio::test]
+async fn callers_of_one_instance_lend_each_other_nothing() {
+    let service = service().await;
+    let key = new_key();
+    let settings = settings(key_profile(&key));
+    let (engine, router) = process(Arc::new(MemoryStore::new()), &settings).await;
+    let base = &service.base;
+    deploy(&engine, &format!(
+        "apiVersion: v1
+kind: Journey
+metadata: {{name: pair, version: 1.0.0}}
+spec:
+  bindings:
+    http:
+      steps:
+        askLeft: {{headersPassthrough: [{{from: X-From, to: X-Tenant}}]}}
+        askRight: {{headersPassthrough: [{{from: X-From, to: X-Tenant}}]}}
+  start: both
+  states:
+    both:
+      type: parallel
+      parallel:
+        branches:
+          - name: left
+            start: askLeft
+            states:
+              askLeft: {{type: wait, wait: {{channel: manual, input: {{schema: {{}}}}}}, next: one}}
+              one: {{type: task, task: {{kind: httpCall:v1, method: GET, url: '{base}/hold/left', resultVar: l}}, next: two}}
+              two: {{type: task, task: {{kind: httpCall:v1, method: GET, url: '{base}/left', resultVar: l}}, next: check}}
+              check: {{type: task, task: {{kind: apiKeyValidate:v1, authVar: left}}, next: end}}
+              end: {{type: succeed}}
+          - name: right
+            start: askRight
+            states:
+              askRight: {{type: wait, wait: {{channel: manual, input: {{schema: {{}}}}}}, next: one}}
+              one: {{type: task, task: {{kind: httpCall:v1, method: GET, url: '{base}/right', resultVar: r}}, next: check}}
+              check: {{type: task, task: {{kind: apiKeyValidate:v1, authVar: right}}, next: two}}
+              two: {{type: task, task: {{kind: httpCall:v1, method: GET, url: '{base}/hold/right', resultVar: r}}, next: end}}
+              end: {{type: succeed}}
+        join: {{strategy: allOf}}
+      next: done
+    done: {{type: succeed}}
+"
+    ))
+    .await;
+    let id = id_of(&send(&router, "/journeys/pair/start", &[], Some(json!({}))).await.1);
+    let submit = |step: &str, token: &str, secret: &str| {
+        let (router, path) = (router.clone(), format!("/journeys/{id}/steps/{step}"));
+        let (token, secret) = (token.to_owned(), secret.to_owned());
+        tokio::spawn(async move {
+            let headers = [("x-from", token.as_str()), ("x-api-key", secret.as_str())];
+            send(&router, &path, &headers, Some(json!({}))).await
+        })
+    };
+    let left = submit("askLeft", "of-left", "wrong");
+    until(|| async { service.count("/hold/left") == 1 }).await;
+    let right = submit("askRight", "of-right", &key.secret);
+    until(|| async { service.count("/hold/right") == 1 }).await;
+    service.open();
+    assert_eq!((left.await.expect("it ends").0, right.await.expect("it ends").0), (200, 200));
+    let outcome = result(&router, &id).await;
+    let output = &outcome["output"];
+    assert_eq!(output["left"]["apiKey"]["problem"]["code"], "APIKEY_INVALID", "{outcome}");
+    assert_eq!(output["right"]["apiKey"], json!({ "keyId": "k" }), "{outcome}");
+    for (path, token) in service.heard() {
+        let expected = if path.contains("left") { "of-left" } else { "of-right" };
+        assert_eq!(token, expected, "{path}");
+    }
+}
+
+/// What journeys do with the result of a check, as the language describes it: the checks in their
+/// order, and the predicate under which the caller is accepted.
+const PATTERNS: [(&str, &str, &str); 12] = [
+    ("jwt-problem", "jwt", "context.auth.jwt.problem == null"),
+    ("jwt-no-problem", "jwt", "not (context.auth.jwt.problem != null)"),
+    ("jwt-claims", "jwt", "context.auth.jwt.claims != null"),
+    ("jwt-subject", "jwt", "context.auth.jwt.claims.sub == \"ann\""),
+    ("jwt-bare", "jwt", "auth.jwt.problem == null"),
+    ("key-problem", "apiKey", "context.auth.apiKey.problem == null"),
+    ("key-id", "apiKey", "context.auth.apiKey.keyId == \"k\""),
+    (
+        "both",
+        "jwt apiKey",
+        "context.auth.jwt.problem == null and context.auth.apiKey.problem == null",
+    ),
+    // The method that is checked last is good, and hides nothing of the first.
+    ("jwt-then-key", "jwt apiKey", "context.auth.jwt.problem == null"),
+    ("key-then-jwt", "apiKey jwt", "context.auth.apiKey.problem == null"),
+    (
+        "either",
+        "jwt apiKey",
+        "context.auth.jwt.claims != null or context.auth.apiKey.keyId != null",
+    ),
+    ("jwt-twice", "jwt jwt", "context.auth.jwt.problem == null"),
+];
+
+fn pattern_journey(name: &str, checks: &str, predicate: &str, entry: &str) -> String {
+    let checks: Vec<&str> = checks.split(' ').collect();
+    let states: Vec<String> = checks
+        .iter()
+        .enumerate()
+        .map(|(at, check)| {
+            let next =
+                if at + 1 < checks.len() { format!("check{}", at + 1) } else { "judge".to_owned() };
+            format!(
+                "    check{at}: {{type: task, task: {{kind: {check}Validate:v1}}, next: {next}}}\n"
+            )
+        })
+        .collect();
+    let (start, ask) = match entry {
+        "start" => ("check0", String::new()),
+        kind => (
+            "ask",
+            format!(
+                "    ask: {{type: {kind}, {kind}: {{input: {{schema: {{}}}}}}, next: check0}}\n"
+            ),
+        ),
+    };
+    format!(
+        "apiVersion: v1
+kind: Journey
+metadata: {{name: {name}-{entry}, version: 1.0.0}}
+spec:
+  start: {start}
+  states:
+{ask}{states}    judge: {{type: choice, choices: [{{when: {{predicate: {{lang: dataweave, expr: '{predicate}'}}}}, next: accepted}}], default: refused}}
+    accepted: {{type: succeed}}
+    refused: {{type: fail, errorCode: REFUSED, reason: No good credential}}
+",
+        states = states.concat()
+    )
+}
+
+fn token(pair: &Ed25519KeyPair, algorithm: &str, claims: &Value) -> String {
+    let encode = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
+    let head = json!({ "alg": algorithm, "kid": "ed" });
+    let message = format!("{}.{}", encode(&head), encode(claims));
+    let signature = URL_SAFE_NO_PAD.encode(pair.sign(message.as_bytes()));
+    format!("{message}.{signature}")
+}
+
+fn key_pair() -> Ed25519KeyPair {
+    let pair = Ed25519KeyPair::generate_pkcs8(&SystemRandom::new()).expect("a key");
+    Ed25519KeyPair::from_pkcs8(pair.as_ref()).expect("a key")
+}
+
+#[tokio::test]
+async fn every_published_pattern_refuses_those_who_send_nothing_or_forge_something() {
+    let (pair, stranger, key) = (key_pair(), key_pair(), new_key());
+    let x = URL_SAFE_NO_PAD.encode(pair.public_key());
+    let keys = json!({ "keys": [{ "kty": "OKP", "crv": "Ed25519", "kid": "ed", "x": x }] });
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    std::fs::write(file.path(), keys.to_string()).expect("it can be written");
+    let jwt = JwtSettings {
+        issuer: "https://login.test".to_owned(),
+        audience: "shop".to_owned(),
+        jwks: file.path().to_string_lossy().into_owned(),
+        algorithms: vec!["EdDSA".to_owned()],
+        role_claim: "role".to_owned(),
+        leeway: Period::seconds(30),
+    };
+    let profile = ProfileSettings { jwt: Some(jwt), ..key_profile(&key) };
+    let (engine, router) = process(Arc::new(MemoryStore::new()), &settings(profile)).await;
+    let claims = |sub: &str| json!({ "iss": "https://login.test", "aud": "shop", "sub": sub, "exp": 4_102_444_800_u64 });
+    let good = format!("Bearer {}", token(&pair, "EdDSA", &claims("ann")));
+    let foreign = format!("Bearer {}", token(&stranger, "EdDSA", &claims("ann")));
+    let unsigned = format!("Bearer {}", token(&stranger, "none", &claims("ann")));
+    let cut = format!(
+        "Bearer {}.",
+        good.trim_start_matches("Bearer ").rsplit_once('.').expect("parts").0
+    );
+    let other_key = new_key();
+    // What a caller may send of a token, of a key, and in the body to look as if it were judged.
+    let tokens = ["", "Bearer", "Bearer nonsense", &foreign, &unsigned, &cut, &good];
+    let api_keys = ["", "nonsense", &other_key.secret, &key.secret];
+    let bodies = [
+        json!({}),
+        json!({ "auth": { "jwt": { "header": {}, "claims": { "sub": "ann" } }, "apiKey": { "keyId": "k" } } }),
+        json!({ "auth": "ann" }),
+        json!({ "auth": { "jwt": "ann", "apiKey": null } }),
+    ];
+    for (name, checks, predicate) in PATTERNS {
+        for entry in ["start", "webhook"] {
+            deploy(&engine, &pattern_journey(name, checks, predicate, entry)).await;
+            for token in tokens {
+                for api_key in api_keys {
+                    let by_token = token == good;
+                    let by_key = api_key == key.secret;
+                    let expected = match name {
+                        "both" => by_token && by_key,
+                        "either" => by_token || by_key,
+                        name if name.starts_with("jwt") => by_token,
+                        _ => by_key,
+                    };
+                    for body in &bodies {
+                        let headers = [("authorization", token), ("x-api-key", api_key)];
+                        let headers: Vec<_> =
+                            headers.into_iter().filter(|(_, value)| !value.is_empty()).collect();
+                        let path = format!("/journeys/{name}-{entry}/start");
+                        let mut answer = send(&router, &path, &headers, Some(body.clone())).await.1;
+                        if entry != "start" {
+                            let id = id_of(&answer);
+                            let path = format!("/journeys/{id}/steps/ask");
+                            send(&router, &path, &headers, Some(body.clone())).await;
+                            answer = result(&router, &id).await;
+                        }
+                        let phase = if expected { "SUCCEEDED" } else { "FAILED" };
+                        assert_eq!(
+                            answer["phase"], phase,
+                            "{name} at {entry}, token {token:?}, key {api_key:?}, body {body}: {answer}"
+                        );
+                        let code = &answer["error"]["code"];
+                        assert!(expected || code == "REFUSED", "{answer}");
+                    }
+                }
+            }
+        }
+    }
+}
