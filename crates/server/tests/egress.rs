@@ -27,6 +27,13 @@ use tokio::net::TcpListener;
 struct Listener {
     address: SocketAddr,
     connections: Arc<AtomicUsize>,
+    requests: Arc<AtomicUsize>,
+}
+
+impl Listener {
+    fn requests(&self) -> usize {
+        self.requests.load(Ordering::SeqCst)
+    }
 }
 
 async fn listen(
@@ -36,19 +43,21 @@ async fn listen(
     let listener = TcpListener::bind((ip, 0)).await.expect("a port");
     let address = listener.local_addr().expect("an address");
     let connections = Arc::new(AtomicUsize::new(0));
-    let counted = connections.clone();
+    let requests = Arc::new(AtomicUsize::new(0));
+    let (counted, heard) = (connections.clone(), requests.clone());
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
             counted.fetch_add(1, Ordering::SeqCst);
-            let answer = answer.clone();
+            let (answer, heard) = (answer.clone(), heard.clone());
             let service = service_fn(move |request| {
+                heard.fetch_add(1, Ordering::SeqCst);
                 let answer = answer(request);
                 async move { Ok::<_, Infallible>(answer) }
             });
             tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), service));
         }
     });
-    Listener { address, connections }
+    Listener { address, connections, requests }
 }
 
 async fn engine(allow: &[&str]) -> Engine {
@@ -188,34 +197,75 @@ async fn redirects_are_checked_like_the_first_address() {
 }
 
 #[tokio::test]
-async fn credentials_do_not_follow_to_another_server() {
+async fn neither_credentials_nor_bodies_follow_to_another_origin() {
+    const SECRETS: [&str; 6] =
+        ["authorization", "proxy-authorization", "cookie", "x-api-key", "x-tenant", "x-my-secret"];
     let seen = |request: &Request<Incoming>| {
-        let has = |name: &str| request.headers().contains_key(name);
-        json!({ "authorization": has("authorization"), "cookie": has("cookie"), "x": has("x-plain"),
-                "method": request.method().as_str() })
+        let names = SECRETS.iter().filter(|name| request.headers().contains_key(**name));
+        json!({
+            "secrets": names.collect::<Vec<_>>(),
+            "accept": request.headers().contains_key("accept"),
+            "type": request.headers().contains_key("content-type"),
+            "length": request.headers().get("content-length").and_then(|it| it.to_str().ok()),
+            "method": request.method().as_str(),
+        })
     };
-    let other = listen("127.0.0.8", move |request| {
+    let answer = move |request: &Request<Incoming>| {
         Response::builder()
             .header("content-type", "application/json")
-            .body(Body::from(seen(&request).to_string()))
+            .body(Body::from(seen(request).to_string()))
             .unwrap()
-    })
-    .await;
-    let to = format!("http://{}/", other.address);
+    };
+    // Another port of the same host, and another host.
+    let other_port = listen("127.0.0.9", move |request| answer(&request)).await;
+    let other_host = listen("127.0.0.8", move |request| answer(&request)).await;
+    let (port, host) = (other_port.address, other_host.address);
     let first = listen("127.0.0.9", move |request| {
-        let status = if request.uri().path() == "/307" { 307 } else { 302 };
+        let mut parts = request.uri().path().split('/').skip(1);
+        let status: u16 = parts.next().and_then(|it| it.parse().ok()).unwrap_or(200);
+        let to = match parts.next() {
+            Some("port") => format!("http://{port}/"),
+            Some("host") => format!("http://{host}/"),
+            Some("chain") => format!("/{status}/host"),
+            _ => return answer(&request),
+        };
         Response::builder().status(status).header("location", &to).body(Body::empty()).unwrap()
     })
     .await;
     let engine = engine(&["127.0.0.8/31"]).await;
-    let call = |path: &'static str| {
+    let call = |method: &'static str, path: String, body: Option<Value>| {
         let url = format!("http://{}{path}", first.address);
-        let headers = json!({ "Authorization": "Bearer s", "Cookie": "a=b", "X-Plain": "1" });
-        call(&engine, json!({ "method": "POST", "url": url, "headers": headers, "body": {"a": 1} }))
+        let mut headers = json!({ "Accept": "application/json" });
+        for name in SECRETS {
+            headers[name] = json!("s3cret");
+        }
+        let mut request = json!({ "method": method, "url": url, "headers": headers });
+        if let Some(body) = body {
+            request["body"] = body;
+        }
+        call(&engine, request)
     };
-    let expected = |method: &str| json!({ "authorization": false, "cookie": false, "x": true, "method": method });
-    assert_eq!(call("/302").await["body"], expected("GET"));
-    assert_eq!(call("/307").await["body"], expected("POST"));
+    let same = call("POST", "/200/here".to_owned(), Some(json!({ "a": 1 }))).await;
+    assert_eq!(same["body"]["secrets"].as_array().map(Vec::len), Some(SECRETS.len()), "{same}");
+    for to in ["port", "host", "chain"] {
+        for status in [301, 302, 303, 307, 308] {
+            let path = || format!("/{status}/{to}");
+            let got = call("GET", path(), None).await;
+            let plain = json!({
+                "secrets": [], "accept": true, "type": false, "length": null, "method": "GET",
+            });
+            assert_eq!(got["body"], plain, "GET {status} to {to}");
+            let before = (other_port.requests(), other_host.requests());
+            let sent = call("POST", path(), Some(json!({ "secret": "s3cret" }))).await;
+            if status < 307 {
+                assert_eq!(sent["body"], plain, "POST {status} to {to}");
+            } else {
+                // The body stays: the call ends with the redirect itself.
+                assert_eq!(sent["status"], status, "POST {status} to {to}");
+                assert_eq!((other_port.requests(), other_host.requests()), before);
+            }
+        }
+    }
 }
 
 #[tokio::test]

@@ -1,15 +1,15 @@
 //! Outbound HTTP calls: bounded in time, size and redirects, and guarded at every hop.
 //!
 //! A redirect is a new call: its address is read, its host resolved and every address checked like
-//! the first. Credentials do not follow to another server.
+//! the first. Neither bodies nor headers that may be credentials follow to another origin.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use axum::body::Bytes;
 use axum::http::header::{
-    AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, HeaderMap, HeaderName, HeaderValue,
-    LOCATION, PROXY_AUTHORIZATION, USER_AGENT,
+    ACCEPT, ACCEPT_LANGUAGE, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue,
+    LOCATION, USER_AGENT,
 };
 use axum::http::{Method, Request, Response, StatusCode, Uri};
 use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
@@ -28,6 +28,18 @@ const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
 /// How long the caller's instance has left, in milliseconds (D6).
 const BUDGET: HeaderName = HeaderName::from_static("meantime-budget-ms");
+
+/// The headers that follow a redirect to another origin. Any other may be a credential: only the
+/// definition knows which are.
+const FOLLOWING: [HeaderName; 7] = [
+    ACCEPT,
+    ACCEPT_LANGUAGE,
+    USER_AGENT,
+    IDEMPOTENCY_KEY,
+    BUDGET,
+    HeaderName::from_static("traceparent"),
+    HeaderName::from_static("tracestate"),
+];
 
 /// What a call may take.
 #[derive(Debug, Clone)]
@@ -122,9 +134,15 @@ impl Outbound {
                 headers.remove(CONTENT_LENGTH);
             }
             if !address::is_same_server(&uri, &next) {
-                for secret in [AUTHORIZATION, COOKIE, PROXY_AUTHORIZATION] {
-                    headers.remove(secret);
+                if !body.is_empty() {
+                    // It would repeat the body elsewhere: whoever made the call decides.
+                    return self.read(response).await;
                 }
+                headers = FOLLOWING
+                    .into_iter()
+                    .filter_map(|name| Some((headers.get(&name)?.clone(), name)))
+                    .map(|(value, name)| (name, value))
+                    .collect();
             }
             uri = next;
         }
