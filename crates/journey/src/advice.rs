@@ -51,6 +51,7 @@ impl Code {
             Self::Errors => "a custom envelope has a `mapper`; the format is rfc9457",
             Self::Outcomes => "an outcome has `when.phase`: SUCCEEDED or FAILED",
             Self::Cookies => "a jar has patterns; `returnToClient` has a `mode`",
+            Self::Access => "`public` is true or false, `read.guardRef` names a subjourney",
             Self::Config => "declare it in `spec.platform.config`, with its `type`",
             Self::TooLarge => "split it, or raise the limit of the engine",
             Self::TimerAfterDeadline | Self::TimeoutsBeyondBudget => {

@@ -13,7 +13,7 @@ use crate::auth::Auth;
 use crate::catalog::Catalog;
 use crate::engine::{Engine, Formats};
 use crate::feed::Feed;
-use crate::journey::{ApiPaths, Ephemeral, Requests};
+use crate::journey::{Ephemeral, Requests, SurfaceIndex};
 use crate::limit::Limiter;
 use crate::observe::{self, Metrics};
 use crate::place::Places;
@@ -29,7 +29,7 @@ struct Parts {
     ephemeral: Ephemeral,
     requests: Requests,
     journeys: Arc<meantime_journey::Settings>,
-    api_paths: ApiPaths,
+    surface_index: SurfaceIndex,
     formats: Formats,
     settings: Arc<Settings>,
     catalog: Catalog,
@@ -52,7 +52,7 @@ impl App {
             ephemeral: engine.ephemeral().clone(),
             requests: engine.requests().clone(),
             journeys: engine.journeys().clone(),
-            api_paths: ApiPaths::default(),
+            surface_index: SurfaceIndex::default(),
             formats: engine.formats().clone(),
             catalog: Catalog::new(kernel.clone()),
             feed: Feed::start(&kernel),
@@ -124,9 +124,9 @@ impl App {
         &self.0.journeys
     }
 
-    /// APIs by the path they answer at.
-    pub(crate) fn api_paths(&self) -> &ApiPaths {
-        &self.0.api_paths
+    /// What the surface of journeys knows of all definitions.
+    pub(crate) fn surface_index(&self) -> &SurfaceIndex {
+        &self.0.surface_index
     }
 
     pub(crate) fn settings(&self) -> &Settings {

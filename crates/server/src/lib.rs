@@ -10,6 +10,7 @@
 //! of it; [`serve`] owns the sockets. Wire types are here and nowhere else.
 
 mod app;
+mod audit;
 mod auth;
 mod catalog;
 mod connection;
@@ -38,10 +39,11 @@ pub use app::App;
 pub use auth::{NewKey, new_key};
 pub use connector::{DialError, Dialer, Guard, Wire};
 pub use engine::{Engine, Formats, StartError, open_store, open_unshared_store};
-pub use journey::{JourneySettings, ProfileSettings, SecretSource};
+pub use journey::{JourneySettings, ProfileSettings, PublicSettings, SecretSource};
 pub use notation::notations;
 pub use observe::{Collector, CollectorError, TRACE_TARGET, connect};
 pub use openapi::{document, document_text};
+pub use route::outside_paths;
 pub use serve::{ListenError, Listening, Serving, listen, raise_file_limit, serve};
 pub use settings::{
     ApiKey, AuthSettings, ClientCertificates, ClockSettings, Db, EgressSettings, HttpSettings,

@@ -48,9 +48,9 @@ impl Limiter {
 
     /// Somebody presented wrong credentials. Counted by the key they name, if there is one of that
     /// id, and by where they are: who has a good key is not asked, wherever others fail.
-    pub(crate) fn failed(&self, key: Option<Arc<str>>, request: &Request) -> Problem {
+    pub(crate) fn failed(&self, key: Option<Arc<str>>, request: &Request, detail: &str) -> Problem {
         match self.failures.take((key, origin(request)), self.watch.elapsed()) {
-            Ok(()) => Problem::new(Reason::Unauthenticated, "no valid credentials were sent"),
+            Ok(()) => Problem::new(Reason::Unauthenticated, detail),
             Err(wait) => {
                 let text = "too many requests with wrong credentials";
                 Problem::new(Reason::RateLimited, text).retry_after(seconds(wait))
@@ -63,7 +63,7 @@ impl Limiter {
     pub(crate) fn check_rate(&self, caller: &Caller, request: &Request) -> Result<(), Problem> {
         let Some(buckets) = &self.requests else { return Ok(()) };
         let anywhere = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
-        let from = if caller.is_local() { origin(request) } else { anywhere };
+        let from = if caller.is_anonymous() { origin(request) } else { anywhere };
         let taken = buckets.take((caller.name.clone(), from), self.watch.elapsed());
         taken.map_err(|wait| {
             let text = "too many requests a second";

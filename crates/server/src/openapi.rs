@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
-use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
+use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::openapi::{ComponentsBuilder, InfoBuilder, OpenApi, OpenApiBuilder};
 use utoipa::{PartialSchema as _, ToSchema as _};
 
@@ -19,9 +19,12 @@ pub(crate) fn base() -> OpenApi {
         .scheme(HttpAuthScheme::Bearer)
         .description(Some("An API key, or a token of the configured identity provider"))
         .build();
+    let text = "The same, in a header of its own: `Authorization` is then free for a journey";
+    let operator = ApiKeyValue::with_description("X-Meantime-Key", text);
     let components = ComponentsBuilder::new()
         .schema(Details::name(), Details::schema())
         .security_scheme("bearer", SecurityScheme::Http(bearer))
+        .security_scheme("operatorKey", SecurityScheme::ApiKey(ApiKey::Header(operator)))
         .build();
     let info = InfoBuilder::new()
         .title("Meantime")

@@ -39,6 +39,7 @@ pub(crate) enum Reason {
     Unauthenticated,
     Forbidden,
     ForeignOrigin,
+    InvalidHost,
     RateLimited,
     TooManyRequests,
     SlowRequest,
@@ -50,7 +51,7 @@ pub(crate) enum Reason {
 
 impl Reason {
     /// Every reason, for the documents.
-    pub(crate) const ALL: [Self; 19] = [
+    pub(crate) const ALL: [Self; 20] = [
         Self::NotFound,
         Self::MethodNotAllowed,
         Self::UnsupportedMediaType,
@@ -63,6 +64,7 @@ impl Reason {
         Self::Unauthenticated,
         Self::Forbidden,
         Self::ForeignOrigin,
+        Self::InvalidHost,
         Self::RateLimited,
         Self::TooManyRequests,
         Self::SlowRequest,
@@ -87,6 +89,7 @@ impl Reason {
             Self::Unauthenticated => "unauthenticated",
             Self::Forbidden => "forbidden",
             Self::ForeignOrigin => "foreign_origin",
+            Self::InvalidHost => "invalid_host",
             Self::RateLimited => "rate_limited",
             Self::TooManyRequests => "too_many_requests",
             Self::SlowRequest => "slow_request",
@@ -102,7 +105,9 @@ impl Reason {
             Self::NotFound | Self::UnknownSchedule | Self::UnknownId => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            Self::InvalidBody | Self::InvalidQuery | Self::InvalidCursor => StatusCode::BAD_REQUEST,
+            Self::InvalidBody | Self::InvalidQuery | Self::InvalidCursor | Self::InvalidHost => {
+                StatusCode::BAD_REQUEST
+            }
             Self::InvalidDefinition => StatusCode::UNPROCESSABLE_ENTITY,
             Self::Unauthenticated => StatusCode::UNAUTHORIZED,
             Self::Forbidden | Self::ForeignOrigin => StatusCode::FORBIDDEN,

@@ -1,16 +1,21 @@
-//! Every operation of the OpenAPI document, called by nobody, by strangers, and in every role.
+//! The authorization matrix: every route, called by nobody, by strangers, and in every role, on one
+//! node, after a restart, and on two nodes. And the public surface: what anybody may call, and what
+//! they hear about the rest.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use axum::Router;
 use axum::body::Body;
 use axum::http::{Request, StatusCode};
 use http_body_util::BodyExt as _;
-use meantime_core::Timestamp;
-use meantime_kernel::store::MemoryStore;
+use meantime_core::{Source, Timestamp};
+use meantime_kernel::store::{MemoryStore, Store};
 use meantime_server::{
-    ApiKey, App, Engine, Formats, NewKey, Role, Settings, document_text, new_key, notations,
+    ApiKey, App, Engine, Formats, NewKey, ProfileSettings, Role, Settings, document_text, new_key,
+    notations, outside_paths,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
 const ROLES: [(Role, &str); 5] = [
@@ -21,8 +26,9 @@ const ROLES: [(Role, &str); 5] = [
     (Role::Admin, "admin"),
 ];
 
-/// The authorization case of every operation: who may use it. An operation without a line here
-/// fails the test, and so does a line without an operation.
+/// The authorization case of every operation, and of every path that is not in the document: who
+/// may use it. An operation or path without a line here fails the test, and so does a line without
+/// either. `public` belongs to the surface of journeys: anybody may use it on what is public.
 const CASES: &str = "
 deploy                  deployer admin
 list_definitions        viewer operator deployer admin
@@ -39,13 +45,13 @@ set_variables           operator admin
 history                 viewer operator deployer admin
 timeline                viewer operator deployer admin
 cancel                  operator admin
-start_journey           operator admin
+start_journey           operator admin public
 list_journeys           viewer operator deployer admin
-journey_status          viewer operator deployer admin
-journey_result          viewer operator deployer admin
-submit_step             operator admin
-cancel_journey          operator admin
-call_api                operator admin
+journey_status          viewer operator deployer admin public
+journey_result          viewer operator deployer admin public
+submit_step             operator admin public
+cancel_journey          operator admin public
+call_api                operator admin public
 signal                  operator admin
 publish                 operator admin
 broadcast               operator admin
@@ -84,72 +90,185 @@ events                  viewer operator deployer admin
 get_clock               viewer operator deployer admin
 advance_clock           admin
 resume                  admin
+/                       everybody
+/healthz                everybody
+/readyz                 everybody
+/openapi.json           everybody
+/docs                   everybody
+/metrics                viewer operator deployer admin
+/api/v1/{*path}         operator admin public
 ";
 
-struct Stage {
-    app: App,
-    keys: Vec<(&'static str, NewKey)>,
+/// Definitions of which some are public.
+const DEFINITIONS: [&str; 6] = [
+    "apiVersion: v1
+kind: Journey
+metadata: {name: private, version: 1.0.0}
+spec:
+  start: ask
+  states:
+    ask: {type: wait, wait: {channel: manual, input: {schema: {}}}, next: ask}
+",
+    "apiVersion: v1
+kind: Journey
+metadata: {name: open, version: 1.0.0}
+spec:
+  access: {public: true}
+  start: ask
+  states:
+    ask: {type: webhook, webhook: {input: {schema: {}}}, next: ask}
+",
+    "apiVersion: v1
+kind: Journey
+metadata: {name: guarded, version: 1.0.0}
+spec:
+  access: {public: true, read: {guardRef: owner}}
+  subjourneys:
+    owner:
+      start: check
+      states:
+        check: {type: task, task: {kind: apiKeyValidate:v1}, next: judge}
+        judge: {type: transform, transform: {mapper: {lang: dataweave, expr: '{allowed: context.auth.apiKey.problem == null}'}}, next: done}
+        done: {type: succeed}
+  start: ask
+  states:
+    ask: {type: wait, wait: {channel: manual, input: {schema: {}}}, next: ask}
+",
+    "apiVersion: v1
+kind: Api
+metadata: {name: private-api, version: 1.0.0}
+spec:
+  bindings: {http: {route: {path: /private/price, method: POST}}}
+  start: done
+  states: {done: {type: succeed}}
+",
+    "apiVersion: v1
+kind: Api
+metadata: {name: open-api, version: 1.0.0}
+spec:
+  access: {public: true}
+  bindings: {http: {route: {path: /open/price, method: POST}}}
+  start: done
+  states: {done: {type: succeed}}
+",
+    // The settings name it; it says no.
+    "apiVersion: v1
+kind: Journey
+metadata: {name: named-never, version: 1.0.0}
+spec:
+  access: {public: false}
+  start: done
+  states: {done: {type: succeed}}
+",
+];
+
+struct Keys {
+    settings: Settings,
+    by_role: Vec<(&'static str, NewKey)>,
     expired: NewKey,
+    /// What the guarded journey accepts.
+    owner: NewKey,
 }
 
-async fn stage() -> Stage {
+fn keys() -> Keys {
     let mut settings = Settings::default();
-    let mut keys = Vec::new();
-    let mut keep = |role: Role, expires_at: Option<Timestamp>| {
+    let mut by_role = Vec::new();
+    let mut keep = |role: Role, name: Option<&str>, expires_at: Option<Timestamp>| {
         let key = new_key();
         let (id, sha256) = (key.id.clone(), key.sha256.clone());
-        settings.auth.keys.push(ApiKey { id, name: None, sha256, role, expires_at });
+        let name = name.map(str::to_owned);
+        settings.auth.keys.push(ApiKey { id, name, sha256, role, expires_at });
         key
     };
     for (role, name) in ROLES {
-        keys.push((name, keep(role, None)));
+        by_role.push((name, keep(role, Some(&format!("the {name}")), None)));
     }
-    let expired = keep(Role::Admin, Timestamp::parse("2020-01-01T00:00:00Z").ok());
+    let end = Timestamp::parse("2020-01-01T00:00:00Z").ok();
+    let expired = keep(Role::Admin, Some("last year"), end);
+    let owner = new_key();
+    let (id, sha256) = ("owner".to_owned(), owner.sha256.clone());
+    let kept = ApiKey { id, name: None, sha256, role: Role::Viewer, expires_at: None };
+    let profile = ProfileSettings { keys: vec![kept], jwt: None };
+    settings.journeys.profiles.insert("default".to_owned(), profile);
     settings.rate.failures_per_minute = 1_000_000;
-    settings.clock.is_virtual = true;
-    let store = Arc::new(MemoryStore::new());
-    let engine = Engine::on(store, settings, notations(), Formats::default()).await;
-    Stage { app: App::new(&engine.expect("the engine starts")), keys, expired }
+    Keys { settings, by_role, expired, owner }
+}
+
+/// One node.
+struct Stage {
+    engine: Engine,
+    router: Router,
 }
 
 impl Stage {
+    async fn new(store: Arc<dyn Store>, settings: &Settings) -> Self {
+        let engine = Engine::on(store, settings.clone(), notations(), Formats::default()).await;
+        let engine = engine.expect("the engine starts");
+        let router = App::new(&engine).router();
+        Self { engine, router }
+    }
+
+    /// The status and the body of an answer.
+    async fn send(
+        &self,
+        method: &str,
+        uri: &str,
+        headers: &[(&str, String)],
+    ) -> (StatusCode, Value) {
+        let mut request = Request::builder().method(method).uri(uri);
+        for (name, value) in headers {
+            request = request.header(*name, value);
+        }
+        let request = request.body(Body::empty()).expect("a request");
+        let response = self.router.clone().oneshot(request).await.expect("never fails");
+        let status = response.status();
+        let kind = response.headers().get("content-type").and_then(|it| it.to_str().ok());
+        if !kind.is_some_and(|it| it.contains("json")) {
+            return (status, Value::Null);
+        }
+        let body = response.into_body().collect().await.expect("a body").to_bytes();
+        (status, serde_json::from_slice(&body).unwrap_or_default())
+    }
+
     /// The status and the code of an answer.
     async fn call(
         &self,
         method: &str,
         path: &str,
-        credentials: Option<&str>,
+        headers: &[(&str, String)],
     ) -> (StatusCode, String) {
-        // Every id is one of nothing: whoever may do it hears that it is not there.
-        let nothing = "in_00000000000000000000000000";
-        let mut uri = String::new();
-        for part in path.split_inclusive('/') {
-            let name = part.trim_end_matches('/');
-            let value = match name {
-                "{version}" => "1",
-                "{name}" => "x",
-                "{id}" => nothing,
-                other => other,
-            };
-            uri.push_str(value);
-            uri.push_str(&part[name.len()..]);
-        }
-        let mut request = Request::builder().method(method).uri(&uri);
-        if let Some(credentials) = credentials {
-            request = request.header("authorization", credentials);
-        }
-        let request = request.body(Body::empty()).expect("a request");
-        let response = self.app.router().oneshot(request).await.expect("never fails");
-        let status = response.status();
-        if status.is_success() {
-            return (status, String::new());
-        }
-        let body = response.into_body().collect().await.expect("a body").to_bytes();
-        let body: Value = serde_json::from_slice(&body).unwrap_or_default();
+        let (status, body) = self.send(method, &of_nothing(path), headers).await;
         (status, body["code"].as_str().unwrap_or_default().to_owned())
+    }
+
+    async fn deploy(&self) {
+        for text in DEFINITIONS {
+            let name = "x.journey.yaml".to_owned();
+            let source = Source { name, text: text.into(), files: Vec::new() };
+            self.engine.kernel().deploy("journey", source).await.expect("a good definition");
+        }
     }
 }
 
+/// A path whose every id is one of nothing: whoever may use it hears that it is not there.
+fn of_nothing(path: &str) -> String {
+    let mut uri = String::new();
+    for part in path.split_inclusive('/') {
+        let name = part.trim_end_matches('/');
+        let value = match name {
+            "{version}" => "1",
+            "{name}" => "x",
+            "{id}" => "in_00000000000000000000000000",
+            "{*path}" => "a/path",
+            other => other,
+        };
+        uri.push_str(value);
+        uri.push_str(&part[name.len()..]);
+    }
+    uri
+}
+
+/// Every operation of the document by its name, and every other route by its path.
 fn operations() -> Vec<(String, String, String)> {
     let document: Value = serde_json::from_str(&document_text()).expect("JSON");
     let paths = document["paths"].as_object().expect("paths").clone();
@@ -160,58 +279,348 @@ fn operations() -> Vec<(String, String, String)> {
             all.push((id, method.to_uppercase(), path.clone()));
         }
     }
+    for path in outside_paths() {
+        let method = if path.contains('*') { "POST" } else { "GET" };
+        all.push((path.clone(), method.to_owned(), path));
+    }
     all
 }
 
+fn cases() -> BTreeMap<&'static str, Vec<&'static str>> {
+    let lines = CASES.lines().filter_map(|line| line.split_once(' '));
+    lines.map(|(id, roles)| (id, roles.split_whitespace().collect())).collect()
+}
+
+/// Both ways in which an operator can show a key.
+fn shown(key: &str) -> [(&'static str, String); 2] {
+    [("authorization", format!("Bearer {key}")), ("x-meantime-key", key.to_owned())]
+}
+
+/// The nodes of a place: one that was just started, one after a restart, or two on one store.
+async fn places(settings: &Settings) -> Vec<(&'static str, Vec<Stage>)> {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let first = Stage::new(store, settings).await;
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let before = Stage::new(store.clone(), settings).await;
+    before.deploy().await;
+    before.engine.stop().await;
+    let restarted = Stage::new(store, settings).await;
+    let shared = MemoryStore::new();
+    let nodes = vec![
+        Stage::new(Arc::new(shared.for_node()), settings).await,
+        Stage::new(Arc::new(shared.for_node()), settings).await,
+    ];
+    nodes[0].deploy().await;
+    vec![("one node", vec![first]), ("restarted", vec![restarted]), ("two nodes", nodes)]
+}
+
 #[tokio::test]
-async fn every_operation_answers_exactly_those_who_may_use_it() {
-    let stage = stage().await;
-    let operations = operations();
-    let cases: Vec<(&str, Vec<&str>)> = CASES
-        .lines()
-        .filter_map(|line| line.split_once(' '))
-        .map(|(id, roles)| (id, roles.split_whitespace().collect()))
-        .collect();
+async fn every_route_answers_exactly_those_who_may_use_it() {
+    let keys = keys();
+    let (operations, cases) = (operations(), cases());
     let known: Vec<&str> = operations.iter().map(|(id, _, _)| id.as_str()).collect();
-    let unused: Vec<&&str> =
-        cases.iter().map(|(id, _)| id).filter(|id| !known.contains(id)).collect();
+    let unused: Vec<&&str> = cases.keys().filter(|id| !known.contains(*id)).collect();
     assert_eq!(unused, Vec::<&&str>::new(), "cases without an operation");
-    for (id, method, path) in &operations {
-        let case = cases.iter().find(|(case, _)| case == id);
-        let (_, allowed) = case.unwrap_or_else(|| panic!("{id} has no authorization case"));
-        let strangers = [
-            None,
-            Some("Bearer mt_00000000_0".to_owned()),
-            Some(format!("Bearer {}x", stage.keys[4].1.secret)),
-            Some(format!("Basic {}", stage.keys[4].1.secret)),
-            Some(format!("Bearer {}", stage.expired.secret)),
-            Some("Bearer eyJhbGciOiJub25lIn0.e30.".to_owned()),
-        ];
-        for stranger in &strangers {
-            let (status, code) = stage.call(method, path, stranger.as_deref()).await;
-            assert_eq!(
-                (status, code.as_str()),
-                (StatusCode::UNAUTHORIZED, "unauthenticated"),
-                "{id} as {stranger:?}"
-            );
+    let admin = &keys.by_role[4].1.secret;
+    let strangers: Vec<Vec<(&str, String)>> = vec![
+        vec![],
+        vec![("authorization", "Bearer mt_00000000_0".to_owned())],
+        vec![("authorization", format!("Bearer {admin}x"))],
+        vec![("authorization", format!("Basic {admin}"))],
+        vec![("authorization", format!("Bearer {}", keys.expired.secret))],
+        vec![("authorization", "Bearer eyJhbGciOiJub25lIn0.e30.".to_owned())],
+        vec![("x-meantime-key", "mt_00000000_0".to_owned())],
+        vec![("x-meantime-key", String::new())],
+        vec![("x-meantime-key", keys.expired.secret.clone())],
+        vec![("x-meantime-key", admin.clone()), ("x-meantime-key", admin.clone())],
+        // The header for operators decides; what else is sent is for journeys.
+        vec![
+            ("authorization", format!("Bearer {admin}")),
+            ("x-meantime-key", "nonsense".to_owned()),
+        ],
+        vec![("x-api-key", admin.clone())],
+    ];
+    for (place, nodes) in places(&keys.settings).await {
+        // Where nothing is public, nobody hears anything at all.
+        let has_public = place != "one node";
+        for (id, method, path) in &operations {
+            let allowed = cases.get(id.as_str());
+            let allowed = allowed.unwrap_or_else(|| panic!("{id} has no authorization case"));
+            let is_open = allowed.contains(&"everybody");
+            let on_instance = allowed.contains(&"public") && path.contains("{id}");
+            for node in &nodes {
+                for stranger in &strangers {
+                    let (status, code) = node.call(method, path, stranger).await;
+                    let what = format!("{id} as {stranger:?}, {place}: {status} {code}");
+                    let is_operator = stranger.iter().any(|(name, _)| *name == "x-meantime-key")
+                        || stranger.iter().any(|(_, it)| it.ends_with(&keys.expired.secret));
+                    if is_open {
+                        assert!(status.is_success() || status.is_redirection(), "{what}");
+                    } else if on_instance && has_public && !is_operator {
+                        let expected = (StatusCode::NOT_FOUND, "unknown_instance".to_owned());
+                        assert_eq!((status, code), expected, "{what}");
+                    } else {
+                        let expected = (StatusCode::UNAUTHORIZED, "unauthenticated".to_owned());
+                        assert_eq!((status, code), expected, "{what}");
+                    }
+                }
+                for (role, key) in &keys.by_role {
+                    for header in shown(&key.secret) {
+                        let (status, code) = node.call(method, path, &[header]).await;
+                        let what = format!("{id} as {role}, {place}: {status} {code}");
+                        assert_ne!(status, StatusCode::UNAUTHORIZED, "{what}");
+                        let refused = status == StatusCode::FORBIDDEN && code == "forbidden";
+                        assert_eq!(!refused, is_open || allowed.contains(role), "{what}");
+                    }
+                }
+            }
         }
-        for (role, key) in &stage.keys {
-            let credentials = format!("Bearer {}", key.secret);
-            let (status, code) = stage.call(method, path, Some(&credentials)).await;
-            assert_ne!(status, StatusCode::UNAUTHORIZED, "{id} as {role}");
-            let refused = status == StatusCode::FORBIDDEN && code == "forbidden";
-            assert_eq!(!refused, allowed.contains(role), "{id} as {role}: {status} {code}");
+    }
+}
+
+/// A definition or an instance of it, as a route of the surface names it.
+fn of(path: &str, subject: &str, ids: &BTreeMap<&str, String>) -> Option<String> {
+    let named = path.strip_prefix("/api/v1/{*path}").map(|_| match subject {
+        "open" => "/api/v1/open/price",
+        "private" => "/api/v1/private/price",
+        _ => "/api/v1/no/price",
+    });
+    if let Some(path) = named {
+        return Some(path.to_owned()).filter(|_| subject != "guarded");
+    }
+    let is_api = path.contains("/apis/");
+    if is_api && subject == "guarded" {
+        return None;
+    }
+    let name = if is_api { format!("{subject}-api") } else { subject.to_owned() };
+    let unknown = "in_00000000000000000000000000".to_owned();
+    let id = ids.get(subject).unwrap_or(&unknown);
+    Some(path.replace("{name}", &name).replace("{id}", id).replace("{step}", "ask"))
+}
+
+#[tokio::test]
+async fn anybody_reaches_what_is_public_and_nothing_else() {
+    let keys = keys();
+    let mut settings = keys.settings.clone();
+    settings.journeys.public.names = vec!["named-*".to_owned()];
+    let admin = shown(&keys.by_role[4].1.secret)[1].clone();
+    let (operations, cases) = (operations(), cases());
+    let single: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let shared = MemoryStore::new();
+    let node = |store: MemoryStore| async { Stage::new(Arc::new(store), &settings).await };
+    for place in ["one node", "restarted", "two nodes"] {
+        let nodes = match place {
+            "two nodes" => vec![node(shared.for_node()).await, node(shared.for_node()).await],
+            _ => vec![Stage::new(single.clone(), &settings).await],
+        };
+        if place != "restarted" {
+            nodes[0].deploy().await;
+        }
+        let mut ids = BTreeMap::new();
+        for subject in ["private", "open", "guarded"] {
+            let uri = format!("/api/v1/journeys/{subject}/start");
+            let (status, body) = nodes[0].send("POST", &uri, std::slice::from_ref(&admin)).await;
+            assert_eq!(status, StatusCode::OK, "{body}");
+            ids.insert(subject, body["journeyId"].as_str().expect("an id").to_owned());
+        }
+        for node in &nodes {
+            for (id, method, path) in &operations {
+                let allowed = &cases[id.as_str()];
+                if !allowed.contains(&"public") {
+                    continue;
+                }
+                for subject in ["open", "guarded", "private", "unknown"] {
+                    let Some(uri) = of(path, subject, &ids) else { continue };
+                    if id == "cancel_journey" && subject == "open" {
+                        // It would be over for the others.
+                        continue;
+                    }
+                    check(node, &keys, (id, method, &uri), subject, allowed).await;
+                }
+            }
+            let uri = "/api/v1/journeys/named-never/start";
+            assert_eq!(node.send("POST", uri, &[]).await.0, StatusCode::UNAUTHORIZED);
+            let uri = format!("/api/v1/journeys/{}", ids["guarded"]);
+            let owner = [("x-api-key", keys.owner.secret.clone())];
+            assert_eq!(node.send("GET", &uri, &owner).await.0, StatusCode::OK, "its owner");
+            let cancel = format!("{uri}/steps/cancel");
+            let (status, _) = node.send("POST", &cancel, &[]).await;
+            assert_eq!(status, StatusCode::NOT_FOUND, "who may not read may not cancel");
+        }
+        for node in &nodes {
+            let uri = format!("/api/v1/journeys/{}/steps/cancel", ids["open"]);
+            assert_eq!(node.send("POST", &uri, &[]).await.0, StatusCode::OK);
+        }
+        for node in nodes {
+            node.engine.stop().await;
+        }
+    }
+}
+
+/// One route of the surface, for every caller.
+async fn check(
+    node: &Stage,
+    keys: &Keys,
+    (id, method, uri): (&str, &str, &str),
+    subject: &str,
+    allowed: &[&str],
+) {
+    let is_instance = uri.contains("/in_");
+    let is_read = method == "GET";
+    let is_cancel = id == "cancel_journey";
+    let is_admitted = |status: StatusCode| !matches!(status.as_u16(), 401 | 403 | 404);
+    // Whoever only has something for the journey, or nothing.
+    for header in [None, Some("Bearer eyJhbGciOiJub25lIn0.e30."), Some("Bearer mt_0_0")] {
+        let headers: Vec<_> =
+            header.into_iter().map(|it| ("authorization", it.to_owned())).collect();
+        let (status, body) = node.send(method, uri, &headers).await;
+        let what = format!("{id} of {subject} with {header:?}: {status} {body}");
+        match subject {
+            "open" => assert!(is_admitted(status), "{what}"),
+            "guarded" if !is_read && !is_cancel => assert!(is_admitted(status), "{what}"),
+            _ if is_instance => {
+                // A guard that says no, something private and nothing at all look the same.
+                let named = uri.split('/').nth(4).unwrap_or_default();
+                let expected = json!({
+                    "code": "unknown_instance", "detail": format!("there is no instance {named}"),
+                    "status": 404, "title": "Not Found", "type": "/docs#error-unknown_instance",
+                });
+                assert_eq!(body, expected, "{what}");
+            }
+            _ => assert_eq!(status, StatusCode::UNAUTHORIZED, "{what}"),
+        }
+    }
+    let wrong = [("x-meantime-key", "mt_0_0".to_owned())];
+    assert_eq!(node.send(method, uri, &wrong).await.0, StatusCode::UNAUTHORIZED, "{id} {subject}");
+    for (role, key) in &keys.by_role {
+        for header in shown(&key.secret) {
+            if is_cancel && subject != "unknown" {
+                continue;
+            }
+            let (status, body) = node.send(method, uri, &[header]).await;
+            let what = format!("{id} of {subject} as {role}: {status} {body}");
+            match subject {
+                // Guards hold for operators too, on this surface.
+                "guarded" if is_read => assert_eq!(status, StatusCode::NOT_FOUND, "{what}"),
+                "open" | "guarded" => assert!(is_admitted(status), "{what}"),
+                _ if !allowed.contains(role) => {
+                    assert_eq!(status, StatusCode::FORBIDDEN, "{what}");
+                }
+                "private" => assert!(is_admitted(status), "{what}"),
+                _ => assert_eq!(status, StatusCode::NOT_FOUND, "{what}"),
+            }
         }
     }
 }
 
 #[tokio::test]
-async fn only_what_says_nothing_is_open() {
-    let stage = stage().await;
-    for path in ["/healthz", "/readyz", "/openapi.json", "/docs"] {
-        assert_eq!(stage.call("GET", path, None).await.0, StatusCode::OK, "{path}");
+async fn keys_have_names_and_an_end() {
+    let keys = keys();
+    let node = Stage::new(Arc::new(MemoryStore::new()), &keys.settings).await;
+    node.deploy().await;
+    for header in shown(&keys.expired.secret) {
+        let (status, body) = node.send("GET", "/api/v1/instances", &[header]).await;
+        assert_eq!(status, StatusCode::UNAUTHORIZED);
+        assert_eq!(body["detail"], "the key \"last year\" expired at 2020-01-01T00:00:00Z");
     }
-    assert_eq!(stage.call("GET", "/metrics", None).await.0, StatusCode::UNAUTHORIZED);
+    let [_, operator] = shown(&keys.by_role[1].1.secret);
+    let (_, started) =
+        node.send("POST", "/api/v1/journeys/private/start", std::slice::from_ref(&operator)).await;
+    let id = started["journeyId"].as_str().expect("an id");
+    let (status, _) = node
+        .send("POST", &format!("/api/v1/instances/{id}/cancel"), std::slice::from_ref(&operator))
+        .await;
+    assert_eq!(status, StatusCode::OK);
+    let uri = format!("/api/v1/instances/{id}/history");
+    let (_, history) = node.send("GET", &uri, &[operator]).await;
+    assert!(history.to_string().contains("key the operator"), "{history}");
+    let [_, worker] = shown(&keys.by_role[2].1.secret);
+    assert_eq!(node.send("GET", "/metrics", &[worker]).await.0, StatusCode::FORBIDDEN);
+}
+
+#[tokio::test]
+async fn two_hosts_are_refused() {
+    let keys = keys();
+    let node = Stage::new(Arc::new(MemoryStore::new()), &keys.settings).await;
+    for (path, method) in [("/healthz", "GET"), ("/api/v1/instances", "GET"), ("/nothing", "POST")]
+    {
+        let one = ("host", "a.example".to_owned());
+        let two = [one.clone(), ("host", "b.example".to_owned())];
+        let (status, body) = node.send(method, path, &two).await;
+        assert_eq!((status.as_u16(), &body["code"]), (400, &json!("invalid_host")), "{path}");
+        assert_ne!(node.send(method, path, &[one]).await.0, StatusCode::BAD_REQUEST);
+    }
+}
+
+/// Lines of the log that tell of readings past a guard.
+#[derive(Clone, Default)]
+struct Log(Arc<std::sync::Mutex<Vec<u8>>>);
+
+impl std::io::Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().expect("whole").extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Log {
+    fn take(&self) -> Vec<String> {
+        let bytes = std::mem::take(&mut *self.0.lock().expect("whole"));
+        let text = String::from_utf8(bytes).expect("text");
+        text.lines().filter(|it| it.contains("meantime::audit")).map(str::to_owned).collect()
+    }
+}
+
+#[tokio::test]
+async fn operators_read_past_guards_and_the_log_says_who() {
+    let log = Log::default();
+    let writer = log.clone();
+    let subscriber =
+        tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone()).finish();
+    let _scope = tracing::subscriber::set_default(subscriber);
+    let keys = keys();
+    let node = Stage::new(Arc::new(MemoryStore::new()), &keys.settings).await;
+    node.deploy().await;
+    let [_, viewer] = shown(&keys.by_role[0].1.secret);
+    let [_, admin] = shown(&keys.by_role[4].1.secret);
+    let mut ids = BTreeMap::new();
+    for subject in ["private", "guarded"] {
+        let uri = format!("/api/v1/journeys/{subject}/start");
+        let (_, body) = node.send("POST", &uri, std::slice::from_ref(&admin)).await;
+        ids.insert(subject, body["journeyId"].as_str().expect("an id").to_owned());
+    }
+    log.take();
+    for (subject, id) in &ids {
+        let paths = [
+            format!("/api/v1/instances/{id}"),
+            format!("/api/v1/instances/{id}/history"),
+            format!("/api/v1/instances/{id}/timeline"),
+            format!("/api/v1/instances?definition={subject}"),
+            format!("/api/v1/instances?definition={subject}&waitingFor=step"),
+            format!("/api/v1/why/{id}"),
+        ];
+        for path in paths {
+            let (status, body) = node.send("GET", &path, std::slice::from_ref(&viewer)).await;
+            assert_eq!(status, StatusCode::OK, "{path}: {body}");
+            assert!(
+                body.to_string().contains(id.as_str())
+                    || path.contains("history")
+                    || path.contains("timeline"),
+                "{path}: {body}"
+            );
+            let lines = log.take();
+            if *subject == "guarded" {
+                let [line] = lines.as_slice() else { panic!("{path}: {lines:?}") };
+                assert!(line.contains("key the viewer") && line.contains(id), "{line}");
+            } else {
+                assert_eq!(lines, Vec::<String>::new(), "{path}");
+            }
+        }
+    }
 }
 
 #[tokio::test]
@@ -226,14 +635,12 @@ async fn who_tries_too_often_waits_and_nobody_else() {
         expires_at: None,
     });
     settings.rate.failures_per_minute = 3;
-    let store = Arc::new(MemoryStore::new());
-    let engine = Engine::on(store, settings, notations(), Formats::default()).await;
-    let app = App::new(&engine.expect("the engine starts"));
-    let stage = Stage { app, keys: Vec::new(), expired: new_key() };
+    let stage = Stage::new(Arc::new(MemoryStore::new()), &settings).await;
     let statuses = async |credentials: &str| {
         let mut statuses = Vec::new();
         for _ in 0..5 {
-            let answer = stage.call("GET", "/api/v1/instances", Some(credentials)).await;
+            let shown = [("authorization", credentials.to_owned())];
+            let answer = stage.call("GET", "/api/v1/instances", &shown).await;
             statuses.push(answer.0.as_u16());
         }
         statuses
@@ -247,7 +654,7 @@ async fn who_tries_too_often_waits_and_nobody_else() {
     // Three a minute is one in twenty seconds.
     let request = Request::get("/api/v1/instances").header("authorization", &guessed);
     let request = request.body(Body::empty()).expect("a request");
-    let response = stage.app.router().oneshot(request).await.expect("never fails");
+    let response = stage.router.clone().oneshot(request).await.expect("never fails");
     let hint = response.headers()["retry-after"].to_str().expect("text").to_owned();
     assert!(matches!(hint.as_str(), "19" | "20"), "{hint}");
 }

@@ -47,6 +47,8 @@ pub(crate) struct Journey {
     pub(crate) envelope: Option<Expression>,
     pub(crate) outcomes: Vec<OutcomeRule>,
     pub(crate) guard: Option<Target>,
+    /// `access.public`: whether anybody may call it; none leaves that to the deployment.
+    pub(crate) public: Option<bool>,
     pub(crate) http: HttpBindings,
     pub(crate) auth: BTreeMap<String, ClientAuth>,
     /// Whether a task looks at the inbound request: checks a credential, passes headers through.

@@ -157,10 +157,14 @@ impl Reader<'_> {
         rules
     }
 
-    /// Rule 60, as far as it is shape.
-    pub(super) fn guard(&mut self, fields: &mut Fields<'_>) -> Option<Target> {
-        let node = fields.get("access")?;
-        let mut inner = self.open(node, "spec.access", Code::Access)?;
+    /// Rule 60, as far as it is shape: the read guard, and whether the definition is public.
+    pub(super) fn access(&mut self, fields: &mut Fields<'_>) -> (Option<Target>, Option<bool>) {
+        let Some(node) = fields.get("access") else { return (None, None) };
+        let Some(mut inner) = self.open(node, "spec.access", Code::Access) else {
+            return (None, None);
+        };
+        let public = inner.get("public");
+        let public = public.and_then(|node| self.boolean(node, "spec.access.public", Code::Access));
         let guard = inner.get("read").and_then(|node| {
             let mut read = self.open(node, "spec.access.read", Code::Access)?;
             let guard = self.required(&mut read, "guardRef", Code::Access);
@@ -170,7 +174,7 @@ impl Reader<'_> {
             guard
         });
         inner.finish(&mut self.report);
-        guard
+        (guard, public)
     }
 
     /// `spec.platform.config` (rule 61).

@@ -31,7 +31,7 @@ impl<'a> Reader<'a> {
         let metadata = self.metadata(&mut fields);
         let envelope = self.errors(&mut fields);
         let outcomes = self.outcomes(&mut fields);
-        let guard = self.guard(&mut fields);
+        let (guard, public) = self.access(&mut fields);
         let http = fields.get("bindings").map(|node| self.transports(node));
         fields.finish(&mut self.report);
         let header = header?;
@@ -57,6 +57,7 @@ impl<'a> Reader<'a> {
             envelope,
             outcomes,
             guard,
+            public,
             looks_at_requests: self.checks_credentials || passes_headers(http.as_ref()),
             http: http.unwrap_or_default(),
             auth: std::mem::take(&mut self.auth.by_id),

@@ -57,6 +57,16 @@ pub fn is_cancellable(definition: &Definition) -> bool {
     journey(definition).is_none_or(|it| it.cancellable)
 }
 
+/// Whether the definition itself says that anybody may call it (`access.public`).
+pub fn declares_public(definition: &Definition) -> Option<bool> {
+    journey(definition)?.public
+}
+
+/// Whether a guard decides who may read (`access.read.guardRef`).
+pub fn is_guarded(definition: &Definition) -> bool {
+    journey(definition).is_some_and(|it| it.guard.is_some())
+}
+
 /// The path of an API below the base, beginning with `/`.
 pub fn route(definition: &Definition) -> Option<String> {
     let journey = journey(definition).filter(|it| !it.is_durable())?;

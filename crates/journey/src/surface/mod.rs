@@ -19,7 +19,9 @@ mod tests;
 pub use api::{ApiAnswer, Refusal, api_answer, api_refusal};
 pub use guard::{guard_allows, guard_start};
 pub use http::{HTTP_TASK, HttpRequest, REQUEST_GONE};
-pub use instance::{Instance, Kind, StartMode, is_cancellable, kind, route, start_mode};
+pub use instance::{
+    Instance, Kind, StartMode, declares_public, is_cancellable, is_guarded, kind, route, start_mode,
+};
 pub use outcome::outcome;
 pub use refer::references;
 pub use request::{Bound, Request, named_request, start_bound, step_bound};

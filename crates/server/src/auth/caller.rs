@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
 use axum::http::HeaderMap;
-use axum::http::header::AUTHORIZATION;
+use axum::http::header::{AUTHORIZATION, HeaderName};
 use axum::http::request::Parts;
 use meantime_core::Timestamp;
 use meantime_kernel::history::By;
@@ -16,22 +16,52 @@ use super::key;
 use crate::app::App;
 use crate::settings::{AuthSettings, Role};
 
+/// Carries an operator's key or token beside `Authorization`, which belongs to the journey on the
+/// public surface.
+pub(crate) const OPERATOR_KEY: HeaderName = HeaderName::from_static("x-meantime-key");
+
 /// Somebody who was let in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Caller {
     /// How history names them.
     pub(crate) name: Arc<str>,
-    pub(crate) role: Role,
+    /// What they may do; nothing for callers of the public surface, whom only journeys know.
+    pub(crate) role: Option<Role>,
+}
+
+/// Why somebody is not known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Unknown {
+    /// There is no credential, or none of ours.
+    Credential,
+    /// The key is right and its time is over.
+    Expired { name: String, at: Timestamp },
+}
+
+impl Unknown {
+    /// What the caller is told. Only who has the whole key learns that it expired.
+    pub(crate) fn detail(&self) -> String {
+        match self {
+            Self::Credential => "no valid credentials were sent".to_owned(),
+            Self::Expired { name, at } => format!("the key {name:?} expired at {at}"),
+        }
+    }
 }
 
 impl Caller {
     /// Somebody on this machine, when nobody is asked who they are.
     fn local() -> Self {
-        Self { name: Arc::from("local"), role: Role::Admin }
+        Self { name: Arc::from("local"), role: Some(Role::Admin) }
     }
 
-    pub(crate) fn is_local(&self) -> bool {
-        *self == Self::local()
+    /// Somebody whom only the journey they call knows.
+    pub(crate) fn public() -> Self {
+        Self { name: Arc::from("public"), role: None }
+    }
+
+    /// Whether all such callers have the same name: then only addresses tell them apart.
+    pub(crate) fn is_anonymous(&self) -> bool {
+        self.role.is_none() || *self == Self::local()
     }
 
     /// Who did something, and why.
@@ -45,8 +75,8 @@ impl FromRequestParts<App> for Caller {
 
     async fn from_request_parts(parts: &mut Parts, _app: &App) -> Result<Self, Infallible> {
         // Nothing gets here without having passed the guard.
-        let nobody = Self { name: Arc::from("nobody"), role: Role::Viewer };
-        Ok(parts.extensions.get().cloned().unwrap_or(nobody))
+        let nobody = || Self { name: Arc::from("nobody"), role: None };
+        Ok(parts.extensions.get().cloned().unwrap_or_else(nobody))
     }
 }
 
@@ -70,27 +100,70 @@ impl Auth {
     /// The id of the key that is presented, if there is a key of that id, good or not. Ids that
     /// nobody has are all the same: they can be made up without end.
     pub(crate) fn named_key(&self, headers: &HeaderMap) -> Option<Arc<str>> {
-        let id = key::id(bearer(headers)?)?;
+        let id = key::id(presented(headers)?)?;
         let known = self.settings.keys.iter().find(|key| key.id == id)?;
         Some(Arc::from(known.id.as_str()))
     }
 
-    /// Who sent these headers, if they are known.
-    pub(crate) async fn caller(&self, headers: &HeaderMap, now: Timestamp) -> Option<Caller> {
+    /// Who sent these headers. The header for operators goes before `Authorization`.
+    pub(crate) async fn caller(
+        &self,
+        headers: &HeaderMap,
+        now: Timestamp,
+    ) -> Result<Caller, Unknown> {
         if !self.is_configured() {
-            return Some(Caller::local());
+            return Ok(Caller::local());
         }
-        let presented = bearer(headers)?;
-        if !key::is_key(presented) {
-            return match self.provider.as_ref()?.judge(presented, now).await {
-                Judged::Good(subject, role) => Some(Caller { name: Arc::from(subject), role }),
-                Judged::UnknownKey | Judged::Bad => None,
-            };
+        let presented = presented(headers).ok_or(Unknown::Credential)?;
+        if key::is_key(presented) {
+            return self.key(presented, now);
         }
-        let key = key::find(&self.settings.keys, presented)?;
-        let is_good = key.expires_at.is_none_or(|end| now < end);
-        is_good.then(|| Caller { name: Arc::from(format!("key {}", key.id)), role: key.role })
+        let provider = self.provider.as_ref().ok_or(Unknown::Credential)?;
+        match provider.judge(presented, now).await {
+            Judged::Good(subject, role) => {
+                Ok(Caller { name: Arc::from(subject), role: Some(role) })
+            }
+            Judged::UnknownKey | Judged::Bad => Err(Unknown::Credential),
+        }
     }
+
+    /// Whether the header for operators is there, whatever is in it.
+    pub(crate) fn has_operator_header(headers: &HeaderMap) -> bool {
+        headers.contains_key(OPERATOR_KEY)
+    }
+
+    /// The operator whose key is in `Authorization`, if there is one. Anything else in it may be
+    /// meant for a journey.
+    pub(crate) fn operator_by_bearer(&self, headers: &HeaderMap, now: Timestamp) -> Option<Caller> {
+        let presented = bearer(headers).filter(|it| key::is_key(it))?;
+        self.key(presented, now).ok()
+    }
+
+    /// Whether `Authorization` has a key of an operator: journeys do not see it.
+    pub(crate) fn is_operator_bearer(&self, headers: &HeaderMap) -> bool {
+        bearer(headers).is_some_and(|it| key::find(&self.settings.keys, it).is_some())
+    }
+
+    fn key(&self, presented: &str, now: Timestamp) -> Result<Caller, Unknown> {
+        let key = key::find(&self.settings.keys, presented).ok_or(Unknown::Credential)?;
+        let name = key.display_name();
+        match key.expires_at {
+            Some(at) if at <= now => Err(Unknown::Expired { name: name.to_owned(), at }),
+            _ => Ok(Caller { name: Arc::from(format!("key {name}")), role: Some(key.role) }),
+        }
+    }
+}
+
+/// What is shown as an operator's credential.
+fn presented(headers: &HeaderMap) -> Option<&str> {
+    if Auth::has_operator_header(headers) { operator_header(headers) } else { bearer(headers) }
+}
+
+/// What the header for operators has; nothing when it is there twice.
+fn operator_header(headers: &HeaderMap) -> Option<&str> {
+    let mut values = headers.get_all(OPERATOR_KEY).iter();
+    let value = values.next()?.to_str().ok()?;
+    values.next().is_none().then(|| value.trim())
 }
 
 fn bearer(headers: &HeaderMap) -> Option<&str> {

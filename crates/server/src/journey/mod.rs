@@ -5,18 +5,18 @@
 //! | `settings` | what a deployment decides: environment, values, secrets, profiles of credentials |
 //! | `request` | inbound requests, by name, while they last |
 //! | `ephemeral` | runs that nobody looks at afterwards: APIs and read guards |
-//! | `path` | APIs by the path they answer at |
+//! | `index` | APIs by the path they answer at, and whether anything is public |
 //! | `surface` | definitions, instances and answers put together |
 
 mod ephemeral;
-mod path;
+mod index;
 mod request;
 mod settings;
 mod surface;
 
 pub(crate) use ephemeral::Ephemeral;
-pub(crate) use path::ApiPaths;
+pub(crate) use index::SurfaceIndex;
 pub(crate) use request::{Inbound, Requests};
-pub use settings::{JourneySettings, ProfileSettings, SecretSource};
+pub use settings::{JourneySettings, ProfileSettings, PublicSettings, SecretSource};
 pub(crate) use settings::{Secrets, limits};
 pub(crate) use surface::{Named, Seen, find, latest, read};

@@ -27,6 +27,40 @@ pub struct JourneySettings {
     pub profiles: BTreeMap<String, ProfileSettings>,
     /// Bytes of the cache of `cache:v1`.
     pub cache_bytes: usize,
+    /// Which journeys and APIs anybody may call.
+    pub public: PublicSettings,
+}
+
+/// Which journeys and APIs anybody may call, and authenticates as they say themselves.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PublicSettings {
+    /// Whether those are public whose definition says so (`access.public: true`).
+    pub declared: bool,
+    /// Names that are public besides; `*` at the end stands for anything. A definition that says
+    /// `access.public: false` is never public.
+    pub names: Vec<String>,
+}
+
+impl Default for PublicSettings {
+    fn default() -> Self {
+        Self { declared: true, names: Vec::new() }
+    }
+}
+
+impl PublicSettings {
+    /// Whether a definition is public, by its name and by what it says itself.
+    pub(crate) fn is_public(&self, name: &str, declared: Option<bool>) -> bool {
+        let is_named = |pattern: &String| match pattern.strip_suffix('*') {
+            Some(prefix) => name.starts_with(prefix),
+            None => name == pattern,
+        };
+        match declared {
+            Some(false) => false,
+            Some(true) if self.declared => true,
+            _ => self.names.iter().any(is_named),
+        }
+    }
 }
 
 impl Default for JourneySettings {
@@ -38,6 +72,7 @@ impl Default for JourneySettings {
             secrets: BTreeMap::new(),
             profiles: BTreeMap::new(),
             cache_bytes: 64 << 20,
+            public: PublicSettings::default(),
         }
     }
 }
@@ -122,5 +157,22 @@ impl Secrets {
 
     pub(crate) fn get(&self, reference: &str) -> Option<&str> {
         self.0.get(reference).map(String::as_str)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_public_unless_somebody_says_so() {
+        let usual = PublicSettings::default();
+        assert!(!usual.is_public("order", None) && !usual.is_public("order", Some(false)));
+        assert!(usual.is_public("order", Some(true)));
+        let names = vec!["order".to_owned(), "shop-*".to_owned()];
+        let closed = PublicSettings { declared: false, names };
+        assert!(!closed.is_public("other", Some(true)));
+        assert!(closed.is_public("order", None) && closed.is_public("shop-a", Some(true)));
+        assert!(!closed.is_public("order", Some(false)) && !closed.is_public("orders", None));
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use axum::http::HeaderMap;
+use axum::http::header::{AUTHORIZATION, HeaderName};
 use meantime_core::{Definition, DefinitionId, InstanceId};
 use meantime_journey::JOURNEY_NOTATION;
 use meantime_journey::surface::{self, Instance, Kind, Request};
@@ -11,6 +12,7 @@ use meantime_kernel::store::{InstanceRow, Phase};
 
 use super::request::{Inbound, Lasting};
 use crate::app::App;
+use crate::auth::OPERATOR_KEY;
 use crate::catalog::Entry;
 use crate::place::Place;
 use crate::problem::Problem;
@@ -52,6 +54,11 @@ impl Named {
         &self.entry.name
     }
 
+    /// Whether anybody may call it.
+    pub(crate) fn is_public(&self, app: &App) -> bool {
+        is_public(app, &self.entry)
+    }
+
     /// The compiled definition; nothing when this release cannot read it.
     pub(crate) fn definition(&self) -> Option<&Definition> {
         self.entry.runs().map(|(_, definition)| definition)
@@ -68,6 +75,11 @@ impl Seen {
         }
         let id = row.id.to_string();
         Ok(Self { row, entry, id })
+    }
+
+    /// Whether anybody may call it: the version that it runs decides.
+    pub(crate) fn is_public(&self, app: &App) -> bool {
+        is_public(app, &self.entry)
     }
 
     /// The definition and the instance, as answers are made of.
@@ -108,6 +120,11 @@ impl Seen {
     }
 }
 
+fn is_public(app: &App, entry: &Entry) -> bool {
+    let declared = entry.runs().and_then(|(_, definition)| surface::declares_public(definition));
+    app.settings().journeys.public.is_public(&entry.name, declared)
+}
+
 /// A request without bindings, kept while it lasts.
 fn keep(app: &App, headers: &HeaderMap, query: Option<&str>) -> (Request, Lasting) {
     let request = read(app, headers, query);
@@ -115,9 +132,13 @@ fn keep(app: &App, headers: &HeaderMap, query: Option<&str>) -> (Request, Lastin
     (request, app.requests().keep(inbound))
 }
 
-/// What a journey may look at of a request.
+/// What a journey may look at of a request: everything but the keys of operators.
 pub(crate) fn read(app: &App, headers: &HeaderMap, query: Option<&str>) -> Request {
-    let texts = headers.iter().filter_map(|(name, value)| {
+    let has_operator = app.auth().is_operator_bearer(headers);
+    let is_ours =
+        |name: &HeaderName| *name == OPERATOR_KEY || (has_operator && *name == AUTHORIZATION);
+    let texts = headers.iter().filter(|(name, _)| !is_ours(name));
+    let texts = texts.filter_map(|(name, value)| {
         Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned()))
     });
     let query = axum::extract::Query::<Vec<(String, String)>>::try_from_uri(

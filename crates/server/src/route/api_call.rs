@@ -20,7 +20,7 @@ use crate::place::Place;
 use crate::problem::{PROBLEM_JSON, Problem, Reason};
 
 pub(super) fn routes() -> Routes {
-    Routes::new().add(Permission::Operate, routes!(call))
+    Routes::new().add_public(Permission::Operate, routes!(call))
 }
 
 /// Calls an API. APIs with a `route` answer there as well.
@@ -53,7 +53,7 @@ pub(super) async fn routed(
 ) -> Result<Response, Problem> {
     let path = uri.path().strip_prefix(BASE).unwrap_or_default();
     let named = match method {
-        Method::POST => app.api_paths().find(&app, path).await?,
+        Method::POST => app.surface_index().api(&app, path).await?,
         _ => None,
     };
     let nothing = || Problem::new(Reason::NotFound, format!("there is nothing at {}", uri.path()));

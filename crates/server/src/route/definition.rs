@@ -84,6 +84,7 @@ async fn deploy(
     let Reply::Deployed(deployed) = reply else {
         return Err(Problem::new(Reason::Internal, "a deployment was answered by something else"));
     };
+    app.surface_index().expire();
     let is_new = deployed.iter().any(|it| it.new);
     let hash = definition_hash(&hash_of);
     let mut definitions = Vec::new();
@@ -299,5 +300,6 @@ async fn undeploy(
     Name((name, version)): Name<(String, u32)>,
 ) -> Result<Done> {
     app.kernel().call(Command::Undeploy { name, version }).await?;
+    app.surface_index().expire();
     ok(Done {})
 }

@@ -1,5 +1,6 @@
 //! `/events`: everything that happens, as it happens.
 
+use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::sync::Arc;
 
@@ -8,7 +9,7 @@ use axum::http::HeaderMap;
 use axum::response::sse::{Event as SseEvent, KeepAlive, Sse};
 use axum::response::{IntoResponse as _, Response};
 use futures_util::stream::unfold;
-use meantime_core::InstanceId;
+use meantime_core::{DefinitionId, InstanceId};
 use meantime_kernel::store::HistoryRow;
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -16,7 +17,8 @@ use utoipa_axum::routes;
 
 use super::table::Routes;
 use crate::app::App;
-use crate::auth::Permission;
+use crate::audit;
+use crate::auth::{Caller, Permission};
 use crate::extract::Query;
 use crate::feed::Follower;
 use crate::page;
@@ -55,6 +57,7 @@ struct EventsQuery {
 async fn events(
     State(app): State<App>,
     place: Place,
+    caller: Caller,
     headers: HeaderMap,
     Query(query): Query<EventsQuery>,
 ) -> Result<Response, Problem> {
@@ -63,8 +66,9 @@ async fn events(
     let instance = query.instance.map(|id| id.parse()).transpose()?;
     let follower = app.feed().follow(after);
     let waiting = place.wait()?;
-    let definition = query.definition;
-    let listener = Listener { app, follower, instance, definition, _waiting: waiting };
+    let (definition, audited) = (query.definition, BTreeSet::new());
+    let listener =
+        Listener { app, caller, follower, instance, definition, audited, _waiting: waiting };
     let stream = unfold(listener, |mut listener| async move {
         let event = listener.next().await?;
         Some((Ok::<_, Infallible>(event), listener))
@@ -75,11 +79,14 @@ async fn events(
 /// One who listens.
 struct Listener {
     app: App,
+    caller: Caller,
     follower: Follower,
     instance: Option<InstanceId>,
     definition: Option<String>,
     /// It waits for as long as it listens.
     _waiting: Waiting,
+    /// Guarded definitions of which something was shown: the log says so once for each.
+    audited: BTreeSet<DefinitionId>,
 }
 
 impl Listener {
@@ -96,15 +103,18 @@ impl Listener {
         }
     }
 
-    async fn event(&self, row: &Arc<HistoryRow>) -> Option<SseEvent> {
+    async fn event(&mut self, row: &Arc<HistoryRow>) -> Option<SseEvent> {
         if self.instance.is_some_and(|wanted| wanted != row.instance) {
             return None;
         }
         // What retention has removed meanwhile is of no interest any more.
-        let definition = self.app.feed().definition_of(row.instance).await.ok()??;
-        let definition = self.app.catalog().get(definition).await.ok()?;
+        let id = self.app.feed().definition_of(row.instance).await.ok()??;
+        let definition = self.app.catalog().get(id).await.ok()?;
         if self.definition.as_ref().is_some_and(|wanted| *wanted != definition.name) {
             return None;
+        }
+        if self.audited.insert(id) {
+            audit::read(&self.app, &self.caller, "events", vec![(row.instance, id)]).await;
         }
         let event = Event {
             instance_id: row.instance.to_string(),

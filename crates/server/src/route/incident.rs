@@ -10,6 +10,7 @@ use utoipa_axum::routes;
 use super::reply::{Result, ok};
 use super::table::Routes;
 use crate::app::App;
+use crate::audit;
 use crate::auth::{Caller, Permission};
 use crate::extract::{Id, Query};
 use crate::page;
@@ -42,11 +43,17 @@ struct ListQuery {
     get, path = "/incidents", operation_id = "list_incidents", tag = "incidents", params(ListQuery),
     responses((status = 200, description = "Incidents", body = Page<Incident>))
 )]
-async fn list(State(app): State<App>, Query(query): Query<ListQuery>) -> Result<Page<Incident>> {
+async fn list(
+    State(app): State<App>,
+    caller: Caller,
+    Query(query): Query<ListQuery>,
+) -> Result<Page<Incident>> {
     let limit = page::limit(query.limit)?;
     let after: Option<IncidentId> = page::cursor(query.cursor.as_deref())?;
     let instance = query.instance.map(|id| id.parse()).transpose()?;
     let rows = app.store().incidents(instance, page::ask(after, limit)).await?;
+    let of = rows.iter().take(limit).map(|row| row.instance).collect();
+    audit::read_of(&app, &caller, "list_incidents", of).await;
     ok(page::page(rows, limit, |row| row.id.to_string()))
 }
 

@@ -19,8 +19,8 @@ use crate::auth::{Caller, Permission};
 use crate::extract::{Body, Id, Name, Payload, Query};
 use crate::place::Place;
 use crate::problem::{Problem, Reason};
-use crate::show;
 use crate::wire::{Because, Done, Instance, Lasting, NewInstance};
+use crate::{audit, show};
 
 pub(super) fn routes() -> Routes {
     Routes::new()
@@ -127,8 +127,9 @@ pub(super) async fn find(app: &App, id: InstanceId) -> std::result::Result<Insta
     params(("id" = String, Path, description = "The instance")),
     responses((status = 200, description = "The instance", body = Instance))
 )]
-async fn get(State(app): State<App>, Id(id): Id<InstanceId>) -> Result<Instance> {
+async fn get(State(app): State<App>, caller: Caller, Id(id): Id<InstanceId>) -> Result<Instance> {
     let row = find(&app, id).await?;
+    audit::read(&app, &caller, "get_instance", vec![(id, row.definition)]).await;
     ok(show::instance(&app, &row, None).await?)
 }
 

@@ -9,6 +9,8 @@ use utoipa::IntoParams;
 use super::instance::find;
 use super::reply::{Result, ok};
 use crate::app::App;
+use crate::audit;
+use crate::auth::Caller;
 use crate::extract::{Id, Query};
 use crate::page;
 use crate::problem::Problem;
@@ -37,10 +39,12 @@ pub(super) struct HistoryQuery {
 )]
 pub(super) async fn history(
     State(app): State<App>,
+    caller: Caller,
     Id(id): Id<InstanceId>,
     Query(query): Query<HistoryQuery>,
 ) -> Result<Page<Entry>> {
     let row = find(&app, id).await?;
+    audit::read(&app, &caller, "history", vec![(id, row.definition)]).await;
     ok(past(&app, &row, &query).await?)
 }
 
@@ -52,10 +56,12 @@ pub(super) async fn history(
 )]
 pub(super) async fn timeline(
     State(app): State<App>,
+    caller: Caller,
     Id(id): Id<InstanceId>,
     Query(query): Query<HistoryQuery>,
 ) -> Result<Page<Entry>> {
     let row = find(&app, id).await?;
+    audit::read(&app, &caller, "timeline", vec![(id, row.definition)]).await;
     let mut page = past(&app, &row, &query).await?;
     if page.next_cursor.is_none() {
         page.items.extend(future(&app, &row).await?);

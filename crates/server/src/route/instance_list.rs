@@ -8,10 +8,11 @@ use utoipa::IntoParams;
 
 use super::reply::{Result, ok};
 use crate::app::App;
+use crate::auth::Caller;
 use crate::extract::Query;
 use crate::problem::Problem;
 use crate::wire::{Page, Status, Summary, WaitingKind};
-use crate::{page, show};
+use crate::{audit, page, show};
 
 /// Instances that one request looks at when it filters by what they wait for, which no index has.
 /// A page may then be short and still have one after it.
@@ -70,6 +71,7 @@ pub(super) struct ListQuery {
 )]
 pub(super) async fn list(
     State(app): State<App>,
+    caller: Caller,
     Query(query): Query<ListQuery>,
 ) -> Result<Page<Summary>> {
     let limit = page::limit(query.limit)?;
@@ -78,13 +80,20 @@ pub(super) async fn list(
         return ok(Page { items: Vec::new(), next_cursor: None });
     };
     match query.waiting_for {
-        Some(kind) => ok(waiting(&app, filter, kind, after, limit).await?),
+        Some(kind) => {
+            let page = waiting(&app, filter, kind, after, limit).await?;
+            let ids = page.items.iter().filter_map(|item| item.id.parse().ok()).collect();
+            audit::read_of(&app, &caller, "list_instances", ids).await;
+            ok(page)
+        }
         None => {
             let rows = app.store().instances(filter, page::ask(after, limit)).await?;
             let mut items = Vec::with_capacity(rows.len().min(limit));
             for row in rows.iter().take(limit) {
                 items.push(show::summary(&app, row).await?);
             }
+            let shown = rows.iter().take(limit).map(|row| (row.id, row.definition)).collect();
+            audit::read(&app, &caller, "list_instances", shown).await;
             let next = rows.get(limit).and_then(|_| rows.get(limit - 1));
             ok(Page { items, next_cursor: next.map(|row| row.id.to_string()) })
         }

@@ -24,12 +24,12 @@ type Result<T> = std::result::Result<T, Problem>;
 
 pub(super) fn routes() -> Routes {
     Routes::new()
-        .add(Permission::Operate, routes!(start))
+        .add_public(Permission::Operate, routes!(start))
         .add(Permission::Read, routes!(journey_list::list))
-        .add(Permission::Read, routes!(status))
-        .add(Permission::Read, routes!(result))
-        .add(Permission::Operate, routes!(submit))
-        .add(Permission::Operate, routes!(cancel))
+        .add_public(Permission::Read, routes!(status))
+        .add_public(Permission::Read, routes!(result))
+        .add_public(Permission::Operate, routes!(submit))
+        .add_public(Permission::Operate, routes!(cancel))
 }
 
 /// Starts a journey. The body is its first context.
@@ -187,9 +187,14 @@ fn not_active(step: &str) -> Problem {
 async fn cancel(
     State(app): State<App>,
     caller: Caller,
+    headers: HeaderMap,
     Id(id): Id<InstanceId>,
 ) -> Result<Response> {
-    let seen = find(&app, id).await?;
+    let mut seen = find(&app, id).await?;
+    if caller.role.is_none() {
+        // Nothing else of the journey looks at who cancels, and the answer shows how it stands.
+        seen = seen.guarded(&app, &headers).await?;
+    }
     let (definition, _) = seen.parts().ok_or(Error::UnknownInstance(id))?;
     if !seen.is_decided() {
         if !surface::is_cancellable(definition) {

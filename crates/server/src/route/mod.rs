@@ -22,4 +22,5 @@ mod task;
 mod timer;
 mod why;
 
-pub(crate) use router::{api, router};
+pub use router::outside_paths;
+pub(crate) use router::{BASE, api, router};

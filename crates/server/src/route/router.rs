@@ -4,7 +4,7 @@ use axum::Router;
 use axum::extract::Request;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::Redirect;
-use axum::routing::{any, get};
+use axum::routing::{MethodRouter, any, get};
 use utoipa_axum::router::OpenApiRouter;
 
 use super::table::Routes;
@@ -13,13 +13,13 @@ use super::{
     message, schedule, task, timer, why,
 };
 use crate::app::App;
-use crate::auth::{Permission, authenticate, require};
+use crate::auth::{Permission, authenticate, one_host, require, require_on_surface};
 use crate::observe;
 use crate::openapi;
 use crate::problem::{Problem, Reason};
 
 /// Where the API begins.
-pub(super) const BASE: &str = "/api/v1";
+pub(crate) const BASE: &str = "/api/v1";
 
 /// The API itself, with its description.
 pub(crate) fn api() -> OpenApiRouter<App> {
@@ -43,26 +43,65 @@ pub(crate) fn api() -> OpenApiRouter<App> {
     OpenApiRouter::with_openapi(openapi::base()).nest(BASE, all.into_router())
 }
 
+/// Who may use a route that is not in the document.
+enum Access {
+    /// Everybody: it says nothing about anybody.
+    Open,
+    /// Those with a permission.
+    Needs(Permission),
+    /// Those with a permission, and everybody to what is public.
+    OnSurface(Permission),
+}
+
+/// All routes that are not in the document, with who may use them.
+fn outside() -> Vec<(String, Access, MethodRouter<App>)> {
+    let route = |path: &str, access, router| (path.to_owned(), access, router);
+    vec![
+        route("/", Access::Open, get(|| async { Redirect::temporary("/docs") })),
+        route("/healthz", Access::Open, get(health::alive)),
+        route("/readyz", Access::Open, get(health::ready)),
+        route("/openapi.json", Access::Open, get(openapi::json)),
+        route("/docs", Access::Open, get(openapi::page)),
+        route("/metrics", Access::Needs(Permission::Read), get(health::metrics)),
+        // APIs have paths of their own, which are known only when they are deployed.
+        route(
+            &format!("{BASE}/{{*path}}"),
+            Access::OnSurface(Permission::Operate),
+            any(api_call::routed),
+        ),
+    ]
+}
+
+/// The paths of all routes that are not in the OpenAPI document. The test of authorization goes
+/// through them.
+pub fn outside_paths() -> Vec<String> {
+    outside().into_iter().map(|(path, _, _)| path).collect()
+}
+
 /// Everything the server answers.
 pub(crate) fn router(app: &App) -> Router {
-    let (api, _) = api().split_for_parts();
-    // APIs have paths of their own, which are known only when they are deployed.
-    let routed = any(api_call::routed)
-        .layer(from_fn(|request, next| require(Permission::Operate, request, next)));
-    let guarded = api
-        .route("/metrics", get(health::metrics))
-        .route(&format!("{BASE}/{{*path}}"), routed)
-        .route_layer(from_fn_with_state(app.clone(), authenticate));
-    let open = Router::new()
-        .route("/", get(|| async { Redirect::temporary("/docs") }))
-        .route("/healthz", get(health::alive))
-        .route("/readyz", get(health::ready))
-        .route("/openapi.json", get(openapi::json))
-        .route("/docs", get(openapi::page));
+    let (mut guarded, _) = api().split_for_parts();
+    let mut open = Router::new();
+    for (path, access, router) in outside() {
+        match access {
+            Access::Open => open = open.route(&path, router),
+            Access::Needs(permission) => {
+                let guard = from_fn(move |request, next| require(permission, request, next));
+                guarded = guarded.route(&path, router.layer(guard));
+            }
+            Access::OnSurface(permission) => {
+                let guard =
+                    from_fn(move |request, next| require_on_surface(permission, request, next));
+                guarded = guarded.route(&path, router.layer(guard));
+            }
+        }
+    }
     guarded
+        .route_layer(from_fn_with_state(app.clone(), authenticate))
         .merge(open)
         .fallback(not_found)
         .method_not_allowed_fallback(not_allowed)
+        .layer(from_fn(one_host))
         .layer(from_fn_with_state(app.clone(), observe::observe))
         .with_state(app.clone())
 }

@@ -8,7 +8,7 @@ use utoipa::openapi::{ContentBuilder, Ref, ResponseBuilder};
 use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
 
 use crate::app::App;
-use crate::auth::{Permission, require};
+use crate::auth::{Permission, require, require_on_surface};
 use crate::problem::PROBLEM_JSON;
 
 /// The extension that names the permission of an operation.
@@ -29,6 +29,26 @@ impl Routes {
             operations(item).for_each(|operation| describe(operation, permission));
         }
         let guard = middleware::from_fn(move |request, next| require(permission, request, next));
+        Self(self.0.routes((schemas, paths, method_router.layer(guard))))
+    }
+
+    /// The same for operations of the surface of journeys: without the permission they can be used
+    /// on what is public. `auth/surface.rs` knows what such a route is about.
+    pub(crate) fn add_public(
+        self,
+        permission: Permission,
+        routes: UtoipaMethodRouter<App>,
+    ) -> Self {
+        let (schemas, mut paths, method_router) = routes;
+        for item in paths.paths.values_mut() {
+            for operation in operations(item) {
+                describe(operation, permission);
+                // The empty requirement: it can do without credentials of ours.
+                operation.security.get_or_insert_default().push(SecurityRequirement::default());
+            }
+        }
+        let guard =
+            middleware::from_fn(move |request, next| require_on_surface(permission, request, next));
         Self(self.0.routes((schemas, paths, method_router.layer(guard))))
     }
 
@@ -53,8 +73,10 @@ pub(crate) fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Opera
 fn describe(operation: &mut Operation, permission: Permission) {
     let extension = ExtensionsBuilder::new().add(PERMISSION, permission.name()).build();
     operation.extensions.get_or_insert_default().merge(extension);
-    let bearer = SecurityRequirement::new("bearer", Vec::<String>::new());
-    operation.security.get_or_insert_default().push(bearer);
+    for scheme in ["bearer", "operatorKey"] {
+        let scheme = SecurityRequirement::new(scheme, Vec::<String>::new());
+        operation.security.get_or_insert_default().push(scheme);
+    }
     let problem = ContentBuilder::new().schema(Some(Ref::from_schema_name("Problem"))).build();
     let refused = ResponseBuilder::new()
         .description("Refused; `code` says why")

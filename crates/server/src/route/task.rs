@@ -12,7 +12,8 @@ use utoipa_axum::routes;
 use super::reply::{Result, ok};
 use super::table::Routes;
 use crate::app::App;
-use crate::auth::Permission;
+use crate::audit;
+use crate::auth::{Caller, Permission};
 use crate::extract::{Body, Id, Query};
 use crate::page;
 use crate::place::Place;
@@ -242,7 +243,11 @@ struct ListQuery {
     get, path = "/tasks", operation_id = "list_tasks", tag = "tasks", params(ListQuery),
     responses((status = 200, description = "Tasks", body = Page<Task>))
 )]
-async fn list(State(app): State<App>, Query(query): Query<ListQuery>) -> Result<Page<Task>> {
+async fn list(
+    State(app): State<App>,
+    caller: Caller,
+    Query(query): Query<ListQuery>,
+) -> Result<Page<Task>> {
     let limit = page::limit(query.limit)?;
     let after: Option<TaskId> = page::cursor(query.cursor.as_deref())?;
     let filter = TaskFilter {
@@ -263,6 +268,8 @@ async fn list(State(app): State<App>, Query(query): Query<ListQuery>) -> Result<
     let more = rows.len() > limit;
     rows.truncate(limit);
     let next_cursor = rows.last().filter(|_| more).map(|row| row.id.to_string());
+    let of = rows.iter().map(|row| (row.id.0.instance, row.definition)).collect();
+    audit::read(&app, &caller, "list_tasks", of).await;
     let mut items = Vec::with_capacity(rows.len());
     for row in &rows {
         items.push(Task::of(row, app.catalog().get(row.definition).await?.name.clone()));
@@ -276,8 +283,9 @@ async fn list(State(app): State<App>, Query(query): Query<ListQuery>) -> Result<
     params(("id" = String, Path, description = "The task")),
     responses((status = 200, description = "The task", body = Task))
 )]
-async fn get(State(app): State<App>, Id(id): Id<TaskId>) -> Result<Task> {
+async fn get(State(app): State<App>, caller: Caller, Id(id): Id<TaskId>) -> Result<Task> {
     let row = app.store().task(id).await?.ok_or(Error::UnknownTask(id))?;
+    audit::read(&app, &caller, "get_task", vec![(id.0.instance, row.definition)]).await;
     ok(Task::of(&row, app.catalog().get(row.definition).await?.name.clone()))
 }
 

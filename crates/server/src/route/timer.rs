@@ -12,6 +12,7 @@ use utoipa_axum::routes;
 use super::reply::{Result, ok};
 use super::table::Routes;
 use crate::app::App;
+use crate::audit;
 use crate::auth::{Caller, Permission};
 use crate::extract::{Body, Id, Query};
 use crate::page;
@@ -59,7 +60,11 @@ struct ListQuery {
     get, path = "/timers", operation_id = "list_timers", tag = "timers", params(ListQuery),
     responses((status = 200, description = "Timers", body = Page<Timer>))
 )]
-async fn list(State(app): State<App>, Query(query): Query<ListQuery>) -> Result<Page<Timer>> {
+async fn list(
+    State(app): State<App>,
+    caller: Caller,
+    Query(query): Query<ListQuery>,
+) -> Result<Page<Timer>> {
     let limit = page::limit(query.limit)?;
     let after = page::read_cursor(query.cursor.as_deref(), read_key)?;
     let named = query.definition.is_some();
@@ -82,6 +87,8 @@ async fn list(State(app): State<App>, Query(query): Query<ListQuery>) -> Result<
     let more = rows.len() > limit;
     rows.truncate(limit);
     let next_cursor = rows.last().filter(|_| more).map(|row| key_text(&row.key()));
+    let of = rows.iter().map(|row| (row.id.0.instance, row.definition)).collect();
+    audit::read(&app, &caller, "list_timers", of).await;
     let mut items = Vec::with_capacity(rows.len());
     for row in &rows {
         items.push(shown(&app, row).await?);
@@ -126,8 +133,9 @@ async fn find(app: &App, id: TimerId) -> std::result::Result<TimerRow, Problem> 
     params(("id" = String, Path, description = "The timer")),
     responses((status = 200, description = "The timer", body = Timer))
 )]
-async fn get(State(app): State<App>, Id(id): Id<TimerId>) -> Result<Timer> {
+async fn get(State(app): State<App>, caller: Caller, Id(id): Id<TimerId>) -> Result<Timer> {
     let row = find(&app, id).await?;
+    audit::read(&app, &caller, "get_timer", vec![(id.0.instance, row.definition)]).await;
     ok(shown(&app, &row).await?)
 }
 

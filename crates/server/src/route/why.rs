@@ -13,7 +13,8 @@ use super::instance::find;
 use super::reply::{Result, ok};
 use super::table::Routes;
 use crate::app::App;
-use crate::auth::Permission;
+use crate::audit;
+use crate::auth::{Caller, Permission};
 use crate::extract::Name;
 use crate::problem::{Problem, Reason};
 use crate::wire::{Why, read_occurrence_id};
@@ -34,12 +35,16 @@ pub(super) fn routes() -> Routes {
     params(("id" = String, Path, description = "A timer, task, instance, schedule or occurrence")),
     responses((status = 200, description = "The answer", body = Why))
 )]
-async fn why(State(app): State<App>, Name(id): Name<String>) -> Result<Why> {
+async fn why(State(app): State<App>, caller: Caller, Name(id): Name<String>) -> Result<Why> {
+    let audited = async |instance| audit::read_of(&app, &caller, "why", vec![instance]).await;
     let (kind, explanation) = if let Ok(timer) = id.parse::<TimerId>() {
+        audited(timer.0.instance).await;
         ("timer", of_timer(&app, timer).await?)
     } else if let Ok(task) = id.parse::<TaskId>() {
+        audited(task.0.instance).await;
         ("task", of_task(&app, task).await?)
     } else if let Ok(instance) = id.parse::<InstanceId>() {
+        audited(instance).await;
         ("instance", of_instance(&app, instance).await?)
     } else if let Some((schedule, slot)) = read_occurrence_id(&id) {
         ("occurrence", of_occurrence(&app, schedule, slot).await?)

@@ -1,0 +1,98 @@
+//! What the surface of journeys knows of all deployed definitions: APIs by the path that they
+//! answer at, and whether anything is public.
+//!
+//! A path that is known is checked against the latest version of its API; one that is not is looked
+//! for among all of them, so that what was deployed elsewhere is found. Looking through all costs
+//! something, so callers whom nobody knows make that happen once a second at most, and after every
+//! deployment at this node.
+
+use std::collections::BTreeMap;
+use std::sync::{PoisonError, RwLock};
+
+use meantime_core::Timestamp;
+use meantime_journey::JOURNEY_NOTATION;
+use meantime_journey::surface::{self, Kind};
+use meantime_kernel::store::DefinitionFilter;
+
+use super::surface::{Named, latest};
+use crate::app::App;
+use crate::problem::Problem;
+
+/// How long what was read is good enough for callers whom nobody knows, in milliseconds.
+const KEPT_MS: i64 = 1_000;
+
+/// What was read of all definitions.
+#[derive(Debug, Default)]
+pub(crate) struct SurfaceIndex(RwLock<Known>);
+
+#[derive(Debug, Default)]
+struct Known {
+    /// Names of APIs by their paths.
+    paths: BTreeMap<String, String>,
+    has_public: bool,
+    /// When that was read; none if it must be read again.
+    at: Option<Timestamp>,
+}
+
+impl SurfaceIndex {
+    /// The API that answers at a path below the base.
+    pub(crate) async fn api(&self, app: &App, path: &str) -> Result<Option<Named>, Problem> {
+        if let Some(named) = self.known_api(app, path).await {
+            return Ok(Some(named));
+        }
+        self.refresh(app).await?;
+        Ok(self.known_api(app, path).await)
+    }
+
+    /// The same, for callers whom nobody knows.
+    pub(crate) async fn public_api(&self, app: &App, path: &str) -> Result<Option<Named>, Problem> {
+        if let Some(named) = self.known_api(app, path).await {
+            return Ok(Some(named));
+        }
+        self.refresh_old(app).await?;
+        Ok(self.known_api(app, path).await)
+    }
+
+    /// Whether anything is public.
+    pub(crate) async fn has_public(&self, app: &App) -> Result<bool, Problem> {
+        self.refresh_old(app).await?;
+        Ok(self.0.read().unwrap_or_else(PoisonError::into_inner).has_public)
+    }
+
+    /// Something was deployed or undeployed here.
+    pub(crate) fn expire(&self) {
+        self.0.write().unwrap_or_else(PoisonError::into_inner).at = None;
+    }
+
+    /// An API, if it is known and still answers at this path.
+    async fn known_api(&self, app: &App, path: &str) -> Option<Named> {
+        let known = self.0.read().unwrap_or_else(PoisonError::into_inner).paths.get(path).cloned();
+        let named = latest(app, &known?, Kind::Api).await.ok()?;
+        let answers = named.definition().and_then(surface::route).is_some_and(|it| it == path);
+        answers.then_some(named)
+    }
+
+    async fn refresh_old(&self, app: &App) -> Result<(), Problem> {
+        let now = app.kernel().now().real;
+        let read_at = self.0.read().unwrap_or_else(PoisonError::into_inner).at;
+        let is_fresh = |at: Timestamp| (0..KEPT_MS).contains(&now.saturating_since(at));
+        if read_at.is_some_and(is_fresh) { Ok(()) } else { self.refresh(app).await }
+    }
+
+    async fn refresh(&self, app: &App) -> Result<(), Problem> {
+        let at = Some(app.kernel().now().real);
+        let filter = DefinitionFilter { latest: true, ..DefinitionFilter::default() };
+        let rows = app.store().definitions(filter).await?;
+        let mut paths = BTreeMap::new();
+        let mut has_public = false;
+        for row in rows.iter().filter(|row| row.notation == JOURNEY_NOTATION) {
+            let entry = app.catalog().get(row.id).await?;
+            let Some((_, definition)) = entry.runs() else { continue };
+            paths.extend(surface::route(definition).map(|path| (path, row.name.clone())));
+            let declared = surface::declares_public(definition);
+            has_public |= app.settings().journeys.public.is_public(&row.name, declared);
+        }
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Known { paths, has_public, at };
+        Ok(())
+    }
+}
