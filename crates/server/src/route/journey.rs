@@ -187,13 +187,14 @@ fn not_active(step: &str) -> Problem {
 async fn cancel(
     State(app): State<App>,
     caller: Caller,
+    place: Place,
     headers: HeaderMap,
     Id(id): Id<InstanceId>,
 ) -> Result<Response> {
     let mut seen = find(&app, id).await?;
     if caller.role.is_none() {
         // Nothing else of the journey looks at who cancels, and the answer shows how it stands.
-        seen = seen.guarded(&app, &headers).await?;
+        seen = seen.guarded(&app, &place, &headers).await?;
     }
     let (definition, _) = seen.parts().ok_or(Error::UnknownInstance(id))?;
     if !seen.is_decided() {
