@@ -73,8 +73,8 @@ impl Connection {
         Ok((status, head))
     }
 
-    /// The body of the answer; any other status is an error. On a machine that is too slow for so many callers
-    /// some are refused, and ask again.
+    /// The body of the answer; any other status is an error. On a machine that is too slow for
+    /// so many callers some are refused, and ask again.
     pub(super) async fn expect(&mut self, request: &[u8], status: u16) -> Result<&[u8]> {
         let mut found = self.exchange(request).await?;
         for _ in 0..PATIENCE {
