@@ -7,11 +7,13 @@ use meantime_core::{
     Compiled, Cx, Definition, Diagnostic, Event, Fault, InstanceId, Json, Limits, Notation, Source,
     Start, State, Timestamp, Turn, View,
 };
+use meantime_kernel::clock::Now;
 use meantime_kernel::command::{Command, Error, Reply, StartCommand, Wait};
 use meantime_kernel::driver::{Builder, Kernel};
 use meantime_kernel::history::By;
-use meantime_kernel::machine::Notations;
-use meantime_kernel::store::{MemoryStore, Phase, Store};
+use meantime_kernel::machine::{Config, Input, Machine, Notations, Output, Ticket};
+use meantime_kernel::random::SeededEntropy;
+use meantime_kernel::store::{MemoryStore, Phase, Recovered, Store};
 use meantime_sim::harness::{Fate, SlowTurns, World, block_on};
 use meantime_sim::probe::Probe;
 
@@ -56,6 +58,23 @@ fn cancel(instance: InstanceId) -> Command {
 fn phase(world: &World, instance: InstanceId) -> Phase {
     let row = block_on(world.store.instance(instance)).expect("the store can be read");
     row.expect("it is there").phase
+}
+
+#[test]
+fn a_batch_that_does_not_end_is_told_by_its_age() {
+    let notations = Notations::default().with("probe", Arc::new(Probe));
+    let entropy = Box::new(SeededEntropy::new(1));
+    let mut machine = Machine::new(Config::default(), notations, entropy);
+    let at = |text: &str| Timestamp::parse(text).expect("an instant");
+    let (begun, later) = (at("2026-01-01T00:00:00Z"), at("2026-01-01T00:00:06Z"));
+    machine.handle(Now::at(begun), Input::Recovered(Recovered::default(), Vec::new()));
+    assert_eq!(machine.levels(later).oldest_batch_ms, None);
+    let command = Command::Broadcast { name: "news".to_owned(), payload: Json::null() };
+    machine.handle(Now::at(begun), Input::Command(Ticket(1), Box::new(command), Wait::Quiet));
+    let commits = std::iter::from_fn(|| machine.poll()).any(|it| matches!(it, Output::Commit(..)));
+    assert!(commits);
+    // Whoever asks is told how long the store has not answered.
+    assert_eq!(machine.levels(later).oldest_batch_ms, Some(6_000));
 }
 
 #[test]

@@ -308,7 +308,15 @@ impl Run {
         counters.overloaded = counters.overloaded.saturating_add(self.gate.refused());
         let (callers, engine_tasks) = (self.callers.len(), self.running_tasks);
         let waiting_starts = self.gate.waiting();
-        (counters, Levels { callers, engine_tasks, waiting_starts, ..self.machine.levels() })
+        (
+            counters,
+            Levels {
+                callers,
+                engine_tasks,
+                waiting_starts,
+                ..self.machine.levels(self.clock.now().real)
+            },
+        )
     }
 
     /// Something that was begun here is over.

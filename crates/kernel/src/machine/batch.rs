@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use meantime_core::{
-    Definition, Event, Failure, Fault, IncidentId, InstanceId, TaskCause, TaskId, TaskOutcome, Turn,
+    Definition, Event, Failure, Fault, IncidentId, InstanceId, TaskCause, TaskId, TaskOutcome,
+    Timestamp, Turn,
 };
 
 use super::assembly::{Assembly, Kit};
@@ -30,6 +31,8 @@ const LOOSE_PER_BATCH: usize = 1_024;
 pub(super) struct Batch {
     /// The sitting in which it began, whose numbers it gives.
     sitting: Option<u64>,
+    /// When it began, in real time.
+    pub(super) begun: Timestamp,
     pub(super) works: Vec<Work>,
     pub(super) loose: Vec<Loose>,
     /// What the plan's units stand for, in order.
@@ -153,7 +156,8 @@ impl Machine {
         if full || (nothing && !self.slow.has_computed()) {
             return false;
         }
-        let mut batch = Batch { sitting: self.company.sitting, ..Batch::default() };
+        let (sitting, begun) = (self.company.sitting, self.clock);
+        let mut batch = Batch { sitting, begun, ..Batch::default() };
         for id in self.ready.pick(self.limits.batch_turns) {
             batch.works.extend(self.begin_work(id));
         }

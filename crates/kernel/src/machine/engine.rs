@@ -220,13 +220,15 @@ impl Machine {
         (earlier(due, engine), real)
     }
 
-    /// How much there is of something right now.
-    pub fn levels(&self) -> Levels {
+    /// How much there is of something right now, in real time.
+    pub fn levels(&self, now: Timestamp) -> Levels {
         let (waiting_claims, leases) = self.claims.levels();
+        let begun = self.batches.values().map(|batch| batch.begun).min();
         Levels {
             queued_turns: self.queued + self.loose.len(),
             queued_bytes: self.queued_bytes,
             slow_turns: self.slow.len(),
+            oldest_batch_ms: begun.map(|at| u64::try_from(now.saturating_since(at)).unwrap_or(0)),
             waiting_claims,
             leases,
             ..Levels::default()

@@ -159,6 +159,10 @@ pub struct Levels {
     pub queued_bytes: usize,
     /// Turns being computed that their batch did not wait for.
     pub slow_turns: usize,
+    /// How long the oldest batch has been under way, in milliseconds of real time; none when there
+    /// is none. A batch is read, computed and committed in milliseconds: one that is seconds old
+    /// means that nothing progresses.
+    pub oldest_batch_ms: Option<u64>,
     /// Workers that wait for tasks.
     pub waiting_claims: usize,
     /// Tasks in the hands of workers.

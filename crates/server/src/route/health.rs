@@ -1,5 +1,7 @@
 //! Is it alive, can it work, how much has it done?
 
+use std::time::Duration;
+
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
@@ -9,6 +11,9 @@ use serde::Serialize;
 use super::reply::Answer;
 use crate::app::App;
 use crate::problem::Problem;
+
+/// How long the engine may take for what takes milliseconds.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// How the server stands.
 #[derive(Serialize)]
@@ -27,8 +32,8 @@ pub(super) async fn alive() -> Answer<Health> {
 pub(super) async fn ready(State(app): State<App>) -> Answer<Health> {
     let trouble = if app.is_draining() {
         Some("the server is about to stop".to_owned())
-    } else if let Err(error) = app.kernel().counters().await {
-        Some(format!("the engine has stopped: {error}"))
+    } else if let Some(trouble) = stuck(&app).await {
+        Some(trouble)
     } else if let Err(error) = app.store().ping().await {
         Some(error.to_string())
     } else if app.kernel().is_paused() {
@@ -40,6 +45,18 @@ pub(super) async fn ready(State(app): State<App>) -> Answer<Health> {
         None => Answer(StatusCode::OK, Health { status: "ready", detail: None }),
         detail => Answer(StatusCode::SERVICE_UNAVAILABLE, Health { status: "not ready", detail }),
     }
+}
+
+/// Why nothing progresses, if nothing does: the engine does not answer, or the oldest batch is
+/// under way for so long that it must be stuck.
+async fn stuck(app: &App) -> Option<String> {
+    let levels = match tokio::time::timeout(PATIENCE, app.kernel().counted()).await {
+        Ok(Ok((_, levels))) => levels,
+        Ok(Err(error)) => return Some(format!("the engine has stopped: {error}")),
+        Err(_) => return Some("the engine does not answer".to_owned()),
+    };
+    let ms = levels.oldest_batch_ms.filter(|ms| u128::from(*ms) > PATIENCE.as_millis())?;
+    Some(format!("nothing was committed for {ms} ms, and something waits for it"))
 }
 
 /// Counters for Prometheus.
