@@ -12,10 +12,10 @@
 use std::path::Path;
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread;
+use std::thread::{self, JoinHandle};
 
 use meantime_kernel::store::{Error, Pending};
-use rusqlite::Connection;
+use rusqlite::{Connection, InterruptHandle};
 
 use super::db::Db;
 use super::options::Options;
@@ -29,8 +29,9 @@ type Work = Box<dyn FnOnce(&Connection) + Send>;
 pub(super) struct Readers {
     idle: Mutex<Vec<Connection>>,
     returned: Condvar,
-    /// Work for the threads, which end when this is dropped.
-    lists: Sender<Work>,
+    /// Work for the threads, which end when this is gone.
+    lists: Option<Sender<Work>>,
+    threads: Vec<(InterruptHandle, JoinHandle<()>)>,
 }
 
 impl Readers {
@@ -39,8 +40,10 @@ impl Readers {
         let idle = Mutex::new(direct.collect::<Result<_, Error>>()?);
         let (lists, work) = mpsc::channel::<Work>();
         let work = Arc::new(Mutex::new(work));
+        let mut threads = Vec::new();
         for _ in 0..options.readers.max(1) {
             let (connection, work) = (open::reader(path, options)?, Arc::clone(&work));
+            let interrupt = connection.get_interrupt_handle();
             let run = move || {
                 // The lock is held only while waiting: whoever gets work lets the next one wait.
                 while let Ok(read) = {
@@ -51,9 +54,10 @@ impl Readers {
                 }
             };
             let started = thread::Builder::new().name("meantime-read".to_owned()).spawn(run);
-            started.map_err(|error| Error::Unavailable(error.to_string()))?;
+            let thread = started.map_err(|error| Error::Unavailable(error.to_string()))?;
+            threads.push((interrupt, thread));
         }
-        Ok(Self { idle, returned: Condvar::new(), lists })
+        Ok(Self { idle, returned: Condvar::new(), lists: Some(lists), threads })
     }
 
     /// Runs a short read in a transaction of its own: it sees one state, with every commit that was
@@ -81,8 +85,10 @@ impl Readers {
                 sender.send(in_transaction(connection, read));
             }
         };
-        // Without threads the sender is dropped, and the answer says so.
-        let _ = self.lists.send(Box::new(work));
+        if let Some(lists) = &self.lists {
+            // Without threads the sender is dropped, and the answer says so.
+            let _ = lists.send(Box::new(work));
+        }
         let gone = || Err(Error::Bug("a reader ended early".to_owned()));
         Box::pin(async move { answer.await.unwrap_or_else(gone) })
     }
@@ -117,6 +123,19 @@ fn in_transaction<T>(
     // Nothing was written; ending the read cannot lose anything.
     let ended = db.run("COMMIT", []);
     result.and_then(|value| ended.map(|_| value))
+}
+
+/// The threads close their connections before this is gone: the writer must be the last to close the
+/// file, because only then is the log emptied. Nobody waits for the answers any more.
+impl Drop for Readers {
+    fn drop(&mut self) {
+        self.lists = None;
+        for (interrupt, thread) in self.threads.drain(..) {
+            interrupt.interrupt();
+            // A thread that panicked has closed its connection too.
+            let _ = thread.join();
+        }
+    }
 }
 
 /// A connection that returns to the pool by itself, whatever the read did.
