@@ -125,8 +125,8 @@ fn in_transaction<T>(
     result.and_then(|value| ended.map(|_| value))
 }
 
-/// The threads close their connections before this is gone: the writer must be the last to close the
-/// file, because only then is the log emptied. Nobody waits for the answers any more.
+/// The threads close their connections before this is gone: the writer must be the last to close
+/// the file, because only then is the log emptied. Nobody waits for the answers any more.
 impl Drop for Readers {
     fn drop(&mut self) {
         self.lists = None;
