@@ -1,8 +1,11 @@
 """Client and workers against the real server."""
 
 import asyncio
+import datetime
 import os
 import pathlib
+import re
+import signal
 import subprocess
 import sys
 import unittest
@@ -34,6 +37,46 @@ class AgainstTheServer(unittest.TestCase):
             check=True,
         )
         self.assertEqual(done.stdout, "Hello, Ada!\n")
+
+    def test_the_readme_runs_as_it_is_written(self):
+        text = (PACKAGE / "README.md").read_text()
+        blocks = re.findall(r"^```python\n# (\w+)\.py\n(.*?)^```$", text, re.M | re.S)
+        code = {name: it.replace("http://127.0.0.1:8088", self.server.url) for name, it in blocks}
+        run = [sys.executable, "-c"]
+        env = {**os.environ, "PYTHONPATH": str(PACKAGE / "src")}
+        worker = subprocess.Popen([*run, code["worker"]], env=env)
+        self.addCleanup(worker.wait)
+        self.addCleanup(worker.kill)
+        done = subprocess.run([*run, code["start"]], env=env, capture_output=True, check=True)
+        self.assertEqual(done.stdout, b"Hello, Ada!\n")
+        worker.send_signal(signal.SIGTERM)
+        self.assertEqual(worker.wait(30), 0)
+
+    def test_large_results_all_arrive_and_a_bad_one_fails_alone(self):
+        worker = Worker(self.server.url, poll=1, concurrency=20)
+
+        @worker.task("make")
+        def make(input):
+            bad = {"date": datetime.date(2026, 1, 2), "nan": float("nan"), "large": "x" * 2_000_000}
+            return bad.get(input, "x" * 200_000)
+
+        script = """
+            let all = []
+            for (let i = 0; i < 10; i += 1) { all.push(Task.run("make", "good")) }
+            let sizes = []
+            for (const it of await Promise.all(all)) { sizes.push(it.length) }
+            let codes = []
+            for (const bad of ["date", "nan", "large"]) {
+              try { await Task.run("make", bad) } catch (error) { codes.push(error.code) }
+            }
+            return { sizes, codes }
+        """
+        client = self.client()
+        client.deploy(script, name="makes")
+        play = lambda: client.start("makes", wait="PT20S")
+        output = asyncio.run(self.while_working(worker, play))["output"]
+        self.assertEqual(output["sizes"], [200_000] * 10)
+        self.assertEqual(output["codes"], ["RESULT_NOT_JSON", "RESULT_NOT_JSON", "RESULT_TOO_LARGE"])
 
     def test_a_failure_that_is_final_reaches_the_flow(self):
         worker = Worker(self.server.url, poll=1)

@@ -8,6 +8,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Callable
 
 
+#: As large as the real server's.
+BODY_BYTES = 1 << 20
+
+#: An answer that never comes: the connection is closed instead.
+DROPPED = (0, None)
+
+
 class Quiet(ThreadingHTTPServer):
     """Does not mind clients that leave before they are answered."""
 
@@ -18,11 +25,16 @@ class Quiet(ThreadingHTTPServer):
 
 
 class FakeServer:
-    """Answers each path with a function of the request's body; see :meth:`on`."""
+    """Answers each path with a function of the request's body; see :meth:`on`.
+
+    An answer is a status and JSON, and maybe headers; or :data:`DROPPED`. Bytes are sent as they
+    are, and a ``content-length`` above theirs cuts them off.
+    """
 
     def __init__(self) -> None:
         self.calls: list[tuple[str, str, Any, dict[str, str]]] = []
-        self._answers: dict[str, Callable[[Any], tuple[int, Any]]] = {}
+        self.body_bytes = BODY_BYTES
+        self._answers: dict[str, Callable[[Any], Any]] = {}
         self._changed = threading.Condition()
         fake = self
 
@@ -35,13 +47,25 @@ class FakeServer:
                 kind = self.headers.get("content-type", "")
                 body = json.loads(text) if text and "json" in kind else text.decode() or None
                 headers = {name.lower(): value for name, value in self.headers.items()}
-                status, answer = fake.take(self.command, self.path, body, headers)
-                payload = json.dumps(answer).encode() if answer is not None else b""
+                if length > fake.body_bytes:
+                    status, answer, *more = 413, {"code": "too_large"}
+                else:
+                    status, answer, *more = fake.take(self.command, self.path, body, headers)
+                if status == 0:
+                    self.close_connection = True
+                    return
+                payload = answer if isinstance(answer, bytes) else b""
+                if answer is not None and not isinstance(answer, bytes):
+                    payload = json.dumps(answer).encode()
+                told = {"content-type": "application/json", "content-length": str(len(payload))}
+                told.update(*more)
                 self.send_response(status)
-                self.send_header("content-type", "application/json")
-                self.send_header("content-length", str(len(payload)))
+                for name, value in told.items():
+                    self.send_header(name, value)
                 self.end_headers()
                 self.wfile.write(payload)
+                # Without this a client would wait for the rest of an answer that is cut off.
+                self.close_connection = told["content-length"] != str(len(payload))
 
             do_GET = do_POST = answer
 
@@ -52,16 +76,20 @@ class FakeServer:
         self.url = f"http://127.0.0.1:{self._server.server_port}"
         threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
 
-    def on(self, path: str, answer: Callable[[Any], tuple[int, Any]]) -> None:
+    def on(self, path: str, answer: Callable[[Any], Any]) -> None:
         """Answers a path (without its query) with a function."""
         self._answers[path] = answer
 
-    def take(self, method: str, path: str, body: Any, headers: dict[str, str]) -> tuple[int, Any]:
+    def take(self, method: str, path: str, body: Any, headers: dict[str, str]) -> Any:
         with self._changed:
             self.calls.append((method, path, body, headers))
             self._changed.notify_all()
         answer = self._answers.get(path.split("?")[0])
-        return answer(body) if answer else (404, {"code": "not_found"})
+        try:
+            return answer(body) if answer else (404, {"code": "not_found"})
+        finally:
+            with self._changed:
+                self._changed.notify_all()
 
     def wait_for(self, path: str) -> Any:
         """The body of the first call of a path, as soon as there is one."""
@@ -72,9 +100,33 @@ class FakeServer:
         assert call is not None, f"nobody called {path}: {self.calls}"
         return call[2]
 
+    def wait_until(self, is_so: Callable[[], Any]) -> None:
+        """Returns when something is so, looking again after every call."""
+        with self._changed:
+            assert self._changed.wait_for(is_so, timeout=30), f"it never came: {self.calls}"
+
+    def bodies(self, path: str) -> list[Any]:
+        """The bodies of all calls of a path."""
+        return [it[2] for it in list(self.calls) if it[1].split("?")[0] == path]
+
+    def results(self) -> dict[str, Any]:
+        """The results of all batch reports, by task; a repeated one counts once."""
+        reports = self.bodies("/api/v1/tasks/complete")
+        return {it["id"]: it for report in reports for it in report["results"]}
+
+    def failures(self) -> dict[str, Any]:
+        """The bodies of all single failures, by task."""
+        paths = [it for it in list(self.calls) if it[1].endswith("/fail")]
+        return {it[1].split("/")[-2]: it[2] for it in paths}
+
     def close(self) -> None:
         self._server.shutdown()
         self._server.server_close()
+
+
+def all_good(body: Any) -> Any:
+    """Hears all results of a report."""
+    return 200, {"results": [{"id": it["id"], "status": 200} for it in body["results"]]}
 
 
 class Tasks:

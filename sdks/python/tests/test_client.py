@@ -2,7 +2,7 @@
 
 import unittest
 
-from fake_server import FakeServer
+from fake_server import DROPPED, FakeServer
 from meantime import Client, Problem, Unavailable
 
 
@@ -21,6 +21,49 @@ class Clients(unittest.TestCase):
         self.assertEqual((method, path), ("POST", "/api/v1/instances?wait=PT10S"))
         self.assertEqual(body, {"definition": "checkout", "input": {"id": 7}})
         self.assertEqual(headers["idempotency-key"], "k")
+
+    def test_one_call_starts_one_instance_however_often_it_is_sent(self):
+        answers = iter([(201, {"id": "in_1"}), DROPPED, (500, {}), DROPPED, (201, {"id": "in_2"})])
+        self.server.on("/api/v1/instances", lambda body: next(answers))
+        self.client.start("checkout")
+        self.assertEqual(self.client.start("checkout"), {"id": "in_2"})
+        keys = [it[3]["idempotency-key"] for it in self.server.calls]
+        self.assertEqual(len(keys), 5)
+        self.assertEqual(len({*keys}), 2)
+        self.assertEqual(len({*keys[1:]}), 1)
+
+    def test_one_call_publishes_one_message_however_often_it_is_sent(self):
+        answers = iter([DROPPED, (503, {}), (202, {"id": "m"})])
+        self.server.on("/api/v1/messages", lambda body: next(answers))
+        self.client.publish("paid", {"amount": 1})
+        ids = [it[2]["id"] for it in self.server.calls]
+        self.assertEqual((len(ids), len({*ids})), (3, 1))
+
+    def test_a_signal_is_never_sent_twice_when_the_first_may_have_arrived(self):
+        path = "/api/v1/instances/in_1/signals/go"
+        self.server.on("/api/v1/why/x", lambda body: (200, {}))
+        for trouble in (DROPPED, (500, {}), (503, {})):
+            self.client.why("x")  # So that the signal goes out on a kept connection.
+            self.server.calls.clear()
+            self.server.on(path, lambda body: trouble)
+            with self.assertRaises(Unavailable) as caught:
+                self.client.signal("in_1", "go")
+            self.assertFalse(caught.exception.unsent)
+            self.assertEqual(len(self.server.calls), 1)
+
+    def test_a_signal_that_was_refused_unread_is_sent_again(self):
+        answers = iter([(429, {}, {"retry-after": "0"}), (202, None)])
+        self.server.on("/api/v1/instances/in_1/signals/go", lambda body: next(answers))
+        self.client.signal("in_1", "go")
+        self.assertEqual(len(self.server.calls), 2)
+
+    def test_a_server_that_asks_to_come_back_much_later_is_told_of_at_once(self):
+        answer = (503, {}, {"retry-after": "3600"})
+        self.server.on("/api/v1/why/x", lambda body: answer)
+        with self.assertRaises(Unavailable) as caught:
+            self.client.why("x")
+        self.assertEqual(caught.exception.retry_after, 3600)
+        self.assertEqual(len(self.server.calls), 1)
 
     def test_lists_are_read_page_after_page(self):
         pages = iter([{"items": [1, 2], "nextCursor": "c"}, {"items": [3]}])

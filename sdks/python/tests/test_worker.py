@@ -4,14 +4,10 @@ import asyncio
 import threading
 import unittest
 
-from fake_server import FakeServer, Tasks, task
+from fake_server import FakeServer, Tasks, all_good, task
 from meantime import BpmnError, MeantimeError, TaskFailed, Worker
 
 COMPLETE = "/api/v1/tasks/complete"
-
-
-def all_good(body):
-    return 200, {"results": [{"id": it["id"], "status": 200} for it in body["results"]]}
 
 
 class Workers(unittest.TestCase):

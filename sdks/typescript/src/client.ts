@@ -1,5 +1,10 @@
 /** Starts workflows and talks to them. */
 
+import { randomUUID } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
+
+import { Backoff } from "./backoff.js";
+import { MeantimeError, Unavailable } from "./errors.js";
 import { Transport, type Json, type RequestOptions } from "./http.js";
 import type { Instance, Page, Summary, Timer } from "./types.js";
 
@@ -13,8 +18,25 @@ export interface StartOptions {
   tags?: string[];
   /** An ISO duration: the answer comes when the instance has ended or needs something from outside. */
   wait?: string;
+  /** Makes several calls one start. Without one, each call gets a key of its own. */
   idempotencyKey?: string;
 }
+
+export interface ClientOptions {
+  token?: string;
+  /** How long one attempt may take; 30 seconds unless said otherwise. */
+  timeoutMs?: number;
+  /** How often a call is tried; 4 times unless said otherwise. */
+  attempts?: number;
+}
+
+/** Whether a second call changes nothing. */
+interface Repeatable {
+  repeatable?: boolean;
+}
+
+/** Methods that mean the same when they are sent again. */
+const REPEATABLE = new Set(["GET", "PUT", "DELETE"]);
 
 export interface DeployOptions {
   contentType?: string;
@@ -23,35 +45,50 @@ export interface DeployOptions {
   dryRun?: boolean;
 }
 
-/** A client of one server. */
+/**
+ * A client of one server.
+ *
+ * When the server fails or cannot be reached, a call is tried again, with back-off, if a second one
+ * changes nothing: reads, deployments, cancellations, and starts and messages, which carry a key of
+ * their own. Signals have no such key: they are tried again only when they certainly had no effect;
+ * otherwise `Unavailable` is thrown.
+ */
 export class Client {
   readonly #http: Transport;
+  readonly #attempts: number;
+  readonly #timeoutMs: number;
 
-  constructor(url: string, options: { token?: string } = {}) {
+  constructor(url: string, options: ClientOptions = {}) {
     this.#http = new Transport(url, options.token);
+    this.#attempts = options.attempts ?? 4;
+    this.#timeoutMs = options.timeoutMs ?? 30_000;
+    if (!(this.#attempts >= 1) || !(this.#timeoutMs > 0)) {
+      throw new MeantimeError("attempts and timeoutMs are above zero");
+    }
   }
 
   /** Deploys a definition. */
   deploy(source: string, options: DeployOptions = {}): Promise<Json> {
-    return this.#http.request("POST", `${API}/definitions`, undefined, {
+    return this.#call("POST", `${API}/definitions`, undefined, {
+      repeatable: true, // Identical content is the same version.
       text: source,
       headers: { "content-type": options.contentType ?? "text/javascript" },
       query: { name: options.name, dryRun: options.dryRun },
     });
   }
 
-  /** Starts an instance. */
+  /** Starts an instance: one call starts one, however often it has to be sent. */
   async start(definition: string, input?: Json, options: StartOptions = {}): Promise<Instance> {
     const { wait, idempotencyKey, ...rest } = options;
-    const send: RequestOptions = { query: { wait } };
-    if (idempotencyKey !== undefined) send.headers = { "idempotency-key": idempotencyKey };
+    const headers = { "idempotency-key": idempotencyKey ?? randomUUID() };
+    const send = { query: { wait }, headers, repeatable: true };
     const body = { definition, input, ...rest };
-    return (await this.#http.request("POST", `${API}/instances`, body, send)) as Instance;
+    return (await this.#call("POST", `${API}/instances`, body, send)) as Instance;
   }
 
   /** An instance with its status, variables and what it waits for. */
   async instance(id: string): Promise<Instance> {
-    return (await this.#http.request("GET", `${API}/instances/${part(id)}`)) as Instance;
+    return (await this.#call("GET", `${API}/instances/${part(id)}`)) as Instance;
   }
 
   /** Instances, newest first; filters as in the HTTP API. Reads page after page. */
@@ -66,27 +103,32 @@ export class Client {
 
   /** Ends an instance. Cancelling what is over changes nothing. */
   cancel(id: string, reason?: string): Promise<Json> {
-    return this.#http.request("POST", `${API}/instances/${part(id)}/cancel`, { reason });
+    const path = `${API}/instances/${part(id)}/cancel`;
+    return this.#call("POST", path, { reason }, { repeatable: true });
   }
 
   /** Sends a signal to an instance. */
   signal(id: string, name: string, payload: Json = null): Promise<Json> {
     const path = `${API}/instances/${part(id)}/signals/${part(name)}`;
-    return this.#http.request("POST", path, payload);
+    return this.#call("POST", path, payload);
   }
 
   /** Sends a signal to everyone who waits for it. */
   broadcast(name: string, payload: Json = null): Promise<Json> {
-    return this.#http.request("POST", `${API}/signals/${part(name)}`, payload);
+    return this.#call("POST", `${API}/signals/${part(name)}`, payload);
   }
 
-  /** Publishes a message. A second one with the same `id` is dropped. */
+  /**
+   * Publishes a message. A second one with the same `id` is dropped; without an `id` it gets one of
+   * its own, so that one call publishes one message.
+   */
   publish(
     name: string,
     payload?: Json,
     options: { correlationKey?: string; ttl?: string; id?: string } = {},
   ): Promise<Json> {
-    return this.#http.request("POST", `${API}/messages`, { name, payload, ...options });
+    const body = { name, payload, ...options, id: options.id ?? randomUUID() };
+    return this.#call("POST", `${API}/messages`, body, { repeatable: true });
   }
 
   /** Armed timers and deadlines, in due order. */
@@ -96,24 +138,46 @@ export class Client {
 
   /** Explains a timer, an occurrence, a task or an instance. */
   why(id: string): Promise<Json> {
-    return this.#http.request("GET", `${API}/why/${part(id)}`);
+    return this.#call("GET", `${API}/why/${part(id)}`);
   }
 
   /** Moves a virtual clock; only servers that have one know this. */
   advanceClock(to: { by: string } | { to: string }): Promise<Json> {
-    return this.#http.request("POST", `${API}/clock/advance`, to);
+    return this.#call("POST", `${API}/clock/advance`, to, { repeatable: "to" in to });
   }
 
   /** Any other operation of the HTTP API, by its path below `/api/v1`. */
   request(method: string, path: string, body?: Json, options?: RequestOptions): Promise<Json> {
-    return this.#http.request(method, API + path, body, options);
+    return this.#call(method, API + path, body, options);
+  }
+
+  async #call(
+    method: string,
+    path: string,
+    body?: Json,
+    { repeatable = REPEATABLE.has(method), ...options }: RequestOptions & Repeatable = {},
+  ): Promise<Json> {
+    const backoff = new Backoff();
+    for (let left = this.#attempts - 1; ; left -= 1) {
+      try {
+        return await this.#http.request(method, path, body, {
+          timeoutMs: this.#timeoutMs,
+          ...options,
+        });
+      } catch (why) {
+        if (!(why instanceof Unavailable) || options.signal?.aborted) throw why;
+        const tooLong = (why.retryAfterMs ?? 0) > this.#timeoutMs;
+        if (left <= 0 || tooLong || !(repeatable || why.unsent)) throw why;
+        await pause(backoff.next(why.retryAfterMs));
+      }
+    }
   }
 
   async *#pages<T>(path: string, filters: Record<string, string>): AsyncGenerator<T> {
     let cursor: string | undefined;
     do {
       const query = { ...filters, cursor };
-      const page = (await this.#http.request("GET", API + path, undefined, { query })) as Page<T>;
+      const page = (await this.#call("GET", API + path, undefined, { query })) as Page<T>;
       yield* page.items;
       cursor = page.nextCursor ?? undefined;
     } while (cursor !== undefined);

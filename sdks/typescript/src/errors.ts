@@ -7,13 +7,24 @@ export class MeantimeError extends Error {
 
 /**
  * The server cannot be reached, or asks to come back later. Whether a request took effect is not
- * known; repeat it with the same idempotency key.
+ * known, unless `unsent` says so; repeat it with the same idempotency key.
  */
 export class Unavailable extends MeantimeError {
   override name = "Unavailable";
-  constructor(message: string, readonly retryAfterMs?: number) {
+  constructor(
+    message: string,
+    /** How long the server asks to wait, if it said so. */
+    readonly retryAfterMs?: number,
+    /** Whether the request certainly had no effect: it was not sent, or refused unread. */
+    readonly unsent = false,
+  ) {
     super(message);
   }
+}
+
+/** A value cannot be sent because it is not JSON; the message says where it is. */
+export class NotJson extends MeantimeError {
+  override name = "NotJson";
 }
 
 /** The server refused a request: an RFC 9457 problem with a stable code. */

@@ -1,6 +1,7 @@
 /** JSON over HTTP with the platform's `fetch`. */
 
 import { MeantimeError, Problem, Unavailable } from "./errors.js";
+import { encode } from "./json.js";
 
 export type Json = unknown;
 
@@ -13,8 +14,15 @@ export interface RequestOptions {
   signal?: AbortSignal;
 }
 
-/** Answers that ask to come back later. */
-const LATER = new Set([429, 502, 503, 504]);
+/** What connections fail with before anything was sent. */
+const UNSENT = new Set([
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "UND_ERR_CONNECT_TIMEOUT",
+]);
 
 /** Sends requests to one server. */
 export class Transport {
@@ -42,25 +50,37 @@ export class Transport {
     if (options.text !== undefined) {
       init.body = options.text;
     } else if (body !== undefined) {
-      headers["content-type"] ??= "application/json";
-      init.body = JSON.stringify(body);
+      init.body = encode(body);
     }
+    if (init.body !== undefined) headers["content-type"] ??= "application/json";
     let answer: Response;
     let text: string;
     try {
       answer = await fetch(this.#base + path + queryText(options.query), init);
       text = await answer.text();
     } catch (why) {
-      throw new Unavailable(`the server cannot be reached: ${cause(why)}`);
+      const { code, message } = cause(why);
+      throw new Unavailable(`the server cannot be reached: ${message}`, undefined, UNSENT.has(code));
     }
-    if (LATER.has(answer.status)) {
-      const seconds = Number(answer.headers.get("retry-after") ?? Number.NaN);
-      const wait = Number.isFinite(seconds) ? seconds * 1000 : undefined;
-      throw new Unavailable(`the server answered ${answer.status}`, wait);
+    const { status } = answer;
+    if (status >= 500 || status === 408 || status === 429) {
+      const wait = retryAfterMs(answer.headers.get("retry-after"));
+      throw new Unavailable(`the server answered ${status}`, wait, status === 429);
     }
-    if (!answer.ok) throw new Problem(answer.status, problem(text));
-    return text === "" ? undefined : JSON.parse(text);
+    if (!answer.ok) throw new Problem(status, problem(text));
+    try {
+      return text === "" ? undefined : JSON.parse(text);
+    } catch (why) {
+      throw new Unavailable(`the answer is not JSON: ${(why as Error).message}`);
+    }
   }
+}
+
+/** From a number of seconds, or from a date. */
+function retryAfterMs(text: string | null): number | undefined {
+  if (text === null || text.trim() === "") return undefined;
+  const wait = /^[\d.]+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - Date.now();
+  return Number.isFinite(wait) ? Math.max(0, wait) : undefined;
 }
 
 function limit(options: RequestOptions): AbortSignal {
@@ -84,7 +104,9 @@ function problem(text: string): Record<string, unknown> {
   return { detail: text.slice(0, 200) };
 }
 
-function cause(why: unknown): string {
-  if (!(why instanceof Error)) return String(why);
-  return why.cause instanceof Error ? why.cause.message : why.message;
+function cause(why: unknown): { code: string; message: string } {
+  if (!(why instanceof Error)) return { code: "", message: String(why) };
+  const inner = why.cause instanceof Error ? why.cause : why;
+  const code = "code" in inner ? String(inner.code) : "";
+  return { code, message: inner.message || code };
 }

@@ -1,9 +1,10 @@
 /** Client and workers for the Meantime workflow engine. */
 
-export { Client, type DeployOptions, type StartOptions } from "./client.js";
+export { Client, type ClientOptions, type DeployOptions, type StartOptions } from "./client.js";
 export {
   BpmnError,
   MeantimeError,
+  NotJson,
   Problem,
   TaskFailed,
   Unavailable,

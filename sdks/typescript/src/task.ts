@@ -1,6 +1,7 @@
 /** A task in a worker's hands, and what becomes of it. */
 
-import { BpmnError, TaskFailed } from "./errors.js";
+import { BpmnError, NotJson, TaskFailed } from "./errors.js";
+import { encode } from "./json.js";
 import type { ClaimedTask, Failure } from "./types.js";
 
 /** What a task function may know of its task. */
@@ -35,31 +36,82 @@ export function taskOf(body: ClaimedTask, signal: AbortSignal): Task {
   return { id, type, instanceId, attempt, idempotencyKey, deadlineAt, headers, signal };
 }
 
-/** Calls a task function; whatever it throws becomes a failure. */
+/** The code of a task whose function returned something that is not JSON. */
+const RESULT_NOT_JSON = "RESULT_NOT_JSON";
+
+/** Calls a task function; whatever it throws becomes a failure, and so does what is not JSON. */
 export async function perform(run: TaskFunction, input: unknown, task: Task): Promise<Outcome> {
+  let output: unknown;
   try {
-    return { output: await run(input, task) };
+    output = await run(input, task);
   } catch (why) {
     return { failure: failure(why) };
   }
+  const bad = notJson(output);
+  if (bad === undefined) return { output };
+  return { failure: final(RESULT_NOT_JSON, `the task function's result is not JSON: ${bad}`) };
 }
 
-/** The report of something thrown. */
+/** The report of a failure that another attempt would only repeat. */
+export function final(code: string, message: string): Failure {
+  return { error: { code, message }, retryable: false };
+}
+
+/** The report of something thrown. It is always JSON. */
 export function failure(why: unknown): Failure {
-  if (why instanceof BpmnError) {
-    const thrown: NonNullable<Failure["bpmnError"]> = { code: why.code };
-    if (why.text) thrown.message = why.text;
-    if (why.variables) thrown.variables = why.variables;
-    return { bpmnError: thrown };
-  }
+  if (why instanceof BpmnError) return thrown(why);
   if (why instanceof TaskFailed) {
     const { code = "TASK_FAILED", data, retryable, retryAfter } = why.options;
-    const report: Failure = { error: { code, message: why.message } };
-    if (data !== undefined && report.error) report.error.data = data;
+    const error: NonNullable<Failure["error"]> = { code: text(code), message: text(why.message) };
+    const bad = notJson(data);
+    if (bad !== undefined) {
+      error.message += ` (its data was left out, it is not JSON: ${bad})`;
+    } else if (data !== undefined) {
+      error.data = data;
+    }
+    const report: Failure = { error };
     if (retryable === false) report.retryable = false;
-    if (retryAfter !== undefined) report.retryAfter = retryAfter;
+    if (retryAfter !== undefined) report.retryAfter = text(retryAfter);
     return report;
   }
-  if (why instanceof Error) return { error: { code: why.name, message: why.message } };
-  return { error: { code: "Error", message: String(why) } };
+  try {
+    if (why instanceof Error) return { error: { code: text(why.name), message: text(why.message) } };
+  } catch {
+    // Its properties may throw as well.
+  }
+  return { error: { code: "Error", message: text(why) } };
+}
+
+function thrown(why: BpmnError): Failure {
+  const bpmnError: NonNullable<Failure["bpmnError"]> = { code: text(why.code) };
+  if (why.text) bpmnError.message = text(why.text);
+  if (why.variables) {
+    const bad = notJson(why.variables);
+    if (bad !== undefined) {
+      // Without its variables the error would not be the one that the process expects.
+      const message = `the variables of BPMN error ${bpmnError.code} are not JSON: ${bad}`;
+      return final(RESULT_NOT_JSON, message);
+    }
+    bpmnError.variables = why.variables;
+  }
+  return { bpmnError };
+}
+
+/** What is wrong with a value as JSON. */
+function notJson(value: unknown): string | undefined {
+  try {
+    encode(value);
+    return undefined;
+  } catch (why) {
+    return why instanceof NotJson ? why.message : "it cannot be read";
+  }
+}
+
+/** A text for people, whatever the value's own methods do. */
+function text(value: unknown): string {
+  try {
+    return String(value);
+  } catch {
+    return `a ${typeof value} whose text cannot be had`;
+  }
 }

@@ -1,26 +1,27 @@
 /**
  * Claims tasks, runs functions, reports results.
  *
- * One claim waits at the server for as many tasks as there is room for. Results gather while a
- * report is under way and go out together. Leases of tasks that take long are extended; a task
- * whose lease is lost, or which the workflow does not want any more, is aborted.
+ * One claim waits at the server for as many tasks as there is room for. Leases are extended until
+ * the result has been heard; a task whose lease is lost, or which the workflow does not want any
+ * more, is aborted. A server that fails, or cannot be reached, is asked again with back-off: only a
+ * mistake in the set-up, which the first claim shows, ends a worker.
  */
 
 import { hostname } from "node:os";
 import { setTimeout as pause } from "node:timers/promises";
 
+import { Backoff } from "./backoff.js";
 import { MeantimeError, Problem, Unavailable } from "./errors.js";
-import { Transport } from "./http.js";
+import { Transport, type RequestOptions } from "./http.js";
+import { Reporter, isOver, type Held } from "./report.js";
+import { onSignals } from "./signals.js";
 import { perform, taskOf, type Outcome, type TaskFunction } from "./task.js";
 import type { ClaimedTask } from "./types.js";
 
 const API = "/api/v1";
 
-/** How many results one report carries. */
-const BATCH = 100;
-
-/** The first and the longest pause after the server could not be reached. */
-const PAUSE_MS = { first: 100, longest: 10_000 };
+/** How long the server may take to answer; a claim may wait for tasks beside that. */
+const TIMEOUT_MS = 15_000;
 
 export interface WorkerOptions {
   token?: string;
@@ -32,14 +33,12 @@ export interface WorkerOptions {
   leaseMs?: number;
   /** How long one claim waits for tasks; 20 seconds unless said otherwise. */
   pollMs?: number;
+  /** How long running tasks may take after a signal; 25 seconds unless said otherwise. */
+  graceMs?: number;
+  /** The largest request that the server accepts; 1 MiB unless said otherwise. */
+  bodyBytes?: number;
   /** Hears what goes wrong; writes to the console unless said otherwise. */
   log?: (message: string) => void;
-}
-
-interface Done {
-  task: ClaimedTask;
-  outcome: Outcome;
-  told: () => void;
 }
 
 /** Does tasks. Register functions with `task`, then `run`. */
@@ -50,18 +49,24 @@ export class Worker {
   readonly #functions = new Map<string, TaskFunction>();
   readonly #stop = new AbortController();
   readonly #active = new Set<Promise<void>>();
-  #done: Done[] = [];
-  #reporting: Promise<void> | undefined;
+  readonly #reporter: Reporter;
 
   constructor(url: string, options: WorkerOptions = {}) {
     const { concurrency = 10, leaseMs = 60_000, pollMs = 20_000 } = options;
+    const { graceMs = 25_000, bodyBytes = 1 << 20 } = options;
     if (!(concurrency >= 1) || !(leaseMs > 0) || !(pollMs >= 0)) {
       throw new MeantimeError("concurrency and leaseMs are above zero, pollMs is not below it");
+    }
+    if (!(graceMs >= 0) || !(bodyBytes >= 10_000)) {
+      throw new MeantimeError("graceMs is not below zero, bodyBytes is at least 10,000");
     }
     this.name = options.name ?? `${hostname()}-${process.pid}`;
     this.#http = new Transport(url, options.token);
     const log = options.log ?? ((message: string) => console.warn(`meantime: ${message}`));
-    this.#options = { queues: options.queues ?? [], concurrency, leaseMs, pollMs, log };
+    const { queues = [] } = options;
+    this.#options = { queues, concurrency, leaseMs, pollMs, graceMs, bodyBytes, log };
+    const post = (path: string, body: string) => this.#call(path, body);
+    this.#reporter = new Reporter(post, bodyBytes, log);
   }
 
   /** The types of task this worker does. */
@@ -83,159 +88,143 @@ export class Worker {
     return this.#functions.get(type);
   }
 
-  /** Works until `stop`, or SIGINT or SIGTERM when asked to; then finishes what is in hand. */
+  /**
+   * Works until `stop`, or SIGINT or SIGTERM when asked to; then finishes the running tasks. A second
+   * signal, or the end of the grace period, ends the process.
+   */
   async run(options: { signals?: boolean } = {}): Promise<void> {
     if (this.#functions.size === 0) throw new MeantimeError("no task function is registered");
-    const stop = () => this.stop();
-    const signals = options.signals ? (["SIGINT", "SIGTERM"] as const) : [];
-    for (const name of signals) process.once(name, stop);
+    const { graceMs, log } = this.#options;
+    const quiet = options.signals ? onSignals(() => this.stop(), graceMs, log) : () => undefined;
     try {
       await this.#claim();
       while (this.#active.size > 0) await Promise.all(this.#active);
     } finally {
-      for (const name of signals) process.off(name, stop);
+      quiet();
     }
   }
 
-  /** No new tasks; what is in hand is finished. */
+  /** No new tasks; the running ones are finished. */
   stop(): void {
     this.#stop.abort();
   }
 
   async #claim(): Promise<void> {
-    let wait = PAUSE_MS.first;
+    const backoff = new Backoff();
+    let isAnswered = false;
     while (!this.#stop.signal.aborted) {
       const room = this.#options.concurrency - this.#active.size;
       if (room <= 0) {
         await Promise.race(this.#active);
         continue;
       }
+      let after: number | undefined;
       try {
         // Tasks that a claim would bring to a worker which has left come back after their lease.
-        const { tasks } = await this.#claimOnce(room);
-        wait = PAUSE_MS.first;
-        for (const task of tasks) this.#begin(task);
+        for (const task of await this.#claimOnce(room)) this.#begin(task);
+        isAnswered = true;
+        backoff.reset();
+        continue;
       } catch (why) {
         if (this.#stop.signal.aborted) return;
-        if (!(why instanceof Unavailable)) throw why;
+        // The first answer shows whether address, token and types are right.
+        const isPassing = why instanceof Unavailable || (why instanceof Problem && isAnswered);
+        if (!isPassing) throw why;
         this.#options.log(`${why.message}; trying again`);
-        await this.#rest(why.retryAfterMs ?? jitter(wait));
-        wait = Math.min(wait * 2, PAUSE_MS.longest);
+        if (why instanceof Unavailable) after = why.retryAfterMs;
       }
+      await this.#rest(backoff.next(after), this.#stop.signal);
     }
   }
 
-  async #claimOnce(max: number): Promise<{ tasks: ClaimedTask[] }> {
+  async #claimOnce(max: number): Promise<ClaimedTask[]> {
     const { queues, leaseMs, pollMs } = this.#options;
     const body = { worker: this.name, types: this.types, queues, max, leaseMs, waitMs: pollMs };
-    const options = { timeoutMs: pollMs + 15_000, signal: this.#stop.signal };
+    const options = { timeoutMs: pollMs + TIMEOUT_MS, signal: this.#stop.signal };
     const answer = await this.#http.request("POST", `${API}/tasks/claim`, body, options);
-    return answer as { tasks: ClaimedTask[] };
+    const tasks = (answer as { tasks?: unknown } | null | undefined)?.tasks;
+    if (!Array.isArray(tasks)) throw new Unavailable("the answer to a claim cannot be read");
+    return tasks as ClaimedTask[];
   }
 
   #begin(task: ClaimedTask): void {
-    const active: Promise<void> = this.#do(task).finally(() => this.#active.delete(active));
+    const active: Promise<void> = this.#do(task)
+      .catch((why: unknown) => this.#options.log(`task ${task.id}: ${String(why)}`))
+      .finally(() => this.#active.delete(active));
     this.#active.add(active);
   }
 
   async #do(body: ClaimedTask): Promise<void> {
-    const run = this.#functions.get(body.type);
-    if (!run) return;
     const unwanted = new AbortController();
-    const keeper = setInterval(() => void this.#extend(body, unwanted), this.#options.leaseMs / 3);
+    const over = new AbortController();
+    let leaseEnds = performance.now() + this.#options.leaseMs;
+    const extended = () => {
+      leaseEnds = performance.now() + this.#options.leaseMs;
+    };
+    const held: Held = {
+      id: body.id,
+      leaseToken: body.leaseToken,
+      signal: unwanted.signal,
+      leaseEnded: () => performance.now() >= leaseEnds,
+    };
+    const keeping = this.#keep(held, over.signal, extended, () => unwanted.abort());
     try {
       const aborted = new Promise<undefined>((resolve) => {
         unwanted.signal.addEventListener("abort", () => resolve(undefined), { once: true });
       });
-      const work = perform(run, body.input, taskOf(body, unwanted.signal));
-      const outcome = await Promise.race([work, aborted]);
-      if (outcome && !unwanted.signal.aborted) await this.#report(body, outcome);
+      const outcome = await Promise.race([this.#perform(body, unwanted.signal), aborted]);
+      if (outcome) await this.#reporter.report(held, outcome);
     } finally {
-      clearInterval(keeper);
+      over.abort();
+      await keeping;
     }
   }
 
-  async #extend(task: ClaimedTask, unwanted: AbortController): Promise<void> {
-    const body = { leaseToken: task.leaseToken, leaseMs: this.#options.leaseMs };
-    const path = `${API}/tasks/${encodeURIComponent(task.id)}/extend`;
-    try {
-      await this.#http.request("POST", path, body);
-    } catch (why) {
-      this.#options.log(`task ${task.id}: ${(why as Error).message}`);
-      if (why instanceof Problem) unwanted.abort();
-    }
+  async #perform(body: ClaimedTask, signal: AbortSignal): Promise<Outcome> {
+    const run = this.#functions.get(body.type);
+    if (run) return perform(run, body.input, taskOf(body, signal));
+    const error = { code: "UNKNOWN_TASK_TYPE", message: `no function for ${JSON.stringify(body.type)}` };
+    return { failure: { error } };
   }
 
-  /** Resolves when the server has heard of the outcome. */
-  #report(task: ClaimedTask, outcome: Outcome): Promise<void> {
-    return new Promise((told) => {
-      this.#done.push({ task, outcome, told });
-      this.#reporting ??= this.#reportAll().finally(() => {
-        this.#reporting = undefined;
-      });
-    });
-  }
-
-  async #reportAll(): Promise<void> {
-    while (this.#done.length > 0) {
-      const batch = this.#done.splice(0, BATCH);
-      const together = batch.filter(({ outcome }) => isSimple(outcome));
-      if (together.length > 0) {
-        await this.#insist("/tasks/complete", { results: together.map(result) });
-      }
-      for (const { task, outcome } of batch) {
-        if (isSimple(outcome) || !("failure" in outcome)) continue;
-        const path = `/tasks/${encodeURIComponent(task.id)}/fail`;
-        await this.#insist(path, { leaseToken: task.leaseToken, ...outcome.failure });
-      }
-      for (const { told } of batch) told();
-    }
-  }
-
-  /** Reports until the server has heard it. A repeated report is harmless: the token fences. */
-  async #insist(path: string, body: unknown): Promise<void> {
-    for (let wait = PAUSE_MS.first; ; wait = Math.min(wait * 2, PAUSE_MS.longest)) {
+  /** Extends the lease until the result was heard; says so when the lease is lost. */
+  async #keep(task: Held, over: AbortSignal, extended: () => void, lost: () => void): Promise<void> {
+    const { leaseMs, log } = this.#options;
+    const every = leaseMs / 3;
+    const body = JSON.stringify({ leaseToken: task.leaseToken, leaseMs });
+    const path = `/tasks/${encodeURIComponent(task.id)}/extend`;
+    // One that hangs must leave time for others before the lease ends.
+    const timeoutMs = Math.max(1_000, Math.min(TIMEOUT_MS, every));
+    const backoff = new Backoff();
+    let wait = every;
+    for (;;) {
+      await this.#rest(wait, over);
+      if (over.aborted) return;
       try {
-        const answer = (await this.#http.request("POST", API + path, body)) as
-          | { results?: { id: string; status?: number; code?: string }[] }
-          | undefined;
-        for (const item of answer?.results ?? []) {
-          if ((item.status ?? 200) >= 400) this.#options.log(`task ${item.id}: ${item.code}`);
-        }
-        return;
+        await this.#call(path, body, { timeoutMs, signal: over });
+        extended();
+        backoff.reset();
+        wait = every;
       } catch (why) {
-        if (!(why instanceof Unavailable)) {
-          this.#options.log(`a report was refused: ${(why as Error).message}`);
-          return;
-        }
-        this.#options.log(`${why.message}; reporting again`);
-        await pause(why.retryAfterMs ?? jitter(wait));
+        if (over.aborted) return;
+        log(`task ${task.id}: ${(why as Error).message}`);
+        if (why instanceof Problem && isOver(why)) return lost();
+        const after = why instanceof Unavailable ? why.retryAfterMs : undefined;
+        wait = Math.min(every, backoff.next(after));
       }
     }
   }
 
-  async #rest(ms: number): Promise<void> {
+  #call(path: string, text: string, options: RequestOptions = {}): Promise<unknown> {
+    const send = { timeoutMs: TIMEOUT_MS, ...options, text };
+    return this.#http.request("POST", API + path, undefined, send);
+  }
+
+  async #rest(ms: number, until: AbortSignal): Promise<void> {
     try {
-      await pause(ms, undefined, { signal: this.#stop.signal });
+      await pause(ms, undefined, { signal: until });
     } catch {
-      // Stopped while resting.
+      // It is over.
     }
   }
-}
-
-/** Whether the batch report can carry it: an output, or an error and nothing else. */
-function isSimple(outcome: Outcome): boolean {
-  if (!("failure" in outcome)) return true;
-  const names = Object.keys(outcome.failure);
-  return names.length === 1 && names[0] === "error";
-}
-
-function result({ task, outcome }: Done): Record<string, unknown> {
-  const head = { id: task.id, leaseToken: task.leaseToken };
-  if ("failure" in outcome) return { ...head, ...outcome.failure };
-  return { ...head, output: outcome.output ?? null };
-}
-
-function jitter(ms: number): number {
-  return ms * (0.5 + Math.random());
 }

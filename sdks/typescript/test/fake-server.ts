@@ -12,10 +12,18 @@ export interface Call {
   headers: IncomingHttpHeaders;
 }
 
-type Answer = (body: Call["body"]) => [number, unknown] | Promise<[number, unknown]>;
+/** A status, JSON, and maybe headers. A string is sent as it is, and a length above its own cuts it off. */
+export type Told = [number, unknown, Record<string, string>?];
+
+export type Answer = (body: Call["body"]) => Told | Promise<Told>;
+
+/** An answer that never comes: the connection is closed instead. */
+export const DROPPED: Told = [0, undefined];
 
 export class FakeServer {
   readonly calls: Call[] = [];
+  /** As large as the real server's. */
+  bodyBytes = 1 << 20;
   readonly #answers = new Map<string, Answer>();
   #waiting: (() => void)[] = [];
   #server!: Server;
@@ -27,17 +35,38 @@ export class FakeServer {
       const parts: Buffer[] = [];
       request.on("data", (part: Buffer) => parts.push(part));
       request.on("end", () => {
-        const text = Buffer.concat(parts).toString();
+        const bytes = Buffer.concat(parts);
+        const text = bytes.toString();
         const isJson = (request.headers["content-type"] ?? "").includes("json");
         const path = request.url ?? "";
-        const body: unknown = text && isJson ? JSON.parse(text) : text;
-        fake.calls.push({ method: request.method ?? "", path, body, headers: request.headers });
-        fake.#waiting.splice(0).forEach((wake) => wake());
+        const tooLarge: Answer = () => [413, { code: "too_large" }];
         const unknown: Answer = () => [404, { code: "not_found" }];
-        const answer = fake.#answers.get(path.split("?")[0] ?? "") ?? unknown;
-        void Promise.resolve(answer(body)).then(([status, json]) => {
-          response.writeHead(status, { "content-type": "application/json" });
-          response.end(json === undefined ? "" : JSON.stringify(json));
+        let answer = fake.#answers.get(path.split("?")[0] ?? "") ?? unknown;
+        const body: unknown = text && isJson ? JSON.parse(text) : text;
+        if (bytes.length > fake.bodyBytes) {
+          answer = tooLarge;
+        } else {
+          fake.calls.push({ method: request.method ?? "", path, body, headers: request.headers });
+        }
+        fake.#wake();
+        void Promise.resolve(answer(body)).then(([status, json, headers]) => {
+          fake.#wake();
+          if (status === 0) {
+            request.socket.destroy();
+            return;
+          }
+          const payload = typeof json === "string" ? json : json === undefined ? "" : JSON.stringify(json);
+          const length = headers?.["content-length"] ?? String(Buffer.byteLength(payload));
+          response.writeHead(status, {
+            "content-type": "application/json",
+            ...headers,
+            "content-length": length,
+          });
+          response.write(payload, () => {
+            if (length === String(Buffer.byteLength(payload))) response.end();
+            else request.socket.destroy();
+          });
+          if (payload === "") response.end();
         });
       });
     });
@@ -50,19 +79,47 @@ export class FakeServer {
     this.#answers.set(path, answer);
   }
 
+  #wake(): void {
+    this.#waiting.splice(0).forEach((wake) => wake());
+  }
+
+  /** Resolves when something is so, looking again after every call. */
+  async waitUntil(isSo: () => boolean): Promise<void> {
+    while (!isSo()) await new Promise<void>((wake) => this.#waiting.push(wake));
+  }
+
   /** The body of the first call of a path, as soon as there is one. */
   async waitFor(path: string): Promise<Call["body"]> {
-    for (;;) {
-      const call = this.calls.find((it) => it.path.split("?")[0] === path);
-      if (call) return call.body;
-      await new Promise<void>((wake) => this.#waiting.push(wake));
-    }
+    await this.waitUntil(() => this.bodies(path).length > 0);
+    return this.bodies(path)[0];
+  }
+
+  /** The bodies of all calls of a path. */
+  bodies(path: string): Call["body"][] {
+    return this.calls.filter((it) => it.path.split("?")[0] === path).map(({ body }) => body);
+  }
+
+  /** The results of all batch reports, by task; a repeated one counts once. */
+  results(): Map<string, Call["body"]> {
+    const reports = this.bodies("/api/v1/tasks/complete");
+    return new Map(reports.flatMap(({ results }) => results.map((it: { id: string }) => [it.id, it])));
+  }
+
+  /** The bodies of all single failures, by task. */
+  failures(): Map<string, Call["body"]> {
+    const calls = this.calls.filter(({ path }) => path.endsWith("/fail"));
+    return new Map(calls.map(({ path, body }) => [path.split("/").at(-2) ?? "", body]));
   }
 
   close(): void {
     this.#server.closeAllConnections();
     this.#server.close();
   }
+}
+
+/** Hears all results of a report. */
+export function allGood(body: { results: { id: string }[] }): Told {
+  return [200, { results: body.results.map(({ id }) => ({ id, status: 200 })) }];
 }
 
 /** Hands out tasks once each; then claims wait for ever. */

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, test } from "node:test";
 
 import { BpmnError, MeantimeError, TaskFailed, Worker, type WorkerOptions } from "../src/index.js";
 import { runTask } from "../src/testing.js";
-import { FakeServer, task, tasks } from "./fake-server.js";
+import { FakeServer, allGood, task, tasks } from "./fake-server.js";
 
 const CLAIM = "/api/v1/tasks/claim";
 const COMPLETE = "/api/v1/tasks/complete";
@@ -13,10 +13,7 @@ let server: FakeServer;
 
 beforeEach(async () => {
   server = await FakeServer.start();
-  server.on(COMPLETE, (body: { results: { id: string }[] }) => [
-    200,
-    { results: body.results.map(({ id }) => ({ id, status: 200 })) },
-  ]);
+  server.on(COMPLETE, allGood);
   server.on(FAIL, () => [200, {}]);
 });
 
@@ -130,7 +127,7 @@ test("a server that is away is asked again", async () => {
   let refusals = 2;
   server.on(CLAIM, (body) => (refusals-- > 0 ? [503, {}] : given(body)));
   let lost = 1;
-  server.on(COMPLETE, () => (lost-- > 0 ? [503, {}] : [200, {}]));
+  server.on(COMPLETE, (body) => (lost-- > 0 ? [503, {}] : allGood(body)));
   await workUntil(worker().task("work", () => 1), COMPLETE);
   const reports = server.calls.filter((it) => it.path === COMPLETE);
   assert.equal(reports.length, 2);

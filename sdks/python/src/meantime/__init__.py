@@ -21,7 +21,7 @@ A *client* starts workflows and talks to them::
 """
 
 from .client import Client
-from .errors import BpmnError, MeantimeError, Problem, TaskFailed, Unavailable
+from .errors import BpmnError, MeantimeError, NotJson, Problem, TaskFailed, Unavailable
 from .task import Task
 from .worker import Worker
 
@@ -29,6 +29,7 @@ __all__ = [
     "BpmnError",
     "Client",
     "MeantimeError",
+    "NotJson",
     "Problem",
     "Task",
     "TaskFailed",

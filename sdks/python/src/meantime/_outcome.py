@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Callable
 
-from .errors import BpmnError, TaskFailed
+from ._json import encode
+from .errors import BpmnError, NotJson, TaskFailed
 from .task import Task
 
 Function = Callable[..., Any]
+
+#: The code of a task whose function returned something that is not JSON.
+RESULT_NOT_JSON = "RESULT_NOT_JSON"
 
 
 @dataclass
@@ -20,47 +24,121 @@ class Outcome:
     output: Any = None
     #: The body of ``/fail`` without the token; none when the task is done.
     failure: dict[str, Any] | None = None
+    #: The output as JSON text.
+    encoded: bytes = field(default=b"null", repr=False, compare=False)
 
     @property
-    def is_simple_failure(self) -> bool:
-        """Whether the batch report can carry it: an error and nothing else."""
-        return self.failure is not None and set(self.failure) == {"error"}
+    def is_simple(self) -> bool:
+        """Whether the batch report can carry it: an output, or an error and nothing else."""
+        return self.failure is None or set(self.failure) == {"error"}
 
 
 async def perform(function: Function, task: Task, run_plain: Callable[..., Any]) -> Outcome:
     """Calls a task function. Coroutines run on the loop, plain functions where ``run_plain`` puts
-    them. Cancellation goes through; everything else becomes an outcome."""
-    arguments = (task.input, task) if takes_task(function) else (task.input,)
+    them. When the task is not wanted any more, cancellation goes through; everything else becomes
+    an outcome, ``sys.exit()`` included."""
+    if not is_coroutine_function(function):
+        done: Outcome = await run_plain(_call, function, task)
+        return done
     try:
-        if inspect.iscoroutinefunction(function):
-            return Outcome(output=await function(*arguments))
-        return Outcome(output=await run_plain(function, *arguments))
-    except asyncio.CancelledError:
+        return completed(await function(*_arguments(function, task)))
+    except GeneratorExit:
         raise
-    except Exception as why:
+    except asyncio.CancelledError as why:
+        if task.withdrawn or _is_cancelled():
+            raise
+        return Outcome(failure=failure(why))
+    except BaseException as why:
         return Outcome(failure=failure(why))
 
 
+def _call(function: Function, task: Task) -> Outcome:
+    try:
+        return completed(function(*_arguments(function, task)))
+    except BaseException as why:
+        return Outcome(failure=failure(why))
+
+
+def _arguments(function: Function, task: Task) -> tuple[Any, ...]:
+    return (task.input, task) if takes_task(function) else (task.input,)
+
+
+def _is_cancelled() -> bool:
+    """Whether somebody else cancelled the current task; unknown before Python 3.11."""
+    cancelling = getattr(asyncio.current_task(), "cancelling", None)
+    return cancelling is not None and cancelling() > 0
+
+
+def completed(output: Any) -> Outcome:
+    """The outcome of a function that returned."""
+    try:
+        return Outcome(output=output, encoded=encode(output))
+    except NotJson as why:
+        text = f"the task function's result is not JSON: {why}"
+        if inspect.iscoroutine(output):
+            output.close()
+            text += "; declare the function with `async def`, or await it"
+        return Outcome(failure=final(RESULT_NOT_JSON, text))
+
+
+def final(code: str, message: str) -> dict[str, Any]:
+    """The report of a failure that another attempt would only repeat."""
+    return {"error": {"code": code, "message": message}, "retryable": False}
+
+
 def failure(why: BaseException) -> dict[str, Any]:
-    """The report of an exception."""
+    """The report of an exception. It is always JSON."""
     if isinstance(why, BpmnError):
-        thrown: dict[str, Any] = {"code": why.code}
-        if why.message:
-            thrown["message"] = why.message
-        if why.variables is not None:
-            thrown["variables"] = why.variables
-        return {"bpmnError": thrown}
+        return _thrown(why)
     if isinstance(why, TaskFailed):
-        error: dict[str, Any] = {"code": why.code, "message": why.message}
+        error: dict[str, Any] = {"code": _text(why.code), "message": _text(why.message)}
         if why.data is not None:
-            error["data"] = why.data
+            try:
+                encode(why.data)
+                error["data"] = why.data
+            except NotJson as bad:
+                error["message"] += f" (its data was left out, it is not JSON: {bad})"
         report: dict[str, Any] = {"error": error}
         if not why.retryable:
             report["retryable"] = False
         if why.retry_after is not None:
-            report["retryAfter"] = why.retry_after
+            report["retryAfter"] = _text(why.retry_after)
         return report
-    return {"error": {"code": type(why).__name__, "message": str(why)}}
+    message = _text(why)
+    if isinstance(why, SystemExit):
+        message = f"the task function called sys.exit({message})"
+    elif isinstance(why, asyncio.CancelledError):
+        message = message or "the task function was cancelled from inside"
+    return {"error": {"code": type(why).__name__, "message": message}}
+
+
+def _thrown(why: BpmnError) -> dict[str, Any]:
+    thrown: dict[str, Any] = {"code": _text(why.code)}
+    if why.message:
+        thrown["message"] = _text(why.message)
+    if why.variables is not None:
+        try:
+            encode(why.variables)
+        except NotJson as bad:
+            # Without its variables the error would not be the one that the process expects.
+            code = thrown["code"]
+            return final(RESULT_NOT_JSON, f"the variables of BPMN error {code} are not JSON: {bad}")
+        thrown["variables"] = why.variables
+    return {"bpmnError": thrown}
+
+
+def _text(value: Any) -> str:
+    """A text for people, whatever the value's own methods do."""
+    try:
+        return str(value)
+    except Exception as why:
+        return f"a {type(value).__name__} whose text cannot be had ({type(why).__name__})"
+
+
+def is_coroutine_function(function: Function) -> bool:
+    """Whether calling it gives a coroutine: a function, or an object with ``async __call__``."""
+    call = getattr(type(function), "__call__", None)
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
 
 
 def takes_task(function: Function) -> bool:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import time
+import uuid
 from typing import Any, Iterator
 from urllib.parse import quote
 
+from ._backoff import Backoff
 from ._http import Json, Transport
+from .errors import MeantimeError, Unavailable
 
 API = "/api/v1"
 
@@ -14,10 +18,21 @@ class Client:
     """A client of one server. Safe to use from several threads.
 
     Answers are the JSON of the HTTP API as plain dictionaries and lists.
+
+    When the server fails or cannot be reached, a call is tried up to ``attempts`` times, with
+    back-off, if a second one changes nothing: reads, deployments, cancellations, and starts and
+    messages, which carry a key of their own. Signals have no such key: they are tried again only
+    when they certainly had no effect; otherwise :class:`Unavailable` is raised.
     """
 
-    def __init__(self, url: str, *, token: str | None = None, timeout: float = 30.0) -> None:
+    def __init__(
+        self, url: str, *, token: str | None = None, timeout: float = 30.0, attempts: int = 4
+    ) -> None:
+        if attempts < 1:
+            raise MeantimeError("attempts is above zero")
         self._http = Transport(url, token, timeout)
+        self._timeout = timeout
+        self._attempts = attempts
 
     def deploy(
         self,
@@ -31,8 +46,9 @@ class Client:
         raw = source.encode() if isinstance(source, str) else source
         query = {"name": name, "dryRun": "true" if dry_run else None}
         headers = {"content-type": content_type}
-        return self._http.request(
-            "POST", f"{API}/definitions", query=query, headers=headers, raw=raw
+        # Identical content is the same version.
+        return self._call(
+            "POST", f"{API}/definitions", query=query, headers=headers, raw=raw, repeatable=True
         )
 
     def start(
@@ -48,7 +64,10 @@ class Client:
         idempotency_key: str | None = None,
     ) -> Json:
         """Starts an instance. ``wait`` is an ISO duration: the answer comes when the instance has
-        ended or needs something from outside, or when the time is over."""
+        ended or needs something from outside, or when the time is over.
+
+        One call starts one instance, however often it has to be sent: without an
+        ``idempotency_key`` it gets one of its own. Give one to make several calls one start."""
         body = {
             "definition": definition,
             "input": input,
@@ -58,14 +77,13 @@ class Client:
             "tags": tags,
         }
         body = {name: value for name, value in body.items() if value is not None}
-        headers = {"idempotency-key": idempotency_key} if idempotency_key else None
-        return self._http.request(
-            "POST", f"{API}/instances", body, query={"wait": wait}, headers=headers
-        )
+        headers = {"idempotency-key": idempotency_key or str(uuid.uuid4())}
+        path, query = f"{API}/instances", {"wait": wait}
+        return self._call("POST", path, body, query=query, headers=headers, repeatable=True)
 
     def instance(self, instance: str) -> Json:
         """An instance with its status, variables and what it waits for."""
-        return self._http.request("GET", f"{API}/instances/{_part(instance)}")
+        return self._call("GET", f"{API}/instances/{_part(instance)}")
 
     def instances(self, **filters: Any) -> Iterator[Json]:
         """Instances, newest first; filters as in the HTTP API. Reads page after page."""
@@ -78,16 +96,17 @@ class Client:
     def cancel(self, instance: str, reason: str | None = None) -> Json:
         """Ends an instance. Cancelling what is over changes nothing."""
         body = {"reason": reason} if reason else {}
-        return self._http.request("POST", f"{API}/instances/{_part(instance)}/cancel", body)
+        path = f"{API}/instances/{_part(instance)}/cancel"
+        return self._call("POST", path, body, repeatable=True)
 
     def signal(self, instance: str, name: str, payload: Json = None) -> Json:
         """Sends a signal to an instance."""
         path = f"{API}/instances/{_part(instance)}/signals/{_part(name)}"
-        return self._http.request("POST", path, payload)
+        return self._call("POST", path, payload)
 
     def broadcast(self, name: str, payload: Json = None) -> Json:
         """Sends a signal to everyone who waits for it."""
-        return self._http.request("POST", f"{API}/signals/{_part(name)}", payload)
+        return self._call("POST", f"{API}/signals/{_part(name)}", payload)
 
     def publish(
         self,
@@ -98,16 +117,17 @@ class Client:
         ttl: str | None = None,
         id: str | None = None,
     ) -> Json:
-        """Publishes a message. A second one with the same ``id`` is dropped."""
+        """Publishes a message. A second one with the same ``id`` is dropped; without an ``id`` it
+        gets one of its own, so that one call publishes one message."""
         body = {
             "name": name,
             "payload": payload,
             "correlationKey": correlation_key,
             "ttl": ttl,
-            "id": id,
+            "id": id or str(uuid.uuid4()),
         }
         body = {key: value for key, value in body.items() if value is not None}
-        return self._http.request("POST", f"{API}/messages", body)
+        return self._call("POST", f"{API}/messages", body, repeatable=True)
 
     def timers(self, **filters: Any) -> Iterator[Json]:
         """Armed timers and deadlines, in due order."""
@@ -115,16 +135,16 @@ class Client:
 
     def why(self, id: str) -> Json:
         """Explains a timer, an occurrence, a task or an instance."""
-        return self._http.request("GET", f"{API}/why/{_part(id)}")
+        return self._call("GET", f"{API}/why/{_part(id)}")
 
     def advance_clock(self, *, by: str | None = None, to: str | None = None) -> Json:
         """Moves a virtual clock; only servers that have one know this."""
         body = {"by": by} if by else {"to": to}
-        return self._http.request("POST", f"{API}/clock/advance", body)
+        return self._call("POST", f"{API}/clock/advance", body, repeatable=by is None)
 
     def request(self, method: str, path: str, body: Json = None, **query: Any) -> Json:
         """Any other operation of the HTTP API, by its path below ``/api/v1``."""
-        return self._http.request(method, f"{API}{path}", body, query=query)
+        return self._call(method, f"{API}{path}", body, query=query)
 
     def close(self) -> None:
         """Closes the connections."""
@@ -136,10 +156,25 @@ class Client:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def _call(
+        self, method: str, path: str, body: Json = None, *, repeatable: bool = False, **options: Any
+    ) -> Json:
+        repeatable = repeatable or method in ("GET", "PUT", "DELETE")
+        backoff = Backoff()
+        for left in reversed(range(self._attempts)):
+            try:
+                return self._http.request(method, path, body, repeatable=repeatable, **options)
+            except Unavailable as why:
+                too_long = why.retry_after is not None and why.retry_after > self._timeout
+                if left == 0 or too_long or not (repeatable or why.unsent):
+                    raise
+                time.sleep(backoff.next(why.retry_after))
+        raise AssertionError("unreachable: the last attempt returns or raises")
+
     def _pages(self, path: str, filters: dict[str, Any]) -> Iterator[Json]:
         cursor = None
         while True:
-            page = self._http.request("GET", path, query={**filters, "cursor": cursor})
+            page = self._call("GET", path, query={**filters, "cursor": cursor})
             yield from page["items"]
             cursor = page.get("nextCursor")
             if not cursor:

@@ -12,12 +12,22 @@ class MeantimeError(Exception):
 class Unavailable(MeantimeError):
     """The server cannot be reached, or asks to come back later.
 
-    Whether a request took effect is not known; repeat it with the same idempotency key.
+    Whether a request took effect is not known, unless :attr:`unsent` says so; repeat it with the
+    same idempotency key.
     """
 
-    def __init__(self, message: str, retry_after: float | None = None) -> None:
+    def __init__(
+        self, message: str, retry_after: float | None = None, *, unsent: bool = False
+    ) -> None:
         super().__init__(message)
+        #: How many seconds the server asks to wait, if it said so.
         self.retry_after = retry_after
+        #: Whether the request certainly had no effect: it was not sent, or refused unread.
+        self.unsent = unsent
+
+
+class NotJson(MeantimeError):
+    """A value cannot be sent because it is not JSON; the message says where it is."""
 
 
 class Problem(MeantimeError):

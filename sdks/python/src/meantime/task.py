@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
+import time
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,6 +27,10 @@ class Task:
     headers: dict[str, Any] = field(default_factory=dict)
     lease_token: str = field(default="", repr=False)
     _withdrawn: threading.Event = field(default_factory=threading.Event, repr=False)
+    #: Those on the worker's loop who wait for it.
+    _waiting: list[asyncio.Future[None]] = field(default_factory=list, repr=False)
+    #: When the lease ends, by the monotonic clock.
+    _lease_ends: float = field(default=0.0, repr=False)
 
     @property
     def withdrawn(self) -> bool:
@@ -35,6 +41,25 @@ class Task:
     def withdraw(self) -> None:
         """Marks the task as no longer wanted."""
         self._withdrawn.set()
+        for waiting in self._waiting:
+            if not waiting.done():
+                waiting.set_result(None)
+
+    async def wait_withdrawn(self) -> None:
+        """Returns when the task is not wanted any more."""
+        if not self.withdrawn:
+            waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._waiting.append(waiting)
+            await waiting
+
+    @property
+    def lease_ended(self) -> bool:
+        """Whether the lease ran out, as far as the worker knows."""
+        return time.monotonic() >= self._lease_ends
+
+    def hold(self, seconds: float) -> None:
+        """The lease lasts so long from now on."""
+        self._lease_ends = time.monotonic() + seconds
 
     @classmethod
     def from_json(cls, body: dict[str, Any]) -> Task:

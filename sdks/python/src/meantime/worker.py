@@ -1,24 +1,28 @@
 """Claims tasks, runs functions, reports results.
 
-One claim waits at the server for as many tasks as there is room for. Results gather while a report
-is under way and go out together. Leases of tasks that take long are extended; a task whose lease
-is lost, or which the workflow does not want any more, is cancelled.
+One claim waits at the server for as many tasks as there is room for. Leases are extended until the
+result has been heard; a task whose lease is lost, or which the workflow does not want any more, is
+cancelled. A server that fails, or cannot be reached, is asked again with back-off: only a mistake
+in the set-up, which the first claim shows, ends a worker.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
-import random
-import signal
 import socket
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Callable, TypeVar
 from urllib.parse import quote
 
+from ._backoff import Backoff
 from ._http import Transport
+from ._json import encode
 from ._outcome import Function, Outcome, perform
+from ._report import Reporter, is_over
+from ._signals import StopSignals
+from ._threads import Threads
 from .errors import MeantimeError, Problem, Unavailable
 from .task import Task
 
@@ -26,11 +30,8 @@ API = "/api/v1"
 F = TypeVar("F", bound=Callable[..., Any])
 log = logging.getLogger("meantime")
 
-#: How many results one report carries.
-BATCH = 100
-
-#: The first and the longest pause after the server could not be reached, in seconds.
-PAUSE = (0.1, 10.0)
+#: How long the server may take to answer, in seconds; a claim may wait for tasks beside that.
+TIMEOUT = 15.0
 
 
 class Worker:
@@ -46,9 +47,15 @@ class Worker:
         concurrency: int = 10,
         lease: float = 60.0,
         poll: float = 20.0,
+        grace: float = 25.0,
+        body_bytes: int = 1 << 20,
     ) -> None:
+        """``lease``, ``poll`` and ``grace`` are seconds. ``grace`` is how long running tasks may
+        take after a signal; ``body_bytes`` is the largest request that the server accepts."""
         if concurrency < 1 or lease <= 0 or poll < 0:
             raise MeantimeError("concurrency and lease are above zero, poll is not below it")
+        if grace < 0 or body_bytes < 10_000:
+            raise MeantimeError("grace is not below zero, body_bytes is at least 10,000")
         self.name = name or f"{socket.gethostname()}-{os.getpid()}"
         self._url, self._token = url, token
         self._transport()
@@ -56,6 +63,8 @@ class Worker:
         self._concurrency = concurrency
         self._lease = lease
         self._poll = poll
+        self._grace = grace
+        self._body_bytes = body_bytes
         self._functions: dict[str, Function] = {}
         self._stopping: asyncio.Event | None = None
 
@@ -80,22 +89,23 @@ class Worker:
         return sorted(self._functions)
 
     def run(self) -> None:
-        """Works until SIGINT or SIGTERM; then finishes what is in hand and returns."""
+        """Works until SIGINT or SIGTERM; then finishes the running tasks and returns. A second
+        signal, or the end of the grace period, ends the process."""
         asyncio.run(self.work(stop_on_signals=True))
 
     async def work(self, *, stop_on_signals: bool = False) -> None:
-        """Works until :meth:`stop`; then finishes what is in hand."""
+        """Works until :meth:`stop`; then finishes the running tasks."""
         if not self._functions:
             raise MeantimeError("no task function is registered")
         self._stopping = asyncio.Event()
+        signals: Any = contextlib.nullcontext()
         if stop_on_signals:
-            loop = asyncio.get_running_loop()
-            for number in (signal.SIGINT, signal.SIGTERM):
-                loop.add_signal_handler(number, self.stop)
-        await _Run(self, self._stopping).run()
+            signals = StopSignals(self.stop, self._grace)
+        with signals:
+            await _Run(self, self._stopping).run()
 
     def stop(self) -> None:
-        """No new tasks; what is in hand is finished. Call it on the loop's thread."""
+        """No new tasks; the running ones are finished. Call it on the loop's thread."""
         if self._stopping is not None:
             self._stopping.set()
 
@@ -110,51 +120,65 @@ class _Run:
         self.claims, self.http = worker._transport(), worker._transport()
         self.room = worker._concurrency
         self.freed = asyncio.Event()
-        self.active: set[asyncio.Task[None]] = set()
-        self.done: asyncio.Queue[tuple[Task, Outcome, asyncio.Future[None]]] = asyncio.Queue()
-        # Claims and reports each need a thread of their own beside the functions.
-        self.functions = ThreadPoolExecutor(worker._concurrency, "meantime-task")
-        self.calls = ThreadPoolExecutor(4, "meantime-http")
+        self.active: dict[asyncio.Task[None], Task] = {}
+        self.reporter = Reporter(self.call, worker._body_bytes)
+        self.functions = Threads("meantime-task")
+        self.calls = Threads("meantime-http")
 
     async def run(self) -> None:
-        reporter = asyncio.create_task(self.report())
+        reporter = asyncio.create_task(self.reporter.run())
         try:
             await self.claim()
             # Tasks that a claim would still bring come back after their lease.
             self.claims.close()
             if self.active:
                 await asyncio.gather(*self.active, return_exceptions=True)
-            await self.done.join()
         finally:
             reporter.cancel()
-            self.functions.shutdown(wait=False)
-            self.calls.shutdown(wait=False)
+            for active, task in self.active.items():
+                task.withdraw()
+                active.cancel()
+            self.functions.close()
+            self.calls.close()
             self.claims.close()
             self.http.close()
 
     async def claim(self) -> None:
-        pause = PAUSE[0]
+        backoff, answered = Backoff(), False
         while not self.stopping.is_set():
             if self.room == 0:
                 self.freed.clear()
                 await self.either(self.freed.wait())
                 continue
+            after = None
             try:
-                answer = await self.either(self.claim_once())
-                if answer is None:
+                tasks = await self.either(self.claim_once())
+                if tasks is None:
                     return
-                pause = PAUSE[0]
             except Unavailable as why:
                 log.warning("%s; trying again", why)
-                await self.either(asyncio.sleep(why.retry_after or pause * (0.5 + random.random())))
-                pause = min(pause * 2, PAUSE[1])
+                after = why.retry_after
+            except Problem as why:
+                # The first answer shows whether address, token and types are right.
+                if not answered:
+                    raise
+                log.error("a claim was refused: %s; trying again", why)
+            else:
+                backoff.reset()
+                answered = True
+                for task in tasks:
+                    self.begin(task)
                 continue
-            for body in answer["tasks"]:
-                self.begin(Task.from_json(body))
+            await self.either(asyncio.sleep(backoff.next(after)))
 
-    async def claim_once(self) -> Any:
-        poll = self.worker._poll
-        return await self.call("/tasks/claim", self.wanted(), self.claims, timeout=poll + 15.0)
+    async def claim_once(self) -> list[Task]:
+        body = encode(self.wanted())
+        timeout = self.worker._poll + TIMEOUT
+        answer = await self.call("/tasks/claim", body, self.claims, timeout)
+        try:
+            return [Task.from_json(it) for it in answer["tasks"]]
+        except (AttributeError, KeyError, TypeError) as why:
+            raise Unavailable(f"the answer to a claim cannot be read: {why!r}") from why
 
     def wanted(self) -> dict[str, Any]:
         worker = self.worker
@@ -171,20 +195,22 @@ class _Run:
         """Waits for something, or for the end: then None."""
         first = asyncio.ensure_future(awaited)
         stop = asyncio.ensure_future(self.stopping.wait())
-        await asyncio.wait({first, stop}, return_when=asyncio.FIRST_COMPLETED)
-        stop.cancel()
-        if first.done():
-            return first.result()
-        first.cancel()
-        return None
+        try:
+            await asyncio.wait({first, stop}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            stop.cancel()
+            if not first.done():
+                first.cancel()
+        return first.result() if first.done() and not first.cancelled() else None
 
     def begin(self, task: Task) -> None:
         self.room -= 1
+        task.hold(self.worker._lease)
         active = asyncio.create_task(self.do(task))
-        self.active.add(active)
+        self.active[active] = task
 
         def over(ended: asyncio.Task[None]) -> None:
-            self.active.discard(ended)
+            del self.active[ended]
             self.room += 1
             self.freed.set()
             if not ended.cancelled() and ended.exception():
@@ -193,94 +219,58 @@ class _Run:
         active.add_done_callback(over)
 
     async def do(self, task: Task) -> None:
-        function = self.worker._functions[task.type]
-        work = asyncio.create_task(perform(function, task, self.run_plain))
+        work = asyncio.create_task(self.perform(task))
         keeper = asyncio.create_task(self.keep(task, work))
         try:
             outcome = await work
+            if not task.withdrawn:
+                await self.reporter.report(task, outcome)
         except asyncio.CancelledError:
             log.info("task %s is not wanted any more", task.id)
-            return
         finally:
+            work.cancel()
             keeper.cancel()
-        if not task.withdrawn:
-            told: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self.done.put_nowait((task, outcome, told))
-            await told
 
-    async def run_plain(self, function: Function, *arguments: Any) -> Any:
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self.functions, function, *arguments)
+    async def perform(self, task: Task) -> Outcome:
+        function = self.worker._functions.get(task.type)
+        if function is None:
+            error = {"code": "UNKNOWN_TASK_TYPE", "message": f"no function for {task.type!r}"}
+            return Outcome(failure={"error": error})
+        return await perform(function, task, self.functions.run)
 
     async def keep(self, task: Task, work: asyncio.Task[Outcome]) -> None:
-        """Extends the lease until the work is done; cancels the work when the lease is lost."""
-        every = self.worker._lease / 3
-        body = {"leaseToken": task.lease_token, "leaseMs": int(self.worker._lease * 1000)}
+        """Extends the lease until the result was heard; cancels the work when the lease is lost."""
+        lease = self.worker._lease
+        path = f"/tasks/{quote(task.id, safe='')}/extend"
+        body = encode({"leaseToken": task.lease_token, "leaseMs": int(lease * 1000)})
+        # One that hangs must leave time for others before the lease ends.
+        timeout = max(1.0, min(TIMEOUT, lease / 3))
+        every, backoff = lease / 3, Backoff()
+        wait = every
         while True:
-            await asyncio.sleep(every)
+            await asyncio.sleep(wait)
             try:
-                await self.call(f"/tasks/{quote(task.id, safe='')}/extend", body)
+                await self.call(path, body, timeout=timeout)
+                task.hold(lease)
+                backoff.reset()
+                wait = every
             except Problem as why:
                 log.info("task %s: %s", task.id, why)
-                task.withdraw()
-                work.cancel()
-                return
+                if is_over(why):
+                    task.withdraw()
+                    work.cancel()
+                    return
+                wait = min(every, backoff.next())
             except Unavailable as why:
                 log.warning("task %s: %s", task.id, why)
-
-    async def report(self) -> None:
-        """Reports results, many at once."""
-        while True:
-            first = await self.done.get()
-            batch = [first]
-            while len(batch) < BATCH and not self.done.empty():
-                batch.append(self.done.get_nowait())
-            together = [it for it in batch if it[1].failure is None or it[1].is_simple_failure]
-            alone = [it for it in batch if it not in together]
-            try:
-                if together:
-                    await self.insist("/tasks/complete", {"results": [_result(it) for it in together]})
-                for task, outcome, _ in alone:
-                    body = {"leaseToken": task.lease_token, **(outcome.failure or {})}
-                    await self.insist(f"/tasks/{quote(task.id, safe='')}/fail", body)
-            finally:
-                for _, _, told in batch:
-                    if not told.done():
-                        told.set_result(None)
-                    self.done.task_done()
-
-    async def insist(self, path: str, body: Any) -> None:
-        """Reports until the server has heard it. A repeated report is harmless: the token fences."""
-        pause = PAUSE[0]
-        while True:
-            try:
-                answer = await self.call(path, body)
-                for item in (answer or {}).get("results", []):
-                    if item.get("status", 200) >= 400:
-                        log.warning("task %s: %s", item.get("id"), item.get("code"))
-                return
-            except Problem as why:
-                log.warning("a report was refused: %s", why)
-                return
-            except Unavailable as why:
-                log.warning("%s; reporting again", why)
-                await asyncio.sleep(why.retry_after or pause * (0.5 + random.random()))
-                pause = min(pause * 2, PAUSE[1])
+                wait = min(every, backoff.next(why.retry_after))
 
     async def call(
-        self, path: str, body: Any, http: Transport | None = None, timeout: float = 15.0
+        self, path: str, body: bytes, http: Transport | None = None, timeout: float = TIMEOUT
     ) -> Any:
         def send() -> Any:
-            return (http or self.http).request("POST", API + path, body, timeout=timeout)
+            # Reports are fenced by their token, and a claim that was lost comes back.
+            transport = http or self.http
+            return transport.request("POST", API + path, raw=body, timeout=timeout, repeatable=True)
 
-        return await asyncio.get_running_loop().run_in_executor(self.calls, send)
-
-
-def _result(item: tuple[Task, Outcome, Any]) -> dict[str, Any]:
-    task, outcome, _ = item
-    result: dict[str, Any] = {"id": task.id, "leaseToken": task.lease_token}
-    if outcome.failure is None:
-        result["output"] = outcome.output
-    else:
-        result.update(outcome.failure)
-    return result
+        return await self.calls.run(send)
