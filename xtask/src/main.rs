@@ -43,6 +43,9 @@ Commands:
                     kill a process under load, again and again, and audit its store
   soak power [--images N] [--seed X]
                     cut the power under a SQLite file, again and again, and audit it
+  soak workers [--seconds N] [--seed X]
+                    a Python and a TypeScript worker behind a proxy that misbehaves: no
+                    report may be lost or take effect twice
   fuzz [TARGET] [--seconds N] [--seed S]
                     generated input for every parser, evaluator, decoder and formatter;
                     `--case C` plays one case again

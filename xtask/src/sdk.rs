@@ -13,7 +13,11 @@ pub(crate) const STEPS: &[Step] = &[
     Step { name: "the server for the packages", run: binary },
     Step { name: "python package", run: python },
     Step { name: "typescript package", run: typescript },
+    Step { name: "workers and a server that misbehaves", run: fuzz },
 ];
+
+/// The packages whose workers are tried.
+const LANGUAGES: [&str; 2] = ["python", "typescript"];
 
 /// Where the packages' tests find the server.
 const BINARY: &str = "MEANTIME_TEST_BINARY";
@@ -50,6 +54,32 @@ fn typescript(_: &Options) -> Result<()> {
     run(Command::new("npm").arg("test"), &dir, hint)?;
     let mut e2e = Command::new("npm");
     run(e2e.args(["run", "e2e"]).env(BINARY, path_of_binary()?), &dir, hint)
+}
+
+fn fuzz(_: &Options) -> Result<()> {
+    fuzz_workers(&[])
+}
+
+/// `soak workers`: a worker of each package behind a proxy that misbehaves, for a minute or as long
+/// as the options say.
+pub(crate) fn soak(options: &[String]) -> Result<()> {
+    let none = Options { filters: Vec::new() };
+    binary(&none)?;
+    let dir = root()?.join("sdks/typescript");
+    run(Command::new("npm").args(["ci", "--no-audit", "--no-fund"]), &dir, "install npm")?;
+    let mut given = vec!["--seconds".to_owned(), "60".to_owned()];
+    given.extend_from_slice(options);
+    fuzz_workers(&given)
+}
+
+fn fuzz_workers(options: &[String]) -> Result<()> {
+    for language in LANGUAGES {
+        let mut command = Command::new("python3");
+        command.arg("fuzz/run.py").arg(language).args(options);
+        command.env(BINARY, path_of_binary()?).env("PYTHONDONTWRITEBYTECODE", "1");
+        run(&mut command, &root()?.join("sdks"), "install Python 3.10 or later as `python3`")?;
+    }
+    Ok(())
 }
 
 /// Whether the packages are those of the lock file: npm writes its own copy of it.

@@ -1,20 +1,24 @@
 //! `soak`: the rigs of the simulator, for as long as somebody wants.
 //!
 //! They are optimised builds in a process of their own, and their scratch files lie below
-//! `target`, on a real disk.
+//! `target`, on a real disk. The rig of the workers is part of the packages in other languages.
 
 use anyhow::{Context, Result, bail};
 
+use crate::sdk;
 use crate::shell::{cargo_run, root};
 
-const RIGS: &[&str] = &["kill", "power"];
+const RIGS: &[&str] = &["kill", "power", "workers"];
 
 pub(crate) fn run(args: &[String]) -> Result<()> {
     let Some((rig, rest)) = args.split_first() else {
-        bail!("say which rig: {}", RIGS.join(" or "));
+        bail!("say which rig: {}", RIGS.join(", "));
     };
     if !RIGS.contains(&rig.as_str()) {
-        bail!("no rig `{rig}`; there are {}", RIGS.join(" and "));
+        bail!("no rig `{rig}`; there are {}", RIGS.join(", "));
+    }
+    if rig == "workers" {
+        return sdk::soak(rest);
     }
     let scratch = root()?.join("target/soak");
     std::fs::create_dir_all(&scratch).context("cannot make target/soak")?;
@@ -32,7 +36,7 @@ mod tests {
     #[test]
     fn an_unknown_rig_is_refused_by_name() {
         let error = run(&["flood".to_owned()]).unwrap_err().to_string();
-        assert!(error.contains("`flood`") && error.contains("kill and power"), "{error}");
+        assert!(error.contains("`flood`") && error.contains("kill, power, workers"), "{error}");
         assert!(run(&[]).is_err());
     }
 }
