@@ -95,3 +95,21 @@ fn journeys_and_processes_are_measured_over_http() {
     assert!(figure(&report, "start, service task, gateway, end; 64 connections, batches") > 0.0);
     assert!(figure(&report, "timers left of 100, half withdrawn, half fired") < 1.0);
 }
+
+/// Some of every kind of poison, small: rates and times of this machine are not looked at.
+#[test]
+fn poison_leaves_the_server_ready_can_be_cancelled_and_does_not_keep_the_store_shut() {
+    let small = ["--seed", "7", "--variants", "11", "--scale", "0.01", "--seconds", "1"];
+    let report = bench("isolation", &small);
+    let none = |name: &str| assert!(figure(&report, name) < 1.0, "{name}: {report:#}");
+    none("times that /readyz did not say 200");
+    none("stores that did not open again");
+    none("instances left after the cancel");
+    let tried = figure(&report, "variants that ran");
+    let refused = figure(&report, "variants refused at deploy");
+    assert!((tried + refused - 11.0).abs() < 1e-9, "{report:#}");
+    assert!(tried >= 9.0, "little is left of the poison: {report:#}");
+    assert!(figure(&report, "times that /readyz was asked") >= tried, "{report:#}");
+    assert!(figure(&report, "instances that ran after the restart") > 0.0, "{report:#}");
+    assert!(figure(&report, "starts of others") > 0.0, "{report:#}");
+}

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
+use super::http::Poison;
 use super::place::Place;
 use super::session;
 use crate::show::Format;
@@ -29,6 +30,9 @@ enum What {
     Bpmn(HttpArgs),
     /// A server that gets half of what it can do, just that, and three times as much
     Overload(HttpArgs),
+    /// One bad definition after another beside a load of good ones: whether it slows, stops or
+    /// outlives them
+    Isolation(IsolationArgs),
 }
 
 /// How every bench runs.
@@ -81,6 +85,25 @@ pub(super) struct HttpArgs {
     pub(super) common: Common,
 }
 
+/// How `bench isolation` runs.
+#[derive(Debug, clap::Args)]
+pub(super) struct IsolationArgs {
+    #[command(flatten)]
+    pub(super) common: Common,
+
+    /// What the bad definitions are made from; the same seed makes the same ones
+    #[arg(long, default_value_t = 1)]
+    pub(super) seed: u64,
+
+    /// How many are tried, the kinds in turn
+    #[arg(long, default_value_t = 22)]
+    pub(super) variants: usize,
+
+    /// Only these kinds
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "KIND")]
+    pub(super) only: Vec<Poison>,
+}
+
 /// What can be measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
 pub(super) enum Scenario {
@@ -123,6 +146,7 @@ impl Bench {
             What::Journey(args) => session::run_journey(args),
             What::Bpmn(args) => session::run_bpmn(args),
             What::Overload(args) => session::run_overload(args),
+            What::Isolation(args) => session::run_isolation(args),
         }
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Result, bail, ensure};
 use clap::ValueEnum;
 
-use super::args::{Common, FlowArgs, HttpArgs, KernelArgs, Scenario};
+use super::args::{Common, FlowArgs, HttpArgs, IsolationArgs, KernelArgs, Scenario};
 use super::baseline;
 use super::machine::Machine;
 use super::progress::Progress;
@@ -66,6 +66,14 @@ pub(super) fn run_bpmn(args: HttpArgs) -> Result<ExitCode> {
 /// Measures a server that gets more than it can do.
 pub(super) fn run_overload(args: HttpArgs) -> Result<ExitCode> {
     run("overload", args.common, http::overload)
+}
+
+/// Measures a server while one bad definition after another runs on it.
+pub(super) fn run_isolation(args: IsolationArgs) -> Result<ExitCode> {
+    let IsolationArgs { common, seed, variants, only } = args;
+    ensure!(variants > 0, "--variants must be above zero");
+    let plan = http::Plan { seed, variants, kinds: only };
+    run("isolation", common, async move |session| http::isolation(session, &plan).await)
 }
 
 /// Runs scenarios and prints what they found.

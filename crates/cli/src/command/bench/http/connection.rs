@@ -43,6 +43,11 @@ pub(super) fn get_request(path: &str) -> Vec<u8> {
     format!("GET /api/v1{path} HTTP/1.1\r\nhost: localhost\r\n\r\n").into_bytes()
 }
 
+/// A request to end something.
+pub(super) fn delete_request(path: &str) -> Vec<u8> {
+    format!("DELETE /api/v1{path} HTTP/1.1\r\nhost: localhost\r\n\r\n").into_bytes()
+}
+
 impl Connection {
     pub(super) async fn open(address: SocketAddr) -> Result<Self> {
         let stream = TcpStream::connect(address).await.context("the server cannot be reached")?;
@@ -53,6 +58,12 @@ impl Connection {
     /// Sends a request and waits for the whole answer; its status.
     pub(super) async fn ask(&mut self, request: &[u8]) -> Result<u16> {
         Ok(self.exchange(request).await?.0)
+    }
+
+    /// The same, with the body.
+    pub(super) async fn hear(&mut self, request: &[u8]) -> Result<(u16, &[u8])> {
+        let (status, head) = self.exchange(request).await?;
+        Ok((status, self.buffer.get(head..).unwrap_or_default()))
     }
 
     /// The status, and where the body begins.

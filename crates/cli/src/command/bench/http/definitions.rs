@@ -27,6 +27,13 @@ pub(super) const FLOWS: &[Source] = &[
     flow("sleep", "await Task.delay('P1D')"),
 ];
 
+/// `ends` ends at once, `naps` after a second. While it sleeps it offers a task that nobody does:
+/// whoever waits for it waits until it ends.
+pub(super) const OTHERS: &[Source] = &[
+    flow("ends", "return 1"),
+    flow("naps", "await Task.race([Task.run('nobody', {}), Task.delay(1)])"),
+];
+
 /// `decide` ends at once; the others wait for an answer, a callback or an instant.
 pub(super) const JOURNEYS: &[Source] = &[
     journey("decide", include_str!("definitions/decide.journey.yaml")),

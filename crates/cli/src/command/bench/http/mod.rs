@@ -1,5 +1,5 @@
-//! `bench http`, `bench journey`, `bench bpmn`, `bench overload`: the engine as its users meet it,
-//! over sockets, in a process of its own.
+//! `bench http`, `bench journey`, `bench bpmn`, `bench overload`, `bench isolation`: the engine as
+//! its users meet it, over sockets, in a process of its own.
 //!
 //! ```text
 //!   this process                                 the server: `meantime serve`, full durability
@@ -12,17 +12,25 @@
 
 mod bpmn;
 mod caller;
+mod clearance;
 mod connection;
 mod definitions;
 mod flow;
+mod isolation;
 mod journey;
 mod measure;
 mod overload;
 mod parked;
+mod poison;
+mod press;
+mod ready;
 mod server;
+mod steady;
 mod worker;
 
 pub(super) use bpmn::run as bpmn;
 pub(super) use flow::run as flow;
+pub(super) use isolation::{Plan, run as isolation};
 pub(super) use journey::run as journey;
 pub(super) use overload::run as overload;
+pub(super) use poison::Kind as Poison;

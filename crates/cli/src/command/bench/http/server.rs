@@ -2,16 +2,23 @@
 
 use std::io::{BufRead as _, BufReader};
 use std::net::SocketAddr;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use meantime_kernel::clock::Stopwatch;
 use tempfile::TempDir;
+use tokio::sync::oneshot;
 
 use super::super::place::Place;
 use super::super::process;
 use super::connection::{Connection, request};
 use super::definitions::Source;
+use super::ready::is_ready_within;
+
+/// How long a server may take until it listens.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// How the clock of a server goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +36,8 @@ pub(super) struct Server {
     /// From its start until it listened with its engine running, in milliseconds.
     pub(super) ready_ms: f64,
     directory: TempDir,
+    db: String,
+    clock: ClockKind,
 }
 
 impl Server {
@@ -44,31 +53,27 @@ impl Server {
                 (tempfile::tempdir()?, place.url.clone())
             }
         };
-        let binary = std::env::current_exe().context("the binary does not know its place")?;
-        let watch = Stopwatch::start();
-        let virtual_clock: &[&str] = match clock {
-            ClockKind::Real => &[],
-            ClockKind::Virtual => &["--virtual-clock"],
-        };
-        let mut child = Command::new(binary)
-            .args(["serve", "--listen", "127.0.0.1:0", "--db", &db])
-            .args(virtual_clock)
-            .env("MEANTIME_LOG__FORMAT", "json")
-            .env("MEANTIME_LOG__LEVEL", "info")
-            .current_dir(directory.path())
-            .stdin(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .context("cannot start a server")?;
-        let mut lines = BufReader::new(child.stderr.take().context("it has no output")?).lines();
-        let address = lines.by_ref().map_while(Result::ok).find_map(|line| address_of(&line));
-        let ready_ms = watch.elapsed().as_secs_f64() * 1_000.0;
-        // What else it says must go somewhere.
-        std::thread::spawn(move || lines.map_while(Result::ok).for_each(drop));
-        let address = address.context("the server does not listen")?;
-        let server = Self { child, address, ready_ms, directory };
+        let started = Started::new(directory.path(), &db, clock)?;
+        let (child, heard) = started.hear(PATIENCE).await?;
+        let Heard { address, ready_ms } = heard.context("the server does not listen")?;
+        let server = Self { child, address, ready_ms, directory, db, clock };
         server.deploy(sources).await?;
         Ok(server)
+    }
+
+    /// Kills it, as `kill -9` does, and starts another one on the same database. How long that one
+    /// took until it was ready, in milliseconds; nothing when it was not within that time.
+    pub(super) async fn restart(&mut self, patience: Duration) -> Result<Option<f64>> {
+        self.child.kill()?;
+        self.child.wait()?;
+        let watch = Stopwatch::start();
+        let started = Started::new(self.directory.path(), &self.db, self.clock)?;
+        let (child, heard) = started.hear(patience).await?;
+        self.child = child;
+        let Some(Heard { address, ready_ms }) = heard else { return Ok(None) };
+        (self.address, self.ready_ms) = (address, ready_ms);
+        let is_ready = is_ready_within(address, patience.saturating_sub(watch.elapsed())).await;
+        Ok(is_ready.then(|| watch.elapsed().as_secs_f64() * 1_000.0))
     }
 
     /// Deploys definitions.
@@ -104,6 +109,61 @@ impl Drop for Server {
         // It may be over already.
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+/// A process that has been started, and what it says.
+struct Started {
+    child: Child,
+    heard: oneshot::Receiver<Heard>,
+}
+
+/// What a server says when it listens.
+struct Heard {
+    address: SocketAddr,
+    ready_ms: f64,
+}
+
+impl Started {
+    fn new(directory: &Path, db: &str, clock: ClockKind) -> Result<Self> {
+        let binary = std::env::current_exe().context("the binary does not know its place")?;
+        let watch = Stopwatch::start();
+        let virtual_clock: &[&str] = match clock {
+            ClockKind::Real => &[],
+            ClockKind::Virtual => &["--virtual-clock"],
+        };
+        let mut child = Command::new(binary)
+            .args(["serve", "--listen", "127.0.0.1:0", "--db", db])
+            .args(virtual_clock)
+            .env("MEANTIME_LOG__FORMAT", "json")
+            .env("MEANTIME_LOG__LEVEL", "info")
+            .current_dir(directory)
+            .stdin(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .context("cannot start a server")?;
+        let mut lines = BufReader::new(child.stderr.take().context("it has no output")?).lines();
+        let (say, heard) = oneshot::channel();
+        std::thread::spawn(move || {
+            let address = lines.by_ref().map_while(Result::ok).find_map(|line| address_of(&line));
+            let ready_ms = watch.elapsed().as_secs_f64() * 1_000.0;
+            // Nobody listens any more when patience is at its end.
+            let _ = address.map(|address| say.send(Heard { address, ready_ms }));
+            // What else it says must go somewhere.
+            lines.map_while(Result::ok).for_each(drop);
+        });
+        Ok(Self { child, heard })
+    }
+
+    /// Waits until it listens. When it ends or takes longer, it is killed.
+    async fn hear(mut self, patience: Duration) -> Result<(Child, Option<Heard>)> {
+        let heard = tokio::time::timeout(patience, self.heard).await;
+        let heard = heard.ok().and_then(Result::ok);
+        if heard.is_none() {
+            self.child.kill()?;
+            self.child.wait()?;
+        }
+        Ok((self.child, heard))
     }
 }
 

@@ -1,0 +1,284 @@
+//! `bench isolation`: whether one bad definition can slow, stop or outlive the others.
+//!
+//! ```text
+//!   calm:            others at a quarter of the peak: starts, and timers of a second
+//!   for each poison: deploy ─► clients send it ─► the same others beside it, /readyz throughout
+//!                    ─► kill -9 ─► the same directory again ─► cancel what runs of it
+//! ```
+//!
+//! Others are flows that end at once, started with `wait`, and flows that sleep for a second and
+//! end. The sleepers also offer a task that nobody does: their callers are answered when they end
+//! and not when they sleep, so that lateness is seen from outside, to the microsecond, and the
+//! poison's own timers do not count.
+
+use std::time::Duration;
+
+use anyhow::Result;
+
+use super::super::load::pause;
+use super::super::report::{Figure, count};
+use super::super::session::Session;
+use super::clearance::{Clearance, clear};
+use super::connection::json_request;
+use super::definitions::OTHERS;
+use super::measure::{MANY, starts};
+use super::poison::{Kind, Variant, variants};
+use super::press::{Deployed, Press, deploy};
+use super::ready::{Prober, Readiness};
+use super::server::{ClockKind, Server};
+use super::steady::{Seen, Steady};
+
+const NAME: &str = "isolation";
+
+/// The share of the peak at which others are started.
+const SHARE: f64 = 0.25;
+
+/// Timers of others in a second.
+const TIMERS: f64 = 100.0;
+
+/// Others are at least so many in a second, however small the scale.
+const FEW: f64 = 10.0;
+
+/// What is started at once sleeps for a second first, half of the time.
+const SETTLE: Duration = Duration::from_millis(1_500);
+
+/// How long a server may take to come back, and to be rid of a definition, before it is given up.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What is tried.
+pub(crate) struct Plan {
+    pub(crate) seed: u64,
+    pub(crate) variants: usize,
+    pub(crate) kinds: Vec<Kind>,
+}
+
+/// Those who must not be disturbed.
+struct Others {
+    starts_per_second: f64,
+    timers_per_second: f64,
+}
+
+/// What they have seen.
+struct Measured {
+    starts: Seen,
+    timers: Seen,
+}
+
+/// What became of one variant.
+struct Outcome {
+    measured: Measured,
+    ready: Readiness,
+    /// From exec to ready, in milliseconds; nothing when it did not come back.
+    again_ms: Option<f64>,
+    clearance: Clearance,
+    /// What its clients saw.
+    words: String,
+}
+
+pub(crate) async fn run(session: &mut Session, plan: &Plan) -> Result<()> {
+    let mut server = Server::start(&session.common.db, ClockKind::Real, OTHERS).await?;
+    let others = peak(session, &server).await?;
+    session.progress.step("others, nobody disturbs them", 0);
+    others.measure(&server, session.warm_up()).await;
+    let calm = others.measure(&server, session.time()).await;
+    add_calm(session, &calm);
+    let mut worst = Worst::default();
+    for variant in variants(plan.seed, plan.variants, &plan.kinds) {
+        let label = format!("{} ({})", variant.label, shortened(&variant.title));
+        session.progress.step(label.clone(), 0);
+        match deploy(server.address, &variant).await? {
+            Deployed::Yes => {}
+            Deployed::Silent => worst.silent_deploys += 1,
+            Deployed::Refused(code) => {
+                worst.refused += 1;
+                let name = format!("{label}: refused at deploy, {code}");
+                session.add(Figure::new(NAME, name, 0.0, ""));
+                continue;
+            }
+        }
+        let outcome = try_one(session, &mut server, &variant, &others).await?;
+        session.add(outcome.figure(&label, &calm));
+        let is_clean = outcome.again_ms.is_some() && outcome.clearance.left == 0;
+        worst.add(&outcome);
+        if !is_clean {
+            // What is left of it must not be blamed on the next one.
+            server.end()?;
+            server = Server::start(&session.common.db, ClockKind::Real, OTHERS).await?;
+        }
+    }
+    worst.figures(session, &calm);
+    server.end()
+}
+
+/// A quarter of what the server can do.
+async fn peak(session: &mut Session, server: &Server) -> Result<Others> {
+    session.progress.step("flows that end at once, peak", 0);
+    let calls = starts(server, ENDS.0, ENDS.1, MANY);
+    calls.for_time(session.warm_up()).await?;
+    let load = calls.for_time(session.time()).await?;
+    let name = format!("flows that end at once, {MANY} connections");
+    session.add(Figure::new("peak", name, load.per_second(), "/s"));
+    let scale = session.common.scale.min(1.0);
+    Ok(Others {
+        starts_per_second: (load.per_second() * SHARE * scale).max(FEW),
+        timers_per_second: (TIMERS * scale).max(FEW),
+    })
+}
+
+const ENDS: (&str, &str) = ("/instances?wait=PT20S", r#"{"definition":"ends"}"#);
+const NAPS: (&str, &str) = ("/instances?wait=PT20S", r#"{"definition":"naps"}"#);
+
+impl Others {
+    async fn measure(&self, server: &Server, time: Duration) -> Measured {
+        let steady = |(path, body): (&str, &str), per_second, connections, lasts| Steady {
+            address: server.address,
+            request: json_request(path, body).into(),
+            connections,
+            per_second,
+            lasts,
+            status: 201,
+        };
+        let starts = steady(ENDS, self.starts_per_second, MANY, Duration::ZERO);
+        // Each of the sleepers holds a connection for a second.
+        let timers = steady(NAPS, self.timers_per_second, 2 * MANY, Duration::from_secs(1));
+        let (starts, timers) = tokio::join!(starts.call_for(time), timers.call_for(time));
+        Measured { starts, timers }
+    }
+}
+
+async fn try_one(
+    session: &Session,
+    server: &mut Server,
+    variant: &Variant,
+    others: &Others,
+) -> Result<Outcome> {
+    let prober = Prober::begin(server.address);
+    let press = Press::begin(server.address, variant);
+    pause(SETTLE).await;
+    let measured = others.measure(server, session.time()).await;
+    let mut ready = prober.end().await;
+    let words = press.words(variant);
+    // Its clients are cut off with the server.
+    let again_ms = server.restart(PATIENCE).await?;
+    drop(press);
+    let name = variant.definition.as_ref().map(|it| it.name.as_str());
+    let clearance = match (again_ms, name) {
+        (Some(_), Some(name)) => {
+            let prober = Prober::begin(server.address);
+            let clearance = clear(server.address, name, PATIENCE).await;
+            ready = ready.and(prober.end().await);
+            clearance
+        }
+        (Some(_), None) => Clearance::default(),
+        (None, _) => Clearance { found: 0, left: 1 },
+    };
+    Ok(Outcome { measured, ready, again_ms, clearance, words })
+}
+
+fn add_calm(session: &mut Session, calm: &Measured) {
+    let Measured { starts, timers } = calm;
+    session.add(Figure::new("calm", "starts of others", starts.per_second(), "/s"));
+    session.add(Figure::new("calm", "… p99", starts.late.percentile(99.0), "ms"));
+    session.add(Figure::new("calm", "timers of others", timers.per_second(), "/s"));
+    session.add(Figure::new("calm", "… lateness p99", timers.late.percentile(99.0), "ms"));
+}
+
+/// Long titles are cut; the label finds the whole of it.
+fn shortened(title: &str) -> String {
+    const LETTERS: usize = 100;
+    let short: String = title.chars().take(LETTERS).collect();
+    if short.len() < title.len() { short + "…" } else { short }
+}
+
+impl Outcome {
+    /// One line for a variant: the starts as a figure, everything else in words.
+    fn figure(&self, label: &str, calm: &Measured) -> Figure {
+        let Self { measured: Measured { starts, timers }, ready, again_ms, clearance, words } =
+            self;
+        let share = timers.per_second() / calm.timers.per_second();
+        let again = again_ms.map_or_else(|| "never".to_owned(), |ms| format!("after {ms:.0} ms"));
+        let name = format!(
+            "{label}: {words}; starts p99 {:.1} ms, {} refused, {} lost; timers {share:.2} of \
+             calm, p99 {:.1} ms late; {} of {} times not ready; ready again {again}; {} ran, {} left",
+            starts.late.percentile(99.0),
+            starts.refused,
+            starts.lost,
+            timers.late.percentile(99.0),
+            ready.not_ready + ready.silent,
+            ready.asked,
+            clearance.found,
+            clearance.left,
+        );
+        let calm = calm.starts.per_second();
+        Figure::new(NAME, name, starts.per_second(), "/s").of("calm", calm)
+    }
+}
+
+/// The worst over all variants.
+#[derive(Default)]
+struct Worst {
+    tried: usize,
+    refused: usize,
+    silent_deploys: usize,
+    starts: Option<f64>,
+    starts_p99: Option<f64>,
+    timers: Option<f64>,
+    timers_p99: Option<f64>,
+    ready: Readiness,
+    opened: usize,
+    again_ms: Option<f64>,
+    found: usize,
+    left: usize,
+}
+
+impl Worst {
+    fn add(&mut self, outcome: &Outcome) {
+        let least = |known: Option<f64>, new: f64| Some(known.map_or(new, |known| known.min(new)));
+        let most = |known: Option<f64>, new: f64| Some(known.map_or(new, |known| known.max(new)));
+        let Measured { starts, timers } = &outcome.measured;
+        self.tried += 1;
+        self.starts = least(self.starts, starts.per_second());
+        self.starts_p99 = most(self.starts_p99, starts.late.percentile(99.0));
+        self.timers = least(self.timers, timers.per_second());
+        self.timers_p99 = most(self.timers_p99, timers.late.percentile(99.0));
+        self.ready = self.ready.and(outcome.ready);
+        self.opened += usize::from(outcome.again_ms.is_some());
+        let patience_ms = PATIENCE.as_secs_f64() * 1_000.0;
+        self.again_ms = most(self.again_ms, outcome.again_ms.unwrap_or(patience_ms));
+        self.found += outcome.clearance.found;
+        self.left += outcome.clearance.left;
+    }
+
+    fn figures(self, session: &mut Session, calm: &Measured) {
+        const WORST: &str = "worst";
+        let of = |name: &str, value: Option<f64>, unit, calm: f64| {
+            // Where every variant was refused, nothing was disturbed.
+            Figure::new(WORST, name, value.unwrap_or(calm), unit).of("calm", calm)
+        };
+        let (starts, timers) = (&calm.starts, &calm.timers);
+        let rate = of("starts of others", self.starts, "/s", starts.per_second());
+        session.add(rate.at_least(0.8));
+        let p99 = of("… p99", self.starts_p99, "ms", starts.late.percentile(99.0));
+        session.add(p99.at_most(3.0));
+        let rate = of("timers of others", self.timers, "/s", timers.per_second());
+        session.add(rate.at_least(0.8));
+        let p99 = of("… lateness p99", self.timers_p99, "ms", timers.late.percentile(99.0));
+        session.add(p99.at_most(3.0));
+        let mut add = |name: &str, value: f64| session.add(Figure::new("all", name, value, ""));
+        add("variants that ran", count(self.tried));
+        add("variants refused at deploy", count(self.refused));
+        add("times that /readyz was asked", count(self.ready.asked));
+        add("instances that ran after the restart", count(self.found));
+        let ms = self.again_ms.unwrap_or(0.0);
+        let again = Figure::new(WORST, "ready again after kill -9", ms, "ms");
+        session.add(again.at_most(1_000.0));
+        let mut none = |name: &str, value: usize| {
+            session.add(Figure::new("all", name, count(value), "").at_most(0.0));
+        };
+        none("times that /readyz did not say 200", self.ready.not_ready);
+        none("times that /readyz did not answer", self.ready.silent);
+        none("deploys without an answer", self.silent_deploys);
+        none("stores that did not open again", self.tried - self.opened);
+        none("instances left after the cancel", self.left);
+    }
+}

@@ -1,0 +1,91 @@
+//! `DataWeave` mappers that loop, sort, recurse and join.
+
+use serde_json::json;
+
+use super::dice::Dice;
+use super::journey;
+use super::variant::Draft;
+
+pub(super) fn draft(dice: &mut Dice, name: &str) -> Draft {
+    let (title, expression) = match dice.between(0, 4) {
+        0 => recursion(dice),
+        1 => texts(dice),
+        2 => digits(dice),
+        _ => loops(dice),
+    };
+    let (text, words) = journey::evaluating(dice, name, &expression);
+    Draft {
+        title: format!("{title}, {words}"),
+        media_type: journey::MEDIA_TYPE,
+        text,
+        input: json!({}),
+    }
+}
+
+/// Loops within loops, each level a shape of its own.
+fn loops(dice: &mut Dice) -> (String, String) {
+    let depth = dice.between(1, 4);
+    let (mut expression, mut title) = ("1".to_owned(), Vec::new());
+    let mut steps = dice.magnitude(200_000, 50_000_000);
+    for level in 0..depth {
+        let count = if level + 1 == depth { steps } else { dice.magnitude(3, 400) };
+        let count = count.clamp(2, 1_000_000);
+        steps /= count.max(1);
+        let (word, looped) = one_loop(dice, level, count, &expression);
+        expression = looped;
+        title.insert(0, format!("{word} {count}"));
+    }
+    (title.join(" of "), expression)
+}
+
+/// A loop whose result is a number, around another one.
+fn one_loop(dice: &mut Dice, level: usize, n: usize, inner: &str) -> (&'static str, String) {
+    let i = format!("i{level}");
+    match dice.between(0, 6) {
+        0 => ("map", format!("sum((1 to {n}) map (({i}) -> {i} + {inner}))")),
+        1 => {
+            ("filter", format!("sizeOf((1 to {n}) filter (({i}) -> (({i} + {inner}) mod 2) == 0))"))
+        }
+        2 => ("orderBy", format!("((1 to {n}) orderBy (({i}) -> -({i} + {inner})))[0]")),
+        3 => ("reduce", format!("((1 to {n}) reduce (({i}, a{level} = 0) -> a{level} + {inner}))")),
+        4 => (
+            "distinctBy",
+            format!("sizeOf((1 to {n}) distinctBy (({i}) -> ({i} + {inner}) mod 1009))"),
+        ),
+        5 => ("groupBy", format!("sizeOf((1 to {n}) groupBy (({i}) -> ({i} + {inner}) mod 13))")),
+        _ => ("flatten", format!("sizeOf(flatten((1 to {n}) map (({i}) -> [{i}, {inner}])))")),
+    }
+}
+
+/// A function that calls itself twice.
+fn recursion(dice: &mut Dice) -> (String, String) {
+    let n = dice.between(18, 40);
+    let function = "fun f(n) = if (n < 2) n else f(n - 1) + f(n - 2)";
+    (format!("recursion, {n} levels"), format!("%dw 2.0\n{function}\n---\nf({n})"))
+}
+
+/// Texts that grow, are cut and joined.
+fn texts(dice: &mut Dice) -> (String, String) {
+    let n = dice.magnitude(1_000, 100_000);
+    match dice.between(0, 2) {
+        0 => {
+            let grown = "reduce ((i, a = \"\") -> a ++ \"some text \")";
+            (format!("a text that grows {n} times"), format!("sizeOf((1 to {n}) {grown})"))
+        }
+        1 => {
+            let joined = format!("((1 to {n}) map (\"item\" ++ $)) joinBy \",\"");
+            (format!("{n} texts joined and cut"), format!("sizeOf(({joined}) splitBy \",\")"))
+        }
+        _ => {
+            let found = format!("filter ((i) -> (1 to {n}) contains -i)");
+            (format!("{n} looked for among {n}"), format!("sizeOf((1 to {n}) {found})"))
+        }
+    }
+}
+
+/// Numbers with very many digits.
+fn digits(dice: &mut Dice) -> (String, String) {
+    let (n, base) = (dice.magnitude(100, 20_000), dice.between(2, 999_999));
+    let expression = format!("(1 to {n}) reduce ((i, a = 1) -> a * {base})");
+    (format!("{base} to the power of {n}"), expression)
+}

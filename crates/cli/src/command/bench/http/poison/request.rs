@@ -1,0 +1,116 @@
+//! Requests that are costly by themselves: large sources, long lists.
+
+use std::fmt::Write as _;
+
+use super::super::connection::{get_request, request};
+use super::dice::Dice;
+use super::variant::{Kind, Variant};
+use super::{journey, process, script};
+
+/// Lists that have to look at much to find a page, or nothing.
+const LISTS: &[&str] = &[
+    "/instances?limit=1000",
+    "/instances?limit=1000&status=completed",
+    "/instances?limit=1000&hasIncident=true",
+    "/instances?limit=1000&waitingFor=message",
+    "/instances?limit=1000&notation=bpmn",
+    "/instances?limit=1000&tag=nobody-has-it",
+    "/instances?limit=1000&startedBefore=2001-01-01T00:00:00Z",
+    "/journeys?limit=1000",
+    "/journeys?limit=1000&phase=RUNNING",
+    "/timers?limit=1000",
+    "/tasks?limit=1000",
+    "/incidents?limit=1000",
+];
+
+/// Clients who ask for long lists.
+pub(super) fn lists(dice: &mut Dice, label: String) -> Variant {
+    let paths: Vec<_> = (0..dice.between(1, 4)).map(|_| *dice.one_of(LISTS)).collect();
+    Variant {
+        kind: Kind::List,
+        label,
+        title: paths.join(", "),
+        definition: None,
+        requests: paths.iter().map(|path| get_request(path)).collect(),
+        clients: *dice.one_of(&[4, 8, 16]),
+        at_most: 400,
+    }
+}
+
+/// Clients who have large sources judged.
+pub(super) fn sources(dice: &mut Dice, label: String, name: &str) -> Variant {
+    let bytes = dice.magnitude(1 << 20, 15 << 20);
+    let (what, media_type, text) = match dice.between(0, 4) {
+        0 => ("a flow of many functions", script::MEDIA_TYPE, functions(bytes)),
+        1 => ("a flow of one long expression", script::MEDIA_TYPE, sum(bytes)),
+        2 => ("a flow of one long list", script::MEDIA_TYPE, list(bytes)),
+        3 => ("a journey of many states", journey::MEDIA_TYPE, states(bytes, name)),
+        _ => ("a process of many tasks", process::MEDIA_TYPE, tasks(bytes, name)),
+    };
+    let path = format!("/definitions?name={name}&dryRun=true");
+    Variant {
+        kind: Kind::Source,
+        label,
+        title: format!("{what}, {} KiB", text.len() >> 10),
+        definition: None,
+        requests: vec![request(&path, media_type, &text)],
+        clients: dice.between(1, 4),
+        at_most: 20,
+    }
+}
+
+/// Parts, one after another, until the text is that long.
+fn repeated(bytes: usize, begin: &str, end: &str, part: impl Fn(&mut String, usize)) -> String {
+    let mut text = begin.to_owned();
+    let mut number = 0;
+    while text.len() + end.len() < bytes {
+        part(&mut text, number);
+        number += 1;
+    }
+    text + end
+}
+
+fn functions(bytes: usize) -> String {
+    repeated(bytes, "", "return 1\n", |text, number| {
+        // Writing to a text cannot fail.
+        let _ = writeln!(text, "function f{number}(a, b) {{ return a * {number} + b }}");
+    })
+}
+
+fn sum(bytes: usize) -> String {
+    repeated(bytes, "return 0", "\n", |text, number| {
+        let _ = write!(text, " + {number}");
+    })
+}
+
+fn list(bytes: usize) -> String {
+    repeated(bytes, "return [0", "]\n", |text, number| {
+        let _ = write!(text, ", {{ n: {number}, m: [{number}] }}");
+    })
+}
+
+fn states(bytes: usize, name: &str) -> String {
+    let begin = format!(
+        "apiVersion: v1\nkind: Journey\nmetadata: {{name: {name}, version: 1.0.0}}\nspec:\n  \
+         start: s0\n  states:\n    done: {{type: succeed}}\n"
+    );
+    repeated(bytes, &begin, "", |text, number| {
+        let timer = "{type: timer, timer: {duration: PT1S}, next: done}";
+        let _ = writeln!(text, "    s{number}: {timer}");
+    })
+}
+
+fn tasks(bytes: usize, name: &str) -> String {
+    let begin = format!(
+        "<definitions xmlns=\"http://www.omg.org/spec/BPMN/20100524/MODEL\" \
+         targetNamespace=\"bench\"><process id=\"{name}\" isExecutable=\"true\">\
+         <startEvent id=\"start\"/>\n"
+    );
+    repeated(bytes, &begin, "</process></definitions>\n", |text, number| {
+        let _ = writeln!(
+            text,
+            "<task id=\"t{number}\"/>\
+             <sequenceFlow id=\"f{number}\" sourceRef=\"start\" targetRef=\"t{number}\"/>"
+        );
+    })
+}

@@ -1,0 +1,40 @@
+//! Schedules that begin in the first centuries and catch up with every slot.
+
+use serde_json::json;
+
+use super::super::connection::json_request;
+use super::dice::Dice;
+use super::script;
+use super::variant::{Definition, Kind, Variant};
+
+pub(super) fn variant(dice: &mut Dice, label: String, name: String) -> Variant {
+    let year = if dice.chance() { 1 } else { dice.between(1, 1_899) };
+    let rule = *dice.one_of(&["PT1M", "PT61S", "PT1H", "P1D", "P1M", "* * * * *", "*/7 * * * *"]);
+    let word = if rule.starts_with('P') { "interval" } else { "cron" };
+    let zone = *dice.one_of(&["UTC", "UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata"]);
+    let overlap = *dice.one_of(&["skip", "allow"]);
+    let clients = dice.between(1, 8);
+    let request = |subject: usize| {
+        let body = json!({
+            "definition": name,
+            word: rule,
+            "startAt": format!("{year:04}-01-01T00:00:00Z"),
+            "zone": zone,
+            "catchUp": "all",
+            "overlap": overlap,
+            "subject": format!("subject-{subject}"),
+        });
+        json_request("/schedules", &body.to_string())
+    };
+    let requests = (0..clients).map(request).collect();
+    let text = if dice.chance() { "return 1\n" } else { "await Task.delay(1)\n" }.to_owned();
+    Variant {
+        kind: Kind::Schedule,
+        label,
+        title: format!("{clients} schedules {rule:?} since the year {year}, {zone}, {overlap}"),
+        definition: Some(Definition { name, media_type: script::MEDIA_TYPE, text }),
+        requests,
+        clients,
+        at_most: clients,
+    }
+}

@@ -1,0 +1,123 @@
+//! One thing that is bad for others, drawn from a seed.
+
+use clap::ValueEnum as _;
+use meantime_kernel::random::{Entropy as _, SeededEntropy};
+
+use super::super::connection::json_request;
+use super::dice::Dice;
+use super::{fan_out, feel, format, mapper, regex, request, schedule, schema, script};
+
+/// Families of poison.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
+pub(crate) enum Kind {
+    /// JSON schemas with many paths, many items or costly patterns
+    Schema,
+    /// `DataWeave` mappers that loop, sort, recurse and join
+    Mapper,
+    /// Regular expressions with nested quantifiers on long texts
+    Regex,
+    /// Formats of numbers and dates with very long patterns
+    Format,
+    /// Scripts that never end
+    Loop,
+    /// Scripts that call costly functions on large values, again and again
+    Sort,
+    /// Children, tasks and timers by the thousand; definitions that start themselves
+    FanOut,
+    /// FEEL loops within loops
+    Feel,
+    /// Schedules that begin in the first centuries and catch up with every slot
+    Schedule,
+    /// Sources of many megabytes
+    Source,
+    /// Long lists, asked for by several clients
+    List,
+}
+
+/// One thing that is bad for others.
+#[derive(Debug, PartialEq, Eq)]
+pub(in super::super) struct Variant {
+    pub(in super::super) kind: Kind,
+    /// What it is called in a report: kind and number.
+    pub(in super::super) label: String,
+    /// What it is, in a few words.
+    pub(in super::super) title: String,
+    /// The definition that is deployed, if there is one.
+    pub(in super::super) definition: Option<Definition>,
+    /// What clients send, one after another and then from the beginning.
+    pub(in super::super) requests: Vec<Vec<u8>>,
+    /// How many clients, each on a connection of its own.
+    pub(in super::super) clients: usize,
+    /// How many requests they send in all.
+    pub(in super::super) at_most: usize,
+}
+
+/// A definition as it is sent to a server.
+#[derive(Debug, PartialEq, Eq)]
+pub(in super::super) struct Definition {
+    pub(in super::super) name: String,
+    pub(in super::super) media_type: &'static str,
+    pub(in super::super) text: String,
+}
+
+/// A definition with the input that hurts.
+pub(super) struct Draft {
+    pub(super) title: String,
+    pub(super) media_type: &'static str,
+    pub(super) text: String,
+    pub(super) input: serde_json::Value,
+}
+
+/// Of each kind so many variants that there are `count` in all, the kinds in turn; of all kinds
+/// when none is named.
+pub(in super::super) fn variants(seed: u64, count: usize, kinds: &[Kind]) -> Vec<Variant> {
+    let kinds = if kinds.is_empty() { Kind::value_variants() } else { kinds };
+    let numbers = (0..).flat_map(|number| kinds.iter().map(move |kind| (*kind, number)));
+    numbers.take(count).map(|(kind, number)| variant(seed, kind, number)).collect()
+}
+
+fn variant(seed: u64, kind: Kind, number: usize) -> Variant {
+    let word = kind.to_possible_value().map(|it| it.get_name().to_owned()).unwrap_or_default();
+    let label = format!("{word}-{number}");
+    let name = format!("poison-{label}");
+    let mut dice = Dice::new(mixed(seed, &label));
+    let dice = &mut dice;
+    match kind {
+        Kind::Schema => started(kind, label, schema::draft(dice, &name), name, dice),
+        Kind::Mapper => started(kind, label, mapper::draft(dice, &name), name, dice),
+        Kind::Regex => started(kind, label, regex::draft(dice, &name), name, dice),
+        Kind::Format => started(kind, label, format::draft(dice, &name), name, dice),
+        Kind::Loop => started(kind, label, script::endless(dice, &name), name, dice),
+        Kind::Sort => started(kind, label, script::costly(dice, &name), name, dice),
+        Kind::Feel => started(kind, label, feel::draft(dice, &name), name, dice),
+        Kind::FanOut => {
+            let variant = started(kind, label, fan_out::draft(dice, &name), name, dice);
+            // It multiplies by itself.
+            let clients = dice.between(1, 2);
+            Variant { clients, at_most: clients, ..variant }
+        }
+        Kind::Schedule => schedule::variant(dice, label, name),
+        Kind::Source => request::sources(dice, label, &name),
+        Kind::List => request::lists(dice, label),
+    }
+}
+
+/// Clients who start instances of a definition.
+fn started(kind: Kind, label: String, draft: Draft, name: String, dice: &mut Dice) -> Variant {
+    let Draft { title, media_type, text, input } = draft;
+    let body = serde_json::json!({ "definition": name, "input": input }).to_string();
+    Variant {
+        kind,
+        label,
+        title,
+        definition: Some(Definition { name, media_type, text }),
+        requests: vec![json_request("/instances", &body)],
+        clients: *dice.one_of(&[2, 4, 8, 16]),
+        at_most: 200,
+    }
+}
+
+/// A seed of its own for each variant.
+fn mixed(seed: u64, label: &str) -> u64 {
+    label.bytes().fold(seed, |mixed, byte| SeededEntropy::new(mixed ^ u64::from(byte)).next())
+}
