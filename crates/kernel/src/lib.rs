@@ -18,3 +18,4 @@ pub mod planted;
 pub mod random;
 pub mod schedule;
 pub mod store;
+pub mod thread_priority;

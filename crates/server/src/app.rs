@@ -10,6 +10,7 @@ use meantime_kernel::store::Store;
 use tokio::sync::watch;
 
 use crate::auth::Auth;
+use crate::background::Background;
 use crate::catalog::Catalog;
 use crate::engine::{Engine, Formats};
 use crate::feed::Feed;
@@ -37,6 +38,7 @@ struct Parts {
     auth: Auth,
     limiter: Limiter,
     places: Places,
+    background: Arc<Background>,
     metrics: Metrics,
     draining: watch::Sender<bool>,
     openapi: openapi::Texts,
@@ -59,6 +61,7 @@ impl App {
             auth: Auth::new(&settings.auth),
             limiter: Limiter::new(&settings),
             places: Places::new(&settings.http),
+            background: Background::start(),
             metrics: Metrics::new(),
             draining: watch::Sender::new(false),
             openapi: openapi::Texts::new(),
@@ -99,6 +102,11 @@ impl App {
             // Either way the wait is over.
             let _ = tokio::time::timeout(limit, drained).await;
         }
+    }
+
+    /// Where long requests are answered.
+    pub(crate) fn background(&self) -> &Arc<Background> {
+        &self.0.background
     }
 
     pub(crate) fn kernel(&self) -> &Kernel {

@@ -12,6 +12,7 @@
 mod app;
 mod audit;
 mod auth;
+mod background;
 mod catalog;
 mod connection;
 mod connector;

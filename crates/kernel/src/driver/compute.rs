@@ -2,32 +2,43 @@
 //!
 //! ```text
 //!   Advance(batch, jobs) ─► quick lane: a thread per core ──────────► Advanced(batch, turns)
-//!                               │ a job that runs longer than PATIENCE
-//!                               ▼ takes its thread along
+//!                               │ a job that runs longer than PATIENCE takes its thread along;
+//!                               ▼ one that is expected to take long comes here directly
 //!                           slow lane: low priority ────────────────► SlowTurn(batch, job, turn)
 //! ```
 //!
-//! A batch is answered when all its jobs are through that are not slow. A thread whose job is slow
+//! A batch is answered when all its jobs are through that are not slow. Slow turns that are through
+//! by then go with it; the others follow one by one, and never overtake it: answers leave while the
+//! lock is held, so they are in the order in which things happened. A thread whose job is slow
 //! leaves the quick lane for good and is replaced. The slow lane runs at a lower priority of the
 //! operating system, so that it uses what the others leave and little more; definitions take turns
-//! in it. Jobs of a definition that was slow lately go there directly, until one of them is quick.
+//! in it.
+//!
+//! What a job costs is guessed from the last ones of its definition, in time of the processor. Of a
+//! batch, the cheapest go to the quick lane, as many as keep it busy for [`QUICK_TIME`]; the others
+//! go to the slow lane. So jobs of a few milliseconds do not add up to a batch of a second.
 //!
 //! Time decides in which lane a turn is computed, never what it decides (I6). One thread watches,
 //! and only while something is computed (I12).
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZero;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use meantime_core::{DefinitionId, Fault, Turn};
 
-use super::thread_priority;
+use super::cost::Costs;
+use super::thread_time::ThreadTime;
 use crate::clock::Stopwatch;
 use crate::machine::{Input, Job};
+use crate::thread_priority;
 
 /// How long a job may hold up its batch.
-const PATIENCE: Duration = Duration::from_millis(20);
+const PATIENCE: Duration = Duration::from_millis(10);
+
+/// How long the jobs of a batch may keep the threads of the quick lane busy, as far as is known.
+const QUICK_TIME: Duration = Duration::from_millis(2);
 
 /// The stack of a thread. Notations bound their recursion; this is ample for it.
 const STACK_BYTES: usize = 8 << 20;
@@ -69,8 +80,8 @@ struct State {
     extra_threads: usize,
     idle_quick: usize,
     is_watched: bool,
-    /// Definitions whose jobs were slow lately.
-    slow_definitions: BTreeSet<DefinitionId>,
+    /// What jobs cost lately.
+    costs: Costs,
     stopping: bool,
 }
 
@@ -82,6 +93,21 @@ struct Call {
     batch: u64,
     number: usize,
     job: Arc<Job>,
+}
+
+/// Which job it is.
+#[derive(Debug, Clone, Copy)]
+struct JobName {
+    batch: u64,
+    number: usize,
+    definition: DefinitionId,
+}
+
+impl Call {
+    fn name(&self) -> JobName {
+        let definition = self.job.definition_id();
+        JobName { batch: self.batch, number: self.number, definition }
+    }
 }
 
 /// A job that a thread of the quick lane computes.
@@ -127,22 +153,30 @@ impl Compute {
         let mut state = pool.lock();
         let mut open = 0;
         let count = jobs.len();
-        for (number, job) in jobs.into_iter().enumerate() {
-            let definition = job.definition_id();
-            let call = Call { batch, number, job: Arc::new(job) };
-            if state.slow_definitions.contains(&definition) {
-                pool.push_slow(&mut state, call);
-            } else {
+        let mut calls: Vec<(Duration, Call)> = jobs
+            .into_iter()
+            .enumerate()
+            .map(|(number, job)| {
+                let cost = state.costs.of(job.definition_id());
+                (cost, Call { batch, number, job: Arc::new(job) })
+            })
+            .collect();
+        calls.sort_by_key(|(cost, _)| *cost);
+        let mut left = pool.quick_time();
+        for (cost, call) in calls {
+            if cost <= left && cost <= QUICK_TIME {
+                left = left.saturating_sub(cost);
                 state.quick.push_back(call);
                 open += 1;
+            } else {
+                pool.push_slow(&mut state, call);
             }
         }
         let turns = std::iter::repeat_with(|| None).take(count).collect();
         let waiting = Batch { turns, open };
         if open == 0 {
-            drop(state);
-            (pool.deliver)(Input::Advanced(batch, waiting.turns));
-            return;
+            // Before any of its slow turns, which wait for the lock.
+            return (pool.deliver)(Input::Advanced(batch, waiting.turns));
         }
         state.batches.insert(batch, waiting);
         if state.idle_quick > 1 && open > 1 {
@@ -173,6 +207,11 @@ impl Pool {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// What the quick lane may spend on a batch, over all its threads.
+    fn quick_time(&self) -> Duration {
+        QUICK_TIME.saturating_mul(u32::try_from(self.width).unwrap_or(u32::MAX))
+    }
+
     fn start_quick(self: &Arc<Self>, state: &mut State) -> bool {
         let number = ThreadNumber(state.next_thread);
         state.next_thread += 1;
@@ -187,8 +226,10 @@ impl Pool {
     fn run_quick(self: &Arc<Self>, thread: ThreadNumber) {
         let handle = thread_priority::current();
         while let Some(call) = self.next_quick(thread, handle) {
+            let since = ThreadTime::now();
             let turn = call.job.run();
-            if !self.finish_quick(thread, &call, turn) {
+            let name = call.name();
+            if !self.finish_quick(thread, name, turn, since.elapsed()) {
                 return self.join_slow();
             }
         }
@@ -219,27 +260,37 @@ impl Pool {
     }
 
     /// A job of the quick lane is through. Says whether the thread still belongs to that lane.
-    fn finish_quick(&self, thread: ThreadNumber, call: &Call, turn: Outcome) -> bool {
+    fn finish_quick(
+        self: &Arc<Self>,
+        thread: ThreadNumber,
+        name: JobName,
+        turn: Outcome,
+        cost: Duration,
+    ) -> bool {
         let mut state = self.lock();
         let is_quick = state.running.remove(&thread).is_some();
-        let answer = match state.batches.get_mut(&call.batch) {
-            Some(batch) => {
-                if let Some(place) = batch.turns.get_mut(call.number) {
-                    *place = Some(turn);
-                }
-                if is_quick {
-                    batch.open -= 1;
-                }
-                state.answer_if_complete(call.batch)
-            }
-            // Its batch did not wait for it.
-            None => Some(Input::SlowTurn(call.batch, call.number, turn)),
-        };
-        drop(state);
-        if let Some(answer) = answer {
-            (self.deliver)(answer);
+        if is_quick && let Some(batch) = state.batches.get_mut(&name.batch) {
+            batch.open -= 1;
+        }
+        self.finish(&mut state, name, turn, cost);
+        if state.costs.of(name.definition) > QUICK_TIME {
+            self.move_queued(&mut state);
         }
         is_quick
+    }
+
+    /// A job is through, in whichever lane. Its batch takes the turn along, if it has not gone.
+    fn finish(&self, state: &mut State, name: JobName, turn: Outcome, cost: Duration) {
+        state.costs.saw(name.definition, cost);
+        let Some(batch) = state.batches.get_mut(&name.batch) else {
+            return (self.deliver)(Input::SlowTurn(name.batch, name.number, turn));
+        };
+        if let Some(place) = batch.turns.get_mut(name.number) {
+            *place = Some(turn);
+        }
+        if let Some(answer) = state.answer_if_complete(name.batch) {
+            (self.deliver)(answer);
+        }
     }
 
     fn push_slow(self: &Arc<Self>, state: &mut State, call: Call) {
@@ -273,12 +324,9 @@ impl Pool {
 
     fn run_slow(&self) {
         while let Some(call) = self.next_slow() {
-            let since = Stopwatch::start();
+            let since = ThreadTime::now();
             let turn = call.job.run();
-            if since.elapsed() < PATIENCE / 2 {
-                self.lock().slow_definitions.remove(&call.job.definition_id());
-            }
-            (self.deliver)(Input::SlowTurn(call.batch, call.number, turn));
+            self.finish(&mut self.lock(), call.name(), turn, since.elapsed());
         }
     }
 
@@ -324,14 +372,20 @@ impl Pool {
             state.running.iter().filter(found).map(|(thread, _)| *thread).collect();
         for thread in slow {
             let Some(running) = state.running.remove(&thread) else { continue };
-            state.slow_definitions.insert(running.definition);
+            state.costs.at_least(running.definition, PATIENCE);
             thread_priority::lower(running.thread);
             state.extra_threads += 1;
             self.leave_batch(state, running.batch);
         }
+        self.move_queued(state);
+        self.replace_threads(state);
+    }
+
+    /// Moves jobs that have not begun, and that are now known to take long, to the slow lane.
+    fn move_queued(self: &Arc<Self>, state: &mut State) {
         let queued = std::mem::take(&mut state.quick);
         for call in queued {
-            if state.slow_definitions.contains(&call.job.definition_id()) {
+            if state.costs.of(call.job.definition_id()) > QUICK_TIME {
                 let batch = call.batch;
                 self.push_slow(state, call);
                 self.leave_batch(state, batch);
@@ -339,7 +393,6 @@ impl Pool {
                 state.quick.push_back(call);
             }
         }
-        self.replace_threads(state);
     }
 
     /// A batch does not wait for one of its jobs any longer.
@@ -419,4 +472,68 @@ impl SlowQueue {
 fn start_thread(name: &str, run: impl FnOnce() + Send + 'static) -> bool {
     let builder = std::thread::Builder::new().name(name.to_owned()).stack_size(STACK_BYTES);
     builder.spawn(run).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use meantime_core::Fault;
+
+    use super::*;
+
+    /// A pool without threads, and what it has said.
+    fn pool() -> (Arc<Pool>, Arc<Mutex<Vec<Input>>>) {
+        let said = Arc::new(Mutex::new(Vec::new()));
+        let heard = said.clone();
+        let deliver: Deliver = Box::new(move |input| {
+            heard.lock().unwrap_or_else(PoisonError::into_inner).push(input);
+        });
+        let pool = Pool {
+            state: Mutex::default(),
+            quick: Condvar::new(),
+            slow: Condvar::new(),
+            watch: Condvar::new(),
+            width: 2,
+            deliver,
+        };
+        (Arc::new(pool), said)
+    }
+
+    fn waits(pool: &Pool, open: usize, jobs: usize) {
+        let turns = std::iter::repeat_with(|| None).take(jobs).collect();
+        pool.lock().batches.insert(7, Batch { turns, open });
+    }
+
+    fn job(number: usize) -> JobName {
+        JobName { batch: 7, number, definition: DefinitionId(1) }
+    }
+
+    fn turn() -> Outcome {
+        Err(Fault::new("NOTHING", "nothing"))
+    }
+
+    /// What was said: of `Advanced` which turns it had, of `SlowTurn` its number.
+    fn words(said: &Mutex<Vec<Input>>) -> Vec<String> {
+        let said = said.lock().unwrap_or_else(PoisonError::into_inner);
+        let word = |input: &Input| match input {
+            Input::Advanced(_, turns) => {
+                let there: Vec<bool> = turns.iter().map(Option::is_some).collect();
+                format!("advanced {there:?}")
+            }
+            Input::SlowTurn(_, number, _) => format!("slow {number}"),
+            _ => "?".to_owned(),
+        };
+        said.iter().map(word).collect()
+    }
+
+    #[test]
+    fn a_slow_turn_that_is_through_before_its_batch_goes_with_it() {
+        let (pool, said) = pool();
+        waits(&pool, 1, 2);
+        pool.finish(&mut pool.lock(), job(1), turn(), Duration::ZERO);
+        assert_eq!(words(&said), Vec::<String>::new(), "its batch has not been answered");
+        pool.leave_batch(&mut pool.lock(), 7);
+        assert_eq!(words(&said), ["advanced [false, true]"]);
+        pool.finish(&mut pool.lock(), job(0), turn(), Duration::ZERO);
+        assert_eq!(words(&said), ["advanced [false, true]", "slow 0"]);
+    }
 }

@@ -12,11 +12,12 @@
 
 mod advance;
 mod compute;
+mod cost;
 mod handle;
 mod heartbeat;
 mod housekeeping;
 mod run;
-mod thread_priority;
+mod thread_time;
 
 pub use advance::Advanced;
 pub use handle::{Builder, DeployError, EngineTasks, Kernel, StoreHealth};

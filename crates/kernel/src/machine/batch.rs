@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use meantime_core::{
-    Definition, Event, Failure, Fault, IncidentId, InstanceId, TaskCause, TaskId, TaskOutcome,
-    Timestamp, Turn,
+    Definition, DefinitionId, Event, Failure, Fault, IncidentId, InstanceId, TaskCause, TaskId,
+    TaskOutcome, Timestamp, Turn,
 };
 
 use super::assembly::{Assembly, Kit};
@@ -16,6 +16,7 @@ use super::job::{Job, JobKind};
 use super::outcome::Concluded;
 use super::report::{done, final_outcome, token_holds};
 use super::slot::{Item, Loose, LooseItem, Pending};
+use super::slow::{EFFECTS_PER_BATCH, effects};
 use crate::command::{Error, Reply, Report, Wait};
 use crate::planted::{Bug, planted};
 use crate::store::{
@@ -121,6 +122,11 @@ impl Batch {
 }
 
 impl Work {
+    /// Whose instance it is, as far as is known.
+    pub(super) fn definition_id(&self) -> DefinitionId {
+        self.assembly.as_ref().map_or(DefinitionId(0), |it| it.row.definition)
+    }
+
     fn new(id: InstanceId) -> Self {
         let (items, inbox, cached) = (Vec::new(), false, None);
         Self { id, items, inbox, cached, assembly: None, definition: None, left: false }
@@ -158,7 +164,9 @@ impl Machine {
         }
         let (sitting, begun) = (self.company.sitting, self.clock);
         let mut batch = Batch { sitting, begun, ..Batch::default() };
-        for id in self.ready.pick(self.limits.batch_turns) {
+        let picked = self.ready.pick(self.pace.turns(), |it| self.slow.has_many(it));
+        let found = !picked.is_empty();
+        for id in picked {
             batch.works.extend(self.begin_work(id));
         }
         let fresh = batch.works.len();
@@ -166,7 +174,8 @@ impl Machine {
         let loose = self.loose.len().min(LOOSE_PER_BATCH);
         batch.loose = self.loose.drain(..loose).collect();
         if batch.works.is_empty() && batch.loose.is_empty() {
-            return !self.ready.is_empty();
+            // What was picked may have been nothing; what is passed over has to wait.
+            return found && !self.ready.is_empty();
         }
         let request = self.request(&mut batch, fresh);
         let number = self.next_batch;
@@ -538,10 +547,11 @@ impl Machine {
         }
         let no_tasks = BTreeMap::new();
         let jobs = std::mem::take(&mut batch.jobs);
-        let mut computed = std::mem::take(&mut batch.computed);
+        let computed = std::mem::take(&mut batch.computed);
+        let mut fresh = Vec::new();
         for (job, (place, turn)) in jobs.into_iter().zip(turns).enumerate() {
             match turn {
-                Some(turn) => computed.push((place, turn)),
+                Some(turn) => fresh.push((place, turn)),
                 None => {
                     if let Some(work) = batch.take_slow(place) {
                         self.leave_behind(work, number, job, batch.sitting);
@@ -549,7 +559,8 @@ impl Machine {
                 }
             }
         }
-        for (place, turn) in computed {
+        self.put_off_heavy(&mut batch, &mut fresh, &computed);
+        for (place, turn) in computed.into_iter().chain(fresh) {
             let Some(work) = batch.works.get_mut(place) else { continue };
             let Some(assembly) = work.assembly.take() else { continue };
             let definition = work.definition.clone();
@@ -579,6 +590,40 @@ impl Machine {
         let plan = Plan { batch: batch.commit, now, units, sitting };
         self.batches.insert(number, batch);
         self.output(Output::Commit(number, taken, plan));
+    }
+
+    /// Leaves the heaviest turns to later batches, when there is more than one commit should have.
+    fn put_off_heavy(
+        &mut self,
+        batch: &mut Batch,
+        fresh: &mut Vec<(usize, Result<Turn, Fault>)>,
+        joined: &[(usize, Result<Turn, Fault>)],
+    ) {
+        let all: usize = fresh.iter().chain(joined).map(|(_, turn)| effects(turn)).sum();
+        if all <= EFFECTS_PER_BATCH {
+            return;
+        }
+        let mut left = EFFECTS_PER_BATCH;
+        for (_, turn) in joined {
+            left = left.saturating_sub(effects(turn));
+        }
+        let mut by_weight: Vec<usize> = (0..fresh.len()).collect();
+        by_weight.sort_by_key(|number| effects(&fresh[*number].1));
+        let mut heavy = BTreeSet::new();
+        let mut stays = !joined.is_empty();
+        for number in by_weight {
+            let weight = effects(&fresh[number].1);
+            if weight > left && stays {
+                heavy.insert(fresh[number].0);
+            }
+            stays = true;
+            left = left.saturating_sub(weight);
+        }
+        for (place, turn) in fresh.extract_if(.., |(place, _)| heavy.contains(place)) {
+            if let Some(work) = batch.take_slow(place) {
+                self.put_off(work, turn, batch.sitting);
+            }
+        }
     }
 
     fn add_concluded(&mut self, batch: &mut Batch, place: usize, concluded: Concluded) {

@@ -133,6 +133,7 @@ impl Machine {
             self.counters.batches += 1;
             self.counters.commit_units.observe(results.len() as u64);
         }
+        self.pace.saw(batch.works.len(), self.clock.saturating_since(batch.begun));
         self.claims.commit = batch.commit;
         let mut claimed: BTreeMap<usize, Vec<ClaimedTask>> = BTreeMap::new();
         let parts = std::mem::take(&mut batch.parts);
@@ -313,7 +314,7 @@ impl Machine {
         }
         for id in &done.accepted {
             self.slots.entry(*id).or_default().goes_on = true;
-            self.wake(*id, Class::Starts);
+            self.wake(*id, Class::Spawned);
         }
     }
 

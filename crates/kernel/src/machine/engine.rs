@@ -10,6 +10,7 @@ use super::cache::Cache;
 use super::claim::Claims;
 use super::definitions::{Definitions, Loaded, Notations, Stored};
 use super::io::{Counters, Input, Levels, Output, Ticket};
+use super::pace::Pace;
 use super::ready::{Class, ReadySet};
 use super::slot::{Item, Loose, LooseItem, Pending, Slot, owner};
 use super::slow::SlowTurns;
@@ -87,6 +88,7 @@ pub struct Machine {
     pub(super) unresolved: Vec<(Ticket, StartCommand, Wait)>,
     pub(super) batches: BTreeMap<u64, Batch>,
     pub(super) slow: SlowTurns,
+    pub(super) pace: Pace,
     pub(super) cache: Cache,
     pub(super) trees: Trees,
     /// Callers who wait for several instances: how many are still moving, and the answer.
@@ -104,6 +106,7 @@ impl Machine {
     pub fn new(config: Config, notations: Notations, entropy: Box<dyn Entropy>) -> Self {
         // What other nodes may change meanwhile is not worth remembering.
         let cache = Cache::new(if config.shared_store { 0 } else { config.limits.cache_bytes });
+        let pace = Pace::new(config.limits.batch_turns);
         let timers = TimerQueue::new(config.shared_store);
         let claims = Claims::new(config.shared_store);
         Self {
@@ -138,6 +141,7 @@ impl Machine {
             unresolved: Vec::new(),
             batches: BTreeMap::new(),
             slow: SlowTurns::default(),
+            pace,
             cache,
             trees: Trees::default(),
             gathers: BTreeMap::new(),

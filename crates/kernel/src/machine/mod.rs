@@ -58,6 +58,7 @@ mod measure;
 mod misdeed;
 mod outage;
 mod outcome;
+mod pace;
 mod pause;
 mod ready;
 mod report;

@@ -1,8 +1,9 @@
 //! Whose turn it is: a set keyed by instance, in classes with fair shares.
 //!
-//! Every class that has something gets at least a quarter of a batch, the rest goes by class
-//! order. So running work is not starved by new work, nor new work by a storm of timers. Within a
-//! class: first in first out, round robin over definitions.
+//! Every class that has something gets at least a fifth of a batch, the rest goes by class order.
+//! So running work is not starved by new work, nor new work by a storm of timers, nor what somebody
+//! starts by what instances start. Within a class: first in first out, round robin over definitions.
+//! A definition that has many turns under way already can be passed over until some are through.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -15,18 +16,21 @@ pub(super) enum Class {
     Events,
     /// Timers that are due.
     Timers,
-    /// New instances.
+    /// New instances, by command.
     Starts,
+    /// New instances that others started: children, runs of schedules, starts by message.
+    Spawned,
     /// Instances that gave way.
     Yields,
 }
 
-const CLASSES: [Class; 4] = [Class::Events, Class::Timers, Class::Starts, Class::Yields];
+const CLASSES: [Class; 5] =
+    [Class::Events, Class::Timers, Class::Starts, Class::Spawned, Class::Yields];
 
 /// The set of ready instances.
 #[derive(Debug, Default)]
 pub(super) struct ReadySet {
-    queues: [ClassQueue; 4],
+    queues: [ClassQueue; 5],
     classes: BTreeMap<InstanceId, Class>,
 }
 
@@ -62,23 +66,35 @@ impl ReadySet {
         self.queues[class as usize].live
     }
 
-    /// Takes out up to `limit` instances by fair shares.
-    pub(super) fn pick(&mut self, limit: usize) -> Vec<InstanceId> {
+    /// Takes out up to `limit` instances by fair shares. Definitions that are to wait are passed
+    /// over, but for events: an operator's cancel is one.
+    pub(super) fn pick(
+        &mut self,
+        limit: usize,
+        waits: impl Fn(DefinitionId) -> bool,
+    ) -> Vec<InstanceId> {
         let mut picked = Vec::new();
         let share = (limit / CLASSES.len()).max(1);
         for class in CLASSES {
-            self.pick_from(class, share.min(limit - picked.len()), &mut picked);
+            self.pick_from(class, share.min(limit - picked.len()), &waits, &mut picked);
         }
         for class in CLASSES {
-            self.pick_from(class, limit - picked.len(), &mut picked);
+            self.pick_from(class, limit - picked.len(), &waits, &mut picked);
         }
         picked
     }
 
-    fn pick_from(&mut self, class: Class, count: usize, picked: &mut Vec<InstanceId>) {
+    fn pick_from(
+        &mut self,
+        class: Class,
+        count: usize,
+        waits: &impl Fn(DefinitionId) -> bool,
+        picked: &mut Vec<InstanceId>,
+    ) {
+        let waits = |definition| class != Class::Events && waits(definition);
         let mut wanted = count;
         while wanted > 0
-            && let Some(id) = self.queues[class as usize].pop()
+            && let Some(id) = self.queues[class as usize].pop(waits)
         {
             if self.classes.get(&id) == Some(&class) {
                 self.classes.remove(&id);
@@ -100,8 +116,9 @@ impl ClassQueue {
         self.live += 1;
     }
 
-    fn pop(&mut self) -> Option<InstanceId> {
-        let definition = self.order.pop_front()?;
+    fn pop(&mut self, waits: impl Fn(DefinitionId) -> bool) -> Option<InstanceId> {
+        let next = self.order.iter().position(|definition| !waits(*definition))?;
+        let definition = self.order.remove(next)?;
         let queue = self.queues.get_mut(&definition)?;
         let id = queue.pop_front();
         if queue.is_empty() {
@@ -122,15 +139,43 @@ mod tests {
     }
 
     #[test]
-    fn every_class_gets_a_quarter_and_the_rest_goes_by_order() {
+    fn every_class_gets_its_share_and_the_rest_goes_by_order() {
         let mut ready = ReadySet::default();
         for number in 0..100 {
             ready.insert(id(number), DefinitionId(1), Class::Timers);
             ready.insert(id(100 + number), DefinitionId(1), Class::Starts);
         }
-        let picked = ready.pick(40);
+        let picked = ready.pick(40, nobody);
         let timers = picked.iter().filter(|it| it.order() < 100).count();
-        assert_eq!((picked.len(), timers), (40, 30));
+        assert_eq!((picked.len(), timers), (40, 32));
+    }
+
+    const fn nobody(_: DefinitionId) -> bool {
+        false
+    }
+
+    #[test]
+    fn what_instances_start_leaves_room_for_what_somebody_starts() {
+        let mut ready = ReadySet::default();
+        for number in 0..1_000 {
+            ready.insert(id(number), DefinitionId(1), Class::Spawned);
+        }
+        for number in 5_000..5_100 {
+            ready.insert(id(number), DefinitionId(1), Class::Starts);
+        }
+        let started = ready.pick(40, nobody).iter().filter(|it| it.order() >= 5_000).count();
+        assert_eq!(started, 32);
+    }
+
+    #[test]
+    fn a_definition_that_is_to_wait_is_passed_over_but_for_its_events() {
+        let mut ready = ReadySet::default();
+        let (busy, other) = (DefinitionId(1), DefinitionId(2));
+        ready.insert(id(1), busy, Class::Yields);
+        ready.insert(id(2), busy, Class::Events);
+        ready.insert(id(3), other, Class::Yields);
+        assert_eq!(ready.pick(10, |it| it == busy), [id(2), id(3)]);
+        assert_eq!(ready.pick(10, nobody), [id(1)]);
     }
 
     #[test]
@@ -140,7 +185,7 @@ mod tests {
             ready.insert(id(number), DefinitionId(1), Class::Starts);
         }
         ready.insert(id(5_000), DefinitionId(2), Class::Starts);
-        assert!(ready.pick(8).contains(&id(5_000)));
+        assert!(ready.pick(8, nobody).contains(&id(5_000)));
     }
 
     #[test]
@@ -150,7 +195,7 @@ mod tests {
         ready.insert(id(1), DefinitionId(1), Class::Events);
         ready.insert(id(1), DefinitionId(1), Class::Yields);
         assert_eq!(ready.len(Class::Events), 1);
-        assert_eq!(ready.pick(10), [id(1)]);
-        assert!(ready.is_empty() && ready.pick(10).is_empty());
+        assert_eq!(ready.pick(10, nobody), [id(1)]);
+        assert!(ready.is_empty() && ready.pick(10, nobody).is_empty());
     }
 }

@@ -10,22 +10,38 @@
 //! a turn decides does not (I6). On a shared store the locks of the batch are gone by the time the
 //! turn is there, and another node may have been faster: then it is a conflict and begins anew.
 //!
+//! A turn that is computed can be too heavy as well: one with thousands of effects takes the store
+//! long. A batch commits so many effects at most, or one turn; the others follow in the next ones.
+//!
 //! Whoever cancels such an instance does not wait for it. The turn is dropped, and the cancel goes
 //! before the event that takes so long; a second cancel ends the instance without asking its
 //! notation at all. So the budget of a notation is never what keeps an operator from ending it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
-use meantime_core::{Event, Fault, InstanceId, Turn};
+use meantime_core::{DefinitionId, Event, Fault, InstanceId, Turn};
 
 use super::batch::{Batch, Work};
 use super::engine::Machine;
 use super::io::Output;
 use super::slot::Pending;
 
+/// How many effects one batch commits, unless a single turn has more.
+pub(super) const EFFECTS_PER_BATCH: usize = 512;
+
+/// A definition with so many slow turns gets no more until some are through: what waits for the
+/// slow lane is held in memory.
+const PER_DEFINITION: usize = 64;
+
+/// What a turn is to the store.
+pub(super) fn effects(turn: &Result<Turn, Fault>) -> usize {
+    turn.as_ref().map_or(0, |turn| turn.effects.len())
+}
+
 /// A turn that its batch did not wait for.
 struct SlowTurn {
     work: Work,
+    definition: DefinitionId,
     /// The lease term in which it began.
     sitting: Option<u64>,
 }
@@ -37,7 +53,9 @@ pub(super) struct SlowTurns {
     computing: BTreeMap<(u64, usize), SlowTurn>,
     instances: BTreeMap<InstanceId, (u64, usize)>,
     /// Through, and waiting for the next batch.
-    computed: Vec<(SlowTurn, Result<Turn, Fault>)>,
+    computed: VecDeque<(SlowTurn, Result<Turn, Fault>)>,
+    /// How many there are of each definition.
+    definitions: BTreeMap<DefinitionId, usize>,
     /// Instances whose cancel goes before everything else; true: without asking the notation.
     cancels: BTreeMap<InstanceId, bool>,
 }
@@ -77,10 +95,38 @@ impl SlowTurns {
         self.cancels.remove(&id)
     }
 
-    /// Takes the turns that are through into a batch. Their callers wait in it from now on.
+    /// Whether a definition has so many slow turns that the next ones have to wait.
+    pub(super) fn has_many(&self, definition: DefinitionId) -> bool {
+        self.definitions.get(&definition).is_some_and(|count| *count >= PER_DEFINITION)
+    }
+
+    /// Takes turns that are through into a batch, and leaves half of it to others. Their callers
+    /// wait in it from now on.
     pub(super) fn join(&mut self, batch: &mut Batch) {
-        for (slow, turn) in std::mem::take(&mut self.computed) {
-            batch.add_computed(slow.work, turn);
+        let mut left = EFFECTS_PER_BATCH / 2;
+        while let Some((_, turn)) = self.computed.front() {
+            let weight = effects(turn);
+            if weight > left && left < EFFECTS_PER_BATCH / 2 {
+                break;
+            }
+            left = left.saturating_sub(weight.max(1));
+            if let Some((slow, turn)) = self.computed.pop_front() {
+                self.forget(slow.definition);
+                batch.add_computed(slow.work, turn);
+            }
+        }
+    }
+
+    fn add(&mut self, definition: DefinitionId) {
+        *self.definitions.entry(definition).or_default() += 1;
+    }
+
+    fn forget(&mut self, definition: DefinitionId) {
+        if let Some(count) = self.definitions.get_mut(&definition) {
+            *count -= 1;
+            if *count == 0 {
+                self.definitions.remove(&definition);
+            }
         }
     }
 }
@@ -96,8 +142,17 @@ impl Machine {
     ) {
         self.counters.slow_turns += 1;
         let name = (batch, job);
+        let definition = work.definition_id();
+        self.slow.add(definition);
         self.slow.instances.insert(work.id, name);
-        self.slow.computing.insert(name, SlowTurn { work, sitting });
+        self.slow.computing.insert(name, SlowTurn { work, definition, sitting });
+    }
+
+    /// A turn is computed and its batch is heavy enough without it: it joins a later one.
+    pub(super) fn put_off(&mut self, work: Work, turn: Result<Turn, Fault>, sitting: Option<u64>) {
+        let definition = work.definition_id();
+        self.slow.add(definition);
+        self.slow.computed.push_back((SlowTurn { work, definition, sitting }, turn));
     }
 
     /// A turn is through that its batch did not wait for.
@@ -106,8 +161,9 @@ impl Machine {
         let Some(slow) = self.slow.computing.remove(&(batch, job)) else { return };
         self.slow.instances.remove(&slow.work.id);
         if slow.sitting == self.company.sitting {
-            self.slow.computed.push((slow, turn));
+            self.slow.computed.push_back((slow, turn));
         } else {
+            self.slow.forget(slow.definition);
             self.put_back(slow.work);
         }
     }
@@ -117,6 +173,7 @@ impl Machine {
     pub(super) fn cancel_overtakes(&mut self, id: InstanceId) -> bool {
         let Some(name) = self.slow.instances.remove(&id) else { return false };
         let Some(slow) = self.slow.computing.remove(&name) else { return false };
+        self.slow.forget(slow.definition);
         let first = slow.work.assembly.as_ref().and_then(|it| it.events.first());
         let was_cancelling = matches!(first, Some(Event::Cancel { .. }));
         self.slow.cancels.insert(id, was_cancelling);

@@ -24,13 +24,13 @@ use crate::wire::{Definition, Deployed, DeployedDefinition, Diagnostic, Done, Gr
 
 pub(super) fn routes() -> Routes {
     Routes::new()
-        .add(Permission::Deploy, routes!(deploy))
-        .add(Permission::Read, routes!(list))
+        .add_long(Permission::Deploy, routes!(deploy))
+        .add_long(Permission::Read, routes!(list))
         .add(Permission::Read, routes!(latest))
-        .add(Permission::Read, routes!(versions))
-        .add(Permission::Read, routes!(source))
-        .add(Permission::Read, routes!(graph))
-        .add(Permission::Read, routes!(latest_graph))
+        .add_long(Permission::Read, routes!(versions))
+        .add_long(Permission::Read, routes!(source))
+        .add_long(Permission::Read, routes!(graph))
+        .add_long(Permission::Read, routes!(latest_graph))
         .add(Permission::Deploy, routes!(undeploy))
 }
 

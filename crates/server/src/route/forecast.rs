@@ -25,7 +25,7 @@ const MOST: usize = 10_000;
 const DAY_MS: i64 = 86_400_000;
 
 pub(super) fn routes() -> Routes {
-    Routes::new().add(Permission::Read, routes!(get))
+    Routes::new().add_long(Permission::Read, routes!(get))
 }
 
 #[derive(Debug, Deserialize, IntoParams)]

@@ -18,7 +18,7 @@ use crate::wire::{Done, Incident, Page};
 
 pub(super) fn routes() -> Routes {
     Routes::new()
-        .add(Permission::Read, routes!(list))
+        .add_long(Permission::Read, routes!(list))
         .add(Permission::Operate, routes!(retry))
         .add(Permission::Operate, routes!(resolve))
 }

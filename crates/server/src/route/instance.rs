@@ -25,11 +25,11 @@ use crate::{audit, show};
 pub(super) fn routes() -> Routes {
     Routes::new()
         .add(Permission::Operate, routes!(start))
-        .add(Permission::Read, routes!(instance_list::list))
+        .add_long(Permission::Read, routes!(instance_list::list))
         .add(Permission::Read, routes!(get))
         .add(Permission::Operate, routes!(set_variables))
-        .add(Permission::Read, routes!(instance_history::history))
-        .add(Permission::Read, routes!(instance_history::timeline))
+        .add_long(Permission::Read, routes!(instance_history::history))
+        .add_long(Permission::Read, routes!(instance_history::timeline))
         .add(Permission::Operate, routes!(cancel))
         .add(Permission::Operate, routes!(signal))
 }

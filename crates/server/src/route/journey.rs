@@ -25,7 +25,7 @@ type Result<T> = std::result::Result<T, Problem>;
 pub(super) fn routes() -> Routes {
     Routes::new()
         .add_public(Permission::Operate, routes!(start))
-        .add(Permission::Read, routes!(journey_list::list))
+        .add_long(Permission::Read, routes!(journey_list::list))
         .add_public(Permission::Read, routes!(status))
         .add_public(Permission::Read, routes!(result))
         .add_public(Permission::Operate, routes!(submit))

@@ -1,10 +1,10 @@
 //! All routes, and what stands in front of them.
 
-use axum::Router;
 use axum::extract::Request;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::Redirect;
 use axum::routing::{MethodRouter, any, get};
+use axum::{Extension, Router};
 use utoipa_axum::router::OpenApiRouter;
 
 use super::table::Routes;
@@ -102,6 +102,7 @@ pub(crate) fn router(app: &App) -> Router {
         .fallback(not_found)
         .method_not_allowed_fallback(not_allowed)
         .layer(from_fn(one_host))
+        .layer(Extension(app.background().clone()))
         .layer(from_fn_with_state(app.clone(), observe::observe))
         .with_state(app.clone())
 }

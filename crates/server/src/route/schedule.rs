@@ -29,7 +29,7 @@ const PREVIEW: usize = 1_000;
 pub(super) fn routes() -> Routes {
     Routes::new()
         .add(Permission::Operate, routes!(create))
-        .add(Permission::Read, routes!(list))
+        .add_long(Permission::Read, routes!(list))
         .add(Permission::Read, routes!(get))
         .add(Permission::Operate, routes!(change))
         .add(Permission::Operate, routes!(delete))
@@ -37,8 +37,8 @@ pub(super) fn routes() -> Routes {
         .add(Permission::Operate, routes!(resume))
         .add(Permission::Operate, routes!(trigger))
         .add(Permission::Operate, routes!(backfill))
-        .add(Permission::Read, routes!(next))
-        .add(Permission::Read, routes!(ledger))
+        .add_long(Permission::Read, routes!(next))
+        .add_long(Permission::Read, routes!(ledger))
 }
 
 /// Makes a schedule.

@@ -9,6 +9,7 @@ use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
 
 use crate::app::App;
 use crate::auth::{Permission, require, require_on_surface};
+use crate::background;
 use crate::problem::PROBLEM_JSON;
 
 /// The extension that names the permission of an operation.
@@ -30,6 +31,13 @@ impl Routes {
         }
         let guard = middleware::from_fn(move |request, next| require(permission, request, next));
         Self(self.0.routes((schemas, paths, method_router.layer(guard))))
+    }
+
+    /// The same for operations that may take long: they run behind the work of the engine.
+    pub(crate) fn add_long(self, permission: Permission, routes: UtoipaMethodRouter<App>) -> Self {
+        let (schemas, paths, method_router) = routes;
+        let method_router = method_router.layer(middleware::from_fn(background::answer));
+        self.add(permission, (schemas, paths, method_router))
     }
 
     /// The same for operations of the surface of journeys: without the permission they can be used

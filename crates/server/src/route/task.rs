@@ -33,7 +33,7 @@ pub(super) fn routes() -> Routes {
         .add(Permission::Work, routes!(fail))
         .add(Permission::Work, routes!(extend))
         .add(Permission::Work, routes!(complete_many))
-        .add(Permission::Read, routes!(list))
+        .add_long(Permission::Read, routes!(list))
         .add(Permission::Read, routes!(get))
         .add(Permission::Operate, routes!(assign))
         .add(Permission::Operate, routes!(unassign))

@@ -21,7 +21,7 @@ use crate::wire::{Done, MoveTimer, Page, Timer};
 
 pub(super) fn routes() -> Routes {
     Routes::new()
-        .add(Permission::Read, routes!(list))
+        .add_long(Permission::Read, routes!(list))
         .add(Permission::Read, routes!(get))
         .add(Permission::Operate, routes!(relocate))
         .add(Permission::Operate, routes!(fire))

@@ -26,7 +26,7 @@ const WALK: usize = 20_000;
 const INCIDENTS: usize = 10;
 
 pub(super) fn routes() -> Routes {
-    Routes::new().add(Permission::Read, routes!(why))
+    Routes::new().add_long(Permission::Read, routes!(why))
 }
 
 /// Why something happened, did not happen, or has not happened yet.

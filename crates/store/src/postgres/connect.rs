@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use meantime_kernel::store::Error;
+use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio_postgres::config::SslMode;
 use tokio_postgres::error::SqlState;
@@ -24,6 +25,7 @@ const OLDEST: u32 = 13;
 const GRACE: Duration = Duration::from_secs(5);
 
 /// Makes connections to one database.
+#[derive(Clone)]
 pub(super) struct Connector {
     config: Config,
     tls: TlsParameters,
@@ -33,6 +35,9 @@ pub(super) struct Connector {
     patience: Duration,
     counters: Arc<Counters>,
     monitor: Arc<ConnectionMonitor>,
+    /// Where connections live, whoever asks for one first: a caller's runtime may have a low
+    /// priority, or end.
+    runtime: Handle,
 }
 
 impl Connector {
@@ -59,7 +64,8 @@ impl Connector {
         // A handshake takes several answers, each of which may take its time.
         let connect_timeout = options.connect_timeout * 2;
         let patience = options.statement_timeout + GRACE;
-        Ok(Self { config, tls, session, connect_timeout, patience, counters, monitor })
+        let runtime = Handle::current();
+        Ok(Self { config, tls, session, connect_timeout, patience, counters, monitor, runtime })
     }
 
     /// Makes a connection and sees that the server will do.
@@ -72,10 +78,15 @@ impl Connector {
         &self,
         heard: Option<mpsc::UnboundedSender<String>>,
     ) -> Result<Connection, Error> {
-        let made = tokio::time::timeout(self.connect_timeout, self.make(heard));
-        made.await.unwrap_or_else(|_| {
-            Err(Error::Unavailable("the database does not answer a new connection".to_owned()))
-        })
+        let (connector, patience) = (self.clone(), self.connect_timeout);
+        let making = self.runtime.spawn(async move {
+            let made = tokio::time::timeout(patience, connector.make(heard));
+            made.await.unwrap_or_else(|_| {
+                Err(Error::Unavailable("the database does not answer a new connection".to_owned()))
+            })
+        });
+        let gone = |_| Err(Error::Unavailable("the engine stops".to_owned()));
+        making.await.unwrap_or_else(gone)
     }
 
     /// Connects, with TLS as the address says.

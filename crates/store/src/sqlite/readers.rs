@@ -7,7 +7,8 @@
 //!
 //! Reading one row takes a few microseconds, less than handing it to another thread would. A list
 //! may take as long as there are rows to pass over: it runs elsewhere, so that no number of them
-//! holds up the kernel or the threads of the runtime.
+//! holds up the kernel or the threads of the runtime. Its thread has a low priority: whoever reads
+//! long lists does not take the processor from those whose work is to be done.
 
 use std::path::Path;
 use std::sync::mpsc::{self, Sender};
@@ -15,6 +16,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use meantime_kernel::store::{Error, Pending};
+use meantime_kernel::thread_priority;
 use rusqlite::{Connection, InterruptHandle};
 
 use super::db::Db;
@@ -45,6 +47,7 @@ impl Readers {
             let (connection, work) = (open::reader(path, options)?, Arc::clone(&work));
             let interrupt = connection.get_interrupt_handle();
             let run = move || {
+                thread_priority::lower(thread_priority::current());
                 // The lock is held only while waiting: whoever gets work lets the next one wait.
                 while let Ok(read) = {
                     let work = work.lock().unwrap_or_else(PoisonError::into_inner);

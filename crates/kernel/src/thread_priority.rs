@@ -2,12 +2,12 @@
 //!
 //! On Linux a thread can be made nicer than its process, and no right is needed for it. Going back
 //! would need one, so a thread is lowered once and for all. Elsewhere nothing happens: threads of
-//! the slow lane then share the processor evenly with the others.
+//! low priority then share the processor evenly with the others.
 
 #[cfg(target_os = "linux")]
-pub(super) use linux::{Handle, current, lower};
+pub use linux::{Handle, current, lower};
 #[cfg(not(target_os = "linux"))]
-pub(super) use other::{Handle, current, lower};
+pub use other::{Handle, current, lower};
 
 #[cfg(target_os = "linux")]
 mod linux {
@@ -18,15 +18,15 @@ mod linux {
 
     /// Names a thread.
     #[derive(Debug, Clone, Copy)]
-    pub(in crate::driver) struct Handle(Pid);
+    pub struct Handle(Pid);
 
     /// The thread that asks.
-    pub(in crate::driver) fn current() -> Handle {
+    pub fn current() -> Handle {
         Handle(rustix::thread::gettid())
     }
 
     /// Lets a thread of this process run behind the others.
-    pub(in crate::driver) fn lower(Handle(thread): Handle) {
+    pub fn lower(Handle(thread): Handle) {
         // It is about speed only: a thread that cannot be lowered runs like the others.
         let _ = setpriority_process(Some(thread), NICENESS);
     }
@@ -36,11 +36,13 @@ mod linux {
 mod other {
     /// Names a thread.
     #[derive(Debug, Clone, Copy)]
-    pub(in crate::driver) struct Handle;
+    pub struct Handle;
 
-    pub(in crate::driver) fn current() -> Handle {
+    /// The thread that asks.
+    pub fn current() -> Handle {
         Handle
     }
 
-    pub(in crate::driver) fn lower(_: Handle) {}
+    /// Lets a thread of this process run behind the others.
+    pub fn lower(_: Handle) {}
 }

@@ -1,0 +1,74 @@
+//! What turns of a definition cost, guessed from the last ones.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use meantime_core::DefinitionId;
+
+/// What is cheaper is not worth remembering.
+const NOTHING: Duration = Duration::from_micros(20);
+
+/// Of each definition the cost of a turn: what was known and what is new count the same, so that
+/// four cheap turns are enough to forget a costly one. A definition that is not known costs nothing.
+#[derive(Debug, Default)]
+pub(super) struct Costs(BTreeMap<DefinitionId, Duration>);
+
+impl Costs {
+    /// What the next turn will cost.
+    pub(super) fn of(&self, definition: DefinitionId) -> Duration {
+        self.0.get(&definition).copied().unwrap_or_default()
+    }
+
+    /// A turn cost so much.
+    pub(super) fn saw(&mut self, definition: DefinitionId, cost: Duration) {
+        let known = self.of(definition);
+        if known.is_zero() && cost < NOTHING {
+            return;
+        }
+        self.set(definition, (known + cost) / 2);
+    }
+
+    /// A turn has cost so much and is not through.
+    pub(super) fn at_least(&mut self, definition: DefinitionId, cost: Duration) {
+        self.set(definition, self.of(definition).max(cost));
+    }
+
+    fn set(&mut self, definition: DefinitionId, cost: Duration) {
+        if cost < NOTHING {
+            self.0.remove(&definition);
+        } else {
+            self.0.insert(definition, cost);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ONE: DefinitionId = DefinitionId(1);
+
+    fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    #[test]
+    fn one_costly_turn_is_remembered_and_a_few_cheap_ones_forget_it() {
+        let mut costs = Costs::default();
+        costs.saw(ONE, ms(8));
+        assert_eq!(costs.of(ONE), ms(4));
+        (0..3).for_each(|_| costs.saw(ONE, Duration::ZERO));
+        assert!(costs.of(ONE) < ms(1));
+        (0..10).for_each(|_| costs.saw(ONE, Duration::ZERO));
+        assert!(costs.0.is_empty(), "what costs nothing takes no room");
+    }
+
+    #[test]
+    fn a_turn_that_is_not_through_counts_at_once() {
+        let mut costs = Costs::default();
+        costs.at_least(ONE, ms(10));
+        costs.at_least(ONE, ms(5));
+        assert_eq!(costs.of(ONE), ms(10));
+        assert_eq!(costs.of(DefinitionId(2)), Duration::ZERO);
+    }
+}

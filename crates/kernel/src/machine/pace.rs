@@ -1,0 +1,109 @@
+//! How many turns a batch takes.
+//!
+//! A batch that is gathered while others are under way waits for them, and everybody in it waits for
+//! its slowest member. So batches are kept short: about five milliseconds, or three times what the
+//! shortest ones took lately, if that is more. On a slow disk a commit costs much however little is
+//! in it, and small batches would only make it cost more often.
+//!
+//! Only batches that are nearly full tell anything: a small one that took long had another reason.
+
+/// How long a batch may take where commits are fast.
+const TARGET_MS: i64 = 5;
+
+/// A batch may take at least so many turns.
+const FLOOR: usize = 32;
+
+/// For how many batches the shortest one is remembered, at least.
+const MEMORY: u32 = 256;
+
+/// The number of turns, by what batches took.
+#[derive(Debug)]
+pub(super) struct Pace {
+    turns: usize,
+    most: usize,
+    /// The shortest batch of this span, and of the one before.
+    least_ms: [Option<i64>; 2],
+    seen: u32,
+}
+
+impl Pace {
+    /// Begins with the most that is allowed.
+    pub(super) fn new(most: usize) -> Self {
+        Self { turns: most.max(1), most: most.max(1), least_ms: [None; 2], seen: 0 }
+    }
+
+    /// How many turns the next batch takes.
+    pub(super) const fn turns(&self) -> usize {
+        self.turns
+    }
+
+    /// A batch of so many turns took so long.
+    pub(super) fn saw(&mut self, turns: usize, took_ms: i64) {
+        self.remember(took_ms);
+        let least = self.least_ms.iter().flatten().min().copied().unwrap_or_default();
+        let target = TARGET_MS.max(least.saturating_mul(3));
+        if took_ms > target && turns * 2 > self.turns {
+            self.turns = (self.turns / 4 * 3).max(FLOOR.min(self.most));
+        } else if took_ms <= target && turns >= self.turns {
+            self.turns = (self.turns + self.turns / 8 + 1).min(self.most);
+        }
+    }
+
+    fn remember(&mut self, took_ms: i64) {
+        if self.seen == MEMORY {
+            self.least_ms = [None, self.least_ms[0]];
+            self.seen = 0;
+        }
+        self.seen += 1;
+        let least = self.least_ms[0].get_or_insert(took_ms);
+        *least = took_ms.min(*least);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is reached when a batch costs so much by itself and so much for each turn, in
+    /// microseconds, and there is always more to do.
+    fn settles(commit: i64, turn: i64) -> usize {
+        let mut pace = Pace::new(512);
+        // An engine is idle now and then.
+        for batch in 0..2_000 {
+            let turns = if batch % 100 == 0 { 1 } else { pace.turns() };
+            let took = commit + turn * i64::try_from(turns).unwrap_or_default();
+            pace.saw(turns, took / 1_000);
+        }
+        pace.turns()
+    }
+
+    #[test]
+    fn cheap_turns_are_taken_by_the_hundred_and_costly_ones_in_small_batches() {
+        assert_eq!(settles(300, 5), 512);
+        let costly = settles(300, 100);
+        assert!((32..=70).contains(&costly), "{costly}");
+    }
+
+    #[test]
+    fn on_a_slow_disk_batches_stay_large() {
+        assert_eq!(settles(20_000, 50), 512);
+    }
+
+    #[test]
+    fn a_small_batch_that_took_long_says_nothing() {
+        let mut pace = Pace::new(512);
+        for _ in 0..100 {
+            pace.saw(3, 400);
+            pace.saw(1, 1);
+        }
+        assert_eq!(pace.turns(), 512);
+    }
+
+    #[test]
+    fn a_limit_below_the_floor_holds() {
+        let mut pace = Pace::new(3);
+        (0..100).for_each(|_| pace.saw(3, 400));
+        (0..100).for_each(|_| pace.saw(3, 0));
+        assert_eq!(pace.turns(), 3);
+    }
+}

@@ -1,0 +1,60 @@
+//! Long requests of operators, behind the work of the engine.
+//!
+//! A list of a thousand instances, a long source that is compiled, a forecast over months: each takes
+//! the processor for tens of milliseconds. They run on threads of their own with a low priority, so
+//! that starts, tasks and timers do not wait for them, however many there are.
+
+use std::sync::Arc;
+
+use axum::Extension;
+use axum::extract::Request;
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+use meantime_kernel::thread_priority;
+use tokio::runtime::{Builder, Runtime};
+use tokio::task::JoinSet;
+
+use crate::problem::{Problem, Reason};
+
+/// Threads that answer. Two: a long answer does not hold up all others.
+const THREADS: usize = 2;
+
+/// The threads. Without them (the system refused) requests are answered like all others.
+pub(crate) struct Background(Option<Runtime>);
+
+impl Background {
+    pub(crate) fn start() -> Arc<Self> {
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(THREADS)
+            .thread_name("meantime-long")
+            // Threads for blocking work come from here too.
+            .on_thread_start(|| thread_priority::lower(thread_priority::current()))
+            .enable_all()
+            .build();
+        Arc::new(Self(runtime.ok()))
+    }
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.0.take() {
+            // Nobody waits for the answers any more.
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// Answers a request in the background. It ends when its caller has gone.
+pub(crate) async fn answer(
+    Extension(background): Extension<Arc<Background>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let Some(runtime) = &background.0 else { return next.run(request).await };
+    let mut answers = JoinSet::new();
+    answers.spawn_on(next.run(request), runtime.handle());
+    match answers.join_next().await {
+        Some(Ok(response)) => response,
+        _ => Problem::new(Reason::Internal, "the request could not be answered").into_response(),
+    }
+}
