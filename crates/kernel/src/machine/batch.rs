@@ -162,6 +162,7 @@ impl Machine {
         if full || (nothing && !self.slow.has_computed()) {
             return false;
         }
+        self.drop_stale_turns();
         let (sitting, begun) = (self.company.sitting, self.clock);
         let mut batch = Batch { sitting, begun, ..Batch::default() };
         let picked = self.ready.pick(self.pace.turns(), |it| self.slow.has_many(it));

@@ -27,7 +27,7 @@ use super::io::Output;
 use super::slot::Pending;
 
 /// How many effects one batch commits, unless a single turn has more.
-pub(super) const EFFECTS_PER_BATCH: usize = 512;
+pub const EFFECTS_PER_BATCH: usize = 512;
 
 /// A definition with so many slow turns gets no more until some are through: what waits for the
 /// slow lane is held in memory.
@@ -153,6 +153,22 @@ impl Machine {
         let definition = work.definition_id();
         self.slow.add(definition);
         self.slow.computed.push_back((SlowTurn { work, definition, sitting }, turn));
+    }
+
+    /// Turns of an earlier lease term begin anew: who sat here meanwhile may have gone on.
+    pub(super) fn drop_stale_turns(&mut self) {
+        let sitting = self.company.sitting;
+        let is_stale = |(slow, _): &(SlowTurn, Result<Turn, Fault>)| slow.sitting != sitting;
+        if !self.slow.computed.iter().any(is_stale) {
+            return;
+        }
+        let all = std::mem::take(&mut self.slow.computed);
+        let (stale, kept): (Vec<_>, Vec<_>) = all.into_iter().partition(is_stale);
+        self.slow.computed = kept.into();
+        for (slow, _) in stale {
+            self.slow.forget(slow.definition);
+            self.put_back(slow.work);
+        }
     }
 
     /// A turn is through that its batch did not wait for.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use meantime_core::InstanceId;
-use meantime_kernel::machine::{Input, Job, Machine, Output, rests_by_itself};
+use meantime_kernel::machine::{EFFECTS_PER_BATCH, Input, Job, Machine, Output, rests_by_itself};
 use meantime_kernel::store::{
     DefinitionFilter, Error, Guard, InstanceRow, Plan, Store, Taken, Unit, UnitDone, UnitResult,
 };
@@ -130,6 +130,11 @@ impl Run {
             Output::Advance(batch, jobs) => {
                 let turns = self.compute(node, batch, jobs);
                 let computed = self.nodes[node].computed.take();
+                // Of many effects some are put off: their turns come with a later batch.
+                let effects = computed.iter().map(|it| it.effects.len()).sum::<usize>();
+                if effects > EFFECTS_PER_BATCH {
+                    self.nodes[node].slow_turns.extend(computed.iter().cloned());
+                }
                 self.nodes[node].turns.insert(batch, computed);
                 Input::Advanced(batch, turns)
             }

@@ -59,7 +59,8 @@ impl Journal {
                 turn.instance == row.id && turn.turn_no == row.turn_no && is_of(turn, row)
             });
             let before = self.rows.get(&row.id);
-            let mut turn = place.map(|place| computed.swap_remove(place));
+            // In order: of two attempts at the same turn the later one comes first.
+            let mut turn = place.map(|place| computed.remove(place));
             let advanced = before.is_none_or(|before| before.turn_no < row.turn_no);
             if let Some(turn) = &mut turn {
                 turn.phase = before.map_or(Phase::Starting, |row| row.phase);
