@@ -9,7 +9,7 @@ use meantime_core::DefinitionId;
 const NOTHING: Duration = Duration::from_micros(20);
 
 /// Of each definition the cost of a turn: what was known and what is new count the same, so that
-/// four cheap turns are enough to forget a costly one. A definition that is not known costs nothing.
+/// four cheap turns are enough to forget a costly one. One that is not known costs nothing.
 #[derive(Debug, Default)]
 pub(super) struct Costs(BTreeMap<DefinitionId, Duration>);
 

@@ -1,7 +1,7 @@
 //! How many turns a batch takes.
 //!
-//! A batch that is gathered while others are under way waits for them, and everybody in it waits for
-//! its slowest member. So batches are kept short: about five milliseconds, or three times what the
+//! A batch that is gathered while others are under way waits for them, and everybody in it waits
+//! for its slowest member. So batches are kept short: about five milliseconds, or three times what the
 //! shortest ones took lately, if that is more. On a slow disk a commit costs much however little is
 //! in it, and small batches would only make it cost more often.
 //!

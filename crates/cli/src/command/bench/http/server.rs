@@ -18,7 +18,7 @@ use super::definitions::Source;
 use super::ready::is_ready_within;
 
 /// How long a server may take until it listens.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// How the clock of a server goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
