@@ -1,8 +1,8 @@
 //! Long requests of operators, behind the work of the engine.
 //!
 //! A list of a thousand instances, a long source that is compiled, a forecast over months: each
-//! takes the processor for tens of milliseconds. They run on threads of their own with a low priority, so
-//! that starts, tasks and timers do not wait for them, however many there are.
+//! takes the processor for tens of milliseconds. They run on threads of their own with a low
+//! priority, so that starts, tasks and timers do not wait for them, however many there are.
 
 use std::sync::Arc;
 

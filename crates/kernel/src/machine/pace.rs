@@ -1,11 +1,12 @@
 //! How many turns a batch takes.
 //!
 //! A batch that is gathered while others are under way waits for them, and everybody in it waits
-//! for its slowest member. So batches are kept short: about five milliseconds, or three times what the
-//! shortest ones took lately, if that is more. On a slow disk a commit costs much however little is
-//! in it, and small batches would only make it cost more often.
+//! for its slowest member. So batches are kept short: about five milliseconds, or three times
+//! what the shortest ones took lately, if that is more. On a slow disk a commit costs much
+//! however little is in it, and small batches would only make it cost more often.
 //!
-//! Only batches that are nearly full tell anything: a small one that took long had another reason.
+//! Only batches that are nearly full tell anything: a small one that took long had another
+//! reason.
 
 /// How long a batch may take where commits are fast.
 const TARGET_MS: i64 = 5;

@@ -1,9 +1,10 @@
 //! Whose turn it is: a set keyed by instance, in classes with fair shares.
 //!
 //! Every class that has something gets at least a fifth of a batch, the rest goes by class order.
-//! So running work is not starved by new work, nor new work by a storm of timers, nor what somebody
-//! starts by what instances start. Within a class: first in first out, round robin over
-//! definitions. A definition that has many turns under way already can be passed over until some are through.
+//! So running work is not starved by new work, nor new work by a storm of timers, nor what
+//! somebody starts by what instances start. Within a class: first in first out, round robin over
+//! definitions. A definition that has many turns under way already can be passed over until some
+//! are through.
 
 use std::collections::{BTreeMap, VecDeque};
 
