@@ -13,6 +13,7 @@ use axum::response::{IntoResponse as _, Response};
 use meantime_kernel::thread_priority;
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinSet;
+use tracing::instrument::{Instrument as _, WithSubscriber as _};
 
 use crate::problem::{Problem, Reason};
 
@@ -52,7 +53,9 @@ pub(crate) async fn answer(
 ) -> Response {
     let Some(runtime) = &background.0 else { return next.run(request).await };
     let mut answers = JoinSet::new();
-    answers.spawn_on(next.run(request), runtime.handle());
+    // What it logs belongs to the request, and goes where the caller's thread would send it.
+    let answering = next.run(request).in_current_span().with_current_subscriber();
+    answers.spawn_on(answering, runtime.handle());
     match answers.join_next().await {
         Some(Ok(response)) => response,
         _ => Problem::new(Reason::Internal, "the request could not be answered").into_response(),

@@ -36,8 +36,8 @@ pub(super) struct Connector {
     counters: Arc<Counters>,
     monitor: Arc<ConnectionMonitor>,
     /// Where connections live, whoever asks for one first: a caller's runtime may have a low
-    /// priority, or end.
-    runtime: Handle,
+    /// priority, or end. Made outside of any, the caller's has to do.
+    runtime: Option<Handle>,
 }
 
 impl Connector {
@@ -64,7 +64,7 @@ impl Connector {
         // A handshake takes several answers, each of which may take its time.
         let connect_timeout = options.connect_timeout * 2;
         let patience = options.statement_timeout + GRACE;
-        let runtime = Handle::current();
+        let runtime = Handle::try_current().ok();
         Ok(Self { config, tls, session, connect_timeout, patience, counters, monitor, runtime })
     }
 
@@ -79,14 +79,15 @@ impl Connector {
         heard: Option<mpsc::UnboundedSender<String>>,
     ) -> Result<Connection, Error> {
         let (connector, patience) = (self.clone(), self.connect_timeout);
-        let making = self.runtime.spawn(async move {
+        let making = async move {
             let made = tokio::time::timeout(patience, connector.make(heard));
             made.await.unwrap_or_else(|_| {
                 Err(Error::Unavailable("the database does not answer a new connection".to_owned()))
             })
-        });
+        };
+        let Some(runtime) = &self.runtime else { return making.await };
         let gone = |_| Err(Error::Unavailable("the engine stops".to_owned()));
-        making.await.unwrap_or_else(gone)
+        runtime.spawn(making).await.unwrap_or_else(gone)
     }
 
     /// Connects, with TLS as the address says.
