@@ -15,6 +15,12 @@ use clap::Parser;
 use client::Target;
 use command::Command;
 
+/// What one thread allocates another one often frees: a turn is computed on one thread, committed
+/// on the next and answered on a third. This allocator takes no lock for it, so that a thread of
+/// low priority cannot hold up the others.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// A durable workflow engine that owns time.
 ///
 /// Exit codes: 0 done, 1 refused or failed, 2 wrong usage, or a file or server cannot be reached.

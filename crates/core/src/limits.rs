@@ -27,6 +27,8 @@ pub struct Limits {
     pub call_depth: usize,
     /// Effects of one turn. Default 10,000.
     pub effects_per_turn: usize,
+    /// Effects after which a notation yields, where it can. Default 500.
+    pub effects_per_slice: usize,
     /// Bytes of one instance's state. Default 2 MiB.
     pub state_bytes: usize,
     /// Bytes of one payload: input, output, signal, message. Default 1 MiB.
@@ -94,6 +96,7 @@ impl Default for Limits {
             entries: 100_000,
             call_depth: 128,
             effects_per_turn: 10_000,
+            effects_per_slice: 500,
             state_bytes: 2 * MIB,
             payload_bytes: MIB,
             events_per_turn: 1_000,
@@ -119,5 +122,48 @@ impl Default for Limits {
             default_deadline: None,
             deadline_cap: None,
         }
+    }
+}
+
+/// States up to this size are saved in less time than a slice takes.
+const SMALL_STATE_BYTES: usize = 64 * 1024;
+
+/// Operations that take several times as long as it takes to load and save a byte.
+const OPS_PER_BYTE: u64 = 4;
+
+impl Limits {
+    /// Operations that an instance with a state of so many bytes may use before it must yield. A
+    /// large state is saved less often: otherwise a script that computes without end keeps the
+    /// store busier than the processor.
+    #[must_use]
+    pub fn slice_ops(&self, state_bytes: usize) -> u64 {
+        let large = state_bytes.saturating_sub(SMALL_STATE_BYTES) as u64;
+        self.ops_per_slice.saturating_add(large.saturating_mul(OPS_PER_BYTE))
+    }
+
+    /// Effects after which a notation yields.
+    #[must_use]
+    pub fn slice_effects(&self) -> usize {
+        self.effects_per_slice.min(self.effects_per_turn)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_large_state_is_saved_less_often() {
+        let limits = Limits::default();
+        assert_eq!(limits.slice_ops(0), 100_000);
+        assert_eq!(limits.slice_ops(64 * 1024), 100_000);
+        assert_eq!(limits.slice_ops(1024 * 1024), 100_000 + 4 * 960 * 1024);
+        assert!(limits.slice_ops(limits.state_bytes) < limits.ops_runaway);
+    }
+
+    #[test]
+    fn a_slice_has_no_more_effects_than_a_turn_may_have() {
+        assert_eq!(Limits::default().slice_effects(), 500);
+        assert_eq!(Limits { effects_per_turn: 3, ..Limits::default() }.slice_effects(), 3);
     }
 }

@@ -1,17 +1,25 @@
 //! The priority of threads, where the operating system has one for each.
 //!
-//! On Linux a thread can be made nicer than its process, and no right is needed for it. Going back
-//! would need one, so a thread is lowered once and for all. Elsewhere nothing happens: threads of
-//! low priority then share the processor evenly with the others.
+//! On Linux a thread can run behind the others of its process, and no right is needed for it. Going
+//! back would need one, so a thread is lowered once and for all. Elsewhere nothing happens: threads
+//! of low priority then share the processor evenly with the others.
+//!
+//! There are two ways to be behind. A thread that is *lowered* gets about a tenth of a core beside
+//! one that is not, but when others wake up it keeps the core for some milliseconds. One that is
+//! *idle* leaves the core at once, and gets next to nothing while the others need all cores.
 
 #[cfg(target_os = "linux")]
-pub use linux::{Handle, current, lower};
+pub use linux::{Handle, current, idle, lower};
 #[cfg(not(target_os = "linux"))]
-pub use other::{Handle, current, lower};
+pub use other::{Handle, current, idle, lower};
 
 #[cfg(target_os = "linux")]
 mod linux {
     use rustix::process::{Pid, setpriority_process};
+    use thread_priority::{
+        NormalThreadSchedulePolicy, ThreadPriority, ThreadSchedulePolicy,
+        set_thread_priority_and_policy, thread_native_id,
+    };
 
     /// Beside a thread that is not nice, one of these gets about a tenth of a core.
     const NICENESS: i32 = 10;
@@ -30,6 +38,31 @@ mod linux {
         // It is about speed only: a thread that cannot be lowered runs like the others.
         let _ = setpriority_process(Some(thread), NICENESS);
     }
+
+    /// Lets the thread that asks run when no other thread wants its core.
+    pub fn idle() {
+        lower(current());
+        let policy = ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Idle);
+        let _ = set_thread_priority_and_policy(thread_native_id(), ThreadPriority::Min, policy);
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use thread_priority::thread_schedule_policy;
+
+        use super::*;
+
+        #[test]
+        fn a_thread_can_run_behind_all_others() {
+            let policy = std::thread::spawn(|| {
+                idle();
+                thread_schedule_policy().expect("a thread has a policy")
+            });
+            let policy = policy.join().expect("it ends");
+            let idle = ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Idle);
+            assert_eq!(policy, idle);
+        }
+    }
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -45,4 +78,7 @@ mod other {
 
     /// Lets a thread of this process run behind the others.
     pub fn lower(_: Handle) {}
+
+    /// Lets the thread that asks run when no other thread wants its core.
+    pub fn idle() {}
 }

@@ -97,6 +97,25 @@ fn a_slow_turn_holds_up_nobody_and_is_committed_when_it_is_through() {
     assert_eq!(world.counters().slow_turns, 1);
 }
 
+/// Commits that it takes to start these at the same moment.
+fn commits_to_start(definitions: &[&str]) -> u64 {
+    let mut world = world();
+    let before = world.commits();
+    let fates = world.call_all(definitions.iter().map(|name| start(name)).collect());
+    for fate in fates {
+        started(fate);
+    }
+    world.commits() - before
+}
+
+#[test]
+fn heavy_turns_are_committed_one_by_one_and_light_ones_do_not_wait_for_them() {
+    assert_eq!(commits_to_start(&["wide", "short"]), commits_to_start(&["wide"]));
+    // Two of them have more effects than one commit should have.
+    let more = commits_to_start(&["wide", "wide", "short"]);
+    assert_eq!(more, commits_to_start(&["wide", "short"]) + 1);
+}
+
 #[test]
 fn a_crash_during_a_slow_turn_loses_only_what_nobody_was_told() {
     let mut world = world();

@@ -90,7 +90,7 @@ impl<'a> Machine<'a> {
     /// Does steps until nothing moves, or until the slice is used up.
     pub(super) fn run(&mut self) {
         let slice = self.cx.limits.ops_per_slice;
-        let effects = self.cx.limits.effects_per_turn.saturating_sub(ROOM);
+        let effects = self.cx.limits.slice_effects().saturating_sub(ROOM);
         while self.outcome.is_none() {
             let used_up = self.ops >= slice || self.effects.len() >= effects.max(1);
             if self.state.steps.is_empty() {

@@ -67,7 +67,7 @@ impl Host for TurnHost<'_> {
 
     fn has_room(&self, effects: usize) -> bool {
         // A turn without effects has room in any case, or a script could never go on.
-        self.effects.is_empty() || self.effects.len() + effects <= self.cx.limits.effects_per_turn
+        self.effects.is_empty() || self.effects.len() + effects <= self.cx.limits.slice_effects()
     }
 
     fn start(&mut self, request: &Request) -> Result<Started, Refusal> {

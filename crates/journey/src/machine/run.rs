@@ -84,7 +84,7 @@ impl<'a> Run<'a> {
     fn is_used_up(&self) -> bool {
         let limits = self.cx.limits;
         self.ops >= limits.ops_per_slice
-            || self.effects.len() + SPARE_EFFECTS > limits.effects_per_turn
+            || self.effects.len() + SPARE_EFFECTS > limits.slice_effects()
     }
 
     fn enter_state(&mut self, id: FrameId) -> Result<(), Fault> {

@@ -8,15 +8,18 @@
 //! ```
 //!
 //! A batch is answered when all its jobs are through that are not slow. Slow turns that are through
-//! by then go with it; the others follow one by one, and never overtake it: answers leave while the
-//! lock is held, so they are in the order in which things happened. A thread whose job is slow
-//! leaves the quick lane for good and is replaced. The slow lane runs at a lower priority of the
-//! operating system, so that it uses what the others leave and little more; definitions take turns
-//! in it.
+//! by then go with it; the others follow one by one, and never overtake it: a batch is answered
+//! while the lock is held, so whoever finds it gone comes after its answer. Slow turns leave
+//! without the lock: whom they wake would take the processor from a thread of low priority that
+//! holds it, and then wait for it. A thread whose job is slow leaves the quick lane for good and is
+//! replaced. The slow lane runs at the lowest priority of the operating system, so that it uses
+//! what the others leave; definitions take turns in it. On a machine that is busy for long nothing
+//! may be left: while the lane is starved, one more thread takes part that gets a small share in
+//! any case.
 //!
 //! What a job costs is guessed from the last ones of its definition, in time of the processor. Of a
-//! batch, the cheapest go to the quick lane, as many as keep it busy for [`QUICK_TIME`]; the others
-//! go to the slow lane. So jobs of a few milliseconds do not add up to a batch of a second.
+//! batch, the cheapest go to the quick lane, none longer than [`QUICK_JOB`], as many as keep it busy
+//! for [`QUICK_TIME`]; the others go to the slow lane. So jobs of a few milliseconds do not add up to a batch of a second.
 //!
 //! Time decides in which lane a turn is computed, never what it decides (I6). One thread watches,
 //! and only while something is computed (I12).
@@ -40,12 +43,25 @@ const PATIENCE: Duration = Duration::from_millis(10);
 /// How long the jobs of a batch may keep the threads of the quick lane busy, as far as is known.
 const QUICK_TIME: Duration = Duration::from_millis(2);
 
+/// How long one of them may take. Most turns take a tenth of it; those that use up their slice of
+/// operations take more.
+const QUICK_JOB: Duration = Duration::from_micros(500);
+
 /// The stack of a thread. Notations bound their recursion; this is ample for it.
 const STACK_BYTES: usize = 8 << 20;
 
 /// Threads of the slow lane beyond its width: jobs that were found slow while they ran. With more
 /// than that, the quick lane gets no replacement until one of them is through.
 const MOST_EXTRA_THREADS: usize = 64;
+
+/// The slow lane is starved when its threads have the processor for less than one part in so many.
+const STARVED: u32 = 10;
+
+/// A job of the slow lane that runs for so long is starved in any case.
+const LONG: Duration = Duration::from_secs(5);
+
+/// How often that is looked at, while something waits for the slow lane.
+const LOOK: Duration = Duration::from_secs(1);
 
 type Outcome = Result<Turn, Fault>;
 
@@ -59,6 +75,7 @@ struct Pool {
     state: Mutex<State>,
     quick: Condvar,
     slow: Condvar,
+    spare: Condvar,
     watch: Condvar,
     /// Threads of the quick lane, and of the slow lane.
     width: usize,
@@ -76,6 +93,11 @@ struct State {
     /// Threads that began in the quick lane and have not ended, or joined the slow one.
     quick_threads: usize,
     slow_threads: usize,
+    has_spare_thread: bool,
+    /// Since when jobs of the slow lane run, by batch and number.
+    slow_since: BTreeMap<(u64, usize), Stopwatch>,
+    /// Whether the last job of the slow lane hardly got the processor.
+    was_starved: bool,
     /// Those of the quick ones whose job turned out to be slow.
     extra_threads: usize,
     idle_quick: usize,
@@ -133,6 +155,7 @@ impl Compute {
             state: Mutex::default(),
             quick: Condvar::new(),
             slow: Condvar::new(),
+            spare: Condvar::new(),
             watch: Condvar::new(),
             width,
             deliver,
@@ -164,7 +187,7 @@ impl Compute {
         calls.sort_by_key(|(cost, _)| *cost);
         let mut left = pool.quick_time();
         for (cost, call) in calls {
-            if cost <= left && cost <= QUICK_TIME {
+            if cost <= left && cost <= QUICK_JOB {
                 left = left.saturating_sub(cost);
                 state.quick.push_back(call);
                 open += 1;
@@ -197,6 +220,7 @@ impl Drop for Compute {
         self.0.lock().stopping = true;
         self.0.quick.notify_all();
         self.0.slow.notify_all();
+        self.0.spare.notify_all();
         self.0.watch.notify_all();
     }
 }
@@ -226,10 +250,8 @@ impl Pool {
     fn run_quick(self: &Arc<Self>, thread: ThreadNumber) {
         let handle = thread_priority::current();
         while let Some(call) = self.next_quick(thread, handle) {
-            let since = ThreadTime::now();
-            let turn = call.job.run();
-            let name = call.name();
-            if !self.finish_quick(thread, name, turn, since.elapsed()) {
+            let (cost, turn) = timed(&call);
+            if !self.finish_quick(thread, call.name(), turn, cost) {
                 return self.join_slow();
             }
         }
@@ -272,18 +294,27 @@ impl Pool {
         if is_quick && let Some(batch) = state.batches.get_mut(&name.batch) {
             batch.open -= 1;
         }
-        self.finish(&mut state, name, turn, cost);
-        if state.costs.of(name.definition) > QUICK_TIME {
+        let late = self.finish(&mut state, name, turn, cost);
+        if state.costs.of(name.definition) > QUICK_JOB {
             self.move_queued(&mut state);
         }
+        drop(state);
+        late.into_iter().for_each(&self.deliver);
         is_quick
     }
 
-    /// A job is through, in whichever lane. Its batch takes the turn along, if it has not gone.
-    fn finish(&self, state: &mut State, name: JobName, turn: Outcome, cost: Duration) {
+    /// A job is through, in whichever lane. Its batch takes the turn along; if that has gone, the
+    /// turn is to be delivered, without the lock.
+    fn finish(
+        &self,
+        state: &mut State,
+        name: JobName,
+        turn: Outcome,
+        cost: Duration,
+    ) -> Option<Input> {
         state.costs.saw(name.definition, cost);
         let Some(batch) = state.batches.get_mut(&name.batch) else {
-            return (self.deliver)(Input::SlowTurn(name.batch, name.number, turn));
+            return Some(Input::SlowTurn(name.batch, name.number, turn));
         };
         if let Some(place) = batch.turns.get_mut(name.number) {
             *place = Some(turn);
@@ -291,21 +322,23 @@ impl Pool {
         if let Some(answer) = state.answer_if_complete(name.batch) {
             (self.deliver)(answer);
         }
+        None
     }
 
     fn push_slow(self: &Arc<Self>, state: &mut State, call: Call) {
+        if state.slow.is_empty() {
+            self.spare.notify_one();
+        }
         state.slow.push(call);
         self.slow.notify_one();
-        if state.slow_threads >= self.width {
-            return;
+        if !state.has_spare_thread {
+            let pool = self.clone();
+            state.has_spare_thread = start_thread("meantime-spare", move || pool.run_spare());
         }
-        let pool = self.clone();
-        let started = start_thread("meantime-slow", move || {
-            thread_priority::lower(thread_priority::current());
-            pool.run_slow();
-        });
-        if started {
-            state.slow_threads += 1;
+        if state.slow_threads < self.width {
+            let pool = self.clone();
+            let started = start_thread("meantime-slow", move || pool.run_slow());
+            state.slow_threads += usize::from(started);
         }
     }
 
@@ -323,10 +356,26 @@ impl Pool {
     }
 
     fn run_slow(&self) {
+        thread_priority::idle();
         while let Some(call) = self.next_slow() {
-            let since = ThreadTime::now();
-            let turn = call.job.run();
-            self.finish(&mut self.lock(), call.name(), turn, since.elapsed());
+            let (cost, turn) = timed(&call);
+            let mut state = self.lock();
+            let took = state.slow_since.remove(&(call.batch, call.number));
+            let took = took.map_or(cost, |since| since.elapsed());
+            state.was_starved = took > cost.saturating_mul(STARVED);
+            let late = self.finish(&mut state, call.name(), turn, cost);
+            drop(state);
+            late.into_iter().for_each(&self.deliver);
+        }
+    }
+
+    /// Takes jobs while the other threads of the slow lane do not get on.
+    fn run_spare(&self) {
+        thread_priority::lower(thread_priority::current());
+        while let Some(call) = self.next_of_starved() {
+            let (cost, turn) = timed(&call);
+            let late = self.finish(&mut self.lock(), call.name(), turn, cost);
+            late.into_iter().for_each(&self.deliver);
         }
     }
 
@@ -338,10 +387,27 @@ impl Pool {
                 return None;
             }
             if let Some(call) = state.slow.pop() {
+                state.slow_since.insert((call.batch, call.number), Stopwatch::start());
                 return Some(call);
             }
             state = self.slow.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
+    }
+
+    /// The next job of the slow lane, once that is starved; none when the pool ends.
+    fn next_of_starved(&self) -> Option<Call> {
+        let mut state = self.lock();
+        while !state.stopping {
+            if state.slow.is_empty() {
+                state = self.spare.wait(state).unwrap_or_else(PoisonError::into_inner);
+            } else if state.is_starved() {
+                return state.slow.pop();
+            } else {
+                let waited = self.spare.wait_timeout(state, LOOK);
+                state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            }
+        }
+        None
     }
 
     /// Looks for jobs that take long, while anything runs.
@@ -385,7 +451,7 @@ impl Pool {
     fn move_queued(self: &Arc<Self>, state: &mut State) {
         let queued = std::mem::take(&mut state.quick);
         for call in queued {
-            if state.costs.of(call.job.definition_id()) > QUICK_TIME {
+            if state.costs.of(call.job.definition_id()) > QUICK_JOB {
                 let batch = call.batch;
                 self.push_slow(state, call);
                 self.leave_batch(state, batch);
@@ -417,6 +483,11 @@ impl Pool {
 }
 
 impl State {
+    /// Whether the threads of the slow lane hardly get the processor.
+    fn is_starved(&self) -> bool {
+        self.was_starved || self.slow_since.values().any(|since| since.elapsed() >= LONG)
+    }
+
     /// The answer to a batch that waits for nothing more.
     fn answer_if_complete(&mut self, number: u64) -> Option<Input> {
         self.batches.get(&number).filter(|batch| batch.open == 0)?;
@@ -433,6 +504,10 @@ struct SlowQueue {
 }
 
 impl SlowQueue {
+    fn is_empty(&self) -> bool {
+        self.calls.is_empty()
+    }
+
     fn push(&mut self, call: Call) {
         let definition = call.job.definition_id();
         let calls = self.calls.entry(definition).or_default();
@@ -443,19 +518,15 @@ impl SlowQueue {
     }
 
     fn pop(&mut self) -> Option<Call> {
-        while let Some(definition) = self.order.pop_front() {
-            let calls = self.calls.get_mut(&definition)?;
-            let call = calls.pop_front();
-            if calls.is_empty() {
-                self.calls.remove(&definition);
-            } else {
-                self.order.push_back(definition);
-            }
-            if call.is_some() {
-                return call;
-            }
+        let definition = self.order.pop_front()?;
+        let calls = self.calls.get_mut(&definition)?;
+        let call = calls.pop_front();
+        if calls.is_empty() {
+            self.calls.remove(&definition);
+        } else {
+            self.order.push_back(definition);
         }
-        None
+        call
     }
 
     fn remove(&mut self, batch: u64, number: usize) {
@@ -466,6 +537,13 @@ impl SlowQueue {
         calls.retain(|_, calls| !calls.is_empty());
         self.order.retain(|definition| calls.contains_key(definition));
     }
+}
+
+/// Computes a turn, and says how long that kept the processor.
+fn timed(call: &Call) -> (Duration, Outcome) {
+    let since = ThreadTime::now();
+    let turn = call.job.run();
+    (since.elapsed(), turn)
 }
 
 /// Starts a thread; says whether the system allowed it.
@@ -491,6 +569,7 @@ mod tests {
             state: Mutex::default(),
             quick: Condvar::new(),
             slow: Condvar::new(),
+            spare: Condvar::new(),
             watch: Condvar::new(),
             width: 2,
             deliver,
@@ -519,21 +598,32 @@ mod tests {
                 let there: Vec<bool> = turns.iter().map(Option::is_some).collect();
                 format!("advanced {there:?}")
             }
-            Input::SlowTurn(_, number, _) => format!("slow {number}"),
             _ => "?".to_owned(),
         };
         said.iter().map(word).collect()
     }
 
     #[test]
+    fn the_slow_lane_is_starved_when_its_jobs_hardly_get_the_processor() {
+        let mut state = State::default();
+        assert!(!state.is_starved());
+        state.slow_since.insert((7, 0), Stopwatch::start());
+        assert!(!state.is_starved(), "it has just begun");
+        state.was_starved = true;
+        assert!(state.is_starved());
+    }
+
+    #[test]
     fn a_slow_turn_that_is_through_before_its_batch_goes_with_it() {
         let (pool, said) = pool();
         waits(&pool, 1, 2);
-        pool.finish(&mut pool.lock(), job(1), turn(), Duration::ZERO);
-        assert_eq!(words(&said), Vec::<String>::new(), "its batch has not been answered");
+        let late = pool.finish(&mut pool.lock(), job(1), turn(), Duration::ZERO);
+        assert!(late.is_none(), "its batch has not been answered");
+        assert_eq!(words(&said), Vec::<String>::new());
         pool.leave_batch(&mut pool.lock(), 7);
         assert_eq!(words(&said), ["advanced [false, true]"]);
-        pool.finish(&mut pool.lock(), job(0), turn(), Duration::ZERO);
-        assert_eq!(words(&said), ["advanced [false, true]", "slow 0"]);
+        let late = pool.finish(&mut pool.lock(), job(0), turn(), Duration::ZERO);
+        assert!(matches!(late, Some(Input::SlowTurn(7, 0, _))));
+        assert_eq!(words(&said), ["advanced [false, true]"]);
     }
 }

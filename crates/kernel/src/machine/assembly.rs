@@ -357,9 +357,15 @@ impl Assembly {
     /// The first turn of an instance that was accepted by an earlier commit.
     fn begin_accepted(&mut self, inbox: Vec<InboxRow>, items: &[Pending], kit: &mut Kit<'_>) {
         if self.row.extra.held.is_none() {
-            self.more_inbox = !inbox.is_empty();
             self.start = minicbor::decode(&self.row.state.bytes).ok();
             self.deferred.extend(0..items.len());
+            self.more_inbox = !inbox.is_empty();
+            // Cancelled before it began: it does not begin. Otherwise a definition that starts
+            // itself would grow faster below than it is cancelled from above.
+            let is_cancel = |row: &InboxRow| matches!(row.event, Event::Cancel { .. });
+            if let Some(row) = inbox.into_iter().find(is_cancel) {
+                self.deliver(row.event.clone(), Source::Inbox(Box::new(row)));
+            }
             return;
         }
         if self.deadline_passed(kit.now.engine) {

@@ -427,6 +427,11 @@ impl Machine {
                 self.end_by_kernel(batch, place, &Event::DeadlineReached, tasks);
                 return None;
             }
+            if let Some(cancel) = assembly.events.first().cloned() {
+                work.assembly = Some(assembly);
+                self.end_by_kernel(batch, place, &cancel, tasks);
+                return None;
+            }
         }
         if assembly.start.is_none() && assembly.events.is_empty() {
             batch.add_turn(place, assembly);

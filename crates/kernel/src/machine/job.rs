@@ -1,5 +1,6 @@
 //! One call of a notation, caught: a panic becomes a fault of that instance alone (I10).
 
+use std::borrow::Cow;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -55,6 +56,7 @@ impl Job {
 
     /// Computes the turn and checks that it keeps the contract.
     pub fn run(&self) -> Result<Turn, Fault> {
+        let limits = self.limits_of_turn();
         let cx = Cx {
             now: self.now,
             turn_no: self.turn_no,
@@ -64,7 +66,7 @@ impl Job {
             deadline: self.deadline,
             key: self.key.as_deref(),
             catches: &self.catches,
-            limits: &self.limits,
+            limits: &limits,
         };
         let call = AssertUnwindSafe(|| match &self.kind {
             JobKind::Start(start) => self.notation.start(&self.definition, start, &cx),
@@ -75,6 +77,16 @@ impl Job {
         let turn = catch_unwind(call).unwrap_or_else(|panic| Err(panicked(panic.as_ref())))?;
         self.check(&turn)?;
         Ok(turn)
+    }
+
+    /// The limits, with a slice that suits the size of the state.
+    fn limits_of_turn(&self) -> Cow<'_, Limits> {
+        let JobKind::Advance(state, _) = &self.kind else { return Cow::Borrowed(&self.limits) };
+        let ops_per_slice = self.limits.slice_ops(state.bytes.len());
+        if ops_per_slice == self.limits.ops_per_slice {
+            return Cow::Borrowed(&self.limits);
+        }
+        Cow::Owned(Limits { ops_per_slice, ..Limits::clone(&self.limits) })
     }
 
     fn check(&self, turn: &Turn) -> Result<(), Fault> {

@@ -1,10 +1,14 @@
 //! `bench isolation`: whether one bad definition can slow, stop or outlive the others.
 //!
 //! ```text
-//!   calm:            others at a quarter of the peak: starts, and timers of a second
-//!   for each poison: deploy ─► clients send it ─► the same others beside it, /readyz throughout
+//!   for each poison: calm: others at a quarter of the peak: starts, and timers of a second
+//!                    ─► deploy ─► clients send it ─► the same others beside it, /readyz throughout
 //!                    ─► kill -9 ─► the same directory again ─► cancel what runs of it
 //! ```
+//!
+//! A disk has its moods, and one of them in a short time would decide a percentile. So the others
+//! are measured several times beside each poison, and calm is measured again after each: the
+//! percentile of a measurement is the median over its times.
 //!
 //! Others are flows that end at once, started with `wait`, and flows that sleep for a second and
 //! end. The sleepers also offer a task that nobody does: their callers are answered when they end
@@ -16,6 +20,7 @@ use std::time::Duration;
 use anyhow::Result;
 
 use super::super::load::pause;
+use super::super::percentile::Sample;
 use super::super::report::{Figure, count};
 use super::super::session::Session;
 use super::clearance::{Clearance, clear};
@@ -39,6 +44,9 @@ const TIMERS: f64 = 100.0;
 /// Others are at least so many in a second, however small the scale.
 const FEW: f64 = 10.0;
 
+/// How often others are measured beside one poison.
+const TIMES: usize = 3;
+
 /// What is started at once sleeps for a second first, half of the time.
 const SETTLE: Duration = Duration::from_millis(1_500);
 
@@ -58,10 +66,35 @@ struct Others {
     timers_per_second: f64,
 }
 
-/// What they have seen.
+/// What they have seen, each time.
+#[derive(Default)]
 struct Measured {
-    starts: Seen,
-    timers: Seen,
+    starts: Times,
+    timers: Times,
+}
+
+#[derive(Default)]
+struct Times(Vec<Seen>);
+
+impl Times {
+    fn per_second(&self) -> f64 {
+        self.0.iter().map(Seen::per_second).sum::<f64>() / count(self.0.len().max(1))
+    }
+
+    /// The median of what was measured each time.
+    fn p99(&self) -> f64 {
+        let mut each = Sample::default();
+        self.0.iter().for_each(|seen| each.add(seen.late.percentile(99.0)));
+        each.percentile(50.0)
+    }
+
+    fn refused(&self) -> usize {
+        self.0.iter().map(|seen| seen.refused).sum()
+    }
+
+    fn lost(&self) -> usize {
+        self.0.iter().map(|seen| seen.lost).sum()
+    }
 }
 
 /// What became of one variant.
@@ -79,9 +112,12 @@ pub(crate) async fn run(session: &mut Session, plan: &Plan) -> Result<()> {
     let mut server = Server::start(&session.common.db, ClockKind::Real, OTHERS).await?;
     let others = peak(session, &server).await?;
     session.progress.step("others, nobody disturbs them", 0);
-    others.measure(&server, session.warm_up()).await;
-    let calm = others.measure(&server, session.time()).await;
-    add_calm(session, &calm);
+    let mut calm = Measured::default();
+    others.measure(&server, session.warm_up(), &mut Measured::default()).await;
+    for _ in 0..TIMES {
+        others.measure(&server, session.time(), &mut calm).await;
+    }
+    let mut outcomes = Vec::new();
     let mut worst = Worst::default();
     for variant in variants(plan.seed, plan.variants, &plan.kinds) {
         let label = format!("{} ({})", variant.label, shortened(&variant.title));
@@ -97,14 +133,21 @@ pub(crate) async fn run(session: &mut Session, plan: &Plan) -> Result<()> {
             }
         }
         let outcome = try_one(session, &mut server, &variant, &others).await?;
-        session.add(outcome.figure(&label, &calm));
         let is_clean = outcome.again_ms.is_some() && outcome.clearance.left == 0;
         worst.add(&outcome);
+        outcomes.push((label, outcome));
         if !is_clean {
             // What is left of it must not be blamed on the next one.
             server.end()?;
             server = Server::start(&session.common.db, ClockKind::Real, OTHERS).await?;
         }
+        session.progress.step("others, nobody disturbs them", 0);
+        others.measure(&server, session.warm_up(), &mut Measured::default()).await;
+        others.measure(&server, session.time(), &mut calm).await;
+    }
+    add_calm(session, &calm);
+    for (label, outcome) in outcomes {
+        session.add(outcome.figure(&label, &calm));
     }
     worst.figures(session, &calm);
     server.end()
@@ -129,7 +172,8 @@ const ENDS: (&str, &str) = ("/instances?wait=PT20S", r#"{"definition":"ends"}"#)
 const NAPS: (&str, &str) = ("/instances?wait=PT20S", r#"{"definition":"naps"}"#);
 
 impl Others {
-    async fn measure(&self, server: &Server, time: Duration) -> Measured {
+    /// Measures once more.
+    async fn measure(&self, server: &Server, time: Duration, measured: &mut Measured) {
         let steady = |(path, body): (&str, &str), per_second, connections, lasts| Steady {
             address: server.address,
             request: json_request(path, body).into(),
@@ -142,7 +186,8 @@ impl Others {
         // Each of the sleepers holds a connection for a second.
         let timers = steady(NAPS, self.timers_per_second, 2 * MANY, Duration::from_secs(1));
         let (starts, timers) = tokio::join!(starts.call_for(time), timers.call_for(time));
-        Measured { starts, timers }
+        measured.starts.0.push(starts);
+        measured.timers.0.push(timers);
     }
 }
 
@@ -155,7 +200,10 @@ async fn try_one(
     let prober = Prober::begin(server.address);
     let press = Press::begin(server.address, variant);
     pause(SETTLE).await;
-    let measured = others.measure(server, session.time()).await;
+    let mut measured = Measured::default();
+    for _ in 0..TIMES {
+        others.measure(server, session.time(), &mut measured).await;
+    }
     let mut ready = prober.end().await;
     let words = press.words(variant);
     // Its clients are cut off with the server.
@@ -178,9 +226,9 @@ async fn try_one(
 fn add_calm(session: &mut Session, calm: &Measured) {
     let Measured { starts, timers } = calm;
     session.add(Figure::new("calm", "starts of others", starts.per_second(), "/s"));
-    session.add(Figure::new("calm", "… p99", starts.late.percentile(99.0), "ms"));
+    session.add(Figure::new("calm", "… p99", starts.p99(), "ms"));
     session.add(Figure::new("calm", "timers of others", timers.per_second(), "/s"));
-    session.add(Figure::new("calm", "… lateness p99", timers.late.percentile(99.0), "ms"));
+    session.add(Figure::new("calm", "… lateness p99", timers.p99(), "ms"));
 }
 
 /// Long titles are cut; the label finds the whole of it.
@@ -200,10 +248,10 @@ impl Outcome {
         let name = format!(
             "{label}: {words}; starts p99 {:.1} ms, {} refused, {} lost; timers {share:.2} of \
              calm, p99 {:.1} ms late; {} of {} times not ready; ready again {again}; {} ran, {} left",
-            starts.late.percentile(99.0),
-            starts.refused,
-            starts.lost,
-            timers.late.percentile(99.0),
+            starts.p99(),
+            starts.refused(),
+            starts.lost(),
+            timers.p99(),
             ready.not_ready + ready.silent,
             ready.asked,
             clearance.found,
@@ -238,9 +286,9 @@ impl Worst {
         let Measured { starts, timers } = &outcome.measured;
         self.tried += 1;
         self.starts = least(self.starts, starts.per_second());
-        self.starts_p99 = most(self.starts_p99, starts.late.percentile(99.0));
+        self.starts_p99 = most(self.starts_p99, starts.p99());
         self.timers = least(self.timers, timers.per_second());
-        self.timers_p99 = most(self.timers_p99, timers.late.percentile(99.0));
+        self.timers_p99 = most(self.timers_p99, timers.p99());
         self.ready = self.ready.and(outcome.ready);
         self.opened += usize::from(outcome.again_ms.is_some());
         let patience_ms = PATIENCE.as_secs_f64() * 1_000.0;
@@ -258,11 +306,11 @@ impl Worst {
         let (starts, timers) = (&calm.starts, &calm.timers);
         let rate = of("starts of others", self.starts, "/s", starts.per_second());
         session.add(rate.at_least(0.8));
-        let p99 = of("… p99", self.starts_p99, "ms", starts.late.percentile(99.0));
+        let p99 = of("… p99", self.starts_p99, "ms", starts.p99());
         session.add(p99.at_most(3.0));
         let rate = of("timers of others", self.timers, "/s", timers.per_second());
         session.add(rate.at_least(0.8));
-        let p99 = of("… lateness p99", self.timers_p99, "ms", timers.late.percentile(99.0));
+        let p99 = of("… lateness p99", self.timers_p99, "ms", timers.p99());
         session.add(p99.at_most(3.0));
         let mut add = |name: &str, value: f64| session.add(Figure::new("all", name, value, ""));
         add("variants that ran", count(self.tried));

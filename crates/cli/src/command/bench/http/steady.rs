@@ -53,6 +53,14 @@ impl Seen {
     pub(super) fn per_second(&self) -> f64 {
         count(self.in_time) / self.seconds
     }
+
+    /// Adds what another caller has seen at the same time.
+    fn add(&mut self, other: &Self) {
+        self.in_time += other.in_time;
+        self.refused += other.refused;
+        self.lost += other.lost;
+        self.late.extend(&other.late);
+    }
 }
 
 impl Steady {
@@ -67,10 +75,7 @@ impl Steady {
         }
         let mut all = Seen { seconds: time.as_secs_f64(), ..Seen::default() };
         for seen in callers.join_all().await {
-            all.in_time += seen.in_time;
-            all.refused += seen.refused;
-            all.lost += seen.lost;
-            all.late.extend(&seen.late);
+            all.add(&seen);
         }
         all
     }
