@@ -398,6 +398,9 @@ pub enum Error {
     /// The instance is over.
     #[error("instance {0} is over")]
     InstanceEnded(InstanceId),
+    /// What is stored of the instance cannot be decoded: it can only be cancelled.
+    #[error("instance {0} is damaged: what is stored of it cannot be decoded; it can be cancelled")]
+    InstanceDamaged(InstanceId),
     /// The task was claimed again, ended or withdrawn.
     #[error("the lease on task {0} is lost")]
     LeaseLost(TaskId),
@@ -476,6 +479,7 @@ impl Error {
             Self::UnknownTimer(_) => "unknown_timer",
             Self::UnknownIncident(_) => "unknown_incident",
             Self::InstanceEnded(_) => "instance_ended",
+            Self::InstanceDamaged(_) => "instance_damaged",
             Self::LeaseLost(_) => "lease_lost",
             Self::KeyTaken { .. } => "key_taken",
             Self::IdempotencyMismatch(_) => "idempotency_mismatch",

@@ -50,6 +50,7 @@ impl App {
         let settings = engine.settings().clone();
         let kernel = engine.kernel().clone();
         tokio::spawn(observe::log_store(kernel.store_health()));
+        tokio::spawn(observe::log_damage(kernel.damaged()));
         Self(Arc::new(Parts {
             ephemeral: engine.ephemeral().clone(),
             requests: engine.requests().clone(),

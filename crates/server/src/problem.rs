@@ -251,6 +251,7 @@ impl From<Error> for Problem {
             | Error::UnknownIncident(_)
             | Error::ClockNotVirtual => StatusCode::NOT_FOUND,
             Error::InstanceEnded(_)
+            | Error::InstanceDamaged(_)
             | Error::LeaseLost(_)
             | Error::KeyTaken { .. }
             | Error::NotResolvable(_)
@@ -259,6 +260,8 @@ impl From<Error> for Problem {
             Error::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
             Error::Invalid(_) => StatusCode::BAD_REQUEST,
             Error::Refused { .. } => return Self::refused(error),
+            // Asking again does not help.
+            Error::Store { code: "store_row_damaged", .. } => StatusCode::INTERNAL_SERVER_ERROR,
             _ => StatusCode::SERVICE_UNAVAILABLE,
         };
         let mut problem = Self::coded(status, code, detail);

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use meantime_core::{EffectKey, Json, TaskId, TimerId, Timestamp, View, WaitingKind as Kind};
+use meantime_kernel::command::Error;
 use meantime_kernel::history::Record;
 use meantime_kernel::open::{Key, Open};
 use meantime_kernel::store::{InstanceRow, Page, Phase};
@@ -21,8 +22,14 @@ pub(crate) async fn instance(
     row: &InstanceRow,
     input: Option<Json>,
 ) -> Result<Instance, Problem> {
+    if let Some(damaged) = &row.extra.damaged {
+        let summary = damaged_summary(app, row, damaged).await;
+        let variables = object(Json::null());
+        return Ok(Instance { summary, input: Json::null(), output: None, variables });
+    }
     let definition = app.catalog().get(row.definition).await?;
     let view = view(&definition, row);
+    let is_unreadable = is_unreadable(row, &view);
     let waiting = waiting(app, row, &view).await?;
     let input = match input {
         Some(input) => input,
@@ -33,7 +40,8 @@ pub(crate) async fn instance(
         Some(ending) => (ending.output.clone(), ending.variables.clone()),
         None => (None, view.variables),
     };
-    let summary = of_parts(app, row, &definition, waiting, ending).await?;
+    let mut summary = of_parts(app, row, &definition, waiting, ending).await?;
+    summary.damaged = is_unreadable.then(undecodable);
     Ok(Instance { summary, input, output, variables: object(variables) })
 }
 
@@ -46,12 +54,24 @@ pub(crate) async fn summary(app: &App, row: &InstanceRow) -> Result<Summary, Pro
     let view = view(&definition, row);
     let waiting = waiting(app, row, &view).await?;
     let ending = row.extra.outcome.as_ref().filter(|_| row.phase.is_ended()).map(Ending::of);
-    let has_state = matches!(row.phase, Phase::Running | Phase::Yielding | Phase::Closing);
     let mut summary = of_parts(app, row, &definition, waiting, ending).await?;
-    if has_state && view.variables.is_null() && view.waiting.is_empty() {
-        summary.damaged = Some("its state cannot be decoded".to_owned());
-    }
+    summary.damaged = is_unreadable(row, &view).then(undecodable);
     Ok(summary)
+}
+
+/// The row, unless it is damaged: for those who need all of it.
+pub(crate) fn whole(row: InstanceRow) -> Result<InstanceRow, Problem> {
+    if row.extra.damaged.is_some() { Err(Error::InstanceDamaged(row.id).into()) } else { Ok(row) }
+}
+
+/// Whether a notation could read nothing of the state of an instance.
+fn is_unreadable(row: &InstanceRow, view: &View) -> bool {
+    let has_state = matches!(row.phase, Phase::Running | Phase::Yielding | Phase::Closing);
+    has_state && view.variables.is_null() && view.waiting.is_empty()
+}
+
+fn undecodable() -> String {
+    "its state cannot be decoded".to_owned()
 }
 
 /// What can be read of a damaged row. It must not keep the others of its list from being shown.
@@ -68,7 +88,7 @@ async fn damaged_summary(app: &App, row: &InstanceRow, damaged: &str) -> Summary
         error: None,
         reason: None,
         waiting_for: Vec::new(),
-        incidents: Vec::new(),
+        incidents: open_incidents(app, row).await.unwrap_or_default(),
         deadline_at: row.deadline_at,
         started_at: row.started_at,
         ended_at: row.ended_at,
@@ -151,9 +171,14 @@ fn due_at(open: &Open, key: Key, kind: Kind) -> Option<Timestamp> {
 }
 
 async fn incidents(app: &App, row: &InstanceRow) -> Result<Vec<Incident>, Problem> {
-    if row.extra.incidents == 0 {
+    // That rows of it are damaged is not in its count.
+    if row.extra.incidents == 0 && !app.kernel().damaged().borrow().contains_key(&row.id) {
         return Ok(Vec::new());
     }
+    open_incidents(app, row).await
+}
+
+async fn open_incidents(app: &App, row: &InstanceRow) -> Result<Vec<Incident>, Problem> {
     let rows = app.store().incidents(Some(row.id), Page::first(SHOWN)).await?;
     Ok(rows.iter().map(Incident::from).collect())
 }

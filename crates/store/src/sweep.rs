@@ -196,7 +196,11 @@ pub(crate) fn is_root(
     random: usize,
     extra: usize,
 ) -> Result<bool, Error> {
-    let extra: Extra = row.unpacked_if(extra, TABLE)?.unwrap_or_default();
+    let Ok(extra) = row.unpacked_if::<Extra>(extra, TABLE) else {
+        // It goes with the tree that it was found in, or stays.
+        return Ok(false);
+    };
+    let extra = extra.unwrap_or_default();
     let id = row.instance(ord, random)?;
     Ok(extra.lineage.is_none_or(|lineage| lineage.root == id))
 }

@@ -3,16 +3,19 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
 use indicatif::{ProgressBar, ProgressStyle};
-use meantime_core::Limits;
+use meantime_core::{DefinitionId, Limits, Notation};
 use meantime_kernel::clock::{Clock as _, SystemClock};
 use meantime_kernel::history::By;
-use meantime_kernel::store::Phase;
+use meantime_kernel::machine::{Notations, Stored};
+use meantime_kernel::store::{DefinitionRow, InstanceRow, Phase};
 use meantime_server::{
     ClientCertificates, Db, Layers, Settings, check_tls, notations, open_store, open_unshared_store,
 };
+use meantime_store::postgres::PostgresStore;
 use meantime_store::sqlite::{Options, SqliteStore};
 
 use super::serve::ServerFlags;
@@ -121,21 +124,45 @@ impl Doctor {
     pub(crate) fn run(self) -> Result<ExitCode> {
         let settings = self.flags.settings(Layers::default())?;
         posture(&settings);
-        let Db::Sqlite(path) = &settings.db else {
-            show::line(&format!("store: {} is looked after by its own tools", settings.db));
+        let mut states = States::default();
+        let found = match &settings.db {
+            Db::Memory => {
+                show::line("store: memory; nothing is kept");
+                return Ok(ExitCode::SUCCESS);
+            }
+            Db::Sqlite(path) if !path.exists() => None,
+            Db::Sqlite(path) => {
+                let problems = SqliteStore::check_of(path, &Options::default())?;
+                SqliteStore::visit_live_of(
+                    path,
+                    &Options::default(),
+                    &mut |definition, instance| {
+                        states.look_at(definition, instance);
+                    },
+                )?;
+                Some(problems)
+            }
+            Db::Postgres(url) => {
+                // Pages and the log are the server's business; its own tools look after them.
+                show::line("store: rows are looked at; files and logs are the server's own");
+                let options = meantime_store::postgres::Options::new(url);
+                let mut visit = |definition: &DefinitionRow, instance: &InstanceRow| {
+                    states.look_at(definition, instance);
+                };
+                let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+                runtime.block_on(PostgresStore::examine(&options, &mut visit))?
+            }
+        };
+        let Some(mut problems) = found else {
+            show::line(&format!("store: {} does not exist yet", settings.db));
             return Ok(ExitCode::SUCCESS);
         };
-        if !path.exists() {
-            show::line(&format!("store: {} does not exist yet", path.display()));
-            return Ok(ExitCode::SUCCESS);
-        }
-        let mut problems = SqliteStore::check_of(path, &Options::default())?;
-        problems.extend(undecodable(path)?);
+        problems.extend(states.problems);
         for problem in &problems {
             show::line(&format!("store: {problem}"));
         }
         if problems.is_empty() {
-            show::line(&format!("store: {} is sound", path.display()));
+            show::line(&format!("store: {} is sound", settings.db));
             return Ok(ExitCode::SUCCESS);
         }
         Ok(ExitCode::from(exit::REFUSED))
@@ -144,26 +171,40 @@ impl Doctor {
 
 /// Live instances whose state their notation cannot decode. Such an instance gets an incident with
 /// its next event; this finds it before.
-fn undecodable(path: &Path) -> Result<Vec<String>> {
-    let (notations, limits) = (notations(), Limits::default());
-    let mut problems = Vec::new();
-    let mut loaded = BTreeMap::new();
-    SqliteStore::visit_live_of(path, &Options::default(), &mut |definition, instance| {
+struct States {
+    notations: Notations,
+    limits: Limits,
+    loaded: BTreeMap<DefinitionId, Option<(Arc<dyn Notation>, Stored)>>,
+    problems: Vec<String>,
+}
+
+impl Default for States {
+    fn default() -> Self {
+        let (notations, limits) = (notations(), Limits::default());
+        Self { notations, limits, loaded: BTreeMap::new(), problems: Vec::new() }
+    }
+}
+
+impl States {
+    fn look_at(&mut self, definition: &DefinitionRow, instance: &InstanceRow) {
         // Before its first turn the state is the start.
         if instance.phase == Phase::Starting {
+            if instance.start().is_none() {
+                self.problems.push(format!("{}: its start cannot be decoded", instance.id));
+            }
             return;
         }
-        let runnable = loaded.entry(definition.id).or_insert_with(|| {
+        let (notations, limits) = (&self.notations, &self.limits);
+        let runnable = self.loaded.entry(definition.id).or_insert_with(|| {
             let notation = notations.get(&definition.notation)?.clone();
-            Some((notation, notations.load(definition, &limits)?))
+            Some((notation, notations.load(definition, limits)?))
         });
         let Some((notation, stored)) = runnable else { return };
         let view = notation.inspect(&stored.definition, &instance.state);
         if view.variables.is_null() && view.waiting.is_empty() {
-            problems.push(format!("{}: its state cannot be decoded", instance.id));
+            self.problems.push(format!("{}: its state cannot be decoded", instance.id));
         }
-    })?;
-    Ok(problems)
+    }
 }
 
 /// What somebody from outside would find.

@@ -2,7 +2,7 @@
 
 use std::process::{Command, Output};
 
-use meantime_store::postgres::cluster::database;
+use meantime_store::postgres::cluster::{Database, database};
 
 use crate::binary::{BINARY, Server, write};
 
@@ -44,6 +44,109 @@ fn a_database_that_other_tools_restored_is_marked_and_starts_paused() {
     server.text(&["resume", "--reason", "it is the only one"]);
     server.text(&["deploy", &file]);
     assert_eq!(server.stop(), Some(0));
+}
+
+/// A store that somebody damages while no server runs.
+enum Store {
+    File(tempfile::TempDir),
+    Database(Box<Database>),
+}
+
+impl Store {
+    fn all() -> [Self; 2] {
+        let directory = tempfile::tempdir().expect("a directory");
+        [Self::File(directory), Self::Database(Box::new(database().expect("PostgreSQL")))]
+    }
+
+    fn url(&self) -> String {
+        match self {
+            Self::File(directory) => {
+                format!("sqlite:{}", directory.path().join("store.db").display())
+            }
+            Self::Database(database) => crate::postgres::as_url(database.url()),
+        }
+    }
+
+    fn execute(&self, sql: &str) {
+        match self {
+            Self::File(directory) => {
+                let file = rusqlite::Connection::open(directory.path().join("store.db"));
+                let sql = sql.replace("BAD", "x'ff'");
+                file.expect("it opens").execute_batch(&sql).expect("it can be changed");
+            }
+            Self::Database(database) => {
+                let sql = sql.replace("BAD", "'\\xff'::bytea");
+                database.execute(&sql).expect("it can be changed");
+            }
+        }
+    }
+}
+
+#[test]
+fn damaged_instances_are_shown_found_and_cancelled_and_others_go_on() {
+    for store in Store::all() {
+        let (directory, db) = (tempfile::tempdir().expect("a directory"), store.url());
+        let empty = run(&["doctor", "--db", &db]);
+        assert!(empty.status.success(), "{empty:?}");
+        let server = Server::start(directory.path(), &["serve", "--db", &db]);
+        let file = write(directory.path(), "wait.flow.js", "return await Signal.next('go')\n");
+        server.text(&["deploy", &file]);
+        let start = || server.json(&["start", "wait"])["id"].as_str().expect("an id").to_owned();
+        let (open, extra, state, good) = (start(), start(), start(), start());
+        let sound = run(&["doctor", "--db", &db]);
+        assert!(sound.status.success(), "{sound:?}");
+        assert_eq!(server.stop(), Some(0));
+        // The newest one is left alone.
+        let damage = "UPDATE instance SET COLUMN = BAD WHERE ord = (SELECT ord FROM instance \
+                      ORDER BY ord DESC LIMIT 1 OFFSET PLACE);";
+        for (column, place) in [("open", "3"), ("extra", "2"), ("state", "1")] {
+            store.execute(&damage.replace("COLUMN", column).replace("PLACE", place));
+        }
+        let found = run(&["doctor", "--db", &db]);
+        let said = String::from_utf8_lossy(&found.stdout);
+        assert!(!found.status.success(), "{said}");
+        for (id, what) in [
+            (&open, "a row of `instance` cannot be read"),
+            (&extra, "a row of `instance` cannot be read"),
+            (&state, "its state cannot be decoded"),
+        ] {
+            let is_told = |line: &str| line.contains(id.as_str()) && line.contains(what);
+            assert!(said.lines().any(is_told), "{id} {what}: {said}");
+        }
+        assert!(!said.contains(&good), "{said}");
+        let server = Server::start(directory.path(), &["serve", "--db", &db]);
+        let get = |path: &str| crate::request::get(&server.url, path).expect("an answer");
+        for id in [&open, &extra, &state] {
+            let (status, shown) = get(&format!("/instances/{id}"));
+            assert_eq!((status, shown["damaged"].is_string()), (200, true), "{shown}");
+        }
+        let post = |path: &str| {
+            crate::request::post(&server.url, path, "", &serde_json::json!({})).expect("an answer")
+        };
+        for id in [&open, &extra] {
+            let (status, refused) = post(&format!("/instances/{id}/signals/go"));
+            assert_eq!((status, &refused["code"]), (409, &"instance_damaged".into()), "{refused}");
+            let (_, shown) = get(&format!("/instances/{id}"));
+            assert_eq!(shown["incidents"][0]["kind"], "damage", "{shown}");
+        }
+        assert_eq!(post(&format!("/instances/{good}/signals/go")).0, 202);
+        assert_eq!(get(&format!("/instances/{good}")).1["status"], "completed");
+        let (_, listed) = get("/incidents");
+        assert_eq!(listed["items"].as_array().map(Vec::len), Some(2), "{listed}");
+        let (status, list) = get("/instances");
+        let items = list["items"].as_array().expect("items");
+        let damaged = items.iter().filter(|it| it["damaged"].is_string()).count();
+        assert_eq!((status, items.len(), damaged), (200, 4, 3), "{list}");
+        for id in [&open, &extra, &state] {
+            let (status, shown) = post(&format!("/instances/{id}/cancel"));
+            assert_eq!((status, &shown["status"]), (200, &"cancelled".into()), "{shown}");
+            assert!(shown["damaged"].is_null(), "{shown}");
+        }
+        assert_eq!(get("/incidents").1["items"].as_array().map(Vec::len), Some(0));
+        assert_eq!(server.stop(), Some(0));
+        let sound = run(&["doctor", "--db", &db]);
+        assert!(sound.status.success(), "{}", String::from_utf8_lossy(&sound.stdout));
+    }
 }
 
 #[test]

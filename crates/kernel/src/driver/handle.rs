@@ -1,5 +1,6 @@
 //! The handle that callers, workers and the server hold.
 
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -7,7 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use meantime_core::{
-    Definition, DefinitionId, Diagnostic, Limits, Notation, Retention, Severity, Source, Timestamp,
+    Definition, DefinitionId, Diagnostic, InstanceId, Limits, Notation, Retention, Severity,
+    Source, Timestamp,
 };
 use tokio::sync::{mpsc, oneshot, watch};
 
@@ -54,6 +56,7 @@ pub struct Kernel {
     paused: Arc<AtomicBool>,
     housekept: watch::Receiver<Housekept>,
     health: watch::Receiver<StoreHealth>,
+    damaged: watch::Receiver<BTreeMap<InstanceId, String>>,
     history: watch::Receiver<u64>,
     tickets: Tickets,
     gate: Arc<Gate>,
@@ -151,6 +154,7 @@ impl Builder {
         let paused = Arc::new(AtomicBool::new(recovered.paused));
         let (newest, history) = watch::channel(recovered.seq);
         let (health_sender, health) = watch::channel(StoreHealth::Healthy);
+        let (damaged_sender, damaged) = watch::channel(BTreeMap::new());
         let tickets = Tickets::default();
         let gate = Gate::new(Duration::from_millis(self.config.limits.start_delay_ms));
         let kernel = Kernel {
@@ -163,6 +167,7 @@ impl Builder {
             paused: paused.clone(),
             housekept,
             health,
+            damaged,
             history,
             tickets: tickets.clone(),
             gate: gate.clone(),
@@ -180,6 +185,7 @@ impl Builder {
             report,
             paused,
             health: health_sender,
+            damaged: damaged_sender,
             history: newest,
             tickets,
             gate,
@@ -473,6 +479,12 @@ impl Kernel {
     /// How the store stands, and a way to wait for a change.
     pub fn store_health(&self) -> watch::Receiver<StoreHealth> {
         self.health.clone()
+    }
+
+    /// Instances that were set aside since the start, because rows of them cannot be decoded, each
+    /// with what is wrong; and a way to wait for more.
+    pub fn damaged(&self) -> watch::Receiver<BTreeMap<InstanceId, String>> {
+        self.damaged.clone()
     }
 
     /// Why nobody answers any more.

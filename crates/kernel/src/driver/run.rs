@@ -68,6 +68,8 @@ pub(super) struct Parts {
     pub(super) paused: Arc<AtomicBool>,
     /// How the store stands, for everybody to see.
     pub(super) health: watch::Sender<StoreHealth>,
+    /// Instances that were set aside, for everybody to see.
+    pub(super) damaged: watch::Sender<BTreeMap<InstanceId, String>>,
     /// The newest row of history, for those who follow it.
     pub(super) history: watch::Sender<u64>,
     /// Numbers of callers, shared with the handles.
@@ -104,6 +106,7 @@ pub(super) struct Run {
     inputs: (mpsc::UnboundedSender<Input>, mpsc::UnboundedReceiver<Input>),
     callers: BTreeMap<Ticket, Answer>,
     health: watch::Sender<StoreHealth>,
+    damaged: watch::Sender<BTreeMap<InstanceId, String>>,
     /// Starts that were let in and wait for their turn.
     admitted: BTreeMap<Ticket, Admitted>,
     gate: Arc<Gate>,
@@ -142,6 +145,7 @@ impl Run {
             inputs,
             callers: BTreeMap::new(),
             health: parts.health,
+            damaged: parts.damaged,
             admitted: BTreeMap::new(),
             gate: parts.gate,
             history: parts.history,
@@ -447,6 +451,9 @@ impl Run {
             Output::Reply(ticket, answer) => self.answer(ticket, answer),
             Output::Compact(request) => self.note(Note::Compact(request)),
             Output::Dispatch(task) => self.dispatch(*task),
+            Output::Damaged(id, what) => self.damaged.send_modify(|seen| {
+                seen.insert(id, what);
+            }),
             Output::Fatal(error) => {
                 self.failed = true;
                 self.health.send_replace(StoreHealth::Failed(error));

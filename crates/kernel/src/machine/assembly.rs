@@ -399,6 +399,15 @@ impl Assembly {
         }
     }
 
+    /// Whether it was accepted, and what it is to begin with cannot be decoded.
+    pub(super) fn has_no_start(&self) -> bool {
+        self.row.phase == Phase::Starting
+            && !self.insert
+            && self.row.extra.held.is_none()
+            && self.start.is_none()
+            && self.events.is_empty()
+    }
+
     fn take_inbox(&mut self, row: InboxRow, kit: &mut Kit<'_>) {
         let closing = self.row.phase == Phase::Closing;
         match &row.event {
@@ -472,7 +481,7 @@ impl Assembly {
         }
     }
 
-    fn note_command(&mut self, event: &Event, by: Option<&crate::history::By>) {
+    pub(super) fn note_command(&mut self, event: &Event, by: Option<&crate::history::By>) {
         if let Some(by) = by {
             let name = match event {
                 Event::Submitted { step, .. } => step.clone(),

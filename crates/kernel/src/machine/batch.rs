@@ -9,6 +9,7 @@ use meantime_core::{
 };
 
 use super::assembly::{Assembly, Kit};
+use super::damage::cancel_in;
 use super::definitions::Loaded;
 use super::engine::Machine;
 use super::io::{Output, Ticket};
@@ -20,8 +21,8 @@ use super::slow::{EFFECTS_PER_BATCH, effects};
 use crate::command::{Error, Reply, Report, Wait};
 use crate::planted::{Bug, planted};
 use crate::store::{
-    self, Guard, InboxRow, InstanceRow, Phase, Plan, TakeRequest, Taken, TaskRow, TaskState,
-    TimerKey, Unit, Wanted, Write,
+    self, Guard, InboxRow, IncidentCause, InstanceRow, Phase, Plan, TakeRequest, Taken, TaskRow,
+    TaskState, TimerKey, Unit, Wanted, Write,
 };
 
 /// How many loose units one batch takes.
@@ -54,6 +55,15 @@ pub(super) struct Batch {
 }
 
 impl Batch {
+    /// Claims that get nothing ask once more.
+    fn repeat_claims(&self) {
+        for loose in &self.loose {
+            if let LooseItem::Claim(claim) = &loose.item {
+                claim.was_crowded_out.set(true);
+            }
+        }
+    }
+
     /// A loose item was answered or handed on, whatever becomes of the commit.
     pub(super) fn finish_loose(&mut self, number: usize) {
         if let Some(loose) = self.loose.get_mut(number) {
@@ -88,6 +98,10 @@ pub(super) enum Part {
     Claimed(usize, Box<TaskRow>),
     /// A task that a loose item changed.
     Changed(usize, Box<TaskRow>),
+    /// The incident of a damaged instance, and whom to tell.
+    Damage(InstanceId, Vec<Ticket>),
+    /// Something without a turn, and who waits for it, if anybody.
+    Aside(Option<Ticket>),
 }
 
 /// What memory must learn of a unit that took effect.
@@ -229,6 +243,8 @@ impl Machine {
             let row = !new && (work.cached.is_none() || self.config.shared_store);
             // Other nodes write events too, and may be gone before they turn them.
             let inbox = work.inbox || (row && self.config.shared_store);
+            // An event that cannot be decoded keeps back those that come after it.
+            let inbox = inbox || self.damaged.contains(&work.id);
             if row || inbox {
                 batch.wanted.push(Wanted { id: work.id, row, inbox });
             }
@@ -279,6 +295,8 @@ impl Machine {
         let mut instances: BTreeMap<InstanceId, store::TakenInstance> =
             wanted.zip(std::mem::take(&mut taken.instances)).collect();
         self.drop_closed(&mut batch, &taken.incidents);
+        let has_new_damage =
+            self.tasks_damaged(&mut batch, std::mem::take(&mut taken.damaged_tasks));
         let mut jobs = Vec::new();
         self.drop_overtaken(&mut batch, &mut instances);
         let comes_with_turn = |place: usize| batch.computed.iter().any(|(it, _)| *it == place);
@@ -294,6 +312,10 @@ impl Machine {
         let claimed = std::mem::take(&mut taken.claims);
         let incidents = std::mem::take(&mut taken.incidents);
         self.loose_units(&mut batch, &tasks, claimed, incidents);
+        if has_new_damage {
+            // Damaged tasks may stand where good ones would have been seen.
+            batch.repeat_claims();
+        }
         batch.taken = taken;
         self.batches.insert(number, batch);
         if jobs.is_empty() {
@@ -365,6 +387,10 @@ impl Machine {
             return None;
         }
         let row = work.cached.take().or(read.row);
+        if let Some(damage) = read.damage {
+            self.meet_damaged(batch, place, row, &read.inbox, &damage, tasks);
+            return None;
+        }
         let mut kit = self.kit(tasks);
         let started =
             work.items.first().and_then(|item| Assembly::of_start(work.id, item, &mut kit));
@@ -381,11 +407,10 @@ impl Machine {
                 return None;
             }
         };
-        let definition = assembly.row.definition;
         if let Some(slot) = self.slots.get_mut(&assembly.row.id) {
-            slot.definition = definition;
+            slot.definition = assembly.row.definition;
         }
-        let Some(loaded) = self.definitions.get(definition).cloned() else {
+        let Some(loaded) = self.definitions.get(assembly.row.definition).cloned() else {
             self.wait_for_definition(batch, place, assembly.row, !read.inbox.is_empty());
             return None;
         };
@@ -401,6 +426,7 @@ impl Machine {
             work.definition = Some(definition.clone());
         }
         let mut kit = self.kit(tasks);
+        let cancel_event = cancel_in(&read.inbox);
         let now = kit.now.engine;
         let overtakes = cancel.and_then(|_| assembly.collect_cancel(&read.inbox, &work.items, now));
         if let Some(event) = overtakes {
@@ -415,6 +441,11 @@ impl Machine {
             assembly.deferred.extend(1..work.items.len());
         } else {
             assembly.collect(read.inbox, &work.items, limit, &mut kit);
+        }
+        if assembly.has_no_start() {
+            let damage = "its start cannot be decoded";
+            self.end_or_park(batch, place, assembly.row, cancel_event, damage, tasks);
+            return None;
         }
         if assembly.start.is_some() {
             assembly.note_message_start(work.definition.as_deref());
@@ -499,7 +530,7 @@ impl Machine {
     }
 
     /// Nothing can happen to an instance that is over, or is not there; callers are told.
-    fn answer_ended(
+    pub(super) fn answer_ended(
         &mut self,
         batch: &mut Batch,
         place: usize,
@@ -519,6 +550,14 @@ impl Machine {
                 let guard = Guard::Task { row: after.clone(), claims: task.claims };
                 batch.units.push(Unit { guard, ..Unit::default() });
                 batch.parts.push(Part::Detached(Some(Box::new(pending)), after));
+                continue;
+            }
+            if let Item::Incident { row, .. } = &pending.item
+                && row.cause == IncidentCause::Damage
+            {
+                let writes = vec![Write::DeleteIncident(row.id)];
+                batch.units.push(Unit { writes, ..Unit::default() });
+                batch.parts.push(Part::Aside(pending.ticket));
                 continue;
             }
             if let Some(ticket) = pending.ticket {
@@ -632,7 +671,7 @@ impl Machine {
         }
     }
 
-    fn add_concluded(&mut self, batch: &mut Batch, place: usize, concluded: Concluded) {
+    pub(super) fn add_concluded(&mut self, batch: &mut Batch, place: usize, concluded: Concluded) {
         match concluded {
             Concluded::Unit(assembly) => batch.add_turn(place, assembly),
             Concluded::Nothing(assembly) => {

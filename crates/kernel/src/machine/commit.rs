@@ -120,6 +120,15 @@ impl Machine {
                     self.claims.busy.remove(&row.id);
                 }
                 Part::Detached(Some(pending), row) => said.push((row.id.0.instance, *pending)),
+                // The next one who meets it raises its incident.
+                Part::Damage(id, callers) => {
+                    self.damaged.remove(&id);
+                    self.tell_damaged(id, callers);
+                }
+                Part::Aside(ticket) => {
+                    let why = store::Error::Unavailable("the commit took no effect".to_owned());
+                    self.reply(ticket, Err(Error::from(&why)));
+                }
                 _ => {}
             }
         }
@@ -173,6 +182,8 @@ impl Machine {
                         claim.was_crowded_out.set(true);
                     }
                 }
+                Part::Damage(id, callers) => self.tell_damaged(id, callers),
+                Part::Aside(ticket) => self.reply(ticket, Ok(Reply::Done)),
                 Part::Loose(number) => {
                     if let Some(loose) = batch.loose.get(number) {
                         self.loose_result(loose, result);

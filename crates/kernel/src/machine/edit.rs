@@ -92,7 +92,7 @@ impl Assembly {
                     self.deliver(event, Source::Item(number));
                 }
             }
-            IncidentCause::Turn | IncidentCause::Task(_) if !retry => {
+            IncidentCause::Turn | IncidentCause::Task(_) | IncidentCause::Damage if !retry => {
                 self.answer(number, Err(Error::NotResolvable(id)));
                 return;
             }
@@ -104,6 +104,14 @@ impl Assembly {
                     self.row.extra.ops = 0;
                 }
                 self.more_inbox = true;
+            }
+            // The row can be decoded again. The incident is not in its count.
+            IncidentCause::Damage => {
+                self.more_inbox = true;
+                self.writes.push(Write::DeleteIncident(id));
+                self.records.push(Record::IncidentClosed { incident: id, by: Some(by.clone()) });
+                self.answer(number, Ok(Reply::Done));
+                return;
             }
             IncidentCause::Task(key) => {
                 let held = self.task(meantime_core::TaskId(key), kit);

@@ -89,6 +89,8 @@ pub struct Machine {
     pub(super) batches: BTreeMap<u64, Batch>,
     pub(super) slow: SlowTurns,
     pub(super) pace: Pace,
+    /// Instances that were set aside.
+    pub(super) damaged: BTreeSet<InstanceId>,
     pub(super) cache: Cache,
     pub(super) trees: Trees,
     /// Callers who wait for several instances: how many are still moving, and the answer.
@@ -142,6 +144,7 @@ impl Machine {
             batches: BTreeMap::new(),
             slow: SlowTurns::default(),
             pace,
+            damaged: BTreeSet::new(),
             cache,
             trees: Trees::default(),
             gathers: BTreeMap::new(),

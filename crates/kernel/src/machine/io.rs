@@ -101,6 +101,8 @@ pub enum Output {
     Compact(CompactRequest),
     /// Run an engine task.
     Dispatch(Box<TaskRow>),
+    /// An instance was set aside, because rows of it cannot be decoded; says what is wrong.
+    Damaged(InstanceId, String),
     /// Stop: the store cannot be trusted any more, or not be used. Says why.
     Fatal(Error),
 }
@@ -120,6 +122,8 @@ pub struct Counters {
     pub conflicts: u64,
     /// Turns that could not be computed.
     pub faults: u64,
+    /// Instances that were set aside, because rows of them cannot be decoded.
+    pub damaged: u64,
     /// Turns that took so long that their batch did not wait for them.
     pub slow_turns: u64,
     /// Signals and messages that returned to their buffer.

@@ -42,6 +42,9 @@ impl Machine {
         let mut handed_out = BTreeSet::new();
         for number in 0..batch.loose.len() {
             let Some(loose) = batch.loose.get(number) else { break };
+            if loose.over {
+                continue;
+            }
             match &loose.item {
                 LooseItem::Claim(claim) => {
                     let all = claims.get(&number).into_iter().flatten();

@@ -23,6 +23,7 @@
 //! | `report` | what workers say of tasks: outcome, retry, incident |
 //! | `edit` | what operators do to timers and incidents |
 //! | `job` | one call of a notation, caught |
+//! | `damage` | instances whose rows cannot be decoded |
 //! | `slow` | turns that take long and leave their batch |
 //! | `outcome` | from a notation's answer to the unit to commit |
 //! | `effect` | one effect each: rows, asks, records |
@@ -45,6 +46,7 @@ mod cache;
 mod claim;
 mod commit;
 mod company;
+mod damage;
 mod definitions;
 mod edit;
 mod effect;

@@ -25,7 +25,7 @@ pub(super) struct Trees {
 
 /// Whether an instance by itself waits only for time, signals, messages, steps or people.
 pub fn rests_by_itself(row: &InstanceRow) -> bool {
-    let waits = matches!(row.phase, Phase::Running | Phase::Closing);
+    let waits = matches!(row.phase, Phase::Running | Phase::Closing) || row.extra.damaged.is_some();
     (waits || row.extra.held.is_some() || row.phase.is_ended()) && row.open.has_no_work()
 }
 

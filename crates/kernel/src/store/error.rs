@@ -25,6 +25,9 @@ pub enum Error {
     /// The file is damaged, or is not a Meantime store.
     #[error("the store is damaged: {0}")]
     Corrupt(String),
+    /// One row cannot be decoded; everything else can be used.
+    #[error("the store is damaged: {0}")]
+    DamagedRow(String),
     /// Another process owns the file.
     #[error("the store is in use by another process: {0}")]
     Locked(String),
@@ -78,7 +81,7 @@ impl Error {
             Self::Ambiguous { .. } => Class::Unknown,
             Self::Failed(_) | Self::FileReplaced(_) | Self::ClockBehind { .. } => Class::Restart,
             Self::Full | Self::ReadOnly => Class::Full,
-            Self::Corrupt(_) | Self::NewerSchema { .. } => Class::Corrupt,
+            Self::Corrupt(_) | Self::DamagedRow(_) | Self::NewerSchema { .. } => Class::Corrupt,
             Self::Bug(_) => Class::Bug,
         }
     }
@@ -91,6 +94,7 @@ impl Error {
             Self::Failed(_) => "store_failed",
             Self::Full => "store_full",
             Self::Corrupt(_) => "store_corrupt",
+            Self::DamagedRow(_) => "store_row_damaged",
             Self::Locked(_) => "store_locked",
             Self::NewerSchema { .. } => "store_newer_schema",
             Self::ClockBehind { .. } => "clock_behind",

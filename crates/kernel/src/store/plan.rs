@@ -68,6 +68,9 @@ pub struct Taken {
     pub claims: Vec<Vec<TaskRow>>,
     /// One entry per incident, in order.
     pub incidents: Vec<Option<IncidentRow>>,
+    /// Tasks whose rows cannot be decoded, among those that were asked for or can be claimed, each
+    /// with what is wrong.
+    pub damaged_tasks: Vec<(TaskId, String)>,
     /// Whatever keeps the rows locked until the commit. Dropping it lets go.
     pub hold: Option<Box<dyn Any + Send>>,
 }
@@ -87,6 +90,8 @@ pub struct TakenInstance {
     pub inbox: Vec<InboxRow>,
     /// Another node has it at this moment; nothing was read.
     pub busy: bool,
+    /// What of the row or the inbox cannot be decoded, if anything. The row then holds what can.
+    pub damage: Option<String>,
 }
 
 /// One transaction.
@@ -185,6 +190,13 @@ pub enum Write {
     },
     /// Drops the held events of an instance that ended.
     ClearHeld {
+        /// Whose.
+        instance: InstanceId,
+    },
+    /// Drops everything that is open for an instance that ended and was damaged: its timers, tasks,
+    /// subscriptions and events, whatever its own list says. A store may have to look through whole
+    /// tables for it.
+    ClearOpen {
         /// Whose.
         instance: InstanceId,
     },

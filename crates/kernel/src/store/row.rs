@@ -149,7 +149,7 @@ pub struct Extra {
     /// The row of history that tells of its start.
     #[n(11)]
     pub started_in: Option<u64>,
-    /// What of the row could not be read, in a list. Never stored.
+    /// What of the row could not be decoded; the rest is what could. Never stored.
     #[cbor(skip)]
     pub damaged: Option<String>,
 }
@@ -501,6 +501,9 @@ pub enum IncidentCause {
     /// A task whose workers never come back.
     #[n(2)]
     Task(#[n(0)] EffectKey),
+    /// Rows of the instance that cannot be decoded. It is in no count: the row is not written.
+    #[n(3)]
+    Damage,
 }
 
 /// One packed line of history per turn, linked to the one before.

@@ -16,6 +16,7 @@ use crate::auth::OPERATOR_KEY;
 use crate::catalog::Entry;
 use crate::place::Place;
 use crate::problem::Problem;
+use crate::show;
 
 /// A definition by its name.
 pub(crate) struct Named {
@@ -46,7 +47,7 @@ pub(crate) async fn latest(app: &App, name: &str, kind: Kind) -> Result<Named, P
 pub(crate) async fn find(app: &App, id: InstanceId) -> Result<Seen, Problem> {
     let row = app.store().instance(id).await?;
     let row = row.ok_or(Error::UnknownInstance(id))?;
-    Seen::new(app, row).await
+    Seen::new(app, show::whole(row)?).await
 }
 
 impl Named {

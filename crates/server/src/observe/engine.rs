@@ -24,7 +24,7 @@ pub(super) fn registry(counters: &Counters, levels: &Levels) -> Registry {
     registry
 }
 
-fn totals(counters: &Counters) -> [(&'static str, &'static str, u64); 17] {
+fn totals(counters: &Counters) -> [(&'static str, &'static str, u64); 18] {
     [
         ("meantime_turns", "Turns that took effect", counters.turns),
         ("meantime_batches", "Batches that were committed", counters.batches),
@@ -35,6 +35,7 @@ fn totals(counters: &Counters) -> [(&'static str, &'static str, u64); 17] {
         ("meantime_conflicts", "Turns whose fence did not hold", counters.conflicts),
         ("meantime_locked", "Turns that another node put off", counters.locked),
         ("meantime_faults", "Turns that could not be computed", counters.faults),
+        ("meantime_instances_damaged", "Instances that were set aside", counters.damaged),
         ("meantime_slow_turns", "Turns that their batch did not wait for", counters.slow_turns),
         ("meantime_returned", "Signals and messages that went back", counters.returned),
         ("meantime_leases_lost", "Reports with a stale token", counters.leases_lost),

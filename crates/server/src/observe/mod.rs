@@ -8,6 +8,6 @@ mod trace;
 
 pub use collector::{Collector, CollectorError, connect};
 pub(crate) use request::{Metrics, observe};
-pub(crate) use store::log_store;
+pub(crate) use store::{log_damage, log_store};
 pub use trace::TRACE_TARGET;
 pub(crate) use trace::{answered, call_span};

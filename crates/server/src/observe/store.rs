@@ -1,5 +1,8 @@
-//! What is logged of the store: that it was lost, found again, or given up.
+//! What is logged of the store: that it was lost, found again, or given up, and what is damaged.
 
+use std::collections::BTreeMap;
+
+use meantime_core::InstanceId;
 use meantime_kernel::driver::StoreHealth;
 use tokio::sync::watch;
 
@@ -18,6 +21,21 @@ pub(crate) async fn log_store(mut standing: watch::Receiver<StoreHealth>) {
         }
         if *standing.borrow() == StoreHealth::Healthy {
             tracing::info!("the store was found again");
+        }
+    }
+}
+
+/// Logs every instance that is set aside, until the engine is gone.
+pub(crate) async fn log_damage(mut damaged: watch::Receiver<BTreeMap<InstanceId, String>>) {
+    let mut logged = BTreeMap::new();
+    loop {
+        let seen = damaged.borrow_and_update().clone();
+        for (instance, damage) in seen.iter().filter(|(id, _)| !logged.contains_key(*id)) {
+            tracing::error!(%instance, %damage, "an instance is damaged and was set aside");
+        }
+        logged = seen;
+        if damaged.changed().await.is_err() {
+            return;
         }
     }
 }

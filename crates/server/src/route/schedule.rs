@@ -18,6 +18,7 @@ use crate::auth::{Caller, Permission};
 use crate::extract::{Body, Id, Query};
 use crate::page;
 use crate::problem::{Problem, Reason};
+use crate::show;
 use crate::wire::{
     Backfill, ChangeSchedule, Done, NewSchedule, NextSlots, Occurrence, Page, Schedule,
     ScheduleState, Status,
@@ -115,7 +116,7 @@ async fn find(
     id: InstanceId,
 ) -> std::result::Result<(InstanceRow, ScheduleView), Problem> {
     let unknown = || Problem::new(Reason::UnknownSchedule, format!("there is no schedule {id}"));
-    let row = app.store().instance(id).await?.ok_or_else(unknown)?;
+    let row = show::whole(app.store().instance(id).await?.ok_or_else(unknown)?)?;
     let is_schedule = app.catalog().get(row.definition).await?.name == SCHEDULE_DEFINITION;
     let view = ScheduleView::of_instance(&row).filter(|_| is_schedule).ok_or_else(unknown)?;
     Ok((row, view))

@@ -17,6 +17,7 @@ use crate::auth::{Caller, Permission};
 use crate::extract::{Body, Id, Query};
 use crate::page;
 use crate::problem::Problem;
+use crate::show;
 use crate::wire::{Done, MoveTimer, Page, Timer};
 
 pub(super) fn routes() -> Routes {
@@ -118,7 +119,7 @@ async fn shown(app: &App, row: &TimerRow) -> std::result::Result<Timer, Problem>
 
 /// The row of an armed timer: its instance knows when it is due.
 async fn find(app: &App, id: TimerId) -> std::result::Result<TimerRow, Problem> {
-    let owner = app.store().instance(id.0.instance).await?;
+    let owner = app.store().instance(id.0.instance).await?.map(show::whole).transpose()?;
     let open = owner.and_then(|owner| owner.open.timers.get(&Key::from(id.0)).copied());
     let row = match open {
         Some(open) => app.store().timer(open.row_key(id.0)).await?,

@@ -17,6 +17,7 @@ use crate::audit;
 use crate::auth::{Caller, Permission};
 use crate::extract::Name;
 use crate::problem::{Problem, Reason};
+use crate::show;
 use crate::wire::{Why, read_occurrence_id};
 
 /// Rows of history that an explanation looks at.
@@ -57,7 +58,7 @@ async fn why(State(app): State<App>, caller: Caller, Name(id): Name<String>) -> 
 
 async fn of_timer(app: &App, timer: TimerId) -> std::result::Result<String, Problem> {
     let unknown = || Problem::from(Error::UnknownTimer(timer));
-    let row = app.store().instance(timer.0.instance).await?.ok_or_else(unknown)?;
+    let row = show::whole(app.store().instance(timer.0.instance).await?.ok_or_else(unknown)?)?;
     let history = app.store().history(row.last_history, WALK).await?;
     let story = explain_timer(&row, &history, timer);
     if story.fate == Fate::Unknown && story.due_at.is_none() {

@@ -13,7 +13,7 @@ pub(crate) struct Incident {
     id: String,
     /// The instance.
     instance_id: String,
-    /// What raised it: `place`, `turn` or `task`.
+    /// What raised it: `place`, `turn`, `task` or `damage`.
     kind: &'static str,
     /// Where in the definition, when known.
     place: String,
@@ -39,6 +39,7 @@ impl From<&IncidentRow> for Incident {
                 IncidentCause::Place(_) => "place",
                 IncidentCause::Turn => "turn",
                 IncidentCause::Task(_) => "task",
+                IncidentCause::Damage => "damage",
             },
             place: row.place.clone(),
             code: row.failure.code.clone(),

@@ -404,6 +404,7 @@ impl World {
                 self.dispatched.push(*task);
                 return;
             }
+            Output::Damaged(..) => return,
             Output::Fatal(message) => panic!("the machine gave up: {message}"),
         };
         self.machine.handle(self.now, input);

@@ -198,7 +198,9 @@ impl Run {
                 }
                 return None;
             }
-            Output::Reply(..) | Output::Dispatch(_) | Output::Fatal(_) => return None,
+            Output::Reply(..) | Output::Dispatch(_) | Output::Damaged(..) | Output::Fatal(_) => {
+                return None;
+            }
         })
     }
 

@@ -3,14 +3,14 @@
 
 use std::collections::BTreeMap;
 
-use meantime_core::Timestamp;
+use meantime_core::{InstanceId, Timestamp};
 use meantime_kernel::history::By;
 use meantime_kernel::store::{AnswerRow, Guard, HistoryRow, InstanceRow, OperationKind, Write};
 
 use super::connection::Call;
 use super::{
-    answer, definition, history, inbox, incident, instance, instance_tag, message, message_id,
-    node, occurrence, operation, subscription, task, timer, tree, trigger_start,
+    answer, clear_open, definition, history, inbox, incident, instance, instance_tag, message,
+    message_id, node, occurrence, operation, subscription, task, timer, tree, trigger_start,
 };
 
 /// Changes by table, in the order in which units made them. The last word on a row counts.
@@ -32,6 +32,8 @@ pub(super) struct Changes<'a> {
     answers: BTreeMap<&'a str, &'a AnswerRow>,
     message_ids: BTreeMap<&'a str, Timestamp>,
     resumed: Option<(Timestamp, &'a By)>,
+    /// Damaged instances that ended.
+    cleared: Vec<InstanceId>,
     /// The largest sequence number that is written.
     pub(super) seq: u64,
 }
@@ -73,6 +75,7 @@ impl<'a> Changes<'a> {
                 self.inboxes.release(*instance, *incident);
             }
             Write::ClearHeld { instance } => self.inboxes.clear_held(*instance),
+            Write::ClearOpen { instance } => self.cleared.push(*instance),
             Write::PutOccurrence(row) => self.occurrences.put(row),
             Write::InsertTimer(row) => self.timers.insert(row),
             Write::DeleteTimer(key) => self.timers.delete(*key),
@@ -121,6 +124,9 @@ impl<'a> Changes<'a> {
         let mut calls = Vec::new();
         calls.extend(self.instances.insert_call());
         calls.extend(self.instances.turn_call());
+        if !self.cleared.is_empty() {
+            calls.extend(clear_open::clear(&self.cleared));
+        }
         self.tasks.calls(&mut calls);
         self.timers.calls(&mut calls);
         self.inboxes.calls(&mut calls);

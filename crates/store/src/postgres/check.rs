@@ -2,13 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use meantime_core::{InstanceId, TaskId};
+use meantime_core::{DefinitionId, InstanceId, TaskId};
 use meantime_kernel::open::Key;
-use meantime_kernel::store::{Class, Error, InstanceRow, TimerKey, TimerRow};
+use meantime_kernel::store::{
+    Class, DefinitionFilter, DefinitionRow, Error, InstanceRow, TimerKey, TimerRow,
+};
 
 use super::connection::{Connection, Failure, values};
-use super::{instance, task, timer};
+use super::{definition, instance, task, timer};
 use crate::row::instance::{columns, read};
+use crate::row::table::Table;
 use crate::row::timer::read_key;
 use crate::row::{Columns, ord};
 
@@ -35,11 +38,12 @@ const STRIDE: i64 = 1_000;
 /// transaction that sees one state.
 pub(super) async fn check(connection: &Connection) -> Result<Vec<String>, Error> {
     let mut problems = Vec::new();
-    for part in [Part::Instances, Part::Timers, Part::Inboxes] {
+    for part in [Part::Instances, Part::Timers, Part::Inboxes, Part::Undecodable] {
         let done = match part {
             Part::Instances => instances(connection, &mut problems).await,
             Part::Timers => timers(connection, &mut problems).await,
             Part::Inboxes => inboxes(connection, &mut problems).await,
+            Part::Undecodable => undecodable(connection, &mut problems).await,
         };
         match done {
             Err(failure) if failure.error.class() == Class::Corrupt => {
@@ -57,6 +61,7 @@ enum Part {
     Instances,
     Timers,
     Inboxes,
+    Undecodable,
 }
 
 /// Whatever a live instance waits for must be there.
@@ -121,6 +126,10 @@ async fn timers(connection: &Connection, problems: &mut Vec<String>) -> Result<(
         let ids: BTreeSet<InstanceId> = keys.iter().map(|(id, _)| *id).collect();
         let owners = owners(connection, &ids).await?;
         for (id, key) in keys {
+            if owners.get(&id).is_some_and(|owner| owner.extra.damaged.is_some()) {
+                // It has been told already.
+                continue;
+            }
             let entry = Key::from(key.id.0);
             let is_open = owners.get(&id).is_some_and(|owner| {
                 !owner.phase.is_ended()
@@ -152,6 +161,55 @@ async fn inboxes(connection: &Connection, problems: &mut Vec<String>) -> Result<
         );
     }
     Ok(())
+}
+
+/// Every row that turns read must be decodable.
+async fn undecodable(connection: &Connection, problems: &mut Vec<String>) -> Result<(), Failure> {
+    for table in Table::ALL {
+        // A statement is prepared once, so each table has a cursor of its own.
+        let (name, fetch) = match table {
+            Table::Task => ("of_task", "FETCH 1000 FROM of_task"),
+            Table::Inbox => ("of_inbox", "FETCH 1000 FROM of_inbox"),
+            Table::Message => ("of_message", "FETCH 1000 FROM of_message"),
+            Table::Incident => ("of_incident", "FETCH 1000 FROM of_incident"),
+            Table::Definition => ("of_definition", "FETCH 1000 FROM of_definition"),
+        };
+        let select = table.select();
+        connection.script(&format!("DECLARE {name} NO SCROLL CURSOR FOR {select}")).await?;
+        loop {
+            let found = connection.one(fetch, Vec::new()).await?;
+            for row in &found.rows {
+                problems.extend(table.problem(row)?);
+            }
+            if found.rows.is_empty() || problems.len() >= LIMIT {
+                break;
+            }
+        }
+        connection.script(&format!("CLOSE {name}")).await?;
+    }
+    Ok(())
+}
+
+/// Every live instance that can be read, with its definition.
+pub(super) async fn visit_live(
+    connection: &Connection,
+    visit: &mut (dyn FnMut(&DefinitionRow, &InstanceRow) + Send),
+) -> Result<(), Failure> {
+    let all = definition::list(connection, &DefinitionFilter::default()).await?;
+    let definitions: BTreeMap<DefinitionId, DefinitionRow> =
+        all.into_iter().map(|row| (row.id, row)).collect();
+    let mut after = -1_i64;
+    loop {
+        let found = connection.one(LIVE, values![after, STRIDE]).await?;
+        let Some(last) = found.rows.last() else { return Ok(()) };
+        after = last.integer(0)?;
+        // What cannot be read is told by `check`.
+        for instance in found.rows.iter().filter_map(|row| read(row).ok()) {
+            if let Some(definition) = definitions.get(&instance.definition) {
+                visit(definition, &instance);
+            }
+        }
+    }
 }
 
 async fn owners(

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use meantime_core::Timestamp;
+use meantime_core::{TaskId, Timestamp};
 use meantime_kernel::store::{ClaimQuery, Error, TaskRow};
 
 use super::connection::{Answer, Call, Connection, Failure, arrays, values};
@@ -64,8 +64,13 @@ impl<'a> Claims<'a> {
         Self { queries, now, wishes }
     }
 
-    /// Looks for tasks and locks them: one list per claim, best first.
-    pub(super) async fn find(&self, connection: &Connection) -> Result<Vec<Vec<TaskRow>>, Failure> {
+    /// Looks for tasks and locks them: one list per claim, best first. Those that cannot be decoded
+    /// are told apart.
+    pub(super) async fn find(
+        &self,
+        connection: &Connection,
+        damaged: &mut Vec<(TaskId, String)>,
+    ) -> Result<Vec<Vec<TaskRow>>, Failure> {
         if self.queries.is_empty() {
             return Ok(Vec::new());
         }
@@ -79,7 +84,7 @@ impl<'a> Claims<'a> {
         let answers = connection.run(&calls).await?;
         let mut found: BTreeMap<&Wish, Vec<TaskRow>> = BTreeMap::new();
         for (wish, answer) in self.wishes.keys().zip(&answers) {
-            found.insert(wish, best_first(answer)?);
+            found.insert(wish, best_first(answer, damaged)?);
         }
         let list = |query: &ClaimQuery| {
             let tasks = found.get(&wish(query)).map_or(&[][..], Vec::as_slice);
@@ -136,8 +141,8 @@ fn ready(pairs: &BTreeSet<(String, String)>, now: Timestamp, limit: usize) -> Ca
     Call::new(READY, params)
 }
 
-fn best_first(answer: &Answer) -> Result<Vec<TaskRow>, Error> {
-    let mut tasks = task::read_rows(answer)?;
+fn best_first(answer: &Answer, damaged: &mut Vec<(TaskId, String)>) -> Result<Vec<TaskRow>, Error> {
+    let mut tasks = task::read_lenient(answer, damaged)?;
     tasks.sort_by_key(|task| (std::cmp::Reverse(task.spec.priority), task.available_at, task.id));
     Ok(tasks)
 }

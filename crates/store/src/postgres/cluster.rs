@@ -313,7 +313,7 @@ fn user_for(directory: &Path) -> Result<User, String> {
 pub struct Database {
     url: String,
     /// Keeps others away from it.
-    _lease: Client,
+    lease: Client,
     runtime: Option<Runtime>,
 }
 
@@ -334,6 +334,16 @@ impl Database {
     /// A store in it, with default options.
     pub fn options(&self) -> Options {
         Options::new(&self.url)
+    }
+
+    /// Runs statements beside every store, as somebody who does damage would.
+    pub fn execute(&self, sql: &str) -> Result<(), String> {
+        let Some(runtime) = &self.runtime else { return Err("it was given back".to_owned()) };
+        let work = || runtime.block_on(self.lease.batch_execute(sql));
+        // A thread of its own: whoever asks may be inside a runtime.
+        let done = std::thread::scope(|scope| scope.spawn(work).join());
+        let done = done.map_err(|_| "the thread ended early".to_owned())?;
+        done.map_err(|error| format!("{error:?}"))
     }
 }
 
@@ -358,7 +368,7 @@ pub fn database_at(address: &str) -> Result<Database, String> {
             .build()
             .map_err(|error| error.to_string())?;
         let (url, client) = runtime.block_on(lease(&address))?;
-        Ok::<_, String>(Database { url, _lease: client, runtime: Some(runtime) })
+        Ok::<_, String>(Database { url, lease: client, runtime: Some(runtime) })
     });
     leased.join().map_err(|_| "the thread of the lease ended early".to_owned())?
 }

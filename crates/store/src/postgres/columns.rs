@@ -61,5 +61,5 @@ impl Columns for Row {
 
 #[expect(clippy::needless_pass_by_value, reason = "the shape that map_err wants")]
 fn unreadable(error: tokio_postgres::Error) -> Error {
-    Error::Corrupt(error.to_string())
+    Error::DamagedRow(error.to_string())
 }

@@ -7,7 +7,7 @@ use meantime_kernel::store::{DefinitionFilter, DefinitionHead, DefinitionRow, Er
 
 use super::connection::{Answer, Call, Connection, Failure, arrays, values};
 use super::text::{text, text_if};
-use crate::row::definition::{columns, head, head_columns, read, wanted};
+use crate::row::definition::{columns, head, head_columns, read_lenient, wanted};
 use crate::row::{Columns, int, packed};
 
 const INSERT: &str = "INSERT INTO definition (id, name, version, notation, label, hash, \
@@ -95,7 +95,7 @@ pub(super) async fn get(
     connection: &Connection,
     id: DefinitionId,
 ) -> Result<Option<DefinitionRow>, Failure> {
-    Ok(connection.one(GET, values![int(id.0)]).await?.first(read)?)
+    Ok(connection.one(GET, values![int(id.0)]).await?.first(read_lenient)?)
 }
 
 /// Versions that match, latest first.
@@ -107,7 +107,7 @@ pub(super) async fn list(
         Some(name) => connection.one(NAMED, values![text(name)]).await?,
         None => connection.one(LIST, Vec::new()).await?,
     };
-    Ok(wanted(found.read(read)?, filter))
+    Ok(wanted(found.read(read_lenient)?, filter))
 }
 
 /// All versions of the names without their sources, latest first.

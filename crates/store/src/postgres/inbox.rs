@@ -114,10 +114,22 @@ pub(super) fn heads(instances: &[InstanceId], limit: usize) -> Call<'static> {
     Call::new(HEADS, params)
 }
 
-pub(super) fn read_heads(answer: &Answer) -> Result<BTreeMap<InstanceId, Vec<InboxRow>>, Error> {
+/// Reads the heads. Instances with an event that cannot be decoded are told apart.
+pub(super) fn read_heads(
+    answer: &Answer,
+    damaged: &mut BTreeMap<InstanceId, String>,
+) -> Result<BTreeMap<InstanceId, Vec<InboxRow>>, Error> {
     let mut heads: BTreeMap<InstanceId, Vec<InboxRow>> = BTreeMap::new();
-    for row in answer.read(read)? {
-        heads.entry(row.instance).or_default().push(row);
+    for row in &answer.rows {
+        match read(row) {
+            Err(error @ Error::DamagedRow(_)) => {
+                damaged.insert(row.instance(0, 2)?, error.to_string());
+            }
+            read => {
+                let row = read?;
+                heads.entry(row.instance).or_default().push(row);
+            }
+        }
     }
     Ok(heads)
 }

@@ -8,7 +8,8 @@ use meantime_kernel::store::{ChildRef, Error, InstanceRow, Share};
 use super::connection::{Answer, Call, Connection, Failure, arrays, values};
 use super::text::text_if;
 use crate::row::instance::{
-    child, columns, extra_column, open_column, parent_column, read, unfinished as unfinished_row,
+    child, columns, extra_column, open_column, parent_column, read, read_lenient,
+    unfinished as unfinished_row,
 };
 use crate::row::{Columns, int, millis, ord, random};
 
@@ -211,8 +212,9 @@ pub(super) async fn children_of(
     Ok(found.unwrap_or_default())
 }
 
+/// Reads what can be read of each row.
 pub(super) fn read_rows(answer: &Answer) -> Result<Vec<InstanceRow>, Error> {
-    answer.read(read)
+    answer.read(read_lenient)
 }
 
 pub(super) async fn get(
@@ -221,6 +223,15 @@ pub(super) async fn get(
 ) -> Result<Option<InstanceRow>, Failure> {
     let answer = connection.one(GET, values![ord(id), random(id)]).await?;
     Ok(answer.first(read)?)
+}
+
+/// What can be read of an instance.
+pub(super) async fn get_lenient(
+    connection: &Connection,
+    id: InstanceId,
+) -> Result<Option<InstanceRow>, Failure> {
+    let answer = connection.one(GET, values![ord(id), random(id)]).await?;
+    Ok(answer.first(read_lenient)?)
 }
 
 /// Instances of a share that go on by themselves: not started yet, or in the middle of their work.

@@ -6,7 +6,7 @@ use meantime_kernel::store::{InstanceFilter, InstanceRow, Page, Phase};
 use super::connection::{Connection, Failure, Param, values};
 use super::definition;
 use super::text::text;
-use crate::row::instance::{UNUSUAL_PHASES, columns, matches, read_for_list};
+use crate::row::instance::{UNUSUAL_PHASES, columns, matches, read_lenient};
 use crate::row::{Columns, int, ord};
 
 const TAGGED: &str = concat!(
@@ -38,6 +38,14 @@ const NEWEST: &str = concat!(
     " FROM instance AS i WHERE i.ord < $1 ORDER BY i.ord DESC LIMIT $2"
 );
 
+/// Whoever has an open incident, whatever its own row counts.
+const TROUBLED: &str = concat!(
+    "SELECT ",
+    columns!(),
+    " FROM instance AS i WHERE i.ord < $1 \
+     AND EXISTS (SELECT 1 FROM incident AS t WHERE t.ord = i.ord) ORDER BY i.ord DESC LIMIT $2"
+);
+
 #[cfg(test)]
 pub(super) const STATEMENTS: &[&str] = &[TAGGED, KEYED, LIVE, UNUSUAL, NEWEST];
 
@@ -59,6 +67,11 @@ pub(super) async fn list(
     }
     if let Some(key) = &filter.key {
         return walk.run(KEYED, || Some(Box::new(text(key)))).await;
+    }
+    if filter.incident == Some(true) {
+        let filter = InstanceFilter { incident: None, ..filter.clone() };
+        let walk = Walk { connection, filter: &filter, page };
+        return walk.run(TROUBLED, || None).await;
     }
     let mut rows = Vec::new();
     if only(&|phase| UNUSUAL_PHASES.contains(phase)) {
@@ -117,7 +130,7 @@ impl<'a> Walk<'a> {
             for row in &answer.rows {
                 before = row.integer(0)?;
                 if matches(self.filter, row)? {
-                    found.push(read_for_list(row)?);
+                    found.push(read_lenient(row)?);
                 }
             }
             if answer.count < u64::try_from(stride).unwrap_or_default() {

@@ -65,6 +65,13 @@ async fn run(connection: &Connection, steps: &[Migration]) -> Result<(), Error> 
     Ok(())
 }
 
+/// How many of the steps of this release a database has had. One of a newer release is refused.
+pub(super) async fn applied(connection: &Connection) -> Result<usize, Error> {
+    let recorded = recorded(connection).await?;
+    check_known(u32::try_from(recorded.len()).unwrap_or(u32::MAX), MIGRATIONS)?;
+    Ok(recorded.len())
+}
+
 /// Hashes of the steps that a database has had.
 async fn recorded(connection: &Connection) -> Result<Vec<String>, Error> {
     let found = connection.one(EXISTS, Vec::new()).await?;

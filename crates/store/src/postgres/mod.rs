@@ -29,6 +29,7 @@ mod batch;
 mod changes;
 mod check;
 mod claim;
+mod clear_open;
 mod clock;
 #[cfg(any(test, feature = "cluster"))]
 pub mod cluster;
@@ -40,6 +41,7 @@ mod connection;
 mod core;
 mod definition;
 mod error;
+mod examine;
 mod feed;
 mod find;
 mod history;

@@ -19,8 +19,8 @@ use super::options::Options;
 use super::stats::Stats;
 use super::take::{self, Hold};
 use super::{
-    definition, history, incident, instance, instance_list, node, occurrence, operation, seat,
-    task, timer,
+    definition, examine, history, incident, instance, instance_list, node, occurrence, operation,
+    seat, task, timer,
 };
 
 /// A store in a PostgreSQL database, as one process sees it.
@@ -52,6 +52,16 @@ impl PostgresStore {
 
     fn opening(runtime: Runtime) -> Background {
         Background(Some(runtime))
+    }
+
+    /// Looks for damage in a database that nodes may be using. Nothing is written; every problem is
+    /// a line of text, and none means that there is no store in it. Calls `visit` with every live
+    /// instance that can be read and its definition. Needs a tokio runtime.
+    pub async fn examine(
+        options: &Options,
+        visit: &mut (dyn FnMut(&DefinitionRow, &InstanceRow) + Send),
+    ) -> Result<Option<Vec<String>>, Error> {
+        examine::examine(options, visit).await
     }
 
     /// What the store has done since it was opened.
@@ -189,7 +199,7 @@ impl Store for PostgresStore {
     fn instance(&self, id: InstanceId) -> Pending<'_, Option<InstanceRow>> {
         self.call(move |core| async move {
             let it = core.direct.lend().await?;
-            Ok(instance::get(&it, id).await?)
+            Ok(instance::get_lenient(&it, id).await?)
         })
     }
 

@@ -72,7 +72,8 @@ async fn attempt(pool: &Arc<Pool>, request: &TakeRequest) -> Result<Taken, Failu
     let answers = lent.run(&calls).await?;
     let mut read = wanted.read(answers.into_iter().skip(1))?;
     read.look_for_busy(&lent, &wanted).await?;
-    let claims = Claims::new(&request.claims, request.now).find(&lent).await?;
+    let claims = Claims::new(&request.claims, request.now);
+    let claims = claims.find(&lent, &mut read.damaged_tasks).await?;
     for task in claims.iter().flatten() {
         read.locked.claims.insert(task.id, task.claims);
     }
@@ -82,7 +83,8 @@ async fn attempt(pool: &Arc<Pool>, request: &TakeRequest) -> Result<Taken, Failu
     let incident = |id: &_| read.incidents.iter().find(|row: &&IncidentRow| row.id == *id).cloned();
     let incidents = request.incidents.iter().map(incident).collect();
     let hold: Box<dyn Any + Send> = Box::new(Hold { lent, locked: read.locked });
-    Ok(Taken { instances, tasks, claims, incidents, hold: Some(hold) })
+    let damaged_tasks = read.damaged_tasks;
+    Ok(Taken { instances, tasks, claims, incidents, damaged_tasks, hold: Some(hold) })
 }
 
 /// Which rows to ask for.
@@ -104,6 +106,9 @@ struct Found {
     tasks: BTreeMap<TaskId, TaskRow>,
     incidents: Vec<IncidentRow>,
     busy: Vec<InstanceId>,
+    /// Instances with an event that cannot be decoded.
+    damaged: BTreeMap<InstanceId, String>,
+    damaged_tasks: Vec<(TaskId, String)>,
     locked: Locked,
 }
 
@@ -155,10 +160,10 @@ impl<'a> Request<'a> {
             found.locked.add_instances(&answer)?;
         }
         if let Some(answer) = next(!self.inboxes.is_empty()) {
-            found.inboxes = inbox::read_heads(&answer)?;
+            found.inboxes = inbox::read_heads(&answer, &mut found.damaged)?;
         }
         if let Some(answer) = next(!self.request.tasks.is_empty()) {
-            let rows = task::read_rows(&answer)?;
+            let rows = task::read_lenient(&answer, &mut found.damaged_tasks)?;
             found.tasks = rows.into_iter().map(|row| (row.id, row)).collect();
         }
         if let Some(answer) = next(!self.request.incidents.is_empty()) {
@@ -193,8 +198,10 @@ impl Found {
         if self.busy.contains(&wanted.id) {
             return TakenInstance { busy: true, ..TakenInstance::default() };
         }
-        let row = self.rows.remove(&wanted.id).filter(|_| wanted.row);
+        let mut row = self.rows.remove(&wanted.id).filter(|_| wanted.row);
+        let damage = row.as_mut().and_then(|row| row.extra.damaged.take());
+        let damage = damage.or(self.damaged.remove(&wanted.id));
         let inbox = self.inboxes.remove(&wanted.id).unwrap_or_default();
-        TakenInstance { row, inbox, busy: false }
+        TakenInstance { row, inbox, busy: false, damage }
     }
 }

@@ -243,6 +243,23 @@ pub(super) fn get(ids: &[TaskId]) -> Call<'static> {
     Call::new(GET, keys(ids))
 }
 
+/// Reads tasks. Those that cannot be decoded are told apart.
+pub(super) fn read_lenient(
+    answer: &Answer,
+    damaged: &mut Vec<(TaskId, String)>,
+) -> Result<Vec<TaskRow>, Error> {
+    let mut tasks = Vec::new();
+    for row in &answer.rows {
+        match read(row) {
+            Err(error @ Error::DamagedRow(_)) => {
+                damaged.push((TaskId(row.effect(0, "task")?), error.to_string()));
+            }
+            read => tasks.push(read?),
+        }
+    }
+    Ok(tasks)
+}
+
 pub(super) fn read_rows(answer: &Answer) -> Result<Vec<TaskRow>, Error> {
     answer.read(read)
 }

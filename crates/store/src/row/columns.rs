@@ -19,17 +19,17 @@ pub(crate) trait Columns {
 
     fn integer(&self, column: usize) -> Result<i64, Error> {
         let value = self.integer_if(column)?;
-        value.ok_or_else(|| Error::Corrupt(format!("column {column} of a row is NULL")))
+        value.ok_or_else(|| Error::DamagedRow(format!("column {column} of a row is NULL")))
     }
 
     fn text_if(&self, column: usize) -> Result<Option<String>, Error> {
         let text = self.bytes_if(column)?.map(|bytes| String::from_utf8(bytes.to_vec()));
-        text.transpose().map_err(|e| Error::Corrupt(format!("column {column} of a row: {e}")))
+        text.transpose().map_err(|e| Error::DamagedRow(format!("column {column} of a row: {e}")))
     }
 
     fn text(&self, column: usize) -> Result<String, Error> {
         let value = self.text_if(column)?;
-        value.ok_or_else(|| Error::Corrupt(format!("column {column} of a row is NULL")))
+        value.ok_or_else(|| Error::DamagedRow(format!("column {column} of a row is NULL")))
     }
 
     /// A column whose stored form another type reads; NULL is nothing.

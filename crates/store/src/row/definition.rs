@@ -45,6 +45,29 @@ pub(crate) fn read(row: &impl Columns) -> Result<DefinitionRow, Error> {
     })
 }
 
+/// Reads what can be read of a row. Of one that is damaged only what names it is left: its notation
+/// is none, so that nobody runs what is not whole.
+pub(crate) fn read_lenient(row: &impl Columns) -> Result<DefinitionRow, Error> {
+    match read(row) {
+        Err(Error::DamagedRow(_)) => {}
+        read => return read,
+    }
+    Ok(DefinitionRow {
+        id: DefinitionId(row.number(0)?),
+        name: row.text(1)?,
+        version: row.count(2, TABLE)?,
+        notation: String::new(),
+        label: None,
+        hash: row.text(5).unwrap_or_default(),
+        deployed_at: row.instant(6, TABLE).unwrap_or_default(),
+        retired: row.flag(7)?,
+        source_name: String::new(),
+        triggers: Vec::new(),
+        source: Arc::from(""),
+        files: Default::default(),
+    })
+}
+
 /// Reads `head_columns!` from a column on.
 pub(crate) fn head(row: &impl Columns, from: usize) -> Result<DefinitionHead, Error> {
     Ok(DefinitionHead {
@@ -53,7 +76,8 @@ pub(crate) fn head(row: &impl Columns, from: usize) -> Result<DefinitionHead, Er
         version: row.count(from + 2, TABLE)?,
         hash: row.text(from + 3)?,
         retired: row.flag(from + 4)?,
-        triggers: row.unpacked(from + 5, TABLE)?,
+        // What cannot be read starts nothing.
+        triggers: row.unpacked(from + 5, TABLE).unwrap_or_default(),
     })
 }
 

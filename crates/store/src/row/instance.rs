@@ -2,7 +2,7 @@
 
 use meantime_core::{DefinitionId, InstanceId, State};
 use meantime_kernel::open::Open;
-use meantime_kernel::store::{ChildRef, Class, Error, Extra, InstanceFilter, InstanceRow, Phase};
+use meantime_kernel::store::{ChildRef, Error, Extra, InstanceFilter, InstanceRow, Phase};
 
 use super::{Columns, damaged, ord, packed};
 
@@ -41,11 +41,11 @@ pub(crate) fn read(row: &impl Columns) -> Result<InstanceRow, Error> {
     })
 }
 
-/// Reads a row for a list. A damaged row is listed with what can be read of it and with a marker,
-/// so that it does not fail the whole list.
-pub(crate) fn read_for_list(row: &impl Columns) -> Result<InstanceRow, Error> {
+/// Reads what can be read of a row, and marks it if that is not everything: one damaged row must
+/// not keep others of the same list or batch from being read.
+pub(crate) fn read_lenient(row: &impl Columns) -> Result<InstanceRow, Error> {
     let error = match read(row) {
-        Err(error) if error.class() == Class::Corrupt => error,
+        Err(error @ Error::DamagedRow(_)) => error,
         read => return read,
     };
     let extra: Option<Extra> = row.unpacked_if(12, TABLE).ok().flatten();
@@ -76,9 +76,8 @@ pub(crate) fn matches(filter: &InstanceFilter, row: &impl Columns) -> Result<boo
     let started_at = row.instant(5, TABLE)?;
     let has_incident = match filter.incident {
         Some(_) => {
-            // A damaged row is known by its list only.
-            let extra: Option<Extra> = row.unpacked_if(12, TABLE).ok().flatten();
-            Some(extra.is_some_and(|extra| extra.incidents > 0))
+            // A damaged row needs a person too.
+            Some(read(row).map_or(true, |row| row.extra.incidents > 0))
         }
         None => None,
     };
@@ -95,17 +94,19 @@ pub(crate) fn matches(filter: &InstanceFilter, row: &impl Columns) -> Result<boo
         })
 }
 
-/// A live child of the parent, from `ord, random, extra`; none if it is somebody else's.
+/// A live child of the parent, from `ord, random, extra`; none if it is somebody else's, or if
+/// nobody can tell which child it is.
 pub(crate) fn child(row: &impl Columns, parent: InstanceId) -> Result<Option<ChildRef>, Error> {
-    let extra: Extra = row.unpacked_if(2, TABLE)?.unwrap_or_default();
+    let extra: Extra = row.unpacked_if(2, TABLE).unwrap_or_default().unwrap_or_default();
     let id = row.instance(0, 1)?;
     let lineage = extra.lineage.filter(|lineage| lineage.parent.instance == parent);
     Ok(lineage.map(|lineage| ChildRef { key: lineage.parent, id, close: lineage.close }))
 }
 
 /// An instance that goes on by itself, from `ord, random, extra`; none if an incident holds it.
+/// A damaged one must be met by a turn to be told.
 pub(crate) fn unfinished(row: &impl Columns) -> Result<Option<InstanceId>, Error> {
-    let extra: Extra = row.unpacked_if(2, TABLE)?.unwrap_or_default();
+    let extra: Extra = row.unpacked_if(2, TABLE).unwrap_or_default().unwrap_or_default();
     Ok(if extra.held.is_none() { Some(row.instance(0, 1)?) } else { None })
 }
 

@@ -15,6 +15,7 @@ pub(crate) mod message;
 pub(crate) mod occurrence;
 pub(crate) mod operation;
 pub(crate) mod subscription;
+pub(crate) mod table;
 pub(crate) mod task;
 pub(crate) mod timer;
 pub(crate) mod trigger_start;

@@ -30,5 +30,5 @@ pub(crate) fn millis(instant: Option<Timestamp>) -> Option<i64> {
 
 /// A stored value that cannot be read back.
 pub(crate) fn damaged(table: &str, what: impl std::fmt::Display) -> Error {
-    Error::Corrupt(format!("a row of `{table}` cannot be read: {what}"))
+    Error::DamagedRow(format!("a row of `{table}` cannot be read: {what}"))
 }

@@ -10,8 +10,8 @@ use super::db::Db;
 use super::find::find;
 use super::node::Mark;
 use super::{
-    answer, definition, history, inbox, incident, instance, instance_tag, message, message_id,
-    node, occurrence, subscription, task, timer, tree, trigger_start,
+    answer, clear_open, definition, history, inbox, incident, instance, instance_tag, message,
+    message_id, node, occurrence, subscription, task, timer, tree, trigger_start,
 };
 
 /// Why a plan could not be applied as it is. The transaction must be rolled back.
@@ -104,6 +104,7 @@ fn make(db: &Db<'_>, write: Write, timers: &mut Timers, mark: &mut Mark) -> Resu
         Write::DeleteInbox { instance, seq } => inbox::delete(db, instance, seq)?,
         Write::ReleaseInbox { instance, incident } => inbox::release(db, instance, incident)?,
         Write::ClearHeld { instance } => inbox::clear_held(db, instance)?,
+        Write::ClearOpen { instance } => clear_open::clear(db, instance)?,
         Write::PutOccurrence(row) => occurrence::put(db, &row)?,
         Write::InsertTimer(row) => timers.insert(row),
         Write::DeleteTimer(key) => timers.delete(db, key)?,

@@ -13,6 +13,7 @@ use super::options::Options;
 use super::{definition, identity, instance, open, task, timer, wal_check};
 use crate::row::Columns;
 use crate::row::instance::{columns, read};
+use crate::row::table::Table;
 use crate::row::timer::read_key;
 
 const INTEGRITY: &str = "PRAGMA integrity_check(100)";
@@ -43,7 +44,7 @@ pub(super) fn check(path: &Path, options: &Options) -> Result<Vec<String>, Error
     };
     let db = Db::new(&connection);
     db.run("BEGIN", [])?;
-    for part in [integrity, instances, timers, inboxes] {
+    for part in [integrity, instances, timers, inboxes, undecodable] {
         match part(&db, &mut problems) {
             Err(error) if error.class() == Class::Corrupt => problems.push(error.to_string()),
             done => done?,
@@ -59,6 +60,15 @@ pub(super) fn integrity_of(path: &Path, options: &Options) -> Result<Vec<String>
     let mut problems = Vec::new();
     integrity(&Db::new(&connection), &mut problems)?;
     Ok(problems)
+}
+
+/// Every row that turns read must be decodable.
+fn undecodable(db: &Db<'_>, problems: &mut Vec<String>) -> Result<(), Error> {
+    for table in Table::ALL {
+        let found = db.some(table.select(), [], LIMIT, |row| table.problem(row))?;
+        problems.extend(found);
+    }
+    Ok(())
 }
 
 fn integrity(db: &Db<'_>, problems: &mut Vec<String>) -> Result<(), Error> {

@@ -30,11 +30,12 @@ pub(super) const ALL: &[&str] = &[FIRST_NAME, NEXT_NAME, NEXT_PRIORITY, READY];
 /// Order of tasks: highest priority first, then oldest, then by id.
 type Place = (i64, Timestamp, TaskId);
 
-/// Tasks that answer the query, best first.
+/// Tasks that answer the query, best first. Those that cannot be decoded are told apart.
 pub(super) fn ready(
     db: &Db<'_>,
     query: &ClaimQuery,
     now: Timestamp,
+    damaged: &mut Vec<(TaskId, String)>,
 ) -> Result<Vec<TaskRow>, Error> {
     let mut places = Vec::new();
     let default_queue = [String::new()];
@@ -53,9 +54,11 @@ pub(super) fn ready(
         }
     }
     places.sort_unstable();
-    let best = places.into_iter().take(query.limit);
-    let tasks = best.map(|(_, _, id)| task::get(db, id)).collect::<Result<Vec<_>, Error>>()?;
-    Ok(tasks.into_iter().flatten().collect())
+    let mut tasks = Vec::new();
+    for (_, _, id) in places.into_iter().take(query.limit) {
+        tasks.extend(task::get_lenient(db, id, damaged)?);
+    }
+    Ok(tasks)
 }
 
 fn of_type(

@@ -86,7 +86,7 @@ impl Columns for Row<'_> {
 
     fn bytes_if(&self, column: usize) -> Result<Option<&[u8]>, Error> {
         let value = self.get_ref(column).map_err(|e| from_sqlite(&e))?;
-        value.as_bytes_or_null().map_err(|e| Error::Corrupt(e.to_string()))
+        value.as_bytes_or_null().map_err(|e| Error::DamagedRow(e.to_string()))
     }
 
     fn flag(&self, column: usize) -> Result<bool, Error> {

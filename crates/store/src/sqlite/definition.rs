@@ -5,7 +5,7 @@ use meantime_kernel::store::{DefinitionFilter, DefinitionHead, DefinitionRow, Er
 use rusqlite::params;
 
 use super::db::Db;
-use crate::row::definition::{columns, head, head_columns, read, wanted};
+use crate::row::definition::{columns, head, head_columns, read_lenient, wanted};
 use crate::row::{Columns, int, packed};
 
 const INSERT: &str = "INSERT INTO definition (id, name, version, notation, label, hash, \
@@ -67,14 +67,14 @@ pub(super) fn retire(db: &Db<'_>, id: DefinitionId) -> Result<(), Error> {
 }
 
 pub(super) fn get(db: &Db<'_>, id: DefinitionId) -> Result<Option<DefinitionRow>, Error> {
-    db.first(GET, [int(id.0)], |row| read(row))
+    db.first(GET, [int(id.0)], |row| read_lenient(row))
 }
 
 /// Versions that match, latest first.
 pub(super) fn list(db: &Db<'_>, filter: &DefinitionFilter) -> Result<Vec<DefinitionRow>, Error> {
     let rows = match &filter.name {
-        Some(name) => db.all(NAMED, [name], |row| read(row))?,
-        None => db.all(LIST, [], |row| read(row))?,
+        Some(name) => db.all(NAMED, [name], |row| read_lenient(row))?,
+        None => db.all(LIST, [], |row| read_lenient(row))?,
     };
     Ok(wanted(rows, filter))
 }

@@ -23,7 +23,7 @@ pub(super) fn from_sqlite(error: &rusqlite::Error) -> Error {
         rusqlite::Error::FromSqlConversionFailure(..)
         | rusqlite::Error::InvalidColumnType(..)
         | rusqlite::Error::IntegralValueOutOfRange(..)
-        | rusqlite::Error::Utf8Error(..) => Error::Corrupt(text),
+        | rusqlite::Error::Utf8Error(..) => Error::DamagedRow(text),
         _ => Error::Bug(text),
     }
 }

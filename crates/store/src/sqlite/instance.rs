@@ -6,7 +6,8 @@ use rusqlite::params;
 
 use super::db::Db;
 use crate::row::instance::{
-    child, columns, extra_column, open_column, parent_column, read, unfinished as unfinished_row,
+    child, columns, extra_column, open_column, parent_column, read, read_lenient,
+    unfinished as unfinished_row,
 };
 use crate::row::{Columns, int, millis, ord, random};
 
@@ -110,6 +111,11 @@ pub(super) fn stands_at(db: &Db<'_>, id: InstanceId, turn_no: u64) -> Result<boo
 
 pub(super) fn get(db: &Db<'_>, id: InstanceId) -> Result<Option<InstanceRow>, Error> {
     db.first(GET, params![ord(id), random(id)], |row| read(row))
+}
+
+/// What can be read of an instance.
+pub(super) fn get_lenient(db: &Db<'_>, id: InstanceId) -> Result<Option<InstanceRow>, Error> {
+    db.first(GET, params![ord(id), random(id)], |row| read_lenient(row))
 }
 
 pub(super) fn is_live(db: &Db<'_>, id: InstanceId) -> Result<bool, Error> {

@@ -6,7 +6,7 @@ use rusqlite::{Row, params};
 
 use super::db::Db;
 use super::definition;
-use crate::row::instance::{UNUSUAL_PHASES, columns, matches, read_for_list as read_row};
+use crate::row::instance::{UNUSUAL_PHASES, columns, matches, read_lenient as read_row};
 use crate::row::{int, ord};
 
 const TAGGED: &str = concat!(
@@ -66,10 +66,12 @@ pub(super) fn list(
         return db.some(KEYED, params![key, before], page.limit, read);
     }
     if filter.incident == Some(true) {
-        // An instance comes once for each of its incidents.
+        // An instance comes once for each of its incidents. It has one, whatever its row counts.
+        let filter = InstanceFilter { incident: None, ..filter.clone() };
         let mut seen = None;
         let read_once = |row: &Row<'_>| {
-            let found = read(row)?.filter(|found| seen != Some(found.id));
+            let found = if matches(&filter, row)? { Some(read_row(row)?) } else { None };
+            let found = found.filter(|found| seen != Some(found.id));
             seen = found.as_ref().map_or(seen, |found| Some(found.id));
             Ok(found)
         };

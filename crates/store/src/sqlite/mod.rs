@@ -22,6 +22,7 @@ mod backup;
 mod check;
 mod checkpoint;
 mod claim;
+mod clear_open;
 mod compact;
 mod db;
 mod definition;

@@ -10,7 +10,7 @@ use meantime_kernel::store::{
     ChildRef, CompactRequest, DefinitionFilter, DefinitionRow, DueQuery, Error, HistoryRow,
     IncidentRow, InstanceFilter, InstanceRow, OccurrenceRow, OperationKind, OperationRow, Page,
     Pending, Plan, PurgeRequest, Purged, Recovered, Share, Store, TakeRequest, Taken,
-    TakenInstance, TaskFilter, TaskRow, TimerFilter, TimerKey, TimerRow, UnitResult,
+    TakenInstance, TaskFilter, TaskRow, TimerFilter, TimerKey, TimerRow, UnitResult, Wanted,
 };
 
 use super::backup::{self, Progress, Restored};
@@ -182,21 +182,32 @@ fn gone() -> Error {
 }
 
 fn take(db: &Db<'_>, request: &TakeRequest) -> Result<Taken, Error> {
-    let instances = request.instances.iter().map(|wanted| {
-        let row = if wanted.row { instance::get(db, wanted.id)? } else { None };
-        let limit = if wanted.inbox { request.inbox_limit } else { 0 };
-        Ok(TakenInstance { row, inbox: inbox::head(db, wanted.id, limit)?, busy: false })
-    });
-    let tasks = request.tasks.iter().map(|id| task::get(db, *id));
-    let claims = request.claims.iter().map(|query| claim::ready(db, query, request.now));
+    let mut damaged_tasks = Vec::new();
+    let limit = |wanted: &Wanted| if wanted.inbox { request.inbox_limit } else { 0 };
+    let instances = request.instances.iter().map(|it| take_instance(db, *it, limit(it)));
+    let instances = instances.collect::<Result<_, Error>>()?;
+    let tasks = request.tasks.iter().map(|id| task::get_lenient(db, *id, &mut damaged_tasks));
+    let tasks = tasks.collect::<Result<_, Error>>()?;
+    let claims = request.claims.iter();
+    let claims = claims.map(|query| claim::ready(db, query, request.now, &mut damaged_tasks));
+    let claims = claims.collect::<Result<_, Error>>()?;
     let incidents = request.incidents.iter().map(|id| incident::get(db, *id));
-    Ok(Taken {
-        instances: instances.collect::<Result<_, Error>>()?,
-        tasks: tasks.collect::<Result<_, Error>>()?,
-        claims: claims.collect::<Result<_, Error>>()?,
-        incidents: incidents.collect::<Result<_, Error>>()?,
-        hold: None,
-    })
+    let incidents = incidents.collect::<Result<_, Error>>()?;
+    Ok(Taken { instances, tasks, claims, incidents, damaged_tasks, hold: None })
+}
+
+/// One instance with the head of its inbox. What cannot be decoded is its own trouble only.
+fn take_instance(db: &Db<'_>, wanted: Wanted, limit: usize) -> Result<TakenInstance, Error> {
+    let mut row = if wanted.row { instance::get_lenient(db, wanted.id)? } else { None };
+    let mut damage = row.as_mut().and_then(|row| row.extra.damaged.take());
+    let inbox = match inbox::head(db, wanted.id, limit) {
+        Err(error @ Error::DamagedRow(_)) => {
+            damage.get_or_insert(error.to_string());
+            Vec::new()
+        }
+        read => read?,
+    };
+    Ok(TakenInstance { row, inbox, busy: false, damage })
 }
 
 impl Store for SqliteStore {
@@ -237,7 +248,7 @@ impl Store for SqliteStore {
     }
 
     fn instance(&self, id: InstanceId) -> Pending<'_, Option<InstanceRow>> {
-        self.read(|db| instance::get(db, id))
+        self.read(|db| instance::get_lenient(db, id))
     }
 
     fn instances(

@@ -86,6 +86,21 @@ pub(super) fn get(db: &Db<'_>, id: TaskId) -> Result<Option<TaskRow>, Error> {
     db.first(GET, key_columns(id), |row| read(row))
 }
 
+/// A task, unless it cannot be decoded: then it is told apart.
+pub(super) fn get_lenient(
+    db: &Db<'_>,
+    id: TaskId,
+    damaged: &mut Vec<(TaskId, String)>,
+) -> Result<Option<TaskRow>, Error> {
+    match get(db, id) {
+        Err(error @ Error::DamagedRow(_)) => {
+            damaged.push((id, error.to_string()));
+            Ok(None)
+        }
+        read => read,
+    }
+}
+
 /// A page of tasks in the order of their ids.
 pub(super) fn list(
     db: &Db<'_>,

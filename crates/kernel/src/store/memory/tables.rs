@@ -130,6 +130,12 @@ impl Tables {
                 let range = (instance, 0)..=(instance, u64::MAX);
                 drop_range(&mut self.inbox, range, |row| row.held.is_some());
             }
+            Write::ClearOpen { instance } => {
+                self.timers.retain(|key, _| key.id.0.instance != instance);
+                self.tasks.retain(|id, _| id.0.instance != instance);
+                self.subscriptions.retain(|_, row| row.key.instance != instance);
+                self.inbox.retain(|(of, _), _| *of != instance);
+            }
             Write::PutOccurrence(row) => {
                 let is_start = row.occurrence.outcome == SlotOutcome::Started;
                 let key = (row.schedule, row.occurrence.slot_at, is_start);

@@ -80,7 +80,8 @@ impl Tables {
             let range = (id, 0)..=(id, u64::MAX);
             let rows = self.inbox.range(range).map(|(_, row)| row).filter(|row| row.held.is_none());
             let limit = if wanted.inbox { request.inbox_limit } else { 0 };
-            TakenInstance { row, inbox: rows.take(limit).cloned().collect(), busy: false }
+            let inbox = rows.take(limit).cloned().collect();
+            TakenInstance { row, inbox, ..TakenInstance::default() }
         });
         let instances = instances.collect();
         self.locks = locks;
@@ -89,7 +90,7 @@ impl Tables {
             tasks: request.tasks.iter().map(|id| self.tasks.get(id).cloned()).collect(),
             claims: request.claims.iter().map(|it| self.claimable(it, request.now)).collect(),
             incidents: request.incidents.iter().map(|it| self.incidents.get(it).cloned()).collect(),
-            hold: None,
+            ..Taken::default()
         }
     }
 

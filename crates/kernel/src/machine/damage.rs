@@ -1,0 +1,167 @@
+//! Instances whose rows cannot be decoded: set aside one by one, so that all others go on (I10).
+//!
+//! Their rows stay as they are, for whoever wants to repair them; only an incident is written. All
+//! that can be done to such an instance is to cancel it: then the kernel ends it with what can be
+//! read, without its notation.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use meantime_core::{Event, Failure, IncidentId, InstanceId, TaskId};
+
+use super::assembly::Assembly;
+use super::batch::{Batch, Part};
+use super::engine::Machine;
+use super::io::{Output, Ticket};
+use super::slot::Item;
+use crate::command::Error;
+use crate::store::{InboxRow, IncidentCause, IncidentRow, InstanceRow, TaskRow, Unit, Write};
+
+impl Machine {
+    /// Something of an instance in a batch cannot be decoded.
+    pub(super) fn meet_damaged(
+        &mut self,
+        batch: &mut Batch,
+        place: usize,
+        row: Option<InstanceRow>,
+        inbox: &[InboxRow],
+        damage: &str,
+        tasks: &BTreeMap<TaskId, TaskRow>,
+    ) {
+        match row {
+            Some(row) if !row.phase.is_ended() => {
+                self.end_or_park(batch, place, row, cancel_in(inbox), damage, tasks);
+            }
+            row => {
+                // Nobody will ever take what reached it after its end.
+                let instance = batch.works.get(place).map(|work| work.id);
+                let writes = instance.map(|instance| Write::ClearOpen { instance });
+                batch.units.push(Unit { writes: writes.into_iter().collect(), ..Unit::default() });
+                batch.parts.push(Part::Aside(None));
+                self.answer_ended(batch, place, row, Vec::new(), tasks);
+            }
+        }
+    }
+
+    /// Ends a damaged instance, if somebody cancels it; otherwise it is set aside.
+    pub(super) fn end_or_park(
+        &mut self,
+        batch: &mut Batch,
+        place: usize,
+        row: InstanceRow,
+        cancel: Option<Event>,
+        damage: &str,
+        tasks: &BTreeMap<TaskId, TaskRow>,
+    ) {
+        let id = row.id;
+        self.slow.take_cancel(id);
+        let Some(work) = batch.works.get_mut(place) else { return };
+        let by_item = work.items.iter().find_map(|pending| match &pending.item {
+            Item::Event(event @ Event::Cancel { .. }, by) => Some((event.clone(), by.clone())),
+            _ => None,
+        });
+        let cancel = by_item.or(cancel.map(|event| (event, None)));
+        let Some((event, by)) = cancel else {
+            let items = std::mem::take(&mut work.items);
+            let callers = items.into_iter().filter_map(|pending| pending.ticket).collect();
+            self.set_aside(batch, id, damage, callers);
+            self.tell_settled(id);
+            return;
+        };
+        let original = self.config.shared_store.then(|| Box::new(row.clone()));
+        let mut assembly = Box::new(Assembly::new(row, false));
+        assembly.original = original;
+        assembly.forget_damage();
+        assembly.note_command(&event, by.as_ref());
+        for (number, pending) in work.items.iter().enumerate() {
+            if !matches!(pending.item, Item::Event(Event::Cancel { .. }, _)) {
+                assembly.answer(number, Err(Error::InstanceEnded(id)));
+            }
+        }
+        let mut kit = self.kit(tasks);
+        let concluded = assembly.end_by_kernel(&event, None, &mut kit);
+        self.damaged.remove(&id);
+        self.add_concluded(batch, place, concluded);
+    }
+
+    /// Tasks cannot be decoded: whoever speaks of them hears that, nobody can claim them, and their
+    /// instances are set aside. Says whether one of them was not known before.
+    pub(super) fn tasks_damaged(
+        &mut self,
+        batch: &mut Batch,
+        tasks: Vec<(TaskId, String)>,
+    ) -> bool {
+        if tasks.is_empty() {
+            return false;
+        }
+        let ids: BTreeSet<TaskId> = tasks.iter().map(|(id, _)| *id).collect();
+        let mut callers: BTreeMap<InstanceId, Vec<Ticket>> = BTreeMap::new();
+        for work in &mut batch.works {
+            let is_about = |item: &Item| item.task().is_some_and(|task| ids.contains(&task));
+            let unable = work.items.extract_if(.., |pending| is_about(&pending.item));
+            let tickets: Vec<Ticket> = unable.filter_map(|pending| pending.ticket).collect();
+            callers.entry(work.id).or_default().extend(tickets);
+        }
+        for loose in &mut batch.loose {
+            let task = loose.item.tasks().first().filter(|task| ids.contains(task));
+            if let (Some(task), Some(ticket)) = (task, loose.ticket) {
+                callers.entry(task.0.instance).or_default().push(ticket);
+                loose.over = true;
+            }
+        }
+        let mut is_new = false;
+        for (task, damage) in tasks {
+            is_new |= self.claims.busy.insert(task);
+            let callers = callers.remove(&task.0.instance).unwrap_or_default();
+            self.set_aside(batch, task.0.instance, &damage, callers);
+        }
+        is_new
+    }
+
+    /// Raises the incident of a damaged instance, once in the life of this machine. The incident is
+    /// named after the instance, so that the next life does not raise a second one. Callers hear of
+    /// the damage when the incident is there.
+    fn set_aside(&mut self, batch: &mut Batch, id: InstanceId, damage: &str, callers: Vec<Ticket>) {
+        if !self.damaged.insert(id) {
+            self.tell_damaged(id, callers);
+            return;
+        }
+        self.counters.damaged += 1;
+        let failure = Failure::new("instance_damaged", damage);
+        let row = IncidentRow {
+            id: IncidentId::new(id.order(), id.random()),
+            instance: id,
+            cause: IncidentCause::Damage,
+            place: String::new(),
+            failure,
+            raised_at: self.now.engine,
+        };
+        let writes = vec![Write::PutIncident(row)];
+        batch.units.push(Unit { writes, ..Unit::default() });
+        batch.parts.push(Part::Damage(id, callers));
+        self.output(Output::Damaged(id, damage.to_owned()));
+    }
+
+    /// Tells callers that an instance is damaged.
+    pub(super) fn tell_damaged(&mut self, id: InstanceId, callers: Vec<Ticket>) {
+        for ticket in callers {
+            self.output(Output::Reply(ticket, Err(Error::InstanceDamaged(id))));
+        }
+    }
+}
+
+impl Assembly {
+    /// Whatever the lists of the row do not tell is looked for in the store.
+    fn forget_damage(&mut self) {
+        let (instance, extra) = (self.row.id, &mut self.row.extra);
+        (extra.damaged, extra.held, extra.signals) = (None, None, true);
+        extra.incidents = extra.incidents.max(1);
+        self.row.open.children = self.row.open.children.max(1);
+        self.writes.push(Write::ClearOpen { instance });
+    }
+}
+
+/// A cancel that waits in an inbox.
+pub(super) fn cancel_in(inbox: &[InboxRow]) -> Option<Event> {
+    let is_cancel = |row: &&InboxRow| matches!(row.event, Event::Cancel { .. });
+    inbox.iter().find(is_cancel).map(|row| row.event.clone())
+}

@@ -1,0 +1,215 @@
+//! Rows that cannot be decoded harm their own instance only: it is set aside with an incident, all
+//! others go on, also through a restart, and it can be cancelled (I10).
+
+use std::sync::Arc;
+
+use meantime_core::{InstanceId, Json};
+use meantime_kernel::command::{ClaimCommand, Command, Error, Reply, Report, StartCommand, Wait};
+use meantime_kernel::history::By;
+use meantime_kernel::store::{
+    IncidentCause, IncidentRow, InstanceFilter, InstanceRow, Page, Phase, Store,
+};
+use meantime_sim::harness::{Fate, World, block_on};
+use meantime_store::postgres::cluster::{Database, database};
+use meantime_store::postgres::{Options, PostgresStore};
+use meantime_store::sqlite::{self, SqliteStore};
+use tempfile::TempDir;
+
+const PROBES: &str = "
+probe sleeper
+timer t PT10S
+await t
+end
+
+probe work
+task w mail
+await w
+end
+";
+
+/// Ways to damage the instance `VICTIM`, with `BAD` for bytes that nobody can decode
+/// and `SPOILT` for an open list that somebody can repair.
+const DAMAGES: &[(&str, &str)] = &[
+    ("the open list", "UPDATE instance SET open = BAD WHERE ord = VICTIM"),
+    ("the packed rest", "UPDATE instance SET extra = BAD WHERE ord = VICTIM"),
+    (
+        "the packed rest of one that goes on by itself",
+        "UPDATE instance SET extra = BAD, phase = 'yielding' WHERE ord = VICTIM",
+    ),
+    ("a start", "UPDATE instance SET phase = 'starting', state = BAD WHERE ord = VICTIM"),
+    (
+        "an event",
+        "INSERT INTO inbox (ord, seq, random, arrived_at, event) \
+         SELECT ord, 1, random, 0, BAD FROM instance WHERE ord = VICTIM",
+    ),
+];
+
+/// A store, and a way to do damage to it.
+struct Place {
+    store: Arc<dyn Store>,
+    harm: Harm,
+}
+
+enum Harm {
+    File(TempDir),
+    Database(Box<Database>),
+}
+
+impl Place {
+    fn all() -> [Self; 2] {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("meantime.db");
+        let file = SqliteStore::open(path, sqlite::Options::default()).expect("a new store");
+        let database = database().expect("PostgreSQL");
+        let options = Options { shared: false, ..database.options() };
+        let shared = block_on(PostgresStore::open(options)).expect("a new store");
+        [
+            Self { store: Arc::new(file), harm: Harm::File(directory) },
+            Self { store: Arc::new(shared), harm: Harm::Database(Box::new(database)) },
+        ]
+    }
+
+    fn damage(&self, statement: &str, victim: InstanceId) {
+        let statement = statement.replace("VICTIM", &victim.order().to_string());
+        match &self.harm {
+            Harm::File(directory) => {
+                let path = directory.path().join("meantime.db");
+                let file = rusqlite::Connection::open(path).expect("it opens");
+                let spoilt = "CAST(x'ff' || open AS BLOB)";
+                let statement = statement.replace("SPOILT", spoilt).replace("BAD", "x'ff'");
+                let changed = file.execute(&statement, []);
+                assert_eq!(changed.expect("it can be changed"), 1, "{statement}");
+            }
+            Harm::Database(database) => {
+                let statement = statement.replace("SPOILT", "BAD || open");
+                let statement = statement.replace("BAD", "'\\xff'::bytea");
+                database.execute(&statement).expect("it can be changed");
+            }
+        }
+    }
+}
+
+fn start(world: &mut World, definition: &str) -> InstanceId {
+    let start = StartCommand { definition: definition.to_owned(), ..StartCommand::default() };
+    match world.call(Command::Start(start), Wait::Quiet).1 {
+        Fate::Answered(Ok(Reply::Started { instance, .. })) => instance,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn row(world: &World, id: InstanceId) -> InstanceRow {
+    block_on(world.store.instance(id)).expect("it reads").expect("it is there")
+}
+
+fn incidents(world: &World, id: InstanceId) -> Vec<IncidentRow> {
+    block_on(world.store.incidents(Some(id), Page::first(9))).expect("they read")
+}
+
+fn by() -> By {
+    By { actor: "test".to_owned(), reason: "it is damaged".to_owned() }
+}
+
+fn advance(world: &mut World, ms: i64) {
+    let target = world.now().engine.saturating_add_millis(ms);
+    world.advance_to(target);
+}
+
+#[test]
+fn a_damaged_instance_is_set_aside_and_all_others_go_on() {
+    for (what, statement) in DAMAGES {
+        for place in Place::all() {
+            let mut world = World::with_probes(place.store.clone(), PROBES);
+            let victim = start(&mut world, "sleeper");
+            let others = [start(&mut world, "sleeper"), start(&mut world, "sleeper")];
+            place.damage(statement, victim);
+            world.crash();
+            world.run();
+            advance(&mut world, 60_000);
+            for other in others {
+                assert_eq!(row(&world, other).phase, Phase::Completed, "{what}");
+            }
+            assert!(!row(&world, victim).phase.is_ended(), "{what}");
+            assert_eq!(world.counters().damaged, 1, "{what}");
+            // The next life meets it again, and tells nothing new.
+            world.crash();
+            world.run();
+            advance(&mut world, 60_000);
+            let raised = incidents(&world, victim);
+            let [incident] = raised.as_slice() else { panic!("{what}: {raised:?}") };
+            assert_eq!(incident.failure.code, "instance_damaged", "{what}");
+            assert_eq!(incident.cause, IncidentCause::Damage, "{what}");
+            let troubled = InstanceFilter { incident: Some(true), ..InstanceFilter::default() };
+            let found = block_on(world.store.instances(troubled, Page::first(9))).expect("a list");
+            assert_eq!(found.iter().map(|it| it.id).collect::<Vec<_>>(), [victim], "{what}");
+            let payload = Json::null();
+            let signal = Command::Signal { instance: victim, name: "go".to_owned(), payload };
+            let answer = world.call(signal, Wait::Quiet).1;
+            assert_eq!(answer, Fate::Answered(Err(Error::InstanceDamaged(victim))), "{what}");
+            let retry = Command::RetryIncident { incident: incident.id, by: by() };
+            let answer = world.call(retry, Wait::Quiet).1;
+            assert_eq!(answer, Fate::Answered(Err(Error::InstanceDamaged(victim))), "{what}");
+            let cancel = Command::Cancel { instance: victim, by: by() };
+            let answer = world.call(cancel, Wait::Quiet).1;
+            assert_eq!(answer, Fate::Answered(Ok(Reply::Done)), "{what}");
+            assert_eq!(row(&world, victim).phase, Phase::Cancelled, "{what}");
+            assert!(incidents(&world, victim).is_empty(), "{what}");
+            assert_eq!(block_on(world.store.check()).expect("a check"), [""; 0], "{what}");
+            world.crash();
+            world.run();
+            let late = start(&mut world, "sleeper");
+            advance(&mut world, 60_000);
+            assert_eq!(row(&world, late).phase, Phase::Completed, "{what}");
+            assert_eq!(world.counters().damaged, 0, "{what}");
+        }
+    }
+}
+
+#[test]
+fn a_damaged_instance_that_was_repaired_goes_on_after_a_retry() {
+    for place in Place::all() {
+        let mut world = World::with_probes(place.store.clone(), PROBES);
+        let victim = start(&mut world, "sleeper");
+        place.damage("UPDATE instance SET open = SPOILT WHERE ord = VICTIM", victim);
+        world.crash();
+        world.run();
+        advance(&mut world, 60_000);
+        let incident = incidents(&world, victim)[0].id;
+        place.damage("UPDATE instance SET open = substr(open, 2) WHERE ord = VICTIM", victim);
+        let retry = Command::RetryIncident { incident, by: by() };
+        assert_eq!(world.call(retry, Wait::Quiet).1, Fate::Answered(Ok(Reply::Done)));
+        assert!(incidents(&world, victim).is_empty());
+        // Its timer fires with the next life at the latest.
+        world.crash();
+        world.run();
+        assert_eq!(row(&world, victim).phase, Phase::Completed);
+    }
+}
+
+#[test]
+fn a_task_that_cannot_be_decoded_keeps_no_other_from_being_claimed() {
+    for place in Place::all() {
+        let mut world = World::with_probes(place.store.clone(), PROBES);
+        let victim = start(&mut world, "work");
+        let other = start(&mut world, "work");
+        place.damage("UPDATE task SET spec = BAD WHERE ord = VICTIM", victim);
+        let worker = "w".to_owned();
+        let claim = ClaimCommand { worker, max: 1, lease_ms: 60_000, ..ClaimCommand::default() };
+        let claimed = match world.call(Command::Claim(claim), Wait::Quiet).1 {
+            Fate::Answered(Ok(Reply::Tasks(tasks))) => tasks,
+            other => panic!("{other:?}"),
+        };
+        let [task] = claimed.as_slice() else { panic!("{claimed:?}") };
+        assert_eq!(task.id.0.instance, other, "the damaged one stands before it");
+        let report = Report::Completed(Json::null());
+        let report = Command::Report { task: task.id, token: Some(task.token), report };
+        assert_eq!(world.call(report, Wait::Quiet).1, Fate::Answered(Ok(Reply::Done)));
+        assert_eq!(row(&world, other).phase, Phase::Completed);
+        assert_eq!(incidents(&world, victim).len(), 1);
+        let problems = block_on(world.store.check()).expect("a check");
+        assert!(problems.iter().any(|it| it.contains("`task` cannot be read")), "{problems:?}");
+        let cancel = Command::Cancel { instance: victim, by: by() };
+        assert_eq!(world.call(cancel, Wait::Quiet).1, Fate::Answered(Ok(Reply::Done)));
+        assert_eq!(row(&world, victim).phase, Phase::Cancelled);
+        assert_eq!(block_on(world.store.check()).expect("a check"), [""; 0]);
+    }
+}

@@ -1,0 +1,38 @@
+//! Looks for damage in a database that nodes may be using, on one connection that only reads.
+
+use std::sync::Arc;
+
+use meantime_kernel::store::{DefinitionRow, Error, InstanceRow};
+
+use super::check;
+use super::connect::Connector;
+use super::migration::{MIGRATIONS, applied};
+use super::monitor::ConnectionMonitor;
+use super::options::Options;
+use super::pool::SNAPSHOT;
+use super::stats::Counters;
+
+/// Every problem as a line of text; none if there is no store in the database. Calls `visit` with
+/// every live instance that can be read.
+pub(super) async fn examine(
+    options: &Options,
+    visit: &mut (dyn FnMut(&DefinitionRow, &InstanceRow) + Send),
+) -> Result<Option<Vec<String>>, Error> {
+    let counters = Arc::new(Counters::default());
+    // Nobody answers its probes: only the time limits of statements end this.
+    let (monitor, _probes) = ConnectionMonitor::new(Arc::clone(&counters));
+    let connection = Connector::new(options, counters, monitor)?.connect().await?;
+    let applied = applied(&connection).await?;
+    if applied == 0 {
+        return Ok(None);
+    }
+    if applied < MIGRATIONS.len() {
+        let text =
+            "the schema is that of an earlier release; `meantime migrate` brings it up to date";
+        return Ok(Some(vec![text.to_owned()]));
+    }
+    connection.script(SNAPSHOT).await?;
+    let problems = check::check(&connection).await?;
+    check::visit_live(&connection, visit).await?;
+    Ok(Some(problems))
+}
