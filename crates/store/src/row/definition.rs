@@ -64,7 +64,7 @@ pub(crate) fn read_lenient(row: &impl Columns) -> Result<DefinitionRow, Error> {
         source_name: String::new(),
         triggers: Vec::new(),
         source: Arc::from(""),
-        files: Default::default(),
+        files: Vec::new(),
     })
 }
 

@@ -74,13 +74,9 @@ pub(crate) fn phase(row: &impl Columns, column: usize) -> Result<Phase, Error> {
 pub(crate) fn matches(filter: &InstanceFilter, row: &impl Columns) -> Result<bool, Error> {
     let definition = DefinitionId(row.number(4)?);
     let started_at = row.instant(5, TABLE)?;
-    let has_incident = match filter.incident {
-        Some(_) => {
-            // A damaged row needs a person too.
-            Some(read(row).map_or(true, |row| row.extra.incidents > 0))
-        }
-        None => None,
-    };
+    // A damaged row needs a person too.
+    let needs_person = |_| read(row).map_or(true, |row| row.extra.incidents > 0);
+    let has_incident = filter.incident.map(needs_person);
     Ok((filter.definitions.is_empty() || filter.definitions.contains(&definition))
         && !filter.except.contains(&definition)
         && filter.incident == has_incident
