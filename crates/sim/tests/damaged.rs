@@ -25,10 +25,27 @@ probe work
 task w mail
 await w
 end
+
+probe troubled
+trouble t E_PLACE
+await t
+end
+
+probe working
+task w mail
+trouble t E_PLACE
+await t
+await w
+end
+
+probe faulty
+signal s go
+await s
+fault E_TURN
 ";
 
-/// Ways to damage the instance `VICTIM`, with `BAD` for bytes that nobody can decode
-/// and `SPOILT` for an open list that somebody can repair.
+/// Ways to damage the instance `VICTIM`, with `BAD` for bytes that nobody can decode,
+/// `SPOILT` for an open list that somebody can repair, and `OTHER` for an id that nobody knows.
 const DAMAGES: &[(&str, &str)] = &[
     ("the open list", "UPDATE instance SET open = BAD WHERE ord = VICTIM"),
     ("the packed rest", "UPDATE instance SET extra = BAD WHERE ord = VICTIM"),
@@ -43,6 +60,8 @@ const DAMAGES: &[(&str, &str)] = &[
          SELECT ord, 1, random, 0, BAD FROM instance WHERE ord = VICTIM",
     ),
 ];
+
+const OTHER: &str = "00000000000000000000000000000001";
 
 /// A store, and a way to do damage to it.
 struct Place {
@@ -77,12 +96,14 @@ impl Place {
                 let file = rusqlite::Connection::open(path).expect("it opens");
                 let spoilt = "CAST(x'ff' || open AS BLOB)";
                 let statement = statement.replace("SPOILT", spoilt).replace("BAD", "x'ff'");
+                let statement = statement.replace("OTHER", &format!("x'{OTHER}'"));
                 let changed = file.execute(&statement, []);
                 assert_eq!(changed.expect("it can be changed"), 1, "{statement}");
             }
             Harm::Database(database) => {
                 let statement = statement.replace("SPOILT", "BAD || open");
                 let statement = statement.replace("BAD", "'\\xff'::bytea");
+                let statement = statement.replace("OTHER", &format!("'\\x{OTHER}'::bytea"));
                 database.execute(&statement).expect("it can be changed");
             }
         }
@@ -210,6 +231,59 @@ fn a_task_that_cannot_be_decoded_keeps_no_other_from_being_claimed() {
         let cancel = Command::Cancel { instance: victim, by: by() };
         assert_eq!(world.call(cancel, Wait::Quiet).1, Fate::Answered(Ok(Reply::Done)));
         assert_eq!(row(&world, victim).phase, Phase::Cancelled);
+        assert_eq!(block_on(world.store.check()).expect("a check"), [""; 0]);
+    }
+}
+
+fn send(world: &mut World, command: Command) -> Result<Reply, Error> {
+    match world.call(command, Wait::Quiet).1 {
+        Fate::Answered(answer) => answer,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn an_incident_that_cannot_be_decoded_is_shown_and_harms_nobody() {
+    for place in Place::all() {
+        let mut world = World::with_probes(place.store.clone(), PROBES);
+        let troubled = start(&mut world, "troubled");
+        let faulty = start(&mut world, "faulty");
+        let lost = start(&mut world, "working");
+        let other = start(&mut world, "troubled");
+        let (name, payload) = ("go".to_owned(), Json::null());
+        let signal = Command::Signal { instance: faulty, name, payload };
+        assert_eq!(send(&mut world, signal), Ok(Reply::Done));
+        for victim in [troubled, faulty, lost] {
+            place.damage("UPDATE incident SET cause = BAD WHERE ord = VICTIM", victim);
+        }
+        place.damage("UPDATE incident SET id = OTHER WHERE ord = VICTIM", lost);
+        let all = block_on(world.store.incidents(None, Page::first(9))).expect("they read");
+        let damaged = all.iter().filter(|it| it.failure.code == "store_row_damaged").count();
+        assert_eq!((all.len(), damaged), (4, 3), "{all:?}");
+        let problems = block_on(world.store.check()).expect("a check");
+        assert_eq!(problems.len(), 3, "{problems:?}");
+        let retry = |world: &mut World, id| {
+            let incident = incidents(world, id)[0].id;
+            send(world, Command::RetryIncident { incident, by: by() })
+        };
+        // The instances know what held them.
+        for whole in [troubled, other] {
+            assert_eq!(retry(&mut world, whole), Ok(Reply::Done));
+            assert_eq!(row(&world, whole).phase, Phase::Completed);
+        }
+        assert_eq!(retry(&mut world, faulty), Ok(Reply::Done));
+        let raised = incidents(&world, faulty);
+        let codes: Vec<_> = raised.iter().map(|it| it.failure.code.as_str()).collect();
+        assert_eq!(codes, ["E_TURN"], "it was tried again");
+        // This one does not, and has a task that may be held.
+        assert_eq!(retry(&mut world, lost), Err(Error::InstanceDamaged(lost)));
+        for victim in [faulty, lost] {
+            let cancel = Command::Cancel { instance: victim, by: by() };
+            assert_eq!(send(&mut world, cancel), Ok(Reply::Done));
+            assert_eq!(row(&world, victim).phase, Phase::Cancelled);
+        }
+        let all = block_on(world.store.incidents(None, Page::first(9))).expect("they read");
+        assert_eq!(all, []);
         assert_eq!(block_on(world.store.check()).expect("a check"), [""; 0]);
     }
 }

@@ -169,12 +169,15 @@ impl Doctor {
     }
 }
 
+/// A definition with the notation that runs it.
+type Runnable = (Arc<dyn Notation>, Stored);
+
 /// Live instances whose state their notation cannot decode. Such an instance gets an incident with
 /// its next event; this finds it before.
 struct States {
     notations: Notations,
     limits: Limits,
-    loaded: BTreeMap<DefinitionId, Option<(Arc<dyn Notation>, Stored)>>,
+    loaded: BTreeMap<DefinitionId, Option<Runnable>>,
     problems: Vec<String>,
 }
 
@@ -207,7 +210,6 @@ impl States {
     }
 }
 
-/// What somebody from outside would find.
 /// Who can listen in, and who must show a certificate.
 fn encryption(settings: &Settings) -> String {
     let tls = &settings.tls;
@@ -227,6 +229,7 @@ fn encryption(settings: &Settings) -> String {
     }
 }
 
+/// What somebody from outside would find.
 fn posture(settings: &Settings) {
     let reach =
         if settings.listen.ip().is_loopback() { "this machine only" } else { "the network" };

@@ -117,8 +117,7 @@ impl Machine {
         is_new
     }
 
-    /// Raises the incident of a damaged instance, once in the life of this machine. The incident is
-    /// named after the instance, so that the next life does not raise a second one. Callers hear of
+    /// Raises the incident of a damaged instance, once in the life of this machine. Callers hear of
     /// the damage when the incident is there.
     fn set_aside(&mut self, batch: &mut Batch, id: InstanceId, damage: &str, callers: Vec<Ticket>) {
         if !self.damaged.insert(id) {
@@ -128,7 +127,7 @@ impl Machine {
         self.counters.damaged += 1;
         let failure = Failure::new("instance_damaged", damage);
         let row = IncidentRow {
-            id: IncidentId::new(id.order(), id.random()),
+            id: damage_incident(id),
             instance: id,
             cause: IncidentCause::Damage,
             place: String::new(),
@@ -158,6 +157,12 @@ impl Assembly {
         self.row.open.children = self.row.open.children.max(1);
         self.writes.push(Write::ClearOpen { instance });
     }
+}
+
+/// The incident of a damaged instance. It is named after the instance, so that the next life does not
+/// raise a second one.
+pub(super) fn damage_incident(id: InstanceId) -> IncidentId {
+    IncidentId::new(id.order(), id.random())
 }
 
 /// A cancel that waits in an inbox.

@@ -7,6 +7,7 @@
 use meantime_core::{Event, TimerId, Timestamp};
 
 use super::assembly::{Assembly, Kit, Source};
+use super::damage::damage_incident;
 use crate::command::{Error, Reply, TimerEdit};
 use crate::history::{By, Edit, Record};
 use crate::open::{Key, OpenTimer};
@@ -85,7 +86,11 @@ impl Assembly {
             self.answer(number, Err(Error::UnknownIncident(id)));
             return;
         }
-        match incident.cause {
+        let Some(cause) = self.cause_of(incident) else {
+            self.answer(number, Err(Error::InstanceDamaged(self.row.id)));
+            return;
+        };
+        match cause {
             IncidentCause::Place(key) => {
                 if retry {
                     let event = Event::IncidentRetried { incident: id, key: Some(key) };
@@ -129,6 +134,22 @@ impl Assembly {
         }
         self.answer(number, Ok(Reply::Done));
         self.close_incident(id, Some(by.clone()));
+    }
+
+    /// Why an incident was raised. If that cannot be decoded, the instance may know it: it lists the
+    /// incidents of its places, and without open tasks no task can be held. If it does not, closing
+    /// the incident could leave a task held for ever.
+    fn cause_of(&self, incident: &IncidentRow) -> Option<IncidentCause> {
+        let id = incident.id;
+        if incident.cause != IncidentCause::Damage || id == damage_incident(self.row.id) {
+            return Some(incident.cause);
+        }
+        let open = &self.row.open;
+        if let Some((key, _)) = open.incidents.iter().find(|(_, open)| **open == id) {
+            return Some(IncidentCause::Place(key.of(self.row.id)));
+        }
+        let is_turn = self.row.extra.held == Some(id) || open.tasks.is_empty();
+        is_turn.then_some(IncidentCause::Turn)
     }
 
     /// Whether an incident was closed in this turn.

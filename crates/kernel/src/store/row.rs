@@ -501,7 +501,8 @@ pub enum IncidentCause {
     /// A task whose workers never come back.
     #[n(2)]
     Task(#[n(0)] EffectKey),
-    /// Rows of the instance that cannot be decoded. It is in no count: the row is not written.
+    /// Rows of the instance that cannot be decoded. It is in no count: the row is not written. Also
+    /// the cause of an incident whose own cause cannot be decoded.
     #[n(3)]
     Damage,
 }

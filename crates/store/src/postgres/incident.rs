@@ -8,7 +8,7 @@ use meantime_kernel::store::{Error, IncidentRow, Page};
 use super::connection::{Answer, Call, Connection, Failure, arrays, values};
 use super::keyed::Keyed;
 use super::text::text;
-use crate::row::incident::{columns, read};
+use crate::row::incident::{columns, read_lenient};
 use crate::row::{ord, packed, random};
 
 const PUT: &str = concat!(
@@ -95,7 +95,7 @@ pub(super) fn get(ids: &[IncidentId]) -> Call<'static> {
 }
 
 pub(super) fn read_rows(answer: &Answer) -> Result<Vec<IncidentRow>, Error> {
-    answer.read(read)
+    Ok(answer.read(read_lenient)?.into_iter().flatten().collect())
 }
 
 pub(super) async fn one(

@@ -1,7 +1,7 @@
 //! Open incidents.
 
 use meantime_core::{Failure, IncidentId};
-use meantime_kernel::store::{Error, IncidentRow};
+use meantime_kernel::store::{Error, IncidentCause, IncidentRow};
 
 use super::{Columns, message};
 
@@ -32,6 +32,26 @@ pub(crate) fn read(row: &impl Columns) -> Result<IncidentRow, Error> {
         },
         cause: row.unpacked(8, TABLE)?,
     })
+}
+
+/// Reads what can be read of a row; nothing, if not even its ids can be read. An incident that is not
+/// whole says so instead of what happened.
+pub(crate) fn read_lenient(row: &impl Columns) -> Result<Option<IncidentRow>, Error> {
+    let error = match read(row) {
+        Err(error @ Error::DamagedRow(_)) => error,
+        read => return read.map(Some),
+    };
+    let (Ok(id), Ok(instance)) = (row.parsed(0, TABLE, id), row.instance(1, 2)) else {
+        return Ok(None);
+    };
+    Ok(Some(IncidentRow {
+        id,
+        instance,
+        raised_at: row.instant(3, TABLE).unwrap_or_default(),
+        place: row.text(4).unwrap_or_default(),
+        failure: Failure::new("store_row_damaged", error.to_string()),
+        cause: row.unpacked(8, TABLE).unwrap_or(IncidentCause::Damage),
+    }))
 }
 
 /// Reads the sixteen bytes of an incident's id.

@@ -5,7 +5,7 @@ use meantime_kernel::store::{Error, IncidentRow, Page};
 use rusqlite::{Row, params};
 
 use super::db::Db;
-use crate::row::incident::{columns, read as read_row};
+use crate::row::incident::{columns, read_lenient};
 use crate::row::{ord, packed, random};
 
 const PUT: &str = concat!(
@@ -56,7 +56,7 @@ pub(super) fn clear(db: &Db<'_>, instance: InstanceId) -> Result<(), Error> {
 }
 
 pub(super) fn get(db: &Db<'_>, id: IncidentId) -> Result<Option<IncidentRow>, Error> {
-    db.first(GET, [id.to_bytes()], |row| read_row(row))
+    Ok(db.first(GET, [id.to_bytes()], |row| read_lenient(row))?.flatten())
 }
 
 /// A page of open incidents, oldest first.
@@ -67,7 +67,7 @@ pub(super) fn list(
 ) -> Result<Vec<IncidentRow>, Error> {
     // The empty blob comes before every id.
     let after = page.after.map_or_else(Vec::new, |id| id.to_bytes().to_vec());
-    let read = |row: &Row<'_>| read_row(row).map(Some);
+    let read = |row: &Row<'_>| read_lenient(row);
     match instance {
         None => db.some(LIST, [after], page.limit, read),
         Some(id) => db.some(OF_INSTANCE, params![ord(id), random(id), after], page.limit, read),
