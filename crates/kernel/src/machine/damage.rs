@@ -159,8 +159,8 @@ impl Assembly {
     }
 }
 
-/// The incident of a damaged instance. It is named after the instance, so that the next life does not
-/// raise a second one.
+/// The incident of a damaged instance. It is named after the instance, so that the next life does
+/// not raise a second one.
 pub(super) fn damage_incident(id: InstanceId) -> IncidentId {
     IncidentId::new(id.order(), id.random())
 }

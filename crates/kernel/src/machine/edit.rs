@@ -136,9 +136,9 @@ impl Assembly {
         self.close_incident(id, Some(by.clone()));
     }
 
-    /// Why an incident was raised. If that cannot be decoded, the instance may know it: it lists the
-    /// incidents of its places, and without open tasks no task can be held. If it does not, closing
-    /// the incident could leave a task held for ever.
+    /// Why an incident was raised. If that cannot be decoded, the instance may know it: it lists
+    /// the incidents of its places, and without open tasks no task can be held. If it does not,
+    /// closing the incident could leave a task held for ever.
     fn cause_of(&self, incident: &IncidentRow) -> Option<IncidentCause> {
         let id = incident.id;
         if incident.cause != IncidentCause::Damage || id == damage_incident(self.row.id) {

@@ -34,8 +34,8 @@ pub(crate) fn read(row: &impl Columns) -> Result<IncidentRow, Error> {
     })
 }
 
-/// Reads what can be read of a row; nothing, if not even its ids can be read. An incident that is not
-/// whole says so instead of what happened.
+/// Reads what can be read of a row; nothing, if not even its ids can be read. An incident that is
+/// not whole says so instead of what happened.
 pub(crate) fn read_lenient(row: &impl Columns) -> Result<Option<IncidentRow>, Error> {
     let error = match read(row) {
         Err(error @ Error::DamagedRow(_)) => error,
