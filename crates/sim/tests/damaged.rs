@@ -9,7 +9,7 @@ use meantime_kernel::history::By;
 use meantime_kernel::store::{
     IncidentCause, IncidentRow, InstanceFilter, InstanceRow, Page, Phase, Store,
 };
-use meantime_sim::harness::{Fate, World, block_on};
+use meantime_sim::harness::{Fate, SlowTurns, World, block_on};
 use meantime_store::postgres::cluster::{Database, database};
 use meantime_store::postgres::{Options, PostgresStore};
 use meantime_store::sqlite::{self, SqliteStore};
@@ -42,6 +42,19 @@ probe faulty
 signal s go
 await s
 fault E_TURN
+
+probe waits
+signal s go
+await s
+end
+
+probe parent
+child c unlucky
+await c
+end
+
+probe unlucky
+fault E_START
 ";
 
 /// Ways to damage the instance `VICTIM`, with `BAD` for bytes that nobody can decode,
@@ -86,6 +99,13 @@ impl Place {
             Self { store: Arc::new(file), harm: Harm::File(directory) },
             Self { store: Arc::new(shared), harm: Harm::Database(Box::new(database)) },
         ]
+    }
+
+    /// A database that several nodes may share.
+    fn shared() -> Self {
+        let database = database().expect("PostgreSQL");
+        let store = block_on(PostgresStore::open(database.options())).expect("a new store");
+        Self { store: Arc::new(store), harm: Harm::Database(Box::new(database)) }
     }
 
     fn damage(&self, statement: &str, victim: InstanceId) {
@@ -285,5 +305,66 @@ fn an_incident_that_cannot_be_decoded_is_shown_and_harms_nobody() {
         let all = block_on(world.store.incidents(None, Page::first(9))).expect("they read");
         assert_eq!(all, []);
         assert_eq!(block_on(world.store.check()).expect("a check"), [""; 0]);
+    }
+}
+
+#[test]
+fn an_instance_that_is_damaged_during_a_slow_turn_can_be_cancelled_and_harms_nobody() {
+    for place in Place::all().into_iter().chain([Place::shared()]) {
+        let is_shared = place.store.is_shared();
+        let mut world = World::with_probes(place.store.clone(), PROBES);
+        let [finished, cancelled, other] = [(); 3].map(|()| start(&mut world, "waits"));
+        let signal = |instance| {
+            let (name, payload) = ("go".to_owned(), Json::null());
+            Command::Signal { instance, name, payload }
+        };
+        world.set_slow_turns(SlowTurns::Held);
+        let (slow, fate) = world.call(signal(finished), Wait::Quiet);
+        let (late, too) = world.call(signal(cancelled), Wait::Quiet);
+        assert_eq!((fate, too), (Fate::Waiting, Fate::Waiting));
+        world.set_slow_turns(SlowTurns::Before);
+        for victim in [finished, cancelled] {
+            place.damage("UPDATE instance SET open = BAD WHERE ord = VICTIM", victim);
+        }
+        // The cancel goes before the turn, and finds that its notation cannot be asked.
+        let cancel = |instance| Command::Cancel { instance, by: by() };
+        assert_eq!(send(&mut world, cancel(cancelled)), Ok(Reply::Done));
+        assert_eq!(row(&world, cancelled).phase, Phase::Cancelled);
+        assert_eq!(world.fate(late), Fate::Answered(Err(Error::InstanceEnded(cancelled))));
+        assert_eq!(send(&mut world, signal(other)), Ok(Reply::Done));
+        assert_eq!(row(&world, other).phase, Phase::Completed);
+        world.set_slow_turns(SlowTurns::None);
+        world.run();
+        if is_shared {
+            // What the turn stands on is read again, and cannot be.
+            assert_eq!(world.fate(slow), Fate::Answered(Err(Error::InstanceDamaged(finished))));
+            assert_eq!(incidents(&world, finished).len(), 1);
+            assert_eq!(send(&mut world, cancel(finished)), Ok(Reply::Done));
+            assert_eq!(row(&world, finished).phase, Phase::Cancelled);
+        } else {
+            // Nobody else writes here: the row in memory is whole, and replaces the damaged one.
+            assert_eq!(world.fate(slow), Fate::Answered(Ok(Reply::Done)));
+            assert_eq!(row(&world, finished).phase, Phase::Completed);
+        }
+        assert_eq!(incidents(&world, finished), []);
+        assert_eq!(block_on(world.store.check()).expect("a check"), [""; 0]);
+    }
+}
+
+#[test]
+fn a_start_that_faulted_is_not_damaged_when_somebody_retries_it() {
+    for place in Place::all() {
+        let mut world = World::with_probes(place.store.clone(), PROBES);
+        let parent = start(&mut world, "parent");
+        let children = block_on(world.store.children(parent)).expect("they read");
+        let [child] = children.as_slice() else { panic!("{children:?}") };
+        for _ in 0..2 {
+            let raised = incidents(&world, child.id);
+            let codes: Vec<_> = raised.iter().map(|it| it.failure.code.as_str()).collect();
+            assert_eq!(codes, ["E_START"]);
+            let retry = Command::RetryIncident { incident: raised[0].id, by: by() };
+            assert_eq!(send(&mut world, retry), Ok(Reply::Done));
+        }
+        assert_eq!(world.counters().damaged, 0);
     }
 }

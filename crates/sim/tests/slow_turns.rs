@@ -13,7 +13,7 @@ use meantime_kernel::driver::{Builder, Kernel};
 use meantime_kernel::history::By;
 use meantime_kernel::machine::{Config, Input, Machine, Notations, Output, Ticket};
 use meantime_kernel::random::SeededEntropy;
-use meantime_kernel::store::{MemoryStore, Phase, Recovered, Store};
+use meantime_kernel::store::{MemoryStore, Page, Phase, Recovered, Store};
 use meantime_sim::harness::{Fate, SlowTurns, World, block_on};
 use meantime_sim::probe::Probe;
 
@@ -22,6 +22,11 @@ probe waits
 signal s go
 await s
 end $s
+
+probe troubled
+trouble t E_PLACE
+await t
+end
 
 probe short
 end \"done\"
@@ -114,6 +119,18 @@ fn heavy_turns_are_committed_one_by_one_and_light_ones_do_not_wait_for_them() {
     // Two of them have more effects than one commit should have.
     let more = commits_to_start(&["wide", "wide", "short"]);
     assert_eq!(more, commits_to_start(&["wide", "short"]) + 1);
+}
+
+#[test]
+fn whoever_retries_an_incident_in_a_slow_turn_hears_that_it_is_done() {
+    let mut world = world();
+    let one = started(world.call(start("troubled"), Wait::Quiet).1);
+    let raised = block_on(world.store.incidents(Some(one), Page::first(9))).expect("they read");
+    let by = By { actor: "operator".to_owned(), reason: "it is mended".to_owned() };
+    world.set_slow_turns(SlowTurns::All);
+    let retry = Command::RetryIncident { incident: raised[0].id, by };
+    assert_eq!(world.call(retry, Wait::Quiet).1, Fate::Answered(Ok(Reply::Done)));
+    assert_eq!((phase(&world, one), world.counters().slow_turns), (Phase::Completed, 1));
 }
 
 #[test]

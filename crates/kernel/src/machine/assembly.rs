@@ -66,6 +66,8 @@ pub(super) struct Assembly {
     pub(super) deferred: Vec<usize>,
     /// Whether the store has, or will have, more events for this instance.
     pub(super) more_inbox: bool,
+    /// It was accepted, and what it is to begin with cannot be decoded.
+    pub(super) has_no_start: bool,
     /// Tasks that this turn has changed so far, or ended: whoever comes next meets them so.
     pub(super) changed: BTreeMap<TaskId, Option<TaskRow>>,
     /// Who waited, and how many children lived, before events were taken: a held event must find
@@ -111,6 +113,7 @@ impl Assembly {
             answers: BTreeMap::new(),
             deferred: Vec::new(),
             more_inbox: false,
+            has_no_start: false,
             changed: BTreeMap::new(),
         }
     }
@@ -358,6 +361,7 @@ impl Assembly {
     fn begin_accepted(&mut self, inbox: Vec<InboxRow>, items: &[Pending], kit: &mut Kit<'_>) {
         if self.row.extra.held.is_none() {
             self.start = minicbor::decode(&self.row.state.bytes).ok();
+            self.has_no_start = self.start.is_none();
             self.deferred.extend(0..items.len());
             self.more_inbox = !inbox.is_empty();
             // Cancelled before it began: it does not begin. Otherwise a definition that starts
@@ -397,15 +401,6 @@ impl Assembly {
                 }
             }
         }
-    }
-
-    /// Whether it was accepted, and what it is to begin with cannot be decoded.
-    pub(super) fn has_no_start(&self) -> bool {
-        self.row.phase == Phase::Starting
-            && !self.insert
-            && self.row.extra.held.is_none()
-            && self.start.is_none()
-            && self.events.is_empty()
     }
 
     fn take_inbox(&mut self, row: InboxRow, kit: &mut Kit<'_>) {

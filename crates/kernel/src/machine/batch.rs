@@ -325,7 +325,7 @@ impl Machine {
         }
     }
 
-    /// Slow turns that another node was faster than begin anew.
+    /// Slow turns that another node was faster than, or whose rows were damaged, begin anew.
     fn drop_overtaken(
         &mut self,
         batch: &mut Batch,
@@ -338,7 +338,10 @@ impl Machine {
             let Some(work) = batch.works.get_mut(*place) else { continue };
             let Some(assembly) = work.assembly.as_ref().filter(|it| !it.insert) else { continue };
             let read = instances.remove(&work.id).unwrap_or_default();
-            if read.busy || !assembly.stands_on(read.row.as_ref(), &read.inbox) {
+            // What cannot be decoded is met by a new turn, which sets the instance aside.
+            let is_other =
+                read.damage.is_some() || !assembly.stands_on(read.row.as_ref(), &read.inbox);
+            if read.busy || is_other {
                 self.counters.conflicts += 1;
                 self.start_over(work);
             }
@@ -349,7 +352,8 @@ impl Machine {
     fn drop_closed(&mut self, batch: &mut Batch, open: &[Option<store::IncidentRow>]) {
         let open: BTreeSet<IncidentId> = open.iter().flatten().map(|row| row.id).collect();
         let is_closed = |it: &Pending| it.item.incident().is_some_and(|id| !open.contains(&id));
-        for work in &mut batch.works {
+        // A work that comes with its turn was looked up by its first batch.
+        for work in batch.works.iter_mut().filter(|work| work.assembly.is_none()) {
             for pending in work.items.extract_if(.., |pending| is_closed(pending)) {
                 if let (Some(id), Some(ticket)) = (pending.item.incident(), pending.ticket) {
                     self.outputs.push_back(Output::Reply(ticket, Err(Error::UnknownIncident(id))));
@@ -442,7 +446,7 @@ impl Machine {
         } else {
             assembly.collect(read.inbox, &work.items, limit, &mut kit);
         }
-        if assembly.has_no_start() {
+        if assembly.has_no_start {
             let damage = "its start cannot be decoded";
             self.end_or_park(batch, place, assembly.row, cancel_event, damage, tasks);
             return None;

@@ -95,7 +95,8 @@ impl Machine {
         }
         let ids: BTreeSet<TaskId> = tasks.iter().map(|(id, _)| *id).collect();
         let mut callers: BTreeMap<InstanceId, Vec<Ticket>> = BTreeMap::new();
-        for work in &mut batch.works {
+        // A work that comes with its turn has used its tasks already, and its answers are numbered.
+        for work in batch.works.iter_mut().filter(|work| work.assembly.is_none()) {
             let is_about = |item: &Item| item.task().is_some_and(|task| ids.contains(&task));
             let unable = work.items.extract_if(.., |pending| is_about(&pending.item));
             let tickets: Vec<Ticket> = unable.filter_map(|pending| pending.ticket).collect();
