@@ -1,6 +1,6 @@
 //! The authorization matrix: every route, called by nobody, by strangers, and in every role, on one
-//! node, after a restart, and on two nodes. And the public surface: what anybody may call, and what
-//! they hear about the rest.
+//! node, after a restart, and on two nodes, in memory and on PostgreSQL. And the public surface:
+//! what anybody may call, and what they hear about the rest.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,6 +15,8 @@ use meantime_server::{
     ApiKey, App, Engine, Formats, NewKey, ProfileSettings, Role, Settings, document_text, new_key,
     notations, outside_paths,
 };
+use meantime_store::postgres::PostgresStore;
+use meantime_store::postgres::cluster::{Database, database};
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
@@ -296,8 +298,19 @@ fn shown(key: &str) -> [(&'static str, String); 2] {
     [("authorization", format!("Bearer {key}")), ("x-meantime-key", key.to_owned())]
 }
 
+/// Two nodes on one PostgreSQL; the second one comes when everything is deployed.
+async fn on_postgres(database: &Database, settings: &Settings) -> Vec<Stage> {
+    let node = || async {
+        let store = PostgresStore::open(database.options()).await.expect("the store opens");
+        Stage::new(Arc::new(store), settings).await
+    };
+    let first = node().await;
+    first.deploy().await;
+    vec![first, node().await]
+}
+
 /// The nodes of a place: one that was just started, one after a restart, or two on one store.
-async fn places(settings: &Settings) -> Vec<(&'static str, Vec<Stage>)> {
+async fn places(settings: &Settings, database: &Database) -> Vec<(&'static str, Vec<Stage>)> {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
     let first = Stage::new(store, settings).await;
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
@@ -311,7 +324,12 @@ async fn places(settings: &Settings) -> Vec<(&'static str, Vec<Stage>)> {
         Stage::new(Arc::new(shared.for_node()), settings).await,
     ];
     nodes[0].deploy().await;
-    vec![("one node", vec![first]), ("restarted", vec![restarted]), ("two nodes", nodes)]
+    vec![
+        ("one node", vec![first]),
+        ("restarted", vec![restarted]),
+        ("two nodes", nodes),
+        ("two nodes on PostgreSQL", on_postgres(database, settings).await),
+    ]
 }
 
 #[tokio::test]
@@ -340,7 +358,8 @@ async fn every_route_answers_exactly_those_who_may_use_it() {
         ],
         vec![("x-api-key", admin.clone())],
     ];
-    for (place, nodes) in places(&keys.settings).await {
+    let database = database().expect("PostgreSQL");
+    for (place, nodes) in places(&keys.settings, &database).await {
         // Where nothing is public, nobody hears anything at all.
         let has_public = place != "one node";
         for (id, method, path) in &operations {
@@ -375,6 +394,9 @@ async fn every_route_answers_exactly_those_who_may_use_it() {
                 }
             }
         }
+        for node in nodes {
+            node.engine.stop().await;
+        }
     }
 }
 
@@ -408,12 +430,14 @@ async fn anybody_reaches_what_is_public_and_nothing_else() {
     let single: Arc<dyn Store> = Arc::new(MemoryStore::new());
     let shared = MemoryStore::new();
     let node = |store: MemoryStore| async { Stage::new(Arc::new(store), &settings).await };
-    for place in ["one node", "restarted", "two nodes"] {
+    let database = database().expect("PostgreSQL");
+    for place in ["one node", "restarted", "two nodes", "two nodes on PostgreSQL"] {
         let nodes = match place {
+            "two nodes on PostgreSQL" => on_postgres(&database, &settings).await,
             "two nodes" => vec![node(shared.for_node()).await, node(shared.for_node()).await],
             _ => vec![Stage::new(single.clone(), &settings).await],
         };
-        if place != "restarted" {
+        if matches!(place, "one node" | "two nodes") {
             nodes[0].deploy().await;
         }
         let mut ids = BTreeMap::new();

@@ -16,14 +16,19 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use meantime_core::Source;
+use meantime_kernel::random::{Entropy as _, SeededEntropy};
 use meantime_kernel::store::{MemoryStore, Store};
 use meantime_server::{
     ApiKey, App, Engine, Formats, JwtSettings, NewKey, Period, ProfileSettings, Role, Settings,
     new_key, notations,
 };
+use meantime_store::postgres::PostgresStore;
+use meantime_store::postgres::cluster::{Database, database};
+use meantime_store::sqlite::{self, SqliteStore};
 use ring::rand::SystemRandom;
 use ring::signature::{Ed25519KeyPair, KeyPair as _};
 use serde_json::{Value, json};
+use tempfile::{NamedTempFile, TempDir};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tower::ServiceExt as _;
@@ -152,13 +157,28 @@ async fn result(router: &Router, id: &str) -> Value {
     send(router, &path, &[], None).await.1
 }
 
+/// A store of the database, as each process opens its own.
+async fn store_in(database: &Database) -> Arc<dyn Store> {
+    Arc::new(PostgresStore::open(database.options()).await.expect("the store opens"))
+}
+
 #[tokio::test]
 async fn a_restart_hands_no_callers_credentials_to_another_run() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    restart(async || store.clone()).await;
+}
+
+#[tokio::test]
+async fn a_restart_on_postgresql_hands_no_callers_credentials_to_another_run() {
+    let database = database().expect("PostgreSQL");
+    restart(async || store_in(&database).await).await;
+}
+
+async fn restart(store: impl AsyncFn() -> Arc<dyn Store>) {
     let service = service().await;
     let key = new_key();
     let settings = settings(key_profile(&key));
-    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
-    let (engine, router) = process(store.clone(), &settings).await;
+    let (engine, router) = process(store().await, &settings).await;
     let base = &service.base;
     deploy(&engine, &format!(
         "apiVersion: v1
@@ -200,8 +220,9 @@ spec:
     }
     until(|| async { service.count("/flaky") == ids.len() }).await;
     engine.stop().await;
+    drop((engine, router));
 
-    let (_engine, router) = process(store, &settings).await;
+    let (engine, router) = process(store().await, &settings).await;
     // Others, whose requests last while the runs of the first go on.
     let others: Vec<_> = (0..4)
         .map(|_| {
@@ -231,19 +252,27 @@ spec:
         let expected = if path == "/hold" { "of-another" } else { "-" };
         assert_eq!(token, expected, "{path}");
     }
+    engine.stop().await;
 }
 
 #[tokio::test]
 async fn nodes_under_crossing_load_never_mix_up_their_callers() {
+    let store = MemoryStore::new();
+    crossing(Arc::new(store.for_node()), Arc::new(store.for_node())).await;
+}
+
+#[tokio::test]
+async fn nodes_on_postgresql_under_crossing_load_never_mix_up_their_callers() {
+    let database = database().expect("PostgreSQL");
+    crossing(store_in(&database).await, store_in(&database).await).await;
+}
+
+async fn crossing(one: Arc<dyn Store>, other: Arc<dyn Store>) {
     const CALLERS: usize = 60;
     let service = service().await;
     let key = new_key();
     let settings = settings(key_profile(&key));
-    let store = MemoryStore::new();
-    let nodes = [
-        process(Arc::new(store.for_node()), &settings).await,
-        process(Arc::new(store.for_node()), &settings).await,
-    ];
+    let nodes = [process(one, &settings).await, process(other, &settings).await];
     let base = &service.base;
     deploy(&nodes[0].0, &format!(
         "apiVersion: v1
@@ -290,6 +319,9 @@ spec:
         let sent_nothing = me.parse::<usize>().is_ok_and(|me| me % 3 == 0);
         let is_later = path.contains("again");
         assert!(token == "-" || (token == own && !sent_nothing && !is_later), "{path}: {token}");
+    }
+    for (engine, _) in nodes {
+        engine.stop().await;
     }
 }
 
@@ -389,7 +421,8 @@ const PATTERNS: [(&str, &str, &str); 12] = [
     ("jwt-twice", "jwt jwt", "context.auth.jwt.problem == null"),
 ];
 
-fn pattern_journey(name: &str, checks: &str, predicate: &str, entry: &str) -> String {
+/// The checks in their order, and the judgement.
+fn judged_states(checks: &str, predicate: &str) -> String {
     let checks: Vec<&str> = checks.split(' ').collect();
     let states: Vec<String> = checks
         .iter()
@@ -402,6 +435,16 @@ fn pattern_journey(name: &str, checks: &str, predicate: &str, entry: &str) -> St
             )
         })
         .collect();
+    format!(
+        "{states}    judge: {{type: choice, choices: [{{when: {{predicate: {{lang: dataweave, expr: '{predicate}'}}}}, next: accepted}}], default: refused}}
+    accepted: {{type: succeed}}
+    refused: {{type: fail, errorCode: REFUSED, reason: No good credential}}
+",
+        states = states.concat()
+    )
+}
+
+fn pattern_journey(name: &str, checks: &str, predicate: &str, entry: &str) -> String {
     let (start, ask) = match entry {
         "start" => ("check0", String::new()),
         kind => (
@@ -418,11 +461,8 @@ metadata: {{name: {name}-{entry}, version: 1.0.0}}
 spec:
   start: {start}
   states:
-{ask}{states}    judge: {{type: choice, choices: [{{when: {{predicate: {{lang: dataweave, expr: '{predicate}'}}}}, next: accepted}}], default: refused}}
-    accepted: {{type: succeed}}
-    refused: {{type: fail, errorCode: REFUSED, reason: No good credential}}
-",
-        states = states.concat()
+{ask}{states}",
+        states = judged_states(checks, predicate)
     )
 }
 
@@ -439,58 +479,89 @@ fn key_pair() -> Ed25519KeyPair {
     Ed25519KeyPair::from_pkcs8(pair.as_ref()).expect("a key")
 }
 
+/// Who signs tokens and gives out keys, and everything that callers may send.
+struct Issuer {
+    profile: ProfileSettings,
+    ann: String,
+    bob: String,
+    secret: String,
+    /// Nothing, forgeries, and good ones.
+    tokens: Vec<String>,
+    api_keys: Vec<String>,
+    /// Bodies that look as if somebody had been judged already.
+    bodies: Vec<Value>,
+    _keys: NamedTempFile,
+}
+
+impl Issuer {
+    fn new() -> Self {
+        let (pair, stranger, key) = (key_pair(), key_pair(), new_key());
+        let x = URL_SAFE_NO_PAD.encode(pair.public_key());
+        let keys = json!({ "keys": [{ "kty": "OKP", "crv": "Ed25519", "kid": "ed", "x": x }] });
+        let file = NamedTempFile::new().expect("a file");
+        std::fs::write(file.path(), keys.to_string()).expect("it can be written");
+        let jwt = JwtSettings {
+            issuer: "https://login.test".to_owned(),
+            audience: "shop".to_owned(),
+            jwks: file.path().to_string_lossy().into_owned(),
+            algorithms: vec!["EdDSA".to_owned()],
+            role_claim: "role".to_owned(),
+            leeway: Period::seconds(30),
+        };
+        let profile = ProfileSettings { jwt: Some(jwt), ..key_profile(&key) };
+        let claims = |sub: &str| json!({ "iss": "https://login.test", "aud": "shop", "sub": sub, "exp": 4_102_444_800_u64 });
+        let ann = format!("Bearer {}", token(&pair, "EdDSA", &claims("ann")));
+        let bob = format!("Bearer {}", token(&pair, "EdDSA", &claims("bob")));
+        let foreign = format!("Bearer {}", token(&stranger, "EdDSA", &claims("ann")));
+        let unsigned = format!("Bearer {}", token(&stranger, "none", &claims("ann")));
+        let cut = format!("{}.", ann.rsplit_once('.').expect("parts").0);
+        let (nothing, scheme) = (String::new(), "Bearer".to_owned());
+        let nonsense = "Bearer nonsense".to_owned();
+        let tokens =
+            vec![nothing, scheme, nonsense, foreign, unsigned, cut, bob.clone(), ann.clone()];
+        let secret = key.secret.clone();
+        let api_keys =
+            vec![String::new(), "nonsense".to_owned(), new_key().secret.clone(), secret.clone()];
+        let bodies = vec![
+            json!({}),
+            json!({ "auth": { "jwt": { "header": {}, "claims": { "sub": "ann" } }, "apiKey": { "keyId": "k" } } }),
+            json!({ "auth": "ann" }),
+            json!({ "auth": { "jwt": "ann", "apiKey": null } }),
+        ];
+        Self { profile, ann, bob, secret, tokens, api_keys, bodies, _keys: file }
+    }
+
+    /// Whether a pattern accepts whoever sends these.
+    fn accepts(&self, pattern: &str, token: &str, api_key: &str) -> bool {
+        let by_token = token == self.ann || (token == self.bob && pattern != "jwt-subject");
+        let by_key = api_key == self.secret;
+        match pattern {
+            "both" => by_token && by_key,
+            "either" => by_token || by_key,
+            name if name.starts_with("jwt") => by_token,
+            _ => by_key,
+        }
+    }
+}
+
+/// Headers that are sent; what is empty is not.
+fn headers<'a>(all: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
+    all.iter().copied().filter(|(_, value)| !value.is_empty()).collect()
+}
+
 #[tokio::test]
 async fn every_published_pattern_refuses_those_who_send_nothing_or_forge_something() {
-    let (pair, stranger, key) = (key_pair(), key_pair(), new_key());
-    let x = URL_SAFE_NO_PAD.encode(pair.public_key());
-    let keys = json!({ "keys": [{ "kty": "OKP", "crv": "Ed25519", "kid": "ed", "x": x }] });
-    let file = tempfile::NamedTempFile::new().expect("a file");
-    std::fs::write(file.path(), keys.to_string()).expect("it can be written");
-    let jwt = JwtSettings {
-        issuer: "https://login.test".to_owned(),
-        audience: "shop".to_owned(),
-        jwks: file.path().to_string_lossy().into_owned(),
-        algorithms: vec!["EdDSA".to_owned()],
-        role_claim: "role".to_owned(),
-        leeway: Period::seconds(30),
-    };
-    let profile = ProfileSettings { jwt: Some(jwt), ..key_profile(&key) };
-    let (engine, router) = process(Arc::new(MemoryStore::new()), &settings(profile)).await;
-    let claims = |sub: &str| json!({ "iss": "https://login.test", "aud": "shop", "sub": sub, "exp": 4_102_444_800_u64 });
-    let good = format!("Bearer {}", token(&pair, "EdDSA", &claims("ann")));
-    let foreign = format!("Bearer {}", token(&stranger, "EdDSA", &claims("ann")));
-    let unsigned = format!("Bearer {}", token(&stranger, "none", &claims("ann")));
-    let cut = format!(
-        "Bearer {}.",
-        good.trim_start_matches("Bearer ").rsplit_once('.').expect("parts").0
-    );
-    let other_key = new_key();
-    // What a caller may send of a token, of a key, and in the body to look as if it were judged.
-    let tokens = ["", "Bearer", "Bearer nonsense", &foreign, &unsigned, &cut, &good];
-    let api_keys = ["", "nonsense", &other_key.secret, &key.secret];
-    let bodies = [
-        json!({}),
-        json!({ "auth": { "jwt": { "header": {}, "claims": { "sub": "ann" } }, "apiKey": { "keyId": "k" } } }),
-        json!({ "auth": "ann" }),
-        json!({ "auth": { "jwt": "ann", "apiKey": null } }),
-    ];
+    let issuer = Issuer::new();
+    let settings = settings(issuer.profile.clone());
+    let (engine, router) = process(Arc::new(MemoryStore::new()), &settings).await;
     for (name, checks, predicate) in PATTERNS {
         for entry in ["start", "webhook"] {
             deploy(&engine, &pattern_journey(name, checks, predicate, entry)).await;
-            for token in tokens {
-                for api_key in api_keys {
-                    let by_token = token == good;
-                    let by_key = api_key == key.secret;
-                    let expected = match name {
-                        "both" => by_token && by_key,
-                        "either" => by_token || by_key,
-                        name if name.starts_with("jwt") => by_token,
-                        _ => by_key,
-                    };
-                    for body in &bodies {
-                        let headers = [("authorization", token), ("x-api-key", api_key)];
-                        let headers: Vec<_> =
-                            headers.into_iter().filter(|(_, value)| !value.is_empty()).collect();
+            for token in &issuer.tokens {
+                for api_key in &issuer.api_keys {
+                    let expected = issuer.accepts(name, token, api_key);
+                    for body in &issuer.bodies {
+                        let headers = headers(&[("authorization", token), ("x-api-key", api_key)]);
                         let path = format!("/journeys/{name}-{entry}/start");
                         let mut answer = send(&router, &path, &headers, Some(body.clone())).await.1;
                         if entry != "start" {
@@ -511,4 +582,217 @@ async fn every_published_pattern_refuses_those_who_send_nothing_or_forge_somethi
             }
         }
     }
+}
+
+/// Where processes run that come and go: one on a file, or two on a database.
+enum Place {
+    File(TempDir),
+    Database(Box<Database>),
+}
+
+impl Place {
+    fn nodes(&self) -> usize {
+        match self {
+            Self::File(_) => 1,
+            Self::Database(_) => 2,
+        }
+    }
+
+    async fn store(&self) -> Arc<dyn Store> {
+        match self {
+            Self::File(directory) => {
+                let path = directory.path().join("meantime.db");
+                Arc::new(SqliteStore::open(path, sqlite::Options::default()).expect("it opens"))
+            }
+            Self::Database(database) => store_in(database).await,
+        }
+    }
+}
+
+/// What a caller sends with one request.
+#[derive(Debug, Clone)]
+struct Sent {
+    token: String,
+    api_key: String,
+    body: Value,
+    /// A token for the service that is called, or nothing.
+    from: String,
+}
+
+/// A run of one pattern: the start and its steps, each with credentials of its own. Only those of
+/// the last one count, and none do if a timer goes on after it.
+#[derive(Debug)]
+struct Variant {
+    name: String,
+    pattern: usize,
+    requests: Vec<Sent>,
+    is_late: bool,
+}
+
+/// Chooses from a seed.
+struct Chooser(SeededEntropy);
+
+impl Chooser {
+    fn below(&mut self, count: usize) -> usize {
+        usize::try_from(self.0.next() % count as u64).expect("a small number")
+    }
+
+    fn one<T: Clone>(&mut self, of: &[T]) -> T {
+        of[self.below(of.len())].clone()
+    }
+
+    /// Half of them are good, so that those who are accepted stand beside those who are not.
+    fn sent(&mut self, issuer: &Issuer, from: String) -> Sent {
+        let good = [issuer.ann.clone(), issuer.bob.clone()];
+        let token = if self.below(2) == 0 { self.one(&good) } else { self.one(&issuer.tokens) };
+        let is_good = self.below(2) == 0;
+        let api_key = if is_good { issuer.secret.clone() } else { self.one(&issuer.api_keys) };
+        let from = if self.below(3) == 0 { String::new() } else { from };
+        Sent { token, api_key, body: self.one(&issuer.bodies), from }
+    }
+
+    fn variant(&mut self, issuer: &Issuer, name: String) -> Variant {
+        let steps = 1 + self.below(3);
+        let from = |at: usize| format!("{name}-{at}");
+        let requests = (0..=steps).map(|at| self.sent(issuer, from(at))).collect();
+        let (pattern, is_late) = (self.below(PATTERNS.len()), self.below(4) == 0);
+        Variant { name, pattern, requests, is_late }
+    }
+}
+
+impl Variant {
+    fn journey(&self, base: &str) -> String {
+        let passed = "{headersPassthrough: [{from: X-From, to: X-Tenant}]}";
+        let (name, (_, checks, predicate)) = (&self.name, PATTERNS[self.pattern]);
+        let last = self.requests.len() - 2;
+        let (mut bindings, mut asks) = (Vec::new(), Vec::new());
+        for at in 0..=last {
+            bindings.push(format!("ask{at}: {passed}"));
+            let next = match (at == last, self.is_late) {
+                (false, _) => format!("ask{}", at + 1),
+                (true, true) => "rest".to_owned(),
+                (true, false) => "call".to_owned(),
+            };
+            asks.push(format!(
+                "    ask{at}: {{type: webhook, webhook: {{input: {{schema: {{}}}}}}, next: {next}}}\n"
+            ));
+        }
+        if self.is_late {
+            asks.push("    rest: {type: timer, timer: {duration: PT0S}, next: call}\n".to_owned());
+        }
+        format!(
+            "apiVersion: v1
+kind: Journey
+metadata: {{name: {name}, version: 1.0.0}}
+spec:
+  bindings: {{http: {{start: {passed}, steps: {{{bindings}}}}}}}
+  start: ask0
+  states:
+{asks}    call: {{type: task, task: {{kind: httpCall:v1, method: GET, url: '{base}/{name}', resultVar: r}}, next: check0}}
+{states}",
+            bindings = bindings.join(", "),
+            asks = asks.concat(),
+            states = judged_states(checks, predicate)
+        )
+    }
+}
+
+/// Runs variants beside each other, and lets processes end and start again between their steps;
+/// each request goes to any of the processes.
+async fn cross_restarts_and_nodes(place: &Place, seeds: std::ops::Range<u64>) {
+    const VARIANTS: usize = 8;
+    let (service, issuer) = (service().await, Issuer::new());
+    let settings = settings(issuer.profile.clone());
+    let mut nodes = Vec::new();
+    for _ in 0..place.nodes() {
+        nodes.push(process(place.store().await, &settings).await);
+    }
+    let (mut accepted, mut refused, mut restarts) = (0, 0, 0);
+    for seed in seeds {
+        let mut chooser = Chooser(SeededEntropy::new(seed));
+        let variants: Vec<Variant> = (0..VARIANTS)
+            .map(|number| chooser.variant(&issuer, format!("v{seed}x{number}")))
+            .collect();
+        for variant in &variants {
+            deploy(&nodes[0].0, &variant.journey(&service.base)).await;
+        }
+        let mut ids = vec![String::new(); VARIANTS];
+        let most = variants.iter().map(|it| it.requests.len()).max().unwrap_or_default();
+        for at in 0..most {
+            if at > 0 && chooser.below(2) == 0 {
+                let number = chooser.below(nodes.len());
+                let (engine, router) = nodes.remove(number);
+                engine.stop().await;
+                drop((engine, router));
+                nodes.insert(number, process(place.store().await, &settings).await);
+                restarts += 1;
+            }
+            let mut under_way = Vec::new();
+            for (number, variant) in variants.iter().enumerate() {
+                let Some(sent) = variant.requests.get(at).cloned() else { continue };
+                let router = nodes[chooser.below(nodes.len())].1.clone();
+                let path = match at {
+                    0 => format!("/journeys/{}/start", variant.name),
+                    at => format!("/journeys/{}/steps/ask{}", ids[number], at - 1),
+                };
+                under_way.push((
+                    number,
+                    tokio::spawn(async move {
+                        let headers = headers(&[
+                            ("authorization", &sent.token),
+                            ("x-api-key", &sent.api_key),
+                            ("x-from", &sent.from),
+                        ]);
+                        send(&router, &path, &headers, Some(sent.body)).await
+                    }),
+                ));
+            }
+            for (number, request) in under_way {
+                let (status, answer) = request.await.expect("it ends");
+                assert_eq!(status, 200, "{seed}: {:?}: {answer}", variants[number]);
+                if at == 0 {
+                    ids[number] = id_of(&answer);
+                }
+            }
+        }
+        for (variant, id) in variants.iter().zip(&ids) {
+            let outcome = result(&nodes[chooser.below(nodes.len())].1, id).await;
+            let last = variant.requests.last().expect("a start and a step");
+            let pattern = PATTERNS[variant.pattern].0;
+            let is_good = issuer.accepts(pattern, &last.token, &last.api_key);
+            let expected = is_good && !variant.is_late;
+            let phase = if expected { "SUCCEEDED" } else { "FAILED" };
+            assert_eq!(outcome["phase"], phase, "{seed}: {pattern} {variant:?}: {outcome}");
+            let code = &outcome["error"]["code"];
+            assert!(expected || code == "REFUSED", "{seed}: {pattern} {variant:?}: {outcome}");
+            *if expected { &mut accepted } else { &mut refused } += 1;
+            let is_passed = !variant.is_late && !last.from.is_empty();
+            let token = if is_passed { last.from.clone() } else { "-".to_owned() };
+            let path = format!("/{}", variant.name);
+            let mut heard = service.heard();
+            heard.retain(|(it, _)| *it == path);
+            if variant.is_late {
+                // Nobody waited for it, so its process may have ended, and another called again.
+                heard.dedup();
+            }
+            assert_eq!(heard, [(path, token)], "{seed}: {variant:?}");
+        }
+    }
+    // The seeds have something of everything.
+    assert!(accepted >= 8 && refused >= 8 && restarts >= 3, "{accepted} {refused} {restarts}");
+    for (engine, _) in nodes {
+        engine.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn seeded_credentials_across_restarts_on_a_file_count_for_their_own_request_only() {
+    let place = Place::File(tempfile::tempdir().expect("a directory"));
+    cross_restarts_and_nodes(&place, 0..6).await;
+}
+
+#[tokio::test]
+async fn seeded_credentials_across_nodes_on_postgresql_count_for_their_own_request_only() {
+    let place = Place::Database(Box::new(database().expect("PostgreSQL")));
+    cross_restarts_and_nodes(&place, 6..12).await;
 }

@@ -77,6 +77,8 @@ impl Committer {
                 Err(Undone::Taken(units)) => left_out.extend(units),
                 Err(Undone::Failed(failure)) => {
                     if !failure.is_worth_retrying || attempt >= ATTEMPTS {
+                        // Whoever hears of it may tell another node to go on with the same rows.
+                        self.pool.let_go().await;
                         return Err(failure.error);
                     }
                     self.pool.forget();

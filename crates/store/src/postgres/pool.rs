@@ -84,7 +84,7 @@ impl Pool {
     }
 
     /// Waits until what this process has dropped so far is rolled back.
-    async fn let_go(&self) {
+    pub(super) async fn let_go(&self) {
         let Letting { begun, done } = *self.letting_go.borrow();
         if done >= begun {
             return;

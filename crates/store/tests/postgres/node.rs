@@ -5,8 +5,8 @@ use std::sync::mpsc::channel;
 
 use meantime_core::{TaskId, Timestamp};
 use meantime_kernel::store::{
-    ClaimQuery, Guard, Notice, Seat, Share, Store, TakeRequest, Taken, TaskState, To, Unit,
-    UnitResult, Write,
+    ClaimQuery, Company, Guard, Notice, Seat, Share, Store, TakeRequest, Taken, TaskState, To,
+    Unit, UnitResult, Write,
 };
 use meantime_store::conformance::block_on;
 use meantime_store::postgres::cluster::{Cluster, Database, Durability, database_at};
@@ -157,6 +157,128 @@ fn a_stall_of_the_database_costs_nobody_its_seat() {
     let silent = "UPDATE seat SET until_at = until_at - 20000 WHERE number = 0 RETURNING until_at";
     query(database.url(), silent);
     while block_on(other.beat(NOW)).expect("it has a seat").seats != [Seat(1)] {}
+}
+
+/// Two nodes that go by the clock of a database, which the test moves: a function of that name
+/// comes before the server's own.
+struct Watched {
+    database: Database,
+    nodes: [PostgresStore; 2],
+    now: i64,
+}
+
+impl Watched {
+    fn new() -> Self {
+        let database = place();
+        let clock = "DROP SCHEMA IF EXISTS moved CASCADE; CREATE SCHEMA moved; \
+             CREATE TABLE moved.clock AS SELECT 5000000::bigint AS ms; \
+             CREATE FUNCTION moved.clock_timestamp() RETURNS timestamptz LANGUAGE sql \
+             AS 'SELECT to_timestamp(ms / 1000.0) FROM moved.clock'";
+        database.execute(clock).expect("a clock");
+        let path = "options='-c search_path=public,moved,pg_catalog'";
+        let node = || open(Options::new(format!("{} {path}", database.url())));
+        let nodes = [node(), node()];
+        let mut watched = Self { database, nodes, now: NOW.as_millis() };
+        watched.beat_together(4);
+        watched
+    }
+
+    /// Both send a heartbeat, second after second, and have their seats, perhaps again.
+    fn beat_together(&mut self, seconds: usize) {
+        for _ in 0..seconds {
+            let (first, second) = (self.beat(0), self.beat(1));
+            assert_eq!((first.seat, second.seat), (Seat(0), Seat(1)));
+            self.set(self.now + 1_000);
+        }
+    }
+
+    fn set(&mut self, ms: i64) {
+        self.now = ms;
+        let sql = format!("UPDATE moved.clock SET ms = {ms}");
+        self.database.execute(&sql).expect("it is moved");
+    }
+
+    fn beat(&self, node: usize) -> Company {
+        let company = block_on(self.nodes[node].beat(later(0))).expect("it has a seat");
+        assert_eq!(company.time, Some(Timestamp::from_millis(self.now)), "the moved clock");
+        company
+    }
+}
+
+#[test]
+fn a_silent_host_is_taken_over_within_two_seconds_after_its_lease() {
+    let mut watched = Watched::new();
+    // However the heartbeats of the two lie to each other.
+    for (number, shift) in (1..).zip([0, 1, 700, 1_500, 2_999]) {
+        watched.beat_together(4);
+        commit(&watched.nodes[0], 2 * number, vec![start(&instance(number))]);
+        watched.set(watched.now + shift);
+        watched.beat(0);
+        let lease_over = watched.now + Seat::KEPT_MS;
+        watched.set(watched.now + 3_000 - shift);
+        // From now on the first one is silent, and its session stays open. The second one sends
+        // its heartbeats as the kernel does: every three seconds, or when a seat may be free.
+        loop {
+            let company = watched.beat(1);
+            if company.seats == [Seat(1)] {
+                break;
+            }
+            assert_eq!(company.seats, [Seat(0), Seat(1)]);
+            assert!(watched.now <= lease_over + 2_000, "nobody takes it over");
+            let wait = company.recheck_ms.expect("somebody else has a seat").min(3_000);
+            watched.set(watched.now + wait);
+        }
+        let late = watched.now - lease_over;
+        assert!((0..=2_000).contains(&late), "{late} ms after its lease, with {shift}");
+        // What is refused to the one is not in the way of the other.
+        let next = vec![turn(&next(&instance(number)))];
+        let refused = try_commit(&watched.nodes[0], Taken::default(), 2 * number + 1, next.clone());
+        assert_eq!(refused.expect_err("its seat is gone").code(), "store_unavailable");
+        commit(&watched.nodes[1], number, next);
+    }
+}
+
+#[test]
+fn a_commit_that_was_refused_has_let_go_of_its_rows() {
+    let database = place();
+    let (silent, other) = (node(&database), node(&database));
+    commit(&silent, 1, vec![start(&instance(1))]);
+    let mut row = instance(1);
+    for round in 1..=20 {
+        // Its seat is gone; it has read, and knows nothing of that.
+        let taken = take(&silent, &[1]);
+        let company = block_on(other.beat(later(100 * i64::try_from(round).expect("small"))));
+        assert_eq!(company.expect("it has a seat").seats, [Seat(1)]);
+        row = next(&row);
+        let refused = try_commit(&silent, taken, 2 * round, vec![turn(&row)]);
+        assert_eq!(refused.expect_err("its seat is gone").code(), "store_unavailable");
+        commit(&other, round, vec![turn(&row)]);
+        let back = block_on(silent.beat(later(100 * i64::try_from(round).expect("small") + 1)));
+        assert_eq!(back.expect("it has a seat").seats, [Seat(0), Seat(1)]);
+    }
+}
+
+#[test]
+fn a_stall_of_the_database_of_any_length_evicts_nobody() {
+    const STALLS: [i64; 9] = [1_000, 4_000, 8_000, 11_000, 14_999, 15_000, 16_000, 30_000, 600_000];
+    let mut watched = Watched::new();
+    let terms = [watched.beat(0).sitting, watched.beat(1).sitting];
+    let orders = STALLS.into_iter().flat_map(|stall| [(stall, 0), (stall, 1)]);
+    for (number, (stall, first)) in (1..).zip(orders) {
+        watched.beat_together(4);
+        watched.set(watched.now + stall);
+        // Whoever failed tries again every second: the other one is later by that at most.
+        for _ in 0..3 {
+            for node in [first, 1 - first] {
+                let company = watched.beat(node);
+                assert_eq!(company.seats, [Seat(0), Seat(1)], "{stall} {first}");
+                assert_eq!(company.sitting, terms[node], "{stall} {first}");
+                watched.set(watched.now + 1_000);
+            }
+        }
+        commit(&watched.nodes[0], number, vec![start(&instance(number))]);
+        commit(&watched.nodes[1], number, vec![turn(&next(&instance(number)))]);
+    }
 }
 
 #[test]
