@@ -31,6 +31,8 @@ const LOOSE_PER_BATCH: usize = 1_024;
 /// A batch on its way.
 #[derive(Default)]
 pub(super) struct Batch {
+    /// Somebody waits for some of its turns, and nobody for others.
+    pub(super) is_mixed: bool,
     /// The sitting in which it began, whose numbers it gives.
     sitting: Option<u64>,
     /// When it began, in real time.
@@ -180,8 +182,9 @@ impl Machine {
         let (sitting, begun) = (self.company.sitting, self.clock);
         let mut batch = Batch { sitting, begun, ..Batch::default() };
         let picked = self.ready.pick(self.pace.turns(), |it| self.slow.has_many(it));
-        let found = !picked.is_empty();
-        for id in picked {
+        let found = !picked.instances.is_empty();
+        batch.is_mixed = picked.is_mixed;
+        for id in picked.instances {
             batch.works.extend(self.begin_work(id));
         }
         let fresh = batch.works.len();

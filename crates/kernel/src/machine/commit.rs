@@ -142,7 +142,8 @@ impl Machine {
             self.counters.batches += 1;
             self.counters.commit_units.observe(results.len() as u64);
         }
-        self.pace.saw(batch.works.len(), self.clock.saturating_since(batch.begun));
+        let took = self.clock.saturating_since(batch.begun);
+        self.pace.saw(batch.works.len(), took, batch.is_mixed);
         self.claims.commit = batch.commit;
         let mut claimed: BTreeMap<usize, Vec<ClaimedTask>> = BTreeMap::new();
         let parts = std::mem::take(&mut batch.parts);
@@ -322,6 +323,9 @@ impl Machine {
             let slot = self.slots.entry(*id).or_default();
             slot.durable |= !(planted(Bug::LoseWakeUp) && slot.in_flight);
             self.wake(*id, Class::Events);
+        }
+        for id in &done.cancelled {
+            self.wake(*id, Class::Cancels);
         }
         for id in &done.accepted {
             self.slots.entry(*id).or_default().goes_on = true;

@@ -313,7 +313,7 @@ impl Machine {
         for id in recovered.ready {
             let slot = self.slots.entry(id).or_default();
             (slot.durable, slot.goes_on) = (true, true);
-            self.wake(id, Class::Events);
+            self.wake(id, Class::Spawned);
         }
         let redispatch = self.claims.recover(recovered.tasks, self.now.engine);
         if !redispatch.is_empty() {
@@ -436,8 +436,10 @@ impl Machine {
         for instance in self.waiting_definition.remove(&id).unwrap_or_default() {
             if let Some(slot) = self.slots.get_mut(&instance) {
                 slot.waits_for_definition = false;
+                let is_asked_for = !slot.pending.is_empty();
+                let class = if is_asked_for { Class::Events } else { Class::Spawned };
+                self.wake(instance, class);
             }
-            self.wake(instance, Class::Events);
         }
     }
 }

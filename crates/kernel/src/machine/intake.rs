@@ -199,12 +199,12 @@ impl Machine {
     }
 
     fn cancel(&mut self, id: InstanceId, item: Item, ticket: Ticket, wait: Wait) {
+        let at = self.now.engine;
+        let pending = Pending { item, ticket: Some(ticket), wait, at, bytes: 0 };
         if self.cancel_overtakes(id) {
-            let at = self.now.engine;
-            let pending = Pending { item, ticket: Some(ticket), wait, at, bytes: 0 };
-            self.push_first(id, pending, Class::Events);
+            self.push_first(id, pending, Class::Cancels);
         } else {
-            self.give(id, item, ticket, wait, 0);
+            self.push(id, pending, Class::Cancels);
         }
     }
 

@@ -2,7 +2,8 @@
 //!
 //! A batch that is gathered while others are under way waits for them, and everybody in it waits
 //! for its slowest member. So batches are kept short: about five milliseconds, or three times
-//! what the shortest ones took lately, if that is more. On a slow disk a commit costs much
+//! what the shortest ones took lately, if that is more. Those that hold turns nobody waits for beside
+//! others are kept to two milliseconds: a storm of children fills every batch. On a slow disk a commit costs much
 //! however little is in it, and small batches would only make it cost more often.
 //!
 //! Only batches that are nearly full tell anything: a small one that took long had another
@@ -10,6 +11,9 @@
 
 /// How long a batch may take where commits are fast.
 const TARGET_MS: i64 = 5;
+
+/// The same for a batch with turns that nobody waits for beside others.
+const MIXED_TARGET_MS: i64 = 2;
 
 /// A batch may take at least so many turns.
 const FLOOR: usize = 32;
@@ -39,10 +43,11 @@ impl Pace {
     }
 
     /// A batch of so many turns took so long.
-    pub(super) fn saw(&mut self, turns: usize, took_ms: i64) {
+    pub(super) fn saw(&mut self, turns: usize, took_ms: i64, is_mixed: bool) {
         self.remember(took_ms);
         let least = self.least_ms.iter().flatten().min().copied().unwrap_or_default();
-        let target = TARGET_MS.max(least.saturating_mul(3));
+        let target = if is_mixed { MIXED_TARGET_MS } else { TARGET_MS };
+        let target = target.max(least.saturating_mul(3));
         if took_ms > target && turns * 2 > self.turns {
             self.turns = (self.turns / 4 * 3).max(FLOOR.min(self.most));
         } else if took_ms <= target && turns >= self.turns {
@@ -67,35 +72,41 @@ mod tests {
 
     /// What is reached when a batch costs so much by itself and so much for each turn, in
     /// microseconds, and there is always more to do.
-    fn settles(commit: i64, turn: i64) -> usize {
+    fn settles(commit: i64, turn: i64, is_mixed: bool) -> usize {
         let mut pace = Pace::new(512);
         // An engine is idle now and then.
         for batch in 0..2_000 {
             let turns = if batch % 100 == 0 { 1 } else { pace.turns() };
             let took = commit + turn * i64::try_from(turns).unwrap_or_default();
-            pace.saw(turns, took / 1_000);
+            pace.saw(turns, took / 1_000, is_mixed);
         }
         pace.turns()
     }
 
     #[test]
     fn cheap_turns_are_taken_by_the_hundred_and_costly_ones_in_small_batches() {
-        assert_eq!(settles(300, 5), 512);
-        let costly = settles(300, 100);
+        assert_eq!(settles(300, 5, false), 512);
+        let costly = settles(300, 100, false);
         assert!((32..=70).contains(&costly), "{costly}");
     }
 
     #[test]
+    fn batches_that_hold_what_nobody_waits_for_are_shorter() {
+        let (mixed, plain) = (settles(300, 50, true), settles(300, 50, false));
+        assert!(mixed * 3 < plain * 2, "{mixed} {plain}");
+    }
+
+    #[test]
     fn on_a_slow_disk_batches_stay_large() {
-        assert_eq!(settles(20_000, 50), 512);
+        assert_eq!(settles(20_000, 50, true), 512);
     }
 
     #[test]
     fn a_small_batch_that_took_long_says_nothing() {
         let mut pace = Pace::new(512);
         for _ in 0..100 {
-            pace.saw(3, 400);
-            pace.saw(1, 1);
+            pace.saw(3, 400, false);
+            pace.saw(1, 1, false);
         }
         assert_eq!(pace.turns(), 512);
     }
@@ -103,8 +114,8 @@ mod tests {
     #[test]
     fn a_limit_below_the_floor_holds() {
         let mut pace = Pace::new(3);
-        (0..100).for_each(|_| pace.saw(3, 400));
-        (0..100).for_each(|_| pace.saw(3, 0));
+        (0..100).for_each(|_| pace.saw(3, 400, false));
+        (0..100).for_each(|_| pace.saw(3, 0, false));
         assert_eq!(pace.turns(), 3);
     }
 }

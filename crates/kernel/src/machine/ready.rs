@@ -1,8 +1,9 @@
 //! Whose turn it is: a set keyed by instance, in classes with fair shares.
 //!
-//! Every class that has something gets at least a fifth of a batch, the rest goes by class order.
+//! Every class that has something gets at least a sixth of a batch, the rest goes by class order.
 //! So running work is not starved by new work, nor new work by a storm of timers, nor what
-//! somebody starts by what instances start. Within a class: first in first out, round robin over
+//! somebody starts by what instances start. A cancel goes before everything, so that a definition
+//! that starts itself does not grow faster than it is cancelled. Within a class: first in first out, round robin over
 //! definitions. A definition that has many turns under way already can be passed over until some
 //! are through.
 
@@ -13,25 +14,36 @@ use meantime_core::{DefinitionId, InstanceId};
 /// Why an instance is ready; earlier is more urgent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Class {
-    /// Completions, submissions, signals, cancels, edits.
+    /// Cancels, of operators and of instances whose parent is gone.
+    Cancels,
+    /// Completions, submissions, signals, edits.
     Events,
     /// Timers that are due.
     Timers,
     /// New instances, by command.
     Starts,
-    /// New instances that others started: children, runs of schedules, starts by message.
+    /// New instances that others started: children, runs of schedules, starts by message. What an
+    /// earlier process left to do: whoever asked for it has gone.
     Spawned,
     /// Instances that gave way.
     Yields,
 }
 
-const CLASSES: [Class; 5] =
-    [Class::Events, Class::Timers, Class::Starts, Class::Spawned, Class::Yields];
+const CLASSES: [Class; 6] =
+    [Class::Cancels, Class::Events, Class::Timers, Class::Starts, Class::Spawned, Class::Yields];
+
+/// What was picked.
+#[derive(Debug, Default)]
+pub(super) struct Picked {
+    pub(super) instances: Vec<InstanceId>,
+    /// Somebody waits for some of them, and nobody for others.
+    pub(super) is_mixed: bool,
+}
 
 /// The set of ready instances.
 #[derive(Debug, Default)]
 pub(super) struct ReadySet {
-    queues: [ClassQueue; 5],
+    queues: [ClassQueue; 6],
     classes: BTreeMap<InstanceId, Class>,
 }
 
@@ -68,21 +80,23 @@ impl ReadySet {
     }
 
     /// Takes out up to `limit` instances by fair shares. Definitions that are to wait are passed
-    /// over, but for events: an operator's cancel is one.
-    pub(super) fn pick(
-        &mut self,
-        limit: usize,
-        waits: impl Fn(DefinitionId) -> bool,
-    ) -> Vec<InstanceId> {
+    /// over, but for cancels and events.
+    pub(super) fn pick(&mut self, limit: usize, waits: impl Fn(DefinitionId) -> bool) -> Picked {
         let mut picked = Vec::new();
+        let (mut urgent, mut background) = (false, false);
         let share = (limit / CLASSES.len()).max(1);
-        for class in CLASSES {
-            self.pick_from(class, share.min(limit - picked.len()), &waits, &mut picked);
+        for count in [share, limit] {
+            for class in CLASSES {
+                let before = picked.len();
+                self.pick_from(class, count.min(limit - before), &waits, &mut picked);
+                let found = picked.len() > before;
+                match class {
+                    Class::Spawned | Class::Yields => background |= found,
+                    _ => urgent |= found,
+                }
+            }
         }
-        for class in CLASSES {
-            self.pick_from(class, limit - picked.len(), &waits, &mut picked);
-        }
-        picked
+        Picked { instances: picked, is_mixed: urgent && background }
     }
 
     fn pick_from(
@@ -92,7 +106,7 @@ impl ReadySet {
         waits: &impl Fn(DefinitionId) -> bool,
         picked: &mut Vec<InstanceId>,
     ) {
-        let waits = |definition| class != Class::Events && waits(definition);
+        let waits = |definition| class > Class::Events && waits(definition);
         let mut wanted = count;
         while wanted > 0
             && let Some(id) = self.queues[class as usize].pop(waits)
@@ -146,9 +160,9 @@ mod tests {
             ready.insert(id(number), DefinitionId(1), Class::Timers);
             ready.insert(id(100 + number), DefinitionId(1), Class::Starts);
         }
-        let picked = ready.pick(40, nobody);
+        let picked = ready.pick(40, nobody).instances;
         let timers = picked.iter().filter(|it| it.order() < 100).count();
-        assert_eq!((picked.len(), timers), (40, 32));
+        assert_eq!((picked.len(), timers), (40, 34));
     }
 
     const fn nobody(_: DefinitionId) -> bool {
@@ -164,8 +178,21 @@ mod tests {
         for number in 5_000..5_100 {
             ready.insert(id(number), DefinitionId(1), Class::Starts);
         }
-        let started = ready.pick(40, nobody).iter().filter(|it| it.order() >= 5_000).count();
-        assert_eq!(started, 32);
+        let picked = ready.pick(40, nobody);
+        assert!(picked.is_mixed);
+        let started = picked.instances.iter().filter(|it| it.order() >= 5_000).count();
+        assert_eq!(started, 34);
+    }
+
+    #[test]
+    fn a_cancel_goes_before_what_its_definition_has_to_do() {
+        let mut ready = ReadySet::default();
+        for number in 0..1_000 {
+            ready.insert(id(number), DefinitionId(1), Class::Events);
+            ready.insert(id(2_000 + number), DefinitionId(1), Class::Spawned);
+        }
+        ready.insert(id(500), DefinitionId(1), Class::Cancels);
+        assert_eq!(ready.pick(8, nobody).instances[0], id(500));
     }
 
     #[test]
@@ -175,8 +202,8 @@ mod tests {
         ready.insert(id(1), busy, Class::Yields);
         ready.insert(id(2), busy, Class::Events);
         ready.insert(id(3), other, Class::Yields);
-        assert_eq!(ready.pick(10, |it| it == busy), [id(2), id(3)]);
-        assert_eq!(ready.pick(10, nobody), [id(1)]);
+        assert_eq!(ready.pick(10, |it| it == busy).instances, [id(2), id(3)]);
+        assert_eq!(ready.pick(10, nobody).instances, [id(1)]);
     }
 
     #[test]
@@ -186,7 +213,7 @@ mod tests {
             ready.insert(id(number), DefinitionId(1), Class::Starts);
         }
         ready.insert(id(5_000), DefinitionId(2), Class::Starts);
-        assert!(ready.pick(8, nobody).contains(&id(5_000)));
+        assert!(ready.pick(8, nobody).instances.contains(&id(5_000)));
     }
 
     #[test]
@@ -196,7 +223,7 @@ mod tests {
         ready.insert(id(1), DefinitionId(1), Class::Events);
         ready.insert(id(1), DefinitionId(1), Class::Yields);
         assert_eq!(ready.len(Class::Events), 1);
-        assert_eq!(ready.pick(10, nobody), [id(1)]);
-        assert!(ready.is_empty() && ready.pick(10, nobody).is_empty());
+        assert_eq!(ready.pick(10, nobody).instances, [id(1)]);
+        assert!(ready.is_empty() && ready.pick(10, nobody).instances.is_empty());
     }
 }

@@ -491,6 +491,8 @@ pub enum Refusal {
 pub struct UnitDone {
     /// Instances that got an event.
     pub woken: Vec<InstanceId>,
+    /// Those of them that were cancelled.
+    pub cancelled: Vec<InstanceId>,
     /// Instances that were accepted.
     pub accepted: Vec<InstanceId>,
     /// Whether a message was kept for later.

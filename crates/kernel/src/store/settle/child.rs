@@ -86,6 +86,7 @@ impl Settling<'_> {
         let children = self.found.children.get(&instance).cloned().unwrap_or_default();
         for child in children.into_iter().filter(ends) {
             let event = Event::Cancel { reason: reason.to_owned() };
+            self.done.cancelled.push(child.id);
             self.deliver(child.id, event, None, seq, writes);
         }
     }
