@@ -20,6 +20,7 @@ mod soak;
 mod step;
 mod test;
 mod tidy;
+mod vectors;
 
 use std::process::ExitCode;
 
@@ -66,6 +67,8 @@ Commands:
                     (needs cargo-deny)
   sbom [FILE]       write a bill of materials (CycloneDX JSON) of everything that is
                     shipped, built and tested with
+  vectors flow      make expressions for flow scripts and write down what Node says
+                    they are (needs Node)
   help              this text (also --help)
 ";
 
@@ -101,6 +104,7 @@ fn dispatch(args: &[String]) -> Result<()> {
         "conformance" => conformance::run(rest),
         "deny" => no_arguments(command, rest).and_then(|()| deny::run()),
         "sbom" => sbom::run(rest),
+        "vectors" => vectors::run(rest),
         "help" | "--help" | "-h" => help(),
         unknown => bail!("no command `{unknown}`; `cargo xtask --help` lists them"),
     }

@@ -9,6 +9,7 @@
 
 use meantime_core::time::{Cron, Span, TimeError, Zone};
 use meantime_core::{Diagnostic, Limits, Position, Recurrence, RetryPolicy, Trigger};
+use meantime_expr::script::front_matter;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
@@ -89,15 +90,11 @@ fn read_settings(yaml: &str) -> Result<Written, (Code, YamlProblem)> {
 
 /// The YAML in the first comment, and the line before it.
 fn find(text: &str) -> Option<(&str, u32)> {
-    let start = text.trim_start_matches('\u{feff}').trim_start();
-    let comment = start.strip_prefix("/*")?;
-    let (head, rest) = comment.split_once('\n')?;
-    if head.trim() != "meantime" {
-        return None;
-    }
-    let yaml = rest.split_once("*/").map_or(rest, |(yaml, _)| yaml);
-    let before = text.len() - rest.len();
-    let lines = text.get(..before).unwrap_or_default().matches('\n').count();
+    let found = front_matter(text)?;
+    // Without an end it is no YAML but the rest of the file; the script's own check says so.
+    found.end?;
+    let yaml = text.get(found.yaml.0..found.yaml.1)?;
+    let lines = text.get(..found.yaml.0).unwrap_or_default().matches('\n').count();
     Some((yaml, u32::try_from(lines).unwrap_or(0)))
 }
 

@@ -49,6 +49,18 @@ pub enum TimeError {
         /// A zone that was probably meant.
         meant: Option<String>,
     },
+    /// A number for an instant that is too small for milliseconds since 1970.
+    #[error("{number} milliseconds since 1970 is before 1973")]
+    InstantInSeconds {
+        /// The number as it was given.
+        number: i64,
+    },
+    /// A number of seconds for a delay that is as large as an instant.
+    #[error("a delay of {number} seconds is longer than thirty years")]
+    InstantAsDelay {
+        /// The number as it was given.
+        number: i64,
+    },
     /// An instant or a duration that leaves the years 0001 to 9999.
     #[error("time out of range: {what}")]
     OutOfRange {
@@ -81,6 +93,8 @@ impl TimeError {
             Self::CronNeverMatches { .. } => "cron_never_matches",
             Self::InvalidPattern(_) => "invalid_pattern",
             Self::UnknownZone { .. } => "unknown_zone",
+            Self::InstantInSeconds { .. } => "instant_in_seconds",
+            Self::InstantAsDelay { .. } => "instant_as_delay",
             Self::OutOfRange { .. } => "time_out_of_range",
         }
     }
@@ -96,6 +110,12 @@ impl TimeError {
             Self::NegativeDuration { .. } => "remove the leading `-`",
             Self::InvalidInterval { .. } => "write an interval such as `PT10M`",
             Self::CronNeverMatches { .. } => "no month has that day; check day and month",
+            Self::InstantInSeconds { .. } => {
+                "multiply seconds by 1000, or write the instant as `2026-03-01T10:00:00Z`"
+            }
+            Self::InstantAsDelay { .. } => {
+                "use `Timer.until` for an instant, or write a duration such as `P40Y`"
+            }
             Self::OutOfRange { .. } => "instants lie in the years 0001 to 9999",
             Self::UnknownZone { meant, .. } => {
                 return Some(match meant {

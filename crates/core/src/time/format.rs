@@ -58,20 +58,24 @@ fn unknown(offset: usize, letter: char) -> TimeError {
     TimeError::InvalidPattern(Problem::new(offset, reason, HINT))
 }
 
-/// Text between quotes; two quotes are one. Gives how many bytes it took.
+/// Text between quotes; two quotes are one, inside of others too. Gives how many bytes it took.
 fn quoted(rest: &str, offset: usize, text: &mut String) -> Result<usize, TimeError> {
     let inside = rest.get(1..).unwrap_or_default();
     if inside.starts_with('\'') {
         text.push('\'');
         return Ok(2);
     }
-    match inside.find('\'') {
-        Some(end) => {
-            text.push_str(inside.get(..end).unwrap_or_default());
-            Ok(end + 2)
+    let mut at = 0;
+    while let Some(length) = inside.get(at..).and_then(|rest| rest.find('\'')) {
+        text.push_str(inside.get(at..at + length).unwrap_or_default());
+        at += length + 1;
+        if !inside.get(at..).is_some_and(|rest| rest.starts_with('\'')) {
+            return Ok(at + 1);
         }
-        None => Err(TimeError::InvalidPattern(Problem::new(offset, "a quote is not closed", HINT))),
+        text.push('\'');
+        at += 1;
     }
+    Err(TimeError::InvalidPattern(Problem::new(offset, "a quote is not closed", HINT)))
 }
 
 fn letters(
@@ -139,8 +143,10 @@ mod tests {
         );
         assert_eq!(format("Asia/Tokyo", "xxx EEEE MMMM D").unwrap(), "+09:00 Monday March 61");
         assert_eq!(format("America/St_Johns", "XXX").unwrap(), "-03:30");
-        assert_eq!(format("UTC", "HH 'o''clock'").unwrap(), "22 oclock");
+        assert_eq!(format("UTC", "HH 'o''clock'").unwrap(), "22 o'clock");
         assert_eq!(format("UTC", "HH ''").unwrap(), "22 '");
+        assert_eq!(format("UTC", "'a'''HH").unwrap(), "a'22");
+        assert_eq!(format("UTC", "'a''").unwrap_err().offset(), Some(0));
     }
 
     #[test]

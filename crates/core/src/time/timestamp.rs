@@ -46,6 +46,15 @@ impl Timestamp {
         Ok(Self(millis))
     }
 
+    /// An instant that a person or a script wrote as a number of milliseconds since 1970. Small
+    /// numbers are refused: they are seconds, or a delay, far more often than a day before 1973.
+    pub const fn from_written_millis(millis: i64) -> Result<Self, TimeError> {
+        if millis.unsigned_abs() < 100_000_000_000 {
+            return Err(TimeError::InstantInSeconds { number: millis });
+        }
+        Self::try_from_millis(millis)
+    }
+
     /// Milliseconds since the Unix epoch; negative before it.
     pub const fn as_millis(self) -> i64 {
         self.0

@@ -54,6 +54,10 @@ pub enum Code {
     Argument,
     /// A script function called with too many or too few arguments.
     ScriptArity,
+    /// A method that a value certainly does not have.
+    UnknownMethod,
+    /// A method called with too many or too few arguments.
+    MethodArity,
     /// A file that is neither a bare script nor a list of workflows.
     Form,
 }
@@ -85,6 +89,8 @@ impl Code {
             Self::Arity => "F041",
             Self::Argument => "F042",
             Self::ScriptArity => "F043",
+            Self::UnknownMethod => "F044",
+            Self::MethodArity => "F045",
             Self::Form => "F050",
         }
     }
@@ -97,7 +103,8 @@ impl Code {
             | Self::Unreachable
             | Self::Endless
             | Self::NeverAwaitable
-            | Self::ScriptArity => Severity::Warning,
+            | Self::ScriptArity
+            | Self::MethodArity => Severity::Warning,
             _ => Severity::Error,
         }
     }

@@ -150,7 +150,7 @@ impl<'a> Machine<'a> {
     pub fn error(&mut self) -> (Json, String) {
         let value = self.stack.last().cloned().unwrap_or_default();
         let json = show(&self.heap, &value, self.limits.payload_bytes);
-        let text = self.text_of(&value).unwrap_or_default();
+        let text = self.readable(&value).unwrap_or_default();
         (json, text)
     }
 

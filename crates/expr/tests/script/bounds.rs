@@ -46,7 +46,7 @@ const HOSTILE: &[(&str, &str)] = &[
     ),
     (
         "let l = []; l[999999] = 1; return l",
-        "threw RangeError: index 999999 is far behind the end of the list (0)",
+        "threw TypeError: index 999999 is behind the end of the list (0) and would leave holes",
     ),
     (
         "let o = {}; o.o = o; return JSON.stringify(o)",
@@ -58,27 +58,27 @@ const HOSTILE: &[(&str, &str)] = &[
     ),
     (
         "return JSON.parse(\"[\".repeat(500))",
-        "threw TypeError: not JSON: unexpected text at byte 129",
+        "threw SyntaxError: not JSON: unexpected text at byte 129",
     ),
     (
         "let a = []; a.push(a); return `${a}`",
         "threw TypeError: the list is nested too deeply to be a string",
     ),
-    ("let a = [1]; a.push(a); return a.flat(1000000).length", "66"),
+    (
+        "let a = [1]; a.push(a); return a.flat(1000000).length",
+        "threw TypeError: the list is nested too deeply to be flat",
+    ),
     ("let a = []; a.push(a, a); return a.flat(60)", ENTRIES),
     ("let a = 1; for (let i = 0; i < 60; i++) { a = [a, a] } return `${a}`.length", "threw"),
     ("let a = 1; for (let i = 0; i < 60; i++) { a = [a, a] } return JSON.stringify(a)", "fault"),
     ("let a = 1; for (let i = 0; i < 60; i++) { a = { a, b: a } } return a", "fault"),
-    ("let a = 1; for (let i = 0; i < 60; i++) { a = [a, a] } Log.info(a)", "threw"),
+    ("let a = 1; for (let i = 0; i < 60; i++) { a = [a, a] } Log.info(a)", "fault"),
     (
-        "return (9223372036854775807).toFixed(99)",
-        "threw RangeError: `toFixed` gives up to 20 digits",
+        "return (9007199254740991).toFixed(101)",
+        "threw RangeError: `toFixed` gives between 0 and 100 digits",
     ),
     ("return Math.max(...Array.from({ length: 900 }).fill(1), ...[2])", "2"),
-    (
-        "let x = 1; for (let i = 0; i < 100; i++) { x = x * 10 } return x",
-        "threw RangeError: the result does not fit into a 64-bit integer",
-    ),
+    ("let x = 1; for (let i = 0; i < 100; i++) { x = x * 10 } return x", "1.0000000000000006e+100"),
     ("return [3, 1, 2].sort((a, b) => { throw \"no\" })", "threw no"),
     (
         "let l = [3, 1, 2]; l.sort((a, b) => { l.length; l.pop(); return a - b }); return l.length <= 3",
@@ -86,8 +86,8 @@ const HOSTILE: &[(&str, &str)] = &[
     ),
     ("let l = [1, 2, 3]; l.map(x => l.pop()); return l", "[1]"),
     ("let l = [1]; let n = 0; l.forEach(x => { l.push(x); n++ }); return n", "1"),
-    ("return \"x\"[\"__proto__\"]", "null"),
-    ("return ({})[\"constructor\"]", "null"),
+    ("return \"x\"[\"__proto__\"]", "threw TypeError: `__proto__` of a string is not a value here"),
+    ("return ({})[\"constructor\"]", "threw TypeError: `constructor` of an object is not a value"),
     ("return [][\"prototype\"]", "null"),
     ("throw { get: 1 }", "threw {\"get\":1}"),
     ("try { while (true) { throw 1 } } finally { return 2 }", "2"),
@@ -107,7 +107,7 @@ const HOSTILE: &[(&str, &str)] = &[
         CALLS,
     ),
     (
-        "return \"a\".localeCompare(\"b\")",
+        "let a = \"a\"; return a.localeCompare(\"b\")",
         "threw TypeError: a string has no method `localeCompare`",
     ),
     (

@@ -17,7 +17,7 @@ fn check(cases: &str) {
 }
 
 #[test]
-fn arithmetic_keeps_integers_as_long_as_they_are_exact() {
+fn arithmetic_is_that_of_javascript() {
     check(
         r#"
         return 1 + 2 * 3 => 7
@@ -30,18 +30,18 @@ fn arithmetic_keeps_integers_as_long_as_they_are_exact() {
         return 2 ** 3 ** 2 => 512
         return (-2) ** 2 => 4
         return 0.1 + 0.2 => 0.30000000000000004
-        return 9223372036854775807 + 1 => threw RangeError: the result does not fit into a 64-bit integer
-        return 9007199254740993 + 0 => 9007199254740993
-        return 1 / 0 => threw RangeError: division by zero
-        return 5 % 0 => threw RangeError: division by zero
-        return 1.5 / 0.0 => threw RangeError: division by zero
-        return 1e308 * 10 => threw RangeError: the result is infinite
-        return "a" - 1 => threw TypeError: expected a number, found a string
-        return null + 1 => threw TypeError: expected a number, found null
-        return true * 2 => threw TypeError: expected a number, found a boolean
+        return 9007199254740991 + 2 => 9007199254740992
+        return 2 ** 64 => 18446744073709552000
+        return String(1 / 0) => "Infinity"
+        return String(5 % 0) => "NaN"
+        return 1 / 0 => the result: Infinity cannot leave the script
+        return String(1e308 * 10) => "Infinity"
+        return "5" - 1 => 4
+        return null + 1 => 1
+        return true * 2 => 2
         return "a" + 1 => "a1"
         return 1 + "a" + null => "1anull"
-        return -"3" => threw TypeError: expected a number, found a string
+        return -"3" => -3
         return 0xff + 0b11 + 0o17 + 1_000 => 1273
         return 1e3 => 1000
         return 5 - -3 => 8
@@ -54,14 +54,14 @@ fn arithmetic_keeps_integers_as_long_as_they_are_exact() {
 }
 
 #[test]
-fn equality_never_coerces() {
+fn equality_is_that_of_javascript() {
     check(
         r#"
-        return [1 == 1.0, 1 === 1, "1" == 1, null == undefined, null === undefined] => [true,true,false,true,true]
-        return [0 == false, "" == false, [] == [], {} == {}] => [false,false,false,false]
+        return [1 == 1.0, 1 === 1, "1" == 1, null == undefined, null === undefined] => [true,true,true,true,false]
+        return [0 == false, "" == false, [] == [], {} == {}] => [true,true,false,false]
         let a = [1]; let b = a; return [a == b, a === b, a != b, a !== [1]] => [true,true,false,true]
         return [1 < 2, 2 <= 2, "a" < "b", "b" >= "a", 1.5 > 1] => [true,true,true,true,true]
-        return 1 < "2" => threw TypeError: a number and a string cannot be compared
+        return 1 < "2" => true
         return "ä" < "z" => false
         return [!0, !"", !null, !undefined, !false, ![], !{}, !"0"] => [true,true,true,true,true,false,false,false]
         return [null ?? 1, undefined ?? 2, 0 ?? 3, "" || 4, 5 && 6, 0 && 7] => [1,2,0,4,6,0]
@@ -150,7 +150,7 @@ fn errors_are_thrown_and_caught() {
         let e = new RangeError("r"); return `${e}` => "RangeError: r"
         try { undefinedFunction = null; undefinedFunction() } catch (e) { return e.message } => "this is not a function but null"
         try { ({}).run() } catch (e) { return e.message } => "the object has no function `run`"
-        try { [1].mpa() } catch (e) { return e.message } => "a list has no method `mpa`; did you mean `map`?"
+        let l = [1]; try { l.mpa() } catch (e) { return e.message } => "a list has no method `mpa`; did you mean `map`?"
         try { throw 1 } catch { return "bare" } => "bare"
     "#,
     );
@@ -201,7 +201,8 @@ fn nothing_is_left_out_or_null() {
         return `a${1 + 1}b${`c${"d"}`}${null}` => "a2bcdnull"
         return "it's \"q\" \u0041\x42\t" + 'x\'y' => "it's \"q\" AB\tx'y"
         return "😀".length + "é".length => 3
-        return ["abc"[1], "abc"[9], "a😀"[1] == "\ufffd"] => ["b",null,true]
+        return ["abc"[1], "abc"[9]] => ["b",null]
+        return "a😀"[1] => threw TypeError: half of a surrogate pair is no character, and cannot be part of a string here
     "#,
     );
 }
@@ -231,7 +232,7 @@ fn numbers_that_fit_nothing_pass_through() {
     );
     assert_eq!(
         run("return Inputs.n + 1"),
-        "threw TypeError: expected a number, found a number that is too long to compute with"
+        "threw TypeError: a number of a document that a double cannot hold can be passed on, not computed with"
     );
     assert_eq!(run("return [typeof Inputs.big, Inputs.big == Inputs.big]"), "[\"number\",true]");
 }

@@ -32,23 +32,23 @@ fn lists() {
         [[1, 2].some(x => x > 1), [1].some(x => x > 1), [1, 2].every(x => x > 0), [1, 2].every(x => x > 1)] => [true,false,true,false]
         [1, 2].flatMap(x => [x, [x]]) => [1,[1],2,[2]]
         ["1", "2"].map(Number) => [1,2]
-        ["10", "11"].map(parseInt) => [10,11]
+        ["10", "11"].map(parseInt).map(String) => ["10","NaN"]
         [0, "a", null].filter(Boolean) => ["a"]
         [1, 2].map(5) => threw TypeError: `map` needs a function, not a number
-        [[1, 2, 3].includes(2), [1].includes("1"), [null].includes(undefined)] => [true,false,true]
+        [[1, 2, 3].includes(2), [1].includes("1"), [null].includes(undefined)] => [true,false,false]
         [[1, 2, 1].indexOf(1, 1), [1].indexOf(5), [1, 2, 1].lastIndexOf(1)] => [2,-1,2]
         [1].concat([2, 3], 4, [[5]]) => [1,2,3,4,[5]]
         [[1, 2, 3].slice(1), [1, 2, 3].slice(-2, -1), [1, 2, 3].slice(5)] => [[2,3],[2],[]]
         (() => { let a = [1, 2, 3, 4]; let r = a.splice(1, 2, "x"); return [a, r] })() => [[1,"x",4],[2,3]]
         (() => { let a = [1]; let n = a.push(2, 3); a.unshift(0); return [a, n, a.pop(), a.shift(), a] })() => [[1,2],3,3,0,[1,2]]
         [[].pop(), [].shift()] => [null,null]
-        [3, 1, 10, 2].sort() => [1,2,3,10]
+        [3, 1, 10, 2].sort() => [1,10,2,3]
         ["b", "a", "C"].sort() => ["C","a","b"]
-        [3, "a"].sort() => threw TypeError: `sort` of mixed values needs a function that compares them
+        [3, "a"].sort() => [3,"a"]
         [3, 1, 2].sort((a, b) => b - a) => [3,2,1]
         [5, 3, 9, 1, 7, 2, 8].sort((a, b) => a - b) => [1,2,3,5,7,8,9]
         [{k: 1, v: "a"}, {k: 0, v: "b"}, {k: 1, v: "c"}, {k: 0, v: "d"}].sort((x, y) => x.k - y.k).map(x => x.v).join("") => "bdac"
-        [2, 1].sort((a, b) => a > b) => threw TypeError: the function of `sort` gives a number, not a boolean
+        [2, 1].sort((a, b) => a > b) => [2,1]
         [1, 2].reverse() => [2,1]
         [[1, null, "a", [2, 3]].join(), [1, 2].join("-")] => ["1,,a,2,3","1-2"]
         [[1, [2, [3, [4]]]].flat(), [1, [2, [3]]].flat(2)] => [[1,2,[3,[4]]],[1,2,3]]
@@ -76,8 +76,8 @@ fn strings() {
         ["abc".at(-1), "abc".charAt(0), "abc".charAt(9), "a".charCodeAt(0)] => ["c","a","",97]
         "a".concat("b", 1) => "ab1"
         "x".repeat(-1) => threw RangeError: `repeat` needs a number from 0
-        "a".map(x => x) => threw TypeError: a string has no method `map`
-        [String(1.5), String(null), String([1, [2]]), String({a: 1}), String(true), String()] => ["1.5","null","1,2","{\"a\":1}","true",""]
+        (() => { let s = "a"; return s.map(x => x) })() => threw TypeError: a string has no method `map`
+        [String(1.5), String(null), String([1, [2]]), String({a: 1}), String(true), String()] => ["1.5","null","1,2","[object Object]","true",""]
         "abc".length => 3
     "#,
     );
@@ -88,18 +88,19 @@ fn numbers() {
     check(
         r#"
         [Number("12"), Number(" 1.5 "), Number("-3e2"), Number(true), Number()] => [12,1.5,-300,1,0]
-        Number("x") => threw RangeError: "x" is not a number
-        Number("") => threw RangeError: "" is not a number
+        String(Number("x")) => "NaN"
+        Number("x") => the result: NaN cannot leave the script
+        Number("") => 0
         [parseInt("12px"), parseInt("ff", 16), parseInt("-7.9"), parseInt(7.9)] => [12,255,-7,7]
-        parseInt("x") => threw RangeError: "x" does not begin with a number
+        isNaN(parseInt("x")) => true
         [parseFloat("1.5abc"), parseFloat("3"), parseFloat(".5")] => [1.5,3,0.5]
         [Number.isInteger(1), Number.isInteger(1.5), Number.isInteger(2.0), Number.isInteger("1")] => [true,false,true,false]
         [(1.005).toFixed(2), (5).toFixed(1), (1234.5678).toFixed(2)] => ["1.00","5.0","1234.57"]
         [Math.abs(-3), Math.ceil(1.2), Math.floor(-1.2), Math.round(2.5), Math.round(-2.5), Math.trunc(-1.7), Math.sign(-5)] => [3,2,-2,3,-2,-1,-1]
         [Math.min(3, 1, 2), Math.max(1, 2.5), Math.pow(2, 3), Math.sqrt(16), Math.cbrt(27), Math.hypot(3, 4)] => [1,2.5,8,4,3,5]
         [Math.log2(8), Math.log10(1000), Math.exp(0), Math.PI > 3.14] => [3,3,1,true]
-        Math.sqrt(-1) => threw RangeError: the result is not a number
-        Math.max("a") => threw TypeError: expected a number, found a string
+        isNaN(Math.sqrt(-1)) => true
+        isNaN(Math.max("a")) => true
         Number.MAX_SAFE_INTEGER => 9007199254740991
         (12.5).toString() => "12.5"
     "#,
@@ -115,7 +116,7 @@ fn objects_and_json() {
         Object.fromEntries([["a", 1], ["b", 2]]) => {"a":1,"b":2}
         Object.keys(null) => threw TypeError: `Object.keys` of null
         JSON.parse("{\"a\": [1, 2.5, \"x\", null, true]}") => {"a":[1,2.5,"x",null,true]}
-        JSON.parse("{a}") => threw TypeError: not JSON: unexpected text at byte 1
+        JSON.parse("{a}") => threw SyntaxError: not JSON: unexpected text at byte 1
         JSON.stringify({a: [1, undefined], b: undefined, c: () => 1}) => "{\"a\":[1,null]}"
         JSON.stringify({a: [1]}, null, 2) => "{\n  \"a\": [\n    1\n  ]\n}"
         JSON.stringify(undefined) => null

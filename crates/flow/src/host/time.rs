@@ -59,11 +59,12 @@ impl WrittenTime {
         if seconds < 0.0 {
             return Err(TimeError::NegativeDuration { text: self.0.to_string() }.into());
         }
-        // A hundred thousand years leave the calendar, and so do their sums.
-        let millis = (seconds * 1000.0).round();
-        if millis > 3_155_760_000_000_000.0 {
-            return Err(TimeError::OutOfRange { what: "the delay" }.into());
+        // As large as the seconds since 1970: an instant, not a delay.
+        if seconds >= 1_000_000_000.0 {
+            #[expect(clippy::cast_possible_truncation, reason = "casts of doubles saturate")]
+            return Err(TimeError::InstantAsDelay { number: seconds as i64 }.into());
         }
+        let millis = (seconds * 1000.0).round();
         #[expect(clippy::cast_possible_truncation, reason = "the range was checked")]
         Ok(Span::from_millis(millis as i64))
     }
@@ -86,10 +87,11 @@ impl WrittenTime {
         match self.text() {
             Some(text) => Ok(Timestamp::parse(&text)?),
             None => match self.0.as_str().parse::<i64>() {
-                Ok(millis) => Ok(Timestamp::try_from_millis(millis)?),
-                Err(_) => {
-                    Err(TimeProblem::of("an instant is a text such as \"2026-03-01T10:00:00Z\""))
-                }
+                Ok(millis) => Ok(Timestamp::from_written_millis(millis)?),
+                Err(_) => Err(TimeProblem::of(
+                    "an instant is a text such as \"2026-03-01T10:00:00Z\", or a whole number of \
+                     milliseconds since 1970",
+                )),
             },
         }
     }

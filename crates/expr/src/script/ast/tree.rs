@@ -261,8 +261,12 @@ pub(crate) enum BinaryOp {
     Div,
     Rem,
     Pow,
+    /// `==` and `!=`, which convert.
     Eq,
     Ne,
+    /// `===` and `!==`.
+    StrictEq,
+    StrictNe,
     Lt,
     Le,
     Gt,

@@ -17,6 +17,9 @@ const SIGNAL_OPTIONS: &[&str] = &["timeout"];
 const CHILD_OPTIONS: &[&str] = &["version", "key", "deadline"];
 const HTTP_OPTIONS: &[&str] = &["method", "url", "headers", "body", "timeout", "retry"];
 
+/// As many seconds are an instant, not a delay.
+const LONGEST_NUMBER: i64 = 1_000_000_000;
+
 /// A timer whose time is written in the script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LiteralTimer {
@@ -90,6 +93,10 @@ impl Calls<'_> {
                     None
                 }
             },
+            ExprKind::Number(Number::Int(number)) if *number >= LONGEST_NUMBER => {
+                self.time_problem(value.span, &TimeError::InstantAsDelay { number: *number });
+                None
+            }
             ExprKind::Number(Number::Int(seconds)) => {
                 seconds.checked_mul(1000).map(Duration::from_millis)
             }
@@ -110,10 +117,28 @@ impl Calls<'_> {
 
     fn check_until(&mut self, value: Option<&Expr>) {
         let Some(value) = value else { return };
-        let ExprKind::Text(text) = &value.kind else { return };
-        match Timestamp::parse(text) {
-            Ok(at) => self.note_timer(Some(value), TimerLiteral::At(at)),
-            Err(error) => self.time_problem(value.span, &error),
+        let found = match &value.kind {
+            ExprKind::Text(text) => Timestamp::parse(text),
+            ExprKind::Number(Number::Int(millis)) => Timestamp::from_written_millis(*millis),
+            ExprKind::Number(_)
+            | ExprKind::Bool(_)
+            | ExprKind::Null
+            | ExprKind::Array(_)
+            | ExprKind::Object(_) => {
+                let message = "an instant is a text such as \"2026-03-01T10:00:00Z\", or a whole \
+                               number of milliseconds since 1970";
+                return self.problems.add(Code::Argument, value.span, message);
+            }
+            _ => return,
+        };
+        match (found, &value.kind) {
+            (Ok(at), _) => self.note_timer(Some(value), TimerLiteral::At(at)),
+            (Err(_), ExprKind::Text(text)) if Duration::parse(text).is_ok() => {
+                let message = format!("{text:?} is a duration, not an instant");
+                let help = "use `Timer.delay` for a duration";
+                self.problems.add_with_help(Code::Argument, value.span, message, help);
+            }
+            (Err(error), _) => self.time_problem(value.span, &error),
         }
     }
 

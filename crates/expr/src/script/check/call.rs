@@ -1,10 +1,12 @@
 //! Calls: members of the library that do not exist, and wrong numbers of arguments.
 
+use std::collections::BTreeMap;
+
 use super::argument::LiteralTimer;
-use super::scope::{Analysis, Use};
+use super::scope::{Analysis, DeclId, Use};
 use super::similar::closest;
-use crate::script::ast::{Arg, Expr, ExprKind, File, Ident, Visitor, walk_expr};
-use crate::script::library::{Builtin, Global, Member, member, member_names};
+use crate::script::ast::{Arg, Expr, ExprKind, File, Ident, Stmt, Visitor, walk_expr, walk_stmt};
+use crate::script::library::{Builtin, Global, Kind, Member, member, member_names};
 use crate::script::problem::{Code, Problems};
 use crate::script::span::Span;
 
@@ -14,7 +16,8 @@ pub(super) fn check_calls(
     analysis: &Analysis,
     problems: &mut Problems,
 ) -> Vec<LiteralTimer> {
-    let mut calls = Calls { problems, analysis, timers: Vec::new() };
+    let constants = BTreeMap::new();
+    let mut calls = Calls { problems, analysis, timers: Vec::new(), constants };
     for statement in &file.statements {
         calls.stmt(statement);
     }
@@ -26,8 +29,10 @@ pub(super) fn check_calls(
 
 pub(super) struct Calls<'p> {
     pub(super) problems: &'p mut Problems,
-    analysis: &'p Analysis,
+    pub(super) analysis: &'p Analysis,
     pub(super) timers: Vec<LiteralTimer>,
+    /// Constants whose kind is known.
+    pub(super) constants: BTreeMap<DeclId, Kind>,
 }
 
 /// What an expression is to the library.
@@ -70,7 +75,7 @@ impl Calls<'_> {
     fn library_member(&mut self, expr: &Expr) -> Found {
         let ExprKind::Member { object, name, .. } = &expr.kind else { return Found::Other };
         match self.library_name(object) {
-            None | Some((Global::Undefined, _)) => Found::Other,
+            None | Some((Global::Undefined | Global::Number(_), _)) => Found::Other,
             Some((_, namespace)) => match self.check_member(&namespace, name) {
                 Some(member) => Found::Member(member),
                 None => Found::Unknown,
@@ -88,7 +93,7 @@ impl Calls<'_> {
                 self.problems.add_with_help(Code::UnknownMember, callee.span, message, help);
                 return;
             }
-            Some((Global::Undefined, _)) => None,
+            Some((Global::Undefined | Global::Number(_), _)) => None,
             None => match self.library_member(callee) {
                 Found::Member(Member::Function(function)) => Some(function),
                 Found::Member(_) => {
@@ -98,6 +103,7 @@ impl Calls<'_> {
                 Found::Unknown => None,
                 Found::Other => {
                     self.check_script_call(callee, args, span);
+                    self.check_method(callee, args, span);
                     None
                 }
             },
@@ -105,6 +111,19 @@ impl Calls<'_> {
         if let Some(function) = function {
             self.check_arity(function, args, span);
             self.check_arguments(function, args);
+        }
+    }
+
+    /// The library function that a callee is, if it is one.
+    pub(super) fn library_function(&self, callee: &Expr) -> Option<Builtin> {
+        if let Some((Global::Function(function), _)) = self.library_name(callee) {
+            return Some(function);
+        }
+        let ExprKind::Member { object, name, .. } = &callee.kind else { return None };
+        let (_, namespace) = self.library_name(object)?;
+        match member(&namespace, &name.name)? {
+            Member::Function(function) => Some(function),
+            _ => None,
         }
     }
 
@@ -131,7 +150,7 @@ impl Calls<'_> {
 }
 
 /// How many arguments are wanted, in words, when another number is given.
-fn wrong_count(args: &[Arg], least: usize, most: Option<usize>) -> Option<String> {
+pub(super) fn wrong_count(args: &[Arg], least: usize, most: Option<usize>) -> Option<String> {
     let spread = args.iter().any(|arg| arg.spread);
     let too_many = most.is_some_and(|most| args.len() > most);
     if spread || !(too_many || args.len() < least) {
@@ -147,6 +166,11 @@ fn wrong_count(args: &[Arg], least: usize, most: Option<usize>) -> Option<String
 }
 
 impl<'a> Visitor<'a> for Calls<'_> {
+    fn stmt(&mut self, stmt: &'a Stmt) {
+        walk_stmt(self, stmt);
+        self.note_constants(stmt);
+    }
+
     fn expr(&mut self, expr: &'a Expr) {
         match &expr.kind {
             ExprKind::Call { callee, args, .. } => {

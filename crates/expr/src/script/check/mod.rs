@@ -8,6 +8,7 @@ mod awaits;
 mod call;
 mod jump;
 mod names;
+mod receiver;
 mod resolve;
 mod scope;
 mod similar;

@@ -15,8 +15,6 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("fetch", "use `await Http.request({ method, url })`"),
     ("require", "a flow is one file; call other work with Task.run or Workflow.run"),
     ("process", "secrets and settings belong to workers, not to flows"),
-    ("NaN", "arithmetic never gives it: it throws RangeError"),
-    ("Infinity", "arithmetic never gives it: it throws RangeError"),
     ("RegExp", "use the methods of strings, such as `includes` or `split`"),
     ("Symbol", "use strings"),
     ("Map", "use an object"),

@@ -139,11 +139,12 @@ impl Builder<'_, '_> {
             PatternKind::Name(name) => {
                 self.load_name(name.span);
                 self.at(at);
+                // A text is counted as a number, not joined with one.
+                self.emit(Op::Plus);
                 if prefix {
                     self.emit(Op::AddInt(by));
                     self.emit(Op::Dup);
                 } else {
-                    self.emit(Op::Plus);
                     self.emit(Op::Dup);
                     self.emit(Op::AddInt(by));
                 }

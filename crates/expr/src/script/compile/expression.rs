@@ -123,6 +123,7 @@ impl Builder<'_, '_> {
                 let id = self.shared.constant(Value::Builtin(function));
                 self.emit(Op::Const(id));
             }
+            Some(Use::Global(Global::Number(value))) => self.number(Number::Float(value)),
             _ => self.emit(Op::Undefined),
         }
     }
@@ -174,6 +175,7 @@ impl Builder<'_, '_> {
         }
         if let (UnaryOp::Minus, ExprKind::Number(number)) = (op, &operand.kind) {
             let negated = match number {
+                Number::Int(0) => Number::Float(-0.0),
                 Number::Int(value) => Number::Int(-value),
                 Number::Float(value) => Number::Float(-value),
             };
@@ -289,7 +291,7 @@ impl Builder<'_, '_> {
     /// Jumps when a test fails.
     pub(super) fn jump_unless(&mut self, test: &Expr) -> Patch {
         if let ExprKind::Binary { op, left, right } = &test.kind
-            && let Some(jump) = compare(negated(*op))
+            && let Some(jump) = fails(*op)
         {
             self.expr(left);
             self.expr(right);
@@ -339,19 +341,24 @@ fn compare(op: Option<BinaryOp>) -> Option<Op> {
         BinaryOp::Ge => Op::JumpIfGe(0),
         BinaryOp::Eq => Op::JumpIfEq(0),
         BinaryOp::Ne => Op::JumpIfNe(0),
+        BinaryOp::StrictEq => Op::JumpIfStrictEq(0),
+        BinaryOp::StrictNe => Op::JumpIfStrictNe(0),
         _ => return None,
     })
 }
 
-/// The comparison that holds when another fails: there is no NaN that would make both fail.
-fn negated(op: BinaryOp) -> Option<BinaryOp> {
+/// A jump when a comparison fails. With NaN neither `<` nor `>=` holds, so that the order of two
+/// values has jumps of its own.
+fn fails(op: BinaryOp) -> Option<Op> {
     Some(match op {
-        BinaryOp::Lt => BinaryOp::Ge,
-        BinaryOp::Le => BinaryOp::Gt,
-        BinaryOp::Gt => BinaryOp::Le,
-        BinaryOp::Ge => BinaryOp::Lt,
-        BinaryOp::Eq => BinaryOp::Ne,
-        BinaryOp::Ne => BinaryOp::Eq,
+        BinaryOp::Lt => Op::JumpUnlessLt(0),
+        BinaryOp::Le => Op::JumpUnlessLe(0),
+        BinaryOp::Gt => Op::JumpUnlessGt(0),
+        BinaryOp::Ge => Op::JumpUnlessGe(0),
+        BinaryOp::Eq => Op::JumpIfNe(0),
+        BinaryOp::Ne => Op::JumpIfEq(0),
+        BinaryOp::StrictEq => Op::JumpIfStrictNe(0),
+        BinaryOp::StrictNe => Op::JumpIfStrictEq(0),
         _ => return None,
     })
 }
@@ -366,6 +373,8 @@ pub(super) const fn binary(op: BinaryOp) -> Op {
         BinaryOp::Pow => Op::Pow,
         BinaryOp::Eq => Op::Eq,
         BinaryOp::Ne => Op::Ne,
+        BinaryOp::StrictEq => Op::StrictEq,
+        BinaryOp::StrictNe => Op::StrictNe,
         BinaryOp::Lt => Op::Lt,
         BinaryOp::Le => Op::Le,
         BinaryOp::Gt => Op::Gt,

@@ -46,13 +46,15 @@ pub(crate) enum Op {
     Pow,
     Eq,
     Ne,
+    StrictEq,
+    StrictNe,
     Lt,
     Le,
     Gt,
     Ge,
     In,
     Negate,
-    /// Makes sure it is a number.
+    /// Makes it a number.
     Plus,
     Not,
     Typeof,
@@ -73,6 +75,12 @@ pub(crate) enum Op {
     JumpIfGe(u32),
     JumpIfEq(u32),
     JumpIfNe(u32),
+    JumpIfStrictEq(u32),
+    JumpIfStrictNe(u32),
+    JumpUnlessLt(u32),
+    JumpUnlessLe(u32),
+    JumpUnlessGt(u32),
+    JumpUnlessGe(u32),
     /// Compare a local variable with a small number and jump: the end of counting loops.
     JumpIfBelow {
         slot: u32,
@@ -175,6 +183,7 @@ pub(crate) enum Op {
 
 impl Op {
     /// By how much the height of the operand stack changes, when the operation does not jump.
+    #[expect(clippy::too_many_lines, reason = "one arm per effect, nothing else")]
     pub(super) fn effect(self) -> i64 {
         match self {
             Self::Undefined
@@ -207,6 +216,8 @@ impl Op {
             | Self::Pow
             | Self::Eq
             | Self::Ne
+            | Self::StrictEq
+            | Self::StrictNe
             | Self::Lt
             | Self::Le
             | Self::Gt
@@ -237,6 +248,12 @@ impl Op {
             | Self::JumpIfGe(_)
             | Self::JumpIfEq(_)
             | Self::JumpIfNe(_)
+            | Self::JumpIfStrictEq(_)
+            | Self::JumpIfStrictNe(_)
+            | Self::JumpUnlessLt(_)
+            | Self::JumpUnlessLe(_)
+            | Self::JumpUnlessGt(_)
+            | Self::JumpUnlessGe(_)
             | Self::PutComputed
             | Self::SetIndex => -2,
             Self::Join(count) => 1 - i64::from(count),
@@ -287,6 +304,12 @@ impl Op {
             Self::JumpIfGe(_) => Self::JumpIfGe(target),
             Self::JumpIfEq(_) => Self::JumpIfEq(target),
             Self::JumpIfNe(_) => Self::JumpIfNe(target),
+            Self::JumpIfStrictEq(_) => Self::JumpIfStrictEq(target),
+            Self::JumpIfStrictNe(_) => Self::JumpIfStrictNe(target),
+            Self::JumpUnlessLt(_) => Self::JumpUnlessLt(target),
+            Self::JumpUnlessLe(_) => Self::JumpUnlessLe(target),
+            Self::JumpUnlessGt(_) => Self::JumpUnlessGt(target),
+            Self::JumpUnlessGe(_) => Self::JumpUnlessGe(target),
             Self::JumpIfBelow { slot, limit, .. } => Self::JumpIfBelow { slot, limit, to: target },
             Self::JumpIfFalseKeep(_) => Self::JumpIfFalseKeep(target),
             Self::JumpIfTrueKeep(_) => Self::JumpIfTrueKeep(target),

@@ -20,7 +20,7 @@ impl Builder<'_, '_> {
                 self.emit(Op::Load(value));
                 self.expr(test);
                 self.at(case.span.start);
-                self.emit(Op::Eq);
+                self.emit(Op::StrictEq);
                 self.jump(Op::JumpIfTrue(0))
             }));
         }

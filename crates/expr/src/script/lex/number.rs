@@ -3,6 +3,10 @@
 use super::scanner::{Scanner, is_name_start};
 use super::token::{Kind, Number};
 use crate::script::problem::Code;
+use crate::script::vm::is_exact;
+
+/// Up to here every integer is a double.
+const MAX_SAFE: i64 = (1 << 53) - 1;
 
 impl Scanner<'_> {
     pub(super) fn number(&mut self) {
@@ -33,7 +37,7 @@ impl Scanner<'_> {
         };
         let value = match number {
             _ if suffix == "n" => {
-                let help = "integers have 64 bits; keep larger ones as strings";
+                let help = "numbers are doubles; keep longer ones as strings";
                 wrong(Code::Refused, "a BigInt is not in the language", help);
                 None
             }
@@ -46,8 +50,8 @@ impl Scanner<'_> {
                 None
             }
             Err(Mistake::Range) => {
-                let help = "integers have 64 bits; keep larger ones as strings";
-                wrong(Code::Literal, "this number is too large", help);
+                let help = "numbers are doubles; keep longer ones as strings";
+                wrong(Code::Literal, "no double is exactly this number", help);
                 None
             }
             Ok(number) => Some(number),
@@ -93,17 +97,22 @@ fn read(text: &str, radix: u32) -> Result<Number, Mistake> {
         if digits.is_empty() || !digits.chars().all(|c| c.is_digit(radix)) {
             return Err(Mistake::Form);
         }
-        return i64::from_str_radix(digits, radix).map(Number::Int).map_err(|_| Mistake::Range);
+        let value = i64::from_str_radix(digits, radix).ok().filter(|it| *it <= MAX_SAFE);
+        return value.map(Number::Int).ok_or(Mistake::Range);
     }
     if digits.bytes().all(|byte| byte.is_ascii_digit()) {
         if digits.len() > 1 && digits.starts_with('0') {
             return Err(Mistake::Form);
         }
-        return digits.parse().map(Number::Int).map_err(|_| Mistake::Range);
+        return match digits.parse::<i64>() {
+            Ok(value) if value <= MAX_SAFE => Ok(Number::Int(value)),
+            // An integer that would silently become another one is a mistake, not a number.
+            _ if !is_exact(&digits) => Err(Mistake::Range),
+            _ => digits.parse().map(Number::Float).map_err(|_| Mistake::Form),
+        };
     }
     match digits.parse::<f64>() {
-        Ok(value) if value.is_finite() => Ok(Number::Float(value)),
-        Ok(_) => Err(Mistake::Range),
+        Ok(value) => Ok(Number::Float(value)),
         Err(_) => Err(Mistake::Form),
     }
 }

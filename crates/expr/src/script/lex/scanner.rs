@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::token::{Kind, Token};
+use crate::script::front_matter::{FrontMatter, front_matter};
 use crate::script::problem::{Code, Problems};
 use crate::script::span::Span;
 
@@ -30,6 +31,7 @@ pub(crate) fn tokenize(text: &str, problems: &mut Problems) -> Vec<Token> {
         after_newline: true,
         templates: Vec::new(),
         braces: 0,
+        front_matter: front_matter(text),
         problems,
     };
     scanner.run();
@@ -44,6 +46,7 @@ pub(super) struct Scanner<'a> {
     /// The depth of braces at which each open template goes on.
     templates: Vec<u32>,
     braces: u32,
+    front_matter: Option<FrontMatter>,
     pub(super) problems: &'a mut Problems,
 }
 
@@ -135,17 +138,24 @@ impl Scanner<'_> {
     fn comment(&mut self) {
         let start = self.at;
         let rest = self.text.get(self.at..).unwrap_or_default();
-        let length = rest.get(2..).and_then(|inside| inside.find("*/")).map(|at| at + 4);
+        let front_matter = self.front_matter.filter(|it| it.start == start);
+        let length = match front_matter {
+            Some(found) => found.end.map(|end| end - start),
+            None => rest.get(2..).and_then(|inside| inside.find("*/")).map(|at| at + 4),
+        };
         let comment = rest.get(..length.unwrap_or(rest.len())).unwrap_or_default();
         self.after_newline |= comment.contains('\n');
         self.at += comment.len();
         if length.is_none() {
             let span = self.span_from(start);
-            self.problems.add(
-                Code::Unterminated,
-                Span::new(span.start, span.start + 2),
-                "this comment has no `*/`",
-            );
+            let span = Span::new(span.start, span.start + 2);
+            if front_matter.is_some() {
+                let message = "the front matter has no line that begins or ends with `*/`";
+                let help = "close it with `*/` on a line of its own";
+                self.problems.add_with_help(Code::Unterminated, span, message, help);
+            } else {
+                self.problems.add(Code::Unterminated, span, "this comment has no `*/`");
+            }
         }
     }
 

@@ -26,6 +26,8 @@ functions! {
         "RangeError" MakeRangeError 0..=2;
         "parseInt" ParseInt 1..=2;
         "parseFloat" ParseFloat 1..=1;
+        "isNaN" IsNaN 1..=1;
+        "isFinite" IsFinite 1..=1;
         "wait_for_signal" WaitForSignal 1..=2;
     }
     "Task" {
@@ -72,6 +74,7 @@ functions! {
         "entries" ObjectEntries 1..=1;
         "assign" ObjectAssign 1..=MANY;
         "fromEntries" ObjectFromEntries 1..=1;
+        "is" ObjectIs 2..=2;
     }
     "Array" {
         "isArray" ArrayIsArray 1..=1;
@@ -80,6 +83,7 @@ functions! {
     }
     "Number" {
         "isInteger" NumberIsInteger 1..=1;
+        "isSafeInteger" NumberIsSafeInteger 1..=1;
         "isFinite" NumberIsFinite 1..=1;
         "isNaN" NumberIsNaN 1..=1;
         "parseInt" NumberParseInt 1..=2;
@@ -92,12 +96,12 @@ functions! {
         "round" MathRound 1..=1;
         "trunc" MathTrunc 1..=1;
         "sign" MathSign 1..=1;
-        "min" MathMin 1..=MANY;
-        "max" MathMax 1..=MANY;
+        "min" MathMin 0..=MANY;
+        "max" MathMax 0..=MANY;
         "pow" MathPow 2..=2;
         "sqrt" MathSqrt 1..=1;
         "cbrt" MathCbrt 1..=1;
-        "hypot" MathHypot 1..=MANY;
+        "hypot" MathHypot 0..=MANY;
         "exp" MathExp 1..=1;
         "log" MathLog 1..=1;
         "log2" MathLog2 1..=1;

@@ -9,6 +9,8 @@ pub(crate) enum Global {
     Function(Builtin),
     Namespace(&'static str),
     Undefined,
+    /// `NaN` or `Infinity`.
+    Number(f64),
 }
 
 /// What a member of a namespace can be.
@@ -27,15 +29,22 @@ const CONSTANTS: &[(&str, &str, Member)] = &[
     ("Number", "MAX_SAFE_INTEGER", Member::Int(9_007_199_254_740_991)),
     ("Number", "MIN_SAFE_INTEGER", Member::Int(-9_007_199_254_740_991)),
     ("Number", "MAX_VALUE", Member::Float(f64::MAX)),
+    ("Number", "MIN_VALUE", Member::Float(5e-324)),
     ("Number", "EPSILON", Member::Float(f64::EPSILON)),
+    ("Number", "NaN", Member::Float(f64::NAN)),
+    ("Number", "POSITIVE_INFINITY", Member::Float(f64::INFINITY)),
+    ("Number", "NEGATIVE_INFINITY", Member::Float(f64::NEG_INFINITY)),
     ("Workflow", "id", Member::InstanceId),
     ("Workflow", "key", Member::InstanceKey),
 ];
 
 /// What a free name means.
 pub(crate) fn global(name: &str) -> Option<Global> {
-    if name == "undefined" {
-        return Some(Global::Undefined);
+    match name {
+        "undefined" => return Some(Global::Undefined),
+        "NaN" => return Some(Global::Number(f64::NAN)),
+        "Infinity" => return Some(Global::Number(f64::INFINITY)),
+        _ => {}
     }
     let function = FUNCTIONS.iter().find(|entry| entry.0.is_empty() && entry.1 == name);
     let namespace = || FUNCTIONS.iter().find(|entry| entry.0 == name && !name.is_empty());
@@ -58,7 +67,7 @@ pub(crate) fn member(namespace: &str, name: &str) -> Option<Member> {
 /// All free names, to guess what was meant.
 pub(crate) fn global_names() -> impl Iterator<Item = &'static str> {
     let names = FUNCTIONS.iter().map(|entry| if entry.0.is_empty() { entry.1 } else { entry.0 });
-    names.chain(std::iter::once("undefined"))
+    names.chain(["undefined", "NaN", "Infinity"])
 }
 
 /// All members of a namespace, in the order of the table.

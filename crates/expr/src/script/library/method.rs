@@ -1,4 +1,32 @@
-//! The methods of lists, strings and numbers.
+//! The methods of lists, strings, numbers and objects, and how many arguments they take.
+
+/// Any number of arguments.
+const MANY: u8 = u8::MAX;
+
+/// What a value is, as far as its methods are concerned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    List,
+    Text,
+    Number,
+    Bool,
+    Record,
+    Function,
+}
+
+impl Kind {
+    /// What it is, for messages.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::List => "a list",
+            Self::Text => "a string",
+            Self::Number => "a number",
+            Self::Bool => "a boolean",
+            Self::Record => "an object",
+            Self::Function => "a function",
+        }
+    }
+}
 
 macro_rules! methods {
     ($($name:literal $variant:ident;)*) => {
@@ -52,9 +80,93 @@ methods! {
     "repeat" Repeat;
     "charAt" CharAt;
     "charCodeAt" CharCodeAt;
+    "codePointAt" CodePointAt;
     "toFixed" ToFixed;
+    "toPrecision" ToPrecision;
+    "toExponential" ToExponential;
     "toString" ToString;
     "hasOwnProperty" HasOwnProperty;
+}
+
+/// The methods of each kind with the least and the most arguments that mean something.
+const LIST: &[(Method, u8, u8)] = &[
+    (Method::Map, 1, 2),
+    (Method::Filter, 1, 2),
+    (Method::ForEach, 1, 2),
+    (Method::Reduce, 1, 2),
+    (Method::Find, 1, 2),
+    (Method::FindIndex, 1, 2),
+    (Method::Some, 1, 2),
+    (Method::Every, 1, 2),
+    (Method::FlatMap, 1, 2),
+    (Method::Sort, 0, 1),
+    (Method::Includes, 1, 2),
+    (Method::IndexOf, 1, 2),
+    (Method::LastIndexOf, 1, 2),
+    (Method::Concat, 0, MANY),
+    (Method::Slice, 0, 2),
+    (Method::Splice, 0, MANY),
+    (Method::Push, 0, MANY),
+    (Method::Pop, 0, 0),
+    (Method::Shift, 0, 0),
+    (Method::Unshift, 0, MANY),
+    (Method::Reverse, 0, 0),
+    (Method::Join, 0, 1),
+    (Method::Flat, 0, 1),
+    (Method::At, 1, 1),
+    (Method::Fill, 1, 3),
+    (Method::ToString, 0, 0),
+    (Method::HasOwnProperty, 1, 1),
+];
+
+const TEXT: &[(Method, u8, u8)] = &[
+    (Method::Includes, 1, 2),
+    (Method::IndexOf, 1, 2),
+    (Method::LastIndexOf, 1, 2),
+    (Method::Concat, 0, MANY),
+    (Method::Slice, 0, 2),
+    (Method::At, 1, 1),
+    (Method::StartsWith, 1, 2),
+    (Method::EndsWith, 1, 2),
+    (Method::Substring, 1, 2),
+    (Method::Split, 0, 2),
+    (Method::Trim, 0, 0),
+    (Method::TrimStart, 0, 0),
+    (Method::TrimEnd, 0, 0),
+    (Method::Replace, 2, 2),
+    (Method::ReplaceAll, 2, 2),
+    (Method::ToUpperCase, 0, 0),
+    (Method::ToLowerCase, 0, 0),
+    (Method::PadStart, 1, 2),
+    (Method::PadEnd, 1, 2),
+    (Method::Repeat, 1, 1),
+    (Method::CharAt, 0, 1),
+    (Method::CharCodeAt, 0, 1),
+    (Method::CodePointAt, 0, 1),
+    (Method::ToString, 0, 0),
+    (Method::HasOwnProperty, 1, 1),
+];
+
+const NUMBER: &[(Method, u8, u8)] = &[
+    (Method::ToFixed, 0, 1),
+    (Method::ToPrecision, 0, 1),
+    (Method::ToExponential, 0, 1),
+    (Method::ToString, 0, 1),
+];
+
+const BOOL: &[(Method, u8, u8)] = &[(Method::ToString, 0, 0)];
+
+const RECORD: &[(Method, u8, u8)] = &[(Method::ToString, 0, 0), (Method::HasOwnProperty, 1, 1)];
+
+const fn table(kind: Kind) -> &'static [(Method, u8, u8)] {
+    match kind {
+        Kind::List => LIST,
+        Kind::Text => TEXT,
+        Kind::Number => NUMBER,
+        Kind::Bool => BOOL,
+        Kind::Record => RECORD,
+        Kind::Function => &[],
+    }
 }
 
 impl Method {
@@ -68,9 +180,15 @@ impl Method {
         METHODS.iter().find(|(_, method)| *method == self).map_or("?", |(name, _)| name)
     }
 
-    /// All names, to guess what was meant.
-    pub(crate) fn names() -> impl Iterator<Item = &'static str> {
-        METHODS.iter().map(|(name, _)| *name)
+    /// All names of a kind of value, to guess what was meant.
+    pub(crate) fn names_of(kind: Kind) -> impl Iterator<Item = &'static str> {
+        table(kind).iter().map(|(method, ..)| method.name())
+    }
+
+    /// Least and most arguments for a kind of value that has the method; no most means any number.
+    pub(crate) fn arity(self, kind: Kind) -> Option<(usize, Option<usize>)> {
+        let (_, least, most) = table(kind).iter().find(|(method, ..)| *method == self)?;
+        Some((usize::from(*least), Some(usize::from(*most)).filter(|_| *most != MANY)))
     }
 
     /// Whether it calls a function for its elements.

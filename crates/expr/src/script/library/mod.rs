@@ -5,7 +5,9 @@
 mod function;
 mod lookup;
 mod method;
+mod prototype;
 
 pub(crate) use function::Builtin;
 pub(crate) use lookup::{Global, Member, global, global_names, member, member_names};
-pub(crate) use method::Method;
+pub(crate) use method::{Kind, Method};
+pub(crate) use prototype::is_inherited;

@@ -1,19 +1,23 @@
-//! Arithmetic: 64-bit integers as long as they fit, doubles otherwise, and never NaN or Infinity.
+//! Arithmetic: that of JavaScript. A number is a double; those that are whole and exact are kept
+//! as integers, which is faster and shorter, and nobody can tell the difference.
 
 use super::machine::Machine;
-use super::raise::{Outcome, Raise, range_error, type_error};
+use super::raise::{Outcome, type_error};
 use super::value::Value;
 
+/// The largest integer below which every integer is a double: 2^53 - 1.
+const MAX_SAFE: u64 = (1 << 53) - 1;
+
 /// A number to compute with.
-#[derive(Clone, Copy)]
-pub(super) enum Number {
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Number {
     Int(i64),
     Float(f64),
 }
 
 impl Number {
-    #[expect(clippy::cast_precision_loss, reason = "as JavaScript does for mixed numbers")]
-    pub(super) fn as_float(self) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "integers to compute with are doubles")]
+    pub(crate) fn as_float(self) -> f64 {
         match self {
             Self::Int(value) => value as f64,
             Self::Float(value) => value,
@@ -21,39 +25,43 @@ impl Number {
     }
 }
 
-fn overflow() -> Raise {
-    range_error("the result does not fit into a 64-bit integer")
+/// Whether an integer is a double, and so are its neighbours.
+#[inline]
+pub(crate) const fn safe(value: i64) -> bool {
+    value.unsigned_abs() <= MAX_SAFE
 }
 
-/// A double that exists: NaN and Infinity do not.
-pub(super) fn finite(value: f64) -> Outcome<Value> {
-    if value.is_finite() {
-        return Ok(Value::Float(value));
-    }
-    let what = if value.is_nan() { "not a number" } else { "infinite" };
-    Err(range_error(format!("the result is {what}")))
+/// The sum of two integers, if all three can be computed with exactly.
+#[inline]
+pub(crate) fn exact_sum(left: i64, right: i64) -> Option<i64> {
+    left.checked_add(right).filter(|sum| safe(*sum) && safe(left) && safe(right))
 }
 
-/// A value that must be a number.
-pub(super) fn need_number(value: &Value) -> Outcome<Number> {
-    match value {
-        Value::Int(value) => Ok(Number::Int(*value)),
-        Value::Float(value) => Ok(Number::Float(*value)),
-        other => Err(type_error(format!("expected a number, found {}", other.kind_name()))),
+/// A double as a value: an integer if it is one. Negative zero is none.
+#[expect(clippy::cast_possible_truncation, reason = "the range is checked")]
+#[expect(clippy::cast_precision_loss, reason = "the limit is a power of two less one")]
+pub(crate) fn number(value: f64) -> Value {
+    let is_whole = value.fract() == 0.0 && value.abs() <= MAX_SAFE as f64;
+    if is_whole && (value != 0.0 || value.is_sign_positive()) {
+        Value::Int(value as i64)
+    } else {
+        Value::Float(value)
     }
 }
 
 impl Machine<'_> {
     fn two_numbers(&mut self) -> Outcome<(Number, Number)> {
         let (right, left) = (self.pop(), self.pop());
-        Ok((need_number(&left)?, need_number(&right)?))
+        Ok((self.number_of(&left)?, self.number_of(&right)?))
     }
 
     #[inline]
     pub(super) fn add(&mut self) -> Outcome<()> {
         let right = self.pop();
-        if let (Some(Value::Int(left)), Value::Int(right)) = (self.stack.last_mut(), &right) {
-            *left = left.checked_add(*right).ok_or_else(overflow)?;
+        if let (Some(Value::Int(left)), Value::Int(right)) = (self.stack.last_mut(), &right)
+            && let Some(sum) = exact_sum(*left, *right)
+        {
+            *left = sum;
             return Ok(());
         }
         self.add_others(&right)
@@ -71,9 +79,10 @@ impl Machine<'_> {
 
     /// Adds a small number to the value on top, which may be a text.
     pub(super) fn add_small(&mut self, by: i8) -> Outcome<()> {
-        if matches!(self.stack.last(), Some(Value::Text(_))) && by < 0 {
+        if by < 0 {
             // Only a subtraction adds a negative number.
-            return Err(type_error("expected a number, found a string"));
+            self.stack.push(Value::Int(-i64::from(by)));
+            return self.subtract();
         }
         self.stack.push(Value::Int(i64::from(by)));
         self.add()
@@ -81,11 +90,15 @@ impl Machine<'_> {
 
     fn add_others(&mut self, right: &Value) -> Outcome<()> {
         let left = self.pop();
-        let sum = if matches!(left, Value::Text(_)) || matches!(right, Value::Text(_)) {
-            self.concatenate(&left, right)?
+        let is_text = |it: &Value| matches!(it, Value::Text(_));
+        let is_awaitable = |it: &Value| matches!(it, Value::Awaitable(_));
+        let (left, right) = (self.primitive_of(&left)?, self.primitive_of(right)?);
+        let sum = if is_text(&left) || is_text(&right) {
+            self.concatenate(&left, &right)?
+        } else if is_awaitable(&left) || is_awaitable(&right) {
+            return Err(type_error("expected a number, found an awaitable: await it first"));
         } else {
-            let (left, right) = (need_number(&left)?, need_number(right)?);
-            finite(left.as_float() + right.as_float())?
+            number(self.float_of(&left)? + self.float_of(&right)?)
         };
         self.stack.push(sum);
         Ok(())
@@ -103,90 +116,88 @@ impl Machine<'_> {
     #[inline]
     pub(super) fn subtract(&mut self) -> Outcome<()> {
         let right = self.pop();
-        if let (Some(Value::Int(left)), Value::Int(right)) = (self.stack.last_mut(), &right) {
-            *left = left.checked_sub(*right).ok_or_else(overflow)?;
+        if let (Some(Value::Int(left)), Value::Int(right)) = (self.stack.last_mut(), &right)
+            && let Some(negated) = right.checked_neg()
+            && let Some(difference) = exact_sum(*left, negated)
+        {
+            *left = difference;
             return Ok(());
         }
         let left = self.pop();
-        let (left, right) = (need_number(&left)?, need_number(&right)?);
-        self.stack.push(finite(left.as_float() - right.as_float())?);
+        let difference = self.float_of(&left)? - self.float_of(&right)?;
+        self.stack.push(number(difference));
         Ok(())
     }
 
     pub(super) fn multiply(&mut self) -> Outcome<()> {
-        let product = match self.two_numbers()? {
-            (Number::Int(left), Number::Int(right)) => {
-                Value::Int(left.checked_mul(right).ok_or_else(overflow)?)
+        let (left, right) = self.two_numbers()?;
+        let product = match (left, right) {
+            (Number::Int(left), Number::Int(right)) if left != 0 && right != 0 => {
+                left.checked_mul(right).filter(|it| safe(*it)).map(Value::Int)
             }
-            (left, right) => finite(left.as_float() * right.as_float())?,
+            _ => None,
         };
-        self.stack.push(product);
+        self.stack.push(product.unwrap_or_else(|| number(left.as_float() * right.as_float())));
         Ok(())
     }
 
-    /// Two integers give an integer when the division is exact.
     pub(super) fn divide(&mut self) -> Outcome<()> {
-        let quotient = match self.two_numbers()? {
-            (_, Number::Int(0)) => return Err(range_error("division by zero")),
-            (Number::Int(left), Number::Int(right)) if left.checked_rem(right) == Some(0) => {
-                Value::Int(left.checked_div(right).ok_or_else(overflow)?)
-            }
-            (left, right) if right.as_float() != 0.0 => finite(left.as_float() / right.as_float())?,
-            _ => return Err(range_error("division by zero")),
-        };
-        self.stack.push(quotient);
+        let (left, right) = self.two_numbers()?;
+        self.stack.push(number(left.as_float() / right.as_float()));
         Ok(())
     }
 
     /// The remainder has the sign of the dividend.
     pub(super) fn remainder(&mut self) -> Outcome<()> {
-        let rest = match self.two_numbers()? {
-            (_, Number::Int(0)) => return Err(range_error("division by zero")),
-            // The one case that overflows has no remainder.
+        let (left, right) = self.two_numbers()?;
+        let rest = match (left, right) {
             (Number::Int(left), Number::Int(right)) => {
-                Value::Int(left.checked_rem(right).unwrap_or(0))
+                left.checked_rem(right).filter(|rest| *rest != 0 || left >= 0).map(Value::Int)
             }
-            (left, right) if right.as_float() != 0.0 => finite(left.as_float() % right.as_float())?,
-            _ => return Err(range_error("division by zero")),
+            _ => None,
         };
-        self.stack.push(rest);
+        self.stack.push(rest.unwrap_or_else(|| number(left.as_float() % right.as_float())));
         Ok(())
     }
 
     pub(super) fn power(&mut self) -> Outcome<()> {
         let (left, right) = self.two_numbers()?;
-        let power = power(left, right)?;
-        self.stack.push(power);
+        self.stack.push(power(left, right));
         Ok(())
     }
 
     pub(super) fn negate(&mut self) -> Outcome<()> {
         let value = self.pop();
-        let negated = match need_number(&value)? {
-            Number::Int(value) => Value::Int(value.checked_neg().ok_or_else(overflow)?),
-            Number::Float(value) => Value::Float(-value),
+        let negated = match self.number_of(&value)? {
+            Number::Int(value) if value != 0 => Value::Int(-value),
+            other => number(-other.as_float()),
         };
         self.stack.push(negated);
         Ok(())
     }
-}
 
-/// A number and a small one.
-pub(super) fn add_int(value: &Value, by: i8) -> Outcome<Value> {
-    match need_number(value)? {
-        Number::Int(value) => {
-            Ok(Value::Int(value.checked_add(i64::from(by)).ok_or_else(overflow)?))
-        }
-        Number::Float(value) => finite(value + f64::from(by)),
+    /// A number and a small one.
+    pub(super) fn add_int(&mut self, value: &Value, by: i8) -> Outcome<Value> {
+        Ok(match self.number_of(value)? {
+            Number::Int(value) if exact_sum(value, i64::from(by)).is_some() => {
+                Value::Int(value + i64::from(by))
+            }
+            other => number(other.as_float() + f64::from(by)),
+        })
     }
 }
 
 /// A power: exact for integers, otherwise by a library that gives the same bits everywhere.
-pub(super) fn power(left: Number, right: Number) -> Outcome<Value> {
+pub(super) fn power(left: Number, right: Number) -> Value {
     if let (Number::Int(base), Number::Int(exponent)) = (left, right)
         && let Ok(exponent) = u32::try_from(exponent)
+        && let Some(power) = base.checked_pow(exponent).filter(|it| safe(*it))
     {
-        return base.checked_pow(exponent).map(Value::Int).ok_or_else(overflow);
+        return Value::Int(power);
     }
-    finite(libm::pow(left.as_float(), right.as_float()))
+    let (base, exponent) = (left.as_float(), right.as_float());
+    // Where C has a number JavaScript has none.
+    #[expect(clippy::float_cmp, reason = "exactly one is meant")]
+    let is_none = exponent.is_nan() || exponent.is_infinite() && base.abs() == 1.0;
+    number(if is_none { f64::NAN } else { libm::pow(base, exponent) })
 }

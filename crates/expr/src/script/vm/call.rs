@@ -3,12 +3,12 @@
 use super::frame::{Frame, ScriptFrame};
 use super::heap::Closure;
 use super::machine::Machine;
-use super::raise::{Outcome, corrupt, limit, range_error, type_error};
+use super::raise::{Outcome, corrupt, limit, range_error, type_error, unsupported};
 use super::run::Stop;
 use super::value::{CellRef, FunctionRef, Value};
 use crate::script::check::closest;
 use crate::script::compile::{CaptureFrom, Op};
-use crate::script::library::{Builtin, Method};
+use crate::script::library::{Builtin, Kind, Method, is_inherited};
 
 /// Arguments that a spread may give.
 const MOST_ARGUMENTS: usize = 10_000;
@@ -121,6 +121,15 @@ impl Machine<'_> {
         let Some(method) = self.program.methods.get(name as usize).copied().flatten() else {
             return Err(self.no_method(&receiver, name));
         };
+        let Some((_, most)) = receiver.kind().and_then(|kind| method.arity(kind)) else {
+            return Err(self.no_method(&receiver, name));
+        };
+        if most.is_some_and(|most| args > most) {
+            // What is too much means nothing, as in JavaScript.
+            let extra = args.saturating_sub(most.unwrap_or(args));
+            self.stack.truncate(self.stack.len().saturating_sub(extra));
+        }
+        let args = most.map_or(args, |most| args.min(most));
         if let (Value::List(list), true) = (&receiver, method.takes_callback()) {
             let args = self.pop_many(args);
             self.pop();
@@ -143,13 +152,19 @@ impl Machine<'_> {
         match receiver {
             Value::Undefined | Value::Null => type_error(format!("cannot call `{name}` of {kind}")),
             Value::Awaitable(_) => type_error(format!("an awaitable has no `{name}`: use `await`")),
-            Value::Record(_) => type_error(format!("the object has no function `{name}`")),
-            _ => {
+            Value::Record(_) if !is_inherited(Kind::Record, name) => {
+                type_error(format!("the object has no function `{name}`"))
+            }
+            other => {
+                let Some(of) = other.kind() else {
+                    return type_error(format!("{kind} has no method `{name}`"));
+                };
                 // A method of other values is no slip.
                 let known = Method::by_name(name).is_some();
-                let meant = closest(name, Method::names()).filter(|_| !known);
+                let meant = closest(name, Method::names_of(of)).filter(|_| !known);
                 let hint = meant.map_or_else(String::new, |it| format!("; did you mean `{it}`?"));
-                type_error(format!("{kind} has no method `{name}`{hint}"))
+                let text = format!("{kind} has no method `{name}`{hint}");
+                if is_inherited(of, name) { unsupported(text) } else { type_error(text) }
             }
         }
     }
@@ -160,12 +175,21 @@ impl Machine<'_> {
         match self.stack.last() {
             Some(Value::Record(at)) => {
                 let property = self.heap.records.get(*at).and_then(|it| it.get(&text));
-                property.is_some_and(|it| !it.is_nullish())
+                match property {
+                    Some(property) => !property.is_nullish(),
+                    None => is_inherited(Kind::Record, text.as_str()),
+                }
             }
-            Some(Value::List(_) | Value::Text(_) | Value::Int(_) | Value::Float(_)) => {
-                Method::by_name(text.as_str()).is_some()
+            Some(other) => {
+                // What exists in JavaScript alone is refused by the call itself.
+                let kind = other.kind();
+                let method = Method::by_name(text.as_str());
+                kind.is_some_and(|kind| {
+                    method.and_then(|it| it.arity(kind)).is_some()
+                        || is_inherited(kind, text.as_str())
+                })
             }
-            _ => false,
+            None => false,
         }
     }
 

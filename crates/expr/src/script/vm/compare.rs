@@ -1,16 +1,17 @@
-//! Equality and order. No coercion anywhere.
+//! Equality and order, as JavaScript has them: `===` without conversion, `==`, `<` and `>` with.
 
 use std::cmp::Ordering;
 
 use super::machine::Machine;
-use super::raise::{Outcome, type_error};
+use super::number::read_number;
+use super::raise::{Outcome, type_error, unsupported};
 use super::value::Value;
 
 impl Machine<'_> {
-    /// `==` and `===`, which are the same.
+    /// `===`. An awaitable and a text are equal when the text is the id of the awaitable.
     pub(crate) fn is_equal(&self, left: &Value, right: &Value) -> bool {
         match (left, right) {
-            (Value::Undefined | Value::Null, Value::Undefined | Value::Null) => true,
+            (Value::Undefined, Value::Undefined) | (Value::Null, Value::Null) => true,
             (Value::Bool(left), Value::Bool(right)) => left == right,
             (Value::Int(left), Value::Int(right)) => left == right,
             (Value::Int(_) | Value::Float(_), Value::Int(_) | Value::Float(_)) => {
@@ -23,7 +24,6 @@ impl Machine<'_> {
             (Value::Function(left), Value::Function(right)) => left == right,
             (Value::Builtin(left), Value::Builtin(right)) => left == right,
             (Value::Awaitable(left), Value::Awaitable(right)) => left == right,
-            // An awaitable and a text: by the id of the awaitable.
             (Value::Awaitable(at), Value::Text(text))
             | (Value::Text(text), Value::Awaitable(at)) => {
                 let instance = self.instance;
@@ -34,14 +34,53 @@ impl Machine<'_> {
         }
     }
 
-    /// How the two values on top compare.
+    /// As `===`, but NaN is itself: for `includes`.
+    pub(crate) fn is_same(&self, left: &Value, right: &Value) -> bool {
+        let is_nan = |it: &Value| matches!(it, Value::Float(value) if value.is_nan());
+        is_nan(left) && is_nan(right) || self.is_equal(left, right)
+    }
+
+    /// `==`
+    pub(crate) fn is_loosely_equal(&mut self, left: &Value, right: &Value) -> Outcome<bool> {
+        let is_object = |it: &Value| matches!(it, Value::List(_) | Value::Record(_));
+        let is_plain = |it: &Value| matches!(it, Value::Text(_) | Value::Int(_) | Value::Float(_));
+        match (left, right) {
+            (Value::Undefined | Value::Null, Value::Undefined | Value::Null) => Ok(true),
+            (Value::Undefined | Value::Null, _) | (_, Value::Undefined | Value::Null) => Ok(false),
+            (Value::Bool(one), Value::Bool(other)) => Ok(one == other),
+            (Value::Bool(value), other) | (other, Value::Bool(value)) => {
+                let value = Value::Int(i64::from(*value));
+                self.is_loosely_equal(&value, &other.clone())
+            }
+            (Value::Int(_) | Value::Float(_), Value::Text(text)) => {
+                Ok(self.is_equal(left, &Value::Float(read_number(text.as_str()))))
+            }
+            (Value::Text(text), Value::Int(_) | Value::Float(_)) => {
+                Ok(self.is_equal(&Value::Float(read_number(text.as_str())), right))
+            }
+            (Value::Function(_) | Value::Builtin(_), Value::Text(_))
+            | (Value::Text(_), Value::Function(_) | Value::Builtin(_)) => {
+                Err(unsupported("a function has no text here"))
+            }
+            (object, plain) if is_object(object) && is_plain(plain) => {
+                let text = self.primitive_of(object)?;
+                self.is_loosely_equal(&text, plain)
+            }
+            (plain, object) if is_object(object) && is_plain(plain) => {
+                let text = self.primitive_of(object)?;
+                self.is_loosely_equal(plain, &text)
+            }
+            _ => Ok(self.is_equal(left, right)),
+        }
+    }
+
+    /// How the two values on top compare; nothing when one of them is NaN.
     #[inline]
-    pub(super) fn compare_top(&mut self) -> Outcome<Ordering> {
+    pub(super) fn compare_top(&mut self) -> Outcome<Option<Ordering>> {
         let (right, left) = (self.pop(), self.pop());
         if let (Value::Int(left), Value::Int(right)) = (&left, &right) {
-            return Ok(left.cmp(right));
+            return Ok(Some(left.cmp(right)));
         }
-        self.spend_comparison(&left, &right);
         self.compare(&left, &right)
     }
 
@@ -52,37 +91,46 @@ impl Machine<'_> {
         }
     }
 
-    /// Whether the two values on top are equal.
+    /// Whether the two values on top are equal, with or without conversion.
     #[inline]
-    pub(super) fn equal_top(&mut self) -> bool {
+    pub(super) fn equal_top(&mut self, strict: bool) -> Outcome<bool> {
         let (right, left) = (self.pop(), self.pop());
         if let (Value::Int(left), Value::Int(right)) = (&left, &right) {
-            return left == right;
+            return Ok(left == right);
         }
         self.spend_comparison(&left, &right);
-        self.is_equal(&left, &right)
+        if strict { Ok(self.is_equal(&left, &right)) } else { self.is_loosely_equal(&left, &right) }
     }
 
     /// Whether a local variable is below a number.
     pub(super) fn is_below(&mut self, base: usize, slot: u32, limit: i32) -> Outcome<bool> {
         let value = self.local(base, slot);
-        Ok(self.compare(&value, &Value::Int(i64::from(limit)))?.is_lt())
+        let order = self.compare(&value, &Value::Int(i64::from(limit)))?;
+        Ok(order.is_some_and(Ordering::is_lt))
     }
 
-    pub(super) fn compare(&mut self, left: &Value, right: &Value) -> Outcome<Ordering> {
-        if let (Value::Text(left), Value::Text(right)) = (left, right) {
-            self.spend_bytes(left.bytes().min(right.bytes()));
-            return Ok(compare_texts(left.as_str(), right.as_str()));
+    /// Two texts by their units, everything else by number.
+    pub(super) fn compare(&mut self, left: &Value, right: &Value) -> Outcome<Option<Ordering>> {
+        let is_number = |it: &Value| matches!(it, Value::Int(_) | Value::Float(_));
+        if is_number(left) && is_number(right) {
+            return Ok(compare_numbers(left, right));
         }
-        compare_numbers(left, right).ok_or_else(|| {
+        if matches!(left, Value::Awaitable(_)) || matches!(right, Value::Awaitable(_)) {
             let (left, right) = (left.kind_name(), right.kind_name());
-            type_error(format!("{left} and {right} cannot be compared"))
-        })
+            return Err(type_error(format!("{left} and {right} cannot be compared")));
+        }
+        let (left, right) = (self.primitive_of(left)?, self.primitive_of(right)?);
+        if let (Value::Text(left), Value::Text(right)) = (&left, &right) {
+            self.spend_bytes(left.bytes().min(right.bytes()));
+            return Ok(Some(compare_texts(left.as_str(), right.as_str())));
+        }
+        let (left, right) = (self.float_of(&left)?, self.float_of(&right)?);
+        Ok(left.partial_cmp(&right))
     }
 
     pub(super) fn compare_with(&mut self, holds: impl Fn(Ordering) -> bool) -> Outcome<()> {
         let order = self.compare_top()?;
-        self.stack.push(Value::Bool(holds(order)));
+        self.stack.push(Value::Bool(order.is_some_and(holds)));
         Ok(())
     }
 }
@@ -116,6 +164,9 @@ fn compare_mixed(left: i64, right: f64) -> Option<Ordering> {
     }
     if right < -LIMIT {
         return Some(Ordering::Greater);
+    }
+    if right.is_nan() {
+        return None;
     }
     let whole = right.trunc();
     let order = left.cmp(&(whole as i64));

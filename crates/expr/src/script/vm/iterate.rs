@@ -74,8 +74,20 @@ impl Machine<'_> {
                 return Err(corrupt("no iteration"));
             };
             let element = self.heap.lists.get(frame.list).and_then(|list| list.get(frame.next));
-            let Some(element) = element.filter(|_| frame.next < frame.length).cloned() else {
-                let done = finished(frame);
+            let element = match element {
+                _ if frame.next >= frame.length => None,
+                // A list that became shorter: `find` sees nothing there, the others see less.
+                None if matches!(frame.method, Method::Find | Method::FindIndex) => {
+                    Some(Value::Undefined)
+                }
+                other => other.cloned(),
+            };
+            let Some(element) = element else {
+                let (done, missing) = (finished(frame), frame.length.saturating_sub(frame.next));
+                if frame.method == Method::Map && missing > 0 {
+                    let frame = frame.clone();
+                    self.gather(&frame, vec![Value::Undefined; missing])?;
+                }
                 return self.end_iteration(done);
             };
             let no_room = match &frame.callback {
@@ -107,8 +119,14 @@ impl Machine<'_> {
         }
         args.push(element);
         match frame.callback.clone() {
-            // A library function gets the element alone: `map(parseInt)` means what it says.
-            Value::Builtin(function) => self.builtin(function, &args).map(Some),
+            // A library function gets what it takes, as in JavaScript.
+            Value::Builtin(function) => {
+                args.extend([place, Value::List(frame.list)]);
+                if let Some(most) = function.arity().1 {
+                    args.truncate(most);
+                }
+                self.builtin(function, &args).map(Some)
+            }
             Value::Function(function) => {
                 args.extend([place, Value::List(frame.list)]);
                 let count = args.len();

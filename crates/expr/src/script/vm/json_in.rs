@@ -1,8 +1,8 @@
 //! Reading JSON into the heap.
 
 use super::machine::Machine;
-use super::number::parse_number;
-use super::raise::{Outcome, Raise, limit, type_error};
+use super::number::{document_number, nearest_number};
+use super::raise::{Outcome, Raise, limit, syntax_error, unsupported};
 use super::record::Record;
 use super::text::Text;
 use super::value::Value;
@@ -13,7 +13,7 @@ pub(super) const MAX_DEPTH: usize = 128;
 impl Machine<'_> {
     /// Reads a document that is known to be JSON.
     pub(crate) fn read_json(&mut self, text: &str) -> Outcome<Value> {
-        self.parse_json(text).map_err(|problem| match problem {
+        self.parse_json(text, document_number).map_err(|problem| match problem {
             Problem::Raise(raise) => raise,
             // It was checked where it came in, so this is one that is too deep.
             Problem::Text(at) => {
@@ -24,19 +24,24 @@ impl Machine<'_> {
 
     /// `JSON.parse`: the text may be anything.
     pub(super) fn json_parse(&mut self, text: &str) -> Outcome<Value> {
-        self.parse_json(text).map_err(|problem| match problem {
+        self.parse_json(text, nearest_number).map_err(|problem| match problem {
             Problem::Raise(raise) => raise,
-            Problem::Text(at) => type_error(format!("not JSON: unexpected text at byte {at}")),
+            Problem::Text(at) => syntax_error(format!("not JSON: unexpected text at byte {at}")),
         })
     }
 
-    fn parse_json(&mut self, text: &str) -> Result<Value, Problem> {
+    fn parse_json(&mut self, text: &str, number: fn(&str) -> Value) -> Result<Value, Problem> {
         self.spend_bytes(text.len());
-        let mut reader = Reader { machine: self, text, at: 0 };
+        let mut reader = Reader { machine: self, text, at: 0, number };
         let value = reader.value(0)?;
         reader.blanks();
         if reader.at < text.len() { Err(Problem::Text(reader.at)) } else { Ok(value) }
     }
+}
+
+/// Strings hold characters, and half of a surrogate pair is none.
+pub(super) fn half_of_a_pair() -> Raise {
+    unsupported("half of a surrogate pair is no character, and cannot be part of a string here")
 }
 
 enum Problem {
@@ -54,6 +59,8 @@ struct Reader<'m, 'a, 't> {
     machine: &'m mut Machine<'a>,
     text: &'t str,
     at: usize,
+    /// How numbers are read.
+    number: fn(&str) -> Value,
 }
 
 impl Reader<'_, '_, '_> {
@@ -122,7 +129,7 @@ impl Reader<'_, '_, '_> {
             }
             self.digits()?;
         }
-        Ok(parse_number(self.text.get(start..self.at).unwrap_or_default()))
+        Ok((self.number)(self.text.get(start..self.at).unwrap_or_default()))
     }
 
     fn digits(&mut self) -> Result<(), Problem> {
@@ -241,8 +248,7 @@ impl Reader<'_, '_, '_> {
                 _ => self.at = before,
             }
         }
-        // Half of a pair is no character.
-        Ok(char::REPLACEMENT_CHARACTER)
+        Err(Problem::Raise(half_of_a_pair()))
     }
 
     fn hex(&mut self) -> Option<u32> {

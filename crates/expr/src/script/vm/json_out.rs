@@ -112,6 +112,10 @@ impl Writer<'_> {
                 // Writing to a String cannot fail.
                 let _ = write!(self.text, "{value}");
             }
+            Value::Float(value) if !value.is_finite() && self.manner == Manner::Strict => {
+                let text = format!("{} cannot leave the script", print_float(*value));
+                return Err(type_error(text));
+            }
             // JSON has neither infinities nor what is not a number.
             Value::Float(value) if !value.is_finite() => self.text.push_str("null"),
             Value::Float(value) => self.text.push_str(&print_float(*value)),
@@ -165,7 +169,11 @@ impl Writer<'_> {
                         let entries: Vec<(Text, Value)> = names.iter().filter_map(found).collect();
                         self.record(&entries)?;
                     }
-                    _ => self.record(record.map_or(&[][..], |it| it.entries()))?,
+                    (None, Some(record)) if self.manner == Manner::Stringify => {
+                        self.record(&record.enumerable())?;
+                    }
+                    (None, Some(record)) => self.record(&record.ordered())?,
+                    (_, None) => self.record(&[])?,
                 }
             }
             _ => {}

@@ -1,7 +1,7 @@
 //! Building lists and objects, taking them apart, going over them.
 
+use super::json_in::half_of_a_pair;
 use super::machine::Machine;
-use super::property::property_name;
 use super::raise::{Outcome, corrupt, type_error};
 use super::record::Record;
 use super::text::Text;
@@ -76,25 +76,24 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// The properties of an object, or the places of a list. Nothing has none.
+    /// The properties of an object, or the places of a list or string. Other values have none.
     pub(super) fn properties(&mut self, value: &Value) -> Outcome<Vec<(Text, Value)>> {
         match value {
             Value::Record(at) => {
-                let entries =
-                    self.heap.records.get(*at).map_or(Vec::new(), |it| it.entries().to_vec());
+                let entries = self.heap.records.get(*at).map_or(Vec::new(), Record::enumerable);
                 self.spend(entries.len() / 4);
                 Ok(entries)
             }
+            Value::Text(text) if text.has_pairs() => Err(half_of_a_pair()),
             Value::List(_) | Value::Text(_) => {
                 let items = self.elements(value)?;
                 let named = items.into_iter().enumerate();
                 Ok(named.map(|(place, item)| (Text::new(place.to_string()), item)).collect())
             }
-            Value::Undefined | Value::Null => Ok(Vec::new()),
             Value::Awaitable(_) => {
                 Err(type_error("an awaitable has no properties: await it first"))
             }
-            other => Err(type_error(format!("{} has no properties", other.kind_name()))),
+            _ => Ok(Vec::new()),
         }
     }
 
@@ -128,8 +127,10 @@ impl Machine<'_> {
     pub(super) fn rest_of_record(&mut self, keys: usize) -> Outcome<()> {
         let keys = self.pop_many(keys);
         let object = self.pop();
-        let names: Outcome<Vec<Text>> = keys.iter().map(property_name).collect();
-        let names = names?;
+        let mut names: Vec<Text> = Vec::with_capacity(keys.len());
+        for key in &keys {
+            names.push(self.property_name(key)?);
+        }
         let mut rest = Record::default();
         for (name, value) in self.properties(&object)? {
             if !names.iter().any(|taken| taken.same(&name)) {

@@ -14,6 +14,7 @@ mod builtin;
 mod call;
 mod collect;
 mod compare;
+mod convert;
 mod frame;
 mod heap;
 mod iterate;
@@ -37,8 +38,10 @@ pub(crate) use frame::{Frame, IterationFrame, ScriptFrame, SortFrame, StringifyF
 pub(crate) use heap::Closure;
 pub(crate) use json_out::{show, show_property};
 pub use machine::Machine;
-pub(crate) use number::{parse_number, print_float};
-pub(crate) use raise::{Outcome, Raise, RaiseKind, range_error, time_error, type_error};
+pub(crate) use number::{is_exact, print_float};
+pub(crate) use raise::{
+    Outcome, Raise, RaiseKind, range_error, time_error, type_error, unsupported,
+};
 pub(crate) use record::Record;
 pub use run::Stop;
 pub(crate) use text::Text;

@@ -2,11 +2,14 @@
 
 use std::fmt::Write as _;
 
+use super::arithmetic::{number, safe};
+use super::convert::is_blank;
 use super::text::Text;
 use super::value::Value;
 
-/// Reads a JSON number: an integer, a double, or, when it is neither exactly, the text itself.
-pub(crate) fn parse_number(text: &str) -> Value {
+/// Reads a number of a document: an integer, a double, or, when it is neither exactly, the text
+/// itself, so that it leaves as it came.
+pub(crate) fn document_number(text: &str) -> Value {
     let is_integer = !text.bytes().any(|byte| matches!(byte, b'.' | b'e' | b'E'));
     if is_integer && let Ok(value) = text.parse::<i64>() {
         return if text == "-0" { Value::Float(-0.0) } else { Value::Int(value) };
@@ -19,9 +22,22 @@ pub(crate) fn parse_number(text: &str) -> Value {
     }
 }
 
+/// Reads a number as `JSON.parse` does: the nearest double.
+pub(crate) fn nearest_number(text: &str) -> Value {
+    match text.parse::<i64>() {
+        Ok(value) if safe(value) && text != "-0" => Value::Int(value),
+        _ => number(text.parse::<f64>().unwrap_or(f64::NAN)),
+    }
+}
+
 /// Whether two texts are the same decimal number.
 fn same_decimal(one: &str, other: &str) -> bool {
     decimal(one) == decimal(other)
+}
+
+/// Whether the nearest double of a literal is the number that is written.
+pub(crate) fn is_exact(text: &str) -> bool {
+    text.parse::<f64>().is_ok_and(|value| same_decimal(text, &format!("{value:e}")))
 }
 
 /// Sign, digits without zeros at their ends, and the exponent of the last digit.
@@ -45,6 +61,10 @@ fn decimal(text: &str) -> Option<(bool, String, i64)> {
 pub(crate) fn print_float(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();
+    }
+    if !value.is_finite() {
+        let name = if value.is_nan() { "NaN" } else { "Infinity" };
+        return if value < 0.0 { format!("-{name}") } else { name.to_owned() };
     }
     let scientific = format!("{value:e}");
     let Some((mantissa, exponent)) = scientific.split_once('e') else { return scientific };
@@ -77,6 +97,244 @@ pub(crate) fn print_float(value: f64) -> String {
     text
 }
 
+/// A text as a number, as `Number()` reads it; what is none is NaN.
+pub(crate) fn read_number(text: &str) -> f64 {
+    let text = text.trim_matches(is_blank);
+    if text.is_empty() {
+        return 0.0;
+    }
+    for (prefix, radix) in [("0x", 16), ("0X", 16), ("0o", 8), ("0O", 8), ("0b", 2), ("0B", 2)] {
+        if let Some(digits) = text.strip_prefix(prefix) {
+            return radix_number(digits, radix).unwrap_or(f64::NAN);
+        }
+    }
+    match decimal_length(text) {
+        0 => f64::NAN,
+        length if length < text.len() => f64::NAN,
+        _ => decimal_number(text),
+    }
+}
+
+/// Digits to a base that is a power of two: the nearest double, halves to even.
+fn radix_number(digits: &str, radix: u32) -> Option<f64> {
+    if digits.is_empty() || !digits.chars().all(|c| c.is_digit(radix)) {
+        return None;
+    }
+    let (mut value, mut shift, mut lost) = (0u128, 0i32, false);
+    for digit in digits.chars().filter_map(|c| c.to_digit(radix)) {
+        if value >> 100 == 0 {
+            value = value * u128::from(radix) + u128::from(digit);
+        } else {
+            // Far behind the precision of a double: only whether anything is there counts.
+            lost |= digit != 0;
+            shift = shift.saturating_add(radix.ilog2().cast_signed());
+        }
+    }
+    #[expect(clippy::cast_precision_loss, reason = "rounds to the nearest double")]
+    let nearest = (value | u128::from(lost)) as f64;
+    Some(nearest * libm::exp2(f64::from(shift)))
+}
+
+/// A text that begins with a decimal number and holds nothing else.
+pub(crate) fn decimal_number(text: &str) -> f64 {
+    match text.trim_start_matches(['-', '+']) {
+        "Infinity" if text.starts_with('-') => f64::NEG_INFINITY,
+        "Infinity" => f64::INFINITY,
+        _ => text.parse().unwrap_or(f64::NAN),
+    }
+}
+
+/// How much of a text is a decimal number, or `Infinity`.
+pub(crate) fn decimal_length(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    let digits = |from: usize| {
+        bytes.get(from..).unwrap_or_default().iter().take_while(|it| it.is_ascii_digit()).count()
+    };
+    let start = usize::from(matches!(bytes.first(), Some(b'-' | b'+')));
+    if text.get(start..).is_some_and(|rest| rest.starts_with("Infinity")) {
+        return start + 8;
+    }
+    let mut count = digits(start);
+    let mut end = start + count;
+    if bytes.get(end) == Some(&b'.') && (count > 0 || digits(end + 1) > 0) {
+        count += digits(end + 1);
+        end += 1 + digits(end + 1);
+    }
+    if count == 0 {
+        return 0;
+    }
+    if matches!(bytes.get(end), Some(b'e' | b'E')) {
+        let signed = usize::from(matches!(bytes.get(end + 1), Some(b'-' | b'+')));
+        let exponent = digits(end + 1 + signed);
+        end += if exponent > 0 { 1 + signed + exponent } else { 0 };
+    }
+    end
+}
+
+/// The digits of a double, exactly: the whole part and the fraction.
+fn exact_digits(value: f64) -> (String, String) {
+    // No double has more digits behind its point.
+    let text = format!("{:.1074}", value.abs());
+    let (whole, fraction) = text.split_once('.').unwrap_or((text.as_str(), ""));
+    (whole.to_owned(), fraction.to_owned())
+}
+
+/// The first so many digits, the last one rounded; halves go up. True when a digit was added in
+/// front.
+fn round_digits(digits: &str, keep: usize) -> (String, bool) {
+    let mut kept: Vec<u8> = digits.bytes().take(keep).collect();
+    if digits.as_bytes().get(keep).is_none_or(|digit| *digit < b'5') {
+        return (String::from_utf8_lossy(&kept).into_owned(), false);
+    }
+    for digit in kept.iter_mut().rev() {
+        if *digit < b'9' {
+            *digit += 1;
+            return (String::from_utf8_lossy(&kept).into_owned(), false);
+        }
+        *digit = b'0';
+    }
+    kept.insert(0, b'1');
+    (String::from_utf8_lossy(&kept).into_owned(), true)
+}
+
+/// `toFixed`
+pub(crate) fn fixed(value: f64, digits: usize) -> String {
+    if !value.is_finite() || value.abs() >= 1e21 {
+        return print_float(value);
+    }
+    let (whole, fraction) = exact_digits(value);
+    let (rounded, _) = round_digits(&format!("{whole}{fraction}"), whole.len() + digits);
+    let (whole, fraction) = rounded.split_at(rounded.len().saturating_sub(digits));
+    let sign = if value < 0.0 { "-" } else { "" };
+    let point = if digits > 0 { "." } else { "" };
+    format!("{sign}{whole}{point}{fraction}")
+}
+
+/// So many digits that matter, and the exponent of the first one.
+fn significant(value: f64, count: usize) -> (String, i32) {
+    let (whole, fraction) = exact_digits(value);
+    let all = format!("{whole}{fraction}");
+    let zeros = all.len() - all.trim_start_matches('0').len();
+    if zeros == all.len() {
+        return ("0".repeat(count), 0);
+    }
+    let place = |count: usize| i32::try_from(count).unwrap_or(i32::MAX);
+    let exponent = place(whole.len()) - 1 - place(zeros);
+    let mut digits = all.get(zeros..).unwrap_or_default().to_owned();
+    // A double near its end has fewer digits than are asked for.
+    digits.extend(std::iter::repeat_n('0', count.saturating_sub(digits.len())));
+    let (mut digits, carried) = round_digits(&digits, count);
+    digits.truncate(count);
+    (digits, exponent + i32::from(carried))
+}
+
+/// `toPrecision`
+pub(crate) fn precise(value: f64, count: usize) -> String {
+    if !value.is_finite() {
+        return print_float(value);
+    }
+    let (digits, exponent) = significant(value, count);
+    let sign = if value < 0.0 { "-" } else { "" };
+    let all = i32::try_from(count).unwrap_or(i32::MAX);
+    if exponent < -6 || exponent >= all {
+        return format!("{sign}{}", with_exponent(&digits, exponent));
+    }
+    if exponent < 0 {
+        let zeros = usize::try_from(-exponent - 1).unwrap_or(0);
+        return format!("{sign}0.{}{digits}", "0".repeat(zeros));
+    }
+    let (whole, fraction) = digits.split_at(usize::try_from(exponent + 1).unwrap_or(0));
+    let point = if fraction.is_empty() { "" } else { "." };
+    format!("{sign}{whole}{point}{fraction}")
+}
+
+/// `toExponential`; without a count, as many digits as the number needs.
+pub(crate) fn exponential(value: f64, count: Option<usize>) -> String {
+    if !value.is_finite() {
+        return print_float(value);
+    }
+    let sign = if value < 0.0 { "-" } else { "" };
+    let (digits, exponent) = match count {
+        Some(count) => significant(value, count + 1),
+        None => {
+            let text = format!("{:e}", value.abs());
+            let (mantissa, exponent) = text.split_once('e').unwrap_or((text.as_str(), "0"));
+            (mantissa.replace('.', ""), exponent.parse().unwrap_or_default())
+        }
+    };
+    format!("{sign}{}", with_exponent(&digits, exponent))
+}
+
+fn with_exponent(digits: &str, exponent: i32) -> String {
+    let (first, rest) = digits.split_at(1.min(digits.len()));
+    let point = if rest.is_empty() { "" } else { "." };
+    let plus = if exponent >= 0 { "+" } else { "" };
+    format!("{first}{point}{rest}e{plus}{exponent}")
+}
+
+/// `toString(radix)`: the shortest digits that tell the double from its neighbours.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "digits are below the base"
+)]
+pub(crate) fn with_radix(value: f64, radix: u32) -> String {
+    if !value.is_finite() || value == 0.0 {
+        return print_float(value);
+    }
+    let digit = |digit: u32| char::from_digit(digit, radix).unwrap_or('0');
+    let base = f64::from(radix);
+    let (mut whole, mut fraction) = (value.abs().floor(), value.abs().fract());
+    let mut delta = (0.5 * (value.abs().next_up() - value.abs())).max(f64::from_bits(1));
+    let mut behind: Vec<u32> = Vec::new();
+    while fraction >= delta {
+        fraction *= base;
+        delta *= base;
+        let next = fraction as u32;
+        behind.push(next);
+        fraction -= f64::from(next);
+        let up = fraction > 0.5 || fraction >= 0.5 && next & 1 == 1;
+        if up && fraction + delta > 1.0 {
+            // The rest is closer to the next digit; a full one is dropped and carries on.
+            loop {
+                match behind.pop() {
+                    None => {
+                        whole += 1.0;
+                        break;
+                    }
+                    Some(last) if last + 1 < radix => {
+                        behind.push(last + 1);
+                        break;
+                    }
+                    Some(_) => {}
+                }
+            }
+            break;
+        }
+    }
+    let mut before: Vec<char> = Vec::new();
+    // Beyond 2^53 the last digits are unknown, and written as zeros.
+    while whole / base >= 9_007_199_254_740_992.0 {
+        whole /= base;
+        before.push('0');
+    }
+    loop {
+        let rest = whole % base;
+        before.push(digit(rest as u32));
+        whole = (whole - rest) / base;
+        if whole <= 0.0 {
+            break;
+        }
+    }
+    let mut text = String::from(if value < 0.0 { "-" } else { "" });
+    text.extend(before.into_iter().rev());
+    if !behind.is_empty() {
+        text.push('.');
+        text.extend(behind.into_iter().map(digit));
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -93,6 +351,8 @@ mod tests {
             (0.000_001, "0.000001"),
             (-2.5, "-2.5"),
             (1e300, "1e+300"),
+            (f64::NAN, "NaN"),
+            (f64::NEG_INFINITY, "-Infinity"),
         ];
         for (value, text) in cases {
             assert_eq!(print_float(value), text);
@@ -101,17 +361,38 @@ mod tests {
 
     #[test]
     fn numbers_that_fit_nothing_are_kept() {
-        assert!(matches!(parse_number("9223372036854775807"), Value::Int(i64::MAX)));
+        assert!(matches!(document_number("9223372036854775807"), Value::Int(i64::MAX)));
         assert!(matches!(
-            parse_number("9223372036854775808"),
+            document_number("9223372036854775808"),
             Value::Float(_) | Value::Verbatim(_)
         ));
-        assert!(matches!(parse_number("1.50"), Value::Float(value) if (value - 1.5).abs() < 1e-9));
-        assert!(matches!(parse_number("1e3"), Value::Float(_)));
-        assert!(matches!(parse_number("0.1"), Value::Float(_)));
+        assert!(
+            matches!(document_number("1.50"), Value::Float(value) if (value - 1.5).abs() < 1e-9)
+        );
+        assert!(matches!(document_number("1e3"), Value::Float(_)));
+        assert!(matches!(document_number("0.1"), Value::Float(_)));
         let long = "1.000000000000000000000000000001";
-        assert!(matches!(parse_number(long), Value::Verbatim(text) if text.as_str() == long));
-        assert!(matches!(parse_number("1e400"), Value::Verbatim(_)));
-        assert!(matches!(parse_number("12345678901234567890"), Value::Verbatim(_)));
+        assert!(matches!(document_number(long), Value::Verbatim(text) if text.as_str() == long));
+        assert!(matches!(document_number("1e400"), Value::Verbatim(_)));
+        assert!(matches!(document_number("12345678901234567890"), Value::Verbatim(_)));
+    }
+
+    #[test]
+    fn texts_are_numbers_as_in_javascript() {
+        let cases = [
+            ("", 0.0),
+            (" 12 ", 12.0),
+            ("\u{feff}.5e1", 5.0),
+            ("5.", 5.0),
+            ("0x1f", 31.0),
+            ("0b101", 5.0),
+            ("-Infinity", f64::NEG_INFINITY),
+        ];
+        for (text, number) in cases {
+            assert_eq!(read_number(text).to_bits(), number.to_bits(), "{text}");
+        }
+        for text in ["x", "1 2", "-0x1f", "inf", "nan", "1e", ".", "1_000", "0x"] {
+            assert!(read_number(text).is_nan(), "{text}");
+        }
     }
 }

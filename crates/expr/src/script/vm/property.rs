@@ -1,13 +1,12 @@
 //! Properties and indices.
 
+use super::convert::index_of_name;
+use super::json_in::half_of_a_pair;
 use super::machine::Machine;
-use super::number::print_float;
-use super::raise::{Outcome, type_error};
+use super::raise::{Outcome, range_error, type_error, unsupported};
 use super::text::Text;
 use super::value::Value;
-
-/// How far behind its end a list may be written; the gap is filled.
-const LARGEST_GAP: usize = 10_000;
+use crate::script::library::is_inherited;
 
 impl Machine<'_> {
     pub(super) fn name_constant(&self, id: u32) -> Text {
@@ -22,8 +21,10 @@ impl Machine<'_> {
         if let (Value::Record(at), Some(Value::Text(name))) =
             (object, self.program.constants.get(name as usize))
         {
-            let record = self.heap.records.get(*at);
-            Ok(record.and_then(|it| it.get(name)).cloned().unwrap_or_default())
+            match self.heap.records.get(*at).and_then(|it| it.get(name)) {
+                Some(value) => Ok(value.clone()),
+                None => nothing(object, name),
+            }
         } else {
             let name = self.name_constant(name);
             self.get_named(object, &name)
@@ -33,10 +34,10 @@ impl Machine<'_> {
     fn get_named(&self, object: &Value, name: &Text) -> Outcome<Value> {
         let length = |count: usize| Value::Int(i64::try_from(count).unwrap_or(i64::MAX));
         match object {
-            Value::Record(at) => {
-                let record = self.heap.records.get(*at);
-                Ok(record.and_then(|it| it.get(name)).cloned().unwrap_or_default())
-            }
+            Value::Record(at) => match self.heap.records.get(*at).and_then(|it| it.get(name)) {
+                Some(value) => Ok(value.clone()),
+                None => nothing(object, name),
+            },
             Value::List(at) if name.as_str() == "length" => {
                 Ok(length(self.heap.lists.get(*at).map_or(0, Vec::len)))
             }
@@ -54,25 +55,34 @@ impl Machine<'_> {
                 let text = format!("cannot read `{}` of {}", name.as_str(), object.kind_name());
                 Err(type_error(text))
             }
-            _ => Ok(Value::Undefined),
+            _ => match (object, index_of_name(name.as_str())) {
+                (Value::List(at), Some(place)) => {
+                    let list = self.heap.lists.get(*at);
+                    Ok(list.and_then(|it| it.get(place)).cloned().unwrap_or_default())
+                }
+                (Value::Text(text), Some(place)) => unit_of(text, place),
+                _ => nothing(object, name),
+            },
         }
     }
 
-    pub(super) fn get_index(&self, object: &Value, index: &Value) -> Outcome<Value> {
+    pub(super) fn get_index(&mut self, object: &Value, index: &Value) -> Outcome<Value> {
         let place = index.as_int().and_then(|it| usize::try_from(it).ok());
         match (object, place) {
             (Value::List(at), Some(place)) => {
                 let list = self.heap.lists.get(*at);
                 Ok(list.and_then(|it| it.get(place)).cloned().unwrap_or_default())
             }
-            (Value::Text(text), Some(place)) if place < text.units() => {
-                Ok(Value::Text(text.slice(place, place + 1)))
-            }
+            (Value::Text(text), Some(place)) => unit_of(text, place),
             (Value::List(_) | Value::Text(_), None) if index.as_int().is_some() => {
                 Ok(Value::Undefined)
             }
+            (Value::Undefined | Value::Null, _) => {
+                let name = self.property_name(index).unwrap_or_else(|_| Text::new("?"));
+                self.get_named(object, &name)
+            }
             _ => {
-                let name = property_name(index)?;
+                let name = self.property_name(index)?;
                 self.get_named(object, &name)
             }
         }
@@ -85,8 +95,7 @@ impl Machine<'_> {
 
     fn set_named(&mut self, object: &Value, name: Text, value: Value) -> Outcome<()> {
         let Value::Record(at) = object else {
-            let text = format!("cannot set `{}` of {}", name.as_str(), object.kind_name());
-            return Err(type_error(text));
+            return self.set_other(object, &name, value);
         };
         let Some(record) = self.heap.records.get_mut(*at) else { return Ok(()) };
         let is_new = record.set(name, value);
@@ -99,31 +108,57 @@ impl Machine<'_> {
         Ok(())
     }
 
-    pub(super) fn set_index(&mut self, object: &Value, index: &Value, value: Value) -> Outcome<()> {
-        let Value::List(at) = object else {
-            let name = property_name(index)?;
-            return self.set_named(object, name, value);
-        };
-        let Some(place) = index.as_int().and_then(|it| usize::try_from(it).ok()) else {
-            return Err(type_error("a list is indexed by whole numbers from 0"));
-        };
-        let length = self.heap.lists.get(*at).map_or(0, Vec::len);
-        if place >= length {
-            if place - length > LARGEST_GAP {
-                let text = format!("index {place} is far behind the end of the list ({length})");
-                return Err(super::raise::range_error(text));
+    /// Lists have places and a length, and nothing else to set; other values have nothing.
+    fn set_other(&mut self, object: &Value, name: &Text, value: Value) -> Outcome<()> {
+        let text = format!("cannot set `{}` of {}", name.as_str(), object.kind_name());
+        match (object, index_of_name(name.as_str())) {
+            (Value::List(_), Some(place)) => self.set_place(object, place, value),
+            (Value::List(at), None) if name.as_str() == "length" => {
+                let Some(length) = value.as_int().and_then(|it| usize::try_from(it).ok()) else {
+                    return Err(range_error("the length of a list is a whole number from 0"));
+                };
+                match self.heap.lists.get_mut(*at) {
+                    Some(list) if length <= list.len() => {
+                        list.truncate(length);
+                        Ok(())
+                    }
+                    _ => Err(unsupported("a list with holes; use `push` or `fill`")),
+                }
             }
+            (Value::List(_) | Value::Function(_) | Value::Builtin(_), _) => Err(unsupported(text)),
+            _ => Err(type_error(text)),
+        }
+    }
+
+    pub(super) fn set_index(&mut self, object: &Value, index: &Value, value: Value) -> Outcome<()> {
+        let place = index.as_int().and_then(|it| usize::try_from(it).ok());
+        if let (Value::List(_), Some(place)) = (object, place) {
+            return self.set_place(object, place, value);
+        }
+        let name = self.property_name(index)?;
+        self.set_named(object, name, value)
+    }
+
+    /// Sets an element, or adds one at the end.
+    fn set_place(&mut self, object: &Value, place: usize, value: Value) -> Outcome<()> {
+        let Value::List(at) = object else { return Ok(()) };
+        let length = self.heap.lists.get(*at).map_or(0, Vec::len);
+        if place > length {
+            let text = format!(
+                "index {place} is behind the end of the list ({length}) and would leave holes; \
+                 use `push` or `fill`"
+            );
+            return Err(unsupported(text));
+        }
+        if place == length {
             self.check_entries(place + 1)?;
-            self.heap.grow(place + 1 - length);
-            self.spend((place - length) / 8);
+            self.heap.grow(1);
             self.check_burst()?;
         }
         if let Some(list) = self.heap.lists.get_mut(*at) {
-            if place >= list.len() {
-                list.resize(place + 1, Value::Undefined);
-            }
-            if let Some(slot) = list.get_mut(place) {
-                *slot = value;
+            match list.get_mut(place) {
+                Some(slot) => *slot = value,
+                None => list.push(value),
             }
         }
         Ok(())
@@ -132,9 +167,9 @@ impl Machine<'_> {
     pub(super) fn delete(&mut self, object: &Value, key: &Value) -> Outcome<bool> {
         let Value::Record(at) = object else {
             let text = format!("nothing can be deleted from {}; use `splice`", object.kind_name());
-            return Err(type_error(text));
+            return Err(if object.is_nullish() { type_error(text) } else { unsupported(text) });
         };
-        let name = property_name(key)?;
+        let name = self.property_name(key)?;
         let count = self.heap.records.get(*at).map_or(0, super::record::Record::len);
         self.spend(count / 8);
         Ok(self.heap.records.get_mut(*at).is_some_and(|record| record.remove(&name)))
@@ -145,13 +180,25 @@ impl Machine<'_> {
         let (object, key) = (self.pop(), self.pop());
         let found = match &object {
             Value::Record(at) => {
-                let name = property_name(&key)?;
-                self.heap.records.get(*at).is_some_and(|record| record.get(&name).is_some())
+                let name = self.property_name(&key)?;
+                let found = self.heap.records.get(*at).is_some_and(|it| it.get(&name).is_some());
+                if !found {
+                    nothing(&object, &name)?;
+                }
+                found
             }
             Value::List(at) => {
                 let length = self.heap.lists.get(*at).map_or(0, Vec::len);
-                let place = key.as_int().and_then(|it| usize::try_from(it).ok());
-                place.is_some_and(|place| place < length)
+                let name = self.property_name(&key)?;
+                let place = index_of_name(name.as_str());
+                let found = place.is_some_and(|place| place < length) || name.as_str() == "length";
+                if !found {
+                    nothing(&object, &name)?;
+                }
+                found
+            }
+            Value::Function(_) | Value::Builtin(_) => {
+                return Err(unsupported("`in` needs an object, not a function"));
             }
             other => {
                 return Err(type_error(format!("`in` needs an object, not {}", other.kind_name())));
@@ -162,13 +209,21 @@ impl Machine<'_> {
     }
 }
 
-/// A value as the name of a property.
-pub(super) fn property_name(value: &Value) -> Outcome<Text> {
-    match value {
-        Value::Text(text) | Value::Verbatim(text) => Ok(text.clone()),
-        Value::Int(value) => Ok(Text::new(value.to_string())),
-        Value::Float(value) => Ok(Text::new(print_float(*value))),
-        Value::Bool(value) => Ok(Text::new(value.to_string())),
-        other => Err(type_error(format!("{} cannot name a property", other.kind_name()))),
+/// What a property is that a value does not have: nothing, unless JavaScript has something there.
+fn nothing(object: &Value, name: &Text) -> Outcome<Value> {
+    match object.kind() {
+        Some(kind) if is_inherited(kind, name.as_str()) => {
+            let (kind, name) = (kind.name(), name.as_str());
+            Err(unsupported(format!("`{name}` of {kind} is not a value here, only a call")))
+        }
+        _ => Ok(Value::Undefined),
     }
+}
+
+/// One unit of a string as a string.
+fn unit_of(text: &Text, place: usize) -> Outcome<Value> {
+    if place >= text.units() {
+        return Ok(Value::Undefined);
+    }
+    text.slice(place, place + 1).map(Value::Text).ok_or_else(half_of_a_pair)
 }

@@ -50,6 +50,24 @@ pub(crate) fn range_error(message: impl Into<String>) -> Raise {
     }))
 }
 
+/// A text that is no JSON.
+pub(crate) fn syntax_error(message: impl Into<String>) -> Raise {
+    Raise(Box::new(RaiseKind::Error {
+        name: "SyntaxError",
+        code: "SyntaxError",
+        message: message.into(),
+    }))
+}
+
+/// Something that JavaScript does and this language refuses, rather than doing it differently.
+pub(crate) fn unsupported(message: impl Into<String>) -> Raise {
+    Raise(Box::new(RaiseKind::Error {
+        name: "TypeError",
+        code: "unsupported",
+        message: message.into(),
+    }))
+}
+
 /// A text about time that makes no sense: a value out of range with a code of its own.
 pub(crate) fn time_error(error: &TimeError) -> Raise {
     let (name, code, message) = ("RangeError", error.code(), error.to_string());

@@ -1,7 +1,9 @@
-//! Objects: properties in the order in which they were made.
+//! Objects: properties in the order in which they were made, and how JavaScript orders them.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use super::convert::index_of_name;
 use super::text::Text;
 use super::value::Value;
 
@@ -14,6 +16,8 @@ pub(crate) struct Record {
     entries: Vec<(Text, Value)>,
     /// Built when the object is large. A tree, not a hash: nobody can choose colliding names.
     index: Option<BTreeMap<Text, u32>>,
+    /// Whether a name is an index, so that the order is another one.
+    has_index: bool,
 }
 
 impl Record {
@@ -21,8 +25,50 @@ impl Record {
         self.entries.len()
     }
 
+    /// The properties in the order in which they were made.
     pub(crate) fn entries(&self) -> &[(Text, Value)] {
         &self.entries
+    }
+
+    /// The properties as JavaScript goes over them: names that are indices first, by number.
+    pub(crate) fn ordered(&self) -> Cow<'_, [(Text, Value)]> {
+        let index = |entry: &(Text, Value)| index_of_name(entry.0.as_str());
+        if !self.has_index {
+            return Cow::Borrowed(&self.entries);
+        }
+        let mut entries = self.entries.clone();
+        entries.sort_by_key(|entry| index(entry).map_or((true, 0), |it| (false, it)));
+        Cow::Owned(entries)
+    }
+
+    /// The properties that a loop or a copy sees. Those that tell what an error is are not among
+    /// them, as in JavaScript.
+    pub(crate) fn enumerable(&self) -> Vec<(Text, Value)> {
+        let mut entries = self.ordered().into_owned();
+        if let Some((name, _)) = self.error_parts() {
+            entries.retain(|(key, value)| match key.as_str() {
+                "name" | "message" | "line" | "column" => false,
+                "code" => !matches!(value, Value::Text(code) if code.as_str() == name),
+                _ => true,
+            });
+        }
+        entries
+    }
+
+    /// Name and message, if it is an error: one that was made by `new Error` or by the engine, and
+    /// so has a place.
+    pub(crate) fn error_parts(&self) -> Option<(&str, &str)> {
+        let text = |name: &str| match self.get_str(name) {
+            Some(Value::Text(text)) => Some(text.as_str()),
+            _ => None,
+        };
+        let number = |name: &str| matches!(self.get_str(name), Some(Value::Int(_)));
+        let parts = (text("name")?, text("message")?);
+        (number("line") && number("column")).then_some(parts)
+    }
+
+    pub(crate) fn is_error(&self) -> bool {
+        self.error_parts().is_some()
     }
 
     fn place(&self, name: &Text) -> Option<usize> {
@@ -48,6 +94,7 @@ impl Record {
             entry.1 = value;
             return false;
         }
+        self.has_index |= index_of_name(name.as_str()).is_some();
         if let Some(index) = &mut self.index {
             index.insert(name.clone(), u32::try_from(self.entries.len()).unwrap_or(u32::MAX));
         }

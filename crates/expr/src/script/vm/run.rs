@@ -1,7 +1,8 @@
 //! The loop that performs operations.
 
-use super::arithmetic::{add_int, need_number};
-use super::property::property_name;
+use super::arithmetic::{exact_sum, safe};
+use std::cmp::Ordering;
+
 use meantime_core::Fault;
 
 use super::frame::Frame;
@@ -109,7 +110,7 @@ impl Machine<'_> {
                     let value = self.pop();
                     match (self.stack.get_mut(base + slot as usize), &value) {
                         (Some(Value::Int(sum)), Value::Int(more))
-                            if sum.checked_add(*more).is_some() =>
+                            if exact_sum(*sum, *more).is_some() =>
                         {
                             *sum += more;
                         }
@@ -117,27 +118,31 @@ impl Machine<'_> {
                     }
                 }
                 Op::Increment { slot, by } => match self.stack.get_mut(base + slot as usize) {
-                    Some(Value::Int(value)) if value.checked_add(i64::from(by)).is_some() => {
+                    Some(Value::Int(value)) if exact_sum(*value, i64::from(by)).is_some() => {
                         *value += i64::from(by);
                     }
                     _ => {
                         let old = self.local(base, slot);
-                        let new = add_int(&old, by)?;
+                        let new = self.add_int(&old, by)?;
                         self.set_local(base, slot, new);
                     }
                 },
                 Op::AddInt(by) => match self.stack.last_mut() {
-                    Some(Value::Int(value)) if value.checked_add(i64::from(by)).is_some() => {
+                    Some(Value::Int(value)) if exact_sum(*value, i64::from(by)).is_some() => {
                         *value += i64::from(by);
                     }
                     _ => self.add_small(by)?,
                 },
                 Op::RemInt(by) => {
-                    if let Some(Value::Int(value)) = self.stack.last_mut() {
-                        *value = value.checked_rem(i64::from(by)).unwrap_or(0);
-                    } else {
-                        self.stack.push(Value::Int(i64::from(by)));
-                        self.remainder()?;
+                    match self.stack.last_mut() {
+                        // A negative number may leave a negative zero.
+                        Some(Value::Int(value)) if *value >= 0 && safe(*value) => {
+                            *value = value.checked_rem(i64::from(by)).unwrap_or(0);
+                        }
+                        _ => {
+                            self.stack.push(Value::Int(i64::from(by)));
+                            self.remainder()?;
+                        }
                     }
                 }
                 Op::Pop => {
@@ -157,32 +162,62 @@ impl Machine<'_> {
                     }
                 }
                 Op::JumpIfLt(to) => {
-                    if self.compare_top()?.is_lt() {
+                    if self.compare_top()?.is_some_and(Ordering::is_lt) {
                         jump!(to);
                     }
                 }
                 Op::JumpIfLe(to) => {
-                    if self.compare_top()?.is_le() {
+                    if self.compare_top()?.is_some_and(Ordering::is_le) {
                         jump!(to);
                     }
                 }
                 Op::JumpIfGt(to) => {
-                    if self.compare_top()?.is_gt() {
+                    if self.compare_top()?.is_some_and(Ordering::is_gt) {
                         jump!(to);
                     }
                 }
                 Op::JumpIfGe(to) => {
-                    if self.compare_top()?.is_ge() {
+                    if self.compare_top()?.is_some_and(Ordering::is_ge) {
+                        jump!(to);
+                    }
+                }
+                Op::JumpUnlessLt(to) => {
+                    if !self.compare_top()?.is_some_and(Ordering::is_lt) {
+                        jump!(to);
+                    }
+                }
+                Op::JumpUnlessLe(to) => {
+                    if !self.compare_top()?.is_some_and(Ordering::is_le) {
+                        jump!(to);
+                    }
+                }
+                Op::JumpUnlessGt(to) => {
+                    if !self.compare_top()?.is_some_and(Ordering::is_gt) {
+                        jump!(to);
+                    }
+                }
+                Op::JumpUnlessGe(to) => {
+                    if !self.compare_top()?.is_some_and(Ordering::is_ge) {
                         jump!(to);
                     }
                 }
                 Op::JumpIfEq(to) => {
-                    if self.equal_top() {
+                    if self.equal_top(false)? {
                         jump!(to);
                     }
                 }
                 Op::JumpIfNe(to) => {
-                    if !self.equal_top() {
+                    if !self.equal_top(false)? {
+                        jump!(to);
+                    }
+                }
+                Op::JumpIfStrictEq(to) => {
+                    if self.equal_top(true)? {
+                        jump!(to);
+                    }
+                }
+                Op::JumpIfStrictNe(to) => {
+                    if !self.equal_top(true)? {
                         jump!(to);
                     }
                 }
@@ -313,19 +348,23 @@ impl Machine<'_> {
             Op::Rem => self.remainder()?,
             Op::Pow => self.power()?,
             Op::Eq | Op::Ne => {
-                let (right, left) = (self.pop(), self.pop());
-                let equal = self.is_equal(&left, &right);
+                let equal = self.equal_top(false)?;
                 self.stack.push(Value::Bool(equal == (op == Op::Eq)));
             }
-            Op::Lt => self.compare_with(std::cmp::Ordering::is_lt)?,
-            Op::Le => self.compare_with(std::cmp::Ordering::is_le)?,
-            Op::Gt => self.compare_with(std::cmp::Ordering::is_gt)?,
-            Op::Ge => self.compare_with(std::cmp::Ordering::is_ge)?,
+            Op::StrictEq | Op::StrictNe => {
+                let equal = self.equal_top(true)?;
+                self.stack.push(Value::Bool(equal == (op == Op::StrictEq)));
+            }
+            Op::Lt => self.compare_with(Ordering::is_lt)?,
+            Op::Le => self.compare_with(Ordering::is_le)?,
+            Op::Gt => self.compare_with(Ordering::is_gt)?,
+            Op::Ge => self.compare_with(Ordering::is_ge)?,
             Op::In => self.is_in()?,
             Op::Negate => self.negate()?,
             Op::Plus => {
-                let value = self.stack.last().cloned().unwrap_or_default();
-                need_number(&value)?;
+                let value = self.pop();
+                let number = self.numeric(&value)?;
+                self.stack.push(number);
             }
             Op::Not => {
                 let value = self.pop();
@@ -382,7 +421,7 @@ impl Machine<'_> {
             }
             Op::PutComputed => {
                 let (value, key) = (self.pop(), self.pop());
-                let key = property_name(&key)?;
+                let key = self.property_name(&key)?;
                 self.put(key, value)?;
             }
             Op::PutAll => self.put_all()?,
@@ -420,16 +459,18 @@ impl Machine<'_> {
             Op::Update { name, by, prefix } => {
                 let object = self.pop();
                 let old = self.get_property(&object, name)?;
-                let new = add_int(&old, by)?;
+                let new = self.add_int(&old, by)?;
                 self.set_property(&object, name, new.clone())?;
-                self.stack.push(if prefix { new } else { old });
+                let shown = if prefix { new } else { self.numeric(&old)? };
+                self.stack.push(shown);
             }
             Op::UpdateIndex { by, prefix } => {
                 let (index, object) = (self.pop(), self.pop());
                 let old = self.get_index(&object, &index)?;
-                let new = add_int(&old, by)?;
+                let new = self.add_int(&old, by)?;
                 self.set_index(&object, &index, new.clone())?;
-                self.stack.push(if prefix { new } else { old });
+                let shown = if prefix { new } else { self.numeric(&old)? };
+                self.stack.push(shown);
             }
             Op::NeedRecord => self.need_record()?,
             Op::NeedList => self.need_list()?,

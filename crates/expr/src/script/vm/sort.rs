@@ -1,12 +1,12 @@
-//! `sort`: stable, in place. Without a function numbers by value and texts by their units.
+//! `sort`: stable, in place. Without a function elements are compared as texts, by their units.
+//! What is undefined comes last, and no function is asked about it.
 
-use super::compare::{compare_numbers, compare_texts};
+use super::compare::compare_texts;
 use super::frame::{Frame, SortFrame};
 use super::machine::Machine;
 use super::raise::{Outcome, corrupt, type_error};
 use super::run::Stop;
 use super::value::{ListRef, Value};
-use std::cmp::Ordering;
 
 impl Machine<'_> {
     /// Begins a sort. True when a frame was made.
@@ -24,6 +24,8 @@ impl Machine<'_> {
             }
             Some(callback @ (Value::Function(_) | Value::Builtin(_))) => {
                 let callback = callback.clone();
+                let mut items = items;
+                items.retain(|item| !matches!(item, Value::Undefined));
                 let right = 1.min(items.len());
                 let from = self.heap.list(items);
                 let to = self.heap.list(Vec::new());
@@ -42,27 +44,18 @@ impl Machine<'_> {
         // About as many comparisons as a sort needs.
         let steps = items.len().max(2).ilog2() as usize;
         self.spend(items.len().saturating_mul(steps) / 2);
-        for item in &items {
-            if let Value::Text(text) = item {
-                self.spend_bytes(text.bytes().saturating_mul(steps));
-            }
+        let all = items.len();
+        items.retain(|item| !matches!(item, Value::Undefined));
+        let mut keyed = Vec::with_capacity(all);
+        for item in items {
+            let text = self.string_of(&item)?;
+            self.spend_bytes(text.bytes().saturating_mul(steps));
+            keyed.push((text, item));
         }
-        let is_number =
-            |it: &Value| matches!(it, Value::Int(_) | Value::Float(_) | Value::Undefined);
-        let is_text = |it: &Value| matches!(it, Value::Text(_) | Value::Undefined);
-        let all_numbers = items.iter().all(is_number);
-        if !all_numbers && !items.iter().all(is_text) {
-            return Err(type_error("`sort` of mixed values needs a function that compares them"));
-        }
-        items.sort_by(|one, other| match (one, other) {
-            // What is undefined comes last.
-            (Value::Undefined, Value::Undefined) => Ordering::Equal,
-            (Value::Undefined, _) => Ordering::Greater,
-            (_, Value::Undefined) => Ordering::Less,
-            (Value::Text(one), Value::Text(other)) => compare_texts(one.as_str(), other.as_str()),
-            _ => compare_numbers(one, other).unwrap_or(Ordering::Equal),
-        });
-        Ok(items)
+        keyed.sort_by(|one, other| compare_texts(one.0.as_str(), other.0.as_str()));
+        let mut sorted: Vec<Value> = keyed.into_iter().map(|(_, item)| item).collect();
+        sorted.resize(all, Value::Undefined);
+        Ok(sorted)
     }
 
     /// Takes the result of the last comparison, if there is one, and asks for the next.
@@ -73,16 +66,10 @@ impl Machine<'_> {
             };
             let mut frame = frame.clone();
             if let Some(value) = result.take() {
-                let left_first = match &value {
-                    Value::Int(order) => *order <= 0,
-                    Value::Float(order) => *order <= 0.0,
-                    other => {
-                        let kind = other.kind_name();
-                        let text = format!("the function of `sort` gives a number, not {kind}");
-                        return Err(type_error(text));
-                    }
-                };
-                self.take_one(&mut frame, left_first)?;
+                // The function was asked about the right and the left one, in this order, which is
+                // what other engines do: only a negative answer changes their order.
+                let right_first = self.float_of(&value)? < 0.0;
+                self.take_one(&mut frame, !right_first)?;
             }
             let total = self.heap.lists.get(frame.from).map_or(0, Vec::len);
             while !self.needs_comparison(&mut frame, total)? {
@@ -104,9 +91,9 @@ impl Machine<'_> {
             }
             self.check_memory()?;
             match callback {
-                Value::Builtin(function) => result = Some(self.builtin(function, &[left, right])?),
+                Value::Builtin(function) => result = Some(self.builtin(function, &[right, left])?),
                 Value::Function(function) => {
-                    self.stack.extend([Value::Function(function), left, right]);
+                    self.stack.extend([Value::Function(function), right, left]);
                     self.enter(function, 2)?;
                     return Ok(None);
                 }
@@ -162,8 +149,9 @@ impl Machine<'_> {
     }
 
     fn end_sort(&mut self, frame: &SortFrame) -> Outcome<Option<Stop>> {
-        let sorted = self.heap.lists.get(frame.from).cloned().unwrap_or_default();
+        let mut sorted = self.heap.lists.get(frame.from).cloned().unwrap_or_default();
         if let Some(list) = self.heap.lists.get_mut(frame.list) {
+            sorted.resize(list.len().max(sorted.len()), Value::Undefined);
             *list = sorted;
         }
         self.frames.pop();

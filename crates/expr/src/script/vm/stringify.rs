@@ -6,7 +6,7 @@
 //! answers in it, from the outside in, and the copy is written at the end.
 
 use super::frame::{Frame, StringifyFrame};
-use super::json_in::MAX_DEPTH;
+use super::json_in::{MAX_DEPTH, half_of_a_pair};
 use super::json_out::Style;
 use super::machine::Machine;
 use super::raise::{Outcome, corrupt, type_error};
@@ -41,7 +41,7 @@ impl Machine<'_> {
             Some(names) => self.new_list(names.into_iter().map(Value::Text).collect())?,
             None => Value::Undefined,
         };
-        let indent = match indent(args.get(2)) {
+        let indent = match indent(args.get(2))? {
             Some(indent) => self.new_text(indent)?,
             None => Value::Undefined,
         };
@@ -74,7 +74,7 @@ impl Machine<'_> {
             return Err(type_error(text));
         }
         let names = self.only_names(args.get(1))?;
-        self.stringify(&value, &Style { indent: indent(args.get(2)), names })
+        self.stringify(&value, &Style { indent: indent(args.get(2))?, names })
     }
 
     /// The names of a list as second argument, each once.
@@ -250,9 +250,9 @@ impl Machine<'_> {
                 let keys = match &frame.names {
                     names @ Value::List(_) => names.clone(),
                     _ => {
-                        let entries = self.heap.records.get(*at).map_or(&[][..], Record::entries);
-                        let keys = entries.iter().map(|(name, _)| Value::Text(name.clone()));
-                        let keys: Vec<Value> = keys.collect();
+                        let entries = self.heap.records.get(*at).map(Record::enumerable);
+                        let entries = entries.unwrap_or_default().into_iter();
+                        let keys: Vec<Value> = entries.map(|(name, _)| Value::Text(name)).collect();
                         self.new_list(keys)?
                     }
                 };
@@ -334,8 +334,9 @@ fn same(one: &Value, other: &Value) -> bool {
 }
 
 /// What stands before a line for each level: so many spaces, or the beginning of a text.
-fn indent(space: Option<&Value>) -> Option<String> {
-    let indent = match space? {
+fn indent(space: Option<&Value>) -> Outcome<Option<String>> {
+    let Some(space) = space else { return Ok(None) };
+    let indent = match space {
         Value::Int(count) => " ".repeat(usize::try_from(*count).unwrap_or(0).min(MAX_INDENT)),
         Value::Float(count) => {
             let whole = (1..=10_u8).take_while(|it| f64::from(*it) <= *count).count();
@@ -343,9 +344,9 @@ fn indent(space: Option<&Value>) -> Option<String> {
         }
         Value::Text(text) => {
             let units: Vec<u16> = text.as_str().encode_utf16().take(MAX_INDENT).collect();
-            String::from_utf16_lossy(&units)
+            String::from_utf16(&units).map_err(|_| half_of_a_pair())?
         }
-        _ => return None,
+        _ => return Ok(None),
     };
-    (!indent.is_empty()).then_some(indent)
+    Ok((!indent.is_empty()).then_some(indent))
 }

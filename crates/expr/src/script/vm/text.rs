@@ -38,20 +38,30 @@ impl Text {
         self.units() == self.bytes()
     }
 
-    /// The part between two places, counted in units. Half of a pair becomes U+FFFD.
-    pub(crate) fn slice(&self, from: usize, to: usize) -> Self {
+    /// The part between two places, counted in units; nothing when one of them is inside a pair.
+    pub(crate) fn slice(&self, from: usize, to: usize) -> Option<Self> {
         let (from, to) = (from.min(self.units()), to.min(self.units()));
         if from >= to {
-            return Self::new("");
+            return Some(Self::new(""));
         }
         if from == 0 && to == self.units() {
-            return self.clone();
+            return Some(self.clone());
         }
         if self.is_plain() {
-            return Self::new(self.as_str().get(from..to).unwrap_or_default());
+            return Some(Self::new(self.as_str().get(from..to).unwrap_or_default()));
         }
         let units: Vec<u16> = self.as_str().encode_utf16().skip(from).take(to - from).collect();
-        Self::new(String::from_utf16_lossy(&units))
+        String::from_utf16(&units).ok().map(Self::new)
+    }
+
+    /// Whether a place is between the halves of a pair.
+    pub(crate) fn is_inside_pair(&self, unit: usize) -> bool {
+        unit < self.units() && self.unit_at(self.byte_at(unit)) != unit
+    }
+
+    /// Whether there is a character of two units.
+    pub(crate) fn has_pairs(&self) -> bool {
+        !self.is_plain() && self.as_str().chars().any(|c| c.len_utf16() > 1)
     }
 
     /// The byte offset of a place in units; inside a pair, the end of it.
@@ -110,9 +120,10 @@ mod tests {
     fn units_are_those_of_utf16() {
         let text = Text::new("a😀b");
         assert_eq!((text.units(), text.bytes()), (4, 6));
-        assert_eq!(text.slice(3, 4).as_str(), "b");
-        assert_eq!(text.slice(1, 3).as_str(), "😀");
-        assert_eq!(text.slice(0, 2).as_str(), "a\u{fffd}");
+        assert_eq!(text.slice(3, 4), Some(Text::new("b")));
+        assert_eq!(text.slice(1, 3), Some(Text::new("😀")));
+        assert_eq!(text.slice(0, 2), None);
+        assert!(text.is_inside_pair(2) && !text.is_inside_pair(1) && text.has_pairs());
         assert_eq!((text.byte_at(3), text.unit_at(5)), (5, 3));
         assert_eq!(text.unit(1), Some(0xd83d));
     }

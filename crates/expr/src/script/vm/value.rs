@@ -1,7 +1,7 @@
 //! Values: two words each. Lists, objects, functions and awaitables live in the heap.
 
 use super::text::Text;
-use crate::script::library::Builtin;
+use crate::script::library::{Builtin, Kind};
 
 /// A place in one of the heap's arenas.
 pub(crate) trait Reference: Copy + Ord {
@@ -66,7 +66,7 @@ impl Value {
             Self::Undefined | Self::Null => false,
             Self::Bool(value) => *value,
             Self::Int(value) => *value != 0,
-            Self::Float(value) => *value != 0.0,
+            Self::Float(value) => *value != 0.0 && !value.is_nan(),
             Self::Text(text) => text.bytes() > 0,
             _ => true,
         }
@@ -97,6 +97,19 @@ impl Value {
             Self::List(_) => "a list",
             Self::Record(_) => "an object",
             Self::Awaitable(_) => "an awaitable",
+        }
+    }
+
+    /// What it is, as far as its methods are concerned.
+    pub(crate) const fn kind(&self) -> Option<Kind> {
+        match self {
+            Self::Bool(_) => Some(Kind::Bool),
+            Self::Int(_) | Self::Float(_) | Self::Verbatim(_) => Some(Kind::Number),
+            Self::Text(_) => Some(Kind::Text),
+            Self::Function(_) | Self::Builtin(_) => Some(Kind::Function),
+            Self::List(_) => Some(Kind::List),
+            Self::Record(_) => Some(Kind::Record),
+            Self::Undefined | Self::Null | Self::Awaitable(_) | Self::Cell(_) => None,
         }
     }
 

@@ -1,12 +1,11 @@
 //! `Time.…` and `Date.now`: values of the turn's clock, as RFC 3339 texts.
 
-use super::number::need_text;
 use meantime_core::Timestamp;
 use meantime_core::time::{Span, Zone};
 
 use super::dispatch::arg;
 use crate::script::library::Builtin;
-use crate::script::vm::{Machine, Outcome, Value, time_error, type_error};
+use crate::script::vm::{Machine, Outcome, Text, Value, time_error, type_error};
 
 impl Machine<'_> {
     pub(super) fn time(&mut self, function: Builtin, args: &[Value]) -> Outcome<Value> {
@@ -40,12 +39,20 @@ impl Machine<'_> {
     }
 }
 
+/// A value that must be a string.
+fn need_text(value: &Value, of: &str) -> Outcome<Text> {
+    match value {
+        Value::Text(text) => Ok(text.clone()),
+        other => Err(type_error(format!("`{of}` needs a string, not {}", other.kind_name()))),
+    }
+}
+
 /// An instant as text, or as milliseconds since 1970.
 fn instant(value: &Value, of: &str) -> Outcome<Timestamp> {
     match value {
         Value::Text(text) => Timestamp::parse(text.as_str()).map_err(|error| time_error(&error)),
         Value::Int(millis) => {
-            Timestamp::try_from_millis(*millis).map_err(|error| time_error(&error))
+            Timestamp::from_written_millis(*millis).map_err(|error| time_error(&error))
         }
         other => Err(type_error(format!("`{of}` needs an instant, not {}", other.kind_name()))),
     }

@@ -1,9 +1,7 @@
 //! Which function is in which family. A dispatch and nothing else.
 
-use super::number::need_text;
 use crate::script::awaitable::Mode;
 use crate::script::library::{Builtin, Method};
-use crate::script::vm::property::property_name;
 use crate::script::vm::{Machine, Outcome, Value};
 
 /// An argument, or `undefined`.
@@ -30,6 +28,9 @@ impl Machine<'_> {
             | Builtin::NumberIsInteger
             | Builtin::NumberIsFinite
             | Builtin::NumberIsNaN
+            | Builtin::NumberIsSafeInteger
+            | Builtin::IsNaN
+            | Builtin::IsFinite
             | Builtin::NumberParseInt
             | Builtin::NumberParseFloat => self.convert(function, args),
             Builtin::MakeError | Builtin::MakeTypeError | Builtin::MakeRangeError => {
@@ -42,7 +43,7 @@ impl Machine<'_> {
             | Builtin::DateNow => self.time(function, args),
             Builtin::CryptoUuid => Ok(self.uuid()),
             Builtin::JsonParse => {
-                let text = need_text(&arg(args, 0), "JSON.parse")?;
+                let text = self.string_of(&arg(args, 0))?;
                 self.json_parse(text.as_str())
             }
             Builtin::JsonStringify => self.stringify_at_once(args),
@@ -51,6 +52,15 @@ impl Machine<'_> {
             | Builtin::ObjectEntries
             | Builtin::ObjectAssign
             | Builtin::ObjectFromEntries => self.object_function(function, args),
+            Builtin::ObjectIs => {
+                let (one, other) = (arg(args, 0), arg(args, 1));
+                let is_negative = |it: &Value| match it {
+                    Value::Float(it) => *it == 0.0 && it.is_sign_negative(),
+                    _ => false,
+                };
+                let same = self.is_same(&one, &other) && is_negative(&one) == is_negative(&other);
+                Ok(Value::Bool(same))
+            }
             Builtin::ArrayIsArray => Ok(Value::Bool(matches!(arg(args, 0), Value::List(_)))),
             Builtin::ArrayOf => self.new_list(args.to_vec()),
             Builtin::ArrayFrom => self.array_from(&arg(args, 0)),
@@ -67,20 +77,20 @@ impl Machine<'_> {
     ) -> Outcome<Option<Value>> {
         match (receiver, method) {
             (Value::Undefined | Value::Null | Value::Awaitable(_), _) => Ok(None),
+            (Value::Int(_) | Value::Float(_) | Value::Verbatim(_), _) => {
+                self.number_method(receiver, method, args)
+            }
             (_, Method::ToString) => {
                 let text = self.text_of(receiver)?;
                 self.new_text(text).map(Some)
             }
             (Value::Record(at), Method::HasOwnProperty) => {
-                let name = property_name(&arg(args, 0))?;
+                let name = self.property_name(&arg(args, 0))?;
                 let record = self.heap.records.get(*at);
                 Ok(Some(Value::Bool(record.is_some_and(|it| it.get(&name).is_some()))))
             }
             (Value::List(at), _) => self.list_method(*at, method, args),
             (Value::Text(text), _) => self.text_method(&text.clone(), method, args),
-            (Value::Int(_) | Value::Float(_), Method::ToFixed) => {
-                self.fixed(receiver, &arg(args, 0)).map(Some)
-            }
             _ => Ok(None),
         }
     }
@@ -95,5 +105,5 @@ fn check_arity(function: Builtin, args: &[Value]) -> Outcome<()> {
     }
     let name = function.full_name();
     let text = format!("`{name}` is called with {} arguments", args.len());
-    Err(crate::script::vm::type_error(text))
+    Err(crate::script::vm::unsupported(text))
 }

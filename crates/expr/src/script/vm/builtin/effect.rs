@@ -57,7 +57,7 @@ impl Machine<'_> {
         let message = match arg(args, 0) {
             text @ Value::Text(_) => self.leave(&text)?,
             other => {
-                let text = self.text_of(&other)?;
+                let text = self.readable(&other)?;
                 let text = self.new_text(text)?;
                 self.leave(&text)?
             }

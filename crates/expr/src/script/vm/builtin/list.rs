@@ -1,10 +1,9 @@
 //! Methods of lists that need no function.
 
 use super::dispatch::arg;
-use super::number::need_text;
-use super::text::{place, relative, whole_number};
+use super::text::{has_own, place};
 use crate::script::library::Method;
-use crate::script::vm::{ListRef, Machine, Outcome, Value, range_error, type_error};
+use crate::script::vm::{ListRef, Machine, Outcome, Value, range_error, unsupported};
 
 /// How deep lists are joined or flattened.
 const DEEPEST: usize = 64;
@@ -25,20 +24,25 @@ impl Machine<'_> {
                 list.map(|list| list.remove(0)).unwrap_or_default()
             }
             Method::Includes => {
-                let found = self.find_item(at, &arg(args, 0), &arg(args, 1))?;
+                let found = self.find_item(at, method, args)?;
                 Value::Bool(found.is_some())
             }
-            Method::IndexOf => place(self.find_item(at, &arg(args, 0), &arg(args, 1))?),
+            Method::IndexOf => place(self.find_item(at, method, args)?),
             Method::LastIndexOf => {
                 let items = self.items(at);
                 let wanted = arg(args, 0);
+                let most = match args.get(1) {
+                    None => items.len(),
+                    Some(from) => self.last_place(from, items.len())?,
+                };
+                let items = items.get(..most).unwrap_or_default();
                 place(items.iter().rposition(|item| self.is_equal(item, &wanted)))
             }
             Method::Concat => self.concat(at, args)?,
             Method::Slice => {
                 let length = self.length(at);
-                let from = relative(&arg(args, 0), length, 0)?;
-                let to = relative(&arg(args, 1), length, length)?;
+                let from = self.relative(&arg(args, 0), length, 0)?;
+                let to = self.relative(&arg(args, 1), length, length)?;
                 let items = self.heap.lists.get(at).and_then(|list| list.get(from..to.max(from)));
                 let items = items.unwrap_or_default().to_vec();
                 self.new_list(items)?
@@ -52,20 +56,20 @@ impl Machine<'_> {
             Method::Join => {
                 let separator = match arg(args, 0) {
                     Value::Undefined => ",".to_owned(),
-                    other => need_text(&other, "join")?.as_str().to_owned(),
+                    other => self.text_of(&other)?,
                 };
                 let text = self.joined(&Value::List(at), &separator, 0)?;
                 self.new_text(text)?
             }
             Method::Flat => {
-                let depth = usize::try_from(whole_number(&arg(args, 0), 1)?).unwrap_or(0);
+                let depth = usize::try_from(self.whole_number(&arg(args, 0), 1)?).unwrap_or(0);
                 let (mut items, mut visits) = (Vec::new(), 0);
-                self.flatten(at, depth.min(DEEPEST), &mut items, &mut visits)?;
+                self.flatten(at, depth, 0, &mut items, &mut visits)?;
                 self.new_list(items)?
             }
             Method::At => {
                 let length = i64::try_from(self.length(at)).unwrap_or(i64::MAX);
-                let wanted = whole_number(&arg(args, 0), 0)?;
+                let wanted = self.whole_number(&arg(args, 0), 0)?;
                 let wanted = if wanted < 0 { wanted.saturating_add(length) } else { wanted };
                 let place = usize::try_from(wanted).ok();
                 let list = self.heap.lists.get(at);
@@ -73,6 +77,10 @@ impl Machine<'_> {
                 item.cloned().unwrap_or_default()
             }
             Method::Fill => self.fill(at, args)?,
+            Method::HasOwnProperty => {
+                let name = self.property_name(&arg(args, 0))?;
+                Value::Bool(has_own(&name, self.length(at)))
+            }
             _ => return Ok(None),
         }))
     }
@@ -107,12 +115,26 @@ impl Machine<'_> {
         Ok(Value::Int(i64::try_from(self.length(at)).unwrap_or(i64::MAX)))
     }
 
-    fn find_item(&mut self, at: ListRef, wanted: &Value, from: &Value) -> Outcome<Option<usize>> {
-        let from = relative(from, self.length(at), 0)?;
+    /// How many elements `lastIndexOf` looks at.
+    fn last_place(&mut self, from: &Value, length: usize) -> Outcome<usize> {
+        let from = self.whole_number(from, 0)?;
+        let length_int = i64::try_from(length).unwrap_or(i64::MAX);
+        let last = if from < 0 { from.saturating_add(length_int) } else { from };
+        Ok(usize::try_from(last.saturating_add(1)).unwrap_or(0).min(length))
+    }
+
+    fn find_item(&mut self, at: ListRef, method: Method, args: &[Value]) -> Outcome<Option<usize>> {
+        let wanted = arg(args, 0);
+        let from = self.relative(&arg(args, 1), self.length(at), 0)?;
         self.spend(self.length(at).saturating_sub(from) / 4);
         let list = self.heap.lists.get(at).map_or(&[][..], |list| list);
         let rest = list.get(from..).unwrap_or_default();
-        Ok(rest.iter().position(|item| self.is_equal(item, wanted)).map(|place| place + from))
+        // `includes` finds NaN, `indexOf` does not.
+        let is_wanted = |item: &Value| match method {
+            Method::Includes => self.is_same(item, &wanted),
+            _ => self.is_equal(item, &wanted),
+        };
+        Ok(rest.iter().position(is_wanted).map(|place| place + from))
     }
 
     fn concat(&mut self, at: ListRef, args: &[Value]) -> Outcome<Value> {
@@ -133,10 +155,13 @@ impl Machine<'_> {
     /// Removes a part and puts something in its place; gives what was removed.
     fn splice(&mut self, at: ListRef, args: &[Value]) -> Outcome<Value> {
         let length = self.length(at);
-        let from = relative(&arg(args, 0), length, 0)?;
+        let from = self.relative(&arg(args, 0), length, 0)?;
         let count = match args.get(1) {
+            None if args.is_empty() => 0,
             None => length - from,
-            Some(count) => usize::try_from(whole_number(count, 0)?).unwrap_or(0).min(length - from),
+            Some(count) => {
+                usize::try_from(self.whole_number(count, 0)?).unwrap_or(0).min(length - from)
+            }
         };
         let new = args.get(2..).unwrap_or_default();
         self.check_entries(length - count + new.len())?;
@@ -150,8 +175,8 @@ impl Machine<'_> {
 
     fn fill(&mut self, at: ListRef, args: &[Value]) -> Outcome<Value> {
         let length = self.length(at);
-        let from = relative(&arg(args, 1), length, 0)?;
-        let to = relative(&arg(args, 2), length, length)?;
+        let from = self.relative(&arg(args, 1), length, 0)?;
+        let to = self.relative(&arg(args, 2), length, length)?;
         self.spend(length / 8);
         let part = self.list_mut(at).and_then(|list| list.get_mut(from..to.max(from)));
         if let Some(part) = part {
@@ -165,6 +190,7 @@ impl Machine<'_> {
         &mut self,
         at: ListRef,
         depth: usize,
+        level: usize,
         out: &mut Vec<Value>,
         visits: &mut usize,
     ) -> Outcome<()> {
@@ -172,7 +198,12 @@ impl Machine<'_> {
             *visits += 1;
             self.check_entries(*visits)?;
             match item {
-                Value::List(inner) if depth > 0 => self.flatten(inner, depth - 1, out, visits)?,
+                Value::List(_) if level < depth && level >= DEEPEST => {
+                    return Err(unsupported("the list is nested too deeply to be flat"));
+                }
+                Value::List(inner) if level < depth => {
+                    self.flatten(inner, depth, level + 1, out, visits)?;
+                }
                 other => out.push(other),
             }
         }
@@ -188,7 +219,7 @@ impl Machine<'_> {
     ) -> Outcome<String> {
         let Value::List(at) = list else { return Ok(String::new()) };
         if depth > DEEPEST {
-            return Err(type_error("the list is nested too deeply to be a string"));
+            return Err(unsupported("the list is nested too deeply to be a string"));
         }
         let mut text = String::new();
         for (place, item) in self.items(*at).into_iter().enumerate() {

@@ -1,11 +1,9 @@
-//! `Math.…`: exact for integers, and the same bits on every machine.
+//! `Math.…`: the same bits on every machine.
 
-use super::dispatch::arg;
+use super::function;
 use crate::script::library::Builtin;
-use crate::script::vm::arithmetic::need_number;
-use crate::script::vm::arithmetic::{Number, finite, power};
-use crate::script::vm::compare::compare_numbers;
-use crate::script::vm::{Machine, Outcome, Value, range_error, type_error};
+use crate::script::vm::arithmetic::{Number, number, power};
+use crate::script::vm::{Machine, Outcome, Raise, Value, type_error, unsupported};
 
 impl Machine<'_> {
     pub(super) fn math(&mut self, function: Builtin, args: &[Value]) -> Outcome<Value> {
@@ -14,38 +12,40 @@ impl Machine<'_> {
         }
         let mut numbers = Vec::with_capacity(args.len());
         for value in args {
-            numbers.push(need_number(value)?);
+            numbers.push(self.number_of(value)?);
         }
-        let Some(first) = numbers.first().copied() else {
-            return Err(type_error("a number is missing"));
-        };
+        let nan = Number::Float(f64::NAN);
+        let first = numbers.first().copied().unwrap_or(nan);
+        let second = numbers.get(1).copied().unwrap_or(nan);
         let float = first.as_float();
-        match function {
-            Builtin::MathMin | Builtin::MathMax => Ok(extreme(args, function == Builtin::MathMin)),
-            Builtin::MathPow => power(first, numbers.get(1).copied().unwrap_or(Number::Int(1))),
-            Builtin::MathHypot => {
-                let squares = numbers.iter().map(|it| it.as_float() * it.as_float());
-                finite(libm::sqrt(squares.sum()))
+        let floats = || numbers.iter().map(|it| it.as_float());
+        Ok(number(match function {
+            Builtin::MathMin => floats().fold(f64::INFINITY, |one, it| lower(one, it, 1.0)),
+            Builtin::MathMax => floats().fold(f64::NEG_INFINITY, |one, it| lower(one, it, -1.0)),
+            Builtin::MathPow => return Ok(power(first, second)),
+            Builtin::MathHypot => hypot(&floats().collect::<Vec<f64>>()),
+            Builtin::MathAtan2 => libm::atan2(float, second.as_float()),
+            Builtin::MathAbs => float.abs(),
+            Builtin::MathSign if float == 0.0 || float.is_nan() => float,
+            Builtin::MathSign => float.signum(),
+            Builtin::MathCeil => float.ceil(),
+            Builtin::MathFloor => float.floor(),
+            Builtin::MathTrunc => float.trunc(),
+            Builtin::MathRound => round(float),
+            Builtin::MathSqrt => libm::sqrt(float),
+            Builtin::MathCbrt => function::cbrt(float),
+            Builtin::MathExp => function::exp(float),
+            Builtin::MathLog => libm::log(float),
+            Builtin::MathLog2 => libm::log2(float),
+            Builtin::MathLog10 => function::log10(float),
+            Builtin::MathSin => function::sin(float).ok_or_else(too_large)?,
+            Builtin::MathCos => function::cos(float).ok_or_else(too_large)?,
+            Builtin::MathTan => libm::tan(float),
+            _ => {
+                let text = format!("`{}` cannot be called here", function.full_name());
+                return Err(type_error(text));
             }
-            Builtin::MathAtan2 => {
-                let other = numbers.get(1).copied().unwrap_or(Number::Int(0));
-                finite(libm::atan2(float, other.as_float()))
-            }
-            Builtin::MathAbs | Builtin::MathSign => sign_or_size(function, first),
-            Builtin::MathCeil | Builtin::MathFloor | Builtin::MathRound | Builtin::MathTrunc => {
-                rounded(function, first)
-            }
-            Builtin::MathSqrt => finite(libm::sqrt(float)).map(whole),
-            Builtin::MathCbrt => finite(libm::cbrt(float)).map(whole),
-            Builtin::MathExp => finite(libm::exp(float)),
-            Builtin::MathLog => finite(libm::log(float)),
-            Builtin::MathLog2 => finite(libm::log2(float)).map(whole),
-            Builtin::MathLog10 => finite(libm::log10(float)).map(whole),
-            Builtin::MathSin => finite(libm::sin(float)),
-            Builtin::MathCos => finite(libm::cos(float)),
-            Builtin::MathTan => finite(libm::tan(float)),
-            _ => Err(type_error(format!("`{}` cannot be called here", function.full_name()))),
-        }
+        }))
     }
 
     /// Between 0 and 1, from 53 random bits.
@@ -71,48 +71,47 @@ impl Machine<'_> {
     }
 }
 
-fn sign_or_size(function: Builtin, value: Number) -> Outcome<Value> {
-    match (function, value) {
-        (Builtin::MathAbs, Number::Int(value)) => value
-            .checked_abs()
-            .map(Value::Int)
-            .ok_or_else(|| range_error("the result does not fit into a 64-bit integer")),
-        (Builtin::MathAbs, Number::Float(value)) => Ok(Value::Float(value.abs())),
-        (_, Number::Int(value)) => Ok(Value::Int(value.signum())),
-        (_, Number::Float(0.0)) => Ok(Value::Int(0)),
-        (_, Number::Float(value)) => Ok(Value::Int(if value > 0.0 { 1 } else { -1 })),
+fn too_large() -> Raise {
+    unsupported("`Math.sin` and `Math.cos` take angles up to 1,647,099")
+}
+
+/// The lower of two numbers, or with a negative sign the higher. NaN wins over everything, and
+/// negative zero is lower than zero.
+fn lower(one: f64, other: f64, sign: f64) -> f64 {
+    if one.is_nan() || other.is_nan() {
+        return f64::NAN;
     }
-}
-
-fn extreme(args: &[Value], smallest: bool) -> Value {
-    let mut best = arg(args, 0);
-    for value in args {
-        let order = compare_numbers(value, &best);
-        if order.is_some_and(|order| if smallest { order.is_lt() } else { order.is_gt() }) {
-            best = value.clone();
-        }
+    if one == 0.0 && other == 0.0 {
+        return if (one * sign).is_sign_negative() { one } else { other };
     }
-    best
+    if other * sign < one * sign { other } else { one }
 }
 
-fn rounded(function: Builtin, value: Number) -> Outcome<Value> {
-    let Number::Float(value) = value else {
-        return Ok(match value {
-            Number::Int(value) => Value::Int(value),
-            Number::Float(value) => Value::Float(value),
-        });
-    };
-    let rounded = match function {
-        Builtin::MathCeil => value.ceil(),
-        Builtin::MathFloor => value.floor(),
-        Builtin::MathTrunc => value.trunc(),
-        // Halves go up, as in JavaScript.
-        _ => (value + 0.5).floor(),
-    };
-    finite(rounded).map(whole)
+/// Halves go up.
+fn round(value: f64) -> f64 {
+    let up = value.ceil();
+    if up - 0.5 > value { up - 1.0 } else { up }
 }
 
-/// A double without a fraction becomes an integer, if it is small enough to be exact.
-pub(super) fn whole(value: Value) -> Value {
-    value.as_int().map_or(value, Value::Int)
+/// The root of the sum of squares, without overflow and with little rounding.
+fn hypot(values: &[f64]) -> f64 {
+    if values.iter().any(|it| it.is_infinite()) {
+        return f64::INFINITY;
+    }
+    if values.iter().any(|it| it.is_nan()) {
+        return f64::NAN;
+    }
+    let largest = values.iter().fold(0.0, |one: f64, it| one.max(it.abs()));
+    if largest == 0.0 {
+        return 0.0;
+    }
+    let (mut sum, mut rest) = (0.0, 0.0);
+    for value in values {
+        let part = value.abs() / largest;
+        let square = part * part - rest;
+        let next = sum + square;
+        rest = (next - sum) - square;
+        sum = next;
+    }
+    libm::sqrt(sum) * largest
 }

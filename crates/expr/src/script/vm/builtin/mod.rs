@@ -3,6 +3,7 @@
 mod date;
 mod dispatch;
 mod effect;
+mod function;
 mod list;
 mod math;
 mod number;

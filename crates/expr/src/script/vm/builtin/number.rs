@@ -1,13 +1,16 @@
-//! Conversions between numbers, texts and booleans. They never guess: what is no number throws.
+//! Conversions between numbers, texts and booleans, and numbers as text.
 
 use super::dispatch::arg;
-use super::math::whole;
-use crate::script::library::Builtin;
-use crate::script::vm::arithmetic::need_number;
-use crate::script::vm::json_out::Style;
-use crate::script::vm::{
-    Machine, Outcome, Text, Value, parse_number, print_float, range_error, type_error,
+use crate::script::library::{Builtin, Method};
+use crate::script::vm::arithmetic::{number, safe};
+use crate::script::vm::convert::is_blank;
+use crate::script::vm::number::{
+    decimal_length, decimal_number, exponential, fixed, precise, with_radix,
 };
+use crate::script::vm::{Machine, Outcome, Value, print_float, range_error, unsupported};
+
+/// Up to here a text of digits to any base is an exact number.
+const EXACT: f64 = 9_007_199_254_740_992.0;
 
 impl Machine<'_> {
     pub(super) fn convert(&mut self, function: Builtin, args: &[Value]) -> Outcome<Value> {
@@ -17,164 +20,134 @@ impl Machine<'_> {
                 let text = if args.is_empty() { String::new() } else { self.text_of(&value)? };
                 self.new_text(text)
             }
-            Builtin::ToNumber => number_of(&value, args.is_empty()),
+            Builtin::ToNumber if args.is_empty() => Ok(Value::Int(0)),
+            Builtin::ToNumber => match value {
+                Value::Verbatim(_) | Value::Int(_) => Ok(value),
+                other => self.numeric(&other),
+            },
             Builtin::ToBoolean => Ok(Value::Bool(value.is_truthy())),
             Builtin::ParseInt | Builtin::NumberParseInt => self.parse_int(&value, &arg(args, 1)),
-            Builtin::ParseFloat | Builtin::NumberParseFloat => parse_float(&value),
-            Builtin::NumberIsInteger => Ok(Value::Bool(match value {
-                Value::Int(_) => true,
-                Value::Float(value) => value.fract() == 0.0,
-                _ => false,
-            })),
-            Builtin::NumberIsFinite => {
-                Ok(Value::Bool(matches!(value, Value::Int(_) | Value::Float(_))))
-            }
-            // There is no NaN to be found.
-            _ => Ok(Value::Bool(false)),
+            Builtin::ParseFloat | Builtin::NumberParseFloat => self.parse_float(&value),
+            Builtin::IsNaN => Ok(Value::Bool(self.float_of(&value)?.is_nan())),
+            Builtin::IsFinite => Ok(Value::Bool(self.float_of(&value)?.is_finite())),
+            _ => Ok(Value::Bool(is_number(function, &value))),
         }
     }
 
     fn parse_int(&mut self, value: &Value, radix: &Value) -> Outcome<Value> {
-        if let Value::Int(_) | Value::Float(_) = value {
-            return self.math(Builtin::MathTrunc, std::slice::from_ref(value));
-        }
-        let text = need_text(value, "parseInt")?;
-        let radix = match radix {
-            Value::Undefined => 10,
-            other => other.as_int().and_then(|it| u32::try_from(it).ok()).unwrap_or(0),
-        };
-        if !(2..=36).contains(&radix) {
-            return Err(range_error("the base of `parseInt` is between 2 and 36"));
-        }
-        let trimmed = text.as_str().trim_start();
-        let sign = usize::from(trimmed.starts_with(['-', '+']));
-        let digits = trimmed.get(sign..).unwrap_or_default();
-        let length = digits.find(|c: char| !c.is_digit(radix)).unwrap_or(digits.len());
-        if length == 0 {
-            return Err(range_error(format!("{:?} does not begin with a number", clip(&text))));
-        }
-        let number = trimmed.get(..sign + length).unwrap_or_default();
-        let number = number.strip_prefix('+').unwrap_or(number);
-        let value = i64::from_str_radix(number, radix);
-        value.map(Value::Int).map_err(|_| range_error("the number does not fit into 64 bits"))
-    }
-
-    /// A number with so many digits behind the point.
-    pub(super) fn fixed(&mut self, value: &Value, digits: &Value) -> Outcome<Value> {
-        let digits = match digits {
+        let text = self.string_of(value)?;
+        self.spend_bytes(text.bytes());
+        let mut radix = match radix {
             Value::Undefined => 0,
-            other => other.as_int().and_then(|it| usize::try_from(it).ok()).unwrap_or(usize::MAX),
+            other => self.whole_number(other, 0)?,
         };
-        if digits > 20 {
-            return Err(range_error("`toFixed` gives up to 20 digits"));
+        let trimmed = text.as_str().trim_start_matches(is_blank);
+        let negative = trimmed.starts_with('-');
+        let mut digits = trimmed.strip_prefix(['-', '+']).unwrap_or(trimmed);
+        if matches!(radix, 0 | 16)
+            && let Some(rest) = digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X"))
+        {
+            (digits, radix) = (rest, 16);
         }
-        let number = need_number(value)?.as_float();
-        self.new_text(format!("{number:.digits$}"))
-    }
-
-    /// A value as text, for `+`, templates and `String()`.
-    pub(crate) fn text_of(&mut self, value: &Value) -> Outcome<String> {
-        Ok(match value {
-            Value::Undefined | Value::Cell(_) => "undefined".to_owned(),
-            Value::Null => "null".to_owned(),
-            Value::Bool(value) => value.to_string(),
-            Value::Int(value) => value.to_string(),
-            Value::Float(value) => print_float(*value),
-            Value::Text(text) | Value::Verbatim(text) => text.as_str().to_owned(),
-            Value::Function(_) | Value::Builtin(_) => "function".to_owned(),
-            Value::Awaitable(at) => {
-                let instance = self.instance;
-                self.heap.awaitables.get(*at).map(|it| it.id(instance)).unwrap_or_default()
-            }
-            Value::List(_) => self.joined(value, ",", 0)?,
-            Value::Record(at) => {
-                let record = self.heap.records.get(*at);
-                let part = |name: &str| match record.and_then(|it| it.get_str(name)) {
-                    Some(Value::Text(text)) => Some(text.as_str().to_owned()),
-                    _ => None,
-                };
-                // An error reads as one; any other object as its JSON.
-                match (part("name"), part("message")) {
-                    (Some(name), Some(message)) => format!("{name}: {message}"),
-                    _ => match self.stringify(value, &Style::default())? {
-                        Value::Text(text) => text.as_str().to_owned(),
-                        _ => String::new(),
-                    },
-                }
-            }
-        })
-    }
-}
-
-/// A value that must be a string.
-pub(crate) fn need_text(value: &Value, of: &str) -> Outcome<Text> {
-    match value {
-        Value::Text(text) => Ok(text.clone()),
-        other => Err(type_error(format!("`{of}` needs a string, not {}", other.kind_name()))),
-    }
-}
-
-/// `Number(value)`
-fn number_of(value: &Value, missing: bool) -> Outcome<Value> {
-    match value {
-        _ if missing => Ok(Value::Int(0)),
-        Value::Int(_) | Value::Float(_) | Value::Verbatim(_) => Ok(value.clone()),
-        Value::Bool(value) => Ok(Value::Int(i64::from(*value))),
-        Value::Text(text) => {
-            let trimmed = text.as_str().trim();
-            if is_decimal(trimmed) {
-                Ok(parse_number(trimmed.strip_prefix('+').unwrap_or(trimmed)))
-            } else {
-                Err(range_error(format!("{:?} is not a number", clip(text))))
-            }
+        let radix = if radix == 0 { 10 } else { radix };
+        let Some(radix) = u32::try_from(radix).ok().filter(|it| (2..=36).contains(it)) else {
+            return Ok(Value::Float(f64::NAN));
+        };
+        let length = digits.find(|c: char| !c.is_digit(radix)).unwrap_or(digits.len());
+        let digits = digits.get(..length).unwrap_or_default();
+        let value = if digits.is_empty() {
+            f64::NAN
+        } else if radix == 10 {
+            decimal_number(digits)
+        } else {
+            let add = |sum: f64, c: char| {
+                sum * f64::from(radix) + f64::from(c.to_digit(radix).unwrap_or(0))
+            };
+            digits.chars().fold(0.0, add)
+        };
+        if value > EXACT && radix != 10 {
+            return Err(unsupported("`parseInt` to this base is not exact beyond 2^53"));
         }
-        other => Err(type_error(format!("{} is not a number", other.kind_name()))),
+        Ok(number(if negative { -value } else { value }))
+    }
+
+    fn parse_float(&mut self, value: &Value) -> Outcome<Value> {
+        let text = self.string_of(value)?;
+        self.spend_bytes(text.bytes());
+        let trimmed = text.as_str().trim_start_matches(is_blank);
+        match decimal_length(trimmed) {
+            0 => Ok(Value::Float(f64::NAN)),
+            length => Ok(number(decimal_number(trimmed.get(..length).unwrap_or_default()))),
+        }
+    }
+
+    /// `toFixed`, `toPrecision`, `toExponential` and `toString` of a number.
+    pub(super) fn number_method(
+        &mut self,
+        value: &Value,
+        method: Method,
+        args: &[Value],
+    ) -> Outcome<Option<Value>> {
+        let digits = arg(args, 0);
+        if method == Method::ToString {
+            return self.number_text(value, &digits).map(Some);
+        }
+        let float = self.float_of(value)?;
+        let count = self.whole_number(&digits, 0)?;
+        // All digits of a double are looked at.
+        self.spend(64);
+        let none = matches!(digits, Value::Undefined);
+        let text = match method {
+            Method::ToFixed => fixed(float, digits_within(count, 0, method)?),
+            Method::ToPrecision if none || !float.is_finite() => print_float(float),
+            Method::ToPrecision => precise(float, digits_within(count, 1, method)?),
+            Method::ToExponential if none || !float.is_finite() => exponential(float, None),
+            Method::ToExponential => exponential(float, Some(digits_within(count, 0, method)?)),
+            _ => return Ok(None),
+        };
+        self.new_text(text).map(Some)
+    }
+
+    fn number_text(&mut self, value: &Value, radix: &Value) -> Outcome<Value> {
+        let radix = self.whole_number(radix, 10)?;
+        let Some(radix) = u32::try_from(radix).ok().filter(|it| (2..=36).contains(it)) else {
+            return Err(range_error("the base of `toString` is between 2 and 36"));
+        };
+        if radix == 10 {
+            let text = self.text_of(value)?;
+            return self.new_text(text);
+        }
+        let float = self.float_of(value)?;
+        self.spend(64);
+        self.new_text(with_radix(float, radix))
     }
 }
 
-/// The beginning of a text, for messages.
-fn clip(text: &Text) -> String {
-    text.as_str().chars().take(40).collect()
+/// How many digits a method is asked for.
+fn digits_within(count: i64, least: usize, method: Method) -> Outcome<usize> {
+    let digits = usize::try_from(count).ok().filter(|it| (least..=100).contains(it));
+    digits.ok_or_else(|| {
+        range_error(format!("`{}` gives between {least} and 100 digits", method.name()))
+    })
 }
 
-fn is_decimal(text: &str) -> bool {
-    !text.is_empty() && decimal_length(text) == text.len()
-}
-
-/// How much of a text is a decimal number.
-fn decimal_length(text: &str) -> usize {
-    let bytes = text.as_bytes();
-    let digits = |from: usize| {
-        bytes.get(from..).unwrap_or_default().iter().take_while(|it| it.is_ascii_digit()).count()
+/// `Number.isInteger` and its relatives.
+fn is_number(function: Builtin, value: &Value) -> bool {
+    let float = match value {
+        Value::Int(value) => {
+            return match function {
+                Builtin::NumberIsSafeInteger => safe(*value),
+                Builtin::NumberIsNaN => false,
+                _ => true,
+            };
+        }
+        Value::Float(value) => *value,
+        _ => return false,
     };
-    let start = usize::from(matches!(bytes.first(), Some(b'-' | b'+')));
-    let mut count = digits(start);
-    let mut end = start + count;
-    if bytes.get(end) == Some(&b'.') && digits(end + 1) > 0 {
-        count += digits(end + 1);
-        end += 1 + digits(end + 1);
-    }
-    if count == 0 {
-        return 0;
-    }
-    if matches!(bytes.get(end), Some(b'e' | b'E')) {
-        let signed = usize::from(matches!(bytes.get(end + 1), Some(b'-' | b'+')));
-        let exponent = digits(end + 1 + signed);
-        end += if exponent > 0 { 1 + signed + exponent } else { 0 };
-    }
-    end
-}
-
-fn parse_float(value: &Value) -> Outcome<Value> {
-    if let Value::Int(_) | Value::Float(_) = value {
-        return Ok(value.clone());
-    }
-    let text = need_text(value, "parseFloat")?;
-    let trimmed = text.as_str().trim_start();
-    let length = decimal_length(trimmed);
-    let number = trimmed.get(..length).unwrap_or_default();
-    match number.parse::<f64>() {
-        Ok(value) if length > 0 && value.is_finite() => Ok(whole(Value::Float(value))),
-        _ => Err(range_error(format!("{:?} does not begin with a number", clip(&text)))),
+    match function {
+        Builtin::NumberIsInteger => float.fract() == 0.0,
+        Builtin::NumberIsSafeInteger => float.fract() == 0.0 && float.abs() < EXACT,
+        Builtin::NumberIsFinite => float.is_finite(),
+        _ => float.is_nan(),
     }
 }

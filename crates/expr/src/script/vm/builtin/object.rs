@@ -2,8 +2,7 @@
 
 use super::dispatch::arg;
 use crate::script::library::Builtin;
-use crate::script::vm::property::property_name;
-use crate::script::vm::{Machine, Outcome, Record, Value, type_error};
+use crate::script::vm::{Machine, Outcome, Record, Text, Value, type_error, unsupported};
 
 impl Machine<'_> {
     pub(super) fn object_function(&mut self, function: Builtin, args: &[Value]) -> Outcome<Value> {
@@ -33,7 +32,7 @@ impl Machine<'_> {
     fn object_assign(&mut self, target: &Value, sources: &[Value]) -> Outcome<Value> {
         if !matches!(target, Value::Record(_)) {
             let text = format!("`Object.assign` needs an object, not {}", target.kind_name());
-            return Err(type_error(text));
+            return Err(if target.is_nullish() { type_error(text) } else { unsupported(text) });
         }
         self.stack.push(target.clone());
         for source in sources {
@@ -46,11 +45,14 @@ impl Machine<'_> {
     fn object_from_entries(&mut self, entries: &Value) -> Outcome<Value> {
         let mut record = Record::default();
         for entry in self.elements(entries)? {
-            let Value::List(at) = entry else {
-                return Err(type_error("`Object.fromEntries` needs a list of [key, value]"));
+            let text = "`Object.fromEntries` needs a list of [key, value]";
+            let at = match entry {
+                Value::List(at) => at,
+                Value::Record(_) => return Err(unsupported(text)),
+                _ => return Err(type_error(text)),
             };
             let pair = self.heap.lists.get(at).cloned().unwrap_or_default();
-            let name = property_name(&arg(&pair, 0))?;
+            let name = self.property_name(&arg(&pair, 0))?;
             record.set(name, arg(&pair, 1));
         }
         self.check_entries(record.len())?;
@@ -61,16 +63,20 @@ impl Machine<'_> {
 
     /// A copy of a list, the letters of a string, or so many places: `Array.from({ length: 3 })`.
     pub(super) fn array_from(&mut self, value: &Value) -> Outcome<Value> {
-        if let Value::Record(at) = value {
-            let length = self.heap.records.get(*at).and_then(|it| it.get_str("length"));
-            let length = length.and_then(Value::as_int).and_then(|it| usize::try_from(it).ok());
-            let Some(length) = length else {
-                return Err(type_error("`Array.from` needs a list, a string or { length }"));
-            };
-            self.check_entries(length)?;
-            return self.new_list(vec![Value::Undefined; length]);
-        }
-        let items = self.elements(value)?;
+        let items = match value {
+            Value::Record(at) => {
+                let length = self.heap.records.get(*at).and_then(|it| it.get_str("length"));
+                let length = length.cloned().unwrap_or_default();
+                let length = usize::try_from(self.whole_number(&length, 0)?).unwrap_or(0);
+                self.check_entries(length)?;
+                self.spend(length / 4);
+                let record = self.heap.records.get(*at);
+                let item = |place: usize| record?.get(&Text::new(place.to_string())).cloned();
+                (0..length).map(|place| item(place).unwrap_or_default()).collect()
+            }
+            Value::Int(_) | Value::Float(_) | Value::Bool(_) => Vec::new(),
+            other => self.elements(other)?,
+        };
         self.new_list(items)
     }
 }

@@ -1,9 +1,11 @@
 //! Methods of strings. Places are counted in UTF-16 units.
 
 use super::dispatch::arg;
-use super::number::need_text;
 use crate::script::library::Method;
-use crate::script::vm::{Machine, Outcome, Text, Value, range_error, type_error};
+use crate::script::vm::arithmetic::number;
+use crate::script::vm::convert::is_blank;
+use crate::script::vm::json_in::half_of_a_pair;
+use crate::script::vm::{Machine, Outcome, Text, Value, range_error, unsupported};
 
 impl Machine<'_> {
     pub(super) fn text_method(
@@ -15,45 +17,30 @@ impl Machine<'_> {
         let units = text.units();
         self.spend_bytes(text.bytes());
         Ok(Some(match method {
-            Method::Includes => {
-                let (wanted, from) = search_args(text, args)?;
-                Value::Bool(find(text, wanted.as_str(), from).is_some())
+            Method::Includes | Method::IndexOf | Method::StartsWith => {
+                self.search(text, method, args)?
             }
-            Method::IndexOf => {
-                let (wanted, from) = search_args(text, args)?;
-                place(find(text, wanted.as_str(), from).map(|byte| text.unit_at(byte)))
-            }
-            Method::LastIndexOf => {
-                let wanted = need_text(&arg(args, 0), "lastIndexOf")?;
-                let found = text.as_str().rfind(wanted.as_str());
-                place(found.map(|byte| text.unit_at(byte)))
-            }
-            Method::StartsWith => {
-                let (wanted, from) = search_args(text, args)?;
-                let rest = text.as_str().get(from..).unwrap_or_default();
-                Value::Bool(rest.starts_with(wanted.as_str()))
-            }
+            Method::LastIndexOf => self.last_index(text, args)?,
             Method::EndsWith => {
-                let wanted = need_text(&arg(args, 0), "endsWith")?;
-                Value::Bool(text.as_str().ends_with(wanted.as_str()))
+                let wanted = self.string_of(&arg(args, 0))?;
+                let end = self.clamped(&arg(args, 1), units, units)?;
+                let head = text.as_str().get(..text.byte_at(end)).unwrap_or_default();
+                let cut = text.is_inside_pair(end) && wanted.units() > 0;
+                Value::Bool(!cut && head.ends_with(wanted.as_str()))
             }
             Method::Slice => {
-                let from = relative(&arg(args, 0), units, 0)?;
-                let to = relative(&arg(args, 1), units, units)?;
+                let from = self.relative(&arg(args, 0), units, 0)?;
+                let to = self.relative(&arg(args, 1), units, units)?;
                 self.piece(text, from, to)?
             }
             Method::Substring => {
-                let from = clamped(&arg(args, 0), units, 0)?;
-                let to = clamped(&arg(args, 1), units, units)?;
+                let from = self.clamped(&arg(args, 0), units, 0)?;
+                let to = self.clamped(&arg(args, 1), units, units)?;
                 self.piece(text, from.min(to), from.max(to))?
             }
-            Method::At | Method::CharAt => char_at(text, method, &arg(args, 0))?,
-            Method::CharCodeAt => {
-                let at = clamped(&arg(args, 0), units, 0)?;
-                let Some(unit) = text.unit(at) else {
-                    return Err(range_error("there is no character at this place"));
-                };
-                Value::Int(i64::from(unit))
+            Method::At | Method::CharAt => self.char_at(text, method, &arg(args, 0))?,
+            Method::CharCodeAt | Method::CodePointAt => {
+                self.code_at(text, method, &arg(args, 0))?
             }
             Method::Split => self.split(text, args)?,
             Method::Concat => {
@@ -63,33 +50,110 @@ impl Machine<'_> {
                 }
                 self.new_text(joined)?
             }
-            Method::Trim => self.new_text(text.as_str().trim())?,
-            Method::TrimStart => self.new_text(text.as_str().trim_start())?,
-            Method::TrimEnd => self.new_text(text.as_str().trim_end())?,
+            Method::Trim => self.new_text(text.as_str().trim_matches(is_blank))?,
+            Method::TrimStart => self.new_text(text.as_str().trim_start_matches(is_blank))?,
+            Method::TrimEnd => self.new_text(text.as_str().trim_end_matches(is_blank))?,
             Method::Replace | Method::ReplaceAll => self.replace(text, method, args)?,
             Method::ToUpperCase => self.new_text(text.as_str().to_uppercase())?,
             Method::ToLowerCase => self.new_text(text.as_str().to_lowercase())?,
             Method::PadStart | Method::PadEnd => self.pad(text, method, args)?,
             Method::Repeat => self.repeat(text, &arg(args, 0))?,
+            Method::HasOwnProperty => {
+                let name = self.property_name(&arg(args, 0))?;
+                Value::Bool(has_own(&name, units))
+            }
             _ => return Ok(None),
         }))
     }
 
+    /// `includes`, `indexOf` and `startsWith`
+    fn search(&mut self, text: &Text, method: Method, args: &[Value]) -> Outcome<Value> {
+        let wanted = self.string_of(&arg(args, 0))?;
+        let from = self.clamped(&arg(args, 1), text.units(), 0)?;
+        let found = if wanted.units() == 0 {
+            Some(from)
+        } else {
+            let start = text.byte_at(from);
+            let rest = text.as_str().get(start..).unwrap_or_default();
+            match method {
+                Method::StartsWith if text.is_inside_pair(from) => None,
+                Method::StartsWith => rest.starts_with(wanted.as_str()).then_some(from),
+                _ => rest.find(wanted.as_str()).map(|at| text.unit_at(at + start)),
+            }
+        };
+        Ok(if method == Method::IndexOf { place(found) } else { Value::Bool(found.is_some()) })
+    }
+
+    fn last_index(&mut self, text: &Text, args: &[Value]) -> Outcome<Value> {
+        let wanted = self.string_of(&arg(args, 0))?;
+        let from = self.float_of(&arg(args, 1))?;
+        // What is no number means the end.
+        let last = if from.is_nan() {
+            text.units()
+        } else {
+            self.clamped(&Value::Float(from), text.units(), 0)?
+        };
+        if wanted.units() == 0 {
+            return Ok(place(Some(last)));
+        }
+        let mut end = text.byte_at(last).saturating_add(wanted.bytes()).min(text.bytes());
+        if text.is_inside_pair(last) {
+            // The character at this place begins before it.
+            end = end.saturating_sub(4).max(wanted.bytes()).min(text.bytes());
+        }
+        while !text.as_str().is_char_boundary(end) {
+            end -= 1;
+        }
+        let head = text.as_str().get(..end).unwrap_or_default();
+        Ok(place(head.rfind(wanted.as_str()).map(|byte| text.unit_at(byte))))
+    }
+
     fn piece(&mut self, text: &Text, from: usize, to: usize) -> Outcome<Value> {
         self.check_text(to.saturating_sub(from))?;
-        Ok(Value::Text(text.slice(from, to)))
+        text.slice(from, to).map(Value::Text).ok_or_else(half_of_a_pair)
+    }
+
+    /// `at` and `charAt`
+    fn char_at(&mut self, text: &Text, method: Method, place: &Value) -> Outcome<Value> {
+        let units = i64::try_from(text.units()).unwrap_or(i64::MAX);
+        let at = self.whole_number(place, 0)?;
+        let at = if method == Method::At && at < 0 { at.saturating_add(units) } else { at };
+        match usize::try_from(at).ok().filter(|_| at < units) {
+            Some(at) => self.piece(text, at, at + 1),
+            None if method == Method::At => Ok(Value::Undefined),
+            None => Ok(Value::text("")),
+        }
+    }
+
+    /// `charCodeAt` and `codePointAt`
+    fn code_at(&mut self, text: &Text, method: Method, place: &Value) -> Outcome<Value> {
+        let at = usize::try_from(self.whole_number(place, 0)?).ok();
+        let Some((at, unit)) = at.and_then(|at| Some((at, text.unit(at)?))) else {
+            let is_code = method == Method::CharCodeAt;
+            return Ok(if is_code { Value::Float(f64::NAN) } else { Value::Undefined });
+        };
+        if method == Method::CodePointAt && !text.is_inside_pair(at) {
+            let rest = text.as_str().get(text.byte_at(at)..).unwrap_or_default();
+            let point = rest.chars().next().map_or(u32::from(unit), u32::from);
+            return Ok(Value::Int(i64::from(point)));
+        }
+        Ok(Value::Int(i64::from(unit)))
     }
 
     fn split(&mut self, text: &Text, args: &[Value]) -> Outcome<Value> {
         let most = match arg(args, 1) {
-            Value::Undefined => usize::MAX,
-            other => usize::try_from(whole_number(&other, 0)?).unwrap_or(usize::MAX),
+            Value::Undefined => u32::MAX,
+            other => wrapped(self.float_of(&other)?),
         };
+        let most = usize::try_from(most).unwrap_or(usize::MAX);
         let parts: Vec<Value> = match arg(args, 0) {
             Value::Undefined => vec![Value::Text(text.clone())],
             separator => {
-                let separator = need_text(&separator, "split")?;
+                let separator = self.string_of(&separator)?;
                 if separator.bytes() == 0 {
+                    if text.has_pairs() {
+                        return Err(half_of_a_pair());
+                    }
                     let letters = Value::Text(text.clone());
                     self.elements(&letters)?
                 } else {
@@ -105,26 +169,43 @@ impl Machine<'_> {
 
     fn replace(&mut self, text: &Text, method: Method, args: &[Value]) -> Outcome<Value> {
         let name = method.name();
-        let wanted = need_text(&arg(args, 0), name)?;
+        let wanted = self.string_of(&arg(args, 0))?;
         if let Value::Function(_) | Value::Builtin(_) = arg(args, 1) {
             let message = format!("`{name}` replaces by a string, not by a function");
-            return Err(type_error(message));
+            return Err(unsupported(message));
         }
-        let by = need_text(&arg(args, 1), name)?;
-        if method == Method::Replace {
-            return self.new_text(text.as_str().replacen(wanted.as_str(), by.as_str(), 1));
+        let by = self.string_of(&arg(args, 1))?;
+        let all = method == Method::ReplaceAll;
+        if all && wanted.bytes() == 0 && text.has_pairs() {
+            return Err(half_of_a_pair());
         }
-        // The length is known before the text is made.
-        let count = text.as_str().matches(wanted.as_str()).count();
-        self.check_text(text.bytes().saturating_add(count.saturating_mul(by.bytes())))?;
-        Ok(Value::text(text.as_str().replace(wanted.as_str(), by.as_str())))
+        let most = if all { usize::MAX } else { 1 };
+        let mut result = String::new();
+        let mut done = 0;
+        for (at, found) in text.as_str().match_indices(wanted.as_str()).take(most) {
+            let parts = (text.as_str().get(..at), text.as_str().get(at + found.len()..));
+            result.push_str(text.as_str().get(done..at).unwrap_or_default());
+            expand(
+                by.as_str(),
+                parts.0.unwrap_or_default(),
+                found,
+                parts.1.unwrap_or_default(),
+                &mut result,
+            );
+            done = at + found.len();
+            if result.len() > self.limits.string_bytes {
+                break;
+            }
+        }
+        result.push_str(text.as_str().get(done..).unwrap_or_default());
+        self.new_text(result)
     }
 
     fn pad(&mut self, text: &Text, method: Method, args: &[Value]) -> Outcome<Value> {
-        let wanted = usize::try_from(whole_number(&arg(args, 0), 0)?).unwrap_or(0);
+        let wanted = usize::try_from(self.whole_number(&arg(args, 0), 0)?).unwrap_or(0);
         let filler = match arg(args, 1) {
             Value::Undefined => Text::new(" "),
-            other => need_text(&other, method.name())?,
+            other => self.string_of(&other)?,
         };
         let missing = wanted.saturating_sub(text.units());
         if missing == 0 || filler.units() == 0 {
@@ -133,6 +214,7 @@ impl Machine<'_> {
         self.check_text(missing.saturating_add(text.bytes()))?;
         let rounds = missing / filler.units() + 1;
         let padding = Text::new(filler.as_str().repeat(rounds)).slice(0, missing);
+        let padding = padding.ok_or_else(half_of_a_pair)?;
         Ok(match method {
             Method::PadStart => Value::text(format!("{}{}", padding.as_str(), text.as_str())),
             _ => Value::text(format!("{}{}", text.as_str(), padding.as_str())),
@@ -140,9 +222,11 @@ impl Machine<'_> {
     }
 
     fn repeat(&mut self, text: &Text, count: &Value) -> Outcome<Value> {
-        let Ok(count) = usize::try_from(whole_number(count, 0)?) else {
+        let count = self.float_of(count)?;
+        if count <= -1.0 || count.is_infinite() {
             return Err(range_error("`repeat` needs a number from 0"));
-        };
+        }
+        let count = usize::try_from(self.whole_number(&number(count), 0)?).unwrap_or(0);
         self.check_text(text.bytes().saturating_mul(count))?;
         Ok(Value::text(text.as_str().repeat(count)))
     }
@@ -163,57 +247,46 @@ impl Machine<'_> {
     }
 }
 
-/// `at` and `charAt`
-fn char_at(text: &Text, method: Method, place: &Value) -> Outcome<Value> {
-    let units = i64::try_from(text.units()).unwrap_or(i64::MAX);
-    let at = whole_number(place, 0)?;
-    let at = if method == Method::At && at < 0 { at + units } else { at };
-    match usize::try_from(at).ok().filter(|_| at < units) {
-        Some(at) => Ok(Value::Text(text.slice(at, at + 1))),
-        None if method == Method::At => Ok(Value::Undefined),
-        None => Ok(Value::text("")),
+/// The text of a replacement: `$$` is a dollar, `$&` what was found, `` $` `` and `$'` what is
+/// around it. Everything else stands for itself, as there are no groups.
+fn expand(by: &str, before: &str, found: &str, behind: &str, out: &mut String) {
+    let mut rest = by;
+    while let Some(at) = rest.find('$') {
+        out.push_str(rest.get(..at).unwrap_or_default());
+        let part = match rest.as_bytes().get(at + 1) {
+            Some(b'$') => "$",
+            Some(b'&') => found,
+            Some(b'`') => before,
+            Some(b'\'') => behind,
+            _ => {
+                out.push('$');
+                rest = rest.get(at + 1..).unwrap_or_default();
+                continue;
+            }
+        };
+        out.push_str(part);
+        rest = rest.get(at + 2..).unwrap_or_default();
     }
+    out.push_str(rest);
 }
 
-/// Where a text begins in another one, from a byte on.
-fn find(text: &Text, wanted: &str, from: usize) -> Option<usize> {
-    let rest = text.as_str().get(from..)?;
-    rest.find(wanted).map(|at| at + from)
+/// A number as 32 bits without a sign.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the range is that of 32 bits"
+)]
+fn wrapped(value: f64) -> u32 {
+    if value.is_finite() { value.trunc().rem_euclid(4_294_967_296.0) as u32 } else { 0 }
+}
+
+/// Whether a string or list of a length has a property of its own.
+pub(super) fn has_own(name: &Text, length: usize) -> bool {
+    let index = crate::script::vm::convert::index_of_name(name.as_str());
+    name.as_str() == "length" || index.is_some_and(|it| it < length)
 }
 
 /// A place that was found, or -1.
 pub(super) fn place(found: Option<usize>) -> Value {
     Value::Int(found.and_then(|it| i64::try_from(it).ok()).unwrap_or(-1))
-}
-
-/// A whole number, or a default for `undefined`; fractions are cut off.
-#[expect(clippy::cast_possible_truncation, reason = "casts of doubles saturate")]
-pub(super) fn whole_number(value: &Value, default: i64) -> Outcome<i64> {
-    match value {
-        Value::Undefined => Ok(default),
-        Value::Int(value) => Ok(*value),
-        Value::Float(value) => Ok(value.trunc() as i64),
-        other => Err(type_error(format!("expected a number, found {}", other.kind_name()))),
-    }
-}
-
-/// A place that counts from the end when it is negative.
-pub(super) fn relative(value: &Value, length: usize, default: usize) -> Outcome<usize> {
-    let length_int = i64::try_from(length).unwrap_or(i64::MAX);
-    let place = whole_number(value, i64::try_from(default).unwrap_or(i64::MAX))?;
-    let place = if place < 0 { place.saturating_add(length_int) } else { place };
-    Ok(usize::try_from(place.clamp(0, length_int)).unwrap_or(length))
-}
-
-/// A place between 0 and the length.
-fn clamped(value: &Value, length: usize, default: usize) -> Outcome<usize> {
-    let place = whole_number(value, i64::try_from(default).unwrap_or(i64::MAX))?;
-    Ok(usize::try_from(place.max(0)).unwrap_or(usize::MAX).min(length))
-}
-
-/// A text to look for, and the byte to begin at.
-fn search_args(text: &Text, args: &[Value]) -> Outcome<(Text, usize)> {
-    let wanted = need_text(&arg(args, 0), "includes, indexOf or startsWith")?;
-    let from = clamped(&arg(args, 1), text.units(), 0)?;
-    Ok((wanted, text.byte_at(from)))
 }

@@ -1,0 +1,128 @@
+//! What values inherit in JavaScript: the names that mean something there without being properties.
+//!
+//! A script that reads one of them would get a function in JavaScript. There are no such functions
+//! as values here, so the machine refuses the name instead of giving `undefined`.
+
+use super::method::Kind;
+
+const OBJECT: &[&str] = &[
+    "constructor",
+    "hasOwnProperty",
+    "isPrototypeOf",
+    "propertyIsEnumerable",
+    "toLocaleString",
+    "toString",
+    "valueOf",
+    "__defineGetter__",
+    "__defineSetter__",
+    "__lookupGetter__",
+    "__lookupSetter__",
+    "__proto__",
+];
+
+const LIST: &[&str] = &[
+    "at",
+    "concat",
+    "copyWithin",
+    "entries",
+    "every",
+    "fill",
+    "filter",
+    "find",
+    "findIndex",
+    "findLast",
+    "findLastIndex",
+    "flat",
+    "flatMap",
+    "forEach",
+    "includes",
+    "indexOf",
+    "join",
+    "keys",
+    "lastIndexOf",
+    "map",
+    "pop",
+    "push",
+    "reduce",
+    "reduceRight",
+    "reverse",
+    "shift",
+    "slice",
+    "some",
+    "sort",
+    "splice",
+    "toReversed",
+    "toSorted",
+    "toSpliced",
+    "unshift",
+    "values",
+    "with",
+];
+
+const TEXT: &[&str] = &[
+    "anchor",
+    "at",
+    "big",
+    "blink",
+    "bold",
+    "charAt",
+    "charCodeAt",
+    "codePointAt",
+    "concat",
+    "endsWith",
+    "fixed",
+    "fontcolor",
+    "fontsize",
+    "includes",
+    "indexOf",
+    "isWellFormed",
+    "italics",
+    "lastIndexOf",
+    "link",
+    "localeCompare",
+    "match",
+    "matchAll",
+    "normalize",
+    "padEnd",
+    "padStart",
+    "repeat",
+    "replace",
+    "replaceAll",
+    "search",
+    "slice",
+    "small",
+    "split",
+    "startsWith",
+    "strike",
+    "sub",
+    "substr",
+    "substring",
+    "sup",
+    "toLocaleLowerCase",
+    "toLocaleUpperCase",
+    "toLowerCase",
+    "toUpperCase",
+    "toWellFormed",
+    "trim",
+    "trimEnd",
+    "trimLeft",
+    "trimRight",
+    "trimStart",
+];
+
+const NUMBER: &[&str] = &["toExponential", "toFixed", "toPrecision"];
+
+const FUNCTION: &[&str] =
+    &["apply", "arguments", "bind", "call", "caller", "length", "name", "prototype"];
+
+/// Whether a value of a kind has a name in JavaScript that is none of its own properties.
+pub(crate) fn is_inherited(kind: Kind, name: &str) -> bool {
+    let own = match kind {
+        Kind::List => LIST,
+        Kind::Text => TEXT,
+        Kind::Number => NUMBER,
+        Kind::Function => FUNCTION,
+        Kind::Bool | Kind::Record => &[][..],
+    };
+    own.contains(&name) || OBJECT.contains(&name)
+}

@@ -1,0 +1,189 @@
+//! Conversions between kinds of values, as JavaScript does them: to numbers, to texts, to names of
+//! properties, to places.
+
+use super::arithmetic::{Number, number, safe};
+use super::json_out::Style;
+use super::machine::Machine;
+use super::number::{print_float, read_number};
+use super::raise::{Outcome, type_error, unsupported};
+use super::record::Record;
+use super::text::Text;
+use super::value::Value;
+
+impl Machine<'_> {
+    /// A value as a number; what is none is NaN.
+    pub(crate) fn number_of(&mut self, value: &Value) -> Outcome<Number> {
+        match value {
+            Value::Int(value) if safe(*value) => Ok(Number::Int(*value)),
+            Value::Int(_) | Value::Verbatim(_) => Err(unsupported(
+                "a number of a document that a double cannot hold can be passed on, not computed with",
+            )),
+            Value::Float(value) => Ok(Number::Float(*value)),
+            Value::Undefined | Value::Function(_) | Value::Builtin(_) | Value::Cell(_) => {
+                Ok(Number::Float(f64::NAN))
+            }
+            Value::Null => Ok(Number::Int(0)),
+            Value::Bool(value) => Ok(Number::Int(i64::from(*value))),
+            Value::Text(text) => {
+                self.spend_bytes(text.bytes());
+                Ok(Number::Float(read_number(text.as_str())))
+            }
+            Value::List(_) | Value::Record(_) => {
+                let text = self.text_of(value)?;
+                Ok(Number::Float(read_number(&text)))
+            }
+            Value::Awaitable(_) => {
+                Err(type_error("expected a number, found an awaitable: await it first"))
+            }
+        }
+    }
+
+    /// The same as a double.
+    pub(crate) fn float_of(&mut self, value: &Value) -> Outcome<f64> {
+        Ok(self.number_of(value)?.as_float())
+    }
+
+    /// The same as a value.
+    pub(crate) fn numeric(&mut self, value: &Value) -> Outcome<Value> {
+        Ok(match self.number_of(value)? {
+            Number::Int(value) => Value::Int(value),
+            Number::Float(value) => number(value),
+        })
+    }
+
+    /// A value that is no object: lists, objects and functions become texts.
+    pub(crate) fn primitive_of(&mut self, value: &Value) -> Outcome<Value> {
+        match value {
+            Value::List(_) | Value::Record(_) | Value::Function(_) | Value::Builtin(_) => {
+                let text = self.text_of(value)?;
+                self.new_text(text)
+            }
+            other => Ok(other.clone()),
+        }
+    }
+
+    /// A value as text, for `+`, templates and `String()`.
+    pub(crate) fn text_of(&mut self, value: &Value) -> Outcome<String> {
+        Ok(match value {
+            Value::Undefined | Value::Cell(_) => "undefined".to_owned(),
+            Value::Null => "null".to_owned(),
+            Value::Bool(value) => value.to_string(),
+            Value::Int(value) => value.to_string(),
+            Value::Float(value) => print_float(*value),
+            Value::Text(text) | Value::Verbatim(text) => text.as_str().to_owned(),
+            Value::Function(_) | Value::Builtin(_) => {
+                return Err(unsupported("a function has no text here"));
+            }
+            Value::Awaitable(at) => {
+                let instance = self.instance;
+                self.heap.awaitables.get(*at).map(|it| it.id(instance)).unwrap_or_default()
+            }
+            Value::List(_) => self.joined(value, ",", 0)?,
+            Value::Record(at) => {
+                let Some(record) = self.heap.records.get(*at) else { return Ok(String::new()) };
+                for name in ["toString", "valueOf"] {
+                    if matches!(record.get_str(name), Some(Value::Function(_) | Value::Builtin(_)))
+                    {
+                        let text = format!("the object's own `{name}` is not called by itself");
+                        return Err(unsupported(text));
+                    }
+                }
+                match record.error_parts() {
+                    Some((name, "")) => name.to_owned(),
+                    Some(("", message)) => message.to_owned(),
+                    Some((name, message)) => format!("{name}: {message}"),
+                    None => "[object Object]".to_owned(),
+                }
+            }
+        })
+    }
+
+    /// A value for people who read a log: lists and objects as their JSON.
+    pub(crate) fn readable(&mut self, value: &Value) -> Outcome<String> {
+        let is_error = match value {
+            Value::Record(at) => self.heap.records.get(*at).is_some_and(Record::is_error),
+            _ => false,
+        };
+        match value {
+            Value::List(_) | Value::Record(_) if !is_error => {
+                match self.stringify(value, &Style::default())? {
+                    Value::Text(text) => Ok(text.as_str().to_owned()),
+                    _ => Ok(String::new()),
+                }
+            }
+            Value::Function(_) | Value::Builtin(_) => Ok("function".to_owned()),
+            other => self.text_of(other),
+        }
+    }
+
+    /// A value as a string.
+    pub(crate) fn string_of(&mut self, value: &Value) -> Outcome<Text> {
+        match value {
+            Value::Text(text) => Ok(text.clone()),
+            other => {
+                let text = self.text_of(other)?;
+                self.check_text(text.len())?;
+                Ok(Text::new(text))
+            }
+        }
+    }
+
+    /// A value as the name of a property.
+    pub(crate) fn property_name(&mut self, value: &Value) -> Outcome<Text> {
+        match value {
+            Value::Text(text) | Value::Verbatim(text) => Ok(text.clone()),
+            Value::Awaitable(_) => Err(type_error("an awaitable cannot name a property")),
+            other => Ok(Text::new(self.text_of(other)?)),
+        }
+    }
+
+    /// A whole number, or a default for `undefined`; fractions are cut off, NaN is 0.
+    #[expect(clippy::cast_possible_truncation, reason = "casts of doubles saturate")]
+    pub(crate) fn whole_number(&mut self, value: &Value, default: i64) -> Outcome<i64> {
+        match value {
+            Value::Undefined => Ok(default),
+            Value::Int(value) => Ok(*value),
+            other => Ok(self.float_of(other)?.trunc() as i64),
+        }
+    }
+
+    /// A place that counts from the end when it is negative.
+    pub(crate) fn relative(
+        &mut self,
+        value: &Value,
+        length: usize,
+        default: usize,
+    ) -> Outcome<usize> {
+        let length_int = i64::try_from(length).unwrap_or(i64::MAX);
+        let place = self.whole_number(value, i64::try_from(default).unwrap_or(i64::MAX))?;
+        let place = if place < 0 { place.saturating_add(length_int) } else { place };
+        Ok(usize::try_from(place.clamp(0, length_int)).unwrap_or(length))
+    }
+
+    /// A place between 0 and the length.
+    pub(crate) fn clamped(
+        &mut self,
+        value: &Value,
+        length: usize,
+        default: usize,
+    ) -> Outcome<usize> {
+        let place = self.whole_number(value, i64::try_from(default).unwrap_or(i64::MAX))?;
+        Ok(usize::try_from(place.max(0)).unwrap_or(usize::MAX).min(length))
+    }
+}
+
+/// The place in a list or string that a text names: `"0"`, not `"00"` or `"-1"`.
+pub(super) fn index_of_name(name: &str) -> Option<usize> {
+    let digits = name.bytes().all(|byte| byte.is_ascii_digit());
+    let plain = name == "0" || !name.starts_with('0');
+    if !digits || !plain || name.is_empty() || name.len() > 10 {
+        return None;
+    }
+    name.parse::<u32>().ok().filter(|it| *it != u32::MAX).map(|it| it as usize)
+}
+
+/// Blanks as JavaScript counts them.
+pub(crate) fn is_blank(c: char) -> bool {
+    matches!(c, '\t'..='\r' | ' ' | '\u{a0}' | '\u{feff}' | '\u{1680}' | '\u{2000}'..='\u{200a}'
+        | '\u{2028}' | '\u{2029}' | '\u{202f}' | '\u{205f}' | '\u{3000}')
+}

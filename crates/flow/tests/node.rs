@@ -1,0 +1,77 @@
+//! Scripts mean what they mean in Node, or are refused: never something else.
+//!
+//! `cargo xtask vectors flow` makes the expressions and asks Node what they are. Here each of them
+//! is evaluated as `meantime eval --lang flow` does it.
+
+use meantime_core::{Limits, Severity, Timestamp};
+use meantime_expr::script::evaluate;
+
+/// One case per line: the expression, a tab, `=` and the value or `!` and the name of the error.
+const VECTORS: &str = include_str!("node/vectors.txt");
+
+/// Writes a value as text, in Node and here.
+const SHOW: &str = include_str!("node/show.js");
+
+/// No more than these may be refused. A lower number is progress; a higher one is a step back.
+const MAX_REFUSED: usize = 201;
+
+/// What an expression is here.
+#[derive(Debug, PartialEq)]
+enum Answer {
+    Value(String),
+    Throws(String),
+    /// By a problem at deploy, or by an error that says that the language does not do this.
+    Refused(String),
+}
+
+fn answer(expression: &str) -> Answer {
+    let text = format!(
+        "{}; try {{ return \"=\" + show(({expression})) }} catch (e$) {{ \
+         return e$?.line ? \"!\" + e$.name + \"!\" + e$.code : \"!thrown!\" }}",
+        SHOW.trim_end()
+    );
+    let found = evaluate(&text, &[], Timestamp::default(), 7, &Limits::default());
+    match found.result {
+        Some(Ok(json)) => {
+            let text: String = json.read().expect("a text");
+            match text.strip_prefix('!').and_then(|it| it.split_once('!')) {
+                Some((_, "unsupported")) => Answer::Refused("at run time".to_owned()),
+                Some((name, _)) => Answer::Throws(name.to_owned()),
+                None => Answer::Value(text.get(1..).unwrap_or_default().to_owned()),
+            }
+        }
+        Some(Err(failure)) => Answer::Refused(failure.code),
+        None => {
+            let is_error = |it: &&meantime_core::Diagnostic| it.severity == Severity::Error;
+            let first = found.diagnostics.iter().find(is_error).expect("an error");
+            Answer::Refused(first.code.clone())
+        }
+    }
+}
+
+#[test]
+fn agrees_with_node() {
+    let (mut agreed, mut refused, mut wrong) = (0, 0, Vec::new());
+    let mut reasons = std::collections::BTreeMap::<String, usize>::new();
+    for line in VECTORS.lines() {
+        let (expression, wanted) = line.rsplit_once('\t').expect("an expression and a value");
+        let is_same = match (answer(expression), wanted.split_at(1)) {
+            (Answer::Refused(reason), _) => {
+                refused += 1;
+                *reasons.entry(reason).or_default() += 1;
+                continue;
+            }
+            (Answer::Value(value), ("=", wanted)) if value == wanted => true,
+            (Answer::Throws(name), ("!", wanted)) if name == wanted => true,
+            (found, _) => {
+                wrong.push(format!("{expression}\n  Node  {wanted}\n  found {found:?}"));
+                false
+            }
+        };
+        agreed += usize::from(is_same);
+    }
+    let count = agreed + refused + wrong.len();
+    assert!(wrong.is_empty(), "{} of {count} differ:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(count >= 5_000, "only {count} expressions");
+    assert!(refused <= MAX_REFUSED, "{refused} of {count} are refused: {reasons:?}");
+}

@@ -1,0 +1,64 @@
+//! Vectors: what another implementation says, written down so that tests need not run it.
+//!
+//! `vectors flow` makes expressions from a seed, asks Node what each of them is, and writes both
+//! into one file. The test `agrees_with_node` of the flow notation reads it.
+
+mod flow;
+
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::shell::root;
+
+/// Where the vectors of flow scripts are, and what shows a value as text, here and there.
+const FLOW: &str = "crates/flow/tests/node/vectors.txt";
+const SHOW: &str = "crates/flow/tests/node/show.js";
+
+pub(crate) fn run(args: &[String]) -> Result<()> {
+    match args {
+        [language] if language == "flow" => write_flow(),
+        _ => bail!("`vectors` takes a language: `vectors flow`"),
+    }
+}
+
+fn write_flow() -> Result<()> {
+    let root = root()?;
+    let show = std::fs::read_to_string(root.join(SHOW)).context("the text of `show`")?;
+    let cases = flow::expressions();
+    let program = format!(
+        "'use strict';\n\
+         const lines = require('fs').readFileSync(0, 'utf8').split('\\n').filter(it => it);\n\
+         for (const line of lines) {{\n\
+           let found;\n\
+           try {{ found = '=' + new Function('\"use strict\";' + {show} + '; return show((' + line + '))')() }}\n\
+           catch (e) {{ found = '!' + (e instanceof Error ? e.name : 'thrown') }}\n\
+           process.stdout.write(line + '\\t' + found + '\\n')\n\
+         }}\n",
+        show = quoted(&show)
+    );
+    let mut node = Command::new("node")
+        .args(["-e", &program])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .context("cannot start Node, which says what the expressions are")?;
+    let text = cases.join("\n");
+    let mut stdin = node.stdin.take().context("the input of Node")?;
+    let writer = std::thread::spawn(move || stdin.write_all(text.as_bytes()));
+    let output = node.wait_with_output()?;
+    ensure!(output.status.success(), "Node failed ({})", output.status);
+    ensure!(writer.join().is_ok_and(|it| it.is_ok()), "Node did not read everything");
+    let answers = String::from_utf8(output.stdout).context("Node did not write UTF-8")?;
+    let count = answers.lines().count();
+    ensure!(count == cases.len(), "{} expressions, but {count} answers", cases.len());
+    std::fs::write(root.join(FLOW), &answers).with_context(|| format!("cannot write {FLOW}"))?;
+    println!("{count} expressions with Node's answers in {FLOW}");
+    Ok(())
+}
+
+/// A text as a JavaScript string.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'").replace('\n', "\\n"))
+}
