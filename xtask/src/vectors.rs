@@ -1,7 +1,7 @@
 //! Vectors: what another implementation says, written down so that tests need not run it.
 //!
 //! `vectors flow` makes expressions from a seed, asks Node what each of them is, and writes both
-//! into one file. The test `agrees_with_node` of the flow notation reads it.
+//! into a file. The tests `agrees_with_node` and `is_near_node` of the flow notation read them.
 
 mod flow;
 
@@ -14,6 +14,7 @@ use crate::shell::root;
 
 /// Where the vectors of flow scripts are, and what shows a value as text, here and there.
 const FLOW: &str = "crates/flow/tests/node/vectors.txt";
+const FLOW_NEAR: &str = "crates/flow/tests/node/near.txt";
 const SHOW: &str = "crates/flow/tests/node/show.js";
 
 pub(crate) fn run(args: &[String]) -> Result<()> {
@@ -24,9 +25,15 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
 }
 
 fn write_flow() -> Result<()> {
+    let cases = flow::expressions();
+    write(&cases.exact, FLOW)?;
+    write(&cases.near, FLOW_NEAR)
+}
+
+/// Asks Node about expressions and writes them with its answers.
+fn write(cases: &[String], file: &str) -> Result<()> {
     let root = root()?;
     let show = std::fs::read_to_string(root.join(SHOW)).context("the text of `show`")?;
-    let cases = flow::expressions();
     let program = format!(
         "'use strict';\n\
          const lines = require('fs').readFileSync(0, 'utf8').split('\\n').filter(it => it);\n\
@@ -53,8 +60,8 @@ fn write_flow() -> Result<()> {
     let answers = String::from_utf8(output.stdout).context("Node did not write UTF-8")?;
     let count = answers.lines().count();
     ensure!(count == cases.len(), "{} expressions, but {count} answers", cases.len());
-    std::fs::write(root.join(FLOW), &answers).with_context(|| format!("cannot write {FLOW}"))?;
-    println!("{count} expressions with Node's answers in {FLOW}");
+    std::fs::write(root.join(file), &answers).with_context(|| format!("cannot write {file}"))?;
+    println!("{count} expressions with Node's answers in {file}");
     Ok(())
 }
 

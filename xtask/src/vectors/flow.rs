@@ -486,6 +486,13 @@ const MATH: &[&str] = &[
     "log10", "sin", "cos", "tan",
 ];
 
+/// Functions whose last digits the standard leaves to the implementation, and where ours differ
+/// from Node's now and then. They are compared with a tolerance, apart from the others.
+const OPEN: &[&str] = &["cbrt", "cos", "exp", "log", "log10", "pow", "sin"];
+
+/// Those that differ on arguments that are always tried; the others are also among the exact ones.
+const OFTEN_OTHERWISE: &[&str] = &["cbrt", "cos", "log10", "sin"];
+
 const TO_NUMBER: &[&str] = &[
     "'12'",
     "'12px'",
@@ -601,8 +608,15 @@ impl Dice {
     }
 }
 
-/// All expressions, without repetition, in a fixed order.
-pub(super) fn expressions() -> Vec<String> {
+/// Expressions without repetition, in a fixed order.
+pub(super) struct Expressions {
+    /// Those that have one value.
+    pub(super) exact: Vec<String>,
+    /// Calls of functions whose last digits are open.
+    pub(super) near: Vec<String>,
+}
+
+pub(super) fn expressions() -> Expressions {
     let mut dice = Dice(0x006d_6561_6e74_696d);
     let mut all = Vec::new();
     operators(&mut dice, &mut all);
@@ -610,8 +624,83 @@ pub(super) fn expressions() -> Vec<String> {
     library(&mut dice, &mut all);
     nested(&mut dice, &mut all);
     all.extend(FORMS.lines().filter(|it| !it.is_empty()).map(str::to_owned));
+    bases(&mut dice, &mut all);
+    functions(&mut dice, &mut all);
     let mut seen = std::collections::BTreeSet::new();
     all.retain(|it| seen.insert(it.clone()));
+    let calls = |it: &str, names: &[&str]| {
+        names.iter().any(|name| it.starts_with(&format!("Math.{name}(")))
+    };
+    let (mut near, exact): (Vec<_>, Vec<_>) =
+        all.into_iter().partition(|it| calls(it, OFTEN_OTHERWISE));
+    near.extend(open_functions(&mut dice));
+    near.retain(|it| seen.insert(format!("near {it}")));
+    Expressions { exact, near }
+}
+
+/// A number as scripts have them: small or large, whole or with a few digits behind the point.
+fn any_number(dice: &mut Dice) -> String {
+    match dice.below(4) {
+        0 => format!("{}", dice.below(1000)),
+        1 => format!("{}.{}", dice.below(100), dice.below(100)),
+        2 => format!("0.{:09}{:07}", dice.below(1_000_000_000), dice.below(10_000_000)),
+        _ => format!("{}.{}", dice.below(1_000_000), dice.below(1_000_000_000)),
+    }
+}
+
+/// Numbers to other bases.
+fn bases(dice: &mut Dice, all: &mut Vec<String>) {
+    for radix in ["2", "3", "7", "8", "16", "20", "32", "36"] {
+        for _ in 0..25 {
+            all.push(format!("({}).toString({radix})", any_number(dice)));
+        }
+        for power in ["53", "54", "64", "65", "200"] {
+            all.push(format!("(2 ** {power} + 2 ** ({power} - 50)).toString({radix})"));
+        }
+    }
+}
+
+/// Functions that are computed alike everywhere, to the last digit.
+fn functions(dice: &mut Dice, all: &mut Vec<String>) {
+    for name in ["sqrt", "log2", "tan"] {
+        for _ in 0..50 {
+            all.push(format!("Math.{name}({})", any_number(dice)));
+        }
+    }
+    for name in ["atan2", "hypot"] {
+        for _ in 0..50 {
+            all.push(format!("Math.{name}({}, {})", any_number(dice), any_number(dice)));
+        }
+    }
+    for _ in 0..50 {
+        let (one, other, third) = (any_number(dice), any_number(dice), any_number(dice));
+        all.push(format!("Math.hypot({one}, {other}, {third})"));
+    }
+    // Where the result is a whole number it is that, and nothing near it.
+    for shape in [
+        "[$0, $1, $2, $3, $4, $5, $6, $7].map(k => Math.cbrt(k * k * k))",
+        "[1, 10, 100, 1000, 1e4, 1e5, 1e6, 1e9, 1e15, 1e22, 0.1, 0.01, 1e-7].map(x => Math.log10(x))",
+        "[0, -0].map(x => [Math.sin(x), Math.cos(x), Math.cbrt(x), Math.log10(x)])",
+        "[NaN, Infinity, -Infinity].map(x => [Math.sin(x), Math.cos(x), Math.cbrt(x), Math.log10(x)])",
+    ] {
+        let mut text = shape.to_owned();
+        for place in 0..8 {
+            text = text.replace(&format!("${place}"), &dice.below(1000).to_string());
+        }
+        all.push(text);
+    }
+}
+
+fn open_functions(dice: &mut Dice) -> Vec<String> {
+    let mut all = Vec::new();
+    for name in OPEN {
+        for _ in 0..200 {
+            all.push(match *name {
+                "pow" => format!("Math.pow({}, {})", any_number(dice), any_number(dice)),
+                name => format!("Math.{name}({})", any_number(dice)),
+            });
+        }
+    }
     all
 }
 

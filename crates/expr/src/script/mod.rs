@@ -1,4 +1,4 @@
-//! Flow scripts: a strict subset of JavaScript on a machine that can be saved at every `await`.
+//! Flow scripts: a subset of JavaScript on a machine that can be saved at every `await`.
 
 mod alone;
 mod ast;

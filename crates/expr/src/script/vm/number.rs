@@ -272,67 +272,80 @@ fn with_exponent(digits: &str, exponent: i32) -> String {
     format!("{first}{point}{rest}e{plus}{exponent}")
 }
 
-/// `toString(radix)`: the shortest digits that tell the double from its neighbours.
+/// `toString(radix)`: the shortest digits that tell the double from its neighbours. Nothing for
+/// whole parts that have more digits than a double knows, to a base that is no power of two.
+pub(crate) fn with_radix(value: f64, radix: u32) -> Option<String> {
+    if !value.is_finite() || value == 0.0 {
+        return Some(print_float(value));
+    }
+    let size = value.abs();
+    let mut text = String::from(if value < 0.0 { "-" } else { "" });
+    text.push_str(&whole_digits(size.trunc(), radix)?);
+    let behind = fraction_digits(size, radix);
+    if !behind.is_empty() {
+        text.push('.');
+        text.extend(behind.into_iter().filter_map(|digit| char::from_digit(digit, radix)));
+    }
+    Some(text)
+}
+
+/// The digits of a whole number.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "digits are below the base"
+    reason = "the number is whole, not negative, and below the limit"
 )]
-pub(crate) fn with_radix(value: f64, radix: u32) -> String {
-    if !value.is_finite() || value == 0.0 {
-        return print_float(value);
+fn whole_digits(whole: f64, radix: u32) -> Option<String> {
+    if whole > 9_007_199_254_740_992.0 && !radix.is_power_of_two() {
+        return None;
     }
-    let digit = |digit: u32| char::from_digit(digit, radix).unwrap_or('0');
+    // Beyond 2^53 a double is an integer of 53 bits and zeros: the zeros are written at the end.
+    let (mut rest, mut zeros) = (whole, 0);
+    while rest >= 18_446_744_073_709_551_616.0 {
+        rest /= f64::from(radix);
+        zeros += 1;
+    }
+    let mut rest = rest as u64;
+    let mut digits = Vec::new();
+    while rest > 0 || digits.is_empty() {
+        digits.push((rest % u64::from(radix)) as u32);
+        rest /= u64::from(radix);
+    }
+    let digits = digits.into_iter().rev().filter_map(|digit| char::from_digit(digit, radix));
+    Some(digits.chain(std::iter::repeat_n('0', zeros)).collect())
+}
+
+/// The digits behind the point, by the fixed-point method of Steele and White ("How to print
+/// floating-point numbers accurately", 1990): digits are taken until what is left, or what is
+/// missing to the next digit, is less than half of the distance to the next double.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::float_cmp,
+    reason = "digits are below the base; exactly a half is meant"
+)]
+fn fraction_digits(size: f64, radix: u32) -> Vec<u32> {
     let base = f64::from(radix);
-    let (mut whole, mut fraction) = (value.abs().floor(), value.abs().fract());
-    let mut delta = (0.5 * (value.abs().next_up() - value.abs())).max(f64::from_bits(1));
-    let mut behind: Vec<u32> = Vec::new();
-    while fraction >= delta {
-        fraction *= base;
-        delta *= base;
-        let next = fraction as u32;
-        behind.push(next);
-        fraction -= f64::from(next);
-        let up = fraction > 0.5 || fraction >= 0.5 && next & 1 == 1;
-        if up && fraction + delta > 1.0 {
-            // The rest is closer to the next digit; a full one is dropped and carries on.
-            loop {
-                match behind.pop() {
-                    None => {
-                        whole += 1.0;
-                        break;
-                    }
-                    Some(last) if last + 1 < radix => {
-                        behind.push(last + 1);
-                        break;
-                    }
-                    Some(_) => {}
-                }
-            }
-            break;
+    let mut left = size.fract();
+    // The smallest double has no half.
+    let mut unsure = ((size.next_up() - size) / 2.0).max(f64::from_bits(1));
+    let mut digits = Vec::new();
+    let mut is_done = left < unsure;
+    while !is_done {
+        left *= base;
+        unsure *= base;
+        let mut digit = left as u32;
+        left -= f64::from(digit);
+        is_done = left < unsure || left > 1.0 - unsure;
+        if is_done && (left > 0.5 || left == 0.5 && digit % 2 == 1) {
+            digit += 1;
         }
+        digits.push(digit);
     }
-    let mut before: Vec<char> = Vec::new();
-    // Beyond 2^53 the last digits are unknown, and written as zeros.
-    while whole / base >= 9_007_199_254_740_992.0 {
-        whole /= base;
-        before.push('0');
+    while digits.last() == Some(&0) {
+        digits.pop();
     }
-    loop {
-        let rest = whole % base;
-        before.push(digit(rest as u32));
-        whole = (whole - rest) / base;
-        if whole <= 0.0 {
-            break;
-        }
-    }
-    let mut text = String::from(if value < 0.0 { "-" } else { "" });
-    text.extend(before.into_iter().rev());
-    if !behind.is_empty() {
-        text.push('.');
-        text.extend(behind.into_iter().map(digit));
-    }
-    text
+    digits
 }
 
 #[cfg(test)]

@@ -59,13 +59,14 @@ pub(crate) fn syntax_error(message: impl Into<String>) -> Raise {
     }))
 }
 
+/// The code of what is refused when it runs, rather than done differently.
+const fn code() -> &'static str {
+    "unsupported"
+}
+
 /// Something that JavaScript does and this language refuses, rather than doing it differently.
 pub(crate) fn unsupported(message: impl Into<String>) -> Raise {
-    Raise(Box::new(RaiseKind::Error {
-        name: "TypeError",
-        code: "unsupported",
-        message: message.into(),
-    }))
+    Raise(Box::new(RaiseKind::Error { name: "TypeError", code: code(), message: message.into() }))
 }
 
 /// A text about time that makes no sense: a value out of range with a code of its own.

@@ -1,9 +1,9 @@
-//! `Math.…`: the same bits on every machine.
+//! `Math.…`: the same bits on every machine. Only operations that IEEE 754 defines to the last bit
+//! are taken from the processor; everything else is computed by `libm`.
 
-use super::function;
 use crate::script::library::Builtin;
 use crate::script::vm::arithmetic::{Number, number, power};
-use crate::script::vm::{Machine, Outcome, Raise, Value, type_error, unsupported};
+use crate::script::vm::{Machine, Outcome, Value, type_error};
 
 impl Machine<'_> {
     pub(super) fn math(&mut self, function: Builtin, args: &[Value]) -> Outcome<Value> {
@@ -33,13 +33,13 @@ impl Machine<'_> {
             Builtin::MathTrunc => float.trunc(),
             Builtin::MathRound => round(float),
             Builtin::MathSqrt => libm::sqrt(float),
-            Builtin::MathCbrt => function::cbrt(float),
-            Builtin::MathExp => function::exp(float),
+            Builtin::MathCbrt => libm::cbrt(float),
+            Builtin::MathExp => exp(float),
             Builtin::MathLog => libm::log(float),
             Builtin::MathLog2 => libm::log2(float),
-            Builtin::MathLog10 => function::log10(float),
-            Builtin::MathSin => function::sin(float).ok_or_else(too_large)?,
-            Builtin::MathCos => function::cos(float).ok_or_else(too_large)?,
+            Builtin::MathLog10 => libm::log10(float),
+            Builtin::MathSin => libm::sin(float),
+            Builtin::MathCos => libm::cos(float),
             Builtin::MathTan => libm::tan(float),
             _ => {
                 let text = format!("`{}` cannot be called here", function.full_name());
@@ -71,8 +71,10 @@ impl Machine<'_> {
     }
 }
 
-fn too_large() -> Raise {
-    unsupported("`Math.sin` and `Math.cos` take angles up to 1,647,099")
+/// `Math.exp(1)` is `Math.E`, the nearest double, which the library misses by one.
+#[expect(clippy::float_cmp, reason = "exactly one is meant")]
+fn exp(value: f64) -> f64 {
+    if value == 1.0 { std::f64::consts::E } else { libm::exp(value) }
 }
 
 /// The lower of two numbers, or with a negative sign the higher. NaN wins over everything, and

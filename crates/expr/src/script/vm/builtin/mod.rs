@@ -3,7 +3,6 @@
 mod date;
 mod dispatch;
 mod effect;
-mod function;
 mod list;
 mod math;
 mod number;

@@ -119,7 +119,9 @@ impl Machine<'_> {
         }
         let float = self.float_of(value)?;
         self.spend(64);
-        self.new_text(with_radix(float, radix))
+        let text = with_radix(float, radix)
+            .ok_or_else(|| unsupported("`toString` to this base is not exact beyond 2^53"))?;
+        self.new_text(text)
     }
 }
 
