@@ -2,7 +2,7 @@
 
 use meantime_core::{
     Answer, ChildSpec, DefinitionId, Effect, EffectKey, Event, Json, Message, OnExisting,
-    ScheduleSpec, Start, StartCause, TaskId, TaskSpec, TimerId,
+    ParentClose, ScheduleSpec, Start, StartCause, TaskId, TaskSpec, TimerId,
 };
 
 use super::assembly::{Assembly, Kit};
@@ -198,6 +198,8 @@ impl Assembly {
             catches,
             close: spec.parent_close,
             hands_on: spec.context.is_some(),
+            is_abandoned: spec.parent_close == ParentClose::Abandon
+                || above.is_some_and(|lineage| lineage.is_abandoned),
         };
         let too_deep = lineage.depth > kit.limits.child_depth;
         let cause = match spec.slot {

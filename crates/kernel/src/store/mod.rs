@@ -44,7 +44,7 @@ pub use row::{
 };
 pub(crate) use settle::binding_tag;
 pub use settle::{
-    BROADCAST_STARTS, Channel as FoundChannel, DefinitionHead, Fenced, Fences, Found, Settled,
+    BROADCAST_STARTS, Channel as FoundChannel, DefinitionHead, Fenced, Fences, Found, Settled, Tree,
 };
 pub use upkeep::{
     CompactRequest, OperationKind, OperationRow, PurgeRequest, Purged, look_again, next_epoch,

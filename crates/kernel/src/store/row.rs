@@ -46,6 +46,11 @@ impl Phase {
         matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
     }
 
+    /// Whether children are cancelled that were not abandoned.
+    pub const fn ends_children(self) -> bool {
+        matches!(self, Self::Failed | Self::Cancelled)
+    }
+
     /// The stored name.
     pub fn name(self) -> &'static str {
         Self::ALL.iter().find(|(phase, _)| *phase == self).map_or("running", |(_, name)| name)
@@ -186,6 +191,10 @@ pub struct Lineage {
     /// Whether its end hands its context to the parent (S6).
     #[n(5)]
     pub hands_on: bool,
+    /// Whether it lives on when the root ends: it was abandoned, or somebody between them was.
+    #[n(6)]
+    #[cbor(default)]
+    pub is_abandoned: bool,
 }
 
 /// A child as its parent knows it.

@@ -10,6 +10,7 @@ declare!("child":
     a_child_starts_with_the_latest_version,
     a_named_version_is_started,
     a_child_of_an_unknown_definition_is_a_conflict,
+    a_tree_whose_root_was_cancelled_grows_by_what_was_abandoned_only,
     a_child_with_a_taken_key_is_a_conflict,
     a_tree_grows_to_its_limit_and_again_when_somebody_left,
     live_children_are_listed_in_the_order_of_their_effects,
@@ -29,6 +30,7 @@ fn row(number: u64, parent: InstanceId, ordinal: u32, close: ParentClose) -> Ins
         catches: vec!["E".to_owned()],
         close,
         hands_on: false,
+        is_abandoned: close == ParentClose::Abandon,
     };
     InstanceRow {
         phase: Phase::Starting,
@@ -103,6 +105,20 @@ fn a_tree_grows_to_its_limit_and_again_when_somebody_left(bench: &Bench<'_>) {
     for number in 7..10 {
         assert_eq!(bench.ask(ask(number, None)).accepted, [id(number)]);
     }
+}
+
+fn a_tree_whose_root_was_cancelled_grows_by_what_was_abandoned_only(bench: &Bench<'_>) {
+    bench.deploy("child", "v1", Vec::new());
+    bench.done(start(&instance(1)));
+    assert_eq!(bench.ask(ask(2, None)).accepted, [id(2)]);
+    let cancelled = InstanceRow { phase: Phase::Cancelled, ..ended(&instance(1)) };
+    bench.done(turn(&cancelled));
+    let mut later = ask(3, None);
+    assert_eq!(bench.ask(later.clone()).accepted, []);
+    if let Ask::StartChild { row: child, .. } = &mut later {
+        **child = row(4, id(1), 0, ParentClose::Abandon);
+    }
+    assert_eq!(bench.ask(later).accepted, [id(4)]);
 }
 
 fn a_child_with_a_taken_key_is_a_conflict(bench: &Bench<'_>) {

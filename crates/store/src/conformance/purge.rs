@@ -74,7 +74,8 @@ fn child(number: u64, parent: InstanceId, root: InstanceId, ended: Option<i64>) 
     let close = ParentClose::Abandon;
     let parent = parent.effect(1, u32::try_from(number).expect("small numbers"));
     let (catches, hands_on) = (Vec::new(), false);
-    let lineage = Lineage { parent, root, depth: 1, catches, close, hands_on };
+    let is_abandoned = true;
+    let lineage = Lineage { parent, root, depth: 1, catches, close, hands_on, is_abandoned };
     let extra = Extra { lineage: Some(lineage), ..Extra::default() };
     let phase = if ended.is_some() { Phase::Completed } else { Phase::Running };
     InstanceRow { phase, ended_at: ended.map(at), extra, ..instance(number) }

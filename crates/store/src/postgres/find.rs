@@ -75,7 +75,7 @@ impl<'a> Find<'a> {
             calls.push(occurrence::taken(&lookups.slots));
         }
         if !lookups.trees.is_empty() {
-            calls.push(tree::live(&lookups.trees));
+            calls.push(tree::find(&lookups.trees));
         }
         if !lookups.tags.is_empty() {
             calls.push(instance_tag::live(&lookups.tags));
@@ -129,7 +129,7 @@ impl<'a> Find<'a> {
             found.slots = occurrence::read_taken(&answer, &lookups.slots)?;
         }
         if let Some(answer) = next(!lookups.trees.is_empty()) {
-            found.trees = tree::read_live(&answer)?;
+            found.trees = tree::read(&answer)?;
         }
         if let Some(answer) = next(!lookups.tags.is_empty()) {
             found.tagged = instance_tag::read_live(&answer, &lookups.tags)?;

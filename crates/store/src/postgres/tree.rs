@@ -1,9 +1,9 @@
-//! How many live instances there are below a root.
+//! What is below a root.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use meantime_core::InstanceId;
-use meantime_kernel::store::Error;
+use meantime_kernel::store::{Error, Tree};
 
 use super::connection::{Answer, Call, arrays, values};
 use crate::row::{Columns, ord, random};
@@ -12,10 +12,12 @@ const ADD: &str = "INSERT INTO tree (ord, random, live) \
      SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) \
      ON CONFLICT (ord) DO UPDATE SET live = tree.live + excluded.live";
 const FORGET: &str = "DELETE FROM tree WHERE ord = ANY ($1::bigint[]) AND live <= 0";
-const LIVE: &str = "SELECT ord, random, live FROM tree WHERE ord = ANY ($1::bigint[])";
+const FIND: &str = "SELECT ord, random, live, EXISTS (SELECT 1 FROM instance \
+     WHERE instance.ord = tree.ord AND phase IN ('failed', 'cancelled')) \
+     FROM tree WHERE ord = ANY ($1::bigint[])";
 
 #[cfg(test)]
-pub(super) const STATEMENTS: &[&str] = &[ADD, FORGET, LIVE];
+pub(super) const STATEMENTS: &[&str] = &[ADD, FORGET, FIND];
 
 /// Who joined trees and who left them, by root and in the order of roots, so that two nodes cannot
 /// wait for each other in a circle.
@@ -47,11 +49,15 @@ impl Changes {
 }
 
 /// Asks for some of them.
-pub(super) fn live(roots: &BTreeSet<InstanceId>) -> Call<'static> {
+pub(super) fn find(roots: &BTreeSet<InstanceId>) -> Call<'static> {
     let roots: Vec<i64> = roots.iter().copied().map(ord).collect();
-    Call::new(LIVE, values![roots])
+    Call::new(FIND, values![roots])
 }
 
-pub(super) fn read_live(answer: &Answer) -> Result<BTreeMap<InstanceId, u64>, Error> {
-    Ok(answer.read(|row| Ok((row.instance(0, 1)?, row.number(2)?)))?.into_iter().collect())
+pub(super) fn read(answer: &Answer) -> Result<BTreeMap<InstanceId, Tree>, Error> {
+    let rows = answer.read(|row| {
+        let tree = Tree { live: row.number(2)?, is_ending: row.flag(3)? };
+        Ok((row.instance(0, 1)?, tree))
+    })?;
+    Ok(rows.into_iter().collect())
 }

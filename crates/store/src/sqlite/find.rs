@@ -49,7 +49,7 @@ pub(super) fn find(db: &Db<'_>, lookups: &Lookups, now: Timestamp) -> Result<Fou
         }
     }
     for root in &lookups.trees {
-        found.trees.extend(tree::live(db, *root)?.map(|live| (*root, live)));
+        found.trees.extend(tree::find(db, *root)?.map(|tree| (*root, tree)));
     }
     for tag in &lookups.tags {
         found.tagged.insert(tag.clone(), instance_tag::live(db, tag)?);

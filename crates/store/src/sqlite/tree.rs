@@ -1,7 +1,7 @@
-//! How many live instances there are below a root.
+//! What is below a root.
 
 use meantime_core::InstanceId;
-use meantime_kernel::store::Error;
+use meantime_kernel::store::{Error, Tree};
 use rusqlite::params;
 
 use super::db::Db;
@@ -11,10 +11,12 @@ const JOIN: &str = "INSERT INTO tree (ord, random, live) VALUES (?1, ?2, 1) \
      ON CONFLICT (ord) DO UPDATE SET live = live + 1";
 const LEAVE: &str = "UPDATE tree SET live = live - 1 WHERE ord = ?1 AND live > 1";
 const FORGET: &str = "DELETE FROM tree WHERE ord = ?1";
-const LIVE: &str = "SELECT live FROM tree WHERE ord = ?1";
+const FIND: &str = "SELECT live, EXISTS (SELECT 1 FROM instance \
+     WHERE instance.ord = tree.ord AND phase IN ('failed', 'cancelled')) \
+     FROM tree WHERE ord = ?1";
 
 #[cfg(test)]
-pub(super) const ALL: &[&str] = &[JOIN, LEAVE, FORGET, LIVE];
+pub(super) const ALL: &[&str] = &[JOIN, LEAVE, FORGET, FIND];
 
 pub(super) fn join(db: &Db<'_>, root: InstanceId) -> Result<(), Error> {
     db.run(JOIN, params![ord(root), random(root)]).map(drop)
@@ -27,7 +29,7 @@ pub(super) fn leave(db: &Db<'_>, root: InstanceId) -> Result<(), Error> {
     Ok(())
 }
 
-/// How many there are; none when there is nobody below it.
-pub(super) fn live(db: &Db<'_>, root: InstanceId) -> Result<Option<u64>, Error> {
-    db.first(LIVE, [ord(root)], |row| row.number(0))
+/// What there is; nothing when there is nobody below it.
+pub(super) fn find(db: &Db<'_>, root: InstanceId) -> Result<Option<Tree>, Error> {
+    db.first(FIND, [ord(root)], |row| Ok(Tree { live: row.number(0)?, is_ending: row.flag(1)? }))
 }

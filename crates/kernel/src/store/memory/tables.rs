@@ -13,8 +13,8 @@ use crate::open::Key;
 use crate::store::{
     AnswerRow, ChannelKey, ChannelKind, ChildRef, ClaimQuery, DefinitionHead, DefinitionRow,
     Fenced, Fences, Found, FoundChannel, Guard, HistoryRow, InboxRow, IncidentRow, InstanceRow,
-    Lookups, MessageRow, OccurrenceRow, OperationRow, SubscriptionRow, TaskRow, TaskState,
-    TimerKey, TimerRow, Write,
+    Lookups, MessageRow, OccurrenceRow, OperationRow, Phase, SubscriptionRow, TaskRow, TaskState,
+    TimerKey, TimerRow, Tree, Write,
 };
 
 /// All rows, by key.
@@ -297,7 +297,11 @@ impl Tables {
             found.tagged.insert(tag.clone(), live.collect());
         }
         for root in &lookups.trees {
-            found.trees.extend(self.trees.get(root).map(|live| (*root, *live)));
+            let phase = self.instances.get(root).map(|row| row.phase);
+            let is_ending = phase.is_some_and(Phase::ends_children);
+            found
+                .trees
+                .extend(self.trees.get(root).map(|it| (*root, Tree { live: *it, is_ending })));
         }
         for parent in &lookups.children {
             found.children.insert(*parent, self.children_of(*parent));

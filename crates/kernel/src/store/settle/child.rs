@@ -34,6 +34,7 @@ impl Settling<'_> {
             None => "unknown_definition",
             Some(_) if taken => "key_taken",
             Some(_) if slot_taken => "slot_taken",
+            Some(_) if self.is_tree_ending(&row) => "tree_ending",
             Some(_) if self.is_tree_full(&row, tree_limit) => "tree_limit",
             Some(head) => {
                 row.definition = head.id;
@@ -49,7 +50,7 @@ impl Settling<'_> {
                 let child = ChildRef { key, id: row.id, close };
                 self.found.children.entry(key.instance).or_default().push(child);
                 if let Some(root) = row.root_above() {
-                    *self.found.trees.entry(root).or_default() += 1;
+                    self.found.trees.entry(root).or_default().live += 1;
                     writes.push(Write::JoinTree { root });
                 }
                 self.done.accepted.push(row.id);
@@ -64,8 +65,17 @@ impl Settling<'_> {
     /// Whether there are as many live instances below the root as there may be. Counted in the
     /// commit, so that a definition that starts itself again and again is stopped everywhere.
     fn is_tree_full(&self, row: &InstanceRow, limit: u64) -> bool {
-        let live = |root| self.found.trees.get(&root).copied().unwrap_or_default();
-        row.root_above().is_some_and(|root| live(root) >= limit)
+        let tree = |root| self.found.trees.get(&root).copied().unwrap_or_default();
+        row.root_above().is_some_and(|root| tree(root).live >= limit)
+    }
+
+    /// Whether the root is gone and takes everything below it along: who starts this child will be
+    /// cancelled too, and has not heard of it. Otherwise a definition that starts itself would
+    /// grow faster below than it is cancelled from above.
+    fn is_tree_ending(&self, row: &InstanceRow) -> bool {
+        let is_ending = |root| self.found.trees.get(&root).is_some_and(|tree| tree.is_ending);
+        let is_abandoned = row.extra.lineage.as_ref().is_some_and(|it| it.is_abandoned);
+        !is_abandoned && row.root_above().is_some_and(is_ending)
     }
 
     pub(super) fn cancel_children(

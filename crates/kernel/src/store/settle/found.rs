@@ -33,10 +33,19 @@ pub struct Found {
     pub slots: BTreeSet<(InstanceId, Timestamp)>,
     /// Live instances by tag, oldest first.
     pub tagged: BTreeMap<String, Vec<InstanceId>>,
-    /// Live instances below the asked-for roots; none is zero.
-    pub trees: BTreeMap<InstanceId, u64>,
+    /// What is below the asked-for roots; nothing, where a root is missing.
+    pub trees: BTreeMap<InstanceId, Tree>,
     /// The number of the next definition.
     pub next_definition: u64,
+}
+
+/// What is below a root.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Tree {
+    /// Live instances.
+    pub live: u64,
+    /// The root has failed or was cancelled, so everything below it is to end.
+    pub is_ending: bool,
 }
 
 /// Both sides of a channel.

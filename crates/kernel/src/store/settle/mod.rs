@@ -18,6 +18,6 @@ mod unit;
 
 pub use definition::BROADCAST_STARTS;
 pub use fence::{Fenced, Fences};
-pub use found::{Channel, DefinitionHead, Found};
+pub use found::{Channel, DefinitionHead, Found, Tree};
 pub(crate) use schedule::binding_tag;
 pub use unit::Settled;

@@ -128,8 +128,8 @@ impl Settling<'_> {
                 }
             }
             Write::LeaveTree { root } => {
-                if let Some(live) = self.found.trees.get_mut(root) {
-                    *live = live.saturating_sub(1);
+                if let Some(tree) = self.found.trees.get_mut(root) {
+                    tree.live = tree.live.saturating_sub(1);
                 }
             }
             _ => {}
