@@ -33,6 +33,11 @@ end \"done\"
 
 probe slow
 end \"done\"
+
+probe wide
+fan 400 work
+join
+end \"all\"
 ";
 
 fn world() -> World {
