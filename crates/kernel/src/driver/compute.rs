@@ -17,9 +17,10 @@
 //! may be left: while the lane is starved, one more thread takes part that gets a small share in
 //! any case.
 //!
-//! What a job costs is guessed from the last ones of its definition, in time of the processor. Of a
-//! batch, the cheapest go to the quick lane, none longer than [`QUICK_JOB`], as many as keep it busy
-//! for [`QUICK_TIME`]; the others go to the slow lane. So jobs of a few milliseconds do not add up to a batch of a second.
+//! What a job costs is guessed from the last ones of its definition, in time of the processor. Of
+//! a batch, the cheapest go to the quick lane, none longer than [`QUICK_JOB`], as many as keep it
+//! busy for [`QUICK_TIME`]; the others go to the slow lane. So jobs of a few milliseconds do not
+//! add up to a batch of a second.
 //!
 //! Time decides in which lane a turn is computed, never what it decides (I6). One thread watches,
 //! and only while something is computed (I12).

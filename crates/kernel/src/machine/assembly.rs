@@ -403,6 +403,12 @@ impl Assembly {
         }
     }
 
+    /// Why an instance does not start: nothing is left of its budget (D3), or it was cancelled.
+    pub(super) fn end_before_start(&self, now: Timestamp) -> Option<Event> {
+        let passed = self.row.open.deadline().is_some_and(|due| due <= now);
+        passed.then_some(Event::DeadlineReached).or_else(|| self.events.first().cloned())
+    }
+
     fn take_inbox(&mut self, row: InboxRow, kit: &mut Kit<'_>) {
         let closing = self.row.phase == Phase::Closing;
         match &row.event {

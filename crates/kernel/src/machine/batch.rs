@@ -458,16 +458,9 @@ impl Machine {
             assembly.note_message_start(work.definition.as_deref());
             let limits = kit.limits.clone();
             assembly.fix_deadline(work.definition.as_deref(), &limits);
-            let passed = assembly.row.open.deadline().is_some_and(|due| due <= kit.now.engine);
-            if passed {
-                // Nothing is left of the budget: it does not start (D3).
+            if let Some(end) = assembly.end_before_start(kit.now.engine) {
                 work.assembly = Some(assembly);
-                self.end_by_kernel(batch, place, &Event::DeadlineReached, tasks);
-                return None;
-            }
-            if let Some(cancel) = assembly.events.first().cloned() {
-                work.assembly = Some(assembly);
-                self.end_by_kernel(batch, place, &cancel, tasks);
+                self.end_by_kernel(batch, place, &end, tasks);
                 return None;
             }
         }

@@ -2,9 +2,10 @@
 //!
 //! A batch that is gathered while others are under way waits for them, and everybody in it waits
 //! for its slowest member. So batches are kept short: about five milliseconds, or three times
-//! what the shortest ones took lately, if that is more. Those that hold turns nobody waits for beside
-//! others are kept to two milliseconds: a storm of children fills every batch. On a slow disk a commit costs much
-//! however little is in it, and small batches would only make it cost more often.
+//! what the shortest ones took lately, if that is more. Those that hold turns nobody waits for
+//! beside others are kept to two milliseconds: a storm of children fills every batch. On a slow
+//! disk a commit costs much however little is in it, and small batches would only make it cost
+//! more often.
 //!
 //! Only batches that are nearly full tell anything: a small one that took long had another
 //! reason.

@@ -3,9 +3,9 @@
 //! Every class that has something gets at least a sixth of a batch, the rest goes by class order.
 //! So running work is not starved by new work, nor new work by a storm of timers, nor what
 //! somebody starts by what instances start. A cancel goes before everything, so that a definition
-//! that starts itself does not grow faster than it is cancelled. Within a class: first in first out, round robin over
-//! definitions. A definition that has many turns under way already can be passed over until some
-//! are through.
+//! that starts itself does not grow faster than it is cancelled. Within a class: first in first
+//! out, round robin over definitions. A definition that has many turns under way already can be
+//! passed over until some are through.
 
 use std::collections::{BTreeMap, VecDeque};
 
