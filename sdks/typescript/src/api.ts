@@ -1409,7 +1409,7 @@ export interface components {
             id: string;
             /** @description The instance. */
             instanceId: string;
-            /** @description What raised it: `place`, `turn` or `task`. */
+            /** @description What raised it: `place`, `turn`, `task` or `damage`. */
             kind: string;
             /** @description In words. */
             message: string;
@@ -1716,7 +1716,7 @@ export interface components {
                 id: string;
                 /** @description The instance. */
                 instanceId: string;
-                /** @description What raised it: `place`, `turn` or `task`. */
+                /** @description What raised it: `place`, `turn`, `task` or `damage`. */
                 kind: string;
                 /** @description In words. */
                 message: string;
