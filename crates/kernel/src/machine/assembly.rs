@@ -405,8 +405,8 @@ impl Assembly {
 
     /// Why an instance does not start: nothing is left of its budget (D3), or it was cancelled.
     pub(super) fn end_before_start(&self, now: Timestamp) -> Option<Event> {
-        let passed = self.row.open.deadline().is_some_and(|due| due <= now);
-        passed.then_some(Event::DeadlineReached).or_else(|| self.events.first().cloned())
+        let deadline = self.deadline_passed(now).then_some(Event::DeadlineReached);
+        deadline.or_else(|| self.events.first().cloned())
     }
 
     fn take_inbox(&mut self, row: InboxRow, kit: &mut Kit<'_>) {
