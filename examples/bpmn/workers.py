@@ -1,8 +1,10 @@
 """Workers for the processes in this directory. Start the server with `meantime dev`, then run this file."""
 
+import os
+
 from meantime import BpmnError, Worker
 
-worker = Worker("http://127.0.0.1:8088", concurrency=20)
+worker = Worker(os.environ.get("MEANTIME_URL", "http://127.0.0.1:8088"), concurrency=20)
 
 
 # order.bpmn

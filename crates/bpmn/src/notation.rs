@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use meantime_core::time::Span;
 use meantime_core::{
-    Compiled, Cx, Definition, Diagnostic, Event, Execution, Fault, Graph, Limits, Notation, Source,
-    Start, State, Timestamp, Turn, View,
+    Compiled, Cx, Definition, Diagnostic, Event, Execution, Fault, Graph, Limits, Notation,
+    ScopeView, Source, Start, State, Timestamp, Turn, View,
 };
 
-use crate::machine::{Machine, inspect};
+use crate::machine::{Machine, inspect, scopes};
 use crate::model::Process;
 use crate::problem::Problems;
 use crate::read::{Read, read};
@@ -26,7 +26,7 @@ impl Notation for Bpmn {
         let read = read(&source.text, limits, &mut problems);
         let mut definitions = Vec::new();
         for process in read {
-            definitions.extend(define(process, &mut problems));
+            definitions.extend(define(process, limits, &mut problems));
         }
         Compiled { definitions, diagnostics: problems.into_list() }
     }
@@ -54,6 +54,10 @@ impl Notation for Bpmn {
         body(definition).map(|process| inspect(process, state)).unwrap_or_default()
     }
 
+    fn scopes(&self, definition: &Definition, state: &State) -> Vec<ScopeView> {
+        body(definition).map(|process| scopes(process, state)).unwrap_or_default()
+    }
+
     fn graph(&self, definition: &Definition) -> Graph {
         body(definition).map(crate::graph::graph).unwrap_or_default()
     }
@@ -64,10 +68,10 @@ fn body(definition: &Definition) -> Result<&Process, Fault> {
 }
 
 /// A definition from what was read; none when its triggers cannot be fixed.
-fn define(read: Read, problems: &mut Problems) -> Option<Definition> {
+fn define(read: Read, limits: &Limits, problems: &mut Problems) -> Option<Definition> {
     let Read { process, label, deadline, zone } = read;
     let errors = problems.errors();
-    let triggers = crate::machine::triggers(&process, problems);
+    let triggers = crate::machine::triggers(&process, limits, problems);
     let execution = deadline.and_then(|text| Span::parse_delay(&text).ok()).map(|max_duration| {
         let (code, reason) = ("DEADLINE_EXCEEDED".to_owned(), "the deadline has passed".to_owned());
         Execution { max_duration, zone, code, reason }

@@ -286,6 +286,32 @@ fn starts_of_a_process_are_triggers() {
     .assert_eq(&lines.join("\n"));
 }
 
+/// Repairs II, item 4: it deployed, and nothing ever started.
+#[test]
+fn s11_a_start_below_the_minimum_interval_is_refused() {
+    let start = |cycle: &str| {
+        format!(
+            "<startEvent id=\"a\"><timerEventDefinition><timeCycle>{cycle}</timeCycle>\
+             </timerEventDefinition></startEvent>"
+        )
+    };
+    for above in ["R8/PT10S", "R/PT1S", "* * * * * *", "R0/PT10M"] {
+        assert_eq!(compile(&short::full(&start(above))).definitions.len(), 1, "{above}");
+    }
+    check(
+        &start("R/PT0.5S"),
+        expect![[r#"
+        4:1 Error B009 `a`: "R/PT0.5S": the interval PT0.5S is shorter than the shortest allowed, PT1S
+          help: start less often, or lower `limits.schedule_interval_ms`"#]],
+    );
+    let limits = Limits { schedule_interval_ms: 60_000, ..Limits::default() };
+    for below in ["R8/PT10S", "*/30 * * * * *", "0,59 * * * * *"] {
+        let text = short::full(&start(below)).into();
+        let source = Source { name: "test".to_owned(), text, files: Vec::new() };
+        assert_eq!(Bpmn.compile(&source, &limits).definitions.len(), 0, "{below}");
+    }
+}
+
 #[test]
 fn the_start_of_a_process_knows_no_variables() {
     check(
@@ -777,4 +803,33 @@ fn a_large_file_of_one_line_is_read() {
     // The first warnings, each with its place on the one line.
     assert_eq!(compiled.diagnostics.len(), 200);
     assert_eq!(compiled.diagnostics[199].start.line, 4);
+}
+
+/// Repairs II, item 12.
+#[test]
+fn called_elements_say_nothing_that_is_ignored() {
+    check(
+        r#"<startEvent id="s"/><callActivity id="c"><extensionElements><zeebe:calledElement processId="x" propagateVariables="all" bindingType="newest" versionTag="1"/></extensionElements></callActivity>
+        <callActivity id="d"><extensionElements><zeebe:calledElement processId="x" bindingType="versionTag"/></extensionElements></callActivity>
+        s -> c -> d"#,
+        expect![[r#"
+            4:61 Error B005 calledElement of callActivity `c`: zeebe:calledElement: the attribute `propagateVariables` is not executed
+              help: it has processId, propagateAllChildVariables, propagateAllParentVariables, bindingType, versionTag
+            4:61 Error B005 calledElement of callActivity `c`: bindingType="newest" is not executed
+              help: use latest, deployment or versionTag
+            5:49 Error B006 calledElement of callActivity `d`: versionTag is missing"#]],
+    );
+}
+
+/// Repairs II, item 14.
+#[test]
+fn unknown_functions_are_refused_at_the_deploy() {
+    check(
+        r#"<startEvent id="s"/><exclusiveGateway id="g" default="g.e"/><endEvent id="e"/>
+        s -> g
+        g -> e : = totl(list) > 1"#,
+        expect![[r#"
+            6:52 Error B011 conditionExpression of sequenceFlow `g.e`: `= totl(list) > 1`: there is no function `totl` at character 1
+              help: the functions are listed in docs/reference/feel.md"#]],
+    );
 }

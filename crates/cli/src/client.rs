@@ -19,11 +19,14 @@ use crate::show::Format;
 
 const BASE: &str = "/api/v1";
 
+/// Where commands look for a server unless they are told.
+pub(crate) const DEFAULT_URL: &str = "http://127.0.0.1:8088";
+
 /// Which server, as whom, and how answers are shown.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Target {
     /// The server
-    #[arg(long, global = true, env = "MEANTIME_URL", default_value = "http://127.0.0.1:8088")]
+    #[arg(long, global = true, env = "MEANTIME_URL", default_value = DEFAULT_URL)]
     pub(crate) url: String,
     /// An API key or a token
     #[arg(long, global = true, env = "MEANTIME_TOKEN", hide_env_values = true)]
@@ -87,10 +90,12 @@ impl Client {
             let status = response.status();
             let body = response.into_body().collect().await.context("the answer broke off")?;
             let body = body.to_bytes();
-            let value: Value = serde_json::from_slice(&body).unwrap_or_default();
             if status.is_success() {
-                return Ok(value);
+                // An answer without a body says that all is done.
+                let text: &[u8] = if body.is_empty() { b"null" } else { &body };
+                return serde_json::from_slice(text).context("the answer cannot be read");
             }
+            let value: Value = serde_json::from_slice(&body).unwrap_or_default();
             let text = |name: &str| value[name].as_str().unwrap_or_default().to_owned();
             let (code, detail) = (text("code"), text("detail"));
             let code = if code.is_empty() { status.to_string() } else { code };

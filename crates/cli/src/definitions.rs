@@ -9,6 +9,11 @@ use meantime_journey::JOURNEY_NOTATION;
 use meantime_journey::surface::references;
 use meantime_server::Formats;
 
+use crate::exit::Usage;
+
+/// What the names of definitions look like.
+const EXPECTED: &str = "expected *.flow.js, *.journey.yaml or *.bpmn";
+
 /// A definition on disk.
 pub(crate) struct DefinitionFile {
     pub(crate) path: PathBuf,
@@ -33,6 +38,16 @@ pub(crate) fn find(path: &Path, catalogs: &[PathBuf]) -> Result<Vec<DefinitionFi
     paths.into_iter().map(|path| read(path, &formats, catalogs)).collect()
 }
 
+/// The same for a command that needs at least one.
+pub(crate) fn find_some(path: &Path, catalogs: &[PathBuf]) -> Result<Vec<DefinitionFile>> {
+    let found = find(path, catalogs)?;
+    if found.is_empty() {
+        let text = format!("{}: no definitions there ({EXPECTED})", path.display());
+        return Err(Usage(text).into());
+    }
+    Ok(found)
+}
+
 /// Whether a file is a definition, by its name.
 pub(crate) fn is_definition(path: &Path) -> bool {
     Formats::default().of_file(&name(path)).is_some()
@@ -55,9 +70,8 @@ fn walk(directory: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
 fn read(path: PathBuf, formats: &Formats, catalogs: &[PathBuf]) -> Result<DefinitionFile> {
     let file_name = name(&path);
     let known = formats.of_file(&file_name).zip(formats.media_type_of_file(&file_name));
-    let (notation, media_type) = known.with_context(|| {
-        format!("{}: expected *.flow.js, *.journey.yaml or *.bpmn", path.display())
-    })?;
+    let unknown = || Usage(format!("{}: {EXPECTED}", path.display()));
+    let (notation, media_type) = known.ok_or_else(unknown)?;
     let bytes = fs::read(&path).with_context(|| path.display().to_string())?;
     let text = meantime_core::text_of(&bytes).with_context(|| path.display().to_string())?;
     let files = match notation {

@@ -10,11 +10,56 @@ pub(crate) const REFUSED: u8 = 1;
 /// Wrong usage, or a file or server cannot be reached.
 pub(crate) const UNREACHABLE: u8 = 2;
 
+/// A command was used in a way that cannot be meant.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct Usage(pub(crate) String);
+
+/// What went wrong and why, each reason once: an error may tell its cause itself.
+pub(crate) fn text_of(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if text.is_empty() {
+            text = cause;
+        } else if !text.contains(&cause) {
+            text = format!("{text}: {cause}");
+        }
+    }
+    text
+}
+
 /// The exit code of an error.
 pub(crate) fn code_of(error: &anyhow::Error) -> ExitCode {
     let is_io = error.chain().any(|cause| {
         let client = cause.downcast_ref::<ClientError>();
-        cause.is::<std::io::Error>() || client.is_some_and(ClientError::is_unreachable)
+        cause.is::<std::io::Error>()
+            || cause.is::<Usage>()
+            || client.is_some_and(ClientError::is_unreachable)
     });
     ExitCode::from(if is_io { UNREACHABLE } else { REFUSED })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("cannot listen on {address}: {source}")]
+    struct Listen {
+        address: &'static str,
+        #[source]
+        source: std::io::Error,
+    }
+
+    /// Repairs II, item 26: an error that tells its cause, and has it as a source too.
+    #[test]
+    fn no_reason_is_told_twice() {
+        let source = std::io::Error::other("address already in use");
+        let error = anyhow::Error::new(Listen { address: "127.0.0.1:1", source });
+        let error = error.context("the server");
+        let text = "the server: cannot listen on 127.0.0.1:1: address already in use";
+        assert_eq!(text_of(&error), text);
+        let plain = anyhow::anyhow!("no such file").context("a.flow.js");
+        assert_eq!(text_of(&plain), "a.flow.js: no such file");
+    }
 }

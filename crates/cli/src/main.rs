@@ -1,5 +1,4 @@
 //! The `meantime` binary: reads the command line and hands over to the command.
-#![expect(clippy::print_stderr, reason = "a command line says what went wrong")]
 
 mod client;
 mod command;
@@ -37,8 +36,10 @@ fn main() -> ExitCode {
     let Meantime { target, command } = Meantime::parse();
     match command.run(&target) {
         Ok(code) => code,
+        // Whoever has read enough needs no explanation.
+        Err(error) if error.is::<show::ReaderGone>() => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("meantime: {error:#}");
+            show::tell(&format!("meantime: {}", exit::text_of(&error)));
             exit::code_of(&error)
         }
     }

@@ -1,7 +1,7 @@
 //! A server from its settings to its end, for `serve` and `dev`.
 
 use std::future::Future;
-use std::io::IsTerminal as _;
+use std::net::SocketAddr;
 
 use anyhow::{Context as _, Result};
 use meantime_server::{
@@ -13,10 +13,14 @@ use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-/// Runs a server until it is told to stop. `begun` is called when it answers.
-pub(crate) fn run<B, F>(settings: Settings, begun: B) -> Result<()>
+use crate::show;
+
+/// Runs a server until it is told to stop. `prepare` may change settings when the address is known,
+/// `begun` is called when it answers.
+pub(crate) fn run<P, B, F>(mut settings: Settings, prepare: P, begun: B) -> Result<()>
 where
-    B: FnOnce(Engine, std::net::SocketAddr) -> F,
+    P: FnOnce(&mut Settings, SocketAddr),
+    B: FnOnce(Engine, SocketAddr) -> F,
     F: Future<Output = Result<Engine>>,
 {
     let _collector = log(&settings)?;
@@ -25,6 +29,7 @@ where
     runtime.block_on(async {
         // First of all: whoever is refused leaves no file behind.
         let listening = listen(&settings).await?;
+        prepare(&mut settings, listening.address().context("the address")?);
         let engine = Engine::start(settings, notations()).await?;
         let serving = listening.serve(App::new(&engine));
         let address = serving.address().context("the address")?;
@@ -63,9 +68,7 @@ fn log(settings: &Settings) -> Result<Option<Collector>> {
     let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_target(false);
     let lines = match format {
         LogFormat::Json => lines.json().with_filter(filter).boxed(),
-        LogFormat::Text => {
-            lines.with_ansi(std::io::stderr().is_terminal()).with_filter(filter).boxed()
-        }
+        LogFormat::Text => lines.with_ansi(show::colors()).with_filter(filter).boxed(),
     };
     let (spans, collector) = connect(&settings.trace)?.unzip();
     tracing_subscriber::registry().with(lines).with(spans).try_init().context("the log")?;

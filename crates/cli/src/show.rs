@@ -1,7 +1,12 @@
 //! How answers are shown: tables for people, JSON for programs.
-#![expect(clippy::print_stdout, reason = "answers of a command line")]
+//!
+//! `println!` panics when nobody reads any more, as after `meantime ps | head -1`. Everything goes
+//! through here instead: a command whose reader has gone ends without a word.
 
-use anyhow::Result;
+use std::ffi::OsStr;
+use std::io::{self, IsTerminal as _, Write as _};
+
+use anyhow::{Context as _, Result};
 use comfy_table::Table;
 use comfy_table::presets::NOTHING;
 use serde_json::Value;
@@ -15,6 +20,11 @@ pub(crate) enum Format {
     Json,
 }
 
+/// Nobody reads what the command prints.
+#[derive(Debug, thiserror::Error)]
+#[error("nobody reads the output any more")]
+pub(crate) struct ReaderGone;
+
 /// A column: its title, and how to read it from an entry.
 pub(crate) type Column = (&'static str, fn(&Value) -> String);
 
@@ -24,8 +34,7 @@ pub(crate) fn list(format: Format, items: &[Value], columns: &[Column]) -> Resul
         return json(&Value::Array(items.to_vec()));
     }
     if items.is_empty() {
-        println!("nothing");
-        return Ok(());
+        return line("nothing");
     }
     let mut table = Table::new();
     table.load_style(NOTHING);
@@ -33,29 +42,47 @@ pub(crate) fn list(format: Format, items: &[Value], columns: &[Column]) -> Resul
     for item in items {
         table.add_row(columns.iter().map(|(_, read)| read(item)));
     }
-    println!("{table}");
-    Ok(())
+    line(&table.to_string())
 }
 
 /// Shows names and values, one in a line.
-pub(crate) fn pairs(pairs: &[(&str, String)]) {
+pub(crate) fn pairs(pairs: &[(&str, String)]) -> Result<()> {
     let mut table = Table::new();
     table.load_style(NOTHING);
     for (name, value) in pairs.iter().filter(|(_, value)| !value.is_empty()) {
         table.add_row([(*name).to_owned(), value.clone()]);
     }
-    println!("{table}");
+    line(&table.to_string())
 }
 
 /// Shows JSON.
 pub(crate) fn json(value: &Value) -> Result<()> {
-    println!("{}", serde_json::to_string_pretty(value)?);
-    Ok(())
+    line(&serde_json::to_string_pretty(value)?)
 }
 
 /// Shows a line.
-pub(crate) fn line(text: &str) {
-    println!("{text}");
+pub(crate) fn line(text: &str) -> Result<()> {
+    let mut output = io::stdout().lock();
+    let written = writeln!(output, "{text}").and_then(|()| output.flush());
+    match written {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(ReaderGone.into()),
+        written => written.context("the output"),
+    }
+}
+
+/// Tells people something beside the answer. Whether anybody reads it does not matter.
+pub(crate) fn tell(text: &str) {
+    let _ = writeln!(io::stderr().lock(), "{text}");
+}
+
+/// Whether what goes to people may have colours: it goes to a terminal, and `NO_COLOR`
+/// (<https://no-color.org>) is not set.
+pub(crate) fn colors() -> bool {
+    may_color(io::stderr().is_terminal(), std::env::var_os("NO_COLOR").as_deref())
+}
+
+fn may_color(is_terminal: bool, no_color: Option<&OsStr>) -> bool {
+    is_terminal && no_color.is_none_or(OsStr::is_empty)
 }
 
 /// A member as text: strings without quotes, nothing for null.
@@ -64,5 +91,19 @@ pub(crate) fn text(value: &Value) -> String {
         Value::Null => String::new(),
         Value::String(text) => text.clone(),
         other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Repairs II, item 26.
+    #[test]
+    fn no_color_means_no_colours() {
+        assert!(may_color(true, None));
+        assert!(may_color(true, Some(OsStr::new(""))), "set and empty is not set");
+        assert!(!may_color(true, Some(OsStr::new("1"))));
+        assert!(!may_color(false, None));
     }
 }

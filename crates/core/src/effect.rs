@@ -247,6 +247,8 @@ pub struct ChildSpec {
     pub definition: String,
     /// Which version; none is the latest at the commit.
     pub version: Option<u32>,
+    /// The latest version that carries this label, when no version is named.
+    pub label: Option<String>,
     /// What the child gets.
     pub input: Json,
     /// Its business key, unique among live instances of the definition.
@@ -262,7 +264,8 @@ pub struct ChildSpec {
     /// Bound by `deadline_at` alone: neither by the parent's deadline nor by what its definition
     /// declares (D8).
     pub own_budget: bool,
-    /// Error codes that this parent catches. The kernel adds those of its ancestors.
+    /// Error codes that this parent catches. The kernel adds those of its ancestors; an
+    /// abandoned child has none.
     pub catches: Vec<String>,
     /// What becomes of it when the parent ends.
     pub parent_close: ParentClose,
@@ -275,6 +278,7 @@ impl ChildSpec {
             place: place.into(),
             definition: definition.into(),
             version: None,
+            label: None,
             input,
             key: None,
             at: None,

@@ -118,6 +118,10 @@ pub enum Event {
         /// The new values by name.
         #[n(0)]
         values: Json,
+        /// The scope they live in, by the name that [`crate::Notation::scopes`] gives it; none
+        /// is the root.
+        #[n(1)]
+        scope: Option<String>,
     },
     /// The next slice of a turn that yielded.
     #[n(10)]
@@ -148,6 +152,20 @@ pub enum Event {
         /// Why.
         #[n(3)]
         reason: String,
+    },
+    /// Someone says that the place of an incident is done, and with what. It closes the incident
+    /// only if it is taken.
+    #[n(14)]
+    IncidentResolved {
+        /// The incident.
+        #[n(0)]
+        incident: IncidentId,
+        /// The effect that raised it.
+        #[n(1)]
+        key: EffectKey,
+        /// What the place ends with: a JSON object.
+        #[n(2)]
+        variables: Json,
     },
 }
 
@@ -310,6 +328,7 @@ impl Event {
             Self::Cancel { .. } => "cancel",
             Self::DeadlineReached => "deadlineReached",
             Self::DeadlineMoved { .. } => "deadlineMoved",
+            Self::IncidentResolved { .. } => "incidentResolved",
         }
     }
 
@@ -322,7 +341,8 @@ impl Event {
             | Self::Message { key, .. }
             | Self::ChildDone { key, .. }
             | Self::ChildRaised { key, .. }
-            | Self::EffectDone { key, .. } => Some(*key),
+            | Self::EffectDone { key, .. }
+            | Self::IncidentResolved { key, .. } => Some(*key),
             Self::IncidentRetried { key, .. } => *key,
             Self::Submitted { .. }
             | Self::VariablesSet { .. }

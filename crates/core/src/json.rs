@@ -2,7 +2,10 @@
 //!
 //! The kernel never looks inside a payload, so it carries compact text that is cheap to clone, to
 //! measure and to store. A notation parses it into the value model of its language. The text is
-//! checked once, where it enters.
+//! checked once, where it enters: what some reader of the engine could not hold unchanged is
+//! refused there.
+
+mod check;
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,35 +17,76 @@ use minicbor::encode::{Encoder, Error as EncodeError, Write};
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Json(Arc<str>);
 
-/// The text is not JSON.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("not valid JSON: {reason}")]
+/// The text is not JSON, or JSON that cannot be kept unchanged.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvalidJson {
     reason: String,
+    is_json: bool,
+}
+
+impl std::error::Error for InvalidJson {}
+
+impl fmt::Display for InvalidJson {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what =
+            if self.is_json { "this JSON cannot be kept unchanged" } else { "not valid JSON" };
+        write!(f, "{what}: {}", self.reason)
+    }
 }
 
 impl InvalidJson {
     /// The stable code of this error.
     pub fn code(&self) -> &'static str {
-        "invalid_json"
+        if self.is_json { "unsupported_json" } else { "invalid_json" }
+    }
+
+    /// Whether the text is JSON by its grammar: too deep, with a key twice, with half of a
+    /// surrogate pair, or with a number of too many digits.
+    pub const fn is_json(&self) -> bool {
+        self.is_json
+    }
+
+    fn unwritten(error: &serde_json::Error) -> Self {
+        Self { reason: error.to_string(), is_json: false }
     }
 }
 
 impl Json {
-    /// Checks the text and keeps it as it is: numbers are never rewritten.
+    /// Levels of nesting of any document in the engine. What enters from outside has fewer (see
+    /// `http.json_depth`), so that runs can put it into documents of their own.
+    pub const MAX_DEPTH: usize = 256;
+
+    /// Checks the text and keeps it as it is: numbers are never rewritten. What the engine could
+    /// not give back unchanged is refused.
     pub fn parse(text: &str) -> Result<Self, InvalidJson> {
-        match serde_json::from_str::<&serde_json::value::RawValue>(text) {
-            Ok(raw) => Ok(Self(Arc::from(raw.get()))),
-            Err(error) => Err(InvalidJson { reason: error.to_string() }),
-        }
+        check::check(text).map(|text| Self(Arc::from(text)))
     }
 
     /// Turns any serialisable value into a document.
     pub fn of(value: &impl serde::Serialize) -> Result<Self, InvalidJson> {
         match serde_json::to_string(value) {
             Ok(text) => Ok(Self(text.into())),
-            Err(error) => Err(InvalidJson { reason: error.to_string() }),
+            Err(error) => Err(InvalidJson::unwritten(&error)),
         }
+    }
+
+    /// A text as a document.
+    pub fn text(text: &str) -> Self {
+        Self(serde_json::Value::from(text).to_string().into())
+    }
+
+    /// A list of documents.
+    pub fn list<'a>(items: impl IntoIterator<Item = &'a Self>) -> Self {
+        let items: Vec<&str> = items.into_iter().map(Self::as_str).collect();
+        Self(format!("[{}]", items.join(",")).into())
+    }
+
+    /// An object of documents by name, in this order. The names are different.
+    pub fn object<'a>(entries: impl IntoIterator<Item = (&'a str, &'a Self)>) -> Self {
+        let entries =
+            entries.into_iter().map(|(name, value)| format!("{}:{value}", Self::text(name)));
+        let entries: Vec<String> = entries.collect();
+        Self(format!("{{{}}}", entries.join(",")).into())
     }
 
     /// The document `null`.
@@ -67,13 +111,31 @@ impl Json {
 
     /// Reads the document into a Rust value.
     pub fn read<'a, T: serde::Deserialize<'a>>(&'a self) -> Result<T, InvalidJson> {
-        serde_json::from_str(&self.0).map_err(|error| InvalidJson { reason: error.to_string() })
+        serde_json::from_str(&self.0).map_err(|error| InvalidJson::unwritten(&error))
     }
 }
 
 impl Default for Json {
     fn default() -> Self {
         Self::null()
+    }
+}
+
+impl From<&serde_json::Value> for Json {
+    fn from(value: &serde_json::Value) -> Self {
+        Self(value.to_string().into())
+    }
+}
+
+impl From<bool> for Json {
+    fn from(value: bool) -> Self {
+        Self(value.to_string().into())
+    }
+}
+
+impl From<u64> for Json {
+    fn from(number: u64) -> Self {
+        Self(number.to_string().into())
     }
 }
 
@@ -100,7 +162,7 @@ impl serde::Serialize for Json {
 impl<'de> serde::Deserialize<'de> for Json {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = Box::<serde_json::value::RawValue>::deserialize(deserializer)?;
-        Ok(Self(Arc::from(raw.get())))
+        Self::parse(raw.get()).map_err(serde::de::Error::custom)
     }
 }
 
@@ -131,5 +193,129 @@ mod tests {
         let error = Json::parse("{\"a\":").unwrap_err();
         assert_eq!(error.code(), "invalid_json");
         assert!(error.to_string().contains("line 1 column"));
+    }
+
+    #[test]
+    fn blanks_around_a_document_are_not_part_of_it() {
+        assert_eq!(
+            Json::parse(" \n{ \"a\" : [ 1 , true ] }\t").unwrap().as_str(),
+            "{ \"a\" : [ 1 , true ] }"
+        );
+    }
+
+    /// Grammar as `serde_json` has it, which this check stands in for.
+    #[test]
+    fn what_is_json_is_decided_as_elsewhere() {
+        let texts = [
+            "",
+            " ",
+            "nul",
+            "nulll",
+            "tru",
+            "1",
+            "-1",
+            "-",
+            "01",
+            "-01",
+            "1.",
+            ".5",
+            "1.5",
+            "1e",
+            "1e+",
+            "1e5",
+            "1E-5",
+            "1.5e+3",
+            "+1",
+            "0x1",
+            "\"",
+            "\"a",
+            "\"a\"",
+            "\"\\\"",
+            "\"\\x\"",
+            "\"\\u12\"",
+            "\"\\u00e9\"",
+            "\"\\ud83d\\ude00\"",
+            "\"\u{1}\"",
+            "\"\u{7f}é😀\"",
+            "[",
+            "]",
+            "[]",
+            "[1",
+            "[1]",
+            "[1,]",
+            "[,1]",
+            "[1 2]",
+            "[[]]",
+            "{",
+            "}",
+            "{}",
+            "{\"a\"}",
+            "{\"a\":}",
+            "{\"a\":1}",
+            "{\"a\":1,}",
+            "{,}",
+            "{a:1}",
+            "{\"a\":1 \"b\":2}",
+            "{\"a\":{\"b\":[{}]}}",
+            "1 2",
+            "[1]]",
+            "{}{}",
+            "NaN",
+            "Infinity",
+            "'a'",
+            "[1//x\n]",
+        ];
+        for text in texts {
+            let elsewhere = serde_json::from_str::<serde_json::Value>(text).is_ok();
+            assert_eq!(Json::parse(text).is_ok(), elsewhere, "{text}");
+        }
+    }
+
+    /// Repairs II, item 21: no reader makes something else of a document that got in.
+    #[test]
+    fn what_cannot_be_kept_unchanged_is_refused_by_name() {
+        let nested = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
+        let many = |last: &str| {
+            let keys: Vec<String> = (0..40).map(|key| format!("\"k{key}\":{key}")).collect();
+            format!("{{{},\"{last}\":0}}", keys.join(","))
+        };
+        assert!(Json::parse(&nested(Json::MAX_DEPTH)).is_ok());
+        assert!(Json::parse(&many("other")).is_ok());
+        assert!(Json::parse("[{\"a\":{\"a\":1}},{\"a\":2}]").is_ok());
+        assert!(Json::parse("[1e5000,1e-5000,0.1e5000,123456789012345678901234567890.5]").is_ok());
+        let cases = [
+            (nested(Json::MAX_DEPTH + 1), "deeper"),
+            (nested(100_000), "deeper"),
+            ("{\"a\":1,\"a\":1}".to_owned(), "twice"),
+            ("{\"a\":1,\"\\u0061\":2}".to_owned(), "twice"),
+            ("[{\"b\":{},\"é\":1,\"\\u00e9\":2}]".to_owned(), "twice"),
+            (many("k7"), "twice"),
+            ("\"\\ud800\"".to_owned(), "surrogate"),
+            ("\"\\udc00\\ud800\"".to_owned(), "surrogate"),
+            ("{\"\\ud83dx\":1}".to_owned(), "surrogate"),
+            ("[1e5001]".to_owned(), "digits"),
+            ("1e-5001".to_owned(), "digits"),
+            ("1e99999999999999999999".to_owned(), "digits"),
+            ("1".repeat(9_001), "digits"),
+        ];
+        for (text, reason) in cases {
+            let error = Json::parse(&text).unwrap_err();
+            assert_eq!((error.code(), error.is_json()), ("unsupported_json", true), "{error}");
+            assert!(error.to_string().contains(reason), "{error}");
+            // As part of a request's body too.
+            assert!(serde_json::from_str::<Json>(&text).is_err());
+        }
+    }
+
+    #[test]
+    fn documents_are_put_together_as_they_are() {
+        let (number, text) = (Json::parse("1.10").unwrap(), Json::text("a\"\u{1}é"));
+        assert_eq!(text.as_str(), "\"a\\\"\\u0001é\"");
+        assert_eq!(Json::list([&number, &text]).as_str(), "[1.10,\"a\\\"\\u0001é\"]");
+        assert_eq!(
+            Json::object([("b", &number), ("a\n", &number)]).as_str(),
+            "{\"b\":1.10,\"a\\n\":1.10}"
+        );
+        assert_eq!(Json::from(&serde_json::json!({"a": [1, null]})).as_str(), "{\"a\":[1,null]}");
     }
 }

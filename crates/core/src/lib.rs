@@ -32,12 +32,15 @@ pub use graph::{Edge, Graph, Node};
 pub use id::{DefinitionId, EffectKey, IncidentId, InstanceId, TaskId, TimerId};
 pub use json::Json;
 pub use limits::Limits;
-pub use notation::{Cx, Notation, Outcome, Status, Turn, Verdict, View, Waiting, WaitingKind};
+pub use notation::{
+    Cx, Notation, Outcome, ScopeView, Status, Turn, Verdict, View, Waiting, WaitingKind,
+    unknown_scope,
+};
 pub use retention::{Ending, Keep, Periods, Retention};
 pub use retry::RetryPolicy;
 pub use schedule::{
-    CatchUp, Handed, OnExisting, Overlap, Recurrence, SCHEDULE_CONFLICT, SCHEDULE_DEFINITION,
-    ScheduleSpec,
+    CatchUp, Changed, Handed, OnExisting, Overlap, Recurrence, SCHEDULE_CONFLICT,
+    SCHEDULE_DEFINITION, ScheduleChange, ScheduleSpec,
 };
 pub use state::State;
 pub use time::Timestamp;

@@ -72,10 +72,16 @@ pub struct Limits {
     /// Rows that housekeeping removes in one transaction, and up to eight times as many when it
     /// lags behind. Default 500.
     pub purge_rows: usize,
-    /// Shortest interval of a schedule, in milliseconds (S11). Default one minute.
+    /// Shortest interval of a schedule, in milliseconds: those made through the API, timer starts
+    /// of definitions, and cron (S11). Default one second.
     pub schedule_interval_ms: i64,
-    /// Runs that one schedule may start while it catches up or is filled back. Default 1,000.
+    /// Shortest interval of a schedule that a journey makes (`schedule:v1`), in milliseconds (S11).
+    /// Default one minute.
+    pub binding_interval_ms: i64,
+    /// Runs that one schedule may start while it catches up. Default 1,000.
     pub catch_up_runs: u64,
+    /// Occurrences that one back-fill may have. Default 100,000.
+    pub backfill_runs: u64,
     /// Deadline of instances whose definition and start name none (D7). Default none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default_deadline: Option<Span>,
@@ -117,8 +123,10 @@ impl Default for Limits {
             idempotency_ms: 86_400_000,
             history_turns: 10_000,
             purge_rows: 500,
-            schedule_interval_ms: 60_000,
+            schedule_interval_ms: 1_000,
+            binding_interval_ms: 60_000,
             catch_up_runs: 1_000,
+            backfill_runs: 100_000,
             default_deadline: None,
             deadline_cap: None,
         }

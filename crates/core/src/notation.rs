@@ -32,6 +32,12 @@ pub trait Notation: Send + Sync {
     /// What people may see of an instance. For reads only, never stored.
     fn inspect(&self, definition: &Definition, state: &State) -> View;
 
+    /// The scopes that variables live in, outermost first. For reads only, never stored.
+    fn scopes(&self, definition: &Definition, state: &State) -> Vec<ScopeView> {
+        let variables = self.inspect(definition, state).variables;
+        vec![ScopeView::root(definition.name.clone(), variables)]
+    }
+
     /// Where an instance stands, for incidents that the kernel raises itself; none if the notation
     /// has no such place.
     fn place(&self, _definition: &Definition, _state: &State) -> Option<String> {
@@ -180,6 +186,35 @@ pub struct View {
     pub waiting: Vec<Waiting>,
 }
 
+/// A scope of variables.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScopeView {
+    /// Its name among the scopes of the instance, for as long as it lives.
+    pub id: String,
+    /// The scope around it; none for the root.
+    pub parent: Option<String>,
+    /// Where in the definition.
+    pub place: String,
+    /// Its own variables, a JSON object.
+    pub variables: Json,
+}
+
+impl ScopeView {
+    /// The id of the outermost scope in every notation.
+    pub const ROOT: &str = "root";
+
+    /// The outermost scope.
+    pub fn root(place: String, variables: Json) -> Self {
+        Self { id: Self::ROOT.to_owned(), parent: None, place, variables }
+    }
+}
+
+/// The answer to a correction of a scope that is not there.
+pub fn unknown_scope(id: &str) -> Verdict {
+    let problem = Json::of(&format!("there is no scope {id:?} now")).unwrap_or_default();
+    Verdict::Refused { code: "unknown_scope".to_owned(), problem }
+}
+
 /// One thing an instance waits for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Waiting {
@@ -212,4 +247,6 @@ pub enum WaitingKind {
     Step,
     /// A child.
     Child,
+    /// A condition on variables.
+    Condition,
 }

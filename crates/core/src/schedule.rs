@@ -4,6 +4,10 @@
 //! schedules. The rule is the pure series of instants; everything else says what to do when
 //! reality and the series disagree.
 
+mod change;
+
+pub use change::{Changed, ScheduleChange};
+
 use minicbor::{Decode, Encode};
 use serde::{Deserialize, Serialize};
 
@@ -64,6 +68,12 @@ pub struct ScheduleSpec {
     #[cbor(default)]
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub anchored: bool,
+    /// Whether a run made it for later runs of its kind (`schedule:v1`): those may not be as
+    /// frequent as other schedules (S11).
+    #[n(11)]
+    #[cbor(default)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_binding: bool,
 }
 
 /// What a run of a schedule gets.
@@ -145,11 +155,10 @@ impl ScheduleSpec {
 
     /// What is wrong with it, in words (S11).
     pub fn problem(&self, limits: &Limits) -> Option<String> {
-        if let Rule::Every { interval, .. } = &self.rule {
-            let (ms, least) = (interval.approx_millis(), limits.schedule_interval_ms);
-            if interval.is_zero() || interval.is_negative() || ms < least {
-                return Some(format!("the interval {interval} is shorter than {least} ms"));
-            }
+        let least =
+            if self.is_binding { limits.binding_interval_ms } else { limits.schedule_interval_ms };
+        if let Some(problem) = self.rule.too_frequent(least) {
+            return Some(problem);
         }
         if self.max_runs == Some(0) {
             return Some("maxRuns is at least 1".to_owned());
@@ -182,16 +191,24 @@ pub enum Recurrence {
 }
 
 impl Recurrence {
-    /// The rule, armed at an instant.
-    pub fn armed(&self, now: Timestamp) -> Result<Rule, TimeError> {
+    /// The rule, armed at an instant, and how often it fires: `Rn` counts fires, not positions of
+    /// the grid, so the series goes on until n have fired (B2).
+    pub fn armed(&self, now: Timestamp) -> Result<(Rule, Option<u64>), TimeError> {
         Ok(match self {
             Self::After(span, zone) => {
                 let span = Span::parse_delay(span)?;
-                Rule::once(span.add_to(now, &zone.parse::<Zone>()?)?)
+                (Rule::once(span.add_to(now, &zone.parse::<Zone>()?)?), None)
             }
-            Self::At(at) => Rule::once(*at),
-            Self::Cycle(cycle, zone) => Cycle::parse(cycle)?.armed(now, zone.parse()?),
-            Self::Cron(cron, zone) => Rule::cron(Cron::parse(cron)?, zone.parse()?, now),
+            Self::At(at) => (Rule::once(*at), None),
+            Self::Cycle(cycle, zone) => Cycle::parse(cycle)?.series(now, zone.parse()?),
+            Self::Cron(cron, zone) => (Rule::cron(Cron::parse(cron)?, zone.parse()?, now), None),
         })
+    }
+
+    /// What is wrong with it as the start of a definition, in words: too frequent for the limit
+    /// of schedules (S11). To be said at the deploy, since nobody hears of it later.
+    pub fn problem(&self, limits: &Limits) -> Option<String> {
+        let (rule, _) = self.armed(Timestamp::default()).ok()?;
+        rule.too_frequent(limits.schedule_interval_ms)
     }
 }

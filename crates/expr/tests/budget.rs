@@ -68,7 +68,7 @@ fn feel(text: &str) -> String {
         Ok(program) => program,
         Err(problem) => return problem.to_string(),
     };
-    let environment = feel::Environment { now: Some(Timestamp::from_millis(0)), ops: OPS };
+    let environment = feel::Environment { now: Some(Timestamp::from_millis(0)), ops: OPS, seed: 1 };
     match program.evaluate(&|_| None, &environment).value {
         Ok(value) => format!("no failure but {value:.200?}"),
         Err(error) => error.code().to_owned(),

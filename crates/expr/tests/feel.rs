@@ -18,7 +18,7 @@ fn evaluate(text: &str, variables: &Value) -> Evaluated {
     };
     let now = Timestamp::parse("2026-01-01T00:00:00Z").ok();
     match compile(text) {
-        Ok(program) => program.evaluate(&lookup, &Environment { now, ops: 100_000 }),
+        Ok(program) => program.evaluate(&lookup, &Environment { now, ops: 100_000, seed: 7 }),
         Err(problem) => {
             Evaluated { value: Ok(Value::Null), ops: 0, reason: Some(problem.to_string()) }
         }
@@ -90,12 +90,57 @@ fn what_is_no_expression_is_refused_with_a_place() {
     }
 }
 
+/// Repairs II, item 14: variables are never functions, so a call of an unknown name is a mistake.
+#[test]
+fn unknown_functions_are_refused() {
+    for (text, message) in [
+        ("1 + totl(list)", "there is no function `totl` at character 5"),
+        ("for x in list return f(x)", "there is no function `f` at character 22"),
+        ("`my function`(1)", "there is no function `my function` at character 1"),
+    ] {
+        let problem = compile(text).expect_err(text);
+        assert_eq!(problem.to_string(), message, "{text}");
+        assert!(problem.help().is_some(), "{text}");
+    }
+    for text in ["{f: function(x) x, y: f(1)}.y", "for f in [function(x) x] return f(1)"] {
+        assert!(compile(text).is_ok(), "{text}");
+    }
+}
+
+/// Repairs II, item 14.
+#[test]
+fn an_assertion_that_does_not_hold_ends_the_evaluation() {
+    for (text, message) in [
+        ("assert(1, 1 > 2)", "the condition is not fulfilled"),
+        ("assert(1, null, \"no amount\")", "no amount"),
+        ("assert(value: missing, condition: missing != null)", "the condition is not fulfilled"),
+    ] {
+        let error = evaluate(text, &variables()).value.expect_err(text);
+        assert_eq!((error.code(), error.to_string().as_str()), ("assertion_failed", message));
+    }
+}
+
+/// Repairs II, item 14: the bits come from outside, so the same seed gives the same values.
+#[test]
+fn random_values_follow_from_their_seed() {
+    let with = |text: &str, seed: u64| {
+        let environment = Environment { now: None, ops: 1_000, seed };
+        compile(text).expect(text).evaluate(&|_| None, &environment).value.expect(text)
+    };
+    for text in ["uuid()", "random number()"] {
+        assert_eq!(with(text, 1), with(text, 1));
+        assert_ne!(with(text, 1), with(text, 2));
+    }
+    assert_ne!(with("[uuid(), uuid()][1]", 1), with("[uuid(), uuid()][2]", 1));
+}
+
 #[test]
 fn null_says_why() {
     for (text, reason) in [
         ("missing > 1", "there is no variable `missing`"),
         ("name + 1", "Add of a text and a number makes no sense"),
-        ("foo(1)", "there is no variable `foo`"),
+        ("foo(1)", "there is no function `foo` at character 1"),
+        ("date", "there is no variable `date`"),
         ("sum(\"x\")", "wrong arguments of `sum`"),
         ("list[9]", "a list of 4 has no item 9"),
         ("order.weight", "a context has no `weight`"),
@@ -118,7 +163,7 @@ proptest! {
     #[test]
     fn any_text_is_read_or_refused(text in "[ -~éλ]{0,60}") {
         if let Ok(program) = compile(&text) {
-            let environment = Environment { now: None, ops: 10_000 };
+            let environment = Environment { now: None, ops: 10_000, seed: 7 };
             let _ = program.evaluate(&|_| None, &environment);
         }
     }

@@ -172,11 +172,6 @@ impl Reader<'_> {
                 Err(error) => return self.time_problem(cron, &error),
             },
             (None, Some(interval)) => match Span::parse_delay(&interval.value) {
-                Ok(span) if span.approx_millis() < self.limits.schedule_interval_ms => {
-                    let least = self.limits.schedule_interval_ms;
-                    let text = format!("the interval {span} is shorter than {least} ms");
-                    return self.wrong(interval, text, None);
-                }
                 Ok(span) => Recurrence::Cycle(format!("R/{span}"), name),
                 Err(error) => return self.time_problem(interval, &error),
             },
@@ -185,6 +180,13 @@ impl Reader<'_> {
                 return self.wrong(schedule, text, None);
             }
         };
+        if let Some(problem) = recurrence.problem(self.limits) {
+            let written = schedule.value.cron.as_ref().or(schedule.value.interval.as_ref());
+            return match written {
+                Some(written) => self.wrong(written, problem, None),
+                None => self.wrong(schedule, problem, None),
+            };
+        }
         self.settings.schedule = Some((recurrence, self.position(place_of(schedule))));
     }
 

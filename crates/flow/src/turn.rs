@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use meantime_core::{
     Cx, Definition, Effect, Event, Fault, Json, Outcome, Start, State, Status, Turn, Verdict,
+    unknown_scope,
 };
 use meantime_expr::script::{FORMAT, Machine, Stop};
 
@@ -77,7 +78,8 @@ impl Session<'_> {
                 self.ended = Some(timed_out(&self.machine, definition, cx.deadline));
                 return Ok(Verdict::taken());
             }
-            Event::VariablesSet { values } => return self.set_variables(values),
+            Event::VariablesSet { scope: Some(scope), .. } => return Ok(unknown_scope(scope)),
+            Event::VariablesSet { values, scope: None } => return self.set_variables(values),
             Event::Submitted { step, .. } => return Ok(no_step(step)),
             Event::Continue => {}
             _ => {
@@ -146,5 +148,5 @@ fn no_step(step: &str) -> Verdict {
 }
 
 fn refused(code: &str, text: &str) -> Verdict {
-    Verdict::Refused { code: code.to_owned(), problem: Json::of(&text).unwrap_or_default() }
+    Verdict::Refused { code: code.to_owned(), problem: Json::text(text) }
 }

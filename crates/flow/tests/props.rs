@@ -73,8 +73,8 @@ fn event() -> impl Strategy<Value = Event> {
     });
     let others = prop::sample::select(vec![
         Event::Continue,
-        Event::VariablesSet { values: json("{\"n\":1}") },
-        Event::VariablesSet { values: json("[]") },
+        Event::VariablesSet { values: json("{\"n\":1}"), scope: None },
+        Event::VariablesSet { values: json("[]"), scope: Some("1".to_owned()) },
         Event::Submitted { step: "x".to_owned(), payload: Json::null(), bound: None },
         Event::IncidentRetried { incident: IncidentId::new(1, 1), key: None },
     ]);

@@ -89,7 +89,7 @@ fn events(turn: &Turn, turn_no: u64, random: &mut Random) -> Vec<Event> {
     }
     let step = random.pick(&["wait", "step", "approve", "done"]).unwrap_or("wait").to_owned();
     events.push(Event::Submitted { step, payload: document(random), bound: None });
-    events.push(Event::VariablesSet { values: document(random) });
+    events.push(Event::VariablesSet { values: document(random), scope: None });
     events.push(Event::Continue);
     if random.once_in(6) {
         events.push(Event::Cancel { reason: "fuzz".to_owned() });

@@ -347,7 +347,7 @@ fn run_feel(text: &str, _: &mut Random) {
     let text = text.split(" => ").next().unwrap_or(text);
     let Ok(program) = feel::compile(text) else { return };
     let value = read("{\"b\":[1,2,{\"c\":\"x\"}],\"t\":\"2026-01-01\"}").unwrap_or_default();
-    let environment = feel::Environment { now: Some(Timestamp::from_millis(0)), ops: OPS };
+    let environment = feel::Environment { now: Some(Timestamp::from_millis(0)), ops: OPS, seed: 1 };
     let names = |name: &str| (name == "a").then(|| value.clone());
     let first = program.evaluate(&names, &environment);
     let second = program.evaluate(&names, &environment);

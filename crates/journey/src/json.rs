@@ -3,28 +3,58 @@
 //! A path is a list of names. Nothing on the way, or something that is not an object, is made an
 //! object when a value is put below it.
 
-use meantime_core::Json;
-use meantime_expr::value::json::{Layout, read, write};
+use meantime_core::{Fault, Json};
+use meantime_expr::value::json::{Layout, WriteError, read, write};
 use meantime_expr::value::{Entry, Key, Object, Value};
 
-/// Reads a document; what cannot be read is null, which no checked document is.
-pub(crate) fn parse(json: &Json) -> Value {
-    read(json.as_str()).unwrap_or_default()
+/// Bytes of a value that is shown in a message.
+const SHOWN_BYTES: usize = 200;
+
+/// Reads a document. Every document was checked where it came in, so one that cannot be read is
+/// damaged; it is never taken for another.
+pub(crate) fn parse(json: &Json) -> Result<Value, Fault> {
+    read(json.as_str()).map_err(|error| Fault::new("unsupported_json", error.to_string()))
 }
 
 /// The compact text of a value.
-pub(crate) fn text(value: &Value) -> String {
-    write(value, Layout::Compact, usize::MAX).unwrap_or_else(|_| "null".to_owned())
+pub(crate) fn text(value: &Value) -> Result<String, WriteError> {
+    write(value, Layout::Compact, usize::MAX)
 }
 
-/// A value as a document.
-pub(crate) fn document(value: &Value) -> Json {
-    Json::parse(&text(value)).unwrap_or_default()
+/// A value for people, cut where it becomes long.
+pub(crate) fn shown(value: &Value) -> String {
+    let mut text = text(value).unwrap_or_else(|error| format!("({error})"));
+    if let Some((end, _)) = text.char_indices().nth(SHOWN_BYTES) {
+        text.truncate(end);
+        text.push('…');
+    }
+    text
+}
+
+/// A value as a document; one that is too deep is none.
+pub(crate) fn document(value: &Value) -> Result<Json, Fault> {
+    let text = text(value).map_err(|error| Fault::new("unsupported_json", error.to_string()))?;
+    Json::parse(&text).map_err(|error| Fault::new(error.code(), error.to_string()))
 }
 
 /// The value at a path.
 pub(crate) fn get<'v>(value: &'v Value, path: &[String]) -> Option<&'v Value> {
     path.iter().try_fold(value, |value, name| object(value)?.get(name))
+}
+
+/// The value at a path; names below `headers` are found in any case, as in expressions.
+pub(crate) fn get_header<'v>(value: &'v Value, path: &[String]) -> Option<&'v Value> {
+    let mut above = "";
+    path.iter().try_fold(value, |value, name| {
+        let object = object(value)?;
+        let in_any_case = || {
+            let mut entries = object.entries().iter().filter(|_| above == "headers");
+            entries.find(|it| it.key.name().eq_ignore_ascii_case(name)).map(|it| &it.value)
+        };
+        let found = object.get(name).or_else(in_any_case);
+        above = name;
+        found
+    })
 }
 
 /// The object, if the value is one.

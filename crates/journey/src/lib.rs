@@ -8,6 +8,7 @@ mod advice;
 mod check;
 mod code;
 mod definition;
+mod graph;
 mod json;
 mod machine;
 mod notation;

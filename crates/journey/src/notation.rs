@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use meantime_core::time::{Span as Duration, Zone};
 use meantime_core::{
-    Compiled, Cx, Definition, Diagnostic, Event, Execution, Fault, Limits, Notation, Position,
-    Source, Start, State, Timestamp, Turn, View,
+    Compiled, Cx, Definition, Diagnostic, Event, Execution, Fault, Graph, Limits, Notation,
+    Position, Source, Start, State, Timestamp, Turn, View,
 };
 
 use crate::check;
 use crate::code::Code;
 use crate::definition::Journey;
+use crate::graph::graph;
 use crate::machine::{Run, Saved, view};
 use crate::read::{Document, document};
 use crate::report::Report;
@@ -117,6 +118,10 @@ impl Notation for JourneyNotation {
             (Ok(journey), Ok(saved)) => view(journey, &saved),
             _ => View::default(),
         }
+    }
+
+    fn graph(&self, definition: &Definition) -> Graph {
+        journey(definition).map(graph).unwrap_or_default()
     }
 }
 

@@ -28,12 +28,12 @@ pub(crate) struct Parameter {
     pub(crate) name: String,
 }
 
-const METHODS: [&str; 4] = ["get", "post", "put", "delete"];
+const METHODS: [&str; 6] = ["get", "post", "put", "delete", "patch", "head"];
 
 impl OpenApi {
     /// Reads a file.
     pub(crate) fn read(text: &str) -> Result<Self, String> {
-        let mut documents = yaml::read(text);
+        let mut documents = yaml::read_with_aliases(text);
         if let Some(problem) = documents.problems.first() {
             let (line, message) = (problem.span.start.line, &problem.message);
             return Err(format!("line {line}: {message}"));

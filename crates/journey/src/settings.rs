@@ -3,7 +3,7 @@
 //! A definition is judged with or without them: whoever only looks at a text gets a warning for
 //! what depends on a deployment, whoever deploys gets an error.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use meantime_core::{Diagnostic, Json, Limits};
 
@@ -19,6 +19,12 @@ pub struct Settings {
     pub environment: String,
     /// Values for `platform.config`, by key.
     pub config: BTreeMap<String, Json>,
+    /// References of secrets that the engine has.
+    pub secrets: BTreeSet<String>,
+    /// Profiles with keys, for `apiKeyValidate:v1`.
+    pub key_profiles: BTreeSet<String>,
+    /// Profiles with an identity provider, for `jwtValidate:v1`.
+    pub jwt_profiles: BTreeSet<String>,
     /// Whether these are the settings of the engine that will run the definition.
     pub deploys: bool,
     /// Limits on tags and attributes.
@@ -90,6 +96,9 @@ impl Default for Settings {
         Self {
             environment: "local".to_owned(),
             config: BTreeMap::new(),
+            secrets: BTreeSet::new(),
+            key_profiles: BTreeSet::new(),
+            jwt_profiles: BTreeSet::new(),
             deploys: false,
             metadata: MetadataLimits::default(),
             compensation_ms: 30 * 86_400_000,

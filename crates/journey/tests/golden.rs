@@ -149,7 +149,9 @@ impl Player {
         };
         let turn = self.notation.advance(&self.definition, &self.state, &[event], &self.cx());
         let turn = turn.expect("a saved state advances");
-        let effects: Vec<&str> = turn.effects.iter().map(Effect::name).collect();
+        // Lines of the history are for people: a later release may tell more.
+        let lasting = turn.effects.iter().filter(|it| !matches!(it, Effect::Record { .. }));
+        let effects: Vec<&str> = lasting.map(Effect::name).collect();
         let verdict = format!("{:?}", turn.verdicts[0]);
         let verdict = verdict.split([' ', '{']).next().unwrap_or_default();
         let _ = writeln!(self.trace, "{what}: {verdict} {}", effects.join(" "));

@@ -146,7 +146,7 @@ fn event(step: &Step, armed: &[EffectKey], instance: InstanceId) -> Event {
             Event::Submitted { step, payload, bound: None }
         }
         8 => Event::EffectDone { key, answer: Answer::Done },
-        9 => Event::VariablesSet { values: Json::parse("{\"n\":5}").expect("JSON") },
+        9 => Event::VariablesSet { values: Json::parse("{\"n\":5}").expect("JSON"), scope: None },
         10 => Event::Continue,
         _ if step.aim == 0 => Event::Cancel { reason: "why not".to_owned() },
         _ => Event::Continue,

@@ -1,17 +1,19 @@
 //! Which starts get in when more come than can be done.
 //!
 //! ```text
-//!   start ─► room? ─► admitted ───── waits ─────► its turn begins ─► computed, committed, answered
-//!              │          │                            │
-//!              │          └── given up: it waits       └── the longest wait in each batch
-//!              │              no longer                     │
-//!              no: refused, at no cost          interval by interval: fewer or more may wait
+//!   start ─► room? ─► admitted ─── waits ───► its turn begins ─► committed ─► its caller hears it
+//!              │          │                         │                               │
+//!              │          └── given up              └── the longest wait            └── how late
+//!              │                                        of each batch
+//!              no: refused, at no cost        interval by interval: fewer or more may be in flight
 //! ```
 //!
-//! A batch takes whatever is there, so the longest wait in it tells how far the engine is behind.
-//! When even the best batch of an interval is behind by more than a target, fewer starts may wait;
-//! when it is not, more may, until there is no bound at all. A burst that is worked off within an
-//! interval is never refused. Work that is under way (completions, signals, cancels) is not asked.
+//! A start is in flight from its admission to its commit. A batch takes whatever is there, so the
+//! longest wait in it tells how far the engine is behind; how late callers hear their answers tells
+//! how far the server's own threads are behind. When even the best batch of an interval and the
+//! answers together are late by more than a target, fewer starts may be in flight; when they are
+//! not, more may, until there is no bound at all. A burst that is worked off within an interval is
+//! never refused. Work that is under way (completions, signals, cancels) is not asked.
 //!
 //! [`Admission`] decides by the times it is given. [`Gate`] shares it and measures.
 
@@ -24,7 +26,8 @@ use crate::clock::Stopwatch;
 /// How long a delay must last before anything is refused.
 const INTERVAL: Duration = Duration::from_millis(100);
 
-/// So many may always wait: whoever starts little is not refused because others make much work.
+/// So many may always be in flight: whoever starts little is not refused because others make much
+/// work.
 const FLOOR: f64 = 32.0;
 
 /// What a commit costs however little is in it is seen by commits of at most so many units. Those
@@ -47,7 +50,9 @@ pub struct Admission {
     target: Duration,
     /// Starts that were admitted and whose turn has not begun.
     waiting: usize,
-    /// How many may wait.
+    /// Starts whose turn has begun and is not committed.
+    begun: usize,
+    /// How many may be in flight.
     bound: Option<f64>,
     /// Since when some wait and no turn has begun.
     stalled_since: Option<Duration>,
@@ -64,10 +69,13 @@ struct Interval {
     began: Duration,
     /// Starts that got their turn.
     starts: usize,
-    /// The most that waited at a time.
+    /// The most that were in flight at a time.
     most: usize,
     /// The shortest of the longest waits of batches.
     least_wait: Option<Duration>,
+    /// How late answers were heard, added up, and how many.
+    late: Duration,
+    answers: u32,
     /// The shortest of the small commits.
     least_commit: Option<Duration>,
 }
@@ -76,13 +84,22 @@ impl Admission {
     /// Nobody waits and there is no bound.
     pub fn new(target: Duration) -> Self {
         let (commit, interval) = (Duration::ZERO, Interval::default());
-        Self { target, waiting: 0, bound: None, stalled_since: None, commit, best: 0.0, interval }
+        Self {
+            target,
+            waiting: 0,
+            begun: 0,
+            bound: None,
+            stalled_since: None,
+            commit,
+            best: 0.0,
+            interval,
+        }
     }
 
-    /// Whether one more may wait.
+    /// Whether one more may be in flight.
     pub fn has_room(&mut self, now: Duration) -> Result<(), Full> {
         self.decide(now);
-        let is_full = self.bound.is_some_and(|bound| count(self.waiting) >= bound);
+        let is_full = self.bound.is_some_and(|bound| count(self.in_flight()) >= bound);
         if is_full { Err(Full) } else { Ok(()) }
     }
 
@@ -93,7 +110,7 @@ impl Admission {
             self.stalled_since = Some(now);
         }
         self.waiting += 1;
-        self.interval.most = self.interval.most.max(self.waiting);
+        self.interval.most = self.interval.most.max(self.in_flight());
         Ok(())
     }
 
@@ -109,8 +126,20 @@ impl Admission {
         *least = longest.min(*least);
         self.interval.starts += starts;
         self.forget(starts);
+        self.begun += starts;
         self.stalled_since = (self.waiting > 0).then_some(now);
         self.decide(now);
+    }
+
+    /// The turns of so many starts are committed, or will not be.
+    pub fn ended(&mut self, starts: usize) {
+        self.begun = self.begun.saturating_sub(starts);
+    }
+
+    /// A caller heard an answer so long after it was given.
+    pub fn heard(&mut self, late: Duration) {
+        self.interval.late = self.interval.late.saturating_add(late);
+        self.interval.answers = self.interval.answers.saturating_add(1);
     }
 
     /// A commit of so many units took so long.
@@ -121,9 +150,13 @@ impl Admission {
         }
     }
 
-    /// How many wait.
+    /// How many wait for their turn.
     pub const fn waiting(&self) -> usize {
         self.waiting
+    }
+
+    const fn in_flight(&self) -> usize {
+        self.waiting + self.begun
     }
 
     fn forget(&mut self, starts: usize) {
@@ -133,22 +166,25 @@ impl Admission {
         }
     }
 
-    /// At the end of an interval: may fewer wait from now on, or more?
+    /// At the end of an interval: may fewer be in flight from now on, or more?
     fn decide(&mut self, now: Duration) {
         let lasted = now.saturating_sub(self.interval.began);
         if lasted < INTERVAL {
             return;
         }
-        let next = Interval { began: now, most: self.waiting, ..Interval::default() };
+        let next = Interval { began: now, most: self.in_flight(), ..Interval::default() };
         let seen = std::mem::replace(&mut self.interval, next);
         let stalled = self.stalled_since.map(|since| now.saturating_sub(since));
         let wait = seen.least_wait.or(stalled.filter(|wait| *wait >= INTERVAL));
+        // Before a request is read it waits for the same threads as its answer; that is not seen.
+        let late = seen.late.checked_div(seen.answers).unwrap_or_default() * 2;
+        let wait = wait.map(|wait| wait.saturating_add(late));
         // While one batch is written the next one gathers: on a slow disk that is no overload.
         self.commit = seen.least_commit.unwrap_or(self.commit);
         let target = self.target.max(self.commit * 2);
         self.best = (self.best * MEMORY).max(count(seen.starts) / lasted.as_secs_f64());
         // What was done in that time when it went best can be done again: whatever makes turns
-        // late then, it is not that so many wait.
+        // late then, it is not that so many are in flight.
         let floor = (self.best * target.as_secs_f64()).max(FLOOR);
         self.bound = match (wait, self.bound) {
             (Some(wait), bound) if wait > target => {
@@ -194,11 +230,23 @@ impl Gate {
         Ok(Admitted { gate: self.clone(), since: Stopwatch::start(), waits: true })
     }
 
-    /// The turns of these starts begin.
-    pub(crate) fn began(&self, starts: Vec<Admitted>) {
-        let Some(longest) = starts.iter().map(|it| it.since.elapsed()).max() else { return };
-        self.rule().began(self.watch.elapsed(), starts.len(), longest);
+    /// The turns of these starts begin; how many they are.
+    pub(crate) fn began(&self, starts: Vec<Admitted>) -> usize {
+        let Some(longest) = starts.iter().map(|it| it.since.elapsed()).max() else { return 0 };
+        let count = starts.len();
+        self.rule().began(self.watch.elapsed(), count, longest);
         starts.into_iter().for_each(Admitted::begin);
+        count
+    }
+
+    /// The turns of so many starts are committed, or will not be.
+    pub(crate) fn ended(&self, starts: usize) {
+        self.rule().ended(starts);
+    }
+
+    /// A caller heard an answer that was given then.
+    pub(crate) fn heard(&self, given: &Stopwatch) {
+        self.rule().heard(given.elapsed());
     }
 
     pub(crate) fn committed(&self, units: usize, took: Duration) {
@@ -256,6 +304,12 @@ mod tests {
         Duration::from_millis(ms)
     }
 
+    /// The turns of so many starts begin after so long, and are committed at once.
+    fn does(gate: &mut Admission, now: Duration, starts: usize, longest: Duration) {
+        gate.began(now, starts, longest);
+        gate.ended(starts);
+    }
+
     /// A server that does so many starts a second in a batch every ten milliseconds, and callers
     /// who come at their own rate: how many were refused, and the longest wait at the end.
     fn load(
@@ -277,7 +331,7 @@ mod tests {
             let batch: Vec<u64> = queue.drain(..queue.len().min(per_batch)).collect();
             if let Some(oldest) = batch.first() {
                 longest = now + 10 - oldest;
-                gate.began(ms(now + 10), batch.len(), ms(longest));
+                does(gate, ms(now + 10), batch.len(), ms(longest));
             }
         }
         queue.drain(..).for_each(|_| gate.leave(ms(to)));
@@ -307,10 +361,10 @@ mod tests {
     fn a_burst_that_is_worked_off_in_time_is_let_in() {
         let mut gate = Admission::new(TARGET);
         let entered = (0..700).filter(|_| gate.enter(ms(0)).is_ok()).count();
-        gate.began(ms(40), 500, ms(40));
-        gate.began(ms(80), 200, ms(80));
+        does(&mut gate, ms(40), 500, ms(40));
+        does(&mut gate, ms(80), 200, ms(80));
         assert_eq!((entered, gate.enter(ms(81))), (700, Ok(())));
-        gate.began(ms(82), 1, ms(1));
+        does(&mut gate, ms(82), 1, ms(1));
         assert_eq!((gate.has_room(ms(100)), gate.bound), (Ok(()), None));
     }
 
@@ -321,7 +375,7 @@ mod tests {
         // Something else slows everything down, whatever is let in.
         for now in (2_000..4_000).step_by(50) {
             let entered = (0..400).filter(|_| gate.enter(ms(now)).is_ok()).count();
-            gate.began(ms(now + 50), entered, ms(50));
+            does(&mut gate, ms(now + 50), entered, ms(50));
         }
         let entered = (0..400).filter(|_| gate.enter(ms(4_000)).is_ok()).count();
         assert!(entered > 100, "{entered}");
@@ -343,7 +397,8 @@ mod tests {
         for _ in 0..100 {
             while gate.enter(ms(now)).is_ok() && gate.waiting() < 1_000 {}
             now += 1_000;
-            gate.began(ms(now), gate.waiting(), ms(1_000));
+            let starts = gate.waiting();
+            does(&mut gate, ms(now), starts, ms(1_000));
         }
         let entered = (0..1_000).filter(|_| gate.enter(ms(now)).is_ok()).count();
         assert_eq!(entered, 32);
@@ -364,7 +419,7 @@ mod tests {
                 assert_eq!(gate.enter(ms(now)), Ok(()));
             }
             gate.committed(if now == 0 { 1 } else { 400 }, ms(100));
-            gate.began(ms(now + 100), 400, ms(100));
+            does(&mut gate, ms(now + 100), 400, ms(100));
         }
     }
 
@@ -375,10 +430,46 @@ mod tests {
             let entered = (0..400).filter(|_| gate.enter(ms(now)).is_ok()).count();
             let took = ms(u64::try_from(entered / 4).unwrap_or_default());
             gate.committed(entered, took);
-            gate.began(ms(now + 100), entered, took);
+            does(&mut gate, ms(now + 100), entered, took);
             entered
         });
         assert!(entered.last().is_some_and(|entered| entered < 200));
+    }
+
+    #[test]
+    fn answers_that_are_heard_late_are_overload_too() {
+        let mut gate = Admission::new(TARGET);
+        // More at a time than are done in the target when it goes best.
+        let entered = |gate: &mut Admission, now: u64, late: u64| {
+            let entered = (0..4_000).filter(|_| gate.enter(ms(now)).is_ok()).count();
+            does(gate, ms(now + 1), entered, ms(1));
+            (0..entered).for_each(|_| gate.heard(ms(late)));
+            entered
+        };
+        let before: Vec<_> = (0..2_000).step_by(50).map(|at| entered(&mut gate, at, 1)).collect();
+        assert!(before.iter().all(|it| *it == 4_000));
+        let after: Vec<_> =
+            (2_000..5_000).step_by(50).map(|at| entered(&mut gate, at, 30)).collect();
+        // 80,000 a second at best: about what is done in the target may always be in flight.
+        assert!(after.last().is_some_and(|it| (1_000..1_700).contains(it)), "{after:?}");
+    }
+
+    #[test]
+    fn a_start_is_in_flight_until_its_batch_is_through() {
+        let mut gate = Admission::new(TARGET);
+        // One batch a second: nothing else begins meanwhile.
+        for now in (0..20_000).step_by(1_000) {
+            let entered = (0..1_000).filter(|_| gate.enter(ms(now)).is_ok()).count();
+            does(&mut gate, ms(now + 900), entered, ms(900));
+        }
+        let mut enter = |now| (0..1_000).filter(|_| gate.enter(ms(now)).is_ok()).count();
+        let first = enter(20_000);
+        assert!(first < 1_000);
+        assert_eq!(enter(20_001), 0);
+        gate.began(ms(20_002), first, ms(2));
+        assert_eq!((0..9).filter(|_| gate.enter(ms(20_003)).is_ok()).count(), 0, "not committed");
+        gate.ended(first);
+        assert!(gate.enter(ms(20_004)).is_ok());
     }
 
     #[test]

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use meantime_core::{
-    Definition, Failure, IncidentId, InstanceId, Json, Message, OnExisting, ScheduleSpec, Source,
-    TaskId, Thrown, TimerId, Timestamp,
+    Definition, Failure, IncidentId, InstanceId, Json, Message, OnExisting, ScheduleChange,
+    ScheduleSpec, Source, TaskId, Thrown, TimerId, Timestamp,
 };
 
 use crate::history::By;
@@ -76,12 +76,19 @@ pub enum Command {
         /// Who and why.
         by: By,
     },
+    /// Does nothing to an instance: with [`Wait::Ended`] it is answered when that is over.
+    Await {
+        /// Which.
+        instance: InstanceId,
+    },
     /// An operator's correction of variables.
     SetVariables {
         /// Which.
         instance: InstanceId,
         /// A JSON object of new values.
         values: Json,
+        /// The scope they live in; none is the root.
+        scope: Option<String>,
         /// Who and why.
         by: By,
     },
@@ -126,10 +133,12 @@ pub enum Command {
         /// Who and why.
         by: By,
     },
-    /// Closes an incident of a place without trying again.
+    /// Ends what an incident stopped, with what it would have ended with.
     ResolveIncident {
         /// Which.
         incident: IncidentId,
+        /// A JSON object of variables.
+        variables: Json,
         /// Who and why.
         by: By,
     },
@@ -230,6 +239,9 @@ pub enum Report {
 /// The code of a schedule that breaks a rule (S11).
 pub const SCHEDULE_INVALID: &str = "SCHEDULE_INVALID";
 
+/// The code of a change that was made on condition of a generation that is gone (S15).
+pub const SCHEDULE_CHANGED: &str = "SCHEDULE_CHANGED";
+
 /// What to do to a schedule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ScheduleAction {
@@ -246,8 +258,8 @@ pub enum ScheduleAction {
         /// Up to this one, not included.
         to: Timestamp,
     },
-    /// Another rule, limit or policy; the count of runs stays.
-    Change(Box<ScheduleSpec>),
+    /// Another rule, limit or policy, from now on; the count of runs stays.
+    Change(Box<ScheduleChange>),
 }
 
 impl ScheduleAction {
@@ -258,7 +270,7 @@ impl ScheduleAction {
             Self::Resume => ("resume", Json::null()),
             Self::Trigger => ("trigger", Json::null()),
             Self::Backfill { from, to } => ("backfill", Json::of(&[from, to]).unwrap_or_default()),
-            Self::Change(spec) => ("change", Json::of(spec).unwrap_or_default()),
+            Self::Change(change) => ("change", Json::of(change).unwrap_or_default()),
         }
     }
 }
@@ -284,6 +296,8 @@ pub enum Wait {
     Quiet,
     /// When the instance waits only for time, signals, messages, steps or people, or is over.
     Settled,
+    /// When the instance is over.
+    Ended,
 }
 
 /// The answer to a command.

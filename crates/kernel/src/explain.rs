@@ -1,12 +1,18 @@
 //! Why did this happen, or not happen? Answers from the ledger, as data and as a sentence (O2).
 
-use meantime_core::{Outcome, SlotOutcome, TaskKind, TaskOutcome, TimerId, Timestamp};
+mod instance;
+mod schedule;
+mod task;
+
+pub use instance::explain_instance;
+pub use schedule::{explain_occurrence, explain_schedule};
+pub use task::{explain_past_task, explain_task};
+
+use meantime_core::{TimerId, Timestamp};
 
 use crate::history::{By, Edit, Record, Withdrawn};
 use crate::open::Key;
-use crate::store::{
-    HistoryRow, IncidentRow, InstanceRow, OccurrenceRow, Phase, TaskRow, TaskState, TimerKind,
-};
+use crate::store::{HistoryRow, InstanceRow, TimerKind};
 
 /// What became of a due moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -148,110 +154,4 @@ impl Explanation {
         };
         text + &fate
     }
-}
-
-/// Why a slot of a schedule ran, or did not.
-pub fn explain_occurrence(row: &OccurrenceRow) -> String {
-    let it = &row.occurrence;
-    let slots = if it.count == 1 {
-        format!("the slot of {}", it.slot_at)
-    } else {
-        format!("the {} slots from {} to {}", it.count, it.slot_at, it.last_at)
-    };
-    let late = row.decided_at.saturating_since(it.last_at);
-    let when = match late {
-        0 => "on time".to_owned(),
-        late if late > 0 => format!("{late} ms late, at {}", row.decided_at),
-        _ => format!("early, by hand, at {}", row.decided_at),
-    };
-    match it.outcome {
-        SlotOutcome::Started => {
-            let run = row.instance.map_or_else(String::new, |id| format!(" as {id}"));
-            format!("{slots} was started {when}{run}")
-        }
-        SlotOutcome::Skipped => format!("{slots} was skipped: {}", it.reason),
-        SlotOutcome::Missed if it.count == 1 => format!("{slots} was missed: {}", it.reason),
-        SlotOutcome::Missed => format!("{slots} were missed: {}", it.reason),
-        SlotOutcome::Failed => format!("{slots} could not be started: {}", it.reason),
-    }
-}
-
-/// Where a task stands, and what it waits for.
-pub fn explain_task(task: &TaskRow, now: Timestamp) -> String {
-    let what = format!("the task {:?} at {:?}", task.spec.name, task.spec.place);
-    let attempts = format!("attempt {} of {}", task.attempt, task.spec.retry.max_attempts);
-    let deadline =
-        task.deadline_at.map_or_else(String::new, |at| format!("; it must be over by {at}"));
-    match task.state {
-        TaskState::Ready if task.available_at > now => {
-            format!("{what} is tried again at {} after {attempts}{deadline}", task.available_at)
-        }
-        TaskState::Ready => match (&task.assignee, task.spec.kind) {
-            (Some(person), _) => format!("{what} waits for {person}{deadline}"),
-            (None, TaskKind::User) => format!("{what} waits for a person{deadline}"),
-            (None, TaskKind::Engine) => format!("{what} is run by the engine{deadline}"),
-            (None, TaskKind::Worker) => {
-                let since = task.available_at;
-                format!("{what} waits for a worker since {since}{deadline}")
-            }
-        },
-        TaskState::Leased => {
-            let lease = task.lease.as_ref();
-            let worker = lease.map_or("somebody", |lease| lease.worker.as_str());
-            let until = lease.map_or_else(String::new, |lease| format!(" until {}", lease.until));
-            format!("{what} is with {worker}{until}, {attempts}{deadline}")
-        }
-        TaskState::Held => format!("{what} is held by an incident: its workers never came back"),
-        TaskState::Done => match &task.outcome {
-            Some(TaskOutcome::Failed { failure, .. }) => {
-                format!("{what} failed with {}; nobody awaited it", failure.code)
-            }
-            _ => format!("{what} is done; nobody awaited it"),
-        },
-    }
-}
-
-/// Where an instance stands, and what it waits for.
-pub fn explain_instance(row: &InstanceRow, incidents: &[IncidentRow]) -> String {
-    let ended = row.ended_at.map_or_else(String::new, |at| format!(" at {at}"));
-    let fate = match &row.extra.outcome {
-        Some(Outcome::Completed { .. }) => "completed".to_owned(),
-        Some(Outcome::Failed { failure, .. }) => {
-            format!("failed with {}: {}", failure.code, failure.message)
-        }
-        Some(Outcome::Cancelled { reason, .. }) => format!("was cancelled: {reason}"),
-        None => String::new(),
-    };
-    if row.phase.is_ended() {
-        return format!("the instance {fate}{ended}");
-    }
-    if let Some(incident) = incidents.first() {
-        let (code, message) = (&incident.failure.code, &incident.failure.message);
-        return format!("the instance needs somebody: {code}: {message}");
-    }
-    let open = &row.open;
-    let timers = open.timers.values().filter(|timer| timer.kind == TimerKind::Place);
-    let next = timers.clone().map(|timer| timer.due_at).min();
-    let counts = [
-        (open.tasks.len(), "task", "tasks"),
-        (timers.count(), "timer", "timers"),
-        (open.subscriptions.len(), "signal or message", "signals or messages"),
-        (open.children as usize, "child", "children"),
-    ];
-    let waits: Vec<String> = counts
-        .iter()
-        .filter(|(count, ..)| *count > 0)
-        .map(|(count, one, many)| format!("{count} {}", if *count == 1 { one } else { many }))
-        .collect();
-    let waits = match row.phase {
-        Phase::Starting => "its first turn".to_owned(),
-        Phase::Yielding => "its next slice of work".to_owned(),
-        _ if waits.is_empty() => "somebody to submit a step".to_owned(),
-        _ => waits.join(", "),
-    };
-    let next = next.map_or_else(String::new, |at| format!("; the next timer is due at {at}"));
-    let deadline =
-        row.deadline_at.map_or_else(String::new, |at| format!("; it must be over by {at}"));
-    let closing = if row.phase == Phase::Closing { "is closing and " } else { "" };
-    format!("the instance {closing}waits for {waits}{next}{deadline}")
 }

@@ -36,6 +36,9 @@ pub enum Record {
         /// Whether it was taken.
         #[n(3)]
         taken: bool,
+        /// What a failure says.
+        #[n(4)]
+        message: Option<String>,
     },
     /// A timer was armed.
     #[n(2)]
@@ -203,6 +206,38 @@ pub enum Record {
         /// Its name.
         #[n(0)]
         name: String,
+    },
+    /// An attempt of a task failed, and another one follows.
+    #[n(24)]
+    AttemptFailed {
+        /// The task.
+        #[n(0)]
+        key: EffectKey,
+        /// Which attempt, from 1.
+        #[n(1)]
+        attempt: u32,
+        /// The code of its failure.
+        #[n(2)]
+        code: String,
+        /// What it says.
+        #[n(3)]
+        message: String,
+        /// When the next attempt may begin.
+        #[n(4)]
+        retry_at: Timestamp,
+    },
+    /// A worker did not report in time; its attempt is not counted.
+    #[n(25)]
+    LeaseExpired {
+        /// The task.
+        #[n(0)]
+        key: EffectKey,
+        /// Who had it.
+        #[n(1)]
+        worker: String,
+        /// How many leases in a row have expired.
+        #[n(2)]
+        expiries: u32,
     },
     /// Older rows were dropped; this stands for them (O2). The row's time is that of the newest.
     #[n(40)]

@@ -26,7 +26,7 @@ pub struct Open {
     /// Children that have not been heard of as ended.
     #[n(3)]
     pub children: u32,
-    /// Incidents of places, by the effect that raised them.
+    /// Incidents of places and tasks, by the effect that raised them or made the task.
     #[n(4)]
     #[cbor(default, skip_if = "BTreeMap::is_empty")]
     pub incidents: BTreeMap<Key, IncidentId>,

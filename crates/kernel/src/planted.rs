@@ -40,11 +40,13 @@ pub enum Bug {
     StaleCacheAfterConflict,
     /// An instance that gave way is not continued.
     DropYield,
+    /// A resolved incident is closed, and its place hears nothing of it.
+    CloseWithoutResolving,
 }
 
 impl Bug {
     /// Every one of them.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::SkipFence,
         Self::FireEarly,
         Self::DoubleSlot,
@@ -60,6 +62,7 @@ impl Bug {
         Self::MissMatch,
         Self::StaleCacheAfterConflict,
         Self::DropYield,
+        Self::CloseWithoutResolving,
     ];
 }
 

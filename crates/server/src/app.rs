@@ -51,6 +51,11 @@ impl App {
         let kernel = engine.kernel().clone();
         tokio::spawn(observe::log_store(kernel.store_health()));
         tokio::spawn(observe::log_damage(kernel.damaged()));
+        tokio::spawn(observe::log_clock(kernel.clock_step()));
+        let metrics = Metrics::new();
+        for kernel in [&kernel, engine.ephemeral().kernel()] {
+            tokio::spawn(observe::log_deadlines(kernel.timed_out(), metrics.clone()));
+        }
         Self(Arc::new(Parts {
             ephemeral: engine.ephemeral().clone(),
             requests: engine.requests().clone(),
@@ -63,7 +68,7 @@ impl App {
             limiter: Limiter::new(&settings),
             places: Places::new(&settings.http),
             background: Background::start(),
-            metrics: Metrics::new(),
+            metrics,
             draining: watch::Sender::new(false),
             openapi: openapi::Texts::new(),
             kernel,

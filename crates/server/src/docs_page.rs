@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use serde_json::Value;
 use utoipa::openapi::OpenApi;
 
-use crate::problem::Reason;
+use crate::error_pages::{self, escape as text};
 
 const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;\
 padding:0 1rem;color:#1b1f24;background:#fff}h2{margin-top:2.5rem;border-bottom:1px solid #d0d7de}\
@@ -141,22 +141,19 @@ fn show_schemas(page: &mut String, document: &Value) {
 }
 
 fn show_errors(page: &mut String) {
-    page.push_str("<h2 id=\"errors\">errors</h2><p>Codes that the server itself gives; those of ");
-    page.push_str("the engine and of definitions come with the same body.</p><table>");
-    for reason in Reason::ALL {
-        let (code, status) = (reason.code(), reason.status().as_u16());
-        put(page, format_args!("<tr id=\"error-{code}\"><td><code>{code}</code></td>"));
-        put(page, format_args!("<td>{status}</td></tr>"));
+    page.push_str(
+        "<h2 id=\"errors\">errors</h2><p>What the server and the engine refuse with, and ",
+    );
+    page.push_str(
+        "what is wrong with definitions. Definitions and workers have codes of their own ",
+    );
+    page.push_str("besides.</p>");
+    for (code, about) in error_pages::PAGES {
+        put(page, format_args!("<h3 id=\"error-{code}\">{code}</h3>{}", error_pages::html(about)));
     }
-    page.push_str("</table>");
 }
 
 fn put(page: &mut String, what: std::fmt::Arguments<'_>) {
     // Writing to a String cannot fail.
     let _ = page.write_fmt(what);
-}
-
-/// Text that cannot become markup.
-fn text(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

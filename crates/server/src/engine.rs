@@ -130,6 +130,9 @@ impl Engine {
             notations.with(JOURNEY_NOTATION, Arc::new(JourneyNotation::new(journeys.clone())));
         let mut builder = Builder::new(store, notations.clone());
         builder = builder.config(config.clone()).retention(retention);
+        if settings.clock.accept_behind {
+            builder = builder.accept_clock_behind();
+        }
         let mut clock: Arc<dyn Clock> = Arc::new(SystemClock);
         if settings.clock.is_virtual {
             let start = settings.clock.start.unwrap_or_else(|| clock.now().real);

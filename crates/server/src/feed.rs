@@ -10,13 +10,13 @@
 //! However many follow, a row is read once. Nobody following means nobody reading.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use meantime_core::{DefinitionId, InstanceId};
 use meantime_kernel::driver::Kernel;
-use meantime_kernel::store::HistoryRow;
-use tokio::sync::broadcast;
+use meantime_kernel::store::{HistoryRow, Store};
 use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::{broadcast, watch};
 
 use crate::problem::Problem;
 
@@ -40,7 +40,7 @@ impl Feed {
     /// Begins to listen. Needs a tokio runtime.
     pub(crate) fn start(kernel: &Kernel) -> Self {
         let rows = broadcast::Sender::new(BEHIND);
-        tokio::spawn(read(kernel.clone(), rows.clone()));
+        tokio::spawn(read(kernel.history(), Arc::downgrade(kernel.store()), rows.clone()));
         Self { kernel: kernel.clone(), rows, definitions: Mutex::new(BTreeMap::new()) }
     }
 
@@ -72,8 +72,13 @@ impl Feed {
     }
 }
 
-async fn read(kernel: Kernel, rows: broadcast::Sender<Arc<HistoryRow>>) {
-    let mut history = kernel.history();
+/// Reads what is new. It holds the store only while it reads: once the engine has stopped, somebody
+/// else may open it.
+async fn read(
+    mut history: watch::Receiver<u64>,
+    store: Weak<dyn Store>,
+    rows: broadcast::Sender<Arc<HistoryRow>>,
+) {
     let mut seen = *history.borrow_and_update();
     while history.changed().await.is_ok() {
         let newest = *history.borrow_and_update();
@@ -81,8 +86,9 @@ async fn read(kernel: Kernel, rows: broadcast::Sender<Arc<HistoryRow>>) {
             seen = newest;
             continue;
         }
+        let Some(store) = store.upgrade() else { return };
         // A store that is away is asked again when something more has happened.
-        while let Ok(page) = kernel.store().history_since(seen, PAGE).await {
+        while let Ok(page) = store.history_since(seen, PAGE).await {
             let Some(last) = page.last() else { break };
             seen = last.seq;
             for row in page {

@@ -18,6 +18,7 @@ mod connection;
 mod connector;
 mod docs_page;
 mod engine;
+mod error_pages;
 mod extract;
 mod feed;
 mod journey;
@@ -38,7 +39,7 @@ mod wire;
 
 pub use app::App;
 pub use auth::{NewKey, new_key};
-pub use connector::{DialError, Dialer, Guard, Wire};
+pub use connector::{DialError, Dialer, Guard, Overrides, Wire};
 pub use engine::{Engine, Formats, StartError, open_store, open_unshared_store};
 pub use journey::{JourneySettings, ProfileSettings, PublicSettings, SecretSource};
 pub use notation::notations;

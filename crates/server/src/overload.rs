@@ -4,8 +4,12 @@
 //! what was accepted. So it is decided by the first line of a request: nobody is identified, no
 //! body is read, no route is looked up.
 
-use axum::http::Method;
-use axum::response::{IntoResponse as _, Response};
+use std::sync::LazyLock;
+
+use axum::body::{Body, Bytes};
+use axum::http::{HeaderMap, Method, StatusCode};
+use axum::response::Response;
+
 use meantime_kernel::command::Error;
 
 use crate::app::App;
@@ -27,10 +31,31 @@ pub(crate) fn refuse(app: &App, method: &Method, path: &str) -> Option<Response>
         Start::Instance(route) => (route, app.kernel().has_room()),
         Start::Api(route) => (route, app.ephemeral().has_room()),
     };
-    let error: Error = room.err()?;
-    let response = Problem::from(error).into_response();
+    room.err()?;
+    let response = REFUSAL.response();
     app.metrics().refused(route, response.status());
     Some(response)
+}
+
+/// The answer, written once: at several times the load most answers are this one.
+static REFUSAL: LazyLock<Refusal> = LazyLock::new(|| {
+    let (status, headers, body) = Problem::from(Error::Overloaded).into_parts();
+    Refusal { status, headers, body: body.into() }
+});
+
+struct Refusal {
+    status: StatusCode,
+    headers: HeaderMap,
+    body: Bytes,
+}
+
+impl Refusal {
+    fn response(&self) -> Response {
+        let mut response = Response::new(Body::from(self.body.clone()));
+        *response.status_mut() = self.status;
+        *response.headers_mut() = self.headers.clone();
+        response
+    }
 }
 
 fn start(method: &Method, path: &str) -> Option<Start> {

@@ -5,17 +5,18 @@ use std::collections::BTreeMap;
 
 use axum::body::Body;
 use axum::http::header::{CONTENT_TYPE, HeaderName, RETRY_AFTER, WWW_AUTHENTICATE};
-use axum::http::{HeaderValue, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use meantime_core::Json;
 use meantime_core::id::InvalidId;
 use meantime_core::json::InvalidJson;
 use meantime_core::time::TimeError;
-use meantime_kernel::command::{Error, SCHEDULE_INVALID};
+use meantime_kernel::command::{Error, SCHEDULE_CHANGED, SCHEDULE_INVALID};
 use meantime_kernel::store;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::error_pages;
 use crate::wire::Diagnostic;
 
 /// The media type of problems.
@@ -31,11 +32,14 @@ pub(crate) enum Reason {
     MethodNotAllowed,
     UnsupportedMediaType,
     InvalidBody,
+    InvalidJson,
     InvalidQuery,
     InvalidCursor,
     InvalidDefinition,
     UnknownSchedule,
+    UnknownScope,
     UnknownId,
+    NoGraph,
     Unauthenticated,
     Forbidden,
     ForeignOrigin,
@@ -50,17 +54,21 @@ pub(crate) enum Reason {
 }
 
 impl Reason {
-    /// Every reason, for the documents.
-    pub(crate) const ALL: [Self; 20] = [
+    /// Every reason, for the test of their pages.
+    #[cfg(test)]
+    pub(crate) const ALL: [Self; 23] = [
         Self::NotFound,
         Self::MethodNotAllowed,
         Self::UnsupportedMediaType,
         Self::InvalidBody,
+        Self::InvalidJson,
         Self::InvalidQuery,
         Self::InvalidCursor,
         Self::InvalidDefinition,
         Self::UnknownSchedule,
+        Self::UnknownScope,
         Self::UnknownId,
+        Self::NoGraph,
         Self::Unauthenticated,
         Self::Forbidden,
         Self::ForeignOrigin,
@@ -81,11 +89,14 @@ impl Reason {
             Self::MethodNotAllowed => "method_not_allowed",
             Self::UnsupportedMediaType => "unsupported_media_type",
             Self::InvalidBody => "invalid_body",
+            Self::InvalidJson => "invalid_json",
             Self::InvalidQuery => "invalid_query",
             Self::InvalidCursor => "invalid_cursor",
             Self::InvalidDefinition => "invalid_definition",
             Self::UnknownSchedule => "unknown_schedule",
+            Self::UnknownScope => "unknown_scope",
             Self::UnknownId => "unknown_id",
+            Self::NoGraph => "no_graph",
             Self::Unauthenticated => "unauthenticated",
             Self::Forbidden => "forbidden",
             Self::ForeignOrigin => "foreign_origin",
@@ -102,12 +113,18 @@ impl Reason {
 
     pub(crate) const fn status(self) -> StatusCode {
         match self {
-            Self::NotFound | Self::UnknownSchedule | Self::UnknownId => StatusCode::NOT_FOUND,
+            Self::NotFound
+            | Self::UnknownSchedule
+            | Self::UnknownScope
+            | Self::UnknownId
+            | Self::NoGraph => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            Self::InvalidBody | Self::InvalidQuery | Self::InvalidCursor | Self::InvalidHost => {
-                StatusCode::BAD_REQUEST
-            }
+            Self::InvalidBody
+            | Self::InvalidJson
+            | Self::InvalidQuery
+            | Self::InvalidCursor
+            | Self::InvalidHost => StatusCode::BAD_REQUEST,
             Self::InvalidDefinition => StatusCode::UNPROCESSABLE_ENTITY,
             Self::Unauthenticated => StatusCode::UNAUTHORIZED,
             Self::Forbidden | Self::ForeignOrigin => StatusCode::FORBIDDEN,
@@ -175,7 +192,7 @@ impl Problem {
         let code = code.into();
         let title = status.canonical_reason().unwrap_or("Error");
         let body = Details {
-            kind: format!("/docs#error-{code}"),
+            kind: error_pages::link(&code),
             title: Cow::Borrowed(title),
             status: status.as_u16(),
             code,
@@ -220,13 +237,12 @@ impl Problem {
     }
 }
 
-impl IntoResponse for Problem {
-    fn into_response(self) -> Response {
+impl Problem {
+    /// Status, headers and body of the answer.
+    pub(crate) fn into_parts(self) -> (StatusCode, HeaderMap, Vec<u8>) {
         // The details hold nothing that could fail to become JSON.
         let body = serde_json::to_vec(&self.body).unwrap_or_default();
-        let mut response = Response::new(Body::from(body));
-        *response.status_mut() = self.status;
-        let headers = response.headers_mut();
+        let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(PROBLEM_JSON));
         if let Some(seconds) = self.retry_after {
             headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
@@ -236,6 +252,16 @@ impl IntoResponse for Problem {
         }
         headers
             .insert(HeaderName::from_static("cache-control"), HeaderValue::from_static("no-store"));
+        (self.status, headers, body)
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let (status, headers, body) = self.into_parts();
+        let mut response = Response::new(Body::from(body));
+        *response.status_mut() = status;
+        *response.headers_mut() = headers;
         response
     }
 }
@@ -283,7 +309,8 @@ impl Problem {
             return Self::new(Reason::Internal, detail);
         };
         let status = match code.as_str() {
-            "SCHEDULE_EXISTS" | "step_not_active" => StatusCode::CONFLICT,
+            "SCHEDULE_EXISTS" | SCHEDULE_CHANGED | "step_not_active" => StatusCode::CONFLICT,
+            "unknown_scope" => StatusCode::NOT_FOUND,
             SCHEDULE_INVALID => StatusCode::UNPROCESSABLE_ENTITY,
             _ => StatusCode::BAD_REQUEST,
         };

@@ -78,6 +78,11 @@ pub struct Listening {
 }
 
 impl Listening {
+    /// Which address.
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
     /// Serves an engine there.
     pub fn serve(self, app: App) -> Serving {
         Serving { listener: self.listener, app, tls: self.tls }

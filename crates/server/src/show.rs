@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use meantime_core::{EffectKey, Json, TaskId, TimerId, Timestamp, View, WaitingKind as Kind};
+use meantime_core::{
+    EffectKey, Json, ScopeView, TaskId, TimerId, Timestamp, View, WaitingKind as Kind,
+};
 use meantime_kernel::command::Error;
 use meantime_kernel::history::Record;
 use meantime_kernel::open::{Key, Open};
@@ -11,7 +13,7 @@ use meantime_kernel::store::{InstanceRow, Page, Phase};
 use crate::app::App;
 use crate::catalog::Entry;
 use crate::problem::Problem;
-use crate::wire::{Ending, Incident, Instance, Status, Summary, Waiting};
+use crate::wire::{Ending, Incident, Instance, Scope, Status, Summary, Waiting};
 
 /// How many incidents and children one instance shows.
 const SHOWN: usize = 1_000;
@@ -127,7 +129,24 @@ async fn of_parts(
     })
 }
 
-fn view(definition: &Entry, row: &InstanceRow) -> View {
+/// The scopes of an instance that runs.
+pub(crate) async fn scopes(app: &App, row: &InstanceRow) -> Result<Vec<Scope>, Problem> {
+    if !matches!(row.phase, Phase::Running | Phase::Yielding | Phase::Closing) {
+        return Ok(Vec::new());
+    }
+    let definition = app.catalog().get(row.definition).await?;
+    let scopes = definition.runs().map(|(notation, it)| notation.scopes(it, &row.state));
+    let show = |scope: ScopeView| Scope {
+        id: scope.id,
+        parent: scope.parent,
+        element: scope.place,
+        variables: object(scope.variables),
+    };
+    Ok(scopes.unwrap_or_default().into_iter().map(show).collect())
+}
+
+/// What the notation of an instance says of it.
+pub(crate) fn view(definition: &Entry, row: &InstanceRow) -> View {
     match row.phase {
         // Before its first turn the state is its start; what is over waits for nothing.
         Phase::Starting | Phase::Completed | Phase::Failed | Phase::Cancelled => View::default(),
@@ -158,6 +177,9 @@ async fn waiting(app: &App, row: &InstanceRow, view: &View) -> Result<Vec<Waitin
         name: it.name.clone(),
         place: it.place.clone(),
         due_at: it.key.and_then(|key| due_at(&row.open, Key::from(key), it.kind)),
+        frozen: it.key.is_some_and(|key| {
+            row.open.timers.get(&Key::from(key)).is_some_and(|timer| timer.frozen)
+        }),
         since: it.since,
     };
     Ok(view.waiting.iter().map(show).collect())
@@ -199,5 +221,5 @@ async fn input_of(app: &App, row: &InstanceRow) -> Result<Json, Problem> {
 
 /// Variables are an object, also when there are none.
 fn object(variables: Json) -> Json {
-    if variables.is_null() { Json::parse("{}").unwrap_or(variables) } else { variables }
+    if variables.is_null() { Json::object([]) } else { variables }
 }

@@ -43,7 +43,10 @@ undeploy                deployer admin
 start                   operator admin
 list_instances          viewer operator deployer admin
 get_instance            viewer operator deployer admin
+get_result              viewer operator deployer admin
 set_variables           operator admin
+list_scopes             viewer operator deployer admin
+set_scope_variables     operator admin
 history                 viewer operator deployer admin
 timeline                viewer operator deployer admin
 cancel                  operator admin

@@ -185,7 +185,6 @@ async fn restart(store: impl AsyncFn() -> Arc<dyn Store>) {
 kind: Journey
 metadata: {{name: later, version: 1.0.0}}
 spec:
-  lifecycle: {{startMode: async}}
   bindings: {{http: {{start: {{headersPassthrough: [{{from: X-From, to: X-Tenant}}]}}}}}}
   policies: {{httpResilience: {{definitions: {{patient: {{maxAttempts: 2, retryOn: [HTTP_5XX], backoff: {{kind: fixed, baseDelayMs: 1500, maxDelayMs: 1500}}}}}}}}}}
   start: call
@@ -212,14 +211,20 @@ spec:
 "
     ))
     .await;
-    // Some who send neither a token nor a key, just before the process ends.
-    let mut ids = Vec::new();
-    for me in ["a", "b"] {
-        let body = Some(json!({ "me": me }));
-        ids.push(id_of(&send(&router, "/journeys/later/start", &[], body).await.1));
-    }
-    until(|| async { service.count("/flaky") == ids.len() }).await;
+    // Some who send neither a token nor a key, and have no answer when the process ends.
+    let callers = ["a", "b"].map(|me| {
+        let router = router.clone();
+        tokio::spawn(async move {
+            send(&router, "/journeys/later/start", &[], Some(json!({ "me": me }))).await
+        })
+    });
+    until(|| async { service.count("/flaky") == callers.len() }).await;
+    let listed = send(&router, "/instances?definition=later", &[], None).await.1;
+    let items = listed["items"].as_array().expect("a list").iter();
+    let ids: Vec<String> = items.map(|it| it["id"].as_str().expect("an id").to_owned()).collect();
+    assert_eq!(ids.len(), callers.len(), "{listed}");
     engine.stop().await;
+    callers.iter().for_each(tokio::task::JoinHandle::abort);
     drop((engine, router));
 
     let (engine, router) = process(store().await, &settings).await;

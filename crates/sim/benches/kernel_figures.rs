@@ -137,6 +137,7 @@ async fn missed() {
             catch_up,
             input: Handed::default(),
             anchored: true,
+            is_binding: false,
         };
         let on_existing = OnExisting::AddAnother;
         let command = Command::PutSchedule { spec: Box::new(spec), on_existing };
@@ -144,7 +145,7 @@ async fn missed() {
         loop {
             let row = rig.store.instance(schedule).await.expect("readable").expect("there");
             let view = ScheduleView::read(&row.state);
-            if view.is_some_and(|view| view.next_at.is_some_and(|at| at > now)) {
+            if view.is_some_and(|view| view.next_at().is_some_and(|at| at > now)) {
                 break;
             }
             tokio::task::yield_now().await;

@@ -122,6 +122,56 @@ async fn no_patience_at_all_is_answered_by_the_first_commit() {
     assert!(matches!(reply, Ok(Reply::Started { .. })), "{reply:?}");
 }
 
+/// Repairs II, item 25: whoever waits for the end is not satisfied by rest.
+#[tokio::test]
+async fn the_end_is_waited_for_across_rests() {
+    let kernel = set_up(on_virtual_clock()).await;
+    let id = start(&kernel, "twice").await;
+    let waiting = kernel.clone();
+    let ended = tokio::spawn(async move {
+        let command = Command::Await { instance: id };
+        waiting.call_and_wait(command, Wait::Ended, None).await
+    });
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    assert!(!ended.is_finished(), "it rests, and is not over");
+    kernel.advance(at("2026-01-01T01:30:00Z"), 100).await.expect("the clock moves");
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    assert!(!ended.is_finished(), "it rests once more");
+    kernel.advance(at("2026-01-01T02:30:00Z"), 100).await.expect("the clock moves");
+    assert_eq!(ended.await.expect("it did not panic"), Ok(Reply::Done));
+    let over = kernel.call_and_wait(Command::Await { instance: id }, Wait::Ended, None).await;
+    assert_eq!(over, Ok(Reply::Done), "what is over is not waited for");
+    let unknown = InstanceId::new(1, 2);
+    let unknown = kernel.call_and_wait(Command::Await { instance: unknown }, Wait::Ended, None);
+    assert_eq!(unknown.await.map_err(|error| error.code()), Err("unknown_instance"));
+}
+
+#[tokio::test]
+async fn a_start_that_waits_for_the_end_has_it_and_patience_has_an_end() {
+    let kernel = set_up(on_virtual_clock()).await;
+    let start = |definition: &str| {
+        let definition = definition.to_owned();
+        Command::Start(StartCommand { definition, ..StartCommand::default() })
+    };
+    let reply = kernel.call_and_wait(start("twice"), Wait::Ended, Some(Duration::ZERO)).await;
+    let Ok(Reply::Started { row: Some(row), .. }) = reply else { panic!("{reply:?}") };
+    assert!(!row.phase.is_ended(), "{:?}", row.phase);
+    let waiting = kernel.clone();
+    let started =
+        tokio::spawn(async move { waiting.call_and_wait(start("twice"), Wait::Ended, None).await });
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    kernel.advance(at("2026-01-02T00:00:00Z"), 100).await.expect("the clock moves");
+    let reply = started.await.expect("it did not panic");
+    let Ok(Reply::Started { row: Some(row), .. }) = reply else { panic!("{reply:?}") };
+    assert!(row.phase.is_ended(), "{:?}", row.phase);
+}
+
 #[tokio::test]
 async fn the_clock_goes_from_due_instant_to_due_instant() {
     let kernel = set_up(on_virtual_clock()).await;

@@ -197,6 +197,29 @@ fn a_caller_hears_that_its_instance_came_to_rest_elsewhere() {
     assert_eq!(row.map(|row| (row.phase, row.extra.awaited_at)), Some((Phase::Completed, None)));
 }
 
+/// Repairs II, item 25: the end that another node brings, after a rest that is not the end.
+#[test]
+fn a_caller_hears_of_the_end_that_comes_elsewhere() {
+    let mut nodes = Nodes::new(2);
+    let instance = started(&nodes.start(0, "work", Wait::Quiet));
+    let (ticket, fate) = nodes.worlds[0].call(Command::Await { instance }, Wait::Ended);
+    assert_eq!(fate, Fate::Waiting);
+    let Fate::Answered(Ok(Reply::Tasks(tasks))) = nodes.worlds[1].call(claim(0), Wait::Quiet).1
+    else {
+        panic!("a claim is answered");
+    };
+    nodes.run();
+    assert_eq!(nodes.worlds[0].fate(ticket), Fate::Waiting);
+    let report = Report::Completed(Json::null());
+    let report = Command::Report { task: tasks[0].id, token: Some(tasks[0].token), report };
+    nodes.worlds[1].call(report, Wait::Quiet);
+    nodes.run();
+    assert_eq!(nodes.worlds[0].fate(ticket), Fate::Answered(Ok(Reply::Done)));
+    let row =
+        block_on(nodes.store.instance(instance)).expect("it can be read").expect("it is there");
+    assert_eq!((row.phase, row.extra.end_awaited_at), (Phase::Completed, None));
+}
+
 #[test]
 fn a_definition_deployed_elsewhere_can_be_started_at_once() {
     let mut nodes = Nodes::new(2);

@@ -11,7 +11,7 @@ use meantime_core::{
 use meantime_kernel::command::{Command, Reply};
 use meantime_kernel::random::{Entropy, SeededEntropy};
 use meantime_kernel::schedule::{
-    DueKind, ScheduleNotation, ScheduleView, forecast, schedule_source,
+    Forecast, Outlook, ScheduleNotation, ScheduleView, schedule_source,
 };
 use meantime_kernel::store::{InstanceFilter, MemoryStore, Page, Phase, Store};
 use meantime_sim::harness::{Fate, World, block_on};
@@ -36,6 +36,7 @@ fn spec(rule: Rule) -> ScheduleSpec {
         catch_up: CatchUp::Coalesce,
         input: Handed::default(),
         anchored: true,
+        is_binding: false,
     }
 }
 
@@ -109,14 +110,18 @@ fn o3_preview_forecast_and_firing_agree_on_ten_thousand_rules() {
         let spec = spec(random_rule(&mut entropy));
         let (state, slots) = fired(&spec, 4);
         let view = ScheduleView::read(&state).expect("a schedule");
-        assert_eq!(view.preview(slots.len()), slots, "rule {number}: {spec:?}");
+        let (filled, limits) = (BTreeSet::new(), Limits::default());
+        let preview = view.preview(Timestamp::MIN, &filled, &limits, slots.len());
+        assert_eq!(preview, slots, "rule {number}: {spec:?}");
         let (Some(from), Some(last)) = (slots.first(), slots.last()) else { continue };
         let to = last.saturating_add_millis(1);
-        let views = [(InstanceId::new(1, 1), view)];
-        let due = forecast(&[], &views, *from, to, 100);
-        let foreseen: Vec<Timestamp> = due.iter().map(|due| due.at).collect();
-        assert!(due.iter().all(|due| matches!(due.kind, DueKind::Slot { .. })));
+        let outlook = Outlook::new(&view, Timestamp::MIN, &filled, &limits);
+        let mut page = Forecast::new(*from, to, None, 100);
+        page.add_schedule(InstanceId::new(1, 1), &outlook, "run");
+        let (due, _) = page.finish();
+        let foreseen: Vec<Timestamp> = due.iter().map(|(key, _)| key.at).collect();
         assert_eq!(foreseen, slots, "rule {number}: {spec:?}");
+        assert_eq!(usize::try_from(outlook.count(*from, to)), Ok(slots.len()), "rule {number}");
     }
 }
 

@@ -151,6 +151,7 @@ fn history(path: &Path) -> Result<(), Error> {
             key: Some(instance.effect(number, 0)),
             note: Some("approved".to_owned()),
             taken: true,
+            message: None,
         };
         let previous = number.saturating_sub(step);
         line(instance, number, previous, record)

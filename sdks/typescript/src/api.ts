@@ -242,7 +242,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Closes an incident of a place without trying again. */
+        /** Completes what the incident stopped with variables; without them it is tried once more. */
         post: operations["resolve_incident"];
         delete?: never;
         options?: never;
@@ -334,6 +334,57 @@ export interface paths {
         options?: never;
         head?: never;
         patch?: never;
+        trace?: never;
+    };
+    "/api/v1/instances/{id}/result": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How an instance ended; waits for that, if asked to. */
+        get: operations["get_result"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/instances/{id}/scopes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The scopes of a running instance, outermost first, each with its own variables. */
+        get: operations["list_scopes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/instances/{id}/scopes/{scope}/variables": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** Corrects variables of one scope; recorded. */
+        patch: operations["set_scope_variables"];
         trace?: never;
     };
     "/api/v1/instances/{id}/signals/{name}": {
@@ -559,7 +610,7 @@ export interface paths {
         delete: operations["delete_schedule"];
         options?: never;
         head?: never;
-        /** Changes a schedule; the count of runs stays. Recorded. */
+        /** Changes a schedule from now on; the count of runs stays. Recorded, with what was there before. */
         patch: operations["change_schedule"];
         trace?: never;
     };
@@ -572,7 +623,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** A run for every slot of a range that had none. */
+        /** A run for every slot of a range that had none, also from before the schedule was made. */
         post: operations["backfill_schedule"];
         delete?: never;
         options?: never;
@@ -587,7 +638,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The next slots, as they will fire if nothing is changed. */
+        /**
+         * When the next slots will fire if nothing is changed: as many as runs are left, none while it is
+         *     paused or its timer is frozen.
+         */
         get: operations["next_slots"];
         put?: never;
         post?: never;
@@ -973,6 +1027,14 @@ export interface components {
              */
             to: string;
         };
+        /** @description What becomes of a range that is filled back. */
+        Backfilled: {
+            /**
+             * Format: int64
+             * @description How many slots of the range will get a run: those that had none, as far as runs are left.
+             */
+            willRun: number;
+        };
         /** @description Why somebody does something. */
         Because: {
             /** @description For those who look at it later. */
@@ -1005,12 +1067,18 @@ export interface components {
             actor: string;
             reason: string;
         };
-        /** @description What to change about a schedule; what is not given stays. */
+        /** @description What to change about a schedule, from now on; what is not given stays. */
         ChangeSchedule: {
             /** @description What to do with slots that nobody was there for. */
             catchUp?: string | null;
             /** @description Slots as a cron expression. */
             cron?: string | null;
+            /**
+             * Format: uint64
+             * @description The `generation` that was looked at: the change is refused with `SCHEDULE_CHANGED` when
+             *     somebody else has changed the schedule in between.
+             */
+            generation?: number | null;
             /** @description What every run gets. */
             input?: unknown;
             /**
@@ -1020,7 +1088,7 @@ export interface components {
             interval?: string | null;
             /**
              * Format: uint64
-             * @description How many runs there are.
+             * @description How many runs there are; `null` is without a limit.
              */
             maxRuns?: number | null;
             /** @description What to do when the run before is still going. */
@@ -1229,6 +1297,11 @@ export interface components {
             kind: string;
             /** @description Where in the definition. */
             place?: string | null;
+            /**
+             * Format: date-time
+             * @description The slot, when it fires at another instant: somebody moved its timer, or it is late.
+             */
+            slotAt?: string | null;
         };
         /** @description One thing that happened, or will happen. Which members are there depends on its type. */
         Entry: {
@@ -1237,6 +1310,11 @@ export interface components {
              * @description When.
              */
             at: string;
+            /**
+             * Format: int32
+             * @description Which attempt of a task, from 1.
+             */
+            attempt?: number | null;
             by?: components["schemas"]["By"] | null;
             /** @description Why. */
             cause?: string | null;
@@ -1246,7 +1324,7 @@ export interface components {
             data?: unknown;
             /**
              * Format: date-time
-             * @description When it is or was due.
+             * @description When it is or was due; of a failed attempt, when the next one may begin.
              */
             dueAt?: string | null;
             /** @description What kind of due moment. */
@@ -1278,7 +1356,10 @@ export interface components {
              * @description How many turns were left out.
              */
             turns?: number | null;
-            /** @description What: `started`, `timerArmed`, `timerFired`, `taskScheduled`, `ended` and so on. */
+            /**
+             * @description What: `started`, `timerArmed`, `timerFired`, `taskScheduled`, `attemptFailed`, `ended` and
+             *     so on.
+             */
             type: string;
             /** @description Whether it is still to come. */
             upcoming: boolean;
@@ -1361,12 +1442,14 @@ export interface components {
             from: string;
             /** @description What will be due, in order. */
             items: components["schemas"]["Due"][];
+            /** @description Where the next page begins, if there is more. */
+            nextCursor?: string | null;
             /**
              * Format: date-time
              * @description Where it ends; not part of it.
              */
             to: string;
-            /** @description Whether there is more than is shown. */
+            /** @description Whether there is more than is shown. Parts are counted in full all the same. */
             truncated: boolean;
         };
         /** @description A definition as a drawing. */
@@ -1429,6 +1512,16 @@ export interface components {
             output?: unknown;
             /** @description The variables of its root scope. */
             variables: unknown;
+        };
+        /** @description How an instance ended. */
+        InstanceResult: {
+            error?: components["schemas"]["Failure"] | null;
+            /** @description What it returned. */
+            output?: unknown;
+            /** @description Why it was cancelled. */
+            reason?: string | null;
+            /** @description How it stands. */
+            status: components["schemas"]["Status"];
         };
         /** @description What became of one of many reports. */
         ItemDone: {
@@ -1655,6 +1748,11 @@ export interface components {
                  * @description When.
                  */
                 at: string;
+                /**
+                 * Format: int32
+                 * @description Which attempt of a task, from 1.
+                 */
+                attempt?: number | null;
                 by?: components["schemas"]["By"] | null;
                 /** @description Why. */
                 cause?: string | null;
@@ -1664,7 +1762,7 @@ export interface components {
                 data?: unknown;
                 /**
                  * Format: date-time
-                 * @description When it is or was due.
+                 * @description When it is or was due; of a failed attempt, when the next one may begin.
                  */
                 dueAt?: string | null;
                 /** @description What kind of due moment. */
@@ -1696,7 +1794,10 @@ export interface components {
                  * @description How many turns were left out.
                  */
                 turns?: number | null;
-                /** @description What: `started`, `timerArmed`, `timerFired`, `taskScheduled`, `ended` and so on. */
+                /**
+                 * @description What: `started`, `timerArmed`, `timerFired`, `taskScheduled`, `attemptFailed`, `ended` and
+                 *     so on.
+                 */
                 type: string;
                 /** @description Whether it is still to come. */
                 upcoming: boolean;
@@ -1777,6 +1878,11 @@ export interface components {
                 cron?: string | null;
                 /** @description The definition it starts. */
                 definition: string;
+                /**
+                 * Format: int64
+                 * @description Counts changes; a change can be made on condition of it.
+                 */
+                generation: number;
                 /** @description Its id. */
                 id: string;
                 /** @description What every run gets, when contexts are not handed on. */
@@ -1794,12 +1900,15 @@ export interface components {
                 maxRuns?: number | null;
                 /**
                  * Format: date-time
-                 * @description The next slot.
+                 * @description When the next slot is due; not there while the schedule is paused or its timer frozen.
                  */
                 nextAt?: string | null;
                 /** @description What to do when the run before is still going. */
                 overlap: string;
-                /** @description Runs that are going. */
+                /**
+                 * Format: int64
+                 * @description Runs that are going.
+                 */
                 running: number;
                 /**
                  * Format: int64
@@ -1822,8 +1931,29 @@ export interface components {
                  * @description The version it starts.
                  */
                 version: number;
+                /**
+                 * Format: int64
+                 * @description Slots that wait for the end of a run, and those that are still to be filled back.
+                 */
+                waiting: number;
                 /** @description The IANA zone of local times. */
                 zone: string;
+            }[];
+            /** @description Give this as `cursor` to get what follows; not there when nothing does. */
+            nextCursor?: string | null;
+        };
+        /** @description A part of a list. */
+        Page_Scope: {
+            /** @description The entries. */
+            items: {
+                /** @description Where in the definition. */
+                element: string;
+                /** @description Its name among the scopes of the instance; `root` is the outermost. */
+                id: string;
+                /** @description The scope around it. */
+                parent?: string | null;
+                /** @description Its own variables. */
+                variables: unknown;
             }[];
             /** @description Give this as `cursor` to get what follows; not there when nothing does. */
             nextCursor?: string | null;
@@ -1887,7 +2017,7 @@ export interface components {
                 assignee?: string | null;
                 /**
                  * Format: int32
-                 * @description Attempts so far.
+                 * @description Attempts so far. A lease that expires uses up none.
                  */
                 attempt: number;
                 /**
@@ -1917,6 +2047,12 @@ export interface components {
                 instanceId: string;
                 /** @description Who does it: `worker`, `engine` or `user`. */
                 kind: string;
+                lastError?: components["schemas"]["Failure"] | null;
+                /**
+                 * Format: int32
+                 * @description Leases in a row that expired without a report.
+                 */
+                leaseExpiries: number;
                 /**
                  * Format: date-time
                  * @description When its lease expires.
@@ -2004,6 +2140,11 @@ export interface components {
             /** @description Whether it is kept for somebody. */
             kept: boolean;
         };
+        /** @description What the place of an incident ends with. */
+        Resolution: {
+            /** @description An object of variables; without it the place is tried again. */
+            variables?: unknown;
+        };
         /** @description A schedule. */
         Schedule: {
             /** @description What to do with slots that nobody was there for. */
@@ -2012,6 +2153,11 @@ export interface components {
             cron?: string | null;
             /** @description The definition it starts. */
             definition: string;
+            /**
+             * Format: int64
+             * @description Counts changes; a change can be made on condition of it.
+             */
+            generation: number;
             /** @description Its id. */
             id: string;
             /** @description What every run gets, when contexts are not handed on. */
@@ -2029,12 +2175,15 @@ export interface components {
             maxRuns?: number | null;
             /**
              * Format: date-time
-             * @description The next slot.
+             * @description When the next slot is due; not there while the schedule is paused or its timer frozen.
              */
             nextAt?: string | null;
             /** @description What to do when the run before is still going. */
             overlap: string;
-            /** @description Runs that are going. */
+            /**
+             * Format: int64
+             * @description Runs that are going.
+             */
             running: number;
             /**
              * Format: int64
@@ -2057,6 +2206,11 @@ export interface components {
              * @description The version it starts.
              */
             version: number;
+            /**
+             * Format: int64
+             * @description Slots that wait for the end of a run, and those that are still to be filled back.
+             */
+            waiting: number;
             /** @description The IANA zone of local times. */
             zone: string;
         };
@@ -2065,6 +2219,17 @@ export interface components {
          * @enum {string}
          */
         ScheduleState: "active" | "paused" | "completed";
+        /** @description A scope of variables. */
+        Scope: {
+            /** @description Where in the definition. */
+            element: string;
+            /** @description Its name among the scopes of the instance; `root` is the outermost. */
+            id: string;
+            /** @description The scope around it. */
+            parent?: string | null;
+            /** @description Its own variables. */
+            variables: unknown;
+        };
         /**
          * @description How an instance stands.
          * @enum {string}
@@ -2122,7 +2287,7 @@ export interface components {
             assignee?: string | null;
             /**
              * Format: int32
-             * @description Attempts so far.
+             * @description Attempts so far. A lease that expires uses up none.
              */
             attempt: number;
             /**
@@ -2152,6 +2317,12 @@ export interface components {
             instanceId: string;
             /** @description Who does it: `worker`, `engine` or `user`. */
             kind: string;
+            lastError?: components["schemas"]["Failure"] | null;
+            /**
+             * Format: int32
+             * @description Leases in a row that expired without a report.
+             */
+            leaseExpiries: number;
             /**
              * Format: date-time
              * @description When its lease expires.
@@ -2214,6 +2385,8 @@ export interface components {
              * @description When it comes by itself.
              */
             dueAt?: string | null;
+            /** @description Whether somebody froze its timer: it does not come by itself. */
+            frozen?: boolean;
             /** @description The timer, task, child or subscription; of a step, its name. */
             id: string;
             /** @description What kind of thing. */
@@ -2232,7 +2405,7 @@ export interface components {
          * @description What kind of thing an instance waits for.
          * @enum {string}
          */
-        WaitingKind: "task" | "userTask" | "timer" | "signal" | "message" | "step" | "child";
+        WaitingKind: "task" | "userTask" | "timer" | "signal" | "message" | "step" | "child" | "condition";
         /** @description Why something happened, did not happen, or has not happened yet. */
         Why: {
             /** @description The answer in a sentence. */
@@ -2686,10 +2859,16 @@ export interface operations {
                  */
                 to?: string;
                 /**
-                 * @description Count in parts of this length.
+                 * @description Count in parts of this length, 100,000 at most.
                  * @example PT1H
                  */
                 bucket?: string;
+                /** @description Of the definition of this name, or started by a schedule of it. */
+                definition?: string;
+                /** @description How many entries at most: 1,000 when not given, and no more than that. */
+                limit?: number;
+                /** @description Where the page before ended. */
+                cursor?: string;
             };
             header?: never;
             path?: never;
@@ -2766,9 +2945,13 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Resolution"] | null;
+            };
+        };
         responses: {
-            /** @description Closed */
+            /** @description Ended, or tried again */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2841,7 +3024,7 @@ export interface operations {
                 /** @description Started before this instant. */
                 startedBefore?: string;
                 /** @description That wait for something of this kind. */
-                waitingFor?: "task" | "userTask" | "timer" | "signal" | "message" | "step" | "child";
+                waitingFor?: "task" | "userTask" | "timer" | "signal" | "message" | "step" | "child" | "condition";
                 /** @description With an open incident, or without one. */
                 hasIncident?: boolean;
                 /** @description How many at most: 50 when not given, 1,000 at most. */
@@ -2883,6 +3066,8 @@ export interface operations {
                  * @example PT10S
                  */
                 wait?: string;
+                /** @description What to wait for: `end` is the end only, whatever the instance needs from outside. */
+                for?: "rest" | "end";
             };
             header?: {
                 /** @description Makes a repetition harmless: it answers with the instance of the first */
@@ -3009,6 +3194,127 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Page_Entry"];
+                };
+            };
+            /** @description Refused; `code` says why */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_result: {
+        parameters: {
+            query?: {
+                /**
+                 * @description How long to wait for the end; a minute at most.
+                 * @example PT30S
+                 */
+                wait?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The instance */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It has ended */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InstanceResult"];
+                };
+            };
+            /** @description It goes on */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InstanceResult"];
+                };
+            };
+            /** @description Refused; `code` says why */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_scopes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The instance */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The scopes */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_Scope"];
+                };
+            };
+            /** @description Refused; `code` says why */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    set_scope_variables: {
+        parameters: {
+            query?: {
+                /** @description For those who look at it later. */
+                reason?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The instance */
+                id: string;
+                /** @description The scope, as the list of scopes names it */
+                scope: string;
+            };
+            cookie?: never;
+        };
+        /** @description An object of new values */
+        requestBody: {
+            content: {
+                "application/json": unknown;
+            };
+        };
+        responses: {
+            /** @description The scope */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Scope"];
                 };
             };
             /** @description Refused; `code` says why */
@@ -3633,13 +3939,13 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The schedule */
+            /** @description How many will run */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Schedule"];
+                    "application/json": components["schemas"]["Backfilled"];
                 };
             };
             /** @description Refused; `code` says why */

@@ -33,6 +33,11 @@ pub(super) fn check(repo: &Repo) -> Vec<Problem> {
             let message = "no `fn code` declares this code: delete the page, or correct its name";
             problems.push(Problem::new(&file.path, message));
         }
+        if page.is_some() && ["crates/", "**Where.**"].iter().any(|it| file.text.contains(it)) {
+            let message = "pages about errors are shown to users by the server: leave out where in \
+                           the code it comes from";
+            problems.push(Problem::new(&file.path, message));
+        }
     }
     problems
 }

@@ -30,11 +30,11 @@ impl Expression {
     }
 
     pub(crate) fn number(number: u64) -> Self {
-        Self::Literal(Json::of(&number).unwrap_or_default())
+        Self::Literal(Json::from(number))
     }
 
     pub(crate) fn truth(value: bool) -> Self {
-        Self::Literal(Json::of(&value).unwrap_or_default())
+        Self::Literal(Json::from(value))
     }
 
     pub(crate) fn variable(name: &str) -> Self {
@@ -43,6 +43,20 @@ impl Expression {
 
     pub(crate) fn own_key() -> Self {
         Self::OwnKey
+    }
+
+    /// The variable that it reads, if it is nothing but that or a part of it.
+    pub(crate) fn read_variable(&self) -> Option<&str> {
+        let text = match self {
+            Self::Variable(name) => return Some(name),
+            Self::Feel(program) => program.source(),
+            Self::Flow(_, source) => source.strip_prefix("${")?.strip_suffix('}')?,
+            _ => return None,
+        };
+        let name = text.trim().split('.').next()?;
+        let begins = name.starts_with(|c: char| c.is_alphabetic() || c == '_');
+        let is_word = |part: &str| part.chars().all(|c| c.is_alphanumeric() || c == '_');
+        (begins && text.trim().split('.').all(is_word)).then_some(name)
     }
 
     /// The text of a literal: without its quotes, as it was written.

@@ -38,7 +38,7 @@ impl Expression {
                 message: format!("the language `{name}` does not run here"),
                 help: Some("use feel, javascript or dataweave".to_owned()),
             }),
-            _ => Ok(Self::Literal(Json::of(&text).unwrap_or_default())),
+            _ => Ok(Self::Literal(Json::text(text))),
         }
     }
 
@@ -62,7 +62,7 @@ impl Expression {
     /// `${a}` is the value itself; anything more is a text.
     fn joined(parts: &[Part<'_>]) -> Result<Self, Unreadable> {
         let read = |part: &Part<'_>| match part {
-            Part::Text(text) => Ok(Self::Literal(Json::of(text).unwrap_or_default())),
+            Part::Text(text) => Ok(Self::Literal(Json::text(text))),
             Part::Code(code) => Self::flow(&translate(code), &format!("${{{code}}}")),
         };
         let mut read: Vec<Self> = parts.iter().map(read).collect::<Result<_, _>>()?;

@@ -28,11 +28,15 @@ pub(crate) trait Scope {
 
 /// What an expression may know and use besides variables.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Environment {
+pub(crate) struct Environment<'a> {
     /// The turn's instant; none at deploy.
     pub(crate) now: Option<Timestamp>,
     /// Operations it may use.
     pub(crate) ops: u64,
+    /// Random numbers are made from it: another one for each evaluation.
+    pub(crate) seed: u64,
+    /// What is configured.
+    pub(crate) limits: &'a Limits,
 }
 
 /// What a script came to.
@@ -70,7 +74,7 @@ struct Notes {
 
 impl Expression {
     /// The value, and what it took.
-    pub(crate) fn evaluate(&self, scope: &dyn Scope, environment: &Environment) -> Evaluated {
+    pub(crate) fn evaluate(&self, scope: &dyn Scope, environment: &Environment<'_>) -> Evaluated {
         let mut notes = Notes::default();
         let value = self.value(scope, environment, &mut notes);
         let is_null = value.as_ref().is_ok_and(Json::is_null);
@@ -81,7 +85,7 @@ impl Expression {
     pub(crate) fn run(
         &self,
         scope: &dyn Scope,
-        environment: &Environment,
+        environment: &Environment<'_>,
     ) -> (Result<Outcome, Failure>, u64) {
         if let Self::Flow(embedded, _) = self {
             let (ran, ops) = run_flow(embedded, scope, environment);
@@ -95,7 +99,7 @@ impl Expression {
     fn value(
         &self,
         scope: &dyn Scope,
-        environment: &Environment,
+        environment: &Environment<'_>,
         notes: &mut Notes,
     ) -> Result<Json, Failure> {
         notes.ops += 1;
@@ -115,13 +119,13 @@ impl Expression {
     fn part_value(
         &self,
         scope: &dyn Scope,
-        environment: &Environment,
+        environment: &Environment<'_>,
         notes: &mut Notes,
     ) -> Result<Json, Failure> {
         match self {
             Self::Literal(json) => Ok(json.clone()),
             Self::Variable(name) => Ok(scope.get(name).unwrap_or_default()),
-            Self::OwnKey => Ok(scope.key().and_then(|key| Json::of(&key).ok()).unwrap_or_default()),
+            Self::OwnKey => Ok(scope.key().map_or_else(Json::null, Json::text)),
             Self::Feel(program) => run_feel(program, scope, environment, notes),
             Self::Flow(embedded, source) => {
                 let (ran, used) = run_flow(embedded, scope, environment);
@@ -139,19 +143,19 @@ impl Expression {
                 for part in parts {
                     text.push_str(&shown(&part.value(scope, environment, notes)?));
                 }
-                Ok(Json::of(&text).unwrap_or_default())
+                Ok(Json::text(&text))
             }
             Self::List(items) => {
                 let values: Result<Vec<Json>, Failure> =
                     items.iter().map(|item| item.value(scope, environment, notes)).collect();
-                Ok(Json::of(&values?).unwrap_or_default())
+                Ok(Json::list(&values?))
             }
             Self::Map(entries) => {
                 let mut values = BTreeMap::new();
                 for (name, entry) in entries {
                     values.insert(name, entry.value(scope, environment, notes)?);
                 }
-                Ok(Json::of(&values).unwrap_or_default())
+                Ok(Json::object(values.iter().map(|(name, value)| (name.as_str(), value))))
             }
         }
     }
@@ -160,19 +164,27 @@ impl Expression {
 fn run_feel(
     program: &feel::Program,
     scope: &dyn Scope,
-    environment: &Environment,
+    environment: &Environment<'_>,
     notes: &mut Notes,
 ) -> Result<Json, Failure> {
     // A variable is read once, however often the expression names it.
     let read: RefCell<BTreeMap<String, Option<Value>>> = RefCell::default();
+    // A variable that is there and cannot be read is no missing one.
+    let unread: RefCell<Option<Failure>> = RefCell::default();
     let names = |name: &str| {
-        let parsed = || scope.get(name).and_then(|json| json::read(json.as_str()).ok());
+        let parsed = || {
+            let failed = |error: json::JsonError| unread.replace(Some(unreadable(name, &error)));
+            scope.get(name).and_then(|json| json::read(json.as_str()).map_err(failed).ok())
+        };
         read.borrow_mut().entry(name.to_owned()).or_insert_with(parsed).clone()
     };
     let ops = environment.ops.saturating_sub(notes.ops).min(MAX_OPS);
-    let limits = feel::Environment { now: environment.now, ops };
+    let limits = feel::Environment { now: environment.now, ops, seed: environment.seed };
     let evaluated = program.evaluate(&names, &limits);
     notes.ops += evaluated.ops;
+    if let Some(failure) = unread.take() {
+        return Err(failure);
+    }
     if notes.reason.is_none() {
         notes.reason = evaluated.reason;
     }
@@ -186,27 +198,28 @@ fn run_feel(
 fn run_flow(
     embedded: &Embedded,
     scope: &dyn Scope,
-    environment: &Environment,
+    environment: &Environment<'_>,
 ) -> (Result<Ran, Failure>, u64) {
     let Some(now) = environment.now else {
         return (Err(Failure::new("no_clock", "there is no time yet")), 1);
     };
     let around = Surroundings { now, key: scope.key(), ops: environment.ops };
-    embedded.run(&|name| scope.get(name), &around, &Limits::default())
+    embedded.run(&|name| scope.get(name), &around, environment.limits)
 }
 
 fn run_dataweave(
     script: &Script,
     source: &str,
     scope: &dyn Scope,
-    environment: &Environment,
+    environment: &Environment<'_>,
     notes: &mut Notes,
 ) -> Result<Json, Failure> {
     let Some(now) = environment.now else {
         return Err(Failure::new("no_clock", "there is no time yet"));
     };
-    let all = Json::of(&scope.all()).unwrap_or_default();
-    let context = json::read(all.as_str()).unwrap_or_default();
+    let all = scope.all();
+    let all = Json::object(all.iter().map(|(name, value)| (name.as_str(), value)));
+    let context = json::read(all.as_str()).map_err(|error| unreadable("context", &error))?;
     let ops = environment.ops.saturating_sub(notes.ops).min(MAX_OPS);
     let limits = EvalLimits { ops, ..EvalLimits::default() };
     let failed = |code: &str, text: String| Failure::new(code, format!("`{source}`: {text}"));
@@ -221,6 +234,11 @@ fn run_dataweave(
     let text = json::write(&evaluation.value, Layout::Compact, limits.output_bytes)
         .map_err(|error| failed(Trouble::NotJson.code(), error.to_string()))?;
     Json::parse(&text).map_err(|error| failed(Trouble::NotJson.code(), error.to_string()))
+}
+
+/// A document that grew deeper than any reader goes.
+fn unreadable(name: &str, error: &json::JsonError) -> Failure {
+    Failure::new("unsupported_json", format!("`{name}` cannot be read: {error}"))
 }
 
 /// A value as part of a text.

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use meantime_core::{Json, Trigger as Start};
+use meantime_core::{Json, Limits, Trigger as Start};
 
 use super::json;
 use super::timer::recurrence;
@@ -13,30 +13,42 @@ use crate::model::{Kind, Node, Process, Trigger};
 use crate::problem::{Code, Problems};
 
 /// The triggers of a process, in document order.
-pub(crate) fn triggers(process: &Process, problems: &mut Problems) -> Vec<Start> {
+pub(crate) fn triggers(process: &Process, limits: &Limits, problems: &mut Problems) -> Vec<Start> {
     let mut found = Vec::new();
     for at in &process.body.starts {
         let node = process.node(*at);
         let Kind::Start(start) = &node.kind else { continue };
         let place = node.id.to_string();
         let trigger = match &start.trigger {
-            Some(Trigger::Message(message)) => {
-                fixed(&message.name, node, problems).map(|name| Start::Message { name, place })
-            }
+            Some(Trigger::Message(message)) => fixed(&message.name, node, limits, problems)
+                .map(|name| Start::Message { name, place }),
             Some(Trigger::Signal(name)) => {
-                fixed(name, node, problems).map(|name| Start::Signal { name, place })
+                fixed(name, node, limits, problems).map(|name| Start::Signal { name, place })
             }
-            Some(Trigger::Timer(timer)) => fixed(&timer.text, node, problems).and_then(|text| {
-                match recurrence(timer.kind, &text, &timer.zone) {
-                    Ok(recurrence) => Some(Start::Timer { place, recurrence }),
-                    Err(error) => {
-                        let message = format!("`{}`: {text:?}: {error}", node.id);
-                        let help = error.hint().unwrap_or_default();
-                        problems.error_with_help(Code::BadTimer, node.position, message, help);
-                        None
+            Some(Trigger::Timer(timer)) => {
+                fixed(&timer.text, node, limits, problems).and_then(|text| {
+                    match recurrence(timer.kind, &text, &timer.zone) {
+                        Ok(recurrence) => {
+                            if let Some(problem) = recurrence.problem(limits) {
+                                // Nobody would hear of it later: nothing would ever start (S11).
+                                let message = format!("`{}`: {text:?}: {problem}", node.id);
+                                let help =
+                                    "start less often, or lower `limits.schedule_interval_ms`";
+                                let at = node.position;
+                                problems.error_with_help(Code::BadTimer, at, message, help);
+                                return None;
+                            }
+                            Some(Start::Timer { place, recurrence })
+                        }
+                        Err(error) => {
+                            let message = format!("`{}`: {text:?}: {error}", node.id);
+                            let help = error.hint().unwrap_or_default();
+                            problems.error_with_help(Code::BadTimer, node.position, message, help);
+                            None
+                        }
                     }
-                }
-            }),
+                })
+            }
             _ => None,
         };
         found.extend(trigger);
@@ -45,8 +57,13 @@ pub(crate) fn triggers(process: &Process, problems: &mut Problems) -> Vec<Start>
 }
 
 /// The value of an expression that may know nothing.
-fn fixed(expression: &Expression, node: &Node, problems: &mut Problems) -> Option<String> {
-    let environment = Environment { now: None, ops: 100_000 };
+fn fixed(
+    expression: &Expression,
+    node: &Node,
+    limits: &Limits,
+    problems: &mut Problems,
+) -> Option<String> {
+    let environment = Environment { now: None, ops: 100_000, seed: 0, limits };
     let value = expression.evaluate(&Nothing, &environment).value;
     let text = value.as_ref().ok().and_then(json::plain);
     if text.is_none() {

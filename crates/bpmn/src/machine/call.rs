@@ -25,6 +25,9 @@ impl Machine<'_> {
                 Trouble::NotANumber.because(format!("there is no version {number}"))
             })?);
         }
+        if let Some(label) = &call.label {
+            spec.label = Some(self.evaluate_name(label, id, "the version tag")?);
+        }
         if let Some(key) = &call.key {
             let value = self.evaluate(key, id)?;
             spec.key = json::plain(&value);
@@ -37,7 +40,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Everything visible; with input mappings, only what they made; with `camunda:in`, that too.
+    /// Everything visible, or only what input mappings made; with `camunda:in`, that too.
     fn call_input(&mut self, id: Id, call: &Call) -> Result<Json, Failure> {
         let mapped = self.node_of(id).is_some_and(|node| !node.mapping.inputs.is_empty());
         let all = match call.all_in {
@@ -108,10 +111,7 @@ impl Machine<'_> {
         let mut result = if call.all_out || mapped { child.clone() } else { BTreeMap::new() };
         let scope = Handed { values: &child };
         for out in &call.outputs {
-            let environment = crate::expression::Environment {
-                now: Some(self.cx.now),
-                ops: self.cx.limits.ops_runaway,
-            };
+            let environment = self.environment();
             let evaluated = out.source.evaluate(&scope, &environment);
             self.ops += evaluated.ops;
             let base = result.get(&out.target.variable);

@@ -73,9 +73,24 @@ impl Machine<'_> {
     /// A condition that cannot be evaluated parks the element that waits for it.
     fn broken_condition(&mut self, id: Id, on: NodeRef, failure: Failure) {
         let Some(element) = self.element_mut(id) else { return };
-        element.waits.retain(|wait| wait.on != on);
+        for wait in element.waits.iter_mut().filter(|wait| wait.on == on) {
+            wait.kind = WaitKind::BrokenCondition;
+        }
         if element.incident.is_none() {
             self.park(id, failure);
         }
+    }
+
+    /// Conditions of an element that could not be evaluated are looked at again.
+    pub(super) fn mend_conditions(&mut self, id: Id) {
+        let Some(element) = self.element_mut(id) else { return };
+        let mut is_mended = false;
+        for wait in &mut element.waits {
+            if wait.kind == WaitKind::BrokenCondition {
+                wait.kind = WaitKind::Condition { held: false };
+                is_mended = true;
+            }
+        }
+        self.changed |= is_mended;
     }
 }

@@ -2,7 +2,7 @@
 
 use meantime_core::{Failure, Json};
 
-use super::state::{Id, Phase, ROOT, Role};
+use super::state::{Id, Phase, ROOT, Role, Wait};
 use super::turn::Machine;
 use crate::model::{FlowRef, Gateway, Kind, Node, NodeRef, Repeat};
 
@@ -85,6 +85,8 @@ impl Machine<'_> {
     /// An active element that was parked is tried again.
     fn carry_on(&mut self, id: Id) -> Result<(), Failure> {
         match self.element(id).map(|it| &it.role) {
+            // What it does goes on: only what failed beside it was to be tried again.
+            Some(Role::Plain | Role::Scope) if self.is_under_way(id) => Ok(()),
             Some(Role::Plain | Role::Scope) => self.begin(id),
             Some(Role::AdHoc(_)) => {
                 self.ad_hoc_progress(id)?;
@@ -97,6 +99,13 @@ impl Machine<'_> {
             }
             None => Ok(()),
         }
+    }
+
+    /// Whether an element waits for its own work, or something runs inside of it.
+    fn is_under_way(&self, id: Id) -> bool {
+        let Some(element) = self.element(id) else { return false };
+        let own = |wait: &Wait| Some(wait.on) == element.node;
+        element.busy > 0 || element.waits.iter().any(own)
     }
 
     fn activate(&mut self, id: Id) {

@@ -1,8 +1,11 @@
 //! Places that stand still until somebody helps.
 
-use meantime_core::{Effect, Failure, Verdict};
+use std::collections::BTreeMap;
 
-use super::state::{Id, Key, Phase, Role, Step};
+use meantime_core::{Effect, Failure, Json, Verdict};
+
+use super::json;
+use super::state::{Id, Key, Phase, ROOT, Role, Step, Then};
 use super::turn::Machine;
 use crate::model::Kind;
 
@@ -18,9 +21,8 @@ impl Machine<'_> {
 
     /// Somebody wants a place to be tried again.
     pub(super) fn retried(&mut self, key: Key) -> Verdict {
-        let found = self.state.elements.iter().find(|(_, it)| it.incident == Some(key));
-        let Some((id, _)) = found else { return Verdict::NotTaken };
-        let id = *id;
+        let Some(id) = self.parked(key) else { return Verdict::NotTaken };
+        self.mend_conditions(id);
         let Some(element) = self.element_mut(id) else { return Verdict::NotTaken };
         element.incident = None;
         if element.phase == Phase::Raised {
@@ -32,6 +34,60 @@ impl Machine<'_> {
         }
         self.state.steps.push_back(Step::Run(id));
         Verdict::taken()
+    }
+
+    /// The element that stands still for an incident.
+    fn parked(&self, key: Key) -> Option<Id> {
+        let found = self.state.elements.iter().find(|(_, it)| it.incident == Some(key));
+        found.map(|(id, _)| *id)
+    }
+
+    /// Somebody says that a place is done, and with what. The process as a whole is not a place.
+    pub(super) fn resolved(&mut self, key: Key, variables: &Json) -> Verdict {
+        let id = self.parked(key).filter(|id| *id != ROOT);
+        let Some((id, values)) = id.zip(json::object_entries(variables)) else {
+            return Verdict::NotTaken;
+        };
+        let Some(element) = self.element_mut(id) else { return Verdict::NotTaken };
+        element.incident = None;
+        match element.phase {
+            // Tokens wait at a join: those that are there go on.
+            Phase::Raised => self.join_anyway(id, values),
+            // Its work is done and its outputs failed: these take their place.
+            Phase::Completing => {
+                element.phase = Phase::Leaving;
+                element.result = None;
+                self.leave_with(id, values);
+            }
+            // No flow could be chosen: with these perhaps one can.
+            Phase::Leaving => self.leave_with(id, values),
+            Phase::Entering | Phase::Active | Phase::Ending => self.complete_with(id, values),
+        }
+        Verdict::taken()
+    }
+
+    fn leave_with(&mut self, id: Id, values: BTreeMap<String, Json>) {
+        if let Some(scope) = self.enclosing_scope(id) {
+            self.propagate(scope, values);
+        }
+        self.state.steps.push_back(Step::Run(id));
+    }
+
+    /// Ends an element as if it had done its part. What still runs inside of it is ended first.
+    fn complete_with(&mut self, id: Id, values: BTreeMap<String, Json>) {
+        match self.element(id).map(|it| &it.role) {
+            Some(Role::Plain) => self.complete(id, json::object(&values)),
+            Some(Role::Scope | Role::AdHoc(_) | Role::Multi(_) | Role::Loop(_)) => {
+                self.propagate(id, values);
+                self.clear(id, Then::Complete);
+            }
+            // What failed is what these are for.
+            Some(Role::Iteration(_) | Role::Compensating(_) | Role::Memory(_)) => {
+                self.merge(id, values);
+                self.state.steps.push_back(Step::Run(id));
+            }
+            None => {}
+        }
     }
 
     /// The path of an element through the scopes around it: `Sub/Task`, `Items#2`.

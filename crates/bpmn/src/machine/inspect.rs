@@ -1,9 +1,9 @@
 //! What people may see of an instance.
 
-use meantime_core::{Json, State, View, Waiting, WaitingKind};
+use meantime_core::{Json, ScopeView, State, View, Waiting, WaitingKind};
 
 use super::json;
-use super::state::{ROOT, Wait, WaitKind};
+use super::state::{Element, Id, Key, ROOT, Wait, WaitKind};
 use crate::model::Process;
 
 /// Variables and waits of a saved instance.
@@ -15,13 +15,45 @@ pub(crate) fn inspect(process: &Process, state: &State) -> View {
     for element in instance.elements.values().filter(|it| !it.is_ending()) {
         for wait in &element.waits {
             let Some(kind) = kind_of(wait) else { continue };
-            let key = Some(wait.key.of(instance.instance));
+            let key = Some(wait.key).filter(|key| *key != Key::NONE);
+            let key = key.map(|key| key.of(instance.instance));
             let place = process.node(wait.on).id.to_string();
             let name = if wait.name.is_empty() { place.clone() } else { wait.name.clone() };
             waiting.push(Waiting { kind, key, name, place, since: element.since });
         }
     }
     View { variables, waiting }
+}
+
+/// The process, what runs in it as a scope, and elements with variables of their own or an
+/// incident that such a variable could mend.
+pub(crate) fn scopes(process: &Process, state: &State) -> Vec<ScopeView> {
+    let Ok(instance) = super::codec::load(process, state) else { return Vec::new() };
+    let is_scope = |element: &Element| {
+        element.is_scope() || !element.variables.is_empty() || element.incident.is_some()
+    };
+    let shown = instance.elements.iter().filter(|(_, it)| !it.is_ending() && is_scope(it));
+    let shown = shown.map(|(id, element)| {
+        let mut parent = element.parent;
+        while let Some(above) = parent.and_then(|id| instance.elements.get(&id)) {
+            if above.parent.is_none() || is_scope(above) {
+                break;
+            }
+            parent = above.parent;
+        }
+        let node = element.node.map(|node| &*process.node(node).id);
+        ScopeView {
+            id: name_of(*id),
+            parent: parent.map(name_of),
+            place: node.unwrap_or(&process.id).to_owned(),
+            variables: json::object(&element.variables),
+        }
+    });
+    shown.collect()
+}
+
+fn name_of(id: Id) -> String {
+    if id == ROOT { ScopeView::ROOT.to_owned() } else { id.0.to_string() }
 }
 
 fn kind_of(wait: &Wait) -> Option<WaitingKind> {
@@ -32,6 +64,8 @@ fn kind_of(wait: &Wait) -> Option<WaitingKind> {
         WaitKind::Message { .. } => WaitingKind::Message,
         WaitKind::Signal => WaitingKind::Signal,
         WaitKind::Child => WaitingKind::Child,
-        WaitKind::Condition { .. } => return None,
+        WaitKind::Condition { .. } => WaitingKind::Condition,
+        // Its incident says so.
+        WaitKind::BrokenCondition => return None,
     })
 }

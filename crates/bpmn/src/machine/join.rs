@@ -1,5 +1,7 @@
 //! Tokens that wait for each other at gateways.
 
+use std::collections::BTreeMap;
+
 use meantime_core::{Failure, Json};
 
 use super::json;
@@ -115,6 +117,14 @@ impl Machine<'_> {
         }
     }
 
+    /// Somebody says that a parked join is done: the tokens that are there go on as one.
+    pub(super) fn join_anyway(&mut self, id: Id, values: BTreeMap<String, Json>) {
+        let Some(element) = self.remove(id) else { return };
+        let Some((at, scope)) = element.node.zip(element.parent) else { return };
+        self.propagate(scope, values);
+        self.join(at, scope);
+    }
+
     fn missing_flows(&self, scope: Id, at: NodeRef) -> Vec<String> {
         let join = self.element(scope).and_then(|it| it.joins.get(&at)).cloned();
         let Join { tokens, .. } = join.unwrap_or_default();
@@ -130,7 +140,7 @@ impl Machine<'_> {
         flows.sort();
         flows.dedup();
         let id = self.create(Some(at), Some(scope));
-        let count = Json::of(&flows.len()).unwrap_or_default();
+        let count = Json::from(flows.len() as u64);
         let names = flows.iter().map(|flow| json::of_text(&self.process.flow(*flow).id));
         let names = json::list(&names.collect::<Vec<_>>());
         self.set(id, "activationCount", count);

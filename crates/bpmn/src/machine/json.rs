@@ -7,7 +7,7 @@ use meantime_core::Json;
 /// A document from its entries; a later entry of the same name wins.
 pub(super) fn object<'a>(entries: impl IntoIterator<Item = (&'a String, &'a Json)>) -> Json {
     let entries: BTreeMap<&String, &Json> = entries.into_iter().collect();
-    Json::of(&entries).unwrap_or_default()
+    Json::object(entries.into_iter().map(|(name, value)| (name.as_str(), value)))
 }
 
 /// The entries of a document; none if it is not an object.
@@ -35,12 +35,12 @@ pub(super) fn text(json: &Json) -> Option<String> {
 
 /// A text as a document.
 pub(super) fn of_text(text: &str) -> Json {
-    Json::of(&text).unwrap_or_default()
+    Json::text(text)
 }
 
 /// A list as a document.
 pub(super) fn list(items: &[Json]) -> Json {
-    Json::of(&items).unwrap_or_default()
+    Json::list(items)
 }
 
 /// A text or a number or a truth value, as people would write it into a name.

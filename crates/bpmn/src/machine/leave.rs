@@ -27,7 +27,7 @@ impl Machine<'_> {
             // Iterations have applied their own mappings; only the collection leaves.
             self.put_out_collection(id, node);
         } else if !matches!(self.element(id).map(|it| &it.role), Some(Role::Loop(_))) {
-            let values = self.named_result(id, node, &result);
+            let values = self.named_result(id, &result);
             self.apply_outputs(id, &node.mapping, values)?;
         }
         if let Some(element) = self.element_mut(id) {
@@ -37,16 +37,11 @@ impl Machine<'_> {
         self.leave(id)
     }
 
-    /// The result by variables. A scope hands on everything in it but its own inputs.
-    fn named_result(&self, id: Id, node: &Node, result: &Json) -> BTreeMap<String, Json> {
-        let Some(element) = self.element(id) else { return BTreeMap::new() };
-        if !element.is_scope() {
-            return json::handed(result);
-        }
-        let is_input =
-            |name: &str| node.mapping.inputs.iter().any(|input| input.target.variable == name);
-        let own = element.variables.iter().filter(|(name, _)| !is_input(name));
-        own.map(|(name, value)| (name.clone(), value.clone())).collect()
+    /// The result by variables. A scope has none: what was done in it has handed on its own, and
+    /// its variables end with it unless output mappings name them.
+    fn named_result(&self, id: Id, result: &Json) -> BTreeMap<String, Json> {
+        let is_scope = self.element(id).is_none_or(super::state::Element::is_scope);
+        if is_scope { BTreeMap::new() } else { json::handed(result) }
     }
 
     /// Chooses the flows and goes.

@@ -2,25 +2,33 @@
 
 use std::collections::BTreeMap;
 
-use meantime_core::{Failure, Json};
+use meantime_core::{Cx, Failure, Json};
 
 use super::json;
 use super::state::Id;
 use super::turn::Machine;
 use super::variables::Visible;
 use crate::expression::{Environment, Evaluated, Expression};
-use crate::model::Mapping;
+use crate::model::{Mapping, Output};
 use crate::trouble::Trouble;
 
-impl Machine<'_> {
+impl<'a> Machine<'a> {
     /// Evaluates in the scope of an element.
     pub(super) fn evaluate(&mut self, expression: &Expression, from: Id) -> Result<Json, Failure> {
-        let environment = Environment { now: Some(self.cx.now), ops: self.cx.limits.ops_runaway };
+        let environment = self.environment();
         let visible = Visible { machine: self, from };
         let Evaluated { value, ops, reason } = expression.evaluate(&visible, &environment);
         self.ops += ops;
         self.reason = reason;
         value
+    }
+
+    /// What an expression may know and use now.
+    pub(super) fn environment(&self) -> Environment<'a> {
+        let Cx { now, limits, instance, turn_no, .. } = *self.cx;
+        // Each evaluation of a turn is at another place in its operations.
+        let seed = instance.random() ^ turn_no.rotate_left(40) ^ self.ops.rotate_left(20);
+        Environment { now: Some(now), ops: limits.ops_runaway, seed, limits }
     }
 
     /// Why the last value was null, to be put behind a message.
@@ -72,27 +80,49 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Hands a result to the enclosing scope: all of it, or what the mappings say.
+    /// Hands on a result: all of it, or what the mappings say, each to where the variable lives.
     pub(super) fn apply_outputs(
         &mut self,
         id: Id,
         mapping: &Mapping,
         result: BTreeMap<String, Json>,
     ) -> Result<(), Failure> {
-        let Some(scope) = self.enclosing_scope(id) else { return Ok(()) };
         if mapping.outputs.is_empty() {
-            self.merge(scope, result);
+            self.propagate(id, result);
             return Ok(());
         }
+        let Some(scope) = self.enclosing_scope(id) else { return Ok(()) };
+        let before = self.element(id).map(|it| it.variables.clone()).unwrap_or_default();
         self.merge(id, result);
-        // All are evaluated before any is set: a failing one leaves nothing half done.
-        let mut values = Vec::new();
-        for output in &mapping.outputs {
-            values.push((&output.target, self.evaluate(&output.source, id)?));
-        }
-        for (target, value) in values {
-            self.set_target(scope, target, value);
+        // All are evaluated before any leaves: a failing one leaves nothing half done.
+        match self.mapped(id, scope, mapping) {
+            Ok(values) => self.propagate(scope, values),
+            Err(failure) => {
+                if let Some(element) = self.element_mut(id) {
+                    element.variables = before;
+                }
+                return Err(failure);
+            }
         }
         Ok(())
+    }
+
+    /// The outputs of an element. Each sees those before it.
+    fn mapped(
+        &mut self,
+        id: Id,
+        scope: Id,
+        mapping: &Mapping,
+    ) -> Result<BTreeMap<String, Json>, Failure> {
+        let mut values = BTreeMap::new();
+        for Output { source, target } in &mapping.outputs {
+            let value = self.evaluate(source, id)?;
+            let base = values.get(&target.variable).cloned();
+            let base = base.or_else(|| self.get(scope, &target.variable));
+            let value = json::set_path(base.as_ref(), &target.path, value);
+            self.set(id, &target.variable, value.clone());
+            values.insert(target.variable.clone(), value);
+        }
+        Ok(values)
     }
 }

@@ -61,5 +61,5 @@ mod user_task;
 mod variables;
 
 pub(crate) use begin::triggers;
-pub(crate) use inspect::inspect;
+pub(crate) use inspect::{inspect, scopes};
 pub(crate) use turn::Machine;

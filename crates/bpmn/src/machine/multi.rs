@@ -87,7 +87,12 @@ impl Machine<'_> {
             (element.role, element.phase) = (Role::Iteration(index), Phase::Active);
             element.armed = true;
         }
-        self.set(scope, "loopCounter", Json::of(&(index + 1)).unwrap_or_default());
+        self.set(scope, "loopCounter", Json::from(u64::from(index) + 1));
+        // What an iteration puts out is its own: others that run beside it have theirs.
+        let own = multi.output.as_ref().and_then(|(_, source)| source.read_variable());
+        if let Some(name) = own {
+            self.set(scope, name, Json::null());
+        }
         if let Some((name, item)) = multi.item.as_ref().zip(item) {
             self.set(scope, name, item);
         }
@@ -202,7 +207,7 @@ impl Machine<'_> {
         let slot = |index| progress.outputs.get(&index).cloned().unwrap_or_default();
         let outputs: Vec<Json> = (0..progress.total).map(slot).collect();
         if let Some(scope) = self.enclosing_scope(id) {
-            self.set_target(scope, target, json::list(&outputs));
+            self.assign_target(scope, target, json::list(&outputs));
         }
     }
 }

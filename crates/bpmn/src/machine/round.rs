@@ -48,7 +48,7 @@ impl Machine<'_> {
         if let Some(element) = self.element_mut(id) {
             element.role = Role::Loop(rounds + 1);
         }
-        self.set(id, "loopCounter", Json::of(&(rounds + 1)).unwrap_or_default());
+        self.set(id, "loopCounter", Json::from(u64::from(rounds) + 1));
         let inner = self.create(self.element(id).and_then(|it| it.node), Some(id));
         self.state.steps.push_back(Step::Run(inner));
         Ok(())

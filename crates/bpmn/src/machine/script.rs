@@ -6,7 +6,7 @@ use super::json;
 use super::state::Id;
 use super::turn::Machine;
 use super::variables::Visible;
-use crate::expression::{Environment, Expression};
+use crate::expression::Expression;
 
 impl Machine<'_> {
     pub(super) fn run_script(
@@ -15,7 +15,7 @@ impl Machine<'_> {
         code: &Expression,
         result: Option<&str>,
     ) -> Result<(), Failure> {
-        let environment = Environment { now: Some(self.cx.now), ops: self.cx.limits.ops_runaway };
+        let environment = self.environment();
         let visible = Visible { machine: self, from: id };
         let (outcome, ops) = code.run(&visible, &environment);
         self.ops += ops;

@@ -8,7 +8,7 @@ use super::json::object_entries;
 use super::state::{Phase, ROOT, Role, Then};
 use super::turn::Machine;
 use super::variables::Handed;
-use crate::expression::{Environment, Expression};
+use crate::expression::Expression;
 use crate::model::{NodeRef, Trigger};
 use crate::trouble::Trouble;
 
@@ -94,7 +94,7 @@ impl Machine<'_> {
 
     /// Whether the input fulfils the condition of a start event; what is missing does not.
     fn holds_of(&mut self, condition: &Expression, input: &Variables) -> Result<bool, String> {
-        let environment = Environment { now: Some(self.cx.now), ops: self.cx.limits.ops_runaway };
+        let environment = self.environment();
         let evaluated = condition.evaluate(&Handed { values: input }, &environment);
         self.ops += evaluated.ops;
         match evaluated.value {
@@ -108,7 +108,7 @@ impl Machine<'_> {
     }
 
     fn refused(self, trouble: Trouble, problem: &str) -> Result<Turn, Fault> {
-        let problem = Json::of(&problem).unwrap_or_default();
+        let problem = Json::text(problem);
         self.finish(vec![Verdict::Refused { code: trouble.code().to_owned(), problem }])
     }
 }

@@ -227,6 +227,9 @@ pub(super) enum WaitKind {
         #[n(0)]
         held: bool,
     },
+    /// A condition that could not be evaluated, until somebody retries.
+    #[n(7)]
+    BrokenCondition,
 }
 
 /// A cycle that goes on.

@@ -130,7 +130,7 @@ impl Machine<'_> {
             WaitKind::Timer { .. } => Effect::CancelTimer { key },
             WaitKind::Message { .. } | WaitKind::Signal => Effect::Unsubscribe { key },
             WaitKind::Child => Effect::CancelChild { key },
-            WaitKind::Condition { .. } => return,
+            WaitKind::Condition { .. } | WaitKind::BrokenCondition => return,
         };
         self.push(effect);
     }

@@ -1,6 +1,6 @@
 //! Events reach the elements that wait for them. Only the dispatch.
 
-use meantime_core::{Event, Failure, Json, Outcome, Termination, Verdict};
+use meantime_core::{Event, Failure, Json, Outcome, Termination, Verdict, unknown_scope};
 
 use super::json;
 use super::state::{Id, Key, ROOT, Wait, WaitKind};
@@ -42,13 +42,10 @@ impl Machine<'_> {
                 Some(key) => self.retried((*key).into()),
                 None => Verdict::NotTaken,
             },
-            Event::VariablesSet { values } => match json::object_entries(values) {
-                Some(values) => {
-                    self.merge(ROOT, values);
-                    Verdict::taken()
-                }
-                None => Verdict::NotTaken,
-            },
+            Event::IncidentResolved { key, variables, .. } => {
+                self.resolved((*key).into(), variables)
+            }
+            Event::VariablesSet { values, scope } => self.set_variables(values, scope.as_deref()),
             Event::Cancel { reason } => {
                 let (reason, context) = (reason.clone(), self.root_variables());
                 self.outcome = Some(Outcome::Cancelled { reason, context });
@@ -61,6 +58,26 @@ impl Machine<'_> {
             // The kernel keeps this one to itself.
             Event::DeadlineMoved { .. } => Verdict::NotTaken,
         }
+    }
+
+    /// An operator's correction, in the process or in one of its scopes.
+    fn set_variables(&mut self, values: &Json, scope: Option<&str>) -> Verdict {
+        let id = match scope {
+            None => Some(ROOT),
+            Some(text) => text.parse().ok().map(Id).filter(|id| self.has_scope(*id)),
+        };
+        match (id, json::object_entries(values)) {
+            (Some(id), Some(values)) => {
+                self.merge(id, values);
+                Verdict::taken()
+            }
+            (None, _) => unknown_scope(scope.unwrap_or_default()),
+            (_, None) => Verdict::NotTaken,
+        }
+    }
+
+    fn has_scope(&self, id: Id) -> bool {
+        id != ROOT && self.element(id).is_some_and(|element| !element.is_ending())
     }
 
     /// Something armed has happened.

@@ -69,12 +69,7 @@ fn series(text: &str, now: Timestamp, zone: &Zone) -> Result<(Rule, Option<u64>)
     if !text.starts_with('R') {
         return Ok((Rule::cron(Cron::parse(text)?, zone.clone(), now), None));
     }
-    let cycle = Cycle::parse(text)?;
-    let mut rule = cycle.armed(now, zone.clone());
-    if let Rule::Every { count, .. } = &mut rule {
-        *count = None;
-    }
-    Ok((rule, cycle.count()))
+    Ok(Cycle::parse(text)?.series(now, zone.clone()))
 }
 
 fn first(rule: Rule, count: Option<u64>) -> Option<(Timestamp, Option<Series>)> {

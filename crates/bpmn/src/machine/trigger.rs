@@ -51,9 +51,11 @@ impl Machine<'_> {
                 Channel::Message { name: wait.name.clone(), key: correlation.clone() }
             }
             WaitKind::Signal => Channel::Broadcast { name: wait.name.clone() },
-            WaitKind::Condition { .. } | WaitKind::Task | WaitKind::UserTask | WaitKind::Child => {
-                return;
-            }
+            WaitKind::Condition { .. }
+            | WaitKind::BrokenCondition
+            | WaitKind::Task
+            | WaitKind::UserTask
+            | WaitKind::Child => return,
         };
         let place = self.place_of_event(owner, wait.on);
         let key = self.push(Effect::Subscribe { place, channel });

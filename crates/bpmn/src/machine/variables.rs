@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use meantime_core::Json;
 
 use super::json;
-use super::state::{Id, Role};
+use super::state::{Id, ROOT, Role};
 use super::turn::Machine;
 use crate::expression::Scope;
 use crate::model::Target;
@@ -126,17 +126,31 @@ impl Machine<'_> {
         self.set(scope, &target.variable, value);
     }
 
-    /// Writes where the variable is, else into the enclosing scope: what scripts do.
+    /// Writes where the variable lives, seen from an element: its own, or that of the nearest
+    /// scope that has it. One that lives nowhere becomes a variable of the process.
     pub(super) fn assign(&mut self, from: Id, name: &str, value: Json) {
         let mut at = Some(from);
-        while let Some(element) = at.and_then(|id| self.element(id)) {
-            if element.variables.contains_key(name) {
+        while let Some((id, element)) = at.and_then(|id| Some((id, self.element(id)?))) {
+            let counts = id == from || element.is_scope();
+            if counts && element.variables.contains_key(name) {
                 break;
             }
             at = element.parent;
         }
-        if let Some(scope) = at.or_else(|| self.enclosing_scope(from)) {
-            self.set(scope, name, value);
+        self.set(at.unwrap_or(ROOT), name, value);
+    }
+
+    /// Writes each value where its variable lives: what somebody sees who looks on, at once.
+    pub(super) fn propagate(&mut self, from: Id, values: BTreeMap<String, Json>) {
+        for (name, value) in values {
+            self.assign(from, &name, value);
         }
+    }
+
+    /// Sets a variable where it lives, or a place inside of it.
+    pub(super) fn assign_target(&mut self, from: Id, target: &Target, value: Json) {
+        let base = self.get(from, &target.variable);
+        let value = json::set_path(base.as_ref(), &target.path, value);
+        self.assign(from, &target.variable, value);
     }
 }

@@ -52,6 +52,8 @@ pub(crate) struct UserTask {
 pub(crate) struct Call {
     pub(crate) definition: Expression,
     pub(crate) version: Option<Expression>,
+    /// The latest version with this label is called.
+    pub(crate) label: Option<Expression>,
     pub(crate) key: Option<Expression>,
     pub(crate) all_in: Inward,
     /// Whether the whole result comes out.

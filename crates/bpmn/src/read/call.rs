@@ -31,6 +31,7 @@ impl<'a> Builder<'a> {
         let mut call = Call {
             definition,
             version: self.version(element),
+            label: None,
             key: None,
             all_in: Inward::Unmapped,
             all_out: true,
@@ -38,14 +39,51 @@ impl<'a> Builder<'a> {
             outputs: Vec::new(),
         };
         if let Some(zeebe) = zeebe {
-            if attribute(zeebe, "propagateAllParentVariables").is_some() {
-                let all = self.flag(zeebe, "propagateAllParentVariables", true);
-                call.all_in = if all { Inward::Everything } else { Inward::Named };
-            }
+            self.check_called_element(zeebe);
+            // As in Zeebe: mapped inputs come on top of what is visible.
+            let all = self.flag(zeebe, "propagateAllParentVariables", true);
+            call.all_in = if all { Inward::Everything } else { Inward::Named };
             call.all_out = self.flag(zeebe, "propagateAllChildVariables", true);
+            call.label = self.version_tag(zeebe);
         }
         self.camunda_variables(element, &mut call);
         self.add_activity(element, Kind::Call(call), parent);
+    }
+
+    /// What nobody reads would be ignored, so it is refused.
+    fn check_called_element(&mut self, zeebe: El<'a>) {
+        for attribute in zeebe.attributes().filter(|it| it.namespace().is_none()) {
+            let word = attribute.name();
+            if !CALLED_ELEMENT.contains(&word) {
+                let what = format!("zeebe:calledElement: the attribute `{word}` is not executed");
+                let help = format!("it has {}", CALLED_ELEMENT.join(", "));
+                self.error_with_help(Code::UnsupportedAttribute, zeebe, &what, &help);
+            }
+        }
+    }
+
+    /// `bindingType="versionTag"`: the latest version that carries the tag is called.
+    fn version_tag(&mut self, zeebe: El<'a>) -> Option<Expression> {
+        let tag = attribute(zeebe, "versionTag");
+        match attribute(zeebe, "bindingType") {
+            None | Some("latest") => None,
+            Some("deployment") => {
+                self.note(zeebe, "bindingType=\"deployment\": the latest version is called");
+                None
+            }
+            Some("versionTag") => {
+                if tag.is_none() {
+                    self.error(Code::Missing, zeebe, "versionTag is missing");
+                }
+                tag.map(|tag| self.expression(zeebe, tag))
+            }
+            Some(other) => {
+                let what = format!("bindingType=\"{other}\" is not executed");
+                let help = "use latest, deployment or versionTag";
+                self.error_with_help(Code::UnsupportedAttribute, zeebe, &what, help);
+                None
+            }
+        }
     }
 
     /// A version to call instead of the latest.
@@ -125,6 +163,15 @@ impl<'a> Builder<'a> {
         }
     }
 }
+
+/// What `zeebe:calledElement` says.
+const CALLED_ELEMENT: [&str; 5] = [
+    "processId",
+    "propagateAllChildVariables",
+    "propagateAllParentVariables",
+    "bindingType",
+    "versionTag",
+];
 
 fn is_global_task(element: &El<'_>) -> bool {
     name(*element).starts_with("global")

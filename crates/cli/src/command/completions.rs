@@ -2,11 +2,13 @@
 
 use std::process::ExitCode;
 
+use anyhow::Result;
 use clap::{Args as _, Command as ClapCommand, Subcommand as _};
 use clap_complete::Shell;
 
 use super::Command;
 use crate::client::Target;
+use crate::show;
 
 /// Prints completions for a shell.
 #[derive(Debug, clap::Args)]
@@ -16,10 +18,12 @@ pub(crate) struct Completions {
 }
 
 impl Completions {
-    pub(crate) fn run(self) -> ExitCode {
+    pub(crate) fn run(self) -> Result<ExitCode> {
         let binary = ClapCommand::new("meantime");
         let mut binary = Command::augment_subcommands(Target::augment_args(binary));
-        clap_complete::generate(self.shell, &mut binary, "meantime", &mut std::io::stdout());
-        ExitCode::SUCCESS
+        let mut text = Vec::new();
+        clap_complete::generate(self.shell, &mut binary, "meantime", &mut text);
+        show::line(String::from_utf8_lossy(&text).trim_end())?;
+        Ok(ExitCode::SUCCESS)
     }
 }

@@ -1,5 +1,4 @@
 //! `meantime config`: the configuration that a server would run with.
-#![expect(clippy::print_stdout, reason = "the configuration is the answer")]
 
 use std::process::ExitCode;
 
@@ -7,6 +6,7 @@ use anyhow::Result;
 use meantime_server::{Layers, check_tls};
 
 use super::serve::ServerFlags;
+use crate::show;
 
 /// Shows the configuration.
 #[derive(Debug, clap::Args)]
@@ -23,9 +23,9 @@ impl Config {
         let settings = self.flags.settings(Layers::default())?;
         check_tls(&settings.tls)?;
         if self.print {
-            print!("{}", settings.to_toml()?);
+            show::line(settings.to_toml()?.trim_end())?;
         } else {
-            println!("the configuration is good; --print shows it");
+            show::line("the configuration is good; --print shows it")?;
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -1,7 +1,5 @@
 //! `meantime deploy`: a file, or all definitions of a directory.
-#![expect(clippy::print_stderr, reason = "diagnostics go to people")]
 
-use std::io::IsTerminal as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -42,7 +40,7 @@ impl Deploy {
         let client = Client::new(target)?;
         let mut deployed = Vec::new();
         let mut refused = false;
-        for file in definitions::find(&self.path, &self.catalog)? {
+        for file in definitions::find_some(&self.path, &self.catalog)? {
             match self.deploy(&client, &file) {
                 Ok(answer) => {
                     let definitions = answer["definitions"].as_array().into_iter().flatten();
@@ -76,14 +74,13 @@ fn show_refusal(file: &DefinitionFile, error: anyhow::Error, format: Format) -> 
         _ => return Err(error),
     };
     if format == Format::Json {
-        eprintln!("{}", serde_json::to_string_pretty(body)?);
+        show::tell(&serde_json::to_string_pretty(body)?);
         return Ok(());
     }
     let name = file.path.display().to_string();
     for it in body["diagnostics"].as_array().into_iter().flatten() {
-        let drawn =
-            draw(&name, &file.source.text, &diagnostic(it), std::io::stderr().is_terminal());
-        eprintln!("{drawn}\n");
+        let drawn = draw(&name, &file.source.text, &diagnostic(it), show::colors());
+        show::tell(&format!("{drawn}\n"));
     }
     Ok(())
 }

@@ -1,23 +1,33 @@
 //! `meantime dev`: one command to a running server, with the definitions of a directory.
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "it talks to a person")]
 
 use std::collections::BTreeMap;
-use std::io::IsTerminal as _;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
-use meantime_core::{Severity, Source};
-use meantime_kernel::command::Reply;
+use meantime_core::{SCHEDULE_DEFINITION, ScheduleSpec, Severity, Source};
+use meantime_kernel::command::{Command, Reply, ScheduleAction};
 use meantime_kernel::driver::{DeployError, Kernel};
-use meantime_server::Layers;
+use meantime_kernel::history::By;
+use meantime_kernel::schedule::ScheduleView;
+use meantime_kernel::store::{DefinitionFilter, InstanceFilter, InstanceRow, Page};
+use meantime_server::{Layers, Settings};
 use notify::{RecursiveMode, Watcher};
 use tokio::sync::mpsc;
 
 use super::serve::ServerFlags;
+use crate::client::DEFAULT_URL;
 use crate::definitions::{self, DefinitionFile};
 use crate::draw::draw;
-use crate::server;
+use crate::{server, show};
+
+/// What is loaded for those who name nothing.
+const EXAMPLES: &str = "examples";
+
+/// The configuration value that tells the journeys among the examples where the services answer
+/// that they call: at this very server.
+const STUBS: &str = "stubs";
 
 /// Where state is kept.
 const DIRECTORY: &str = ".meantime";
@@ -28,11 +38,26 @@ const FIRST: (&str, &str) = ("reminder", r#"{"invoice":"R-17","customer":"Ann"}"
 /// Runs a server for development.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Dev {
-    /// Definitions to load and to watch
-    #[arg(default_value = "examples")]
-    directory: PathBuf,
+    /// Definitions to load and to watch [default: examples, with their schedules paused]
+    directory: Option<PathBuf>,
+    /// Where files that definitions refer to are looked up, besides the definition's own directory
+    #[arg(long, value_name = "DIR")]
+    catalog: Vec<PathBuf>,
+    /// Calls to HOST (or *.DOMAIN) go to ADDRESS instead: HOST:PORT, or http://HOST:PORT for a mock
+    /// without TLS
+    #[arg(long, value_name = "HOST=ADDRESS", value_parser = host_override)]
+    host_override: Vec<(String, String)>,
+    /// Authorities, as PEM, whose certificates calls believe besides those of this machine
+    #[arg(long, value_name = "FILE")]
+    ca_file: Option<PathBuf>,
     #[command(flatten)]
     flags: ServerFlags,
+}
+
+/// A host and where its calls go.
+fn host_override(text: &str) -> Result<(String, String), String> {
+    let (host, address) = text.split_once('=').ok_or("write HOST=ADDRESS")?;
+    Ok((host.trim().to_owned(), address.trim().to_owned()))
 }
 
 impl Dev {
@@ -45,17 +70,29 @@ impl Dev {
             .flag("db", format!("sqlite:{DIRECTORY}/{file}"))
             .flag("egress.allow", loopback)
             .flag("log.level", "warn");
-        let settings = self.flags.settings(defaults)?;
+        let mut settings = self.flags.settings(defaults)?;
+        settings.egress.hosts.extend(self.host_override);
+        settings.egress.ca_file = self.ca_file.or(settings.egress.ca_file);
         std::fs::create_dir_all(DIRECTORY).with_context(|| DIRECTORY.to_owned())?;
         let state = settings.db.to_string();
         let is_virtual = settings.clock.is_virtual;
         let scheme = if settings.tls.cert.is_some() { "https" } else { "http" };
-        let directory = self.directory;
-        server::run(settings, |engine, address| async move {
-            let names = load(engine.kernel(), &directory).await?;
-            let base = format!("{scheme}://{address}");
-            greet(&base, &directory, &names, &state, is_virtual);
-            watch(engine.kernel().clone(), &directory);
+        let catalogs = self.catalog;
+        let is_tour = self.directory.is_none();
+        let directory = self.directory.unwrap_or_else(|| PathBuf::from(EXAMPLES));
+        let base = move |address: SocketAddr| format!("{scheme}://{}", reachable(address));
+        let prepare = move |settings: &mut Settings, address: SocketAddr| {
+            let stubs = format!("{}/api/v1/stubs", base(address));
+            let config = &mut settings.journeys.config;
+            config.entry(STUBS.to_owned()).or_insert_with(|| stubs.into());
+        };
+        server::run(settings, prepare, |engine, address| async move {
+            let loaded = load(engine.kernel(), &directory, &catalogs).await?;
+            let paused =
+                if is_tour { pause_new(engine.kernel(), &loaded).await? } else { Vec::new() };
+            let names: Vec<String> = loaded.into_iter().map(|(name, ..)| name).collect();
+            greet(&base(address), &directory, &names, &paused, &state, is_virtual);
+            watch(engine.kernel().clone(), &directory, catalogs);
             Ok(engine)
         })?;
         Ok(ExitCode::SUCCESS)
@@ -63,16 +100,55 @@ impl Dev {
 }
 
 /// Deploys everything in a directory; what is wrong is drawn and does not stop the rest.
-async fn load(kernel: &Kernel, directory: &Path) -> Result<Vec<String>> {
+async fn load(
+    kernel: &Kernel,
+    directory: &Path,
+    catalogs: &[PathBuf],
+) -> Result<Vec<(String, u32, bool)>> {
     if !directory.exists() {
-        eprintln!("{} does not exist; nothing was loaded", directory.display());
+        show::tell(&format!("{} does not exist; nothing was loaded", directory.display()));
         return Ok(Vec::new());
     }
-    let mut names = Vec::new();
-    for file in definitions::find(directory, &[])? {
-        names.extend(deploy(kernel, &file).await.into_iter().map(|(name, _, _)| name));
+    let mut loaded = Vec::new();
+    for file in definitions::find(directory, catalogs)? {
+        loaded.extend(deploy(kernel, &file).await);
     }
-    Ok(names)
+    Ok(loaded)
+}
+
+/// Pauses the schedules of what was loaded for the first time: a newcomer who moves the clock by a
+/// month wants to see the instance that they have started, not thirty nightly runs. Gives back the
+/// names of their definitions.
+async fn pause_new(kernel: &Kernel, loaded: &[(String, u32, bool)]) -> Result<Vec<String>> {
+    let name = Some(SCHEDULE_DEFINITION.to_owned());
+    let filter = DefinitionFilter { name, ..DefinitionFilter::default() };
+    let definitions = kernel.store().definitions(filter).await?;
+    let definitions = definitions.iter().map(|row| row.id).collect();
+    let filter = InstanceFilter { definitions, ..InstanceFilter::default() };
+    let rows = kernel.store().instances(filter, Page::first(1_000)).await?;
+    let mut paused = Vec::new();
+    for row in rows.iter().filter(|row| !row.phase.is_ended()) {
+        let is_new = |spec: &ScheduleSpec| {
+            loaded.iter().any(|(name, version, new)| {
+                *new && *name == spec.definition && *version == spec.version
+            })
+        };
+        let Some(spec) = spec_of(row).filter(is_new) else { continue };
+        let reason = "loaded by `meantime dev` for a first look".to_owned();
+        let by = By { actor: "meantime dev".to_owned(), reason };
+        let action = ScheduleAction::Pause;
+        kernel.call(Command::Schedule { schedule: row.id, action, by }).await?;
+        paused.push(spec.definition);
+    }
+    Ok(paused)
+}
+
+/// What a schedule does, unless it is paused. One that was armed just now may not have begun.
+fn spec_of(row: &InstanceRow) -> Option<ScheduleSpec> {
+    match ScheduleView::of_instance(row) {
+        Some(view) => Some(view.spec).filter(|_| !view.paused),
+        None => row.start()?.input.read().ok(),
+    }
 }
 
 /// Deploys a file: names, versions, and whether each is new.
@@ -87,45 +163,74 @@ async fn deploy(kernel: &Kernel, file: &DefinitionFile) -> Vec<(String, u32, boo
         }
         Ok(_) => Vec::new(),
         Err(DeployError::Diagnostics(found)) => {
-            let colors = std::io::stderr().is_terminal();
+            let colors = show::colors();
             for it in found.iter().filter(|it| it.severity == Severity::Error) {
-                eprintln!("{}\n", draw(&path, &file.source.text, it, colors));
+                show::tell(&format!("{}\n", draw(&path, &file.source.text, it, colors)));
             }
             Vec::new()
         }
         Err(DeployError::Kernel(error)) => {
-            eprintln!("{path}: {error}");
+            show::tell(&format!("{path}: {error}"));
             Vec::new()
         }
     }
 }
 
-fn greet(base: &str, directory: &Path, names: &[String], state: &str, is_virtual: bool) {
-    println!("Meantime is running at {base}\n");
+/// The address under which this machine reaches a server that listens on all of its addresses.
+fn reachable(mut address: SocketAddr) -> SocketAddr {
+    if address.ip().is_unspecified() {
+        let is_v4 = address.is_ipv4();
+        address.set_ip(if is_v4 { Ipv4Addr::LOCALHOST.into() } else { Ipv6Addr::LOCALHOST.into() });
+    }
+    address
+}
+
+/// Says something to whoever started it, if they still look.
+fn say(text: &str) {
+    drop(show::line(text));
+}
+
+fn greet(
+    base: &str,
+    directory: &Path,
+    names: &[String],
+    paused: &[String],
+    state: &str,
+    is_virtual: bool,
+) {
+    say(&format!("Meantime is running at {base}\n"));
     if !names.is_empty() {
-        println!("  definitions  {}", names.join(", "));
+        say(&format!("  definitions  {}", names.join(", ")));
     }
-    println!("  watching     {}", directory.display());
-    println!("  API          {base}/docs");
-    println!("  state        {state}");
+    if !paused.is_empty() {
+        say(&format!("  schedules    {}: paused until you resume them", paused.join(", ")));
+    }
+    say(&format!("  watching     {}", directory.display()));
+    say(&format!("  API          {base}/docs"));
+    say(&format!("  state        {state}"));
     if is_virtual {
-        println!("  clock        stands still until you move it");
+        say("  clock        stands still until you move it");
     }
-    println!("\nTry this:\n");
+    say("\nTry this:\n");
     let is_first = names.iter().any(|name| name == FIRST.0);
     let generic = (names.first().map_or("NAME", String::as_str), "{}");
     let (name, input) = if is_first { FIRST } else { generic };
-    println!("  curl -d '{{\"definition\":\"{name}\",\"input\":{input}}}' {base}/api/v1/instances");
+    say(&format!(
+        "  curl -d '{{\"definition\":\"{name}\",\"input\":{input}}}' {base}/api/v1/instances"
+    ));
     // The way this program was called works also where it is not installed.
-    println!("  {} ps", std::env::args().next().as_deref().unwrap_or("meantime"));
+    let program = std::env::args().next();
+    let program = program.as_deref().unwrap_or("meantime");
+    let url = if base == DEFAULT_URL { String::new() } else { format!(" --url {base}") };
+    say(&format!("  {program} ps{url}"));
     if is_virtual {
-        println!("  curl -d '{{\"by\":\"P30D\"}}' {base}/api/v1/clock/advance");
+        say(&format!("  curl -d '{{\"by\":\"P30D\"}}' {base}/api/v1/clock/advance"));
     }
-    println!("\nCtrl-C ends it; state stays.");
+    say("\nCtrl-C ends it; state stays.");
 }
 
 /// Deploys files again when they change.
-fn watch(kernel: Kernel, directory: &Path) {
+fn watch(kernel: Kernel, directory: &Path, catalogs: Vec<PathBuf>) {
     let (sender, mut changes) = mpsc::unbounded_channel();
     let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
         if let Ok(event) = event
@@ -148,13 +253,13 @@ fn watch(kernel: Kernel, directory: &Path) {
                 continue;
             }
             // A file that is gone again, or half written, comes with its next change.
-            for file in definitions::find(&path, &[]).unwrap_or_default() {
+            for file in definitions::find(&path, &catalogs).unwrap_or_default() {
                 if seen.insert(path.clone(), file.source.clone()).as_ref() == Some(&file.source) {
                     continue;
                 }
                 for (name, version, new) in deploy(&kernel, &file).await {
                     if new {
-                        println!("{name} {version} deployed from {}", path.display());
+                        say(&format!("{name} {version} deployed from {}", path.display()));
                     }
                 }
             }

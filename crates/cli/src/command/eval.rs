@@ -1,7 +1,5 @@
 //! `meantime eval`: one expression, without a server.
 
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "the result is what it is for")]
-
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
@@ -13,6 +11,8 @@ use meantime_expr::script;
 use meantime_expr::value::json;
 use meantime_kernel::clock::{Clock, SystemClock};
 use meantime_kernel::random::{Entropy, SystemEntropy};
+
+use crate::show;
 
 /// Operations that an expression in FEEL may use.
 const FEEL_OPS: u64 = 10_000_000;
@@ -76,14 +76,14 @@ fn flow(source: &str, variables: &[(&str, String)]) -> Result<ExitCode> {
     }
     let (now, seed) = (SystemClock.now().engine, SystemEntropy::default().next());
     let evaluation = script::evaluate(source, &inputs, now, seed, &Limits::default());
-    evaluation.diagnostics.iter().for_each(show);
+    evaluation.diagnostics.iter().for_each(show_diagnostic);
     Ok(match evaluation.result {
         Some(Ok(json)) => {
-            println!("{json}");
+            show::line(json.as_str())?;
             ExitCode::SUCCESS
         }
         Some(Err(failure)) => {
-            eprintln!("error[{}]: {}", failure.code, failure.message);
+            show::tell(&format!("error[{}]: {}", failure.code, failure.message));
             ExitCode::FAILURE
         }
         None => ExitCode::FAILURE,
@@ -97,7 +97,7 @@ fn dataweave(source: &str, variables: &[(&str, String)]) -> Result<ExitCode> {
         values.push(json::read(text).map_err(|error| anyhow!("--var {name}: {error}"))?);
     }
     let compilation = Script::compile(source, &names);
-    compilation.diagnostics.iter().for_each(show);
+    compilation.diagnostics.iter().for_each(show_diagnostic);
     let Some(script) = compilation.script else { return Ok(ExitCode::FAILURE) };
     let context = EvalContext {
         now: SystemClock.now().engine,
@@ -106,13 +106,13 @@ fn dataweave(source: &str, variables: &[(&str, String)]) -> Result<ExitCode> {
     };
     Ok(match script.evaluate_to_json(values, &context) {
         Ok(text) => {
-            println!("{text}");
+            show::line(&text)?;
             ExitCode::SUCCESS
         }
         Err(error) => {
-            eprintln!("error[{}]: {error}", error.code());
+            show::tell(&format!("error[{}]: {error}", error.code()));
             if let Some(help) = error.help {
-                eprintln!("  help: {help}");
+                show::tell(&format!("  help: {help}"));
             }
             ExitCode::FAILURE
         }
@@ -128,19 +128,21 @@ fn feel(source: &str, variables: &[(&str, String)]) -> Result<ExitCode> {
     let program = match feel::compile(source.trim().trim_start_matches('=').trim()) {
         Ok(program) => program,
         Err(problem) => {
-            eprintln!("error: {problem}");
+            show::tell(&format!("error: {problem}"));
             if let Some(help) = problem.help() {
-                eprintln!("  help: {help}");
+                show::tell(&format!("  help: {help}"));
             }
             return Ok(ExitCode::FAILURE);
         }
     };
     let variable = |name: &str| values.get(name).cloned();
-    let now = Some(SystemClock.now().engine);
-    let evaluated = program.evaluate(&variable, &feel::Environment { now, ops: FEEL_OPS });
+    let now = SystemClock.now().engine;
+    let seed = now.as_millis().unsigned_abs();
+    let environment = feel::Environment { now: Some(now), ops: FEEL_OPS, seed };
+    let evaluated = program.evaluate(&variable, &environment);
     // The first reason for a null is worth knowing, also when something else came out in the end.
     if let Some(reason) = evaluated.reason {
-        eprintln!("note: {reason}");
+        show::tell(&format!("note: {reason}"));
     }
     let text = evaluated.value.map_err(|error| error.to_string()).and_then(|value| {
         let plain = feel::to_json(&value).map_err(|error| error.to_string())?;
@@ -148,28 +150,28 @@ fn feel(source: &str, variables: &[(&str, String)]) -> Result<ExitCode> {
     });
     Ok(match text {
         Ok(text) => {
-            println!("{text}");
+            show::line(&text)?;
             ExitCode::SUCCESS
         }
         Err(error) => {
-            eprintln!("error: {error}");
+            show::tell(&format!("error: {error}"));
             ExitCode::FAILURE
         }
     })
 }
 
-fn show(diagnostic: &Diagnostic) {
+fn show_diagnostic(diagnostic: &Diagnostic) {
     let severity = match diagnostic.severity {
         Severity::Error => "error",
         Severity::Warning => "warning",
         Severity::Note => "note",
     };
     let (line, column) = (diagnostic.start.line, diagnostic.start.column);
-    eprintln!(
+    show::tell(&format!(
         "{severity}[{}]: {} (line {line}, column {column})",
         diagnostic.code, diagnostic.message
-    );
+    ));
     if let Some(help) = &diagnostic.help {
-        eprintln!("  help: {help}");
+        show::tell(&format!("  help: {help}"));
     }
 }

@@ -10,6 +10,9 @@ use crate::client::{Client, Target, escape};
 use crate::exit;
 use crate::show::{self, Column, Format, text};
 
+/// How long one question about the end of an instance waits.
+const RESULT_WAIT: &str = "PT20S";
+
 /// Starts an instance.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Start {
@@ -55,12 +58,9 @@ impl Start {
         if !self.wait || is_over(&started) {
             return show_instance(target.format, &started);
         }
-        let id = text(&started["id"]);
-        client.follow(&format!("/events?instance={}&after=0", escape(&id)), |event| {
-            let mut records = event["records"].as_array().into_iter().flatten();
-            Ok(!records.any(|record| record["type"] == "ended"))
-        })?;
-        show_instance(target.format, &client.get(&format!("/instances/{}", escape(&id)))?)
+        let path = format!("/instances/{}", escape(&text(&started["id"])));
+        while !is_over(&client.get(&format!("{path}/result?wait={RESULT_WAIT}"))?) {}
+        show_instance(target.format, &client.get(&path)?)
     }
 }
 
@@ -96,7 +96,7 @@ fn show_instance(format: Format, instance: &Value) -> Result<ExitCode> {
             ("input", instance["input"].to_string()),
             ("variables", pretty(&instance["variables"])),
             ("output", pretty(&instance["output"])),
-        ]);
+        ])?;
     }
     let failed = instance["status"] == "failed";
     Ok(if failed { ExitCode::from(exit::REFUSED) } else { ExitCode::SUCCESS })
@@ -272,10 +272,10 @@ impl Logs {
             for record in event["records"].as_array().into_iter().flatten() {
                 goes_on &= record["type"] != "ended";
                 if target.format == Format::Json {
-                    show::line(&record.to_string());
+                    show::line(&record.to_string())?;
                 } else {
                     let parts = [text(&record["at"]), text(&record["type"]), about(record)];
-                    show::line(&parts.join("  "));
+                    show::line(&parts.join("  "))?;
                 }
             }
             Ok(goes_on)

@@ -102,7 +102,7 @@ impl Command {
             Self::Migrate(migrate) => migrate.run(),
             Self::Key(key) => key.run(target.format),
             Self::Config(config) => config.run(),
-            Self::Completions(completions) => Ok(completions.run()),
+            Self::Completions(completions) => completions.run(),
             Self::Bench(bench) => bench.run(),
             Self::Eval(eval) => eval.run(),
             Self::BenchPart(part) => part.run(),

@@ -24,6 +24,10 @@ pub(crate) struct ServerFlags {
     /// Time stands still until `POST /clock/advance` moves it; begins at INSTANT, or now
     #[arg(long, value_name = "INSTANT", num_args = 0..=1, default_missing_value = NOW)]
     virtual_clock: Option<ClockStart>,
+    /// Start although the clock is behind the time that the store has seen: no timer fires until
+    /// it has caught up
+    #[arg(long)]
+    accept_clock_behind: bool,
     /// A file with settings
     #[arg(long, value_name = "FILE", env = "MEANTIME_CONFIG")]
     config: Option<PathBuf>,
@@ -81,6 +85,9 @@ impl ServerFlags {
                 layers = layers.flag("clock.start", start.to_string());
             }
         }
+        if self.accept_clock_behind {
+            layers = layers.flag("clock.accept_behind", true);
+        }
         if self.insecure {
             layers = layers.flag("insecure", true);
         }
@@ -113,7 +120,7 @@ pub(crate) struct Serve {
 impl Serve {
     pub(crate) fn run(self) -> Result<ExitCode> {
         let settings = self.flags.settings(Layers::default())?;
-        server::run(settings, |engine, _| async { Ok(engine) })?;
+        server::run(settings, |_, _| {}, |engine, _| async { Ok(engine) })?;
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -48,7 +48,7 @@ impl Backup {
         let options = Options::default();
         let copied = SqliteStore::backup_of(&path, &self.to, &options, now, &mut progress)?;
         bar.finish_and_clear();
-        show::line(&format!("{}: {} bytes", self.to.display(), copied.total));
+        show::line(&format!("{}: {} bytes", self.to.display(), copied.total))?;
         Ok(ExitCode::SUCCESS)
     }
 }
@@ -79,7 +79,7 @@ impl Restore {
             let path = file_of(&settings)?;
             must_exist(from)?;
             let restored = SqliteStore::restore(from, &path, &Options::default(), now, &by)?;
-            show::line(&format!("{}: {} bytes, paused", path.display(), restored.bytes));
+            show::line(&format!("{}: {} bytes, paused", path.display(), restored.bytes))?;
         } else {
             if let Db::Sqlite(path) = &settings.db {
                 must_exist(path)?;
@@ -89,9 +89,9 @@ impl Restore {
                 let store = open_unshared_store(&settings).await?;
                 anyhow::Ok(store.mark_restored(now, by).await?)
             })?;
-            show::line(&format!("{}: marked as restored, paused, epoch {epoch}", settings.db));
+            show::line(&format!("{}: marked as restored, paused, epoch {epoch}", settings.db))?;
         }
-        show::line("start a server on it, look at it, then confirm it with `meantime resume`");
+        show::line("start a server on it, look at it, then confirm it with `meantime resume`")?;
         Ok(ExitCode::SUCCESS)
     }
 }
@@ -108,7 +108,7 @@ impl Resume {
     pub(crate) fn run(self, target: &Target) -> Result<ExitCode> {
         let body = serde_json::json!({ "reason": self.reason }).to_string();
         Client::new(target)?.post("/resume", body)?;
-        show::line("it acts");
+        show::line("it acts")?;
         Ok(ExitCode::SUCCESS)
     }
 }
@@ -123,11 +123,11 @@ pub(crate) struct Doctor {
 impl Doctor {
     pub(crate) fn run(self) -> Result<ExitCode> {
         let settings = self.flags.settings(Layers::default())?;
-        posture(&settings);
+        posture(&settings)?;
         let mut states = States::default();
         let found = match &settings.db {
             Db::Memory => {
-                show::line("store: memory; nothing is kept");
+                show::line("store: memory; nothing is kept")?;
                 return Ok(ExitCode::SUCCESS);
             }
             Db::Sqlite(path) if !path.exists() => None,
@@ -144,7 +144,7 @@ impl Doctor {
             }
             Db::Postgres(url) => {
                 // Pages and the log are the server's business; its own tools look after them.
-                show::line("store: rows are looked at; files and logs are the server's own");
+                show::line("store: rows are looked at; files and logs are the server's own")?;
                 let options = meantime_store::postgres::Options::new(url);
                 let mut visit = |definition: &DefinitionRow, instance: &InstanceRow| {
                     states.look_at(definition, instance);
@@ -154,15 +154,15 @@ impl Doctor {
             }
         };
         let Some(mut problems) = found else {
-            show::line(&format!("store: {} does not exist yet", settings.db));
+            show::line(&format!("store: {} does not exist yet", settings.db))?;
             return Ok(ExitCode::SUCCESS);
         };
         problems.extend(states.problems);
         for problem in &problems {
-            show::line(&format!("store: {problem}"));
+            show::line(&format!("store: {problem}"))?;
         }
         if problems.is_empty() {
-            show::line(&format!("store: {} is sound", settings.db));
+            show::line(&format!("store: {} is sound", settings.db))?;
             return Ok(ExitCode::SUCCESS);
         }
         Ok(ExitCode::from(exit::REFUSED))
@@ -230,11 +230,11 @@ fn encryption(settings: &Settings) -> String {
 }
 
 /// What somebody from outside would find.
-fn posture(settings: &Settings) {
+fn posture(settings: &Settings) -> Result<()> {
     let reach =
         if settings.listen.ip().is_loopback() { "this machine only" } else { "the network" };
-    show::line(&format!("listens on {}: {reach}", settings.listen));
-    show::line(&format!("TLS: {}", encryption(settings)));
+    show::line(&format!("listens on {}: {reach}", settings.listen))?;
+    show::line(&format!("TLS: {}", encryption(settings)))?;
     let callers = match (settings.auth.is_configured(), settings.insecure) {
         (true, _) => format!(
             "{} keys, tokens {}",
@@ -247,19 +247,20 @@ fn posture(settings: &Settings) {
         (false, true) => "EVERYBODY is an administrator (insecure)".to_owned(),
         (false, false) => "everybody on this machine is an administrator".to_owned(),
     };
-    show::line(&format!("callers: {callers}"));
+    show::line(&format!("callers: {callers}"))?;
     let private = if settings.egress.allow.is_empty() {
         "no private network".to_owned()
     } else {
         settings.egress.allow.join(", ")
     };
-    show::line(&format!("outbound calls: public addresses, and {private}"));
+    show::line(&format!("outbound calls: public addresses, and {private}"))?;
     if settings.clock.is_virtual {
-        show::line("clock: VIRTUAL; nothing fires by itself");
+        show::line("clock: VIRTUAL; nothing fires by itself")?;
     }
     if settings.store.survive_process_crash_only {
-        show::line("durability: a loss of power may cost the last commits");
+        show::line("durability: a loss of power may cost the last commits")?;
     }
+    Ok(())
 }
 
 /// Brings a store to the schema of this release.
@@ -275,7 +276,7 @@ impl Migrate {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         // Opening a store brings it up to date.
         drop(runtime.block_on(open_store(&settings))?);
-        show::line(&format!("{} has the schema of this release", settings.db));
+        show::line(&format!("{} has the schema of this release", settings.db))?;
         Ok(ExitCode::SUCCESS)
     }
 }

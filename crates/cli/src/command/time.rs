@@ -93,6 +93,12 @@ pub(crate) struct Forecast {
     /// Count in parts of this length
     #[arg(long, value_name = "DURATION")]
     bucket: Option<String>,
+    /// Of this definition only
+    #[arg(long, value_name = "NAME")]
+    definition: Option<String>,
+    /// Go on where the page before ended
+    #[arg(long)]
+    cursor: Option<String>,
 }
 
 const FORECAST: &[Column] = &[
@@ -108,7 +114,13 @@ const BUCKETS: &[Column] = &[("FROM", |it| text(&it["at"])), ("COUNT", |it| text
 impl Forecast {
     pub(crate) fn run(self, target: &Target) -> Result<ExitCode> {
         let is_counted = self.bucket.is_some();
-        let filters = [("from", self.from), ("to", Some(self.to)), ("bucket", self.bucket)];
+        let filters = [
+            ("from", self.from),
+            ("to", Some(self.to)),
+            ("bucket", self.bucket),
+            ("definition", self.definition),
+            ("cursor", self.cursor),
+        ];
         let forecast = Client::new(target)?.get(&query("/forecast", &filters))?;
         if target.format == Format::Json {
             show::json(&forecast)?;
@@ -117,8 +129,8 @@ impl Forecast {
         let (part, columns) = if is_counted { ("buckets", BUCKETS) } else { ("items", FORECAST) };
         let items = forecast[part].as_array().cloned().unwrap_or_default();
         show::list(target.format, &items, columns)?;
-        if forecast["truncated"] == true {
-            show::line("there is more; ask for a shorter window");
+        if let (false, Some(cursor)) = (is_counted, forecast["nextCursor"].as_str()) {
+            show::line(&format!("there is more: --cursor {cursor}"))?;
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -137,7 +149,7 @@ impl Why {
         if target.format == Format::Json {
             show::json(&why)?;
         } else {
-            show::line(&text(&why["explanation"]));
+            show::line(&text(&why["explanation"]))?;
         }
         Ok(ExitCode::SUCCESS)
     }

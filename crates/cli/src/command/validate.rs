@@ -1,7 +1,5 @@
 //! `meantime validate`: judges the text of definitions, without a server.
-#![expect(clippy::print_stderr, reason = "diagnostics go to people")]
 
-use std::io::IsTerminal as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -31,7 +29,7 @@ impl Validate {
     pub(crate) fn run(self, format: Format) -> Result<ExitCode> {
         let mut files = Vec::new();
         for path in &self.paths {
-            files.extend(definitions::find(path, &self.catalog)?);
+            files.extend(definitions::find_some(path, &self.catalog)?);
         }
         let judged: Vec<(DefinitionFile, Vec<Diagnostic>)> = files
             .into_iter()
@@ -47,18 +45,21 @@ impl Validate {
                 judged.iter().flat_map(|(file, found)| found.iter().map(|it| to_json(file, it)));
             show::json(&json!({ "diagnostics": all.collect::<Vec<_>>() }))?;
         } else {
-            let colors = std::io::stderr().is_terminal();
+            let colors = show::colors();
             for (file, found) in &judged {
                 for diagnostic in found {
                     let name = file.path.display().to_string();
-                    eprintln!("{}\n", draw(&name, &file.source.text, diagnostic, colors));
+                    show::tell(&format!(
+                        "{}\n",
+                        draw(&name, &file.source.text, diagnostic, colors)
+                    ));
                 }
             }
             let (files, good) = (judged.len(), errors == 0);
             show::line(&format!(
                 "{files} files, {errors} errors{}",
                 if good { "" } else { ": refused" }
-            ));
+            ))?;
         }
         Ok(if errors == 0 { ExitCode::SUCCESS } else { ExitCode::from(exit::REFUSED) })
     }

@@ -83,6 +83,71 @@ fn definitions_are_judged_without_a_server() {
     assert_eq!(run(&["validate"]).status.code(), Some(2));
 }
 
+/// Repairs II, item 26: `meantime ps | head -1` is no reason to panic, nor is `2>&1 | head -1`.
+#[test]
+fn a_reader_that_goes_away_ends_a_command_without_a_word() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let server = Server::on(directory.path(), CLOCK);
+    let good = write(directory.path(), "good.flow.js", "return 7\n");
+    let bad = write(directory.path(), "bad.flow.js", "return missing\n");
+    server.text(&["deploy", &good]);
+    server.text(&["start", "good", "--wait"]);
+    let nobody = || {
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        writer
+    };
+    let commands: [&[&str]; 9] = [
+        &["ps"],
+        &["ps", "--format", "json"],
+        &["timers"],
+        &["validate", &good],
+        &["eval", "--lang", "feel", "1 + 1"],
+        &["completions", "bash"],
+        &["config", "--print"],
+        &["key", "--role", "viewer"],
+        &["doctor", "--db", "memory"],
+    ];
+    for arguments in commands {
+        let mut command = Command::new(BINARY);
+        command.args(arguments).env("MEANTIME_URL", &server.url).stdout(nobody());
+        let output = command.output().expect("it runs");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!((output.status.code(), &*said), (Some(0), ""), "{arguments:?}");
+    }
+    let mut refused = Command::new(BINARY);
+    refused.args(["validate", &bad]).stderr(nobody());
+    assert_eq!(refused.output().expect("it runs").status.code(), Some(1), "and no panic");
+}
+
+/// Repairs II, item 26: nothing was judged, so nothing was found to be good.
+#[test]
+fn a_directory_without_definitions_is_wrong_usage() {
+    let directory = tempfile::tempdir().expect("a directory");
+    write(directory.path(), "notes.txt", "nothing\n");
+    let path = directory.path().display().to_string();
+    for format in ["table", "json"] {
+        let output = Command::new(BINARY).args(["validate", &path, "--format", format]).output();
+        let output = output.expect("it runs");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains("no definitions"), "{said}");
+    }
+}
+
+/// Repairs II, item 26: each reason is told once.
+#[test]
+fn errors_are_not_told_twice() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = taken.local_addr().expect("an address").to_string();
+    let output = Command::new(BINARY)
+        .args(["serve", "--db", "memory", "--listen", &address])
+        .output()
+        .expect("it runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(said.matches("in use").count(), 1, "{said}");
+}
+
 #[test]
 fn a_store_is_copied_in_use_and_the_copy_waits_for_a_confirmation() {
     let directory = tempfile::tempdir().expect("a directory");

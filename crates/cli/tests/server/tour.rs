@@ -1,9 +1,10 @@
 //! The tour of the README, with the real binary and curl.
 
+use std::io::{BufRead as _, BufReader};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
-use crate::binary::Server;
+use crate::binary::{BINARY, Server};
 
 const README: &str = include_str!("../../../../README.md");
 
@@ -39,12 +40,76 @@ fn the_tour_of_the_readme_works() {
     for part in expected {
         assert!(shown.contains(part), "{part} is not in\n{shown}");
     }
-    let billing = server.json(&["ps", "--definition", "billing"]);
-    assert_eq!(billing[0]["notation"], "flow", "the examples are loaded, and their schedules run");
+    // Repairs II, item 28: the newcomer's instance is not lost among those of schedules.
+    let schedules = server.json(&["schedules"]);
+    let schedules = schedules.as_array().expect("a list");
+    assert!(schedules.len() >= 2, "the examples are loaded: {schedules:?}");
+    assert!(schedules.iter().all(|it| it["state"] == "paused"), "{schedules:?}");
+    let started = server.json(&["ps"]);
+    let started = started.as_array().expect("a list");
+    assert!(started.iter().all(|it| it["definition"] == "dunning"), "{started:?}");
     let listed = format!("{}/api/v1/definitions?limit=1000", server.url);
     let listed = Command::new("curl").args(["-sS", &listed]).output().expect("curl").stdout;
     let listed: serde_json::Value = serde_json::from_slice(&listed).expect("definitions");
     let items = listed["items"].as_array().expect("a list");
     let replaced = items.iter().find(|it| it["version"] != 1);
     assert_eq!(replaced, None, "an example has a name of its own");
+}
+
+/// Repairs II, item 28: what `dev` tells a newcomer to try works, on any port.
+#[test]
+fn commands_that_dev_prints_work_on_any_port() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    std::os::unix::fs::symlink(examples, directory.path().join("examples")).expect("a link");
+    let mut dev = Command::new(BINARY)
+        .args(["dev", "--virtual-clock", "--listen", "127.0.0.1:0"])
+        .current_dir(directory.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the binary starts");
+    let lines = BufReader::new(dev.stdout.take().expect("a pipe")).lines();
+    let lines = lines.map_while(Result::ok).take_while(|line| !line.starts_with("Ctrl-C"));
+    let greeting: Vec<String> = lines.collect();
+    let tried = greeting.iter().skip_while(|line| *line != "Try this:");
+    let commands: Vec<&str> = tried.filter_map(|line| line.strip_prefix("  ")).collect();
+    let results = commands.iter().map(|command| {
+        let output = Command::new("bash").args(["-c", command]).output().expect("bash");
+        let shown = String::from_utf8_lossy(&output.stdout).into_owned();
+        (*command, output.status.success(), shown)
+    });
+    let results: Vec<(&str, bool, String)> = results.collect();
+    dev.kill().expect("it ran");
+    dev.wait().expect("it ends");
+    assert_eq!(results.len(), 3, "{greeting:?}");
+    for (command, succeeded, shown) in &results {
+        assert!(succeeded, "{command}: {shown}");
+    }
+    let shown: Vec<&str> = results.iter().map(|(_, _, shown)| shown.as_str()).collect();
+    assert!(shown[0].contains(r#""status":"running""#), "{results:?}");
+    assert!(shown[1].contains("reminder"), "{results:?}");
+    assert!(shown[2].contains(r#""fired":"#), "{results:?}");
+}
+
+/// Repairs II, item 28: examples work on any port, and nothing is to be said against them.
+#[test]
+fn examples_name_no_port_and_have_no_warnings() {
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let output = Command::new(BINARY)
+        .args(["validate", "--format", "json"])
+        .arg(&examples)
+        .output()
+        .expect("the binary runs");
+    let found: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(found["diagnostics"], serde_json::json!([]));
+    for notation in ["bpmn", "flows", "journeys"] {
+        for entry in std::fs::read_dir(examples.join(notation)).expect("examples") {
+            let path = entry.expect("an entry").path();
+            let name = path.display().to_string();
+            let is_definition = [".bpmn", ".flow.js", ".yaml"].iter().any(|it| name.ends_with(it));
+            let text = std::fs::read_to_string(&path).expect("a text");
+            assert!(!is_definition || !text.contains("127.0.0.1"), "{name}");
+        }
+    }
 }

@@ -63,6 +63,15 @@ impl Cycle {
     }
 }
 
+impl Cycle {
+    /// The series without its limit, and how often it fires: who counts fires leaves the limit to
+    /// the count, since late fires stand for several positions of the grid (B2).
+    pub fn series(&self, armed_at: Timestamp, zone: Zone) -> (Rule, Option<u64>) {
+        let unlimited = Self { count: None, ..*self };
+        (unlimited.armed(armed_at, zone), self.count)
+    }
+}
+
 fn parse(text: &str) -> Result<Cycle, Problem> {
     let mut offset = 0;
     let mut pieces = text.split('/').map(|piece| {

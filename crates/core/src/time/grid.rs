@@ -31,6 +31,22 @@ impl Grid<'_> {
         self.interval.times(intervals).ok()?.add_to(self.anchor, self.zone).ok()
     }
 
+    /// The instant so many intervals before the anchor, or `None` beyond the range of instants.
+    pub(super) fn behind(&self, intervals: u64) -> Option<Timestamp> {
+        if self.interval.is_negative() || self.interval.is_zero() {
+            return None;
+        }
+        self.interval.times(intervals).ok()?.negated().add_to(self.anchor, self.zone).ok()
+    }
+
+    /// So many intervals, or fewer, fit between two instants.
+    pub(super) fn intervals_between(&self, from: Timestamp, to: Timestamp) -> u64 {
+        let step = self.interval.approx_millis().max(1);
+        let elapsed = to.saturating_since(from).saturating_add(SLACK_MS);
+        // `step` is on the short side, so this many intervals lead past the bound.
+        u64::try_from(elapsed / step).unwrap_or(0)
+    }
+
     /// The lowest number whose instant is at or after `from`, or beyond the range of instants.
     pub(super) fn position(&self, from: Timestamp) -> u64 {
         self.first_not(from, |at| at < from)
@@ -43,10 +59,7 @@ impl Grid<'_> {
 
     /// The lowest number that is not `before`, which must hold up to `bound` at most.
     fn first_not(&self, bound: Timestamp, before: impl Fn(Timestamp) -> bool) -> u64 {
-        let step = self.interval.approx_millis().max(1);
-        let elapsed = bound.saturating_since(self.anchor).saturating_add(SLACK_MS);
-        // `step` is on the short side, so this many intervals lead past the bound.
-        let (mut low, mut high) = (0, u64::try_from(elapsed / step).unwrap_or(0) + 1);
+        let (mut low, mut high) = (0, self.intervals_between(self.anchor, bound) + 1);
         while low < high {
             let middle = low + (high - low) / 2;
             if self.at(middle).is_some_and(&before) {

@@ -8,6 +8,7 @@
 //! Turning a duration into an instant happens once, by whoever arms it (I4, T4); this module only
 //! gives the sum.
 
+mod backfill;
 mod codec;
 mod cron;
 mod cycle;
@@ -23,6 +24,7 @@ mod zone;
 #[cfg(test)]
 mod tests;
 
+pub use backfill::Backfill;
 pub use cron::Cron;
 pub use cycle::Cycle;
 pub use error::{Problem, TimeError};

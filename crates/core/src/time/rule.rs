@@ -122,6 +122,45 @@ impl Rule {
         self
     }
 
+    /// Where it begins: its one instant, its anchor, or the first instant that cron looks at.
+    pub const fn begins(&self) -> Timestamp {
+        match self {
+            Self::Once { at } => *at,
+            Self::Every { anchor, .. } => *anchor,
+            Self::Cron { from, .. } => from.saturating_add_millis(1),
+        }
+    }
+
+    /// The zone of its local times.
+    pub fn zone(&self) -> Zone {
+        match self {
+            Self::Once { .. } => Zone::utc(),
+            Self::Every { zone, .. } | Self::Cron { zone, .. } => zone.clone(),
+        }
+    }
+
+    /// Why it is more frequent than a limit allows, in words (S11); zero and negative intervals
+    /// are too.
+    pub fn too_frequent(&self, least_ms: i64) -> Option<String> {
+        let least = Span::from_millis(least_ms);
+        match self {
+            Self::Once { .. } => None,
+            Self::Every { interval, .. } => {
+                let is_short = interval.approx_millis() < least_ms;
+                (interval.is_zero() || interval.is_negative() || is_short).then(|| {
+                    format!("the interval {interval} is shorter than the shortest allowed, {least}")
+                })
+            }
+            Self::Cron { cron, .. } => {
+                let gap = cron.least_gap_ms();
+                (gap < least_ms).then(|| {
+                    let gap = Span::from_millis(gap);
+                    format!("cron `{cron}` fires every {gap}, the shortest allowed is {least}")
+                })
+            }
+        }
+    }
+
     /// The same rule, begun where another one began, if nothing else distinguishes them.
     #[must_use]
     pub fn begun_as(self, other: &Self) -> Self {

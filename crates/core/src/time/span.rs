@@ -98,6 +98,12 @@ impl Span {
         self.checked_times(n).ok_or(TimeError::OutOfRange { what: "the multiple of the duration" })
     }
 
+    /// The same duration in the other direction.
+    #[must_use]
+    pub fn negated(self) -> Self {
+        Self { negative: !self.negative && !self.is_zero(), ..self }
+    }
+
     /// A length to compare with a limit such as the minimum interval (S11), on the short side: a
     /// year counts 365 days, a month 28, a day 24 hours.
     pub fn approx_millis(&self) -> i64 {

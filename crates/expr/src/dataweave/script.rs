@@ -117,6 +117,14 @@ impl Script {
         Compilation { script: code.map(|code| Script { code }), diagnostics }
     }
 
+    /// Finds names below a field `headers` in any case, as HTTP does: what is not there as it is
+    /// written is looked for again.
+    #[must_use]
+    pub fn with_headers_in_any_case(mut self) -> Self {
+        self.code.headers_in_any_case = true;
+        self
+    }
+
     /// The names of the inputs, in the order in which their values are given.
     pub fn inputs(&self) -> impl Iterator<Item = &str> {
         self.code.inputs.iter().map(|name| &**name)
@@ -156,7 +164,7 @@ impl Script {
         let limit = context.limits.output_bytes;
         json::write(&evaluation.value, Layout::Compact, limit).map_err(|error| {
             let code = match error {
-                WriteError::TooLong(_) => FaultCode::Limit,
+                WriteError::TooLong(_) | WriteError::TooDeep => FaultCode::Limit,
                 WriteError::Unsupported(_) => FaultCode::Type,
             };
             self.error(&Fault::new(code, error.to_string()))

@@ -36,7 +36,7 @@ impl fmt::Display for Problem {
 }
 
 /// Why an evaluation was given up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EvaluationError {
     /// More operations than allowed.
     #[error("the expression takes too long")]
@@ -47,6 +47,9 @@ pub enum EvaluationError {
     /// A function that calls itself too often, or lists in lists beyond measure.
     #[error("the expression is nested too deeply")]
     TooDeep,
+    /// `assert` was called with a condition that does not hold.
+    #[error("{0}")]
+    AssertionFailed(String),
 }
 
 impl From<MatchTooCostly> for EvaluationError {
@@ -62,6 +65,7 @@ impl EvaluationError {
             Self::TooLong => "expression_too_long",
             Self::TooLarge => "expression_too_large",
             Self::TooDeep => "expression_too_deep",
+            Self::AssertionFailed(_) => "assertion_failed",
         }
     }
 }

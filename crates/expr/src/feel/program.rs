@@ -21,6 +21,8 @@ pub struct Environment {
     pub now: Option<Timestamp>,
     /// Operations it may use.
     pub ops: u64,
+    /// What random numbers are made from.
+    pub seed: u64,
 }
 
 /// What came of an evaluation.

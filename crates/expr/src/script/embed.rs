@@ -59,11 +59,11 @@ pub fn compile_embedded(text: &str) -> Result<Embedded, Vec<Diagnostic>> {
     refuse_awaits(&file, &mut problems);
     let implicit = analysis.decls.iter().filter(|it| it.kind == DeclKind::Implicit);
     let mut names: BTreeSet<String> = implicit.map(|it| it.name.to_string()).collect();
+    names.extend(analysis.undefined);
     let mut errors = Vec::new();
     for mut found in problems.diagnostics(&SourceMap::new(alone.clone())) {
-        if found.code == Code::UndefinedName.code() {
-            names.extend(found.message.split('`').nth(1).map(str::to_owned));
-        } else if found.severity == Severity::Error {
+        let is_variable = found.code == Code::UndefinedName.code();
+        if found.severity == Severity::Error && !is_variable {
             found.start.line = found.start.line.saturating_sub(1).max(1);
             errors.push(found);
         }
@@ -138,7 +138,7 @@ impl Embedded {
             self.names.iter().map(|name| (name, variable(name).unwrap_or_default())).collect();
         let limits = Limits { ops_per_slice: around.ops, ..limits.clone() };
         let mut host = Alone::new(around.now, SEED, around.key);
-        let input = Json::of(&given).unwrap_or_default();
+        let input = Json::object(given.iter().map(|(name, value)| (name.as_str(), value)));
         let mut machine = match Machine::start(&self.program, 0, &input, &mut host, &limits) {
             Ok(machine) => machine,
             Err(fault) => return (Err(failed(fault)), 1),

@@ -41,9 +41,7 @@ pub fn evaluate(
             compiled.diagnostics.into_iter().filter_map(|it| without_head(it, head.len()));
         return Evaluation { diagnostics: diagnostics.collect(), result: None };
     };
-    let entries = variables.iter().map(|(name, value)| format!("{name:?}:{value}"));
-    let inputs = format!("{{{}}}", entries.collect::<Vec<_>>().join(","));
-    let inputs = Json::parse(&inputs).unwrap_or_default();
+    let inputs = Json::object(variables.iter().map(|(name, value)| (name.as_str(), value)));
     let result = Some(run(&program, &inputs, Alone::new(now, seed, None), limits));
     Evaluation { diagnostics: Vec::new(), result }
 }

@@ -230,20 +230,20 @@ impl<'a> Machine<'a> {
     #[must_use]
     pub fn variables(&self) -> Json {
         let Some((code, base)) = self.workflow_frame() else { return Json::null() };
-        let mut text = String::from("{");
+        let (mut shown, mut size) = (Vec::new(), 2_usize);
         for (name, slot) in &code.visible {
             let value = match self.local(base, *slot) {
                 Value::Cell(cell) => self.heap.cells.get(cell).cloned().unwrap_or_default(),
                 value => value,
             };
-            let most = self.limits.payload_bytes.saturating_sub(text.len());
-            if let Some(shown) = show_property(&self.heap, name, &value, most) {
-                text.push_str(if text.len() > 1 { "," } else { "" });
-                text.push_str(&shown);
+            let most = self.limits.payload_bytes.saturating_sub(size);
+            if let Some(value) = show_property(&self.heap, &value, most) {
+                size = size.saturating_add(name.len()).saturating_add(value.size());
+                shown.retain(|(known, _): &(&str, Json)| *known != &**name);
+                shown.push((&**name, value));
             }
         }
-        text.push('}');
-        Json::parse(&text).unwrap_or_default()
+        Json::object(shown.iter().map(|(name, value)| (*name, value)))
     }
 
     fn workflow_frame(&self) -> Option<(&'a Code, usize)> {

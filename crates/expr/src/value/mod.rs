@@ -6,6 +6,7 @@
 //! [`Foreign`] value.
 
 mod array;
+pub(crate) mod base64;
 mod extent;
 mod foreign;
 pub mod json;

@@ -1,8 +1,9 @@
 //! Exact decimal numbers, as `java.math.BigDecimal` computes them.
 //!
 //! Sums and products are exact, quotients are exact when they end and have 34 digits otherwise.
-//! Whole numbers that fit stay machine words. A number has at most 5,000 digits before
-//! and after the point, so that no operation takes unbounded time or memory.
+//! Whole numbers that fit stay machine words. Written without an exponent, a number has at most
+//! 5,000 digits after the point and 10,000 in all, so that no operation takes unbounded time or
+//! memory, and what is written reads back.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use std::sync::Arc;
 use bigdecimal::num_bigint::{BigInt, Sign};
 use bigdecimal::{BigDecimal, RoundingMode, Signed, ToPrimitive, Zero};
 
-/// Digits a number may have on either side of the point.
+/// Digits a number may have after the point, and half of what it may have in all.
 pub(super) const MAX_DIGITS: i64 = 5_000;
 
 /// Digits of a quotient that does not end, as IEEE 754 decimal128 has.
@@ -51,11 +52,11 @@ impl Number {
 
     /// From an unscaled value and the number of digits after the point.
     pub fn from_parts(unscaled: BigInt, scale: i64) -> Result {
-        let digits = i64::try_from(unscaled.bits() / 3).unwrap_or(i64::MAX);
-        if scale.unsigned_abs() > MAX_DIGITS.unsigned_abs() || digits > 2 * MAX_DIGITS {
+        let number = BigDecimal::new(unscaled, scale);
+        if scale.unsigned_abs() > MAX_DIGITS.unsigned_abs() || is_long(&number) {
             return Err(NumberError::TooManyDigits);
         }
-        Ok(Self::from_big(BigDecimal::new(unscaled, scale)))
+        Ok(Self::from_big(number))
     }
 
     /// From a binary floating point number, by its shortest decimal form.
@@ -292,6 +293,16 @@ impl Number {
             _ => Self::Big(Arc::new(BigDecimal::new(unscaled, scale))),
         }
     }
+}
+
+/// Whether a number has too many digits, written without an exponent: as many as it is read with.
+fn is_long(number: &BigDecimal) -> bool {
+    let (unscaled, scale) = number.as_bigint_and_scale();
+    let zeros = scale.saturating_neg().max(0);
+    // A bit is less than a third of a digit: most numbers are far from the limit.
+    let at_most = i64::try_from(unscaled.bits() / 3 + 1).unwrap_or(i64::MAX);
+    let exactly = || i64::try_from(number.digits()).unwrap_or(i64::MAX).saturating_add(zeros);
+    at_most.saturating_add(zeros) > 2 * MAX_DIGITS && exactly() > 2 * MAX_DIGITS
 }
 
 fn divide_by_ten(value: &BigInt) -> Option<BigInt> {

@@ -31,7 +31,7 @@ impl FromStr for Number {
         }
         let scale = i64::try_from(fraction.len()).unwrap_or(i64::MAX).saturating_sub(exponent);
         if scale.unsigned_abs() > MAX_DIGITS.unsigned_abs()
-            || digits.len() as u64 > 2 * MAX_DIGITS.unsigned_abs()
+            || (whole.len() + fraction.len()) as u64 > 2 * MAX_DIGITS.unsigned_abs()
         {
             return Err(NumberError::TooManyDigits);
         }
@@ -133,6 +133,21 @@ mod tests {
         }
         assert_eq!("1e999999999".parse::<Number>(), Err(NumberError::TooManyDigits));
         assert_eq!("1e99999999999999999999".parse::<Number>(), Err(NumberError::TooManyDigits));
+    }
+
+    /// What was read could not be read again once it was written (found by generated input).
+    #[test]
+    fn digits_are_counted_as_they_are_written() {
+        let parse = |text: String| text.parse::<Number>().map(|it| it.to_plain_string().len());
+        assert_eq!(parse("7".repeat(10_000)), Ok(10_000));
+        assert_eq!(parse("7".repeat(10_001)), Err(NumberError::TooManyDigits));
+        assert_eq!(parse("1e5000".to_owned()), Ok(5_001));
+        assert_eq!(parse("1e5001".to_owned()), Err(NumberError::TooManyDigits));
+        let both = |digits: usize, exponent| format!("{}e{exponent}", "12".repeat(digits / 2));
+        assert_eq!(parse(both(5_000, 5_000)), Ok(10_000));
+        assert_eq!(parse(both(7_950, 5_000)), Err(NumberError::TooManyDigits));
+        assert_eq!(parse(both(10_000, -5_000)), Ok(10_001), "with its point");
+        assert_eq!(parse(format!("{}.5", "7".repeat(9_999))), Ok(10_001));
     }
 
     #[test]

@@ -53,12 +53,12 @@ const HOSTILE: &[(&str, &str)] = &[
         "threw TypeError: the value cannot be written as JSON: it contains itself",
     ),
     (
-        "let l = []; for (let i = 0; i < 200; i++) { l = [l] } return l",
+        "let l = []; for (let i = 0; i < 300; i++) { l = [l] } return l",
         "the result: the value cannot be written as JSON: it is nested too deeply",
     ),
     (
         "return JSON.parse(\"[\".repeat(500))",
-        "threw SyntaxError: not JSON: unexpected text at byte 129",
+        "threw SyntaxError: not JSON: unexpected text at byte 257",
     ),
     (
         "let a = []; a.push(a); return `${a}`",

@@ -53,8 +53,7 @@ impl TurnHost<'_> {
         }
         if let Some(key) = &options.key {
             // The worker sees it beside the key that the engine makes.
-            let quoted = Json::of(key).unwrap_or_default();
-            spec.headers = Json::parse(&format!("{{\"key\":{quoted}}}")).ok();
+            spec.headers = Some(Json::object([("key", &Json::text(key))]));
         }
         if spec.queue.len() > most || options.key.is_some_and(|key| key.len() > most) {
             return Err(Refusal::range_error(format!("a name has more than {most} bytes")));
@@ -68,7 +67,7 @@ impl TurnHost<'_> {
         let call: WrittenCall = options(arg(request, 0), "Http.request")?;
         let retry = call.retry(meantime_core::RetryPolicy::never())?;
         let (call, name) = call.checked()?;
-        let input = Json::of(&call).unwrap_or_default();
+        let input = Json::of(&call).map_err(|error| Refusal::type_error(error.to_string()))?;
         self.check_payload(&input, request.place)?;
         let mut spec = TaskSpec::worker(HTTP_TASK, place_text(request.place), input);
         spec.kind = TaskKind::Engine;

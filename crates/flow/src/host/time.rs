@@ -44,7 +44,7 @@ impl WrittenTime {
     }
 
     pub(crate) fn of_text(text: &str) -> Self {
-        Self(Json::of(&text).unwrap_or_default())
+        Self(Json::text(text))
     }
 
     /// How long: a number of seconds, also a fraction, or an ISO 8601 duration.

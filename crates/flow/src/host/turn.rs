@@ -91,9 +91,10 @@ impl Host for TurnHost<'_> {
     }
 
     fn log(&mut self, level: &'static str, message: Json, data: Option<Json>) {
-        let data = data.map_or_else(String::new, |data| format!(",\"data\":{data}"));
-        let text = format!("{{\"level\":\"{level}\",\"message\":{message}{data}}}");
-        let data = Json::parse(&text).unwrap_or_default();
+        let level = Json::text(level);
+        let entries =
+            [("level", Some(&level)), ("message", Some(&message)), ("data", data.as_ref())];
+        let data = Json::object(entries.into_iter().filter_map(|(name, it)| Some((name, it?))));
         self.push(Effect::Record { kind: "log".to_owned(), data });
     }
 }

@@ -1,6 +1,7 @@
 //! Rules that need the whole definition: targets, paths, calls, schedules, time.
 
 mod api;
+mod asynchronous;
 mod calls;
 mod graph;
 mod paths;

@@ -1,6 +1,6 @@
 //! The rules, in their order.
 
-use super::{api, calls, paths, schedules, steps, targets, timing};
+use super::{api, asynchronous, calls, paths, schedules, steps, targets, timing};
 use crate::definition::Journey;
 use crate::report::Report;
 
@@ -11,6 +11,7 @@ pub(crate) fn check(journey: &Journey, report: &mut Report) {
     calls::check(journey, report);
     steps::check(journey, report);
     schedules::check(journey, report);
+    asynchronous::check(journey, report);
     // What is wrong above would be told twice here.
     if !report.has_errors() {
         paths::check(journey, report);

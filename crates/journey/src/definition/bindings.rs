@@ -27,13 +27,15 @@ pub(crate) struct HttpBindings {
     pub(crate) start: RequestBindings,
     /// By step, with the place of its name.
     pub(crate) steps: BTreeMap<String, (RequestBindings, Span)>,
-    pub(crate) responses: Vec<ApiResponse>,
+    pub(crate) responses: ApiResponses,
 }
 
 /// Where an API answers.
 #[derive(Debug, Clone)]
 pub(crate) struct Route {
     pub(crate) path: String,
+    /// Where it is written.
+    pub(crate) span: Span,
 }
 
 /// What of a request goes where.
@@ -51,6 +53,16 @@ pub(crate) struct RequestBindings {
 pub(crate) struct Passthrough {
     pub(crate) from: String,
     pub(crate) to: String,
+}
+
+/// Statuses of an API's answers.
+#[derive(Debug, Default)]
+pub(crate) struct ApiResponses {
+    pub(crate) rules: Vec<ApiResponse>,
+    /// Where no rule fits; none is 200.
+    pub(crate) succeeded: Option<u16>,
+    /// Where no rule fits; none is the status of the problem.
+    pub(crate) failed: Option<u16>,
 }
 
 /// A rule for the status of an API's answer.

@@ -1,14 +1,14 @@
 //! Expressions: compiled once with the definition, evaluated any number of times. The one place
 //! that knows the expression language.
 
-use meantime_core::{Severity, Timestamp};
+use meantime_core::{Position, Severity, Timestamp};
 use meantime_expr::dataweave::{EvalContext, EvalLimits, Script};
 use meantime_expr::value::Value;
 use meantime_expr::value::json::{Layout, read, write};
 
 use crate::code::Code;
 use crate::report::Report;
-use crate::yaml::{Span, Text};
+use crate::yaml::{Place, Span, Text};
 
 /// What an expression may see, by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,6 +45,7 @@ pub(crate) struct Expression {
     /// In a box: many places hold an expression or something small.
     script: Box<Script>,
     bindings: Vec<Binding>,
+    place: Place,
 }
 
 /// The time and the chance of an evaluation: the same give the same result.
@@ -65,6 +66,8 @@ pub(crate) struct Evaluated {
 #[derive(Debug)]
 pub(crate) struct Refusal {
     pub(crate) message: String,
+    /// Where in the source of the journey.
+    pub(crate) at: Position,
 }
 
 /// What one evaluation may use; more is an error of the definition.
@@ -79,15 +82,15 @@ const LIMITS: EvalLimits = EvalLimits {
 impl Expression {
     /// Compiles a text that may see these names; its problems are reported where they are.
     pub(crate) fn compile(text: &Text, bindings: &[Binding], report: &mut Report) -> Option<Self> {
-        let span = Span { start: text.start, end: text.start };
+        let span = Span { start: text.place.start, end: text.place.start };
         if !report.takes_expression(text.value.len(), span) {
             return None;
         }
         let names: Vec<&str> = bindings.iter().map(|binding| binding.name()).collect();
         let compilation = Script::compile(&text.value, &names);
         for mut diagnostic in compilation.diagnostics {
-            diagnostic.start = text.place(diagnostic.start);
-            diagnostic.end = diagnostic.end.map(|end| text.place(end));
+            diagnostic.start = text.place.of(diagnostic.start);
+            diagnostic.end = diagnostic.end.map(|end| text.place.of(end));
             if diagnostic.severity == Severity::Error {
                 // Rule 5, in the words of the language.
                 let rule = Code::Expression;
@@ -98,7 +101,13 @@ impl Expression {
             report.push(diagnostic);
         }
         let bindings = bindings.to_vec();
-        compilation.script.map(|script| Self { script: Box::new(script), bindings })
+        let script = compilation.script.map(Script::with_headers_in_any_case);
+        script.map(|script| Self { script: Box::new(script), bindings, place: text.place })
+    }
+
+    /// Where it begins in the source.
+    pub(crate) fn start(&self) -> Position {
+        self.place.start
     }
 
     /// Evaluates with values for the names; one that is not given is null. The result is JSON.
@@ -111,11 +120,14 @@ impl Expression {
         let context = EvalContext { now: moment.now, seed: moment.seed, limits: LIMITS };
         match self.script.evaluate(inputs, &context) {
             Ok(evaluation) => {
-                let result = written(&evaluation.value).map_err(|message| Refusal { message });
+                let at = self.place.of(Position { line: 1, column: 1 });
+                let result = written(&evaluation.value).map_err(|message| Refusal { message, at });
                 Evaluated { result, ops: evaluation.ops }
             }
             Err(error) => {
-                Evaluated { result: Err(Refusal { message: error.to_string() }), ops: LIMITS.ops }
+                let at = self.place.of(error.position);
+                let refusal = Refusal { message: error.message, at };
+                Evaluated { result: Err(refusal), ops: LIMITS.ops }
             }
         }
     }

@@ -13,7 +13,8 @@ mod task;
 mod template;
 
 pub(crate) use bindings::{
-    ApiResponse, Bound, HttpBindings, MetadataBindings, Passthrough, RequestBindings, Route, Status,
+    ApiResponse, ApiResponses, Bound, HttpBindings, MetadataBindings, Passthrough, RequestBindings,
+    Route, Status,
 };
 pub(crate) use document::{
     Compensation, CompensationMode, ConfigKey, ConfigType, Journey, Kind, OUTCOME_NAMES,

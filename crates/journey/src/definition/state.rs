@@ -190,6 +190,6 @@ pub(crate) struct Succeed {
 /// Ends its scope badly.
 #[derive(Debug)]
 pub(crate) struct Fail {
-    pub(crate) code: String,
-    pub(crate) reason: String,
+    pub(crate) code: Template,
+    pub(crate) reason: Template,
 }

@@ -28,6 +28,8 @@ pub(crate) enum TemplateError {
     Missing(String),
     /// Filled in, it would be too long.
     TooLong,
+    /// A value has no text.
+    Unwritable(String),
 }
 
 impl TemplateError {
@@ -37,6 +39,7 @@ impl TemplateError {
             Self::Unclosed => "a placeholder `${` without `}`".to_owned(),
             Self::Unknown(name) => format!("the placeholder `${{{name}}}` names nothing"),
             Self::Missing(name) => format!("there is no value for `${{{name}}}`"),
+            Self::Unwritable(reason) => reason.clone(),
             Self::TooLong => {
                 format!("the text has more than {MAX_BYTES} bytes when it is filled in")
             }
@@ -87,9 +90,10 @@ impl Template {
     }
 
     /// Fills it in. `lookup` finds a value by its path, which begins with `context` or `platform`.
+    /// `encode` gets what is there so far, the path and the text of a value.
     pub(crate) fn fill(
         &self,
-        encode: fn(&str) -> String,
+        encode: fn(&str, &[String], String) -> String,
         lookup: &dyn Fn(&[String]) -> Option<Value>,
     ) -> Result<String, TemplateError> {
         let mut text = String::new();
@@ -101,13 +105,15 @@ impl Template {
                     let value = lookup(path).ok_or_else(missing)?;
                     let value = match value.bare() {
                         Value::Text(value) => value.to_string(),
-                        other => crate::json::text(other),
+                        other => crate::json::text(other)
+                            .map_err(|error| TemplateError::Unwritable(error.to_string()))?,
                     };
                     // Before it is encoded, which makes it up to three times as long.
                     if text.len().saturating_add(value.len()) > MAX_BYTES {
                         return Err(TemplateError::TooLong);
                     }
-                    text.push_str(&encode(&value));
+                    let encoded = encode(&text, path, value);
+                    text.push_str(&encoded);
                 }
             }
         }

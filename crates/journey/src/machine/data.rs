@@ -19,7 +19,7 @@ impl Run<'_> {
         branches.reverse();
         for branch in branches {
             if let Data::Over(overlay) = &self.frame(branch)?.data {
-                seen = overlay.over(&seen);
+                seen = overlay.over(&seen)?;
             }
         }
         Ok(seen)
@@ -31,7 +31,7 @@ impl Run<'_> {
         let is_private = change.path.first().is_some_and(|name| name == PAYLOAD);
         for branch in &branches {
             if let Data::Over(overlay) = &mut self.frame_mut(*branch)?.data {
-                overlay.note(change);
+                overlay.note(change)?;
             }
             if is_private {
                 return Ok(());
@@ -89,7 +89,7 @@ impl Run<'_> {
             return Ok(context.clone());
         }
         let context = match &self.frame(owner)?.data {
-            Data::Own(text) => json::parse(text),
+            Data::Own(text) => json::parse(text)?,
             Data::Over(_) => return Err(broken("a branch has no context of its own")),
         };
         self.contexts.insert(owner, context.clone());

@@ -25,7 +25,7 @@ impl Run<'_> {
             Body::Parallel(parallel) => Ok(self.enter_parallel(id, parallel)),
             Body::Call(call) => self.enter_call(id, call),
             Body::Succeed(succeed) => self.enter_succeed(id, succeed),
-            Body::Fail(fail) => Ok(Self::enter_fail(fail)),
+            Body::Fail(fail) => self.enter_fail(id, fail),
         }
     }
 }

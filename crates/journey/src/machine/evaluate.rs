@@ -1,5 +1,7 @@
 //! What expressions see, and what becomes of one that fails.
 
+use std::fmt::Write as _;
+
 use meantime_core::Fault;
 use meantime_expr::value::{Object, Value};
 
@@ -13,6 +15,47 @@ use crate::settings::Settings;
 
 /// Values beyond those that every expression sees.
 pub(super) type Extra = Vec<(Binding, Value)>;
+
+/// What becomes of a value that is put into a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Encode {
+    /// Nothing.
+    Plain,
+    /// All but unreserved characters become `%XX`.
+    Percent,
+    /// The same, except where a value is the beginning of the URL, or is the deployment's own and
+    /// stands before the path.
+    Url,
+}
+
+impl Encode {
+    fn function(self) -> fn(&str, &[String], String) -> String {
+        match self {
+            Self::Plain => |_, _, value| value,
+            Self::Percent => |_, _, value| percent_encode(&value),
+            Self::Url => |before, path, value| {
+                let rest = before.split_once("://").map_or("", |(_, rest)| rest);
+                let in_authority = before.contains("://") && !rest.contains(['/', '?', '#']);
+                let is_ours = path.first().is_some_and(|first| first == "platform");
+                let is_whole = before.is_empty() || (in_authority && is_ours);
+                if is_whole { value } else { percent_encode(&value) }
+            },
+        }
+    }
+}
+
+/// Everything but unreserved characters becomes `%XX`.
+pub(super) fn percent_encode(text: &str) -> String {
+    text.bytes().fold(String::with_capacity(text.len()), |mut encoded, byte| {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
+            encoded.push(char::from(byte));
+        } else {
+            // Writing to a String cannot fail.
+            let _ = write!(encoded, "%{byte:02X}");
+        }
+        encoded
+    })
+}
 
 /// The result of an evaluation, or why the state cannot go on.
 pub(super) type Computed<T> = Result<Result<T, Trouble>, Fault>;
@@ -28,12 +71,12 @@ impl Run<'_> {
         let context = self.context(id)?;
         let payload = json::get(&context, &[PAYLOAD.to_owned()]).cloned().unwrap_or_default();
         let outcome = match &self.saved.role {
-            Role::Compensation(outcome) => json::parse(outcome),
+            Role::Compensation(outcome) => json::parse(outcome)?,
             _ => Value::Null,
         };
         let mut values = vec![
             (Binding::Context, context),
-            (Binding::Platform, self.platform()),
+            (Binding::Platform, self.platform()?),
             (Binding::Payload, payload),
             (Binding::Outcome, outcome),
         ];
@@ -41,7 +84,7 @@ impl Run<'_> {
         values.extend(extra);
         let evaluated = expression.evaluate(&values, &self.moment());
         self.ops = self.ops.saturating_add(evaluated.ops);
-        Ok(evaluated.result.map_err(|refusal| Trouble::internal(refusal.message)))
+        Ok(evaluated.result.map_err(|it| Trouble::internal(it.message).at(Some(it.at))))
     }
 
     /// Evaluates a predicate, which must say true or false (rule 8).
@@ -54,8 +97,9 @@ impl Run<'_> {
         Ok(match self.evaluate(id, predicate, extra)? {
             Ok(Value::Bool(value)) => Ok(value),
             Ok(other) => {
-                let found = json::text(&other);
-                Err(Trouble::internal(format!("a predicate gave {found}, not true or false")))
+                let found = json::shown(&other);
+                let text = format!("a predicate gave {found}, not true or false");
+                Err(Trouble::internal(text).at(Some(predicate.start())))
             }
             Err(trouble) => Err(trouble),
         })
@@ -66,27 +110,31 @@ impl Run<'_> {
         &mut self,
         id: FrameId,
         template: &Template,
-        encode: fn(&str) -> String,
+        encode: Encode,
     ) -> Computed<String> {
         if let Some(text) = template.literal() {
             return Ok(Ok(text.to_owned()));
         }
         let context = self.context(id)?;
-        let platform = self.platform();
-        let filled = template.fill(encode, &|path| {
+        let platform = self.platform()?;
+        let filled = template.fill(encode.function(), &|path| {
             let (first, rest) = path.split_first()?;
             let root = if first == "context" { &context } else { &platform };
-            json::get(root, rest).cloned()
+            json::get_header(root, rest).cloned()
         });
         Ok(filled.map_err(|error| Trouble::internal(error.message())))
     }
 
     /// `platform`, with this run; it does not change within a turn.
-    fn platform(&self) -> Value {
-        self.platform.get_or_init(|| self.make_platform()).clone()
+    fn platform(&self) -> Result<Value, Fault> {
+        if let Some(made) = self.platform.get() {
+            return Ok(made.clone());
+        }
+        let made = self.make_platform()?;
+        Ok(self.platform.get_or_init(|| made).clone())
     }
 
-    fn make_platform(&self) -> Value {
+    fn make_platform(&self) -> Result<Value, Fault> {
         let mut run = Object::default();
         run.insert("id", self.cx.instance.to_string());
         run.insert("startedAt", self.cx.started_at.to_string());
@@ -110,7 +158,11 @@ impl Run<'_> {
 
 /// `platform`: what the deployment, the definition and the run are. Configuration values that the
 /// definition does not declare are never there.
-pub(crate) fn platform(journey: &Journey, settings: &Settings, run: Object) -> Value {
+pub(crate) fn platform(
+    journey: &Journey,
+    settings: &Settings,
+    run: Object,
+) -> Result<Value, Fault> {
     let definition = json::object_of([
         ("name", journey.name.as_str().into()),
         ("kind", journey.kind.name().into()),
@@ -119,13 +171,13 @@ pub(crate) fn platform(journey: &Journey, settings: &Settings, run: Object) -> V
     let mut config = Object::default();
     for name in journey.config.keys() {
         if let Some(value) = settings.config.get(name) {
-            config.insert(name, json::parse(value));
+            config.insert(name, json::parse(value)?);
         }
     }
-    json::object_of([
+    Ok(json::object_of([
         ("environment", settings.environment.as_str().into()),
         ("journey", definition),
         ("run", run.into()),
         ("config", config.into()),
-    ])
+    ]))
 }

@@ -1,6 +1,6 @@
 //! What comes of a state: where its frame goes on, waits or ends.
 
-use meantime_core::{Failure, Json, Termination};
+use meantime_core::{Failure, Json, Position, Termination};
 use meantime_expr::value::Value;
 
 use super::saved::Standing;
@@ -15,6 +15,8 @@ pub(super) enum Flow {
     Wait(Standing),
     /// The frame's scope is over.
     End(End),
+    /// The state cannot do what it says: its scope ends with an error of the engine.
+    Trouble(Trouble),
 }
 
 /// How a scope ends.
@@ -38,6 +40,8 @@ pub(super) struct Trouble {
     message: String,
     /// The rule that was broken at run time.
     rule: Option<Code>,
+    /// Where in the source, if that is more exact than the state.
+    at: Option<Position>,
 }
 
 /// The code of everything that the definition should have avoided.
@@ -45,7 +49,26 @@ const INTERNAL: &str = "urn:meantime:error:internal";
 
 impl Trouble {
     pub(super) fn internal(message: impl Into<String>) -> Self {
-        Self { code: INTERNAL, message: message.into(), rule: None }
+        Self { code: INTERNAL, message: message.into(), rule: None, at: None }
+    }
+
+    /// The same, with the place that an expression failed at.
+    pub(super) fn at(mut self, position: Option<Position>) -> Self {
+        self.at = position.or(self.at);
+        self
+    }
+
+    /// The failure of a run: what happened, in which state, and where that is in the source.
+    pub(super) fn into_failure(self, state: &str, written: Position) -> Failure {
+        let Position { line, column } = self.at.unwrap_or(written);
+        let message = format!("{} (state `{state}`, line {line}, column {column})", self.message);
+        let mut data =
+            vec![("column", Json::from(u64::from(column))), ("line", Json::from(u64::from(line)))];
+        data.extend(self.rule.map(|rule| ("rule", Json::text(rule.code()))));
+        data.push(("state", Json::text(state)));
+        let mut failure = Failure::new(self.code, message);
+        failure.data = Some(Json::object(data.iter().map(|(name, value)| (*name, value))));
+        failure
     }
 
     /// What happened, for people.
@@ -55,40 +78,39 @@ impl Trouble {
 
     pub(super) fn timer_invalid(message: impl Into<String>) -> Self {
         let (code, rule) = ("urn:meantime:error:timer-invalid", Some(Code::TimerResult));
-        Self { code, message: message.into(), rule }
+        Self { code, message: message.into(), rule, at: None }
     }
 
     pub(super) fn no_choice(state: &str) -> Self {
         let message = format!("no choice of `{state}` matches");
-        Self { code: "urn:meantime:error:no-choice", message, rule: Some(Code::Choice) }
+        let (code, rule) = ("urn:meantime:error:no-choice", Some(Code::Choice));
+        Self { code, message, rule, at: None }
     }
 
     pub(super) fn not_object(what: &str) -> Self {
         let message = format!("{what} is not an object");
-        Self { code: "urn:meantime:error:context-not-object", message, rule: Some(Code::Transform) }
+        let (code, rule) = ("urn:meantime:error:context-not-object", Some(Code::Transform));
+        Self { code, message, rule, at: None }
     }
 
     pub(super) fn attribute_exists(name: &str) -> Self {
         let message = format!("the attribute `{name}` is written already");
-        Self { code: "urn:meantime:error:attribute-exists", message, rule: None }
+        Self { code: "urn:meantime:error:attribute-exists", message, rule: None, at: None }
     }
 
     pub(super) fn schedule_invalid(message: impl Into<String>) -> Self {
-        Self { code: "SCHEDULE_INVALID", message: message.into(), rule: Some(Code::ScheduleResult) }
+        let (code, rule) = ("SCHEDULE_INVALID", Some(Code::ScheduleResult));
+        Self { code, message: message.into(), rule, at: None }
     }
 
     pub(super) fn scheduled_step(state: &str) -> Self {
         let message = format!("a scheduled run came to `{state}`, which waits for a submission");
-        Self { code: INTERNAL, message, rule: Some(Code::ScheduledStep) }
+        Self { code: INTERNAL, message, rule: Some(Code::ScheduledStep), at: None }
     }
 }
 
 impl From<Trouble> for Flow {
     fn from(trouble: Trouble) -> Self {
-        let mut failure = Failure::new(trouble.code, trouble.message);
-        failure.data = trouble
-            .rule
-            .and_then(|rule| Json::of(&serde_json::json!({ "rule": rule.code() })).ok());
-        Self::End(End::Failed { failure, termination: Termination::RuntimeError })
+        Self::Trouble(trouble)
     }
 }

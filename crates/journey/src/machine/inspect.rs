@@ -60,9 +60,11 @@ pub(crate) fn view(journey: &Journey, saved: &Saved) -> View {
             Standing::Task(key) => (WaitingKind::Task, Some(*key)),
             Standing::Timer { key, .. } => (WaitingKind::Timer, Some(*key)),
             Standing::Step { timeout } => (WaitingKind::Step, timeout.map(|(key, _)| key)),
-            Standing::Ready | Standing::Schedule(_) | Standing::Parallel(_) | Standing::Call(_) => {
-                return None;
-            }
+            Standing::Ready
+            | Standing::Schedule(_)
+            | Standing::Parallel(_)
+            | Standing::Call(_)
+            | Standing::Incident(_) => return None,
         };
         let (name, place) = (name_of(journey, saved, *id), place_of(saved, *id));
         Some(Waiting { kind, key, name, place, since: frame.since })

@@ -26,17 +26,17 @@ impl Run<'_> {
     /// The root scope is over.
     pub(super) fn end_run(&mut self, end: End) -> Result<(), Fault> {
         let context = self.final_context()?;
-        let context_json = json::document(&context);
+        let context_json = json::document(&context)?;
         let outcome = match end {
             End::Succeeded { output } => {
-                self.compare(self.journey.output.as_ref(), &output, "output");
-                Outcome::Completed { output: json::document(&output), context: context_json }
+                self.compare(self.journey.output.as_ref(), &output, "output")?;
+                Outcome::Completed { output: json::document(&output)?, context: context_json }
             }
             End::Failed { failure, termination } => {
                 Outcome::Failed { failure, termination, context: context_json }
             }
         };
-        self.compare(self.journey.context.as_ref(), &context, "context");
+        self.compare(self.journey.context.as_ref(), &context, "context")?;
         self.conclude(outcome)
     }
 
@@ -47,11 +47,11 @@ impl Run<'_> {
         self.status = Some(match mode {
             None => Status::Ended(outcome),
             Some(CompensationMode::Async) => {
-                self.compensate(&outcome);
+                self.compensate(&outcome)?;
                 Status::Ended(outcome)
             }
             Some(CompensationMode::Sync) => {
-                let compensation = self.compensate(&outcome);
+                let compensation = self.compensate(&outcome)?;
                 self.saved.closing = Some(Closing { outcome: outcome.clone(), compensation });
                 Status::Closing(outcome)
             }
@@ -88,7 +88,7 @@ impl Run<'_> {
         for rule in &compensation.also_for {
             let Some(predicate) = rule else { return Ok(Some(compensation.mode)) };
             let extra = vec![
-                (Binding::Output, json::parse(output)),
+                (Binding::Output, json::parse(output)?),
                 (Binding::Outcome, self.outcome_binding(outcome)),
             ];
             // A predicate that fails asks for nothing: the run has succeeded.
@@ -101,21 +101,22 @@ impl Run<'_> {
 
     /// Starts the compensation: another instance of this very version, with a budget of its own
     /// (D8).
-    fn compensate(&mut self, outcome: &Outcome) -> EffectKey {
+    fn compensate(&mut self, outcome: &Outcome) -> Result<EffectKey, Fault> {
         let (Outcome::Completed { context, .. }
         | Outcome::Failed { context, .. }
         | Outcome::Cancelled { context, .. }) = outcome;
         let input = json::object_of([
-            ("context", json::parse(context)),
+            ("context", json::parse(context)?),
             ("outcome", self.outcome_binding(outcome)),
         ]);
-        self.push(Effect::StartChild(ChildSpec {
+        let input = json::document(&input)?;
+        Ok(self.push(Effect::StartChild(ChildSpec {
             version: Some(self.cx.version),
             at: Some(COMPENSATION_PLACE.to_owned()),
             own_budget: true,
             parent_close: ParentClose::Abandon,
-            ..ChildSpec::new(self.journey.name.clone(), COMPENSATION_PLACE, json::document(&input))
-        }))
+            ..ChildSpec::new(self.journey.name.clone(), COMPENSATION_PLACE, input)
+        })))
     }
 
     /// `outcome`, as compensation sees it.
@@ -144,10 +145,11 @@ impl Run<'_> {
     fn summarise(&mut self, outcome: &Outcome) -> Result<(), Fault> {
         let compensates = match &self.saved.role {
             Role::Compensation(outcome) => {
-                json::get(&json::parse(outcome), &["journeyId".to_owned()]).and_then(json::string)
+                json::get(&json::parse(outcome)?, &["journeyId".to_owned()]).and_then(json::string)
             }
             _ => None,
         };
+        let envelope = self.enveloped(outcome)?;
         let summary = serde_json::json!({
             "currentState": root_state(&self.saved),
             "updatedAt": self.cx.now.to_string(),
@@ -155,17 +157,37 @@ impl Run<'_> {
             "attributes": self.saved.attributes,
             "outcomeId": self.classify(outcome)?,
             "compensationOf": compensates,
+            "error": envelope.as_ref().map(Json::as_str),
         });
-        let summary = Json::of(&summary).unwrap_or_default();
-        self.push(Effect::Summary(summary));
+        self.push(Effect::Summary(Json::from(&summary)));
         Ok(())
+    }
+
+    /// The error of a journey in its own envelope (`spec.errors.envelope`). APIs put theirs around
+    /// the answer. A mapper that fails leaves the usual error, and the history says why.
+    fn enveloped(&mut self, outcome: &Outcome) -> Result<Option<Json>, Fault> {
+        let journey = self.journey;
+        let Some(mapper) = journey.envelope.as_ref().filter(|_| journey.is_durable()) else {
+            return Ok(None);
+        };
+        let Some(problem) = crate::surface::problem_of(outcome) else { return Ok(None) };
+        let payload = json::object_of([("error", problem.clone())]);
+        let extra = vec![(Binding::Error, problem), (Binding::Payload, payload)];
+        match self.evaluate(ROOT, mapper, extra)? {
+            Ok(error) => Ok(Some(json::document(&error)?)),
+            Err(trouble) => {
+                let data = Json::object([("message", &Json::text(trouble.message()))]);
+                self.push(Effect::Record { kind: "envelopeFailed".to_owned(), data });
+                Ok(None)
+            }
+        }
     }
 
     /// The first of `spec.outcomes` that fits; it never changes what happens.
     fn classify(&mut self, outcome: &Outcome) -> Result<Option<String>, Fault> {
         let (phase, output, error) = match outcome {
             Outcome::Completed { output, .. } => {
-                (Phase::Succeeded, json::parse(output), Value::Null)
+                (Phase::Succeeded, json::parse(output)?, Value::Null)
             }
             Outcome::Failed { failure, .. } => (Phase::Failed, Value::Null, error_of(failure)),
             Outcome::Cancelled { .. } => {
@@ -176,7 +198,14 @@ impl Run<'_> {
         let journey = self.journey;
         for rule in journey.outcomes.iter().filter(|rule| rule.phase == phase) {
             let Some(predicate) = &rule.predicate else { return Ok(Some(rule.id.clone())) };
-            let extra = vec![(Binding::Output, output.clone()), (Binding::Error, error.clone())];
+            let mut extra =
+                vec![(Binding::Output, output.clone()), (Binding::Error, error.clone())];
+            if phase == Phase::Failed {
+                // The DSL reads the error of the run as `context.error`, too.
+                let context = self.context(ROOT)?;
+                let seen = json::put(&context, &["error".to_owned()], error.clone());
+                extra.push((Binding::Context, seen));
+            }
             if self.holds(ROOT, predicate, extra)?.unwrap_or(false) {
                 return Ok(Some(rule.id.clone()));
             }

@@ -3,7 +3,7 @@
 //! A branch reads its own writes first. The deepest written path wins; a removed key is remembered
 //! as removed. The difference between two objects is recursive; lists and scalars are whole.
 
-use meantime_core::Json;
+use meantime_core::{Fault, Json};
 use meantime_expr::value::Value;
 use minicbor::{Decode, Encode};
 
@@ -61,35 +61,38 @@ impl Change {
 
 impl Overlay {
     /// Remembers a change.
-    pub(super) fn note(&mut self, change: &Change) {
-        self.note_at(&change.path, change.value.as_ref());
+    pub(super) fn note(&mut self, change: &Change) -> Result<(), Fault> {
+        self.note_at(&change.path, change.value.as_ref())
     }
 
-    fn note_at(&mut self, path: &[String], value: Option<&Value>) {
-        let Some((name, rest)) = path.split_first() else { return };
+    fn note_at(&mut self, path: &[String], value: Option<&Value>) -> Result<(), Fault> {
+        let Some((name, rest)) = path.split_first() else { return Ok(()) };
         let place = self.written.iter().position(|it| it.name == *name);
         let what = place.and_then(|place| self.written.get_mut(place)).map(|it| &mut it.what);
         let new = if rest.is_empty() {
-            value.map_or(What::Removed, |value| What::Value(json::document(value)))
+            match value {
+                Some(value) => What::Value(json::document(value)?),
+                None => What::Removed,
+            }
         } else {
             match what.as_deref() {
                 None => {
                     let mut below = Self::default();
-                    below.note_at(rest, value);
+                    below.note_at(rest, value)?;
                     What::Below(below)
                 }
                 Some(What::Below(below)) => {
                     let mut below = below.clone();
-                    below.note_at(rest, value);
+                    below.note_at(rest, value)?;
                     What::Below(below)
                 }
                 Some(What::Value(whole)) => {
                     let change = Change { path: rest.to_vec(), value: value.cloned() };
-                    What::Value(json::document(&change.apply(&json::parse(whole))))
+                    What::Value(json::document(&change.apply(&json::parse(whole)?))?)
                 }
                 Some(What::Removed) => {
                     let change = Change { path: rest.to_vec(), value: value.cloned() };
-                    What::Value(json::document(&change.apply(&json::object_of([]))))
+                    What::Value(json::document(&change.apply(&json::object_of([])))?)
                 }
             }
         };
@@ -97,20 +100,21 @@ impl Overlay {
             Some(what) => *what = new,
             None => self.written.push(Written { name: name.clone(), what: new }),
         }
+        Ok(())
     }
 
     /// What the branch sees of a shared value.
-    pub(super) fn over(&self, shared: &Value) -> Value {
-        self.written.iter().fold(shared.clone(), |value, written| {
+    pub(super) fn over(&self, shared: &Value) -> Result<Value, Fault> {
+        self.written.iter().try_fold(shared.clone(), |value, written| {
             let path = std::slice::from_ref(&written.name);
-            match &written.what {
-                What::Value(new) => json::put(&value, path, json::parse(new)),
+            Ok(match &written.what {
+                What::Value(new) => json::put(&value, path, json::parse(new)?),
                 What::Removed => json::without(&value, path),
                 What::Below(below) => {
                     let inner = json::get(&value, path).cloned().unwrap_or_default();
-                    json::put(&value, path, below.over(&inner))
+                    json::put(&value, path, below.over(&inner)?)
                 }
-            }
+            })
         })
     }
 }

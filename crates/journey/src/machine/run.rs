@@ -3,14 +3,17 @@
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
-use meantime_core::{Cx, Effect, EffectKey, Fault, Status, Turn, Verdict};
+use meantime_core::{Cx, Effect, EffectKey, Fault, Json, Status, Termination, Turn, Verdict};
 use meantime_expr::value::Value;
 
-use super::flow::Flow;
+use super::flow::{End, Flow};
 use super::saved::{Data, Frame, FrameId, ROOT, Saved, ScopeName, Standing};
 use crate::definition::{Body, Journey, Scope, State};
 use crate::json;
 use crate::settings::Settings;
+
+/// Longer paths are cut: a loop of thousands of rounds in one turn is not worth reading.
+const MAX_PATH: usize = 200;
 
 /// Effects left for what a state may need beyond its own before the turn gives way.
 const SPARE_EFFECTS: usize = 16;
@@ -26,6 +29,8 @@ pub(crate) struct Run<'a> {
     /// What expressions see as `platform`, once one was evaluated.
     pub(super) platform: OnceCell<Value>,
     pub(super) effects: Vec<Effect>,
+    /// States that were entered in this turn.
+    path: Vec<String>,
     pub(super) ops: u64,
     /// Closing or ended, once that is so.
     pub(super) status: Option<Status>,
@@ -39,7 +44,8 @@ impl<'a> Run<'a> {
         cx: &'a Cx<'a>,
     ) -> Self {
         let (contexts, platform, effects) = (BTreeMap::new(), OnceCell::new(), Vec::new());
-        Self { journey, settings, cx, saved, contexts, platform, effects, ops: 0, status: None }
+        let (path, ops, status) = (Vec::new(), 0, None);
+        Self { journey, settings, cx, saved, contexts, platform, effects, path, ops, status }
     }
 
     /// Lets ready frames run until all wait, the run is over, or the slice is used up.
@@ -56,10 +62,11 @@ impl<'a> Run<'a> {
     /// What the turn comes to.
     pub(crate) fn finish(mut self, verdicts: Vec<Verdict>) -> Result<Turn, Fault> {
         self.saved.updated_at = self.cx.now;
+        self.record_path();
         let ready = self.first_ready().is_some();
         for (id, context) in std::mem::take(&mut self.contexts) {
             if let Some(frame) = self.saved.frames.get_mut(&id) {
-                frame.data = Data::Own(json::document(&context));
+                frame.data = Data::Own(json::document(&context)?);
             }
         }
         let going_on = if ready { Status::Yield } else { Status::Running };
@@ -94,8 +101,23 @@ impl<'a> Run<'a> {
         let (activation, now) = (self.saved.activations, self.cx.now);
         let frame = self.frame_mut(id)?;
         (frame.activation, frame.since) = (activation, now);
+        match self.path.len() {
+            0..MAX_PATH => self.path.push(self.place_of(id)),
+            MAX_PATH => self.path.push("…".to_owned()),
+            _ => {}
+        }
         let flow = self.dispatch(id, state)?;
         self.follow(id, flow)
+    }
+
+    /// The history shows every state that was entered: one line for a turn, as processes have it.
+    fn record_path(&mut self) {
+        if self.path.is_empty() {
+            return;
+        }
+        let states: Vec<Json> = self.path.iter().map(|state| Json::text(state)).collect();
+        let (kind, data) = ("path".to_owned(), Json::list(&states));
+        self.push(Effect::Record { kind, data });
     }
 
     /// Does what a state came to.
@@ -111,6 +133,12 @@ impl<'a> Run<'a> {
                 Ok(())
             }
             Flow::End(end) => self.end_frame(id, end),
+            Flow::Trouble(trouble) => {
+                let written = self.state_of(id)?.span.start;
+                let failure = trouble.into_failure(&self.place_of(id), written);
+                let termination = Termination::RuntimeError;
+                self.end_frame(id, End::Failed { failure, termination })
+            }
         }
     }
 

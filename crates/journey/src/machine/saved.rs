@@ -160,6 +160,9 @@ pub(super) enum Standing {
     /// The subjourney in a frame.
     #[n(6)]
     Call(#[n(0)] FrameId),
+    /// Somebody who corrects the deployment and retries the incident.
+    #[n(7)]
+    Incident(#[n(0)] EffectKey),
 }
 
 /// How a branch stands.

@@ -10,7 +10,7 @@ use meantime_expr::value::{Object, Value};
 use super::run::Run;
 use super::saved::{Data, ROOT, Role, Saved, ScopeName};
 use super::state::INVALID_INPUT;
-use crate::definition::{Journey, Scope};
+use crate::definition::{Journey, Mismatch, Scope};
 use crate::json;
 use crate::settings::Settings;
 
@@ -28,12 +28,12 @@ impl<'a> Run<'a> {
         start: &Start,
         cx: &'a Cx<'a>,
     ) -> Result<Turn, Fault> {
-        let role = role_of(start);
+        let role = role_of(start)?;
         let Some(scope) = role.scope(journey) else {
             return Ok(refused("the definition has no such part"));
         };
         let mut ops = 0;
-        let context = match first_context(journey, start, &role, &mut ops) {
+        let context = match first_context(journey, start, &role, &mut ops)? {
             Ok(context) => context,
             Err(problem) => return Ok(refuse(problem, ops)),
         };
@@ -47,8 +47,8 @@ impl<'a> Run<'a> {
         }
         let mut run = Self::new(journey, settings, empty(role.clone()), cx);
         run.ops = ops;
-        run.add_frame(None, ScopeName::Root, first, Data::Own(json::document(&context)));
-        if let Err(problem) = run.label(start, &context) {
+        run.add_frame(None, ScopeName::Root, first, Data::Own(json::document(&context)?));
+        if let Err(problem) = run.label(start, &context)? {
             return Ok(refused(&problem));
         }
         run.take_bound(ROOT, start.bound.as_ref())?;
@@ -60,12 +60,8 @@ impl<'a> Run<'a> {
     }
 
     /// Tags and attributes, from the definition, the payload and the request.
-    fn label(&mut self, start: &Start, context: &Value) -> Result<(), String> {
-        let bound = start.bound.as_ref().map(json::parse).unwrap_or_default();
-        let text_at = |path: &str| {
-            let path: Vec<String> = path.split('.').map(str::to_owned).collect();
-            json::get(context, &path).and_then(json::string).filter(|text| !text.is_empty())
-        };
+    fn label(&mut self, start: &Start, context: &Value) -> Result<Result<(), String>, Fault> {
+        let bound = start.bound.as_ref().map(json::parse).transpose()?.unwrap_or_default();
         self.saved.traceparent =
             json::get(&bound, &["traceparent".to_owned()]).and_then(json::string);
         let mut tags = self.journey.tags.clone();
@@ -73,21 +69,29 @@ impl<'a> Run<'a> {
         match &self.saved.role {
             Role::Main => {
                 let bindings = &self.journey.metadata;
-                tags.extend(bindings.tags.payload.iter().filter_map(|path| text_at(path)));
-                let named = bindings.attributes.payload.iter();
-                attributes
-                    .extend(named.filter_map(|(name, path)| Some((name.clone(), text_at(path)?))));
+                for path in &bindings.tags.payload {
+                    match label_at(context, path) {
+                        Ok(text) => tags.extend(text),
+                        Err(problem) => return Ok(Err(problem)),
+                    }
+                }
+                for (name, path) in &bindings.attributes.payload {
+                    match label_at(context, path) {
+                        Ok(text) => attributes.extend(text.map(|text| (name.clone(), text))),
+                        Err(problem) => return Ok(Err(problem)),
+                    }
+                }
                 tags.extend(texts(&bound, "tags"));
                 attributes.extend(pairs(&bound, "attributes"));
             }
             Role::Scheduled => {
                 attributes.insert("initiatedBy".to_owned(), "system".to_owned());
-                let input = json::parse(&start.input);
+                let input = json::parse(&start.input)?;
                 let subject = json::get(&input, &["subject".to_owned()]).and_then(json::string);
                 attributes.extend(subject.map(|subject| ("subjectId".to_owned(), subject)));
             }
             Role::Compensation(outcome) => {
-                let outcome = json::parse(outcome);
+                let outcome = json::parse(outcome)?;
                 let parent = json::get(&outcome, &["journeyId".to_owned()]).and_then(json::string);
                 tags.extend(parent.map(|id| format!("compensationOf:{id}")));
             }
@@ -95,7 +99,9 @@ impl<'a> Run<'a> {
         }
         let mut seen = BTreeSet::new();
         tags.retain(|tag| seen.insert(tag.clone()));
-        self.check_labels(&tags, &attributes)?;
+        if let Err(problem) = self.check_labels(&tags, &attributes) {
+            return Ok(Err(problem));
+        }
         if !tags.is_empty() {
             self.push(Effect::AddTags(tags.clone()));
         }
@@ -105,7 +111,7 @@ impl<'a> Run<'a> {
             self.push(Effect::SetAttributes(named.collect()));
         }
         (self.saved.tags, self.saved.attributes) = (tags, attributes);
-        Ok(())
+        Ok(Ok(()))
     }
 
     fn check_labels(
@@ -147,20 +153,20 @@ impl Role {
     }
 }
 
-fn role_of(start: &Start) -> Role {
+fn role_of(start: &Start) -> Result<Role, Fault> {
     let place = start.at.as_deref().unwrap_or_default();
     if let StartCause::Schedule { .. } = start.cause {
-        return Role::Scheduled;
+        return Ok(Role::Scheduled);
     }
     if place == COMPENSATION_PLACE {
-        let input = json::parse(&start.input);
+        let input = json::parse(&start.input)?;
         let outcome = json::get(&input, &["outcome".to_owned()]).cloned().unwrap_or_default();
-        return Role::Compensation(json::document(&outcome));
+        return Ok(Role::Compensation(json::document(&outcome)?));
     }
-    match place.strip_prefix(GUARD_PLACE) {
+    Ok(match place.strip_prefix(GUARD_PLACE) {
         Some(name) => Role::Guard(name.to_owned()),
         None => Role::Main,
-    }
+    })
 }
 
 /// The context a run begins with.
@@ -169,20 +175,20 @@ fn first_context(
     start: &Start,
     role: &Role,
     ops: &mut u64,
-) -> Result<Value, Json> {
+) -> Result<Result<Value, Json>, Fault> {
     let context = match role {
         Role::Scheduled => start.context.as_ref().unwrap_or(&start.input).clone(),
         Role::Compensation(_) => {
-            let input = json::parse(&start.input);
+            let input = json::parse(&start.input)?;
             let context = json::get(&input, &["context".to_owned()]).cloned().unwrap_or_default();
-            json::document(&context)
+            json::document(&context)?
         }
         Role::Main | Role::Guard(_) => start.input.clone(),
     };
-    let context = if context.is_null() { json::document(&json::object_of([])) } else { context };
-    let value = json::parse(&context);
+    let context = if context.is_null() { Json::object([]) } else { context };
+    let value = json::parse(&context)?;
     if json::object(&value).is_none() {
-        return Err(Json::of(&"the input of a journey is an object").unwrap_or_default());
+        return Ok(Err(Json::text("the input of a journey is an object")));
     }
     if *role == Role::Main
         && let Some(schema) = &journey.input
@@ -190,10 +196,10 @@ fn first_context(
         let checked = schema.check(&context, u64::MAX);
         *ops = checked.ops;
         if !checked.mismatches.is_empty() {
-            return Err(Json::of(&checked.mismatches).unwrap_or_default());
+            return Ok(Err(Mismatch::list(&checked.mismatches)));
         }
     }
-    Ok(value)
+    Ok(Ok(value))
 }
 
 /// A required configuration value that this engine has not: nothing runs without it.
@@ -202,6 +208,22 @@ fn missing_config<'j>(journey: &'j Journey, settings: &Settings) -> Option<&'j s
         key.required && !settings.config.contains_key(*name)
     };
     journey.config.iter().find(missing).map(|(name, _)| name.as_str())
+}
+
+/// What a tag or an attribute says: a text that is not empty, or a number or truth value as text.
+fn label_at(context: &Value, path: &str) -> Result<Option<String>, String> {
+    let names: Vec<String> = path.split('.').map(str::to_owned).collect();
+    let Some(value) = json::get(context, &names) else { return Ok(None) };
+    match value.bare() {
+        Value::Null => Ok(None),
+        Value::Text(text) => Ok(Some(text.to_string()).filter(|text| !text.is_empty())),
+        Value::Number(number) => Ok(Some(number.to_plain_string())),
+        Value::Bool(value) => Ok(Some(value.to_string())),
+        other => {
+            let kind = if json::object(other).is_some() { "an object" } else { "a list" };
+            Err(format!("`{path}` is {kind}, and cannot be a tag or an attribute"))
+        }
+    }
 }
 
 fn texts(bound: &Value, name: &str) -> Vec<String> {
@@ -234,7 +256,7 @@ fn empty(role: Role) -> Saved {
 }
 
 fn refused(problem: &str) -> Turn {
-    refuse(Json::of(&problem).unwrap_or_default(), 1)
+    refuse(Json::text(problem), 1)
 }
 
 fn refuse(problem: Json, ops: u64) -> Turn {

@@ -1,7 +1,8 @@
 //! Events: each finds the frame that waits for it, or nobody.
 
 use meantime_core::{
-    EffectKey, Event, Failure, Fault, IncidentId, Json, Outcome, Termination, Verdict,
+    Effect, EffectKey, Event, Failure, Fault, IncidentId, Json, Outcome, Termination, Verdict,
+    unknown_scope,
 };
 use meantime_expr::value::{Object, Value};
 
@@ -35,13 +36,15 @@ impl Run<'_> {
             _ if self.is_over() => false,
             Event::TaskDone { key, outcome } => self.task_done(*key, outcome)?,
             Event::TimerFired { key, .. } => self.timer_fired(*key)?,
-            Event::VariablesSet { values } => self.set_variables(values)?,
+            Event::VariablesSet { scope: Some(scope), .. } => return Ok(unknown_scope(scope)),
+            Event::VariablesSet { values, scope: None } => self.set_variables(values)?,
             Event::IncidentRetried { incident, key } => self.retried(*incident, *key),
             Event::Cancel { reason } => self.cancelled(reason)?,
             Event::DeadlineReached => self.timed_out()?,
             Event::Signal { .. }
             | Event::Message { .. }
             | Event::ChildRaised { .. }
+            | Event::IncidentResolved { .. }
             | Event::DeadlineMoved { .. } => false,
         };
         Ok(if taken { Verdict::taken() } else { Verdict::NotTaken })
@@ -75,7 +78,7 @@ impl Run<'_> {
 
     /// An operator's correction of the context.
     fn set_variables(&mut self, values: &Json) -> Result<bool, Fault> {
-        let values = json::parse(values);
+        let values = json::parse(values)?;
         for entry in json::object(&values).into_iter().flat_map(Object::entries) {
             let path = vec![entry.key.name().to_string()];
             self.write(ROOT, &Change::put(path, entry.value.clone()))?;
@@ -84,30 +87,37 @@ impl Run<'_> {
     }
 
     fn retried(&mut self, incident: IncidentId, key: Option<EffectKey>) -> bool {
-        let is_ours = key.is_some() && self.saved.overdue == key;
-        if is_ours {
+        let Some(key) = key else { return false };
+        if self.saved.overdue == Some(key) {
             self.saved.overdue = None;
-            self.push(meantime_core::Effect::ResolveIncident { incident });
+            self.push(Effect::ResolveIncident { incident });
             self.arm_cap();
+            return true;
         }
-        is_ours
+        let mut frames = self.saved.frames.values_mut();
+        let Some(frame) = frames.find(|frame| frame.standing == Standing::Incident(key)) else {
+            return false;
+        };
+        frame.standing = Standing::Ready;
+        self.push(Effect::ResolveIncident { incident });
+        true
     }
 
     fn cancelled(&mut self, reason: &str) -> Result<bool, Fault> {
         let context = self.final_context()?;
         let reason = reason.to_owned();
-        self.conclude(Outcome::Cancelled { reason, context: json::document(&context) })?;
+        self.conclude(Outcome::Cancelled { reason, context: json::document(&context)? })?;
         Ok(true)
     }
 
     /// D2: ends with the declared code and reason; nothing in the definition can catch it (D5).
-    fn timed_out(&mut self) -> Result<bool, Fault> {
+    pub(super) fn timed_out(&mut self) -> Result<bool, Fault> {
         let context = self.final_context()?;
         let failure = match &self.journey.timeout {
             Some(timeout) => Failure::new(timeout.code.clone(), timeout.reason.clone()),
             None => Failure::new(DEFAULT_TIMEOUT.0, DEFAULT_TIMEOUT.1),
         };
-        let (termination, context) = (Termination::Timeout, json::document(&context));
+        let (termination, context) = (Termination::Timeout, json::document(&context)?);
         self.conclude(Outcome::Failed { failure, termination, context })?;
         Ok(true)
     }

@@ -7,8 +7,8 @@ use super::fields::Fields;
 use super::reader::{Reader, is_identifier};
 use crate::code::Code;
 use crate::definition::{
-    ApiResponse, Binding, Bound, HttpBindings, Kind, MetadataBindings, Passthrough, Phase,
-    RequestBindings, Route, Status,
+    ApiResponse, ApiResponses, Binding, Bound, HttpBindings, Kind, MetadataBindings, Passthrough,
+    Phase, RequestBindings, Route, Status,
 };
 use crate::yaml::{Content, Node};
 
@@ -25,14 +25,19 @@ impl Reader<'_> {
             if let Some(node) = inner.get("tags")
                 && let Some(mut tags) = self.open(node, "spec.metadata.bindings.tags", code)
             {
-                let mut read = |reader: &mut Self, key: &'static str| match tags.get(key) {
-                    Some(node) => reader.texts(node, &tags.name(key), code),
-                    None => Vec::new(),
+                let mut read = |reader: &mut Self, key: &'static str, field: &'static str| {
+                    let node = tags.get(key)?;
+                    let what = tags.name(key);
+                    let items = reader.list(node, &what, code)?;
+                    let read = items.iter().enumerate().filter_map(|(place, item)| {
+                        reader.source(item, &format!("{what}[{place}]"), field)
+                    });
+                    Some(read.collect::<Vec<String>>())
                 };
                 bindings.tags = Bound {
-                    payload: read(self, "fromPayload"),
-                    headers: read(self, "fromHeaders"),
-                    baggage: read(self, "fromBaggage"),
+                    payload: read(self, "fromPayload", "path").unwrap_or_default(),
+                    headers: read(self, "fromHeaders", "header").unwrap_or_default(),
+                    baggage: read(self, "fromBaggage", "key").unwrap_or_default(),
                 };
                 tags.finish(&mut self.report);
             }
@@ -56,9 +61,9 @@ impl Reader<'_> {
         for entry in entries {
             let name = format!("{what}.{}", entry.key);
             match entry.key.as_str() {
-                "fromPayload" => bound.payload.extend(self.names(&entry.value, &name)),
-                "fromHeaders" => bound.headers.extend(self.names(&entry.value, &name)),
-                "fromBaggage" => bound.baggage.extend(self.names(&entry.value, &name)),
+                "fromPayload" => bound.payload.extend(self.sources(&entry.value, &name, "path")),
+                "fromHeaders" => bound.headers.extend(self.sources(&entry.value, &name, "header")),
+                "fromBaggage" => bound.baggage.extend(self.sources(&entry.value, &name, "key")),
                 _ => match entry.value.get("path").and_then(Node::text) {
                     Some(path) => {
                         self.report
@@ -75,6 +80,36 @@ impl Reader<'_> {
             }
         }
         bound
+    }
+
+    /// Where a value comes from: `{path: x}` with the field of its kind, or the text alone.
+    fn source(&mut self, node: &Node, what: &str, field: &'static str) -> Option<String> {
+        if node.entries().is_none() {
+            return self.text(node, what, Code::Shape);
+        }
+        let mut fields = self.open(node, what, Code::Shape)?;
+        let source = self.required_text(&mut fields, field, Code::Shape);
+        fields.finish(&mut self.report);
+        source
+    }
+
+    /// A mapping of names to where their values come from.
+    fn sources(
+        &mut self,
+        node: &Node,
+        what: &str,
+        field: &'static str,
+    ) -> BTreeMap<String, String> {
+        let Some(entries) = node.entries() else {
+            let message = format!("`{what}` is {}, not a mapping", node.kind());
+            self.report.error(Code::Shape, node.span, message);
+            return BTreeMap::new();
+        };
+        let read = entries.iter().filter_map(|entry| {
+            let name = format!("{what}.{}", entry.key);
+            Some((entry.key.clone(), self.source(&entry.value, &name, field)?))
+        });
+        read.collect()
     }
 
     /// A mapping of names to texts.
@@ -158,20 +193,24 @@ impl Reader<'_> {
             self.report.error(code, node.span, "only an API has a `route`");
         }
         let mut fields = self.open(node, "spec.bindings.http.route", code)?;
-        let path = self.required(&mut fields, "path", code);
-        let path = path.and_then(|node| {
+        let path = fields.get("path").and_then(|node| {
             let path = self.text(node, "spec.bindings.http.route.path", code)?;
             if !path.starts_with('/') {
                 let message = format!("the route `{path}` is not absolute");
                 self.report.error(code, node.span, message).help("begin with `/`");
+            } else if let Some(problem) = bad_route(&path) {
+                let message = format!("the route `{path}` {problem}");
+                self.report.error(code, node.span, message).help("such as `/orders/quote`");
             }
-            Some(path)
+            Some((path, node.span))
         });
         if let Some(node) = fields.get("method") {
             self.word(node, "spec.bindings.http.route.method", code, &[("POST", ())]);
         }
         fields.finish(&mut self.report);
-        Some(Route { path: path? })
+        // Without a path it answers where every API does.
+        let (path, span) = path?;
+        Some(Route { path, span })
     }
 
     /// Rule 54.
@@ -211,21 +250,38 @@ impl Reader<'_> {
     }
 
     /// Rule 53.
-    fn api_responses(&mut self, node: &Node) -> Option<Vec<ApiResponse>> {
+    fn api_responses(&mut self, node: &Node) -> Option<ApiResponses> {
         let code = Code::ApiResponses;
         if self.kind != Kind::Api {
             let message = "only an API has `apiResponses`";
             self.report.error(Code::ApiBindings, node.span, message);
         }
         let mut fields = self.open(node, "spec.bindings.http.apiResponses", code)?;
-        let rules = self.required(&mut fields, "rules", code)?;
+        let mut responses = ApiResponses::default();
+        if let Some(node) = fields.get("default") {
+            self.default_statuses(node, &fields.name("default"), &mut responses);
+        }
+        let rules = fields.get("rules");
         let what = fields.name("rules");
-        let items = self.list(rules, &what, code)?;
+        let items = rules.and_then(|rules| self.list(rules, &what, code)).unwrap_or_default();
         let read = items.iter().enumerate();
         let read = read.filter_map(|(place, item)| self.rule(item, &format!("{what}[{place}]")));
-        let read = read.collect();
+        responses.rules = read.collect();
         fields.finish(&mut self.report);
-        Some(read)
+        Some(responses)
+    }
+
+    /// Statuses for what no rule names: a number, and for a failure also that of its problem.
+    fn default_statuses(&mut self, node: &Node, what: &str, responses: &mut ApiResponses) {
+        let Some(mut fields) = self.open(node, what, Code::ApiResponses) else { return };
+        if let Some(node) = fields.get("SUCCEEDED") {
+            responses.succeeded = self.status(node, &fields.name("SUCCEEDED"));
+        }
+        if let Some(node) = fields.get("FAILED").filter(|it| it.text() != Some("fromProblemStatus"))
+        {
+            responses.failed = self.status(node, &fields.name("FAILED"));
+        }
+        fields.finish(&mut self.report);
     }
 
     fn rule(&mut self, node: &Node, what: &str) -> Option<ApiResponse> {
@@ -274,4 +330,52 @@ impl Reader<'_> {
         }
         status
     }
+}
+
+/// Parts of paths below the base that the engine serves itself.
+const RESERVED: [&str; 29] = [
+    "definitions",
+    "instances",
+    "messages",
+    "signals",
+    "tasks",
+    "timers",
+    "schedules",
+    "forecast",
+    "forecast.ics",
+    "why",
+    "incidents",
+    "events",
+    "clock",
+    "engine",
+    "journeys",
+    "batches",
+    "workers",
+    "queues",
+    "webhooks",
+    "keys",
+    "audit",
+    "nodes",
+    "timeseries",
+    "simulations",
+    "calendars",
+    "windows",
+    "health",
+    "metrics",
+    "openapi.json",
+];
+
+/// Why nothing can be served at a route.
+fn bad_route(path: &str) -> Option<&'static str> {
+    let first = path.trim_start_matches('/').split('/').next().unwrap_or_default();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-._~/".contains(c);
+    if RESERVED.contains(&first) {
+        return Some("belongs to the API of the engine");
+    }
+    if !path.chars().all(is_plain) {
+        return Some("has other characters than letters, digits, `-`, `.`, `_`, `~` and `/`");
+    }
+    let parts = path.trim_start_matches('/').split('/');
+    let is_dots = |part: &str| part.is_empty() || part == "." || part == "..";
+    parts.into_iter().any(is_dots).then_some("has an empty part, or one of dots")
 }

@@ -6,8 +6,8 @@ use super::fields::Fields;
 use super::reader::{Reader, is_identifier};
 use crate::code::Code;
 use crate::definition::{
-    Binding, ConfigKey, ConfigType, Expression, OUTCOME_NAMES, OutcomeRule, Phase, Projection,
-    Schema, Target, Timeout,
+    AuthKind, Binding, ConfigKey, ConfigType, Expression, OUTCOME_NAMES, OutcomeRule, Phase,
+    Projection, Schema, Target, Timeout,
 };
 use crate::yaml::{Node, Span};
 
@@ -221,8 +221,34 @@ impl Reader<'_> {
             None if key.required => format!("`platform.config.{name}` has no value"),
             None => return,
         };
+        self.lacks(span, problem, "configure it before deploying");
+    }
+
+    /// A secret that a call needs.
+    pub(super) fn needs_secret(&mut self, node: &Node, reference: &str) {
+        if !self.settings.secrets.contains(reference) {
+            let problem = format!("no secret is configured for `{reference}`");
+            self.lacks(node.span, problem, "configure it in `journeys.secrets` before deploying");
+        }
+    }
+
+    /// A profile that a check of credentials needs.
+    pub(super) fn needs_profile(&mut self, span: Span, kind: AuthKind, profile: &str) {
+        let (known, what) = match kind {
+            AuthKind::ApiKey => (&self.settings.key_profiles, "keys"),
+            AuthKind::Jwt => (&self.settings.jwt_profiles, "jwt"),
+        };
+        if !known.contains(profile) {
+            let problem = format!("the profile `{profile}` has no `{what}` for `{}`", kind.name());
+            let help = format!("configure `journeys.profiles.{profile}.{what}` before deploying");
+            self.lacks(span, problem, &help);
+        }
+    }
+
+    /// What the deployment lacks is an error where it is deployed, and a warning elsewhere.
+    fn lacks(&mut self, span: Span, problem: String, help: &str) {
         if self.settings.deploys {
-            self.report.error(Code::Config, span, problem).help("configure it before deploying");
+            self.report.error(Code::Config, span, problem).help(help);
         } else {
             self.report.warn(Code::Config, span, problem).help("the deployment must supply it");
         }

@@ -27,8 +27,12 @@ impl Reader<'_> {
             key.and_then(|node| self.mapper_object(node, &fields.name("key"), code, &bindings));
         match operation? {
             Operation::Get => {
-                for other in ["value", "ttlSeconds"] {
-                    self.refuse(fields, other, "a cache `get`");
+                self.refuse(fields, "value", "a cache `get`");
+                if let Some(entry) = fields.entry("ttlSeconds") {
+                    let message = "`ttlSeconds` has no effect on a cache `get`";
+                    self.report
+                        .warn(code, entry.key_span, message)
+                        .help("an entry lasts as long as its `put` said");
                 }
                 let result_var = self.required(fields, "resultVar", code);
                 let result_var = result_var
@@ -64,13 +68,15 @@ impl Reader<'_> {
         self.checks_credentials = true;
         let code = Code::Shape;
         let profile = self.optional_text(fields, "profile", code);
+        let profile = profile.unwrap_or_else(|| "default".to_owned());
+        let span = fields.get("profile").map_or(fields.span, |node| node.span);
+        self.needs_profile(span, kind, &profile);
         let source = fields.get("source");
         let source = source.map(|node| self.auth_source(node, &fields.name("source"), kind));
         let auth_var = match fields.get("authVar") {
             Some(node) => self.identifier(node, &fields.name("authVar"), code),
             None => Some("auth".to_owned()),
         };
-        let profile = profile.unwrap_or_else(|| "default".to_owned());
         let source = match source {
             Some(source) => Some(source?),
             None => None,

@@ -21,6 +21,7 @@ pub(crate) enum Document {
 }
 
 /// `metadata`.
+#[derive(Default)]
 pub(super) struct Header {
     pub(super) name: String,
     pub(super) version: String,

@@ -92,8 +92,7 @@ impl Reader<'_> {
             // `expr: 1` and `expr: true` are scripts too.
             Content::Number(_) | Content::Bool(_) => crate::yaml::Text {
                 value: expr.to_json().to_string(),
-                start: expr.span.start,
-                later_column: None,
+                place: crate::yaml::Place { start: expr.span.start, later_column: None },
             },
             _ => {
                 let message = format!("`{what}.expr` is {}, not text", expr.kind());

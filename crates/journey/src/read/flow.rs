@@ -5,7 +5,7 @@ use super::reader::Reader;
 use super::scope::Read;
 use crate::code::Code;
 use crate::definition::{
-    Binding, Body, Choice, Destination, Expression, Fail, Succeed, Transform, Way,
+    Binding, Body, Choice, Destination, Expression, Fail, Succeed, Template, Transform, Way,
 };
 use crate::yaml::Node;
 
@@ -166,10 +166,22 @@ impl Reader<'_> {
         Some((Body::Succeed(Succeed { output_var }), None))
     }
 
+    /// A text that is not empty and may have placeholders.
+    fn required_template(
+        &mut self,
+        fields: &mut Fields<'_>,
+        key: &'static str,
+    ) -> Option<Template> {
+        let node = self.required(fields, key, Code::Fail)?;
+        let what = fields.name(key);
+        self.text(node, &what, Code::Fail)?;
+        self.template(node, &what, Code::Fail)
+    }
+
     /// Rule 10.
     pub(super) fn fail(&mut self, fields: &mut Fields<'_>) -> Read {
-        let code = self.required_text(fields, "errorCode", Code::Fail);
-        let reason = self.required_text(fields, "reason", Code::Fail);
+        let code = self.required_template(fields, "errorCode");
+        let reason = self.required_template(fields, "reason");
         Some((Body::Fail(Fail { code: code?, reason: reason? }), None))
     }
 }

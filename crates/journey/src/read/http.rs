@@ -80,8 +80,14 @@ impl Reader<'_> {
     }
 
     fn line(&mut self, fields: &mut Fields<'_>) -> Option<Line> {
-        const METHODS: [(&str, &str); 4] =
-            [("GET", "GET"), ("POST", "POST"), ("PUT", "PUT"), ("DELETE", "DELETE")];
+        const METHODS: [(&str, &str); 6] = [
+            ("GET", "GET"),
+            ("POST", "POST"),
+            ("PUT", "PUT"),
+            ("DELETE", "DELETE"),
+            ("PATCH", "PATCH"),
+            ("HEAD", "HEAD"),
+        ];
         let code = Code::Http;
         let operation = fields.get("operationRef");
         let (method, url) = (fields.get("method"), fields.get("url"));
@@ -192,8 +198,9 @@ impl Reader<'_> {
         line: Option<&Line>,
     ) -> Option<Option<HttpBody>> {
         let Some(node) = fields.get("body").or(in_params) else { return Some(None) };
-        if line.is_some_and(|line| line.method == "GET") {
-            self.report.error(Code::Http, node.span, "a GET has no body");
+        if let Some(line) = line.filter(|line| matches!(line.method.as_str(), "GET" | "HEAD")) {
+            let message = format!("a {} has no body", line.method);
+            self.report.error(Code::Http, node.span, message);
             return None;
         }
         let what = fields.name("body");

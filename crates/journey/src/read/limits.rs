@@ -13,6 +13,15 @@ impl Reader<'_> {
         let node = self.required(fields, "spec", code)?;
         let mut spec = self.open(node, "spec", code)?;
         let mut limits = MetadataLimits::default();
+        if let Some(node) = spec.get("definitionTags") {
+            let names = [("maxCount", &mut limits.definition_tags)];
+            self.limit_group(node, "spec.definitionTags", names);
+        }
+        if let Some(node) = spec.get("instanceTags") {
+            let names =
+                [("maxCount", &mut limits.instance_tags), ("maxLength", &mut limits.tag_chars)];
+            self.limit_group(node, "spec.instanceTags", names);
+        }
         if let Some(node) = spec.get("tags") {
             let names = [
                 ("maxDefinitionTags", &mut limits.definition_tags),

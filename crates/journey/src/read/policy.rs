@@ -144,7 +144,7 @@ impl Reader<'_> {
         let kind = self.required(&mut fields, "kind", Code::Policy)?;
         match kind.text() {
             Some("bearerStatic") => {
-                self.required_text(&mut fields, "tokenRef", Code::Policy)?;
+                self.required_secret(&mut fields, "tokenRef")?;
             }
             Some("oauth2ClientCredentials") => {
                 self.required_text(&mut fields, "tokenEndpoint", Code::Policy)?;
@@ -166,6 +166,13 @@ impl Reader<'_> {
         Some(ClientAuth { document: node.to_json() })
     }
 
+    fn required_secret(&mut self, fields: &mut Fields<'_>, key: &'static str) -> Option<()> {
+        let reference = self.required_text(fields, key, Code::Policy)?;
+        let node = fields.get(key)?;
+        self.needs_secret(node, &reference);
+        Some(())
+    }
+
     fn oauth_client(&mut self, fields: &mut Fields<'_>) -> Option<()> {
         let node = self.required(fields, "auth", Code::Policy)?;
         let mut auth = self.open(node, &fields.name("auth"), Code::Policy)?;
@@ -175,7 +182,7 @@ impl Reader<'_> {
         let secret = self.word(method, &auth.name("method"), Code::Policy, &words)?;
         self.required_text(&mut auth, "clientId", Code::Policy)?;
         if secret {
-            self.required_text(&mut auth, "clientSecretRef", Code::Policy)?;
+            self.required_secret(&mut auth, "clientSecretRef")?;
         } else {
             auth.get("clientCertRef");
             let help = "use `clientSecretBasic` or `clientSecretPost`";

@@ -26,7 +26,7 @@ impl Reader<'_> {
         let start =
             start.and_then(|node| self.target(node, &fields.name("start"), Code::ScheduleStart));
         let interval = self.required(fields, "interval", Code::ScheduleInterval);
-        let least = self.limits.schedule_interval_ms;
+        let least = self.limits.binding_interval_ms;
         let interval = interval.and_then(|node| {
             let code = Code::ScheduleInterval;
             self.timed(node, &fields.name("interval"), code, code, |it| interval_of(it, least))

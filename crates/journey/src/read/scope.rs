@@ -6,7 +6,7 @@ use super::fields::Fields;
 use super::reader::Reader;
 use crate::code::Code;
 use crate::definition::{Binding, Body, Scope, State, Target};
-use crate::yaml::Entry;
+use crate::yaml::{Content, Entry, Node};
 
 /// What a state reads as: what it does and where it goes on.
 pub(super) type Read = Option<(Body, Option<Target>)>;
@@ -14,7 +14,11 @@ pub(super) type Read = Option<(Body, Option<Target>)>;
 impl Reader<'_> {
     /// `start` and `states` of a block.
     pub(super) fn scope(&mut self, fields: &mut Fields<'_>, code: Code) -> Option<Scope> {
-        let start = self.required(fields, "start", code);
+        let start = fields.get("start");
+        if start.is_none() {
+            let message = format!("`{}` is missing", fields.name("start"));
+            self.report.error(code, fields.span, message).help("name the state that begins");
+        }
         let start = start.and_then(|node| self.target(node, &fields.name("start"), code));
         let node = self.required(fields, "states", code)?;
         let Some(entries) = node.entries() else {
@@ -36,10 +40,39 @@ impl Reader<'_> {
                 }
                 None => {
                     broken.insert(entry.key.clone());
+                    self.check_targets_of_broken(entry, entries);
                 }
             }
         }
-        Some(Scope { start: start?, states, broken })
+        // Without a start the definition is refused; its states are checked all the same.
+        let first = || entries.first().map(|it| Target { id: it.key.clone(), span: it.key_span });
+        Some(Scope { start: start.or_else(first)?, states, broken })
+    }
+
+    /// A state that cannot be read says where it goes on all the same, and a wrong target is told
+    /// together with what is wrong with the rest of it.
+    fn check_targets_of_broken(&mut self, state: &Entry, states: &[Entry]) {
+        let body = &state.value;
+        let inner = ["wait", "webhook"].iter().filter_map(|it| body.get(it)?.get("onTimeout"));
+        let choices = match body.get("choices").map(|it| &it.content) {
+            Some(Content::List(choices)) => choices.as_slice(),
+            _ => &[],
+        };
+        let own = ["next", "default"].iter().filter_map(|it| body.get(it));
+        let nodes: Vec<&Node> =
+            own.chain(inner).chain(choices.iter().filter_map(|it| it.get("next"))).collect();
+        let targets = nodes.into_iter().filter_map(|it| Some((it.text()?, it.span)));
+        let from = &state.key;
+        for (id, span) in targets {
+            if states.iter().any(|it| it.key == id) {
+                continue;
+            }
+            let known: Vec<&str> = states.iter().map(|it| it.key.as_str()).collect();
+            let message = format!("`{from}` goes to `{id}`, which is not a state of its scope");
+            self.report
+                .error(Code::Target, span, message)
+                .help(format!("states there: {}", known.join(", ")));
+        }
     }
 
     fn state(&mut self, entry: &Entry) -> Option<State> {

@@ -34,7 +34,8 @@ impl<'a> Reader<'a> {
         let (guard, public) = self.access(&mut fields);
         let http = fields.get("bindings").map(|node| self.transports(node));
         fields.finish(&mut self.report);
-        let header = header?;
+        // Without a header the definition is refused; the rest is checked all the same.
+        let header = header.unwrap_or_default();
         Some(Journey {
             kind: self.kind,
             kind_span: self.kind_span,
@@ -242,6 +243,10 @@ impl<'a> Reader<'a> {
             return (cancellable, start_mode);
         };
         if let Some(node) = inner.get("cancellable") {
+            if self.kind == Kind::Api {
+                let message = "an API has no `cancellable`";
+                self.report.error(code, node.span, message).help("nobody can cancel one request");
+            }
             cancellable = self.boolean(node, "spec.lifecycle.cancellable", code).unwrap_or(true);
         }
         if let Some(node) = inner.get("startMode") {

@@ -1,6 +1,6 @@
 //! Answers of a `kind: Api`: the output, or the error in the definition's own envelope.
 
-use meantime_core::{Definition, Json, Outcome, Termination, Timestamp};
+use meantime_core::{Definition, Fault, Json, Outcome, Termination, Timestamp};
 use meantime_expr::value::{Object, Value};
 
 use super::instance::journey;
@@ -48,12 +48,16 @@ pub fn api_answer(
     let error = error_of(outcome);
     let context = context_of(outcome);
     let problem = error.as_ref().map(problem).unwrap_or_default();
-    let Some(journey) = journey(definition) else {
-        return ApiAnswer { status: 500, body: json::document(&problem), is_problem: true };
+    let journey = journey(definition);
+    let seen = journey.and_then(|it| Seen::new(it, settings, context, problem.clone(), now).ok());
+    let (Some(journey), Some(seen)) = (journey, seen) else {
+        return ApiAnswer { status: 500, body: body_of(&problem), is_problem: true };
     };
-    let platform = platform(journey, settings, Object::default());
-    let seen = Seen { context: json::parse(context), platform, problem, now };
-    let default = error.as_ref().map_or(200, |error| error.status);
+    let responses = &journey.http.responses;
+    let default = match &error {
+        Some(error) => responses.failed.unwrap_or(error.status),
+        None => responses.succeeded.unwrap_or(200),
+    };
     let status = rule(journey, error.as_ref(), &seen).unwrap_or(default);
     match outcome {
         Outcome::Completed { output, .. } => {
@@ -62,7 +66,7 @@ pub fn api_answer(
         Outcome::Failed { .. } | Outcome::Cancelled { .. } => {
             let custom = journey.envelope.as_ref().and_then(|mapper| seen.evaluate(mapper));
             let is_problem = custom.is_none();
-            let body = json::document(custom.as_ref().unwrap_or(&seen.problem));
+            let body = body_of(custom.as_ref().unwrap_or(&seen.problem));
             ApiAnswer { status, body, is_problem }
         }
     }
@@ -81,10 +85,10 @@ pub fn api_refusal(
     let status = 400;
     let (code, reason) = (refusal.code.to_owned(), "the input was refused".to_owned());
     let problem = problem(&Error { code, reason, status });
-    let problem = json::put(&problem, &["errors".to_owned()], json::parse(refusal.problem));
-    let platform = platform(journey, settings, Object::default());
-    let seen = Seen { context: json::parse(refusal.input), platform, problem, now };
-    let body = json::document(&seen.evaluate(envelope)?);
+    let errors = json::parse(refusal.problem).ok()?;
+    let problem = json::put(&problem, &["errors".to_owned()], errors);
+    let seen = Seen::new(journey, settings, refusal.input, problem, now).ok()?;
+    let body = body_of(&seen.evaluate(envelope)?);
     Some(ApiAnswer { status, body, is_problem: false })
 }
 
@@ -96,7 +100,26 @@ struct Seen {
     now: Timestamp,
 }
 
+/// The text of a value that an expression gave, or of a problem: neither is deeper than any other.
+fn body_of(value: &Value) -> Json {
+    json::document(value).unwrap_or_else(|fault| {
+        let fields = [("code", Json::text(&fault.code)), ("detail", Json::text(&fault.message))];
+        Json::object(fields.iter().map(|(name, text)| (*name, text)))
+    })
+}
+
 impl Seen {
+    fn new(
+        journey: &Journey,
+        settings: &Settings,
+        context: &Json,
+        problem: Value,
+        now: Timestamp,
+    ) -> Result<Self, Fault> {
+        let platform = platform(journey, settings, Object::default())?;
+        Ok(Self { context: json::parse(context)?, platform, problem, now })
+    }
+
     fn evaluate(&self, expression: &Expression) -> Option<Value> {
         // The problem is bound under both names that are in use.
         let payload = json::object_of([("error", self.problem.clone())]);
@@ -121,10 +144,10 @@ fn rule(journey: &Journey, error: Option<&Error>, seen: &Seen) -> Option<u16> {
                 .as_ref()
                 .is_none_or(|it| matches!(seen.evaluate(it), Some(Value::Bool(true))))
     };
-    match &journey.http.responses.iter().find(fits)?.status {
+    match &journey.http.responses.rules.iter().find(fits)?.status {
         Status::Fixed(status) => Some(*status),
         Status::Computed(expression) => {
-            let status = json::text(&seen.evaluate(expression)?).parse::<u16>().ok();
+            let status = json::shown(&seen.evaluate(expression)?).parse::<u16>().ok();
             status.filter(|status| (100..=599).contains(status))
         }
     }
@@ -146,6 +169,11 @@ fn error_of(outcome: &Outcome) -> Option<Error> {
             Some(Error { code, reason, status: 500 })
         }
     }
+}
+
+/// The canonical form of a failed outcome.
+pub(crate) fn problem_of(outcome: &Outcome) -> Option<Value> {
+    error_of(outcome).as_ref().map(problem)
 }
 
 /// The canonical form of an error.

@@ -1,9 +1,10 @@
 //! `access.read.guardRef`: a subjourney that decides whether somebody may read.
 
 use meantime_core::{Definition, Outcome, Start, StartCause};
-use serde_json::Value;
+use meantime_expr::value::Value;
 
 use super::instance::{Instance, journey};
+use crate::json;
 use crate::machine::GUARD_PLACE;
 
 /// The run that decides, on a copy of the context; nothing when reading is not guarded.
@@ -16,6 +17,8 @@ pub fn guard_start(definition: &Definition, instance: &Instance<'_>) -> Option<S
 /// Whether the guard said yes. Anything but a plain yes is a no.
 pub fn guard_allows(outcome: &Outcome) -> bool {
     let Outcome::Completed { output, .. } = outcome else { return false };
-    let output: Value = output.read().unwrap_or_default();
-    output.get("allowed") == Some(&Value::Bool(true))
+    // What is no object, or too deep to be read, says nothing: that is a no.
+    json::parse(output).is_ok_and(|output| {
+        matches!(json::get(&output, &["allowed".to_owned()]), Some(Value::Bool(true)))
+    })
 }

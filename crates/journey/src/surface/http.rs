@@ -16,6 +16,23 @@ pub const HTTP_TASK: &str = "httpCall:v1";
 /// of the record that history has about it.
 pub const REQUEST_GONE: &str = "requestGone";
 
+/// The code with which the engine reports an answer whose body cannot be kept unchanged; the data
+/// is the answer without it.
+pub const HTTP_BODY: &str = "HTTP_BODY";
+
+/// The code with which the engine reports a call that took all the time that its run had left; the
+/// data names the deadline.
+pub const HTTP_DEADLINE: &str = "HTTP_DEADLINE";
+
+/// The field of that data.
+pub const DEADLINE_AT: &str = "deadlineAt";
+
+/// Whether a task failed because the deployment lacks something: a secret, a profile. Nothing that
+/// the other side did, and nothing that the journey can handle.
+pub fn is_config_error(code: &str) -> bool {
+    matches!(code, "HTTP_AUTH_CONFIG" | "APIKEY_CONFIG_MISSING" | "JWT_CONFIG_MISSING")
+}
+
 /// A call, as the engine gets it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

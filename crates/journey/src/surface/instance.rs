@@ -1,7 +1,8 @@
 //! What the engine knows of an instance, and what a definition says about its surface.
 
-use meantime_core::{Definition, Json, Outcome, State};
+use meantime_core::{Definition, Json, Outcome, Position, State, Timestamp};
 
+use crate::code::Code;
 use crate::definition::{self, Journey};
 use crate::machine::{Look, Saved, context_at};
 
@@ -16,6 +17,8 @@ pub struct Instance<'a> {
     pub outcome: Option<&'a Outcome>,
     /// What it left behind when it ended.
     pub summary: Option<&'a Json>,
+    /// Its deadline, if it has one.
+    pub deadline_at: Option<Timestamp>,
 }
 
 /// What a definition is.
@@ -67,12 +70,27 @@ pub fn is_guarded(definition: &Definition) -> bool {
     journey(definition).is_some_and(|it| it.guard.is_some())
 }
 
+/// Whether tasks look at the inbound request: check a credential, pass headers through.
+pub fn looks_at_requests(definition: &Definition) -> bool {
+    journey(definition).is_some_and(|it| it.looks_at_requests)
+}
+
 /// The path of an API below the base, beginning with `/`.
 pub fn route(definition: &Definition) -> Option<String> {
     let journey = journey(definition).filter(|it| !it.is_durable())?;
     let declared = journey.http.route.as_ref().map(|route| route.path.clone());
     Some(declared.unwrap_or_else(|| format!("/apis/{}", journey.name)))
 }
+
+/// Where the route of an API is written; where its kind is, when it has none of its own.
+pub fn route_position(definition: &Definition) -> Position {
+    let whole = Position { line: 1, column: 1 };
+    journey(definition)
+        .map_or(whole, |it| it.http.route.as_ref().map_or(it.kind_span, |route| route.span).start)
+}
+
+/// The code of a route that cannot be served.
+pub const ROUTE_CODE: &str = Code::ApiBindings.code();
 
 pub(super) fn journey(definition: &Definition) -> Option<&Journey> {
     definition.body()
@@ -94,6 +112,8 @@ pub(super) struct Summary {
     pub(super) attributes: std::collections::BTreeMap<String, String>,
     pub(super) outcome_id: Option<String>,
     pub(super) compensation_of: Option<String>,
+    /// The error in the journey's own envelope, as text.
+    pub(super) error: Option<String>,
 }
 
 impl Instance<'_> {

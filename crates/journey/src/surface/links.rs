@@ -1,5 +1,6 @@
 //! `_links`: where a client goes from here.
 
+use meantime_core::Json;
 use serde_json::{Map, Value, json};
 
 /// The base of every path.
@@ -36,8 +37,8 @@ impl Links {
         self
     }
 
-    pub(super) fn into_value(self) -> Value {
-        self.map.into()
+    pub(super) fn into_json(self) -> Json {
+        Json::from(&Value::from(self.map))
     }
 
     fn add(&mut self, relation: &str, below: &str, method: &str) {

@@ -4,6 +4,7 @@
 //! server finds the two, calls these, and sends the result.
 
 mod api;
+mod fields;
 mod guard;
 mod http;
 mod instance;
@@ -16,11 +17,15 @@ mod status;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use api::problem_of;
 pub use api::{ApiAnswer, Refusal, api_answer, api_refusal};
 pub use guard::{guard_allows, guard_start};
-pub use http::{HTTP_TASK, HttpRequest, REQUEST_GONE};
+pub use http::{
+    DEADLINE_AT, HTTP_BODY, HTTP_DEADLINE, HTTP_TASK, HttpRequest, REQUEST_GONE, is_config_error,
+};
 pub use instance::{
-    Instance, Kind, StartMode, declares_public, is_cancellable, is_guarded, kind, route, start_mode,
+    Instance, Kind, ROUTE_CODE, StartMode, declares_public, is_cancellable, is_guarded, kind,
+    looks_at_requests, route, route_position, start_mode,
 };
 pub use outcome::outcome;
 pub use refer::references;

@@ -1,11 +1,11 @@
 //! `JourneyOutcome`: how a run ended.
 
 use meantime_core::{Definition, Json, Outcome};
-use serde_json::{Map, Value, json};
 
+use super::fields::{Fields, member};
 use super::instance::{Instance, Seen, Summary, journey};
 use super::links::Links;
-use super::status::{merge, phase, put_labels};
+use super::status::{phase, put_labels};
 use crate::definition::OUTCOME_NAMES;
 use crate::machine::CANCELLED;
 
@@ -17,42 +17,47 @@ pub fn outcome(definition: &Definition, instance: &Instance<'_>) -> Option<Json>
         Seen::Live(_) => Summary::default(),
     };
     let journey = journey(definition);
-    let mut fields = Map::new();
-    fields.insert("journeyId".to_owned(), instance.id.into());
-    fields.insert("journeyName".to_owned(), definition.name.as_str().into());
-    fields.insert("phase".to_owned(), phase(Some(ended)).name().into());
+    let mut fields = Fields::default();
+    fields.put_text("journeyId", instance.id);
+    fields.put_text("journeyName", &definition.name);
+    fields.put_text("phase", phase(Some(ended)).name());
     match ended {
         Outcome::Completed { output, .. } => {
-            let output: Value = output.read().unwrap_or_default();
-            fields.insert("status".to_owned(), status_of(&output).into());
-            fields.insert("output".to_owned(), output);
+            fields.put_text("status", &status_of(output));
+            fields.put("output", output.clone());
         }
         Outcome::Failed { failure, .. } => {
-            fields.insert("status".to_owned(), failure.code.as_str().into());
-            let error = json!({ "code": failure.code, "reason": failure.message });
-            fields.insert("error".to_owned(), error);
+            fields.put_text("status", &failure.code);
+            fields.put("error", error(&failure.code, &failure.message));
         }
         Outcome::Cancelled { .. } => {
-            fields.insert("status".to_owned(), CANCELLED.0.into());
-            let error = json!({ "code": CANCELLED.0, "reason": CANCELLED.1 });
-            fields.insert("error".to_owned(), error);
+            fields.put_text("status", CANCELLED.0);
+            fields.put("error", error(CANCELLED.0, CANCELLED.1));
         }
     }
-    put_labels(&mut fields, &summary.tags, &json!(summary.attributes));
+    let enveloped = summary.error.as_deref().and_then(|text| Json::parse(text).ok());
+    if let Some(error) = enveloped {
+        fields.put("error", error);
+    }
+    put_labels(&mut fields, &summary.tags, &summary.attributes);
     if let Some(id) = summary.outcome_id {
-        fields.insert("outcomeId".to_owned(), id.into());
+        fields.put_text("outcomeId", &id);
     }
     if journey.is_none_or(|it| it.links) {
-        fields.insert("_links".to_owned(), Links::new(instance.id).into_value());
+        fields.put("_links", Links::new(instance.id).into_json());
     }
     if let Some(response) = journey.and_then(|it| it.response.as_ref()) {
-        merge(&mut fields, &response.output_var, &instance.context(), &OUTCOME_NAMES);
+        fields.merge(&response.output_var, &instance.context(), &OUTCOME_NAMES);
     }
-    Some(Json::of(&fields).unwrap_or_default())
+    Some(fields.into_json())
+}
+
+fn error(code: &str, reason: &str) -> Json {
+    Json::object([("code", &Json::text(code)), ("reason", &Json::text(reason))])
 }
 
 /// What the output says of itself, else that all went well.
-fn status_of(output: &Value) -> String {
-    let status = output.get("status").and_then(Value::as_str).filter(|it| !it.is_empty());
-    status.unwrap_or("SUCCEEDED").to_owned()
+fn status_of(output: &Json) -> String {
+    let status = member(output, "status").and_then(|it| it.read::<String>().ok());
+    status.filter(|it| !it.is_empty()).unwrap_or_else(|| "SUCCEEDED".to_owned())
 }

@@ -1,27 +1,29 @@
 //! `JourneyStatus` and `JourneyStartResponse`.
 
-use meantime_core::{Definition, Json, Outcome};
-use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 
+use meantime_core::{Definition, Json, Outcome};
+
+use super::fields::Fields;
 use super::instance::{Instance, Seen, journey};
 use super::links::{Links, href};
 use crate::definition::{Body, Journey, Phase, Projection, STATUS_NAMES, Scope};
 
 /// What an asynchronous start answers.
 pub fn start_response(definition: &Definition, id: &str) -> Json {
-    let mut fields = Map::new();
-    fields.insert("journeyId".to_owned(), id.into());
-    fields.insert("journeyName".to_owned(), definition.name.as_str().into());
-    fields.insert("statusUrl".to_owned(), href(id).into());
+    let mut fields = Fields::default();
+    fields.put_text("journeyId", id);
+    fields.put_text("journeyName", &definition.name);
+    fields.put_text("statusUrl", &href(id));
     if journey(definition).is_none_or(|it| it.links) {
-        fields.insert("_links".to_owned(), Links::new(id).result().into_value());
+        fields.put("_links", Links::new(id).result().into_json());
     }
-    Json::of(&fields).unwrap_or_default()
+    fields.into_json()
 }
 
 /// How an instance stands.
 pub fn status(definition: &Definition, instance: &Instance<'_>) -> Json {
-    Json::of(&fields(definition, instance)).unwrap_or_default()
+    fields(definition, instance).into_json()
 }
 
 /// The answer to a submission: the status, and what the step's response shows of the context.
@@ -30,9 +32,9 @@ pub fn submitted_status(definition: &Definition, instance: &Instance<'_>, step: 
     let projection = journey(definition).and_then(|journey| projection(journey, step));
     if let Some(projection) = projection {
         let context = instance.context_at(definition, step);
-        merge(&mut fields, &projection.output_var, &context, &STATUS_NAMES);
+        fields.merge(&projection.output_var, &context, &STATUS_NAMES);
     }
-    Json::of(&fields).unwrap_or_default()
+    fields.into_json()
 }
 
 /// Whether the instance compensates another one; such are not listed as journeys (JR5).
@@ -53,58 +55,57 @@ pub fn labels(instance: &Instance<'_>) -> Vec<String> {
     tags.into_iter().chain(named).collect()
 }
 
-fn fields(definition: &Definition, instance: &Instance<'_>) -> Map<String, Value> {
+fn fields(definition: &Definition, instance: &Instance<'_>) -> Fields {
     let journey = journey(definition);
     let links = journey.is_none_or(|it| it.links);
-    let mut fields = Map::new();
-    fields.insert("journeyId".to_owned(), instance.id.into());
-    fields.insert("journeyName".to_owned(), definition.name.as_str().into());
-    fields.insert("phase".to_owned(), phase(instance.outcome).name().into());
+    let mut fields = Fields::default();
+    fields.put_text("journeyId", instance.id);
+    fields.put_text("journeyName", &definition.name);
+    fields.put_text("phase", phase(instance.outcome).name());
     match instance.seen() {
         Seen::Live(look) => {
-            fields.insert("currentState".to_owned(), look.current_state.into());
-            fields.insert("updatedAt".to_owned(), look.updated_at.to_string().into());
-            if let Some(due_at) = look.due_at {
-                fields.insert("dueAt".to_owned(), due_at.to_string().into());
+            fields.put_text("currentState", &look.current_state);
+            fields.put_text("updatedAt", &look.updated_at.to_string());
+            // What is due after the deadline never comes (D3).
+            let due_at =
+                look.due_at.map(|due| instance.deadline_at.map_or(due, |end| due.min(end)));
+            if let Some(due_at) = due_at {
+                fields.put_text("dueAt", &due_at.to_string());
             }
-            put_labels(&mut fields, &look.tags, &json!(look.attributes));
+            put_labels(&mut fields, &look.tags, &look.attributes);
             if links {
                 let mut links = Links::new(instance.id).result().steps(&look.steps);
                 if journey.is_none_or(|it| it.cancellable) && !look.is_closing {
                     links = links.cancel();
                 }
-                fields.insert("_links".to_owned(), links.into_value());
+                fields.put("_links", links.into_json());
             }
         }
         Seen::Ended(summary) => {
-            fields.insert("currentState".to_owned(), summary.current_state.into());
-            fields.insert("updatedAt".to_owned(), summary.updated_at.into());
-            put_labels(&mut fields, &summary.tags, &json!(summary.attributes));
+            fields.put_text("currentState", &summary.current_state);
+            fields.put_text("updatedAt", &summary.updated_at);
+            put_labels(&mut fields, &summary.tags, &summary.attributes);
             if links {
-                let links = Links::new(instance.id).result();
-                fields.insert("_links".to_owned(), links.into_value());
+                fields.put("_links", Links::new(instance.id).result().into_json());
             }
         }
     }
     fields
 }
 
-pub(super) fn put_labels(fields: &mut Map<String, Value>, tags: &[String], attributes: &Value) {
+pub(super) fn put_labels(
+    fields: &mut Fields,
+    tags: &[String],
+    attributes: &BTreeMap<String, String>,
+) {
     if !tags.is_empty() {
-        fields.insert("tags".to_owned(), json!(tags));
+        let tags: Vec<Json> = tags.iter().map(|tag| Json::text(tag)).collect();
+        fields.put("tags", Json::list(&tags));
     }
-    if attributes.as_object().is_some_and(|it| !it.is_empty()) {
-        fields.insert("attributes".to_owned(), attributes.clone());
-    }
-}
-
-/// Puts the properties of an object in the context at the top level; what is there stays, and
-/// names of the answer's own are not given away when it has no use for them.
-pub(super) fn merge(fields: &mut Map<String, Value>, var: &str, context: &Json, reserved: &[&str]) {
-    let context: Value = context.read().unwrap_or_default();
-    let properties = context.get(var).and_then(Value::as_object).into_iter().flatten();
-    for (name, value) in properties.filter(|(name, _)| !reserved.contains(&name.as_str())) {
-        fields.entry(name.clone()).or_insert_with(|| value.clone());
+    if !attributes.is_empty() {
+        let texts = attributes.iter().map(|(name, text)| (name.as_str(), Json::text(text)));
+        let texts: Vec<(&str, Json)> = texts.collect();
+        fields.put("attributes", Json::object(texts.iter().map(|(name, text)| (*name, text))));
     }
 }
 

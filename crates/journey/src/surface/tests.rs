@@ -135,6 +135,7 @@ impl Bench {
             state: &self.state,
             outcome: self.outcome.as_ref(),
             summary: self.summary.as_ref(),
+            deadline_at: None,
         }
     }
 }

@@ -38,15 +38,21 @@ pub(crate) enum Content {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Text {
     pub(crate) value: String,
+    pub(crate) place: Place,
+}
+
+/// Where the lines of a text are in the source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Place {
     /// Where its first character stands.
     pub(crate) start: Position,
     /// The column at which later lines begin; none when lines were folded together.
     pub(crate) later_column: Option<u32>,
 }
 
-impl Text {
+impl Place {
     /// The place in the source of a place within the text, as exactly as it is known.
-    pub(crate) fn place(&self, within: Position) -> Position {
+    pub(crate) fn of(&self, within: Position) -> Position {
         if within.line <= 1 {
             let column = self.start.column.saturating_add(within.column.saturating_sub(1));
             return Position { line: self.start.line, column };

@@ -1,11 +1,11 @@
 //! From events of the parser to trees. No recursion: nesting is bounded, the stack is ours.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use meantime_core::Position;
 use serde_saphyr::granit_parser::{self, Event, Marker, Parser, ScalarStyle};
 
-use super::node::{Content, Entry, Node, Span, Text};
+use super::node::{Content, Entry, Node, Place, Span, Text};
 use super::scalar;
 
 /// Levels of nesting that are read.
@@ -37,7 +37,16 @@ pub(crate) struct Problem {
 
 /// Reads all documents of a text.
 pub(crate) fn read(text: &str) -> Documents {
-    let mut builder = Builder::default();
+    build(text, Builder::default())
+}
+
+/// The same for files that are not journeys: aliases are what they stand for, and `<<` takes over
+/// the entries of other mappings.
+pub(crate) fn read_with_aliases(text: &str) -> Documents {
+    build(text, Builder { anchors: Some(BTreeMap::new()), ..Builder::default() })
+}
+
+fn build<'a>(text: &'a str, mut builder: Builder<'a>) -> Documents {
     if text.lines().nth(MAX_LINES).is_some() {
         let message = format!("the text has more than {MAX_LINES} lines");
         builder.problem(Span::WHOLE, message, Some("split it into several sources"));
@@ -83,16 +92,20 @@ struct Builder<'a> {
     documents: Documents,
     open: Vec<Open>,
     nodes: usize,
+    /// What anchors stand for, with how many values that is; none where there are no aliases.
+    anchors: Option<BTreeMap<usize, (Node, usize)>>,
 }
 
 /// A collection whose end has not come.
 enum Open {
     List {
         start: Position,
+        anchor: usize,
         items: Vec<Node>,
     },
     Map {
         start: Position,
+        anchor: usize,
         entries: Vec<Entry>,
         seen: BTreeSet<String>,
         key: Option<(String, Span)>,
@@ -124,18 +137,21 @@ impl Builder<'_> {
             Event::Scalar(value, style, anchor, tag) => {
                 self.check_node(anchor, tag.is_some(), span);
                 let content = self.scalar(&value, style, span);
-                self.add(Node { content, span }, style);
+                let node = Node { content, span };
+                self.remember(anchor, &node);
+                self.add(node, style);
             }
             Event::SequenceStart(_, anchor, tag) => {
                 self.check_node(anchor, tag.is_some(), span);
-                self.open.push(Open::List { start, items: Vec::new() });
+                self.open.push(Open::List { start, anchor, items: Vec::new() });
             }
             Event::MappingStart(_, anchor, tag) => {
                 self.check_node(anchor, tag.is_some(), span);
                 let (entries, seen) = (Vec::new(), BTreeSet::new());
-                self.open.push(Open::Map { start, entries, seen, key: None });
+                self.open.push(Open::Map { start, anchor, entries, seen, key: None });
             }
             Event::SequenceEnd | Event::MappingEnd => self.close(end),
+            Event::Alias(anchor) if self.anchors.is_some() => self.alias(anchor, span),
             Event::Alias(_) | Event::UnresolvedAlias(_) => {
                 let help = Some("write the value out where it is used");
                 self.problem(span, "an alias: journeys have none", help);
@@ -145,9 +161,29 @@ impl Builder<'_> {
         }
     }
 
+    /// Keeps what an anchor stands for.
+    fn remember(&mut self, anchor: usize, node: &Node) {
+        if let Some(anchors) = self.anchors.as_mut().filter(|_| anchor != 0) {
+            anchors.insert(anchor, (node.clone(), count(node)));
+        }
+    }
+
+    /// Puts what an alias stands for where it is used, as long as all of it stays within the limit.
+    fn alias(&mut self, anchor: usize, span: Span) {
+        let known = self.anchors.as_ref().and_then(|anchors| anchors.get(&anchor));
+        let Some((_, count)) = known else {
+            self.problem(span, "an alias within what it stands for", None);
+            return self.add(Node { content: Content::Null, span }, ScalarStyle::Plain);
+        };
+        self.nodes = self.nodes.saturating_add(*count);
+        let node = known.filter(|_| self.nodes <= MAX_NODES).map(|(node, _)| node.clone());
+        let content = node.map_or(Content::Null, |node| node.content);
+        self.add(Node { content, span }, ScalarStyle::Plain);
+    }
+
     fn check_node(&mut self, anchor: usize, tagged: bool, span: Span) {
         self.nodes += 1;
-        if anchor != 0 {
+        if anchor != 0 && self.anchors.is_none() {
             let help = Some("write the value out where it is used");
             self.problem(span, "an anchor: journeys have none", help);
         }
@@ -175,7 +211,7 @@ impl Builder<'_> {
             }
             ScalarStyle::Plain => (span.start, None),
         };
-        Content::Text(Text { value: value.to_owned(), start, later_column })
+        Content::Text(Text { value: value.to_owned(), place: Place { start, later_column } })
     }
 
     /// Where the content of a block scalar begins. The parser tells its first line that is not
@@ -189,15 +225,17 @@ impl Builder<'_> {
     }
 
     fn close(&mut self, end: Position) {
-        let node = match self.open.pop() {
-            Some(Open::List { start, items }) => {
-                Node { content: Content::List(items), span: Span { start, end } }
+        let (node, anchor) = match self.open.pop() {
+            Some(Open::List { start, anchor, items }) => {
+                (Node { content: Content::List(items), span: Span { start, end } }, anchor)
             }
-            Some(Open::Map { start, entries, .. }) => {
-                Node { content: Content::Map(entries), span: Span { start, end } }
+            Some(Open::Map { start, anchor, entries, .. }) => {
+                let entries = if self.anchors.is_some() { merged(entries) } else { entries };
+                (Node { content: Content::Map(entries), span: Span { start, end } }, anchor)
             }
             None => return,
         };
+        self.remember(anchor, &node);
         // A collection is never a key that we take.
         self.add(node, ScalarStyle::DoubleQuoted);
     }
@@ -234,6 +272,34 @@ impl Builder<'_> {
             self.problem(span, message, Some("keep one of them"));
         }
     }
+}
+
+/// How many values a node is.
+fn count(node: &Node) -> usize {
+    1 + match &node.content {
+        Content::List(items) => items.iter().map(count).sum(),
+        Content::Map(entries) => entries.iter().map(|entry| count(&entry.value)).sum(),
+        _ => 0,
+    }
+}
+
+/// Entries with those of `<<`, a mapping or several; what is written here wins, then the first.
+fn merged(entries: Vec<Entry>) -> Vec<Entry> {
+    let (others, mut own): (Vec<Entry>, Vec<Entry>) =
+        entries.into_iter().partition(|entry| entry.key == "<<");
+    for other in others {
+        let mappings = match other.value.content {
+            Content::List(items) => items,
+            _ => vec![other.value],
+        };
+        for mapping in mappings {
+            let Content::Map(entries) = mapping.content else { continue };
+            let is_new = |entry: &Entry| !own.iter().any(|known| known.key == entry.key);
+            let new: Vec<Entry> = entries.into_iter().filter(is_new).collect();
+            own.extend(new);
+        }
+    }
+    own
 }
 
 fn place(line: usize, column: usize) -> Position {

@@ -11,20 +11,24 @@ use meantime_core::{
     Definition, DefinitionId, Diagnostic, InstanceId, Limits, Notation, Retention, Severity,
     Source, Timestamp,
 };
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::runtime::Handle;
+use tokio::sync::{broadcast, mpsc, oneshot, watch};
 
 use super::advance::{Advance, Advanced};
 use super::heartbeat;
 use super::housekeeping::Housekept;
-use super::run::{Message, Parts, Run, Tickets};
+use super::run::{ClockStep, Message, Parts, Run, Tickets};
 use crate::admission::{Admitted, Gate};
 use crate::clock::{AdjustedClock, Clock, Now, SystemClock, VirtualClock};
 use crate::command::{Command, Deployment, Error, Reply, Report, StartCommand, TimerEdit, Wait};
 use crate::history::By;
-use crate::machine::{Config, Counters, Levels, Machine, Notations, Ticket};
+use crate::machine::{Config, Counters, Levels, Machine, Notations, Ticket, TimedOut};
 use crate::random::{Entropy, SystemEntropy};
 use crate::schedule::{SCHEDULE_NOTATION, ScheduleNotation, schedule_source};
 use crate::store::{self, DefinitionFilter, Page, Store, TaskRow, TimerFilter, TimerRow};
+
+/// How many ends by deadline somebody who listens may fall behind before some are not told.
+const TIMED_OUT_BEHIND: usize = 1_024;
 
 /// Runs engine tasks, such as outbound HTTP calls.
 pub trait EngineTasks: Send + Sync {
@@ -57,6 +61,8 @@ pub struct Kernel {
     housekept: watch::Receiver<Housekept>,
     health: watch::Receiver<StoreHealth>,
     damaged: watch::Receiver<BTreeMap<InstanceId, String>>,
+    clock_step: watch::Receiver<ClockStep>,
+    timed_out: broadcast::Sender<TimedOut>,
     history: watch::Receiver<u64>,
     tickets: Tickets,
     gate: Arc<Gate>,
@@ -155,6 +161,8 @@ impl Builder {
         let (newest, history) = watch::channel(recovered.seq);
         let (health_sender, health) = watch::channel(StoreHealth::Healthy);
         let (damaged_sender, damaged) = watch::channel(BTreeMap::new());
+        let (step_sender, clock_step) = watch::channel(ClockStep::default());
+        let timed_out = broadcast::Sender::new(TIMED_OUT_BEHIND);
         let tickets = Tickets::default();
         let gate = Gate::new(Duration::from_millis(self.config.limits.start_delay_ms));
         let kernel = Kernel {
@@ -168,6 +176,8 @@ impl Builder {
             housekept,
             health,
             damaged,
+            clock_step,
+            timed_out: timed_out.clone(),
             history,
             tickets: tickets.clone(),
             gate: gate.clone(),
@@ -186,13 +196,17 @@ impl Builder {
             paused,
             health: health_sender,
             damaged: damaged_sender,
+            clock_step: step_sender,
+            timed_out,
             history: newest,
             tickets,
             gate,
             virtual_clock: self.virtual_clock,
+            runtime: Handle::current(),
         };
         let run = Run::new(parts, receiver);
-        tokio::spawn(run.run(seated, recovered, definitions));
+        let started = run.start(seated, recovered, definitions);
+        started.map_err(|error| store::Error::Unavailable(error.to_string()))?;
         // A paused kernel writes nothing; it does so when it is resumed.
         if !kernel.is_paused() {
             let deployed = kernel.deploy_built_in().await;
@@ -262,6 +276,7 @@ impl Kernel {
         patience: impl Future<Output = ()>,
     ) -> Result<Reply, Error> {
         let resumes = matches!(command, Command::Resume { .. });
+        let is_start = admitted.is_some();
         let (answer, mut answered) = oneshot::channel();
         let ticket = self.tickets.next();
         let command = Box::new(command);
@@ -281,7 +296,11 @@ impl Kernel {
             }
         };
         caller.waits = false;
-        let reply = answer.unwrap_or_else(|_| Err(self.stopped()))?;
+        let Ok((given, answer)) = answer else { return Err(self.stopped()) };
+        if is_start {
+            self.gate.heard(&given);
+        }
+        let reply = answer?;
         if resumes {
             self.deploy_built_in().await?;
         }
@@ -485,6 +504,16 @@ impl Kernel {
     /// with what is wrong; and a way to wait for more.
     pub fn damaged(&self) -> watch::Receiver<BTreeMap<InstanceId, String>> {
         self.damaged.clone()
+    }
+
+    /// How often and how far the wall clock was set since the start, and a way to wait for more.
+    pub fn clock_step(&self) -> watch::Receiver<ClockStep> {
+        self.clock_step.clone()
+    }
+
+    /// Instances that end with their deadline, from now on.
+    pub fn timed_out(&self) -> broadcast::Receiver<TimedOut> {
+        self.timed_out.subscribe()
     }
 
     /// Why nobody answers any more.

@@ -16,8 +16,8 @@ const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(3);
 /// How long to wait after one that failed.
 const HEARTBEAT_RETRY: Duration = Duration::from_secs(1);
 
-/// How unsure a node may be of the store's time, in milliseconds (I7).
-const UNSURE_MS: i64 = 500;
+/// How unsure a node may be of the store's time (I7).
+const UNSURE: Duration = Duration::from_millis(500);
 
 /// Who shares the store, and until when the node may rely on its seat.
 #[derive(Debug)]
@@ -28,19 +28,21 @@ pub(super) struct Seated {
 
 /// Gives one sign of life.
 pub(super) async fn sit_down(store: &dyn Store, clock: &AdjustedClock) -> Result<Seated, Error> {
-    let asked = clock.local();
+    // Nobody's setting of clocks is to count as time that the answer took.
+    let asked = clock.steady();
     let company = store.beat(clock.now().real).await?;
-    let answered = clock.local();
-    let unsure = answered.saturating_since(asked) / 2;
+    let answered = clock.steady();
+    let passed = answered.saturating_sub(asked);
     if let Some(time) = company.time {
-        if unsure > UNSURE_MS {
-            let text = format!("the store's time is known to {unsure} ms only");
+        let unsure = passed / 2;
+        if unsure > UNSURE {
+            let text = format!("the store's time is known to {} ms only", unsure.as_millis());
             return Err(Error::Unavailable(text));
         }
-        clock.set_ahead(time.saturating_since(asked.saturating_add_millis(unsure)));
+        clock.put_right(time, asked + unsure);
     }
     // Counted from the question: the seat may have been renewed right then.
-    let passed = answered.saturating_since(asked);
+    let passed = i64::try_from(passed.as_millis()).unwrap_or(i64::MAX);
     let until = company.lasts_ms.map(|ms| clock.now().real.saturating_add_millis(ms - passed));
     Ok(Seated { company, until })
 }

@@ -19,6 +19,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use meantime_core::{Limits, Retention, Timestamp};
+use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 
@@ -75,6 +76,7 @@ impl Housekeeper {
         retention: Arc<Retention>,
         limits: &Limits,
         report: watch::Sender<Housekept>,
+        runtime: &Handle,
     ) -> Self {
         let (notes, receiver) = mpsc::unbounded_channel();
         let wants_commit = Arc::new(AtomicBool::new(false));
@@ -89,7 +91,7 @@ impl Housekeeper {
             next: None,
             full: 0,
         };
-        let task = tokio::spawn(housekeeping.run(receiver));
+        let task = runtime.spawn(housekeeping.run(receiver));
         Self { notes, wants_commit, task }
     }
 
@@ -221,7 +223,7 @@ async fn rest(millis: i64) {
 async fn beside<T: Send + 'static>(
     call: impl Future<Output = Result<T, Error>> + Send + 'static,
 ) -> Result<T, Error> {
-    let runtime = tokio::runtime::Handle::current();
+    let runtime = Handle::current();
     let done = tokio::task::spawn_blocking(move || runtime.block_on(call)).await;
     done.unwrap_or_else(|error| Err(Error::Bug(error.to_string())))
 }

@@ -22,3 +22,4 @@ mod thread_time;
 pub use advance::Advanced;
 pub use handle::{Builder, DeployError, EngineTasks, Kernel, StoreHealth};
 pub use housekeeping::Housekept;
+pub use run::ClockStep;

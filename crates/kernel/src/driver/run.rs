@@ -1,7 +1,13 @@
-//! The loop that owns the machine.
+//! The loop that owns the machine, on a thread of its own.
+//!
+//! Everything waits for the loop. Among the tasks of the server's runtime it would take its turn
+//! behind hundreds of connections whenever more requests come than can be answered; as a thread it
+//! gets its share of the processor from the operating system. Calls of the store are awaited on
+//! that thread too; engine tasks, which do other people's work, run on the server's runtime.
 
 use std::collections::BTreeMap;
 use std::future::Future;
+use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -11,7 +17,8 @@ use std::time::Duration;
 use meantime_core::{
     Definition, DefinitionId, InstanceId, Limits, Notation, Retention, TaskKind, Timestamp,
 };
-use tokio::sync::{Notify, mpsc, oneshot, watch};
+use tokio::runtime::{self, Handle};
+use tokio::sync::{Notify, broadcast, mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 
 use super::advance::{Advance, Advances, Next};
@@ -20,14 +27,30 @@ use super::handle::{EngineTasks, StoreHealth};
 use super::heartbeat::{self, Seated};
 use super::housekeeping::{Housekeeper, Housekept, Note};
 use crate::admission::{Admitted, Gate};
-use crate::clock::{AdjustedClock, Clock, Stopwatch, VirtualClock};
+use crate::clock::{AdjustedClock, Clock, StepDetector, Stopwatch, VirtualClock};
 use crate::command::{Command, Error, LeaseToken, Reply, Wait};
 use crate::machine::{
-    Counters, Distribution, Input, Levels, Machine, Notations, Output, Ticket, rests_by_itself,
+    Counters, Distribution, Input, Levels, Machine, Notations, Output, Ticket, TimedOut,
+    rests_by_itself,
 };
 use crate::store::{self, Connectivity, DefinitionRow, InstanceRow, Recovered, Store, TaskRow};
 
-type Answer = oneshot::Sender<Result<Reply, Error>>;
+/// An answer on its way, and when it was given.
+pub(super) type Given = (Stopwatch, Result<Reply, Error>);
+
+type Answer = oneshot::Sender<Given>;
+
+/// How long at most nobody looks at the clock, where the system does not tell that it was set.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+
+/// How the wall clock was set.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ClockStep {
+    /// How often since the kernel began.
+    pub count: u64,
+    /// How far the last time, in milliseconds; backwards is negative.
+    pub by_ms: i64,
+}
 
 /// A definition that can run, with its notation.
 pub(super) type Runnable = (Arc<dyn Notation>, Arc<Definition>);
@@ -70,6 +93,10 @@ pub(super) struct Parts {
     pub(super) health: watch::Sender<StoreHealth>,
     /// Instances that were set aside, for everybody to see.
     pub(super) damaged: watch::Sender<BTreeMap<InstanceId, String>>,
+    /// How far the wall clock was last set, in milliseconds, and how often, for everybody to see.
+    pub(super) clock_step: watch::Sender<ClockStep>,
+    /// Instances that ended with their deadline, for those who listen.
+    pub(super) timed_out: broadcast::Sender<TimedOut>,
     /// The newest row of history, for those who follow it.
     pub(super) history: watch::Sender<u64>,
     /// Numbers of callers, shared with the handles.
@@ -77,6 +104,8 @@ pub(super) struct Parts {
     /// Which starts get in, shared with the handles.
     pub(super) gate: Arc<Gate>,
     pub(super) virtual_clock: Option<Arc<VirtualClock>>,
+    /// Where everything runs that is not the loop itself.
+    pub(super) runtime: Handle,
 }
 
 /// Gives every caller a number.
@@ -107,17 +136,25 @@ pub(super) struct Run {
     callers: BTreeMap<Ticket, Answer>,
     health: watch::Sender<StoreHealth>,
     damaged: watch::Sender<BTreeMap<InstanceId, String>>,
+    timed_out: broadcast::Sender<TimedOut>,
     /// Starts that were let in and wait for their turn.
     admitted: BTreeMap<Ticket, Admitted>,
     gate: Arc<Gate>,
     history: watch::Sender<u64>,
     tickets: Tickets,
     advances: Advances,
+    runtime: Handle,
     /// Engine tasks that are being run.
     running_tasks: usize,
     /// Commits under way, of how many units, and since when.
     committing: BTreeMap<u64, (usize, Stopwatch)>,
+    /// Starts in batches that are not committed.
+    begun: BTreeMap<u64, usize>,
     commit_us: Distribution,
+    steps: StepDetector,
+    clock_step: watch::Sender<ClockStep>,
+    /// Whether the system tells when the wall clock was set.
+    hears_steps: bool,
     epoch: u32,
     stopping: Option<oneshot::Sender<()>>,
     failed: bool,
@@ -129,6 +166,7 @@ impl Run {
         let sender: mpsc::UnboundedSender<Input> = inputs.0.clone();
         // A loop that is over needs no turns.
         let compute = Compute::start(Box::new(move |input| drop(sender.send(input))));
+        let steps = StepDetector::new(&parts.clock);
         Self {
             machine: parts.machine,
             compute,
@@ -146,33 +184,64 @@ impl Run {
             callers: BTreeMap::new(),
             health: parts.health,
             damaged: parts.damaged,
+            timed_out: parts.timed_out,
             admitted: BTreeMap::new(),
             gate: parts.gate,
             history: parts.history,
             tickets: parts.tickets,
             advances: Advances::new(parts.virtual_clock),
+            runtime: parts.runtime,
             running_tasks: 0,
             committing: BTreeMap::new(),
+            begun: BTreeMap::new(),
             commit_us: Distribution::default(),
+            steps,
+            clock_step: parts.clock_step,
+            hears_steps: false,
             epoch: 0,
             stopping: None,
             failed: false,
         }
     }
 
-    pub(super) async fn run(
+    /// Begins, on a thread of its own.
+    pub(super) fn start(
+        self,
+        company: Seated,
+        recovered: Recovered,
+        definitions: Vec<DefinitionRow>,
+    ) -> io::Result<()> {
+        let own = runtime::Builder::new_current_thread().enable_all().build()?;
+        let run = move || {
+            let stopped = own.block_on(self.run(company, recovered, definitions));
+            // Whoever asked for the end may open the store again: nothing here holds it by then.
+            drop(own);
+            if let Some(stopped) = stopped {
+                // Whoever asked may have gone.
+                let _ = stopped.send(());
+            }
+        };
+        std::thread::Builder::new().name("meantime-loop".to_owned()).spawn(run)?;
+        Ok(())
+    }
+
+    /// Runs to the end; gives back who asked for it.
+    async fn run(
         mut self,
         company: Seated,
         recovered: Recovered,
         definitions: Vec<DefinitionRow>,
-    ) {
+    ) -> Option<oneshot::Sender<()>> {
         self.epoch = recovered.epoch;
+        let inputs = self.inputs.0.clone();
+        self.hears_steps = self.clock.on_step(Box::new(move || inputs.send(Input::Tick).is_ok()));
         let heart = self.join(company);
         self.tell(Input::Recovered(recovered, definitions));
         loop {
             while let Some(output) = self.machine.poll() {
                 self.perform(output);
             }
+            self.let_go_of_starts();
             self.keep_house();
             self.tell_history();
             if self.move_clock() {
@@ -195,10 +264,7 @@ impl Run {
             // A store that is away finds out by itself that the node is gone.
             let _ = self.store.leave().await;
         }
-        if let Some(answer) = self.stopping.take() {
-            // Whoever asked may have gone.
-            let _ = answer.send(());
-        }
+        self.stopping.take()
     }
 
     /// On a shared store: listens to other nodes and gives signs of life.
@@ -227,7 +293,7 @@ impl Run {
         }));
         let inputs = self.inputs.0.clone();
         let (store, clock) = (self.store.clone(), self.clock.clone());
-        Some(tokio::spawn(heartbeat::beat(store, clock, inputs, wake)))
+        Some(self.runtime.spawn(heartbeat::beat(store, clock, inputs, wake)))
     }
 
     /// Housekeeping begins when the machine may act.
@@ -240,6 +306,7 @@ impl Run {
                 self.retention.clone(),
                 &self.limits,
                 self.report.clone(),
+                &self.runtime,
             ));
         }
     }
@@ -303,12 +370,21 @@ impl Run {
         while let Ok(message) = self.messages.try_recv() {
             self.receive(message);
         }
+        self.look_at_clock();
         open
+    }
+
+    /// Somebody may have set the wall clock: whatever is due by it now must not sleep on.
+    fn look_at_clock(&mut self) {
+        let Some(by_ms) = self.steps.look(&self.clock) else { return };
+        self.clock_step.send_modify(|step| *step = ClockStep { count: step.count + 1, by_ms });
+        self.tell(Input::Tick);
     }
 
     /// What machine and driver have counted, and how much there is of something.
     fn counted(&self) -> (Counters, Levels) {
         let mut counters = Counters { commit_us: self.commit_us, ..self.machine.counters() };
+        counters.clock_steps = self.clock_step.borrow().count;
         counters.overloaded = counters.overloaded.saturating_add(self.gate.refused());
         let (callers, engine_tasks) = (self.callers.len(), self.running_tasks);
         let waiting_starts = self.gate.waiting();
@@ -353,7 +429,9 @@ impl Run {
         self.tell(input);
     }
 
-    /// The one sleep of the kernel: until the earliest due instant, or for ever.
+    /// The one sleep of the kernel: until the earliest due instant, or for ever. A sleep does not
+    /// notice that the clock was set, so it is short where nothing else does; nothing is asked of
+    /// the store when it is over.
     #[expect(clippy::disallowed_methods, reason = "the driver's one sleep, told by the Clock")]
     fn sleep(&self) -> impl Future<Output = ()> + Send + use<> {
         let (engine, real) = self.machine.next_wakeup();
@@ -362,7 +440,9 @@ impl Run {
             Duration::from_millis(u64::try_from(at.saturating_since(now.real)).unwrap_or(0))
         });
         let engine = engine.and_then(|at: Timestamp| self.clock.until(at));
-        let sleep = [engine, real].into_iter().flatten().min().map(tokio::time::sleep);
+        let sleep = [engine, real].into_iter().flatten().min();
+        let most = if self.hears_steps { Duration::MAX } else { LOOK_AGAIN };
+        let sleep = sleep.map(|sleep| tokio::time::sleep(sleep.min(most)));
         async move {
             match sleep {
                 Some(sleep) => sleep.await,
@@ -374,7 +454,7 @@ impl Run {
     fn receive(&mut self, message: Message) {
         match message {
             Message::Command { answer, .. } if self.stopping.is_some() => {
-                let _ = answer.send(Err(Error::Stopping));
+                let _ = answer.send((Stopwatch::start(), Err(Error::Stopping)));
             }
             Message::Command { ticket, command, wait, answer, admitted } => {
                 self.callers.insert(ticket, answer);
@@ -439,7 +519,7 @@ impl Run {
                 self.spawn(async move { Input::Adopted(insist(|| store.recover(share)).await) });
             }
             Output::Tell(notices) => {
-                tokio::spawn(async move {
+                self.runtime.spawn(async move {
                     // What gets lost is found again by the next sign of life.
                     let _ = store.tell(notices).await;
                 });
@@ -454,6 +534,8 @@ impl Run {
             Output::Damaged(id, what) => self.damaged.send_modify(|seen| {
                 seen.insert(id, what);
             }),
+            // Nobody may be listening.
+            Output::TimedOut(timed_out) => drop(self.timed_out.send(timed_out)),
             Output::Fatal(error) => {
                 self.failed = true;
                 self.health.send_replace(StoreHealth::Failed(error));
@@ -465,7 +547,22 @@ impl Run {
     fn turns_begin(&mut self, batch: u64) {
         let starts = self.machine.starts_in(batch);
         let starts = starts.filter_map(|ticket| self.admitted.remove(&ticket)).collect();
-        self.gate.began(starts);
+        let count = self.gate.began(starts);
+        if count > 0 {
+            self.begun.insert(batch, count);
+        }
+    }
+
+    /// Starts whose batch is through are no longer in flight.
+    fn let_go_of_starts(&mut self) {
+        let (machine, gate) = (&self.machine, &self.gate);
+        self.begun.retain(|batch, starts| {
+            let is_open = machine.has_batch(*batch);
+            if !is_open {
+                gate.ended(*starts);
+            }
+            is_open
+        });
     }
 
     /// Answers a caller. Tasks for a worker who has gone are given back at once, instead of waiting
@@ -473,7 +570,10 @@ impl Run {
     fn answer(&mut self, ticket: Ticket, answer: Result<Reply, Error>) {
         self.admitted.remove(&ticket);
         let unheard = match self.callers.remove(&ticket) {
-            Some(caller) => caller.send(answer).err(),
+            Some(caller) => {
+                let unheard = caller.send((Stopwatch::start(), answer)).err();
+                unheard.map(|(_, answer)| answer)
+            }
             // It was told before that nobody knows what becomes of its command.
             None => Some(answer),
         };
@@ -491,7 +591,7 @@ impl Run {
         }
     }
 
-    /// Runs a future. It is polled once at once, so that commits reach the store in order.
+    /// Calls the store. The future is polled once at once, so that commits reach it in order.
     fn spawn(&self, future: impl Future<Output = Input> + Send + 'static) {
         let inputs = self.inputs.0.clone();
         let mut future: Pin<Box<dyn Future<Output = Input> + Send>> = Box::pin(future);
@@ -526,9 +626,11 @@ impl Run {
         }
         let token = LeaseToken { epoch: self.epoch, claims: task.claims };
         self.running_tasks += 1;
-        self.spawn(async move {
+        let inputs = self.inputs.0.clone();
+        self.runtime.spawn(async move {
             let id = task.id;
-            Input::Report(id, token, engine_tasks.run(task).await)
+            // A loop that is over needs no report.
+            let _ = inputs.send(Input::Report(id, token, engine_tasks.run(task).await));
         });
     }
 }

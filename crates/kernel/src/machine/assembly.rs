@@ -8,16 +8,17 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use meantime_core::{
-    Answer, Channel, Definition, Event, Failure, InstanceId, Limits, SCHEDULE_CONFLICT, Start,
-    StartCause, TaskCause, TaskId, TaskOutcome, TimerId, Timestamp, Trigger,
+    Answer, Channel, Definition, Event, Failure, IncidentId, InstanceId, Limits, SCHEDULE_CONFLICT,
+    Start, StartCause, TaskCause, TaskId, TaskOutcome, TimerId, Timestamp, Trigger,
 };
 
+use super::definitions::Definitions;
 use super::effect::accept;
 use super::io::Counters;
 use super::slot::{Item, Pending};
 use crate::clock::Now;
 use crate::command::{Error, Reply, StartCommand};
-use crate::history::{Record, Withdrawn};
+use crate::history::{By, Record, Withdrawn};
 use crate::open::{Key, Open, OpenSubscription, OpenTimer};
 use crate::planted::{Bug, planted};
 use crate::random::Ids;
@@ -36,6 +37,14 @@ pub(super) struct Kit<'a> {
     pub(super) seat: Option<Seat>,
     pub(super) counters: &'a mut Counters,
     pub(super) tasks: &'a BTreeMap<TaskId, TaskRow>,
+    pub(super) definitions: &'a Definitions,
+}
+
+impl Kit<'_> {
+    /// The name of an instance's definition.
+    pub(super) fn name_of(&self, row: &InstanceRow) -> String {
+        self.definitions.name(row.definition).unwrap_or_default().to_owned()
+    }
 }
 
 /// One turn being put together, and then the unit it becomes.
@@ -62,6 +71,8 @@ pub(super) struct Assembly {
     pub(super) records: Vec<Record>,
     /// Answers for items, by their number.
     pub(super) answers: BTreeMap<usize, Result<Reply, Error>>,
+    /// Who resolves incidents in this turn, if the notation agrees.
+    pub(super) resolving: BTreeMap<IncidentId, By>,
     /// Items that wait for the next turn.
     pub(super) deferred: Vec<usize>,
     /// Whether the store has, or will have, more events for this instance.
@@ -73,8 +84,9 @@ pub(super) struct Assembly {
     /// Who waited, and how many children lived, before events were taken: a held event must find
     /// its counterpart again when it is retried.
     before: (BTreeMap<Key, OpenSubscription>, u32),
-    /// Whether a caller of this node waits for the instance to come to rest.
+    /// Whether a caller of this node waits for the instance to come to rest, or for its end.
     pub(super) awaited: bool,
+    pub(super) end_awaited: bool,
     /// Seats at which somebody waited for the rest that this turn brings.
     pub(super) rested: Vec<u8>,
 }
@@ -100,6 +112,7 @@ impl Assembly {
             before: (row.open.subscriptions.clone(), row.open.children),
             row,
             awaited: false,
+            end_awaited: false,
             rested: Vec::new(),
             insert,
             touched: insert,
@@ -111,6 +124,7 @@ impl Assembly {
             asks: Vec::new(),
             records: Vec::new(),
             answers: BTreeMap::new(),
+            resolving: BTreeMap::new(),
             deferred: Vec::new(),
             more_inbox: false,
             has_no_start: false,
@@ -209,13 +223,15 @@ impl Assembly {
     /// Whoever holds a key that a message start waits for must offer it when it ends.
     pub(super) fn note_message_start(&mut self, definition: Option<&Definition>) {
         let (Some(definition), Some(key)) = (definition, &self.row.key) else { return };
-        let name = definition.triggers.iter().find_map(|trigger| match trigger {
+        let names = definition.triggers.iter().filter_map(|trigger| match trigger {
             Trigger::Message { name, .. } => Some(name.clone()),
             Trigger::Signal { .. } | Trigger::Timer { .. } => None,
         });
-        if let Some(name) = name {
-            let by = StartedBy { name, key: key.clone() };
-            self.row.extra.started_by.get_or_insert(by);
+        let names: Vec<String> = names.collect();
+        if let Some(name) = names.first().cloned() {
+            let by = StartedBy { name, key: key.clone(), others: Vec::new() };
+            let by = self.row.extra.started_by.get_or_insert(by);
+            by.others = names.into_iter().filter(|name| *name != by.name).collect();
         }
     }
 
@@ -394,7 +410,7 @@ impl Assembly {
                     self.note_command(event, by.as_ref());
                     self.deliver(event.clone(), Source::Item(number));
                 }
-                Item::Event(Event::Cancel { .. }, _) => {}
+                Item::Event(Event::Cancel { .. }, _) | Item::Await => {}
                 _ => {
                     let text = "the instance could not start; see its incident";
                     self.answer(number, Err(Error::Invalid(text.to_owned())));
@@ -426,7 +442,7 @@ impl Assembly {
                 self.row.open.children = self.row.open.children.saturating_sub(1);
             }
             Event::DeadlineMoved { from, to, actor, reason } => {
-                let by = crate::history::By { actor: actor.clone(), reason: reason.clone() };
+                let by = By { actor: actor.clone(), reason: reason.clone() };
                 self.deadline_moved(*from, *to, &by, kit);
                 self.writes.push(Write::DeleteInbox { instance: row.instance, seq: row.seq });
                 return;
@@ -446,8 +462,8 @@ impl Assembly {
         self.writes.push(Write::DeleteInbox { instance: row.instance, seq: row.seq });
         if let Some(message) = row.origin {
             kit.counters.returned += 1;
-            let accept = accept(1, kit);
-            self.asks.push(Ask::Return { message, waiter: None, accept });
+            let (definition, accept) = (kit.name_of(&self.row), accept(1, kit));
+            self.asks.push(Ask::Return { message, definition, waiter: None, accept });
         }
     }
 
@@ -455,7 +471,7 @@ impl Assembly {
         let ended = || Err(Error::InstanceEnded(self.row.id));
         let closing = self.row.phase == Phase::Closing;
         match &item.item {
-            Item::Start(..) => {}
+            Item::Start(..) | Item::Await => {}
             Item::Event(Event::Cancel { .. }, _) if closing => {}
             Item::Event(..) | Item::Signal { .. } if closing => {
                 let answer = ended();
@@ -468,7 +484,8 @@ impl Assembly {
             Item::Signal { name, payload } => {
                 let channel = ChannelKey::signal(self.row.id, name);
                 let (seq, payload) = (kit.ids.next(kit.now.engine), payload.clone());
-                let message = MessageRow { channel, seq, payload, expires_at: None };
+                let had = Vec::new();
+                let message = MessageRow { channel, seq, payload, expires_at: None, had };
                 self.take_signal(message, kit);
             }
             Item::Timer(key) => self.take_timer(*key, kit),
@@ -476,13 +493,13 @@ impl Assembly {
                 self.take_report(number, &item.item, kit);
             }
             Item::Edit { timer, edit, by } => self.edit_timer(number, *timer, *edit, by, kit),
-            Item::Incident { row, retry, by } => {
-                self.answer_incident(number, row, *retry, by, kit);
+            Item::Incident { row, variables, by } => {
+                self.answer_incident(number, row, variables.as_ref(), by, kit);
             }
         }
     }
 
-    pub(super) fn note_command(&mut self, event: &Event, by: Option<&crate::history::By>) {
+    pub(super) fn note_command(&mut self, event: &Event, by: Option<&By>) {
         if let Some(by) = by {
             let name = match event {
                 Event::Submitted { step, .. } => step.clone(),
@@ -513,8 +530,8 @@ impl Assembly {
         // The mark is written once, so that ending knows whether there is anything to clear.
         self.touched |= !self.row.extra.signals;
         self.row.extra.signals = true;
-        let accept = accept(0, kit);
-        self.asks.push(Ask::Return { message, waiter: None, accept });
+        let (definition, accept) = (kit.name_of(&self.row), accept(0, kit));
+        self.asks.push(Ask::Return { message, definition, waiter: None, accept });
     }
 
     fn take_timer(&mut self, due: TimerKey, kit: &mut Kit<'_>) {

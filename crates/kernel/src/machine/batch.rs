@@ -11,11 +11,13 @@ use meantime_core::{
 use super::assembly::{Assembly, Kit};
 use super::damage::cancel_in;
 use super::definitions::Loaded;
+use super::end::Runnable;
 use super::engine::Machine;
 use super::io::{Output, Ticket};
 use super::job::{Job, JobKind};
 use super::outcome::Concluded;
-use super::report::{done, final_outcome, token_holds};
+use super::ready::Class;
+use super::report::{LEASE_EXPIRED, after_report, done, expire, token_holds};
 use super::slot::{Item, Loose, LooseItem, Pending};
 use super::slow::{EFFECTS_PER_BATCH, effects};
 use crate::command::{Error, Reply, Report, Wait};
@@ -27,6 +29,10 @@ use crate::store::{
 
 /// How many loose units one batch takes.
 const LOOSE_PER_BATCH: usize = 1_024;
+
+/// A timer that is later than this is overdue: the engine was not there, or has more to do than it
+/// can.
+const OVERDUE_MS: i64 = 1_000;
 
 /// A batch on its way.
 #[derive(Default)]
@@ -52,8 +58,13 @@ pub(super) struct Batch {
     computed: Vec<(usize, Result<Turn, Fault>)>,
     /// Works whose turn is put together: they become units when the plan is made.
     turns: Vec<usize>,
-    /// The number under which the store commits it.
+    /// The number under which the store commits it; zero before.
     pub(super) commit: u64,
+    /// Whether it fires timers, and whether one of them is overdue.
+    fires: bool,
+    is_overdue: bool,
+    /// Its turns, which wait for an earlier batch that fires timers.
+    pub(super) held: Option<Vec<Option<Result<Turn, Fault>>>>,
 }
 
 impl Batch {
@@ -82,7 +93,7 @@ pub(super) struct Work {
     pub(super) inbox: bool,
     pub(super) cached: Option<InstanceRow>,
     pub(super) assembly: Option<Box<Assembly>>,
-    pub(super) definition: Option<Arc<Definition>>,
+    pub(super) runnable: Option<Runnable>,
     /// It left the batch, because its turn takes long; nothing of it is here.
     pub(super) left: bool,
 }
@@ -145,7 +156,7 @@ impl Work {
 
     fn new(id: InstanceId) -> Self {
         let (items, inbox, cached) = (Vec::new(), false, None);
-        Self { id, items, inbox, cached, assembly: None, definition: None, left: false }
+        Self { id, items, inbox, cached, assembly: None, runnable: None, left: false }
     }
 }
 
@@ -181,13 +192,17 @@ impl Machine {
         self.drop_stale_turns();
         let (sitting, begun) = (self.company.sitting, self.clock);
         let mut batch = Batch { sitting, begun, ..Batch::default() };
-        let picked = self.ready.pick(self.pace.turns(), |it| self.slow.has_many(it));
+        // On a shared store two commits go side by side, and the later one may be faster.
+        let in_order = self.config.shared_store && self.batches.values().any(|it| it.is_overdue);
+        let late = in_order.then_some(Class::Timers);
+        let picked = self.ready.pick(self.pace.turns(), late, |it| self.slow.has_many(it));
         let found = !picked.instances.is_empty();
         batch.is_mixed = picked.is_mixed;
         for id in picked.instances {
             batch.works.extend(self.begin_work(id));
         }
         let fresh = batch.works.len();
+        self.note_timers(&mut batch);
         self.slow.join(&mut batch);
         let loose = self.loose.len().min(LOOSE_PER_BATCH);
         batch.loose = self.loose.drain(..loose).collect();
@@ -209,6 +224,32 @@ impl Machine {
             self.output(Output::Take(number, request));
         }
         true
+    }
+
+    fn note_timers(&self, batch: &mut Batch) {
+        for item in batch.works.iter().flat_map(|work| &work.items) {
+            let Item::Timer(key) = item.item else { continue };
+            batch.fires = true;
+            batch.is_overdue |= self.now.engine.saturating_since(key.due_at) > OVERDUE_MS;
+        }
+    }
+
+    /// Whether an earlier batch fires timers and has not reached its commit: timers fire in the
+    /// order in which they are due, however long their turns take to read and to compute (T8). A
+    /// turn that takes long has left its batch by then.
+    fn waits_for_timers(&self, number: u64) -> bool {
+        let fires = |batch: &Batch| batch.fires && batch.commit == 0;
+        self.batches.get(&number).is_some_and(|batch| batch.fires)
+            && self.batches.range(..number).any(|(_, batch)| fires(batch))
+    }
+
+    /// Takes up a batch whose turns waited for an earlier one.
+    pub(super) fn take_up_held(&mut self) {
+        let held = self.batches.iter().filter(|(_, batch)| batch.held.is_some());
+        let next = held.map(|(number, _)| *number).find(|number| !self.waits_for_timers(*number));
+        let Some(number) = next else { return };
+        let turns = self.batches.get_mut(&number).and_then(|batch| batch.held.take());
+        self.advanced(number, turns.unwrap_or_default());
     }
 
     fn begin_work(&mut self, id: InstanceId) -> Option<Work> {
@@ -374,6 +415,15 @@ impl Machine {
             seat: self.config.shared_store.then_some(self.company.seat),
             counters: &mut self.counters,
             tasks,
+            definitions: &self.definitions,
+        }
+    }
+
+    /// How many events the next turn takes: after a fault they are tried one by one.
+    fn events_in_turn(&self, id: InstanceId) -> usize {
+        match self.slots.get(&id) {
+            Some(slot) if slot.solo > 0 => 1,
+            _ => self.limits.events_per_turn,
         }
     }
 
@@ -421,16 +471,14 @@ impl Machine {
             self.wait_for_definition(batch, place, assembly.row, !read.inbox.is_empty());
             return None;
         };
-        assembly.awaited = work_awaits(batch, place);
-        let limit = match self.slots.get(&assembly.row.id) {
-            Some(slot) if slot.solo > 0 => 1,
-            _ => self.limits.events_per_turn,
-        };
+        assembly.awaited = work_awaits(batch, place, Wait::Settled);
+        assembly.end_awaited = work_awaits(batch, place, Wait::Ended);
+        let limit = self.events_in_turn(assembly.row.id);
         assembly.more_inbox = read.inbox.len() >= self.limits.events_per_turn;
         let cancel = self.slow.take_cancel(assembly.row.id);
         let work = batch.works.get_mut(place)?;
-        if let Loaded::Ready { definition, .. } = &loaded {
-            work.definition = Some(definition.clone());
+        if let Loaded::Ready { notation, definition, .. } = &loaded {
+            work.runnable = Some((notation.clone(), definition.clone()));
         }
         let mut kit = self.kit(tasks);
         let cancel_event = cancel_in(&read.inbox);
@@ -455,9 +503,10 @@ impl Machine {
             return None;
         }
         if assembly.start.is_some() {
-            assembly.note_message_start(work.definition.as_deref());
+            let definition = work.runnable.as_ref().map(|(_, definition)| &**definition);
+            assembly.note_message_start(definition);
             let limits = kit.limits.clone();
-            assembly.fix_deadline(work.definition.as_deref(), &limits);
+            assembly.fix_deadline(definition, &limits);
             if let Some(end) = assembly.end_before_start(kit.now.engine) {
                 work.assembly = Some(assembly);
                 self.end_by_kernel(batch, place, &end, tasks);
@@ -496,10 +545,9 @@ impl Machine {
     ) {
         let Some(work) = batch.works.get_mut(place) else { return };
         let Some(assembly) = work.assembly.take() else { return };
-        let definition = work.definition.clone();
-        let execution = definition.as_ref().and_then(|it| it.execution.as_ref());
+        let runnable = work.runnable.clone();
         let mut kit = self.kit(tasks);
-        let concluded = assembly.end_by_kernel(event, execution, &mut kit);
+        let concluded = assembly.end_by_kernel(event, runnable.as_ref(), &mut kit);
         self.add_concluded(batch, place, concluded);
     }
 
@@ -584,6 +632,12 @@ impl Machine {
 
     /// The notations have answered: the plan is made.
     pub(super) fn advanced(&mut self, number: u64, turns: Vec<Option<Result<Turn, Fault>>>) {
+        if self.waits_for_timers(number) {
+            if let Some(batch) = self.batches.get_mut(&number) {
+                batch.held = Some(turns);
+            }
+            return;
+        }
         let Some(mut batch) = self.batches.remove(&number) else { return };
         if batch.sitting != self.company.sitting {
             // Who sat here before may have used the numbers that would follow.
@@ -608,10 +662,9 @@ impl Machine {
         for (place, turn) in computed.into_iter().chain(fresh) {
             let Some(work) = batch.works.get_mut(place) else { continue };
             let Some(assembly) = work.assembly.take() else { continue };
-            let definition = work.definition.clone();
-            let execution = definition.as_ref().and_then(|it| it.execution.as_ref());
+            let runnable = work.runnable.clone();
             let mut kit = self.kit(&no_tasks);
-            let concluded = assembly.conclude(turn, execution, &mut kit);
+            let concluded = assembly.conclude(turn, runnable.as_ref(), &mut kit);
             self.add_concluded(&mut batch, place, concluded);
         }
         self.make_units(&mut batch);
@@ -761,10 +814,10 @@ fn job(
     }
 }
 
-/// Whether a caller waits for the instance to come to rest.
-fn work_awaits(batch: &Batch, place: usize) -> bool {
+/// Whether a caller waits in this way.
+fn work_awaits(batch: &Batch, place: usize, wait: Wait) -> bool {
     let items = batch.works.get(place).map_or(&[][..], |work| &work.items);
-    items.iter().any(|item| item.ticket.is_some() && item.wait == Wait::Settled)
+    items.iter().any(|item| item.ticket.is_some() && item.wait == wait)
 }
 
 fn claim_size(loose: &Loose) -> usize {
@@ -774,37 +827,27 @@ fn claim_size(loose: &Loose) -> usize {
 /// What becomes of a detached task whose instance is over, by a report or by silence.
 fn detached_after(task: &TaskRow, item: &Item, machine: &Machine) -> Option<Box<TaskRow>> {
     let now = machine.now.engine;
-    let failed = |code: &str, cause: TaskCause| {
-        let failure = Failure::new(code, "nobody awaits it");
-        Box::new(done(task, TaskOutcome::Failed { failure, cause, thrown: None }, now))
-    };
-    let ended = |report: &Report| match final_outcome(task, report, now) {
-        Ok(outcome) => Box::new(done(task, outcome, now)),
-        Err(again) => again,
-    };
     match item {
         _ if task.state == TaskState::Done => None,
-        Item::Report { token, report, .. } => {
-            token_holds(task, *token, machine.epoch).then(|| ended(report))
-        }
+        Item::Report { token, report, .. } => token_holds(task, *token, machine.epoch)
+            .then(|| Box::new(after_report(task, report, TaskCause::Reported, now))),
         _ if task.state != TaskState::Leased => None,
         Item::AttemptTimedOut(_) => {
             let (failure, retryable) = (Failure::new("TASK_TIMEOUT", "it took too long"), true);
             let (retry_after_ms, thrown) = (None, None);
-            Some(ended(&Report::Failed { failure, retryable, retry_after_ms, thrown }))
+            let report = Report::Failed { failure, retryable, retry_after_ms, thrown };
+            Some(Box::new(after_report(task, &report, TaskCause::Timeout, now)))
         }
         Item::LeaseExpired(_) => {
-            let expiries = task.expiries + 1;
+            let mut again = task.clone();
+            expire(&mut again, now);
             // There is no instance left to show an incident: the last expiry is the outcome.
-            if expiries >= machine.limits.lease_expiries
-                || task.attempt >= task.spec.retry.max_attempts
-            {
-                return Some(failed("LEASE_EXPIRED", TaskCause::LeaseExpired));
+            if again.expiries >= machine.limits.lease_expiries {
+                let text = format!("{} leases in a row expired", again.expiries);
+                let (failure, cause) = (Failure::new(LEASE_EXPIRED, text), TaskCause::LeaseExpired);
+                again = done(task, TaskOutcome::Failed { failure, cause, thrown: None }, now);
             }
-            let mut again = Box::new(task.clone());
-            (again.state, again.available_at) = (TaskState::Ready, now);
-            again.expiries = expiries;
-            Some(again)
+            Some(Box::new(again))
         }
         _ => None,
     }
@@ -818,7 +861,7 @@ fn ended_answer(item: &Item, id: InstanceId, known: bool) -> Result<Reply, Error
         Item::Incident { row, .. } => Err(Error::UnknownIncident(row.id)),
         _ if !known => Err(Error::UnknownInstance(id)),
         // Cancelling what is over changes nothing, and is no mistake.
-        Item::Event(Event::Cancel { .. }, _) => Ok(Reply::Done),
+        Item::Event(Event::Cancel { .. }, _) | Item::Await => Ok(Reply::Done),
         _ => Err(Error::InstanceEnded(id)),
     }
 }

@@ -29,6 +29,8 @@ pub(super) struct ParkedClaim {
     /// All that the store had for it was for others, or past its deadline: there may be more
     /// behind.
     pub(super) was_crowded_out: Cell<bool>,
+    /// The queue and type of the task that woke it: whoever comes after it in line was not told.
+    offer: Option<(String, Option<String>)>,
 }
 
 impl ParkedClaim {
@@ -41,6 +43,7 @@ impl ParkedClaim {
             until: real.saturating_add_millis(wait),
             seen: Cell::new(0),
             was_crowded_out: Cell::new(false),
+            offer: None,
         }
     }
 
@@ -160,7 +163,8 @@ impl Claims {
     }
 
     /// A claim found nothing: it waits, unless something turned up since the store was asked.
-    pub(super) fn park(&mut self, ticket: Ticket, claim: ParkedClaim) {
+    pub(super) fn park(&mut self, ticket: Ticket, mut claim: ParkedClaim) {
+        claim.offer = None;
         let missed = usize::try_from(self.offered - claim.seen.get()).unwrap_or(usize::MAX);
         let suits = |(queue, name): &(String, Option<String>)| {
             name.as_ref().is_none_or(|name| claim.suits(queue, name))
@@ -192,12 +196,31 @@ impl Claims {
         self.offered
     }
 
-    /// A caller gave up; says whether it was a waiting claim.
+    /// A caller gave up; says whether it was a waiting claim. The task that one was woken for is
+    /// offered to the next.
     pub(super) fn forget(&mut self, ticket: Ticket) -> bool {
-        let before = self.parked.len() + self.woken.len();
+        let before = self.parked.len();
         self.parked.retain(|(parked, _)| *parked != ticket);
-        self.woken.retain(|(woken, _)| *woken != ticket);
-        before != self.parked.len() + self.woken.len()
+        let place = self.woken.iter().position(|(woken, _)| *woken == ticket);
+        let woken = place.map(|place| self.woken.remove(place).1);
+        let found = woken.is_some() || before != self.parked.len();
+        if let Some(claim) = woken {
+            self.pass_on(claim);
+        }
+        found
+    }
+
+    /// A claim takes nothing after all: the task that woke it is offered to the next.
+    pub(super) fn pass_on(&mut self, claim: ParkedClaim) {
+        if let Some((queue, name)) = claim.offer {
+            self.offer_first(&queue, name.as_deref());
+        }
+    }
+
+    /// A task that a batch was to hand out is free again.
+    pub(super) fn give_back(&mut self, task: &TaskRow) {
+        self.busy.remove(&task.id);
+        self.offer_first(&task.spec.queue, Some(&task.spec.name));
     }
 
     /// Leases and attempts whose time is up, each with what to tell its instance.
@@ -301,7 +324,10 @@ impl Claims {
                 None => true,
             };
             if suits {
-                self.woken.extend(self.parked.remove(place));
+                let offer = Some((queue.to_owned(), name.map(str::to_owned)));
+                let woken = self.parked.remove(place);
+                let woken = woken.map(|(ticket, claim)| (ticket, ParkedClaim { offer, ..claim }));
+                self.woken.extend(woken);
                 if name.is_some() {
                     return;
                 }
@@ -327,5 +353,76 @@ impl RetainNot for BTreeSet<(Timestamp, TaskId)> {
         if let Some(at) = at {
             self.remove(&(at, task));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn waiting(claims: &mut Claims, number: u64, queue: &str) -> Ticket {
+        let command = ClaimCommand {
+            queues: vec![queue.to_owned()],
+            types: vec!["mail".to_owned()],
+            wait_ms: 1_000,
+            ..ClaimCommand::default()
+        };
+        let ticket = Ticket(number);
+        claims.park(ticket, ParkedClaim::new(command, Timestamp::default(), &Limits::default()));
+        ticket
+    }
+
+    fn woken(claims: &mut Claims) -> Vec<Ticket> {
+        claims.take_woken().into_iter().map(|(ticket, _)| ticket).collect()
+    }
+
+    /// Repairs II, item 24: a worker that hangs up between the offer and the claim.
+    #[test]
+    fn the_task_of_a_woken_claim_that_is_dropped_is_offered_to_the_next() {
+        let mut claims = Claims::new(false);
+        let first = waiting(&mut claims, 1, "q");
+        let other = waiting(&mut claims, 2, "other");
+        let second = waiting(&mut claims, 3, "q");
+        claims.offer_first("q", Some("mail"));
+        assert!(claims.forget(first));
+        assert_eq!(woken(&mut claims), [second]);
+        assert!(claims.forget(other), "it still waits");
+        assert_eq!(woken(&mut claims), []);
+    }
+
+    #[test]
+    fn a_claim_that_waits_and_is_dropped_wakes_nobody() {
+        let mut claims = Claims::new(false);
+        let first = waiting(&mut claims, 1, "q");
+        let second = waiting(&mut claims, 2, "q");
+        assert!(claims.forget(first));
+        assert_eq!(woken(&mut claims), []);
+        assert!(claims.forget(second));
+        assert!(!claims.forget(second), "it is gone");
+    }
+
+    /// Where several nodes share a store, the workers of the others are told.
+    #[test]
+    fn a_dropped_claim_without_a_successor_tells_the_other_nodes() {
+        let mut claims = Claims::new(true);
+        let first = waiting(&mut claims, 1, "q");
+        claims.offer_first("q", Some("mail"));
+        assert!(claims.take_unwanted().is_empty());
+        claims.forget(first);
+        let told: Vec<_> = claims.take_unwanted().into_iter().collect();
+        assert_eq!(told, [("q".to_owned(), Some("mail".to_owned()))]);
+    }
+
+    /// A claim that the store failed hands its task on, and so does a commit that took no effect.
+    #[test]
+    fn what_a_failed_batch_was_to_hand_out_is_offered_again() {
+        let mut claims = Claims::new(false);
+        let first = waiting(&mut claims, 1, "q");
+        let second = waiting(&mut claims, 2, "q");
+        claims.offer_first("q", Some("mail"));
+        let (ticket, claim) = claims.take_woken().remove(0);
+        assert_eq!(ticket, first);
+        claims.pass_on(claim);
+        assert_eq!(woken(&mut claims), [second]);
     }
 }

@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use meantime_core::{InstanceId, TaskKind};
+use meantime_core::{InstanceId, Outcome, TaskKind, Termination};
 
 use super::batch::{Batch, Note, Part, Work};
 use super::engine::Machine;
-use super::io::{Output, Ticket};
+use super::io::{Output, Ticket, TimedOut};
 use super::loose::handed_out;
 use super::ready::Class;
 use super::slot::{Ack, Item, LooseItem, Pending, Standing};
@@ -85,9 +85,13 @@ impl Machine {
             self.put_back(work);
         }
         for loose in batch.loose.into_iter().filter(|loose| !loose.over) {
-            match loose.ticket {
-                Some(_) => self.reply(loose.ticket, Err(told.clone())),
-                None => self.loose.push_front(loose),
+            if loose.ticket.is_none() {
+                self.loose.push_front(loose);
+                continue;
+            }
+            self.reply(loose.ticket, Err(told.clone()));
+            if let LooseItem::Claim(claim) = loose.item {
+                self.claims.pass_on(claim);
             }
         }
         self.store_failed();
@@ -110,15 +114,23 @@ impl Machine {
         self.rest(id);
     }
 
+    /// Says that an instance has ended with its deadline.
+    fn tell_timed_out(&mut self, row: &InstanceRow) {
+        if let Some(Outcome::Failed { failure, termination: Termination::Timeout, .. }) =
+            &row.extra.outcome
+        {
+            let (instance, definition, code) = (row.id, row.definition, failure.code.clone());
+            self.output(Output::TimedOut(TimedOut { instance, definition, code }));
+        }
+    }
+
     /// A batch did not take effect: its tasks are free again. Gives back what was said of tasks
     /// whose instance is over.
     fn forget_parts(&mut self, batch: &mut Batch) -> Vec<(InstanceId, Pending)> {
         let mut said = Vec::new();
         for part in std::mem::take(&mut batch.parts) {
             match part {
-                Part::Claimed(_, row) => {
-                    self.claims.busy.remove(&row.id);
-                }
+                Part::Claimed(_, row) => self.claims.give_back(&row),
                 Part::Detached(Some(pending), row) => said.push((row.id.0.instance, *pending)),
                 // The next one who meets it raises its incident.
                 Part::Damage(id, callers) => {
@@ -222,6 +234,11 @@ impl Machine {
             UnitResult::Done(done) => {
                 self.counters.turns += 1;
                 self.history = self.history.max(row.last_history);
+                let claims = notes.iter().map(|note| match note {
+                    Note::Task(row) => row.claims,
+                    _ => 0,
+                });
+                let claims = claims.max().unwrap_or(0);
                 for note in notes {
                     self.learn(note);
                 }
@@ -235,16 +252,18 @@ impl Machine {
                     if !self.config.shared_store {
                         slot.show(&row, starts);
                     }
+                    slot.spawn(&done.accepted, starts);
                     slot.goes_on |= goes_on && !planted(Bug::DropYield);
                     slot.standing = Standing::of(&row);
                     slot.solo = slot.solo.saturating_sub(1);
                 }
                 if ended {
-                    self.tell_settled(work.id);
+                    self.tell_all(work.id);
+                    self.tell_timed_out(&row);
                 }
                 let seats = work.assembly.as_ref().map_or_else(Vec::new, |it| it.rested.clone());
                 self.rested(work.id, &seats);
-                self.cut_history(&row);
+                self.cut_history(&row, claims);
                 if !self.config.shared_store {
                     self.cache.put(row);
                 }
@@ -421,13 +440,13 @@ impl Machine {
         let Some(slot) = self.slots.get_mut(&id) else { return };
         let is_told = |ack: &Ack| {
             let fires = ack.after.is_some_and(|timer| self.cache.has_timer(id, timer));
-            let rests = ack.wait == Wait::Quiet || slot.standing == Standing::Settled;
-            rests && !fires
+            slot.standing.satisfies(ack.wait) && !fires
         };
         let (told, wait): (Vec<_>, Vec<_>) =
             std::mem::take(&mut slot.acks).into_iter().partition(is_told);
         slot.acks = wait;
-        let looks_at_tree = slot.standing == Standing::Parent && !slot.acks.is_empty();
+        let awaits_tree = slot.acks.iter().any(|ack| ack.wait == Wait::Settled);
+        let looks_at_tree = slot.standing == Standing::Parent && awaits_tree;
         for ack in told {
             self.tell(ack);
         }
@@ -436,17 +455,36 @@ impl Machine {
         }
     }
 
-    pub(super) fn tell_settled(&mut self, id: InstanceId) {
+    /// A tree came to rest, and its root may wait for ever: those who wait for the end go on.
+    pub(super) fn tell_resting(&mut self, id: InstanceId) {
+        let Some(slot) = self.slots.get_mut(&id) else { return };
+        let (told, wait): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut slot.acks).into_iter().partition(|ack| ack.wait != Wait::Ended);
+        slot.acks = wait;
+        for ack in told {
+            self.tell(ack);
+        }
+    }
+
+    /// An instance is over: everybody who waits for it is answered.
+    pub(super) fn tell_all(&mut self, id: InstanceId) {
         let acks = self.slots.get_mut(&id).map(|slot| std::mem::take(&mut slot.acks));
         acks.into_iter().flatten().for_each(|ack| self.tell(ack));
     }
 
     pub(super) fn tell(&mut self, ack: Ack) {
         if let Some(mut reply) = ack.reply {
-            if let Reply::Started { instance, row, .. } = &mut reply {
-                *row = self.slots.get_mut(instance).and_then(|slot| slot.shown.take());
+            let mut children = Vec::new();
+            if let Reply::Started { instance, row, .. } = &mut reply
+                && let Some(slot) = self.slots.get_mut(instance)
+            {
+                *row = slot.shown.take();
+                children = std::mem::take(&mut slot.spawned);
             }
-            self.output(Output::Reply(ack.ticket, Ok(reply)));
+            children.retain(|id| {
+                self.slots.get(id).is_some_and(|slot| slot.has_work() || slot.in_flight)
+            });
+            self.gather(ack.ticket, children, reply);
             return;
         }
         let Some((left, _)) = self.gathers.get_mut(&ack.ticket) else { return };
@@ -455,6 +493,19 @@ impl Machine {
             && let Some((_, reply)) = self.gathers.remove(&ack.ticket)
         {
             self.output(Output::Reply(ack.ticket, Ok(reply)));
+        }
+    }
+
+    /// Answers when all of these instances have come to rest.
+    pub(super) fn gather(&mut self, ticket: Ticket, of: Vec<InstanceId>, reply: Reply) {
+        if of.is_empty() {
+            self.output(Output::Reply(ticket, Ok(reply)));
+            return;
+        }
+        self.gathers.insert(ticket, (of.len(), reply));
+        for id in of {
+            let ack = Ack { ticket, wait: Wait::Quiet, after: None, reply: None };
+            self.slots.entry(id).or_default().acks.push(ack);
         }
     }
 

@@ -64,7 +64,7 @@ impl Machine {
             let items = std::mem::take(&mut work.items);
             let callers = items.into_iter().filter_map(|pending| pending.ticket).collect();
             self.set_aside(batch, id, damage, callers);
-            self.tell_settled(id);
+            self.tell_all(id);
             return;
         };
         let original = self.config.shared_store.then(|| Box::new(row.clone()));

@@ -133,6 +133,14 @@ impl Definitions {
         self.loaded.get(&id)
     }
 
+    /// The name of a definition that is loaded.
+    pub(super) fn name(&self, id: DefinitionId) -> Option<&str> {
+        match self.get(id)? {
+            Loaded::Ready { definition, .. } => Some(&definition.name),
+            Loaded::Broken => None,
+        }
+    }
+
     pub(super) fn put(&mut self, id: DefinitionId, loaded: Loaded) {
         self.loading.remove(&id);
         self.loaded.insert(id, loaded);

@@ -4,13 +4,14 @@
 //! instance's data by itself (T11). It stands under the same fence as any turn, so an edit and a
 //! fire cannot both win.
 
-use meantime_core::{Event, TimerId, Timestamp};
+use meantime_core::{Event, IncidentId, Json, TaskOutcome, TimerId, Timestamp};
 
 use super::assembly::{Assembly, Kit, Source};
 use super::damage::damage_incident;
 use crate::command::{Error, Reply, TimerEdit};
 use crate::history::{By, Edit, Record};
 use crate::open::{Key, OpenTimer};
+use crate::planted::{Bug, planted};
 use crate::store::{Ask, IncidentCause, IncidentRow, TaskState, TimerKind, Write};
 
 impl Assembly {
@@ -72,12 +73,12 @@ impl Assembly {
         }
     }
 
-    /// Retries or resolves an incident.
+    /// Retries an incident, or resolves it with variables.
     pub(super) fn answer_incident(
         &mut self,
         number: usize,
         incident: &IncidentRow,
-        retry: bool,
+        variables: Option<&Json>,
         by: &By,
         kit: &mut Kit<'_>,
     ) {
@@ -90,16 +91,14 @@ impl Assembly {
             self.answer(number, Err(Error::InstanceDamaged(self.row.id)));
             return;
         };
+        if let Some(variables) = variables {
+            self.resolve_incident(number, id, cause, variables, by, kit);
+            return;
+        }
         match cause {
             IncidentCause::Place(key) => {
-                if retry {
-                    let event = Event::IncidentRetried { incident: id, key: Some(key) };
-                    self.deliver(event, Source::Item(number));
-                }
-            }
-            IncidentCause::Turn | IncidentCause::Task(_) | IncidentCause::Damage if !retry => {
-                self.answer(number, Err(Error::NotResolvable(id)));
-                return;
+                let event = Event::IncidentRetried { incident: id, key: Some(key) };
+                self.deliver(event, Source::Item(number));
             }
             IncidentCause::Turn => {
                 let instance = self.row.id;
@@ -136,6 +135,54 @@ impl Assembly {
         self.close_incident(id, Some(by.clone()));
     }
 
+    /// Ends what an incident stopped. Only whoever raised it can do so, and its incident is open
+    /// until that has happened: nothing stands still without one.
+    fn resolve_incident(
+        &mut self,
+        number: usize,
+        id: IncidentId,
+        cause: IncidentCause,
+        variables: &Json,
+        by: &By,
+        kit: &mut Kit<'_>,
+    ) {
+        let variables = variables.clone();
+        match cause {
+            IncidentCause::Place(_) if planted(Bug::CloseWithoutResolving) => {
+                self.answer(number, Ok(Reply::Done));
+                self.close_incident(id, Some(by.clone()));
+            }
+            IncidentCause::Place(key) => {
+                self.answer(number, Ok(Reply::Done));
+                self.resolving.insert(id, by.clone());
+                let event = Event::IncidentResolved { incident: id, key, variables };
+                self.deliver(event, Source::Item(number));
+            }
+            IncidentCause::Task(key) => {
+                let held = self.task(meantime_core::TaskId(key), kit);
+                self.answer(number, Ok(Reply::Done));
+                // First, so that the record names who resolved it: the end of a task closes its
+                // incident in nobody's name.
+                self.close_incident(id, Some(by.clone()));
+                let outcome = TaskOutcome::Completed(variables);
+                let id_of_task = meantime_core::TaskId(key);
+                self.end_task(id_of_task, held.as_ref(), outcome, Source::Item(number), kit);
+            }
+            // Held events or bytes depend on it: nothing else can take their place.
+            IncidentCause::Turn | IncidentCause::Damage => {
+                self.answer(number, Err(Error::NotResolvable(id)));
+            }
+        }
+    }
+
+    /// What the notation says to a resolution: taken, it closes the incident.
+    pub(super) fn incident_resolved(&mut self, id: IncidentId, taken: bool) {
+        let by = self.resolving.remove(&id);
+        if taken && self.row.open.incidents.values().any(|open| *open == id) {
+            self.close_incident(id, by);
+        }
+    }
+
     /// Why an incident was raised. If that cannot be decoded, the instance may know it: it lists
     /// the incidents of its places, and without open tasks no task can be held. If it does not,
     /// closing the incident could leave a task held for ever.
@@ -146,14 +193,17 @@ impl Assembly {
         }
         let open = &self.row.open;
         if let Some((key, _)) = open.incidents.iter().find(|(_, open)| **open == id) {
-            return Some(IncidentCause::Place(key.of(self.row.id)));
+            let is_task = open.tasks.contains_key(key);
+            let key = key.of(self.row.id);
+            let cause = if is_task { IncidentCause::Task(key) } else { IncidentCause::Place(key) };
+            return Some(cause);
         }
         let is_turn = self.row.extra.held == Some(id) || open.tasks.is_empty();
         is_turn.then_some(IncidentCause::Turn)
     }
 
     /// Whether an incident was closed in this turn.
-    pub(super) fn is_closed(&self, id: meantime_core::IncidentId) -> bool {
+    pub(super) fn is_closed(&self, id: IncidentId) -> bool {
         let closes = |record: &Record| match record {
             Record::IncidentClosed { incident, .. } => *incident == id,
             _ => false,
@@ -161,8 +211,11 @@ impl Assembly {
         self.records.iter().any(closes)
     }
 
-    /// Closes an incident: row, count and record.
-    pub(super) fn close_incident(&mut self, id: meantime_core::IncidentId, by: Option<By>) {
+    /// Closes an incident: row, count and record. Several may ask for it in a turn; it counts once.
+    pub(super) fn close_incident(&mut self, id: IncidentId, by: Option<By>) {
+        if self.is_closed(id) {
+            return;
+        }
         self.row.open.incidents.retain(|_, open| *open != id);
         self.writes.push(Write::DeleteIncident(id));
         self.records.push(Record::IncidentClosed { incident: id, by });

@@ -12,7 +12,8 @@ use crate::open::{Key, Open, OpenSubscription, OpenTask};
 use crate::planted::{Bug, planted};
 use crate::store::{
     Accept, Ask, BROADCAST_STARTS, ChannelKey, ChannelKind, Extra, InboxRow, InstanceRow, Lineage,
-    MessageRow, OccurrenceRow, Phase, SubscriptionRow, TaskRow, TaskState, TimerKind, Write,
+    MESSAGE_STARTS, MessageRow, OccurrenceRow, Phase, SubscriptionRow, TaskRow, TaskState,
+    TimerKind, Write,
 };
 
 impl Assembly {
@@ -32,7 +33,8 @@ impl Assembly {
                 let row = ChannelKey::of(self.row.id, &channel);
                 let open = OpenSubscription { channel, seq };
                 self.row.open.subscriptions.insert(Key::from(key), open);
-                let subscription = SubscriptionRow { channel: row, seq, key };
+                let definition = kit.name_of(&self.row);
+                let subscription = SubscriptionRow { channel: row, seq, key, definition };
                 let seq = kit.ids.next(kit.now.engine);
                 self.asks.push(Ask::Subscribe { subscription, seq });
             }
@@ -151,7 +153,11 @@ impl Assembly {
             return;
         }
         self.disarm(key, Withdrawn::TaskOver);
+        // A task that an incident holds cannot run on: nobody could retry it without the instance.
+        let is_held = self.row.open.incidents.contains_key(&key);
+        let cause = if is_held && cause == Withdrawn::Detached { Withdrawn::Ended } else { cause };
         let key = key.of(self.row.id);
+        self.close_incident_of(key);
         self.records.push(Record::TaskWithdrawn { key, cause });
         match cause {
             Withdrawn::Detached => self.writes.push(Write::DetachTask(TaskId(key))),
@@ -183,6 +189,10 @@ impl Assembly {
         let above = self.row.extra.lineage.as_ref();
         let mut catches = spec.catches;
         catches.extend(above.into_iter().flat_map(|lineage| lineage.catches.iter().cloned()));
+        if spec.parent_close == ParentClose::Abandon {
+            // Nobody above can be counted on by who outlives them: it would wait for ever.
+            catches.clear();
+        }
         catches.sort();
         catches.dedup();
         let id = kit.ids.instance(kit.now.engine);
@@ -229,10 +239,19 @@ impl Assembly {
         };
         // A name that nothing can have: the commit answers with a conflict, as for any other.
         let definition = if too_deep { String::new() } else { spec.definition };
-        let (version, slot) = (spec.version, spec.slot);
+        let (version, label, slot) = (spec.version, spec.label, spec.slot);
         let (row, seq) = (Box::new(row), kit.ids.next(kit.now.engine));
         let tree_limit = kit.limits.tree_instances;
-        self.asks.push(Ask::StartChild { key, definition, version, row, slot, tree_limit, seq });
+        self.asks.push(Ask::StartChild {
+            key,
+            definition,
+            version,
+            label,
+            row,
+            slot,
+            tree_limit,
+            seq,
+        });
     }
 }
 
@@ -245,9 +264,10 @@ pub(super) fn publish(message: Message, kit: &mut Kit<'_>) -> Ask {
         seq: kit.ids.next(now),
         payload: message.payload,
         expires_at: Some(after(message.ttl_ms.unwrap_or(kit.limits.message_ttl_ms))),
+        had: Vec::new(),
     };
     let id = message.id.map(|id| (id, after(kit.limits.dedup_ms)));
-    Ask::Publish { message: row, id, accept: accept(1, kit) }
+    Ask::Publish { message: row, id, accept: accept(MESSAGE_STARTS, kit) }
 }
 
 /// A schedule to make or to change, by its identity unless another one is wanted (S7).

@@ -1,12 +1,20 @@
 //! Closing and ending: the outcome is fixed, and everything armed is withdrawn in the same turn.
 
-use meantime_core::{ChildOutcome, Event, Failure, Json, Outcome, Termination};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use meantime_core::{
+    ChildOutcome, Definition, Event, Failure, Json, Notation, Outcome, Termination,
+};
 
 use super::assembly::{Assembly, Kit};
 use super::effect::accept;
 use crate::history::{Record, Withdrawn};
 use crate::open::Key;
-use crate::store::{Ask, ChannelKey, Phase, Write};
+use crate::store::{Ask, Phase, Write};
+
+/// A definition and the notation that runs it.
+pub(super) type Runnable = (Arc<dyn Notation>, Arc<Definition>);
 
 impl Assembly {
     /// The outcome is fixed; only children are still to end. The deadline is gone.
@@ -52,14 +60,16 @@ impl Assembly {
         }
         if let Some(lineage) = &self.row.extra.lineage {
             let key = lineage.parent;
+            // A context that nobody could read is not handed on: the run before keeps its word.
             let context = lineage.hands_on.then(|| context_of(&outcome).clone());
+            let context = context.filter(|context| !context.is_null());
             let event = Event::ChildDone { key, outcome: child_outcome(&outcome), context };
             let (parent, seq) = (key.instance, kit.ids.next(kit.now.engine));
             self.asks.push(Ask::Notify { parent, event, seq });
         }
         if let Some(by) = &self.row.extra.started_by {
-            let channel = ChannelKey::message(&by.name, &by.key);
-            self.asks.push(Ask::Offer { channel, accept: accept(1, kit) });
+            let (channels, definition) = (by.channels(), kit.name_of(&self.row));
+            self.asks.push(Ask::Offer { channels, definition, accept: accept(1, kit) });
         }
         self.row.extra.outcome = Some(outcome);
         self.touched = true;
@@ -70,9 +80,10 @@ impl Assembly {
         event: &Event,
         execution: Option<&meantime_core::Execution>,
         deadline: Option<meantime_core::Timestamp>,
+        context: Json,
     ) -> Outcome {
         if let Event::Cancel { reason } = event {
-            return Outcome::Cancelled { reason: reason.clone(), context: Json::null() };
+            return Outcome::Cancelled { reason: reason.clone(), context };
         }
         let failure = execution.map_or_else(
             || {
@@ -81,7 +92,19 @@ impl Assembly {
             },
             |it| Failure::new(it.code.clone(), it.reason.clone()),
         );
-        Outcome::Failed { failure, termination: Termination::Timeout, context: Json::null() }
+        Outcome::Failed { failure, termination: Termination::Timeout, context }
+    }
+
+    /// The context as it stands, for an end that the kernel makes: what the instance was started
+    /// with, or what its notation reads in its state. Null if nobody can.
+    pub(super) fn context_now(&self, runnable: Option<&Runnable>) -> Json {
+        if let Some(start) = self.start.as_ref().filter(|_| self.row.phase == Phase::Starting) {
+            return start.context.clone().unwrap_or_default();
+        }
+        let Some((notation, definition)) = runnable else { return Json::null() };
+        let look = AssertUnwindSafe(|| notation.inspect(definition, &self.row.state).variables);
+        // A notation that faulted may well do so again.
+        catch_unwind(look).unwrap_or_default()
     }
 
     /// Everything armed goes: timers and waits in any case; tasks run on after a normal end.

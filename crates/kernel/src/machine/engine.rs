@@ -277,6 +277,7 @@ impl Machine {
             && self.ready.is_empty()
             && self.waiting_definition.is_empty()
             && !self.timers.is_being_read()
+            && !self.timers.is_holding()
             && self.timers.next_due().is_none_or(|due| due > self.now.engine)
     }
 
@@ -349,6 +350,7 @@ impl Machine {
 
     fn make_progress(&mut self) {
         self.send_notices();
+        self.take_up_held();
         self.enforce_lease_patience();
         if !self.running || self.rests() || !self.is_seated() {
             return;
@@ -402,6 +404,17 @@ impl Machine {
         if let Ok(rows) = rows {
             let keys: Vec<_> = rows.iter().map(crate::store::TimerRow::key).collect();
             self.timers.read(&keys);
+            // A turn that has to wait for its definition would be overtaken by those that come
+            // after it (T8).
+            for row in rows.iter().filter(|row| self.definitions.get(row.definition).is_none()) {
+                self.timers.hold(row.key(), row.definition);
+            }
+            let missing: BTreeSet<DefinitionId> = rows.iter().map(|row| row.definition).collect();
+            for id in missing {
+                if self.definitions.wants(id) {
+                    self.output(Output::LoadDefinition(id));
+                }
+            }
         } else {
             self.timers.read_failed();
             self.store_failed();
@@ -433,6 +446,7 @@ impl Machine {
         });
         let loaded = loaded.unwrap_or(Loaded::Broken);
         self.definitions.put(id, loaded);
+        self.timers.release(id);
         for instance in self.waiting_definition.remove(&id).unwrap_or_default() {
             if let Some(slot) = self.slots.get_mut(&instance) {
                 slot.waits_for_definition = false;

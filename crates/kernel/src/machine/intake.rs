@@ -4,7 +4,8 @@
 //! cancels, edits and deadlines always get in (P9).
 
 use meantime_core::{
-    DefinitionId, Event, Failure, Handed, InstanceId, Json, ScheduleSpec, TaskId, Timestamp,
+    DefinitionId, Event, Failure, Handed, InstanceId, Json, ScheduleSpec, ScopeView, TaskId,
+    Timestamp,
 };
 
 use super::claim::ParkedClaim;
@@ -15,6 +16,7 @@ use super::slot::{Ack, Item, Loose, LooseItem, Pending, owner};
 use crate::command::{
     Command, Error, LeaseToken, Reply, Report, SCHEDULE_INVALID, ScheduleAction, StartCommand, Wait,
 };
+use crate::history::By;
 
 /// How many types and queues one claim may name.
 const CLAIM_NAMES: usize = 1_000;
@@ -53,9 +55,11 @@ impl Machine {
                 let event = Event::Cancel { reason: by.reason.clone() };
                 self.cancel(instance, Item::Event(event, Some(by)), ticket, wait);
             }
-            Command::SetVariables { instance, values, by } => {
+            Command::Await { instance } => self.give(instance, Item::Await, ticket, wait, 0),
+            Command::SetVariables { instance, values, scope, by } => {
                 let bytes = values.size();
-                let item = Item::Event(Event::VariablesSet { values }, Some(by));
+                let scope = scope.filter(|scope| scope != ScopeView::ROOT);
+                let item = Item::Event(Event::VariablesSet { values, scope }, Some(by));
                 self.give(instance, item, ticket, wait, bytes);
             }
             Command::Report { task, token, report } => {
@@ -88,10 +92,11 @@ impl Machine {
                 self.loosen(LooseItem::Undeploy { name, version }, ticket);
             }
             Command::RetryIncident { incident, by } => {
-                self.loosen(LooseItem::Incident { incident, retry: true, by }, ticket);
+                self.loosen(LooseItem::Incident { incident, variables: None, by }, ticket);
             }
-            Command::ResolveIncident { incident, by } => {
-                self.loosen(LooseItem::Incident { incident, retry: false, by }, ticket);
+            Command::ResolveIncident { incident, variables, by } => {
+                let variables = Some(variables);
+                self.loosen(LooseItem::Incident { incident, variables, by }, ticket);
             }
             Command::Resume { by } => self.resume(ticket, by),
         }
@@ -103,6 +108,11 @@ impl Machine {
         let starts = works.filter_map(|work| work.items.first());
         let starts = starts.filter(|pending| matches!(pending.item, Item::Start(..)));
         starts.filter_map(|pending| pending.ticket)
+    }
+
+    /// Whether a batch is under way: not yet committed, or its answer not yet known.
+    pub fn has_batch(&self, batch: u64) -> bool {
+        self.batches.contains_key(&batch)
     }
 
     /// The engine is through with a task of its own.
@@ -128,7 +138,7 @@ impl Machine {
             self.output(Output::Reply(ticket, Ok(Reply::Tasks(Vec::new()))));
             return;
         }
-        if self.hurry(ticket) {
+        if self.drop_await(ticket) || self.hurry(ticket) {
             return;
         }
         let holder = self.slots.iter_mut().find_map(|(id, slot)| {
@@ -142,6 +152,20 @@ impl Machine {
             }
             self.drop_idle(id);
         }
+    }
+
+    /// Somebody who only waits need not wait for the turn that is under way.
+    fn drop_await(&mut self, ticket: Ticket) -> bool {
+        let is_its = |it: &Pending| it.ticket == Some(ticket) && matches!(it.item, Item::Await);
+        let holder = self.slots.iter_mut().find_map(|(id, slot)| {
+            let place = slot.pending.iter().position(is_its)?;
+            slot.pending.remove(place).map(|_| *id)
+        });
+        let Some(id) = holder else { return false };
+        self.queued = self.queued.saturating_sub(1);
+        self.output(Output::Reply(ticket, Ok(Reply::Done)));
+        self.drop_idle(id);
+        true
     }
 
     /// A command that no commit has taken yet is answered by the first that does, whatever it was
@@ -245,8 +269,8 @@ impl Machine {
                 self.payload("payload", payload)
             }
             Command::PutSchedule { spec, .. } => self.schedule_spec(spec),
-            Command::Schedule { action: ScheduleAction::Change(spec), .. } => {
-                self.schedule_spec(spec)
+            Command::Schedule { action: ScheduleAction::Change(change), .. } => {
+                change.input.as_ref().map_or(Ok(()), |input| self.payload("input", input))
             }
             Command::Publish(message) => {
                 self.name("name", &message.name)?;
@@ -259,11 +283,13 @@ impl Machine {
                 self.bound(bound.as_ref())?;
                 self.payload("payload", payload)
             }
-            Command::SetVariables { values, .. } => {
+            Command::SetVariables { values, by, .. }
+            | Command::ResolveIncident { variables: values, by, .. } => {
                 if !values.as_str().trim_start().starts_with('{') {
                     return Err(Error::Invalid("variables must be a JSON object".to_owned()));
                 }
-                self.payload("variables", values)
+                self.payload("variables", values)?;
+                self.operator(by)
             }
             Command::Report { report, .. } => {
                 at_most("report", report_bytes(report), self.limits.payload_bytes)
@@ -284,16 +310,17 @@ impl Machine {
             Command::Cancel { by, .. }
             | Command::EditTimer { by, .. }
             | Command::RetryIncident { by, .. }
-            | Command::ResolveIncident { by, .. }
-            | Command::Resume { by } => {
-                self.name("actor", &by.actor)?;
-                at_most("reason", by.reason.len(), self.limits.payload_bytes)
-            }
+            | Command::Resume { by } => self.operator(by),
             Command::Extend { lease_ms, .. } if *lease_ms == 0 => {
                 Err(Error::Invalid("a lease is longer than zero".to_owned()))
             }
             _ => Ok(()),
         }
+    }
+
+    fn operator(&self, by: &By) -> Result<(), Error> {
+        self.name("actor", &by.actor)?;
+        at_most("reason", by.reason.len(), self.limits.payload_bytes)
     }
 
     fn schedule_spec(&self, spec: &ScheduleSpec) -> Result<(), Error> {

@@ -103,8 +103,21 @@ pub enum Output {
     Dispatch(Box<TaskRow>),
     /// An instance was set aside, because rows of it cannot be decoded; says what is wrong.
     Damaged(InstanceId, String),
+    /// An instance has ended with its deadline.
+    TimedOut(TimedOut),
     /// Stop: the store cannot be trusted any more, or not be used. Says why.
     Fatal(Error),
+}
+
+/// An instance that has ended with its deadline.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TimedOut {
+    /// Which.
+    pub instance: InstanceId,
+    /// What it ran.
+    pub definition: DefinitionId,
+    /// The code that its definition declares for that, or the usual one.
+    pub code: String,
 }
 
 /// What the machine has counted since it was made.
@@ -146,6 +159,8 @@ pub struct Counters {
     pub claimed: u64,
     /// Attempts that failed and are followed by another one.
     pub retried: u64,
+    /// How often the wall clock was set; counted by the driver.
+    pub clock_steps: u64,
     /// How late timers fired, in milliseconds.
     pub lateness_ms: Distribution,
     /// Units in one commit.

@@ -20,8 +20,8 @@ use super::report::{done, token_holds};
 use super::slot::{Ack, Item, Loose, LooseItem, Pending};
 use crate::command::{ClaimedTask, Deployed, Deployment, Error, LeaseToken, Reply, Wait};
 use crate::store::{
-    Ask, BROADCAST_STARTS, DefinitionRow, Guard, IncidentRow, LeaseRow, NewDefinition, Notice,
-    Refusal, TaskRow, TaskState, Unit, UnitDone, UnitResult, Write,
+    Ask, BROADCAST_STARTS, DefinitionRow, Guard, IncidentRow, LeaseRow, MESSAGE_STARTS,
+    NewDefinition, Notice, Refusal, TaskRow, TaskState, Unit, UnitDone, UnitResult, Write,
 };
 
 /// How many timer starts one definition may have.
@@ -89,14 +89,14 @@ impl Machine {
                         self.outputs.push_back(Output::Dispatch(Box::new(row.clone())));
                     }
                 }
-                LooseItem::Incident { incident, retry, by } => {
-                    let (id, retry, by) = (*incident, *retry, by.clone());
+                LooseItem::Incident { incident, variables, by } => {
+                    let (id, variables, by) = (*incident, variables.clone(), by.clone());
                     let ticket = loose.ticket;
                     batch.finish_loose(number);
                     match incidents.remove(&id) {
                         Some(row) => {
                             let instance = row.instance;
-                            let item = Item::Incident { row: Box::new(row), retry, by };
+                            let item = Item::Incident { row: Box::new(row), variables, by };
                             let mut pending = Pending::internal(item, self.now.engine);
                             pending.ticket = ticket;
                             self.push(instance, pending, Class::Events);
@@ -142,6 +142,10 @@ impl Machine {
                 let good = held && matches!(task.state, TaskState::Leased | TaskState::Ready);
                 if let Some(lease) = row.lease.as_mut().filter(|_| good) {
                     lease.until = until;
+                    if row.state == TaskState::Ready {
+                        // The worker was late, not gone: that expiry is taken back.
+                        row.expiries = row.expiries.saturating_sub(1);
+                    }
                     row.state = TaskState::Leased;
                 }
                 good && row.lease.is_some()
@@ -205,7 +209,8 @@ impl Machine {
         };
         row.state = TaskState::Leased;
         row.claims += 1;
-        row.attempt += 1;
+        // Whoever takes over from a worker that did not come back makes the same attempt (P2).
+        row.attempt += u32::from(task.lease.is_none());
         row.lease = Some(LeaseRow {
             worker: claim.command.worker.clone(),
             until: after(self.now.real, claim.command.lease_ms),
@@ -233,7 +238,10 @@ impl Machine {
         let done = match result {
             UnitResult::Done(done) => done,
             UnitResult::Refused(Refusal::TooManyStarts) => {
-                let text = format!("one signal may start at most {BROADCAST_STARTS} definitions");
+                let text = format!(
+                    "one signal may start at most {BROADCAST_STARTS} definitions, one message \
+                     {MESSAGE_STARTS}"
+                );
                 self.reply(loose.ticket, Err(Error::Invalid(text)));
                 return;
             }
@@ -254,12 +262,12 @@ impl Machine {
             LooseItem::Deploy(deployment) => {
                 let reply = self.deployed(deployment, &done.deployed);
                 self.tell_others(Notice::Deployed);
-                self.reply(loose.ticket, Ok(reply));
+                self.armed_by_deploy(loose.ticket, &done, reply);
             }
             LooseItem::Undeploy { name, version } => {
                 self.definitions.retire(name, *version);
                 self.tell_others(Notice::Deployed);
-                self.reply(loose.ticket, Ok(Reply::Done));
+                self.armed_by_deploy(loose.ticket, &done, Reply::Done);
             }
             LooseItem::Resume { .. } => {
                 self.resumed();
@@ -295,15 +303,16 @@ impl Machine {
         delivered.sort_unstable();
         delivered.dedup();
         let reply = Reply::Published { delivered: delivered.clone(), kept, duplicate };
-        if delivered.is_empty() {
-            self.output(Output::Reply(ticket, Ok(reply)));
-            return;
-        }
-        self.gathers.insert(ticket, (delivered.len(), reply));
-        for id in delivered {
-            let ack = Ack { ticket, wait: Wait::Quiet, after: None, reply: None };
-            self.slots.entry(id).or_default().acks.push(ack);
-        }
+        self.gather(ticket, delivered, reply);
+    }
+
+    /// A deployment is answered when the timer starts that it arms, changes or ends are.
+    fn armed_by_deploy(&mut self, ticket: Option<Ticket>, done: &UnitDone, reply: Reply) {
+        let Some(ticket) = ticket else { return };
+        let mut schedules: Vec<_> = done.accepted.iter().chain(&done.woken).copied().collect();
+        schedules.sort_unstable();
+        schedules.dedup();
+        self.gather(ticket, schedules, reply);
     }
 
     pub(super) fn deployed(

@@ -71,7 +71,7 @@ mod tree;
 
 pub use definitions::{Notations, Stored, definition_hash};
 pub use engine::{Config, Machine};
-pub use io::{Counters, Input, Levels, Output, Ticket};
+pub use io::{Counters, Input, Levels, Output, Ticket, TimedOut};
 pub use job::{Job, JobKind};
 pub use measure::Distribution;
 pub use slow::EFFECTS_PER_BATCH;

@@ -6,8 +6,9 @@ use meantime_core::{
 };
 
 use super::assembly::{Assembly, Kit, Source};
+use super::end::Runnable;
 use super::slot::Standing;
-use crate::command::{Error, Reply};
+use crate::command::{Error, Reply, Wait};
 use crate::history::{Record, Withdrawn};
 use crate::open::{Key, OpenSubscription};
 use crate::planted::{Bug, planted};
@@ -32,12 +33,12 @@ impl Assembly {
     pub(super) fn conclude(
         mut self: Box<Self>,
         result: Result<Turn, Fault>,
-        execution: Option<&Execution>,
+        runnable: Option<&Runnable>,
         kit: &mut Kit<'_>,
     ) -> Concluded {
         let turn = match result {
             Ok(turn) => turn,
-            Err(fault) => return self.faulted(&fault, execution, kit),
+            Err(fault) => return self.faulted(&fault, runnable, kit),
         };
         if let Some(Verdict::Refused { code, problem }) = turn.verdicts.first()
             && self.start.is_some()
@@ -56,7 +57,7 @@ impl Assembly {
             let ordinal = u32::try_from(ordinal).unwrap_or(u32::MAX);
             self.perform(self.row.id.effect(turn_no, ordinal), effect, kit);
         }
-        self.settle_status(turn.status, execution, deadline, kit);
+        self.settle_status(turn.status, runnable, deadline, kit);
         Concluded::Unit(self)
     }
 
@@ -65,10 +66,11 @@ impl Assembly {
     pub(super) fn end_by_kernel(
         mut self: Box<Self>,
         event: &Event,
-        execution: Option<&Execution>,
+        runnable: Option<&Runnable>,
         kit: &mut Kit<'_>,
     ) -> Concluded {
-        let outcome = Self::forced_outcome(event, execution, self.row.deadline_at);
+        let (execution, context) = (execution_of(runnable), self.context_now(runnable));
+        let outcome = Self::forced_outcome(event, execution, self.row.deadline_at, context);
         self.row.turn_no += 1;
         if let Some(start) = &self.start {
             let (cause, input) = (start.cause.clone(), start.input.clone());
@@ -92,6 +94,7 @@ impl Assembly {
     pub(super) fn finish(&mut self, kit: &mut Kit<'_>) -> Option<(Unit, InstanceRow)> {
         self.route_returned_signals();
         self.touched |= !self.records.is_empty();
+        self.note_end_waiters(kit);
         if self.touched {
             self.note_waiters(kit);
         }
@@ -119,11 +122,27 @@ impl Assembly {
         Some((unit, self.row.clone()))
     }
 
+    /// Callers may wait at other nodes than the one that ends the instance. They are remembered
+    /// until then, also if nothing else of the instance changes.
+    fn note_end_waiters(&mut self, kit: &Kit<'_>) {
+        let Some(Seat(seat)) = kit.seat else { return };
+        let seats = &mut self.row.extra.end_awaited_at;
+        if self.row.phase.is_ended() {
+            self.rested.extend(seats.take().unwrap_or_default());
+        } else if self.end_awaited {
+            let seats = seats.get_or_insert_default();
+            if !seats.contains(&seat) {
+                seats.push(seat);
+                self.touched = true;
+            }
+        }
+    }
+
     /// Callers may wait at other nodes than the one that brings the instance to rest.
     fn note_waiters(&mut self, kit: &Kit<'_>) {
         let Some(Seat(seat)) = kit.seat else { return };
-        if Standing::of(&self.row) == Standing::Settled {
-            self.rested = self.row.extra.awaited_at.take().unwrap_or_default();
+        if Standing::of(&self.row).satisfies(Wait::Settled) {
+            self.rested.extend(self.row.extra.awaited_at.take().unwrap_or_default());
         } else if self.awaited {
             let seats = self.row.extra.awaited_at.get_or_insert_default();
             if !seats.contains(&seat) {
@@ -237,6 +256,9 @@ impl Assembly {
                 Source::Kernel if !taken => self.unfire(event, kit),
                 Source::Signal(_) | Source::Kernel => {}
             }
+            if let Event::IncidentResolved { incident, .. } = event {
+                self.incident_resolved(*incident, taken);
+            }
             if !refused {
                 self.record_event(event, taken);
             }
@@ -253,9 +275,18 @@ impl Assembly {
             }
             // Something else in this turn ended the task first: the reporter sees it (T10).
             (Verdict::NotTaken, Event::TaskDone { key, .. }) => Err(Error::LeaseLost(TaskId(*key))),
+            (Verdict::NotTaken, Event::IncidentResolved { incident, .. }) => {
+                Err(self.not_resolved(*incident))
+            }
             (Verdict::Taken { .. } | Verdict::NotTaken, _) => return,
         };
         self.answer(number, answer);
+    }
+
+    /// Somebody was faster, or its place cannot be ended with variables.
+    fn not_resolved(&self, incident: meantime_core::IncidentId) -> Error {
+        let is_open = self.row.open.incidents.values().any(|open| *open == incident);
+        if is_open { Error::NotResolvable(incident) } else { Error::UnknownIncident(incident) }
     }
 
     /// A timer that lost within its own turn did not fire: its place was left before it (T10, O2).
@@ -283,14 +314,19 @@ impl Assembly {
             | Event::ChildRaised { raised: failure, .. } => Some(failure.code.clone()),
             _ => None,
         };
+        let message = match event {
+            Event::TaskDone { outcome: TaskOutcome::Failed { failure, .. }, .. }
+            | Event::ChildRaised { raised: failure, .. } => Some(failure.message.clone()),
+            _ => None,
+        };
         let (name, key) = (event.name().to_owned(), event.key());
-        self.records.push(Record::Event { name, key, note, taken });
+        self.records.push(Record::Event { name, key, note, taken, message });
     }
 
     fn settle_status(
         &mut self,
         status: Status,
-        execution: Option<&Execution>,
+        runnable: Option<&Runnable>,
         deadline: Option<meantime_core::Timestamp>,
         kit: &mut Kit<'_>,
     ) {
@@ -300,7 +336,8 @@ impl Assembly {
             (Status::Closing(outcome), _) => self.close(outcome),
             // After a cancel or the deadline an instance must be closing or over.
             (_, Some(event)) => {
-                let outcome = Self::forced_outcome(&event, execution, deadline);
+                let (execution, context) = (execution_of(runnable), self.context_now(runnable));
+                let outcome = Self::forced_outcome(&event, execution, deadline, context);
                 self.end(outcome, kit);
             }
             (_, None) if self.row.phase == Phase::Closing => {}
@@ -308,7 +345,7 @@ impl Assembly {
             (Status::Yield, None) => {
                 self.row.phase = Phase::Yielding;
                 if planted(Bug::RecomputeDeadline) {
-                    self.recompute_deadline(execution, kit.now.engine);
+                    self.recompute_deadline(execution_of(runnable), kit.now.engine);
                 }
             }
         }
@@ -327,7 +364,7 @@ impl Assembly {
         // It was accepted by a commit, so it must be seen to end.
         let failure =
             Failure { data: Some(problem), ..Failure::new(code, "the start was refused") };
-        let (termination, context) = (Termination::RuntimeError, Json::null());
+        let (termination, context) = (Termination::RuntimeError, self.context_now(None));
         self.row.turn_no += 1;
         self.end(Outcome::Failed { failure, termination, context }, kit);
         Concluded::Unit(self)
@@ -337,7 +374,7 @@ impl Assembly {
     fn faulted(
         mut self: Box<Self>,
         fault: &Fault,
-        execution: Option<&Execution>,
+        runnable: Option<&Runnable>,
         kit: &mut Kit<'_>,
     ) -> Concluded {
         kit.counters.faults += 1;
@@ -346,7 +383,7 @@ impl Assembly {
         }
         if let Some(event) = self.events.first().filter(|event| must_end(event)).cloned() {
             // Cancels and deadlines are not up to the definition.
-            return self.end_by_kernel(&event, execution, kit);
+            return self.end_by_kernel(&event, runnable, kit);
         }
         let place = fault.place.clone().unwrap_or_default();
         let failure = Failure::new(fault.code.clone(), fault.message.clone());
@@ -375,6 +412,10 @@ impl Assembly {
         }
         Concluded::Unit(self)
     }
+}
+
+fn execution_of(runnable: Option<&Runnable>) -> Option<&Execution> {
+    runnable.and_then(|(_, definition)| definition.execution.as_ref())
 }
 
 fn must_end(event: &Event) -> bool {

@@ -47,10 +47,15 @@ impl Machine {
 
     /// Asks for older history to be dropped, now and then: reading a chain to its cut costs as
     /// much as it is long, so it is done once for many turns.
-    pub(super) fn cut_history(&mut self, row: &InstanceRow) {
+    ///
+    /// Attempts of a task leave rows without being turns. `claims` counts them: it grows by one
+    /// with a claim and by one with a failure, so that every second number may be passed over.
+    pub(super) fn cut_history(&mut self, row: &InstanceRow, claims: u32) {
         let keep = self.limits.history_turns.max(1);
+        let step = (keep / 4).max(1);
         let turns = usize::try_from(row.turn_no).unwrap_or(usize::MAX);
-        if turns > keep && turns.is_multiple_of((keep / 4).max(1)) {
+        let claims = usize::try_from(claims).unwrap_or(usize::MAX);
+        if (turns > keep && turns.is_multiple_of(step)) || (claims > keep && claims % step < 2) {
             let (instance, limit) = (row.id, self.limits.purge_rows);
             self.output(Output::Compact(CompactRequest { instance, keep, limit }));
         }

@@ -80,13 +80,18 @@ impl ReadySet {
     }
 
     /// Takes out up to `limit` instances by fair shares. Definitions that are to wait are passed
-    /// over, but for cancels and events.
-    pub(super) fn pick(&mut self, limit: usize, waits: impl Fn(DefinitionId) -> bool) -> Picked {
+    /// over, but for cancels and events, and so is a class that is to wait.
+    pub(super) fn pick(
+        &mut self,
+        limit: usize,
+        late: Option<Class>,
+        waits: impl Fn(DefinitionId) -> bool,
+    ) -> Picked {
         let mut picked = Vec::new();
         let (mut urgent, mut background) = (false, false);
         let share = (limit / CLASSES.len()).max(1);
         for count in [share, limit] {
-            for class in CLASSES {
+            for class in CLASSES.into_iter().filter(|class| Some(*class) != late) {
                 let before = picked.len();
                 self.pick_from(class, count.min(limit - before), &waits, &mut picked);
                 let found = picked.len() > before;
@@ -160,7 +165,7 @@ mod tests {
             ready.insert(id(number), DefinitionId(1), Class::Timers);
             ready.insert(id(100 + number), DefinitionId(1), Class::Starts);
         }
-        let picked = ready.pick(40, nobody).instances;
+        let picked = ready.pick(40, None, nobody).instances;
         let timers = picked.iter().filter(|it| it.order() < 100).count();
         assert_eq!((picked.len(), timers), (40, 34));
     }
@@ -178,7 +183,7 @@ mod tests {
         for number in 5_000..5_100 {
             ready.insert(id(number), DefinitionId(1), Class::Starts);
         }
-        let picked = ready.pick(40, nobody);
+        let picked = ready.pick(40, None, nobody);
         assert!(picked.is_mixed);
         let started = picked.instances.iter().filter(|it| it.order() >= 5_000).count();
         assert_eq!(started, 34);
@@ -192,7 +197,7 @@ mod tests {
             ready.insert(id(2_000 + number), DefinitionId(1), Class::Spawned);
         }
         ready.insert(id(500), DefinitionId(1), Class::Cancels);
-        assert_eq!(ready.pick(8, nobody).instances[0], id(500));
+        assert_eq!(ready.pick(8, None, nobody).instances[0], id(500));
     }
 
     #[test]
@@ -202,8 +207,8 @@ mod tests {
         ready.insert(id(1), busy, Class::Yields);
         ready.insert(id(2), busy, Class::Events);
         ready.insert(id(3), other, Class::Yields);
-        assert_eq!(ready.pick(10, |it| it == busy).instances, [id(2), id(3)]);
-        assert_eq!(ready.pick(10, nobody).instances, [id(1)]);
+        assert_eq!(ready.pick(10, None, |it| it == busy).instances, [id(2), id(3)]);
+        assert_eq!(ready.pick(10, None, nobody).instances, [id(1)]);
     }
 
     #[test]
@@ -213,7 +218,7 @@ mod tests {
             ready.insert(id(number), DefinitionId(1), Class::Starts);
         }
         ready.insert(id(5_000), DefinitionId(2), Class::Starts);
-        assert!(ready.pick(8, nobody).instances.contains(&id(5_000)));
+        assert!(ready.pick(8, None, nobody).instances.contains(&id(5_000)));
     }
 
     #[test]
@@ -223,7 +228,7 @@ mod tests {
         ready.insert(id(1), DefinitionId(1), Class::Events);
         ready.insert(id(1), DefinitionId(1), Class::Yields);
         assert_eq!(ready.len(Class::Events), 1);
-        assert_eq!(ready.pick(10, nobody).instances, [id(1)]);
-        assert!(ready.is_empty() && ready.pick(10, nobody).instances.is_empty());
+        assert_eq!(ready.pick(10, None, nobody).instances, [id(1)]);
+        assert!(ready.is_empty() && ready.pick(10, None, nobody).instances.is_empty());
     }
 }

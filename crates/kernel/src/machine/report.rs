@@ -1,8 +1,8 @@
 //! What workers say of tasks, and what their silence says: outcome, retry, incident.
 //!
-//! A report counts only with the token of the latest claim (I5). A lease expiry counts as an
-//! attempt, and several in a row as an incident: a task that kills its workers must not go round
-//! for ever (P8).
+//! A report counts only with the token of the latest claim (I5). A lease expiry uses up no attempt
+//! of the retry policy: the worker may never have begun. Several in a row are an incident: a task
+//! that kills its workers must not go round for ever (P2, P8).
 
 use meantime_core::{Event, Failure, TaskCause, TaskId, TaskKind, TaskOutcome, Timestamp};
 
@@ -12,6 +12,9 @@ use crate::command::{Error, LeaseToken, Reply, Report};
 use crate::history::{Record, Withdrawn};
 use crate::open::Key;
 use crate::store::{IncidentCause, IncidentRow, TaskRow, TaskState, Write};
+
+/// The code of a task whose worker did not come back.
+pub(super) const LEASE_EXPIRED: &str = "LEASE_EXPIRED";
 
 impl Assembly {
     /// Judges a report, a lease expiry or a timeout of a task of this instance.
@@ -83,47 +86,45 @@ impl Assembly {
         source: Source,
         kit: &mut Kit<'_>,
     ) {
-        if task.spec.kind == TaskKind::Engine {
-            // Workers' attempts are counted by the claim; the engine's own when they are over.
-            task.attempt += 1;
-        }
-        let Some(wait_ms) = task.spec.retry.delay_ms(task.id.0, task.attempt) else {
-            let outcome = TaskOutcome::Failed { failure, cause, thrown: None };
+        let (claims, was_held) = (task.claims, task.state == TaskState::Held);
+        let (code, message) = (failure.code.clone(), failure.message.clone());
+        let outcome = TaskOutcome::Failed { failure, cause, thrown: None };
+        if !try_again(&mut task, &outcome, after_ms, kit.now.engine) {
             self.end_task(task.id, Some(&task), outcome, source, kit);
             return;
-        };
+        }
         kit.counters.retried += 1;
-        let wait = i64::try_from(after_ms.unwrap_or(wait_ms)).unwrap_or(i64::MAX);
-        let claims = task.claims;
-        task.state = TaskState::Ready;
-        task.available_at = kit.now.engine.saturating_add_millis(wait);
-        task.claims += 1;
-        task.expiries = 0;
-        task.lease = None;
+        let (key, attempt) = (task.id.0, task.attempt);
+        let retry_at = task.available_at;
+        self.records.push(Record::AttemptFailed { key, attempt, code, message, retry_at });
+        if was_held {
+            // A worker that was believed dead came back: nothing holds the task any more.
+            self.close_incident_of(key);
+        }
         self.update_task(task, claims);
     }
 
     fn lease_expired(&mut self, mut task: TaskRow, kit: &mut Kit<'_>) {
         kit.counters.leases_expired += 1;
         let claims = task.claims;
-        task.expiries += 1;
-        let failure = Failure::new("LEASE_EXPIRED", "the worker did not come back");
-        if task.expiries >= kit.limits.lease_expiries {
-            let text = format!("{} leases in a row expired", task.expiries);
-            let failure = Failure::new("LEASE_EXPIRED", text);
-            let (place, cause) = (task.spec.place.clone(), IncidentCause::Task(task.id.0));
-            self.raise(cause, place, failure, kit);
+        let worker = task.lease.as_ref().map(|lease| lease.worker.clone()).unwrap_or_default();
+        expire(&mut task, kit.now.engine);
+        let (key, expiries) = (task.id.0, task.expiries);
+        self.records.push(Record::LeaseExpired { key, worker, expiries });
+        if expiries >= kit.limits.lease_expiries {
+            let text = format!("{expiries} leases in a row expired");
+            let failure = Failure::new(LEASE_EXPIRED, text);
+            let place = task.spec.place.clone();
+            self.raise(IncidentCause::Task(key), place, failure, kit);
             task.state = TaskState::Held;
-            self.update_task(task, claims);
-        } else if task.attempt >= task.spec.retry.max_attempts {
-            let cause = TaskCause::LeaseExpired;
-            let outcome = TaskOutcome::Failed { failure, cause, thrown: None };
-            self.end_task(task.id, Some(&task), outcome, Source::Kernel, kit);
-        } else {
-            // The token stays good until somebody claims the task again.
-            task.state = TaskState::Ready;
-            task.available_at = kit.now.engine;
-            self.update_task(task, claims);
+        }
+        self.update_task(task, claims);
+    }
+
+    /// The task of an incident is over, or goes on: so is the incident.
+    pub(super) fn close_incident_of(&mut self, task: meantime_core::EffectKey) {
+        if let Some(id) = self.row.open.incidents.get(&Key::from(task)).copied() {
+            self.close_incident(id, None);
         }
     }
 
@@ -140,6 +141,7 @@ impl Assembly {
         let Some(open) = self.row.open.tasks.remove(&key) else { return };
         self.touched = true;
         self.disarm(key, Withdrawn::TaskOver);
+        self.close_incident_of(id.0);
         let claims = task.map(|task| task.claims);
         if !open.detached {
             self.delete_task(id, claims);
@@ -165,7 +167,7 @@ impl Assembly {
         let id = kit.ids.incident(kit.now.engine);
         let (instance, raised_at) = (self.row.id, kit.now.engine);
         self.records.push(Record::IncidentRaised { incident: id, failure: failure.clone() });
-        if let IncidentCause::Place(key) = cause {
+        if let IncidentCause::Place(key) | IncidentCause::Task(key) = cause {
             self.row.open.incidents.insert(Key::from(key), id);
         }
         let row = IncidentRow { id, instance, cause, place, failure, raised_at };
@@ -195,34 +197,62 @@ pub(super) fn token_holds(task: &TaskRow, token: Option<LeaseToken>, epoch: u32)
     }
 }
 
-/// The outcome of a report on a detached task whose instance is over.
-pub(super) fn final_outcome(
+/// Makes a task whose attempt failed ready for the next one, unless that was the last.
+fn try_again(
+    task: &mut TaskRow,
+    outcome: &TaskOutcome,
+    after_ms: Option<u64>,
+    now: Timestamp,
+) -> bool {
+    if task.spec.kind == TaskKind::Engine {
+        // Workers' attempts are counted by the claim; the engine's own when they are over.
+        task.attempt += 1;
+    }
+    let Some(wait_ms) = task.spec.retry.delay_ms(task.id.0, task.attempt) else { return false };
+    let wait = i64::try_from(after_ms.unwrap_or(wait_ms)).unwrap_or(i64::MAX);
+    task.state = TaskState::Ready;
+    task.available_at = now.saturating_add_millis(wait);
+    task.claims += 1;
+    task.expiries = 0;
+    task.lease = None;
+    task.outcome = Some(outcome.clone());
+    true
+}
+
+/// Makes a task whose lease expired ready again. The lease stays: its token is good until somebody
+/// claims the task, and that claim is the same attempt.
+pub(super) fn expire(task: &mut TaskRow, now: Timestamp) {
+    let worker = task.lease.as_ref().map_or("the worker", |lease| lease.worker.as_str());
+    let failure = Failure::new(LEASE_EXPIRED, format!("{worker} did not report in time"));
+    let cause = TaskCause::LeaseExpired;
+    task.outcome = Some(TaskOutcome::Failed { failure, cause, thrown: None });
+    task.expiries += 1;
+    task.state = TaskState::Ready;
+    task.available_at = now;
+}
+
+/// A detached task after a report, when its instance is over: done, or ready for its next attempt.
+pub(super) fn after_report(
     task: &TaskRow,
     report: &Report,
+    cause: TaskCause,
     now: Timestamp,
-) -> Result<TaskOutcome, Box<TaskRow>> {
-    match report {
-        Report::Completed(output) => Ok(TaskOutcome::Completed(output.clone())),
-        Report::Failed { failure, retryable, retry_after_ms, thrown } => {
-            let wait = task.spec.retry.delay_ms(task.id.0, task.attempt);
-            match wait.filter(|_| *retryable && thrown.is_none()) {
-                Some(wait_ms) => {
-                    let wait = i64::try_from(retry_after_ms.unwrap_or(wait_ms)).unwrap_or(i64::MAX);
-                    let mut again = task.clone();
-                    again.state = TaskState::Ready;
-                    again.available_at = now.saturating_add_millis(wait);
-                    again.claims += 1;
-                    again.lease = None;
-                    Err(Box::new(again))
-                }
-                None => Ok(TaskOutcome::Failed {
-                    failure: failure.clone(),
-                    cause: TaskCause::Reported,
-                    thrown: thrown.clone(),
-                }),
-            }
+) -> TaskRow {
+    let (failure, retryable, after_ms, thrown) = match report {
+        Report::Completed(output) => {
+            return done(task, TaskOutcome::Completed(output.clone()), now);
         }
+        Report::Failed { failure, retryable, retry_after_ms, thrown } => {
+            (failure.clone(), *retryable, *retry_after_ms, thrown.clone())
+        }
+    };
+    let may_retry = retryable && thrown.is_none();
+    let outcome = TaskOutcome::Failed { failure, cause, thrown };
+    let mut again = task.clone();
+    if may_retry && try_again(&mut again, &outcome, after_ms, now) {
+        return again;
     }
+    done(&again, outcome, now)
 }
 
 fn outcome_code(outcome: &TaskOutcome) -> Option<String> {

@@ -10,6 +10,9 @@ use crate::history::By;
 use crate::open::Key;
 use crate::store::{IncidentRow, InstanceRow, TimerKey};
 
+/// A start waits for the first turns of so many children at most.
+const SPAWNED_AWAITED: usize = 64;
+
 /// An instance that has something to do, or somebody waiting for it.
 #[derive(Debug)]
 pub(super) struct Slot {
@@ -37,14 +40,19 @@ pub(super) struct Slot {
     pub(super) standing: Standing,
     /// Its row, while whoever started it waits.
     pub(super) shown: Option<Box<InstanceRow>>,
+    /// Children that it has started while whoever started it waits: their first turns belong to
+    /// what is waited for.
+    pub(super) spawned: Vec<InstanceId>,
 }
 
 /// What callers who wait for an instance must know of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Standing {
-    /// It waits only for time, signals, messages, steps or people, or it is over.
+    /// It waits only for time, signals, messages, steps or people.
     #[default]
     Settled,
+    /// It is over.
+    Over,
     /// It waits for a worker or the engine.
     Busy,
     /// It waits for children, who may wait themselves.
@@ -53,12 +61,23 @@ pub(super) enum Standing {
 
 impl Standing {
     pub(super) fn of(row: &InstanceRow) -> Self {
-        if row.phase.is_ended() || row.open.is_settled() {
+        if row.phase.is_ended() {
+            Self::Over
+        } else if row.open.is_settled() {
             Self::Settled
         } else if row.open.children > 0 {
             Self::Parent
         } else {
             Self::Busy
+        }
+    }
+
+    /// Whether somebody who waits in this way has waited enough.
+    pub(super) fn satisfies(self, wait: Wait) -> bool {
+        match wait {
+            Wait::Quiet => true,
+            Wait::Settled => matches!(self, Self::Settled | Self::Over),
+            Wait::Ended => self == Self::Over,
         }
     }
 }
@@ -78,6 +97,7 @@ impl Default for Slot {
             definition: DefinitionId(0),
             standing: Standing::Settled,
             shown: None,
+            spawned: Vec::new(),
         }
     }
 }
@@ -92,6 +112,15 @@ impl Slot {
     pub(super) fn show(&mut self, row: &InstanceRow, starts: bool) {
         if starts || self.shown.is_some() {
             self.shown = Some(Box::new(row.clone()));
+        }
+    }
+
+    /// Remembers children for somebody who started the instance and waits for its first turns.
+    pub(super) fn spawn(&mut self, children: &[InstanceId], starts: bool) {
+        let is_start = |ack: &Ack| matches!(ack.reply, Some(Reply::Started { .. }));
+        if starts || self.acks.iter().any(is_start) {
+            let room = SPAWNED_AWAITED.saturating_sub(self.spawned.len());
+            self.spawned.extend(children.iter().take(room));
         }
     }
 
@@ -134,6 +163,8 @@ impl Pending {
 pub(super) enum Item {
     /// The start of a new instance.
     Start(Box<StartCommand>, DefinitionId),
+    /// Somebody waits for what becomes of it.
+    Await,
     /// An event as it is; with who caused it, if it is an operator's doing.
     Event(Event, Option<By>),
     /// A signal.
@@ -148,8 +179,8 @@ pub(super) enum Item {
     Timer(TimerKey),
     /// An operator's edit of a timer.
     Edit { timer: TimerId, edit: TimerEdit, by: By },
-    /// An operator's answer to an incident.
-    Incident { row: Box<IncidentRow>, retry: bool, by: By },
+    /// An operator's answer to an incident: to try again, or what its place ends with.
+    Incident { row: Box<IncidentRow>, variables: Option<Json>, by: By },
 }
 
 impl Item {
@@ -226,7 +257,7 @@ pub(super) enum LooseItem {
     },
     Incident {
         incident: meantime_core::IncidentId,
-        retry: bool,
+        variables: Option<Json>,
         by: By,
     },
     /// A restored copy may act.

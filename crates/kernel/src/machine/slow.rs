@@ -173,6 +173,12 @@ impl Machine {
 
     /// A turn is through that its batch did not wait for.
     pub(super) fn slow_turn(&mut self, batch: u64, job: usize, turn: Result<Turn, Fault>) {
+        // Its batch may still wait for an earlier one: then it goes with it after all.
+        let held = self.batches.get_mut(&batch).and_then(|it| it.held.as_mut());
+        if let Some(place @ None) = held.and_then(|turns| turns.get_mut(job)) {
+            *place = Some(turn);
+            return;
+        }
         // One that was dropped is nobody's any more.
         let Some(slow) = self.slow.computing.remove(&(batch, job)) else { return };
         self.slow.instances.remove(&slow.work.id);

@@ -8,9 +8,9 @@
 //! moments only, and looks again with every sign of life of the node; what is armed elsewhere and
 //! due sooner is told by a notice.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use meantime_core::Timestamp;
+use meantime_core::{DefinitionId, Timestamp};
 
 use crate::planted::{Bug, planted};
 use crate::store::{Share, TimerKey};
@@ -32,6 +32,8 @@ pub(super) struct Read {
 #[derive(Debug)]
 pub(super) struct TimerQueue {
     known: BTreeSet<TimerKey>,
+    /// Timers of definitions that are being loaded.
+    held: BTreeMap<DefinitionId, BTreeSet<TimerKey>>,
     /// The last key that is surely known; none when all are.
     horizon: Horizon,
     /// The read under way, with the changes made by commits since it began.
@@ -61,7 +63,8 @@ impl TimerQueue {
     /// A queue that knows nothing yet.
     pub(super) fn new(shared: bool) -> Self {
         let (known, horizon) = (BTreeSet::new(), Horizon::Nothing);
-        Self { known, horizon, during: None, shared, look_again: false }
+        let held = BTreeMap::new();
+        Self { known, held, horizon, during: None, shared, look_again: false }
     }
 
     /// Others may have armed timers: the head is read again.
@@ -72,6 +75,7 @@ impl TimerQueue {
     /// Another share of the timers is this node's business from now on.
     pub(super) fn share_changed(&mut self, share: Share) {
         self.known.retain(|key| share.holds(key.id.0.instance));
+        self.held.clear();
         self.horizon = Horizon::Nothing;
         self.look_again = true;
     }
@@ -91,7 +95,33 @@ impl TimerQueue {
     /// A timer was removed by a commit.
     pub(super) fn remove(&mut self, key: TimerKey) {
         self.note(key, false);
+        self.forget(key);
+    }
+
+    fn forget(&mut self, key: TimerKey) {
         self.known.remove(&key);
+        for held in self.held.values_mut() {
+            held.remove(&key);
+        }
+        self.held.retain(|_, held| !held.is_empty());
+    }
+
+    /// A timer cannot fire before its definition is loaded, and neither can those after it that
+    /// have the same: each definition keeps its order (T8).
+    pub(super) fn hold(&mut self, key: TimerKey, definition: DefinitionId) {
+        if self.known.remove(&key) {
+            self.held.entry(definition).or_default().insert(key);
+        }
+    }
+
+    /// A definition is loaded, or never will be.
+    pub(super) fn release(&mut self, definition: DefinitionId) {
+        self.known.extend(self.held.remove(&definition).unwrap_or_default());
+    }
+
+    /// Whether timers wait for their definition.
+    pub(super) fn is_holding(&self) -> bool {
+        !self.held.is_empty()
     }
 
     /// The next due timer, taken out.
@@ -113,7 +143,7 @@ impl TimerQueue {
         }
         let after = match self.horizon {
             _ if self.look_again => None,
-            _ if !self.known.is_empty() => return None,
+            _ if !self.known.is_empty() || !self.held.is_empty() => return None,
             Horizon::Everything => return None,
             Horizon::Before(instant) if now < instant => return None,
             Horizon::Nothing | Horizon::Before(_) => None,
@@ -143,7 +173,7 @@ impl TimerQueue {
             if armed && self.covers(key) {
                 self.known.insert(key);
             } else if !armed {
-                self.known.remove(&key);
+                self.forget(key);
             }
         }
     }
@@ -246,6 +276,26 @@ mod tests {
         assert!(queue.wants_read(at(5)).is_some());
         queue.read(&[key(WINDOW_MS + 1, 0)]);
         assert_eq!(queue.next_due(), Some(at(WINDOW_MS + 1)));
+    }
+
+    #[test]
+    fn t8_timers_wait_for_their_definition_and_keep_their_order() {
+        let (late, soon) = (DefinitionId(7), Timestamp::from_millis(9));
+        let mut queue = TimerQueue::new(false);
+        queue.wants_read(Timestamp::MIN);
+        queue.read(&[key(1, 0), key(2, 1), key(3, 2), key(4, 3)]);
+        queue.hold(key(1, 0), late);
+        queue.hold(key(3, 2), late);
+        queue.hold(key(4, 3), late);
+        assert_eq!(queue.pop_due(soon), Some(key(2, 1)));
+        assert_eq!(queue.pop_due(soon), None);
+        assert!(queue.is_holding());
+        assert_eq!(queue.wants_read(Timestamp::MIN), None);
+        queue.remove(key(3, 2));
+        queue.release(late);
+        assert_eq!(queue.pop_due(soon), Some(key(1, 0)));
+        assert_eq!(queue.pop_due(soon), Some(key(4, 3)));
+        assert!(!queue.is_holding());
     }
 
     #[test]

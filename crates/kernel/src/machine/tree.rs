@@ -47,7 +47,12 @@ impl Machine {
         };
         match rows.iter().find(moves).map(|row| row.id) {
             None => {
-                self.tell_settled(id);
+                let root = rows.iter().find(|row| row.id == id);
+                if root.is_none_or(|row| row.phase.is_ended()) {
+                    self.tell_all(id);
+                } else {
+                    self.tell_resting(id);
+                }
                 self.drop_idle(id);
             }
             // What was read of it is old news.

@@ -1,116 +1,171 @@
-//! Everything that will fire in a window, from the same function that fires it (O3).
+//! Everything that will fire in a window, from the same functions that fire it (O3).
+//!
+//! What is shown is a page: the earliest entries after a cursor, however many schedules and timers
+//! there are. What is counted is exact and needs memory for the counts only.
 
-use meantime_core::time::occurrences;
-use meantime_core::{InstanceId, TimerId, Timestamp};
+use std::collections::BTreeMap;
 
-use super::saved::ScheduleView;
+use meantime_core::{DefinitionId, InstanceId, TimerId, Timestamp};
+
+use super::outlook::Outlook;
 use crate::store::{TimerKind, TimerRow};
 
-/// Something that will be due.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Due {
+/// Something that will be due. The order is that of a forecast, and a cursor in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct DueKey {
     /// When.
     pub at: Timestamp,
     /// What.
-    pub kind: DueKind,
+    pub of: DueOf,
 }
 
 /// What will be due.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum DueKind {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum DueOf {
     /// A timer, a deadline or a task's deadline.
+    Timer(TimerId),
+    /// A slot of a schedule.
+    Slot(InstanceId, Timestamp),
+}
+
+/// What is told of something that will be due.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Due {
+    /// Of a timer.
     Timer {
-        /// Which.
-        id: TimerId,
         /// What it is for.
         kind: TimerKind,
+        /// Whose it is.
+        definition: DefinitionId,
         /// Where in the definition.
         place: String,
     },
-    /// A slot of a schedule.
+    /// Of a slot.
     Slot {
-        /// Whose.
-        schedule: InstanceId,
         /// What it starts.
         definition: String,
     },
 }
 
-/// What will be due from an instant up to another, in order; at most `limit` entries.
-///
-/// `timers` are armed timers of the window that their deadlines let fire; those of schedules are
-/// left out, since their slots come from their rules.
-pub fn forecast(
-    timers: &[TimerRow],
-    schedules: &[(InstanceId, ScheduleView)],
+/// A page of a forecast: the earliest entries of a window, after a cursor.
+#[derive(Debug)]
+pub struct Forecast {
     from: Timestamp,
     to: Timestamp,
+    after: Option<DueKey>,
+    /// One more than is shown, to know whether there is more.
     limit: usize,
-) -> Vec<Due> {
-    let is_schedule = |row: &TimerRow| schedules.iter().any(|(id, _)| *id == row.id.0.instance);
-    let in_window = |at: Timestamp| from <= at && at < to;
-    let armed = timers.iter().filter(|row| !row.frozen && in_window(row.due_at));
-    let armed = armed.filter(|row| !is_schedule(row)).map(|row| Due {
-        at: row.due_at,
-        kind: DueKind::Timer { id: row.id, kind: row.kind, place: row.place.clone() },
-    });
-    let mut all: Vec<Due> = armed.collect();
-    for (id, view) in schedules.iter().filter(|(_, view)| !view.paused) {
-        let left = view
-            .spec
-            .max_runs
-            .map_or(u64::MAX, |most| most.saturating_sub(view.runs_executed + view.running as u64));
-        let after = from.saturating_add_millis(-1).max(view.mark.unwrap_or(Timestamp::MIN));
-        let slots = occurrences(&view.spec.rule, after).take_while(|slot| slot.at < to);
-        let count = usize::try_from(left).unwrap_or(usize::MAX).min(limit);
-        all.extend(slots.take(count).map(|slot| Due {
-            at: slot.at,
-            kind: DueKind::Slot { schedule: *id, definition: view.spec.definition.clone() },
-        }));
-    }
-    all.sort_by_key(|due| due.at);
-    all.truncate(limit);
-    all
+    earliest: BTreeMap<DueKey, Due>,
 }
 
-/// How much will be due in each bucket of a window: the beginning of a bucket and a count. Empty
-/// buckets are there too, so that a chart has no holes.
-pub fn buckets(
-    due: &[Due],
+impl Forecast {
+    /// An empty page of at most so many entries.
+    pub fn new(from: Timestamp, to: Timestamp, after: Option<DueKey>, limit: usize) -> Self {
+        let (limit, earliest) = (limit.saturating_add(1), BTreeMap::new());
+        Self { from, to, after, limit, earliest }
+    }
+
+    /// An armed timer. Those of schedules do not belong here: their outlook tells.
+    pub fn add_timer(&mut self, row: &TimerRow) {
+        let key = DueKey { at: row.due_at, of: DueOf::Timer(row.id) };
+        if row.frozen || row.due_at < self.from || row.due_at >= self.to || !self.wants(key) {
+            return;
+        }
+        let (kind, definition, place) = (row.kind, row.definition, row.place.clone());
+        self.put(key, Due::Timer { kind, definition, place });
+    }
+
+    /// What is to come of a schedule, and the name of what it starts.
+    pub fn add_schedule(&mut self, schedule: InstanceId, outlook: &Outlook<'_>, definition: &str) {
+        let from = self.after.map_or(self.from, |after| after.at.max(self.from));
+        for fire in outlook.fires(from, self.to) {
+            let key = DueKey { at: fire.at, of: DueOf::Slot(schedule, fire.slot) };
+            if self.wants(key) {
+                self.put(key, Due::Slot { definition: definition.to_owned() });
+            } else if self.after.is_none_or(|after| key > after) {
+                break;
+            }
+        }
+    }
+
+    /// The entries in order, and whether there are more.
+    pub fn finish(mut self) -> (Vec<(DueKey, Due)>, bool) {
+        let is_more = self.earliest.len() == self.limit;
+        if is_more {
+            self.earliest.pop_last();
+        }
+        (self.earliest.into_iter().collect(), is_more)
+    }
+
+    fn wants(&self, key: DueKey) -> bool {
+        let last = self.earliest.last_key_value().filter(|_| self.earliest.len() == self.limit);
+        self.after.is_none_or(|after| key > after) && last.is_none_or(|(last, _)| key < *last)
+    }
+
+    fn put(&mut self, key: DueKey, due: Due) {
+        self.earliest.insert(key, due);
+        if self.earliest.len() > self.limit {
+            self.earliest.pop_last();
+        }
+    }
+}
+
+/// How much will be due in each part of a window.
+#[derive(Debug)]
+pub struct Buckets {
     from: Timestamp,
     to: Timestamp,
     bucket_ms: i64,
-) -> Vec<(Timestamp, u64)> {
-    const MOST: i64 = 100_000;
-    let bucket_ms = bucket_ms.max(1).max(to.saturating_since(from) / MOST);
-    let mut counts = Vec::new();
-    let mut begin = from;
-    let mut rest = due.iter().skip_while(|due| due.at < from).peekable();
-    while begin < to {
-        let end = begin.saturating_add_millis(bucket_ms);
-        let mut count = 0;
-        while rest.next_if(|due| due.at < end && due.at < to).is_some() {
-            count += 1;
-        }
-        counts.push((begin, count));
-        begin = end;
-    }
-    counts
+    counts: Vec<u64>,
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+impl Buckets {
+    /// How many parts a window has; none if that is too many to count.
+    pub fn parts(from: Timestamp, to: Timestamp, bucket_ms: i64) -> u64 {
+        let window = u64::try_from(to.saturating_since(from)).unwrap_or(0);
+        window.div_ceil(u64::try_from(bucket_ms.max(1)).unwrap_or(1))
+    }
 
-    #[test]
-    fn buckets_count_everything_in_the_window_once() {
-        let at = Timestamp::from_millis;
-        let slot = |ms| Due {
-            at: at(ms),
-            kind: DueKind::Slot { schedule: InstanceId::new(1, 1), definition: "d".to_owned() },
-        };
-        let due = [slot(5), slot(10), slot(19), slot(20), slot(39), slot(40)];
-        let counted = buckets(&due, at(10), at(40), 10);
-        assert_eq!(counted, [(at(10), 2), (at(20), 1), (at(30), 1)]);
+    /// Parts of a window, all of them empty.
+    pub fn new(from: Timestamp, to: Timestamp, bucket_ms: i64) -> Self {
+        let bucket_ms = bucket_ms.max(1);
+        let parts = usize::try_from(Self::parts(from, to, bucket_ms)).unwrap_or(usize::MAX);
+        Self { from, to, bucket_ms, counts: vec![0; parts] }
+    }
+
+    /// So many more in a part.
+    pub fn add(&mut self, part: usize, count: u64) {
+        if let Some(it) = self.counts.get_mut(part) {
+            *it = it.saturating_add(count);
+        }
+    }
+
+    /// What is to come of a schedule: slot by slot, or part by part where slots are many.
+    pub fn add_schedule(&mut self, outlook: &Outlook<'_>) {
+        let parts = u64::try_from(self.counts.len()).unwrap_or(u64::MAX);
+        if outlook.count(self.from, self.to) <= parts {
+            for fire in outlook.fires(self.from, self.to) {
+                let part = fire.at.saturating_since(self.from) / self.bucket_ms;
+                self.add(usize::try_from(part).unwrap_or(usize::MAX), 1);
+            }
+            return;
+        }
+        for part in 0..self.counts.len() {
+            let begin = self.begin(part);
+            let end = begin.saturating_add_millis(self.bucket_ms).min(self.to);
+            self.add(part, outlook.count(begin, end));
+        }
+    }
+
+    /// The beginning of each part and its count. Empty ones are there too, so that a chart has no
+    /// holes.
+    pub fn finish(self) -> Vec<(Timestamp, u64)> {
+        let begin = |part| self.begin(part);
+        self.counts.iter().enumerate().map(|(part, count)| (begin(part), *count)).collect()
+    }
+
+    fn begin(&self, part: usize) -> Timestamp {
+        let part = i64::try_from(part).unwrap_or(i64::MAX);
+        self.from.saturating_add_millis(self.bucket_ms.saturating_mul(part))
     }
 }

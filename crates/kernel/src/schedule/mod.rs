@@ -5,11 +5,15 @@
 //! module: pure, driven by the same turns, crashed by the same rigs. Its runs are its children;
 //! each start and its line in the ledger are one commit (S2).
 
+mod backfill;
+mod change;
 mod forecast;
 mod notation;
+mod outlook;
 mod saved;
 mod slots;
 
-pub use forecast::{Due, DueKind, buckets, forecast};
+pub use forecast::{Buckets, Due, DueKey, DueOf, Forecast};
 pub use notation::{SCHEDULE_NOTATION, ScheduleNotation, schedule_source};
-pub use saved::ScheduleView;
+pub use outlook::{Fire, Outlook};
+pub use saved::{Armed, ScheduleView};

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use meantime_core::{
-    Answer, ChildOutcome, Compiled, Cx, Definition, Diagnostic, Effect, Event, Fault, Handed, Json,
-    Limits, Notation, Outcome, SCHEDULE_DEFINITION, ScheduleSpec, Source, Start, State, Status,
-    Termination, Timestamp, Turn, Verdict, View,
+    Answer, Compiled, Cx, Definition, Diagnostic, Effect, Event, Fault, Json, Limits, Notation,
+    Outcome, SCHEDULE_DEFINITION, ScheduleChange, ScheduleSpec, Source, Start, State, Status,
+    Timestamp, Turn, Verdict, View,
 };
 
+use super::change::Refused;
 use super::saved::{Saved, ScheduleView};
 use super::slots::{End, Scheduler};
 use crate::command::SCHEDULE_INVALID;
@@ -50,23 +51,7 @@ impl Notation for ScheduleNotation {
             Ok(spec) => spec,
             Err(problem) => return Ok(refused(&problem)),
         };
-        let context = match &spec.input {
-            Handed::Context(context) => context.clone(),
-            Handed::Input(_) => Json::null(),
-        };
-        let saved = Saved {
-            spec,
-            generation: 0,
-            paused: false,
-            finished: 0,
-            running: Vec::new(),
-            waiting: Vec::new(),
-            mark: None,
-            timer: None,
-            context,
-            caught_up: 0,
-        };
-        let mut scheduler = Scheduler::new(saved, cx);
+        let mut scheduler = Scheduler::new(Saved::new(spec), cx);
         scheduler.arm();
         finish(scheduler, vec![Verdict::taken()])
     }
@@ -82,6 +67,7 @@ impl Notation for ScheduleNotation {
             .map_err(|error| Fault::new("bad_state", error.to_string()))?;
         let mut scheduler = Scheduler::new(saved, cx);
         let verdicts = events.iter().map(|event| take(&mut scheduler, event)).collect();
+        scheduler.go_on_filling();
         finish(scheduler, verdicts)
     }
 
@@ -95,15 +81,8 @@ impl Notation for ScheduleNotation {
 fn take(scheduler: &mut Scheduler<'_>, event: &Event) -> Verdict {
     let taken = match event {
         Event::TimerFired { key, .. } => scheduler.fired(*key),
-        Event::ChildDone { key, outcome, context } => {
-            // A run that ended as its definition says hands its context on (S6).
-            let hands_on = match outcome {
-                ChildOutcome::Completed(_) => true,
-                ChildOutcome::Failed { termination, .. } => *termination == Termination::Fail,
-                ChildOutcome::Cancelled => false,
-            };
-            scheduler.run_ended(*key, context.clone().filter(|_| hands_on))
-        }
+        // However it ended, it hands its context on (S6).
+        Event::ChildDone { key, context, .. } => scheduler.run_ended(*key, context.clone()),
         Event::EffectDone { key, answer: Answer::Conflict { code } } => {
             scheduler.run_refused(*key, code)
         }
@@ -112,6 +91,8 @@ fn take(scheduler: &mut Scheduler<'_>, event: &Event) -> Verdict {
             scheduler.cancel(reason);
             true
         }
+        // There is more to fill back; see the end of the turn.
+        Event::Continue => true,
         _ => false,
     };
     if taken { Verdict::taken() } else { Verdict::NotTaken }
@@ -122,16 +103,27 @@ fn submitted(scheduler: &mut Scheduler<'_>, step: &str, payload: &Json) -> Verdi
         "pause" => scheduler.pause(),
         "resume" => scheduler.resume(),
         "trigger" => scheduler.trigger(),
-        "backfill" => match payload.read::<[Timestamp; 2]>() {
-            Ok([from, to]) => scheduler.backfill(from, to),
+        "backfill" => {
+            return match payload.read::<[Timestamp; 2]>() {
+                Ok([from, to]) => match scheduler.backfill(from, to) {
+                    Ok(count) => Verdict::Taken { reply: Json::of(&count).ok() },
+                    Err(refused) => refusal(&refused),
+                },
+                Err(error) => invalid(&error.to_string()),
+            };
+        }
+        "change" => match payload.read::<ScheduleChange>() {
+            Ok(change) => {
+                if let Err(refused) = scheduler.change(&change) {
+                    return refusal(&refused);
+                }
+            }
             Err(error) => return invalid(&error.to_string()),
         },
-        "change" | "upsert" => {
-            match read(payload).and_then(|spec| checked(spec, scheduler.limits())) {
-                Ok(spec) => scheduler.replace(spec, step == "upsert"),
-                Err(problem) => return invalid(&problem),
-            }
-        }
+        "upsert" => match read(payload).and_then(|spec| checked(spec, scheduler.limits())) {
+            Ok(spec) => scheduler.upsert(spec),
+            Err(problem) => return invalid(&problem),
+        },
         other => return invalid(&format!("a schedule knows no {other:?}")),
     }
     Verdict::taken()
@@ -150,8 +142,12 @@ fn checked(spec: ScheduleSpec, limits: &Limits) -> Result<ScheduleSpec, String> 
 }
 
 fn invalid(problem: &str) -> Verdict {
-    let problem = Json::of(&problem).unwrap_or_default();
-    Verdict::Refused { code: SCHEDULE_INVALID.to_owned(), problem }
+    refusal(&(SCHEDULE_INVALID, problem.to_owned()))
+}
+
+fn refusal((code, problem): &Refused) -> Verdict {
+    let problem = Json::of(problem).unwrap_or_default();
+    Verdict::Refused { code: (*code).to_owned(), problem }
 }
 
 fn refused(problem: &str) -> Turn {
@@ -161,7 +157,7 @@ fn refused(problem: &str) -> Turn {
 
 fn finish(scheduler: Scheduler<'_>, verdicts: Vec<Verdict>) -> Result<Turn, Fault> {
     let ops = u64::try_from(verdicts.len()).unwrap_or(1);
-    let (saved, mut effects, end) = scheduler.finish();
+    let (saved, mut effects, end, more) = scheduler.finish();
     if end != End::No {
         effects.push(Effect::Summary(Json::of(&ScheduleView::of(&saved)).unwrap_or_default()));
     }
@@ -169,6 +165,7 @@ fn finish(scheduler: Scheduler<'_>, verdicts: Vec<Verdict>) -> Result<Turn, Faul
         minicbor::to_vec(&saved).map_err(|error| Fault::new("bad_state", error.to_string()))?;
     let context = saved.context.clone();
     let status = match end {
+        End::No if more => Status::Yield,
         End::No => Status::Running,
         End::Complete => {
             let output = Json::of(&saved.finished).unwrap_or_default();

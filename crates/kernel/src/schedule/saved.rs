@@ -1,7 +1,7 @@
 //! What a schedule remembers, and what people see of it.
 
-use meantime_core::time::{Occurrence, occurrences};
-use meantime_core::{EffectKey, Json, ScheduleSpec, State, Timestamp};
+use meantime_core::time::{Backfill, Occurrence, occurrences};
+use meantime_core::{EffectKey, Handed, Json, Overlap, ScheduleSpec, State, Timestamp};
 use minicbor::{Decode, Encode};
 use serde::{Deserialize, Serialize};
 
@@ -35,9 +35,23 @@ pub(super) struct Saved {
     /// What the next run gets, when contexts are handed on.
     #[n(8)]
     pub(super) context: Json,
-    /// Runs started by catching up, and when that began: a bound on bursts.
+    /// Runs started since catching up began, zero when nothing is left to catch up: a bound on
+    /// bursts.
     #[n(9)]
     pub(super) caught_up: u64,
+    /// Ranges that are being filled back.
+    #[n(10)]
+    #[cbor(default)]
+    pub(super) backfills: Vec<Backfill>,
+    /// Slots before this instant may have had their run before they came: somebody filled them in,
+    /// or fired the timer early. The ledger knows which.
+    #[n(11)]
+    #[cbor(default)]
+    pub(super) filled_to: Option<Timestamp>,
+    /// Counts changes of what the schedule is, so that one can be made on condition of it (S15).
+    #[n(12)]
+    #[cbor(default)]
+    pub(super) revision: u64,
 }
 
 /// A run that is going.
@@ -55,6 +69,40 @@ pub(super) struct Run {
 }
 
 impl Saved {
+    /// A schedule that has done nothing yet.
+    pub(super) fn new(spec: ScheduleSpec) -> Self {
+        let context = match &spec.input {
+            Handed::Context(context) => context.clone(),
+            Handed::Input(_) => Json::null(),
+        };
+        Self {
+            spec,
+            generation: 0,
+            paused: false,
+            finished: 0,
+            running: Vec::new(),
+            waiting: Vec::new(),
+            mark: None,
+            timer: None,
+            context,
+            caught_up: 0,
+            backfills: Vec::new(),
+            filled_to: None,
+            revision: 0,
+        }
+    }
+
+    /// Whether runs go on beside each other.
+    pub(super) fn overlaps(&self) -> bool {
+        !self.spec.evolves() && self.spec.overlap == Overlap::Allow
+    }
+
+    /// How many runs may still start (S5); none is without a limit.
+    pub(super) fn runs_left(&self) -> Option<u64> {
+        let running = u64::try_from(self.running.len()).unwrap_or(u64::MAX);
+        self.spec.max_runs.map(|most| most.saturating_sub(self.finished.saturating_add(running)))
+    }
+
     /// The first slot that is not decided.
     pub(super) fn next(&self) -> Option<Occurrence> {
         occurrences(&self.spec.rule, self.mark.unwrap_or(Timestamp::MIN)).next()
@@ -73,43 +121,79 @@ pub struct ScheduleView {
     pub runs_executed: u64,
     /// Runs that are going.
     pub running: usize,
-    /// The next slot, unless it is paused.
-    pub next_at: Option<Timestamp>,
+    /// Slots that wait for a run to end, and those that are still to be filled back.
+    #[serde(default)]
+    pub waiting: u64,
+    /// The timer of the next slot, if one is armed.
+    #[serde(default)]
+    pub armed: Option<Armed>,
     /// Every slot up to here is decided.
     pub mark: Option<Timestamp>,
+    /// Slots before this instant may have had their run already, as the ledger tells.
+    #[serde(default)]
+    pub filled_to: Option<Timestamp>,
     /// What the next run gets, when contexts are handed on.
     pub last_context: Json,
     /// Counts changes.
-    pub generation: u32,
+    pub generation: u64,
+}
+
+/// The armed timer of a schedule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Armed {
+    /// The slot it stands for.
+    pub slot: Timestamp,
+    /// When it is due: at its slot, unless somebody moved it.
+    pub due_at: Timestamp,
+    /// Whether somebody froze it.
+    pub frozen: bool,
 }
 
 impl ScheduleView {
-    /// Reads the state of a schedule's instance.
+    /// Reads the state of a schedule's instance, with its timer as it was armed.
     pub fn read(state: &State) -> Option<Self> {
         minicbor::decode(&state.bytes).ok().map(|saved: Saved| Self::of(&saved))
     }
 
-    /// A schedule by its instance, also one that is over.
+    /// A schedule by its instance, also one that is over. What was done to its timer is known.
     pub fn of_instance(row: &InstanceRow) -> Option<Self> {
-        Self::read(&row.state).or_else(|| row.extra.summary.as_ref()?.read().ok())
+        let Ok(saved) = minicbor::decode::<Saved>(&row.state.bytes) else {
+            return row.extra.summary.as_ref()?.read().ok();
+        };
+        let mut view = Self::of(&saved);
+        let timer = saved.timer.and_then(|(key, _)| row.open.timers.get(&key.into()));
+        if let (Some(armed), Some(timer)) = (&mut view.armed, timer) {
+            (armed.due_at, armed.frozen) = (timer.due_at, timer.frozen);
+        }
+        Some(view)
+    }
+
+    /// How many more runs may start (S5).
+    pub fn runs_left(&self) -> u64 {
+        let running = u64::try_from(self.running).unwrap_or(u64::MAX);
+        let used = self.runs_executed.saturating_add(running).saturating_add(self.waiting);
+        self.spec.max_runs.map_or(u64::MAX, |most| most.saturating_sub(used))
+    }
+
+    /// When it is due next: not while it is paused or its timer is frozen.
+    pub fn next_at(&self) -> Option<Timestamp> {
+        self.armed.filter(|armed| !armed.frozen && !self.paused).map(|armed| armed.due_at)
     }
 
     pub(super) fn of(saved: &Saved) -> Self {
+        let left: u64 = saved.backfills.iter().map(Backfill::left).sum();
         Self {
             paused: saved.paused,
             runs_executed: saved.finished,
             running: saved.running.len(),
-            next_at: saved.timer.map(|(_, slot)| slot),
+            waiting: left.saturating_add(u64::try_from(saved.waiting.len()).unwrap_or(u64::MAX)),
+            armed: saved.timer.map(|(_, slot)| Armed { slot, due_at: slot, frozen: false }),
             mark: saved.mark,
+            filled_to: saved.filled_to,
             last_context: saved.context.clone(),
-            generation: saved.generation,
+            generation: saved.revision,
             spec: saved.spec.clone(),
         }
-    }
-
-    /// The next slots, as they will fire if nothing is changed.
-    pub fn preview(&self, count: usize) -> Vec<Timestamp> {
-        let after = self.mark.unwrap_or(Timestamp::MIN);
-        occurrences(&self.spec.rule, after).take(count).map(|slot| slot.at).collect()
     }
 }

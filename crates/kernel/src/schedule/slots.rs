@@ -11,21 +11,23 @@ use meantime_core::{
 use super::saved::{Run, Saved};
 
 /// A slot that is taken up within this time is not late.
-const GRACE_MS: i64 = 60_000;
+pub(super) const GRACE_MS: i64 = 60_000;
 
-/// How many runs one turn starts while it catches up; the rest follows through the timer, so that
-/// other work gets its turn in between.
-const STARTS_PER_TURN: u64 = 50;
+/// How many runs one turn starts while it catches up or fills back; the rest follows in later
+/// turns, so that other work gets its turn in between.
+const STARTS_PER_TURN: usize = 50;
 
 /// What the commit answers when a slot has had its run.
 const SLOT_TAKEN: &str = "slot_taken";
 
 /// One turn of a schedule.
 pub(super) struct Scheduler<'a> {
-    saved: Saved,
+    pub(super) saved: Saved,
     cx: &'a Cx<'a>,
     effects: Vec<Effect>,
-    end: End,
+    pub(super) end: End,
+    /// It has more to do than one turn should.
+    pub(super) more: bool,
 }
 
 /// Whether a schedule goes on.
@@ -41,15 +43,34 @@ pub(super) enum End {
 
 impl<'a> Scheduler<'a> {
     pub(super) fn new(saved: Saved, cx: &'a Cx<'a>) -> Self {
-        Self { saved, cx, effects: Vec::new(), end: End::No }
+        Self { saved, cx, effects: Vec::new(), end: End::No, more: false }
+    }
+
+    pub(super) fn now(&self) -> Timestamp {
+        self.cx.now
+    }
+
+    /// Every start is an effect, and so may be a line or a timer beside it.
+    pub(super) fn starts_per_turn(&self) -> usize {
+        STARTS_PER_TURN.min(self.cx.limits.effects_per_turn / 2).max(1)
     }
 
     pub(super) fn limits(&self) -> &'a Limits {
         self.cx.limits
     }
 
-    pub(super) fn finish(self) -> (Saved, Vec<Effect>, End) {
-        (self.saved, self.effects, self.end)
+    pub(super) fn finish(self) -> (Saved, Vec<Effect>, End, bool) {
+        (self.saved, self.effects, self.end, self.more)
+    }
+
+    /// Arms the timer again where another slot comes next. The timer of the same slot stays:
+    /// somebody may have moved or frozen it.
+    pub(super) fn rearm(&mut self) {
+        let is_due = !self.saved.paused && !self.is_full();
+        let next = self.saved.next().filter(|_| is_due).map(|next| next.at);
+        if next.is_none() || next != self.saved.timer.map(|(_, slot)| slot) {
+            self.arm();
+        }
     }
 
     /// Arms the timer of the next slot, unless nothing more is to come.
@@ -84,7 +105,7 @@ impl<'a> Scheduler<'a> {
             return false;
         };
         if slot > self.cx.now {
-            // Somebody fired it by hand: the slot is taken up early, and is used up.
+            // Somebody moved it or fired it by hand: the slot is taken up early, and is used up.
             self.saved.mark = Some(slot);
             self.run(slot);
         } else {
@@ -95,7 +116,7 @@ impl<'a> Scheduler<'a> {
     }
 
     /// Decides every slot up to now.
-    fn take_up(&mut self, grace_ms: i64) {
+    pub(super) fn take_up(&mut self, grace_ms: i64) {
         let (now, after) = (self.cx.now, self.saved.mark.unwrap_or(Timestamp::MIN));
         let (count, first, last) = skipped(&self.saved.spec.rule, after, now);
         let (Some(first), Some(last)) = (first, last) else { return };
@@ -133,12 +154,15 @@ impl<'a> Scheduler<'a> {
         }
         let after = self.saved.mark.unwrap_or(Timestamp::MIN);
         let rule = self.saved.spec.rule.clone();
-        let due = occurrences(&rule, after).take_while(|slot| slot.at <= now);
-        let limit = usize::try_from(STARTS_PER_TURN).unwrap_or(usize::MAX);
-        for slot in due.take(limit) {
+        let mut due = occurrences(&rule, after).take_while(|slot| slot.at <= now);
+        for slot in due.by_ref().take(self.starts_per_turn()) {
             self.saved.mark = Some(slot.at);
             self.saved.caught_up += 1;
             self.run_in_line(slot.at);
+        }
+        if due.next().is_none() {
+            // The next time that slots are missed is another burst.
+            self.saved.caught_up = 0;
         }
     }
 
@@ -169,17 +193,16 @@ impl<'a> Scheduler<'a> {
 
     /// A run that must not be collapsed with others: it waits in line if it has to.
     fn run_in_line(&mut self, slot: Timestamp) {
-        let allows = !self.saved.spec.evolves() && self.saved.spec.overlap == Overlap::Allow;
         if self.is_full() {
             self.note(slot, slot, 1, SlotOutcome::Skipped, "all runs are used up");
-        } else if self.saved.running.is_empty() || allows {
+        } else if self.saved.running.is_empty() || self.saved.overlaps() {
             self.start(slot);
         } else {
             self.saved.waiting.push(slot);
         }
     }
 
-    fn start(&mut self, slot: Timestamp) {
+    pub(super) fn start(&mut self, slot: Timestamp) {
         let spec = &self.saved.spec;
         let (input, context) = match &spec.input {
             Handed::Input(input) => (input.clone(), None),
@@ -209,7 +232,7 @@ impl<'a> Scheduler<'a> {
         if let Some(context) = context.filter(|_| run.generation == self.saved.generation) {
             self.saved.context = context;
         }
-        self.start_waiting();
+        self.make_room();
         true
     }
 
@@ -228,23 +251,30 @@ impl<'a> Scheduler<'a> {
         if code != SLOT_TAKEN {
             self.note(run.slot, run.slot, 1, SlotOutcome::Failed, code);
         }
-        self.start_waiting();
+        self.make_room();
         true
     }
 
+    /// A run is gone: another one may take its place.
+    fn make_room(&mut self) {
+        self.start_waiting();
+        if self.saved.timer.is_none() && !self.saved.paused {
+            self.arm();
+        } else {
+            self.end_if_over();
+        }
+    }
+
+    /// Starts the slot that waited longest, if nothing runs any more. Not while paused.
     fn start_waiting(&mut self) {
-        while self.saved.running.is_empty() && !self.saved.waiting.is_empty() {
+        let is_free = |saved: &Saved| !saved.paused && saved.running.is_empty();
+        while is_free(&self.saved) && !self.saved.waiting.is_empty() {
             let slot = self.saved.waiting.remove(0);
             if self.is_full() {
                 self.note(slot, slot, 1, SlotOutcome::Skipped, "all runs are used up");
             } else {
                 self.start(slot);
             }
-        }
-        if self.saved.timer.is_none() && !self.saved.paused {
-            self.arm();
-        } else {
-            self.end_if_over();
         }
     }
 
@@ -255,6 +285,7 @@ impl<'a> Scheduler<'a> {
 
     pub(super) fn resume(&mut self) {
         if std::mem::take(&mut self.saved.paused) {
+            self.start_waiting();
             // What passed in the meantime is missed, whatever is recent.
             self.take_up(0);
             self.arm();
@@ -262,9 +293,10 @@ impl<'a> Scheduler<'a> {
     }
 
     pub(super) fn trigger(&mut self) {
-        let allows = !self.saved.spec.evolves() && self.saved.spec.overlap == Overlap::Allow;
-        if !self.is_full() && (allows || self.saved.running.is_empty()) {
-            self.start_by_hand(self.cx.now);
+        if !self.is_full() && (self.saved.overlaps() || self.saved.running.is_empty()) {
+            // A slot of this very instant keeps its own run.
+            let is_slot = self.saved.next().is_some_and(|next| next.at == self.cx.now);
+            self.start_by_hand(self.cx.now.saturating_add_millis(i64::from(is_slot)));
         } else {
             self.run(self.cx.now);
         }
@@ -277,53 +309,23 @@ impl<'a> Scheduler<'a> {
         }
     }
 
-    /// Runs for the slots of a range; those that had one keep it.
-    pub(super) fn backfill(&mut self, from: Timestamp, to: Timestamp) {
-        let rule = self.saved.spec.rule.clone();
-        let slots = occurrences(&rule, from.saturating_add_millis(-1));
-        let slots = slots.take_while(|slot| slot.at < to);
-        let limit = usize::try_from(self.cx.limits.catch_up_runs).unwrap_or(usize::MAX);
-        for slot in slots.take(limit) {
-            self.run_in_line(slot.at);
-        }
-    }
-
-    /// Another rule, limit or context; the count of runs stays (S7).
-    pub(super) fn replace(&mut self, mut spec: ScheduleSpec, with_context: bool) {
-        if with_context && !spec.anchored && !self.saved.spec.anchored {
-            spec.rule = spec.rule.begun_as(&self.saved.spec.rule);
-        }
-        let same_grid = spec.rule == self.saved.spec.rule;
-        if with_context {
-            self.saved.generation += 1;
-            if let Handed::Context(context) = &spec.input {
-                self.saved.context = context.clone();
-            }
-        }
-        self.saved.spec = spec;
-        // The same grid keeps its next slot (S8); another one begins anew.
-        if !same_grid {
-            self.saved.mark = None;
-        }
-        self.arm();
-    }
-
     pub(super) fn cancel(&mut self, reason: &str) {
         for slot in std::mem::take(&mut self.saved.waiting) {
             self.note(slot, slot, 1, SlotOutcome::Skipped, "the schedule was cancelled");
         }
+        self.stop_filling("the schedule was cancelled");
         self.end = End::Cancelled(reason.to_owned());
     }
 
     /// Whether no further run may start (S5).
-    fn is_full(&self) -> bool {
-        let running = u64::try_from(self.saved.running.len()).unwrap_or(u64::MAX);
-        self.saved.spec.max_runs.is_some_and(|most| self.saved.finished + running >= most)
+    pub(super) fn is_full(&self) -> bool {
+        self.saved.runs_left() == Some(0)
     }
 
     /// A schedule is complete when nothing runs and nothing more can come.
-    fn end_if_over(&mut self) {
-        let idle = self.saved.running.is_empty() && self.saved.waiting.is_empty();
+    pub(super) fn end_if_over(&mut self) {
+        let Saved { running, waiting, backfills, .. } = &self.saved;
+        let idle = running.is_empty() && waiting.is_empty() && backfills.is_empty();
         let over = self.is_full() || self.saved.next().is_none();
         if idle && over && !self.saved.paused && self.end == End::No {
             self.end = End::Complete;
@@ -338,7 +340,7 @@ impl<'a> Scheduler<'a> {
         last.map_or(first, |slot| slot.at)
     }
 
-    fn note(
+    pub(super) fn note(
         &mut self,
         slot_at: Timestamp,
         last_at: Timestamp,
@@ -351,7 +353,7 @@ impl<'a> Scheduler<'a> {
         self.push(Effect::Occurrence(line));
     }
 
-    fn push(&mut self, effect: Effect) -> EffectKey {
+    pub(super) fn push(&mut self, effect: Effect) -> EffectKey {
         let key = self.cx.key_of(self.effects.len());
         self.effects.push(effect);
         key

@@ -8,8 +8,9 @@ use meantime_core::{DefinitionId, IncidentId, InstanceId, TaskId, Timestamp};
 use super::{
     ChildRef, CompactRequest, Company, ConnectivityListener, DefinitionFilter, DefinitionRow,
     DueQuery, Error, HistoryRow, IncidentRow, InstanceFilter, InstanceRow, Listener, Notice,
-    OccurrenceRow, OperationRow, Page, Plan, PurgeRequest, Purged, Recovered, Share, TakeRequest,
-    Taken, TaskFilter, TaskRow, TimerFilter, TimerKey, TimerRow, To, UnitResult,
+    OccurrenceKey, OccurrenceRow, OperationRow, Page, Plan, PurgeRequest, Purged, Recovered, Share,
+    TakeRequest, Taken, TaskFilter, TaskRow, TimerCount, TimerFilter, TimerKey, TimerRow, To,
+    UnitResult,
 };
 use crate::history::By;
 
@@ -106,6 +107,10 @@ pub trait Store: Send + Sync {
     /// Armed timers in due order, frozen ones last.
     fn timers(&self, filter: TimerFilter, page: Page<TimerKey>) -> Pending<'_, Vec<TimerRow>>;
 
+    /// How many timers will fire in each part of a window: numbers of parts that are not empty,
+    /// in order, and how many.
+    fn count_timers(&self, query: TimerCount) -> Pending<'_, Vec<(u64, u64)>>;
+
     /// One open incident.
     fn incident(&self, id: IncidentId) -> Pending<'_, Option<IncidentRow>>;
 
@@ -120,7 +125,7 @@ pub trait Store: Send + Sync {
     fn occurrences(
         &self,
         schedule: InstanceId,
-        page: Page<Timestamp>,
+        page: Page<OccurrenceKey>,
     ) -> Pending<'_, Vec<OccurrenceRow>>;
 
     /// What was done to the store as a whole, oldest first.

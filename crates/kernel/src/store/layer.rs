@@ -5,9 +5,9 @@ use meantime_core::{DefinitionId, IncidentId, InstanceId, TaskId, Timestamp};
 use super::{
     ChildRef, CompactRequest, Company, ConnectivityListener, DefinitionFilter, DefinitionRow,
     DueQuery, HistoryRow, IncidentRow, InstanceFilter, InstanceRow, Listener, Notice,
-    OccurrenceRow, OperationRow, Page, Pending, Plan, PurgeRequest, Purged, Recovered, Share,
-    Store, TakeRequest, Taken, TaskFilter, TaskRow, TimerFilter, TimerKey, TimerRow, To,
-    UnitResult,
+    OccurrenceKey, OccurrenceRow, OperationRow, Page, Pending, Plan, PurgeRequest, Purged,
+    Recovered, Share, Store, TakeRequest, Taken, TaskFilter, TaskRow, TimerCount, TimerFilter,
+    TimerKey, TimerRow, To, UnitResult,
 };
 use crate::history::By;
 
@@ -119,6 +119,10 @@ impl<L: Layer> Store for L {
         self.inner().timers(filter, page)
     }
 
+    fn count_timers(&self, query: TimerCount) -> Pending<'_, Vec<(u64, u64)>> {
+        self.inner().count_timers(query)
+    }
+
     fn incident(&self, id: IncidentId) -> Pending<'_, Option<IncidentRow>> {
         self.inner().incident(id)
     }
@@ -134,7 +138,7 @@ impl<L: Layer> Store for L {
     fn occurrences(
         &self,
         schedule: InstanceId,
-        page: Page<Timestamp>,
+        page: Page<OccurrenceKey>,
     ) -> Pending<'_, Vec<OccurrenceRow>> {
         self.inner().occurrences(schedule, page)
     }

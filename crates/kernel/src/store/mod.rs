@@ -34,17 +34,19 @@ pub use plan::{
     Taken, TakenInstance, Unit, UnitDone, UnitResult, Wanted, Write,
 };
 pub use read::{
-    DefinitionFilter, DueQuery, InstanceFilter, Page, Recovered, TaskFilter, TimerFilter,
-    WaitingTask,
+    DefinitionFilter, DueQuery, InstanceFilter, Page, Recovered, TaskFilter, TimerCount,
+    TimerFilter, WaitingTask,
 };
 pub use row::{
     AnswerRow, ChannelKey, ChannelKind, ChildRef, DefinitionRow, Extra, HistoryRow, InboxRow,
-    IncidentCause, IncidentRow, InstanceRow, LeaseRow, Lineage, MessageRow, OccurrenceRow, Phase,
-    StartedBy, SubscriptionRow, TaskRow, TaskState, TimerKey, TimerKind, TimerRow,
+    IncidentCause, IncidentRow, InstanceRow, LeaseRow, Lineage, MessageRow, OccurrenceKey,
+    OccurrenceRow, Phase, StartedBy, SubscriptionRow, TaskRow, TaskState, TimerKey, TimerKind,
+    TimerRow,
 };
 pub(crate) use settle::binding_tag;
 pub use settle::{
-    BROADCAST_STARTS, Channel as FoundChannel, DefinitionHead, Fenced, Fences, Found, Settled, Tree,
+    BROADCAST_STARTS, Channel as FoundChannel, DefinitionHead, Fenced, Fences, Found,
+    MESSAGE_STARTS, Settled, Tree,
 };
 pub use upkeep::{
     CompactRequest, OperationKind, OperationRow, PurgeRequest, Purged, look_again, next_epoch,

@@ -344,6 +344,8 @@ pub enum Ask {
     Return {
         /// The message.
         message: MessageRow,
+        /// The definition that did not take it.
+        definition: String,
         /// Another place of the same instance that waits for this signal.
         waiter: Option<EffectKey>,
         /// Where an instance would be started; the inbox place of a match with the next waiter.
@@ -366,6 +368,8 @@ pub enum Ask {
         definition: String,
         /// Its version; none is the latest.
         version: Option<u32>,
+        /// The latest version with this label, when no version is named.
+        label: Option<String>,
         /// The child, complete but for its definition.
         row: Box<InstanceRow>,
         /// The slot of the schedule that it is for: there is one run for each.
@@ -424,8 +428,10 @@ pub enum Ask {
     },
     /// Offers the next kept message to a message start whose key became free.
     Offer {
-        /// The channel.
-        channel: ChannelKey,
+        /// The channels of all its message starts.
+        channels: Vec<ChannelKey>,
+        /// The definition.
+        definition: String,
         /// Where the instance would be started.
         accept: Accept,
     },
@@ -516,8 +522,12 @@ pub struct Lookups {
     pub requests: BTreeSet<String>,
     /// Message ids.
     pub messages: BTreeSet<String>,
-    /// Channels, with how many messages and subscriptions at most.
+    /// Channels, with how many messages and subscriptions of each definition at most.
     pub channels: BTreeMap<ChannelKey, usize>,
+    /// The definitions for which messages of a channel are wanted that they have not had.
+    pub readers: BTreeMap<ChannelKey, BTreeSet<String>>,
+    /// Messages that are wanted by their place.
+    pub returned: BTreeSet<(ChannelKey, u64)>,
     /// Definition names: all their versions.
     pub definitions: BTreeSet<String>,
     /// Names of messages and signals that may start something.

@@ -80,6 +80,21 @@ pub struct TimerFilter {
     pub before_deadline: bool,
 }
 
+/// Which timers to count, in parts of a window: those that can fire, not frozen ones.
+#[derive(Debug, Clone)]
+pub struct TimerCount {
+    /// Where the window begins.
+    pub from: Timestamp,
+    /// Where it ends; not part of it.
+    pub to: Timestamp,
+    /// The length of a part in milliseconds, at least one.
+    pub bucket_ms: i64,
+    /// Of these versions.
+    pub definitions: Vec<DefinitionId>,
+    /// Of all versions but those.
+    pub others: bool,
+}
+
 /// Which timers may fire next.
 #[derive(Debug, Clone, Copy)]
 pub struct DueQuery {

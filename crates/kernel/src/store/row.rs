@@ -154,6 +154,9 @@ pub struct Extra {
     /// The row of history that tells of its start.
     #[n(11)]
     pub started_in: Option<u64>,
+    /// Seats of nodes at which somebody waits for its end, if several share the store.
+    #[n(12)]
+    pub end_awaited_at: Option<Vec<u8>>,
     /// What of the row could not be decoded; the rest is what could. Never stored.
     #[cbor(skip)]
     pub damaged: Option<String>,
@@ -168,6 +171,18 @@ pub struct StartedBy {
     /// Its correlation key.
     #[n(1)]
     pub key: String,
+    /// Other messages that start the same definition: they wait for the same key.
+    #[n(2)]
+    #[cbor(default)]
+    pub others: Vec<String>,
+}
+
+impl StartedBy {
+    /// The channels whose messages wait until the key is free.
+    pub fn channels(&self) -> Vec<ChannelKey> {
+        let names = std::iter::once(&self.name).chain(&self.others);
+        names.map(|name| ChannelKey::message(name, &self.key)).collect()
+    }
 }
 
 /// A child's place in its family.
@@ -236,6 +251,24 @@ pub struct OccurrenceRow {
     pub instance: Option<InstanceId>,
     /// When it was decided.
     pub decided_at: Timestamp,
+}
+
+/// A line of a ledger among the others of its schedule: a slot that was missed and filled back
+/// later has two lines, but never two starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct OccurrenceKey {
+    /// The slot.
+    pub slot_at: Timestamp,
+    /// Whether it tells of a start.
+    pub is_start: bool,
+}
+
+impl OccurrenceRow {
+    /// Its place in the ledger.
+    pub fn key(&self) -> OccurrenceKey {
+        let is_start = self.occurrence.outcome == meantime_core::SlotOutcome::Started;
+        OccurrenceKey { slot_at: self.occurrence.slot_at, is_start }
+    }
 }
 
 /// What kind of due moment a timer is.
@@ -369,7 +402,7 @@ pub struct TaskRow {
     pub lease: Option<LeaseRow>,
     /// The person a user task is assigned to.
     pub assignee: Option<String>,
-    /// How it ended, when it is done and detached.
+    /// How its last attempt failed; when it is done and detached, how it ended.
     pub outcome: Option<TaskOutcome>,
 }
 
@@ -402,6 +435,17 @@ pub struct MessageRow {
     /// When it is no longer offered; none is never.
     #[n(3)]
     pub expires_at: Option<Timestamp>,
+    /// The definitions that have had it: each gets a message once, whatever its instances.
+    #[n(4)]
+    #[cbor(default)]
+    pub had: Vec<String>,
+}
+
+impl MessageRow {
+    /// Whether a definition has had it.
+    pub fn was_had_by(&self, definition: &str) -> bool {
+        self.had.iter().any(|name| name == definition)
+    }
 }
 
 /// Somebody who waits for a message or a broadcast.
@@ -413,6 +457,8 @@ pub struct SubscriptionRow {
     pub seq: u64,
     /// The effect that subscribed.
     pub key: EffectKey,
+    /// The name of its definition: of each, one instance gets a message.
+    pub definition: String,
 }
 
 /// The identity of a channel.

@@ -35,6 +35,14 @@ pub(super) enum Standing {
     Hidden(InstanceId),
 }
 
+/// What the route calls: an API also by a route of its own below `/apis`.
+async fn latest(app: &App, name: &str, kind: Kind) -> Result<journey::Named, Problem> {
+    match kind {
+        Kind::Api => journey::api(app, name).await,
+        Kind::Journey => journey::latest(app, name, kind).await,
+    }
+}
+
 impl Subject {
     /// The subject of a request; nothing when its route belongs to operators alone.
     pub(super) fn of(request: &Request) -> Option<Self> {
@@ -56,7 +64,7 @@ impl Subject {
 
     pub(super) async fn standing(&self, app: &App) -> Result<Standing, Problem> {
         let is_public = match self {
-            Self::Latest(kind, name) => match journey::latest(app, name, *kind).await {
+            Self::Latest(kind, name) => match latest(app, name, *kind).await {
                 Ok(named) => named.is_public(app),
                 // Unknown names are like private ones; a store that does not answer is not.
                 Err(problem) if problem.status().is_server_error() => return Err(problem),

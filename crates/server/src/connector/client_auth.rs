@@ -154,10 +154,11 @@ impl Connectors {
             method: "POST".to_owned(),
             url: credentials.token_endpoint.clone(),
             headers,
-            body: Json::of(&pairs.join("&")).ok(),
+            body: Some(Json::text(&pairs.join("&"))),
         };
         let answer = self.outbound_call(task, call, Some(PATIENCE_MS)).await?;
-        let granted = answer.body.read::<Granted>().ok().filter(|_| answer.status == 200);
+        let granted = answer.body.ok().and_then(|body| body.read::<Granted>().ok());
+        let granted = granted.filter(|_| answer.status == 200);
         let granted = granted.ok_or_else(|| Trouble {
             code: "HTTP_TOKEN",
             message: format!("the authorization server answered {}", answer.status),

@@ -78,7 +78,7 @@ impl Connectors {
         if scope.is_gone {
             answer[REQUEST_GONE] = true.into();
         }
-        Report::Completed(Json::of(&answer).unwrap_or_default())
+        Report::Completed(Json::from(&answer))
     }
 }
 

@@ -4,6 +4,7 @@
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
@@ -13,14 +14,15 @@ use axum::http::Uri;
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::client::legacy::connect::{Connected, Connection};
 use hyper_util::rt::TokioIo;
-use rustls::pki_types::ServerName;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use tower::Service;
 
-use super::Guard;
+use super::{Guard, Overrides};
 
 /// Why there is no connection, with the host.
 #[derive(Debug, thiserror::Error)]
@@ -49,6 +51,9 @@ pub enum DialError {
 #[derive(Clone)]
 pub struct Dialer {
     guard: Arc<Guard>,
+    overrides: Arc<Overrides>,
+    /// Authorities besides those of this machine.
+    authorities: Arc<Vec<CertificateDer<'static>>>,
     timeout: Duration,
     tls: Arc<OnceLock<Arc<ClientConfig>>>,
 }
@@ -56,7 +61,29 @@ pub struct Dialer {
 impl Dialer {
     /// A dialer that gives up after so long.
     pub fn new(guard: Guard, timeout: Duration) -> Self {
-        Self { guard: Arc::new(guard), timeout, tls: Arc::new(OnceLock::new()) }
+        let (overrides, authorities) = (Arc::default(), Arc::default());
+        let tls = Arc::new(OnceLock::new());
+        Self { guard: Arc::new(guard), overrides, authorities, timeout, tls }
+    }
+
+    /// Reaches some hosts elsewhere.
+    #[must_use]
+    pub fn with_overrides(mut self, overrides: Overrides) -> Self {
+        self.overrides = Arc::new(overrides);
+        self
+    }
+
+    /// Believes certificates of the authorities in a PEM file too.
+    pub fn with_authorities(mut self, file: Option<&Path>) -> Result<Self, String> {
+        let Some(file) = file else { return Ok(self) };
+        let wrong = |error: String| format!("egress.ca_file {}: {error}", file.display());
+        let read = CertificateDer::pem_file_iter(file).map_err(|error| wrong(error.to_string()))?;
+        let read = read.collect::<Result<Vec<_>, _>>().map_err(|error| wrong(error.to_string()))?;
+        if read.is_empty() {
+            return Err(wrong("it has no certificate".to_owned()));
+        }
+        self.authorities = Arc::new(read);
+        Ok(self)
     }
 
     async fn dial(self, uri: Uri) -> Result<Wire, DialError> {
@@ -64,34 +91,16 @@ impl Dialer {
         let host = uri.host().unwrap_or_default().trim_matches(['[', ']']).to_owned();
         let port = uri.port_u16().unwrap_or(if secure { 443 } else { 80 });
         let connect = async {
-            let stream = self.connect(&host, port).await?;
+            let instead = self.overrides.find(&host);
+            let stream = match instead {
+                Some(to) => connect_to(&to.host, to.port.unwrap_or(port), |_| true).await?,
+                None => connect_to(&host, port, |it| self.guard.permits(it)).await?,
+            };
+            let secure = secure && !instead.is_some_and(|to| to.is_plain);
             if secure { self.encrypt(&host, stream).await } else { Ok(plain(stream)) }
         };
         let connected = tokio::time::timeout(self.timeout, connect).await;
         connected.unwrap_or_else(|_| Err(DialError::Late(host.clone())))
-    }
-
-    /// Connects to the first permitted address that answers. What was checked is what is connected
-    /// to: nothing is looked up a second time.
-    async fn connect(&self, host: &str, port: u16) -> Result<TcpStream, DialError> {
-        let failed = |source| DialError::Io { host: host.to_owned(), source };
-        let found = tokio::net::lookup_host((host, port)).await.map_err(failed)?;
-        let found: Vec<SocketAddr> = found.collect();
-        if found.is_empty() {
-            return Err(DialError::Unknown(host.to_owned()));
-        }
-        let mut last = DialError::Refused(host.to_owned());
-        for address in found.into_iter().filter(|address| self.guard.permits(*address)) {
-            match TcpStream::connect(address).await {
-                Ok(stream) => {
-                    // Requests are written whole; waiting to fill a packet only makes them late.
-                    let _ = stream.set_nodelay(true);
-                    return Ok(stream);
-                }
-                Err(source) => last = DialError::Io { host: host.to_owned(), source },
-            }
-        }
-        Err(last)
     }
 
     async fn encrypt(&self, host: &str, stream: TcpStream) -> Result<Wire, DialError> {
@@ -111,6 +120,9 @@ impl Dialer {
         let mut roots = RootCertStore::empty();
         let found = rustls_native_certs::load_native_certs();
         roots.add_parsable_certificates(found.certs);
+        for authority in self.authorities.iter() {
+            roots.add(authority.clone()).map_err(io::Error::other)?;
+        }
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let config = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
@@ -133,6 +145,33 @@ impl Service<Uri> for Dialer {
     fn call(&mut self, uri: Uri) -> Self::Future {
         Box::pin(self.clone().dial(uri))
     }
+}
+
+/// Connects to the first permitted address that answers. What was checked is what is connected to:
+/// nothing is looked up a second time.
+async fn connect_to(
+    host: &str,
+    port: u16,
+    permits: impl Fn(SocketAddr) -> bool,
+) -> Result<TcpStream, DialError> {
+    let failed = |source| DialError::Io { host: host.to_owned(), source };
+    let found = tokio::net::lookup_host((host, port)).await.map_err(failed)?;
+    let found: Vec<SocketAddr> = found.collect();
+    if found.is_empty() {
+        return Err(DialError::Unknown(host.to_owned()));
+    }
+    let mut last = DialError::Refused(host.to_owned());
+    for address in found.into_iter().filter(|address| permits(*address)) {
+        match TcpStream::connect(address).await {
+            Ok(stream) => {
+                // Requests are written whole; waiting to fill a packet only makes them late.
+                let _ = stream.set_nodelay(true);
+                return Ok(stream);
+            }
+            Err(source) => last = DialError::Io { host: host.to_owned(), source },
+        }
+    }
+    Err(last)
 }
 
 fn plain(stream: TcpStream) -> Wire {

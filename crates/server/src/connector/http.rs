@@ -9,17 +9,21 @@ use std::time::Duration;
 use axum::body::Bytes;
 use axum::http::header::{
     ACCEPT, ACCEPT_LANGUAGE, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue,
-    LOCATION, USER_AGENT,
+    LOCATION, SET_COOKIE, USER_AGENT,
 };
-use axum::http::{Method, Request, Response, StatusCode, Uri};
+use axum::http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
 use hyper::body::Incoming;
 use hyper_util::client::legacy::{Client, Error as ClientError};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use meantime_core::Json;
+use meantime_journey::surface::HTTP_DEADLINE;
+use serde::Serialize;
+use url::Url;
 
 use super::dial::DialError;
-use super::{Dialer, Guard, address};
+use super::{Dialer, Guard, Overrides, address};
+use crate::extract::depth;
 use crate::observe::{answered, call_span};
 use crate::settings::EgressSettings;
 
@@ -46,6 +50,8 @@ const FOLLOWING: [HeaderName; 7] = [
 pub(super) struct Allowance {
     /// Until it is over.
     pub(super) timeout: Duration,
+    /// Whether that is what is left until the deadline.
+    pub(super) is_last: bool,
     /// What the instance has left.
     pub(super) budget_ms: Option<u64>,
     /// The name of the work.
@@ -65,8 +71,29 @@ pub(super) struct Call {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Answer {
     pub(super) status: u16,
-    pub(super) headers: BTreeMap<String, String>,
-    pub(super) body: Json,
+    /// By names in lower case.
+    pub(super) headers: BTreeMap<String, Field>,
+    /// The body, or why it cannot be kept unchanged.
+    pub(super) body: Result<Json, String>,
+}
+
+/// What a header says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub(super) enum Field {
+    /// Several values are one, with commas between them (RFC 9110, section 5.3).
+    Text(String),
+    /// `Set-Cookie`: its values have commas of their own.
+    List(Vec<String>),
+}
+
+impl Field {
+    fn add(&mut self, value: String) {
+        match self {
+            Self::Text(text) => *text = format!("{text}, {value}"),
+            Self::List(values) => values.push(value),
+        }
+    }
 }
 
 /// Why nothing came back.
@@ -88,44 +115,50 @@ impl Trouble {
 pub(super) struct Outbound {
     client: Client<Dialer, Full<Bytes>>,
     settings: EgressSettings,
+    json_depth: usize,
 }
 
 impl Outbound {
-    pub(super) fn new(guard: Guard, settings: &EgressSettings) -> Self {
+    pub(super) fn new(settings: &EgressSettings, json_depth: usize) -> Result<Self, String> {
+        let (guard, overrides) = (Guard::new(settings)?, Overrides::new(&settings.hosts)?);
         let dialer = Dialer::new(guard, settings.connect_timeout.into());
+        let dialer =
+            dialer.with_overrides(overrides).with_authorities(settings.ca_file.as_deref())?;
         let client = Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(Duration::from_secs(30))
             .pool_max_idle_per_host(8)
             .http1_max_buf_size(64 << 10)
             .build(dialer);
-        Self { client, settings: settings.clone() }
+        Ok(Self { client, settings: settings.clone(), json_depth })
     }
 
     /// Makes a call, within what it may take.
     pub(super) async fn call(&self, call: Call, allowance: Allowance) -> Result<Answer, Trouble> {
-        let timeout = allowance.timeout;
+        let (timeout, is_last) = (allowance.timeout, allowance.is_last);
         let answered = tokio::time::timeout(timeout, self.follow(call, &allowance)).await;
         answered.unwrap_or_else(|_| {
             let text = format!("no answer within {} ms", timeout.as_millis());
-            Err(Trouble::new("HTTP_TIMEOUT", text, true))
+            let code = if is_last { HTTP_DEADLINE } else { "HTTP_TIMEOUT" };
+            Err(Trouble::new(code, text, !is_last))
         })
     }
 
     async fn follow(&self, call: Call, allowance: &Allowance) -> Result<Answer, Trouble> {
         let invalid = |text: String| Trouble::new("HTTP_INVALID", text, false);
-        let mut uri = address::read(&call.url).map_err(invalid)?;
+        let mut url = address::read(&call.url).map_err(invalid)?;
         let mut method = Method::from_bytes(call.method.as_bytes())
             .map_err(|_| invalid(format!("{:?} is no method", call.method)))?;
         let (mut headers, mut body) = prepare(&call, allowance).map_err(invalid)?;
-        let span = call_span(method.as_str(), uri.host().unwrap_or_default(), &mut headers);
+        let span = call_span(method.as_str(), url.host_str().unwrap_or_default(), &mut headers);
         for _ in 0..=self.settings.redirects {
             let mut request = Request::new(Full::new(body.clone()));
-            (*request.method_mut(), *request.uri_mut()) = (method.clone(), uri.clone());
+            (*request.method_mut(), *request.uri_mut()) =
+                (method.clone(), address::uri(&url).map_err(invalid)?);
             *request.headers_mut() = headers.clone();
             let response = self.client.request(request).await.map_err(|error| trouble(&error))?;
             answered(&span, response.status().as_u16());
-            let Some(next) = redirected(&uri, &response).map_err(invalid)? else {
+            let Some(next) = redirected(&url, &response).map_err(invalid)? else {
                 return self.read(response).await;
             };
             if changes_method(response.status(), &method) {
@@ -133,7 +166,7 @@ impl Outbound {
                 headers.remove(CONTENT_TYPE);
                 headers.remove(CONTENT_LENGTH);
             }
-            if !address::is_same_server(&uri, &next) {
+            if url.origin() != next.origin() {
                 if !body.is_empty() {
                     // It would repeat the body elsewhere: whoever made the call decides.
                     return self.read(response).await;
@@ -144,7 +177,7 @@ impl Outbound {
                     .map(|(value, name)| (name, value))
                     .collect();
             }
-            uri = next;
+            url = next;
         }
         let text = format!("more than {} redirects", self.settings.redirects);
         Err(Trouble::new("HTTP_INVALID", text, false))
@@ -161,16 +194,8 @@ impl Outbound {
             }
             Err(error) => return Err(Trouble::new("HTTP_INVALID", error.to_string(), true)),
         };
-        let mut headers: BTreeMap<String, String> = BTreeMap::new();
-        for (name, value) in &head.headers {
-            let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
-            headers
-                .entry(name.as_str().to_owned())
-                .and_modify(|known| *known = format!("{known}, {value}"))
-                .or_insert(value);
-        }
-        let body = body_of(&headers, &bytes);
-        Ok(Answer { status: head.status.as_u16(), headers, body })
+        let body = body_of(&head.headers, &bytes, self.json_depth);
+        Ok(Answer { status: head.status.as_u16(), headers: fields(&head.headers), body })
     }
 }
 
@@ -209,12 +234,12 @@ fn prepare(call: &Call, allowance: &Allowance) -> Result<(HeaderMap, Bytes), Str
 }
 
 /// Where an answer leads, if it is a redirect.
-fn redirected(uri: &Uri, response: &Response<Incoming>) -> Result<Option<Uri>, String> {
+fn redirected(url: &Url, response: &Response<Incoming>) -> Result<Option<Url>, String> {
     let is_redirect = matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308);
     let location = response.headers().get(LOCATION).filter(|_| is_redirect);
     let Some(location) = location else { return Ok(None) };
     let location = location.to_str().map_err(|_| "a redirect leads nowhere".to_owned())?;
-    address::join(uri, location).map(Some)
+    address::join(url, location).map(Some)
 }
 
 /// Whether a redirect asks for the other page instead of repeating the request there.
@@ -223,19 +248,43 @@ fn changes_method(status: StatusCode, method: &Method) -> bool {
     !is_plain && matches!(status.as_u16(), 301..=303)
 }
 
-/// JSON if the answer says it is and it is; otherwise the text; null if it is empty.
-fn body_of(headers: &BTreeMap<String, String>, bytes: &[u8]) -> Json {
-    let text = String::from_utf8_lossy(bytes);
-    if text.is_empty() {
-        return Json::null();
+/// Headers as tasks see them.
+fn fields(headers: &HeaderMap) -> BTreeMap<String, Field> {
+    let mut fields: BTreeMap<String, Field> = BTreeMap::new();
+    for (name, value) in headers {
+        let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
+        match fields.get_mut(name.as_str()) {
+            Some(field) => field.add(value),
+            None => {
+                let is_cookie = *name == SET_COOKIE;
+                let field = if is_cookie { Field::List(vec![value]) } else { Field::Text(value) };
+                fields.insert(name.as_str().to_owned(), field);
+            }
+        }
     }
-    let kind = headers.get("content-type").map(String::as_str).unwrap_or_default();
+    fields
+}
+
+/// JSON if the answer says it is and it is; otherwise the text; null if it is empty. JSON that
+/// cannot be kept unchanged is an error, never something else.
+fn body_of(headers: &HeaderMap, bytes: &[u8], json_depth: usize) -> Result<Json, String> {
+    if bytes.is_empty() {
+        return Ok(Json::null());
+    }
+    let kind = headers.get(CONTENT_TYPE).and_then(|it| it.to_str().ok()).unwrap_or_default();
     let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    let is_json = kind == "application/json" || kind.ends_with("+json");
-    if is_json && let Ok(json) = Json::parse(&text) {
-        return json;
+    if kind != "application/json" && !kind.ends_with("+json") {
+        return Ok(Json::text(&String::from_utf8_lossy(bytes)));
     }
-    Json::of(&text).unwrap_or_default()
+    let text = meantime_core::text_of(bytes).map_err(|error| format!("the body is {error}"))?;
+    if depth(text.as_bytes()) > json_depth {
+        return Err(format!("the JSON is nested deeper than {json_depth} levels"));
+    }
+    match Json::parse(text) {
+        Ok(json) => Ok(json),
+        Err(error) if error.is_json() => Err(error.to_string()),
+        Err(_) => Ok(Json::text(text)),
+    }
 }
 
 fn trouble(error: &ClientError) -> Trouble {

@@ -7,11 +7,11 @@
 use std::sync::Arc;
 
 use meantime_core::{Failure, Json};
-use meantime_journey::surface::HttpRequest;
+use meantime_journey::surface::{DEADLINE_AT, HTTP_BODY, HTTP_DEADLINE, HttpRequest};
 use meantime_kernel::command::Report;
 use meantime_kernel::store::TaskRow;
 
-use super::http::{Answer, Call};
+use super::http::{Answer, Call, Field};
 use super::task::{Connectors, HttpOutput, failed, never};
 use crate::journey::Inbound;
 
@@ -48,6 +48,7 @@ impl Connectors {
         let is_gone = scope.is_gone;
         match self.send(task, request, &scope).await {
             Ok(answer) => completed(&retry_on, answer, is_gone),
+            Err(trouble) if trouble.code == HTTP_DEADLINE => cut(task, &trouble.message),
             Err(trouble) => {
                 let retryable =
                     trouble.retryable && retry_on.iter().any(|it| it == "NETWORK_ERROR");
@@ -78,22 +79,39 @@ impl Connectors {
     }
 }
 
+/// A call that took all the time that its run had: the run ends with its deadline. The data says
+/// with which, since somebody may have moved it meanwhile.
+fn cut(task: &TaskRow, message: &str) -> Report {
+    let mut failure = Failure::new(HTTP_DEADLINE, message);
+    let deadline = task.deadline_at.map(|it| Json::text(&it.to_string()));
+    failure.data = deadline.map(|it| Json::object([(DEADLINE_AT, &it)]));
+    Report::Failed { failure, retryable: false, retry_after_ms: None, thrown: None }
+}
+
 /// An answer, or an answer that another attempt may better.
 fn completed(retry_on: &[String], answer: Answer, request_gone: bool) -> Report {
-    let Answer { status, headers, body } = answer;
+    let status = answer.status;
     let cause = match status {
         429 => "HTTP_429",
         500..=599 => "HTTP_5XX",
         _ => "",
     };
-    let pause = headers.get("retry-after").and_then(|it| it.trim().parse::<u64>().ok());
-    let output = HttpOutput { status, headers, body, request_gone };
-    let output = Json::of(&output).unwrap_or_default();
+    let pause = match answer.headers.get("retry-after") {
+        Some(Field::Text(text)) => text.trim().parse::<u64>().ok(),
+        _ => None,
+    };
+    let (output, unkept) = HttpOutput::of(answer, request_gone);
     if !retry_on.iter().any(|it| it == cause) {
-        return Report::Completed(output);
+        return output.report(unkept);
     }
-    let mut failure = Failure::new("HTTP_STATUS", format!("the answer was {status}"));
-    failure.data = Some(output);
+    let mut failure = match unkept {
+        Some(reason) => Failure::new(HTTP_BODY, reason),
+        None => Failure::new("HTTP_STATUS", format!("the answer was {status}")),
+    };
+    failure.data = match Json::of(&output) {
+        Ok(output) => Some(output),
+        Err(error) => return never(HTTP_BODY, &error.to_string()),
+    };
     let retry_after_ms = pause.map(|it| it.saturating_mul(1_000).min(LONGEST_PAUSE_MS));
     Report::Failed { failure, retryable: true, retry_after_ms, thrown: None }
 }
@@ -105,8 +123,8 @@ mod tests {
     use super::*;
 
     fn answer(status: u16) -> Answer {
-        let headers = BTreeMap::from([("retry-after".to_owned(), "2".to_owned())]);
-        Answer { status, headers, body: Json::null() }
+        let headers = BTreeMap::from([("retry-after".to_owned(), Field::Text("2".to_owned()))]);
+        Answer { status, headers, body: Ok(Json::null()) }
     }
 
     #[test]

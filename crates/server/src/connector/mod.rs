@@ -1,9 +1,10 @@
 //! What the engine does in other systems.
 //!
 //! [`Connectors`] runs engine tasks by their name. `http` is one of them: `guard` says where it may
-//! go, `dial` opens connections and asks the guard about every address, `address` reads and joins
-//! addresses, `http` makes the calls. Those of journeys are `journey_call`, with `client_auth` for
-//! how they prove who they are, `cache`, and `credential` for what their own callers present.
+//! go, `overrides` which hosts are mocks elsewhere, `dial` opens connections and asks the guard
+//! about every address, `address` reads and joins addresses, `http` makes the calls. Those of
+//! journeys are `journey_call`, with `client_auth` for how they prove who they are, `cache`, and
+//! `credential` for what their own callers present.
 
 mod address;
 mod cache;
@@ -13,8 +14,10 @@ mod dial;
 mod guard;
 mod http;
 mod journey_call;
+mod overrides;
 mod task;
 
 pub use dial::{DialError, Dialer, Wire};
 pub use guard::Guard;
+pub use overrides::Overrides;
 pub(crate) use task::Connectors;

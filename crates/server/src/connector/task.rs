@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use meantime_core::{Failure, Json, Timestamp};
-use meantime_journey::surface::HTTP_TASK;
+use meantime_journey::surface::{HTTP_BODY, HTTP_DEADLINE, HTTP_TASK};
 use meantime_kernel::clock::Clock;
 use meantime_kernel::command::Report;
 use meantime_kernel::driver::EngineTasks;
@@ -15,11 +15,10 @@ use meantime_kernel::store::TaskRow;
 use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
 
-use super::Guard;
 use super::cache::Cache;
 use super::client_auth::Tokens;
 use super::credential::Profile;
-use super::http::{Allowance, Answer, Call, Outbound, Trouble};
+use super::http::{Allowance, Answer, Call, Field, Outbound, Trouble};
 use crate::journey::{Requests, Secrets};
 use crate::settings::{EgressSettings, Settings};
 
@@ -62,11 +61,36 @@ struct HttpInput {
 #[derive(Debug, Serialize)]
 pub(super) struct HttpOutput {
     pub(super) status: u16,
-    pub(super) headers: BTreeMap<String, String>,
+    pub(super) headers: BTreeMap<String, Field>,
     pub(super) body: Json,
     /// The inbound request whose headers should have gone along was over.
     #[serde(rename = "requestGone", skip_serializing_if = "std::ops::Not::not")]
     pub(super) request_gone: bool,
+}
+
+impl HttpOutput {
+    /// The output, and why the body is not in it.
+    pub(super) fn of(answer: Answer, request_gone: bool) -> (Self, Option<String>) {
+        let Answer { status, headers, body } = answer;
+        let (body, unkept) = match body {
+            Ok(body) => (body, None),
+            Err(reason) => (Json::null(), Some(reason)),
+        };
+        (Self { status, headers, body, request_gone }, unkept)
+    }
+
+    /// The end of the task. Without the body it is a failure with the rest of the answer.
+    pub(super) fn report(&self, unkept: Option<String>) -> Report {
+        match (Json::of(self), unkept) {
+            (Ok(output), None) => Report::Completed(output),
+            (Ok(output), Some(reason)) => {
+                let mut failure = Failure::new(HTTP_BODY, reason);
+                failure.data = Some(output);
+                Report::Failed { failure, retryable: false, retry_after_ms: None, thrown: None }
+            }
+            (Err(error), _) => never(HTTP_BODY, &error.to_string()),
+        }
+    }
 }
 
 impl Connectors {
@@ -77,7 +101,7 @@ impl Connectors {
     ) -> Result<Self, String> {
         let (egress, journeys) = (settings.egress.clone(), &settings.journeys);
         Ok(Self {
-            outbound: Outbound::new(Guard::new(&egress)?, &egress),
+            outbound: Outbound::new(&egress, settings.http.json_depth)?,
             places: Semaphore::new(egress.calls),
             settings: egress,
             clock,
@@ -96,9 +120,13 @@ impl Connectors {
         };
         let HttpInput { method, url, headers, body, timeout_ms } = input;
         match self.outbound_call(task, Call { method, url, headers, body }, timeout_ms).await {
-            Ok(Answer { status, headers, body }) => {
-                let output = HttpOutput { status, headers, body, request_gone: false };
-                Report::Completed(Json::of(&output).unwrap_or_default())
+            Ok(answer) => {
+                let (output, unkept) = HttpOutput::of(answer, false);
+                output.report(unkept)
+            }
+            // A flow hears of its deadline when that comes.
+            Err(trouble) if trouble.code == HTTP_DEADLINE => {
+                failed("HTTP_TIMEOUT", &trouble.message, true)
             }
             Err(trouble) => failed(trouble.code, &trouble.message, trouble.retryable),
         }
@@ -118,11 +146,12 @@ impl Connectors {
         let left = left(task, self.clock.now().engine);
         if left == Some(0) {
             // Nothing is left: the call does not start (D3).
-            return Err(Trouble::new("HTTP_TIMEOUT", "nothing is left of the deadline", true));
+            return Err(Trouble::new(HTTP_DEADLINE, "nothing is left of the deadline", false));
         }
         let timeout = self.timeout(task, timeout_ms, left);
-        let allowance =
-            Allowance { timeout, budget_ms: left, idempotency_key: task.idempotency_key() };
+        let is_last = left.is_some_and(|left| timeout >= Duration::from_millis(left));
+        let idempotency_key = task.idempotency_key();
+        let allowance = Allowance { timeout, is_last, budget_ms: left, idempotency_key };
         self.outbound.call(call, allowance).await
     }
 

@@ -11,7 +11,7 @@ use meantime_kernel::command::Error;
 use serde::de::DeserializeOwned;
 
 use super::depth::depth;
-use super::multipart;
+use super::{multipart, wording};
 use crate::app::App;
 use crate::place::Place;
 use crate::problem::{Problem, Reason};
@@ -37,10 +37,7 @@ impl<T: DeserializeOwned> FromRequest<App> for Body<T> {
         let text: &[u8] = if bytes.is_empty() { b"{}" } else { &bytes };
         match serde_json::from_slice(text) {
             Ok(value) => Ok(Self(value)),
-            Err(error) if error.is_data() => {
-                Err(Problem::new(Reason::InvalidBody, error.to_string()))
-            }
-            Err(error) => Err(not_json(&error)),
+            Err(error) => Err(Problem::new(Reason::InvalidBody, wording::of_body(&error))),
         }
     }
 }
@@ -53,7 +50,12 @@ impl FromRequest<App> for Payload {
         if bytes.is_empty() {
             return Ok(Self(Json::null()));
         }
-        Ok(Self(Json::parse(utf8(&bytes)?)?))
+        let text = utf8(&bytes)?;
+        Json::parse(text).map(Self).map_err(|invalid| {
+            // The same text once more, for its words.
+            let error = serde_json::from_str::<serde::de::IgnoredAny>(text).err();
+            error.map_or_else(|| Problem::from(invalid), |it| invalid_json(&it))
+        })
     }
 }
 
@@ -129,11 +131,12 @@ fn is_json(kind: &str) -> bool {
         || kind == "application/x-www-form-urlencoded"
 }
 
+/// A payload that is not JSON.
+fn invalid_json(error: &serde_json::Error) -> Problem {
+    Problem::new(Reason::InvalidJson, wording::of_body(error))
+}
+
 fn utf8(bytes: &[u8]) -> Result<&str, Problem> {
     meantime_core::text_of(bytes)
         .map_err(|error| Problem::new(Reason::InvalidBody, format!("the body is {error}")))
-}
-
-fn not_json(error: &serde_json::Error) -> Problem {
-    Problem::new(Reason::InvalidBody, format!("not valid JSON: {error}"))
 }

@@ -2,7 +2,7 @@
 
 /// The deepest nesting of arrays and objects. Of a text that is not JSON it says something that
 /// does not matter, since that text is refused anyway.
-pub(super) fn depth(text: &[u8]) -> usize {
+pub(crate) fn depth(text: &[u8]) -> usize {
     let (mut depth, mut deepest) = (0_usize, 0);
     let (mut in_string, mut escaped) = (false, false);
     for byte in text {

@@ -6,7 +6,9 @@ mod depth;
 mod multipart;
 mod path;
 mod query;
+mod wording;
 
 pub(crate) use body::{Body, Payload, Text};
+pub(crate) use depth::depth;
 pub(crate) use path::{Id, Name};
 pub(crate) use query::Query;

@@ -7,6 +7,7 @@ use axum::http::request::Parts;
 use meantime_core::id::InvalidId;
 use serde::de::DeserializeOwned;
 
+use super::wording;
 use crate::app::App;
 use crate::problem::{Problem, Reason};
 
@@ -31,7 +32,7 @@ impl<T: DeserializeOwned + Send> FromRequestParts<App> for Name<T> {
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Problem> {
         match Path::from_request_parts(parts, app).await {
             Ok(Path(value)) => Ok(Self(value)),
-            Err(error) => Err(Problem::new(Reason::NotFound, error.body_text())),
+            Err(error) => Err(Problem::new(Reason::NotFound, wording::of_path(&error.body_text()))),
         }
     }
 }

@@ -5,6 +5,7 @@ use axum::extract::{FromRequestParts, Query as AxumQuery};
 use axum::http::request::Parts;
 use serde::de::DeserializeOwned;
 
+use super::wording;
 use crate::app::App;
 use crate::problem::{Problem, Reason};
 
@@ -17,7 +18,9 @@ impl<T: DeserializeOwned> FromRequestParts<App> for Query<T> {
     async fn from_request_parts(parts: &mut Parts, _app: &App) -> Result<Self, Problem> {
         match AxumQuery::try_from_uri(&parts.uri) {
             Ok(AxumQuery(value)) => Ok(Self(value)),
-            Err(error) => Err(Problem::new(Reason::InvalidQuery, error.body_text())),
+            Err(error) => {
+                Err(Problem::new(Reason::InvalidQuery, wording::of_query(&error.body_text())))
+            }
         }
     }
 }

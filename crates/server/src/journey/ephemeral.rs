@@ -16,6 +16,8 @@ use meantime_kernel::history::By;
 use meantime_kernel::machine::{Config, Notations};
 use meantime_kernel::store::{self, MemoryStore, Store};
 
+use super::request_clock::RequestClock;
+
 /// The kernel of such runs. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Ephemeral {
@@ -39,6 +41,7 @@ impl Ephemeral {
             ..Retention::default()
         };
         let builder = Builder::new(Arc::new(MemoryStore::new()), notations);
+        let clock = RequestClock::over(clock);
         let builder = builder.config(config).clock(clock).retention(retention);
         let kernel = builder.engine_tasks(engine_tasks).start().await?;
         Ok(Self { kernel, versions: Arc::default() })
@@ -70,6 +73,11 @@ impl Ephemeral {
             self.kernel.call(Command::Cancel { instance, by: By { actor, reason } }).await?;
         }
         Ok(outcome)
+    }
+
+    /// The kernel itself.
+    pub(crate) fn kernel(&self) -> &Kernel {
+        &self.kernel
     }
 
     /// Whether a run would get in just now.

@@ -6,10 +6,10 @@
 //! something, so callers whom nobody knows make that happen once a second at most, and after every
 //! deployment at this node.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{PoisonError, RwLock};
 
-use meantime_core::Timestamp;
+use meantime_core::{Definition, Diagnostic, Timestamp};
 use meantime_journey::JOURNEY_NOTATION;
 use meantime_journey::surface::{self, Kind};
 use meantime_kernel::store::DefinitionFilter;
@@ -29,6 +29,8 @@ pub(crate) struct SurfaceIndex(RwLock<Known>);
 struct Known {
     /// Names of APIs by their paths.
     paths: BTreeMap<String, String>,
+    /// Names of all APIs: each answers at `/apis/<name>`, too.
+    names: BTreeSet<String>,
     has_public: bool,
     /// When that was read; none if it must be read again.
     at: Option<Timestamp>,
@@ -59,6 +61,46 @@ impl SurfaceIndex {
         Ok(self.0.read().unwrap_or_else(PoisonError::into_inner).has_public)
     }
 
+    /// Where definitions that are about to be deployed would answer in the place of an API that is
+    /// there, or of one another.
+    pub(crate) async fn clashes(
+        &self,
+        app: &App,
+        definitions: &[Definition],
+    ) -> Result<Vec<Diagnostic>, Problem> {
+        let routes: Vec<(&Definition, String)> = definitions
+            .iter()
+            .filter_map(|definition| Some((definition, surface::route(definition)?)))
+            .collect();
+        if routes.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.refresh(app).await?;
+        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let is_new = |name: &str| routes.iter().any(|(definition, _)| definition.name == name);
+        let mut taken: BTreeMap<String, &str> = BTreeMap::new();
+        for (path, name) in known.paths.iter().filter(|(_, name)| !is_new(name)) {
+            taken.insert(path.clone(), name);
+        }
+        for name in known.names.iter().filter(|name| !is_new(name)) {
+            taken.insert(format!("/apis/{name}"), name);
+        }
+        let mut found = Vec::new();
+        for (definition, route) in &routes {
+            let own = format!("/apis/{}", definition.name);
+            for path in [route, &own] {
+                let other = taken.insert(path.clone(), &definition.name);
+                if let Some(other) = other.filter(|other| *other != definition.name) {
+                    let message = format!("the API `{other}` answers at `{path}` already");
+                    let at = surface::route_position(definition);
+                    let problem = Diagnostic::error(surface::ROUTE_CODE, message, at);
+                    found.push(problem.with_help("give one of them another `route.path` or name"));
+                }
+            }
+        }
+        Ok(found)
+    }
+
     /// Something was deployed or undeployed here.
     pub(crate) fn expire(&self) {
         self.0.write().unwrap_or_else(PoisonError::into_inner).at = None;
@@ -83,16 +125,20 @@ impl SurfaceIndex {
         let at = Some(app.kernel().now().real);
         let filter = DefinitionFilter { latest: true, ..DefinitionFilter::default() };
         let rows = app.store().definitions(filter).await?;
-        let mut paths = BTreeMap::new();
+        let (mut paths, mut names) = (BTreeMap::new(), BTreeSet::new());
         let mut has_public = false;
         for row in rows.iter().filter(|row| row.notation == JOURNEY_NOTATION) {
             let entry = app.catalog().get(row.id).await?;
             let Some((_, definition)) = entry.runs() else { continue };
-            paths.extend(surface::route(definition).map(|path| (path, row.name.clone())));
+            if let Some(path) = surface::route(definition) {
+                paths.insert(path, row.name.clone());
+                names.insert(row.name.clone());
+            }
             let declared = surface::declares_public(definition);
             has_public |= app.settings().journeys.public.is_public(&row.name, declared);
         }
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Known { paths, has_public, at };
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) =
+            Known { paths, names, has_public, at };
         Ok(())
     }
 }

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `settings` | what a deployment decides: environment, values, secrets, profiles of credentials |
 //! | `request` | inbound requests, by name, while they last |
+//! | `request_clock` | the time of runs that answer a request, when the clock is virtual |
 //! | `ephemeral` | runs that nobody looks at afterwards: APIs and read guards |
 //! | `index` | APIs by the path they answer at, and whether anything is public |
 //! | `surface` | definitions, instances and answers put together |
@@ -11,6 +12,7 @@
 mod ephemeral;
 mod index;
 mod request;
+mod request_clock;
 mod settings;
 mod surface;
 
@@ -19,4 +21,4 @@ pub(crate) use index::SurfaceIndex;
 pub(crate) use request::{Inbound, Requests};
 pub use settings::{JourneySettings, ProfileSettings, PublicSettings, SecretSource};
 pub(crate) use settings::{Secrets, limits};
-pub(crate) use surface::{Named, Seen, find, latest, read};
+pub(crate) use surface::{Named, Seen, api, find, latest, read};

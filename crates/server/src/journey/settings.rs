@@ -118,7 +118,20 @@ impl JourneySettings {
         });
         let (environment, config) =
             (self.environment.clone(), config.collect::<Result<_, String>>()?);
-        Ok(Settings { environment, config, deploys: true, metadata, ..Settings::default() })
+        let profiles = |has: fn(&ProfileSettings) -> bool| {
+            let named = self.profiles.iter().filter(|(_, profile)| has(profile));
+            named.map(|(name, _)| name.clone()).collect()
+        };
+        Ok(Settings {
+            environment,
+            config,
+            secrets: self.secrets.keys().cloned().collect(),
+            key_profiles: profiles(|it| !it.keys.is_empty()),
+            jwt_profiles: profiles(|it| it.jwt.is_some()),
+            deploys: true,
+            metadata,
+            ..Settings::default()
+        })
     }
 }
 

@@ -43,6 +43,18 @@ pub(crate) async fn latest(app: &App, name: &str, kind: Kind) -> Result<Named, P
     Ok(named)
 }
 
+/// The latest version of the API that answers at `/apis/<name>`: the one of that name, or one whose
+/// route that is. A deployment that would make it two is refused.
+pub(crate) async fn api(app: &App, name: &str) -> Result<Named, Problem> {
+    let unknown = match latest(app, name, Kind::Api).await {
+        Ok(named) => return Ok(named),
+        Err(problem) if problem.status().is_server_error() => return Err(problem),
+        Err(problem) => problem,
+    };
+    let routed = app.surface_index().public_api(app, &format!("/apis/{name}")).await?;
+    routed.ok_or(unknown)
+}
+
 /// An instance of a journey; others are not there.
 pub(crate) async fn find(app: &App, id: InstanceId) -> Result<Seen, Problem> {
     let row = app.store().instance(id).await?;
@@ -89,7 +101,8 @@ impl Seen {
         let extra = &self.row.extra;
         let outcome = extra.outcome.as_ref().filter(|_| self.row.phase.is_ended());
         let (state, summary) = (&self.row.state, extra.summary.as_ref());
-        Some((definition, Instance { id: &self.id, state, outcome, summary }))
+        let deadline_at = self.row.deadline_at;
+        Some((definition, Instance { id: &self.id, state, outcome, summary, deadline_at }))
     }
 
     /// Whether it only waits for its compensation, or is over.

@@ -24,7 +24,7 @@ pub(super) fn registry(counters: &Counters, levels: &Levels) -> Registry {
     registry
 }
 
-fn totals(counters: &Counters) -> [(&'static str, &'static str, u64); 18] {
+fn totals(counters: &Counters) -> [(&'static str, &'static str, u64); 19] {
     [
         ("meantime_turns", "Turns that took effect", counters.turns),
         ("meantime_batches", "Batches that were committed", counters.batches),
@@ -44,6 +44,7 @@ fn totals(counters: &Counters) -> [(&'static str, &'static str, u64); 18] {
         ("meantime_commits_ambiguous", "Commits whose answer was lost", counters.ambiguous),
         ("meantime_store_outages", "How often the store went out of reach", counters.store_outages),
         ("meantime_store_recoveries", "How often it was found again", counters.store_recoveries),
+        ("meantime_clock_steps", "How often the wall clock was set", counters.clock_steps),
     ]
 }
 

@@ -1,13 +1,15 @@
 //! What is counted and logged: requests here, and what the engine counts of itself.
 
 mod collector;
+mod deadline;
 mod engine;
 mod request;
 mod store;
 mod trace;
 
 pub use collector::{Collector, CollectorError, connect};
+pub(crate) use deadline::log_deadlines;
 pub(crate) use request::{Metrics, observe};
-pub(crate) use store::{log_damage, log_store};
+pub(crate) use store::{log_clock, log_damage, log_store};
 pub use trace::TRACE_TARGET;
 pub(crate) use trace::{answered, call_span};

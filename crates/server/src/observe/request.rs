@@ -1,6 +1,8 @@
 //! What the server counts, and the layer that counts requests and writes the access log.
 
+use std::cell::RefCell;
 use std::fmt::Write as _;
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use axum::extract::{MatchedPath, Request, State};
@@ -42,9 +44,17 @@ struct RouteLabels {
     route: String,
 }
 
-/// What the server counts.
+/// Instances by the code they ended with.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct CodeLabels {
+    code: String,
+}
+
+/// What the server counts. Cheap to clone.
+#[derive(Clone)]
 pub(crate) struct Metrics {
-    registry: Registry,
+    registry: Arc<Registry>,
+    deadlines: Family<CodeLabels, Counter>,
     requests: Family<RequestLabels, Counter>,
     latency: Family<RouteLabels, Histogram>,
     under_way: Gauge<i64, std::sync::atomic::AtomicI64>,
@@ -67,7 +77,20 @@ impl Metrics {
         );
         let held = under_way.clone();
         registry.register("meantime_http_requests_under_way", "Requests without answer", held);
-        Self { registry, requests, latency, under_way }
+        let deadlines = Family::<CodeLabels, Counter<u64, AtomicU64>>::default();
+        // Those that no definition declares are there from the beginning.
+        for code in ["DEADLINE_EXCEEDED", "JOURNEY_TIMEOUT"] {
+            drop(deadlines.get_or_create(&CodeLabels { code: code.to_owned() }));
+        }
+        let reached = deadlines.clone();
+        registry.register("meantime_deadlines_reached", "Instances that ended so", reached);
+        let registry = Arc::new(registry);
+        Self { registry, deadlines, requests, latency, under_way }
+    }
+
+    /// An instance has ended with its deadline.
+    pub(crate) fn timed_out(&self, code: &str) {
+        self.deadlines.get_or_create(&CodeLabels { code: code.to_owned() }).inc();
     }
 
     /// A request was refused before its route was looked up.
@@ -127,10 +150,16 @@ pub(crate) async fn observe(State(app): State<App>, mut request: Request, next: 
     response
 }
 
+thread_local! {
+    /// Read in blocks: asking the system for each request is a twentieth of what a start costs.
+    static RANDOM: RefCell<SystemEntropy> = RefCell::default();
+}
+
 fn request_number() -> String {
     let mut number = String::from("rq_");
+    let random = RANDOM.with_borrow_mut(SystemEntropy::next);
     // Writing to a String cannot fail.
-    let _ = write!(number, "{:016x}", SystemEntropy::default().next());
+    let _ = write!(number, "{random:016x}");
     number
 }
 

@@ -1,9 +1,10 @@
-//! What is logged of the store: that it was lost, found again, or given up, and what is damaged.
+//! What is logged of the store and the clock: that the store was lost, found again, or given up,
+//! what is damaged, and that the clock was set.
 
 use std::collections::BTreeMap;
 
 use meantime_core::InstanceId;
-use meantime_kernel::driver::StoreHealth;
+use meantime_kernel::driver::{ClockStep, StoreHealth};
 use tokio::sync::watch;
 
 /// Logs every change until the engine is gone.
@@ -36,6 +37,19 @@ pub(crate) async fn log_damage(mut damaged: watch::Receiver<BTreeMap<InstanceId,
         logged = seen;
         if damaged.changed().await.is_err() {
             return;
+        }
+    }
+}
+
+/// Says that the wall clock was set. What is due by it now fires now; where it was set back, timers
+/// stand still until it has caught up (T13).
+pub(crate) async fn log_clock(mut steps: watch::Receiver<ClockStep>) {
+    while steps.changed().await.is_ok() {
+        let ClockStep { by_ms, .. } = *steps.borrow_and_update();
+        if by_ms > 0 {
+            tracing::warn!(by_ms, "the wall clock went forward: what is due by it fires now");
+        } else {
+            tracing::warn!(by_ms, "the wall clock went back: timers wait until it catches up");
         }
     }
 }

@@ -4,8 +4,8 @@ use axum::extract::{RawQuery, State};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
 use axum::response::Response;
-use meantime_core::{Failure, Json, Outcome, Termination};
-use meantime_journey::surface::{self, ApiAnswer, Kind};
+use meantime_core::{Definition, Failure, Json, Outcome, Termination};
+use meantime_journey::surface::{self, ApiAnswer};
 use meantime_kernel::command::{Error, StartCommand};
 use utoipa_axum::routes;
 
@@ -15,7 +15,7 @@ use super::table::Routes;
 use crate::app::App;
 use crate::auth::Permission;
 use crate::extract::{Name, Payload};
-use crate::journey::{Inbound, Named, latest, read};
+use crate::journey::{Inbound, Named, api, read};
 use crate::place::Place;
 use crate::problem::{PROBLEM_JSON, Problem, Reason};
 
@@ -38,7 +38,7 @@ async fn call(
     headers: HeaderMap,
     Payload(input): Payload,
 ) -> Result<Response, Problem> {
-    let named = latest(&app, &name, Kind::Api).await?;
+    let named = api(&app, &name).await?;
     answer(&app, &place, &named, query.as_deref(), &headers, input).await
 }
 
@@ -82,7 +82,7 @@ async fn answer(
     let run = app.ephemeral().run(app.store(), named.id, command, patience);
     let outcome = match place.while_waiting(run).await? {
         Ok(Some(outcome)) => outcome,
-        Ok(None) => too_late(input),
+        Ok(None) => too_late(definition, input),
         Err(Error::Refused { code, problem }) => {
             let refused = surface::Refusal { code: &code, problem: &problem, input: &input };
             let settings = app.journey_settings();
@@ -98,9 +98,12 @@ async fn answer(
     Ok(response(&surface::api_answer(app.journey_settings(), definition, &outcome, now)))
 }
 
-/// An API that took longer than any request may.
-fn too_late(context: Json) -> Outcome {
-    let failure = Failure::new("JOURNEY_TIMEOUT", "the API took longer than a request may");
+/// An API that took longer than any request may: it ends as it says it does when it is late.
+fn too_late(definition: &Definition, context: Json) -> Outcome {
+    let failure = match &definition.execution {
+        Some(declared) => Failure::new(declared.code.clone(), declared.reason.clone()),
+        None => Failure::new("JOURNEY_TIMEOUT", "the API took longer than a request may"),
+    };
     Outcome::Failed { failure, termination: Termination::Timeout, context }
 }
 

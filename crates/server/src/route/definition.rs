@@ -5,6 +5,7 @@ use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse as _, Response};
 use meantime_core::{DefinitionId, Diagnostic as CoreDiagnostic, Severity, Source};
+use meantime_journey::JOURNEY_NOTATION;
 use meantime_kernel::command::{Command, Error, Reply};
 use meantime_kernel::driver::DeployError;
 use meantime_kernel::machine::definition_hash;
@@ -75,6 +76,7 @@ async fn deploy(
     if query.dry_run {
         return judge(&app, notation, source).await;
     }
+    refuse_clashes(&app, notation, &source).await?;
     let hash_of = source.clone();
     let (reply, diagnostics) = match app.kernel().deploy(notation, source).await {
         Ok(deployed) => deployed,
@@ -105,6 +107,23 @@ async fn deploy(
     }
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
     Ok(Answer(status, Deployed { definitions }))
+}
+
+/// Refuses APIs that would answer where another one does. Other sources are not compiled for it.
+async fn refuse_clashes(
+    app: &App,
+    notation: &str,
+    source: &Source,
+) -> std::result::Result<(), Problem> {
+    if notation != JOURNEY_NOTATION || !source.text.contains("Api") {
+        return Ok(());
+    }
+    let (definitions, diagnostics) = app.kernel().judge(notation, source.clone()).await?;
+    if diagnostics.iter().any(|it| it.severity == Severity::Error) {
+        return Err(invalid(&diagnostics));
+    }
+    let clashes = app.surface_index().clashes(app, &definitions).await?;
+    if clashes.is_empty() { Ok(()) } else { Err(invalid(&clashes)) }
 }
 
 /// Judges a source without deploying it.
@@ -268,8 +287,18 @@ async fn latest_graph(State(app): State<App>, Name(name): Name<String>) -> Resul
 
 async fn draw(app: &App, id: DefinitionId) -> std::result::Result<Graph, Problem> {
     let entry = app.catalog().get(id).await?;
-    let graph = entry.runs().map(|(notation, definition)| notation.graph(definition));
-    Ok(Graph::from(graph.unwrap_or_default()))
+    let (name, notation) = (&entry.name, &entry.notation);
+    let Some((runs, definition)) = entry.runs() else {
+        let text = format!("{name:?} cannot be read by this release, so it cannot be drawn");
+        return Err(Problem::new(Reason::NoGraph, text));
+    };
+    let graph = runs.graph(definition);
+    if graph.nodes.is_empty() {
+        let text =
+            format!("{name:?} is a {notation}, which has no drawing; read its source instead");
+        return Err(Problem::new(Reason::NoGraph, text));
+    }
+    Ok(Graph::from(graph))
 }
 
 /// Nodes and edges of a version, for drawing.

@@ -1,25 +1,37 @@
 //! `/forecast`: everything that will fire in a window.
-
-use std::collections::BTreeMap;
+//!
+//! Entries come in pages, and counts are exact however many timers and schedules there are: timers
+//! are counted by the store, schedules one page of them after the other, so that memory is bounded.
 
 use axum::extract::State;
-use meantime_core::{DefinitionId, InstanceId, SCHEDULE_DEFINITION, TimerId, Timestamp};
-use meantime_kernel::schedule::{DueKind, ScheduleView, buckets, forecast};
-use meantime_kernel::store::{InstanceFilter, Page, TimerFilter, TimerRow};
+use meantime_core::{DefinitionId, InstanceId, SCHEDULE_DEFINITION, Timestamp};
+use meantime_kernel::schedule::ScheduleView;
+use meantime_kernel::schedule::{
+    Buckets, Due as Entry, DueKey, DueOf, Forecast as Entries, Outlook,
+};
+use meantime_kernel::store::{InstanceFilter, Page, TimerCount, TimerFilter, TimerKey, TimerRow};
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::routes;
 
 use super::reply::{Result, ok};
+use super::schedule::filled;
 use super::table::Routes;
 use crate::app::App;
 use crate::auth::Permission;
 use crate::extract::Query;
+use crate::page;
 use crate::problem::{Problem, Reason};
 use crate::wire::{Bucket, Due, Forecast, Lasting, Moment, Status};
 
-/// Entries, timers and schedules that one forecast looks at.
-const MOST: usize = 10_000;
+/// Entries of one page, unless asked otherwise and at most.
+const ENTRIES: usize = 1_000;
+
+/// Timers and schedules that are read at a time.
+const STRIDE: usize = 1_000;
+
+/// Parts that a window may be counted in.
+const PARTS: u64 = 100_000;
 
 /// The window when none is named.
 const DAY_MS: i64 = 86_400_000;
@@ -39,10 +51,31 @@ struct ForecastQuery {
     #[serde(default)]
     #[param(example = "P7D")]
     to: Option<String>,
-    /// Count in parts of this length.
+    /// Count in parts of this length, 100,000 at most.
     #[serde(default)]
     #[param(example = "PT1H")]
     bucket: Option<String>,
+    /// Of the definition of this name, or started by a schedule of it.
+    #[serde(default)]
+    definition: Option<String>,
+    /// How many entries at most: 1,000 when not given, and no more than that.
+    #[serde(default)]
+    limit: Option<usize>,
+    /// Where the page before ended.
+    #[serde(default)]
+    cursor: Option<String>,
+}
+
+/// The window that is looked at, and of what.
+struct Window {
+    now: Timestamp,
+    from: Timestamp,
+    to: Timestamp,
+    definition: Option<String>,
+    /// The versions of that definition.
+    versions: Vec<DefinitionId>,
+    /// The versions of the definition that schedules are instances of.
+    schedules: Vec<DefinitionId>,
 }
 
 /// Everything that will fire in a window: timers, deadlines, and schedules expanded.
@@ -59,84 +92,203 @@ async fn get(State(app): State<App>, Query(query): Query<ForecastQuery>) -> Resu
     if to < from {
         return Err(Problem::new(Reason::InvalidQuery, "the window ends before it begins"));
     }
-    let (timers, more) = timers(&app, from, to).await?;
-    let schedules = schedules(&app).await?;
-    let due = forecast(&timers, &schedules, from, to, MOST + 1);
-    let bucket = query.bucket.as_deref().map(Lasting::parse).transpose()?;
-    let bucket = bucket.map(|it| it.millis_from(from)).transpose()?;
-    let counted = bucket.map(|ms| {
-        let counted = buckets(&due, from, to, i64::try_from(ms).unwrap_or(i64::MAX));
-        counted.into_iter().map(|(at, count)| Bucket { at, count }).collect()
-    });
-    let definitions: BTreeMap<TimerId, DefinitionId> =
-        timers.iter().map(|row| (row.id, row.definition)).collect();
-    let truncated = more || due.len() > MOST;
-    let mut items = Vec::with_capacity(due.len().min(MOST));
-    for it in due.into_iter().take(MOST) {
-        items.push(shown(&app, it.at, it.kind, &definitions).await?);
+    let mut buckets = query.bucket.as_deref().map(|text| parts(text, from, to)).transpose()?;
+    let limit = query.limit.map_or(Ok(ENTRIES), |asked| page::limit(Some(asked)))?;
+    let after = page::read_cursor(query.cursor.as_deref(), read_cursor)?;
+    let versions = match &query.definition {
+        Some(name) => app.catalog().ids(Some(name.clone()), None).await?,
+        None => Vec::new(),
+    };
+    let schedules = app.catalog().ids(Some(SCHEDULE_DEFINITION.to_owned()), None).await?;
+    let window = Window { now, from, to, definition: query.definition, versions, schedules };
+    let mut entries = Entries::new(from, to, after, limit);
+    add_timers(&app, &window, after, limit, &mut entries).await?;
+    if let Some((bucket_ms, buckets)) = &mut buckets {
+        count_timers(&app, &window, *bucket_ms, buckets).await?;
     }
-    ok(Forecast { from, to, items, buckets: counted, truncated })
+    let mut counts = buckets.map(|(_, buckets)| buckets);
+    add_schedules(&app, &window, &mut entries, counts.as_mut()).await?;
+    let (entries, truncated) = entries.finish();
+    let next_cursor = entries.last().filter(|_| truncated).map(|(key, _)| write_cursor(*key));
+    let mut items = Vec::with_capacity(entries.len());
+    for (key, entry) in entries {
+        items.push(shown(&app, key, entry).await?);
+    }
+    let counted = counts.map(|counts| {
+        counts.finish().into_iter().map(|(at, count)| Bucket { at, count }).collect()
+    });
+    ok(Forecast { from, to, items, buckets: counted, truncated, next_cursor })
 }
 
-async fn shown(
+/// The length of the parts that somebody asked for, and the parts. It is never changed silently.
+fn parts(
+    text: &str,
+    from: Timestamp,
+    to: Timestamp,
+) -> std::result::Result<(i64, Buckets), Problem> {
+    let bucket_ms = Lasting::parse(text)?.millis_from(from)?;
+    let bucket_ms = i64::try_from(bucket_ms).unwrap_or(i64::MAX);
+    if bucket_ms == 0 {
+        return Err(Problem::new(Reason::InvalidQuery, "`bucket` is longer than zero"));
+    }
+    let parts = Buckets::parts(from, to, bucket_ms);
+    if parts > PARTS {
+        let text = format!("the window has {parts} parts of {text}, at most {PARTS} are counted");
+        return Err(Problem::new(Reason::InvalidQuery, text));
+    }
+    Ok((bucket_ms, Buckets::new(from, to, bucket_ms)))
+}
+
+/// The earliest timers of the window, page by page until there are enough.
+async fn add_timers(
     app: &App,
-    at: Timestamp,
-    kind: DueKind,
-    definitions: &BTreeMap<TimerId, DefinitionId>,
-) -> std::result::Result<Due, Problem> {
-    Ok(match kind {
-        DueKind::Slot { schedule, definition } => Due {
+    window: &Window,
+    after: Option<DueKey>,
+    limit: usize,
+    entries: &mut Entries,
+) -> std::result::Result<(), Problem> {
+    if window.is_nobody() {
+        return Ok(());
+    }
+    let filter = TimerFilter {
+        definitions: window.versions.clone(),
+        due_from: Some(after.map_or(window.from, |after| first_instant(after).max(window.from))),
+        due_before: Some(window.to),
+        before_deadline: true,
+        ..TimerFilter::default()
+    };
+    let mut after = after.and_then(|after| match after.of {
+        DueOf::Timer(id) => Some(TimerKey { frozen: false, due_at: after.at, id }),
+        DueOf::Slot(..) => None,
+    });
+    let mut found = 0;
+    loop {
+        let rows = app.store().timers(filter.clone(), Page { after, limit: STRIDE }).await?;
+        let is_wanted =
+            |row: &&TimerRow| !row.frozen && !window.schedules.contains(&row.definition);
+        for row in rows.iter().filter(is_wanted) {
+            entries.add_timer(row);
+            found += 1;
+        }
+        after = rows.last().map(TimerRow::key);
+        // Frozen ones come last.
+        let is_end = rows.len() < STRIDE || after.is_some_and(|key| key.frozen);
+        if is_end || found > limit {
+            return Ok(());
+        }
+    }
+}
+
+/// Where timers go on after a cursor: those of an instant come before the slots of it.
+const fn first_instant(after: DueKey) -> Timestamp {
+    match after.of {
+        DueOf::Timer(_) => after.at,
+        DueOf::Slot(..) => after.at.saturating_add_millis(1),
+    }
+}
+
+async fn count_timers(
+    app: &App,
+    window: &Window,
+    bucket_ms: i64,
+    buckets: &mut Buckets,
+) -> std::result::Result<(), Problem> {
+    if window.is_nobody() {
+        return Ok(());
+    }
+    let others = window.definition.is_none();
+    let definitions = if others { window.schedules.clone() } else { window.versions.clone() };
+    let (from, to) = (window.from, window.to);
+    let query = TimerCount { from, to, bucket_ms, definitions, others };
+    for (part, count) in app.store().count_timers(query).await? {
+        buckets.add(usize::try_from(part).unwrap_or(usize::MAX), count);
+    }
+    Ok(())
+}
+
+/// All schedules, page by page.
+async fn add_schedules(
+    app: &App,
+    window: &Window,
+    entries: &mut Entries,
+    mut buckets: Option<&mut Buckets>,
+) -> std::result::Result<(), Problem> {
+    let filter = InstanceFilter {
+        definitions: window.schedules.clone(),
+        phases: Status::Running.phases().to_vec(),
+        ..InstanceFilter::default()
+    };
+    let mut after: Option<InstanceId> = None;
+    while !window.schedules.is_empty() {
+        let rows = app.store().instances(filter.clone(), Page { after, limit: STRIDE }).await?;
+        for row in &rows {
+            let Some(view) = ScheduleView::of_instance(row) else { continue };
+            if window.definition.as_ref().is_some_and(|name| view.spec.definition != *name) {
+                continue;
+            }
+            let filled = filled(app, row.id, &view).await?;
+            let outlook = Outlook::new(&view, window.now, &filled, app.kernel().limits());
+            entries.add_schedule(row.id, &outlook, &view.spec.definition);
+            if let Some(buckets) = &mut buckets {
+                buckets.add_schedule(&outlook);
+            }
+        }
+        after = rows.last().map(|row| row.id);
+        if rows.len() < STRIDE {
+            break;
+        }
+    }
+    Ok(())
+}
+
+impl Window {
+    /// Whether the definition it is about has no version.
+    fn is_nobody(&self) -> bool {
+        self.definition.is_some() && self.versions.is_empty()
+    }
+}
+
+async fn shown(app: &App, key: DueKey, entry: Entry) -> std::result::Result<Due, Problem> {
+    let at = key.at;
+    Ok(match (key.of, entry) {
+        (DueOf::Slot(schedule, slot), Entry::Slot { definition }) => Due {
             at,
             kind: "slot",
             id: schedule.to_string(),
             instance_id: None,
             definition,
             place: None,
+            slot_at: Some(slot).filter(|slot| *slot != at),
         },
-        DueKind::Timer { id, kind, place } => {
-            let definition = match definitions.get(&id) {
-                Some(definition) => app.catalog().get(*definition).await?.name.clone(),
-                None => String::new(),
-            };
-            Due {
-                at,
-                kind: kind.name(),
-                id: id.to_string(),
-                instance_id: Some(id.0.instance.to_string()),
-                definition,
-                place: Some(place),
-            }
-        }
+        (DueOf::Timer(id), Entry::Timer { kind, definition, place }) => Due {
+            at,
+            kind: kind.name(),
+            id: id.to_string(),
+            instance_id: Some(id.0.instance.to_string()),
+            definition: app.catalog().get(definition).await?.name.clone(),
+            place: Some(place),
+            slot_at: None,
+        },
+        _ => return Err(Problem::new(Reason::Internal, "an entry of a forecast is mixed up")),
     })
 }
 
-/// Armed timers of the window, and whether there are more.
-async fn timers(
-    app: &App,
-    from: Timestamp,
-    to: Timestamp,
-) -> std::result::Result<(Vec<TimerRow>, bool), Problem> {
-    let filter = TimerFilter {
-        due_from: Some(from),
-        due_before: Some(to),
-        before_deadline: true,
-        ..TimerFilter::default()
-    };
-    let mut rows = app.store().timers(filter, Page::first(MOST + 1)).await?;
-    let more = rows.len() > MOST;
-    rows.truncate(MOST);
-    Ok((rows, more))
+/// A place in a forecast: the instant, and the timer or the schedule with its slot.
+fn write_cursor(key: DueKey) -> String {
+    let at = key.at.as_millis();
+    match key.of {
+        DueOf::Timer(id) => format!("{at}.{id}"),
+        DueOf::Slot(schedule, slot) => format!("{at}.{schedule}.{}", slot.as_millis()),
+    }
 }
 
-/// Schedules that have slots to come.
-async fn schedules(app: &App) -> std::result::Result<Vec<(InstanceId, ScheduleView)>, Problem> {
-    let filter = InstanceFilter {
-        definitions: app.catalog().ids(Some(SCHEDULE_DEFINITION.to_owned()), None).await?,
-        phases: Status::Running.phases().to_vec(),
-        ..InstanceFilter::default()
+/// Reads what [`write_cursor`] wrote.
+fn read_cursor(text: &str) -> Option<DueKey> {
+    let instant = |text: &str| Timestamp::try_from_millis(text.parse().ok()?).ok();
+    let (at, of) = text.split_once('.')?;
+    let of = match of.split_once('.') {
+        Some((schedule, slot)) => DueOf::Slot(schedule.parse().ok()?, instant(slot)?),
+        None => DueOf::Timer(of.parse().ok()?),
     };
-    let rows = app.store().instances(filter, Page::first(MOST)).await?;
-    let view =
-        |row: &meantime_kernel::store::InstanceRow| Some((row.id, ScheduleView::read(&row.state)?));
-    Ok(rows.iter().filter_map(view).collect())
+    Some(DueKey { at: instant(at)?, of })
 }

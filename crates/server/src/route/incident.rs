@@ -12,9 +12,9 @@ use super::table::Routes;
 use crate::app::App;
 use crate::audit;
 use crate::auth::{Caller, Permission};
-use crate::extract::{Id, Query};
+use crate::extract::{Body, Id, Query};
 use crate::page;
-use crate::wire::{Done, Incident, Page};
+use crate::wire::{Done, Incident, Page, Resolution};
 
 pub(super) fn routes() -> Routes {
     Routes::new()
@@ -83,19 +83,25 @@ async fn retry(
     ok(Done {})
 }
 
-/// Closes an incident of a place without trying again.
+/// Completes what the incident stopped with variables; without them it is tried once more.
 #[utoipa::path(
     post, path = "/incidents/{id}/resolve", operation_id = "resolve_incident", tag = "incidents",
     params(("id" = String, Path, description = "The incident"), ReasonQuery),
-    responses((status = 200, description = "Closed", body = Done))
+    request_body = Option<Resolution>,
+    responses((status = 200, description = "Ended, or tried again", body = Done))
 )]
 async fn resolve(
     State(app): State<App>,
     caller: Caller,
     Id(incident): Id<IncidentId>,
     Query(query): Query<ReasonQuery>,
+    Body(body): Body<Resolution>,
 ) -> Result<Done> {
     let by = caller.by(query.reason);
-    app.kernel().call(Command::ResolveIncident { incident, by }).await?;
+    let command = match body.variables {
+        Some(variables) => Command::ResolveIncident { incident, variables, by },
+        None => Command::RetryIncident { incident, by },
+    };
+    app.kernel().call(command).await?;
     ok(Done {})
 }

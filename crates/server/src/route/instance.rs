@@ -13,13 +13,13 @@ use utoipa_axum::routes;
 
 use super::reply::{Answer, Result, ok};
 use super::table::Routes;
-use super::{instance_history, instance_list};
+use super::{instance_history, instance_list, instance_scope};
 use crate::app::App;
 use crate::auth::{Caller, Permission};
 use crate::extract::{Body, Id, Name, Payload, Query};
 use crate::place::Place;
 use crate::problem::{Problem, Reason};
-use crate::wire::{Because, Done, Instance, Lasting, NewInstance};
+use crate::wire::{Because, Done, Instance, InstanceResult, Lasting, NewInstance};
 use crate::{audit, show};
 
 pub(super) fn routes() -> Routes {
@@ -27,7 +27,10 @@ pub(super) fn routes() -> Routes {
         .add(Permission::Operate, routes!(start))
         .add_long(Permission::Read, routes!(instance_list::list))
         .add(Permission::Read, routes!(get))
+        .add(Permission::Read, routes!(result))
         .add(Permission::Operate, routes!(set_variables))
+        .add(Permission::Read, routes!(instance_scope::list))
+        .add(Permission::Operate, routes!(instance_scope::set_variables))
         .add_long(Permission::Read, routes!(instance_history::history))
         .add_long(Permission::Read, routes!(instance_history::timeline))
         .add(Permission::Operate, routes!(cancel))
@@ -42,6 +45,20 @@ struct StartQuery {
     #[serde(default)]
     #[param(value_type = Option<String>, example = "PT10S")]
     wait: Option<String>,
+    /// What to wait for: `end` is the end only, whatever the instance needs from outside.
+    #[serde(default, rename = "for")]
+    #[param(inline)]
+    until: Option<Until>,
+}
+
+/// What a start waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase")]
+enum Until {
+    /// The end, or the first place that needs something from outside.
+    Rest,
+    /// The end.
+    End,
 }
 
 /// Starts an instance.
@@ -63,9 +80,12 @@ async fn start(
     Body(new): Body<NewInstance>,
 ) -> Result<Instance> {
     let now = app.kernel().now().engine;
-    let limit = query.wait.as_deref().map(Lasting::parse).transpose()?;
-    let limit = limit.map(|wait| wait.millis_from(now)).transpose()?;
-    let limit = limit.map(|ms| Duration::from_millis(ms).min(app.settings().http.wait.into()));
+    let limit = patience(&app, query.wait.as_deref(), app.settings().http.wait.into())?;
+    if limit.is_none() && query.until.is_some() {
+        let text = "`for` says what to wait for, and goes with `wait`: `?wait=PT10S&for=end`";
+        return Err(Problem::new(Reason::InvalidQuery, text));
+    }
+    let for_end = query.until == Some(Until::End);
     let command = StartCommand {
         definition: new.definition,
         version: new.version,
@@ -76,10 +96,17 @@ async fn start(
         idempotency: idempotency_key(&headers)?,
         ..StartCommand::default()
     };
-    let reply = call(&app, &place, command, limit).await?;
+    let begun = app.kernel().now().real;
+    let reply = call(&app, &place, command, limit, for_end).await?;
     let Reply::Started { instance, repeated, row } = reply else {
         return Err(Problem::new(Reason::Internal, "a start was answered by something else"));
     };
+    if let Some(limit) = limit.filter(|_| repeated && for_end) {
+        // The first request may still be waiting for the same instance.
+        let passed = app.kernel().now().real.saturating_since(begun);
+        let passed = Duration::from_millis(u64::try_from(passed).unwrap_or_default());
+        await_end(&app, &place, instance, limit.saturating_sub(passed)).await?;
+    }
     let input = Some(new.input).filter(|_| !repeated);
     let shown = match row {
         Some(row) => show::instance(&app, &row, input).await?,
@@ -88,19 +115,48 @@ async fn start(
     Ok(Answer(StatusCode::CREATED, shown))
 }
 
-/// Does a start; whoever waits for it to settle waits until the limit, or until the server stops.
+/// How long a request waits at most, in real time.
+fn patience(
+    app: &App,
+    wait: Option<&str>,
+    longest: Duration,
+) -> std::result::Result<Option<Duration>, Problem> {
+    let wait = wait.map(Lasting::parse).transpose()?;
+    let millis = wait.map(|wait| wait.millis_from(app.kernel().now().engine)).transpose()?;
+    Ok(millis.map(|millis| Duration::from_millis(millis).min(longest)))
+}
+
+/// Comes back when an instance has ended, when the limit is over, or when the server stops.
+async fn await_end(
+    app: &App,
+    place: &Place,
+    instance: InstanceId,
+    limit: Duration,
+) -> std::result::Result<(), Problem> {
+    let patience = app.patience(limit);
+    let ended = app.kernel().call_until(Command::Await { instance }, Wait::Ended, patience);
+    match place.while_waiting(ended).await? {
+        // A copy that may not act yet ends nothing.
+        Ok(_) | Err(Error::Paused) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Does a start; whoever waits waits until the limit, or until the server stops.
 async fn call(
     app: &App,
     place: &Place,
     start: StartCommand,
     limit: Option<Duration>,
+    for_end: bool,
 ) -> std::result::Result<Reply, Problem> {
     let Some(limit) = limit else {
         let for_ever = std::future::pending();
         return Ok(app.kernel().start_until(start, Wait::Quiet, for_ever).await?);
     };
     let patience = app.patience(limit);
-    let settled = app.kernel().start_until(start, Wait::Settled, patience);
+    let wait = if for_end { Wait::Ended } else { Wait::Settled };
+    let settled = app.kernel().start_until(start, wait, patience);
     Ok(place.while_waiting(settled).await??)
 }
 
@@ -136,10 +192,47 @@ async fn get(State(app): State<App>, caller: Caller, Id(id): Id<InstanceId>) -> 
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-struct ReasonQuery {
+struct ResultQuery {
+    /// How long to wait for the end; a minute at most.
+    #[serde(default)]
+    #[param(value_type = Option<String>, example = "PT30S")]
+    wait: Option<String>,
+}
+
+/// How an instance ended; waits for that, if asked to.
+#[utoipa::path(
+    get, path = "/instances/{id}/result", operation_id = "get_result", tag = "instances",
+    params(("id" = String, Path, description = "The instance"), ResultQuery),
+    responses(
+        (status = 200, description = "It has ended", body = InstanceResult),
+        (status = 202, description = "It goes on", body = InstanceResult),
+    )
+)]
+async fn result(
+    State(app): State<App>,
+    caller: Caller,
+    place: Place,
+    Id(id): Id<InstanceId>,
+    Query(query): Query<ResultQuery>,
+) -> Result<InstanceResult> {
+    let limit = patience(&app, query.wait.as_deref(), app.settings().http.claim_wait.into())?;
+    let mut row = show::whole(find(&app, id).await?)?;
+    if let Some(limit) = limit.filter(|_| !row.phase.is_ended()) {
+        await_end(&app, &place, id, limit).await?;
+        row = show::whole(find(&app, id).await?)?;
+    }
+    audit::read(&app, &caller, "get_result", vec![(id, row.definition)]).await;
+    let status = if row.phase.is_ended() { StatusCode::OK } else { StatusCode::ACCEPTED };
+    Ok(Answer(status, InstanceResult::of(&row)))
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct ReasonQuery {
     /// For those who look at it later.
     #[serde(default)]
-    reason: Option<String>,
+    pub(super) reason: Option<String>,
 }
 
 /// Corrects variables; recorded.
@@ -157,7 +250,7 @@ async fn set_variables(
     Payload(values): Payload,
 ) -> Result<Instance> {
     let by = caller.by(query.reason);
-    app.kernel().call(Command::SetVariables { instance, values, by }).await?;
+    app.kernel().call(Command::SetVariables { instance, values, scope: None, by }).await?;
     let row = find(&app, instance).await?;
     ok(show::instance(&app, &row, None).await?)
 }

@@ -58,7 +58,7 @@ async fn start(
     let definition = named.definition().ok_or_else(|| unreadable(&name))?;
     let request = read(&app, &headers, query.as_deref());
     let bound = surface::start_bound(definition, &request);
-    let _lasting = app.requests().keep(Inbound { request, passthrough: bound.passthrough });
+    let lasting = app.requests().keep(Inbound { request, passthrough: bound.passthrough });
     let start = StartCommand {
         definition: name.clone(),
         input,
@@ -79,6 +79,14 @@ async fn start(
         return Err(Problem::new(Reason::Internal, "a start was answered by something else"));
     };
     if !is_sync {
+        // What the run does first is still done for this request (rule 31 refuses the rest).
+        if surface::looks_at_requests(definition) {
+            let patience = app.patience(app.settings().http.wait.into());
+            tokio::spawn(async move {
+                patience.await;
+                drop(lasting);
+            });
+        }
         let body = surface::start_response(definition, &instance.to_string());
         return Ok(json(StatusCode::ACCEPTED, &body));
     }

@@ -92,7 +92,8 @@ pub(super) async fn list(
         }
     }
     let next_cursor = after.filter(|_| has_more).map(|id| id.to_string());
-    let body = Json::of(&Listed { items, next_cursor }).unwrap_or_default();
+    let listed = Json::of(&Listed { items, next_cursor });
+    let body = listed.map_err(|error| Problem::new(Reason::Internal, error.to_string()))?;
     Ok(json(StatusCode::OK, &body))
 }
 

@@ -7,6 +7,7 @@ use axum::routing::{MethodRouter, any, get};
 use axum::{Extension, Router};
 use utoipa_axum::router::OpenApiRouter;
 
+use super::query_guard::{Declared, check_query};
 use super::table::Routes;
 use super::{
     api_call, clock, definition, engine, event, forecast, health, incident, instance, journey,
@@ -83,6 +84,13 @@ pub(crate) fn router(app: &App) -> Router {
     let (mut guarded, _) = api().split_for_parts();
     let mut open = Router::new();
     for (path, access, router) in outside() {
+        // Those of APIs belong to their definitions.
+        let declared = match access {
+            Access::OnSurface(_) => Declared::default(),
+            Access::Open | Access::Needs(_) => Declared::nothing(),
+        };
+        let query = from_fn(move |request, next| check_query(declared.clone(), request, next));
+        let router = router.layer(query);
         match access {
             Access::Open => open = open.route(&path, router),
             Access::Needs(permission) => {

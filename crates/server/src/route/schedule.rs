@@ -1,12 +1,16 @@
 //! `/schedules`: make, change, pause, trigger, fill back, and what became of their slots.
 
+use std::collections::BTreeSet;
+
 use axum::extract::State;
 use axum::http::StatusCode;
 use meantime_core::time::{Cron, First, Rule, Span, Zone};
 use meantime_core::{Handed, InstanceId, SCHEDULE_DEFINITION, ScheduleSpec, Timestamp};
 use meantime_kernel::command::{Command, Error, Reply, ScheduleAction};
 use meantime_kernel::schedule::ScheduleView;
-use meantime_kernel::store::{DefinitionFilter, InstanceFilter, InstanceRow};
+use meantime_kernel::store::{
+    DefinitionFilter, InstanceFilter, InstanceRow, OccurrenceKey, OccurrenceRow, Page as StorePage,
+};
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::routes;
@@ -20,8 +24,8 @@ use crate::page;
 use crate::problem::{Problem, Reason};
 use crate::show;
 use crate::wire::{
-    Backfill, ChangeSchedule, Done, NewSchedule, NextSlots, Occurrence, Page, Schedule,
-    ScheduleState, Status,
+    Backfill, Backfilled, ChangeSchedule, Done, NewSchedule, NextSlots, Occurrence, Page, Schedule,
+    ScheduleState, Status, occurrence_cursor, read_occurrence_key,
 };
 
 /// How many slots a preview shows at most.
@@ -81,14 +85,14 @@ async fn create(State(app): State<App>, Body(new): Body<NewSchedule>) -> Result<
         catch_up: new.catch_up,
         input,
         anchored: new.start_at.is_some(),
+        is_binding: false,
     };
     let on_existing = new.on_existing.into();
     let command = Command::PutSchedule { spec: Box::new(spec), on_existing };
     let Reply::Scheduled { schedule } = app.kernel().call(command).await? else {
         return Err(Problem::new(Reason::Internal, "a schedule was answered by something else"));
     };
-    let (row, view) = find(&app, schedule).await?;
-    Ok(Answer(StatusCode::CREATED, Schedule::of(&row, view)))
+    Ok(Answer(StatusCode::CREATED, shown(&app, schedule).await?))
 }
 
 fn bad(text: &str) -> Problem {
@@ -120,6 +124,25 @@ async fn find(
     let is_schedule = app.catalog().get(row.definition).await?.name == SCHEDULE_DEFINITION;
     let view = ScheduleView::of_instance(&row).filter(|_| is_schedule).ok_or_else(unknown)?;
     Ok((row, view))
+}
+
+/// A schedule that must be there, as it is shown.
+async fn shown(app: &App, id: InstanceId) -> std::result::Result<Schedule, Problem> {
+    let (row, view) = find(app, id).await?;
+    let live = live_runs(app, id, &view).await?;
+    Ok(Schedule::of(&row, view, live))
+}
+
+/// How many runs of a schedule are going, as the store knows it.
+async fn live_runs(
+    app: &App,
+    id: InstanceId,
+    view: &ScheduleView,
+) -> std::result::Result<u64, Problem> {
+    if view.running == 0 {
+        return Ok(0);
+    }
+    Ok(u64::try_from(app.store().children(id).await?.len()).unwrap_or(u64::MAX))
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -179,7 +202,8 @@ async fn list(State(app): State<App>, Query(query): Query<ListQuery>) -> Result<
             }
             after = Some(row.id);
             if is_wanted(&query, row, &view) {
-                items.push(Schedule::of(row, view));
+                let live = live_runs(&app, row.id, &view).await?;
+                items.push(Schedule::of(row, view, live));
             }
         }
         if is_last {
@@ -206,11 +230,10 @@ fn is_wanted(query: &ListQuery, row: &InstanceRow, view: &ScheduleView) -> bool 
     responses((status = 200, description = "The schedule", body = Schedule))
 )]
 async fn get(State(app): State<App>, Id(id): Id<InstanceId>) -> Result<Schedule> {
-    let (row, view) = find(&app, id).await?;
-    ok(Schedule::of(&row, view))
+    ok(shown(&app, id).await?)
 }
 
-/// Changes a schedule; the count of runs stays. Recorded.
+/// Changes a schedule from now on; the count of runs stays. Recorded, with what was there before.
 #[utoipa::path(
     patch, path = "/schedules/{id}", operation_id = "change_schedule", tag = "schedules", request_body = ChangeSchedule,
     params(("id" = String, Path, description = "The schedule")),
@@ -222,49 +245,11 @@ async fn change(
     Id(id): Id<InstanceId>,
     Body(body): Body<ChangeSchedule>,
 ) -> Result<Schedule> {
-    let (_, view) = find(&app, id).await?;
-    let mut spec = view.spec;
-    spec.rule = changed_rule(spec.rule, &body)?;
-    spec.anchored |= body.start_at.is_some();
-    spec.max_runs = body.max_runs.or(spec.max_runs);
-    spec.overlap = body.overlap.unwrap_or(spec.overlap);
-    spec.catch_up = body.catch_up.unwrap_or(spec.catch_up);
-    match (&mut spec.input, body.input) {
-        (Handed::Input(input), Some(new)) => *input = new,
-        (Handed::Context(_), Some(_)) => return Err(bad("its runs get a context, not an input")),
-        (_, None) => {}
-    }
-    act(&app, id, ScheduleAction::Change(Box::new(spec)), &caller, body.reason).await
-}
-
-/// The rule with what was given in place of what was there.
-fn changed_rule(rule: Rule, body: &ChangeSchedule) -> std::result::Result<Rule, Problem> {
-    let new_zone = body.zone.as_deref().map(Zone::parse).transpose()?;
-    if let (Some(_), Some(_)) = (&body.interval, &body.cron) {
+    let (change, reason) = body.read()?;
+    if change.interval.is_some() && change.cron.is_some() {
         return Err(bad("give `interval` or `cron`, not both"));
     }
-    let (start, zone) = match &rule {
-        Rule::Once { at } => (*at, Zone::UTC),
-        Rule::Every { anchor, zone, .. } => (*anchor, zone.clone()),
-        Rule::Cron { from, zone, .. } => (from.saturating_add_millis(1), zone.clone()),
-    };
-    let start = body.start_at.unwrap_or(start);
-    let zone = new_zone.unwrap_or(zone);
-    if let Some(interval) = &body.interval {
-        return Ok(Rule::every(start, Span::parse(interval)?, zone, First::AtAnchor)?);
-    }
-    if let Some(cron) = &body.cron {
-        return Ok(Rule::cron(Cron::parse(cron)?, zone, start.saturating_add_millis(-1)));
-    }
-    Ok(match rule {
-        Rule::Once { .. } => Rule::once(start),
-        Rule::Every { interval, first, count, until, .. } => {
-            Rule::Every { anchor: start, interval, zone, first, count, until }
-        }
-        Rule::Cron { cron, count, until, .. } => {
-            Rule::Cron { cron, zone, from: start.saturating_add_millis(-1), count, until }
-        }
-    })
+    act(&app, id, ScheduleAction::Change(Box::new(change)), &caller, reason).await
 }
 
 async fn act(
@@ -277,8 +262,7 @@ async fn act(
     find(app, schedule).await?;
     let by = caller.by(reason);
     app.kernel().call(Command::Schedule { schedule, action, by }).await?;
-    let (row, view) = find(app, schedule).await?;
-    ok(Schedule::of(&row, view))
+    ok(shown(app, schedule).await?)
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -353,11 +337,11 @@ async fn trigger(
     act(&app, id, ScheduleAction::Trigger, &caller, query.reason).await
 }
 
-/// A run for every slot of a range that had none.
+/// A run for every slot of a range that had none, also from before the schedule was made.
 #[utoipa::path(
     post, path = "/schedules/{id}/backfill", operation_id = "backfill_schedule", tag = "schedules", request_body = Backfill,
     params(("id" = String, Path, description = "The schedule"), ReasonQuery),
-    responses((status = 200, description = "The schedule", body = Schedule))
+    responses((status = 200, description = "How many will run", body = Backfilled))
 )]
 async fn backfill(
     State(app): State<App>,
@@ -365,8 +349,55 @@ async fn backfill(
     Id(id): Id<InstanceId>,
     Query(query): Query<ReasonQuery>,
     Body(Backfill { from, to }): Body<Backfill>,
-) -> Result<Schedule> {
-    act(&app, id, ScheduleAction::Backfill { from, to }, &caller, query.reason).await
+) -> Result<Backfilled> {
+    if from > to {
+        return Err(bad(&format!("the range ends at {to}, before it begins at {from}")));
+    }
+    let (_, view) = find(&app, id).await?;
+    let had_run = started(&app, id, from, to).await?.len();
+    let (action, by) = (ScheduleAction::Backfill { from, to }, caller.by(query.reason));
+    let command = Command::Schedule { schedule: id, action, by };
+    let count = match app.kernel().call(command).await? {
+        Reply::Submitted { reply: Some(count) } => count.read::<u64>()?,
+        _ => 0,
+    };
+    let had_run = u64::try_from(had_run).unwrap_or(u64::MAX);
+    let will_run = count.saturating_sub(had_run).min(view.runs_left());
+    ok(Backfilled { will_run })
+}
+
+/// The slots of a range that have had their run.
+pub(super) async fn started(
+    app: &App,
+    schedule: InstanceId,
+    from: Timestamp,
+    to: Timestamp,
+) -> std::result::Result<BTreeSet<Timestamp>, Problem> {
+    const PAGE: usize = 1_000;
+    let mut found = BTreeSet::new();
+    let mut after = Some(OccurrenceKey { slot_at: to, is_start: false });
+    loop {
+        let rows = app.store().occurrences(schedule, StorePage { after, limit: PAGE }).await?;
+        let inside = rows.iter().map(OccurrenceRow::key).filter(|key| key.slot_at >= from);
+        found.extend(inside.filter(|key| key.is_start).map(|key| key.slot_at));
+        after = rows.last().map(OccurrenceRow::key);
+        if rows.len() < PAGE || after.is_none_or(|key| key.slot_at < from) {
+            return Ok(found);
+        }
+    }
+}
+
+/// The slots of a schedule that had their run before they came.
+pub(super) async fn filled(
+    app: &App,
+    schedule: InstanceId,
+    view: &ScheduleView,
+) -> std::result::Result<BTreeSet<Timestamp>, Problem> {
+    let from = view.mark.map_or(Timestamp::MIN, |mark| mark.saturating_add_millis(1));
+    match view.filled_to.filter(|to| *to > from) {
+        Some(to) => started(app, schedule, from, to).await,
+        None => Ok(BTreeSet::new()),
+    }
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -378,7 +409,8 @@ struct NextQuery {
     count: Option<usize>,
 }
 
-/// The next slots, as they will fire if nothing is changed.
+/// When the next slots will fire if nothing is changed: as many as runs are left, none while it is
+/// paused or its timer is frozen.
 #[utoipa::path(
     get, path = "/schedules/{id}/next", operation_id = "next_slots", tag = "schedules",
     params(("id" = String, Path, description = "The schedule"), NextQuery),
@@ -391,7 +423,9 @@ async fn next(
 ) -> Result<NextSlots> {
     let (row, view) = find(&app, id).await?;
     let count = if row.phase.is_ended() { 0 } else { query.count.unwrap_or(10).min(PREVIEW) };
-    ok(NextSlots { items: view.preview(count) })
+    let filled = filled(&app, id, &view).await?;
+    let (now, limits) = (app.kernel().now().engine, app.kernel().limits());
+    ok(NextSlots { items: view.preview(now, &filled, limits, count) })
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -419,12 +453,7 @@ async fn ledger(
 ) -> Result<Page<Occurrence>> {
     find(&app, id).await?;
     let limit = page::limit(query.limit)?;
-    let after = page::read_cursor(query.cursor.as_deref(), |text| {
-        Timestamp::try_from_millis(text.parse().ok()?).ok()
-    })?;
+    let after = page::read_cursor(query.cursor.as_deref(), read_occurrence_key)?;
     let rows = app.store().occurrences(id, page::ask(after, limit)).await?;
-    let key = |row: &meantime_kernel::store::OccurrenceRow| {
-        row.occurrence.slot_at.as_millis().to_string()
-    };
-    ok(page::page(rows, limit, key))
+    ok(page::page(rows, limit, |row: &OccurrenceRow| occurrence_cursor(row.key())))
 }

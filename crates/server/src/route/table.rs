@@ -7,6 +7,7 @@ use utoipa::openapi::security::SecurityRequirement;
 use utoipa::openapi::{ContentBuilder, Ref, ResponseBuilder};
 use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
 
+use super::query_guard::{Declared, check_query};
 use crate::app::App;
 use crate::auth::{Permission, require, require_on_surface};
 use crate::background;
@@ -29,7 +30,11 @@ impl Routes {
         for item in paths.paths.values_mut() {
             operations(item).for_each(|operation| describe(operation, permission));
         }
+        let declared = Declared::of(&paths);
+        let query =
+            middleware::from_fn(move |request, next| check_query(declared.clone(), request, next));
         let guard = middleware::from_fn(move |request, next| require(permission, request, next));
+        let method_router = method_router.layer(query);
         Self(self.0.routes((schemas, paths, method_router.layer(guard))))
     }
 
@@ -55,8 +60,12 @@ impl Routes {
                 operation.security.get_or_insert_default().push(SecurityRequirement::default());
             }
         }
+        let declared = Declared::of(&paths);
+        let query =
+            middleware::from_fn(move |request, next| check_query(declared.clone(), request, next));
         let guard =
             middleware::from_fn(move |request, next| require_on_surface(permission, request, next));
+        let method_router = method_router.layer(query);
         Self(self.0.routes((schemas, paths, method_router.layer(guard))))
     }
 

@@ -1,12 +1,14 @@
 //! `/why/{id}`: one sentence about anything.
 
 use axum::extract::State;
-use meantime_core::{InstanceId, TaskId, TimerId, Timestamp};
+use meantime_core::{InstanceId, SCHEDULE_DEFINITION, TaskId, TimerId};
 use meantime_kernel::command::Error;
 use meantime_kernel::explain::{
-    Fate, explain_instance, explain_occurrence, explain_task, explain_timer,
+    Fate, explain_instance, explain_occurrence, explain_past_task, explain_schedule, explain_task,
+    explain_timer,
 };
-use meantime_kernel::store::Page;
+use meantime_kernel::schedule::ScheduleView;
+use meantime_kernel::store::{OccurrenceKey, Page, TaskFilter};
 use utoipa_axum::routes;
 
 use super::instance::find;
@@ -25,6 +27,9 @@ const WALK: usize = 20_000;
 
 /// Incidents that an explanation looks at.
 const INCIDENTS: usize = 10;
+
+/// Tasks that it looks at.
+const TASKS: usize = 100;
 
 pub(super) fn routes() -> Routes {
     Routes::new().add_long(Permission::Read, routes!(why))
@@ -46,7 +51,7 @@ async fn why(State(app): State<App>, caller: Caller, Name(id): Name<String>) -> 
         ("task", of_task(&app, task).await?)
     } else if let Ok(instance) = id.parse::<InstanceId>() {
         audited(instance).await;
-        ("instance", of_instance(&app, instance).await?)
+        of_instance(&app, instance).await?
     } else if let Some((schedule, slot)) = read_occurrence_id(&id) {
         ("occurrence", of_occurrence(&app, schedule, slot).await?)
     } else {
@@ -78,52 +83,36 @@ async fn of_task(app: &App, task: TaskId) -> std::result::Result<String, Problem
     explain_past_task(&history, task).ok_or_else(unknown)
 }
 
-/// A task that is over is known by the history of its instance.
-fn explain_past_task(
-    history: &[meantime_kernel::store::HistoryRow],
-    task: TaskId,
-) -> Option<String> {
-    use meantime_kernel::history::Record;
-    let records =
-        history.iter().rev().flat_map(|row| row.records.iter().map(move |it| (row.at, it)));
-    let mut text = None;
-    for (at, record) in records {
-        match record {
-            Record::TaskScheduled { key, name } if *key == task.0 => {
-                text = Some(format!("the task {name:?}, scheduled at {at},"));
-            }
-            Record::Event { name, key, note, .. } if *key == Some(task.0) && name == "taskDone" => {
-                let how = note.as_ref().map_or_else(
-                    || "was completed".to_owned(),
-                    |code| format!("failed with {code}"),
-                );
-                text = text.map(|text| format!("{text} {how} at {at}"));
-            }
-            Record::TaskWithdrawn { key, .. } if *key == task.0 => {
-                text = text.map(|text| format!("{text} was withdrawn at {at}"));
-            }
-            _ => {}
-        }
-    }
-    text
-}
-
-async fn of_instance(app: &App, id: InstanceId) -> std::result::Result<String, Problem> {
+/// An instance, or a schedule: the word for it, and its story.
+async fn of_instance(
+    app: &App,
+    id: InstanceId,
+) -> std::result::Result<(&'static str, String), Problem> {
     let row = find(app, id).await?;
+    let definition = app.catalog().get(row.definition).await.ok();
+    let is_schedule = definition.as_ref().is_some_and(|it| it.name == SCHEDULE_DEFINITION);
+    if let Some(view) = ScheduleView::of_instance(&row).filter(|_| is_schedule) {
+        let last = app.store().occurrences(id, Page { after: None, limit: 1 }).await?;
+        return Ok(("schedule", explain_schedule(&row, &view, last.first())));
+    }
     let incidents = app.store().incidents(Some(id), Page::first(INCIDENTS)).await?;
-    Ok(explain_instance(&row, &incidents))
+    let filter = TaskFilter { instance: Some(id), ..TaskFilter::default() };
+    let tasks = app.store().tasks(filter, Page::first(TASKS)).await?;
+    let view = definition.map(|it| show::view(&it, &row)).unwrap_or_default();
+    let now = app.kernel().now().engine;
+    Ok(("instance", explain_instance(&row, &view, &tasks, &incidents, now)))
 }
 
 async fn of_occurrence(
     app: &App,
     schedule: InstanceId,
-    slot: Timestamp,
+    key: OccurrenceKey,
 ) -> std::result::Result<String, Problem> {
-    let after = slot.saturating_add_millis(1);
-    let page = Page { after: Some(after), limit: 1 };
+    let slot = key.slot_at;
+    let after = OccurrenceKey { slot_at: slot.saturating_add_millis(1), is_start: false };
+    let page = Page { after: Some(after), limit: 2 };
     let rows = app.store().occurrences(schedule, page).await?;
-    let row = rows.first().filter(|row| row.occurrence.slot_at == slot);
-    let row = row.ok_or_else(|| {
+    let row = rows.iter().find(|row| row.key() == key).ok_or_else(|| {
         Problem::new(Reason::UnknownId, format!("nothing is known of a slot at {slot}"))
     })?;
     Ok(explain_occurrence(row))

@@ -140,7 +140,7 @@ pub struct HttpSettings {
     pub body_bytes: usize,
     /// Bytes of a source to deploy.
     pub deploy_bytes: usize,
-    /// Levels of nesting in JSON.
+    /// Levels of nesting in JSON that enters: bodies of requests, and of answers to calls.
     pub json_depth: usize,
     /// Bytes of a request's head.
     pub header_bytes: usize,
@@ -347,6 +347,11 @@ pub struct EgressSettings {
     pub allow: Vec<String>,
     /// Ports that may be called; empty is all.
     pub ports: Vec<u16>,
+    /// Hosts that are reached elsewhere, such as `"*.example.com" = "127.0.0.1:9443"`: mocks.
+    pub hosts: BTreeMap<String, String>,
+    /// A PEM file with authorities whose certificates are believed besides those of this machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ca_file: Option<PathBuf>,
     /// How many redirects are followed.
     pub redirects: u32,
     /// How long connecting may take.
@@ -366,6 +371,8 @@ impl Default for EgressSettings {
         Self {
             allow: Vec::new(),
             ports: vec![80, 443],
+            hosts: BTreeMap::new(),
+            ca_file: None,
             redirects: 5,
             connect_timeout: Period::seconds(5),
             timeout: Period::seconds(30),
@@ -472,11 +479,14 @@ pub struct ClockSettings {
     pub start: Option<Timestamp>,
     /// How many timers one move of the clock may set off.
     pub firings: u64,
+    /// Start although the clock is far behind the time that the store has seen: no timer fires
+    /// until it has caught up.
+    pub accept_behind: bool,
 }
 
 impl Default for ClockSettings {
     fn default() -> Self {
-        Self { is_virtual: false, start: None, firings: 100_000 }
+        Self { is_virtual: false, start: None, firings: 100_000, accept_behind: false }
     }
 }
 

@@ -6,6 +6,7 @@ use utoipa::ToSchema;
 
 /// Everything that will be due in a window.
 #[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct Forecast {
     /// Where the window begins.
     #[schema(value_type = String, format = DateTime)]
@@ -18,8 +19,11 @@ pub(crate) struct Forecast {
     /// How much in each part of the window, if parts were asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) buckets: Option<Vec<Bucket>>,
-    /// Whether there is more than is shown.
+    /// Whether there is more than is shown. Parts are counted in full all the same.
     pub(crate) truncated: bool,
+    /// Where the next page begins, if there is more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) next_cursor: Option<String>,
 }
 
 /// Something that will be due.
@@ -41,6 +45,10 @@ pub(crate) struct Due {
     /// Where in the definition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) place: Option<String>,
+    /// The slot, when it fires at another instant: somebody moved its timer, or it is late.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub(crate) slot_at: Option<Timestamp>,
 }
 
 /// How much is due in a part of a window.

@@ -19,7 +19,8 @@ pub(crate) struct Entry {
     /// When.
     #[schema(value_type = String, format = DateTime)]
     at: Timestamp,
-    /// What: `started`, `timerArmed`, `timerFired`, `taskScheduled`, `ended` and so on.
+    /// What: `started`, `timerArmed`, `timerFired`, `taskScheduled`, `attemptFailed`, `ended` and
+    /// so on.
     #[serde(rename = "type")]
     kind: String,
     /// Whether it is still to come.
@@ -36,7 +37,7 @@ pub(crate) struct Entry {
     /// What kind of due moment.
     #[serde(skip_serializing_if = "Option::is_none")]
     due_kind: Option<&'static str>,
-    /// When it is or was due.
+    /// When it is or was due; of a failed attempt, when the next one may begin.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     due_at: Option<Timestamp>,
@@ -50,6 +51,9 @@ pub(crate) struct Entry {
     /// Whether the definition took the event.
     #[serde(skip_serializing_if = "Option::is_none")]
     taken: Option<bool>,
+    /// Which attempt of a task, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    attempt: Option<u32>,
     /// The code of a failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     code: Option<String>,
@@ -109,15 +113,20 @@ fn of_record(record: &Record) -> Entry {
         Record::Started { cause, input } => {
             Entry { cause: Some(start_cause(cause)), data: Some(input.clone()), ..named("started") }
         }
-        Record::Event { name, key, note, taken } => Entry {
-            id: key.map(|key| match name.as_str() {
-                "taskDone" => TaskId(key).to_string(),
-                _ => key.to_string(),
-            }),
-            name: note.clone(),
-            taken: Some(*taken),
-            ..named(name)
-        },
+        Record::Event { name, key, note, taken, message } => {
+            let is_failure = message.is_some();
+            Entry {
+                id: key.map(|key| match name.as_str() {
+                    "taskDone" => TaskId(key).to_string(),
+                    _ => key.to_string(),
+                }),
+                name: note.clone().filter(|_| !is_failure),
+                code: note.clone().filter(|_| is_failure),
+                message: message.clone(),
+                taken: Some(*taken),
+                ..named(name)
+            }
+        }
         Record::TimerArmed { key, kind, place, due_at } => Entry {
             place: Some(place.clone()),
             due_kind: Some(kind.name()),
@@ -150,6 +159,16 @@ fn of_record(record: &Record) -> Entry {
         }
         Record::DetachedDone { key, code } => {
             Entry { code: code.clone(), ..task("detachedDone", *key) }
+        }
+        Record::AttemptFailed { key, attempt, code, message, retry_at } => Entry {
+            attempt: Some(*attempt),
+            code: Some(code.clone()),
+            message: Some(message.clone()),
+            due_at: Some(*retry_at),
+            ..task("attemptFailed", *key)
+        },
+        Record::LeaseExpired { key, worker, .. } => {
+            Entry { name: Some(worker.clone()), ..task("leaseExpired", *key) }
         }
         Record::ChildStarted { key, definition } => Entry {
             id: Some(key.to_string()),

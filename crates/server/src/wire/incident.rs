@@ -2,7 +2,7 @@
 
 use meantime_core::{Json, Timestamp};
 use meantime_kernel::store::{IncidentCause, IncidentRow};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 /// Something that needs a person.
@@ -28,6 +28,16 @@ pub(crate) struct Incident {
     /// When.
     #[schema(value_type = String, format = DateTime)]
     raised_at: Timestamp,
+}
+
+/// What the place of an incident ends with.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct Resolution {
+    /// An object of variables; without it the place is tried again.
+    #[serde(default)]
+    #[schema(value_type = Option<serde_json::Value>)]
+    pub(crate) variables: Option<Json>,
 }
 
 impl From<&IncidentRow> for Incident {

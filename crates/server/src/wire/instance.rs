@@ -1,7 +1,7 @@
 //! Instances.
 
 use meantime_core::{Json, Outcome, Timestamp};
-use meantime_kernel::store::Phase;
+use meantime_kernel::store::{InstanceRow, Phase};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -122,9 +122,28 @@ pub(crate) struct Waiting {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     pub(crate) due_at: Option<Timestamp>,
+    /// Whether somebody froze its timer: it does not come by itself.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) frozen: bool,
     /// Since when it waits.
     #[schema(value_type = String, format = DateTime)]
     pub(crate) since: Timestamp,
+}
+
+/// A scope of variables.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Scope {
+    /// Its name among the scopes of the instance; `root` is the outermost.
+    pub(crate) id: String,
+    /// The scope around it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) parent: Option<String>,
+    /// Where in the definition.
+    pub(crate) element: String,
+    /// Its own variables.
+    #[schema(value_type = serde_json::Value)]
+    pub(crate) variables: Json,
 }
 
 /// What kind of thing an instance waits for.
@@ -145,6 +164,8 @@ pub(crate) enum WaitingKind {
     Step,
     /// A child.
     Child,
+    /// A condition on variables.
+    Condition,
 }
 
 impl From<meantime_core::WaitingKind> for WaitingKind {
@@ -157,6 +178,7 @@ impl From<meantime_core::WaitingKind> for WaitingKind {
             meantime_core::WaitingKind::Message => Self::Message,
             meantime_core::WaitingKind::Step => Self::Step,
             meantime_core::WaitingKind::Child => Self::Child,
+            meantime_core::WaitingKind::Condition => Self::Condition,
         }
     }
 }
@@ -226,6 +248,33 @@ pub(crate) struct Instance {
     /// The variables of its root scope.
     #[schema(value_type = serde_json::Value)]
     pub(crate) variables: Json,
+}
+
+/// How an instance ended.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct InstanceResult {
+    /// How it stands.
+    status: Status,
+    /// What it returned.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<serde_json::Value>)]
+    output: Option<Json>,
+    /// Why it failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<Failure>,
+    /// Why it was cancelled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+}
+
+impl InstanceResult {
+    pub(crate) fn of(row: &InstanceRow) -> Self {
+        let ending = row.extra.outcome.as_ref().filter(|_| row.phase.is_ended()).map(Ending::of);
+        let (output, error, reason) =
+            ending.map_or((None, None, None), |it| (it.output, it.error, it.reason));
+        Self { status: Status::from(row.phase), output, error, reason }
+    }
 }
 
 /// What an outcome says to those who ask.

@@ -25,15 +25,16 @@ pub(crate) use duration::{Lasting, Moment};
 pub(crate) use event::Event;
 pub(crate) use forecast::{Bucket, Due, Forecast, Why};
 pub(crate) use history::{Entry, entries};
-pub(crate) use incident::Incident;
+pub(crate) use incident::{Incident, Resolution};
 pub(crate) use instance::{
-    Because, Ending, Instance, NewInstance, Status, Summary, Waiting, WaitingKind,
+    Because, Ending, Failure, Instance, InstanceResult, NewInstance, Scope, Status, Summary,
+    Waiting, WaitingKind,
 };
 pub(crate) use message::{Delivered, NewMessage, Published, ids};
 pub(crate) use page::Page;
 pub(crate) use schedule::{
-    Backfill, ChangeSchedule, NewSchedule, NextSlots, Occurrence, Schedule, ScheduleState,
-    read_occurrence_id,
+    Backfill, Backfilled, ChangeSchedule, NewSchedule, NextSlots, Occurrence, Schedule,
+    ScheduleState, occurrence_cursor, read_occurrence_id, read_occurrence_key,
 };
 pub(crate) use task::{
     Assignment, BpmnError, Claim, Claimed, ClaimedTask, Complete, CompleteMany, Completed, Extend,

@@ -1,10 +1,10 @@
 //! Schedules.
 
-use meantime_core::time::{Rule, Span};
-use meantime_core::{CatchUp, Handed, InstanceId, Json, Overlap, Timestamp};
+use meantime_core::time::{Cron, Rule, Span, TimeError, Zone};
+use meantime_core::{CatchUp, Handed, InstanceId, Json, Overlap, ScheduleChange, Timestamp};
 use meantime_kernel::schedule::ScheduleView;
-use meantime_kernel::store::{InstanceRow, OccurrenceRow, Phase};
-use serde::{Deserialize, Serialize};
+use meantime_kernel::store::{InstanceRow, OccurrenceKey, OccurrenceRow, Phase};
+use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 
 /// A schedule to make.
@@ -88,10 +88,15 @@ impl From<OnExisting> for meantime_core::OnExisting {
     }
 }
 
-/// What to change about a schedule; what is not given stays.
+/// What to change about a schedule, from now on; what is not given stays.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct ChangeSchedule {
+    /// The `generation` that was looked at: the change is refused with `SCHEDULE_CHANGED` when
+    /// somebody else has changed the schedule in between.
+    #[serde(default)]
+    #[schema(format = "uint64")]
+    pub(crate) generation: Option<u64>,
     /// The first slot of an interval, or the instant after which cron counts.
     #[serde(default)]
     #[schema(value_type = Option<String>, format = DateTime)]
@@ -106,11 +111,11 @@ pub(crate) struct ChangeSchedule {
     /// The IANA zone of local times.
     #[serde(default)]
     pub(crate) zone: Option<String>,
-    /// How many runs there are.
-    #[serde(default)]
-    #[schema(minimum = 1)]
-    #[schema(format = "uint64")]
-    pub(crate) max_runs: Option<u64>,
+    /// How many runs there are; `null` is without a limit.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<u64>, minimum = 1, format = "uint64")]
+    #[expect(clippy::option_option, reason = "not given differs from null")]
+    pub(crate) max_runs: Option<Option<u64>>,
     /// What to do when the run before is still going.
     #[serde(default)]
     #[schema(value_type = Option<String>)]
@@ -128,6 +133,30 @@ pub(crate) struct ChangeSchedule {
     pub(crate) reason: Option<String>,
 }
 
+/// A value that is there, if only as `null`.
+#[expect(clippy::option_option, reason = "not given differs from null")]
+fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<u64>>, D::Error> {
+    Option::deserialize(deserializer).map(Some)
+}
+
+impl ChangeSchedule {
+    /// The change for the engine, and why it is made.
+    pub(crate) fn read(self) -> Result<(ScheduleChange, Option<String>), TimeError> {
+        let change = ScheduleChange {
+            generation: self.generation,
+            start_at: self.start_at,
+            interval: self.interval.as_deref().map(Span::parse).transpose()?,
+            cron: self.cron.as_deref().map(Cron::parse).transpose()?,
+            zone: self.zone.as_deref().map(Zone::parse).transpose()?,
+            max_runs: self.max_runs,
+            overlap: self.overlap,
+            catch_up: self.catch_up,
+            input: self.input,
+        };
+        Ok((change, self.reason))
+    }
+}
+
 /// A range to fill back.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -138,6 +167,14 @@ pub(crate) struct Backfill {
     /// Up to this one, not included.
     #[schema(value_type = String, format = DateTime)]
     pub(crate) to: Timestamp,
+}
+
+/// What becomes of a range that is filled back.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Backfilled {
+    /// How many slots of the range will get a run: those that had none, as far as runs are left.
+    pub(crate) will_run: u64,
 }
 
 /// How a schedule stands.
@@ -189,8 +226,12 @@ pub(crate) struct Schedule {
     /// Runs that are over.
     runs_executed: u64,
     /// Runs that are going.
-    running: usize,
-    /// The next slot.
+    running: u64,
+    /// Slots that wait for the end of a run, and those that are still to be filled back.
+    waiting: u64,
+    /// Counts changes; a change can be made on condition of it.
+    generation: u64,
+    /// When the next slot is due; not there while the schedule is paused or its timer frozen.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     next_at: Option<Timestamp>,
@@ -212,7 +253,14 @@ pub(crate) struct Schedule {
 }
 
 impl Schedule {
-    pub(crate) fn of(row: &InstanceRow, view: ScheduleView) -> Self {
+    /// `live` are its runs that are going, as the store knows them: their ends reach the schedule
+    /// a moment later, and one that was deleted hears of them no more.
+    pub(crate) fn of(row: &InstanceRow, view: ScheduleView, live: u64) -> Self {
+        let next_at = view.next_at().filter(|_| !row.phase.is_ended());
+        let known = u64::try_from(view.running).unwrap_or(u64::MAX);
+        let running = known.min(live);
+        let runs_executed = view.runs_executed.saturating_add(known - running);
+        let is_over = row.phase.is_ended();
         let spec = view.spec;
         let (start_at, interval, cron, zone) = match spec.rule {
             Rule::Once { at } => (at, None, None, "UTC".to_owned()),
@@ -237,9 +285,11 @@ impl Schedule {
             cron,
             zone,
             max_runs: spec.max_runs,
-            runs_executed: view.runs_executed,
-            running: view.running,
-            next_at: view.next_at.filter(|_| !row.phase.is_ended()),
+            runs_executed,
+            running,
+            waiting: if is_over { 0 } else { view.waiting },
+            generation: view.generation,
+            next_at,
             last_context: view.last_context,
             input: match spec.input {
                 Handed::Input(input) => Some(input),
@@ -299,7 +349,7 @@ impl From<&OccurrenceRow> for Occurrence {
     fn from(row: &OccurrenceRow) -> Self {
         let it = &row.occurrence;
         Self {
-            id: occurrence_id(row.schedule, it.slot_at),
+            id: occurrence_id(row.schedule, row.key()),
             slot_at: it.slot_at,
             last_at: it.last_at,
             count: it.count,
@@ -311,16 +361,32 @@ impl From<&OccurrenceRow> for Occurrence {
     }
 }
 
-/// An occurrence is known by its schedule and its slot.
-pub(crate) fn occurrence_id(schedule: InstanceId, slot: Timestamp) -> String {
+/// What is behind an id when nothing was started: a slot that was missed and filled back later has
+/// two lines.
+const NOT_STARTED: &str = "-n";
+
+/// A line of a ledger is known by its schedule, its slot, and whether it tells of a start.
+pub(crate) fn occurrence_id(schedule: InstanceId, key: OccurrenceKey) -> String {
     let schedule = schedule.to_string();
     let schedule = schedule.strip_prefix("in_").unwrap_or(&schedule);
-    format!("oc_{schedule}-{}", slot.as_millis())
+    format!("oc_{schedule}-{}", occurrence_cursor(key))
 }
 
 /// Reads what [`occurrence_id`] wrote.
-pub(crate) fn read_occurrence_id(text: &str) -> Option<(InstanceId, Timestamp)> {
-    let (schedule, slot) = text.strip_prefix("oc_")?.split_once('-')?;
-    let slot = Timestamp::try_from_millis(slot.parse().ok()?).ok()?;
-    Some((format!("in_{schedule}").parse().ok()?, slot))
+pub(crate) fn read_occurrence_id(text: &str) -> Option<(InstanceId, OccurrenceKey)> {
+    let (schedule, key) = text.strip_prefix("oc_")?.split_once('-')?;
+    Some((format!("in_{schedule}").parse().ok()?, read_occurrence_key(key)?))
+}
+
+/// The place of a line in its ledger, as a cursor.
+pub(crate) fn occurrence_cursor(key: OccurrenceKey) -> String {
+    let end = if key.is_start { "" } else { NOT_STARTED };
+    format!("{}{end}", key.slot_at.as_millis())
+}
+
+/// Reads what [`occurrence_cursor`] wrote.
+pub(crate) fn read_occurrence_key(text: &str) -> Option<OccurrenceKey> {
+    let started = text.strip_suffix(NOT_STARTED);
+    let slot_at = Timestamp::try_from_millis(started.unwrap_or(text).parse().ok()?).ok()?;
+    Some(OccurrenceKey { slot_at, is_start: started.is_none() })
 }

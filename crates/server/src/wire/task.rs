@@ -1,12 +1,12 @@
 //! Tasks: for workers, for people, and what they report.
 
-use meantime_core::{Json, TaskKind, Timestamp};
+use meantime_core::{Json, TaskKind, TaskOutcome, Timestamp};
 use meantime_kernel::command::{self, LeaseToken};
 use meantime_kernel::store::TaskRow;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::Lasting;
+use super::{Failure, Lasting};
 
 /// A worker asks for tasks.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -295,7 +295,7 @@ pub(crate) struct Task {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<serde_json::Value>)]
     headers: Option<Json>,
-    /// Attempts so far.
+    /// Attempts so far. A lease that expires uses up none.
     attempt: u32,
     /// Attempts at most.
     max_attempts: u32,
@@ -319,6 +319,11 @@ pub(crate) struct Task {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     deadline_at: Option<Timestamp>,
+    /// How its last attempt failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_error: Option<Failure>,
+    /// Leases in a row that expired without a report.
+    lease_expiries: u32,
 }
 
 impl Task {
@@ -347,6 +352,11 @@ impl Task {
             created_at: row.created_at,
             available_at: row.available_at,
             deadline_at: row.deadline_at,
+            last_error: match &row.outcome {
+                Some(TaskOutcome::Failed { failure, .. }) => Some(failure.into()),
+                _ => None,
+            },
+            lease_expiries: row.expiries,
         }
     }
 }

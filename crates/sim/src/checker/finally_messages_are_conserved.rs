@@ -1,4 +1,4 @@
-//! K7, P16: a message arrives once at most, and is not lost before its time.
+//! K7, P16: a message arrives once at most at each definition, and is not lost before its time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,27 +15,30 @@ pub(super) fn check(chronicle: &Chronicle, found: &mut Findings<'_>) {
     if !chronicle.listened {
         return;
     }
-    let mut arrived: BTreeMap<u64, usize> = BTreeMap::new();
-    for event in chronicle.turns.values().flatten().flat_map(TurnSeen::taken) {
-        if let Event::Message { payload, .. } = event
-            && let Some(number) = serial(payload)
-        {
-            *arrived.entry(number).or_default() += 1;
+    let mut arrived: BTreeMap<u64, Vec<InstanceId>> = BTreeMap::new();
+    for (id, turns) in &chronicle.turns {
+        for event in turns.iter().flat_map(TurnSeen::taken) {
+            if let Event::Message { payload, .. } = event
+                && let Some(number) = serial(payload)
+            {
+                arrived.entry(number).or_default().push(*id);
+            }
         }
     }
-    for (_, cause, input) in chronicle.starts() {
+    for (id, cause, input) in chronicle.starts() {
         if let (StartCause::Message { .. }, Some(number)) = (cause, serial(&input)) {
-            *arrived.entry(number).or_default() += 1;
+            arrived.entry(number).or_default().push(id);
+        }
+    }
+    for row in &waiting.inbox {
+        if let Event::Message { payload, .. } = &row.event
+            && let Some(number) = serial(payload)
+        {
+            arrived.entry(number).or_default().push(row.instance);
         }
     }
     let kept = waiting.messages.iter().filter_map(|it| serial(&it.payload));
-    let held = waiting.inbox.iter().filter_map(|it| match &it.event {
-        Event::Message { payload, .. } => serial(payload),
-        _ => None,
-    });
-    for number in kept.chain(held) {
-        *arrived.entry(number).or_default() += 1;
-    }
+    let kept: BTreeSet<u64> = kept.collect();
     let begun: BTreeSet<InstanceId> = chronicle.starts().into_iter().map(|(id, ..)| id).collect();
     let is_blurred = chronicle.accepted.iter().any(|id| !begun.contains(id));
     let mut sent: BTreeMap<u64, Vec<&Call>> = BTreeMap::new();
@@ -47,15 +50,23 @@ pub(super) fn check(chronicle: &Chronicle, found: &mut Findings<'_>) {
         }
     }
     for (number, calls) in sent {
-        let count = arrived.get(&number).copied().unwrap_or(0);
-        if count > allowed(chronicle, &calls) {
-            found.say(format!("message {number} arrived {count} times"));
+        let arrivals = arrived.get(&number).map_or(&[][..], Vec::as_slice);
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        // Of instances that were removed nobody knows the definition.
+        for row in arrivals.iter().filter_map(|id| chronicle.rows.instances.get(id)) {
+            *counts.entry(chronicle.rows.name_of(row)).or_default() += 1;
+        }
+        for (name, count) in counts {
+            if count > allowed(chronicle, &calls) {
+                found.say(format!("message {number} arrived {count} times at {name:?}"));
+            }
         }
         // An instance that could not start, and was ended, took its message along.
         let is_excused = chronicle.held.contains(&number)
             || (is_blurred && calls.iter().any(|call| may_start(chronicle, call)));
         let lost = calls.iter().find(|call| must_be_there(chronicle, call) && !is_excused);
-        if let Some(call) = lost.filter(|_| count == 0) {
+        let is_there = !arrivals.is_empty() || kept.contains(&number);
+        if let Some(call) = lost.filter(|_| !is_there) {
             found.say(format!("message {number} of call {} is lost", call.number));
         }
     }

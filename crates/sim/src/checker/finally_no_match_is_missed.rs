@@ -16,7 +16,7 @@ pub(super) fn check(chronicle: &Chronicle, found: &mut Findings<'_>) {
             _ => waiting
                 .subscriptions
                 .iter()
-                .find(|it| it.channel == message.channel)
+                .find(|it| it.channel == message.channel && !message.was_had_by(&it.definition))
                 .map(|it| it.key),
         };
         if let Some(key) = waiter {

@@ -1,13 +1,10 @@
 //! K9, P15: every live instance has a reason to live.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use meantime_core::{
-    Definition, DefinitionId, Effect, IncidentId, Limits, Notation, SCHEDULE_DEFINITION, Source,
-    WaitingKind,
+    Definition, DefinitionId, Effect, Limits, Notation, SCHEDULE_DEFINITION, Source, WaitingKind,
 };
-use meantime_kernel::command::Command;
-use meantime_kernel::history::Record;
 use meantime_kernel::open::Key;
 use meantime_kernel::schedule::ScheduleView;
 use meantime_kernel::store::InstanceRow;
@@ -20,20 +17,25 @@ pub(super) fn check(chronicle: &Chronicle, found: &mut Findings<'_>) {
     let mut definitions = BTreeMap::new();
     for row in chronicle.rows.live() {
         let has_reason = chronicle.rows.ready.contains(&row.id)
-            || row.open.tasks.values().any(|task| !task.detached)
-            || row.open.timers.keys().any(|key| *key != Key::DEADLINE)
-            || !row.open.subscriptions.is_empty()
-            || row.open.children > 0
-            || row.extra.incidents > 0
+            || has_open(row)
             || is_paused_schedule(chronicle, row)
             || waits_for_a_step(chronicle, row, &mut definitions)
-            || waits_for_its_parent(chronicle, row)
-            || was_resolved(chronicle, row);
+            || waits_for_its_parent(chronicle, row);
         if !has_reason {
             let name = chronicle.rows.name_of(row);
             found.about(row.id, format!("{name:?} is {} and waits for nothing", row.phase.name()));
         }
     }
+}
+
+/// Whether something that an instance has open will wake it, or an incident says why nothing does.
+/// Its deadline alone is no reason to live.
+pub fn has_open(row: &InstanceRow) -> bool {
+    row.open.tasks.values().any(|task| !task.detached)
+        || row.open.timers.keys().any(|key| *key != Key::DEADLINE)
+        || !row.open.subscriptions.is_empty()
+        || row.open.children > 0
+        || row.extra.incidents > 0
 }
 
 fn is_paused_schedule(chronicle: &Chronicle, row: &InstanceRow) -> bool {
@@ -59,28 +61,12 @@ fn waits_for_a_step(
     view.waiting.iter().any(|waiting| waiting.kind == WaitingKind::Step)
 }
 
-/// An error that travelled up: the ancestor that catches it will end this one.
+/// An error that travelled up: the ancestor that catches it will end this one, as long as it lives.
 fn waits_for_its_parent(chronicle: &Chronicle, row: &InstanceRow) -> bool {
+    let parent = row.extra.lineage.as_ref().map(|lineage| lineage.parent.instance);
+    let parent = parent.and_then(|id| chronicle.rows.instances.get(&id));
     let turns = chronicle.turns.get(&row.id).into_iter().flatten();
     let mut effects = turns.flat_map(|turn| &turn.effects);
-    row.extra.lineage.is_some()
+    parent.is_some_and(|parent| !parent.phase.is_ended())
         && effects.any(|effect| matches!(effect, Effect::NotifyParent { .. }))
-}
-
-/// Somebody closed the incident of a place without trying again: the place stands still because
-/// they said so.
-fn was_resolved(chronicle: &Chronicle, row: &InstanceRow) -> bool {
-    let resolved = chronicle.calls.iter().filter_map(|call| match call.command {
-        Command::ResolveIncident { incident, .. } if !call.is_refused() => Some(incident),
-        _ => None,
-    });
-    let resolved: BTreeSet<IncidentId> = resolved.collect();
-    let history = chronicle.rows.histories.get(&row.id).into_iter().flatten();
-    let mut records = history.flat_map(|row| &row.records);
-    records.any(|record| match record {
-        Record::IncidentClosed { incident, .. } => resolved.contains(incident),
-        // What closed it may be among what was cut.
-        Record::Compacted { .. } => !resolved.is_empty(),
-        _ => false,
-    })
 }

@@ -51,6 +51,7 @@ pub use all::{
 pub use anytime_claims_are_contiguous::TaskStep;
 pub use anytime_numbers_are_given_once::Numbers;
 pub use chronicle::{Call, Cause, Chronicle, TurnSeen};
+pub use finally_nobody_is_orphaned::has_open;
 pub use rows::{Rows, Waiting};
 pub use serial::serial;
 pub use step::Step;

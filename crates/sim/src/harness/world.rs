@@ -54,6 +54,7 @@ pub struct World {
     waiting: BTreeMap<Ticket, (Command, Wait)>,
     answers: BTreeMap<Ticket, Fate>,
     commits: u64,
+    answered_after: BTreeMap<Ticket, u64>,
     crash_at: Option<u64>,
     crashes: u64,
     commit_ms: i64,
@@ -87,6 +88,7 @@ impl World {
             waiting: BTreeMap::new(),
             answers: BTreeMap::new(),
             commits: 0,
+            answered_after: BTreeMap::new(),
             crash_at: None,
             crashes: 0,
             commit_ms: 0,
@@ -150,6 +152,11 @@ impl World {
     /// Commits so far.
     pub fn commits(&self) -> u64 {
         self.commits
+    }
+
+    /// How many commits there were when a command was answered.
+    pub fn answered_after(&self, ticket: Ticket) -> Option<u64> {
+        self.answered_after.get(&ticket).copied()
     }
 
     /// The time.
@@ -392,6 +399,7 @@ impl World {
             Output::LoadTree(id) => Input::Tree(id, self.tree(id)),
             Output::Reply(ticket, answer) => {
                 self.waiting.remove(&ticket);
+                self.answered_after.insert(ticket, self.commits);
                 self.answers.insert(ticket, Fate::Answered(answer));
                 return;
             }
@@ -404,7 +412,7 @@ impl World {
                 self.dispatched.push(*task);
                 return;
             }
-            Output::Damaged(..) => return,
+            Output::Damaged(..) | Output::TimedOut(_) => return,
             Output::Fatal(message) => panic!("the machine gave up: {message}"),
         };
         self.machine.handle(self.now, input);

@@ -4,7 +4,7 @@ use meantime_core::time::{First, Rule, Span, Zone};
 use meantime_core::{
     Answer, CatchUp, ChildOutcome, ChildSpec, Cx, Effect, Event, Failure, Fault, Handed, Json,
     Outcome, Overlap, ParentClose, ScheduleSpec, Status, TaskOutcome, TaskSpec, Termination,
-    Verdict,
+    Verdict, unknown_scope,
 };
 
 use super::program::{Operation, Program, Scheduled};
@@ -84,7 +84,20 @@ impl<'a> Interpreter<'a> {
                 }
                 here
             }
-            Event::VariablesSet { values } => self.set_variables(values),
+            Event::IncidentResolved { key, variables, .. } => {
+                if self.settle(event, Ok(variables.as_str().to_owned())) {
+                    return Ok(Verdict::taken());
+                }
+                let here = self.saved.incident == Some(*key);
+                if here {
+                    self.saved.incident = None;
+                    self.saved.place += 1;
+                    self.set_variables(variables);
+                }
+                here
+            }
+            Event::VariablesSet { scope: Some(scope), .. } => return Ok(unknown_scope(scope)),
+            Event::VariablesSet { values, scope: None } => self.set_variables(values),
             Event::Cancel { reason } => {
                 let (reason, context) = (reason.clone(), self.context());
                 self.conclude(Outcome::Cancelled { reason, context });
@@ -289,6 +302,7 @@ impl<'a> Interpreter<'a> {
             catch_up: CatchUp::Coalesce,
             input: scheduled.context.clone().map_or_else(Handed::default, Handed::Context),
             anchored: scheduled.at.is_some(),
+            is_binding: true,
         };
         let on_existing = scheduled.existing;
         let key = self.push(Effect::PutSchedule { spec: Box::new(spec), on_existing });

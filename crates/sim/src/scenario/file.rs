@@ -154,6 +154,7 @@ fn set_limit(limits: &mut Limits, name: &str, value: &str) {
         "queued_turns" => limits.queued_turns = number,
         "cache_bytes" => limits.cache_bytes = number,
         "catch_up_runs" => limits.catch_up_runs = number as u64,
+        "backfill_runs" => limits.backfill_runs = number as u64,
         "default_deadline" => limits.default_deadline = Span::parse_delay(value).ok(),
         "deadline_cap" => limits.deadline_cap = Span::parse_delay(value).ok(),
         other => panic!("unknown limit {other:?}"),

@@ -1,8 +1,11 @@
 //! Script lines that look and change nothing.
 
-use meantime_core::{Outcome, TimerId, View};
-use meantime_kernel::explain::{explain_instance, explain_occurrence, explain_task, explain_timer};
+use meantime_core::{Outcome, SCHEDULE_DEFINITION, TimerId, View};
+use meantime_kernel::explain::{
+    explain_instance, explain_occurrence, explain_schedule, explain_task, explain_timer,
+};
 use meantime_kernel::history::Record;
+use meantime_kernel::schedule::ScheduleView;
 use meantime_kernel::store::{Page, TaskFilter, TimerFilter};
 
 use super::player::Player;
@@ -39,6 +42,24 @@ impl Player<'_> {
             ) => context.to_string(),
             None => self.view(name).map_or_else(String::new, |view| view.variables.to_string()),
         }
+    }
+
+    /// The scopes of a running instance with their own variables.
+    pub(super) fn scopes(&mut self, name: &str) -> String {
+        let id = self.instance(name);
+        let store = &self.world.store;
+        let Some(row) = block_on(store.instance(id)).ok().flatten() else { return String::new() };
+        let definition = block_on(store.definition(row.definition)).ok().flatten();
+        let loaded = definition.and_then(|definition| {
+            let notation = self.notations.get(&definition.notation)?.clone();
+            Some((notation, self.notations.load(&definition, &self.scenario.limits)?))
+        });
+        let Some((notation, loaded)) = loaded else { return String::new() };
+        let lines = notation.scopes(&loaded.definition, &row.state).into_iter().map(|scope| {
+            let parent = scope.parent.map_or_else(String::new, |it| format!(" in {it}"));
+            format!("{}{parent} {} {}", scope.id, scope.place, scope.variables)
+        });
+        lines.collect::<Vec<_>>().join("\n")
     }
 
     /// What a running instance waits for.
@@ -112,9 +133,20 @@ impl Player<'_> {
     pub(super) fn why_instance(&mut self, name: &str) -> String {
         let id = self.instance(name);
         let store = self.world.store.clone();
-        let row = block_on(store.instance(id)).ok().flatten();
+        let Some(row) = block_on(store.instance(id)).ok().flatten() else {
+            return "not there".to_owned();
+        };
+        let definition = block_on(store.definition(row.definition)).ok().flatten();
+        if definition.is_some_and(|it| it.name == SCHEDULE_DEFINITION)
+            && let Some(view) = ScheduleView::of_instance(&row)
+        {
+            return explain_schedule(&row, &view, None);
+        }
         let incidents = block_on(store.incidents(Some(id), Page::first(10))).unwrap_or_default();
-        row.map_or_else(|| "not there".to_owned(), |row| explain_instance(&row, &incidents))
+        let filter = TaskFilter { instance: Some(id), ..TaskFilter::default() };
+        let tasks = block_on(store.tasks(filter, Page::first(100))).unwrap_or_default();
+        let view = self.view(name).unwrap_or_default();
+        explain_instance(&row, &view, &tasks, &incidents, self.world.now().engine)
     }
 
     /// Where every task of an instance stands.

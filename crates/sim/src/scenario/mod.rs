@@ -11,6 +11,7 @@ mod player;
 mod script;
 mod short;
 mod trace;
+mod watchdog;
 mod work;
 
 pub use file::Scenario;

@@ -28,10 +28,22 @@ pub(super) fn notations() -> Notations {
 
 /// What journeys of scenarios are deployed with.
 fn settings() -> Settings {
-    let config = [("baseUrl", "\"http://bank.test\""), ("delay", "\"PT5M\"")];
+    let config = [
+        ("baseUrl", "\"http://bank.test\""),
+        ("delay", "\"PT5M\""),
+        ("stubs", "\"http://stubs.test\""),
+    ];
     let config =
         config.map(|(key, value)| (key.to_owned(), Json::parse(value).unwrap_or_default()));
-    Settings { config: config.into(), deploys: true, ..Settings::default() }
+    let profiles = std::collections::BTreeSet::from(["default".to_owned()]);
+    Settings {
+        config: config.into(),
+        secrets: ["secret/bank".to_owned()].into(),
+        key_profiles: profiles.clone(),
+        jwt_profiles: profiles,
+        deploys: true,
+        ..Settings::default()
+    }
 }
 
 /// The text to deploy: some notations may be written short in a scenario.

@@ -1,11 +1,14 @@
 //! Script lines about schedules.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use meantime_core::time::{Cron, First, Rule, Span, Zone};
 use meantime_core::{
-    CatchUp, Handed, Json, OnExisting, Overlap, SCHEDULE_DEFINITION, ScheduleSpec, Timestamp,
+    CatchUp, Handed, InstanceId, Json, Limits, OnExisting, Overlap, SCHEDULE_DEFINITION,
+    ScheduleChange, ScheduleSpec, SlotOutcome, Timestamp,
 };
 use meantime_kernel::command::{Command, Reply, ScheduleAction, Wait};
-use meantime_kernel::schedule::{DueKind, ScheduleView, forecast};
+use meantime_kernel::schedule::{Due, DueOf, Forecast, Outlook, ScheduleView};
 use meantime_kernel::store::{InstanceFilter, Page, TimerFilter};
 
 use super::player::{Player, answer, by};
@@ -73,7 +76,35 @@ impl Player<'_> {
             },
             input: json("context").map_or(input, Handed::Context),
             anchored: line.option("at").is_some(),
+            is_binding: false,
         }
+    }
+
+    /// What a line gives; the rest stays.
+    fn change(&self, line: &Line) -> ScheduleChange {
+        let spec = self.spec(line);
+        let given = |name: &str| line.option(name).is_some();
+        let (interval, cron) = match spec.rule {
+            Rule::Every { interval, .. } => (Some(interval), None),
+            Rule::Cron { cron, .. } => (None, Some(cron)),
+            Rule::Once { .. } => (None, None),
+        };
+        ScheduleChange {
+            generation: line.number("generation"),
+            start_at: given("at").then(|| instant(line.option("at").unwrap_or(""), self.now())),
+            interval,
+            cron,
+            zone: line.option("zone").map(|it| it.parse().expect("a zone")),
+            // `runs=none` is without a limit.
+            max_runs: given("runs").then_some(spec.max_runs),
+            overlap: given("overlap").then_some(spec.overlap),
+            catch_up: given("catchup").then_some(spec.catch_up),
+            input: line.option("input").map(|it| Json::parse(it).expect("JSON")),
+        }
+    }
+
+    fn now(&self) -> Timestamp {
+        self.world.now().engine
     }
 
     /// `pause|resume|trigger NAME`, `backfill NAME FROM TO`, `change NAME DEFINITION every SPAN …`.
@@ -88,7 +119,7 @@ impl Player<'_> {
                 let (from, to) = (instant(&line.words[2], now), instant(&line.words[3], now));
                 (ScheduleAction::Backfill { from, to }, 4)
             }
-            _ => (ScheduleAction::Change(Box::new(self.spec(line))), 5),
+            _ => (ScheduleAction::Change(Box::new(self.change(line))), 5),
         };
         self.call(Command::Schedule { schedule, action, by: by(line, rest) })
     }
@@ -96,13 +127,21 @@ impl Player<'_> {
     fn schedule_view(&mut self, name: &str) -> Option<ScheduleView> {
         let id = self.instance(name);
         let row = block_on(self.world.store.instance(id)).ok().flatten()?;
-        ScheduleView::read(&row.state)
+        ScheduleView::of_instance(&row).filter(|_| !row.phase.is_ended())
+    }
+
+    /// The slots of a schedule that had their run before they came.
+    fn filled(&self, schedule: InstanceId, view: &ScheduleView) -> BTreeSet<Timestamp> {
+        let rows = block_on(self.world.store.occurrences(schedule, Page::first(10_000)));
+        let rows = rows.unwrap_or_default();
+        let started = rows.iter().filter(|row| row.occurrence.outcome == SlotOutcome::Started);
+        started.map(|row| row.occurrence.slot_at).filter(|at| Some(*at) > view.mark).collect()
     }
 
     /// How a schedule stands.
     pub(super) fn show_schedule(&mut self, name: &str) -> String {
         let Some(view) = self.schedule_view(name) else { return "over".to_owned() };
-        let next = view.next_at.map_or_else(|| "never".to_owned(), |at| at.to_string());
+        let next = view.next_at().map_or_else(|| "never".to_owned(), |at| at.to_string());
         let paused = if view.paused { ", paused" } else { "" };
         let context =
             if view.spec.evolves() { format!(", {}", view.last_context) } else { String::new() };
@@ -111,8 +150,10 @@ impl Player<'_> {
     }
 
     pub(super) fn preview(&mut self, name: &str, count: &str) -> String {
-        let slots = self.schedule_view(name).map(|view| view.preview(count.parse().unwrap_or(1)));
-        let slots = slots.unwrap_or_default();
+        let id = self.instance(name);
+        let Some(view) = self.schedule_view(name) else { return String::new() };
+        let (filled, limits) = (self.filled(id, &view), Limits::default());
+        let slots = view.preview(self.now(), &filled, &limits, count.parse().unwrap_or(1));
         slots.iter().map(Timestamp::to_string).collect::<Vec<_>>().join("\n")
     }
 
@@ -150,17 +191,30 @@ impl Player<'_> {
         let timers = block_on(store.timers(window, Page::first(10_000))).unwrap_or_default();
         let all = InstanceFilter::default();
         let rows = block_on(store.instances(all, Page::first(usize::MAX))).unwrap_or_default();
-        let views: Vec<_> = rows
+        let views: BTreeMap<InstanceId, ScheduleView> = rows
             .iter()
             .filter(|row| !row.phase.is_ended())
-            .filter_map(|row| Some((row.id, ScheduleView::read(&row.state)?)))
+            .filter_map(|row| Some((row.id, ScheduleView::of_instance(row)?)))
             .collect();
-        let due = forecast(&timers, &views, from, to, 1_000);
-        let lines = due.iter().map(|due| match &due.kind {
-            DueKind::Timer { id, kind, place } => {
-                format!("{} {} {} {place}", due.at, kind.name(), self.tracer.key(id.0))
+        let mut page = Forecast::new(from, to, None, 1_000);
+        for row in timers.iter().filter(|row| !views.contains_key(&row.id.0.instance)) {
+            page.add_timer(row);
+        }
+        for (id, view) in &views {
+            let (filled, limits) = (self.filled(*id, view), Limits::default());
+            let outlook = Outlook::new(view, now, &filled, &limits);
+            page.add_schedule(*id, &outlook, &view.spec.definition);
+        }
+        let (entries, _) = page.finish();
+        let lines = entries.iter().map(|(key, due)| match (key.of, due) {
+            (DueOf::Timer(id), Due::Timer { kind, place, .. }) => {
+                format!("{} {} {} {place}", key.at, kind.name(), self.tracer.key(id.0))
             }
-            DueKind::Slot { definition, .. } => format!("{} slot {definition}", due.at),
+            (DueOf::Slot(_, slot), Due::Slot { definition }) if slot != key.at => {
+                format!("{} slot {definition} of {slot}", key.at)
+            }
+            (_, Due::Slot { definition }) => format!("{} slot {definition}", key.at),
+            (_, Due::Timer { .. }) => String::new(),
         });
         lines.collect::<Vec<_>>().join("\n")
     }

@@ -16,7 +16,7 @@ use meantime_kernel::store::{Page, Store, TimerFilter, TimerRow};
 use super::file::Scenario;
 use super::notations::notations;
 use super::script::{Line, instant};
-use super::trace::{Tracer, standing};
+use super::trace::{LEASE_EXPIRED, Tracer, standing};
 use crate::harness::{Fate, SlowTurns, World, block_on};
 
 /// What came of a play.
@@ -103,6 +103,7 @@ impl Player<'_> {
             }
             self.parked_answers();
             self.news();
+            self.watch();
         }
         self.say("= end");
         let store = self.world.store.clone();
@@ -124,7 +125,10 @@ impl Player<'_> {
         for (name, line) in self.tracer.news(&*store) {
             let line = self.tracer.with_names(&line);
             self.say(&format!("  {name} | {line}"));
-            self.play.stories.entry(name).or_default().push(line);
+            // A claim whose answer died in a crash waits for its lease, unless attempts are exact.
+            if self.scenario.exact_attempts || !line.contains(LEASE_EXPIRED) {
+                self.play.stories.entry(name).or_default().push(line);
+            }
         }
     }
 
@@ -181,7 +185,8 @@ impl Player<'_> {
             }
             "set" => {
                 let (instance, values) = (self.instance(word(1)), line.json(2));
-                self.call(Command::SetVariables { instance, values, by: by(line, 3) })
+                let scope = line.option("scope").map(str::to_owned);
+                self.call(Command::SetVariables { instance, values, scope, by: by(line, 3) })
             }
             "publish" => self.call(Command::Publish(Message {
                 name: word(1).to_owned(),
@@ -257,6 +262,7 @@ impl Player<'_> {
             "preview" => self.preview(word(1), word(2)),
             "forecast" => self.forecast(word(1), word(2)),
             "variables" => self.variables(word(1)),
+            "scopes" => self.scopes(word(1)),
             "waiting" => self.waiting(word(1)),
             "failure" => self.failure(word(1)),
             "state" => self.state_bytes(word(1)),
@@ -418,10 +424,13 @@ impl Player<'_> {
         let instance = self.instance(&line.words[1]);
         let rows = block_on(self.world.store.incidents(Some(instance), Page::first(10)));
         let incident = rows.unwrap_or_default().first().map_or(IncidentId::new(0, 0), |it| it.id);
-        let by = by(line, 2);
-        self.call(match line.words[0].as_str() {
-            "retry" => Command::RetryIncident { incident, by },
-            _ => Command::ResolveIncident { incident, by },
+        let is_retry = line.words[0] == "retry";
+        let by = by(line, if is_retry { 2 } else { 3 });
+        self.call(if is_retry {
+            Command::RetryIncident { incident, by }
+        } else {
+            let variables = line.json(2);
+            Command::ResolveIncident { incident, variables, by }
         })
     }
 }

@@ -10,6 +10,9 @@ use meantime_kernel::store::{
 
 use crate::harness::block_on;
 
+/// How the line of an expired lease begins.
+pub(super) const LEASE_EXPIRED: &str = "lease expired";
+
 /// Names instances, and collects what is new in their histories.
 #[derive(Debug, Default)]
 pub(super) struct Tracer {
@@ -109,7 +112,7 @@ impl Tracer {
         let local = |key: &EffectKey| format!("{}.{}", key.turn_no, key.ordinal);
         match record {
             Record::Started { input, .. } => format!("started {input}"),
-            Record::Event { name, key, note, taken } => {
+            Record::Event { name, key, note, taken, .. } => {
                 let key = key.as_ref().map_or_else(String::new, |key| format!(" {}", local(key)));
                 let note = note.as_ref().map_or_else(String::new, |note| format!(" {note}"));
                 let taken = if *taken { "" } else { " (not taken)" };
@@ -136,6 +139,13 @@ impl Tracer {
             Record::DetachedDone { key, code } => {
                 let code = code.as_deref().unwrap_or("completed");
                 format!("detached task {} {code}", local(key))
+            }
+            // When it is tried again depends on its id, which differs from run to run.
+            Record::AttemptFailed { key, attempt, code, message, .. } => {
+                format!("attempt {attempt} of task {} {code}: {message}", local(key))
+            }
+            Record::LeaseExpired { key, worker, expiries } => {
+                format!("{LEASE_EXPIRED} {} of {worker}, {expiries} in a row", local(key))
             }
             Record::ChildStarted { definition, .. } => format!("child {definition}"),
             Record::IncidentRaised { failure, .. } => {

@@ -198,7 +198,11 @@ impl Run {
                 }
                 return None;
             }
-            Output::Reply(..) | Output::Dispatch(_) | Output::Damaged(..) | Output::Fatal(_) => {
+            Output::Reply(..)
+            | Output::Dispatch(_)
+            | Output::Damaged(..)
+            | Output::TimedOut(_)
+            | Output::Fatal(_) => {
                 return None;
             }
         })

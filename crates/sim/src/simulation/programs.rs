@@ -310,7 +310,7 @@ impl Writer<'_> {
         let Some(later) = self.later() else { return };
         self.handles += 1;
         let handle = format!("h{}", self.handles);
-        let span = self.chance.pick(&["PT2S", "PT5M", "PT1H"]);
+        let span = self.chance.pick(&["PT1M", "PT5M", "PT1H"]);
         let runs = self.chance.between(1, 3);
         let existing = self.chance.pick(&["", " existing=upsert", " existing=add"]);
         let subject = self.chance.pick(&["", " subject=ann"]);

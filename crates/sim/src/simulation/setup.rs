@@ -259,7 +259,6 @@ fn limits(chance: &mut Chance) -> Limits {
         idempotency_ms: chance.pick(&[600_000, defaults.idempotency_ms]),
         history_turns: chance.pick(&[2, 6, 10_000]),
         purge_rows: chance.pick(&[3, 500]),
-        schedule_interval_ms: 1_000,
         catch_up_runs: chance.pick(&[1, 6, 20]),
         default_deadline: chance.pick(&[None, None, None, span("PT2H")]),
         deadline_cap: chance.pick(&[None, None, None, span("P1D")]),

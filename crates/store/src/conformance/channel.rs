@@ -34,12 +34,18 @@ declare!("channel":
     a_message_start_has_one_live_instance_per_key,
     the_next_message_is_offered_when_the_key_is_free,
     a_message_prefers_who_waits_to_a_start,
+    a_message_goes_to_who_waits_longest_of_each_definition,
+    each_definition_has_a_message_once,
+    a_message_that_is_returned_is_for_its_definition_alone,
+    a_message_starts_every_definition_that_begins_with_it,
+    the_oldest_message_of_all_starts_is_offered_first,
     a_broadcast_starts_every_definition_that_listens,
 );
 
 fn paid(seq: u64, expires_at: Option<Timestamp>) -> MessageRow {
     let channel = ChannelKey::message("paid", "k");
-    MessageRow { channel, seq, payload: json(&format!("{{\"n\":{seq}}}")), expires_at }
+    let payload = json(&format!("{{\"n\":{seq}}}"));
+    MessageRow { channel, seq, payload, expires_at, had: Vec::new() }
 }
 
 fn publish_row(message: MessageRow) -> Ask {
@@ -55,9 +61,26 @@ fn key(number: u64) -> EffectKey {
     id(number).effect(1, 0)
 }
 
-fn wait_on(channel: ChannelKey, number: u64, seq: u64) -> Ask {
-    let subscription = SubscriptionRow { channel, seq, key: key(number) };
+/// The definition of those who wait, unless a case is about several.
+const WAITER: &str = "waiter";
+
+fn wait_of(definition: &str, channel: ChannelKey, number: u64, seq: u64) -> Ask {
+    let definition = definition.to_owned();
+    let subscription = SubscriptionRow { channel, seq, key: key(number), definition };
     Ask::Subscribe { subscription, seq: 2_000 + seq }
+}
+
+fn wait_on(channel: ChannelKey, number: u64, seq: u64) -> Ask {
+    wait_of(WAITER, channel, number, seq)
+}
+
+fn subscribe_of(definition: &str, number: u64, seq: u64) -> Ask {
+    wait_of(definition, ChannelKey::message("paid", "k"), number, seq)
+}
+
+fn put_back(message: MessageRow, seq: u64) -> Ask {
+    let (definition, accept) = (WAITER.to_owned(), place(seq));
+    Ask::Return { message, definition, waiter: None, accept }
 }
 
 fn subscribe(number: u64, seq: u64) -> Ask {
@@ -77,8 +100,9 @@ fn a_message_is_kept_for_a_later_subscription(bench: &Bench<'_>) {
     let inbox = bench.inbox(id(1));
     let event = Event::Message { key: key(1), name: "paid".to_owned(), payload: json("{\"n\":5}") };
     assert_eq!((&inbox[0].event, inbox[0].seq), (&event, 2_006));
-    assert_eq!(inbox[0].origin, Some(paid(5, Some(at(100)))));
-    // It was used up.
+    let had = vec![WAITER.to_owned()];
+    assert_eq!(inbox[0].origin, Some(MessageRow { had, ..paid(5, Some(at(100))) }));
+    // Its definition has had it.
     assert_eq!(bench.ask(subscribe(2, 7)).woken, []);
 }
 
@@ -136,17 +160,17 @@ fn a_message_without_time_to_live_is_not_kept(bench: &Bench<'_>) {
 
 fn a_returned_message_takes_its_old_place(bench: &Bench<'_>) {
     bench.ask(publish(6));
-    bench.ask(Ask::Return { message: paid(5, None), waiter: None, accept: place(3_000) });
+    bench.ask(put_back(paid(5, None), 3_000));
     bench.ask(subscribe(1, 7));
     assert_eq!(got(bench, 1), [5]);
-    bench.ask(Ask::Return { message: paid(5, Some(NOW)), waiter: None, accept: place(3_001) });
+    bench.ask(put_back(paid(5, Some(NOW)), 3_001));
     bench.ask(subscribe(2, 8));
     assert_eq!(got(bench, 2), [6]);
 }
 
 fn a_returned_message_goes_to_the_next_waiter(bench: &Bench<'_>) {
     bench.ask(subscribe(1, 6));
-    bench.ask(Ask::Return { message: paid(5, None), waiter: None, accept: place(3_000) });
+    bench.ask(put_back(paid(5, None), 3_000));
     assert_eq!(bench.inbox(id(1))[0].seq, 3_000);
 }
 
@@ -234,7 +258,8 @@ fn an_instance_that_waits_at_two_places_gets_a_broadcast_twice(bench: &Bench<'_>
     for (ids, first) in [(Vec::new(), 10), (vec![id(900)], 20), (vec![id(901), id(902)], 30)] {
         for (ordinal, seq) in (0..3).zip(first..) {
             let channel = ChannelKey::broadcast("stop");
-            let subscription = SubscriptionRow { channel, seq, key: id(1).effect(first, ordinal) };
+            let (key, definition) = (id(1).effect(first, ordinal), WAITER.to_owned());
+            let subscription = SubscriptionRow { channel, seq, key, definition };
             bench.ask(Ask::Subscribe { subscription, seq: 0 });
         }
         bench.ask(broadcast(ids));
@@ -254,7 +279,7 @@ fn a_broadcast_is_not_kept(bench: &Bench<'_>) {
 
 fn signal(number: u64, seq: u64) -> Ask {
     let channel = ChannelKey::signal(id(number), "go");
-    publish_row(MessageRow { channel, seq, payload: json("2"), expires_at: None })
+    publish_row(MessageRow { channel, payload: json("2"), ..paid(seq, None) })
 }
 
 fn signals_are_kept_for_their_instance(bench: &Bench<'_>) {
@@ -312,7 +337,8 @@ fn the_next_message_is_offered_when_the_key_is_free(bench: &Bench<'_>) {
     bench.ask(publish(7));
     let offer = |number| {
         let accept = Accept { ids: vec![id(number)], seq: 0 };
-        Ask::Offer { channel: ChannelKey::message("paid", "k"), accept }
+        let channels = vec![ChannelKey::message("paid", "k")];
+        Ask::Offer { channels, definition: "order".to_owned(), accept }
     };
     // Still alive: nothing happens.
     assert_eq!(bench.ask(offer(600)).accepted, []);
@@ -321,17 +347,95 @@ fn the_next_message_is_offered_when_the_key_is_free(bench: &Bench<'_>) {
     assert_eq!(bench.done(end).accepted, [id(601)]);
     let second = bench.instance(id(601)).expect("it was accepted");
     assert_eq!(second.extra.started_by.map(|by| by.key).as_deref(), Some("k"));
-    // The third message is still kept, the second is not.
-    bench.ask(subscribe(1, 50));
+    // The definition has had the first two, and the third waits.
+    bench.ask(subscribe_of("order", 1, 50));
     assert_eq!(got(bench, 1), [7]);
 }
 
 fn a_message_prefers_who_waits_to_a_start(bench: &Bench<'_>) {
     bench.deploy("order", "v1", on_message("paid"));
     bench.done(start(&instance(1)));
-    bench.ask(subscribe(1, 5));
+    bench.ask(subscribe_of("order", 1, 5));
     let done = bench.ask(publish(6));
     assert_eq!((done.woken, done.accepted), (vec![id(1)], vec![]));
+}
+
+/// Repairs II, item 11.
+fn a_message_goes_to_who_waits_longest_of_each_definition(bench: &Bench<'_>) {
+    for (definition, number) in [("a", 1), ("a", 2), ("b", 3), ("b", 4), ("c", 5)] {
+        bench.ask(subscribe_of(definition, number, 10 + number));
+    }
+    assert_eq!(bench.ask(publish(20)).woken, [id(1), id(3), id(5)]);
+    assert_eq!(bench.ask(publish(21)).woken, [id(2), id(4)]);
+    assert_eq!((got(bench, 3), got(bench, 4)), (vec![20], vec![21]));
+}
+
+/// Repairs II, item 11: also those that come later, as long as it is kept.
+fn each_definition_has_a_message_once(bench: &Bench<'_>) {
+    bench.ask(subscribe_of("a", 1, 5));
+    bench.ask(publish(6));
+    assert_eq!(bench.ask(subscribe_of("a", 2, 7)).woken, []);
+    assert_eq!(bench.ask(subscribe_of("b", 3, 8)).woken, [id(3)]);
+    assert_eq!(bench.ask(subscribe_of("b", 4, 9)).woken, []);
+    assert_eq!((got(bench, 1), got(bench, 3)), (vec![6], vec![6]));
+    // Those who have had the first are served with the second.
+    assert_eq!(bench.ask(publish(10)).woken, [id(2), id(4)]);
+    assert_eq!(bench.ask(subscribe_of("c", 5, 11)).woken, [id(5)]);
+    assert_eq!(got(bench, 5), [6]);
+}
+
+/// Repairs II, item 11.
+fn a_message_that_is_returned_is_for_its_definition_alone(bench: &Bench<'_>) {
+    bench.ask(subscribe_of(WAITER, 1, 5));
+    bench.ask(subscribe_of("b", 2, 6));
+    assert_eq!(bench.ask(publish(7)).woken, [id(1), id(2)]);
+    bench.ask(put_back(paid(7, Some(at(100))), 3_000));
+    assert_eq!(bench.ask(subscribe_of("b", 3, 8)).woken, []);
+    assert_eq!(bench.ask(subscribe_of(WAITER, 4, 9)).woken, [id(4)]);
+    assert_eq!(got(bench, 4), [7]);
+}
+
+/// Repairs II, item 11: every definition that begins with it, unless its key is taken.
+fn a_message_starts_every_definition_that_begins_with_it(bench: &Bench<'_>) {
+    let one = bench.deploy("one", "v1", on_message("paid"));
+    let two = bench.deploy("two", "v1", on_message("paid"));
+    let publish = |seq: u64| {
+        let accept = Accept { ids: vec![id(500 + seq), id(600 + seq)], seq: 1_000 + seq };
+        Ask::Publish { message: paid(seq, Some(at(100))), id: None, accept }
+    };
+    assert_eq!(bench.ask(publish(5)).accepted, [id(505), id(605)]);
+    let definition = |number| bench.instance(id(number)).map(|row| row.definition);
+    assert_eq!((definition(505), definition(605)), (Some(one), Some(two)));
+    bench.ask(publish(6));
+    let end = |number, accept, name: &str| {
+        let (channels, definition) = (vec![ChannelKey::message("paid", "k")], name.to_owned());
+        let accept = Accept { ids: vec![id(accept)], seq: 0 };
+        let offer = Ask::Offer { channels, definition, accept };
+        let holder = bench.instance(id(number)).expect("it was started");
+        bench.done(Unit { asks: vec![offer], ..turn(&ended(&holder)) }).accepted
+    };
+    // The second message waits for each of them by itself.
+    assert_eq!(end(505, 700, "one"), [id(700)]);
+    assert_eq!(end(700, 701, "one"), []);
+    assert_eq!(end(605, 702, "two"), [id(702)]);
+    assert_eq!((definition(700), definition(702)), (Some(one), Some(two)));
+}
+
+/// Repairs II, item 11: a message of a second start event is not overtaken by one of the first.
+fn the_oldest_message_of_all_starts_is_offered_first(bench: &Bench<'_>) {
+    let triggers = [on_message("paid"), on_message("asked")].concat();
+    bench.deploy("order", "v1", triggers);
+    bench.ask(publish(5));
+    let asked = MessageRow { channel: ChannelKey::message("asked", "k"), ..paid(6, Some(at(100))) };
+    assert!(bench.ask(publish_row(asked)).kept);
+    assert!(bench.ask(publish(7)).kept);
+    let channels = ["paid", "asked"].map(|name| ChannelKey::message(name, "k")).to_vec();
+    let accept = Accept { ids: vec![id(700)], seq: 0 };
+    let offer = Ask::Offer { channels, definition: "order".to_owned(), accept };
+    let holder = bench.instance(id(505)).expect("it was started");
+    bench.done(Unit { asks: vec![offer], ..turn(&ended(&holder)) });
+    let next = bench.instance(id(700)).expect("it was accepted");
+    assert_eq!(next.extra.started_by.map(|by| by.name).as_deref(), Some("asked"));
 }
 
 fn a_broadcast_starts_every_definition_that_listens(bench: &Bench<'_>) {

@@ -3,12 +3,13 @@
 use meantime_core::{Answer, Event, InstanceId, ParentClose};
 use meantime_kernel::store::{Ask, ChildRef, Extra, InstanceRow, Lineage, Phase, Unit, Write};
 
-use super::bench::{Bench, ended, id, instance, start, turn};
+use super::bench::{Bench, deploy, ended, id, instance, start, turn};
 use super::suite::declare;
 
 declare!("child":
     a_child_starts_with_the_latest_version,
     a_named_version_is_started,
+    the_latest_version_with_a_label_is_started,
     a_child_of_an_unknown_definition_is_a_conflict,
     a_tree_whose_root_was_cancelled_grows_by_what_was_abandoned_only,
     a_child_with_a_taken_key_is_a_conflict,
@@ -44,7 +45,8 @@ fn ask(number: u64, version: Option<u32>) -> Ask {
     let row = Box::new(row(number, id(1), 0, ParentClose::Cancel));
     let key = id(1).effect(1, 0);
     let (definition, tree_limit) = ("child".to_owned(), 3);
-    Ask::StartChild { key, definition, version, row, slot: None, tree_limit, seq: 50 }
+    let (label, slot) = (None, None);
+    Ask::StartChild { key, definition, version, label, row, slot, tree_limit, seq: 50 }
 }
 
 fn a_child_starts_with_the_latest_version(bench: &Bench<'_>) {
@@ -64,6 +66,31 @@ fn a_named_version_is_started(bench: &Bench<'_>) {
     bench.done(start(&instance(1)));
     bench.ask(ask(2, Some(1)));
     assert_eq!(bench.instance(id(2)).expect("it was accepted").definition, first);
+}
+
+/// Repairs II, item 12.
+fn the_latest_version_with_a_label_is_started(bench: &Bench<'_>) {
+    let labelled = |source: &str, label: Option<&str>| {
+        let Ask::Deploy(mut new) = deploy("child", source, Vec::new()) else { panic!("a deploy") };
+        new.row.label = label.map(str::to_owned);
+        bench.ask(Ask::Deploy(new)).deployed[0].0
+    };
+    labelled("v1", Some("stable"));
+    let stable = labelled("v2", Some("stable"));
+    labelled("v3", None);
+    bench.done(start(&instance(1)));
+    let mut wanted = ask(2, None);
+    if let Ask::StartChild { label, .. } = &mut wanted {
+        *label = Some("stable".to_owned());
+    }
+    bench.ask(wanted);
+    assert_eq!(bench.instance(id(2)).expect("it was accepted").definition, stable);
+    let mut unknown = ask(3, None);
+    if let Ask::StartChild { label, .. } = &mut unknown {
+        *label = Some("other".to_owned());
+    }
+    bench.ask(unknown);
+    assert_eq!(conflict(bench), "unknown_definition");
 }
 
 fn conflict(bench: &Bench<'_>) -> String {

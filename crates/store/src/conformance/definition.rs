@@ -39,7 +39,7 @@ fn deployed(bench: &Bench<'_>, name: &str, source: &str) -> (DefinitionId, u32, 
 fn started_by(bench: &Bench<'_>, name: &str, seq: u64) -> Option<DefinitionId> {
     let channel = ChannelKey::message(name, "");
     let expires_at = Some(super::bench::NOW);
-    let message = MessageRow { channel, seq, payload: json("{}"), expires_at };
+    let message = MessageRow { channel, seq, payload: json("{}"), expires_at, had: Vec::new() };
     let accept = Accept { ids: vec![id(800 + seq)], seq };
     bench.ask(Ask::Publish { message, id: None, accept });
     bench.instance(id(800 + seq)).map(|row| row.definition)

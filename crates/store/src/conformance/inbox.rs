@@ -38,6 +38,7 @@ fn an_event_is_read_back_whole(bench: &Bench<'_>) {
         seq: 4,
         payload: Json::null(),
         expires_at: Some(at(7)),
+        had: vec!["one".to_owned(), "two".to_owned()],
     };
     let row = InboxRow { origin: Some(origin), at: at(-3), ..event(1, 5) };
     bench.write(vec![put(row.clone())]);

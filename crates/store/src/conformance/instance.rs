@@ -31,7 +31,11 @@ declare!("instance":
 fn a_row_is_read_back_whole(bench: &Bench<'_>) {
     let timer = OpenTimer { due_at: at(5), kind: TimerKind::Place, frozen: true };
     let open = Open { timers: [(Key(1, 0), timer)].into(), children: 2, ..Open::default() };
-    let started_by = StartedBy { name: "order".to_owned(), key: "k".to_owned() };
+    let started_by = StartedBy {
+        name: "order".to_owned(),
+        key: "k".to_owned(),
+        others: vec!["asked".to_owned()],
+    };
     let row = InstanceRow {
         deadline_at: Some(at(9)),
         state: State::new(7, vec![0, 255, 1]),

@@ -268,7 +268,8 @@ fn detached_tasks_have_a_period_of_their_own(bench: &Bench<'_>) {
 fn messages_ids_and_answers_go_when_they_expire(bench: &Bench<'_>) {
     let message = |seq, expires_at| {
         let channel = ChannelKey::message("m", "k");
-        Write::PutMessage(MessageRow { channel, seq, payload: Json::null(), expires_at })
+        let (payload, had) = (Json::null(), Vec::new());
+        Write::PutMessage(MessageRow { channel, seq, payload, expires_at, had })
     };
     let seen = |id: &str, millis| Write::PutMessageId { id: id.to_owned(), expires_at: at(millis) };
     bench.write(vec![

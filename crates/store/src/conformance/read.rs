@@ -1,9 +1,9 @@
 //! Reads: taking, lists of instances, recovery.
 
-use meantime_core::{Attribute, DefinitionId, InstanceId};
+use meantime_core::{Attribute, DefinitionId, InstanceId, Occurrence, SlotOutcome};
 use meantime_kernel::store::{
-    ChannelKey, Extra, HistoryRow, InstanceFilter, InstanceRow, MessageRow, Page, Phase, Plan,
-    SubscriptionRow, TakeRequest, Taken, Unit, Wanted, Write,
+    ChannelKey, Extra, HistoryRow, InstanceFilter, InstanceRow, MessageRow, OccurrenceRow, Page,
+    Phase, Plan, SubscriptionRow, TakeRequest, Taken, Unit, Wanted, Write,
 };
 
 use super::bench::{
@@ -23,13 +23,44 @@ declare!("read":
     instances_are_listed_by_start,
     instances_are_listed_by_incident,
     instances_of_some_definitions_are_left_out,
+    what_lies_behind_many_others_is_found,
     starting_and_yielding_instances_are_ready_after_a_restart,
     instances_that_an_incident_holds_are_not_ready,
     clock_and_batch_never_go_back,
     a_batch_is_known_as_committed,
     the_largest_number_survives_what_used_it,
     a_sound_store_has_no_problems,
+    a_ledger_is_read_in_pages_that_lose_no_line,
 );
+
+/// Repairs II, item 7: a slot that was missed and filled back later has two lines.
+fn a_ledger_is_read_in_pages_that_lose_no_line(bench: &Bench<'_>) {
+    bench.done(start(&instance(1)));
+    let line = |slot: i64, outcome| {
+        let (slot_at, reason) = (at(slot), String::new());
+        let occurrence = Occurrence { slot_at, last_at: slot_at, count: 1, outcome, reason };
+        let (schedule, instance) = (id(1), None);
+        OccurrenceRow { schedule, occurrence, instance, decided_at: at(slot) }
+    };
+    let lines = [
+        line(3, SlotOutcome::Started),
+        line(2, SlotOutcome::Started),
+        line(2, SlotOutcome::Missed),
+        line(1, SlotOutcome::Started),
+        line(1, SlotOutcome::Skipped),
+    ];
+    bench.write(lines.iter().cloned().map(Write::PutOccurrence).collect());
+    for limit in 1..=6 {
+        let (mut seen, mut after) = (Vec::new(), None);
+        loop {
+            let page = bench.get(bench.store.occurrences(id(1), Page { after, limit }));
+            let Some(last) = page.last() else { break };
+            after = Some(last.key());
+            seen.extend(page);
+        }
+        assert_eq!(seen, lines, "in pages of {limit}");
+    }
+}
 
 fn list(bench: &Bench<'_>, filter: InstanceFilter) -> Vec<InstanceId> {
     let rows = bench.get(bench.store.instances(filter, Page::first(100)));
@@ -166,6 +197,27 @@ fn instances_of_some_definitions_are_left_out(bench: &Bench<'_>) {
     assert_eq!(list(bench, InstanceFilter { definitions, phases, ..filter }), ids([6, 3]));
 }
 
+/// A store may look at a long list part by part; nothing is missed where the parts meet.
+fn what_lies_behind_many_others_is_found(bench: &Bench<'_>) {
+    const MANY: u64 = 2_003;
+    let rows = (1..=MANY).map(|number| {
+        let definition = DefinitionId(if number % 1_000 < 2 { 7 } else { 1 });
+        start(&InstanceRow { definition, ..instance(number) })
+    });
+    bench.commit(rows.collect());
+    let definitions = vec![DefinitionId(7)];
+    let filter = InstanceFilter { definitions, ..InstanceFilter::default() };
+    let found = ids([2_001, 2_000, 1_001, 1_000, 1]);
+    assert_eq!(list(bench, filter.clone()), found);
+    let page = |after, limit| {
+        let rows = bench.get(bench.store.instances(filter.clone(), Page { after, limit }));
+        rows.into_iter().map(|row| row.id).collect::<Vec<_>>()
+    };
+    assert_eq!(page(None, 3), found[..3]);
+    assert_eq!(page(Some(id(2_000)), 2), found[2..4]);
+    assert_eq!(page(Some(id(1)), 2), []);
+}
+
 fn instances_are_listed_by_key(bench: &Bench<'_>) {
     let keyed = |number, key: &str| InstanceRow { key: Some(key.to_owned()), ..instance(number) };
     bench.commit([keyed(1, "a"), keyed(2, "b"), instance(3)].iter().map(start).collect());
@@ -261,12 +313,15 @@ fn the_largest_number_survives_what_used_it(bench: &Bench<'_>) {
         seq: base + 3,
         payload: json("1"),
         expires_at: None,
+        had: Vec::new(),
     };
     bench.write(vec![Write::PutMessage(message)]);
     bench.write(vec![Write::DeleteMessage { channel: channel.clone(), seq: base + 3 }]);
     assert_eq!(seq(), base + 3);
     let key = id(1).effect(1, 0);
-    bench.write(vec![Write::PutSubscription(SubscriptionRow { channel, seq: base + 4, key })]);
+    let (seq_of_row, definition) = (base + 4, "waiter".to_owned());
+    let subscription = SubscriptionRow { channel, seq: seq_of_row, key, definition };
+    bench.write(vec![Write::PutSubscription(subscription)]);
     assert_eq!(seq(), base + 4);
 }
 

@@ -3,7 +3,7 @@
 use meantime_core::{DefinitionId, TimerId};
 use meantime_kernel::open::{Key, Open, OpenTimer};
 use meantime_kernel::store::{
-    DueQuery, InstanceRow, Page, TimerFilter, TimerKey, TimerKind, TimerRow, Write,
+    DueQuery, InstanceRow, Page, TimerCount, TimerFilter, TimerKey, TimerKind, TimerRow, Write,
 };
 
 use super::bench::{Bench, at, id, instance, start, timer};
@@ -19,6 +19,7 @@ declare!("timer":
     lists_are_paged_across_the_frozen_range,
     lists_are_filtered,
     timers_behind_a_deadline_are_left_out,
+    timers_are_counted_in_parts_of_a_window,
     timers_of_an_instance_are_listed,
     arming_and_removing_in_one_plan_leaves_nothing,
     removing_and_arming_in_one_plan_leaves_the_timer,
@@ -148,6 +149,28 @@ fn timers_behind_a_deadline_are_left_out(bench: &Bench<'_>) {
     assert_eq!(list(bench, firing.clone(), Page::first(9)), expected);
     let of_one = TimerFilter { instance: Some(id(1)), ..firing };
     assert_eq!(list(bench, of_one, Page::first(9)), cut[..2]);
+}
+
+/// Repairs II, item 6: what a forecast counts, without reading the rows.
+fn timers_are_counted_in_parts_of_a_window(bench: &Bench<'_>) {
+    let deadline =
+        TimerRow { id: TimerId(id(1).effect(0, 0)), kind: TimerKind::Deadline, ..timer(1, 0, 25) };
+    let cut = [timer(1, 0, 12), deadline, timer(1, 1, 26)];
+    bench.done(start(&InstanceRow { deadline_at: Some(at(25)), ..owner(1, &cut) }));
+    let other = TimerRow { definition: DefinitionId(2), ..timer(3, 0, 13) };
+    let rest = [timer(2, 0, 9), timer(2, 1, 10), timer(2, 2, 49), timer(2, 3, 50), other];
+    let frozen = TimerRow { frozen: true, ..timer(2, 4, 11) };
+    bench.write(arm(&[&cut[..], &rest, &[frozen]].concat()));
+    let count = |bucket_ms, definitions: &[u64], others| {
+        let definitions = definitions.iter().copied().map(DefinitionId).collect();
+        let query = TimerCount { from: at(10), to: at(50), bucket_ms, definitions, others };
+        bench.get(bench.store.count_timers(query))
+    };
+    assert_eq!(count(10, &[], true), [(0, 3), (1, 1), (3, 1)]);
+    assert_eq!(count(10, &[2], true), [(0, 2), (1, 1), (3, 1)]);
+    assert_eq!(count(10, &[2], false), [(0, 1)]);
+    assert_eq!(count(1_000, &[1, 2], false), [(0, 5)]);
+    assert_eq!(count(10, &[], false), []);
 }
 
 /// An instance with these open timers.

@@ -1,5 +1,7 @@
 //! Fetches what settling a plan needs to see, all of it at once.
 
+use std::collections::VecDeque;
+
 use meantime_core::{InstanceId, Timestamp};
 use meantime_kernel::store::{ChannelKey, ChannelKind, Error, Found, FoundChannel, Lookups};
 
@@ -16,6 +18,8 @@ pub(super) struct Find<'a> {
     now: Timestamp,
     keys: Vec<&'a str>,
     channels: Vec<(&'a ChannelKey, usize)>,
+    readers: Vec<message::Reader<'a>>,
+    returned: Vec<(&'a ChannelKey, u64)>,
     children: Vec<InstanceId>,
     live: Vec<InstanceId>,
 }
@@ -34,18 +38,24 @@ impl<'a> Find<'a> {
             lookups.keys.iter().map(|(_, key)| key.as_str()).chain(correlated).collect();
         keys.sort_unstable();
         keys.dedup();
+        let readers = lookups.readers.iter().flat_map(|(channel, definitions)| {
+            let limit = lookups.channels.get(channel).copied().unwrap_or_default();
+            definitions.iter().map(move |name| message::Reader::new(channel, limit, name))
+        });
         Self {
             lookups,
             now,
             keys,
             channels: lookups.channels.iter().map(|(channel, limit)| (channel, *limit)).collect(),
+            readers: readers.collect(),
+            returned: lookups.returned.iter().map(|(channel, seq)| (channel, *seq)).collect(),
             children: lookups.children.iter().copied().collect(),
             live: lookups.live.iter().copied().collect(),
         }
     }
 
     /// The statements, in an order that [`Self::read`] knows.
-    pub(super) fn calls(&self) -> Vec<Call<'a>> {
+    pub(super) fn calls(&self) -> Vec<Call<'_>> {
         let lookups = self.lookups;
         let mut calls = Vec::new();
         if !lookups.starts.is_empty() {
@@ -61,8 +71,13 @@ impl<'a> Find<'a> {
             calls.push(message_id::known(&lookups.messages, self.now));
         }
         if !self.channels.is_empty() {
-            calls.push(message::fresh(&self.channels, self.now));
             calls.push(subscription::waiting(&self.channels));
+        }
+        if !self.readers.is_empty() {
+            calls.push(message::fresh(&self.readers, self.now));
+        }
+        if !self.returned.is_empty() {
+            calls.push(message::kept(&self.returned));
         }
         if !lookups.definitions.is_empty() {
             calls.push(definition::heads(&lookups.definitions));
@@ -105,15 +120,25 @@ impl<'a> Find<'a> {
             found.messages = message_id::read_known(&answer)?;
         }
         if let Some(answer) = next(!self.channels.is_empty()) {
-            let mut messages = message::read_fresh(&answer, &self.channels)?;
-            let waiting = next(true).map(|it| subscription::read_waiting(&it, &self.channels));
-            let mut waiting = waiting.transpose()?.unwrap_or_default();
+            let mut waiting = subscription::read_waiting(&answer, &self.channels)?;
             for (channel, _) in &self.channels {
-                let messages = messages.remove(channel).unwrap_or_default();
-                let subscriptions = waiting.remove(channel).unwrap_or_default();
-                let channel = (*channel).clone();
+                let (messages, channel) = (VecDeque::new(), (*channel).clone());
+                let subscriptions = waiting.remove(&channel).unwrap_or_default();
                 found.channels.insert(channel, FoundChannel { messages, subscriptions });
             }
+        }
+        let mut messages = Vec::new();
+        if let Some(answer) = next(!self.readers.is_empty()) {
+            let asked: Vec<&ChannelKey> =
+                self.readers.iter().map(message::Reader::channel).collect();
+            messages.extend(message::read_messages(&answer, &asked)?);
+        }
+        if let Some(answer) = next(!self.returned.is_empty()) {
+            let asked: Vec<&ChannelKey> = self.returned.iter().map(|it| it.0).collect();
+            messages.extend(message::read_messages(&answer, &asked)?);
+        }
+        for message in messages {
+            found.add_message(message);
         }
         if let Some(answer) = next(!lookups.definitions.is_empty()) {
             found.definitions = definition::read_heads(&answer, &lookups.definitions)?;

@@ -1,6 +1,6 @@
 //! Messages and signals that wait for somebody.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 
 use meantime_core::{InstanceId, Timestamp};
 use meantime_kernel::store::{ChannelKey, ChannelKind, Error, MessageRow};
@@ -8,13 +8,13 @@ use meantime_kernel::store::{ChannelKey, ChannelKind, Error, MessageRow};
 use super::connection::{Answer, Call, Param, arrays, values};
 use super::keyed::Keyed;
 use super::text::text;
-use crate::row::message::read;
+use crate::row::message::{had, mark, read};
 use crate::row::{Columns, int, millis};
 
-const PUT: &str = "INSERT INTO message (kind, key, name, seq, expires_at, payload) \
+const PUT: &str = "INSERT INTO message (kind, key, name, seq, expires_at, payload, had) \
      SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], \
-     $6::text[]) ON CONFLICT (kind, key, name, seq) DO UPDATE \
-     SET expires_at = excluded.expires_at, payload = excluded.payload";
+     $6::text[], $7::text[]) ON CONFLICT (kind, key, name, seq) DO UPDATE \
+     SET expires_at = excluded.expires_at, payload = excluded.payload, had = excluded.had";
 const DELETE: &str = "DELETE FROM message WHERE ctid = ANY (ARRAY( \
      SELECT (SELECT ctid FROM message AS m WHERE m.kind = k.kind AND m.key = k.key \
      AND m.name = k.name AND m.seq = k.seq) \
@@ -24,15 +24,19 @@ const EXPIRE: &str = "DELETE FROM message WHERE ctid = ANY (ARRAY( \
      AS k (kind, key, name, at) CROSS JOIN LATERAL (SELECT ctid FROM message \
      WHERE kind = k.kind AND key = k.key AND name = k.name AND expires_at <= k.at OFFSET 0) AS m))";
 const CLEAR_SIGNALS: &str = "DELETE FROM message WHERE kind = 'signal' AND key = ANY ($1::text[])";
-const FRESH: &str = "SELECT c.place, m.seq, m.expires_at, m.payload \
-     FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[]) WITH ORDINALITY \
-     AS c (kind, key, name, most, place) CROSS JOIN LATERAL (SELECT * FROM message AS m \
+const FRESH: &str = "SELECT c.place, m.seq, m.expires_at, m.payload, m.had \
+     FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::text[]) WITH ORDINALITY \
+     AS c (kind, key, name, most, mark, place) CROSS JOIN LATERAL (SELECT * FROM message AS m \
      WHERE m.kind = c.kind AND m.key = c.key AND m.name = c.name \
-     AND (m.expires_at IS NULL OR m.expires_at > $5) ORDER BY m.seq LIMIT c.most) AS m \
-     ORDER BY c.place, m.seq";
+     AND (m.expires_at IS NULL OR m.expires_at > $6) AND strpos(m.had, c.mark) = 0 \
+     ORDER BY m.seq LIMIT c.most) AS m ORDER BY c.place, m.seq";
+const KEPT: &str = "SELECT c.place, m.seq, m.expires_at, m.payload, m.had \
+     FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[]) WITH ORDINALITY \
+     AS c (kind, key, name, seq, place) CROSS JOIN LATERAL (SELECT * FROM message AS m \
+     WHERE m.kind = c.kind AND m.key = c.key AND m.name = c.name AND m.seq = c.seq OFFSET 0) AS m";
 
 #[cfg(test)]
-pub(super) const STATEMENTS: &[&str] = &[PUT, DELETE, EXPIRE, CLEAR_SIGNALS, FRESH];
+pub(super) const STATEMENTS: &[&str] = &[PUT, DELETE, EXPIRE, CLEAR_SIGNALS, FRESH, KEPT];
 
 /// What a plan does to kept messages.
 #[derive(Default)]
@@ -102,6 +106,7 @@ impl<'a> Changes<'a> {
                 int(it.1.seq),
                 millis(it.1.expires_at),
                 it.1.payload.as_str(),
+                text(&had(it.1)).into_owned(),
             ]);
             calls.push(Call::new(PUT, params));
         }
@@ -118,24 +123,58 @@ pub(super) fn channel_params<'a>(channels: &[(&'a ChannelKey, usize)]) -> Vec<Pa
     ])
 }
 
-/// The oldest messages of each channel that are still offered.
-pub(super) fn fresh<'a>(channels: &[(&'a ChannelKey, usize)], now: Timestamp) -> Call<'a> {
-    let mut params = channel_params(channels);
+/// The oldest messages of each channel that are still offered to a definition.
+pub(super) fn fresh<'a>(readers: &'a [Reader<'a>], now: Timestamp) -> Call<'a> {
+    let mut params = arrays!(readers, |it| [
+        it.channel.kind.name(),
+        text(&it.channel.key),
+        text(&it.channel.name),
+        i64::try_from(it.limit).unwrap_or(i64::MAX),
+        text(&it.mark),
+    ]);
     params.extend(values![now.as_millis()]);
     Call::new(FRESH, params)
 }
 
-pub(super) fn read_fresh(
+/// A definition that reads a channel.
+pub(super) struct Reader<'a> {
+    channel: &'a ChannelKey,
+    limit: usize,
+    mark: String,
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(channel: &'a ChannelKey, limit: usize, definition: &str) -> Self {
+        Self { channel, limit, mark: mark(definition) }
+    }
+
+    pub(super) fn channel(&self) -> &'a ChannelKey {
+        self.channel
+    }
+}
+
+/// Messages by their place.
+pub(super) fn kept<'a>(places: &'a [(&'a ChannelKey, u64)]) -> Call<'a> {
+    Call::new(
+        KEPT,
+        arrays!(places, |it| [it.0.kind.name(), text(&it.0.key), text(&it.0.name), int(it.1),]),
+    )
+}
+
+/// Messages of either; the first column says which was asked for, counted from 1.
+pub(super) fn read_messages(
     answer: &Answer,
-    channels: &[(&ChannelKey, usize)],
-) -> Result<BTreeMap<ChannelKey, VecDeque<MessageRow>>, Error> {
-    let mut found: BTreeMap<ChannelKey, VecDeque<MessageRow>> = BTreeMap::new();
+    asked: &[&ChannelKey],
+) -> Result<Vec<MessageRow>, Error> {
+    let mut found = Vec::new();
     for row in &answer.rows {
-        let channel = place(row, channels)?;
+        let place = usize::try_from(row.integer(0)?).unwrap_or_default();
+        let channel = place.checked_sub(1).and_then(|place| asked.get(place));
+        let channel = channel.ok_or_else(|| Error::Bug("an unknown channel".to_owned()))?;
         match read(row, 1, channel) {
             // It stays where it is, and nobody gets it; a check tells of it.
             Err(Error::DamagedRow(_)) => {}
-            read => found.entry(channel.clone()).or_default().push_back(read?),
+            read => found.push(read?),
         }
     }
     Ok(found)

@@ -36,6 +36,10 @@ pub(super) const MIGRATIONS: &[Migration] = &[
         sql: include_str!("migrations/0003_seat_session.sql"),
     },
     Migration { name: "0004_tree.sql", sql: include_str!("migrations/0004_tree.sql") },
+    Migration {
+        name: "0005_message_definitions.sql",
+        sql: include_str!("migrations/0005_message_definitions.sql"),
+    },
 ];
 
 /// Runs what is missing, while no other process does.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use meantime_core::{InstanceId, SlotOutcome, Timestamp};
-use meantime_kernel::store::{Error, OccurrenceRow, Page};
+use meantime_kernel::store::{Error, OccurrenceKey, OccurrenceRow, Page};
 
 use super::connection::{Answer, Call, Connection, Failure, arrays, values};
 use super::text::text;
@@ -28,8 +28,8 @@ const TAKEN: &str = "SELECT o.ord, o.slot_at FROM unnest($1::bigint[], $2::bigin
 const LIST: &str = concat!(
     "SELECT ",
     columns!(),
-    " FROM occurrence WHERE ord = $1 AND slot_at < $2 \
-     ORDER BY slot_at DESC, is_start DESC LIMIT $3"
+    " FROM occurrence WHERE ord = $1 AND (slot_at, is_start) < ($2, $3) \
+     ORDER BY slot_at DESC, is_start DESC LIMIT $4"
 );
 
 #[cfg(test)]
@@ -87,10 +87,11 @@ pub(super) fn read_taken(
 pub(super) async fn list(
     connection: &Connection,
     schedule: InstanceId,
-    page: Page<Timestamp>,
+    page: Page<OccurrenceKey>,
 ) -> Result<Vec<OccurrenceRow>, Failure> {
-    let before = page.after.map_or(i64::MAX, Timestamp::as_millis);
+    let (before, is_start) =
+        page.after.map_or((i64::MAX, true), |after| (after.slot_at.as_millis(), after.is_start));
     let limit = i64::try_from(page.limit).unwrap_or(i64::MAX);
-    let found = connection.one(LIST, values![ord(schedule), before, limit]).await?;
+    let found = connection.one(LIST, values![ord(schedule), before, is_start, limit]).await?;
     Ok(found.read(read)?)
 }

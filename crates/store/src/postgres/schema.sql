@@ -109,6 +109,7 @@ CREATE TABLE message (
     seq bigint NOT NULL,
     expires_at bigint,
     payload text NOT NULL,
+    had text COLLATE "C" NOT NULL,
     PRIMARY KEY (kind, key, name, seq),
     CHECK ((kind = ANY (ARRAY['signal'::text, 'message'::text, 'broadcast'::text])))
 ) WITH (autovacuum_vacuum_scale_factor=0.05);
@@ -185,6 +186,7 @@ CREATE TABLE subscription (
     random bigint NOT NULL,
     turn_no bigint NOT NULL,
     ordinal bigint NOT NULL,
+    definition text COLLATE "C" NOT NULL,
     PRIMARY KEY (kind, key, name, seq),
     CHECK ((kind = ANY (ARRAY['signal'::text, 'message'::text, 'broadcast'::text])))
 ) WITH (autovacuum_vacuum_scale_factor=0.05);
@@ -272,6 +274,8 @@ CREATE INDEX message_id_expiry ON message_id USING btree (expires_at);
 CREATE INDEX occurrence_decided ON occurrence USING btree (decided_at);
 
 CREATE UNIQUE INDEX seat_holder_key ON seat USING btree (holder);
+
+CREATE INDEX subscription_definition ON subscription USING btree (kind, key, name, definition, seq);
 
 CREATE INDEX task_done ON task USING btree (available_at) WHERE (state = 'done'::text);
 

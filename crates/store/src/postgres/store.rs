@@ -8,9 +8,9 @@ use meantime_kernel::history::By;
 use meantime_kernel::store::{
     ChildRef, CompactRequest, Company, ConnectivityListener, DefinitionFilter, DefinitionRow,
     DueQuery, Error, HistoryRow, IncidentRow, InstanceFilter, InstanceRow, Listener, Notice,
-    OccurrenceRow, OperationKind, OperationRow, Page, Pending, Plan, PurgeRequest, Purged,
-    Recovered, Share, Store, TakeRequest, Taken, TaskFilter, TaskRow, TimerFilter, TimerKey,
-    TimerRow, To, UnitResult,
+    OccurrenceKey, OccurrenceRow, OperationKind, OperationRow, Page, Pending, Plan, PurgeRequest,
+    Purged, Recovered, Share, Store, TakeRequest, Taken, TaskFilter, TaskRow, TimerCount,
+    TimerFilter, TimerKey, TimerRow, To, UnitResult,
 };
 use tokio::runtime::{Builder, Runtime};
 
@@ -261,6 +261,13 @@ impl Store for PostgresStore {
         })
     }
 
+    fn count_timers(&self, query: TimerCount) -> Pending<'_, Vec<(u64, u64)>> {
+        self.call(move |core| async move {
+            let it = core.readers.lend().await?;
+            Ok(timer::count(&it, &query).await?)
+        })
+    }
+
     fn incident(&self, id: IncidentId) -> Pending<'_, Option<IncidentRow>> {
         self.call(move |core| async move {
             let it = core.direct.lend().await?;
@@ -282,7 +289,7 @@ impl Store for PostgresStore {
     fn occurrences(
         &self,
         schedule: InstanceId,
-        page: Page<Timestamp>,
+        page: Page<OccurrenceKey>,
     ) -> Pending<'_, Vec<OccurrenceRow>> {
         self.call(move |core| async move {
             let it = core.readers.lend().await?;

@@ -11,20 +11,29 @@ use super::text::text;
 use crate::row::subscription::read;
 use crate::row::{int, ord, random};
 
-const PUT: &str = "INSERT INTO subscription (kind, key, name, seq, ord, turn_no, ordinal, random) \
+const PUT: &str = "INSERT INTO subscription \
+     (kind, key, name, seq, ord, turn_no, ordinal, random, definition) \
      SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], \
-     $6::bigint[], $7::bigint[], $8::bigint[]) ON CONFLICT (kind, key, name, seq) DO UPDATE \
+     $6::bigint[], $7::bigint[], $8::bigint[], $9::text[]) \
+     ON CONFLICT (kind, key, name, seq) DO UPDATE \
      SET ord = excluded.ord, turn_no = excluded.turn_no, ordinal = excluded.ordinal, \
-     random = excluded.random";
+     random = excluded.random, definition = excluded.definition";
 const DELETE: &str = "DELETE FROM subscription WHERE ctid = ANY (ARRAY( \
      SELECT (SELECT ctid FROM subscription AS s WHERE s.kind = k.kind AND s.key = k.key \
      AND s.name = k.name AND s.seq = k.seq) \
      FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[]) AS k (kind, key, name, seq)))";
-const WAITING: &str = "SELECT c.place, s.seq, s.ord, s.turn_no, s.ordinal, s.random \
+// The definitions of a channel are found one after the other, each by one look into the index.
+const WAITING: &str = "SELECT c.place, s.seq, s.ord, s.turn_no, s.ordinal, s.random, s.definition \
      FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[]) WITH ORDINALITY \
-     AS c (kind, key, name, most, place) CROSS JOIN LATERAL (SELECT * FROM subscription AS s \
-     WHERE s.kind = c.kind AND s.key = c.key AND s.name = c.name ORDER BY s.seq LIMIT c.most) AS s \
-     ORDER BY c.place, s.seq";
+     AS c (kind, key, name, most, place) CROSS JOIN LATERAL (WITH RECURSIVE d (name) AS ( \
+     (SELECT s.definition FROM subscription AS s WHERE s.kind = c.kind AND s.key = c.key \
+     AND s.name = c.name ORDER BY s.definition LIMIT 1) UNION ALL \
+     SELECT (SELECT s.definition FROM subscription AS s WHERE s.kind = c.kind AND s.key = c.key \
+     AND s.name = c.name AND s.definition > d.name ORDER BY s.definition LIMIT 1) \
+     FROM d WHERE d.name IS NOT NULL) SELECT name FROM d WHERE name IS NOT NULL) AS d \
+     CROSS JOIN LATERAL (SELECT * FROM subscription AS s \
+     WHERE s.kind = c.kind AND s.key = c.key AND s.name = c.name AND s.definition = d.name \
+     ORDER BY s.seq LIMIT c.most) AS s ORDER BY c.place, s.seq";
 
 #[cfg(test)]
 pub(super) const STATEMENTS: &[&str] = &[PUT, DELETE, WAITING];
@@ -64,13 +73,14 @@ impl<'a> Changes<'a> {
                 int(it.1.key.turn_no),
                 i64::from(it.1.key.ordinal),
                 random(it.1.key.instance),
+                text(&it.1.definition),
             ]);
             calls.push(Call::new(PUT, params));
         }
     }
 }
 
-/// Those who wait longest on each channel.
+/// Those who wait longest on each channel, of each definition.
 pub(super) fn waiting<'a>(channels: &[(&'a ChannelKey, usize)]) -> Call<'a> {
     Call::new(WAITING, channel_params(channels))
 }

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use meantime_core::{InstanceId, TimerId, Timestamp};
-use meantime_kernel::store::{DueQuery, Page, Share, TimerFilter, TimerKey, TimerRow};
+use meantime_kernel::store::{DueQuery, Page, Share, TimerCount, TimerFilter, TimerKey, TimerRow};
 
 use super::connection::{Call, Connection, Failure, arrays, values};
 use super::instance;
 use super::text::text;
 use crate::row::timer::{columns, key_columns, keys_of, matches, no_deadline_first, read};
-use crate::row::{int, ord, random};
+use crate::row::{Columns, int, ord, random};
 
 const INSERT: &str = "INSERT INTO timer \
      (frozen, due_at, ord, turn_no, ordinal, random, kind, definition_id, place) \
@@ -54,9 +54,15 @@ const FIRING: &str = concat!(
     no_deadline_first!(),
     " ORDER BY due_at, ord, turn_no, ordinal LIMIT $9"
 );
+const COUNT: &str = concat!(
+    "SELECT (due_at - $1) / $3, count(*) FROM timer WHERE NOT frozen AND due_at >= $1 \
+     AND due_at < $2 AND (definition_id = ANY ($4::bigint[])) <> $5 AND ",
+    no_deadline_first!(),
+    " GROUP BY 1 ORDER BY 1"
+);
 
 #[cfg(test)]
-pub(super) const STATEMENTS: &[&str] = &[INSERT, DELETE, MOVE, GET, RANGE, FIRING];
+pub(super) const STATEMENTS: &[&str] = &[INSERT, DELETE, MOVE, GET, RANGE, FIRING, COUNT];
 
 /// How many rows are read at a time when some of them may not be wanted.
 const STRIDE: usize = 1_000;
@@ -181,6 +187,18 @@ pub(super) async fn list(
         rows.extend(matching(connection, frozen, after, filter, room).await?);
     }
     Ok(rows)
+}
+
+/// How many timers will fire in each part of a window.
+pub(super) async fn count(
+    connection: &Connection,
+    query: &TimerCount,
+) -> Result<Vec<(u64, u64)>, Failure> {
+    let ids: Vec<i64> = query.definitions.iter().map(|id| int(id.0)).collect();
+    let (from, to) = (query.from.as_millis(), query.to.as_millis());
+    let values = values![from, to, query.bucket_ms.max(1), ids, query.others];
+    let found = connection.one(COUNT, values).await?;
+    Ok(found.read(|row| Ok((row.number(0)?, row.number(1)?)))?)
 }
 
 async fn of_instance(

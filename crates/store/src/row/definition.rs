@@ -22,7 +22,7 @@ pub(crate) use columns;
 /// What [`head`] reads, in its order.
 macro_rules! head_columns {
     () => {
-        "d.id, d.name, d.version, d.hash, d.retired, d.triggers"
+        "d.id, d.name, d.version, d.hash, d.retired, d.triggers, d.label"
     };
 }
 pub(crate) use head_columns;
@@ -78,6 +78,7 @@ pub(crate) fn head(row: &impl Columns, from: usize) -> Result<DefinitionHead, Er
         retired: row.flag(from + 4)?,
         // What cannot be read starts nothing.
         triggers: row.unpacked(from + 5, TABLE).unwrap_or_default(),
+        label: row.text_if(from + 6)?,
     })
 }
 

@@ -7,7 +7,21 @@ use super::Columns;
 
 const TABLE: &str = "message";
 
-/// Reads `seq, expires_at, payload` from a column on.
+/// Stands around every name in a list of names.
+const MARK: char = '\u{1}';
+
+/// The definitions that have had a message, as they are stored.
+pub(crate) fn had(row: &MessageRow) -> String {
+    let marked = |name: &String| format!("{MARK}{name}{MARK}");
+    row.had.iter().map(marked).collect()
+}
+
+/// What the stored list holds if a definition is in it.
+pub(crate) fn mark(definition: &str) -> String {
+    format!("{MARK}{definition}{MARK}")
+}
+
+/// Reads `seq, expires_at, payload, had` from a column on.
 pub(crate) fn read(
     row: &impl Columns,
     from: usize,
@@ -18,7 +32,13 @@ pub(crate) fn read(
         seq: row.number(from)?,
         expires_at: row.instant_if(from + 1, TABLE)?,
         payload: row.parsed(from + 2, TABLE, json)?,
+        had: names(&row.text(from + 3)?),
     })
+}
+
+fn names(text: &str) -> Vec<String> {
+    // Between two names there are two marks, and nothing between those.
+    text.split(MARK).skip(1).step_by(2).map(str::to_owned).collect()
 }
 
 /// Reads a column that holds JSON text.

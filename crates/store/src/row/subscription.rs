@@ -4,12 +4,13 @@ use meantime_kernel::store::{ChannelKey, Error, SubscriptionRow};
 
 use super::Columns;
 
-/// Reads `seq, ord, turn_no, ordinal, random` from a column on.
+/// Reads `seq, ord, turn_no, ordinal, random, definition` from a column on.
 pub(crate) fn read(
     row: &impl Columns,
     from: usize,
     channel: &ChannelKey,
 ) -> Result<SubscriptionRow, Error> {
     let (seq, key) = (row.number(from)?, row.effect(from + 1, "subscription")?);
-    Ok(SubscriptionRow { channel: channel.clone(), seq, key })
+    let definition = row.text(from + 5)?;
+    Ok(SubscriptionRow { channel: channel.clone(), seq, key, definition })
 }

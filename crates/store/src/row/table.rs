@@ -25,7 +25,8 @@ impl Table {
         match self {
             Self::Task => concat!("SELECT ", task::columns!(), " FROM task"),
             Self::Inbox => concat!("SELECT ", inbox::columns!(), " FROM inbox"),
-            Self::Message => "SELECT name, seq, expires_at, payload FROM message",
+            // Names are not packed, and a file of an earlier release has none of them.
+            Self::Message => "SELECT name, seq, expires_at, payload, '' FROM message",
             Self::Incident => concat!("SELECT ", incident::columns!(), " FROM incident"),
             Self::Definition => concat!(
                 "SELECT ",

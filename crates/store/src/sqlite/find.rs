@@ -1,5 +1,7 @@
 //! Fetches what settling a plan needs to see.
 
+use std::collections::BTreeMap;
+
 use meantime_core::Timestamp;
 use meantime_kernel::store::{Error, Found, FoundChannel, Lookups};
 
@@ -30,9 +32,19 @@ pub(super) fn find(db: &Db<'_>, lookups: &Lookups, now: Timestamp) -> Result<Fou
         }
     }
     for (channel, limit) in &lookups.channels {
-        let messages = message::fresh(db, channel, *limit, now)?;
+        let mut messages = BTreeMap::new();
+        for definition in lookups.readers.get(channel).into_iter().flatten() {
+            let rows = message::fresh(db, channel, definition, *limit, now)?;
+            messages.extend(rows.into_iter().map(|row| (row.seq, row)));
+        }
+        let messages = messages.into_values().collect();
         let subscriptions = subscription::waiting(db, channel, *limit)?;
         found.channels.insert(channel.clone(), FoundChannel { messages, subscriptions });
+    }
+    for (channel, seq) in &lookups.returned {
+        if let Some(row) = message::kept(db, channel, *seq)? {
+            found.add_message(row);
+        }
     }
     for name in &lookups.definitions {
         found.definitions.insert(name.clone(), definition::heads(db, name)?);

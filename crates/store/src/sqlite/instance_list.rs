@@ -1,13 +1,13 @@
 //! Lists of instances, newest first: which index serves which filter.
 
 use meantime_core::{DefinitionId, InstanceId};
-use meantime_kernel::store::{Error, InstanceFilter, InstanceRow, Page, Phase};
+use meantime_kernel::store::{Error, InstanceFilter, InstanceRow, Page};
 use rusqlite::{Row, params};
 
 use super::db::Db;
 use super::definition;
 use crate::row::instance::{UNUSUAL_PHASES, columns, matches, read_lenient as read_row};
-use crate::row::{int, ord};
+use crate::row::{Columns as _, int, ord};
 
 const TAGGED: &str = concat!(
     "SELECT ",
@@ -46,24 +46,68 @@ const NEWEST: &str =
 #[cfg(test)]
 pub(super) const ALL: &[&str] = &[TAGGED, KEYED, LIVE, UNUSUAL, TROUBLED, NEWEST];
 
-/// A page of instances. Whatever no index holds is filtered while reading.
+/// Rows that one transaction looks at where no index finds those that are wanted. A transaction
+/// that looks at all of them keeps the log from being emptied for as long as it lasts, and a long
+/// log makes every commit slow.
+pub(super) const PART: usize = 1_000;
+
+/// What was found in a part of the instances, and before which one the next part begins.
+pub(super) struct Part {
+    pub(super) rows: Vec<InstanceRow>,
+    pub(super) rest: Option<i64>,
+}
+
+/// Where a page begins.
+pub(super) fn begin(page: &Page<InstanceId>) -> i64 {
+    page.after.map_or(i64::MAX, ord)
+}
+
+/// Instances before one, newest first. Whatever no index holds is filtered while reading.
 pub(super) fn list(
     db: &Db<'_>,
     filter: &InstanceFilter,
-    page: Page<InstanceId>,
+    before: i64,
+    limit: usize,
+) -> Result<Part, Error> {
+    if is_indexed(filter) {
+        let rows = list_indexed(db, filter, before, limit)?;
+        return Ok(Part { rows, rest: None });
+    }
+    let mut rows = Vec::new();
+    let mut last = before;
+    let looked_at = db.some(NEWEST, [before], PART, |row| {
+        last = row.integer(0)?;
+        if rows.len() < limit && matches(filter, row)? {
+            rows.push(read_row(row)?);
+        }
+        Ok(Some(()))
+    })?;
+    let is_more = looked_at.len() == PART && rows.len() < limit;
+    Ok(Part { rows, rest: is_more.then_some(last) })
+}
+
+/// Whether an index finds what a filter asks for, or most of it.
+fn is_indexed(filter: &InstanceFilter) -> bool {
+    let by_phase = !filter.phases.is_empty()
+        && (filter.phases.iter().all(|phase| UNUSUAL_PHASES.contains(phase))
+            || filter.phases.iter().all(|phase| !phase.is_ended()));
+    filter.tag.is_some() || filter.key.is_some() || filter.incident == Some(true) || by_phase
+}
+
+fn list_indexed(
+    db: &Db<'_>,
+    filter: &InstanceFilter,
+    before: i64,
+    limit: usize,
 ) -> Result<Vec<InstanceRow>, Error> {
-    let before = page.after.map_or(i64::MAX, ord);
     let read = |row: &Row<'_>| {
         if matches(filter, row)? { read_row(row).map(Some) } else { Ok(None) }
     };
-    let only = |phases: &dyn Fn(&Phase) -> bool| {
-        !filter.phases.is_empty() && filter.phases.iter().all(phases)
-    };
     if let Some(tag) = &filter.tag {
-        return db.some(TAGGED, params![tag, before], page.limit, read);
+        return db.some(TAGGED, params![tag, before], limit, read);
     }
     if let Some(key) = &filter.key {
-        return db.some(KEYED, params![key, before], page.limit, read);
+        return db.some(KEYED, params![key, before], limit, read);
     }
     if filter.incident == Some(true) {
         // An instance comes once for each of its incidents. It has one, whatever its row counts.
@@ -75,26 +119,24 @@ pub(super) fn list(
             seen = found.as_ref().map_or(seen, |found| Some(found.id));
             Ok(found)
         };
-        return db.some(TROUBLED, [before], page.limit, read_once);
+        return db.some(TROUBLED, [before], limit, read_once);
     }
     let mut rows = Vec::new();
-    if only(&|phase| UNUSUAL_PHASES.contains(phase)) {
+    if filter.phases.iter().all(|phase| UNUSUAL_PHASES.contains(phase)) {
         let mut phases = filter.phases.clone();
         phases.sort_unstable();
         phases.dedup();
         for phase in phases {
-            rows.extend(db.some(UNUSUAL, params![phase.name(), before], page.limit, read)?);
-        }
-    } else if only(&|phase| !phase.is_ended()) {
-        let wanted = definitions(db, filter)?.into_iter();
-        for DefinitionId(id) in wanted.filter(|id| !filter.except.contains(id)) {
-            rows.extend(db.some(LIVE, [int(id), before], page.limit, read)?);
+            rows.extend(db.some(UNUSUAL, params![phase.name(), before], limit, read)?);
         }
     } else {
-        return db.some(NEWEST, [before], page.limit, read);
+        let wanted = definitions(db, filter)?.into_iter();
+        for DefinitionId(id) in wanted.filter(|id| !filter.except.contains(id)) {
+            rows.extend(db.some(LIVE, [int(id), before], limit, read)?);
+        }
     }
     rows.sort_by_key(|row| std::cmp::Reverse(row.id));
-    rows.truncate(page.limit);
+    rows.truncate(limit);
     Ok(rows)
 }
 

@@ -1,7 +1,7 @@
 //! The ledger of schedules: what became of every slot.
 
 use meantime_core::{InstanceId, Occurrence, Timestamp};
-use meantime_kernel::store::{Error, OccurrenceRow, Page};
+use meantime_kernel::store::{Error, OccurrenceKey, OccurrenceRow, Page};
 use rusqlite::params;
 
 use super::db::Db;
@@ -15,7 +15,8 @@ const IS_TAKEN: &str = "SELECT 1 FROM occurrence WHERE ord = ?1 AND slot_at = ?2
 const LIST: &str = concat!(
     "SELECT ",
     columns!(),
-    " FROM occurrence WHERE ord = ?1 AND slot_at < ?2 ORDER BY slot_at DESC, is_start DESC"
+    " FROM occurrence WHERE ord = ?1 AND (slot_at, is_start) < (?2, ?3) \
+     ORDER BY slot_at DESC, is_start DESC"
 );
 
 #[cfg(test)]
@@ -50,8 +51,10 @@ pub(super) fn is_taken(db: &Db<'_>, schedule: InstanceId, slot: Timestamp) -> Re
 pub(super) fn list(
     db: &Db<'_>,
     schedule: InstanceId,
-    page: Page<Timestamp>,
+    page: Page<OccurrenceKey>,
 ) -> Result<Vec<OccurrenceRow>, Error> {
-    let before = page.after.map_or(i64::MAX, Timestamp::as_millis);
-    db.some(LIST, params![ord(schedule), before], page.limit, |row| read(row).map(Some))
+    let (before, is_start) =
+        page.after.map_or((i64::MAX, true), |after| (after.slot_at.as_millis(), after.is_start));
+    let values = params![ord(schedule), before, is_start];
+    db.some(LIST, values, page.limit, |row| read(row).map(Some))
 }

@@ -111,7 +111,7 @@ CREATE TABLE message (
     name TEXT NOT NULL,
     seq INTEGER NOT NULL,
     expires_at INTEGER,             -- NULL is never
-    payload TEXT NOT NULL,          -- JSON
+    payload TEXT NOT NULL, had TEXT NOT NULL DEFAULT '',          -- JSON
     PRIMARY KEY (kind, key, name, seq)
 ) WITHOUT ROWID, STRICT;
 
@@ -175,9 +175,11 @@ CREATE TABLE subscription (
     ord INTEGER NOT NULL,
     random INTEGER NOT NULL,
     turn_no INTEGER NOT NULL,
-    ordinal INTEGER NOT NULL,
+    ordinal INTEGER NOT NULL, definition TEXT NOT NULL DEFAULT '',
     PRIMARY KEY (kind, key, name, seq)
 ) WITHOUT ROWID, STRICT;
+
+CREATE INDEX subscription_definition ON subscription (kind, key, name, definition, seq);
 
 CREATE TABLE task (
     ord INTEGER NOT NULL,

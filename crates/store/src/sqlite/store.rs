@@ -8,9 +8,10 @@ use meantime_core::{DefinitionId, IncidentId, InstanceId, TaskId, Timestamp};
 use meantime_kernel::history::By;
 use meantime_kernel::store::{
     ChildRef, CompactRequest, DefinitionFilter, DefinitionRow, DueQuery, Error, HistoryRow,
-    IncidentRow, InstanceFilter, InstanceRow, OccurrenceRow, OperationKind, OperationRow, Page,
-    Pending, Plan, PurgeRequest, Purged, Recovered, Share, Store, TakeRequest, Taken,
-    TakenInstance, TaskFilter, TaskRow, TimerFilter, TimerKey, TimerRow, UnitResult, Wanted,
+    IncidentRow, InstanceFilter, InstanceRow, OccurrenceKey, OccurrenceRow, OperationKind,
+    OperationRow, Page, Pending, Plan, PurgeRequest, Purged, Recovered, Share, Store, TakeRequest,
+    Taken, TakenInstance, TaskFilter, TaskRow, TimerCount, TimerFilter, TimerKey, TimerRow,
+    UnitResult, Wanted,
 };
 
 use super::backup::{self, Progress, Restored};
@@ -256,7 +257,19 @@ impl Store for SqliteStore {
         filter: InstanceFilter,
         page: Page<InstanceId>,
     ) -> Pending<'_, Vec<InstanceRow>> {
-        self.readers.list(move |db| instance_list::list(db, &filter, page))
+        Box::pin(async move {
+            let (mut rows, mut before) = (Vec::new(), instance_list::begin(&page));
+            loop {
+                let (filter, limit) = (filter.clone(), page.limit.saturating_sub(rows.len()));
+                let part = move |db: &Db<'_>| instance_list::list(db, &filter, before, limit);
+                let part = self.readers.list(part).await?;
+                rows.extend(part.rows);
+                match part.rest {
+                    Some(rest) => before = rest,
+                    None => return Ok(rows),
+                }
+            }
+        })
     }
 
     fn children(&self, parent: InstanceId) -> Pending<'_, Vec<ChildRef>> {
@@ -287,6 +300,10 @@ impl Store for SqliteStore {
         self.readers.list(move |db| timer::list(db, &filter, page))
     }
 
+    fn count_timers(&self, query: TimerCount) -> Pending<'_, Vec<(u64, u64)>> {
+        self.readers.list(move |db| timer::count(db, &query))
+    }
+
     fn incident(&self, id: IncidentId) -> Pending<'_, Option<IncidentRow>> {
         self.read(|db| incident::get(db, id))
     }
@@ -302,7 +319,7 @@ impl Store for SqliteStore {
     fn occurrences(
         &self,
         schedule: InstanceId,
-        page: Page<Timestamp>,
+        page: Page<OccurrenceKey>,
     ) -> Pending<'_, Vec<OccurrenceRow>> {
         self.readers.list(move |db| occurrence::list(db, schedule, page))
     }

@@ -7,17 +7,20 @@ use rusqlite::params;
 
 use super::db::Db;
 use crate::row::subscription::read;
-use crate::row::{int, ord, random};
+use crate::row::{Columns as _, int, ord, random};
 
 const PUT: &str = "INSERT OR REPLACE INTO subscription \
-     (kind, key, name, seq, ord, turn_no, ordinal, random) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+     (kind, key, name, seq, ord, turn_no, ordinal, random, definition) \
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
 const DELETE: &str =
     "DELETE FROM subscription WHERE kind = ?1 AND key = ?2 AND name = ?3 AND seq = ?4";
-const WAITING: &str = "SELECT seq, ord, turn_no, ordinal, random FROM subscription \
-     WHERE kind = ?1 AND key = ?2 AND name = ?3 ORDER BY seq";
+const NEXT_DEFINITION: &str = "SELECT definition FROM subscription \
+     WHERE kind = ?1 AND key = ?2 AND name = ?3 AND definition > ?4 ORDER BY definition LIMIT 1";
+const WAITING: &str = "SELECT seq, ord, turn_no, ordinal, random, definition FROM subscription \
+     WHERE kind = ?1 AND key = ?2 AND name = ?3 AND definition = ?4 ORDER BY seq";
 
 #[cfg(test)]
-pub(super) const ALL: &[&str] = &[PUT, DELETE, WAITING];
+pub(super) const ALL: &[&str] = &[PUT, DELETE, NEXT_DEFINITION, WAITING];
 
 pub(super) fn put(db: &Db<'_>, row: &SubscriptionRow) -> Result<(), Error> {
     let ChannelKey { kind, key, name } = &row.channel;
@@ -33,6 +36,7 @@ pub(super) fn put(db: &Db<'_>, row: &SubscriptionRow) -> Result<(), Error> {
             int(effect.turn_no),
             effect.ordinal,
             random(effect.instance),
+            row.definition,
         ],
     )?;
     Ok(())
@@ -43,15 +47,22 @@ pub(super) fn delete(db: &Db<'_>, channel: &ChannelKey, seq: u64) -> Result<(), 
     db.run(DELETE, params![kind.name(), key, name, int(seq)]).map(drop)
 }
 
-/// Those who wait longest.
+/// Those who wait longest, of each definition.
 pub(super) fn waiting(
     db: &Db<'_>,
     channel: &ChannelKey,
     limit: usize,
 ) -> Result<VecDeque<SubscriptionRow>, Error> {
     let ChannelKey { kind, key, name } = channel;
-    let rows = db.some(WAITING, params![kind.name(), key, name], limit, |row| {
-        read(row, 0, channel).map(Some)
-    })?;
-    Ok(rows.into())
+    let mut found = Vec::new();
+    // Names are never empty, but those of subscriptions that an earlier release wrote may be.
+    let mut definition = Some(String::new());
+    while let Some(at) = definition {
+        let params = params![kind.name(), key, name, at];
+        found.extend(db.some(WAITING, params, limit, |row| read(row, 0, channel).map(Some))?);
+        let params = params![kind.name(), key, name, at];
+        definition = db.first(NEXT_DEFINITION, params, |row| row.text(0))?;
+    }
+    found.sort_by_key(|row| row.seq);
+    Ok(found.into())
 }

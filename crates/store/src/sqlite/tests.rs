@@ -20,6 +20,7 @@ const SCANS: &[(&str, &str)] = &[
     ("OR (state = 'ready' AND (kind = 'engine'", "recovery: only open tasks are in the table"),
     ("SELECT id FROM definition ORDER BY id", "definitions are few"),
     ("ORDER BY d.id DESC", "the list of all definitions"),
+    ("json_each(?4)", "the versions that a forecast looks at"),
 ];
 
 fn fresh() -> Connection {

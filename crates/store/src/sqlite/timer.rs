@@ -1,13 +1,13 @@
 //! Armed timers, clustered by due time.
 
 use meantime_core::{InstanceId, TimerId, Timestamp};
-use meantime_kernel::store::{Error, Page, TimerFilter, TimerKey, TimerRow};
+use meantime_kernel::store::{Error, Page, TimerCount, TimerFilter, TimerKey, TimerRow};
 use rusqlite::params;
 
 use super::db::Db;
 use super::instance;
 use crate::row::timer::{columns, key_columns, keys_of, matches, no_deadline_first, read};
-use crate::row::{int, ord, random};
+use crate::row::{Columns, int, ord, random};
 
 const INSERT: &str = "INSERT OR REPLACE INTO timer \
      (frozen, due_at, ord, turn_no, ordinal, random, kind, definition_id, place) \
@@ -35,9 +35,15 @@ const FIRING: &str = concat!(
     no_deadline_first!(),
     " ORDER BY due_at, ord, turn_no, ordinal"
 );
+const COUNT: &str = concat!(
+    "SELECT (due_at - ?1) / ?3, count(*) FROM timer WHERE frozen = 0 AND due_at >= ?1 \
+     AND due_at < ?2 AND (definition_id IN (SELECT value FROM json_each(?4))) <> ?5 AND ",
+    no_deadline_first!(),
+    " GROUP BY 1 ORDER BY 1"
+);
 
 #[cfg(test)]
-pub(super) const ALL: &[&str] = &[INSERT, DELETE, MOVE, GET, RANGE, FIRING];
+pub(super) const ALL: &[&str] = &[INSERT, DELETE, MOVE, GET, RANGE, FIRING, COUNT];
 
 pub(super) fn insert(db: &Db<'_>, row: &TimerRow) -> Result<(), Error> {
     let key = row.id.0;
@@ -105,6 +111,15 @@ pub(super) fn list(
         rows.extend(range(db, frozen, after, filter, page.limit - rows.len())?);
     }
     Ok(rows)
+}
+
+/// How many timers will fire in each part of a window.
+pub(super) fn count(db: &Db<'_>, query: &TimerCount) -> Result<Vec<(u64, u64)>, Error> {
+    let ids: Vec<String> = query.definitions.iter().map(|id| id.0.to_string()).collect();
+    let ids = format!("[{}]", ids.join(","));
+    let (from, to) = (query.from.as_millis(), query.to.as_millis());
+    let values = params![from, to, query.bucket_ms.max(1), ids, query.others];
+    db.some(COUNT, values, usize::MAX, |row| Ok(Some((row.number(0)?, row.number(1)?))))
 }
 
 /// Timers of one instance are named in its open list: no index by instance is needed.

@@ -121,7 +121,8 @@ pub(crate) fn event(number: u64, seq: u64) -> InboxRow {
 
 pub(crate) fn publish(name: &str, key: &str, seq: u64) -> Unit {
     let channel = ChannelKey::message(name, key);
-    let message = MessageRow { channel, seq, payload: Json::null(), expires_at: None };
+    let had = Vec::new();
+    let message = MessageRow { channel, seq, payload: Json::null(), expires_at: None, had };
     let accept = Accept { ids: vec![id(1_000_000 + seq)], seq: 2_000_000 + seq };
     let ask = Ask::Publish { message, id: None, accept };
     Unit { asks: vec![ask], ..Unit::default() }
@@ -130,7 +131,8 @@ pub(crate) fn publish(name: &str, key: &str, seq: u64) -> Unit {
 pub(crate) fn subscribe(number: u64, name: &str, key: &str, seq: u64) -> Unit {
     let channel = ChannelKey::message(name, key);
     let effect = id(number).effect(1, 0);
-    let subscription = SubscriptionRow { channel, seq, key: effect };
+    let definition = "waiter".to_owned();
+    let subscription = SubscriptionRow { channel, seq, key: effect, definition };
     Unit { asks: vec![Ask::Subscribe { subscription, seq: 3_000_000 + seq }], ..Unit::default() }
 }
 
@@ -216,7 +218,8 @@ pub(crate) fn query(url: &str, sql: &str) -> Vec<i64> {
 pub(crate) fn sides(database: &Database, channel: &ChannelKey) -> (i64, i64) {
     let of = format!("WHERE name = '{}' AND key = '{}'", channel.name, channel.key);
     let sql = format!(
-        "SELECT (SELECT count(*) FROM message {of}), (SELECT count(*) FROM subscription {of})"
+        "SELECT (SELECT count(*) FROM message {of} AND had = ''), \
+         (SELECT count(*) FROM subscription {of})"
     );
     let counts = query(database.url(), &sql);
     (counts[0], counts[1])

@@ -12,7 +12,7 @@ use super::machine::Machine;
 use super::progress::Progress;
 use super::report::{Figure, Report};
 use super::{http, scenario, table};
-use crate::show::Format;
+use crate::show::{self, Format};
 
 /// Instances among which B picks at random.
 const RANDOM_INSTANCES: usize = 1_000_000;
@@ -173,11 +173,10 @@ impl Session {
         Ok(rate)
     }
 
-    #[expect(clippy::print_stdout, reason = "the figures are what the command is for")]
     fn print(&self) -> Result<ExitCode> {
         match self.common.format {
-            Format::Table => println!("{}", table::render(&self.report)),
-            Format::Json => println!("{}", serde_json::to_string_pretty(&self.report)?),
+            Format::Table => show::line(&table::render(&self.report))?,
+            Format::Json => show::line(&serde_json::to_string_pretty(&self.report)?)?,
         }
         Ok(if self.report.missed() == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }

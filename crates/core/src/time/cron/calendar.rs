@@ -108,6 +108,20 @@ impl Times {
         Some(seconds(hour, next_bit(self.minutes, 0)?, next_bit(self.seconds, 0)?))
     }
 
+    /// The least number of seconds from one matching time to the next, if every day matches.
+    pub(super) fn least_gap(&self) -> i64 {
+        let (hours, minutes, seconds) =
+            (Spread::of(self.hours), Spread::of(self.minutes), Spread::of(self.seconds));
+        let in_hour = minutes.width * 60 + seconds.width;
+        let in_day = hours.width * 3_600 + in_hour;
+        let gaps = [
+            seconds.gap,
+            minutes.gap.map(|gap| gap * 60 - seconds.width),
+            hours.gap.map(|gap| gap * 3_600 - in_hour),
+        ];
+        gaps.into_iter().flatten().fold(DAY_S - in_day, i64::min)
+    }
+
     /// How many seconds of the day match before `time`; all of them for the length of a day.
     fn before(&self, time: i64) -> u64 {
         let (hour, minute, second) = fields(time);
@@ -119,6 +133,23 @@ impl Times {
             }
         }
         count
+    }
+}
+
+/// How the members of a set lie.
+struct Spread {
+    /// From the first to the last.
+    width: i64,
+    /// Between the two that are nearest to each other.
+    gap: Option<i64>,
+}
+
+impl Spread {
+    fn of(set: u64) -> Self {
+        let members: Vec<i64> = (0..64).filter(|bit| set >> bit & 1 == 1).collect();
+        let width = members.last().zip(members.first()).map_or(0, |(last, first)| last - first);
+        let gap = members.windows(2).map(|pair| pair[1] - pair[0]).min();
+        Self { width, gap }
     }
 }
 

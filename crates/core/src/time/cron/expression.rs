@@ -33,6 +33,11 @@ impl Cron {
         &self.text
     }
 
+    /// The shortest time between two matches, on a day that local clocks do not change.
+    pub fn least_gap_ms(&self) -> i64 {
+        self.calendar.times.least_gap() * 1_000
+    }
+
     /// Whether it follows elapsed time through clock changes, rather than naming local times.
     pub const fn follows_elapsed_time(&self) -> bool {
         self.elapsed

@@ -2,9 +2,7 @@
 
 use super::super::eval::{Fault, Result};
 use super::schema::Schema;
-use crate::value::{Text, Value};
-
-const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+use crate::value::{Text, Value, base64};
 
 pub(super) fn to_binary(value: &Value, schema: &Schema<'_>) -> Result {
     let bytes = match value {
@@ -33,7 +31,7 @@ fn not_encoded(base: &str) -> Fault {
 /// Bytes as text; the character set may be noted on the value.
 pub(super) fn to_text(value: &Value, bytes: &[u8], schema: &Schema<'_>) -> Result<Text> {
     match schema.text("base").as_deref() {
-        Some("64") => return Ok(encode_base64(bytes).into()),
+        Some("64") => return Ok(base64::encode(bytes).into()),
         Some("16") => return Ok(encode_base16(bytes).into()),
         Some(other) => return Err(Fault::invalid(format!("there is no base `{other}`"))),
         None => {}
@@ -112,23 +110,6 @@ fn decode_base16(text: &str) -> Option<Vec<u8>> {
     pairs.map(|at| u8::from_str_radix(text.get(at..at + 2)?, 16).ok()).collect()
 }
 
-fn encode_base64(bytes: &[u8]) -> String {
-    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for group in bytes.chunks(3) {
-        let byte = |at: usize| u32::from(group.get(at).copied().unwrap_or(0));
-        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
-        for place in 0..4_usize {
-            if place > group.len() {
-                out.push('=');
-            } else {
-                let index = bits >> (18 - 6 * place) & 0x3f;
-                out.push(char::from(BASE64[index as usize]));
-            }
-        }
-    }
-    out
-}
-
 fn decode_base64(text: &str) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(text.len() / 4 * 3);
     let characters = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).count();
@@ -143,7 +124,7 @@ fn decode_base64(text: &str) -> Option<Vec<u8>> {
             // Nothing but padding follows. Bits that make no byte mean nothing.
             return bytes.all(|byte| byte == b'=').then_some(out);
         }
-        let index = BASE64.iter().position(|known| *known == byte)?;
+        let index = base64::DIGITS.iter().position(|known| *known == byte)?;
         bits = bits << 6 | u32::try_from(index).ok()?;
         count += 6;
         if count >= 8 {
@@ -163,7 +144,7 @@ mod tests {
         for (text, encoded) in
             [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg==")]
         {
-            assert_eq!(encode_base64(text.as_bytes()), encoded);
+            assert_eq!(base64::encode(text.as_bytes()), encoded);
             assert_eq!(decode_base64(encoded).unwrap(), text.as_bytes());
         }
         assert_eq!(encode_base16(b"Mule"), "4D756C65");

@@ -41,6 +41,7 @@ pub(crate) fn compile(source: &str, inputs: &[&str]) -> Compiled {
         lambdas: compiler.lambdas.into_iter().flatten().collect(),
         types: compiler.types,
         body,
+        headers_in_any_case: false,
     };
     Compiled { code: Some(code), problems }
 }

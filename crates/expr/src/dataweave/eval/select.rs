@@ -47,9 +47,34 @@ impl Eval<'_> {
                 if value.is_null() && matches!(target.op, Op::Select(..)) {
                     return Ok(Value::Null);
                 }
-                self.apply(&value, selector, frame)
+                let found = self.apply(&value, selector, frame)?;
+                if found.is_null() && self.code.headers_in_any_case && is_headers(target) {
+                    return self.header(&value, selector, frame);
+                }
+                Ok(found)
             }
         }
+    }
+
+    /// The header of a name in any case.
+    fn header(&mut self, headers: &Value, selector: &SelectorNode, frame: Frame<'_>) -> Result {
+        let Value::Object(headers) = headers.bare() else { return Ok(Value::Null) };
+        let name = match selector {
+            SelectorNode::Field {
+                reach: Reach::First,
+                what: Part::Value,
+                namespace: None,
+                name,
+            } => self.name(name, frame)?.to_string(),
+            SelectorNode::Index(node) => match self.eval(node, frame)?.bare() {
+                Value::Text(name) => name.to_string(),
+                _ => return Ok(Value::Null),
+            },
+            _ => return Ok(Value::Null),
+        };
+        self.charge(headers.len() as u64)?;
+        let found = headers.entries().iter().find(|it| it.key.name().eq_ignore_ascii_case(&name));
+        Ok(found.map(|entry| entry.value.clone()).unwrap_or_default())
     }
 
     fn apply(&mut self, value: &Value, selector: &SelectorNode, frame: Frame<'_>) -> Result {
@@ -481,6 +506,20 @@ impl Eval<'_> {
             _ => None,
         })
     }
+}
+
+/// Whether a node selects a field `headers`.
+fn is_headers(node: &Node) -> bool {
+    let Op::Select(_, selector) = &node.op else { return false };
+    matches!(
+        &**selector,
+        SelectorNode::Field {
+            reach: Reach::First,
+            what: Part::Value,
+            namespace: None,
+            name: NameNode::Plain(name),
+        } if &**name == "headers"
+    )
 }
 
 fn collect(object: &Object, wanted: &Wanted<'_>, found: &mut Vec<Value>) {

@@ -20,4 +20,6 @@ pub(crate) struct Code {
     pub(crate) lambdas: Vec<Lambda>,
     pub(crate) types: TypeTable,
     pub(crate) body: Node,
+    /// Whether names below a field `headers` are found in any case.
+    pub(crate) headers_in_any_case: bool,
 }

@@ -8,7 +8,10 @@ use crate::value::Value;
 
 impl Evaluator<'_> {
     pub(super) fn call(&mut self, function: &Expr, arguments: &Arguments) -> Result {
-        let callee = self.evaluate(function)?;
+        let callee = match function {
+            Expr::Name(name) => self.callee(name)?,
+            _ => self.evaluate(function)?,
+        };
         let found = match &callee {
             Value::Foreign(foreign) => foreign.get::<Function>().cloned(),
             _ => None,

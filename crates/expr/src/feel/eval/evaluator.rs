@@ -9,7 +9,7 @@ use crate::feel::library;
 use crate::feel::problem::EvaluationError;
 use crate::feel::program::Environment;
 use crate::feel::syntax::{Comparison, Expr, Test};
-use crate::value::{Extent, Foreign, Object, Value};
+use crate::value::{Extent, Foreign, Kind, Object, Value};
 
 /// Levels of evaluation.
 const DEPTH: u32 = 400;
@@ -30,6 +30,8 @@ pub(in crate::feel) struct Evaluator<'a> {
     ops: u64,
     bytes: u64,
     depth: u32,
+    /// How often random bits were drawn.
+    drawn: u64,
     reason: Option<String>,
 }
 
@@ -39,7 +41,7 @@ impl<'a> Evaluator<'a> {
         environment: &'a Environment,
     ) -> Self {
         let names = Names::default();
-        Self { variables, environment, names, ops: 0, bytes: 0, depth: 0, reason: None }
+        Self { variables, environment, names, ops: 0, bytes: 0, depth: 0, drawn: 0, reason: None }
     }
 
     pub(in crate::feel) fn ops(&self) -> u64 {
@@ -189,11 +191,30 @@ impl<'a> Evaluator<'a> {
     fn name(&mut self, name: &str) -> Result {
         let (found, looked_at) = self.names.get(name);
         self.spend(looked_at / 8)?;
-        let found = found.or_else(|| (self.variables)(name));
-        Ok(match found.or_else(|| library::function(name)) {
+        Ok(match found.or_else(|| (self.variables)(name)) {
             Some(value) => value,
             None => self.null(|| format!("there is no variable `{name}`")),
         })
+    }
+
+    /// What a name means where it is called: a function of the expression itself, else one of the
+    /// library. A variable that is no function stands in nobody's way.
+    pub(super) fn callee(&mut self, name: &str) -> Result {
+        let (found, looked_at) = self.names.get(name);
+        self.spend(looked_at / 8)?;
+        let is_function = |value: &Value| value.kind() == Kind::Function;
+        let found = found.filter(is_function).or_else(|| library::function(name));
+        Ok(found.unwrap_or_default())
+    }
+
+    /// Random bits; the same seed gives the same ones.
+    pub(in crate::feel) fn random(&mut self) -> u64 {
+        self.drawn += 1;
+        let step = self.drawn.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mut bits = self.environment.seed.wrapping_add(step);
+        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        bits ^ (bits >> 31)
     }
 
     /// Entries see those before them.

@@ -72,6 +72,23 @@ pub(in crate::feel) fn parse_time(text: &str) -> Option<Value> {
     shared::parse_local_time(text).map(Value::LocalTime)
 }
 
+/// `10:00:00@Europe/Berlin`: with the offset that the zone has on the day of an instant.
+pub(in crate::feel) fn parse_time_in_zone(
+    text: &str,
+    now: Option<meantime_core::Timestamp>,
+) -> Option<Value> {
+    let (time, zone) = text.split_once('@')?;
+    let time = shared::parse_local_time(time)?;
+    let zone = shared::parse_time_zone(zone)?;
+    let day = at_utc(now?)?.with_time_zone(zone.clone()).date();
+    let offset = day.to_datetime(time).to_zoned(zone).ok()?.offset();
+    Some(Value::Time(OffsetTime { time, offset }))
+}
+
+pub(in crate::feel) fn is_time_in_zone(text: &str) -> bool {
+    parse_time_in_zone(text, Some(meantime_core::Timestamp::default())).is_some()
+}
+
 /// A date and time as an instant in UTC; a bare date is its midnight.
 fn instant(value: &Value) -> Option<(Timestamp, bool)> {
     match value {

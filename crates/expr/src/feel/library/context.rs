@@ -112,11 +112,15 @@ fn set(object: &mut Object, key: &str, value: Value) {
     }
 }
 
-/// Later entries win.
+/// Of a list, or of the arguments themselves. Later entries win.
 pub(super) fn merge(evaluator: &mut Evaluator<'_>, values: &[Value]) -> Result<Option<Value>> {
-    let [Value::Array(contexts)] = values else { return Ok(None) };
+    let contexts = match values {
+        [] => return Ok(None),
+        [Value::Array(contexts)] => contexts.to_vec(),
+        contexts => contexts.to_vec(),
+    };
     let mut made = Object::default();
-    for context in contexts.iter() {
+    for context in &contexts {
         let Value::Object(object) = context else { return Ok(None) };
         for entry in object.entries() {
             evaluator.spend((made.len() as u64 / 16).saturating_add(1))?;

@@ -59,7 +59,7 @@ pub(in crate::feel) fn display(value: &Value) -> String {
         Value::Null => "null".to_owned(),
         Value::Bool(value) => value.to_string(),
         Value::Number(number) => plain_number(number),
-        Value::Text(text) => format!("{:?}", &**text),
+        Value::Text(text) => quoted(text),
         Value::Array(items) => {
             let items: Vec<String> = items.iter().map(display).collect();
             format!("[{}]", items.join(", "))
@@ -68,7 +68,7 @@ pub(in crate::feel) fn display(value: &Value) -> String {
             let entries: Vec<String> = object
                 .entries()
                 .iter()
-                .map(|entry| format!("{}: {}", entry.key.name(), display(&entry.value)))
+                .map(|entry| format!("{}:{}", key(entry.key.name()), display(&entry.value)))
                 .collect();
             format!("{{{}}}", entries.join(", "))
         }
@@ -82,6 +82,31 @@ pub(in crate::feel) fn display(value: &Value) -> String {
             (None, None) => "function".to_owned(),
         },
     }
+}
+
+/// A text as it is written in an expression.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::with_capacity(text.len() + 2);
+    quoted.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => quoted.push_str("\\\""),
+            '\\' => quoted.push_str("\\\\"),
+            '\n' => quoted.push_str("\\n"),
+            '\r' => quoted.push_str("\\r"),
+            '\t' => quoted.push_str("\\t"),
+            c => quoted.push(c),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+/// The key of a context: a name as it is, anything else as a text.
+fn key(name: &str) -> String {
+    let begins = name.starts_with(|c: char| c.is_alphabetic() || c == '_');
+    let is_name = begins && name.chars().all(|c| c.is_alphanumeric() || c == '_');
+    if is_name { name.to_owned() } else { quoted(name) }
 }
 
 /// Without an exponent.

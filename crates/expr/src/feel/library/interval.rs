@@ -36,7 +36,7 @@ pub(super) fn range(values: &[Value]) -> Option<Value> {
             return Some(Value::Null);
         }
         let program = crate::feel::compile(text).ok()?;
-        let environment = crate::feel::Environment { now: None, ops: 1_000 };
+        let environment = crate::feel::Environment { now: None, ops: 1_000, seed: 0 };
         program.evaluate(&|_| None, &environment).value.ok().filter(|value| !value.is_null())
     };
     let start_included = text.starts_with('[');

@@ -51,8 +51,13 @@ pub(super) fn count(values: &[Value]) -> Option<Value> {
 }
 
 pub(super) fn is_empty(values: &[Value]) -> Option<Value> {
-    let [Value::Array(items)] = values else { return None };
-    Some(Value::Bool(items.is_empty()))
+    let is_empty = match values {
+        [Value::Array(items)] => items.is_empty(),
+        [Value::Text(text)] => text.is_empty(),
+        [Value::Object(object)] => object.len() == 0,
+        _ => return None,
+    };
+    Some(Value::Bool(is_empty))
 }
 
 pub(super) fn append(values: &[Value]) -> Option<Value> {

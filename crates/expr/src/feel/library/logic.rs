@@ -22,6 +22,22 @@ pub(super) fn is(
     Ok(Some(Value::Bool(left.kind() == right.kind() && left == right)))
 }
 
+/// The value, if the condition holds; otherwise the evaluation fails.
+pub(super) fn assert(
+    _: &mut Evaluator<'_>,
+    values: &[Value],
+) -> Result<Option<Value>, EvaluationError> {
+    match values {
+        [value, Value::Bool(true)] | [value, Value::Bool(true), _] => Ok(Some(value.clone())),
+        [_, _, Value::Text(cause)] => Err(EvaluationError::AssertionFailed(cause.to_string())),
+        [_, _] => {
+            let text = "the condition is not fulfilled".to_owned();
+            Err(EvaluationError::AssertionFailed(text))
+        }
+        _ => Ok(None),
+    }
+}
+
 pub(super) fn is_defined(values: &[Value]) -> Option<Value> {
     let [value] = values else { return None };
     Some(Value::Bool(!value.is_null()))

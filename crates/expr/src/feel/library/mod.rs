@@ -7,6 +7,7 @@ mod list;
 mod logic;
 mod names;
 mod number;
+mod random;
 mod signature;
 mod statistics;
 mod text;

@@ -1,6 +1,6 @@
 //! Which function a name means: the table, and nothing else.
 
-use super::{context, conversion, interval, list, logic, number, statistics, text, time};
+use super::{context, conversion, interval, list, logic, number, random, statistics, text, time};
 use crate::feel::eval::Evaluator;
 use crate::feel::foreign::Function;
 use crate::feel::problem::EvaluationError;
@@ -33,6 +33,9 @@ pub(in crate::feel) fn call(
     let found = match name {
         "now" => time::now(evaluator.environment.now, values),
         "today" => time::today(evaluator.environment.now, values),
+        "time" => time::time(evaluator.environment.now, values),
+        "random number" => random::number(evaluator, values),
+        "uuid" => random::uuid(evaluator, values),
         "list replace" => return list::replace(evaluator, values),
         "sort" => return list::sort(evaluator, values),
         _ => {
@@ -80,6 +83,7 @@ const COUNTED: &[(&str, Counted)] = &[
     ("string", conversion::string),
     ("to json", conversion::to_json),
     ("is", logic::is),
+    ("assert", logic::assert),
     ("replace", text::replace),
     ("matches", text::matches),
     ("split", text::split),
@@ -104,12 +108,12 @@ const COUNTED: &[(&str, Counted)] = &[
     ("context merge", context::merge),
 ];
 
-/// Functions that need the moment, or call others.
-const WITH_EVALUATOR: [&str; 4] = ["now", "today", "list replace", "sort"];
+/// Functions that need the moment or random bits, or call others.
+const WITH_EVALUATOR: [&str; 7] =
+    ["now", "today", "time", "random number", "uuid", "list replace", "sort"];
 
 const TABLE: &[(&str, Plain)] = &[
     ("date", time::date),
-    ("time", time::time),
     ("date and time", time::date_and_time),
     ("duration", time::duration),
     ("years and months duration", time::months_between),
@@ -138,6 +142,7 @@ const TABLE: &[(&str, Plain)] = &[
     ("starts with", text::starts_with),
     ("ends with", text::ends_with),
     ("trim", text::trim),
+    ("to base64", text::to_base64),
     ("is blank", text::is_blank),
     ("count", list::count),
     ("append", list::append),

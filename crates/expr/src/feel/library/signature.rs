@@ -47,6 +47,8 @@ pub(in crate::feel) fn parameters(name: &str) -> &'static [&'static [&'static st
         "context" => &[&["entries"]],
         "context put" => &[&["context", "key", "value"], &["context", "keys", "value"]],
         "context merge" => &[&["contexts"]],
+        "assert" => &[&["value", "condition", "cause"]],
+        "to base64" => &[&["value"]],
         "get or else" => &[&["value", "default"]],
         "cycle" => &[&["interval"], &["repetitions", "interval"]],
         "range" => &[&["from"]],

@@ -2,7 +2,7 @@
 
 use crate::feel::eval::Evaluator;
 use crate::feel::problem::EvaluationError;
-use crate::value::{Found, Number, Pattern, Value};
+use crate::value::{Found, Number, Pattern, Value, base64};
 
 type Result<T> = std::result::Result<T, EvaluationError>;
 
@@ -21,6 +21,10 @@ fn two(values: &[Value]) -> Option<(&str, &str)> {
         [Value::Text(text), Value::Text(other)] => Some((text, other)),
         _ => None,
     }
+}
+
+pub(super) fn to_base64(values: &[Value]) -> Option<Value> {
+    one(values).map(|text| Value::from(base64::encode(text.as_bytes())))
 }
 
 pub(super) fn substring(values: &[Value]) -> Option<Value> {

@@ -6,7 +6,8 @@ use meantime_core::Timestamp;
 
 use crate::feel::eval::compare::months;
 use crate::feel::eval::temporal::{
-    at_utc, of_months, parse_date_and_time, parse_duration, parse_time, strict_date, written,
+    at_utc, of_months, parse_date_and_time, parse_duration, parse_time, parse_time_in_zone,
+    strict_date, written,
 };
 use crate::value::temporal::{OffsetTime, parse_time_zone};
 use crate::value::{Number, Value};
@@ -33,9 +34,9 @@ fn date_of(value: &Value) -> Option<Date> {
     }
 }
 
-pub(super) fn time(values: &[Value]) -> Option<Value> {
+pub(super) fn time(now: Option<Timestamp>, values: &[Value]) -> Option<Value> {
     match values {
-        [Value::Text(text)] => parse_time(text),
+        [Value::Text(text)] => parse_time(text).or_else(|| parse_time_in_zone(text, now)),
         [value] => time_of(value),
         [Value::Number(hour), Value::Number(minute), Value::Number(second), rest @ ..] => {
             let part = |number: &Number| i8::try_from(number.to_i64()?).ok();

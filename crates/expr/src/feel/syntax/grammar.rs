@@ -206,6 +206,7 @@ impl Parser {
             self.need_word("in")?;
             let from = self.sum()?;
             let to = if self.take_symbol("..") { Some(self.sum()?) } else { None };
+            self.bound.insert(name.clone());
             found.push(Iteration { name, from, to });
             // Camunda's dialect also allows another iteration without a comma before its name.
             if !self.take_symbol(",") {
@@ -219,7 +220,9 @@ impl Parser {
         self.need_symbol("(")?;
         let mut parameters = Vec::new();
         while !self.is_symbol(")") {
-            parameters.push(self.name()?);
+            let name = self.name()?;
+            self.bound.insert(name.clone());
+            parameters.push(name);
             if self.take_symbol(":") {
                 self.kind()?;
             }

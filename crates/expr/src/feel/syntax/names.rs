@@ -47,6 +47,8 @@ pub(super) const COMPOSED: &[&str] = &[
     "time offset",
     "to json",
     "from json",
+    "random number",
+    "to base64",
 ];
 
 /// Words that end a name and cannot begin one.

@@ -1,8 +1,11 @@
 //! The parser: tokens in hand, and how deep it is.
 
+use std::collections::BTreeSet;
+
 use super::ast::Expr;
 use super::lex::{Token, TokenKind, tokens};
 use super::names::{COMPOSED, KEYWORDS};
+use crate::feel::library;
 use crate::feel::problem::Problem;
 
 /// Levels of an expression.
@@ -10,10 +13,11 @@ const DEPTH: u32 = 200;
 
 /// Parses a whole text.
 pub(in crate::feel) fn parse(text: &str) -> Result<Expr, Problem> {
-    let mut parser = Parser { tokens: tokens(text)?, at: 0, depth: 0 };
+    let (calls, bound) = (Vec::new(), BTreeSet::new());
+    let mut parser = Parser { tokens: tokens(text)?, at: 0, depth: 0, calls, bound };
     let expr = parser.expression()?;
     match parser.peek() {
-        TokenKind::End => Ok(expr),
+        TokenKind::End => parser.check_calls().map(|()| expr),
         other => Err(parser.problem(&format!("{} is too much", described(other)))),
     }
 }
@@ -22,6 +26,10 @@ pub(super) struct Parser {
     tokens: Vec<Token>,
     at: usize,
     depth: u32,
+    /// Names that are called, and where.
+    pub(super) calls: Vec<(String, usize)>,
+    /// Names that the expression itself gives to something, which may be a function.
+    pub(super) bound: BTreeSet<String>,
 }
 
 pub(super) type Parsed<T = Expr> = Result<T, Problem>;
@@ -50,9 +58,25 @@ impl Parser {
         result
     }
 
+    /// Variables are never functions, so a function that nobody has written is a mistake.
+    fn check_calls(&self) -> Parsed<()> {
+        let is_known = |name: &str| self.bound.contains(name) || library::function(name).is_some();
+        match self.calls.iter().find(|(name, _)| !is_known(name)) {
+            None => Ok(()),
+            Some((name, offset)) => {
+                let help = "the functions are listed in docs/reference/feel.md";
+                Err(Problem::new(*offset, format!("there is no function `{name}`")).with_help(help))
+            }
+        }
+    }
+
+    /// Where the next token is.
+    pub(super) fn offset(&self) -> usize {
+        self.tokens.get(self.at).or(self.tokens.last()).map_or(0, |it| it.offset)
+    }
+
     pub(super) fn problem(&self, message: &str) -> Problem {
-        let offset = self.tokens.get(self.at).or(self.tokens.last()).map_or(0, |it| it.offset);
-        Problem::new(offset, message)
+        Problem::new(self.offset(), message)
     }
 
     pub(super) fn expected(&self, what: &str) -> Problem {

@@ -12,6 +12,7 @@ impl Parser {
         if let Some(statement) = self.statement() {
             return statement;
         }
+        let offset = self.offset();
         let mut value = self.primary()?;
         loop {
             if self.take_symbol(".") {
@@ -20,6 +21,9 @@ impl Parser {
             } else if self.is_symbol("[") {
                 value = self.nested(|parser| parser.filter(value))?;
             } else if self.is_symbol("(") && is_callable(&value) {
+                if let Expr::Name(name) = &value {
+                    self.calls.push((name.clone(), offset));
+                }
                 value = self.nested(|parser| parser.call(value))?;
             } else {
                 return Ok(value);
@@ -99,10 +103,20 @@ impl Parser {
                 Ok(Expr::Literal(Value::from(text)))
             }
             TokenKind::At(text) => {
-                let value = temporal::parse(&text)
-                    .ok_or_else(|| self.problem("the text after @ is no date, time or duration"))?;
+                let value = match temporal::parse(&text) {
+                    Some(value) => Expr::Literal(value),
+                    // Which offset a zone has depends on the day it is asked for.
+                    None if temporal::is_time_in_zone(&text) => Expr::Call {
+                        function: Box::new(Expr::Name("time".to_owned())),
+                        arguments: Arguments::Positional(vec![Expr::Literal(Value::from(text))]),
+                    },
+                    None => {
+                        let message = "the text after @ is no date, time or duration";
+                        return Err(self.problem(message));
+                    }
+                };
                 self.skip(1);
-                Ok(Expr::Literal(value))
+                Ok(value)
             }
             TokenKind::Word(word) if matches!(word.as_str(), "true" | "false" | "null") => {
                 self.skip(1);
@@ -153,6 +167,7 @@ impl Parser {
                 _ => self.parameter_name()?,
             };
             self.need_symbol(":")?;
+            self.bound.insert(key.clone());
             entries.push((key, self.expression()?));
             if !self.take_symbol(",") {
                 break;

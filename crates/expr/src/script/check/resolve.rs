@@ -168,6 +168,7 @@ impl Names<'_, '_> {
     }
 
     fn report_undefined(&mut self, name: &Ident, scope: ScopeId) {
+        self.analysis.undefined.insert(name.name.to_string());
         if !self.problems.is_full() && !self.lost.contains(&name.name) {
             let known = ELSEWHERE.iter().find(|(word, _)| *word == &*name.name);
             let help = match known {

@@ -67,6 +67,8 @@ pub(crate) struct Analysis {
     /// By the place of the function: what it declares by assignment. The file itself has the
     /// place `u32::MAX`.
     pub(crate) implicit: BTreeMap<u32, Vec<DeclId>>,
+    /// Names that are read and declared nowhere.
+    pub(crate) undefined: BTreeSet<String>,
     /// Timers whose time is written in the script.
     pub(crate) timers: Vec<LiteralTimer>,
 }

@@ -8,7 +8,7 @@ use super::text::Text;
 use super::value::Value;
 
 /// How deep documents may be nested.
-pub(super) const MAX_DEPTH: usize = 128;
+pub(super) const MAX_DEPTH: usize = meantime_core::Json::MAX_DEPTH;
 
 impl Machine<'_> {
     /// Reads a document that is known to be JSON.

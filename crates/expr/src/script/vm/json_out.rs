@@ -29,7 +29,7 @@ impl Machine<'_> {
         let limit = self.limits.payload_bytes;
         let text = write(&self.heap, value, Manner::Strict, &Style::default(), limit)?;
         self.spend_bytes(text.len());
-        Ok(as_json(&text))
+        as_json(&text)
     }
 
     /// A value as the text of `JSON.stringify`; nothing for what JSON does not have.
@@ -54,12 +54,12 @@ pub(super) struct Style {
 
 /// A value for people, as far as it can be shown.
 pub(crate) fn show(heap: &Heap, value: &Value, most: usize) -> Json {
-    write(heap, value, Manner::Show, &Style::default(), most)
-        .map_or_else(|_| Json::null(), |text| as_json(&text))
+    let written = write(heap, value, Manner::Show, &Style::default(), most);
+    written.and_then(|text| as_json(&text)).unwrap_or_else(|_| Json::text("(too large to show)"))
 }
 
-/// A property for people: its name and value, or nothing if it cannot be shown.
-pub(crate) fn show_property(heap: &Heap, name: &str, value: &Value, most: usize) -> Option<String> {
+/// The value of a property for people, or nothing if it cannot be shown.
+pub(crate) fn show_property(heap: &Heap, value: &Value, most: usize) -> Option<Json> {
     let hidden = matches!(
         value,
         Value::Undefined | Value::Function(_) | Value::Builtin(_) | Value::Awaitable(_)
@@ -67,17 +67,13 @@ pub(crate) fn show_property(heap: &Heap, name: &str, value: &Value, most: usize)
     if hidden {
         return None;
     }
-    let shown = write(heap, value, Manner::Show, &Style::default(), most).ok()?;
-    let mut text = String::new();
-    write_string(name, &mut text);
-    text.push(':');
-    text.push_str(&shown);
-    Some(text)
+    let shown = write(heap, value, Manner::Show, &Style::default(), most);
+    shown.and_then(|text| as_json(&text)).ok()
 }
 
 /// Text that this module wrote is JSON; the check costs little and keeps the type honest.
-fn as_json(text: &str) -> Json {
-    Json::parse(text).unwrap_or_default()
+fn as_json(text: &str) -> Outcome<Json> {
+    Json::parse(text).map_err(|error| limit("payload_limit", error.to_string()))
 }
 
 fn write(
@@ -150,7 +146,9 @@ impl Writer<'_> {
             _ => false,
         };
         let is_cycle = self.path.iter().any(same);
-        if is_cycle || self.path.len() >= MAX_DEPTH {
+        // What is shown is put into other documents.
+        let most = if self.manner == Manner::Show { MAX_DEPTH - 2 } else { MAX_DEPTH };
+        if is_cycle || self.path.len() >= most {
             if self.manner == Manner::Show {
                 self.text.push_str("null");
                 return Ok(());

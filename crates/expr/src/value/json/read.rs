@@ -1,9 +1,8 @@
 //! A JSON reader that keeps what the value model can hold: exact numbers, order, repeated keys.
 
-use crate::value::{Key, Number, Object, Value};
+use meantime_core::Json;
 
-/// Levels of nesting that are read.
-const MAX_DEPTH: usize = 256;
+use crate::value::{Key, Number, Object, Value};
 
 /// The text is not JSON.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -68,7 +67,7 @@ impl Reader<'_> {
     }
 
     fn nested(&mut self, read: fn(&mut Self) -> Result<Value>) -> Result<Value> {
-        if self.depth == MAX_DEPTH {
+        if self.depth == Json::MAX_DEPTH {
             return Err(self.problem("nested too deeply"));
         }
         self.depth += 1;

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use meantime_core::Json;
+
 use crate::value::temporal::{
     format_date_time, format_local_date_time, format_offset, format_time, format_time_zone,
 };
@@ -28,6 +30,9 @@ pub enum WriteError {
     /// The text is longer than allowed.
     #[error("the result is longer than {0} bytes")]
     TooLong(usize),
+    /// Nothing could read the text again.
+    #[error("the result is nested deeper than {} levels", Json::MAX_DEPTH)]
+    TooDeep,
 }
 
 /// Writes a value, up to a number of bytes.
@@ -93,7 +98,7 @@ impl Writer {
         items: impl Iterator<Item = T>,
         mut item: impl FnMut(&mut Self, T) -> Result,
     ) -> Result {
-        self.open('[');
+        self.open('[')?;
         for (index, value) in items.enumerate() {
             self.separate(index);
             item(self, value)?;
@@ -103,7 +108,7 @@ impl Writer {
     }
 
     fn object(&mut self, object: &Object) -> Result {
-        self.open('{');
+        self.open('{')?;
         for (index, (name, value)) in self.pairs(object).into_iter().enumerate() {
             self.separate(index);
             self.text(name);
@@ -133,10 +138,14 @@ impl Writer {
         pairs
     }
 
-    fn open(&mut self, bracket: char) {
+    fn open(&mut self, bracket: char) -> Result {
+        if self.level == Json::MAX_DEPTH {
+            return Err(WriteError::TooDeep);
+        }
         self.out.push(bracket);
         self.level += 1;
         self.line();
+        Ok(())
     }
 
     fn separate(&mut self, index: usize) {
@@ -218,6 +227,12 @@ mod tests {
         let value = read(&format!("[\"{}\"]", "x".repeat(100))).unwrap();
         assert_eq!(write(&value, Layout::Compact, 50), Err(WriteError::TooLong(50)));
         assert!(read(&"[".repeat(10_000)).is_err());
+        let nest =
+            |levels: usize| (0..levels).fold(Value::Null, |inner, _| Value::array(vec![inner]));
+        let deepest = write(&nest(Json::MAX_DEPTH), Layout::Compact, 1000).unwrap();
+        assert_eq!(read(&deepest), Ok(nest(Json::MAX_DEPTH)));
+        let deeper = write(&nest(Json::MAX_DEPTH + 1), Layout::Compact, 1000);
+        assert_eq!(deeper, Err(WriteError::TooDeep));
         for text in ["", "[1,]", "{\"a\"}", "01", "1.", "\"\\x\"", "tru", "1 2", "\"\u{1}\""] {
             assert!(read(text).is_err(), "{text}");
         }

@@ -25,6 +25,20 @@ pub(crate) struct Mismatch {
     pub(crate) message: String,
 }
 
+impl Mismatch {
+    /// A document of mismatches.
+    pub(crate) fn list(mismatches: &[Self]) -> Json {
+        let documents: Vec<Json> = mismatches
+            .iter()
+            .map(|it| {
+                let (pointer, message) = (Json::text(&it.pointer), Json::text(&it.message));
+                Json::object([("pointer", &pointer), ("message", &message)])
+            })
+            .collect();
+        Json::list(&documents)
+    }
+}
+
 /// What a check found, and what it cost.
 #[derive(Debug)]
 pub(crate) struct Checked {

@@ -126,12 +126,10 @@ fn what_goes_too_deep_is_told() {
 #[test]
 fn what_cannot_be_read_does_not_match() {
     let schema = Schema::compile(&json!({})).unwrap();
-    let deep = format!("{}1{}", "[".repeat(300), "]".repeat(300));
-    for (text, reason) in [(deep.as_str(), "nested too deeply"), ("1e99999", "too many digits")] {
-        let json = Json::parse(text).unwrap();
-        let told = schema.check(&json, u64::MAX).mismatches;
-        assert!(told.iter().any(|it| it.message.contains(reason)), "{text:.20}: {told:?}");
-    }
+    // Such a document does not enter; it can only be put together inside.
+    let deep = (0..300).fold(Json::null(), |inner, _| Json::list([&inner]));
+    let told = schema.check(&deep, u64::MAX).mismatches;
+    assert!(told.iter().any(|it| it.message.contains("nested too deeply")), "{told:?}");
 }
 
 #[test]

@@ -28,8 +28,8 @@ impl Run<'_> {
             },
             None => json::object_of([]),
         };
-        self.compare(subjourney.input.as_ref(), &context, "subjourney input");
-        let data = Data::Own(json::document(&context));
+        self.compare(subjourney.input.as_ref(), &context, "subjourney input")?;
+        let data = Data::Own(json::document(&context)?);
         let scope = ScopeName::Call(name.clone());
         let child = self.add_frame(Some(id), scope, &subjourney.scope.start.id, data);
         Ok(Flow::Wait(Standing::Call(child)))
@@ -52,7 +52,7 @@ impl Run<'_> {
         self.withdraw(child);
         if let End::Succeeded { output } = &end {
             let schema = self.journey.subjourneys.get(name).and_then(|it| it.output.as_ref());
-            self.compare(schema, output, "subjourney output");
+            self.compare(schema, output, "subjourney output")?;
         }
         if let (End::Failed { .. }, Behaviour::Propagate) = (&end, call.on_failure) {
             return self.follow(id, Flow::End(end));
@@ -90,14 +90,15 @@ impl Run<'_> {
         schema: Option<&Schema>,
         value: &Value,
         what: &str,
-    ) {
-        let Some(schema) = schema else { return };
-        let mismatches = self.mismatches(schema, &json::document(value));
+    ) -> Result<(), Fault> {
+        let Some(schema) = schema else { return Ok(()) };
+        let mismatches = self.mismatches(schema, &json::document(value)?);
         if !mismatches.is_empty() {
-            let data = Json::of(&serde_json::json!({ "what": what, "mismatches": mismatches }));
-            let (kind, data) = ("schemaMismatch".to_owned(), data.unwrap_or_default());
-            self.push(Effect::Record { kind, data });
+            let (what, mismatches) = (Json::text(what), Mismatch::list(&mismatches));
+            let data = Json::object([("mismatches", &mismatches), ("what", &what)]);
+            self.push(Effect::Record { kind: "schemaMismatch".to_owned(), data });
         }
+        Ok(())
     }
 }
 

@@ -39,7 +39,7 @@ impl Run<'_> {
             return Err(broken("a branch belongs to a state that has none"));
         };
         let context = match parallel.join.result {
-            Some(_) => Some(json::document(&self.context(branch)?)),
+            Some(_) => Some(json::document(&self.context(branch)?)?),
             None => None,
         };
         // What follows the join is done for whoever moved the branch that decided.
@@ -97,7 +97,7 @@ impl Run<'_> {
         }
         let mut result = None;
         if let Some((mapper, var)) = &parallel.join.result {
-            match self.evaluate(id, mapper, seen(&branches))? {
+            match self.evaluate(id, mapper, seen(&branches)?)? {
                 Ok(value) => {
                     self.write_var(id, var, value.clone())?;
                     result = Some(value);
@@ -127,11 +127,11 @@ impl Run<'_> {
 }
 
 /// `branches` and `outcomes`: the branches that have ended.
-fn seen(branches: &[BranchState]) -> Vec<(Binding, Value)> {
+fn seen(branches: &[BranchState]) -> Result<Vec<(Binding, Value)>, Fault> {
     let (mut contexts, mut outcomes) = (Object::default(), Object::default());
     for branch in branches {
         let Some(end) = &branch.end else { continue };
-        let context = end.context.as_ref().map(json::parse).unwrap_or_default();
+        let context = end.context.as_ref().map(json::parse).transpose()?.unwrap_or_default();
         contexts.insert(&branch.name, context);
         let (phase, error) = match &end.error {
             Some((failure, _)) => ("FAILED", error_of(failure)),
@@ -139,5 +139,5 @@ fn seen(branches: &[BranchState]) -> Vec<(Binding, Value)> {
         };
         outcomes.insert(&branch.name, json::object_of([("phase", phase.into()), ("error", error)]));
     }
-    vec![(Binding::Branches, contexts.into()), (Binding::Outcomes, outcomes.into())]
+    Ok(vec![(Binding::Branches, contexts.into()), (Binding::Outcomes, outcomes.into())])
 }

@@ -3,7 +3,7 @@
 use meantime_core::{Effect, Fault, Json, Verdict};
 use meantime_expr::value::Object;
 
-use crate::definition::{Body, State, Step};
+use crate::definition::{Body, Mismatch, State, Step};
 use crate::json;
 use crate::machine::data::PAYLOAD;
 use crate::machine::flow::{Flow, Trouble};
@@ -49,7 +49,7 @@ impl Run<'_> {
     ) -> Result<Verdict, Fault> {
         let Some((id, timeout)) = self.active_step(name) else {
             let text = format!("the step `{name}` does not wait for a submission");
-            let problem = Json::of(&text).unwrap_or_default();
+            let problem = Json::text(&text);
             return Ok(Verdict::Refused { code: STEP_NOT_ACTIVE.to_owned(), problem });
         };
         let state = self.state_of(id)?;
@@ -58,13 +58,13 @@ impl Run<'_> {
         };
         let mismatches = self.mismatches(&step.input, payload);
         if !mismatches.is_empty() {
-            let problem = Json::of(&mismatches).unwrap_or_default();
+            let problem = Mismatch::list(&mismatches);
             return Ok(Verdict::Refused { code: INVALID_INPUT.to_owned(), problem });
         }
         if let Some(key) = timeout {
             self.push(Effect::CancelTimer { key });
         }
-        self.write_var(id, PAYLOAD, json::parse(payload))?;
+        self.write_var(id, PAYLOAD, json::parse(payload)?)?;
         self.take_bound(id, bound)?;
         let flow = Self::next_of(state)?;
         self.follow(id, flow)?;
@@ -89,7 +89,7 @@ impl Run<'_> {
         id: FrameId,
         bound: Option<&Json>,
     ) -> Result<(), Fault> {
-        let bound = bound.map(json::parse).unwrap_or_default();
+        let bound = bound.map(json::parse).transpose()?.unwrap_or_default();
         let request = json::get(&bound, &["request".to_owned()]).and_then(json::string);
         self.frame_mut(id)?.request = request;
         let context = json::get(&bound, &["context".to_owned()]);

@@ -32,8 +32,8 @@ impl Run<'_> {
     }
 
     fn tell_missing_output(&mut self, name: &str) {
-        let data = Json::of(&serde_json::json!({ "outputVar": name, "output": "whole context" }));
-        let (kind, data) = ("outputMissing".to_owned(), data.unwrap_or_default());
-        self.push(Effect::Record { kind, data });
+        let (name, output) = (Json::text(name), Json::text("whole context"));
+        let data = Json::object([("output", &output), ("outputVar", &name)]);
+        self.push(Effect::Record { kind: "outputMissing".to_owned(), data });
     }
 }

@@ -5,7 +5,7 @@ use meantime_core::{Effect, Fault, Timestamp};
 
 use crate::definition::{Timed, Timer};
 use crate::json;
-use crate::machine::evaluate::Computed;
+use crate::machine::evaluate::{Computed, Encode};
 use crate::machine::flow::{Flow, Trouble};
 use crate::machine::run::Run;
 use crate::machine::saved::{FrameId, Standing};
@@ -64,12 +64,12 @@ impl Run<'_> {
     ) -> TimedResult<String> {
         let text: Computed<String> = match timed {
             Timed::Literal(_) => return Ok(Err("a literal is not computed".to_owned())),
-            Timed::Template(template) => self.fill(id, template, str::to_owned),
+            Timed::Template(template) => self.fill(id, template, Encode::Plain),
             Timed::Mapper(mapper) => match self.evaluate(id, mapper, Vec::new())? {
                 Ok(value) => match json::string(&value) {
                     Some(text) => Ok(Ok(text)),
                     None => {
-                        let found = json::text(&value);
+                        let found = json::shown(&value);
                         return Ok(Err(format!("the mapper gave {found}, not a text")));
                     }
                 },

@@ -54,7 +54,11 @@ impl Run<'_> {
         let mut written = Vec::new();
         for entry in json::object(value).into_iter().flat_map(Object::entries) {
             let name = entry.key.name().to_string();
-            let text = json::string(&entry.value).unwrap_or_else(|| json::text(&entry.value));
+            let text = match json::string(&entry.value) {
+                Some(text) => text,
+                None => json::text(&entry.value)
+                    .map_err(|error| Trouble::internal(error.to_string()))?,
+            };
             if self.saved.attributes.contains_key(&name) {
                 return Err(Trouble::attribute_exists(&name));
             }

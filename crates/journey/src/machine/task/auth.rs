@@ -36,11 +36,7 @@ impl Run<'_> {
         let spec = TaskSpec {
             kind: TaskKind::Engine,
             retry: RetryPolicy::never(),
-            ..TaskSpec::worker(
-                check.kind.name(),
-                self.place_of(id),
-                Json::of(&input).unwrap_or_default(),
-            )
+            ..TaskSpec::worker(check.kind.name(), self.place_of(id), Json::from(&input))
         };
         Ok(self.wait_for_task(spec))
     }
@@ -53,13 +49,13 @@ impl Run<'_> {
         outcome: &TaskOutcome,
     ) -> Result<Flow, Fault> {
         let answer = match outcome {
-            TaskOutcome::Completed(answer) => json::parse(answer),
+            TaskOutcome::Completed(answer) => json::parse(answer)?,
             TaskOutcome::Failed { failure, .. } => {
                 let text = format!("{}: {}", failure.code, failure.message);
                 return Ok(Trouble::internal(text).into());
             }
         };
-        self.record_gone_request(id, outcome);
+        self.record_gone_request(id, outcome)?;
         let part = |name: &str| -> Value {
             json::get(&answer, &[name.to_owned()]).cloned().unwrap_or_default()
         };

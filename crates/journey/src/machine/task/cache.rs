@@ -6,7 +6,7 @@ use meantime_expr::value::Value;
 use crate::definition::{Cache, Expression, State};
 use crate::json;
 use crate::machine::evaluate::Computed;
-use crate::machine::flow::Flow;
+use crate::machine::flow::{Flow, Trouble};
 use crate::machine::run::Run;
 use crate::machine::saved::FrameId;
 
@@ -25,21 +25,23 @@ impl Run<'_> {
             Err(trouble) => return Ok(trouble.into()),
         };
         let input = match cache {
-            Cache::Get { .. } => serde_json::json!({ "operation": "get", "key": key }),
+            Cache::Get { .. } => {
+                Json::object([("key", &Json::text(&key)), ("operation", &Json::text("get"))])
+            }
             Cache::Put { value, ttl_seconds, .. } => {
                 let value = match self.evaluate(id, value, Vec::new())? {
-                    Ok(value) => json::document(&value),
+                    Ok(value) => json::document(&value)?,
                     Err(trouble) => return Ok(trouble.into()),
                 };
-                serde_json::json!({
-                    "operation": "put",
-                    "key": key,
-                    "value": value,
-                    "ttlSeconds": ttl_seconds,
-                })
+                let ttl_seconds = ttl_seconds.map_or_else(Json::null, Json::from);
+                Json::object([
+                    ("key", &Json::text(&key)),
+                    ("operation", &Json::text("put")),
+                    ("ttlSeconds", &ttl_seconds),
+                    ("value", &value),
+                ])
             }
         };
-        let input = Json::of(&input).unwrap_or_default();
         let spec = TaskSpec {
             kind: TaskKind::Engine,
             retry: RetryPolicy::never(),
@@ -58,7 +60,7 @@ impl Run<'_> {
         if let Cache::Get { result_var, .. } = cache {
             // What cannot be found, for whatever reason, is a miss.
             let value = match outcome {
-                TaskOutcome::Completed(value) => json::parse(value),
+                TaskOutcome::Completed(value) => json::parse(value)?,
                 TaskOutcome::Failed { .. } => Value::Null,
             };
             self.write_var(id, result_var, value)?;
@@ -69,6 +71,9 @@ impl Run<'_> {
     /// The key, as text.
     fn cache_key(&mut self, id: FrameId, key: &Expression) -> Computed<String> {
         let value = self.evaluate(id, key, Vec::new())?;
-        Ok(value.map(|value| json::string(&value).unwrap_or_else(|| json::text(&value))))
+        Ok(value.and_then(|value| match json::string(&value) {
+            Some(text) => Ok(text),
+            None => json::text(&value).map_err(|error| Trouble::internal(error.to_string())),
+        }))
     }
 }

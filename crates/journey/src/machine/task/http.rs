@@ -1,11 +1,12 @@
 //! `httpCall:v1`: a task of the engine. The run goes on with whatever comes back.
 
 use meantime_core::{Fault, Json, RetryPolicy, TaskKind, TaskOutcome, TaskSpec};
+use meantime_expr::value::Value;
 
 use super::result::{http_result, is_ok};
 use crate::definition::{Binding, BodyPart, HttpBody, HttpCall, RetryOn, State, Template};
 use crate::json;
-use crate::machine::evaluate::Computed;
+use crate::machine::evaluate::{Computed, Encode, percent_encode};
 use crate::machine::flow::{Flow, Trouble};
 use crate::machine::run::Run;
 use crate::machine::saved::FrameId;
@@ -45,8 +46,8 @@ impl Run<'_> {
         call: &HttpCall,
         outcome: &TaskOutcome,
     ) -> Result<Flow, Fault> {
-        self.record_gone_request(id, outcome);
-        let result = http_result(outcome);
+        self.record_gone_request(id, outcome)?;
+        let result = http_result(outcome)?;
         if let Some(var) = &call.result_var {
             self.write_var(id, var, result.clone())?;
         }
@@ -63,18 +64,18 @@ impl Run<'_> {
 
     /// What the engine is asked to send.
     fn request(&mut self, id: FrameId, call: &HttpCall) -> Computed<Json> {
-        let mut url = match self.fill(id, &call.url, str::to_owned)? {
+        let mut url = match self.fill(id, &call.url, Encode::Url)? {
             Ok(url) => url,
             Err(trouble) => return Ok(Err(trouble)),
         };
-        let path_params = match self.fill_all(id, &call.path_params, percent_encode)? {
+        let path_params = match self.fill_all(id, &call.path_params, Encode::Percent)? {
             Ok(params) => params,
             Err(trouble) => return Ok(Err(trouble)),
         };
         for (name, value) in path_params {
             url = url.replace(&format!("{{{name}}}"), &value);
         }
-        let query = match self.fill_all(id, &call.query, percent_encode)? {
+        let query = match self.fill_all(id, &call.query, Encode::Percent)? {
             Ok(query) => query,
             Err(trouble) => return Ok(Err(trouble)),
         };
@@ -85,11 +86,11 @@ impl Run<'_> {
         if !is_absolute(&url) {
             return Ok(Err(Trouble::internal(format!("the URL `{url}` is not absolute"))));
         }
-        let headers = match self.fill_all(id, &call.headers, str::to_owned)? {
+        let mut headers = match self.fill_all(id, &call.headers, Encode::Plain)? {
             Ok(headers) => headers,
             Err(trouble) => return Ok(Err(trouble)),
         };
-        let body = match self.http_body(id, call.body.as_ref())? {
+        let body = match self.http_body(id, call.body.as_ref(), &mut headers)? {
             Ok(body) => body,
             Err(trouble) => return Ok(Err(trouble)),
         };
@@ -102,7 +103,7 @@ impl Run<'_> {
             body,
             timeout_ms: call.timeout_ms,
             retry_on: causes.map(|cause: &RetryOn| cause.name().to_owned()).collect(),
-            auth: auth.and_then(|auth| Json::of(&auth.document).ok()),
+            auth: auth.map(|auth| Json::from(&auth.document)),
             request: self.frame(id)?.request.clone(),
         };
         Ok(Json::of(&request).map_err(|error| Trouble::internal(error.to_string())))
@@ -112,7 +113,7 @@ impl Run<'_> {
         &mut self,
         id: FrameId,
         templates: &[(String, Template)],
-        encode: fn(&str) -> String,
+        encode: Encode,
     ) -> Computed<Vec<(String, String)>> {
         let mut filled = Vec::with_capacity(templates.len());
         for (name, template) in templates {
@@ -124,18 +125,25 @@ impl Run<'_> {
         Ok(Ok(filled))
     }
 
-    fn http_body(&mut self, id: FrameId, body: Option<&HttpBody>) -> Computed<Option<Json>> {
+    /// The body, as the engine gets it: a text is sent as it is, anything else as JSON.
+    fn http_body(
+        &mut self,
+        id: FrameId,
+        body: Option<&HttpBody>,
+        headers: &mut Vec<(String, String)>,
+    ) -> Computed<Option<Json>> {
         Ok(match body {
             None => Ok(None),
             Some(HttpBody::Text(template)) => {
-                self.fill(id, template, str::to_owned)?.map(|text| Json::of(&text).ok())
+                self.fill(id, template, Encode::Plain)?.map(|text| Some(Json::text(&text)))
             }
             Some(HttpBody::Document(part)) => {
-                self.body_part(id, part)?.map(|it| Json::of(&it).ok())
+                self.body_part(id, part)?.map(|it| Some(Json::from(&it)))
             }
-            Some(HttpBody::Mapper(mapper)) => {
-                self.evaluate(id, mapper, Vec::new())?.map(|value| Some(json::document(&value)))
-            }
+            Some(HttpBody::Mapper(mapper)) => match self.evaluate(id, mapper, Vec::new())? {
+                Ok(value) => Ok(Some(typed_body(&value, headers)?)),
+                Err(trouble) => Err(trouble),
+            },
         })
     }
 
@@ -143,7 +151,7 @@ impl Run<'_> {
         match part {
             BodyPart::Fixed(value) => Ok(Ok(value.clone())),
             BodyPart::Text(template) => {
-                Ok(self.fill(id, template, str::to_owned)?.map(serde_json::Value::from))
+                Ok(self.fill(id, template, Encode::Plain)?.map(serde_json::Value::from))
             }
             BodyPart::List(parts) => {
                 let mut items = Vec::with_capacity(parts.len());
@@ -169,19 +177,19 @@ impl Run<'_> {
     }
 }
 
-/// Everything but unreserved characters becomes `%XX`.
-fn percent_encode(text: &str) -> String {
-    text.bytes().fold(String::with_capacity(text.len()), |mut encoded, byte| {
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
-            encoded.push(char::from(byte));
-        } else {
-            encoded.push('%');
-            for nibble in [byte >> 4, byte & 15] {
-                encoded.push(
-                    char::from_digit(u32::from(nibble), 16).unwrap_or('0').to_ascii_uppercase(),
-                );
-            }
-        }
-        encoded
-    })
+/// What a mapper gave, for the declared type of content: a text is a JSON text where JSON is
+/// declared, and itself elsewhere.
+fn typed_body(value: &Value, headers: &mut Vec<(String, String)>) -> Result<Json, Fault> {
+    let document = json::document(value)?;
+    if json::string(value).is_none() {
+        return Ok(document);
+    }
+    let declared = headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("content-type"));
+    let Some((_, declared)) = declared else {
+        headers.push(("Content-Type".to_owned(), "text/plain; charset=utf-8".to_owned()));
+        return Ok(document);
+    };
+    let kind = declared.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let is_json = kind == "application/json" || kind.ends_with("+json");
+    Ok(if is_json { Json::text(document.as_str()) } else { document })
 }

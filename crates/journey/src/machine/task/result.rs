@@ -6,9 +6,13 @@ use meantime_expr::value::{Object, Value};
 
 use crate::definition::{Body, Task};
 use crate::json;
+use crate::machine::flow::{Flow, Trouble};
 use crate::machine::run::{Run, broken};
-use crate::machine::saved::{FrameId, Standing};
-use crate::surface::REQUEST_GONE;
+use crate::machine::saved::{FrameId, Role, Standing};
+use crate::surface::{DEADLINE_AT, HTTP_BODY, HTTP_DEADLINE, REQUEST_GONE, is_config_error};
+
+/// The code with which the engine reports a call that took too long.
+const HTTP_TIMEOUT: &str = "HTTP_TIMEOUT";
 
 impl Run<'_> {
     /// A task is over. Which kind knows what to do with the result.
@@ -24,6 +28,16 @@ impl Run<'_> {
         let Body::Task(task) = &state.body else {
             return Err(broken("a frame waits for a task at another state"));
         };
+        if let TaskOutcome::Failed { failure, .. } = outcome
+            && is_config_error(&failure.code)
+        {
+            let flow = self.misconfigured(id, failure);
+            self.follow(id, flow)?;
+            return Ok(true);
+        }
+        if self.is_cut_by_the_deadline(outcome)? {
+            return self.timed_out();
+        }
         let flow = match &**task {
             Task::Http(call) => self.http_done(id, state, call, outcome)?,
             Task::Cache(cache) => self.cache_done(id, state, cache, outcome)?,
@@ -35,58 +49,88 @@ impl Run<'_> {
         Ok(true)
     }
 
+    /// Whether a call took all the time that was left, until the deadline that still holds. Its end
+    /// is that of the run then (JE2), also where the clock stands still.
+    fn is_cut_by_the_deadline(&self, outcome: &TaskOutcome) -> Result<bool, Fault> {
+        let TaskOutcome::Failed { failure, .. } = outcome else { return Ok(false) };
+        let Some(data) = failure.data.as_ref().filter(|_| failure.code == HTTP_DEADLINE) else {
+            return Ok(false);
+        };
+        let cut = json::get(&json::parse(data)?, &[DEADLINE_AT.to_owned()]).and_then(json::string);
+        Ok(cut.is_some() && cut == self.cx.deadline.map(|it| it.to_string()))
+    }
+
+    /// Something that the deployment should have is not there: nothing of the run's own doing, so
+    /// somebody is told, and the state is entered again when they retry. What answers a request at
+    /// once cannot wait for that and fails.
+    fn misconfigured(&mut self, id: FrameId, failure: &Failure) -> Flow {
+        let can_wait = self.journey.is_durable() && !matches!(self.saved.role, Role::Guard(_));
+        if !can_wait {
+            return Trouble::internal(format!("{}: {}", failure.code, failure.message)).into();
+        }
+        let (place, failure) = (self.place_of(id), failure.clone());
+        Flow::Wait(Standing::Incident(self.push(Effect::Incident { place, failure })))
+    }
+
     /// History says when a task named an inbound request that was over, or was one of another
     /// process: it was done without that request's headers and credentials.
-    pub(super) fn record_gone_request(&mut self, id: FrameId, outcome: &TaskOutcome) {
+    pub(super) fn record_gone_request(
+        &mut self,
+        id: FrameId,
+        outcome: &TaskOutcome,
+    ) -> Result<(), Fault> {
         let answer = match outcome {
             TaskOutcome::Completed(answer) => Some(answer),
             TaskOutcome::Failed { failure, .. } => failure.data.as_ref(),
         };
-        let is_gone = |answer: &Json| {
-            matches!(
-                json::get(&json::parse(answer), &[REQUEST_GONE.to_owned()]),
-                Some(Value::Bool(true))
-            )
-        };
-        if answer.is_some_and(is_gone) {
-            let place = self.place_of(id);
-            let data = Json::of(&serde_json::json!({ "place": place })).unwrap_or_default();
+        let answer = answer.map(json::parse).transpose()?.unwrap_or_default();
+        let gone = json::get(&answer, &[REQUEST_GONE.to_owned()]);
+        if matches!(gone, Some(Value::Bool(true))) {
+            let data = Json::object([("place", &Json::text(&self.place_of(id)))]);
             self.push(Effect::Record { kind: REQUEST_GONE.to_owned(), data });
         }
+        Ok(())
     }
 
-    pub(in crate::machine) fn wait_for_task(
-        &mut self,
-        spec: meantime_core::TaskSpec,
-    ) -> crate::machine::flow::Flow {
-        let key = self.push(meantime_core::Effect::ScheduleTask(spec));
-        crate::machine::flow::Flow::Wait(Standing::Task(key))
+    pub(in crate::machine) fn wait_for_task(&mut self, spec: meantime_core::TaskSpec) -> Flow {
+        let key = self.push(Effect::ScheduleTask(spec));
+        Flow::Wait(Standing::Task(key))
     }
 }
 
 /// The result of a call. An answer of any status is one; a call without an answer has an error. An
-/// answer that was not worth keeping while attempts were left comes as the data of the failure.
-pub(super) fn http_result(outcome: &TaskOutcome) -> Value {
-    match outcome {
-        TaskOutcome::Completed(answer) => answered(&json::parse(answer)),
-        TaskOutcome::Failed { failure, cause, .. } => {
-            let data = failure.data.as_ref().map(json::parse);
-            match data.filter(|data| json::get(data, &["status".to_owned()]).is_some()) {
-                Some(answer) => answered(&answer),
-                None if failure.code == HTTP_TIMEOUT => failed("TIMEOUT", failure),
-                None => failed(kind_of(*cause), failure),
-            }
+/// answer that was not worth keeping while attempts were left comes as the data of the failure, and
+/// so does the head of one whose body cannot be kept.
+pub(super) fn http_result(outcome: &TaskOutcome) -> Result<Value, Fault> {
+    let (failure, cause) = match outcome {
+        TaskOutcome::Completed(answer) => return Ok(answered(&json::parse(answer)?)),
+        TaskOutcome::Failed { failure, cause, .. } => (failure, *cause),
+    };
+    let data = failure.data.as_ref().map(json::parse).transpose()?;
+    let answer = data.as_ref().filter(|data| json::get(data, &["status".to_owned()]).is_some());
+    Ok(match answer {
+        Some(answer) if failure.code == HTTP_BODY => {
+            let error = json::object_of([
+                ("type", kind_of(cause).into()),
+                ("code", HTTP_BODY.into()),
+                ("message", failure.message.as_str().into()),
+            ]);
+            let result = answered(answer);
+            let result = json::put(&result, &["ok".to_owned()], false.into());
+            json::put(&result, &["error".to_owned()], error)
         }
-    }
+        Some(answer) => answered(answer),
+        None if matches!(failure.code.as_str(), HTTP_TIMEOUT | HTTP_DEADLINE) => {
+            failed("TIMEOUT", failure, None)
+        }
+        None => failed(kind_of(cause), failure, data),
+    })
 }
-
-/// The code with which the engine reports a call that took too long.
-const HTTP_TIMEOUT: &str = "HTTP_TIMEOUT";
 
 fn answered(answer: &Value) -> Value {
     let part = |name: &str| json::get(answer, &[name.to_owned()]).cloned().unwrap_or_default();
     let status = part("status");
-    let ok = json::text(&status).parse::<u16>().is_ok_and(|it| (200..=299).contains(&it));
+    let ok = json::shown(&status).parse::<u16>().is_ok_and(|it| (200..=299).contains(&it));
     json::object_of([
         ("status", status),
         ("ok", ok.into()),
@@ -96,19 +140,19 @@ fn answered(answer: &Value) -> Value {
 }
 
 /// The result of a worker's task, in the same shape (JR8).
-pub(super) fn worker_result(outcome: &TaskOutcome) -> Value {
-    match outcome {
+pub(super) fn worker_result(outcome: &TaskOutcome) -> Result<Value, Fault> {
+    Ok(match outcome {
         TaskOutcome::Completed(output) => {
-            json::object_of([("ok", true.into()), ("body", json::parse(output))])
+            json::object_of([("ok", true.into()), ("body", json::parse(output)?)])
         }
         TaskOutcome::Failed { failure, cause, .. } => {
             let kind = match cause {
                 TaskCause::Reported => failure.code.as_str(),
                 other => kind_of(*other),
             };
-            failed(kind, failure)
+            failed(kind, failure, failure.data.as_ref().map(json::parse).transpose()?)
         }
-    }
+    })
 }
 
 const fn kind_of(cause: TaskCause) -> &'static str {
@@ -118,11 +162,11 @@ const fn kind_of(cause: TaskCause) -> &'static str {
     }
 }
 
-fn failed(kind: &str, failure: &Failure) -> Value {
+fn failed(kind: &str, failure: &Failure, data: Option<Value>) -> Value {
     let mut error = Object::default();
     error.insert("type", kind);
     error.insert("message", failure.message.as_str());
-    if let Some(data) = failure.data.as_ref().map(json::parse) {
+    if let Some(data) = data {
         error.insert("data", data);
     }
     json::object_of([

@@ -87,8 +87,9 @@ impl Run<'_> {
             max_runs: Some(max_runs),
             overlap: Overlap::QueueOne,
             catch_up: CatchUp::Coalesce,
-            input: Handed::Context(json::document(&context)),
+            input: Handed::Context(json::document(&context)?),
             anchored: schedule.start_at.is_some(),
+            is_binding: true,
         }))
     }
 
@@ -125,10 +126,10 @@ impl Run<'_> {
         Ok(match self.evaluate(id, mapper, Vec::new())? {
             Ok(value) => {
                 let number = match &value {
-                    Value::Number(_) => json::text(&value).parse::<u64>().ok(),
+                    Value::Number(_) => json::shown(&value).parse::<u64>().ok(),
                     _ => None,
                 };
-                let found = json::text(&value);
+                let found = json::shown(&value);
                 number.filter(|it| *it >= 1).ok_or_else(|| {
                     invalid("maxRuns", &format!("{found} is not a whole number of at least 1"))
                 })

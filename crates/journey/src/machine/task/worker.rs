@@ -17,7 +17,7 @@ impl Run<'_> {
     ) -> Result<Flow, Fault> {
         let input = match &task.input {
             Some(mapper) => match self.evaluate(id, mapper, Vec::new())? {
-                Ok(value) => json::document(&value),
+                Ok(value) => json::document(&value)?,
                 Err(trouble) => return Ok(trouble.into()),
             },
             None => Json::null(),
@@ -37,7 +37,7 @@ impl Run<'_> {
         outcome: &TaskOutcome,
     ) -> Result<Flow, Fault> {
         if let Some(var) = &task.result_var {
-            self.write_var(id, var, worker_result(outcome))?;
+            self.write_var(id, var, worker_result(outcome)?)?;
         }
         Self::next_of(state)
     }

@@ -279,7 +279,7 @@ impl Tables {
             }
         }
         for (channel, limit) in &lookups.channels {
-            found.channels.insert(channel.clone(), self.channel(channel, *limit, now));
+            found.channels.insert(channel.clone(), self.channel(channel, *limit, lookups, now));
         }
         for name in &lookups.definitions {
             let rows = self.definitions.values().rev().filter(|row| row.name == *name);
@@ -325,14 +325,37 @@ impl Tables {
         holders.map(|(_, id)| id).find_map(named)
     }
 
-    fn channel(&self, channel: &ChannelKey, limit: usize, now: Timestamp) -> FoundChannel {
+    fn channel(
+        &self,
+        channel: &ChannelKey,
+        limit: usize,
+        lookups: &Lookups,
+        now: Timestamp,
+    ) -> FoundChannel {
         let range = (channel.clone(), 0)..=(channel.clone(), u64::MAX);
+        let mut left: BTreeMap<&str, usize> = BTreeMap::new();
+        let readers = lookups.readers.get(channel).into_iter().flatten();
+        left.extend(readers.map(|name| (name.as_str(), limit)));
         let fresh = |row: &&MessageRow| row.expires_at.is_none_or(|expiry| expiry > now);
         let messages = self.messages.range(range.clone()).map(|(_, row)| row).filter(fresh);
-        let subscriptions = self.subscriptions.range(range).map(|(_, row)| row);
+        let messages = messages.filter(|row| {
+            let mut wanted = lookups.returned.contains(&(channel.clone(), row.seq));
+            for (reader, left) in &mut left {
+                if *left > 0 && !row.was_had_by(reader) {
+                    (*left, wanted) = (*left - 1, true);
+                }
+            }
+            wanted
+        });
+        let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
+        let subscriptions = self.subscriptions.range(range).map(|(_, row)| row).filter(|row| {
+            let seen = seen.entry(&row.definition).or_default();
+            *seen += 1;
+            *seen <= limit
+        });
         FoundChannel {
-            messages: messages.take(limit).cloned().collect(),
-            subscriptions: subscriptions.take(limit).cloned().collect(),
+            messages: messages.cloned().collect(),
+            subscriptions: subscriptions.cloned().collect(),
         }
     }
 
@@ -376,6 +399,7 @@ fn head(row: &DefinitionRow) -> DefinitionHead {
         id: row.id,
         name: row.name.clone(),
         version: row.version,
+        label: row.label.clone(),
         hash: row.hash.clone(),
         retired: row.retired,
         triggers: row.triggers.clone(),

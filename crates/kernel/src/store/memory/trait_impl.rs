@@ -1,7 +1,8 @@
 //! The store trait on the tables.
 
 use std::any::Any;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use meantime_core::{DefinitionId, IncidentId, InstanceId, TaskId, TaskKind, Timestamp};
@@ -12,9 +13,9 @@ use crate::history::By;
 use crate::store::{
     ChildRef, CompactRequest, Company, DefinitionFilter, DefinitionRow, DueQuery, Error, Guard,
     HistoryRow, InboxRow, IncidentRow, InstanceFilter, InstanceRow, Listener, MessageRow, Notice,
-    OccurrenceRow, OperationRow, Page, Pending, Phase, Plan, PurgeRequest, Purged, Recovered,
-    Share, Store, SubscriptionRow, TakeRequest, Taken, TakenInstance, TaskFilter, TaskRow,
-    TaskState, TimerFilter, TimerKey, TimerRow, To, UnitResult, WaitingTask,
+    OccurrenceKey, OccurrenceRow, OperationRow, Page, Pending, Phase, Plan, PurgeRequest, Purged,
+    Recovered, Share, Store, SubscriptionRow, TakeRequest, Taken, TakenInstance, TaskFilter,
+    TaskRow, TaskState, TimerCount, TimerFilter, TimerKey, TimerRow, To, UnitResult, WaitingTask,
 };
 
 /// A store in memory, as one node sees it.
@@ -315,6 +316,20 @@ impl Store for MemoryStore {
         ready(page(rows, at))
     }
 
+    fn count_timers(&self, query: TimerCount) -> Pending<'_, Vec<(u64, u64)>> {
+        let tables = self.tables();
+        let mut counts = BTreeMap::new();
+        for row in tables.timers.values() {
+            let is_wanted = query.definitions.contains(&row.definition) != query.others;
+            let is_inside = query.from <= row.due_at && row.due_at < query.to;
+            if is_wanted && is_inside && !row.frozen && !tables.never_fires(row) {
+                let part = row.due_at.saturating_since(query.from) / query.bucket_ms.max(1);
+                *counts.entry(u64::try_from(part).unwrap_or(0)).or_insert(0) += 1;
+            }
+        }
+        ready(counts.into_iter().collect())
+    }
+
     fn incident(&self, id: IncidentId) -> Pending<'_, Option<IncidentRow>> {
         ready(self.tables().incidents.get(&id).cloned())
     }
@@ -333,15 +348,15 @@ impl Store for MemoryStore {
     fn occurrences(
         &self,
         schedule: InstanceId,
-        page: Page<Timestamp>,
+        page: Page<OccurrenceKey>,
     ) -> Pending<'_, Vec<OccurrenceRow>> {
         let tables = self.tables();
-        let last = page.after.unwrap_or(Timestamp::MAX);
-        let range = (schedule, Timestamp::MIN, false)..=(schedule, last, true);
-        let rows = tables.occurrences.range(range).rev();
-        let rows = rows.map(|(_, row)| row);
-        let rows = rows.filter(|row| page.after != Some(row.occurrence.slot_at));
-        ready(rows.take(page.limit).cloned().collect())
+        let last = page.after.map_or(Bound::Included((schedule, Timestamp::MAX, true)), |after| {
+            Bound::Excluded((schedule, after.slot_at, after.is_start))
+        });
+        let first = Bound::Included((schedule, Timestamp::MIN, false));
+        let rows = tables.occurrences.range((first, last)).rev();
+        ready(rows.take(page.limit).map(|(_, row)| row.clone()).collect())
     }
 
     fn operations(&self, at: Page<u64>) -> Pending<'_, Vec<OperationRow>> {

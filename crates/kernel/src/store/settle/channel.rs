@@ -1,9 +1,11 @@
-//! Channels: the oldest message meets who has waited longest; kept messages start instances.
+//! Channels: the oldest message meets who has waited longest, once for each definition; kept
+//! messages start instances.
 
 use std::collections::BTreeSet;
 
-use meantime_core::{EffectKey, Event, Json, Start, StartCause, Timestamp, Trigger};
+use meantime_core::{EffectKey, Event, InstanceId, Json, Start, StartCause, Timestamp, Trigger};
 
+use super::found::DefinitionHead;
 use super::unit::Settling;
 use crate::planted::{Bug, planted};
 use crate::store::{
@@ -26,46 +28,79 @@ impl Settling<'_> {
         true
     }
 
+    /// Gives a message to one instance of every definition that waits for it or starts by it. It
+    /// stays for its time to live, for definitions that come later.
     pub(super) fn publish(
         &mut self,
-        message: MessageRow,
+        mut message: MessageRow,
         accept: &Accept,
         writes: &mut Vec<Write>,
     ) {
         writes.push(Write::ExpireMessages { channel: message.channel.clone(), now: self.now });
-        if self.give(&message, accept.seq, writes)
-            || self.start_by_message(&message, accept, writes)
-            || message.expires_at.is_some_and(|expiry| expiry <= self.now)
-        {
-            return;
+        message.had = self.give(&message, accept.seq, writes);
+        let starts = self.found.starts_of(&message.channel).to_vec();
+        let mut ids = accept.ids.iter();
+        for (head, trigger) in starts {
+            if !message.was_had_by(&head.name)
+                && self.is_free(&head, &message.channel)
+                && let Some(id) = ids.next()
+            {
+                message.had.push(head.name.clone());
+                self.start_by_message(&message, (head, trigger), *id, writes);
+            }
         }
-        self.keep(message, writes);
+        if message.expires_at.is_none_or(|expiry| expiry > self.now) {
+            self.done.kept |= message.had.is_empty();
+            self.keep(message, writes);
+        }
     }
 
-    /// Gives the message to whoever waits longest.
-    pub(super) fn give(&mut self, message: &MessageRow, seq: u64, writes: &mut Vec<Write>) -> bool {
+    /// Gives the message to whoever waits longest, of each definition; says to which.
+    fn give(&mut self, message: &MessageRow, seq: u64, writes: &mut Vec<Write>) -> Vec<String> {
         let channel = self.found.channels.entry(message.channel.clone()).or_default();
-        let Some(waiter) = channel.subscriptions.pop_front() else { return false };
-        writes.push(Write::DeleteSubscription { channel: waiter.channel, seq: waiter.seq });
-        self.hand_over(waiter.key, message.clone(), seq, writes);
-        true
+        let (mut served, mut chosen) = (Vec::new(), Vec::new());
+        channel.subscriptions.retain(|waiter| {
+            let is_first = !served.contains(&waiter.definition);
+            if is_first {
+                served.push(waiter.definition.clone());
+                chosen.push(waiter.clone());
+            }
+            !is_first
+        });
+        for waiter in chosen {
+            self.hand_to(waiter, message.clone(), seq, writes);
+        }
+        served
     }
 
-    pub(super) fn keep(&mut self, message: MessageRow, writes: &mut Vec<Write>) {
+    /// Keeps a message, or what has changed of a kept one.
+    fn keep(&mut self, message: MessageRow, writes: &mut Vec<Write>) {
         let messages =
             &mut self.found.channels.entry(message.channel.clone()).or_default().messages;
         let place = messages.partition_point(|other| other.seq < message.seq);
-        messages.insert(place, message.clone());
-        self.done.kept = true;
+        match messages.get_mut(place).filter(|kept| kept.seq == message.seq) {
+            Some(kept) => kept.clone_from(&message),
+            None => messages.insert(place, message.clone()),
+        }
         writes.push(Write::PutMessage(message));
     }
 
     pub(super) fn subscribe(&mut self, waiter: SubscriptionRow, seq: u64, writes: &mut Vec<Write>) {
         let channel = self.found.channels.entry(waiter.channel.clone()).or_default();
-        let message = channel.messages.pop_front().filter(|_| !planted(Bug::MissMatch));
-        if let Some(message) = message {
-            let channel = message.channel.clone();
-            writes.push(Write::DeleteMessage { channel, seq: message.seq });
+        let is_new = |message: &MessageRow| !message.was_had_by(&waiter.definition);
+        let place = channel.messages.iter().position(is_new).filter(|_| !planted(Bug::MissMatch));
+        let message = place.and_then(|place| match waiter.channel.kind {
+            ChannelKind::Message => channel.messages.get(place).cloned(),
+            ChannelKind::Signal | ChannelKind::Broadcast => channel.messages.remove(place),
+        });
+        if let Some(mut message) = message {
+            if message.channel.kind == ChannelKind::Message {
+                message.had.push(waiter.definition);
+                self.keep(message.clone(), writes);
+            } else {
+                let channel = message.channel.clone();
+                writes.push(Write::DeleteMessage { channel, seq: message.seq });
+            }
             self.hand_over(waiter.key, message, seq, writes);
         } else if waiter.channel.kind != ChannelKind::Signal {
             // Signals need no row: only their own instance can wait for them, in its open list.
@@ -74,9 +109,11 @@ impl Settling<'_> {
         }
     }
 
+    /// A definition did not take what it was given: another of its instances may, now or later.
     pub(super) fn put_back(
         &mut self,
-        message: MessageRow,
+        mut message: MessageRow,
+        definition: &str,
         waiter: Option<EffectKey>,
         accept: &Accept,
         writes: &mut Vec<Write>,
@@ -86,11 +123,39 @@ impl Settling<'_> {
         }
         if let Some(key) = waiter {
             self.hand_over(key, message, accept.seq, writes);
-        } else if !self.give(&message, accept.seq, writes)
-            && !self.start_by_message(&message, accept, writes)
-        {
-            self.keep(message, writes);
+            return;
         }
+        if message.channel.kind != ChannelKind::Message {
+            self.keep(message, writes);
+            return;
+        }
+        let channel = self.found.channels.entry(message.channel.clone()).or_default();
+        if let Some(kept) = channel.messages.iter().find(|kept| kept.seq == message.seq) {
+            message.had.clone_from(&kept.had);
+        }
+        let place = channel.subscriptions.iter().position(|it| it.definition == definition);
+        if let Some(waiter) = place.and_then(|place| channel.subscriptions.remove(place)) {
+            self.hand_to(waiter, message, accept.seq, writes);
+            return;
+        }
+        let start = self.start_of(&message.channel, definition);
+        if let (Some(start), Some(id)) = (start, accept.ids.first()) {
+            self.start_by_message(&message, start, *id, writes);
+            return;
+        }
+        message.had.retain(|name| name != definition);
+        self.keep(message, writes);
+    }
+
+    fn hand_to(
+        &mut self,
+        waiter: SubscriptionRow,
+        message: MessageRow,
+        seq: u64,
+        writes: &mut Vec<Write>,
+    ) {
+        writes.push(Write::DeleteSubscription { channel: waiter.channel, seq: waiter.seq });
+        self.hand_over(waiter.key, message, seq, writes);
     }
 
     pub(super) fn broadcast(
@@ -125,43 +190,64 @@ impl Settling<'_> {
         }
     }
 
-    /// Starts an instance by a message, unless one with this key is still alive.
-    pub(super) fn start_by_message(
-        &mut self,
-        message: &MessageRow,
-        accept: &Accept,
-        writes: &mut Vec<Write>,
-    ) -> bool {
-        let ChannelKey { name, key, .. } = &message.channel;
-        let Some((head, trigger)) = self.found.starts_of(&message.channel).first().cloned() else {
-            return false;
-        };
-        let Some(id) = accept.ids.first() else { return false };
-        if !key.is_empty() && self.found.keys.contains_key(&(head.name.clone(), key.clone())) {
-            return false;
-        }
-        let place = place_of(trigger);
-        let cause = StartCause::Message { name: name.clone() };
-        let input = message.payload.clone();
-        let start = Start { at: Some(place), ..Start::new(cause, input) };
-        let mut row = self.new_instance(*id, head.id, &start);
-        if !key.is_empty() {
-            row.key = Some(key.clone());
-            let started_by = StartedBy { name: name.clone(), key: key.clone() };
-            row.extra.started_by = Some(started_by);
-            self.found.keys.insert((head.name, key.clone()), *id);
-        }
-        self.accept(row, writes);
-        true
+    /// Whether a message may start an instance: none with its key is alive.
+    fn is_free(&self, head: &DefinitionHead, channel: &ChannelKey) -> bool {
+        let key = (head.name.clone(), channel.key.clone());
+        channel.key.is_empty() || !self.found.keys.contains_key(&key)
     }
 
-    pub(super) fn offer(&mut self, channel: &ChannelKey, accept: &Accept, writes: &mut Vec<Write>) {
-        let kept = self.found.channels.entry(channel.clone()).or_default();
-        let Some(message) = kept.messages.pop_front() else { return };
-        if self.start_by_message(&message, accept, writes) {
-            writes.push(Write::DeleteMessage { channel: message.channel, seq: message.seq });
-        } else if let Some(kept) = self.found.channels.get_mut(channel) {
-            kept.messages.push_front(message);
+    /// What a definition starts by a message of a channel, if it may now.
+    fn start_of(
+        &self,
+        channel: &ChannelKey,
+        definition: &str,
+    ) -> Option<(DefinitionHead, Trigger)> {
+        let mut starts = self.found.starts_of(channel).iter();
+        let start = starts.find(|(head, _)| head.name == definition)?;
+        self.is_free(&start.0, channel).then(|| start.clone())
+    }
+
+    fn start_by_message(
+        &mut self,
+        message: &MessageRow,
+        (head, trigger): (DefinitionHead, Trigger),
+        id: InstanceId,
+        writes: &mut Vec<Write>,
+    ) {
+        let ChannelKey { name, key, .. } = message.channel.clone();
+        let cause = StartCause::Message { name: name.clone() };
+        let (at, input) = (Some(place_of(trigger)), message.payload.clone());
+        let start = Start { at, ..Start::new(cause, input) };
+        let mut row = self.new_instance(id, head.id, &start);
+        if !key.is_empty() {
+            row.key = Some(key.clone());
+            let others = Vec::new();
+            row.extra.started_by = Some(StartedBy { name, key: key.clone(), others });
+            self.found.keys.insert((head.name, key), id);
+        }
+        self.accept(row, writes);
+    }
+
+    /// A key became free: the oldest message that waits for it starts the next instance, by
+    /// whichever of the definition's message starts it is for.
+    pub(super) fn offer(
+        &mut self,
+        channels: &[ChannelKey],
+        definition: &str,
+        accept: &Accept,
+        writes: &mut Vec<Write>,
+    ) {
+        let waiting = channels.iter().filter_map(|channel| {
+            let start = self.start_of(channel, definition)?;
+            let mut kept = self.found.channels.get(channel)?.messages.iter();
+            Some((kept.find(|message| !message.was_had_by(definition))?, start))
+        });
+        let oldest = waiting.min_by_key(|(message, _)| message.seq);
+        let oldest = oldest.map(|(message, start)| (message.clone(), start));
+        if let (Some((mut message, start)), Some(id)) = (oldest, accept.ids.first()) {
+            message.had.push(definition.to_owned());
+            self.start_by_message(&message, start, *id, writes);
+            self.keep(message, writes);
         }
     }
 

@@ -12,7 +12,7 @@ impl Settling<'_> {
     pub(super) fn start_child(
         &mut self,
         key: EffectKey,
-        (definition, version): (String, Option<u32>),
+        (definition, version, label): (String, Option<u32>, Option<String>),
         mut row: Box<InstanceRow>,
         (slot, tree_limit): (Option<Timestamp>, u64),
         seq: u64,
@@ -24,9 +24,10 @@ impl Settling<'_> {
             .is_some_and(|key| self.found.keys.contains_key(&(definition.clone(), key)));
         let slot_taken = !planted(Bug::DoubleSlot)
             && slot.is_some_and(|slot| self.found.slots.contains(&(key.instance, slot)));
-        let head = match version {
-            Some(version) => self.found.version(&definition, version),
-            None => self.found.latest(&definition, None),
+        let head = match (version, label) {
+            (Some(version), _) => self.found.version(&definition, version),
+            (None, Some(label)) => self.found.labelled(&definition, &label),
+            (None, None) => self.found.latest(&definition, None),
         };
         let conflict = match head {
             // A child too deep has no name; see where the ask is made.

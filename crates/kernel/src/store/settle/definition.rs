@@ -9,6 +9,9 @@ use crate::store::{Accept, Ask, ChannelKey, NewDefinition, Refusal, Write};
 /// How many definitions one broadcast signal may start.
 pub const BROADCAST_STARTS: usize = 64;
 
+/// How many definitions one message may start.
+pub const MESSAGE_STARTS: usize = 16;
+
 impl Settling<'_> {
     /// Why a deployment or undeployment cannot be, if so.
     pub(super) fn refused_definition(&self, ask: &Ask) -> Option<Refusal> {
@@ -19,10 +22,17 @@ impl Settling<'_> {
             }
             Ask::Deploy(new) => {
                 let full = |trigger: &Trigger| {
-                    let Trigger::Signal { name, .. } = trigger else { return false };
-                    let starts = self.found.starts_of(&ChannelKey::broadcast(name));
-                    let others = starts.iter().filter(|(head, _)| head.name != new.row.name);
-                    others.count() >= BROADCAST_STARTS
+                    let (channel, limit) = match trigger {
+                        Trigger::Signal { name, .. } => {
+                            (ChannelKey::broadcast(name), BROADCAST_STARTS)
+                        }
+                        Trigger::Message { name, .. } => {
+                            (ChannelKey::message(name, ""), MESSAGE_STARTS)
+                        }
+                        Trigger::Timer { .. } => return false,
+                    };
+                    let starts = self.found.starts_of(&channel).iter();
+                    starts.filter(|(head, _)| head.name != new.row.name).count() >= limit
                 };
                 new.row.triggers.iter().any(full).then_some(Refusal::TooManyStarts)
             }
@@ -48,6 +58,7 @@ impl Settling<'_> {
                 id: row.id,
                 name: row.name.clone(),
                 version: row.version,
+                label: row.label.clone(),
                 hash: row.hash.clone(),
                 retired: false,
                 triggers: row.triggers.clone(),

@@ -66,6 +66,8 @@ pub struct DefinitionHead {
     pub name: String,
     /// The version.
     pub version: u32,
+    /// What people call the version.
+    pub label: Option<String>,
     /// The content's hash.
     pub hash: String,
     /// Whether it starts nothing any more.
@@ -120,12 +122,19 @@ impl Lookups {
                 self.add_channel(&message.channel);
                 if message.channel.kind == ChannelKind::Message {
                     self.add_start(&message.channel);
+                    self.returned.insert((message.channel.clone(), message.seq));
                 }
             }
-            Ask::Subscribe { subscription, .. } => self.add_channel(&subscription.channel),
-            Ask::Offer { channel, .. } => {
-                self.add_channel(channel);
-                self.add_start(channel);
+            Ask::Subscribe { subscription, .. } => {
+                self.add_channel(&subscription.channel);
+                self.add_reader(&subscription.channel, &subscription.definition);
+            }
+            Ask::Offer { channels, definition, .. } => {
+                for channel in channels {
+                    self.add_channel(channel);
+                    self.add_start(channel);
+                    self.add_reader(channel, definition);
+                }
             }
             Ask::Broadcast { channel, .. } => {
                 self.channels.insert(channel.clone(), usize::MAX);
@@ -158,8 +167,14 @@ impl Lookups {
                 self.tags.insert(timer_start_tag(&new.row.name));
                 self.definitions.insert(new.row.name.clone());
                 for trigger in &new.row.triggers {
-                    if let Trigger::Signal { name, .. } = trigger {
-                        self.add_start(&ChannelKey::broadcast(name));
+                    match trigger {
+                        Trigger::Signal { name, .. } => {
+                            self.add_start(&ChannelKey::broadcast(name));
+                        }
+                        Trigger::Message { name, .. } => {
+                            self.add_start(&ChannelKey::message(name, ""));
+                        }
+                        Trigger::Timer { .. } => {}
                     }
                 }
             }
@@ -174,6 +189,10 @@ impl Lookups {
     fn add_channel(&mut self, channel: &ChannelKey) {
         let wanted = self.channels.entry(channel.clone()).or_default();
         *wanted = wanted.saturating_add(1);
+    }
+
+    fn add_reader(&mut self, channel: &ChannelKey, definition: &str) {
+        self.readers.entry(channel.clone()).or_default().insert(definition.to_owned());
     }
 
     fn add_start(&mut self, channel: &ChannelKey) {
@@ -193,6 +212,15 @@ impl Lookups {
 }
 
 impl Found {
+    /// Adds a message that was read for itself, at its place.
+    pub fn add_message(&mut self, message: MessageRow) {
+        let messages = &mut self.channels.entry(message.channel.clone()).or_default().messages;
+        let place = messages.partition_point(|other| other.seq < message.seq);
+        if messages.get(place).is_none_or(|other| other.seq != message.seq) {
+            messages.insert(place, message);
+        }
+    }
+
     pub(super) fn starts_of(&self, channel: &ChannelKey) -> &[(DefinitionHead, Trigger)] {
         self.starts.get(&(channel.kind, channel.name.clone())).map_or(&[], Vec::as_slice)
     }
@@ -200,6 +228,12 @@ impl Found {
     /// A named version, even if it is retired: bindings and running parents go on with it.
     pub(super) fn version(&self, name: &str, version: u32) -> Option<&DefinitionHead> {
         self.definitions.get(name)?.iter().find(|head| head.version == version)
+    }
+
+    /// The latest version with a label.
+    pub(super) fn labelled(&self, name: &str, label: &str) -> Option<&DefinitionHead> {
+        let is_it = |head: &&DefinitionHead| !head.retired && head.label.as_deref() == Some(label);
+        self.definitions.get(name)?.iter().find(is_it)
     }
 
     pub(super) fn latest(&self, name: &str, version: Option<u32>) -> Option<&DefinitionHead> {

@@ -16,7 +16,7 @@ mod found;
 mod schedule;
 mod unit;
 
-pub use definition::BROADCAST_STARTS;
+pub use definition::{BROADCAST_STARTS, MESSAGE_STARTS};
 pub use fence::{Fenced, Fences};
 pub use found::{Channel, DefinitionHead, Found, Tree};
 pub(crate) use schedule::binding_tag;

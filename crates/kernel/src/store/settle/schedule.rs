@@ -1,8 +1,9 @@
 //! Schedules: made, changed or refused by identity; timer starts armed with the deploy.
 
+use meantime_core::time::occurrences;
 use meantime_core::{
     Answer, EffectKey, Event, Handed, InstanceId, Json, SCHEDULE_DEFINITION, ScheduleSpec, Start,
-    StartCause, Trigger,
+    StartCause, Timestamp, Trigger,
 };
 
 use super::unit::Settling;
@@ -95,7 +96,11 @@ impl Settling<'_> {
         });
         for ((place, recurrence), id) in timers.zip(&accept.ids) {
             // What a notation hands over was checked when it was compiled.
-            let Ok(rule) = recurrence.armed(self.now) else { continue };
+            let Ok((rule, max_runs)) = recurrence.armed(self.now) else { continue };
+            // `R0`, or an end that has passed: there is nothing to wait for.
+            if max_runs == Some(0) || occurrences(&rule, Timestamp::MIN).next().is_none() {
+                continue;
+            }
             let spec = ScheduleSpec {
                 definition: name.to_owned(),
                 version,
@@ -103,11 +108,12 @@ impl Settling<'_> {
                 subject: None,
                 label: None,
                 rule,
-                max_runs: None,
+                max_runs,
                 overlap: meantime_core::Overlap::Allow,
                 catch_up: meantime_core::CatchUp::Coalesce,
                 input: Handed::default(),
                 anchored: false,
+                is_binding: false,
             };
             let cause = StartCause::Timer { place: place.clone() };
             let input = Json::of(&spec).unwrap_or_default();

@@ -160,15 +160,15 @@ impl Settling<'_> {
                 }
             }
             Ask::Subscribe { subscription, seq } => self.subscribe(subscription, seq, writes),
-            Ask::Return { message, waiter, accept } => {
-                self.put_back(message, waiter, &accept, writes);
+            Ask::Return { message, definition, waiter, accept } => {
+                self.put_back(message, &definition, waiter, &accept, writes);
             }
             Ask::Broadcast { channel, payload, accept } => {
                 self.broadcast(&channel, &payload, accept, writes);
             }
-            Ask::StartChild { key, definition, version, row, slot, tree_limit, seq } => {
+            Ask::StartChild { key, definition, version, label, row, slot, tree_limit, seq } => {
                 let place = (slot, tree_limit);
-                self.start_child(key, (definition, version), row, place, seq, writes);
+                self.start_child(key, (definition, version, label), row, place, seq, writes);
             }
             Ask::PutSchedule { answer, row, tag, target, upsert, seq } => {
                 self.put_schedule(answer, (row, tag), &target, upsert, seq, writes);
@@ -187,7 +187,9 @@ impl Settling<'_> {
                     self.deliver(parent, event, None, seq, writes);
                 }
             }
-            Ask::Offer { channel, accept } => self.offer(&channel, &accept, writes),
+            Ask::Offer { channels, definition, accept } => {
+                self.offer(&channels, &definition, &accept, writes);
+            }
             Ask::Deploy(new) => self.deploy(*new, writes),
             Ask::Undeploy { name, version, accept } => {
                 self.undeploy(&name, version, &accept, writes);

@@ -65,6 +65,12 @@ impl Load {
         Json::of(&self.serial).unwrap_or_default()
     }
 
+    /// Variables as an operator sets them.
+    pub(super) fn object(&mut self) -> Json {
+        let value = self.payload();
+        Json::parse(&format!("{{\"set\":{value}}}")).unwrap_or_default()
+    }
+
     pub(super) fn by(&mut self) -> By {
         let actor = self.chance.pick(&["ana", "ben"]).to_owned();
         By { actor, reason: "as planned".to_owned() }

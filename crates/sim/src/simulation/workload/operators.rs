@@ -1,6 +1,6 @@
 //! Operators: cancels, variables, timers, incidents, and people's own tasks.
 
-use meantime_core::{Json, TaskId, TaskKind, TimerId};
+use meantime_core::{TaskId, TaskKind, TimerId};
 use meantime_kernel::command::{Command, Report, TimerEdit};
 use meantime_kernel::store::Page;
 
@@ -16,10 +16,8 @@ impl Run {
 
     pub(super) fn set_variables(&mut self) {
         let Some(instance) = self.some_instance() else { return };
-        let by = self.load.by();
-        let value = self.load.payload();
-        let values = Json::parse(&format!("{{\"set\":{value}}}")).unwrap_or_default();
-        self.ask("set variables", Command::SetVariables { instance, values, by });
+        let (values, by) = (self.load.object(), self.load.by());
+        self.ask("set variables", Command::SetVariables { instance, values, scope: None, by });
     }
 
     /// Moves, fires, freezes or releases some timer that is open.
@@ -51,7 +49,8 @@ impl Run {
         if self.load.chance.percent(70) {
             self.ask("retry incident", Command::RetryIncident { incident, by });
         } else {
-            self.ask("resolve incident", Command::ResolveIncident { incident, by });
+            let variables = self.load.object();
+            self.ask("resolve incident", Command::ResolveIncident { incident, variables, by });
         }
     }
 

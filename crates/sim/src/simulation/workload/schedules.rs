@@ -1,7 +1,9 @@
 //! Schedules: every policy, and every hand that people lay on them.
 
 use meantime_core::time::{Cron, First, Rule, Span, Zone};
-use meantime_core::{CatchUp, Handed, Json, OnExisting, Overlap, ScheduleSpec, Timestamp};
+use meantime_core::{
+    CatchUp, Handed, Json, OnExisting, Overlap, ScheduleChange, ScheduleSpec, Timestamp,
+};
 use meantime_kernel::command::{Command, ScheduleAction};
 
 use super::load::Load;
@@ -28,7 +30,7 @@ impl Run {
                 let from = now.saturating_add_millis(-back);
                 ("backfill", ScheduleAction::Backfill { from, to: now })
             }
-            _ => ("change schedule", ScheduleAction::Change(Box::new(self.load.spec(now)))),
+            _ => ("change schedule", ScheduleAction::Change(Box::new(self.load.change(now)))),
         };
         let by = self.load.by();
         self.ask(name, Command::Schedule { schedule, action, by });
@@ -58,6 +60,28 @@ impl Load {
             catch_up: chance.pick(&[CatchUp::Coalesce, CatchUp::Skip, CatchUp::All]),
             input,
             anchored: false,
+            is_binding: false,
+        }
+    }
+
+    /// Some things about a schedule, and what is not given stays.
+    fn change(&mut self, now: Timestamp) -> ScheduleChange {
+        let spec = self.spec(now);
+        let chance = &mut self.chance;
+        let (interval, cron) = match &spec.rule {
+            Rule::Once { .. } => (None, None),
+            Rule::Every { interval, .. } => (Some(*interval), None),
+            Rule::Cron { cron, .. } => (None, Some(cron.clone())),
+        };
+        ScheduleChange {
+            generation: chance.pick(&[None, None, None, Some(0)]),
+            start_at: chance.pick(&[None, Some(spec.rule.begins())]),
+            interval,
+            cron,
+            max_runs: chance.pick(&[None, Some(None), Some(spec.max_runs)]),
+            overlap: chance.pick(&[None, Some(spec.overlap)]),
+            catch_up: chance.pick(&[None, Some(spec.catch_up)]),
+            ..ScheduleChange::default()
         }
     }
 

@@ -1,0 +1,110 @@
+//! Rule 31: an asynchronous start is over before its run is. What the request brought is never
+//! stored, so nothing that comes later may need it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::graph::successors;
+use crate::code::Code;
+use crate::definition::{Body, Journey, Scope, StartMode, State, Task};
+use crate::report::Report;
+
+pub(super) fn check(journey: &Journey, report: &mut Report) {
+    if journey.start_mode == StartMode::Sync {
+        return;
+    }
+    if !journey.http.start.passthrough.is_empty() {
+        let message = "an asynchronous start passes no headers through: its request is over when \
+                       the calls are made";
+        report.error(Code::Lifecycle, journey.kind_span, message).help(
+            "use `startMode: sync`, or let a step pass the headers of its own request through; what \
+             a header says can be kept with `headersToContext` if it is no secret",
+        );
+    }
+    let (seen, lasting, late) = (BTreeSet::new(), BTreeMap::new(), Vec::new());
+    let mut walk = Walk { journey, seen, lasting, late };
+    walk.scope(&journey.main, false);
+    for state in walk.late {
+        let message = format!(
+            "`{}` checks a credential when the request of an asynchronous start may be over",
+            state.id
+        );
+        report.error(Code::Lifecycle, state.span, message).help(
+            "check it before anything that takes time, use `startMode: sync`, or put a wait before \
+             it, whose submission brings a credential of its own",
+        );
+    }
+}
+
+/// Goes through what a start can reach before somebody submits something.
+struct Walk<'j> {
+    journey: &'j Journey,
+    /// States that were looked at, by their address: ids are unique within a scope only.
+    seen: BTreeSet<(*const State, bool)>,
+    /// Whether something in a scope takes time.
+    lasting: BTreeMap<*const Scope, bool>,
+    late: Vec<&'j State>,
+}
+
+impl<'j> Walk<'j> {
+    /// Walks through a scope from its start. `late`: something has taken time before.
+    fn scope(&mut self, scope: &'j Scope, late: bool) {
+        let mut open = vec![(scope.start.id.as_str(), late)];
+        while let Some((id, late)) = open.pop() {
+            let Some(state) = scope.states.get(id) else { continue };
+            if !self.seen.insert((std::ptr::from_ref(state), late)) {
+                continue;
+            }
+            match &state.body {
+                // Whoever submits brings a request of their own.
+                Body::Step(_) => continue,
+                // Each is met late once only: what was seen is not looked at again.
+                Body::Task(task) if matches!(**task, Task::Auth(_)) && late => {
+                    self.late.push(state);
+                }
+                Body::Parallel(parallel) => {
+                    for branch in &parallel.branches {
+                        self.scope(&branch.scope, late);
+                    }
+                }
+                Body::Call(call) => {
+                    if let Some(called) = self.journey.subjourneys.get(&call.subjourney.id) {
+                        self.scope(&called.scope, late);
+                    }
+                }
+                _ => {}
+            }
+            let late = late || self.takes_time(state);
+            open.extend(successors(state).into_iter().map(|next| (next.id.as_str(), late)));
+        }
+    }
+
+    fn takes_time(&mut self, state: &'j State) -> bool {
+        match &state.body {
+            Body::Step(_) | Body::Timer(_) => true,
+            Body::Task(task) => match &**task {
+                Task::Auth(_) => false,
+                Task::Http(call) => call.result_var.is_some(),
+                Task::Schedule(_) | Task::Cache(_) | Task::Worker(_) => true,
+            },
+            Body::Parallel(parallel) => {
+                parallel.branches.iter().any(|branch| self.lasts(&branch.scope))
+            }
+            Body::Call(call) => {
+                let called = self.journey.subjourneys.get(&call.subjourney.id);
+                called.is_some_and(|it| self.lasts(&it.scope))
+            }
+            Body::Choice(_) | Body::Transform(_) | Body::Succeed(_) | Body::Fail(_) => false,
+        }
+    }
+
+    fn lasts(&mut self, scope: &'j Scope) -> bool {
+        let key = std::ptr::from_ref(scope);
+        if let Some(known) = self.lasting.get(&key) {
+            return *known;
+        }
+        self.lasting.insert(key, false);
+        let lasts = scope.states.values().any(|state| self.takes_time(state));
+        self.lasting.insert(key, lasts);
+        lasts
+    }
+}

@@ -1,0 +1,119 @@
+//! A journey as a drawing: every state with its kind, every way with its reason.
+
+use meantime_core::graph::{Edge, Graph, Node};
+
+use crate::definition::{Body, Journey, Scope, State, Task};
+
+/// How many states are drawn: a subjourney is drawn at every call, and calls may be nested.
+const MAX_NODES: usize = 5_000;
+
+/// Draws a journey, with what is inside of what. Ids are places, as waits and history name them.
+pub(crate) fn graph(journey: &Journey) -> Graph {
+    let mut drawing = Drawing { journey, graph: Graph::default(), calls: Vec::new() };
+    drawing.scope(&journey.main, "");
+    if let Some(compensation) = &journey.compensation {
+        drawing.scope(&compensation.scope, "compensation/");
+    }
+    drawing.graph
+}
+
+struct Drawing<'j> {
+    journey: &'j Journey,
+    graph: Graph,
+    /// Subjourneys that are being drawn.
+    calls: Vec<&'j str>,
+}
+
+impl<'j> Drawing<'j> {
+    fn scope(&mut self, scope: &'j Scope, prefix: &str) {
+        for state in scope.states.values() {
+            if self.graph.nodes.len() >= MAX_NODES {
+                return;
+            }
+            self.state(state, prefix);
+        }
+    }
+
+    fn state(&mut self, state: &'j State, prefix: &str) {
+        let id = format!("{prefix}{}", state.id);
+        self.graph.nodes.push(Node {
+            id: id.clone(),
+            kind: kind(state).to_owned(),
+            label: state.id.clone(),
+            line: Some(state.span.start.line),
+        });
+        let ways = self.ways(state).into_iter().map(|(to, label)| Edge {
+            from: id.clone(),
+            to: format!("{prefix}{to}"),
+            label,
+        });
+        self.graph.edges.extend(ways.collect::<Vec<_>>());
+        match &state.body {
+            Body::Parallel(parallel) => {
+                for branch in &parallel.branches {
+                    self.scope(&branch.scope, &format!("{id}/{}/", branch.name));
+                }
+            }
+            Body::Call(call) => {
+                if let Some((name, scope)) = self.called(&call.subjourney.id) {
+                    self.calls.push(name);
+                    self.scope(scope, &format!("{id}/"));
+                    self.calls.pop();
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A subjourney that is not being drawn already.
+    fn called(&self, name: &str) -> Option<(&'j str, &'j Scope)> {
+        let (name, called) = self.journey.subjourneys.get_key_value(name)?;
+        (!self.calls.contains(&name.as_str())).then_some((name, &called.scope))
+    }
+
+    /// Where a state goes on, and why.
+    fn ways(&self, state: &State) -> Vec<(String, Option<String>)> {
+        let mut ways: Vec<(String, Option<String>)> =
+            state.next.iter().map(|next| (next.id.clone(), None)).collect();
+        match &state.body {
+            Body::Choice(choice) => {
+                let numbered = choice.ways.iter().enumerate();
+                ways.extend(
+                    numbered.map(|(n, way)| (way.next.id.clone(), Some(format!("when {}", n + 1)))),
+                );
+                let default = choice.default.iter();
+                ways.extend(default.map(|it| (it.id.clone(), Some("default".to_owned()))));
+            }
+            Body::Step(step) => {
+                let timeout = step.timeout.iter();
+                ways.extend(timeout.map(|it| (it.next.id.clone(), Some("timeout".to_owned()))));
+            }
+            Body::Parallel(parallel) => ways.extend(parallel.branches.iter().map(|branch| {
+                let place = format!("{}/{}/{}", state.id, branch.name, branch.scope.start.id);
+                (place, Some(branch.name.clone()))
+            })),
+            Body::Call(call) => ways.extend(self.called(&call.subjourney.id).map(|(_, scope)| {
+                (format!("{}/{}", state.id, scope.start.id), Some("inside".to_owned()))
+            })),
+            _ => {}
+        }
+        ways
+    }
+}
+
+fn kind(state: &State) -> &'static str {
+    match &state.body {
+        Body::Task(task) => match &**task {
+            Task::Schedule(_) => "schedule",
+            _ => "task",
+        },
+        Body::Choice(_) => "choice",
+        Body::Transform(_) => "transform",
+        Body::Step(_) => "step",
+        Body::Timer(_) => "timer",
+        Body::Parallel(_) => "parallel",
+        Body::Call(_) => "child",
+        Body::Succeed(_) => "end",
+        Body::Fail(_) => "error",
+    }
+}

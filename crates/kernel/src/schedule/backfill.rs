@@ -1,0 +1,87 @@
+//! Filling back: runs for the slots of a range, in bounded parts until all have had one (S14).
+
+use meantime_core::time::Backfill;
+use meantime_core::{Effect, Json, Timestamp};
+use serde::Serialize;
+
+use super::change::Refused;
+use super::slots::{End, Scheduler};
+use crate::command::SCHEDULE_INVALID;
+
+/// How many ranges of one schedule may be under way.
+const RANGES: usize = 16;
+
+/// What is recorded of a range.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Filled {
+    from: Timestamp,
+    to: Timestamp,
+    occurrences: u64,
+}
+
+/// What is recorded of the rest of a range that gets no runs.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Rest<'a> {
+    not_run: u64,
+    reason: &'a str,
+}
+
+impl Scheduler<'_> {
+    /// Takes up a range; says how many slots it has. Those that had a run keep it.
+    pub(super) fn backfill(&mut self, from: Timestamp, to: Timestamp) -> Result<u64, Refused> {
+        let refused = |text: String| Err((SCHEDULE_INVALID, text));
+        if from > to {
+            return refused(format!("the range ends at {to}, before it begins at {from}"));
+        }
+        let range = Backfill::new(self.saved.spec.rule.clone(), from, to);
+        let (count, most) = (range.left(), self.limits().backfill_runs);
+        if count > most {
+            return refused(format!(
+                "the range has {count} occurrences, one back-fill has at most {most}: divide it"
+            ));
+        }
+        if self.saved.backfills.len() >= RANGES {
+            return refused(format!("{RANGES} back-fills are under way: wait for one of them"));
+        }
+        let data = Json::of(&Filled { from, to, occurrences: count }).unwrap_or_default();
+        self.push(Effect::Record { kind: "backfill".to_owned(), data });
+        if count > 0 {
+            self.saved.backfills.push(range);
+            self.filled(to);
+        }
+        Ok(count)
+    }
+
+    /// Starts what can be started of the ranges: as many as one turn may, or one after the other
+    /// where runs do not overlap. Not kept back by a pause: somebody asks for these runs.
+    pub(super) fn go_on_filling(&mut self) {
+        let mut started = 0;
+        while self.end == End::No && !self.saved.backfills.is_empty() {
+            if self.is_full() {
+                self.stop_filling("all runs are used up");
+            } else if !self.saved.overlaps() && !self.saved.running.is_empty() {
+                return;
+            } else if started == self.starts_per_turn() {
+                self.more = true;
+                return;
+            } else if let Some(slot) = self.saved.backfills.first_mut().and_then(Backfill::next) {
+                self.start(slot);
+                started += 1;
+            } else {
+                self.saved.backfills.remove(0);
+            }
+        }
+        self.end_if_over();
+    }
+
+    /// What is left of the ranges gets no runs.
+    pub(super) fn stop_filling(&mut self, reason: &str) {
+        let left: u64 = std::mem::take(&mut self.saved.backfills).iter().map(Backfill::left).sum();
+        if left > 0 {
+            let data = Json::of(&Rest { not_run: left, reason }).unwrap_or_default();
+            self.push(Effect::Record { kind: "backfill".to_owned(), data });
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Changes of a schedule: they take effect from now (S15).
+
+use meantime_core::time::skipped;
+use meantime_core::{Effect, Handed, Json, ScheduleChange, ScheduleSpec, SlotOutcome, Timestamp};
+
+use super::slots::{GRACE_MS, Scheduler};
+use crate::command::{SCHEDULE_CHANGED, SCHEDULE_INVALID};
+
+/// Why slots of a rule that is gone have no run.
+const CHANGED: &str = "the schedule was changed before they were run";
+
+/// Why a change is refused: a code, and words.
+pub(super) type Refused = (&'static str, String);
+
+impl Scheduler<'_> {
+    /// What was given takes the place of what was there; the count of runs stays.
+    pub(super) fn change(&mut self, change: &ScheduleChange) -> Result<(), Refused> {
+        let generation = self.saved.revision;
+        if let Some(seen) = change.generation.filter(|seen| *seen != generation) {
+            let text = format!("the schedule has generation {generation}, not {seen}");
+            return Err((SCHEDULE_CHANGED, text));
+        }
+        let invalid = |problem| (SCHEDULE_INVALID, problem);
+        let spec = self.saved.spec.changed(change).map_err(invalid)?;
+        if let Some(problem) = spec.problem(self.limits()) {
+            return Err(invalid(problem));
+        }
+        self.replace(spec, self.now());
+        Ok(())
+    }
+
+    /// Another rule, limit and context for a binding; the count of runs stays (S7).
+    pub(super) fn upsert(&mut self, mut spec: ScheduleSpec) {
+        if !spec.anchored && !self.saved.spec.anchored {
+            spec.rule = spec.rule.begun_as(&self.saved.spec.rule);
+        }
+        // Who names no start means the moment of asking, which may be a little while ago.
+        let since = if spec.anchored { self.now() } else { spec.rule.begins().min(self.now()) };
+        self.saved.generation += 1;
+        if let Handed::Context(context) = &spec.input {
+            self.saved.context = context.clone();
+        }
+        self.replace(spec, since);
+    }
+
+    fn replace(&mut self, spec: ScheduleSpec, since: Timestamp) {
+        let differences = self.saved.spec.differences(&spec);
+        if !differences.is_empty() {
+            let (kind, data) = ("changed".to_owned(), Json::of(&differences).unwrap_or_default());
+            self.push(Effect::Record { kind, data });
+        }
+        self.saved.revision += 1;
+        if spec.rule != self.saved.spec.rule {
+            self.leave_rule(since);
+        }
+        self.saved.spec = spec;
+        self.rearm();
+    }
+
+    /// What was due by the old rule is decided by it, and nothing before the change again.
+    fn leave_rule(&mut self, since: Timestamp) {
+        if !self.saved.paused {
+            self.take_up(GRACE_MS);
+        }
+        let (now, after) = (self.now(), self.saved.mark.unwrap_or(Timestamp::MIN));
+        let (count, first, last) = skipped(&self.saved.spec.rule, after, now);
+        if let (Some(first), Some(last)) = (first, last) {
+            self.note(first.at, last.at, count, SlotOutcome::Missed, CHANGED);
+        }
+        // A slot that somebody fired early is not repeated, should the new rule have it too.
+        let early = self.saved.mark.filter(|mark| *mark > now);
+        if let Some(early) = early {
+            self.filled(early.saturating_add_millis(1));
+        }
+        let decided = if early.is_some() { None } else { self.saved.mark };
+        let before = Some(since.saturating_add_millis(-1));
+        self.saved.mark = decided.max(last.map(|last| last.at)).max(before);
+        self.saved.caught_up = 0;
+    }
+
+    /// Slots before an instant may have had their run.
+    pub(super) fn filled(&mut self, to: Timestamp) {
+        self.saved.filled_to = self.saved.filled_to.max(Some(to));
+    }
+}

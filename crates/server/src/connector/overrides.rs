@@ -1,0 +1,116 @@
+//! Hosts that calls reach elsewhere: mocks of services during development and in tests.
+//!
+//! The request stays as it is: its `Host` header, and the name that the certificate must be for. An
+//! address that the configuration names may be called, whatever the guard says of its network.
+
+use std::collections::BTreeMap;
+
+use url::Url;
+
+/// Where calls to some hosts go instead.
+#[derive(Debug, Clone, Default)]
+pub struct Overrides(Vec<Override>);
+
+#[derive(Debug, Clone)]
+struct Override {
+    /// A host, or with `*.` in front everything below it.
+    pattern: String,
+    to: Instead,
+}
+
+/// Where a call goes instead.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Instead {
+    pub(super) host: String,
+    /// The port of the request when none is named.
+    pub(super) port: Option<u16>,
+    /// Whether it speaks no TLS, also when the request says `https`.
+    pub(super) is_plain: bool,
+}
+
+impl Overrides {
+    /// Reads hosts and addresses; what is wrong with them, otherwise.
+    pub fn new(hosts: &BTreeMap<String, String>) -> Result<Self, String> {
+        let read = |(pattern, to): (&String, &String)| {
+            let wrong = |what: &str| format!("egress.hosts.{pattern:?} = {to:?}: {what}");
+            let name = pattern.strip_prefix("*.").unwrap_or(pattern);
+            if name.is_empty() || name.contains(['*', '/', ':', ' ']) {
+                return Err(wrong("the host is a name, or `*.` and a name"));
+            }
+            let to = address(to).ok_or_else(|| {
+                wrong("the address is `HOST:PORT`, or `http://HOST:PORT` for one without TLS")
+            })?;
+            Ok(Override { pattern: pattern.to_ascii_lowercase(), to })
+        };
+        let mut overrides: Vec<Override> = hosts.iter().map(read).collect::<Result<_, _>>()?;
+        // A host by its own name comes before patterns, the longer pattern before the shorter.
+        let order = |it: &Override| (it.pattern.starts_with('*'), usize::MAX - it.pattern.len());
+        overrides.sort_by_key(order);
+        Ok(Self(overrides))
+    }
+
+    /// Where calls to a host go, if that is elsewhere.
+    pub(super) fn find(&self, host: &str) -> Option<&Instead> {
+        let host = host.trim_end_matches('.').to_ascii_lowercase();
+        let fits = |it: &&Override| match it.pattern.strip_prefix('*') {
+            // `.example.com`: the name itself is not below itself.
+            Some(end) => host.ends_with(end) && host.len() > end.len(),
+            None => host == it.pattern,
+        };
+        self.0.iter().find(fits).map(|it| &it.to)
+    }
+}
+
+fn address(text: &str) -> Option<Instead> {
+    let (is_plain, rest) = match text.strip_prefix("http://") {
+        Some(rest) => (true, rest),
+        None => (false, text.strip_prefix("https://").unwrap_or(text)),
+    };
+    let rest = rest.strip_suffix('/').unwrap_or(rest);
+    if rest.is_empty() || rest.contains(['/', '?', '#', '@']) {
+        return None;
+    }
+    // A scheme without a usual port, so that a port that is written is always seen.
+    let url = Url::parse(&format!("meantime://{rest}")).ok()?;
+    let host = url.host_str()?.trim_matches(['[', ']']).to_owned();
+    Some(Instead { host, port: url.port(), is_plain })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn overrides(pairs: &[(&str, &str)]) -> Result<Overrides, String> {
+        let pairs = pairs.iter().map(|(host, to)| ((*host).to_owned(), (*to).to_owned()));
+        Overrides::new(&pairs.collect())
+    }
+
+    #[test]
+    fn the_most_exact_name_decides() {
+        let known = overrides(&[
+            ("*.example.com", "127.0.0.1:9443"),
+            ("*.pay.example.com", "[::1]:9444"),
+            ("api.example.com", "http://localhost:9000/"),
+        ]);
+        let known = known.unwrap();
+        let found = |host: &str| {
+            let to = known.find(host)?;
+            Some(format!("{}|{:?}|{}", to.host, to.port, to.is_plain))
+        };
+        assert_eq!(found("API.example.com.").as_deref(), Some("localhost|Some(9000)|true"));
+        assert_eq!(found("crm.example.com").as_deref(), Some("127.0.0.1|Some(9443)|false"));
+        assert_eq!(found("a.pay.example.com").as_deref(), Some("::1|Some(9444)|false"));
+        assert_eq!(found("example.com"), None);
+        assert_eq!(found("badexample.com"), None);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_by_name() {
+        for (host, to) in
+            [("", "a:1"), ("*", "a:1"), ("a.*", "a:1"), ("a", ""), ("a", "b:x"), ("a", "b/c")]
+        {
+            let error = overrides(&[(host, to)]).unwrap_err();
+            assert!(error.contains("egress.hosts"), "{error}");
+        }
+    }
+}

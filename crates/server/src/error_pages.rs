@@ -1,0 +1,118 @@
+//! The pages about error codes, for `/docs`: what happened, why, and what to do.
+
+/// Codes and the text of their pages, by code.
+pub(crate) const PAGES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/error_pages.rs"));
+
+/// The page that stands for codes that definitions and workers choose themselves.
+const REFUSED: &str = "refused";
+
+/// Where a code is explained.
+pub(crate) fn link(code: &str) -> String {
+    let is_known = PAGES.iter().any(|(known, _)| *known == code);
+    format!("/docs#error-{}", if is_known { code } else { REFUSED })
+}
+
+/// The text of a page as HTML, without its title.
+pub(crate) fn html(page: &str) -> String {
+    let mut html: Vec<String> = Vec::new();
+    let mut paragraph: Vec<&str> = Vec::new();
+    let mut code: Option<Vec<&str>> = None;
+    for line in page.lines().skip(1).chain([""]) {
+        match (&mut code, line.starts_with("```")) {
+            (Some(lines), true) => {
+                html.push(format!("<pre>{}</pre>", escape(&lines.join("\n"))));
+                code = None;
+            }
+            (Some(lines), false) => lines.push(line),
+            (None, true) => code = Some(Vec::new()),
+            (None, false) if !line.trim().is_empty() => paragraph.push(line),
+            (None, false) => {}
+        }
+        let ends = line.trim().is_empty() || code.is_some();
+        if ends && !paragraph.is_empty() {
+            html.push(format!("<p>{}</p>", inline(&paragraph.join("\n"))));
+            paragraph.clear();
+        }
+    }
+    html.concat()
+}
+
+/// Marks within a paragraph: `code`, **strong** and links, of which the name stays: where they
+/// lead to is not on this server.
+fn inline(text: &str) -> String {
+    let text = without_links(text);
+    let mut html: Vec<String> = Vec::new();
+    for (number, part) in text.split('`').enumerate() {
+        if number % 2 == 1 {
+            html.push(format!("<code>{}</code>", escape(part)));
+            continue;
+        }
+        for (number, part) in part.split("**").enumerate() {
+            let part = escape(part);
+            html.push(if number % 2 == 1 { format!("<strong>{part}</strong>") } else { part });
+        }
+    }
+    html.concat()
+}
+
+fn without_links(text: &str) -> String {
+    let mut plain = String::new();
+    let mut rest = text;
+    while let Some((before, link)) = rest.split_once('[') {
+        let parts = link.split_once("](").and_then(|(name, target)| {
+            let (_, after) = target.split_once(')')?;
+            Some((name, after)).filter(|_| !name.contains('['))
+        });
+        plain.push_str(before);
+        match parts {
+            Some((name, after)) => {
+                plain.push_str(name);
+                rest = after;
+            }
+            None => {
+                plain.push('[');
+                rest = link;
+            }
+        }
+    }
+    plain + rest
+}
+
+/// Text that cannot become markup.
+pub(crate) fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::problem::Reason;
+
+    /// Repairs II, item 27: whatever a server refuses with, its page is there.
+    #[test]
+    fn every_code_has_a_page_that_speaks_to_users() {
+        assert!(PAGES.len() > 200, "{} pages", PAGES.len());
+        for reason in Reason::ALL {
+            let code = reason.code();
+            assert_eq!(link(code), format!("/docs#error-{code}"));
+        }
+        assert_eq!(link("MY_OWN_CODE"), "/docs#error-refused");
+        for (code, page) in PAGES {
+            assert!(page.starts_with(&format!("# {code}\n")), "{code}");
+            assert!(page.contains("**What to do.**"), "{code} does not say what to do");
+            for word in ["crates/", "**Where.**", ".rs`"] {
+                assert!(!page.contains(word), "{code} speaks to contributors: {word}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_page_becomes_html() {
+        let page = "# x\n\nA `<tag>` of\n[`y`](y.md) & [z](../z.md#a) [1].\n\n**Why.** So.\n\n\
+                    ```js\nlet a = 1 < 2\n```\n";
+        let html = html(page);
+        let expected = "<p>A <code>&lt;tag&gt;</code> of\n<code>y</code> &amp; z [1].</p>\
+                        <p><strong>Why.</strong> So.</p><pre>let a = 1 &lt; 2</pre>";
+        assert_eq!(html, expected);
+    }
+}

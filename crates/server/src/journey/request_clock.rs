@@ -1,0 +1,131 @@
+//! The clock of runs that answer a request while the engine's own clock is virtual.
+//!
+//! Nobody moves the virtual clock while a request waits for its answer, so a retry or a deadline in
+//! such a run would never come. Here time stands where the virtual clock stands, too, and jumps to
+//! the next due instant when as much real time has passed as was left until then.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use meantime_core::Timestamp;
+use meantime_kernel::clock::{Clock, Now};
+
+/// How long after its time an instant that was waited for still counts: whoever waited wakes up
+/// at once. Later, nobody waits for it any more.
+const GRACE_MS: i64 = 1_000;
+
+/// Engine time passes when somebody waits for it.
+pub(crate) struct RequestClock {
+    engine: Arc<dyn Clock>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// How far it has jumped.
+    reached: Timestamp,
+    /// The next due instant, and the real instant at which it comes.
+    awaited: Option<(Timestamp, Timestamp)>,
+}
+
+impl RequestClock {
+    /// A clock that goes by that of the engine, and does not stand still when that is virtual.
+    pub(crate) fn over(engine: Arc<dyn Clock>) -> Arc<dyn Clock> {
+        if !engine.is_virtual() {
+            return engine;
+        }
+        Arc::new(Self { engine, state: Mutex::default() })
+    }
+
+    fn now_in(&self, state: &mut State) -> Now {
+        let Now { engine, real } = self.engine.now();
+        if let Some((instant, comes)) = state.awaited {
+            let since = real.saturating_since(comes);
+            if since >= 0 {
+                state.awaited = None;
+            }
+            if (0..GRACE_MS).contains(&since) {
+                state.reached = state.reached.max(instant);
+            }
+        }
+        Now { engine: engine.max(state.reached), real }
+    }
+}
+
+impl Clock for RequestClock {
+    fn now(&self) -> Now {
+        self.now_in(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn until(&self, instant: Timestamp) -> Option<Duration> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = self.now_in(&mut state);
+        let left = instant.saturating_since(now.engine).max(0);
+        let comes = match state.awaited {
+            Some((known, comes)) if known == instant => comes,
+            _ => now.real.saturating_add_millis(left),
+        };
+        state.awaited = Some((instant, comes));
+        let left = comes.saturating_since(now.real).max(0);
+        Some(Duration::from_millis(u64::try_from(left).unwrap_or_default()))
+    }
+
+    fn is_virtual(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicI64, Ordering};
+
+    use super::*;
+
+    /// A clock whose two times are moved by hand.
+    #[derive(Default)]
+    struct Hands {
+        engine: AtomicI64,
+        real: AtomicI64,
+    }
+
+    impl Clock for Hands {
+        fn now(&self) -> Now {
+            let at = |ms: &AtomicI64| Timestamp::from_millis(ms.load(Ordering::SeqCst));
+            Now { engine: at(&self.engine), real: at(&self.real) }
+        }
+
+        fn until(&self, _: Timestamp) -> Option<Duration> {
+            None
+        }
+
+        fn is_virtual(&self) -> bool {
+            true
+        }
+    }
+
+    #[test]
+    fn time_jumps_to_what_is_waited_for_and_stands_still_otherwise() {
+        let hands = Arc::new(Hands::default());
+        let clock = RequestClock::over(hands.clone());
+        let engine = || clock.now().engine.as_millis();
+        hands.engine.store(1_000, Ordering::SeqCst);
+        hands.real.store(50_000, Ordering::SeqCst);
+        assert_eq!(engine(), 1_000);
+        let due = Timestamp::from_millis(1_500);
+        assert_eq!(clock.until(due), Some(Duration::from_millis(500)));
+        hands.real.store(50_400, Ordering::SeqCst);
+        assert_eq!(engine(), 1_000);
+        assert_eq!(clock.until(due), Some(Duration::from_millis(100)));
+        hands.real.store(50_500, Ordering::SeqCst);
+        assert_eq!(engine(), 1_500);
+        // It stands there, and goes on with the engine's clock once that has caught up.
+        hands.real.store(60_000, Ordering::SeqCst);
+        assert_eq!(engine(), 1_500);
+        hands.engine.store(9_000, Ordering::SeqCst);
+        assert_eq!(engine(), 9_000);
+        // What nobody waits for any more does not come.
+        clock.until(Timestamp::from_millis(10_000));
+        hands.real.store(90_000, Ordering::SeqCst);
+        assert_eq!(engine(), 9_000);
+    }
+}

@@ -1,0 +1,60 @@
+//! `/instances/{id}/scopes`: where variables live, to read and to correct them.
+
+use axum::extract::State;
+use meantime_core::InstanceId;
+use meantime_kernel::command::Command;
+
+use super::instance::{ReasonQuery, find};
+use super::reply::{Result, ok};
+use crate::app::App;
+use crate::auth::Caller;
+use crate::extract::{Id, Name, Payload, Query};
+use crate::problem::{Problem, Reason};
+use crate::wire::{Page, Scope};
+use crate::{audit, show};
+
+/// The scopes of a running instance, outermost first, each with its own variables.
+#[utoipa::path(
+    get, path = "/instances/{id}/scopes", operation_id = "list_scopes", tag = "instances",
+    params(("id" = String, Path, description = "The instance")),
+    responses((status = 200, description = "The scopes", body = Page<Scope>))
+)]
+pub(super) async fn list(
+    State(app): State<App>,
+    caller: Caller,
+    Id(id): Id<InstanceId>,
+) -> Result<Page<Scope>> {
+    let row = find(&app, id).await?;
+    audit::read(&app, &caller, "list_scopes", vec![(id, row.definition)]).await;
+    ok(Page { items: show::scopes(&app, &row).await?, next_cursor: None })
+}
+
+/// Corrects variables of one scope; recorded.
+#[utoipa::path(
+    patch, path = "/instances/{id}/scopes/{scope}/variables", operation_id = "set_scope_variables",
+    tag = "instances",
+    params(
+        ("id" = String, Path, description = "The instance"),
+        ("scope" = String, Path, description = "The scope, as the list of scopes names it"),
+        ReasonQuery,
+    ),
+    request_body(content = serde_json::Value, description = "An object of new values"),
+    responses((status = 200, description = "The scope", body = Scope))
+)]
+pub(super) async fn set_variables(
+    State(app): State<App>,
+    caller: Caller,
+    Name((id, scope)): Name<(String, String)>,
+    Query(query): Query<ReasonQuery>,
+    Payload(values): Payload,
+) -> Result<Scope> {
+    let instance: InstanceId = id.parse().map_err(|error| Problem::from(error).not_there())?;
+    let by = caller.by(query.reason);
+    let wanted = Some(scope.clone());
+    app.kernel().call(Command::SetVariables { instance, values, scope: wanted, by }).await?;
+    let row = find(&app, instance).await?;
+    let scopes = show::scopes(&app, &row).await?;
+    // It may have ended by what the correction brought about.
+    let gone = || Problem::new(Reason::UnknownScope, format!("the scope {scope:?} has ended"));
+    ok(scopes.into_iter().find(|it| it.id == scope).ok_or_else(gone)?)
+}

@@ -1,0 +1,90 @@
+//! Query parameters that an operation does not declare are refused: a filter with a typing error
+//! would otherwise filter nothing.
+//!
+//! What an operation knows stands in the OpenAPI document, so the document, the check and the
+//! message cannot disagree.
+
+use std::sync::Arc;
+
+use axum::extract::{Query, Request};
+use axum::http::Method;
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+use utoipa::openapi::RefOr;
+use utoipa::openapi::path::{Operation, ParameterIn, PathItem, Paths};
+
+use crate::problem::{Problem, Reason};
+
+/// Operations whose query belongs to a definition: its bindings name what they read, and those who
+/// call a webhook add what they like.
+const OWN_QUERY: [&str; 3] = ["start_journey", "submit_step", "call_api"];
+
+/// The query parameters of the operations of a path.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Declared(Arc<Vec<(Method, Vec<String>)>>);
+
+impl Declared {
+    /// What a document says.
+    pub(super) fn of(paths: &Paths) -> Self {
+        let operations = paths.paths.values().flat_map(operations);
+        let is_checked = |operation: &Operation| {
+            let name = operation.operation_id.as_deref().unwrap_or_default();
+            !OWN_QUERY.contains(&name)
+        };
+        let checked = operations.filter(|(_, operation)| is_checked(operation));
+        Self(Arc::new(checked.map(|(method, operation)| (method, names(operation))).collect()))
+    }
+
+    /// A path that can only be read, and knows no parameters.
+    pub(super) fn nothing() -> Self {
+        Self(Arc::new(vec![(Method::GET, Vec::new())]))
+    }
+
+    fn check(&self, request: &Request) -> Result<(), Problem> {
+        let refused = |text: String| Problem::new(Reason::InvalidQuery, text);
+        if request.uri().query().is_none_or(str::is_empty) {
+            return Ok(());
+        }
+        let is_head = request.method() == Method::HEAD;
+        let method = if is_head { &Method::GET } else { request.method() };
+        let Some((_, known)) = self.0.iter().find(|(it, _)| it == method) else { return Ok(()) };
+        let Ok(Query(given)) = Query::<Vec<(String, String)>>::try_from_uri(request.uri()) else {
+            return Err(refused("the query is not of the form `name=value&name=value`".to_owned()));
+        };
+        let unknown = given.iter().map(|(name, _)| name).find(|name| !known.contains(name));
+        let Some(unknown) = unknown else { return Ok(()) };
+        let known = match known.as_slice() {
+            [] => "it has none".to_owned(),
+            known => format!("it has {}", known.join(", ")),
+        };
+        Err(refused(format!("this operation has no query parameter `{unknown}`; {known}")))
+    }
+}
+
+/// Stands in front of the operations of a path.
+pub(super) async fn check_query(declared: Declared, request: Request, next: Next) -> Response {
+    match declared.check(&request) {
+        Ok(()) => next.run(request).await,
+        Err(problem) => problem.into_response(),
+    }
+}
+
+fn operations(item: &PathItem) -> impl Iterator<Item = (Method, &Operation)> {
+    let all = [
+        (Method::GET, &item.get),
+        (Method::POST, &item.post),
+        (Method::PUT, &item.put),
+        (Method::PATCH, &item.patch),
+        (Method::DELETE, &item.delete),
+    ];
+    all.into_iter().filter_map(|(method, operation)| Some((method, operation.as_ref()?)))
+}
+
+fn names(operation: &Operation) -> Vec<String> {
+    let parameters = operation.parameters.iter().flatten().filter_map(|it| match it {
+        RefOr::T(parameter) => Some(parameter),
+        RefOr::Ref(_) => None,
+    });
+    let of_query = parameters.filter(|it| matches!(it.parameter_in, ParameterIn::Query));
+    of_query.map(|it| it.name.clone()).collect()
+}

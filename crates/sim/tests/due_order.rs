@@ -1,0 +1,125 @@
+//! T8: after downtime overdue timers fire in the order in which they were due, per definition,
+//! however long reading, loading and computing take (Repairs II, item 8).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use meantime_core::{DefinitionId, Json, Limits, Timestamp};
+use meantime_kernel::clock::Now;
+use meantime_kernel::command::{Command, StartCommand};
+use meantime_kernel::history::Record;
+use meantime_kernel::machine::{Config, Input, Machine, Notations, Output};
+use meantime_kernel::random::{Entropy, SeededEntropy};
+use meantime_kernel::schedule::{SCHEDULE_NOTATION, ScheduleNotation};
+use meantime_kernel::store::{
+    DefinitionFilter, Guard, InstanceFilter, MemoryStore, Page, Phase, Plan, Share, Store, Write,
+};
+use meantime_sim::harness::{World, block_on};
+use meantime_sim::probe::Probe;
+
+const PROBES: &str = "
+probe one
+timer t $input
+await t
+end
+
+probe two
+timer t $input
+await t
+end
+";
+
+/// More than fit into several batches.
+const TIMERS: u64 = 3_000;
+
+/// A store with timers of two definitions, due in an order that is not that of their instances.
+fn store_with_timers(entropy: &mut SeededEntropy) -> Arc<MemoryStore> {
+    let store = Arc::new(MemoryStore::new());
+    let mut world = World::with_probes(store.clone(), PROBES);
+    let commands = (0..TIMERS).map(|number| {
+        let definition = if number % 3 == 0 { "one" } else { "two" }.to_owned();
+        let input = Json::of(&format!("PT{}S", 60 + entropy.next() % 7_200)).expect("JSON");
+        Command::Start(StartCommand { definition, input, ..StartCommand::default() })
+    });
+    world.call_all(commands.collect());
+    store
+}
+
+/// When the timers of a plan were due, by definition.
+fn fired(plan: &Plan) -> BTreeMap<DefinitionId, Vec<Timestamp>> {
+    let mut fired: BTreeMap<DefinitionId, Vec<Timestamp>> = BTreeMap::new();
+    for unit in &plan.units {
+        let Guard::Turn { row, .. } = &unit.guard else { continue };
+        for write in &unit.writes {
+            let Write::History(history) = write else { continue };
+            for record in &history.records {
+                if let Record::TimerFired { due_at, .. } = record {
+                    fired.entry(row.definition).or_default().push(*due_at);
+                }
+            }
+        }
+    }
+    fired
+}
+
+/// A new process on the store, whose answers come in any order; commits reach the store in theirs.
+fn drain(store: &MemoryStore, entropy: &mut SeededEntropy) {
+    let notations = Notations::default()
+        .with("probe", Arc::new(Probe))
+        .with(SCHEDULE_NOTATION, Arc::new(ScheduleNotation));
+    let limits = Limits::default();
+    let rows = block_on(store.definitions(DefinitionFilter::default())).expect("readable");
+    let recovered = block_on(store.recover(Share::ALL)).expect("readable");
+    let now = Now::at(recovered.clock.saturating_add_millis(4 * 3_600_000));
+    let seed = Box::new(SeededEntropy::new(entropy.next()));
+    let mut machine = Machine::new(Config::default(), notations.clone(), seed);
+    machine.handle(now, Input::Recovered(recovered, rows));
+    let mut last: BTreeMap<DefinitionId, Timestamp> = BTreeMap::new();
+    let mut answers: Vec<Input> = Vec::new();
+    loop {
+        while let Some(output) = machine.poll() {
+            answers.extend(match output {
+                Output::Take(batch, request) => {
+                    Some(Input::Taken(batch, block_on(store.take(request))))
+                }
+                Output::Advance(batch, jobs) => {
+                    let turns = jobs.iter().map(|job| Some(job.run())).collect();
+                    Some(Input::Advanced(batch, turns))
+                }
+                Output::Commit(batch, taken, plan) => {
+                    for (definition, due) in fired(&plan) {
+                        let before = last.get(&definition).copied();
+                        assert!(due.iter().min().copied() >= before, "{definition:?} overtook");
+                        last.extend(due.iter().max().map(|due| (definition, *due)));
+                    }
+                    Some(Input::Committed(batch, block_on(store.commit(taken, plan))))
+                }
+                Output::LoadTimers(query) => Some(Input::Timers(block_on(store.due_timers(query)))),
+                Output::LoadDefinition(id) => {
+                    let row = block_on(store.definition(id)).expect("readable");
+                    let loaded = row.and_then(|row| notations.load(&row, &limits));
+                    Some(Input::Definition(id, Box::new(loaded)))
+                }
+                _ => None,
+            });
+        }
+        if answers.is_empty() {
+            return;
+        }
+        let place = entropy.next() % u64::try_from(answers.len()).unwrap_or(1);
+        machine.handle(now, answers.swap_remove(usize::try_from(place).unwrap_or(0)));
+    }
+}
+
+#[test]
+fn t8_overdue_timers_fire_in_due_order_whatever_comes_first() {
+    for seed in 0..12 {
+        let mut entropy = SeededEntropy::new(seed);
+        let store = store_with_timers(&mut entropy);
+        drain(&store, &mut entropy);
+        let all = block_on(store.instances(InstanceFilter::default(), Page::first(usize::MAX)));
+        let waiting =
+            all.expect("readable").iter().filter(|row| row.phase == Phase::Running).count();
+        assert_eq!(waiting, 0, "every timer fired");
+    }
+}
