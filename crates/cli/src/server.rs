@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::net::SocketAddr;
+use std::num::NonZero;
 
 use anyhow::{Context as _, Result};
 use meantime_server::{
@@ -25,7 +26,11 @@ where
 {
     let _collector = log(&settings)?;
     raise_file_limit();
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    // The engine has threads of its own on the same cores. With one thread for each core, those that
+    // read and answer requests would get less than their share when every core is busy.
+    let threads = 2 * std::thread::available_parallelism().map_or(2, NonZero::get);
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build()?;
     runtime.block_on(async {
         // First of all: whoever is refused leaves no file behind.
         let listening = listen(&settings).await?;

@@ -49,7 +49,7 @@ pub struct Limits {
     /// The same in bytes of payload. Default 256 MiB.
     pub queued_bytes: usize,
     /// How long starts from outside may wait for their turn before some are refused, in
-    /// milliseconds. Default 20.
+    /// milliseconds. Default 1.
     pub start_delay_ms: u64,
     /// Bytes of cached instances. Default 24 MiB.
     pub cache_bytes: usize,
@@ -112,7 +112,7 @@ impl Default for Limits {
             tree_instances: 100_000,
             queued_turns: 100_000,
             queued_bytes: 256 * MIB,
-            start_delay_ms: 20,
+            start_delay_ms: 1,
             cache_bytes: 24 * MIB,
             batch_turns: 512,
             lease_expiries: 5,

@@ -28,7 +28,7 @@ const INTERVAL: Duration = Duration::from_millis(100);
 
 /// So many may always be in flight: whoever starts little is not refused because others make much
 /// work.
-const FLOOR: f64 = 32.0;
+const FLOOR: f64 = 24.0;
 
 /// What a commit costs however little is in it is seen by commits of at most so many units. Those
 /// of a busy engine are larger, and would call every delay normal.
@@ -401,7 +401,7 @@ mod tests {
             does(&mut gate, ms(now), starts, ms(1_000));
         }
         let entered = (0..1_000).filter(|_| gate.enter(ms(now)).is_ok()).count();
-        assert_eq!(entered, 32);
+        assert_eq!(entered, 24);
     }
 
     #[test]

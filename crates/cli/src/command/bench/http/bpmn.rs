@@ -44,7 +44,7 @@ async fn boundary_timers(session: &mut Session) -> Result<()> {
     session.progress.step(format!("{all} boundary timers, half of them withdrawn"), 0);
     let server = Server::start(&session.common.db, ClockKind::Virtual, PROCESSES).await?;
     start_of(&server, "guarded").times(all / 2).await?;
-    let working = Workers::begin(server.address, WORKERS, None);
+    let working = Workers::begin(server.address, WORKERS, None)?;
     while working.done() < all / 2 {
         pause(Duration::from_millis(1)).await;
     }

@@ -96,7 +96,7 @@ async fn one_connection(session: &mut Session, server: &Server) -> Result<()> {
 /// From start to completion at half the rate that is possible.
 async fn half_load(session: &mut Session, server: &Server, rate: f64) -> Result<()> {
     session.progress.step(format!("flows of one task at {rate:.0} per second"), 0);
-    let working = Workers::begin(server.address, WORKERS, None);
+    let working = Workers::begin(server.address, WORKERS, None)?;
     let calls = calls(server, "/instances?wait=PT20S", "task", MANY - WORKERS);
     let load = calls.at_rate(rate, session.time()).await?;
     working.end().await?;
@@ -113,7 +113,7 @@ async fn batches(session: &mut Session, server: &Server, appended: f64) -> Resul
     session.progress.step(format!("{tasks} tasks in batches"), 0);
     calls(server, "/instances", "task", MANY).times(tasks).await?;
     let watch = Stopwatch::start();
-    let working = Workers::begin(server.address, WORKERS, None);
+    let working = Workers::begin(server.address, WORKERS, None)?;
     while working.done() < tasks {
         pause(Duration::from_millis(1)).await;
     }

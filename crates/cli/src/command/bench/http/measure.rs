@@ -76,7 +76,7 @@ pub(super) async fn tasks_per_second(
     let workers = WORKERS.min(calls.connections);
     let connections = (calls.connections - workers).max(1);
     let places = Arc::new(Semaphore::new(AHEAD));
-    let working = Workers::begin(server.address, workers, Some(&places));
+    let working = Workers::begin(server.address, workers, Some(&places))?;
     let calls = Calls { places: Some(places), connections, ..calls };
     calls.for_time(session.warm_up()).await?;
     let (before, done, watch) = (server.processor_ms(), working.done(), Stopwatch::start());
@@ -93,7 +93,7 @@ pub(super) async fn tasks_per_second(
 
 /// What was started ahead of the workers is finished, so that it does not count elsewhere.
 async fn drain(server: &Server) -> Result<()> {
-    let working = Workers::begin(server.address, WORKERS, None);
+    let working = Workers::begin(server.address, WORKERS, None)?;
     let mut done = usize::MAX;
     while working.done() != done {
         done = working.done();

@@ -4,8 +4,9 @@ use std::fmt::Write as _;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread::JoinHandle;
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, anyhow, ensure};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::sync::Semaphore;
@@ -20,7 +21,7 @@ const BATCH: usize = 200;
 pub(super) struct Workers {
     stop: Arc<AtomicBool>,
     done: Arc<AtomicUsize>,
-    connections: JoinSet<Result<()>>,
+    thread: JoinHandle<Result<()>>,
 }
 
 #[derive(Deserialize)]
@@ -40,28 +41,29 @@ struct Task<'a> {
 
 impl Workers {
     /// Begins to work; each task that is done gives back a place.
+    ///
+    /// They have a thread of their own, as workers are processes of their own: among the tasks of
+    /// a thousand callers each of their steps would wait for those.
     pub(super) fn begin(
         address: SocketAddr,
         count: usize,
         places: Option<&Arc<Semaphore>>,
-    ) -> Self {
+    ) -> Result<Self> {
         let (stop, done) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
-        let mut connections = JoinSet::new();
-        for number in 0..count {
-            let (stop, done, places) = (stop.clone(), done.clone(), places.cloned());
-            connections.spawn(async move {
-                let mut connection = Connection::open(address).await?;
-                while !stop.load(Ordering::Relaxed) {
-                    let finished = work(&mut connection, number).await?;
-                    done.fetch_add(finished, Ordering::Relaxed);
-                    if let Some(places) = &places {
-                        places.add_permits(finished);
-                    }
+        let worker =
+            Worker { address, stop: stop.clone(), done: done.clone(), places: places.cloned() };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let work = move || {
+            runtime.block_on(async move {
+                let mut connections = JoinSet::new();
+                for number in 0..count {
+                    connections.spawn(worker.clone().run(number));
                 }
-                Ok(())
-            });
-        }
-        Self { stop, done, connections }
+                connections.join_all().await.into_iter().collect()
+            })
+        };
+        let thread = std::thread::Builder::new().name("workers".to_owned()).spawn(work)?;
+        Ok(Self { stop, done, thread })
     }
 
     /// How many tasks were done so far.
@@ -71,7 +73,31 @@ impl Workers {
 
     pub(super) async fn end(self) -> Result<()> {
         self.stop.store(true, Ordering::Relaxed);
-        self.connections.join_all().await.into_iter().collect()
+        let ended = tokio::task::spawn_blocking(move || self.thread.join()).await?;
+        ended.map_err(|_| anyhow!("the workers panicked"))?
+    }
+}
+
+/// One connection.
+#[derive(Clone)]
+struct Worker {
+    address: SocketAddr,
+    stop: Arc<AtomicBool>,
+    done: Arc<AtomicUsize>,
+    places: Option<Arc<Semaphore>>,
+}
+
+impl Worker {
+    async fn run(self, number: usize) -> Result<()> {
+        let mut connection = Connection::open(self.address).await?;
+        while !self.stop.load(Ordering::Relaxed) {
+            let finished = work(&mut connection, number).await?;
+            self.done.fetch_add(finished, Ordering::Relaxed);
+            if let Some(places) = &self.places {
+                places.add_permits(finished);
+            }
+        }
+        Ok(())
     }
 }
 
