@@ -96,6 +96,8 @@ impl Scratch {
         let log = File::create(&self.log).context("create the output file")?;
         let mut command = shell::cargo();
         command.args(args).current_dir(&self.tree).env("CARGO_TARGET_DIR", &self.build);
+        // A mutant is built once and runs one test: what counts is how long the compiler takes.
+        command.envs([("CARGO_PROFILE_TEST_OPT_LEVEL", "0"), ("CARGO_PROFILE_TEST_DEBUG", "0")]);
         command.stdout(log.try_clone()?).stderr(log);
         let status = run_for(command, limit)?;
         let output = String::from_utf8_lossy(&fs::read(&self.log)?).into_owned();
