@@ -252,6 +252,16 @@ fn ended(driver: &Driver) -> bool {
     matches!(driver.outcome, Some(Outcome::Completed { .. }))
 }
 
+/// A token that could come round the loop waits for the inclusive gateway itself.
+#[test]
+fn an_inclusive_join_does_not_wait_for_what_waits_for_it() {
+    let inclusive = Block::Inclusive(vec![Block::Task, Block::Task]);
+    let block = Block::Loop(Box::new(Block::Parallel(vec![inclusive, Block::Task])));
+    let driver = play(&model(&block), &[0], &Limits::default());
+    assert_eq!(driver.incidents, Vec::<String>::new());
+    assert!(ended(&driver));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
 

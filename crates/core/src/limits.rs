@@ -133,11 +133,16 @@ impl Default for Limits {
     }
 }
 
-/// States up to this size are saved in less time than a slice takes.
-const SMALL_STATE_BYTES: usize = 64 * 1024;
+/// States up to this size cost a commit little more than an empty one: they fit into a page.
+const SMALL_STATE_BYTES: usize = 4 * 1024;
 
-/// Operations that take several times as long as it takes to load and save a byte.
-const OPS_PER_BYTE: u64 = 4;
+/// Operations for each byte above that. A hundred thousand operations write some five kilobytes: a
+/// few scripts that compute without end do not fill the disk's queue, in which everybody's commits
+/// wait.
+const OPS_PER_BYTE: u64 = 20;
+
+/// However large the state is, the end of its instance is looked at after so many operations.
+const LARGEST_SLICE_OPS: u64 = 10_000_000;
 
 impl Limits {
     /// Operations that an instance with a state of so many bytes may use before it must yield. A
@@ -146,7 +151,8 @@ impl Limits {
     #[must_use]
     pub fn slice_ops(&self, state_bytes: usize) -> u64 {
         let large = state_bytes.saturating_sub(SMALL_STATE_BYTES) as u64;
-        self.ops_per_slice.saturating_add(large.saturating_mul(OPS_PER_BYTE))
+        let more = large.saturating_mul(OPS_PER_BYTE).min(LARGEST_SLICE_OPS);
+        self.ops_per_slice.saturating_add(more)
     }
 
     /// Effects after which a notation yields.
@@ -164,8 +170,9 @@ mod tests {
     fn a_large_state_is_saved_less_often() {
         let limits = Limits::default();
         assert_eq!(limits.slice_ops(0), 100_000);
-        assert_eq!(limits.slice_ops(64 * 1024), 100_000);
-        assert_eq!(limits.slice_ops(1024 * 1024), 100_000 + 4 * 960 * 1024);
+        assert_eq!(limits.slice_ops(4 * 1024), 100_000);
+        assert_eq!(limits.slice_ops(64 * 1024), 100_000 + 20 * 60 * 1024);
+        assert_eq!(limits.slice_ops(1024 * 1024), 10_100_000);
         assert!(limits.slice_ops(limits.state_bytes) < limits.ops_runaway);
     }
 

@@ -16,6 +16,9 @@ use meantime_kernel::store::{
 };
 use meantime_sim::harness::{World, block_on};
 use meantime_sim::probe::Probe;
+use meantime_store::postgres::cluster::database;
+use meantime_store::postgres::{self, PostgresStore};
+use meantime_store::sqlite::{self, SqliteStore};
 
 const PROBES: &str = "
 probe one
@@ -32,17 +35,15 @@ end
 /// More than fit into several batches.
 const TIMERS: u64 = 3_000;
 
-/// A store with timers of two definitions, due in an order that is not that of their instances.
-fn store_with_timers(entropy: &mut SeededEntropy) -> Arc<MemoryStore> {
-    let store = Arc::new(MemoryStore::new());
-    let mut world = World::with_probes(store.clone(), PROBES);
+/// Arms timers of two definitions, due in an order that is not that of their instances.
+fn arm_timers(store: Arc<dyn Store>, entropy: &mut SeededEntropy) {
+    let mut world = World::with_probes(store, PROBES);
     let commands = (0..TIMERS).map(|number| {
         let definition = if number % 3 == 0 { "one" } else { "two" }.to_owned();
         let input = Json::of(&format!("PT{}S", 60 + entropy.next() % 7_200)).expect("JSON");
         Command::Start(StartCommand { definition, input, ..StartCommand::default() })
     });
     world.call_all(commands.collect());
-    store
 }
 
 /// When the timers of a plan were due, by definition.
@@ -63,7 +64,7 @@ fn fired(plan: &Plan) -> BTreeMap<DefinitionId, Vec<Timestamp>> {
 }
 
 /// A new process on the store, whose answers come in any order; commits reach the store in theirs.
-fn drain(store: &MemoryStore, entropy: &mut SeededEntropy) {
+fn drain(store: &dyn Store, entropy: &mut SeededEntropy) {
     let notations = Notations::default()
         .with("probe", Arc::new(Probe))
         .with(SCHEDULE_NOTATION, Arc::new(ScheduleNotation));
@@ -111,15 +112,38 @@ fn drain(store: &MemoryStore, entropy: &mut SeededEntropy) {
     }
 }
 
+/// Timers fall due while nobody is there; then a new process fires them.
+fn overdue_timers_fire_in_due_order(store: &Arc<dyn Store>, seed: u64) {
+    let mut entropy = SeededEntropy::new(seed);
+    arm_timers(store.clone(), &mut entropy);
+    drain(&**store, &mut entropy);
+    let all = block_on(store.instances(InstanceFilter::default(), Page::first(usize::MAX)));
+    let waiting = all.expect("readable").iter().filter(|row| row.phase == Phase::Running).count();
+    assert_eq!(waiting, 0, "every timer fired");
+}
+
 #[test]
 fn t8_overdue_timers_fire_in_due_order_whatever_comes_first() {
     for seed in 0..12 {
-        let mut entropy = SeededEntropy::new(seed);
-        let store = store_with_timers(&mut entropy);
-        drain(&store, &mut entropy);
-        let all = block_on(store.instances(InstanceFilter::default(), Page::first(usize::MAX)));
-        let waiting =
-            all.expect("readable").iter().filter(|row| row.phase == Phase::Running).count();
-        assert_eq!(waiting, 0, "every timer fired");
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+        overdue_timers_fire_in_due_order(&store, seed);
     }
+}
+
+#[test]
+fn t8_overdue_timers_fire_in_due_order_on_sqlite() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let path = directory.path().join("meantime.db");
+    let store = SqliteStore::open(&path, sqlite::Options::default()).expect("a new store");
+    let store: Arc<dyn Store> = Arc::new(store);
+    overdue_timers_fire_in_due_order(&store, 12);
+}
+
+#[test]
+fn t8_overdue_timers_fire_in_due_order_on_postgres() {
+    let database = database().expect("PostgreSQL");
+    let options = postgres::Options { shared: false, ..database.options() };
+    let store = block_on(PostgresStore::open(options)).expect("a new store");
+    let store: Arc<dyn Store> = Arc::new(store);
+    overdue_timers_fire_in_due_order(&store, 13);
 }

@@ -2,40 +2,49 @@
 //!
 //! Not a count of forked branches: a search against the flows, from the incoming flows that have
 //! no token, for anything that is active. It follows links and boundary events, and loops do not
-//! trap it.
+//! trap it: neither the search nor tokens that wait for each other around one.
 
 use std::collections::BTreeSet;
 
 use super::state::Id;
 use super::turn::Machine;
-use crate::model::{Kind, NodeRef, Throw, Trigger};
+use crate::model::{FlowRef, Kind, NodeRef, Throw, Trigger};
 
 impl Machine<'_> {
-    /// Whether something active in the scope has a path to the gateway by a flow without a token.
+    /// Whether something active in the scope has a path to the gateway by a flow without a token,
+    /// and none by a flow that has one. What has both, such as a token that would come round a
+    /// loop, is not waited for (BPMN 2.0.2, 13.4.3): it may itself be waiting for this gateway.
     pub(super) fn can_still_arrive(&mut self, scope: Id, gateway: NodeRef) -> bool {
         let active = self.active_nodes(scope, gateway);
         let Some(join) = self.element(scope).and_then(|it| it.joins.get(&gateway)) else {
             return false;
         };
-        let node = self.process.node(gateway);
-        let empty = node
-            .incoming
-            .iter()
-            .filter(|flow| !join.tokens.contains(flow) && !join.used.contains(flow));
-        let mut ahead: Vec<NodeRef> = empty.map(|flow| self.process.flow(*flow).source).collect();
+        let has_come = |flow: &&FlowRef| join.tokens.contains(flow) || join.used.contains(flow);
+        let incoming = &self.process.node(gateway).incoming;
+        let (come, empty): (Vec<FlowRef>, Vec<FlowRef>) = incoming.iter().partition(has_come);
+        let on_the_way: Vec<NodeRef> =
+            self.leading_to(gateway, &empty).intersection(&active).copied().collect();
+        if on_the_way.is_empty() {
+            return false;
+        }
+        let comes_again = self.leading_to(gateway, &come);
+        !on_the_way.iter().all(|at| comes_again.contains(at))
+    }
+
+    /// Nodes from which a token can come by one of these flows without passing the gateway.
+    fn leading_to(&mut self, gateway: NodeRef, flows: &[FlowRef]) -> BTreeSet<NodeRef> {
+        let mut ahead: Vec<NodeRef> =
+            flows.iter().map(|flow| self.process.flow(*flow).source).collect();
         // What passes the gateway itself is not on its way to it.
         let mut seen = BTreeSet::from([gateway]);
         while let Some(at) = ahead.pop() {
-            if !seen.insert(at) {
-                continue;
+            if seen.insert(at) {
+                self.ops += 1;
+                self.before(at, &mut ahead);
             }
-            self.ops += 1;
-            if active.contains(&at) {
-                return true;
-            }
-            self.before(at, &mut ahead);
         }
-        false
+        seen.remove(&gateway);
+        seen
     }
 
     /// Nodes where a token stands or waits, except at the gateway itself.

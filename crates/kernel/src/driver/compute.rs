@@ -39,7 +39,7 @@ use crate::machine::{Input, Job};
 use crate::thread_priority;
 
 /// How long a job may hold up its batch.
-const PATIENCE: Duration = Duration::from_millis(10);
+const PATIENCE: Duration = Duration::from_millis(5);
 
 /// How long the jobs of a batch may keep the threads of the quick lane busy, as far as is known.
 const QUICK_TIME: Duration = Duration::from_millis(2);

@@ -8,8 +8,13 @@ use meantime_core::DefinitionId;
 /// What is cheaper is not worth remembering.
 const NOTHING: Duration = Duration::from_micros(20);
 
-/// Of each definition the cost of a turn: what was known and what is new count the same, so that
-/// four cheap turns are enough to forget a costly one. One that is not known costs nothing.
+/// What is left of a costly turn after one that cost nothing: an eighth is forgotten.
+const KEPT: u32 = 7;
+
+/// Of each definition the cost of a turn. A costly one counts at once, and some twenty cheap ones
+/// in a row forget it: definitions whose turns are cheap and costly by turns would otherwise be
+/// taken for cheap before each costly one, which then holds up its batch. One that is not known
+/// costs nothing.
 #[derive(Debug, Default)]
 pub(super) struct Costs(BTreeMap<DefinitionId, Duration>);
 
@@ -25,7 +30,8 @@ impl Costs {
         if known.is_zero() && cost < NOTHING {
             return;
         }
-        self.set(definition, (known + cost) / 2);
+        let average = (known * KEPT + cost) / (KEPT + 1);
+        self.set(definition, average.max(cost));
     }
 
     /// A turn has cost so much and is not through.
@@ -53,13 +59,15 @@ mod tests {
     }
 
     #[test]
-    fn one_costly_turn_is_remembered_and_a_few_cheap_ones_forget_it() {
+    fn one_costly_turn_is_remembered_and_many_cheap_ones_forget_it() {
         let mut costs = Costs::default();
         costs.saw(ONE, ms(8));
-        assert_eq!(costs.of(ONE), ms(4));
-        (0..3).for_each(|_| costs.saw(ONE, Duration::ZERO));
+        assert_eq!(costs.of(ONE), ms(8));
+        (0..4).for_each(|_| costs.saw(ONE, Duration::ZERO));
+        assert!(costs.of(ONE) > ms(4), "the next one may be costly again");
+        (0..20).for_each(|_| costs.saw(ONE, Duration::ZERO));
         assert!(costs.of(ONE) < ms(1));
-        (0..10).for_each(|_| costs.saw(ONE, Duration::ZERO));
+        (0..30).for_each(|_| costs.saw(ONE, Duration::ZERO));
         assert!(costs.0.is_empty(), "what costs nothing takes no room");
     }
 

@@ -9,9 +9,9 @@
 //!
 //! A request that finds no free connection is sent late and counts from when it was due.
 //!
-//! Instances of one task have targets. Starts that end at once have none: to send and refuse one costs
-//! the two cores of a small machine nearly as much as to do it, so three times as many as can be done
-//! cannot even be sent from the same cores.
+//! Instances of one task have targets. Starts that end at once have none: to send and refuse one
+//! costs the two cores of a small machine nearly as much as to do it, so three times as many as can
+//! be done cannot even be sent from the same cores.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
