@@ -186,6 +186,9 @@ pub struct StartCommand {
     pub key: Option<String>,
     /// When it must be over.
     pub deadline_at: Option<Timestamp>,
+    /// The same as the caller put it, where that was a duration: whoever repeats the request says
+    /// the same words, which mean a later instant by then.
+    pub deadline_after: Option<String>,
     /// Tags to find it by.
     pub tags: Vec<String>,
     /// Makes a repetition harmless.

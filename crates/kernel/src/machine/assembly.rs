@@ -602,15 +602,17 @@ fn rivals(row: &InboxRow, items: &[Pending]) -> impl Iterator<Item = Timestamp> 
 /// Tells a repeated start from a different one with the same key.
 fn request_hash(command: &StartCommand) -> u64 {
     let version = command.version.map_or_else(String::new, |it| it.to_string());
-    let deadline = command.deadline_at.map_or_else(String::new, |it| it.to_string());
+    let deadline_at = command.deadline_at.map_or_else(String::new, |it| it.to_string());
+    let deadline = command.deadline_after.as_ref().unwrap_or(&deadline_at);
     let tags = command.tags.join("\u{1}");
     let parts = [
         command.definition.as_str(),
         command.input.as_str(),
         command.key.as_deref().unwrap_or("\u{0}"),
         &version,
-        &deadline,
+        deadline,
         &tags,
+        command.at.as_deref().unwrap_or("\u{0}"),
     ];
     let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
     for part in parts {

@@ -19,7 +19,7 @@ use crate::auth::{Caller, Permission};
 use crate::extract::{Body, Id, Name, Payload, Query};
 use crate::place::Place;
 use crate::problem::{Problem, Reason};
-use crate::wire::{Because, Done, Instance, InstanceResult, Lasting, NewInstance};
+use crate::wire::{Because, Done, Instance, InstanceResult, Lasting, Moment, NewInstance};
 use crate::{audit, show};
 
 pub(super) fn routes() -> Routes {
@@ -91,7 +91,8 @@ async fn start(
         version: new.version,
         input: new.input.clone(),
         key: new.key,
-        deadline_at: new.deadline.map(|deadline| deadline.from(now)).transpose()?,
+        deadline_at: new.deadline.as_ref().map(|deadline| deadline.from(now)).transpose()?,
+        deadline_after: new.deadline.as_ref().and_then(Moment::duration),
         tags: new.tags,
         idempotency: idempotency_key(&headers)?,
         ..StartCommand::default()

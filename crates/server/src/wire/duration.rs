@@ -72,6 +72,14 @@ impl Moment {
         Timestamp::parse(text).map(Self::At)
     }
 
+    /// The duration in its words, if it is one.
+    pub(crate) fn duration(&self) -> Option<String> {
+        match self {
+            Self::At(_) => None,
+            Self::After(lasting) => Some(lasting.0.to_string()),
+        }
+    }
+
     /// The instant, when it is now.
     pub(crate) fn from(&self, now: Timestamp) -> Result<Timestamp, TimeError> {
         match self {

@@ -331,6 +331,7 @@ impl Player<'_> {
             bound: None,
             key: line.option("key").map(str::to_owned),
             deadline_at: line.option("deadline").map(|text| instant(text, now)),
+            deadline_after: None,
             tags: line.option("tag").map(str::to_owned).into_iter().collect(),
             idempotency: line.option("idempotency").map(str::to_owned),
         });
