@@ -21,7 +21,7 @@ use crate::show;
 pub(crate) fn run<P, B, F>(mut settings: Settings, prepare: P, begun: B) -> Result<()>
 where
     P: FnOnce(&mut Settings, SocketAddr),
-    B: FnOnce(Engine, SocketAddr) -> F,
+    B: FnOnce(Engine, App, SocketAddr) -> F,
     F: Future<Output = Result<Engine>>,
 {
     let _collector = log(&settings)?;
@@ -36,11 +36,12 @@ where
         let listening = listen(&settings).await?;
         prepare(&mut settings, listening.address().context("the address")?);
         let engine = Engine::start(settings, notations()).await?;
-        let serving = listening.serve(App::new(&engine));
+        let app = App::new(&engine);
+        let serving = listening.serve(app.clone());
         let address = serving.address().context("the address")?;
         let stop = stop_signal()?;
         tracing::info!(%address, tls = serving.is_secure(), "listening");
-        let engine = begun(engine, address).await?;
+        let engine = begun(engine, app, address).await?;
         serving.run(stop).await;
         engine.stop().await;
         tracing::info!("stopped");

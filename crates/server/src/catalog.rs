@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use meantime_core::{Definition, DefinitionId, Notation, State, View};
+use meantime_kernel::command::Error;
 use meantime_kernel::driver::Kernel;
 use meantime_kernel::store::DefinitionFilter;
 
@@ -44,12 +45,12 @@ impl Catalog {
     }
 
     /// A version by its number.
-    pub(crate) async fn get(&self, id: DefinitionId) -> Result<Arc<Entry>, Problem> {
+    pub(crate) async fn get(&self, id: DefinitionId) -> Result<Arc<Entry>, Error> {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner).get(&id).cloned();
         if let Some(entry) = known {
             return Ok(entry);
         }
-        let row = self.kernel.store().definition(id).await?;
+        let row = self.kernel.store().definition(id).await.map_err(|error| Error::from(&error))?;
         let runs = self.kernel.definition(id).await?;
         let entry = Arc::new(match row {
             Some(row) => {

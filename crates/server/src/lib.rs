@@ -16,6 +16,7 @@ mod background;
 mod catalog;
 mod connection;
 mod connector;
+mod deploy;
 mod docs_page;
 mod engine;
 mod error_pages;

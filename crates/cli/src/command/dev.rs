@@ -7,12 +7,12 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
 use meantime_core::{SCHEDULE_DEFINITION, ScheduleSpec, Severity, Source};
-use meantime_kernel::command::{Command, Reply, ScheduleAction};
+use meantime_kernel::command::{Command, ScheduleAction};
 use meantime_kernel::driver::{DeployError, Kernel};
 use meantime_kernel::history::By;
 use meantime_kernel::schedule::ScheduleView;
 use meantime_kernel::store::{DefinitionFilter, InstanceFilter, InstanceRow, Page};
-use meantime_server::{Layers, Settings};
+use meantime_server::{App, Layers, Settings};
 use notify::{RecursiveMode, Watcher};
 use tokio::sync::mpsc;
 
@@ -86,13 +86,13 @@ impl Dev {
             let config = &mut settings.journeys.config;
             config.entry(STUBS.to_owned()).or_insert_with(|| stubs.into());
         };
-        server::run(settings, prepare, |engine, address| async move {
-            let loaded = load(engine.kernel(), &directory, &catalogs).await?;
+        server::run(settings, prepare, |engine, app, address| async move {
+            let loaded = load(&app, engine.kernel(), &directory, &catalogs).await?;
             let paused =
                 if is_tour { pause_new(engine.kernel(), &loaded).await? } else { Vec::new() };
             let names: Vec<String> = loaded.into_iter().map(|(name, ..)| name).collect();
             greet(&base(address), &directory, &names, &paused, &state, is_virtual);
-            watch(engine.kernel().clone(), &directory, catalogs);
+            watch(app, engine.kernel().clone(), &directory, catalogs);
             Ok(engine)
         })?;
         Ok(ExitCode::SUCCESS)
@@ -101,6 +101,7 @@ impl Dev {
 
 /// Deploys everything in a directory; what is wrong is drawn and does not stop the rest.
 async fn load(
+    app: &App,
     kernel: &Kernel,
     directory: &Path,
     catalogs: &[PathBuf],
@@ -111,7 +112,7 @@ async fn load(
     }
     let mut loaded = Vec::new();
     for file in definitions::find(directory, catalogs)? {
-        loaded.extend(deploy(kernel, &file).await);
+        loaded.extend(deploy(app, kernel, &file).await);
     }
     Ok(loaded)
 }
@@ -152,16 +153,13 @@ fn spec_of(row: &InstanceRow) -> Option<ScheduleSpec> {
 }
 
 /// Deploys a file: names, versions, and whether each is new.
-async fn deploy(kernel: &Kernel, file: &DefinitionFile) -> Vec<(String, u32, bool)> {
+async fn deploy(app: &App, kernel: &Kernel, file: &DefinitionFile) -> Vec<(String, u32, bool)> {
     let path = file.path.display().to_string();
     if kernel.notations().get(file.notation).is_none() {
         return Vec::new();
     }
-    match kernel.deploy(file.notation, file.source.clone()).await {
-        Ok((Reply::Deployed(deployed), _)) => {
-            deployed.into_iter().map(|it| (it.name, it.version, it.new)).collect()
-        }
-        Ok(_) => Vec::new(),
+    match app.deploy(file.notation, file.source.clone()).await {
+        Ok((deployed, _)) => deployed.into_iter().map(|it| (it.name, it.version, it.new)).collect(),
         Err(DeployError::Diagnostics(found)) => {
             let colors = show::colors();
             for it in found.iter().filter(|it| it.severity == Severity::Error) {
@@ -230,7 +228,7 @@ fn greet(
 }
 
 /// Deploys files again when they change.
-fn watch(kernel: Kernel, directory: &Path, catalogs: Vec<PathBuf>) {
+fn watch(app: App, kernel: Kernel, directory: &Path, catalogs: Vec<PathBuf>) {
     let (sender, mut changes) = mpsc::unbounded_channel();
     let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
         if let Ok(event) = event
@@ -257,7 +255,7 @@ fn watch(kernel: Kernel, directory: &Path, catalogs: Vec<PathBuf>) {
                 if seen.insert(path.clone(), file.source.clone()).as_ref() == Some(&file.source) {
                     continue;
                 }
-                for (name, version, new) in deploy(&kernel, &file).await {
+                for (name, version, new) in deploy(&app, &kernel, &file).await {
                     if new {
                         say(&format!("{name} {version} deployed from {}", path.display()));
                     }

@@ -120,7 +120,7 @@ pub(crate) struct Serve {
 impl Serve {
     pub(crate) fn run(self) -> Result<ExitCode> {
         let settings = self.flags.settings(Layers::default())?;
-        server::run(settings, |_, _| {}, |engine, _| async { Ok(engine) })?;
+        server::run(settings, |_, _| {}, |engine, _, _| async { Ok(engine) })?;
         Ok(ExitCode::SUCCESS)
     }
 }

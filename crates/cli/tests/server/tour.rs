@@ -4,7 +4,7 @@ use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::binary::{BINARY, Server};
+use crate::binary::{BINARY, Server, write};
 
 const README: &str = include_str!("../../../../README.md");
 
@@ -112,4 +112,34 @@ fn examples_name_no_port_and_have_no_warnings() {
             assert!(!is_definition || !text.contains("127.0.0.1"), "{name}");
         }
     }
+}
+
+/// Repairs II, item 17: a directory is loaded by the rules of a deployment over HTTP.
+#[test]
+fn dev_refuses_an_api_at_the_path_of_another() {
+    let directory = tempfile::tempdir().expect("a directory");
+    for name in ["first", "second"] {
+        let text = format!(
+            "apiVersion: v1\nkind: Api\nmetadata: {{name: {name}, version: 1.0.0}}\nspec:\n  \
+             bindings: {{http: {{route: {{path: /both}}}}}}\n  start: done\n  \
+             states: {{done: {{type: succeed}}}}\n"
+        );
+        write(directory.path(), &format!("{name}.journey.yaml"), &text);
+    }
+    let mut dev = Command::new(BINARY)
+        .args(["dev", ".", "--listen", "127.0.0.1:0"])
+        .current_dir(directory.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary starts");
+    let lines = BufReader::new(dev.stdout.take().expect("a pipe")).lines();
+    let lines = lines.map_while(Result::ok).take_while(|line| !line.starts_with("Ctrl-C"));
+    let greeting: Vec<String> = lines.collect();
+    dev.kill().expect("it ran");
+    let output = dev.wait_with_output().expect("it ends");
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(told.contains("J052"), "{told}");
+    assert!(told.contains("the API `first` answers at `/both` already"), "{told}");
+    assert!(greeting.contains(&"  definitions  first".to_owned()), "{greeting:?}");
 }

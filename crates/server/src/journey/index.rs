@@ -12,6 +12,7 @@ use std::sync::{PoisonError, RwLock};
 use meantime_core::{Definition, Diagnostic, Timestamp};
 use meantime_journey::JOURNEY_NOTATION;
 use meantime_journey::surface::{self, Kind};
+use meantime_kernel::command::Error;
 use meantime_kernel::store::DefinitionFilter;
 
 use super::surface::{Named, latest};
@@ -67,7 +68,7 @@ impl SurfaceIndex {
         &self,
         app: &App,
         definitions: &[Definition],
-    ) -> Result<Vec<Diagnostic>, Problem> {
+    ) -> Result<Vec<Diagnostic>, Error> {
         let routes: Vec<(&Definition, String)> = definitions
             .iter()
             .filter_map(|definition| Some((definition, surface::route(definition)?)))
@@ -114,17 +115,17 @@ impl SurfaceIndex {
         answers.then_some(named)
     }
 
-    async fn refresh_old(&self, app: &App) -> Result<(), Problem> {
+    async fn refresh_old(&self, app: &App) -> Result<(), Error> {
         let now = app.kernel().now().real;
         let read_at = self.0.read().unwrap_or_else(PoisonError::into_inner).at;
         let is_fresh = |at: Timestamp| (0..KEPT_MS).contains(&now.saturating_since(at));
         if read_at.is_some_and(is_fresh) { Ok(()) } else { self.refresh(app).await }
     }
 
-    async fn refresh(&self, app: &App) -> Result<(), Problem> {
+    async fn refresh(&self, app: &App) -> Result<(), Error> {
         let at = Some(app.kernel().now().real);
         let filter = DefinitionFilter { latest: true, ..DefinitionFilter::default() };
-        let rows = app.store().definitions(filter).await?;
+        let rows = app.store().definitions(filter).await.map_err(|error| Error::from(&error))?;
         let (mut paths, mut names) = (BTreeMap::new(), BTreeSet::new());
         let mut has_public = false;
         for row in rows.iter().filter(|row| row.notation == JOURNEY_NOTATION) {

@@ -5,8 +5,7 @@ use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse as _, Response};
 use meantime_core::{DefinitionId, Diagnostic as CoreDiagnostic, Severity, Source};
-use meantime_journey::JOURNEY_NOTATION;
-use meantime_kernel::command::{Command, Error, Reply};
+use meantime_kernel::command::{Command, Error};
 use meantime_kernel::driver::DeployError;
 use meantime_kernel::machine::definition_hash;
 use meantime_kernel::store::{DefinitionFilter, DefinitionRow};
@@ -76,19 +75,9 @@ async fn deploy(
     if query.dry_run {
         return judge(&app, notation, source).await;
     }
-    refuse_clashes(&app, notation, &source).await?;
-    let hash_of = source.clone();
-    let (reply, diagnostics) = match app.kernel().deploy(notation, source).await {
-        Ok(deployed) => deployed,
-        Err(DeployError::Diagnostics(found)) => return Err(invalid(&found)),
-        Err(DeployError::Kernel(error)) => return Err(error.into()),
-    };
-    let Reply::Deployed(deployed) = reply else {
-        return Err(Problem::new(Reason::Internal, "a deployment was answered by something else"));
-    };
-    app.surface_index().expire();
+    let hash = definition_hash(&source);
+    let (deployed, diagnostics) = app.deploy(notation, source).await.map_err(refused)?;
     let is_new = deployed.iter().any(|it| it.new);
-    let hash = definition_hash(&hash_of);
     let mut definitions = Vec::new();
     for it in deployed {
         let rows = named(&app, &it.name).await?;
@@ -109,30 +98,10 @@ async fn deploy(
     Ok(Answer(status, Deployed { definitions }))
 }
 
-/// Refuses APIs that would answer where another one does. Other sources are not compiled for it.
-async fn refuse_clashes(
-    app: &App,
-    notation: &str,
-    source: &Source,
-) -> std::result::Result<(), Problem> {
-    if notation != JOURNEY_NOTATION || !source.text.contains("Api") {
-        return Ok(());
-    }
-    let (definitions, diagnostics) = app.kernel().judge(notation, source.clone()).await?;
-    if diagnostics.iter().any(|it| it.severity == Severity::Error) {
-        return Err(invalid(&diagnostics));
-    }
-    let clashes = app.surface_index().clashes(app, &definitions).await?;
-    if clashes.is_empty() { Ok(()) } else { Err(invalid(&clashes)) }
-}
-
 /// Judges a source without deploying it.
 async fn judge(app: &App, notation: &str, source: Source) -> Result<Deployed> {
     let hash = definition_hash(&source);
-    let (definitions, diagnostics) = app.kernel().judge(notation, source).await?;
-    if diagnostics.iter().any(|it| it.severity == Severity::Error) {
-        return Err(invalid(&diagnostics));
-    }
+    let (definitions, diagnostics) = app.validate(notation, source).await.map_err(refused)?;
     let definitions = definitions.into_iter().map(|it| DeployedDefinition {
         name: it.name,
         notation: notation.to_owned(),
@@ -146,6 +115,13 @@ async fn judge(app: &App, notation: &str, source: Source) -> Result<Deployed> {
 
 fn warnings(diagnostics: &[CoreDiagnostic]) -> Vec<Diagnostic> {
     diagnostics.iter().map(Diagnostic::from).collect()
+}
+
+fn refused(error: DeployError) -> Problem {
+    match error {
+        DeployError::Diagnostics(found) => invalid(&found),
+        DeployError::Kernel(error) => error.into(),
+    }
 }
 
 fn invalid(diagnostics: &[CoreDiagnostic]) -> Problem {

@@ -273,9 +273,11 @@ async fn an_api_answers_at_its_route_and_takes_nobody_elses() {
         ),
     ];
     for text in refused {
-        let (status, answer) = send(&router, "/definitions", &kind, text.clone()).await;
-        let code = &answer["diagnostics"][0]["code"];
-        assert_eq!((status, code), (422, &json!("J052")), "{text}: {answer}");
+        for path in ["/definitions?dryRun=true", "/definitions"] {
+            let (status, answer) = send(&router, path, &kind, text.clone()).await;
+            let code = &answer["diagnostics"][0]["code"];
+            assert_eq!((status, code), (422, &json!("J052")), "{path} {text}: {answer}");
+        }
     }
     // The same API again is no clash, and a route without a path is the usual one.
     for text in [text.replace("1.0.0", "1.0.1"), api("other", "{route: {method: POST}}")] {

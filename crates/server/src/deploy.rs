@@ -1,0 +1,53 @@
+//! Deploying through the server: the checks of the kernel, and that no API answers at the path of
+//! another one. The kernel does not know paths, so whoever deploys beside HTTP comes here, too.
+
+use std::sync::Arc;
+
+use meantime_core::{Definition, Diagnostic, Severity, Source};
+use meantime_kernel::command::{Command, Deployed, Deployment, Error, Reply};
+use meantime_kernel::driver::DeployError;
+
+use crate::app::App;
+
+impl App {
+    /// Compiles a source and deploys its definitions, all or nothing. Gives back the versions and
+    /// the warnings.
+    ///
+    /// # Errors
+    ///
+    /// If the source has errors, or an API of it would answer at the path of another one.
+    pub async fn deploy(
+        &self,
+        notation: &str,
+        source: Source,
+    ) -> Result<(Vec<Deployed>, Vec<Diagnostic>), DeployError> {
+        let (definitions, warnings) = self.validate(notation, source.clone()).await?;
+        let definitions = definitions.into_iter().map(Arc::new).collect();
+        let deployment = Deployment { notation: notation.to_owned(), source, definitions };
+        let reply = self.kernel().call(Command::Deploy(deployment)).await?;
+        let Reply::Deployed(deployed) = reply else {
+            let text = "a deployment was answered by something else".to_owned();
+            return Err(DeployError::Kernel(Error::Invalid(text)));
+        };
+        self.surface_index().expire();
+        Ok((deployed, warnings))
+    }
+
+    /// Does everything that a deployment does, except deploying: a dry run refuses what a
+    /// deployment would refuse.
+    pub(crate) async fn validate(
+        &self,
+        notation: &str,
+        source: Source,
+    ) -> Result<(Vec<Definition>, Vec<Diagnostic>), DeployError> {
+        let (definitions, diagnostics) = self.kernel().judge(notation, source).await?;
+        if diagnostics.iter().any(|it| it.severity == Severity::Error) {
+            return Err(DeployError::Diagnostics(diagnostics));
+        }
+        let clashes = self.surface_index().clashes(self, &definitions).await?;
+        if !clashes.is_empty() {
+            return Err(DeployError::Diagnostics(clashes));
+        }
+        Ok((definitions, diagnostics))
+    }
+}
