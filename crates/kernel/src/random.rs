@@ -2,7 +2,7 @@
 
 use meantime_core::{IncidentId, InstanceId, Timestamp};
 
-use crate::store::Seat;
+use crate::store::NodeIndex;
 
 /// Gives random numbers.
 pub trait Entropy: Send {
@@ -53,7 +53,7 @@ impl Entropy for SeededEntropy {
 pub struct Ids {
     entropy: Box<dyn Entropy>,
     last: u64,
-    seat: Option<Seat>,
+    node_index: Option<NodeIndex>,
 }
 
 const COUNTER_BITS: u32 = 15;
@@ -61,7 +61,7 @@ const COUNTER_BITS: u32 = 15;
 impl Ids {
     /// Goes on after the largest number in use.
     pub fn new(entropy: Box<dyn Entropy>, last: u64) -> Self {
-        Self { entropy, last, seat: None }
+        Self { entropy, last, node_index: None }
     }
 
     /// Never gives a number up to this one again.
@@ -69,19 +69,19 @@ impl Ids {
         self.last = self.last.max(last);
     }
 
-    /// Gives only numbers of a seat from now on: no other node gives them at the same time.
-    pub fn sit(&mut self, seat: Seat) {
-        self.seat = Some(seat);
+    /// Gives only numbers of a lease from now on: no other node gives them at the same time.
+    pub fn use_node_index(&mut self, node_index: NodeIndex) {
+        self.node_index = Some(node_index);
     }
 
-    /// The next number: 48 bits of milliseconds, 15 bits that count within one. With a seat, the
+    /// The next number: 48 bits of milliseconds, 15 bits that count within one. With a lease, the
     /// lowest bits are its number.
     pub fn next(&mut self, now: Timestamp) -> u64 {
         let ms = u64::try_from(now.as_millis()).unwrap_or(0);
         let next = (self.last + 1).max((ms << COUNTER_BITS) & (u64::MAX >> 1));
-        self.last = self.seat.map_or(next, |Seat(seat)| {
-            let (count, seat) = (u64::from(Seat::COUNT), u64::from(seat));
-            next + (seat + count - next % count) % count
+        self.last = self.node_index.map_or(next, |NodeIndex(node_index)| {
+            let (count, node_index) = (u64::from(NodeIndex::COUNT), u64::from(node_index));
+            next + (node_index + count - next % count) % count
         });
         self.last
     }
@@ -113,10 +113,10 @@ mod tests {
     }
 
     #[test]
-    fn nodes_at_different_seats_never_give_the_same_number() {
-        let numbers = |seat| {
+    fn nodes_with_different_indexes_never_give_the_same_number() {
+        let numbers = |node_index| {
             let mut ids = Ids::new(Box::new(SeededEntropy::new(1)), 77);
-            ids.sit(Seat(seat));
+            ids.use_node_index(NodeIndex(node_index));
             (0..1_000).map(|it| ids.next(Timestamp::from_millis(it / 7))).collect::<Vec<_>>()
         };
         let (one, other) = (numbers(0), numbers(63));

@@ -74,7 +74,7 @@ impl Drop for Node {
 }
 
 /// The nodes of the moment, for everybody.
-struct Company {
+struct Membership {
     nodes: Mutex<Vec<Node>>,
     is_over: AtomicBool,
     /// Instances whose start was acknowledged, by idempotency key.
@@ -84,7 +84,7 @@ struct Company {
     repeated: AtomicU64,
 }
 
-impl Company {
+impl Membership {
     fn any(&self, chance: u64) -> Kernel {
         let nodes = locked(&self.nodes);
         let at = usize::try_from(chance).unwrap_or_default() % nodes.len();
@@ -101,10 +101,10 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Starts instances at any node, with the same key until one of them has answered.
-async fn call(company: Arc<Company>, number: u64) {
+async fn call(membership: Arc<Membership>, number: u64) {
     let mut chance = SeededEntropy::new(number);
     let mut count = 0;
-    while !company.is_over() {
+    while !membership.is_over() {
         count += 1;
         let definition = if count % 2 == 0 { "sleeper" } else { "work" }.to_owned();
         let key = format!("{number}-{count}");
@@ -115,15 +115,15 @@ async fn call(company: Arc<Company>, number: u64) {
             ..StartCommand::default()
         };
         loop {
-            let kernel = company.any(chance.next());
+            let kernel = membership.any(chance.next());
             let answer = patiently(kernel.call(Command::Start(start.clone()))).await;
             if let Some(Ok(Reply::Started { instance, repeated, .. })) = answer {
-                company.repeated.fetch_add(u64::from(repeated), Ordering::SeqCst);
-                locked(&company.acknowledged).insert(key, instance);
-                company.progress.notify_all();
+                membership.repeated.fetch_add(u64::from(repeated), Ordering::SeqCst);
+                locked(&membership.acknowledged).insert(key, instance);
+                membership.progress.notify_all();
                 break;
             }
-            if company.is_over() {
+            if membership.is_over() {
                 return;
             }
         }
@@ -131,9 +131,9 @@ async fn call(company: Arc<Company>, number: u64) {
 }
 
 /// Does tasks of any node, and reports at any other.
-async fn work(company: Arc<Company>, number: u64) {
+async fn work(membership: Arc<Membership>, number: u64) {
     let mut chance = SeededEntropy::new(1_000 + number);
-    while !company.is_over() || number == 0 {
+    while !membership.is_over() || number == 0 {
         let claim = Command::Claim(ClaimCommand {
             worker: format!("worker {number}"),
             max: 5,
@@ -141,14 +141,14 @@ async fn work(company: Arc<Company>, number: u64) {
             wait_ms: 200,
             ..ClaimCommand::default()
         });
-        let kernel = company.any(chance.next());
+        let kernel = membership.any(chance.next());
         let Some(Ok(Reply::Tasks(tasks))) = patiently(kernel.call(claim)).await else { continue };
         for task in tasks {
             let report = Report::Completed(Json::null());
             let report = Command::Report { task: task.id, token: Some(task.token), report };
             // Whoever does not hear of it does it again; one outcome counts.
-            patiently(company.any(chance.next()).call(report)).await;
-            company.progress.notify_all();
+            patiently(membership.any(chance.next()).call(report)).await;
+            membership.progress.notify_all();
         }
     }
 }
@@ -161,7 +161,7 @@ async fn patiently<T>(answer: impl Future<Output = T>) -> Option<T> {
 #[test]
 fn p7_three_nodes_are_killed_at_random_and_nothing_is_lost_or_doubled() {
     let database = database().expect("PostgreSQL");
-    let company = Arc::new(Company {
+    let membership = Arc::new(Membership {
         nodes: Mutex::new((0..NODES).map(|_| Node::start(&database)).collect()),
         is_over: AtomicBool::new(false),
         acknowledged: Mutex::default(),
@@ -170,18 +170,18 @@ fn p7_three_nodes_are_killed_at_random_and_nothing_is_lost_or_doubled() {
     });
     let clients = Runtime::new().expect("a runtime");
     let callers: Vec<_> =
-        (0..CALLERS).map(|number| clients.spawn(call(Arc::clone(&company), number))).collect();
+        (0..CALLERS).map(|number| clients.spawn(call(Arc::clone(&membership), number))).collect();
     for number in 0..WORKERS {
-        clients.spawn(work(Arc::clone(&company), number));
+        clients.spawn(work(Arc::clone(&membership), number));
     }
     let mut chance = SeededEntropy::new(7);
-    let acknowledged = || locked(&company.acknowledged).len();
+    let acknowledged = || locked(&membership.acknowledged).len();
     for kill in 1..=KILLS {
         // Between two kills there is progress.
         let before = acknowledged();
-        wait_until(&company, "starts are acknowledged", || acknowledged() > before + 20);
+        wait_until(&membership, "starts are acknowledged", || acknowledged() > before + 20);
         let doomed = {
-            let mut nodes = locked(&company.nodes);
+            let mut nodes = locked(&membership.nodes);
             let at = usize::try_from(chance.next() % 3).unwrap_or_default();
             nodes.remove(at)
         };
@@ -189,32 +189,32 @@ fn p7_three_nodes_are_killed_at_random_and_nothing_is_lost_or_doubled() {
         // Two nodes carry on for a while before the next one comes.
         if kill % 2 == 0 {
             let before = acknowledged();
-            wait_until(&company, "two nodes carry on", || acknowledged() > before + 10);
+            wait_until(&membership, "two nodes carry on", || acknowledged() > before + 10);
         }
         let node = Node::start(&database);
-        locked(&company.nodes).push(node);
+        locked(&membership.nodes).push(node);
     }
-    company.is_over.store(true, Ordering::SeqCst);
+    membership.is_over.store(true, Ordering::SeqCst);
     for caller in callers {
         clients.block_on(caller).expect("a caller ends");
     }
-    let store = Arc::clone(company.any(0).store());
-    wait_until(&company, "everything is over", || {
+    let store = Arc::clone(membership.any(0).store());
+    wait_until(&membership, "everything is over", || {
         rows(&*store).iter().all(|row| row.phase == Phase::Completed)
     });
     clients.shutdown_background();
-    check(&company, &*store);
+    check(&membership, &*store);
 }
 
-/// Waits for something that takes a few seconds, because a dead node keeps its seat for fifteen.
+/// Waits for something that takes a few seconds, because a dead node keeps its lease for fifteen.
 /// It looks whenever something happened, and now and then for what time brings.
-fn wait_until(company: &Company, what: &str, is_so: impl Fn() -> bool) {
+fn wait_until(membership: &Membership, what: &str, is_so: impl Fn() -> bool) {
     for _ in 0..24_000 {
         if is_so() {
             return;
         }
-        let guard = locked(&company.acknowledged);
-        drop(company.progress.wait_timeout(guard, Duration::from_millis(100)));
+        let guard = locked(&membership.acknowledged);
+        drop(membership.progress.wait_timeout(guard, Duration::from_millis(100)));
     }
     panic!("too much happened, and it is not so that {what}");
 }
@@ -225,7 +225,7 @@ fn rows(store: &dyn Store) -> Vec<InstanceRow> {
     rows.unwrap_or_else(|_| vec![])
 }
 
-fn check(company: &Company, store: &dyn Store) {
+fn check(membership: &Membership, store: &dyn Store) {
     let rows = rows(store);
     let by_id: BTreeMap<InstanceId, &InstanceRow> = rows.iter().map(|row| (row.id, row)).collect();
     let mut keys: BTreeMap<String, usize> = BTreeMap::new();
@@ -234,7 +234,7 @@ fn check(company: &Company, store: &dyn Store) {
         *keys.entry(key).or_default() += 1;
     }
     assert!(keys.values().all(|count| *count == 1), "a start happened twice: {keys:?}");
-    let acknowledged = locked(&company.acknowledged);
+    let acknowledged = locked(&membership.acknowledged);
     assert!(acknowledged.len() > 100, "too little happened");
     for (key, id) in acknowledged.iter() {
         assert!(by_id.contains_key(id), "the start {key} was acknowledged and is gone");

@@ -45,7 +45,7 @@ async fn started(kernel: &Kernel, key: usize) -> InstanceId {
         match kernel.call(start(key)).await {
             Ok(Reply::Started { instance, .. }) => return instance,
             Ok(reply) => panic!("{reply:?}"),
-            // The node has to find its seat first.
+            // The node has to find its lease first.
             Err(error) => assert!(error.code().starts_with("store_"), "{error}"),
         }
         tokio::task::yield_now().await;

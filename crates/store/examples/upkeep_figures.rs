@@ -97,7 +97,7 @@ fn line(instance: InstanceId, seq: u64, previous: u64, record: Record) -> Write 
 }
 
 fn commit(store: &SqliteStore, batch: u64, units: Vec<Unit>) -> Result<(), Error> {
-    block_on(store.commit(Taken::default(), Plan { batch, now: NOW, units, sitting: None }))
+    block_on(store.commit(Taken::default(), Plan { batch, now: NOW, units, lease_term: None }))
         .map(drop)
 }
 

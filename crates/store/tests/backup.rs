@@ -60,7 +60,7 @@ fn start(number: u64, size: usize) -> Unit {
 /// Commits two instances in one plan: both or none of them exist at any time.
 fn commit_pair(store: &SqliteStore, pair: u64, size: usize) {
     let units = vec![start(2 * pair, size), start(2 * pair + 1, size)];
-    let plan = Plan { batch: pair, now: NOW, units, sitting: None };
+    let plan = Plan { batch: pair, now: NOW, units, lease_term: None };
     let results = block_on(store.commit(Taken::default(), plan)).expect("it commits");
     assert!(matches!(results[..], [UnitResult::Done(_), UnitResult::Done(_)]));
 }

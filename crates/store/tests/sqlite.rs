@@ -47,7 +47,7 @@ fn start(number: u64, size: usize) -> Unit {
 }
 
 fn commit(store: &SqliteStore, batch: u64, units: Vec<Unit>) -> Result<Vec<UnitResult>, Error> {
-    block_on(store.commit(Taken::default(), Plan { batch, now: NOW, units, sitting: None }))
+    block_on(store.commit(Taken::default(), Plan { batch, now: NOW, units, lease_term: None }))
 }
 
 fn count(store: &SqliteStore) -> usize {
@@ -84,7 +84,7 @@ fn plans_queued_together_are_one_group_and_see_each_other() {
     let (_directory, path) = place();
     let store = open(&path);
     let plan = |batch, units| {
-        store.commit(Taken::default(), Plan { batch, now: NOW, units, sitting: None })
+        store.commit(Taken::default(), Plan { batch, now: NOW, units, lease_term: None })
     };
     let mut next = instance(7, 1);
     next.turn_no = 2;
@@ -107,7 +107,7 @@ fn a_plan_that_breaks_does_not_take_the_others_along() {
         Unit { writes: vec![Write::History(row)], ..Unit::default() }
     };
     let plan = |batch, units| {
-        store.commit(Taken::default(), Plan { batch, now: NOW, units, sitting: None })
+        store.commit(Taken::default(), Plan { batch, now: NOW, units, lease_term: None })
     };
     let pending = [
         plan(1, vec![history(5), start(1, 1)]),

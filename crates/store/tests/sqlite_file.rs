@@ -44,7 +44,7 @@ fn start(number: u64) -> Unit {
 }
 
 fn commit(store: &SqliteStore, number: u64) -> Result<Vec<UnitResult>, Error> {
-    let plan = Plan { batch: number, now: NOW, units: vec![start(number)], sitting: None };
+    let plan = Plan { batch: number, now: NOW, units: vec![start(number)], lease_term: None };
     block_on(store.commit(Taken::default(), plan))
 }
 

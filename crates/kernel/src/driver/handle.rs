@@ -145,8 +145,8 @@ impl Builder {
     /// Reads what the store knows and begins. Needs a tokio runtime.
     pub async fn start(self) -> Result<Kernel, store::Error> {
         let clock = Arc::new(AdjustedClock::new(self.clock));
-        let seated = heartbeat::sit_down(&*self.store, &clock).await?;
-        let recovered = self.store.recover(seated.company.share()).await?;
+        let joined = heartbeat::acquire_lease(&*self.store, &clock).await?;
+        let recovered = self.store.recover(joined.membership.share()).await?;
         if !self.clock_may_be_behind {
             check_clock(&clock, &recovered)?;
         }
@@ -205,7 +205,7 @@ impl Builder {
             runtime: Handle::current(),
         };
         let run = Run::new(parts, receiver);
-        let started = run.start(seated, recovered, definitions);
+        let started = run.start(joined, recovered, definitions);
         started.map_err(|error| store::Error::Unavailable(error.to_string()))?;
         // A paused kernel writes nothing; it does so when it is resumed.
         if !kernel.is_paused() {

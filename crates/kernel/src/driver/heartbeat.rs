@@ -1,4 +1,4 @@
-//! Signs of life of a node that shares its store, and its clock put right by the store's.
+//! Heartbeats of a node that shares its store, and its clock put right by the store's.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use tokio::sync::{Notify, mpsc};
 
 use crate::clock::{AdjustedClock, Clock};
 use crate::machine::Input;
-use crate::store::{Company, Error, Store};
+use crate::store::{Error, Membership, Store};
 
 /// How often. A process that was killed is noticed with the second one after its end at the latest.
 const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(3);
@@ -19,21 +19,24 @@ const HEARTBEAT_RETRY: Duration = Duration::from_secs(1);
 /// How unsure a node may be of the store's time (I7).
 const UNSURE: Duration = Duration::from_millis(500);
 
-/// Who shares the store, and until when the node may rely on its seat.
+/// Who shares the store, and until when the node may rely on its lease.
 #[derive(Debug)]
-pub(super) struct Seated {
-    pub(super) company: Company,
+pub(super) struct Joined {
+    pub(super) membership: Membership,
     pub(super) until: Option<Timestamp>,
 }
 
-/// Gives one sign of life.
-pub(super) async fn sit_down(store: &dyn Store, clock: &AdjustedClock) -> Result<Seated, Error> {
+/// Gives one heartbeat.
+pub(super) async fn acquire_lease(
+    store: &dyn Store,
+    clock: &AdjustedClock,
+) -> Result<Joined, Error> {
     // Nobody's setting of clocks is to count as time that the answer took.
     let asked = clock.steady();
-    let company = store.beat(clock.now().real).await?;
+    let membership = store.renew_lease(clock.now().real).await?;
     let answered = clock.steady();
     let passed = answered.saturating_sub(asked);
-    if let Some(time) = company.time {
+    if let Some(time) = membership.time {
         let unsure = passed / 2;
         if unsure > UNSURE {
             let text = format!("the store's time is known to {} ms only", unsure.as_millis());
@@ -41,15 +44,15 @@ pub(super) async fn sit_down(store: &dyn Store, clock: &AdjustedClock) -> Result
         }
         clock.put_right(time, asked + unsure);
     }
-    // Counted from the question: the seat may have been renewed right then.
+    // Counted from the question: the lease may have been renewed right then.
     let passed = i64::try_from(passed.as_millis()).unwrap_or(i64::MAX);
-    let until = company.lasts_ms.map(|ms| clock.now().real.saturating_add_millis(ms - passed));
-    Ok(Seated { company, until })
+    let until = membership.lasts_ms.map(|ms| clock.now().real.saturating_add_millis(ms - passed));
+    Ok(Joined { membership, until })
 }
 
-/// Gives signs of life until the loop is over, at once when it is woken. A failed one is not told:
-/// the seat runs out.
-pub(super) async fn beat(
+/// Gives heartbeat until the loop is over, at once when it is woken. A failed one is not told:
+/// the lease runs out.
+pub(super) async fn renew_lease(
     store: Arc<dyn Store>,
     clock: Arc<AdjustedClock>,
     inputs: mpsc::UnboundedSender<Input>,
@@ -60,11 +63,11 @@ pub(super) async fn beat(
         // Either way it is time.
         let _ = tokio::time::timeout(wait, wake.notified()).await;
         wait = HEARTBEAT_RETRY;
-        if let Ok(Seated { company, until }) = sit_down(&*store, &clock).await {
-            let soon = company.recheck_ms.map(|ms| u64::try_from(ms).unwrap_or_default());
+        if let Ok(Joined { membership, until }) = acquire_lease(&*store, &clock).await {
+            let soon = membership.recheck_ms.map(|ms| u64::try_from(ms).unwrap_or_default());
             wait = soon
                 .map_or(HEARTBEAT_INTERVAL, |ms| HEARTBEAT_INTERVAL.min(Duration::from_millis(ms)));
-            if inputs.send(Input::Company(company, until)).is_err() {
+            if inputs.send(Input::Membership(membership, until)).is_err() {
                 return;
             }
         }

@@ -24,7 +24,7 @@ use tokio::task::JoinHandle;
 use super::advance::{Advance, Advances, Next};
 use super::compute::Compute;
 use super::handle::{EngineTasks, StoreHealth};
-use super::heartbeat::{self, Seated};
+use super::heartbeat::{self, Joined};
 use super::housekeeping::{Housekeeper, Housekept, Note};
 use crate::admission::{Admitted, Gate};
 use crate::clock::{AdjustedClock, Clock, StepDetector, Stopwatch, VirtualClock};
@@ -207,13 +207,13 @@ impl Run {
     /// Begins, on a thread of its own.
     pub(super) fn start(
         self,
-        company: Seated,
+        membership: Joined,
         recovered: Recovered,
         definitions: Vec<DefinitionRow>,
     ) -> io::Result<()> {
         let own = runtime::Builder::new_current_thread().enable_all().build()?;
         let run = move || {
-            let stopped = own.block_on(self.run(company, recovered, definitions));
+            let stopped = own.block_on(self.run(membership, recovered, definitions));
             // Whoever asked for the end may open the store again: nothing here holds it by then.
             drop(own);
             if let Some(stopped) = stopped {
@@ -228,14 +228,14 @@ impl Run {
     /// Runs to the end; gives back who asked for it.
     async fn run(
         mut self,
-        company: Seated,
+        membership: Joined,
         recovered: Recovered,
         definitions: Vec<DefinitionRow>,
     ) -> Option<oneshot::Sender<()>> {
         self.epoch = recovered.epoch;
         let inputs = self.inputs.0.clone();
         self.hears_steps = self.clock.on_step(Box::new(move || inputs.send(Input::Tick).is_ok()));
-        let heart = self.join(company);
+        let heart = self.join(membership);
         self.tell(Input::Recovered(recovered, definitions));
         loop {
             while let Some(output) = self.machine.poll() {
@@ -267,10 +267,10 @@ impl Run {
         self.stopping.take()
     }
 
-    /// On a shared store: listens to other nodes and gives signs of life.
-    fn join(&mut self, company: Seated) -> Option<JoinHandle<()>> {
-        let Seated { company, until } = company;
-        self.tell(Input::Company(company, until));
+    /// On a shared store: listens to other nodes and gives heartbeat.
+    fn join(&mut self, membership: Joined) -> Option<JoinHandle<()>> {
+        let Joined { membership, until } = membership;
+        self.tell(Input::Membership(membership, until));
         let wake = Arc::new(Notify::new());
         let (inputs, woken) = (self.inputs.0.clone(), wake.clone());
         self.store.watch_connectivity(Arc::new(move |reach| {
@@ -293,7 +293,7 @@ impl Run {
         }));
         let inputs = self.inputs.0.clone();
         let (store, clock) = (self.store.clone(), self.clock.clone());
-        Some(self.runtime.spawn(heartbeat::beat(store, clock, inputs, wake)))
+        Some(self.runtime.spawn(heartbeat::renew_lease(store, clock, inputs, wake)))
     }
 
     /// Housekeeping begins when the machine may act.
@@ -520,7 +520,7 @@ impl Run {
             }
             Output::Tell(notices) => {
                 self.runtime.spawn(async move {
-                    // What gets lost is found again by the next sign of life.
+                    // What gets lost is found again by the next heartbeat.
                     let _ = store.tell(notices).await;
                 });
             }

@@ -23,8 +23,8 @@ use crate::open::{Key, Open, OpenSubscription, OpenTimer};
 use crate::planted::{Bug, planted};
 use crate::random::Ids;
 use crate::store::{
-    AnswerRow, Ask, ChannelKey, ChannelKind, Extra, InboxRow, InstanceRow, MessageRow, Phase,
-    Require, Seat, StartedBy, TaskRow, TimerKey, TimerKind, TimerRow, Write,
+    AnswerRow, Ask, ChannelKey, ChannelKind, Extra, InboxRow, InstanceRow, MessageRow, NodeIndex,
+    Phase, Require, StartedBy, TaskRow, TimerKey, TimerKind, TimerRow, Write,
 };
 
 /// What assembling needs from the machine.
@@ -33,8 +33,8 @@ pub(super) struct Kit<'a> {
     pub(super) limits: &'a Arc<Limits>,
     pub(super) now: Now,
     pub(super) epoch: u32,
-    /// The node's seat, if it shares the store.
-    pub(super) seat: Option<Seat>,
+    /// The node's lease, if it shares the store.
+    pub(super) node_index: Option<NodeIndex>,
     pub(super) counters: &'a mut Counters,
     pub(super) tasks: &'a BTreeMap<TaskId, TaskRow>,
     pub(super) definitions: &'a Definitions,
@@ -87,7 +87,7 @@ pub(super) struct Assembly {
     /// Whether a caller of this node waits for the instance to come to rest, or for its end.
     pub(super) awaited: bool,
     pub(super) end_awaited: bool,
-    /// Seats at which somebody waited for the rest that this turn brings.
+    /// Leases at which somebody waited for the rest that this turn brings.
     pub(super) rested: Vec<u8>,
 }
 

@@ -39,8 +39,8 @@ const OVERDUE_MS: i64 = 1_000;
 pub(super) struct Batch {
     /// Somebody waits for some of its turns, and nobody for others.
     pub(super) is_mixed: bool,
-    /// The sitting in which it began, whose numbers it gives.
-    sitting: Option<u64>,
+    /// The lease term in which it began, whose numbers it gives.
+    lease_term: Option<u64>,
     /// When it began, in real time.
     pub(super) begun: Timestamp,
     pub(super) works: Vec<Work>,
@@ -190,8 +190,8 @@ impl Machine {
             return false;
         }
         self.drop_stale_turns();
-        let (sitting, begun) = (self.company.sitting, self.clock);
-        let mut batch = Batch { sitting, begun, ..Batch::default() };
+        let (lease_term, begun) = (self.membership.lease_term, self.clock);
+        let mut batch = Batch { lease_term, begun, ..Batch::default() };
         // On a shared store two commits go side by side, and the later one may be faster.
         let in_order = self.config.shared_store && self.batches.values().any(|it| it.is_overdue);
         let late = in_order.then_some(Class::Timers);
@@ -412,7 +412,7 @@ impl Machine {
             limits: &self.limits,
             now: self.now,
             epoch: self.epoch,
-            seat: self.config.shared_store.then_some(self.company.seat),
+            node_index: self.config.shared_store.then_some(self.membership.node_index),
             counters: &mut self.counters,
             tasks,
             definitions: &self.definitions,
@@ -639,9 +639,9 @@ impl Machine {
             return;
         }
         let Some(mut batch) = self.batches.remove(&number) else { return };
-        if batch.sitting != self.company.sitting {
+        if batch.lease_term != self.membership.lease_term {
             // Who sat here before may have used the numbers that would follow.
-            let lost = store::Error::Unavailable("the node has lost its seat".to_owned());
+            let lost = store::Error::Unavailable("the node has lost its node_index".to_owned());
             return self.give_up(batch, &lost);
         }
         let no_tasks = BTreeMap::new();
@@ -653,7 +653,7 @@ impl Machine {
                 Some(turn) => fresh.push((place, turn)),
                 None => {
                     if let Some(work) = batch.take_slow(place) {
-                        self.leave_behind(work, number, job, batch.sitting);
+                        self.leave_behind(work, number, job, batch.lease_term);
                     }
                 }
             }
@@ -684,8 +684,8 @@ impl Machine {
         // Numbered in the order in which they reach the store, which the last number then tells.
         batch.commit = self.next_commit;
         self.next_commit += 1;
-        let (now, sitting) = (self.now.engine, self.company.sitting);
-        let plan = Plan { batch: batch.commit, now, units, sitting };
+        let (now, lease_term) = (self.now.engine, self.membership.lease_term);
+        let plan = Plan { batch: batch.commit, now, units, lease_term };
         self.batches.insert(number, batch);
         self.output(Output::Commit(number, taken, plan));
     }
@@ -719,7 +719,7 @@ impl Machine {
         }
         for (place, turn) in fresh.extract_if(.., |(place, _)| heavy.contains(place)) {
             if let Some(work) = batch.take_slow(place) {
-                self.put_off(work, turn, batch.sitting);
+                self.put_off(work, turn, batch.lease_term);
             }
         }
     }

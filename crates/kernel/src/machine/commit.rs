@@ -261,8 +261,8 @@ impl Machine {
                     self.tell_all(work.id);
                     self.tell_timed_out(&row);
                 }
-                let seats = work.assembly.as_ref().map_or_else(Vec::new, |it| it.rested.clone());
-                self.rested(work.id, &seats);
+                let nodes = work.assembly.as_ref().map_or_else(Vec::new, |it| it.rested.clone());
+                self.rested(work.id, &nodes);
                 self.cut_history(&row, claims);
                 if !self.config.shared_store {
                     self.cache.put(row);

@@ -19,7 +19,7 @@ use super::tree::Trees;
 use crate::clock::Now;
 use crate::command::{Error, Reply, StartCommand, Wait};
 use crate::random::{Entropy, Ids};
-use crate::store::{Company, DefinitionRow, DueQuery, Notice, Recovered, To};
+use crate::store::{DefinitionRow, DueQuery, Membership, Notice, Recovered, To};
 
 /// How many definitions are compiled at the start; the others when they are first needed.
 const PRELOADED: usize = 1_000;
@@ -68,14 +68,14 @@ pub struct Machine {
     pub(super) waiting_definition: BTreeMap<DefinitionId, Vec<InstanceId>>,
     pub(super) timers: TimerQueue,
     pub(super) claims: Claims,
-    pub(super) company: Company,
-    /// Until when the node's seat is surely its own, in real time; none is for ever.
-    pub(super) seated_until: Option<Timestamp>,
+    pub(super) membership: Membership,
+    /// Until when the node's lease is surely its own, in real time; none is for ever.
+    pub(super) lease_until: Option<Timestamp>,
     /// How often it has asked for its share and not been answered.
     pub(super) recovers: u32,
     /// Why the store is out of reach, if it is.
     pub(super) store_error: Option<Error>,
-    /// When callers of a node without a seat are told, in real time.
+    /// When callers of a node without a lease are told, in real time.
     pub(super) fail_callers_at: Option<Timestamp>,
     /// Batches whose commit is in doubt, and those of them whose callers were told so.
     pub(super) ambiguous_batches: BTreeSet<u64>,
@@ -131,8 +131,8 @@ impl Machine {
             waiting_definition: BTreeMap::new(),
             timers,
             claims,
-            company: Company::alone(),
-            seated_until: None,
+            membership: Membership::alone(),
+            lease_until: None,
             recovers: 0,
             store_error: None,
             fail_callers_at: None,
@@ -175,7 +175,7 @@ impl Machine {
             Input::Timers(rows) => self.timers_read(rows),
             Input::Definition(id, loaded) => self.definition_read(id, *loaded),
             Input::Tree(instance, rows) => self.tree_read(instance, &rows),
-            Input::Company(company, until) => self.company_seen(company, until),
+            Input::Membership(membership, until) => self.membership_changed(membership, until),
             Input::Adopted(recovered) => self.adopted(recovered),
             Input::Told(notices) => self.told(notices),
             Input::Definitions(rows) => self.definitions_read(rows),
@@ -211,7 +211,7 @@ impl Machine {
     /// is due already and could not be taken up waits for something else: an answer of the store,
     /// or the end of the moment after its failure.
     pub fn next_wakeup(&self) -> (Option<Timestamp>, Option<Timestamp>) {
-        if !self.is_seated() {
+        if !self.has_lease() {
             return (None, self.next_caller_failure());
         }
         if self.rests() {
@@ -352,7 +352,7 @@ impl Machine {
         self.send_notices();
         self.take_up_held();
         self.enforce_lease_patience();
-        if !self.running || self.rests() || !self.is_seated() {
+        if !self.running || self.rests() || !self.has_lease() {
             return;
         }
         self.resume_at = None;
@@ -364,7 +364,7 @@ impl Machine {
         if !self.is_paused()
             && let Some(read) = self.timers.wants_read(self.now.engine)
         {
-            let (share, limit) = (self.company.share(), timer_queue::READ);
+            let (share, limit) = (self.membership.share(), timer_queue::READ);
             let (after, before) = (read.after, read.before);
             self.output(Output::LoadTimers(DueQuery { after, before, share, limit }));
         }

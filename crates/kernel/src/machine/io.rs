@@ -7,8 +7,8 @@ use super::job::Job;
 use super::measure::Distribution;
 use crate::command::{Command, Error, LeaseToken, Reply, Report, Wait};
 use crate::store::{
-    self, CompactRequest, Company, DefinitionRow, DueQuery, InstanceRow, Notice, Plan, Recovered,
-    Share, TakeRequest, Taken, TaskRow, TimerRow, To, UnitResult,
+    self, CompactRequest, DefinitionRow, DueQuery, InstanceRow, Membership, Notice, Plan,
+    Recovered, Share, TakeRequest, Taken, TaskRow, TimerRow, To, UnitResult,
 };
 
 /// Names a caller who waits for a reply.
@@ -46,9 +46,9 @@ pub enum Input {
     /// The answer to `LoadTree`: the instance and its live descendants, up to the first that
     /// does not rest by itself.
     Tree(InstanceId, Vec<InstanceRow>),
-    /// Who shares the store, from a sign of life, and until when the node may rely on it, in real
+    /// Who shares the store, from a heartbeat, and until when the node may rely on it, in real
     /// time. Comes every few seconds, if the store is shared.
-    Company(Company, Option<Timestamp>),
+    Membership(Membership, Option<Timestamp>),
     /// The answer to `Recover`.
     Adopted(Recovered),
     /// Other nodes have told something.

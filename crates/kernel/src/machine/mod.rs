@@ -30,7 +30,7 @@
 //! | `end` | closing, ending, and what is withdrawn |
 //! | `commit` | after the commit: answers, wake-ups, memory |
 //! | `outage` | a store that is out of reach: nobody waits without an answer |
-//! | `company` | several machines on one store: shares, notices, locks |
+//! | `membership` | several machines on one store: shares, notices, locks |
 //! | `loose` | units without an instance: claims, messages, definitions |
 //! | `misdeed` | what planted bugs do, for the simulator's own test |
 //! | `claim` | tasks for workers, leases, retries in waiting |
@@ -45,7 +45,6 @@ mod batch;
 mod cache;
 mod claim;
 mod commit;
-mod company;
 mod damage;
 mod definitions;
 mod edit;
@@ -57,6 +56,7 @@ mod io;
 mod job;
 mod loose;
 mod measure;
+mod membership;
 mod misdeed;
 mod outage;
 mod outcome;

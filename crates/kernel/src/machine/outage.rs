@@ -92,7 +92,7 @@ impl Machine {
 
     /// A node without a valid lease makes no progress: waiting callers fail after a while.
     pub(super) fn enforce_lease_patience(&mut self) {
-        if self.is_seated() || !self.has_waiting_callers() {
+        if self.has_lease() || !self.has_waiting_callers() {
             self.fail_callers_at = None;
             return;
         }

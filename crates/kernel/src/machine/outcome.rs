@@ -13,8 +13,8 @@ use crate::history::{Record, Withdrawn};
 use crate::open::{Key, OpenSubscription};
 use crate::planted::{Bug, planted};
 use crate::store::{
-    Ask, ChannelKind, Guard, HistoryRow, InboxRow, IncidentCause, InstanceRow, MessageRow, Phase,
-    Seat, Unit, Write, encode_start,
+    Ask, ChannelKind, Guard, HistoryRow, InboxRow, IncidentCause, InstanceRow, MessageRow,
+    NodeIndex, Phase, Unit, Write, encode_start,
 };
 
 /// What became of an assembled turn.
@@ -125,14 +125,14 @@ impl Assembly {
     /// Callers may wait at other nodes than the one that ends the instance. They are remembered
     /// until then, also if nothing else of the instance changes.
     fn note_end_waiters(&mut self, kit: &Kit<'_>) {
-        let Some(Seat(seat)) = kit.seat else { return };
-        let seats = &mut self.row.extra.end_awaited_at;
+        let Some(NodeIndex(node_index)) = kit.node_index else { return };
+        let nodes = &mut self.row.extra.end_awaited_at;
         if self.row.phase.is_ended() {
-            self.rested.extend(seats.take().unwrap_or_default());
+            self.rested.extend(nodes.take().unwrap_or_default());
         } else if self.end_awaited {
-            let seats = seats.get_or_insert_default();
-            if !seats.contains(&seat) {
-                seats.push(seat);
+            let nodes = nodes.get_or_insert_default();
+            if !nodes.contains(&node_index) {
+                nodes.push(node_index);
                 self.touched = true;
             }
         }
@@ -140,13 +140,13 @@ impl Assembly {
 
     /// Callers may wait at other nodes than the one that brings the instance to rest.
     fn note_waiters(&mut self, kit: &Kit<'_>) {
-        let Some(Seat(seat)) = kit.seat else { return };
+        let Some(NodeIndex(node_index)) = kit.node_index else { return };
         if Standing::of(&self.row).satisfies(Wait::Settled) {
             self.rested.extend(self.row.extra.awaited_at.take().unwrap_or_default());
         } else if self.awaited {
-            let seats = self.row.extra.awaited_at.get_or_insert_default();
-            if !seats.contains(&seat) {
-                seats.push(seat);
+            let nodes = self.row.extra.awaited_at.get_or_insert_default();
+            if !nodes.contains(&node_index) {
+                nodes.push(node_index);
             }
         }
     }

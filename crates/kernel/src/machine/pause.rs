@@ -20,7 +20,7 @@ impl Machine {
 
     /// Whether this node removes what is old: one of those that share a store does.
     pub fn keeps_house(&self) -> bool {
-        self.running && !self.is_paused() && self.company.share().part == 0
+        self.running && !self.is_paused() && self.membership.share().part == 0
     }
 
     pub(super) fn check_paused(&self, command: &Command) -> Result<(), Error> {

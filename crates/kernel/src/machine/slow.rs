@@ -43,7 +43,7 @@ struct SlowTurn {
     work: Work,
     definition: DefinitionId,
     /// The lease term in which it began.
-    sitting: Option<u64>,
+    lease_term: Option<u64>,
 }
 
 /// All of them.
@@ -138,27 +138,32 @@ impl Machine {
         work: Work,
         batch: u64,
         job: usize,
-        sitting: Option<u64>,
+        lease_term: Option<u64>,
     ) {
         self.counters.slow_turns += 1;
         let name = (batch, job);
         let definition = work.definition_id();
         self.slow.add(definition);
         self.slow.instances.insert(work.id, name);
-        self.slow.computing.insert(name, SlowTurn { work, definition, sitting });
+        self.slow.computing.insert(name, SlowTurn { work, definition, lease_term });
     }
 
     /// A turn is computed and its batch is heavy enough without it: it joins a later one.
-    pub(super) fn put_off(&mut self, work: Work, turn: Result<Turn, Fault>, sitting: Option<u64>) {
+    pub(super) fn put_off(
+        &mut self,
+        work: Work,
+        turn: Result<Turn, Fault>,
+        lease_term: Option<u64>,
+    ) {
         let definition = work.definition_id();
         self.slow.add(definition);
-        self.slow.computed.push_back((SlowTurn { work, definition, sitting }, turn));
+        self.slow.computed.push_back((SlowTurn { work, definition, lease_term }, turn));
     }
 
-    /// Turns of an earlier lease term begin anew: who sat here meanwhile may have gone on.
+    /// Turns of an earlier lease term begin anew: another holder may have gone on.
     pub(super) fn drop_stale_turns(&mut self) {
-        let sitting = self.company.sitting;
-        let is_stale = |(slow, _): &(SlowTurn, Result<Turn, Fault>)| slow.sitting != sitting;
+        let lease_term = self.membership.lease_term;
+        let is_stale = |(slow, _): &(SlowTurn, Result<Turn, Fault>)| slow.lease_term != lease_term;
         if !self.slow.computed.iter().any(is_stale) {
             return;
         }
@@ -182,7 +187,7 @@ impl Machine {
         // One that was dropped is nobody's any more.
         let Some(slow) = self.slow.computing.remove(&(batch, job)) else { return };
         self.slow.instances.remove(&slow.work.id);
-        if slow.sitting == self.company.sitting {
+        if slow.lease_term == self.membership.lease_term {
             self.slow.computed.push_back((slow, turn));
         } else {
             self.slow.forget(slow.definition);

@@ -5,7 +5,7 @@
 //! sleep, and it asks the store only when its head is used up: no polling (I12).
 //!
 //! On a store that several nodes share, others arm timers too. Then it knows its share of the next
-//! moments only, and looks again with every sign of life of the node; what is armed elsewhere and
+//! moments only, and looks again with every heartbeat of the node; what is armed elsewhere and
 //! due sooner is told by a notice.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,7 +18,7 @@ use crate::store::{Share, TimerKey};
 /// How many timers one read brings.
 pub(super) const READ: usize = 8_192;
 
-/// How far ahead a node looks that shares its store, in milliseconds: several signs of life.
+/// How far ahead a node looks that shares its store, in milliseconds: several heartbeat.
 pub(super) const WINDOW_MS: i64 = 20_000;
 
 /// A read to make: all timers after a key, at most [`READ`].

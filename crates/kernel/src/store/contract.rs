@@ -6,8 +6,8 @@ use std::pin::Pin;
 use meantime_core::{DefinitionId, IncidentId, InstanceId, TaskId, Timestamp};
 
 use super::{
-    ChildRef, CompactRequest, Company, ConnectivityListener, DefinitionFilter, DefinitionRow,
-    DueQuery, Error, HistoryRow, IncidentRow, InstanceFilter, InstanceRow, Listener, Notice,
+    ChildRef, CompactRequest, ConnectivityListener, DefinitionFilter, DefinitionRow, DueQuery,
+    Error, HistoryRow, IncidentRow, InstanceFilter, InstanceRow, Listener, Membership, Notice,
     OccurrenceKey, OccurrenceRow, OperationRow, Page, Plan, PurgeRequest, Purged, Recovered, Share,
     TakeRequest, Taken, TaskFilter, TaskRow, TimerCount, TimerFilter, TimerKey, TimerRow, To,
     UnitResult,
@@ -41,13 +41,13 @@ pub trait Store: Send + Sync {
         false
     }
 
-    /// A sign of life of this node: takes a seat or keeps it, and says who else is there. A node
-    /// that lost its seat gets a new one; until then its commits are refused.
-    fn beat(&self, _real: Timestamp) -> Pending<'_, Company> {
-        Box::pin(std::future::ready(Ok(Company::alone())))
+    /// A heartbeat of this node: takes a lease or keeps it, and says who else is there. A node
+    /// that lost its lease gets a new one; until then its commits are refused.
+    fn renew_lease(&self, _real: Timestamp) -> Pending<'_, Membership> {
+        Box::pin(std::future::ready(Ok(Membership::alone())))
     }
 
-    /// Gives the seat up, so that others need not wait until it is cold.
+    /// Gives the lease up, so that others need not wait until it is cold.
     fn leave(&self) -> Pending<'_, ()> {
         Box::pin(std::future::ready(Ok(())))
     }

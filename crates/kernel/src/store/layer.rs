@@ -3,8 +3,8 @@
 use meantime_core::{DefinitionId, IncidentId, InstanceId, TaskId, Timestamp};
 
 use super::{
-    ChildRef, CompactRequest, Company, ConnectivityListener, DefinitionFilter, DefinitionRow,
-    DueQuery, HistoryRow, IncidentRow, InstanceFilter, InstanceRow, Listener, Notice,
+    ChildRef, CompactRequest, ConnectivityListener, DefinitionFilter, DefinitionRow, DueQuery,
+    HistoryRow, IncidentRow, InstanceFilter, InstanceRow, Listener, Membership, Notice,
     OccurrenceKey, OccurrenceRow, OperationRow, Page, Pending, Plan, PurgeRequest, Purged,
     Recovered, Share, Store, TakeRequest, Taken, TaskFilter, TaskRow, TimerCount, TimerFilter,
     TimerKey, TimerRow, To, UnitResult,
@@ -47,8 +47,8 @@ impl<L: Layer> Store for L {
         self.inner().is_shared()
     }
 
-    fn beat(&self, real: Timestamp) -> Pending<'_, Company> {
-        self.inner().beat(real)
+    fn renew_lease(&self, real: Timestamp) -> Pending<'_, Membership> {
+        self.inner().renew_lease(real)
     }
 
     fn leave(&self) -> Pending<'_, ()> {

@@ -10,11 +10,11 @@
 //! parts of a plan are settled by [`Plan::settle`], pure code that every store calls inside its
 //! transaction with the rows it found.
 
-mod company;
 mod connectivity;
 mod contract;
 mod error;
 mod layer;
+mod membership;
 mod memory;
 mod plan;
 mod read;
@@ -22,11 +22,11 @@ mod row;
 mod settle;
 mod upkeep;
 
-pub use company::{Company, Listener, Notice, Seat, Share, To};
 pub use connectivity::{Connectivity, ConnectivityListener};
 pub use contract::{Pending, Store};
 pub use error::{Class, Error};
 pub use layer::Layer;
+pub use membership::{Listener, Membership, NodeIndex, Notice, Share, To};
 pub use memory::MemoryStore;
 pub(crate) use plan::encode_start;
 pub use plan::{

@@ -103,8 +103,8 @@ pub struct Plan {
     pub now: Timestamp,
     /// What to do, in order.
     pub units: Vec<Unit>,
-    /// The sitting in which its numbers were given; none where nobody shares the store.
-    pub sitting: Option<u64>,
+    /// The lease term in which its numbers were given; none where nobody shares the store.
+    pub lease_term: Option<u64>,
 }
 
 /// Something that takes effect as a whole or not at all.

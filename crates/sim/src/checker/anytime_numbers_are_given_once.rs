@@ -1,6 +1,6 @@
 //! Numbers of history rows are given once in the life of a store, whoever shares it.
 //!
-//! Ids of instances are not looked at: a start that waited while its node lost its seat may come
+//! Ids of instances are not looked at: a start that waited while its node lost its lease may come
 //! with a number that is taken by then, and gets another one.
 
 use std::collections::BTreeMap;

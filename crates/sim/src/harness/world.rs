@@ -298,12 +298,12 @@ impl World {
         }
     }
 
-    /// Gives a sign of life, as a node that shares its store does every few seconds.
-    pub fn beat(&mut self) {
-        // A node that gets no seat stops when its old one runs out.
-        if let Ok(company) = block_on(self.store.beat(self.now.real)) {
-            let until = company.lasts_ms.map(|ms| self.now.real.saturating_add_millis(ms));
-            self.machine.handle(self.now, Input::Company(company, until));
+    /// Gives a heartbeat, as a node that shares its store does every few seconds.
+    pub fn renew_lease(&mut self) {
+        // A node that gets no lease stops when its old one runs out.
+        if let Ok(membership) = block_on(self.store.renew_lease(self.now.real)) {
+            let until = membership.lasts_ms.map(|ms| self.now.real.saturating_add_millis(ms));
+            self.machine.handle(self.now, Input::Membership(membership, until));
         }
         self.run();
     }
@@ -330,10 +330,12 @@ impl World {
     }
 
     fn recover(&mut self) {
-        let company = block_on(self.store.beat(self.now.real)).expect("there is a seat");
-        let recovered = block_on(self.store.recover(company.share())).expect("the store recovers");
-        let until = company.lasts_ms.map(|ms| self.now.real.saturating_add_millis(ms));
-        self.machine.handle(self.now, Input::Company(company, until));
+        let membership =
+            block_on(self.store.renew_lease(self.now.real)).expect("there is a node_index");
+        let recovered =
+            block_on(self.store.recover(membership.share())).expect("the store recovers");
+        let until = membership.lasts_ms.map(|ms| self.now.real.saturating_add_millis(ms));
+        self.machine.handle(self.now, Input::Membership(membership, until));
         let definitions = block_on(self.store.definitions(DefinitionFilter::default()));
         let definitions = definitions.expect("the store has its definitions");
         self.epoch = recovered.epoch;

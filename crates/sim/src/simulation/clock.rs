@@ -37,7 +37,7 @@ impl Run {
             node.clock.engine = node.clock.engine.saturating_add_millis(engine_ms);
             node.clock.real = node.clock.real.saturating_add_millis(ms);
         }
-        self.beat_when_due();
+        self.renew_when_due();
         for node in 0..self.nodes.len() {
             // A process may oversleep.
             if self.is_due(node)
@@ -65,9 +65,10 @@ impl Run {
         for node in &mut self.nodes {
             node.clock.engine = node.clock.engine.saturating_add_millis(ms);
             node.clock.real = node.clock.real.saturating_add_millis(ms);
-            node.next_beat = node.next_beat.min(node.clock.real.saturating_add_millis(5 * SECOND));
+            node.next_heartbeat =
+                node.next_heartbeat.min(node.clock.real.saturating_add_millis(5 * SECOND));
         }
-        self.beat_when_due();
+        self.renew_when_due();
         for node in 0..self.nodes.len() {
             if !self.stands_still(node) {
                 self.nodes[node].tell(Input::Tick);

@@ -6,7 +6,7 @@ use meantime_kernel::machine::{Config, Input, Output};
 use meantime_kernel::schedule::{SCHEDULE_NOTATION, schedule_source};
 use meantime_kernel::store::DefinitionFilter;
 
-use super::company::Late;
+use super::membership::Late;
 use super::node::What;
 use super::run::Run;
 use super::setup::Fault;
@@ -41,16 +41,16 @@ impl Run {
         let is_shared = store.is_shared();
         let config = Config { shared_store: is_shared, ..self.setup.config.clone() };
         let real = self.nodes[node].clock.real;
-        let company = block_on(store.beat(real)).expect("there is a seat");
-        let recovered = block_on(store.recover(company.share())).expect("the store can be read");
+        let membership = block_on(store.renew_lease(real)).expect("there is a node_index");
+        let recovered = block_on(store.recover(membership.share())).expect("the store can be read");
         let definitions = block_on(store.definitions(DefinitionFilter::default()));
-        self.trace(|| format!("n{node} begins: {company:?}"));
+        self.trace(|| format!("n{node} begins: {membership:?}"));
         let node = &mut self.nodes[node];
         node.boot(store, &config);
         node.epoch = recovered.epoch;
-        node.next_beat = real.saturating_add_millis(5_000);
-        let until = company.lasts_ms.map(|ms| real.saturating_add_millis(ms));
-        node.tell(Input::Company(company, until));
+        node.next_heartbeat = real.saturating_add_millis(5_000);
+        let until = membership.lasts_ms.map(|ms| real.saturating_add_millis(ms));
+        node.tell(Input::Membership(membership, until));
         node.tell(Input::Recovered(recovered, definitions.expect("the store can be read")));
     }
 

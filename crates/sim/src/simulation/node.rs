@@ -58,8 +58,8 @@ pub(super) struct Node {
     pub(super) still_until: u64,
     /// The store is out of its reach until this moment.
     pub(super) cut_until: u64,
-    /// When its next sign of life is due, in real time.
-    pub(super) next_beat: Timestamp,
+    /// When its next heartbeat is due, in real time.
+    pub(super) next_heartbeat: Timestamp,
     /// What others have told it.
     pub(super) heard: Arc<Mutex<Vec<Notice>>>,
     pub(super) errands: Vec<Errand>,
@@ -100,7 +100,7 @@ impl Node {
             back_at: 0,
             still_until: 0,
             cut_until: 0,
-            next_beat: Timestamp::MIN,
+            next_heartbeat: Timestamp::MIN,
             heard: Arc::default(),
             errands: Vec::new(),
             turns: BTreeMap::new(),

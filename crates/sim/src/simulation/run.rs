@@ -9,8 +9,8 @@ use meantime_kernel::store::Store;
 
 use super::bed::Bed;
 use super::chance::Chance;
-use super::company::Late;
 use super::journal::Journal;
+use super::membership::Late;
 use super::node::Node;
 use super::programs::Programs;
 use super::setup::{Fault, Setup};
@@ -158,7 +158,8 @@ impl Run {
         match fault {
             Fault::Crash if self.may_crash_now() => self.crash(node),
             Fault::Torn => {
-                let kinds = ["take", "commit", "timers", "verify", "definition", "recover", "beat"];
+                let kinds =
+                    ["take", "commit", "timers", "verify", "definition", "recover", "renew_lease"];
                 self.torn = kinds.into_iter().filter(|_| self.chance.percent(40)).collect();
                 self.torn_until = self.moment + 5 + self.chance.below(60) as u64;
             }

@@ -202,7 +202,7 @@ impl Setup {
             store_retry_ms: chance.pick(&[1, 250]),
         };
         let nodes = chance.pick(&[1, 1, 1, 2, 3]);
-        // Seats are kept for seconds: longer steps would leave all of them empty all the time.
+        // Leases are kept for seconds: longer steps would leave all of them empty all the time.
         let paces: &[i64] = if nodes > 1 { &[5, 200, 4_000] } else { &[5, 200, 5_000, 600_000] };
         Self {
             seed,

@@ -60,7 +60,7 @@ impl<'a> Bench<'a> {
     /// Commits units together, with the next batch number.
     pub(super) fn commit_at(&self, now: Timestamp, units: Vec<Unit>) -> Vec<UnitResult> {
         let batch = self.recover().batch + 1;
-        let plan = Plan { batch, now, units, sitting: None };
+        let plan = Plan { batch, now, units, lease_term: None };
         self.get(self.store.commit(Taken::default(), plan))
     }
 

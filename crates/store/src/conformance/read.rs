@@ -270,7 +270,7 @@ fn instances_that_an_incident_holds_are_not_ready(bench: &Bench<'_>) {
 
 fn clock_and_batch_never_go_back(bench: &Bench<'_>) {
     let commit = |batch, millis| {
-        let plan = Plan { batch, now: at(millis), units: Vec::new(), sitting: None };
+        let plan = Plan { batch, now: at(millis), units: Vec::new(), lease_term: None };
         bench.get(bench.store.commit(Taken::default(), plan));
         let node = bench.recover();
         (node.batch, node.clock)
@@ -282,7 +282,7 @@ fn clock_and_batch_never_go_back(bench: &Bench<'_>) {
 
 fn a_batch_is_known_as_committed(bench: &Bench<'_>) {
     for batch in [2, 3] {
-        let plan = Plan { batch, now: NOW, units: Vec::new(), sitting: None };
+        let plan = Plan { batch, now: NOW, units: Vec::new(), lease_term: None };
         bench.get(bench.store.commit(Taken::default(), plan));
     }
     let known = [2, 3, 4].map(|batch| bench.get(bench.store.is_committed(batch)));

@@ -3,7 +3,7 @@
 //!
 //! A commit writes its number into a row that no other commit of its process uses. The row stays
 //! locked until the commit is decided: whoever wants to know whether it took effect locks the row
-//! too, and so waits for the decision. A row whose process has lost its seat is closed, and a
+//! too, and so waits for the decision. A row whose process has lost its lease is closed, and a
 //! commit that finds its row closed is rolled back (I5).
 
 use std::collections::{BTreeMap, VecDeque};
@@ -16,20 +16,21 @@ use super::connection::{Answer, Call, Connection, Failure, values};
 use super::feed::UnderWay;
 use crate::row::{Columns, int};
 
-const MARK: &str = "UPDATE batch SET number = $3, clock_at = greatest(clock_at, $4), \
-     last_seq = greatest(last_seq, $5) WHERE holder = $1 AND slot = $2 AND closed_at IS NULL";
-const DECIDED: &str = "SELECT number FROM batch WHERE holder = $1 AND slot = $2 FOR UPDATE";
-const RECENT: &str = "SELECT 1 FROM batch WHERE holder = $1 AND number = $2";
+const MARK: &str = "UPDATE commit_row SET batch = $3, clock_at = greatest(clock_at, $4), \
+     last_seq = greatest(last_seq, $5) WHERE lease_term = $1 AND row_number = $2 AND closed_at IS NULL";
+const DECIDED: &str =
+    "SELECT batch FROM commit_row WHERE lease_term = $1 AND row_number = $2 FOR UPDATE";
+const RECENT: &str = "SELECT 1 FROM commit_row WHERE lease_term = $1 AND batch = $2";
 const NUMBER: &str = "SELECT nextval('node_number')";
-const ADD: &str = "INSERT INTO batch (holder, slot, number, clock_at, last_seq) \
-     SELECT $1, slot, 0, 0, 0 FROM generate_series(0, $2 - 1) AS slot";
-const LOCK: &str = "SELECT holder FROM batch WHERE holder = ANY ($1::bigint[]) \
+const ADD: &str = "INSERT INTO commit_row (lease_term, row_number, batch, clock_at, last_seq) \
+     SELECT $1, row_number, 0, 0, 0 FROM generate_series(0, $2 - 1) AS row_number";
+const LOCK: &str = "SELECT lease_term FROM commit_row WHERE lease_term = ANY ($1::bigint[]) \
      FOR UPDATE SKIP LOCKED";
-const CLOSE: &str = "UPDATE batch SET closed_at = $2 \
-     WHERE holder = ANY ($1::bigint[]) AND closed_at IS NULL";
+const CLOSE: &str = "UPDATE commit_row SET closed_at = $2 \
+     WHERE lease_term = ANY ($1::bigint[]) AND closed_at IS NULL";
 const CLOSE_OTHERS: &str =
-    "UPDATE batch SET closed_at = 0 WHERE holder <> $1 AND closed_at IS NULL";
-const FOLD: &str = "WITH gone AS (DELETE FROM batch WHERE closed_at <= $1 \
+    "UPDATE commit_row SET closed_at = 0 WHERE lease_term <> $1 AND closed_at IS NULL";
+const FOLD: &str = "WITH gone AS (DELETE FROM commit_row WHERE closed_at <= $1 \
      RETURNING clock_at, last_seq) UPDATE node \
      SET clock_at = greatest(node.clock_at, (SELECT max(clock_at) FROM gone)), \
      last_seq = greatest(node.last_seq, (SELECT max(last_seq) FROM gone)) \
@@ -40,16 +41,16 @@ pub(super) const STATEMENTS: &[&str] =
     &[MARK, DECIDED, RECENT, NUMBER, ADD, LOCK, CLOSE, CLOSE_OTHERS, FOLD];
 
 /// Commits of one process that can be in flight or in doubt at a time.
-const SLOTS: i32 = 64;
+const COMMIT_ROWS: i32 = 64;
 
 /// The rows of this process.
 #[derive(Default)]
-pub(super) struct Slots(Mutex<State>);
+pub(super) struct CommitRows(Mutex<State>);
 
 #[derive(Default)]
 struct State {
-    /// The number of the process; none before its first sign of life.
-    holder: Option<i64>,
+    /// The number of the process; none before its first heartbeat.
+    lease_term: Option<i64>,
     /// Used in turn, so that the number of a commit stays in its row for a while.
     free: VecDeque<i32>,
     /// Commits whose answer was lost, with their rows.
@@ -58,30 +59,31 @@ struct State {
     under_way: BTreeMap<u64, UnderWay>,
 }
 
-impl Slots {
-    pub(super) fn holder(&self) -> Option<i64> {
-        self.state().holder
+impl CommitRows {
+    pub(super) fn lease_term(&self) -> Option<i64> {
+        self.state().lease_term
     }
 
     /// The process has this number from now on, or none.
-    pub(super) fn set_holder(&self, holder: Option<i64>) {
+    pub(super) fn set_lease_term(&self, lease_term: Option<i64>) {
         let mut state = self.state();
-        if state.holder != holder {
-            state.holder = holder;
-            state.free = (0..SLOTS).collect();
+        if state.lease_term != lease_term {
+            state.lease_term = lease_term;
+            state.free = (0..COMMIT_ROWS).collect();
         }
     }
 
-    /// A row for a commit that was prepared in a sitting. In another one the numbers that it gives
+    /// A row for a commit that was prepared in a lease term. In another one the numbers that it gives
     /// may be somebody else's (I5).
-    pub(super) fn take(self: &Arc<Self>, sitting: Option<u64>) -> Result<Slot, Error> {
+    pub(super) fn take(self: &Arc<Self>, lease_term: Option<u64>) -> Result<CommitRow, Error> {
         let mut state = self.state();
-        let is_same = |it: &i64| sitting.is_none_or(|sitting| u64::try_from(*it) == Ok(sitting));
-        let no_seat = || Error::Unavailable("the node has lost its seat".to_owned());
-        let holder = state.holder.filter(is_same).ok_or_else(no_seat)?;
+        let is_same =
+            |it: &i64| lease_term.is_none_or(|lease_term| u64::try_from(*it) == Ok(lease_term));
+        let no_lease = || Error::Unavailable("the node has lost its lease".to_owned());
+        let lease_term = state.lease_term.filter(is_same).ok_or_else(no_lease)?;
         let too_many = || Error::Unavailable("too many commits are in doubt".to_owned());
         let number = state.free.pop_front().ok_or_else(too_many)?;
-        Ok(Slot { slots: Arc::clone(self), holder, number, is_kept: false })
+        Ok(CommitRow { commit_rows: Arc::clone(self), lease_term, number, is_kept: false })
     }
 
     /// A commit is in doubt: until somebody asked, its rows of history may still appear.
@@ -96,18 +98,18 @@ impl Slots {
         batch: u64,
     ) -> Result<bool, Failure> {
         let place = self.state().in_doubt.get(&batch).copied();
-        let Some((holder, slot)) = place else {
-            let holder = self.holder().unwrap_or_default();
-            let found = connection.one(RECENT, values![holder, int(batch)]).await?;
+        let Some((lease_term, row_number)) = place else {
+            let lease_term = self.lease_term().unwrap_or_default();
+            let found = connection.one(RECENT, values![lease_term, int(batch)]).await?;
             return Ok(!found.rows.is_empty());
         };
-        let found = connection.one(DECIDED, values![holder, slot]).await?;
+        let found = connection.one(DECIDED, values![lease_term, row_number]).await?;
         let number = found.first(|row| row.number(0))?;
         let mut state = self.state();
         state.in_doubt.remove(&batch);
         state.under_way.remove(&batch);
-        if state.holder == Some(holder) {
-            state.free.push_back(slot);
+        if state.lease_term == Some(lease_term) {
+            state.free.push_back(row_number);
         }
         Ok(number == Some(batch))
     }
@@ -119,31 +121,31 @@ impl Slots {
 }
 
 /// The row of one commit. It is free again when this is dropped, unless the commit is in doubt.
-pub(super) struct Slot {
-    slots: Arc<Slots>,
-    holder: i64,
+pub(super) struct CommitRow {
+    commit_rows: Arc<CommitRows>,
+    lease_term: i64,
     number: i32,
     is_kept: bool,
 }
 
-impl Slot {
+impl CommitRow {
     /// Writes down that a commit takes effect, with the latest time and number it has seen.
     pub(super) fn mark(&self, batch: u64, clock: Timestamp, seq: u64) -> Call<'static> {
-        let values = values![self.holder, self.number, int(batch), clock.as_millis(), int(seq)];
+        let values = values![self.lease_term, self.number, int(batch), clock.as_millis(), int(seq)];
         Call::new(MARK, values)
     }
 
     /// Nobody knows whether the commit took effect: its row is not used until somebody asked.
     pub(super) fn keep(mut self, batch: u64) {
         self.is_kept = true;
-        self.slots.state().in_doubt.insert(batch, (self.holder, self.number));
+        self.commit_rows.state().in_doubt.insert(batch, (self.lease_term, self.number));
     }
 }
 
-impl Drop for Slot {
+impl Drop for CommitRow {
     fn drop(&mut self) {
-        let mut state = self.slots.state();
-        if !self.is_kept && state.holder == Some(self.holder) {
+        let mut state = self.commit_rows.state();
+        if !self.is_kept && state.lease_term == Some(self.lease_term) {
             state.free.push_back(self.number);
         }
     }
@@ -152,33 +154,37 @@ impl Drop for Slot {
 /// Gives a process a new number, with rows for its commits.
 pub(super) async fn register(connection: &Connection) -> Result<i64, Failure> {
     let found = connection.one(NUMBER, Vec::new()).await?;
-    let holder = found.first(|row| row.integer(0))?.unwrap_or_default();
-    connection.one(ADD, values![holder, SLOTS]).await?;
-    Ok(holder)
+    let lease_term = found.first(|row| row.integer(0))?.unwrap_or_default();
+    connection.one(ADD, values![lease_term, COMMIT_ROWS]).await?;
+    Ok(lease_term)
 }
 
 /// Locks the rows of processes that seem to be gone, to be read by [`read_idle`].
-pub(super) fn lock(holders: &[i64]) -> Call<'static> {
-    Call::new(LOCK, values![holders.to_vec()])
+pub(super) fn lock(lease_terms: &[i64]) -> Call<'static> {
+    Call::new(LOCK, values![lease_terms.to_vec()])
 }
 
 /// Those of the processes of whom no commit is under way.
 pub(super) fn read_idle(answer: &Answer) -> Result<Vec<i64>, Error> {
     let mut counts: BTreeMap<i64, i32> = BTreeMap::new();
-    for holder in answer.read(|row| row.integer(0))? {
-        *counts.entry(holder).or_default() += 1;
+    for lease_term in answer.read(|row| row.integer(0))? {
+        *counts.entry(lease_term).or_default() += 1;
     }
-    Ok(counts.into_iter().filter(|(_, count)| *count == SLOTS).map(|(holder, _)| holder).collect())
+    Ok(counts
+        .into_iter()
+        .filter(|(_, count)| *count == COMMIT_ROWS)
+        .map(|(lease_term, _)| lease_term)
+        .collect())
 }
 
 /// No commit of these processes takes effect from now on.
-pub(super) fn close(holders: &[i64], now: Timestamp) -> Call<'static> {
-    Call::new(CLOSE, values![holders.to_vec(), now.as_millis()])
+pub(super) fn close(lease_terms: &[i64], now: Timestamp) -> Call<'static> {
+    Call::new(CLOSE, values![lease_terms.to_vec(), now.as_millis()])
 }
 
 /// The same for everybody else.
-pub(super) fn close_others(holder: i64) -> Call<'static> {
-    Call::new(CLOSE_OTHERS, values![holder])
+pub(super) fn close_others(lease_term: i64) -> Call<'static> {
+    Call::new(CLOSE_OTHERS, values![lease_term])
 }
 
 /// Forgets rows that were closed long ago; what they have seen is kept.

@@ -1,5 +1,5 @@
 //! The database's clock: the one statement that asks for the time. Nodes on several machines go by
-//! it, because their own clocks differ (I7); nothing that is stored depends on it but seats.
+//! it, because their own clocks differ (I7); nothing that is stored depends on it but leases.
 
 use super::connection::Call;
 

@@ -16,12 +16,12 @@ use std::sync::Arc;
 use meantime_core::TaskId;
 use meantime_kernel::store::{Error, Guard, Plan, Settled, Unit, UnitResult, Write};
 
-use super::batch::Slots;
+use super::batch::CommitRows;
 use super::changes::Changes;
 use super::connection::{Answer, Call, Failure};
 use super::feed::{Feed, UnderWay};
 use super::find::Find;
-use super::pool::{Lent, Pool};
+use super::pool::{Pool, PooledConnection};
 use super::stats::Counters;
 use super::take::{Hold, Locked};
 use super::{instance, lock, task};
@@ -32,7 +32,7 @@ const ATTEMPTS: usize = 4;
 /// What committing needs.
 pub(super) struct Committer {
     pub(super) pool: Arc<Pool>,
-    pub(super) slots: Arc<Slots>,
+    pub(super) commit_rows: Arc<CommitRows>,
     pub(super) feed: Arc<Feed>,
     pub(super) counters: Arc<Counters>,
 }
@@ -85,7 +85,7 @@ impl Committer {
                 }
                 Err(Undone::InDoubt { results, message }) => {
                     Counters::add(&self.counters.in_doubt, 1);
-                    self.slots.stays_under_way(plan.batch, under_way);
+                    self.commit_rows.stays_under_way(plan.batch, under_way);
                     return Err(Error::Ambiguous { results, message });
                 }
             }
@@ -100,12 +100,12 @@ impl Committer {
         plan: &Plan,
         left_out: &BTreeSet<usize>,
     ) -> Result<Vec<UnitResult>, Undone> {
-        let slot = self.slots.take(plan.sitting)?;
+        let row_number = self.commit_rows.take(plan.lease_term)?;
         let mut transaction = match hold {
-            Some(Hold { lent, locked }) => Transaction { lent, locked, is_open: true },
+            Some(Hold { pooled, locked }) => Transaction { pooled, locked, is_open: true },
             None => {
-                let (lent, locked) = (self.pool.lend().await?, Locked::default());
-                Transaction { lent, locked, is_open: false }
+                let (pooled, locked) = (self.pool.acquire().await?, Locked::default());
+                Transaction { pooled, locked, is_open: false }
             }
         };
         let settled = transaction.settle(without(plan, left_out)).await?;
@@ -113,14 +113,14 @@ impl Committer {
         let mut calls = transaction.opening();
         let first = calls.len();
         calls.extend(changes.calls());
-        calls.push(slot.mark(plan.batch, plan.now, changes.seq));
-        let answers = transaction.lent.run(&calls).await?;
+        calls.push(row_number.mark(plan.batch, plan.now, changes.seq));
+        let answers = transaction.pooled.run(&calls).await?;
         check(&changes, plan, answers.get(first..).unwrap_or_default())?;
         let results = with_conflicts(settled.results.clone(), left_out);
-        match transaction.lent.commit().await {
+        match transaction.pooled.commit().await {
             Ok(()) => Ok(results),
             Err(failure) if failure.is_in_doubt => {
-                slot.keep(plan.batch);
+                row_number.keep(plan.batch);
                 Err(Undone::InDoubt { results, message: failure.error.to_string() })
             }
             Err(failure) => Err(failure.into()),
@@ -130,7 +130,7 @@ impl Committer {
 
 /// A transaction that is open, or will be with its first statement.
 struct Transaction {
-    lent: Lent,
+    pooled: PooledConnection,
     locked: Locked,
     is_open: bool,
 }
@@ -139,7 +139,7 @@ impl Transaction {
     /// The statement that opens the transaction, unless it is open.
     fn opening(&mut self) -> Vec<Call<'static>> {
         let is_open = std::mem::replace(&mut self.is_open, true);
-        if is_open { Vec::new() } else { vec![self.lent.begin()] }
+        if is_open { Vec::new() } else { vec![self.pooled.begin()] }
     }
 
     /// Looks at everything the plan depends on, under locks, and decides.
@@ -168,7 +168,7 @@ impl Transaction {
             let opening = self.opening();
             let skip = opening.len();
             let calls: Vec<Call<'_>> = opening.into_iter().chain(calls).collect();
-            answers = self.lent.run(&calls).await?.split_off(skip);
+            answers = self.pooled.run(&calls).await?.split_off(skip);
         }
         let found = answers.split_off(first.min(answers.len()));
         let busy = self.locked.add(!instances.is_empty(), !tasks.is_empty(), &answers)?;
@@ -282,6 +282,6 @@ fn check(changes: &Changes<'_>, plan: &Plan, answers: &[Answer]) -> Result<(), U
     }
     match answers.next_back() {
         Some(mark) if mark.count == 1 => Ok(()),
-        _ => Err(Error::Unavailable("the node has lost its seat".to_owned()).into()),
+        _ => Err(Error::Unavailable("the node has lost its lease".to_owned()).into()),
     }
 }

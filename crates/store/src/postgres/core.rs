@@ -10,16 +10,16 @@ use meantime_kernel::store::{
 use tokio::runtime::Handle;
 use tokio::sync::Mutex;
 
-use super::batch::{self, Slots};
+use super::batch::{self, CommitRows};
 use super::commit::Committer;
 use super::connect::Connector;
 use super::feed::Feed;
 use super::migration::{MIGRATIONS, migrate};
 use super::monitor::{ConnectionMonitor, MonitorSession};
-use super::notice::Ear;
-use super::options::{Options, SeatTime};
+use super::node_lease::MissingSessions;
+use super::notice::Notifier;
+use super::options::{LeaseClock, Options};
 use super::pool::Pool;
-use super::seat::MissingSessions;
 use super::stats::Counters;
 use super::{check, compact, feed, history, inbox, instance, node, purge, sweep, task};
 use crate::row::Columns;
@@ -40,7 +40,7 @@ pub(super) struct Core {
     pub(super) readers: Arc<Pool>,
     pub(super) committer: Committer,
     pub(super) counters: Arc<Counters>,
-    pub(super) ear: Arc<Ear>,
+    pub(super) notifier: Arc<Notifier>,
     pub(super) monitor: Arc<ConnectionMonitor>,
     pub(super) missing_sessions: MissingSessions,
     sweep: Mutex<Sweep>,
@@ -60,22 +60,27 @@ impl Core {
         };
         let (writers, readers) = (pool(options.writers), pool(options.readers));
         let direct = pool(DIRECT);
-        let slots = Arc::new(Slots::default());
+        let commit_rows = Arc::new(CommitRows::default());
         if !options.shared {
-            slots.set_holder(Some(register_alone(&writers).await?));
+            commit_rows.set_lease_term(Some(register_alone(&writers).await?));
         }
         let found = session.connection().run(&[node::get(None)]).await?;
         let known = found.first().map(node::read).transpose()?.unwrap_or_default();
         let schema =
             session.connection().one(SCHEMA, Vec::new()).await?.first(|row| row.text(0))?;
-        let ear = Arc::new(Ear::new(&schema.unwrap_or_default()));
+        let notifier = Arc::new(Notifier::new(&schema.unwrap_or_default()));
         let pool = Arc::clone(&writers);
         let feed = Arc::new(Feed::default());
         feed.begin_after(known.seq);
-        let committer = Committer { pool, slots, feed, counters: Arc::clone(&counters) };
+        let committer = Committer { pool, commit_rows, feed, counters: Arc::clone(&counters) };
         monitor.mark_connected(&session);
-        let standing =
-            Arc::clone(&monitor).run(connector, options.clone(), Arc::clone(&ear), session, probes);
+        let standing = Arc::clone(&monitor).run(
+            connector,
+            options.clone(),
+            Arc::clone(&notifier),
+            session,
+            probes,
+        );
         drop(runtime.spawn(standing));
         let (missing_sessions, sweep) = (MissingSessions::default(), Mutex::default());
         Ok(Self {
@@ -85,7 +90,7 @@ impl Core {
             readers,
             committer,
             counters,
-            ear,
+            notifier,
             monitor,
             missing_sessions,
             sweep,
@@ -93,17 +98,17 @@ impl Core {
     }
 
     pub(super) async fn recover(&self, share: Share) -> Result<Recovered, Error> {
-        let holder = self.committer.slots.holder();
-        let lent = self.direct.lend().await?;
-        let calls = [node::get(holder), inbox::owners(share), instance::unfinished(share)];
-        let answers = lent.run(&calls).await?;
+        let lease_term = self.committer.commit_rows.lease_term();
+        let pooled = self.direct.acquire().await?;
+        let calls = [node::get(lease_term), inbox::owners(share), instance::unfinished(share)];
+        let answers = pooled.run(&calls).await?;
         let [found, owners, unfinished] = answers.as_slice() else {
             return Err(Error::Bug("a statement without an answer".to_owned()));
         };
         let recovered = node::read(found)?;
         let mut ready: BTreeSet<InstanceId> = inbox::read_owners(owners)?.into_iter().collect();
         ready.extend(instance::read_unfinished(unfinished)?);
-        let waiting = lent.run(&[task::waiting(recovered.clock, share)]).await?;
+        let waiting = pooled.run(&[task::waiting(recovered.clock, share)]).await?;
         let tasks = waiting.first().map(task::read_waiting).transpose()?.unwrap_or_default();
         Ok(Recovered { ready: ready.into_iter().collect(), tasks, ..recovered })
     }
@@ -114,26 +119,26 @@ impl Core {
         after: u64,
         limit: usize,
     ) -> Result<Vec<HistoryRow>, Error> {
-        let lent = self.readers.lend().await?;
+        let pooled = self.readers.acquire().await?;
         // How far that is must be known before the rows are looked at.
-        let horizon = if self.options.shared && self.options.seat_time == SeatTime::Database {
+        let horizon = if self.options.shared && self.options.lease_clock == LeaseClock::Database {
             let here = self.committer.feed.oldest();
-            let answers = lent.run(&[feed::oldest()]).await?;
+            let answers = pooled.run(&[feed::oldest()]).await?;
             let elsewhere = answers.first().map(feed::read_horizon).transpose()?;
             here.min(elsewhere.unwrap_or_default())
         } else {
             self.committer.feed.horizon()
         };
-        Ok(history::since(&lent, after, horizon, limit).await?)
+        Ok(history::since(&pooled, after, horizon, limit).await?)
     }
 
     /// One transaction finds what may go and removes some of it. Another node that does the same
     /// at this moment does it for us.
     pub(super) async fn purge(&self, request: &PurgeRequest) -> Result<Purged, Error> {
         let mut sweep = self.sweep.lock().await;
-        let mut lent = self.writers.lend().await?;
-        let begin = lent.begin();
-        let answers = lent.run(&[begin, purge::alone()]).await?;
+        let mut pooled = self.writers.acquire().await?;
+        let begin = pooled.begin();
+        let answers = pooled.run(&[begin, purge::alone()]).await?;
         let is_alone = answers.last().map(purge::is_alone).transpose()?.unwrap_or_default();
         if !is_alone {
             let next = Some(request.now.saturating_add_millis(1_000));
@@ -141,36 +146,36 @@ impl Core {
         }
         // If this fails, or the caller goes away, the walk begins anew: nothing but time is lost.
         let mut walk = std::mem::take(&mut *sweep);
-        sweep::gather(&lent, &mut walk, request).await?;
+        sweep::gather(&pooled, &mut walk, request).await?;
         let doomed: Vec<i64> = walk.doomed.iter().take(request.limit).copied().collect();
         let is_due = |at: Option<Timestamp>| at.is_some_and(|at| at <= request.now);
         let mut purged = Purged::default();
         let retention = &request.retention;
-        if !doomed.is_empty() || is_due(purge::next(&lent, retention).await?) {
+        if !doomed.is_empty() || is_due(purge::next(&pooled, retention).await?) {
             let (gone, removed) =
-                purge::purge(&lent, &doomed, retention, request.now, request.limit).await?;
+                purge::purge(&pooled, &doomed, retention, request.now, request.limit).await?;
             walk.doomed.drain(..gone);
             purged = removed;
         }
-        let instances = sweep::next(&lent, &walk, request).await?;
-        purged.next = instances.into_iter().chain(purge::next(&lent, retention).await?).min();
-        lent.commit().await?;
+        let instances = sweep::next(&pooled, &walk, request).await?;
+        purged.next = instances.into_iter().chain(purge::next(&pooled, retention).await?).min();
+        pooled.commit().await?;
         *sweep = walk;
         Ok(purged)
     }
 
     pub(super) async fn compact(&self, request: &CompactRequest) -> Result<usize, Error> {
-        let lent = self.readers.lend().await?;
-        let mut cut = compact::find(&lent, request).await?;
-        drop(lent);
+        let pooled = self.readers.acquire().await?;
+        let mut cut = compact::find(&pooled, request).await?;
+        drop(pooled);
         let mut count = 0;
         while let Some(next) = cut {
-            let mut lent = self.writers.lend().await?;
-            let begin = lent.begin();
-            lent.run(&[begin]).await?;
+            let mut pooled = self.writers.acquire().await?;
+            let begin = pooled.begin();
+            pooled.run(&[begin]).await?;
             let (dropped, rest) =
-                compact::step(&lent, request.instance, next, request.limit).await?;
-            lent.commit().await?;
+                compact::step(&pooled, request.instance, next, request.limit).await?;
+            pooled.commit().await?;
             count += dropped;
             cut = rest;
         }
@@ -178,20 +183,20 @@ impl Core {
     }
 
     pub(super) async fn check(&self) -> Result<Vec<String>, Error> {
-        let mut lent = self.readers.lend().await?;
-        lent.begin_snapshot().await?;
-        check::check(&lent).await
+        let mut pooled = self.readers.acquire().await?;
+        pooled.begin_snapshot().await?;
+        check::check(&pooled).await
     }
 }
 
 /// Gives the only process its number. Nobody else commits from now on.
 async fn register_alone(pool: &Arc<Pool>) -> Result<i64, Error> {
-    let mut lent = pool.lend().await?;
-    let begin = lent.begin();
-    lent.run(&[begin]).await?;
-    let holder = batch::register(&lent).await?;
+    let mut pooled = pool.acquire().await?;
+    let begin = pooled.begin();
+    pooled.run(&[begin]).await?;
+    let lease_term = batch::register(&pooled).await?;
     // Those who were closed before are forgotten; those who are closed now may still ask.
-    lent.run(&[batch::fold(Timestamp::MAX), batch::close_others(holder)]).await?;
-    lent.commit().await?;
-    Ok(holder)
+    pooled.run(&[batch::fold(Timestamp::MAX), batch::close_others(lease_term)]).await?;
+    pooled.commit().await?;
+    Ok(lease_term)
 }

@@ -34,8 +34,8 @@ const FIRST: i64 = 0x4d65_616e_7469_6d65;
 pub(super) const MIGRATION: i64 = FIRST;
 /// The one process that owns a database which is not shared.
 pub(super) const OWNER: i64 = FIRST + 1;
-/// One process takes or renews a seat at a time.
-pub(super) const SEATS: i64 = FIRST + 2;
+/// One process takes or renews a lease at a time.
+pub(super) const NODE_LEASES: i64 = FIRST + 2;
 /// One process removes what is old at a time.
 pub(super) const HOUSE: i64 = FIRST + 3;
 /// What plans lock: shared with names, or alone.

@@ -25,15 +25,15 @@ const RECORD: &str = "INSERT INTO schema_migration (number, name, sha256, applie
      VALUES ($1, $2, $3, $4)";
 const RECORDED: &str = "SELECT number, sha256 FROM schema_migration ORDER BY number";
 const CLOCK: &str =
-    "SELECT greatest((SELECT clock_at FROM node), (SELECT max(clock_at) FROM batch))";
+    "SELECT greatest((SELECT clock_at FROM node), (SELECT max(clock_at) FROM commit_row))";
 
 /// Every step, in order; the first has number 1.
 pub(super) const MIGRATIONS: &[Migration] = &[
     Migration { name: "0001_init.sql", sql: include_str!("migrations/0001_init.sql") },
     Migration { name: "0002_occurrence.sql", sql: include_str!("migrations/0002_occurrence.sql") },
     Migration {
-        name: "0003_seat_session.sql",
-        sql: include_str!("migrations/0003_seat_session.sql"),
+        name: "0003_node_lease_session.sql",
+        sql: include_str!("migrations/0003_node_lease_session.sql"),
     },
     Migration { name: "0004_tree.sql", sql: include_str!("migrations/0004_tree.sql") },
     Migration {

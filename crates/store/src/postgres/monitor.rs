@@ -11,9 +11,9 @@
 //! (I12). Once the database counts as lost, running and new calls fail at once instead of waiting
 //! for network timeouts.
 //!
-//! The connection holds an advisory lock that is named in the node's seat. The server releases it
+//! The connection holds an advisory lock that is named in the node's lease. The server releases it
 //! when the process ends, so other nodes notice the end of a process before its lease expires
-//! (`seat.rs`).
+//! (`lease.rs`).
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -24,7 +24,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use super::connect::Connector;
 use super::connection::{Connection, values};
 use super::lock;
-use super::notice::Ear;
+use super::notice::Notifier;
 use super::options::Options;
 use super::stats::Counters;
 use crate::row::Columns;
@@ -168,12 +168,12 @@ impl ConnectionMonitor {
         self: Arc<Self>,
         connector: Arc<Connector>,
         options: Options,
-        ear: Arc<Ear>,
+        notifier: Arc<Notifier>,
         mut session: MonitorSession,
         mut requests: ProbeRequests,
     ) {
         loop {
-            match self.serve(&mut session, &ear, &mut requests).await {
+            match self.serve(&mut session, &notifier, &mut requests).await {
                 // Reconnecting may succeed at once; then no call fails.
                 SessionEnd::Broke => {}
                 SessionEnd::Silent => self.mark_lost("the database does not answer".to_owned()),
@@ -200,12 +200,12 @@ impl ConnectionMonitor {
     async fn serve(
         &self,
         session: &mut MonitorSession,
-        ear: &Ear,
+        notifier: &Notifier,
         requests: &mut ProbeRequests,
     ) -> SessionEnd {
-        let mut channels = ear.channels();
+        let mut channels = notifier.channels();
         loop {
-            let listen = ear.listen_to(*channels.borrow_and_update());
+            let listen = notifier.listen_to(*channels.borrow_and_update());
             if let Some(sql) = listen {
                 match tokio::time::timeout(PROBE_TIMEOUT, session.connection.script(&sql)).await {
                     Ok(Ok(())) => {}
@@ -216,7 +216,7 @@ impl ConnectionMonitor {
             loop {
                 tokio::select! {
                     payload = session.heard.recv() => match payload {
-                        Some(payload) => ear.pass_on(&payload),
+                        Some(payload) => notifier.pass_on(&payload),
                         None => return SessionEnd::Broke,
                     },
                     changed = channels.changed() => {

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 const GET: &str = "SELECT n.epoch, greatest(n.clock_at, b.clock_at), coalesce(b.number, 0), \
      greatest(n.last_seq, b.last_seq), n.paused FROM node AS n, (SELECT max(clock_at) AS clock_at, \
-     max(last_seq) AS last_seq, max(number) FILTER (WHERE holder = $1) AS number FROM batch) AS b \
+     max(last_seq) AS last_seq, max(batch) FILTER (WHERE lease_term = $1) AS number FROM commit_row) AS b \
      WHERE n.id = 1";
 const SET_EPOCH: &str = "UPDATE node SET epoch = $1, paused = true WHERE id = 1";
 const RESUME: &str = "UPDATE node SET paused = false WHERE id = 1";
@@ -22,8 +22,8 @@ const RESUME: &str = "UPDATE node SET paused = false WHERE id = 1";
 pub(super) const STATEMENTS: &[&str] = &[GET, SET_EPOCH, RESUME];
 
 /// How far a process and all of them together have come.
-pub(super) fn get(holder: Option<i64>) -> Call<'static> {
-    Call::new(GET, values![holder.unwrap_or_default()])
+pub(super) fn get(lease_term: Option<i64>) -> Call<'static> {
+    Call::new(GET, values![lease_term.unwrap_or_default()])
 }
 
 pub(super) fn read(answer: &Answer) -> Result<Recovered, Error> {
@@ -47,14 +47,14 @@ pub(super) async fn pause(
     now: Timestamp,
     by: &By,
 ) -> Result<u32, Error> {
-    let mut lent = pool.lend().await?;
-    let begin = lent.begin();
-    let answers = lent.run(&[begin, get(None)]).await?;
+    let mut pooled = pool.acquire().await?;
+    let begin = pooled.begin();
+    let answers = pooled.run(&[begin, get(None)]).await?;
     let Some(answer) = answers.last() else { return Ok(0) };
     let epoch = next_epoch(read(answer)?.epoch, now);
     let set = Call::new(SET_EPOCH, values![i64::from(epoch)]);
-    lent.run(&[set, operation::add(kind, now, by)]).await?;
-    lent.commit().await?;
+    pooled.run(&[set, operation::add(kind, now, by)]).await?;
+    pooled.commit().await?;
     Ok(epoch)
 }
 

@@ -1,7 +1,7 @@
 //! What nodes tell each other: packed, by notifications of the database, outside of every turn.
 //!
 //! ```text
-//!   tell ──► pg_notify('meantime_…_all' or '…_<seat>', packed) ──► the connection that listens
+//!   tell ──► pg_notify('meantime_…_all' or '…_<lease>', packed) ──► the connection that listens
 //!                                                                    └──► listener of the kernel
 //! ```
 //!
@@ -10,7 +10,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use meantime_kernel::store::{Error, Listener, Notice, Seat, To};
+use meantime_kernel::store::{Error, Listener, NodeIndex, Notice, To};
 use tokio::sync::watch;
 
 use super::connection::{Call, arrays};
@@ -31,24 +31,24 @@ const PAYLOAD_BYTES: usize = 3_900;
 pub(super) struct Channels {
     /// Somebody wants to hear something.
     is_open: bool,
-    seat: Option<Seat>,
+    node_index: Option<NodeIndex>,
 }
 
 /// Who hears, and on which channels.
-pub(super) struct Ear {
+pub(super) struct Notifier {
     /// What the names of channels begin with: databases of several schemas do not mix.
     prefix: String,
     listener: Mutex<Option<Listener>>,
     channels: watch::Sender<Channels>,
     /// Tells whom this process is, so that it does not hear itself.
-    holder: watch::Sender<i64>,
+    lease_term: watch::Sender<i64>,
 }
 
-impl Ear {
+impl Notifier {
     pub(super) fn new(schema: &str) -> Self {
         let prefix = format!("meantime_{:016x}", super::lock::hash("schema", schema));
-        let (channels, holder) = (watch::Sender::default(), watch::Sender::new(0));
-        Self { prefix, listener: Mutex::default(), channels, holder }
+        let (channels, lease_term) = (watch::Sender::default(), watch::Sender::new(0));
+        Self { prefix, listener: Mutex::default(), channels, lease_term }
     }
 
     /// Who is called from now on.
@@ -58,9 +58,10 @@ impl Ear {
     }
 
     /// The node sits here now.
-    pub(super) fn sit(&self, seat: Option<Seat>, holder: Option<i64>) {
-        self.holder.send_replace(holder.unwrap_or_default());
-        self.channels.send_if_modified(|it| std::mem::replace(&mut it.seat, seat) != seat);
+    pub(super) fn acquire(&self, node_index: Option<NodeIndex>, lease_term: Option<i64>) {
+        self.lease_term.send_replace(lease_term.unwrap_or_default());
+        self.channels
+            .send_if_modified(|it| std::mem::replace(&mut it.node_index, node_index) != node_index);
     }
 
     /// Tells other nodes something.
@@ -69,7 +70,7 @@ impl Ear {
         pool: &Arc<Pool>,
         notices: &[(To, Notice)],
     ) -> Result<(), Error> {
-        let holder = *self.holder.borrow();
+        let lease_term = *self.lease_term.borrow();
         let mut messages: Vec<(String, String)> = Vec::new();
         let mut targets: Vec<To> = notices.iter().map(|(to, _)| *to).collect();
         targets.sort_unstable();
@@ -77,19 +78,19 @@ impl Ear {
         for target in targets {
             let channel = match target {
                 To::Others => format!("{}_all", self.prefix),
-                To::Seat(Seat(number)) => format!("{}_{number}", self.prefix),
+                To::NodeIndex(NodeIndex(number)) => format!("{}_{number}", self.prefix),
             };
             let those = notices.iter().filter(|(to, _)| *to == target).map(|(_, notice)| notice);
-            let payloads = payloads(holder, those);
+            let payloads = payloads(lease_term, those);
             messages.extend(payloads.into_iter().map(|payload| (channel.clone(), payload)));
         }
         let params = arrays!(messages, |it| [it.0.as_str(), it.1.as_str()]);
         let call = Call::new(NOTIFY, params);
-        let lent = pool.lend().await?;
-        Ok(lent.run(&[call]).await.map(drop)?)
+        let pooled = pool.acquire().await?;
+        Ok(pooled.run(&[call]).await.map(drop)?)
     }
 
-    /// Where the node sits, and a way to wait for another seat.
+    /// Where the node sits, and a way to wait for another lease.
     pub(super) fn channels(&self) -> watch::Receiver<Channels> {
         self.channels.subscribe()
     }
@@ -97,14 +98,15 @@ impl Ear {
     /// What the standing connection says to hear what it should; nothing without a listener.
     pub(super) fn listen_to(&self, channels: Channels) -> Option<String> {
         let prefix = &self.prefix;
-        let own = channels.seat.map(|Seat(number)| format!("; LISTEN {prefix}_{number}"));
+        let own =
+            channels.node_index.map(|NodeIndex(number)| format!("; LISTEN {prefix}_{number}"));
         let own = own.unwrap_or_default();
         channels.is_open.then(|| format!("UNLISTEN *; LISTEN {prefix}_all{own}"))
     }
 
     pub(super) fn pass_on(&self, payload: &str) {
         let Some((from, notices)) = unpacked(payload) else { return };
-        if from == *self.holder.borrow() {
+        if from == *self.lease_term.borrow() {
             return;
         }
         let listener = self.listener.lock().unwrap_or_else(PoisonError::into_inner).clone();

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-/// Whose time counts for seats.
+/// Whose time counts for leases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum SeatTime {
+pub enum LeaseClock {
     /// The database's: nodes on several machines agree on it (I7).
     #[default]
     Database,
@@ -20,8 +20,8 @@ pub struct Options {
     /// Whether several processes may use the database at the same time. If not, the first one
     /// keeps the others out.
     pub shared: bool,
-    /// Whose time counts for seats.
-    pub seat_time: SeatTime,
+    /// Whose time counts for leases.
+    pub lease_clock: LeaseClock,
     /// How many turn transactions can be open at a time.
     pub writers: usize,
     /// How many reads can run at a time.
@@ -43,7 +43,7 @@ impl Options {
         Self {
             url: url.into(),
             shared: true,
-            seat_time: SeatTime::Database,
+            lease_clock: LeaseClock::Database,
             writers: 8,
             readers: 4,
             connect_timeout: Duration::from_secs(3),

@@ -54,13 +54,13 @@ impl Pool {
 
     /// Lends a connection, waiting until one is free. What this process has dropped is rolled back
     /// by then, so that it never finds its own locks in its way.
-    pub(super) async fn lend(self: &Arc<Self>) -> Result<Lent, Error> {
+    pub(super) async fn acquire(self: &Arc<Self>) -> Result<PooledConnection, Error> {
         self.monitor.ensure_connected()?;
         let losses = self.monitor.losses();
         // Nobody waits for a place, or for a connection, longer than there is a database.
         tokio::select! {
             biased;
-            lent = self.find() => lent,
+            pooled = self.find() => pooled,
             () = self.monitor.lost_since(losses) => {
                 self.monitor.ensure_connected()?;
                 Err(Error::Unavailable("the database was lost for a moment".to_owned()))
@@ -68,7 +68,7 @@ impl Pool {
         }
     }
 
-    async fn find(self: &Arc<Self>) -> Result<Lent, Error> {
+    async fn find(self: &Arc<Self>) -> Result<PooledConnection, Error> {
         self.let_go().await;
         let permit = Arc::clone(&self.permits).acquire_owned();
         let permit = tokio::time::timeout(ACQUIRE_TIMEOUT, permit).await;
@@ -80,7 +80,7 @@ impl Pool {
             None => self.connector.connect().await.inspect_err(|_| self.monitor.request_probe())?,
         };
         let (connection, pool) = (Some(connection), Arc::clone(self));
-        Ok(Lent { connection, pool, is_open: false, _permit: permit })
+        Ok(PooledConnection { connection, pool, is_open: false, _permit: permit })
     }
 
     /// Waits until what this process has dropped so far is rolled back.
@@ -117,14 +117,14 @@ impl Pool {
 }
 
 /// A connection that returns to its pool by itself. An open transaction is rolled back on the way.
-pub(super) struct Lent {
+pub(super) struct PooledConnection {
     connection: Option<Connection>,
     pool: Arc<Pool>,
     is_open: bool,
     _permit: OwnedSemaphorePermit,
 }
 
-impl Lent {
+impl PooledConnection {
     /// The statement that opens a transaction, to be sent before others.
     pub(super) fn begin(&mut self) -> Call<'static> {
         self.is_open = true;
@@ -145,7 +145,7 @@ impl Lent {
     }
 }
 
-impl Deref for Lent {
+impl Deref for PooledConnection {
     type Target = Connection;
 
     fn deref(&self) -> &Connection {
@@ -153,7 +153,7 @@ impl Deref for Lent {
     }
 }
 
-impl Drop for Lent {
+impl Drop for PooledConnection {
     fn drop(&mut self) {
         let Some(connection) = self.connection.take().filter(Connection::is_sound) else { return };
         if !self.is_open {

@@ -9,14 +9,14 @@ CREATE TABLE answer (
     PRIMARY KEY (key)
 );
 
-CREATE TABLE batch (
-    holder bigint NOT NULL,
-    slot integer NOT NULL,
+CREATE TABLE commit_row (
+    lease_term bigint NOT NULL,
+    row_number integer NOT NULL,
     number bigint NOT NULL,
     clock_at bigint NOT NULL,
     last_seq bigint NOT NULL,
     closed_at bigint,
-    PRIMARY KEY (holder, slot)
+    PRIMARY KEY (lease_term, row_number)
 ) WITH (fillfactor=50);
 
 CREATE TABLE definition (
@@ -167,12 +167,12 @@ CREATE TABLE schema_migration (
     PRIMARY KEY (number)
 );
 
-CREATE TABLE seat (
+CREATE TABLE node_lease (
     number integer NOT NULL,
-    holder bigint NOT NULL,
+    lease_term bigint NOT NULL,
     until_at bigint NOT NULL,
     session bigint,
-    UNIQUE (holder),
+    UNIQUE (lease_term),
     PRIMARY KEY (number),
     CHECK (((number >= 0) AND (number < 64)))
 );
@@ -273,7 +273,7 @@ CREATE INDEX message_id_expiry ON message_id USING btree (expires_at);
 
 CREATE INDEX occurrence_decided ON occurrence USING btree (decided_at);
 
-CREATE UNIQUE INDEX seat_holder_key ON seat USING btree (holder);
+CREATE UNIQUE INDEX node_lease_term_key ON node_lease USING btree (lease_term);
 
 CREATE INDEX subscription_definition ON subscription USING btree (kind, key, name, definition, seq);
 

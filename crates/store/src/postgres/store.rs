@@ -6,8 +6,8 @@ use std::sync::Arc;
 use meantime_core::{DefinitionId, IncidentId, InstanceId, TaskId, Timestamp};
 use meantime_kernel::history::By;
 use meantime_kernel::store::{
-    ChildRef, CompactRequest, Company, ConnectivityListener, DefinitionFilter, DefinitionRow,
-    DueQuery, Error, HistoryRow, IncidentRow, InstanceFilter, InstanceRow, Listener, Notice,
+    ChildRef, CompactRequest, ConnectivityListener, DefinitionFilter, DefinitionRow, DueQuery,
+    Error, HistoryRow, IncidentRow, InstanceFilter, InstanceRow, Listener, Membership, Notice,
     OccurrenceKey, OccurrenceRow, OperationKind, OperationRow, Page, Pending, Plan, PurgeRequest,
     Purged, Recovered, Share, Store, TakeRequest, Taken, TaskFilter, TaskRow, TimerCount,
     TimerFilter, TimerKey, TimerRow, To, UnitResult,
@@ -19,8 +19,8 @@ use super::options::Options;
 use super::stats::Stats;
 use super::take::{self, Hold};
 use super::{
-    definition, examine, history, incident, instance, instance_list, node, occurrence, operation,
-    seat, task, timer,
+    definition, examine, history, incident, instance, instance_list, node, node_lease, occurrence,
+    operation, task, timer,
 };
 
 /// A store in a PostgreSQL database, as one process sees it.
@@ -123,8 +123,8 @@ impl Store for PostgresStore {
 
     fn is_committed(&self, batch: u64) -> Pending<'_, bool> {
         self.call(move |core| async move {
-            let it = core.writers.lend().await?;
-            Ok(core.committer.slots.is_committed(&it, batch).await?)
+            let it = core.writers.acquire().await?;
+            Ok(core.committer.commit_rows.is_committed(&it, batch).await?)
         })
     }
 
@@ -134,7 +134,7 @@ impl Store for PostgresStore {
 
     fn due_timers(&self, query: DueQuery) -> Pending<'_, Vec<TimerRow>> {
         self.call(move |core| async move {
-            let it = core.direct.lend().await?;
+            let it = core.direct.acquire().await?;
             Ok(timer::due(&it, query).await?)
         })
     }
@@ -143,14 +143,15 @@ impl Store for PostgresStore {
         self.core.options.shared
     }
 
-    fn beat(&self, real: Timestamp) -> Pending<'_, Company> {
+    fn renew_lease(&self, real: Timestamp) -> Pending<'_, Membership> {
         if !self.is_shared() {
-            return Box::pin(std::future::ready(Ok(Company::alone())));
+            return Box::pin(std::future::ready(Ok(Membership::alone())));
         }
         self.call(move |core| async move {
-            let company = seat::beat(&core, real).await?;
-            core.ear.sit(Some(company.seat), core.committer.slots.holder());
-            Ok(company)
+            let membership = node_lease::renew_lease(&core, real).await?;
+            core.notifier
+                .acquire(Some(membership.node_index), core.committer.commit_rows.lease_term());
+            Ok(membership)
         })
     }
 
@@ -159,18 +160,18 @@ impl Store for PostgresStore {
             return Box::pin(std::future::ready(Ok(())));
         }
         self.call(|core| async move {
-            core.ear.sit(None, None);
-            seat::leave(&core.writers, &core.committer.slots).await
+            core.notifier.acquire(None, None);
+            node_lease::leave(&core.writers, &core.committer.commit_rows).await
         })
     }
 
     fn tell(&self, notices: Vec<(To, Notice)>) -> Pending<'_, ()> {
-        self.call(|core| async move { core.ear.tell(&core.direct, &notices).await })
+        self.call(|core| async move { core.notifier.tell(&core.direct, &notices).await })
     }
 
     fn listen(&self, listener: Listener) {
         if self.is_shared() {
-            self.core.ear.set_listener(listener);
+            self.core.notifier.set_listener(listener);
         }
     }
 
@@ -184,21 +185,21 @@ impl Store for PostgresStore {
 
     fn definition(&self, id: DefinitionId) -> Pending<'_, Option<DefinitionRow>> {
         self.call(move |core| async move {
-            let it = core.direct.lend().await?;
+            let it = core.direct.acquire().await?;
             Ok(definition::get(&it, id).await?)
         })
     }
 
     fn definitions(&self, filter: DefinitionFilter) -> Pending<'_, Vec<DefinitionRow>> {
         self.call(|core| async move {
-            let it = core.readers.lend().await?;
+            let it = core.readers.acquire().await?;
             Ok(definition::list(&it, &filter).await?)
         })
     }
 
     fn instance(&self, id: InstanceId) -> Pending<'_, Option<InstanceRow>> {
         self.call(move |core| async move {
-            let it = core.direct.lend().await?;
+            let it = core.direct.acquire().await?;
             Ok(instance::get_lenient(&it, id).await?)
         })
     }
@@ -209,21 +210,21 @@ impl Store for PostgresStore {
         page: Page<InstanceId>,
     ) -> Pending<'_, Vec<InstanceRow>> {
         self.call(move |core| async move {
-            let it = core.readers.lend().await?;
+            let it = core.readers.acquire().await?;
             Ok(instance_list::list(&it, &filter, page).await?)
         })
     }
 
     fn children(&self, parent: InstanceId) -> Pending<'_, Vec<ChildRef>> {
         self.call(move |core| async move {
-            let it = core.direct.lend().await?;
+            let it = core.direct.acquire().await?;
             Ok(instance::children_of(&it, parent).await?)
         })
     }
 
     fn history(&self, from: u64, limit: usize) -> Pending<'_, Vec<HistoryRow>> {
         self.call(move |core| async move {
-            let it = core.readers.lend().await?;
+            let it = core.readers.acquire().await?;
             Ok(history::chain(&it, from, limit).await?)
         })
     }
@@ -234,21 +235,21 @@ impl Store for PostgresStore {
 
     fn task(&self, id: TaskId) -> Pending<'_, Option<TaskRow>> {
         self.call(move |core| async move {
-            let it = core.direct.lend().await?;
+            let it = core.direct.acquire().await?;
             Ok(task::one(&it, id).await?)
         })
     }
 
     fn tasks(&self, filter: TaskFilter, page: Page<TaskId>) -> Pending<'_, Vec<TaskRow>> {
         self.call(move |core| async move {
-            let it = core.readers.lend().await?;
+            let it = core.readers.acquire().await?;
             Ok(task::list(&it, &filter, page).await?)
         })
     }
 
     fn timer(&self, key: TimerKey) -> Pending<'_, Option<TimerRow>> {
         self.call(move |core| async move {
-            let it = core.direct.lend().await?;
+            let it = core.direct.acquire().await?;
             let rows = timer::get(&it, &[key]).await?;
             Ok(rows.into_iter().next())
         })
@@ -256,21 +257,21 @@ impl Store for PostgresStore {
 
     fn timers(&self, filter: TimerFilter, page: Page<TimerKey>) -> Pending<'_, Vec<TimerRow>> {
         self.call(move |core| async move {
-            let it = core.readers.lend().await?;
+            let it = core.readers.acquire().await?;
             Ok(timer::list(&it, &filter, page).await?)
         })
     }
 
     fn count_timers(&self, query: TimerCount) -> Pending<'_, Vec<(u64, u64)>> {
         self.call(move |core| async move {
-            let it = core.readers.lend().await?;
+            let it = core.readers.acquire().await?;
             Ok(timer::count(&it, &query).await?)
         })
     }
 
     fn incident(&self, id: IncidentId) -> Pending<'_, Option<IncidentRow>> {
         self.call(move |core| async move {
-            let it = core.direct.lend().await?;
+            let it = core.direct.acquire().await?;
             Ok(incident::one(&it, id).await?)
         })
     }
@@ -281,7 +282,7 @@ impl Store for PostgresStore {
         page: Page<IncidentId>,
     ) -> Pending<'_, Vec<IncidentRow>> {
         self.call(move |core| async move {
-            let it = core.readers.lend().await?;
+            let it = core.readers.acquire().await?;
             Ok(incident::list(&it, instance, page).await?)
         })
     }
@@ -292,14 +293,14 @@ impl Store for PostgresStore {
         page: Page<OccurrenceKey>,
     ) -> Pending<'_, Vec<OccurrenceRow>> {
         self.call(move |core| async move {
-            let it = core.readers.lend().await?;
+            let it = core.readers.acquire().await?;
             Ok(occurrence::list(&it, schedule, page).await?)
         })
     }
 
     fn operations(&self, page: Page<u64>) -> Pending<'_, Vec<OperationRow>> {
         self.call(move |core| async move {
-            let it = core.readers.lend().await?;
+            let it = core.readers.acquire().await?;
             Ok(operation::list(&it, page).await?)
         })
     }

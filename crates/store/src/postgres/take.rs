@@ -12,13 +12,13 @@ use meantime_kernel::store::{
 
 use super::claim::Claims;
 use super::connection::{Answer, Call, Connection, Failure};
-use super::pool::{Lent, Pool};
+use super::pool::{Pool, PooledConnection};
 use super::{inbox, incident, instance, task};
 use crate::row::Columns;
 
 /// An open transaction on its way from `take` to `commit`. Dropping it rolls back and lets go.
 pub(super) struct Hold {
-    pub(super) lent: Lent,
+    pub(super) pooled: PooledConnection,
     pub(super) locked: Locked,
 }
 
@@ -64,16 +64,16 @@ pub(super) async fn take(pool: &Arc<Pool>, request: &TakeRequest) -> Result<Take
 }
 
 async fn attempt(pool: &Arc<Pool>, request: &TakeRequest) -> Result<Taken, Failure> {
-    let mut lent = pool.lend().await?;
-    let begin = lent.begin();
+    let mut pooled = pool.acquire().await?;
+    let begin = pooled.begin();
     let wanted = Request::new(request);
     let mut calls = vec![begin];
     calls.extend(wanted.calls());
-    let answers = lent.run(&calls).await?;
+    let answers = pooled.run(&calls).await?;
     let mut read = wanted.read(answers.into_iter().skip(1))?;
-    read.look_for_busy(&lent, &wanted).await?;
+    read.look_for_busy(&pooled, &wanted).await?;
     let claims = Claims::new(&request.claims, request.now);
-    let claims = claims.find(&lent, &mut read.damaged_tasks).await?;
+    let claims = claims.find(&pooled, &mut read.damaged_tasks).await?;
     for task in claims.iter().flatten() {
         read.locked.claims.insert(task.id, task.claims);
     }
@@ -82,7 +82,7 @@ async fn attempt(pool: &Arc<Pool>, request: &TakeRequest) -> Result<Taken, Failu
     let tasks = request.tasks.iter().map(|id| read.tasks.remove(id)).collect();
     let incident = |id: &_| read.incidents.iter().find(|row: &&IncidentRow| row.id == *id).cloned();
     let incidents = request.incidents.iter().map(incident).collect();
-    let hold: Box<dyn Any + Send> = Box::new(Hold { lent, locked: read.locked });
+    let hold: Box<dyn Any + Send> = Box::new(Hold { pooled, locked: read.locked });
     let damaged_tasks = read.damaged_tasks;
     Ok(Taken { instances, tasks, claims, incidents, damaged_tasks, hold: Some(hold) })
 }

@@ -13,8 +13,8 @@ use super::connection::Connection;
 use super::migration::{MIGRATIONS, migrate};
 use super::{
     answer, batch, check, claim, clock, compact, definition, feed, history, inbox, incident,
-    instance, instance_list, instance_tag, lock, message, message_id, monitor, node, notice,
-    occurrence, operation, purge, seat, subscription, sweep, task, timer, tree, trigger_start,
+    instance, instance_list, instance_tag, lock, message, message_id, monitor, node, node_lease,
+    notice, occurrence, operation, purge, subscription, sweep, task, timer, tree, trigger_start,
 };
 use crate::migration::Migration;
 use crate::row::Columns;
@@ -24,9 +24,9 @@ const SCANS: &[(&str, &str)] = &[
     ("SELECT DISTINCT ord, random FROM inbox WHERE held_by", "recovery"),
     ("state = 'leased' OR", "recovery: only open tasks are in the table"),
     ("FROM node AS n, (SELECT max(clock_at)", "recovery: a few rows per process"),
-    ("UPDATE batch SET closed_at = 0 WHERE", "a few rows per process"),
-    ("DELETE FROM batch WHERE closed_at", "a few rows per process"),
-    ("SELECT number, holder, until_at, session", "at most 64 rows"),
+    ("UPDATE commit_row SET closed_at = 0 WHERE", "a few rows per process"),
+    ("DELETE FROM commit_row WHERE closed_at", "a few rows per process"),
+    ("SELECT number, lease_term, until_at, session", "at most 64 rows"),
     ("SELECT id FROM definition ORDER BY id", "definitions are few"),
     ("ORDER BY d.id DESC", "the list of all definitions"),
 ];
@@ -118,7 +118,7 @@ fn statements() -> Vec<&'static str> {
         operation::STATEMENTS,
         monitor::STATEMENTS,
         &purge::statements(),
-        seat::STATEMENTS,
+        node_lease::STATEMENTS,
         subscription::STATEMENTS,
         sweep::STATEMENTS,
         task::STATEMENTS,

@@ -29,8 +29,8 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     Migration { name: "0001_init.sql", sql: include_str!("migrations/0001_init.sql") },
     Migration { name: "0002_occurrence.sql", sql: include_str!("migrations/0002_occurrence.sql") },
     Migration {
-        name: "0003_seat_session.sql",
-        sql: include_str!("migrations/0003_seat_session.sql"),
+        name: "0003_node_lease_session.sql",
+        sql: include_str!("migrations/0003_node_lease_session.sql"),
     },
     Migration { name: "0004_tree.sql", sql: include_str!("migrations/0004_tree.sql") },
     Migration {

@@ -1,12 +1,12 @@
-//! Several nodes on one database: locks, seats, notices, and who is kept out.
+//! Several nodes on one database: locks, leases, notices, and who is kept out.
 
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 
 use meantime_core::{TaskId, Timestamp};
 use meantime_kernel::store::{
-    ClaimQuery, Company, Guard, Notice, Seat, Share, Store, TakeRequest, Taken, TaskState, To,
-    Unit, UnitResult, Write,
+    ClaimQuery, Guard, Membership, NodeIndex, Notice, Share, Store, TakeRequest, Taken, TaskState,
+    To, Unit, UnitResult, Write,
 };
 use meantime_store::conformance::block_on;
 use meantime_store::postgres::cluster::{Cluster, Database, Durability, database_at};
@@ -82,39 +82,39 @@ fn two_nodes_hand_out_different_tasks() {
 }
 
 #[test]
-fn nodes_get_different_seats_and_see_each_other() {
+fn nodes_get_different_indexes_and_see_each_other() {
     let database = place();
     let (one, other) = (node(&database), node(&database));
-    let first = block_on(one.beat(later(1))).expect("it has a seat");
-    let second = block_on(other.beat(later(1))).expect("it has a seat");
-    assert_eq!((first.seat, second.seat), (Seat(0), Seat(1)));
-    assert_eq!(first.seats, [Seat(0), Seat(1)]);
-    assert_eq!(first.seats, second.seats);
+    let first = block_on(one.renew_lease(later(1))).expect("it has a node_lease");
+    let second = block_on(other.renew_lease(later(1))).expect("it has a node_lease");
+    assert_eq!((first.node_index, second.node_index), (NodeIndex(0), NodeIndex(1)));
+    assert_eq!(first.nodes, [NodeIndex(0), NodeIndex(1)]);
+    assert_eq!(first.nodes, second.nodes);
     block_on(one.leave()).expect("it leaves");
-    let second = block_on(other.beat(later(2))).expect("it has a seat");
-    assert_eq!(second.seats, [Seat(1)]);
-    // Without a seat nothing is written.
+    let second = block_on(other.renew_lease(later(2))).expect("it has a node_lease");
+    assert_eq!(second.nodes, [NodeIndex(1)]);
+    // Without a lease nothing is written.
     let refused = try_commit(&one, Taken::default(), 1, vec![start(&instance(1))]);
     assert_eq!(refused.expect_err("it has left").code(), "store_unavailable");
 }
 
 #[test]
-fn a_node_that_was_silent_too_long_commits_nothing_until_it_has_a_seat_again() {
+fn a_node_that_was_silent_too_long_commits_nothing_until_it_has_a_lease_again() {
     let database = place();
     let (silent, other) = (node(&database), node(&database));
     commit(&silent, 1, vec![start(&instance(1))]);
-    block_on(other.beat(later(14))).expect("it has a seat");
+    block_on(other.renew_lease(later(14))).expect("it has a node_lease");
     commit(&silent, 2, vec![turn(&next(&instance(1)))]);
-    let company = block_on(other.beat(later(16))).expect("it has a seat");
-    assert_eq!(company.seats, [Seat(1)]);
+    let membership = block_on(other.renew_lease(later(16))).expect("it has a node_lease");
+    assert_eq!(membership.nodes, [NodeIndex(1)]);
     let late = vec![turn(&next(&next(&instance(1))))];
     let refused = try_commit(&silent, Taken::default(), 3, late.clone());
-    assert_eq!(refused.expect_err("its seat is gone").code(), "store_unavailable");
+    assert_eq!(refused.expect_err("its node_lease is gone").code(), "store_unavailable");
     assert_eq!(turn_of(&other, 1), Some(2));
     assert!(block_on(silent.is_committed(2)).expect("it can be asked"));
     assert!(!block_on(silent.is_committed(3)).expect("it can be asked"));
-    let company = block_on(silent.beat(later(17))).expect("it has a seat");
-    assert_eq!(company.seats, [Seat(0), Seat(1)]);
+    let membership = block_on(silent.renew_lease(later(17))).expect("it has a node_lease");
+    assert_eq!(membership.nodes, [NodeIndex(0), NodeIndex(1)]);
     commit(&silent, 4, late);
 }
 
@@ -122,41 +122,42 @@ fn a_node_that_was_silent_too_long_commits_nothing_until_it_has_a_seat_again() {
 fn real_nodes(database: &Database) -> (PostgresStore, PostgresStore) {
     let (one, other) = (open(database.options()), open(database.options()));
     for store in [&one, &other, &one] {
-        block_on(store.beat(NOW)).expect("it has a seat");
+        block_on(store.renew_lease(NOW)).expect("it has a node_lease");
     }
     (one, other)
 }
 
 #[test]
-fn a_process_that_ended_loses_its_seat_before_its_lease_is_over() {
+fn a_process_that_ended_loses_its_node_index_before_its_lease_is_over() {
     let database = place();
     let (killed, other) = real_nodes(&database);
-    let until = query(database.url(), "SELECT until_at FROM seat WHERE number = 0")[0];
+    let until = query(database.url(), "SELECT until_at FROM node_lease WHERE number = 0")[0];
     drop(killed);
-    let company = loop {
-        let company = block_on(other.beat(NOW)).expect("it has a seat");
-        if company.seats == [Seat(1)] {
-            break company;
+    let membership = loop {
+        let membership = block_on(other.renew_lease(NOW)).expect("it has a node_lease");
+        if membership.nodes == [NodeIndex(1)] {
+            break membership;
         }
     };
-    let now = company.time.expect("the database's time").as_millis();
+    let now = membership.time.expect("the database's time").as_millis();
     assert!(now < until, "its lease was over: {now} {until}");
 }
 
 #[test]
-fn a_stall_of_the_database_costs_nobody_its_seat() {
+fn a_stall_of_the_database_costs_nobody_its_lease() {
     let database = place();
     let (one, other) = real_nodes(&database);
     // As if nobody had got through for twenty seconds: both leases are over.
-    query(database.url(), "UPDATE seat SET until_at = until_at - 20000 RETURNING until_at");
-    let company = block_on(other.beat(NOW)).expect("it has a seat");
-    assert_eq!(company.seats, [Seat(0), Seat(1)]);
-    let company = block_on(one.beat(NOW)).expect("it has a seat");
-    assert_eq!(company.seats, [Seat(0), Seat(1)]);
-    // Who is silent while others get through has lost its seat, session or not.
-    let silent = "UPDATE seat SET until_at = until_at - 20000 WHERE number = 0 RETURNING until_at";
+    query(database.url(), "UPDATE node_lease SET until_at = until_at - 20000 RETURNING until_at");
+    let membership = block_on(other.renew_lease(NOW)).expect("it has a node_lease");
+    assert_eq!(membership.nodes, [NodeIndex(0), NodeIndex(1)]);
+    let membership = block_on(one.renew_lease(NOW)).expect("it has a node_lease");
+    assert_eq!(membership.nodes, [NodeIndex(0), NodeIndex(1)]);
+    // Who is silent while others get through has lost its lease, session or not.
+    let silent =
+        "UPDATE node_lease SET until_at = until_at - 20000 WHERE number = 0 RETURNING until_at";
     query(database.url(), silent);
-    while block_on(other.beat(NOW)).expect("it has a seat").seats != [Seat(1)] {}
+    while block_on(other.renew_lease(NOW)).expect("it has a node_lease").nodes != [NodeIndex(1)] {}
 }
 
 /// Two nodes that go by the clock of a database, which the test moves: a function of that name
@@ -179,15 +180,15 @@ impl Watched {
         let node = || open(Options::new(format!("{} {path}", database.url())));
         let nodes = [node(), node()];
         let mut watched = Self { database, nodes, now: NOW.as_millis() };
-        watched.beat_together(4);
+        watched.renew_together(4);
         watched
     }
 
-    /// Both send a heartbeat, second after second, and have their seats, perhaps again.
-    fn beat_together(&mut self, seconds: usize) {
+    /// Both send a heartbeat, second after second, and have their leases, perhaps again.
+    fn renew_together(&mut self, seconds: usize) {
         for _ in 0..seconds {
-            let (first, second) = (self.beat(0), self.beat(1));
-            assert_eq!((first.seat, second.seat), (Seat(0), Seat(1)));
+            let (first, second) = (self.renew_lease(0), self.renew_lease(1));
+            assert_eq!((first.node_index, second.node_index), (NodeIndex(0), NodeIndex(1)));
             self.set(self.now + 1_000);
         }
     }
@@ -198,10 +199,11 @@ impl Watched {
         self.database.execute(&sql).expect("it is moved");
     }
 
-    fn beat(&self, node: usize) -> Company {
-        let company = block_on(self.nodes[node].beat(later(0))).expect("it has a seat");
-        assert_eq!(company.time, Some(Timestamp::from_millis(self.now)), "the moved clock");
-        company
+    fn renew_lease(&self, node: usize) -> Membership {
+        let membership =
+            block_on(self.nodes[node].renew_lease(later(0))).expect("it has a node_lease");
+        assert_eq!(membership.time, Some(Timestamp::from_millis(self.now)), "the moved clock");
+        membership
     }
 }
 
@@ -210,22 +212,22 @@ fn a_silent_host_is_taken_over_within_two_seconds_after_its_lease() {
     let mut watched = Watched::new();
     // However the heartbeats of the two lie to each other.
     for (number, shift) in (1..).zip([0, 1, 700, 1_500, 2_999]) {
-        watched.beat_together(4);
+        watched.renew_together(4);
         commit(&watched.nodes[0], 2 * number, vec![start(&instance(number))]);
         watched.set(watched.now + shift);
-        watched.beat(0);
-        let lease_over = watched.now + Seat::KEPT_MS;
+        watched.renew_lease(0);
+        let lease_over = watched.now + NodeIndex::KEPT_MS;
         watched.set(watched.now + 3_000 - shift);
         // From now on the first one is silent, and its session stays open. The second one sends
-        // its heartbeats as the kernel does: every three seconds, or when a seat may be free.
+        // its heartbeats as the kernel does: every three seconds, or when a lease may be free.
         loop {
-            let company = watched.beat(1);
-            if company.seats == [Seat(1)] {
+            let membership = watched.renew_lease(1);
+            if membership.nodes == [NodeIndex(1)] {
                 break;
             }
-            assert_eq!(company.seats, [Seat(0), Seat(1)]);
+            assert_eq!(membership.nodes, [NodeIndex(0), NodeIndex(1)]);
             assert!(watched.now <= lease_over + 2_000, "nobody takes it over");
-            let wait = company.recheck_ms.expect("somebody else has a seat").min(3_000);
+            let wait = membership.recheck_ms.expect("somebody else has a node_lease").min(3_000);
             watched.set(watched.now + wait);
         }
         let late = watched.now - lease_over;
@@ -233,7 +235,7 @@ fn a_silent_host_is_taken_over_within_two_seconds_after_its_lease() {
         // What is refused to the one is not in the way of the other.
         let next = vec![turn(&next(&instance(number)))];
         let refused = try_commit(&watched.nodes[0], Taken::default(), 2 * number + 1, next.clone());
-        assert_eq!(refused.expect_err("its seat is gone").code(), "store_unavailable");
+        assert_eq!(refused.expect_err("its node_lease is gone").code(), "store_unavailable");
         commit(&watched.nodes[1], number, next);
     }
 }
@@ -245,16 +247,18 @@ fn a_commit_that_was_refused_has_let_go_of_its_rows() {
     commit(&silent, 1, vec![start(&instance(1))]);
     let mut row = instance(1);
     for round in 1..=20 {
-        // Its seat is gone; it has read, and knows nothing of that.
+        // Its lease is gone; it has read, and knows nothing of that.
         let taken = take(&silent, &[1]);
-        let company = block_on(other.beat(later(100 * i64::try_from(round).expect("small"))));
-        assert_eq!(company.expect("it has a seat").seats, [Seat(1)]);
+        let membership =
+            block_on(other.renew_lease(later(100 * i64::try_from(round).expect("small"))));
+        assert_eq!(membership.expect("it has a node_lease").nodes, [NodeIndex(1)]);
         row = next(&row);
         let refused = try_commit(&silent, taken, 2 * round, vec![turn(&row)]);
-        assert_eq!(refused.expect_err("its seat is gone").code(), "store_unavailable");
+        assert_eq!(refused.expect_err("its node_lease is gone").code(), "store_unavailable");
         commit(&other, round, vec![turn(&row)]);
-        let back = block_on(silent.beat(later(100 * i64::try_from(round).expect("small") + 1)));
-        assert_eq!(back.expect("it has a seat").seats, [Seat(0), Seat(1)]);
+        let back =
+            block_on(silent.renew_lease(later(100 * i64::try_from(round).expect("small") + 1)));
+        assert_eq!(back.expect("it has a node_lease").nodes, [NodeIndex(0), NodeIndex(1)]);
     }
 }
 
@@ -262,17 +266,17 @@ fn a_commit_that_was_refused_has_let_go_of_its_rows() {
 fn a_stall_of_the_database_of_any_length_evicts_nobody() {
     const STALLS: [i64; 9] = [1_000, 4_000, 8_000, 11_000, 14_999, 15_000, 16_000, 30_000, 600_000];
     let mut watched = Watched::new();
-    let terms = [watched.beat(0).sitting, watched.beat(1).sitting];
+    let terms = [watched.renew_lease(0).lease_term, watched.renew_lease(1).lease_term];
     let orders = STALLS.into_iter().flat_map(|stall| [(stall, 0), (stall, 1)]);
     for (number, (stall, first)) in (1..).zip(orders) {
-        watched.beat_together(4);
+        watched.renew_together(4);
         watched.set(watched.now + stall);
         // Whoever failed tries again every second: the other one is later by that at most.
         for _ in 0..3 {
             for node in [first, 1 - first] {
-                let company = watched.beat(node);
-                assert_eq!(company.seats, [Seat(0), Seat(1)], "{stall} {first}");
-                assert_eq!(company.sitting, terms[node], "{stall} {first}");
+                let membership = watched.renew_lease(node);
+                assert_eq!(membership.nodes, [NodeIndex(0), NodeIndex(1)], "{stall} {first}");
+                assert_eq!(membership.lease_term, terms[node], "{stall} {first}");
                 watched.set(watched.now + 1_000);
             }
         }
@@ -282,18 +286,18 @@ fn a_stall_of_the_database_of_any_length_evicts_nobody() {
 }
 
 #[test]
-fn a_restart_of_the_server_costs_nobody_its_seat() {
+fn a_restart_of_the_server_costs_nobody_its_lease() {
     let mut cluster = Cluster::start(Durability::None).expect("PostgreSQL");
     let database = database_at(cluster.address()).expect("a database");
     let (one, other) = real_nodes(&database);
     cluster.crash().expect("it starts again");
     let patiently = |store: &PostgresStore| loop {
-        if let Ok(company) = block_on(store.beat(NOW)) {
-            return company;
+        if let Ok(membership) = block_on(store.renew_lease(NOW)) {
+            return membership;
         }
     };
     for store in [&one, &other, &one, &other] {
-        assert_eq!(patiently(store).seats, [Seat(0), Seat(1)]);
+        assert_eq!(patiently(store).nodes, [NodeIndex(0), NodeIndex(1)]);
     }
 }
 
@@ -306,7 +310,7 @@ fn numbers_and_time_of_those_who_are_gone_are_not_forgotten() {
         other
     };
     for seconds in [20, 1_000, 2_000] {
-        block_on(other.beat(later(seconds))).expect("it has a seat");
+        block_on(other.renew_lease(later(seconds))).expect("it has a node_lease");
     }
     let recovered = block_on(other.recover(Share::ALL)).expect("it recovers");
     assert_eq!((recovered.seq, recovered.clock), (id(7).order(), NOW));
@@ -352,7 +356,8 @@ fn notices_reach_those_they_are_for() {
     let rested = Notice::Rested(id(1));
     let armed = Notice::Armed(timer(1, 5).key());
     // Nobody is told when a connection has begun to listen, so it is told until it is heard.
-    let notices = || vec![(To::Others, rested.clone()), (To::Seat(Seat(1)), armed.clone())];
+    let notices =
+        || vec![(To::Others, rested.clone()), (To::NodeIndex(NodeIndex(1)), armed.clone())];
     let mut first = Vec::new();
     while first.len() < 2 {
         block_on(one.tell(notices())).expect("it can be told");
@@ -364,7 +369,8 @@ fn notices_reach_those_they_are_for() {
     assert!(first.contains(&rested) && first.contains(&armed));
     let mut back = Vec::new();
     while back.is_empty() {
-        block_on(other.tell(vec![(To::Seat(Seat(0)), Notice::Deployed)])).expect("it can be told");
+        block_on(other.tell(vec![(To::NodeIndex(NodeIndex(0)), Notice::Deployed)]))
+            .expect("it can be told");
         while let Ok((who, notices)) = heard.recv_timeout(std::time::Duration::from_millis(50)) {
             back.extend(notices.into_iter().filter(|_| who == "one"));
         }

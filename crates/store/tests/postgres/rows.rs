@@ -12,7 +12,7 @@ use meantime_kernel::store::{
 };
 use meantime_store::conformance::block_on;
 use meantime_store::postgres::cluster::{Database, database};
-use meantime_store::postgres::{Options, PostgresStore, SeatTime};
+use meantime_store::postgres::{LeaseClock, Options, PostgresStore};
 
 pub(crate) const NOW: Timestamp = Timestamp::from_millis(5_000_000);
 
@@ -30,10 +30,10 @@ pub(crate) fn alone(database: &Database) -> PostgresStore {
     open(Options { shared: false, ..database.options() })
 }
 
-/// A node that shares the database and has a seat, whose time the test tells.
+/// A node that shares the database and has a lease, whose time the test tells.
 pub(crate) fn node(database: &Database) -> PostgresStore {
-    let store = open(Options { seat_time: SeatTime::Caller, ..database.options() });
-    block_on(store.beat(NOW)).expect("there is a seat");
+    let store = open(Options { lease_clock: LeaseClock::Caller, ..database.options() });
+    block_on(store.renew_lease(NOW)).expect("there is a node_lease");
     store
 }
 
@@ -142,7 +142,7 @@ pub(crate) fn try_commit(
     batch: u64,
     units: Vec<Unit>,
 ) -> Result<Vec<UnitResult>, Error> {
-    block_on(store.commit(taken, Plan { batch, now: NOW, units, sitting: None }))
+    block_on(store.commit(taken, Plan { batch, now: NOW, units, lease_term: None }))
 }
 
 /// Commits units that must all take effect.

@@ -108,7 +108,7 @@ fn every_mode_accepts_and_refuses_what_it_should() {
         let opened = block_on(PostgresStore::open(Options::new(url)));
         match (opened, expected) {
             (Ok(store), Some(_)) => {
-                block_on(store.beat(Timestamp::default())).expect("it has a seat");
+                block_on(store.renew_lease(Timestamp::default())).expect("it has a node_lease");
                 block_on(store.ping()).expect("it answers");
                 // All of them: those that read and write, and the one that listens.
                 let [with, without] = query(local, CONNECTIONS)[..] else { panic!("two counts") };

@@ -1,17 +1,17 @@
-//! Who uses the store: seats, last batches, and who hears notices.
+//! Who uses the store: leases, last batches, and who hears notices.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use meantime_core::Timestamp;
 
-use crate::store::{Company, Error, Listener, Notice, Seat, To};
+use crate::store::{Error, Listener, Membership, NodeIndex, Notice, To};
 
-/// A node at its seat.
+/// A node at its lease.
 #[derive(Debug, Clone, Copy)]
-struct Sitting {
+struct NodeLease {
     number: u64,
-    seat: Seat,
+    node_index: NodeIndex,
     until: Timestamp,
 }
 
@@ -19,15 +19,15 @@ struct Sitting {
 #[derive(Default, Clone)]
 pub(super) struct Nodes {
     batches: BTreeMap<Option<u64>, u64>,
-    seats: BTreeMap<u64, Sitting>,
-    sittings: u64,
+    nodes: BTreeMap<u64, NodeLease>,
+    lease_terms: u64,
     listeners: BTreeMap<u64, Listener>,
     added: u64,
 }
 
 impl fmt::Debug for Nodes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Nodes").field("seats", &self.seats).finish_non_exhaustive()
+        f.debug_struct("Nodes").field("nodes", &self.nodes).finish_non_exhaustive()
     }
 }
 
@@ -47,41 +47,44 @@ impl Nodes {
         *last = batch.max(*last);
     }
 
-    /// A node that lost its seat may not write what it prepared there (I5): who sits there now may
+    /// A node that lost its lease may not write what it prepared there (I5): its present holder may
     /// give the same numbers.
-    pub(super) fn check(&self, node: Option<u64>, sitting: Option<u64>) -> Result<(), Error> {
+    pub(super) fn check(&self, node: Option<u64>, lease_term: Option<u64>) -> Result<(), Error> {
         let Some(node) = node else { return Ok(()) };
-        let now = self.seats.get(&node).map(|it| it.number);
-        if now.is_none() || sitting.is_some_and(|sitting| now != Some(sitting)) {
-            return Err(Error::Unavailable("the node has lost its seat".to_owned()));
+        let now = self.nodes.get(&node).map(|it| it.number);
+        if now.is_none() || lease_term.is_some_and(|lease_term| now != Some(lease_term)) {
+            return Err(Error::Unavailable("the node has lost its node_index".to_owned()));
         }
         Ok(())
     }
 
-    pub(super) fn beat(&mut self, node: u64, real: Timestamp) -> Result<Company, Error> {
-        self.seats.retain(|other, it| *other == node || !Seat::is_free(it.until, real));
-        let until = real.saturating_add_millis(Seat::KEPT_MS);
-        let sitting = match self.seats.get(&node) {
-            Some(sitting) => Sitting { until, ..*sitting },
-            None => self.sit_down(until)?,
+    pub(super) fn renew_lease(&mut self, node: u64, real: Timestamp) -> Result<Membership, Error> {
+        self.nodes.retain(|other, it| *other == node || !NodeIndex::is_free(it.until, real));
+        let until = real.saturating_add_millis(NodeIndex::KEPT_MS);
+        let lease_term = match self.nodes.get(&node) {
+            Some(lease_term) => NodeLease { until, ..*lease_term },
+            None => self.acquire_lease(until)?,
         };
-        self.seats.insert(node, sitting);
-        let mut seats: Vec<Seat> = self.seats.values().map(|it| it.seat).collect();
-        seats.sort();
-        let (seat, sitting, lasts_ms) = (sitting.seat, Some(sitting.number), Some(Seat::LASTS_MS));
-        Ok(Company { seat, sitting, seats, lasts_ms, time: None, recheck_ms: None })
+        self.nodes.insert(node, lease_term);
+        let mut nodes: Vec<NodeIndex> = self.nodes.values().map(|it| it.node_index).collect();
+        nodes.sort();
+        let (node_index, lease_term, lasts_ms) =
+            (lease_term.node_index, Some(lease_term.number), Some(NodeIndex::LASTS_MS));
+        Ok(Membership { node_index, lease_term, nodes, lasts_ms, time: None, recheck_ms: None })
     }
 
-    fn sit_down(&mut self, until: Timestamp) -> Result<Sitting, Error> {
-        let taken: BTreeSet<Seat> = self.seats.values().map(|it| it.seat).collect();
-        let free = (0..Seat::COUNT).map(Seat).find(|seat| !taken.contains(seat));
-        let seat = free.ok_or_else(|| Error::Unavailable("all seats are taken".to_owned()))?;
-        self.sittings += 1;
-        Ok(Sitting { number: self.sittings, seat, until })
+    fn acquire_lease(&mut self, until: Timestamp) -> Result<NodeLease, Error> {
+        let taken: BTreeSet<NodeIndex> = self.nodes.values().map(|it| it.node_index).collect();
+        let free =
+            (0..NodeIndex::COUNT).map(NodeIndex).find(|node_index| !taken.contains(node_index));
+        let node_index =
+            free.ok_or_else(|| Error::Unavailable("all nodes are taken".to_owned()))?;
+        self.lease_terms += 1;
+        Ok(NodeLease { number: self.lease_terms, node_index, until })
     }
 
     pub(super) fn leave(&mut self, node: Option<u64>) {
-        self.seats.retain(|other, _| Some(*other) != node);
+        self.nodes.retain(|other, _| Some(*other) != node);
         self.listeners.retain(|other, _| Some(*other) != node);
     }
 
@@ -99,8 +102,8 @@ impl Nodes {
     ) -> Vec<(Listener, Vec<Notice>)> {
         let mut calls: BTreeMap<u64, Vec<Notice>> = BTreeMap::new();
         for (to, notice) in notices {
-            for (node, Sitting { seat, .. }) in &self.seats {
-                if Some(*node) != from && (to == To::Others || to == To::Seat(*seat)) {
+            for (node, NodeLease { node_index, .. }) in &self.nodes {
+                if Some(*node) != from && (to == To::Others || to == To::NodeIndex(*node_index)) {
                     calls.entry(*node).or_default().push(notice.clone());
                 }
             }

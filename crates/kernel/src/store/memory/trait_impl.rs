@@ -11,8 +11,8 @@ use super::lock::Hold;
 use super::tables::Tables;
 use crate::history::By;
 use crate::store::{
-    ChildRef, CompactRequest, Company, DefinitionFilter, DefinitionRow, DueQuery, Error, Guard,
-    HistoryRow, InboxRow, IncidentRow, InstanceFilter, InstanceRow, Listener, MessageRow, Notice,
+    ChildRef, CompactRequest, DefinitionFilter, DefinitionRow, DueQuery, Error, Guard, HistoryRow,
+    InboxRow, IncidentRow, InstanceFilter, InstanceRow, Listener, Membership, MessageRow, Notice,
     OccurrenceKey, OccurrenceRow, OperationRow, Page, Pending, Phase, Plan, PurgeRequest, Purged,
     Recovered, Share, Store, SubscriptionRow, TakeRequest, Taken, TakenInstance, TaskFilter,
     TaskRow, TaskState, TimerCount, TimerFilter, TimerKey, TimerRow, To, UnitResult, WaitingTask,
@@ -97,7 +97,7 @@ impl Tables {
 
     /// Settles and applies.
     fn commit(&mut self, node: Option<u64>, plan: Plan) -> Result<Vec<UnitResult>, Error> {
-        self.nodes.check(node, plan.sitting)?;
+        self.nodes.check(node, plan.lease_term)?;
         let (batch, now) = (plan.batch, plan.now);
         let mut fences = self.fences(&plan.fenced());
         let mut found = self.find(&plan.lookups(), now);
@@ -205,12 +205,12 @@ impl Store for MemoryStore {
         self.node.is_some()
     }
 
-    fn beat(&self, real: Timestamp) -> Pending<'_, Company> {
-        let company = match self.node {
-            Some(node) => self.tables().nodes.beat(node, real),
-            None => Ok(Company::alone()),
+    fn renew_lease(&self, real: Timestamp) -> Pending<'_, Membership> {
+        let membership = match self.node {
+            Some(node) => self.tables().nodes.renew_lease(node, real),
+            None => Ok(Membership::alone()),
         };
-        Box::pin(std::future::ready(company))
+        Box::pin(std::future::ready(membership))
     }
 
     fn leave(&self) -> Pending<'_, ()> {

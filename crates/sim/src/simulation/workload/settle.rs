@@ -5,7 +5,7 @@ use meantime_core::{Json, SCHEDULE_DEFINITION, TaskKind};
 use meantime_kernel::command::{ClaimCommand, Command, Report};
 use meantime_kernel::machine::Ticket;
 use meantime_kernel::store::{
-    DefinitionFilter, InstanceFilter, Page, Phase, Seat, TaskFilter, TaskState,
+    DefinitionFilter, InstanceFilter, NodeIndex, Page, Phase, TaskFilter, TaskState,
 };
 
 use crate::harness::block_on;
@@ -32,8 +32,8 @@ impl Run {
             self.drain();
         }
         let mut patience_ms = 1_000;
-        // Those who died keep their seats for a while, and with them what they had begun.
-        let mut seats_last_ms = (self.nodes.len() > 1).then_some(Seat::KEPT_MS);
+        // Those who died keep their leases for a while, and with them what they had begun.
+        let mut leases_last_ms = (self.nodes.len() > 1).then_some(NodeIndex::KEPT_MS);
         for round in 0..ROUNDS {
             let commits = self.tally.commits;
             if round % 100 == 0 {
@@ -46,7 +46,7 @@ impl Run {
             let is_moving = self.tally.commits > commits;
             patience_ms = if is_moving { 1_000 } else { (2 * patience_ms).min(DAY_MS) };
             let next = self.until_anything(patience_ms).filter(|ms| *ms <= HORIZON_MS);
-            let Some(ms) = next.or_else(|| seats_last_ms.take()) else {
+            let Some(ms) = next.or_else(|| leases_last_ms.take()) else {
                 // What happened last may have happened elsewhere.
                 self.look_around();
                 self.let_go();
@@ -63,7 +63,7 @@ impl Run {
         let rounds = if self.nodes.len() > 1 { 2 } else { 0 };
         for _ in 0..rounds {
             for node in 0..self.nodes.len() {
-                self.beat(node);
+                self.renew_lease(node);
             }
             self.drain();
         }

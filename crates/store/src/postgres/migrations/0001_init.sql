@@ -27,23 +27,23 @@ INSERT INTO node (id, epoch, paused, clock_at, last_seq) VALUES (1, 0, false, 0,
 -- Every process that uses the store gets a number, which is never used again.
 CREATE SEQUENCE node_number;
 
--- Places at the table, for processes that share the store. A free one has no row.
-CREATE TABLE seat (
+-- Leases of node indexes, for processes that share the store. A free index has no row.
+CREATE TABLE node_lease (
     number integer PRIMARY KEY CHECK (number >= 0 AND number < 64),
-    holder bigint NOT NULL UNIQUE,  -- the process that has it
+    lease_term bigint NOT NULL UNIQUE,  -- one tenure of the index, never used again
     until_at bigint NOT NULL        -- free from then on, unless it is renewed
 );
 
 -- Commits in flight: each process has some rows, and a commit uses one that no other uses. The number
 -- says whether a commit took effect whose answer was lost. Once closed, its process commits nothing.
-CREATE TABLE batch (
-    holder bigint NOT NULL,
-    slot integer NOT NULL,
-    number bigint NOT NULL,         -- the last batch that was committed with this row
+CREATE TABLE commit_row (
+    lease_term bigint NOT NULL,
+    row_number integer NOT NULL,
+    batch bigint NOT NULL,          -- the last batch that was committed with this row
     clock_at bigint NOT NULL,       -- the latest time it has seen
     last_seq bigint NOT NULL,       -- the largest sequence number it wrote
-    closed_at bigint,               -- its process has lost its seat, or is gone
-    PRIMARY KEY (holder, slot)
+    closed_at bigint,               -- its process has lost its lease, or is gone
+    PRIMARY KEY (lease_term, row_number)
 ) WITH (fillfactor = 50);
 
 -- What was done to the store as a whole.
@@ -81,7 +81,7 @@ CREATE INDEX instance_live ON instance (definition_id, ord) WHERE num_nulls(ende
 -- Few rows at any time or for ever: what goes on by itself after a restart, and what went wrong.
 CREATE INDEX instance_unusual ON instance (phase, ord)
     WHERE phase IN ('starting', 'yielding', 'failed', 'cancelled');
--- The holder of a business key (ended_at is NULL), and every instance that ever had it.
+-- The lease_term of a business key (ended_at is NULL), and every instance that ever had it.
 CREATE INDEX instance_key ON instance (key, ended_at) WHERE key IS NOT NULL;
 -- Children of a parent: the live ones, to cancel them, and all, to remove a tree.
 CREATE INDEX instance_child ON instance (parent_ord, ended_at) WHERE parent_ord IS NOT NULL;

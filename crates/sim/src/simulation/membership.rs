@@ -1,4 +1,4 @@
-//! Several processes on one store: signs of life, notices, and processes that are cut off, stand
+//! Several processes on one store: heartbeat, notices, and processes that are cut off, stand
 //! still, or are dead while something they sent is still on its way.
 
 use std::sync::{Arc, PoisonError};
@@ -13,8 +13,8 @@ use super::tally::Group;
 use crate::checker::TurnSeen;
 use crate::harness::block_on;
 
-/// How often a process gives a sign of life, in milliseconds of real time.
-const BEAT_MS: i64 = 5_000;
+/// How often a process gives a heartbeat, in milliseconds of real time.
+const HEARTBEAT_MS: i64 = 5_000;
 
 /// A commit that arrives after its process is gone.
 pub(super) struct Late {
@@ -26,32 +26,32 @@ pub(super) struct Late {
 }
 
 impl Run {
-    /// Processes whose time it is give a sign of life.
-    pub(super) fn beat_when_due(&mut self) {
+    /// Processes whose time it is give a heartbeat.
+    pub(super) fn renew_when_due(&mut self) {
         for node in 0..self.nodes.len() {
-            let is_due = self.nodes[node].next_beat <= self.nodes[node].clock.real;
+            let is_due = self.nodes[node].next_heartbeat <= self.nodes[node].clock.real;
             let is_late = !self.is_quiet && self.chance.percent(5);
             if is_due && !is_late {
-                self.beat(node);
+                self.renew_lease(node);
             }
         }
     }
 
-    /// One process gives a sign of life, unless it is gone, stands still, or is cut off.
-    pub(super) fn beat(&mut self, node: usize) {
+    /// One process gives a heartbeat, unless it is gone, stands still, or is cut off.
+    pub(super) fn renew_lease(&mut self, node: usize) {
         let it = &self.nodes[node];
         if !it.is_up() || !it.store.is_shared() || self.stands_still(node) {
             return;
         }
         let real = self.nodes[node].clock.real;
-        self.nodes[node].next_beat = real.saturating_add_millis(BEAT_MS);
-        if self.fails(node, "beat") {
+        self.nodes[node].next_heartbeat = real.saturating_add_millis(HEARTBEAT_MS);
+        if self.fails(node, "renew_lease") {
             return;
         }
-        if let Ok(company) = block_on(self.nodes[node].store.beat(real)) {
-            self.trace(|| format!("n{node} gives a sign of life: {company:?}"));
-            let until = company.lasts_ms.map(|ms| real.saturating_add_millis(ms));
-            self.nodes[node].tell(Input::Company(company, until));
+        if let Ok(membership) = block_on(self.nodes[node].store.renew_lease(real)) {
+            self.trace(|| format!("n{node} gives a sign of life: {membership:?}"));
+            let until = membership.lasts_ms.map(|ms| real.saturating_add_millis(ms));
+            self.nodes[node].tell(Input::Membership(membership, until));
         }
     }
 

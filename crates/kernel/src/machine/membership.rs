@@ -1,7 +1,7 @@
 //! Several machines on one store: shares of the work, notices, and instances that others hold.
 //!
 //! ```text
-//!   sign of life ─► Company ─► share changed? ─► Recover(share) ─► Adopted: what others left
+//!   heartbeat ─► Membership ─► share changed? ─► Recover(share) ─► Adopted: what others left
 //!                      └─► look again: timers, waiting claims, waiting callers
 //!   commit ─► Tell: timers of other shares, ready tasks, callers elsewhere ─► Told, over there
 //! ```
@@ -18,23 +18,23 @@ use super::ready::Class;
 use super::slot::Slot;
 use super::timer_queue::WINDOW_MS;
 use crate::command::{Error, StartCommand, Wait};
-use crate::store::{Company, DefinitionRow, Notice, Recovered, Seat, TimerKey, To};
+use crate::store::{DefinitionRow, Membership, NodeIndex, Notice, Recovered, TimerKey, To};
 
 /// The first and the longest wait for an instance that another node holds, in milliseconds.
 const LOCK_WAIT_MS: (i64, i64) = (4, 256);
 
 impl Machine {
-    /// Who shares the store, from a sign of life.
-    pub(super) fn company_seen(&mut self, company: Company, until: Option<Timestamp>) {
+    /// Who shares the store, from a heartbeat.
+    pub(super) fn membership_changed(&mut self, membership: Membership, until: Option<Timestamp>) {
         if !self.config.shared_store {
             return;
         }
-        self.seated_until = until;
-        let before = (self.company.sitting, self.company.share());
-        self.company = company;
-        let share = self.company.share();
-        self.ids.sit(self.company.seat);
-        if before == (self.company.sitting, share) {
+        self.lease_until = until;
+        let before = (self.membership.lease_term, self.membership.share());
+        self.membership = membership;
+        let share = self.membership.share();
+        self.ids.use_node_index(self.membership.node_index);
+        if before == (self.membership.lease_term, share) {
             self.timers.look_again();
         } else {
             self.timers.share_changed(share);
@@ -47,13 +47,13 @@ impl Machine {
     /// Asks for what lies in the node's share, and for the numbers that are used up.
     fn recover_share(&mut self) {
         self.recovers += 1;
-        self.output(Output::Recover(self.company.share()));
+        self.output(Output::Recover(self.membership.share()));
     }
 
-    /// Whether the node may act: it has a seat that nobody else has taken, and it knows which
-    /// numbers who sat there before has used up.
-    pub(super) fn is_seated(&self) -> bool {
-        self.recovers == 0 && self.seated_until.is_none_or(|until| self.clock < until)
+    /// Whether the node may act: it has a lease, and it knows which
+    /// numbers the holder before has used up.
+    pub(super) fn has_lease(&self) -> bool {
+        self.recovers == 0 && self.lease_until.is_none_or(|until| self.clock < until)
     }
 
     /// What lies in the node's share, after a node came or went.
@@ -114,18 +114,23 @@ impl Machine {
 
     /// A timer was armed: whoever looks after the instance must know.
     pub(super) fn armed(&mut self, key: TimerKey) {
-        let owner = self.company.seat_of(key.id.0.instance);
-        if !self.config.shared_store || owner == self.company.seat {
+        let owner = self.membership.node_of(key.id.0.instance);
+        if !self.config.shared_store || owner == self.membership.node_index {
             self.timers.arm(key);
         } else if !key.frozen && key.due_at < self.now.engine.saturating_add_millis(WINDOW_MS) {
-            self.notices.push((To::Seat(owner), Notice::Armed(key)));
+            self.notices.push((To::NodeIndex(owner), Notice::Armed(key)));
         }
     }
 
-    /// An instance came to rest, and callers at these seats wait for that.
-    pub(super) fn rested(&mut self, id: InstanceId, seats: &[u8]) {
-        for seat in seats.iter().copied().map(Seat).filter(|seat| *seat != self.company.seat) {
-            self.notices.push((To::Seat(seat), Notice::Rested(id)));
+    /// An instance came to rest, and callers at these leases wait for that.
+    pub(super) fn rested(&mut self, id: InstanceId, nodes: &[u8]) {
+        for node_index in nodes
+            .iter()
+            .copied()
+            .map(NodeIndex)
+            .filter(|node_index| *node_index != self.membership.node_index)
+        {
+            self.notices.push((To::NodeIndex(node_index), Notice::Rested(id)));
         }
     }
 

@@ -11,21 +11,22 @@ use minicbor::{Decode, Encode};
 
 use super::TimerKey;
 
-/// A node's place among those who share a store. Taken when it joins, free again when it is gone.
+/// The number of a node among those that share a store: leased when it joins, free again when the
+/// lease ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub struct Seat(pub u8);
+pub struct NodeIndex(pub u8);
 
-impl Seat {
+impl NodeIndex {
     /// How many nodes can share a store.
     pub const COUNT: u8 = 64;
 
-    /// How long a seat is kept after the last sign of life, in milliseconds.
+    /// How long a lease is kept after the last heartbeat, in milliseconds.
     pub const KEPT_MS: i64 = 15_000;
 
     /// How long its node relies on it: it stops before others may take it.
     pub const LASTS_MS: i64 = 12_000;
 
-    /// Whether a seat that was kept until then is free. A time that is further away than it can be
+    /// Whether a lease that was kept until then is free. A time that is further away than it can be
     /// means that the clock went back, and nobody waits for it to return (P6).
     pub fn is_free(until: Timestamp, now: Timestamp) -> bool {
         let left = until.saturating_since(now);
@@ -61,42 +62,46 @@ impl Share {
 
 /// Who shares the store at the moment, as one node sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Company {
-    /// The node's own seat.
-    pub seat: Seat,
-    /// A number for the time from sitting down to losing the seat, never given again. A node that
-    /// lost its seat unnoticed finds another one, even if it sits at the same seat again.
-    pub sitting: Option<u64>,
-    /// All seats that are taken, its own included, in order.
-    pub seats: Vec<Seat>,
-    /// How long the seat is surely its own, counted from when it asked; none is for ever.
+pub struct Membership {
+    /// The node's own lease.
+    pub node_index: NodeIndex,
+    /// A number for the time from getting a lease to losing it, never given again. A node that
+    /// lost its lease unnoticed finds another one, even if it sits at the same lease again.
+    pub lease_term: Option<u64>,
+    /// All leases that are taken, its own included, in order.
+    pub nodes: Vec<NodeIndex>,
+    /// How long the lease is surely its own, counted from when it asked; none is for ever.
     pub lasts_ms: Option<i64>,
     /// The store's own time, if the nodes go by it.
     pub time: Option<Timestamp>,
-    /// How soon to give the next sign of life, in milliseconds, because somebody may be gone by
+    /// How soon to give the next heartbeat, in milliseconds, because somebody may be gone by
     /// then; none is the usual time.
     pub recheck_ms: Option<i64>,
 }
 
-impl Company {
+impl Membership {
     /// A node that shares its store with nobody.
     pub fn alone() -> Self {
-        let (seat, seats) = (Seat(0), vec![Seat(0)]);
-        Self { seat, sitting: None, seats, lasts_ms: None, time: None, recheck_ms: None }
+        let (node_index, nodes) = (NodeIndex(0), vec![NodeIndex(0)]);
+        Self { node_index, lease_term: None, nodes, lasts_ms: None, time: None, recheck_ms: None }
     }
 
     /// The node's share of the work.
     pub fn share(&self) -> Share {
-        let part = self.seats.iter().position(|seat| *seat == self.seat).unwrap_or_default();
-        let of = self.seats.len().clamp(1, usize::from(Seat::COUNT));
+        let part = self
+            .nodes
+            .iter()
+            .position(|node_index| *node_index == self.node_index)
+            .unwrap_or_default();
+        let of = self.nodes.len().clamp(1, usize::from(NodeIndex::COUNT));
         let narrow = |number: usize| u8::try_from(number).unwrap_or(u8::MAX);
         Share { part: narrow(part), of: narrow(of) }
     }
 
-    /// The seat that looks after an instance.
-    pub fn seat_of(&self, id: InstanceId) -> Seat {
+    /// The lease that looks after an instance.
+    pub fn node_of(&self, id: InstanceId) -> NodeIndex {
         let part = usize::from(Share::part_of(id, self.share().of));
-        self.seats.get(part).copied().unwrap_or(self.seat)
+        self.nodes.get(part).copied().unwrap_or(self.node_index)
     }
 }
 
@@ -131,7 +136,7 @@ pub enum Notice {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum To {
     /// One node.
-    Seat(Seat),
+    NodeIndex(NodeIndex),
     /// Everybody else.
     Others,
 }
@@ -144,20 +149,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_instance_belongs_to_exactly_one_seat() {
-        let seats = vec![Seat(1), Seat(4), Seat(9)];
-        let company = |seat| Company { seat, seats: seats.clone(), ..Company::alone() };
+    fn every_instance_belongs_to_exactly_one_node() {
+        let nodes = vec![NodeIndex(1), NodeIndex(4), NodeIndex(9)];
+        let membership =
+            |node_index| Membership { node_index, nodes: nodes.clone(), ..Membership::alone() };
         for number in 0..1_000_u64 {
             let id = InstanceId::new(number, number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-            let holders = seats.iter().filter(|seat| company(**seat).share().holds(id));
+            let holders =
+                nodes.iter().filter(|node_index| membership(**node_index).share().holds(id));
             let holders: Vec<_> = holders.copied().collect();
-            assert_eq!(holders, [company(Seat(1)).seat_of(id)]);
+            assert_eq!(holders, [membership(NodeIndex(1)).node_of(id)]);
         }
     }
 
     #[test]
     fn a_node_alone_has_everything() {
-        assert_eq!(Company::alone().share(), Share::ALL);
+        assert_eq!(Membership::alone().share(), Share::ALL);
         assert!(Share::ALL.holds(InstanceId::new(7, 9)));
     }
 }

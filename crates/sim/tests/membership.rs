@@ -39,7 +39,7 @@ impl Nodes {
     /// Lets everybody see everybody, and run until nothing more happens.
     fn settle(&mut self) {
         for _ in 0..2 {
-            self.worlds.iter_mut().for_each(World::beat);
+            self.worlds.iter_mut().for_each(World::renew_lease);
         }
     }
 
@@ -49,7 +49,7 @@ impl Nodes {
         }
     }
 
-    /// Seconds pass, with signs of life.
+    /// Seconds pass, with heartbeat.
     fn pass(&mut self, seconds: i64) {
         for _ in 0..seconds {
             for world in &mut self.worlds {
@@ -151,7 +151,7 @@ fn what_a_dead_node_left_is_taken_up_by_the_others() {
 }
 
 #[test]
-fn i5_a_node_that_was_silent_too_long_writes_nothing_until_it_has_a_seat_again() {
+fn i5_a_node_that_was_silent_too_long_writes_nothing_until_it_has_a_lease_again() {
     let mut nodes = Nodes::new(2);
     let mut frozen = nodes.worlds.remove(0);
     nodes.pass(20);
@@ -160,7 +160,7 @@ fn i5_a_node_that_was_silent_too_long_writes_nothing_until_it_has_a_seat_again()
     let fate = frozen.call(Command::Start(start), Wait::Quiet).1;
     assert_eq!(fate, Fate::Waiting);
     assert_eq!(nodes.instances().len(), 0);
-    frozen.beat();
+    frozen.renew_lease();
     nodes.worlds.push(frozen);
     nodes.settle();
     assert_eq!(nodes.instances().len(), 1);

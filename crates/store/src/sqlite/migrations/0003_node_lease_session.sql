@@ -1,0 +1,5 @@
+-- The session of the process that holds a lease.
+--
+-- Why: nothing here. One process owns a file, so there are no leases; the number is taken to stay the
+-- same in both back ends.
+-- Compatibility: nothing changes.

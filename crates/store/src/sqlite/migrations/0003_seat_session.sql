@@ -1,5 +1,0 @@
--- The session of the process that sits at a seat.
---
--- Why: nothing here. One process owns a file, so there are no seats; the number is taken to stay the
--- same in both back ends.
--- Compatibility: nothing changes.
