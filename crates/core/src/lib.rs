@@ -39,8 +39,8 @@ pub use notation::{
 pub use retention::{Ending, Keep, Periods, Retention};
 pub use retry::RetryPolicy;
 pub use schedule::{
-    CatchUp, Changed, Handed, OnExisting, Overlap, Recurrence, SCHEDULE_CONFLICT,
-    SCHEDULE_DEFINITION, ScheduleChange, ScheduleSpec,
+    CatchUp, Changed, OnExisting, Overlap, Recurrence, SCHEDULE_CONFLICT, SCHEDULE_DEFINITION,
+    ScheduleChange, ScheduleInput, ScheduleSpec,
 };
 pub use state::State;
 pub use time::Timestamp;

@@ -61,7 +61,7 @@ pub struct ScheduleSpec {
     /// What a run gets.
     #[n(9)]
     #[serde(default)]
-    pub input: Handed,
+    pub input: ScheduleInput,
     /// Whether somebody said when it begins. If not, it begins when it is made, and making it
     /// again with the same interval does not begin it anew (S8).
     #[n(10)]
@@ -79,7 +79,7 @@ pub struct ScheduleSpec {
 /// What a run of a schedule gets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Encode, Decode)]
 #[serde(rename_all = "camelCase")]
-pub enum Handed {
+pub enum ScheduleInput {
     /// The same input every time.
     #[n(0)]
     Input(#[n(0)] Json),
@@ -88,7 +88,7 @@ pub enum Handed {
     Context(#[n(0)] Json),
 }
 
-impl Default for Handed {
+impl Default for ScheduleInput {
     fn default() -> Self {
         Self::Input(Json::null())
     }
@@ -169,7 +169,7 @@ impl ScheduleSpec {
 
     /// Whether runs hand their context on, and so never overlap.
     pub const fn evolves(&self) -> bool {
-        matches!(self.input, Handed::Context(_))
+        matches!(self.input, ScheduleInput::Context(_))
     }
 }
 

@@ -7,7 +7,7 @@ use meantime_core::{
     ScheduleSpec, Source, TaskId, Thrown, TimerId, Timestamp,
 };
 
-use crate::history::By;
+use crate::history::AuditInfo;
 use crate::store;
 
 /// One request.
@@ -38,7 +38,7 @@ pub enum Command {
         /// What to do.
         action: ScheduleAction,
         /// Who and why.
-        by: By,
+        by: AuditInfo,
     },
     /// Sends a signal to one instance.
     Signal {
@@ -74,7 +74,7 @@ pub enum Command {
         /// Which.
         instance: InstanceId,
         /// Who and why.
-        by: By,
+        by: AuditInfo,
     },
     /// Does nothing to an instance: with [`Wait::Ended`] it is answered when that is over.
     Await {
@@ -90,7 +90,7 @@ pub enum Command {
         /// The scope they live in; none is the root.
         scope: Option<String>,
         /// Who and why.
-        by: By,
+        by: AuditInfo,
     },
     /// A worker asks for tasks.
     Claim(ClaimCommand),
@@ -131,7 +131,7 @@ pub enum Command {
         /// Which.
         incident: IncidentId,
         /// Who and why.
-        by: By,
+        by: AuditInfo,
     },
     /// Ends what an incident stopped, with what it would have ended with.
     ResolveIncident {
@@ -140,7 +140,7 @@ pub enum Command {
         /// A JSON object of variables.
         variables: Json,
         /// Who and why.
-        by: By,
+        by: AuditInfo,
     },
     /// Moves, fires, freezes or releases a timer or a deadline (O1).
     EditTimer {
@@ -149,12 +149,12 @@ pub enum Command {
         /// What to do.
         edit: TimerEdit,
         /// Who and why.
-        by: By,
+        by: AuditInfo,
     },
     /// Confirms that a restored copy may act. Without effect on a kernel that is not paused.
     Resume {
         /// Who and why.
-        by: By,
+        by: AuditInfo,
     },
 }
 
@@ -298,7 +298,7 @@ pub enum Wait {
     #[default]
     Quiet,
     /// When the instance waits only for time, signals, messages, steps or people, or is over.
-    Settled,
+    Idle,
     /// When the instance is over.
     Ended,
 }
@@ -384,7 +384,7 @@ pub struct ClaimedTask {
 impl ClaimedTask {
     /// The name under which other systems know this work, the same for every attempt.
     pub fn idempotency_key(&self) -> String {
-        crate::outside::idempotency_key(self.id, &self.name, &self.input)
+        crate::idempotency::idempotency_key(self.id, &self.name, &self.input)
     }
 }
 

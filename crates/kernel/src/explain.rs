@@ -10,7 +10,7 @@ pub use task::{explain_past_task, explain_task};
 
 use meantime_core::{TimerId, Timestamp};
 
-use crate::history::{By, Edit, Record, Withdrawn};
+use crate::history::{AuditInfo, Edit, Record, Withdrawn};
 use crate::open::Key;
 use crate::store::{HistoryRow, InstanceRow, TimerKind};
 
@@ -54,7 +54,7 @@ pub struct Explanation {
     /// When it is or was due, after all edits.
     pub due_at: Option<Timestamp>,
     /// What people did to it: when, what, from, to, who.
-    pub edits: Vec<(Timestamp, Edit, Timestamp, Timestamp, By)>,
+    pub edits: Vec<(Timestamp, Edit, Timestamp, Timestamp, AuditInfo)>,
     /// What became of it.
     pub fate: Fate,
 }

@@ -112,7 +112,7 @@ impl Open {
     }
 
     /// Whether the instance waits for nothing that goes on by itself (architecture, "Settled").
-    pub fn is_settled(&self) -> bool {
+    pub fn is_idle(&self) -> bool {
         self.children == 0 && self.has_no_work()
     }
 

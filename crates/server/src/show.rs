@@ -24,7 +24,7 @@ pub(crate) async fn instance(
     row: &InstanceRow,
     input: Option<Json>,
 ) -> Result<Instance, Problem> {
-    if let Some(damaged) = &row.extra.damaged {
+    if let Some(damaged) = &row.meta.damaged {
         let summary = damaged_summary(app, row, damaged).await;
         let variables = object(Json::null());
         return Ok(Instance { summary, input: Json::null(), output: None, variables });
@@ -37,7 +37,7 @@ pub(crate) async fn instance(
         Some(input) => input,
         None => input_of(app, row).await?,
     };
-    let ending = row.extra.outcome.as_ref().filter(|_| row.phase.is_ended()).map(Ending::of);
+    let ending = row.meta.outcome.as_ref().filter(|_| row.phase.is_ended()).map(Ending::of);
     let (output, variables) = match &ending {
         Some(ending) => (ending.output.clone(), ending.variables.clone()),
         None => (None, view.variables),
@@ -49,13 +49,13 @@ pub(crate) async fn instance(
 
 /// An instance as lists show it.
 pub(crate) async fn summary(app: &App, row: &InstanceRow) -> Result<Summary, Problem> {
-    if let Some(damaged) = &row.extra.damaged {
+    if let Some(damaged) = &row.meta.damaged {
         return Ok(damaged_summary(app, row, damaged).await);
     }
     let definition = app.catalog().get(row.definition).await?;
     let view = view(&definition, row);
     let waiting = waiting(app, row, &view).await?;
-    let ending = row.extra.outcome.as_ref().filter(|_| row.phase.is_ended()).map(Ending::of);
+    let ending = row.meta.outcome.as_ref().filter(|_| row.phase.is_ended()).map(Ending::of);
     let mut summary = of_parts(app, row, &definition, waiting, ending).await?;
     summary.damaged = is_unreadable(row, &view).then(undecodable);
     Ok(summary)
@@ -63,7 +63,7 @@ pub(crate) async fn summary(app: &App, row: &InstanceRow) -> Result<Summary, Pro
 
 /// The row, unless it is damaged: for those who need all of it.
 pub(crate) fn whole(row: InstanceRow) -> Result<InstanceRow, Problem> {
-    if row.extra.damaged.is_some() { Err(Error::InstanceDamaged(row.id).into()) } else { Ok(row) }
+    if row.meta.damaged.is_some() { Err(Error::InstanceDamaged(row.id).into()) } else { Ok(row) }
 }
 
 /// Whether a notation could read nothing of the state of an instance.
@@ -96,7 +96,7 @@ async fn damaged_summary(app: &App, row: &InstanceRow, damaged: &str) -> Summary
         ended_at: row.ended_at,
         parent: None,
         key: row.key.clone(),
-        tags: row.extra.tags.clone(),
+        tags: row.meta.tags.clone(),
         damaged: Some(damaged.to_owned()),
     }
 }
@@ -122,9 +122,9 @@ async fn of_parts(
         deadline_at: row.open.timers.get(&Key::DEADLINE).map(|it| it.due_at).or(row.deadline_at),
         started_at: row.started_at,
         ended_at: row.ended_at,
-        parent: row.extra.lineage.as_ref().map(|it| it.parent.instance.to_string()),
+        parent: row.meta.lineage.as_ref().map(|it| it.parent.instance.to_string()),
         key: row.key.clone(),
-        tags: row.extra.tags.clone(),
+        tags: row.meta.tags.clone(),
         damaged: None,
     })
 }
@@ -194,7 +194,7 @@ fn due_at(open: &Open, key: Key, kind: Kind) -> Option<Timestamp> {
 
 async fn incidents(app: &App, row: &InstanceRow) -> Result<Vec<Incident>, Problem> {
     // That rows of it are damaged is not in its count.
-    if row.extra.incidents == 0 && !app.kernel().damaged().borrow().contains_key(&row.id) {
+    if row.meta.incidents == 0 && !app.kernel().damaged().borrow().contains_key(&row.id) {
         return Ok(Vec::new());
     }
     open_incidents(app, row).await
@@ -210,7 +210,7 @@ async fn input_of(app: &App, row: &InstanceRow) -> Result<Json, Problem> {
     if row.phase == Phase::Starting {
         return Ok(row.start().map(|start| start.input).unwrap_or_default());
     }
-    let Some(place) = row.extra.started_in else { return Ok(Json::null()) };
+    let Some(place) = row.meta.started_in else { return Ok(Json::null()) };
     let rows = app.store().history(place, 1).await?;
     let input = rows.into_iter().flat_map(|row| row.records).find_map(|record| match record {
         Record::Started { input, .. } => Some(input),

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use meantime_kernel::store::{Layer, MemoryStore, Pending, Plan, Store, Taken, UnitResult};
+use meantime_kernel::store::{BoxFuture, Fetched, Layer, MemoryStore, Plan, Store, UnitResult};
 use meantime_server::{App, Engine, Formats, Settings, notations, serve};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
@@ -347,7 +347,7 @@ impl Layer for Held {
         &self.store
     }
 
-    fn on_commit(&self, taken: Taken, plan: Plan) -> Pending<'_, Vec<UnitResult>> {
+    fn on_commit(&self, taken: Fetched, plan: Plan) -> BoxFuture<'_, Vec<UnitResult>> {
         let mut goes = self.goes.clone();
         Box::pin(async move {
             let _ = goes.wait_for(|goes| *goes).await;

@@ -85,10 +85,10 @@ async fn call(engine: &Engine, request: Value) -> Value {
         ..StartCommand::default()
     });
     let patience = Some(Duration::from_mins(1));
-    let reply = engine.kernel().call_and_wait(command, Wait::Settled, patience).await;
+    let reply = engine.kernel().call_and_wait(command, Wait::Idle, patience).await;
     let Ok(Reply::Started { row: Some(row), .. }) = reply else { panic!("{reply:?}") };
-    assert_eq!(row.phase, Phase::Completed, "{request}: {:?}", row.extra.outcome);
-    let Some(meantime_core::Outcome::Completed { output, .. }) = row.extra.outcome else {
+    assert_eq!(row.phase, Phase::Completed, "{request}: {:?}", row.meta.outcome);
+    let Some(meantime_core::Outcome::Completed { output, .. }) = row.meta.outcome else {
         panic!("no output")
     };
     output.read().expect("JSON")

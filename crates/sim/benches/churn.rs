@@ -78,7 +78,7 @@ fn start(
 }
 
 fn removed(kernel: &Kernel) -> u64 {
-    u64::try_from(kernel.housekept().borrow().instances).unwrap_or_default()
+    u64::try_from(kernel.maintenance_stats().borrow().instances).unwrap_or_default()
 }
 
 fn kibibytes(path: &Path, suffix: &str) -> u64 {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use meantime_core::time::{First, Rule, Span, Zone};
-use meantime_core::{CatchUp, Handed, Json, OnExisting, Overlap, ScheduleSpec, Source};
+use meantime_core::{CatchUp, Json, OnExisting, Overlap, ScheduleInput, ScheduleSpec, Source};
 use meantime_kernel::clock::{Clock, SystemClock};
 use meantime_kernel::command::{Command, Reply, StartCommand};
 use meantime_kernel::driver::{Builder, Kernel};
@@ -96,7 +96,7 @@ async fn children() {
     for (count, definition) in [(1_000, "parent1000"), (10_000, "parent10000")] {
         let rig = rig().await;
         let begun = Instant::now();
-        let wait = meantime_kernel::command::Wait::Settled;
+        let wait = meantime_kernel::command::Wait::Idle;
         rig.kernel.call_and_wait(start(definition), wait, None).await.expect("the parent ends");
         times.push(begun.elapsed().as_secs_f64());
         println!("children: one parent with {count} in {:.3} s", begun.elapsed().as_secs_f64());
@@ -135,7 +135,7 @@ async fn missed() {
             max_runs: None,
             overlap: Overlap::Allow,
             catch_up,
-            input: Handed::default(),
+            input: ScheduleInput::default(),
             anchored: true,
             is_binding: false,
         };

@@ -118,7 +118,7 @@ async fn no_patience_at_all_is_answered_by_the_first_commit() {
     let definition = "work".to_owned();
     let command = Command::Start(StartCommand { definition, ..StartCommand::default() });
     // A worker never comes, so the instance never settles.
-    let reply = kernel.call_and_wait(command, Wait::Settled, Some(Duration::ZERO)).await;
+    let reply = kernel.call_and_wait(command, Wait::Idle, Some(Duration::ZERO)).await;
     assert!(matches!(reply, Ok(Reply::Started { .. })), "{reply:?}");
 }
 

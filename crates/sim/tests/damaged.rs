@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use meantime_core::{InstanceId, Json};
 use meantime_kernel::command::{ClaimCommand, Command, Error, Reply, Report, StartCommand, Wait};
-use meantime_kernel::history::By;
+use meantime_kernel::history::AuditInfo;
 use meantime_kernel::store::{
     IncidentCause, IncidentRow, InstanceFilter, InstanceRow, Page, Phase, Store,
 };
@@ -61,10 +61,10 @@ fault E_START
 /// `SPOILT` for an open list that somebody can repair, and `OTHER` for an id that nobody knows.
 const DAMAGES: &[(&str, &str)] = &[
     ("the open list", "UPDATE instance SET open = BAD WHERE ord = VICTIM"),
-    ("the packed rest", "UPDATE instance SET extra = BAD WHERE ord = VICTIM"),
+    ("the packed rest", "UPDATE instance SET meta = BAD WHERE ord = VICTIM"),
     (
         "the packed rest of one that goes on by itself",
-        "UPDATE instance SET extra = BAD, phase = 'yielding' WHERE ord = VICTIM",
+        "UPDATE instance SET meta = BAD, phase = 'yielding' WHERE ord = VICTIM",
     ),
     ("a start", "UPDATE instance SET phase = 'starting', state = BAD WHERE ord = VICTIM"),
     (
@@ -146,8 +146,8 @@ fn incidents(world: &World, id: InstanceId) -> Vec<IncidentRow> {
     block_on(world.store.incidents(Some(id), Page::first(9))).expect("they read")
 }
 
-fn by() -> By {
-    By { actor: "test".to_owned(), reason: "it is damaged".to_owned() }
+fn by() -> AuditInfo {
+    AuditInfo { actor: "test".to_owned(), reason: "it is damaged".to_owned() }
 }
 
 fn advance(world: &mut World, ms: i64) {

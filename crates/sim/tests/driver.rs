@@ -117,7 +117,7 @@ async fn a_virtual_clock_crosses_thirty_days() {
     let begin = Timestamp::parse("2026-01-01T00:00:00Z").unwrap();
     let clock = Arc::new(VirtualClock::new(begin));
     let kernel = kernel(Builder::new(store.clone(), notations()).clock(clock.clone())).await;
-    let reply = kernel.call_and_wait(start("sleeper"), Wait::Settled, None).await.unwrap();
+    let reply = kernel.call_and_wait(start("sleeper"), Wait::Idle, None).await.unwrap();
     let Reply::Started { instance, .. } = reply else { panic!("{reply:?}") };
     let later = Span::parse("P30D").unwrap().add_to(begin, &meantime_core::time::Zone::utc());
     let later = later.unwrap();
@@ -146,7 +146,7 @@ async fn a_waiting_worker_is_woken_by_the_start() {
         let report = Report::Completed(Json::parse("{\"ok\":true}").unwrap());
         worker.call(Command::Report { task, token, report }).await.unwrap();
     });
-    kernel.call_and_wait(start("work"), Wait::Settled, None).await.unwrap();
+    kernel.call_and_wait(start("work"), Wait::Idle, None).await.unwrap();
     working.await.unwrap();
     assert_eq!(phases(&**kernel.store()).await, [Phase::Completed]);
 }
@@ -163,7 +163,7 @@ impl EngineTasks for Echo {
 async fn the_engine_runs_its_own_tasks_after_the_commit() {
     let builder = Builder::new(Arc::new(MemoryStore::new()), notations());
     let kernel = kernel(builder.engine_tasks(Arc::new(Echo))).await;
-    kernel.call_and_wait(start("call"), Wait::Settled, None).await.unwrap();
+    kernel.call_and_wait(start("call"), Wait::Idle, None).await.unwrap();
     assert_eq!(phases(&**kernel.store()).await, [Phase::Completed]);
 }
 
@@ -188,7 +188,7 @@ async fn overload_refuses_starts_early_and_never_cancels() {
     assert!(refused > 0, "nothing was refused");
     assert_eq!(phases(&**kernel.store()).await.len(), accepted.len());
     for instance in accepted {
-        let by = meantime_kernel::history::By::default();
+        let by = meantime_kernel::history::AuditInfo::default();
         kernel.call(Command::Cancel { instance, by }).await.expect("cancels always get in");
     }
 }
@@ -229,7 +229,8 @@ async fn o1_many_timers_are_moved_by_a_selector_in_few_commits() {
         place: Some("t".to_owned()),
         ..meantime_kernel::store::TimerFilter::default()
     };
-    let by = meantime_kernel::history::By { actor: "ann".to_owned(), reason: "late".to_owned() };
+    let by =
+        meantime_kernel::history::AuditInfo { actor: "ann".to_owned(), reason: "late".to_owned() };
     let edit = meantime_kernel::command::TimerEdit::Move(to);
     assert_eq!(kernel.edit_timers(filter.clone(), edit, by).await, Ok(200));
     let timers = store.timers(filter, Page::first(1_000)).await.unwrap();

@@ -12,7 +12,8 @@ use meantime_kernel::machine::{Config, Input, Machine, Notations, Output};
 use meantime_kernel::random::{Entropy, SeededEntropy};
 use meantime_kernel::schedule::{SCHEDULE_NOTATION, ScheduleNotation};
 use meantime_kernel::store::{
-    DefinitionFilter, Guard, InstanceFilter, MemoryStore, Page, Phase, Plan, Share, Store, Write,
+    DefinitionFilter, Fence, InstanceFilter, MemoryStore, Page, Partition, Phase, Plan, Store,
+    Write,
 };
 use meantime_sim::harness::{World, block_on};
 use meantime_sim::probe::Probe;
@@ -50,7 +51,7 @@ fn arm_timers(store: Arc<dyn Store>, entropy: &mut SeededEntropy) {
 fn fired(plan: &Plan) -> BTreeMap<DefinitionId, Vec<Timestamp>> {
     let mut fired: BTreeMap<DefinitionId, Vec<Timestamp>> = BTreeMap::new();
     for unit in &plan.units {
-        let Guard::Turn { row, .. } = &unit.guard else { continue };
+        let Fence::Turn { row, .. } = &unit.fence else { continue };
         for write in &unit.writes {
             let Write::History(history) = write else { continue };
             for record in &history.records {
@@ -70,7 +71,7 @@ fn drain(store: &dyn Store, entropy: &mut SeededEntropy) {
         .with(SCHEDULE_NOTATION, Arc::new(ScheduleNotation));
     let limits = Limits::default();
     let rows = block_on(store.definitions(DefinitionFilter::default())).expect("readable");
-    let recovered = block_on(store.recover(Share::ALL)).expect("readable");
+    let recovered = block_on(store.recover(Partition::ALL)).expect("readable");
     let now = Now::at(recovered.clock.saturating_add_millis(4 * 3_600_000));
     let seed = Box::new(SeededEntropy::new(entropy.next()));
     let mut machine = Machine::new(Config::default(), notations.clone(), seed);
@@ -80,8 +81,8 @@ fn drain(store: &dyn Store, entropy: &mut SeededEntropy) {
     loop {
         while let Some(output) = machine.poll() {
             answers.extend(match output {
-                Output::Take(batch, request) => {
-                    Some(Input::Taken(batch, block_on(store.take(request))))
+                Output::Fetch(batch, request) => {
+                    Some(Input::Fetched(batch, block_on(store.fetch(request))))
                 }
                 Output::Advance(batch, jobs) => {
                     let turns = jobs.iter().map(|job| Some(job.run())).collect();

@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use meantime_core::time::{Cron, First, Rule, Span, Zone};
 use meantime_core::{
-    CatchUp, Handed, InstanceId, Json, Limits, OnExisting, Overlap, ScheduleChange, ScheduleSpec,
-    SlotOutcome, Timestamp,
+    CatchUp, InstanceId, Json, Limits, OnExisting, Overlap, ScheduleChange, ScheduleInput,
+    ScheduleSpec, SlotOutcome, Timestamp,
 };
 use meantime_kernel::command::{Command, Reply, ScheduleAction, TimerEdit, Wait};
-use meantime_kernel::history::By;
+use meantime_kernel::history::AuditInfo;
 use meantime_kernel::random::{Entropy, SeededEntropy};
 use meantime_kernel::schedule::{Buckets, Fire, Forecast, Outlook, ScheduleView};
 use meantime_kernel::store::{InstanceRow, MemoryStore, OccurrenceRow, Page, TimerFilter};
@@ -58,7 +58,7 @@ fn spec(entropy: &mut SeededEntropy, now: Timestamp) -> ScheduleSpec {
         1 => Rule::every(anchor, interval, zone, First::AfterInterval).expect("a rule"),
         _ => Rule::every(anchor, interval, zone, First::AtAnchor).expect("a rule"),
     };
-    let context = Handed::Context(Json::parse("{\"n\":1}").expect("JSON"));
+    let context = ScheduleInput::Context(Json::parse("{\"n\":1}").expect("JSON"));
     let overlaps = [Overlap::Skip, Overlap::QueueOne, Overlap::Allow, Overlap::CancelPrevious];
     ScheduleSpec {
         definition: "run".to_owned(),
@@ -70,7 +70,7 @@ fn spec(entropy: &mut SeededEntropy, now: Timestamp) -> ScheduleSpec {
         max_runs: pick(entropy, &[None, Some(3), Some(12)]),
         overlap: pick(entropy, &overlaps),
         catch_up: pick(entropy, &[CatchUp::Coalesce, CatchUp::Skip, CatchUp::All]),
-        input: pick(entropy, &[Handed::default(), Handed::default(), context]),
+        input: pick(entropy, &[ScheduleInput::default(), ScheduleInput::default(), context]),
         anchored: true,
         is_binding: false,
     }
@@ -130,7 +130,8 @@ impl Case {
     fn act(&mut self, action: ScheduleAction) {
         self.story.push(format!("{} {action:?}", self.world.now().engine));
         let schedule = self.schedule;
-        self.world.call(Command::Schedule { schedule, action, by: By::default() }, Wait::Quiet);
+        self.world
+            .call(Command::Schedule { schedule, action, by: AuditInfo::default() }, Wait::Quiet);
     }
 
     fn edit(&mut self, edit: TimerEdit) {
@@ -138,7 +139,7 @@ impl Case {
         let rows = block_on(self.world.store.timers(filter, Page::first(1))).expect("readable");
         let Some(timer) = rows.first().map(|row| row.id) else { return };
         self.story.push(format!("{} {edit:?}", self.world.now().engine));
-        let by = By::default();
+        let by = AuditInfo::default();
         self.world.call(Command::EditTimer { timer, edit, by }, Wait::Quiet);
     }
 

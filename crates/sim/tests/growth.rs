@@ -59,7 +59,7 @@ fn ten_thousand_signals_to_one_instance_cost_a_turn_each_at_most() {
 fn one_parent_with_ten_thousand_children_needs_few_turns_of_its_own() {
     let mut world = World::with_probes(Arc::new(MemoryStore::new()), PROBES);
     let before = world.counters();
-    let (_, fate) = world.call(start("parent"), Wait::Settled);
+    let (_, fate) = world.call(start("parent"), Wait::Idle);
     let Fate::Answered(Ok(Reply::Started { instance, .. })) = fate else { panic!("{fate:?}") };
     let row = block_on(world.store.instance(instance)).unwrap().unwrap();
     assert_eq!(row.phase, Phase::Completed);

@@ -181,7 +181,7 @@ fn a_waiting_claim_hears_of_a_task_made_elsewhere() {
 fn a_caller_hears_that_its_instance_came_to_rest_elsewhere() {
     let mut nodes = Nodes::new(2);
     let start = StartCommand { definition: "work".to_owned(), ..StartCommand::default() };
-    let (ticket, fate) = nodes.worlds[0].call(Command::Start(start), Wait::Settled);
+    let (ticket, fate) = nodes.worlds[0].call(Command::Start(start), Wait::Idle);
     assert_eq!(fate, Fate::Waiting);
     let Fate::Answered(Ok(Reply::Tasks(tasks))) = nodes.worlds[1].call(claim(0), Wait::Quiet).1
     else {
@@ -194,7 +194,7 @@ fn a_caller_hears_that_its_instance_came_to_rest_elsewhere() {
     nodes.run();
     let instance = started(&nodes.worlds[0].fate(ticket));
     let row = block_on(nodes.store.instance(instance)).expect("it can be read");
-    assert_eq!(row.map(|row| (row.phase, row.extra.awaited_at)), Some((Phase::Completed, None)));
+    assert_eq!(row.map(|row| (row.phase, row.meta.awaited_at)), Some((Phase::Completed, None)));
 }
 
 /// Repairs II, item 25: the end that another node brings, after a rest that is not the end.
@@ -217,7 +217,7 @@ fn a_caller_hears_of_the_end_that_comes_elsewhere() {
     assert_eq!(nodes.worlds[0].fate(ticket), Fate::Answered(Ok(Reply::Done)));
     let row =
         block_on(nodes.store.instance(instance)).expect("it can be read").expect("it is there");
-    assert_eq!((row.phase, row.extra.end_awaited_at), (Phase::Completed, None));
+    assert_eq!((row.phase, row.meta.end_awaited_at), (Phase::Completed, None));
 }
 
 #[test]

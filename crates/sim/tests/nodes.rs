@@ -230,7 +230,7 @@ fn check(membership: &Membership, store: &dyn Store) {
     let by_id: BTreeMap<InstanceId, &InstanceRow> = rows.iter().map(|row| (row.id, row)).collect();
     let mut keys: BTreeMap<String, usize> = BTreeMap::new();
     for row in &rows {
-        let key = row.extra.tags.first().cloned().unwrap_or_default();
+        let key = row.meta.tags.first().cloned().unwrap_or_default();
         *keys.entry(key).or_default() += 1;
     }
     assert!(keys.values().all(|count| *count == 1), "a start happened twice: {keys:?}");

@@ -9,7 +9,7 @@ use meantime_kernel::command::{
     ClaimCommand, ClaimedTask, Command, Error, LeaseToken, Reply, Report, StartCommand,
 };
 use meantime_kernel::driver::{Builder, Kernel};
-use meantime_kernel::history::By;
+use meantime_kernel::history::AuditInfo;
 use meantime_kernel::machine::Notations;
 use meantime_kernel::store::{InstanceFilter, OperationKind, Page, Phase, Store};
 use meantime_sim::probe::Probe;
@@ -61,8 +61,8 @@ async fn phases(store: &dyn Store) -> Vec<Phase> {
     rows.expect("it reads").into_iter().map(|row| row.phase).collect()
 }
 
-fn by(reason: &str) -> By {
-    By { actor: "ana".to_owned(), reason: reason.to_owned() }
+fn by(reason: &str) -> AuditInfo {
+    AuditInfo { actor: "ana".to_owned(), reason: reason.to_owned() }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

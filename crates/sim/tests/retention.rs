@@ -7,7 +7,7 @@ use std::sync::Arc;
 use meantime_core::{InstanceId, Json, Keep, Message, Retention, Source, Timestamp};
 use meantime_kernel::clock::VirtualClock;
 use meantime_kernel::command::{Command, Deployment, Reply, StartCommand, Wait};
-use meantime_kernel::driver::{Builder, Housekept, Kernel};
+use meantime_kernel::driver::{Builder, Kernel, MaintenanceStats};
 use meantime_kernel::history::Record;
 use meantime_kernel::machine::{Config, Notations};
 use meantime_kernel::store::{InstanceFilter, Page, Phase, Store};
@@ -82,21 +82,21 @@ impl Site {
         let builder = builder.clock(clock.clone()).retention(retention);
         let kernel = builder.start().await.expect("the kernel starts");
         // The first look is over, so that every commit from here on is noticed.
-        let mut housekept = kernel.housekept();
-        housekept.wait_for(|it| it.looks > 0).await.expect("housekeeping begins");
+        let mut maintenance_stats = kernel.maintenance_stats();
+        maintenance_stats.wait_for(|it| it.looks > 0).await.expect("housekeeping begins");
         kernel.deploy("probe", source()).await.expect("the probes are good");
         Self { store, clock, kernel, now }
     }
 
     /// Moves the clock and waits until housekeeping has nothing more to do at that time.
-    async fn pass(&mut self, millis: i64) -> Housekept {
-        let mut housekept = self.kernel.housekept();
+    async fn pass(&mut self, millis: i64) -> MaintenanceStats {
+        let mut maintenance_stats = self.kernel.maintenance_stats();
         self.now = self.now.saturating_add_millis(millis);
         self.clock.advance_to(self.now);
         self.kernel.clock_moved();
         let now = self.now;
-        let rests = |it: &Housekept| it.looks > 1 && it.next.is_none_or(|next| next > now);
-        let rested = housekept.wait_for(rests).await;
+        let rests = |it: &MaintenanceStats| it.looks > 1 && it.next.is_none_or(|next| next > now);
+        let rested = maintenance_stats.wait_for(rests).await;
         *rested.expect("housekeeping goes on")
     }
 
@@ -118,7 +118,7 @@ async fn the_file_does_not_grow_over_generations() {
             let input = format!("{generation}-{number}");
             tokio::spawn(async move {
                 let command = start("family", &input);
-                kernel.call_and_wait(command, Wait::Settled, None).await.expect("started");
+                kernel.call_and_wait(command, Wait::Idle, None).await.expect("started");
                 let message = Message {
                     name: "news".to_owned(),
                     key: input.clone(),
@@ -140,9 +140,9 @@ async fn the_file_does_not_grow_over_generations() {
     let (full, last) = (sizes[8], sizes[11]);
     assert!(last <= full + full / 50, "{sizes:?}");
     assert!(site.instances().await <= 2 * 2 * 300);
-    let housekept = site.pass(30 * DAY).await;
+    let maintenance_stats = site.pass(30 * DAY).await;
     assert_eq!(site.instances().await, 0);
-    assert_eq!(housekept.instances, 12 * 2 * 300);
+    assert_eq!(maintenance_stats.instances, 12 * 2 * 300);
     assert_eq!(site.store.check().await.expect("it can be checked"), Vec::<String>::new());
     site.kernel.stop().await;
 }
@@ -163,7 +163,7 @@ async fn i12_with_nothing_to_expire_there_is_no_statement() {
         site.kernel.call(start("leaf", "")).await.expect("started");
     }
     // The first commit after a look brings the next one forward; after that there is quiet.
-    let housekept = site.pass(DAY).await;
+    let maintenance_stats = site.pass(DAY).await;
     let before = site.store.stats();
     for _ in 0..20 {
         site.now = site.now.saturating_add_millis(DAY);
@@ -171,10 +171,10 @@ async fn i12_with_nothing_to_expire_there_is_no_statement() {
         site.kernel.clock_moved();
         site.kernel.counters().await.expect("the loop has seen it");
     }
-    let after = site.kernel.housekept().borrow().looks;
+    let after = site.kernel.maintenance_stats().borrow().looks;
     assert_eq!(site.store.stats().statements, before.statements);
-    assert_eq!(after, housekept.looks);
-    let next = housekept.next.expect("something will expire");
+    assert_eq!(after, maintenance_stats.looks);
+    let next = maintenance_stats.next.expect("something will expire");
     assert!(next > site.now && next <= site.now.saturating_add_millis(10 * DAY), "{next}");
     // And then it goes, at that time. Those who sleep stay.
     site.pass(10 * DAY).await;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use meantime_core::time::{Cron, First, Rule, Span, Zone};
 use meantime_core::{
-    CatchUp, Cx, Effect, Event, Handed, InstanceId, Json, Limits, Notation, OnExisting, Overlap,
-    ScheduleSpec, Start, StartCause, State, Timestamp,
+    CatchUp, Cx, Effect, Event, InstanceId, Json, Limits, Notation, OnExisting, Overlap,
+    ScheduleInput, ScheduleSpec, Start, StartCause, State, Timestamp,
 };
 use meantime_kernel::command::{Command, Reply};
 use meantime_kernel::random::{Entropy, SeededEntropy};
@@ -34,7 +34,7 @@ fn spec(rule: Rule) -> ScheduleSpec {
         max_runs: None,
         overlap: Overlap::Allow,
         catch_up: CatchUp::Coalesce,
-        input: Handed::default(),
+        input: ScheduleInput::default(),
         anchored: true,
         is_binding: false,
     }
@@ -142,7 +142,7 @@ fn thousand_subjects(store: Arc<dyn Store>, crash_after: Option<u64>) -> u64 {
     let rows = block_on(world.store.instances(all, Page::first(usize::MAX))).expect("readable");
     let mut started = BTreeMap::new();
     let mut subjects = BTreeSet::new();
-    for row in rows.iter().filter(|row| row.extra.lineage.is_none() && !row.phase.is_ended()) {
+    for row in rows.iter().filter(|row| row.meta.lineage.is_none() && !row.phase.is_ended()) {
         let view = ScheduleView::read(&row.state).expect("a schedule");
         subjects.insert(view.spec.subject.clone());
         let lines = block_on(world.store.occurrences(row.id, Page::first(10))).expect("readable");
@@ -150,7 +150,7 @@ fn thousand_subjects(store: Arc<dyn Store>, crash_after: Option<u64>) -> u64 {
     }
     assert_eq!(subjects.len(), 1_000);
     assert!(started.values().all(|slots| *slots == [at]), "each subject has its one run");
-    let runs = rows.iter().filter(|row| row.extra.lineage.is_some());
+    let runs = rows.iter().filter(|row| row.meta.lineage.is_some());
     let phases: Vec<Phase> = runs.map(|row| row.phase).collect();
     assert_eq!(phases, vec![Phase::Completed; 1_000]);
     world.commits()

@@ -10,7 +10,7 @@ use meantime_core::{
 use meantime_kernel::clock::Now;
 use meantime_kernel::command::{Command, Error, Reply, StartCommand, Wait};
 use meantime_kernel::driver::{Builder, Kernel};
-use meantime_kernel::history::By;
+use meantime_kernel::history::AuditInfo;
 use meantime_kernel::machine::{Config, Input, Machine, Notations, Output, Ticket};
 use meantime_kernel::random::SeededEntropy;
 use meantime_kernel::store::{MemoryStore, Page, Phase, Recovered, Store};
@@ -61,7 +61,7 @@ fn signal(instance: InstanceId) -> Command {
 }
 
 fn cancel(instance: InstanceId) -> Command {
-    let by = By { actor: "operator".to_owned(), reason: "too slow".to_owned() };
+    let by = AuditInfo { actor: "operator".to_owned(), reason: "too slow".to_owned() };
     Command::Cancel { instance, by }
 }
 
@@ -131,7 +131,7 @@ fn whoever_retries_an_incident_in_a_slow_turn_hears_that_it_is_done() {
     let mut world = world();
     let one = started(world.call(start("troubled"), Wait::Quiet).1);
     let raised = block_on(world.store.incidents(Some(one), Page::first(9))).expect("they read");
-    let by = By { actor: "operator".to_owned(), reason: "it is mended".to_owned() };
+    let by = AuditInfo { actor: "operator".to_owned(), reason: "it is mended".to_owned() };
     world.set_slow_turns(SlowTurns::All);
     let retry = Command::RetryIncident { incident: raised[0].id, by };
     assert_eq!(world.call(retry, Wait::Quiet).1, Fate::Answered(Ok(Reply::Done)));

@@ -7,7 +7,7 @@ use meantime_core::{Json, Timestamp};
 use meantime_kernel::command::{
     ClaimCommand, ClaimedTask, Command, Error, Reply, Report, StartCommand, Wait,
 };
-use meantime_kernel::history::By;
+use meantime_kernel::history::AuditInfo;
 use meantime_kernel::store::{InstanceFilter, MemoryStore, Page, Phase, TaskFilter, TaskState};
 use meantime_sim::harness::{Fate, Fault, FlakyStore, World, block_on};
 
@@ -143,7 +143,7 @@ fn o1_of_two_who_answer_an_incident_one_is_told_that_it_is_closed() {
         start(&mut world, "thrower");
         start(&mut world, "thrower");
         let rows = block_on(world.store.incidents(None, Page::first(9))).expect("it reads");
-        let (incident, by) = (rows[0].id, By::default());
+        let (incident, by) = (rows[0].id, AuditInfo::default());
         let retry = Command::RetryIncident { incident, by };
         let fates = if together {
             world.call_all(vec![retry.clone(), retry])
@@ -161,7 +161,7 @@ fn i2_an_incident_is_answered_once_when_the_store_fails() {
     let mut world = world(&[2]);
     start(&mut world, "thrower");
     let rows = block_on(world.store.incidents(None, Page::first(9))).expect("it reads");
-    let (incident, by) = (rows[0].id, By::default());
+    let (incident, by) = (rows[0].id, AuditInfo::default());
     let name = "storm".to_owned();
     let broadcast = Command::Broadcast { name, payload: Json::null() };
     let fates = world.call_all(vec![Command::RetryIncident { incident, by }, broadcast]);

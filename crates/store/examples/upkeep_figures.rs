@@ -14,11 +14,11 @@ use meantime_core::{
     DefinitionId, InstanceId, Json, Keep, Outcome, Retention, StartCause, State, Timestamp,
 };
 use meantime_kernel::clock::{Clock, SystemClock};
-use meantime_kernel::history::{By, Record};
+use meantime_kernel::history::{AuditInfo, Record};
 use meantime_kernel::open::Open;
 use meantime_kernel::store::{
-    CompactRequest, Error, Extra, Guard, HistoryRow, InstanceRow, Phase, Plan, PurgeRequest, Store,
-    Taken, Unit, Write,
+    CompactRequest, Error, Fence, Fetched, HistoryRow, InstanceMeta, InstanceRow, Phase, Plan,
+    PurgeRequest, Store, Unit, Write,
 };
 use meantime_store::conformance::block_on;
 use meantime_store::sqlite::{Options, SqliteStore};
@@ -80,7 +80,7 @@ fn ended(number: u64) -> Unit {
         open: Open::default(),
         last_history: 2 * number + 2,
         key: None,
-        extra: Extra { outcome: Some(outcome), ..Extra::default() },
+        meta: InstanceMeta { outcome: Some(outcome), ..InstanceMeta::default() },
     };
     let input = Json::parse("{\"order\":4711}").unwrap_or_default();
     let started = Record::Started { cause: StartCause::Api, input };
@@ -88,7 +88,7 @@ fn ended(number: u64) -> Unit {
     let writes = vec![line(id(number), 2 * number + 1, 0, started), {
         line(id(number), 2 * number + 2, 2 * number + 1, over)
     }];
-    Unit { guard: Guard::Insert(Box::new(row)), writes, ..Unit::default() }
+    Unit { fence: Fence::Insert(Box::new(row)), writes, ..Unit::default() }
 }
 
 fn line(instance: InstanceId, seq: u64, previous: u64, record: Record) -> Write {
@@ -97,7 +97,7 @@ fn line(instance: InstanceId, seq: u64, previous: u64, record: Record) -> Write 
 }
 
 fn commit(store: &SqliteStore, batch: u64, units: Vec<Unit>) -> Result<(), Error> {
-    block_on(store.commit(Taken::default(), Plan { batch, now: NOW, units, lease_term: None }))
+    block_on(store.commit(Fetched::default(), Plan { batch, now: NOW, units, lease_term: None }))
         .map(drop)
 }
 
@@ -179,9 +179,9 @@ fn history(path: &Path) -> Result<(), Error> {
         open: Open::default(),
         last_history: TURNS * 100,
         key: None,
-        extra: Extra::default(),
+        meta: InstanceMeta::default(),
     };
-    commit(&store, TURNS, vec![Unit { guard: Guard::Insert(Box::new(row)), ..Unit::default() }])?;
+    commit(&store, TURNS, vec![Unit { fence: Fence::Insert(Box::new(row)), ..Unit::default() }])?;
     drop(store);
     // A new process: nothing is cached.
     let store = open(path)?;
@@ -206,7 +206,7 @@ fn backup(directory: &Path) -> Result<(), Error> {
     for batch in 0..2_000 {
         let large = |number| {
             let mut unit = ended(number);
-            if let Guard::Insert(row) = &mut unit.guard {
+            if let Fence::Insert(row) = &mut unit.fence {
                 row.state = State::new(1, vec![7; 2_000]);
             }
             unit
@@ -258,7 +258,7 @@ fn backup(directory: &Path) -> Result<(), Error> {
     }
     stop.store(true, Ordering::SeqCst);
     drop(load.join());
-    let by = By { actor: "figures".to_owned(), reason: String::new() };
+    let by = AuditInfo { actor: "figures".to_owned(), reason: String::new() };
     let (from, to) = (path("copy2.db"), path("new.db"));
     let restore = || SqliteStore::restore(&from, &to, &Options::default(), NOW, &by);
     let (restored, spent) = timed(restore)?;

@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use meantime_core::{Ending, Retention, Timestamp};
-use meantime_kernel::store::{Error, Extra, Phase, PurgeRequest, look_again};
+use meantime_kernel::store::{Error, InstanceMeta, Phase, PurgeRequest, look_again};
 
 use crate::row::{Columns, instance};
 
@@ -28,7 +28,7 @@ const TABLE: &str = "instance";
 macro_rules! candidate_columns {
     () => {
         "i.ord, i.phase, (SELECT d.name FROM definition AS d WHERE d.id = i.definition_id), \
-         i.started_at, i.ended_at, i.random, CASE WHEN i.parent_ord IS NOT NULL THEN i.extra END"
+         i.started_at, i.ended_at, i.random, CASE WHEN i.parent_ord IS NOT NULL THEN i.meta END"
     };
 }
 pub(crate) use candidate_columns;
@@ -194,13 +194,13 @@ pub(crate) fn is_root(
     row: &impl Columns,
     ord: usize,
     random: usize,
-    extra: usize,
+    meta: usize,
 ) -> Result<bool, Error> {
-    let Ok(extra) = row.unpacked_if::<Extra>(extra, TABLE) else {
+    let Ok(meta) = row.unpacked_if::<InstanceMeta>(meta, TABLE) else {
         // It goes with the tree that it was found in, or stays.
         return Ok(false);
     };
-    let extra = extra.unwrap_or_default();
+    let meta = meta.unwrap_or_default();
     let id = row.instance(ord, random)?;
-    Ok(extra.lineage.is_none_or(|lineage| lineage.root == id))
+    Ok(meta.lineage.is_none_or(|lineage| lineage.root == id))
 }

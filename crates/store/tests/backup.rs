@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use meantime_core::{DefinitionId, InstanceId, State, Timestamp};
-use meantime_kernel::history::{By, Record};
+use meantime_kernel::history::{AuditInfo, Record};
 use meantime_kernel::open::Open;
 use meantime_kernel::store::{
-    Extra, Guard, HistoryRow, InstanceRow, OperationKind, Page, Phase, Plan, Share, Store, Taken,
-    Unit, UnitResult, Write,
+    Fence, Fetched, HistoryRow, InstanceMeta, InstanceRow, OperationKind, Page, Partition, Phase,
+    Plan, Store, Unit, UnitResult, Write,
 };
 use meantime_store::conformance::block_on;
 use meantime_store::sqlite::{Options, SqliteStore};
@@ -27,8 +27,8 @@ fn place() -> (TempDir, PathBuf) {
     (directory, path)
 }
 
-fn ana() -> By {
-    By { actor: "ana".to_owned(), reason: "a test".to_owned() }
+fn ana() -> AuditInfo {
+    AuditInfo { actor: "ana".to_owned(), reason: "a test".to_owned() }
 }
 
 fn id(number: u64) -> InstanceId {
@@ -49,19 +49,19 @@ fn start(number: u64, size: usize) -> Unit {
         open: Open::default(),
         last_history: number,
         key: None,
-        extra: Extra::default(),
+        meta: InstanceMeta::default(),
     };
     let (instance, records) = (id(number), vec![Record::Closing]);
     let history = HistoryRow { seq: number, instance, turn_no: 1, at: NOW, previous: 0, records };
     let writes = vec![Write::History(history)];
-    Unit { guard: Guard::Insert(Box::new(row)), writes, ..Unit::default() }
+    Unit { fence: Fence::Insert(Box::new(row)), writes, ..Unit::default() }
 }
 
 /// Commits two instances in one plan: both or none of them exist at any time.
 fn commit_pair(store: &SqliteStore, pair: u64, size: usize) {
     let units = vec![start(2 * pair, size), start(2 * pair + 1, size)];
     let plan = Plan { batch: pair, now: NOW, units, lease_term: None };
-    let results = block_on(store.commit(Taken::default(), plan)).expect("it commits");
+    let results = block_on(store.commit(Fetched::default(), plan)).expect("it commits");
     assert!(matches!(results[..], [UnitResult::Done(_), UnitResult::Done(_)]));
 }
 
@@ -103,7 +103,7 @@ fn a_backup_under_load_is_a_state_that_existed() {
         let copy = open(&copy);
         assert_eq!(block_on(copy.check()).expect("it can be checked"), Vec::<String>::new());
         // Everything answered before is there, and what came later is there in pairs, in order.
-        let last = block_on(copy.recover(Share::ALL)).expect("it recovers").batch;
+        let last = block_on(copy.recover(Partition::ALL)).expect("it recovers").batch;
         assert!((before..=after).contains(&last), "{before} {last} {after}");
         for pair in 1..=last {
             assert!(is_there(&copy, 2 * pair) && is_there(&copy, 2 * pair + 1), "pair {pair}");
@@ -125,15 +125,15 @@ fn a_copy_and_what_is_restored_from_it_are_paused_with_new_epochs() {
     let store = open(&path);
     commit_pair(&store, 1, 10);
     block_on(store.backup(&copy, NOW, |_| {})).expect("it is copied");
-    let running = block_on(store.recover(Share::ALL)).expect("it recovers");
+    let running = block_on(store.recover(Partition::ALL)).expect("it recovers");
     assert_eq!((running.epoch, running.paused), (0, false));
     let later = NOW.saturating_add_millis(60_000);
     let options = Options::default();
     let made = SqliteStore::restore(&copy, &restored, &options, later, &ana()).expect("restored");
-    let copied = block_on(open(&copy).recover(Share::ALL)).expect("it recovers");
+    let copied = block_on(open(&copy).recover(Partition::ALL)).expect("it recovers");
     assert!(copied.paused && copied.epoch > 0, "{copied:?}");
     let store = open(&restored);
-    let recovered = block_on(store.recover(Share::ALL)).expect("it recovers");
+    let recovered = block_on(store.recover(Partition::ALL)).expect("it recovers");
     assert!(recovered.paused && recovered.epoch > copied.epoch, "{recovered:?}");
     assert_eq!((recovered.epoch, recovered.batch), (made.epoch, running.batch));
     let operations = block_on(store.operations(Page::first(9))).expect("it reads");

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use meantime_core::{DefinitionId, InstanceId, State, Timestamp};
 use meantime_kernel::open::Open;
 use meantime_kernel::store::{
-    Error, Extra, Guard, HistoryRow, InstanceFilter, InstanceRow, Page, Phase, Plan, Share, Store,
-    Taken, Unit, UnitResult, Write,
+    Error, Fence, Fetched, HistoryRow, InstanceFilter, InstanceMeta, InstanceRow, Page, Partition,
+    Phase, Plan, Store, Unit, UnitResult, Write,
 };
 use meantime_store::conformance::block_on;
 use meantime_store::sqlite::{Durability, Options, SqliteStore};
@@ -38,16 +38,16 @@ fn instance(number: u64, size: usize) -> InstanceRow {
         open: Open::default(),
         last_history: 0,
         key: None,
-        extra: Extra::default(),
+        meta: InstanceMeta::default(),
     }
 }
 
 fn start(number: u64, size: usize) -> Unit {
-    Unit { guard: Guard::Insert(Box::new(instance(number, size))), ..Unit::default() }
+    Unit { fence: Fence::Insert(Box::new(instance(number, size))), ..Unit::default() }
 }
 
 fn commit(store: &SqliteStore, batch: u64, units: Vec<Unit>) -> Result<Vec<UnitResult>, Error> {
-    block_on(store.commit(Taken::default(), Plan { batch, now: NOW, units, lease_term: None }))
+    block_on(store.commit(Fetched::default(), Plan { batch, now: NOW, units, lease_term: None }))
 }
 
 fn count(store: &SqliteStore) -> usize {
@@ -84,14 +84,14 @@ fn plans_queued_together_are_one_group_and_see_each_other() {
     let (_directory, path) = place();
     let store = open(&path);
     let plan = |batch, units| {
-        store.commit(Taken::default(), Plan { batch, now: NOW, units, lease_term: None })
+        store.commit(Fetched::default(), Plan { batch, now: NOW, units, lease_term: None })
     };
     let mut next = instance(7, 1);
     next.turn_no = 2;
-    let turn = Guard::Turn { row: Box::new(next), expected: 1 };
+    let turn = Fence::Turn { row: Box::new(next), expected: 1 };
     let first = plan(1, vec![start(7, 1)]);
-    let second = plan(2, vec![Unit { guard: turn.clone(), ..Unit::default() }]);
-    let third = plan(3, vec![Unit { guard: turn, ..Unit::default() }]);
+    let second = plan(2, vec![Unit { fence: turn.clone(), ..Unit::default() }]);
+    let third = plan(3, vec![Unit { fence: turn, ..Unit::default() }]);
     assert!(matches!(block_on(first).expect("it commits")[..], [UnitResult::Done(_)]));
     assert!(matches!(block_on(second).expect("it commits")[..], [UnitResult::Done(_)]));
     assert_eq!(block_on(third).expect("it commits"), [UnitResult::Conflict]);
@@ -107,7 +107,7 @@ fn a_plan_that_breaks_does_not_take_the_others_along() {
         Unit { writes: vec![Write::History(row)], ..Unit::default() }
     };
     let plan = |batch, units| {
-        store.commit(Taken::default(), Plan { batch, now: NOW, units, lease_term: None })
+        store.commit(Fetched::default(), Plan { batch, now: NOW, units, lease_term: None })
     };
     let pending = [
         plan(1, vec![history(5), start(1, 1)]),
@@ -140,7 +140,7 @@ fn everything_is_there_after_a_restart() {
     drop(store);
     assert!(!path.with_file_name("store.db-wal").exists(), "closing empties the log");
     let store = open(&path);
-    let recovered = block_on(store.recover(Share::ALL)).expect("it recovers");
+    let recovered = block_on(store.recover(Partition::ALL)).expect("it recovers");
     assert_eq!((recovered.batch, recovered.seq, recovered.clock), (4, 11, NOW));
     assert!(block_on(store.is_committed(4)).expect("it reads"));
     assert_eq!(count(&store), 2);

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use meantime_core::{DefinitionId, InstanceId, State, Timestamp};
 use meantime_kernel::open::Open;
 use meantime_kernel::store::{
-    Class, Error, Extra, Guard, InstanceFilter, InstanceRow, Page, Phase, Plan, Store, Taken, Unit,
-    UnitResult,
+    Class, Error, Fence, Fetched, InstanceFilter, InstanceMeta, InstanceRow, Page, Phase, Plan,
+    Store, Unit, UnitResult,
 };
 use meantime_store::conformance::block_on;
 use meantime_store::sqlite::{Options, SqliteStore};
@@ -38,14 +38,14 @@ fn start(number: u64) -> Unit {
         open: Open::default(),
         last_history: 0,
         key: None,
-        extra: Extra::default(),
+        meta: InstanceMeta::default(),
     };
-    Unit { guard: Guard::Insert(Box::new(row)), ..Unit::default() }
+    Unit { fence: Fence::Insert(Box::new(row)), ..Unit::default() }
 }
 
 fn commit(store: &SqliteStore, number: u64) -> Result<Vec<UnitResult>, Error> {
     let plan = Plan { batch: number, now: NOW, units: vec![start(number)], lease_term: None };
-    block_on(store.commit(Taken::default(), plan))
+    block_on(store.commit(Fetched::default(), plan))
 }
 
 fn instances(store: &SqliteStore) -> Vec<InstanceRow> {
@@ -112,7 +112,7 @@ fn only_the_owner_can_read_what_a_store_consists_of() {
     let copy = directory.path().join("copy.db");
     block_on(store.backup(&copy, NOW, |_| {})).expect("it is copied");
     let restored = directory.path().join("restored.db");
-    let by = meantime_kernel::history::By::default();
+    let by = meantime_kernel::history::AuditInfo::default();
     SqliteStore::restore(&copy, &restored, &Options::default(), NOW, &by).expect("it is restored");
     let mut names = Vec::new();
     for entry in std::fs::read_dir(directory.path()).expect("it can be listed") {
@@ -195,14 +195,14 @@ fn a_damaged_row_is_listed_as_such_and_found_by_a_check() {
     let connection = rusqlite::Connection::open(&path).expect("it opens");
     for damage in [
         "UPDATE instance SET open = x'ff' WHERE ord = 1",
-        "UPDATE instance SET extra = x'ff' WHERE ord = 2",
+        "UPDATE instance SET meta = x'ff' WHERE ord = 2",
     ] {
         assert_eq!(connection.execute(damage, []).expect("it can be changed"), 1);
     }
     drop(connection);
     let store = open(&path);
     let rows = instances(&store);
-    let damaged: Vec<bool> = rows.iter().map(|row| row.extra.damaged.is_some()).collect();
+    let damaged: Vec<bool> = rows.iter().map(|row| row.meta.damaged.is_some()).collect();
     assert_eq!(damaged, [false, true, true], "{rows:?}");
     let problems = block_on(store.check()).expect("it can be checked");
     assert_eq!(problems.len(), 2, "{problems:?}");

@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result};
 use meantime_core::{SCHEDULE_DEFINITION, ScheduleSpec, Severity, Source};
 use meantime_kernel::command::{Command, ScheduleAction};
 use meantime_kernel::driver::{DeployError, Kernel};
-use meantime_kernel::history::By;
+use meantime_kernel::history::AuditInfo;
 use meantime_kernel::schedule::ScheduleView;
 use meantime_kernel::store::{DefinitionFilter, InstanceFilter, InstanceRow, Page};
 use meantime_server::{App, Layers, Settings};
@@ -136,7 +136,7 @@ async fn pause_new(kernel: &Kernel, loaded: &[(String, u32, bool)]) -> Result<Ve
         };
         let Some(spec) = spec_of(row).filter(is_new) else { continue };
         let reason = "loaded by `meantime dev` for a first look".to_owned();
-        let by = By { actor: "meantime dev".to_owned(), reason };
+        let by = AuditInfo { actor: "meantime dev".to_owned(), reason };
         let action = ScheduleAction::Pause;
         kernel.call(Command::Schedule { schedule: row.id, action, by }).await?;
         paused.push(spec.definition);

@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use meantime_core::{DefinitionId, Limits, Notation};
 use meantime_kernel::clock::{Clock as _, SystemClock};
-use meantime_kernel::history::By;
+use meantime_kernel::history::AuditInfo;
 use meantime_kernel::machine::{Notations, Stored};
 use meantime_kernel::store::{DefinitionRow, InstanceRow, Phase};
 use meantime_server::{
@@ -73,7 +73,7 @@ pub(crate) struct Restore {
 impl Restore {
     pub(crate) fn run(self) -> Result<ExitCode> {
         let settings = self.flags.settings(Layers::default())?;
-        let by = By { actor: user(), reason: self.reason };
+        let by = AuditInfo { actor: user(), reason: self.reason };
         let now = SystemClock.now().engine;
         if let Some(from) = &self.from {
             let path = file_of(&settings)?;

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::{CatchUp, Handed, Overlap, ScheduleSpec};
+use super::{CatchUp, Overlap, ScheduleInput, ScheduleSpec};
 use crate::time::{Cron, First, Rule, Span, Zone};
 use crate::{Json, Timestamp};
 
@@ -68,8 +68,8 @@ impl ScheduleSpec {
         spec.overlap = change.overlap.unwrap_or(spec.overlap);
         spec.catch_up = change.catch_up.unwrap_or(spec.catch_up);
         match (&mut spec.input, &change.input) {
-            (Handed::Input(input), Some(new)) => *input = new.clone(),
-            (Handed::Context(_), Some(_)) => {
+            (ScheduleInput::Input(input), Some(new)) => *input = new.clone(),
+            (ScheduleInput::Context(_), Some(_)) => {
                 return Err("its runs get a context, not an input".to_owned());
             }
             (_, None) => {}
@@ -92,8 +92,8 @@ impl ScheduleSpec {
             Rule::Cron { cron, .. } => (None, Some(cron.to_string())),
         };
         let (input, context) = match &self.input {
-            Handed::Input(input) => (told(input), Json::null()),
-            Handed::Context(context) => (Json::null(), told(context)),
+            ScheduleInput::Input(input) => (told(input), Json::null()),
+            ScheduleInput::Context(context) => (Json::null(), told(context)),
         };
         [
             ("startAt", json(Some(self.rule.begins().to_string()))),

@@ -16,12 +16,12 @@ use tokio::sync::{broadcast, mpsc, oneshot, watch};
 
 use super::advance::{Advance, Advanced};
 use super::heartbeat;
-use super::housekeeping::Housekept;
+use super::maintenance::MaintenanceStats;
 use super::run::{ClockStep, Message, Parts, Run, Tickets};
 use crate::admission::{Admitted, Gate};
 use crate::clock::{AdjustedClock, Clock, Now, SystemClock, VirtualClock};
 use crate::command::{Command, Deployment, Error, Reply, Report, StartCommand, TimerEdit, Wait};
-use crate::history::By;
+use crate::history::AuditInfo;
 use crate::machine::{Config, Counters, Levels, Machine, Notations, Ticket, TimedOut};
 use crate::random::{Entropy, SystemEntropy};
 use crate::schedule::{SCHEDULE_NOTATION, ScheduleNotation, schedule_source};
@@ -58,7 +58,7 @@ pub struct Kernel {
     clock: Arc<AdjustedClock>,
     virtual_clock: Option<Arc<VirtualClock>>,
     paused: Arc<AtomicBool>,
-    housekept: watch::Receiver<Housekept>,
+    maintenance_stats: watch::Receiver<MaintenanceStats>,
     health: watch::Receiver<StoreHealth>,
     damaged: watch::Receiver<BTreeMap<InstanceId, String>>,
     clock_step: watch::Receiver<ClockStep>,
@@ -156,7 +156,7 @@ impl Builder {
             clock.advance_to(recovered.clock);
         }
         let (messages, receiver) = mpsc::unbounded_channel();
-        let (report, housekept) = watch::channel(Housekept::default());
+        let (report, maintenance_stats) = watch::channel(MaintenanceStats::default());
         let paused = Arc::new(AtomicBool::new(recovered.paused));
         let (newest, history) = watch::channel(recovered.seq);
         let (health_sender, health) = watch::channel(StoreHealth::Healthy);
@@ -173,7 +173,7 @@ impl Builder {
             clock: clock.clone(),
             virtual_clock: self.virtual_clock.clone(),
             paused: paused.clone(),
-            housekept,
+            maintenance_stats,
             health,
             damaged,
             clock_step,
@@ -366,7 +366,7 @@ impl Kernel {
         &self,
         filter: TimerFilter,
         edit: TimerEdit,
-        by: By,
+        by: AuditInfo,
     ) -> Result<usize, Error> {
         const PAGE: usize = 1_000;
         let mut timers = Vec::new();
@@ -491,8 +491,8 @@ impl Kernel {
     }
 
     /// What housekeeping has done, and a way to wait for it to do more.
-    pub fn housekept(&self) -> watch::Receiver<Housekept> {
-        self.housekept.clone()
+    pub fn maintenance_stats(&self) -> watch::Receiver<MaintenanceStats> {
+        self.maintenance_stats.clone()
     }
 
     /// How the store stands, and a way to wait for a change.

@@ -15,11 +15,11 @@ mod compute;
 mod cost;
 mod handle;
 mod heartbeat;
-mod housekeeping;
+mod maintenance;
 mod run;
 mod thread_time;
 
 pub use advance::Advanced;
 pub use handle::{Builder, DeployError, EngineTasks, Kernel, StoreHealth};
-pub use housekeeping::Housekept;
+pub use maintenance::MaintenanceStats;
 pub use run::ClockStep;

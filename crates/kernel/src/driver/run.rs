@@ -25,7 +25,7 @@ use super::advance::{Advance, Advances, Next};
 use super::compute::Compute;
 use super::handle::{EngineTasks, StoreHealth};
 use super::heartbeat::{self, Joined};
-use super::housekeeping::{Housekeeper, Housekept, Note};
+use super::maintenance::{Housekeeper, MaintenanceStats, Note};
 use crate::admission::{Admitted, Gate};
 use crate::clock::{AdjustedClock, Clock, StepDetector, Stopwatch, VirtualClock};
 use crate::command::{Command, Error, LeaseToken, Reply, Wait};
@@ -86,7 +86,7 @@ pub(super) struct Parts {
     pub(super) engine_tasks: Option<Arc<dyn EngineTasks>>,
     pub(super) retention: Arc<Retention>,
     /// What housekeeping has done.
-    pub(super) report: watch::Sender<Housekept>,
+    pub(super) report: watch::Sender<MaintenanceStats>,
     /// Whether the machine is paused, for everybody to see.
     pub(super) paused: Arc<AtomicBool>,
     /// How the store stands, for everybody to see.
@@ -128,7 +128,7 @@ pub(super) struct Run {
     clock: Arc<AdjustedClock>,
     engine_tasks: Option<Arc<dyn EngineTasks>>,
     retention: Arc<Retention>,
-    report: watch::Sender<Housekept>,
+    report: watch::Sender<MaintenanceStats>,
     paused: Arc<AtomicBool>,
     housekeeper: Option<Housekeeper>,
     messages: mpsc::UnboundedReceiver<Message>,
@@ -242,7 +242,7 @@ impl Run {
                 self.perform(output);
             }
             self.let_go_of_starts();
-            self.keep_house();
+            self.run_maintenance();
             self.tell_history();
             if self.move_clock() {
                 continue;
@@ -297,8 +297,8 @@ impl Run {
     }
 
     /// Housekeeping begins when the machine may act.
-    fn keep_house(&mut self) {
-        if self.housekeeper.is_none() && self.machine.keeps_house() {
+    fn run_maintenance(&mut self) {
+        if self.housekeeper.is_none() && self.machine.owns_maintenance() {
             self.paused.store(false, Ordering::SeqCst);
             self.housekeeper = Some(Housekeeper::start(
                 self.store.clone(),
@@ -483,8 +483,8 @@ impl Run {
     fn perform(&mut self, output: Output) {
         let store = self.store.clone();
         match output {
-            Output::Take(batch, request) => {
-                self.spawn(async move { Input::Taken(batch, store.take(request).await) });
+            Output::Fetch(batch, request) => {
+                self.spawn(async move { Input::Fetched(batch, store.fetch(request).await) });
             }
             Output::Advance(batch, jobs) => {
                 self.turns_begin(batch);

@@ -20,7 +20,7 @@ pub fn explain_instance(
     incidents: &[IncidentRow],
     now: Timestamp,
 ) -> String {
-    if let Some(damage) = &row.extra.damaged {
+    if let Some(damage) = &row.meta.damaged {
         return format!("the instance is damaged and stands still: {damage}; it can be cancelled");
     }
     if row.phase.is_ended() {
@@ -42,7 +42,7 @@ pub fn explain_instance(
 
 fn ended(row: &InstanceRow) -> String {
     let at = row.ended_at.map_or_else(String::new, |at| format!(" at {at}"));
-    let fate = match &row.extra.outcome {
+    let fate = match &row.meta.outcome {
         Some(Outcome::Completed { .. }) => "completed".to_owned(),
         Some(Outcome::Failed { failure, .. }) => {
             format!("failed with {}: {}", failure.code, failure.message)

@@ -64,7 +64,7 @@ pub fn explain_schedule(
 fn next(row: &InstanceRow, view: &ScheduleView) -> String {
     let ended = row.ended_at.map_or_else(String::new, |at| format!(" since {at}"));
     if row.phase.is_ended() {
-        return match &row.extra.outcome {
+        return match &row.meta.outcome {
             Some(Outcome::Cancelled { reason, .. }) if reason.is_empty() => {
                 format!("; it is deleted{ended}")
             }

@@ -8,27 +8,27 @@ use meantime_core::{
     TaskOutcome, Timestamp, Turn,
 };
 
-use super::assembly::{Assembly, Kit};
 use super::damage::cancel_in;
 use super::definitions::Loaded;
 use super::end::Runnable;
 use super::engine::Machine;
 use super::io::{Output, Ticket};
 use super::job::{Job, JobKind};
+use super::mailbox::{GlobalAction, GlobalCommand, MailboxItem, PendingItem};
 use super::outcome::Concluded;
 use super::ready::Class;
 use super::report::{LEASE_EXPIRED, after_report, done, expire, token_holds};
-use super::slot::{Item, Loose, LooseItem, Pending};
 use super::slow::{EFFECTS_PER_BATCH, effects};
+use super::turn_builder::{TurnBuilder, TurnEnv};
 use crate::command::{Error, Reply, Report, Wait};
 use crate::planted::{Bug, planted};
 use crate::store::{
-    self, Guard, InboxRow, IncidentCause, InstanceRow, Phase, Plan, TakeRequest, Taken, TaskRow,
+    self, Fence, FetchRequest, Fetched, InboxRow, IncidentCause, InstanceRow, Phase, Plan, TaskRow,
     TaskState, TimerKey, Unit, Wanted, Write,
 };
 
-/// How many loose units one batch takes.
-const LOOSE_PER_BATCH: usize = 1_024;
+/// How many global commands one batch takes.
+const GLOBAL_PER_BATCH: usize = 1_024;
 
 /// A timer that is later than this is overdue: the engine was not there, or has more to do than it
 /// can.
@@ -43,20 +43,20 @@ pub(super) struct Batch {
     lease_term: Option<u64>,
     /// When it began, in real time.
     pub(super) begun: Timestamp,
-    pub(super) works: Vec<Work>,
-    pub(super) loose: Vec<Loose>,
+    pub(super) entries: Vec<BatchEntry>,
+    pub(super) global: Vec<GlobalCommand>,
     /// What the plan's units stand for, in order.
-    pub(super) parts: Vec<Part>,
+    pub(super) origins: Vec<UnitOrigin>,
     pub(super) units: Vec<Unit>,
     pub(super) claims: Vec<usize>,
     tasks: Vec<TaskId>,
     incidents: Vec<IncidentId>,
     wanted: Vec<Wanted>,
-    taken: Taken,
+    taken: Fetched,
     jobs: Vec<usize>,
-    /// Works that come with their turn: their own batch did not wait for it.
+    /// Entries that come with their turn: their own batch did not wait for it.
     computed: Vec<(usize, Result<Turn, Fault>)>,
-    /// Works whose turn is put together: they become units when the plan is made.
+    /// Entries whose turn is built: they become units when the plan is made.
     turns: Vec<usize>,
     /// The number under which the store commits it; zero before.
     pub(super) commit: u64,
@@ -70,29 +70,29 @@ pub(super) struct Batch {
 impl Batch {
     /// Claims that get nothing ask once more.
     fn repeat_claims(&self) {
-        for loose in &self.loose {
-            if let LooseItem::Claim(claim) = &loose.item {
+        for global in &self.global {
+            if let GlobalAction::Claim(claim) = &global.item {
                 claim.was_crowded_out.set(true);
             }
         }
     }
 
-    /// A loose item was answered or handed on, whatever becomes of the commit.
-    pub(super) fn finish_loose(&mut self, number: usize) {
-        if let Some(loose) = self.loose.get_mut(number) {
-            loose.over = true;
+    /// A global command was answered or handed on, whatever becomes of the commit.
+    pub(super) fn finish_global(&mut self, number: usize) {
+        if let Some(global) = self.global.get_mut(number) {
+            global.over = true;
         }
     }
 }
 
 /// One instance in a batch.
-pub(super) struct Work {
+pub(super) struct BatchEntry {
     pub(super) id: InstanceId,
-    pub(super) items: Vec<Pending>,
+    pub(super) items: Vec<PendingItem>,
     /// Whether its inbox is read.
     pub(super) inbox: bool,
     pub(super) cached: Option<InstanceRow>,
-    pub(super) assembly: Option<Box<Assembly>>,
+    pub(super) builder: Option<Box<TurnBuilder>>,
     pub(super) runnable: Option<Runnable>,
     /// It left the batch, because its turn takes long; nothing of it is here.
     pub(super) left: bool,
@@ -100,16 +100,16 @@ pub(super) struct Work {
 
 /// What one unit of the plan stands for.
 #[derive(Debug)]
-pub(super) enum Part {
-    /// The turn of a work: the row as it will be, and what memory must learn.
-    Turn(usize, Box<InstanceRow>, Vec<Note>),
+pub(super) enum UnitOrigin {
+    /// The turn of an entry: the row as it will be, and the cache updates.
+    Turn(usize, Box<InstanceRow>, Vec<CacheUpdate>),
     /// A detached task whose instance is over, and what was said of it, if anything.
-    Detached(Option<Box<Pending>>, Box<TaskRow>),
-    /// A loose item.
-    Loose(usize),
-    /// A task handed out for a loose claim.
+    Detached(Option<Box<PendingItem>>, Box<TaskRow>),
+    /// A global command.
+    GlobalCommand(usize),
+    /// A task handed out for a claim.
     Claimed(usize, Box<TaskRow>),
-    /// A task that a loose item changed.
+    /// A task that a global command changed.
     Changed(usize, Box<TaskRow>),
     /// The incident of a damaged instance, and whom to tell.
     Damage(InstanceId, Vec<Ticket>),
@@ -119,7 +119,7 @@ pub(super) enum Part {
 
 /// What memory must learn of a unit that took effect.
 #[derive(Debug)]
-pub(super) enum Note {
+pub(super) enum CacheUpdate {
     Armed(TimerKey),
     Disarmed(TimerKey),
     Task(Box<TaskRow>),
@@ -127,57 +127,57 @@ pub(super) enum Note {
 }
 
 impl Batch {
-    /// Adds a work with the turn that was computed for it.
-    pub(super) fn add_computed(&mut self, work: Work, turn: Result<Turn, Fault>) {
-        self.computed.push((self.works.len(), turn));
-        self.works.push(work);
+    /// Adds an entry with the turn that was computed for it.
+    pub(super) fn add_computed(&mut self, entry: BatchEntry, turn: Result<Turn, Fault>) {
+        self.computed.push((self.entries.len(), turn));
+        self.entries.push(entry);
     }
 
-    /// Takes out a work whose turn takes long.
-    fn take_slow(&mut self, place: usize) -> Option<Work> {
-        let work = self.works.get_mut(place)?;
-        let gone = Work { left: true, ..Work::new(work.id) };
-        Some(std::mem::replace(work, gone))
+    /// Takes out an entry whose turn takes long.
+    fn take_slow(&mut self, place: usize) -> Option<BatchEntry> {
+        let entry = self.entries.get_mut(place)?;
+        let gone = BatchEntry { left: true, ..BatchEntry::new(entry.id) };
+        Some(std::mem::replace(entry, gone))
     }
 
-    fn add_turn(&mut self, place: usize, assembly: Box<Assembly>) {
-        if let Some(work) = self.works.get_mut(place) {
-            work.assembly = Some(assembly);
+    fn add_turn(&mut self, place: usize, builder: Box<TurnBuilder>) {
+        if let Some(entry) = self.entries.get_mut(place) {
+            entry.builder = Some(builder);
             self.turns.push(place);
         }
     }
 }
 
-impl Work {
+impl BatchEntry {
     /// Whose instance it is, as far as is known.
     pub(super) fn definition_id(&self) -> DefinitionId {
-        self.assembly.as_ref().map_or(DefinitionId(0), |it| it.row.definition)
+        self.builder.as_ref().map_or(DefinitionId(0), |it| it.row.definition)
     }
 
     fn new(id: InstanceId) -> Self {
         let (items, inbox, cached) = (Vec::new(), false, None);
-        Self { id, items, inbox, cached, assembly: None, runnable: None, left: false }
+        Self { id, items, inbox, cached, builder: None, runnable: None, left: false }
     }
 }
 
-fn notes(writes: &[Write]) -> Vec<Note> {
-    let mut notes = Vec::new();
+fn cache_updates(writes: &[Write]) -> Vec<CacheUpdate> {
+    let mut cache_updates = Vec::new();
     for write in writes {
         match write {
-            Write::InsertTimer(row) => notes.push(Note::Armed(row.key())),
-            Write::DeleteTimer(key) => notes.push(Note::Disarmed(*key)),
+            Write::InsertTimer(row) => cache_updates.push(CacheUpdate::Armed(row.key())),
+            Write::DeleteTimer(key) => cache_updates.push(CacheUpdate::Disarmed(*key)),
             Write::MoveTimer { from, to } => {
-                notes.push(Note::Disarmed(*from));
-                notes.push(Note::Armed(*to));
+                cache_updates.push(CacheUpdate::Disarmed(*from));
+                cache_updates.push(CacheUpdate::Armed(*to));
             }
             Write::InsertTask(row) | Write::UpdateTask { row, .. } => {
-                notes.push(Note::Task(row.clone()));
+                cache_updates.push(CacheUpdate::Task(row.clone()));
             }
-            Write::DeleteTask { id, .. } => notes.push(Note::TaskOver(*id)),
+            Write::DeleteTask { id, .. } => cache_updates.push(CacheUpdate::TaskOver(*id)),
             _ => {}
         }
     }
-    notes
+    cache_updates
 }
 
 impl Machine {
@@ -185,7 +185,7 @@ impl Machine {
     /// is taken, so an idle engine commits at once and a busy one in groups (I11).
     pub(super) fn begin_batch(&mut self) -> bool {
         let full = self.batches.len() >= self.config.batches_in_flight;
-        let nothing = self.ready.is_empty() && self.loose.is_empty();
+        let nothing = self.ready.is_empty() && self.global.is_empty();
         if full || (nothing && !self.slow.has_computed()) {
             return false;
         }
@@ -199,14 +199,14 @@ impl Machine {
         let found = !picked.instances.is_empty();
         batch.is_mixed = picked.is_mixed;
         for id in picked.instances {
-            batch.works.extend(self.begin_work(id));
+            batch.entries.extend(self.begin_work(id));
         }
-        let fresh = batch.works.len();
+        let fresh = batch.entries.len();
         self.note_timers(&mut batch);
         self.slow.join(&mut batch);
-        let loose = self.loose.len().min(LOOSE_PER_BATCH);
-        batch.loose = self.loose.drain(..loose).collect();
-        if batch.works.is_empty() && batch.loose.is_empty() {
+        let global = self.global.len().min(GLOBAL_PER_BATCH);
+        batch.global = self.global.drain(..global).collect();
+        if batch.entries.is_empty() && batch.global.is_empty() {
             // What was picked may have been nothing; what is passed over has to wait.
             return found && !self.ready.is_empty();
         }
@@ -219,16 +219,16 @@ impl Machine {
             && request.incidents.is_empty();
         self.batches.insert(number, batch);
         if nothing_to_read {
-            self.taken(number, Ok(Taken::default()));
+            self.taken(number, Ok(Fetched::default()));
         } else {
-            self.output(Output::Take(number, request));
+            self.output(Output::Fetch(number, request));
         }
         true
     }
 
     fn note_timers(&self, batch: &mut Batch) {
-        for item in batch.works.iter().flat_map(|work| &work.items) {
-            let Item::Timer(key) = item.item else { continue };
+        for item in batch.entries.iter().flat_map(|entry| &entry.items) {
+            let MailboxItem::Timer(key) = item.item else { continue };
             batch.fires = true;
             batch.is_overdue |= self.now.engine.saturating_since(key.due_at) > OVERDUE_MS;
         }
@@ -252,67 +252,70 @@ impl Machine {
         self.advanced(number, turns.unwrap_or_default());
     }
 
-    fn begin_work(&mut self, id: InstanceId) -> Option<Work> {
+    fn begin_work(&mut self, id: InstanceId) -> Option<BatchEntry> {
         let solo_limit = self.limits.events_per_turn;
-        let slot = self.slots.get_mut(&id)?;
-        let limit = if slot.solo > 0 { 1 } else { solo_limit };
+        let mailbox = self.mailboxes.get_mut(&id)?;
+        let limit = if mailbox.solo > 0 { 1 } else { solo_limit };
         // One event at a time means the inbox first, then what is pending.
-        let inbox_first = slot.solo > 0 && slot.durable && !self.slow.has_cancel(id);
+        let inbox_first = mailbox.solo > 0 && mailbox.durable && !self.slow.has_cancel(id);
         let from_memory = if inbox_first { 0 } else { limit };
-        let count = slot.pending.len().min(from_memory);
-        let items: Vec<Pending> = slot.pending.drain(..count).collect();
-        slot.in_flight = true;
-        let inbox = slot.durable;
-        (slot.durable, slot.goes_on) = (false, false);
+        let count = mailbox.pending.len().min(from_memory);
+        let items: Vec<PendingItem> = mailbox.pending.drain(..count).collect();
+        mailbox.in_flight = true;
+        let inbox = mailbox.durable;
+        (mailbox.durable, mailbox.goes_on) = (false, false);
         self.queued = self.queued.saturating_sub(items.len());
         let bytes: usize = items.iter().map(|item| item.bytes).sum();
         self.queued_bytes = self.queued_bytes.saturating_sub(bytes);
         let cached = self.cache.take(id);
-        Some(Work { items, inbox, cached, ..Work::new(id) })
+        Some(BatchEntry { items, inbox, cached, ..BatchEntry::new(id) })
     }
 
-    /// What the first works of a batch and its loose units need; the others come with their turn.
-    fn request(&mut self, batch: &mut Batch, fresh: usize) -> TakeRequest {
+    /// What the first works of a batch and its global commands need; the others come with their turn.
+    fn request(&mut self, batch: &mut Batch, fresh: usize) -> FetchRequest {
         let mut tasks = BTreeSet::new();
-        for (place, work) in batch.works.iter().enumerate() {
+        for (place, entry) in batch.entries.iter().enumerate() {
             if place >= fresh {
                 // Its locks went with its first batch: what it stands on is looked at again.
-                let starts = work.assembly.as_ref().is_none_or(|it| it.insert);
+                let starts = entry.builder.as_ref().is_none_or(|it| it.insert);
                 if self.config.shared_store && !starts {
-                    batch.wanted.push(Wanted { id: work.id, row: true, inbox: true });
+                    batch.wanted.push(Wanted { id: entry.id, row: true, inbox: true });
                 }
                 continue;
             }
-            let new = matches!(work.items.first(), Some(Pending { item: Item::Start(..), .. }));
-            let row = !new && (work.cached.is_none() || self.config.shared_store);
+            let new = matches!(
+                entry.items.first(),
+                Some(PendingItem { item: MailboxItem::Start(..), .. })
+            );
+            let row = !new && (entry.cached.is_none() || self.config.shared_store);
             // Other nodes write events too, and may be gone before they turn them.
-            let inbox = work.inbox || (row && self.config.shared_store);
+            let inbox = entry.inbox || (row && self.config.shared_store);
             // An event that cannot be decoded keeps back those that come after it.
-            let inbox = inbox || self.damaged.contains(&work.id);
+            let inbox = inbox || self.damaged.contains(&entry.id);
             if row || inbox {
-                batch.wanted.push(Wanted { id: work.id, row, inbox });
+                batch.wanted.push(Wanted { id: entry.id, row, inbox });
             }
-            tasks.extend(work.items.iter().filter_map(|pending| pending.item.task()));
-            batch.incidents.extend(work.items.iter().filter_map(|it| it.item.incident()));
+            tasks.extend(entry.items.iter().filter_map(|pending| pending.item.task()));
+            batch.incidents.extend(entry.items.iter().filter_map(|it| it.item.incident()));
         }
         let mut claims = Vec::new();
-        let wanted_tasks: usize = batch.loose.iter().map(claim_size).sum();
-        for (number, loose) in batch.loose.iter().enumerate() {
-            tasks.extend(loose.item.tasks());
-            match &loose.item {
-                LooseItem::Claim(claim) => {
+        let wanted_tasks: usize = batch.global.iter().map(claim_size).sum();
+        for (number, global) in batch.global.iter().enumerate() {
+            tasks.extend(global.item.tasks());
+            match &global.item {
+                GlobalAction::Claim(claim) => {
                     claim.seen.set(self.claims.offered());
                     // Claims of one batch may want the same rows: each sees enough for all.
                     let limit = wanted_tasks.min(self.limits.claim_tasks);
                     claims.push(claim.query(limit, &self.claims.busy));
                     batch.claims.push(number);
                 }
-                LooseItem::Incident { incident, .. } => batch.incidents.push(*incident),
+                GlobalAction::Incident { incident, .. } => batch.incidents.push(*incident),
                 _ => {}
             }
         }
         batch.tasks = tasks.into_iter().collect();
-        TakeRequest {
+        FetchRequest {
             now: self.now.engine,
             instances: batch.wanted.clone(),
             tasks: batch.tasks.clone(),
@@ -322,8 +325,8 @@ impl Machine {
         }
     }
 
-    /// What a batch needs is there: its turns are put together.
-    pub(super) fn taken(&mut self, number: u64, taken: Result<Taken, store::Error>) {
+    /// What a batch needs is there: its turns are built.
+    pub(super) fn taken(&mut self, number: u64, taken: Result<Fetched, store::Error>) {
         let Some(mut batch) = self.batches.remove(&number) else { return };
         let mut taken = match taken {
             Ok(taken) => taken,
@@ -336,7 +339,7 @@ impl Machine {
         let tasks: BTreeMap<TaskId, TaskRow> =
             rows.filter_map(|(id, row)| Some((id, row?))).collect();
         let wanted = batch.wanted.iter().map(|wanted| wanted.id);
-        let mut instances: BTreeMap<InstanceId, store::TakenInstance> =
+        let mut instances: BTreeMap<InstanceId, store::FetchedInstance> =
             wanted.zip(std::mem::take(&mut taken.instances)).collect();
         self.drop_closed(&mut batch, &taken.incidents);
         let has_new_damage =
@@ -345,9 +348,9 @@ impl Machine {
         self.drop_overtaken(&mut batch, &mut instances);
         let comes_with_turn = |place: usize| batch.computed.iter().any(|(it, _)| *it == place);
         let fresh: Vec<usize> =
-            (0..batch.works.len()).filter(|place| !comes_with_turn(*place)).collect();
+            (0..batch.entries.len()).filter(|place| !comes_with_turn(*place)).collect();
         for place in fresh {
-            let read = instances.remove(&batch.works[place].id).unwrap_or_default();
+            let read = instances.remove(&batch.entries[place].id).unwrap_or_default();
             if let Some(job) = self.assemble(&mut batch, place, read, &tasks) {
                 batch.jobs.push(place);
                 jobs.push(job);
@@ -355,7 +358,7 @@ impl Machine {
         }
         let claimed = std::mem::take(&mut taken.claims);
         let incidents = std::mem::take(&mut taken.incidents);
-        self.loose_units(&mut batch, &tasks, claimed, incidents);
+        self.global_units(&mut batch, &tasks, claimed, incidents);
         if has_new_damage {
             // Damaged tasks may stand where good ones would have been seen.
             batch.repeat_claims();
@@ -373,21 +376,21 @@ impl Machine {
     fn drop_overtaken(
         &mut self,
         batch: &mut Batch,
-        instances: &mut BTreeMap<InstanceId, store::TakenInstance>,
+        instances: &mut BTreeMap<InstanceId, store::FetchedInstance>,
     ) {
         if !self.config.shared_store {
             return;
         }
         for (place, _) in &batch.computed {
-            let Some(work) = batch.works.get_mut(*place) else { continue };
-            let Some(assembly) = work.assembly.as_ref().filter(|it| !it.insert) else { continue };
-            let read = instances.remove(&work.id).unwrap_or_default();
+            let Some(entry) = batch.entries.get_mut(*place) else { continue };
+            let Some(builder) = entry.builder.as_ref().filter(|it| !it.insert) else { continue };
+            let read = instances.remove(&entry.id).unwrap_or_default();
             // What cannot be decoded is met by a new turn, which sets the instance aside.
             let is_other =
-                read.damage.is_some() || !assembly.stands_on(read.row.as_ref(), &read.inbox);
+                read.damage.is_some() || !builder.stands_on(read.row.as_ref(), &read.inbox);
             if read.busy || is_other {
                 self.counters.conflicts += 1;
-                self.start_over(work);
+                self.start_over(entry);
             }
         }
     }
@@ -395,10 +398,10 @@ impl Machine {
     /// Somebody else has closed an incident since it was looked up.
     fn drop_closed(&mut self, batch: &mut Batch, open: &[Option<store::IncidentRow>]) {
         let open: BTreeSet<IncidentId> = open.iter().flatten().map(|row| row.id).collect();
-        let is_closed = |it: &Pending| it.item.incident().is_some_and(|id| !open.contains(&id));
-        // A work that comes with its turn was looked up by its first batch.
-        for work in batch.works.iter_mut().filter(|work| work.assembly.is_none()) {
-            for pending in work.items.extract_if(.., |pending| is_closed(pending)) {
+        let is_closed = |it: &PendingItem| it.item.incident().is_some_and(|id| !open.contains(&id));
+        // An entry that comes with its turn was looked up by its first batch.
+        for entry in batch.entries.iter_mut().filter(|entry| entry.builder.is_none()) {
+            for pending in entry.items.extract_if(.., |pending| is_closed(pending)) {
                 if let (Some(id), Some(ticket)) = (pending.item.incident(), pending.ticket) {
                     self.outputs.push_back(Output::Reply(ticket, Err(Error::UnknownIncident(id))));
                 }
@@ -406,8 +409,8 @@ impl Machine {
         }
     }
 
-    pub(super) fn kit<'a>(&'a mut self, tasks: &'a BTreeMap<TaskId, TaskRow>) -> Kit<'a> {
-        Kit {
+    pub(super) fn env<'a>(&'a mut self, tasks: &'a BTreeMap<TaskId, TaskRow>) -> TurnEnv<'a> {
+        TurnEnv {
             ids: &mut self.ids,
             limits: &self.limits,
             now: self.now,
@@ -421,8 +424,8 @@ impl Machine {
 
     /// How many events the next turn takes: after a fault they are tried one by one.
     fn events_in_turn(&self, id: InstanceId) -> usize {
-        match self.slots.get(&id) {
-            Some(slot) if slot.solo > 0 => 1,
+        match self.mailboxes.get(&id) {
+            Some(mailbox) if mailbox.solo > 0 => 1,
             _ => self.limits.events_per_turn,
         }
     }
@@ -432,103 +435,102 @@ impl Machine {
         &mut self,
         batch: &mut Batch,
         place: usize,
-        read: store::TakenInstance,
+        read: store::FetchedInstance,
         tasks: &BTreeMap<TaskId, TaskRow>,
     ) -> Option<Job> {
-        let work = batch.works.get_mut(place)?;
+        let entry = batch.entries.get_mut(place)?;
         if read.busy {
-            let (id, inbox) = (work.id, work.inbox);
-            let items = std::mem::take(&mut work.items);
+            let (id, inbox) = (entry.id, entry.inbox);
+            let items = std::mem::take(&mut entry.items);
             self.requeue(id, items, inbox, true);
             self.wait_for_lock(id);
             return None;
         }
-        let row = work.cached.take().or(read.row);
+        let row = entry.cached.take().or(read.row);
         if let Some(damage) = read.damage {
             self.meet_damaged(batch, place, row, &read.inbox, &damage, tasks);
             return None;
         }
-        let mut kit = self.kit(tasks);
+        let mut env = self.env(tasks);
         let started =
-            work.items.first().and_then(|item| Assembly::of_start(work.id, item, &mut kit));
-        let mut assembly = match (started, row) {
+            entry.items.first().and_then(|item| TurnBuilder::of_start(entry.id, item, &mut env));
+        let mut builder = match (started, row) {
             (Some(started), _) => Box::new(started),
             (None, Some(row)) if !row.phase.is_ended() => {
                 let original = self.config.shared_store.then(|| Box::new(row.clone()));
-                let mut assembly = Box::new(Assembly::new(row, false));
-                assembly.original = original;
-                assembly
+                let mut builder = Box::new(TurnBuilder::new(row, false));
+                builder.original = original;
+                builder
             }
             (None, row) => {
                 self.answer_ended(batch, place, row, read.inbox, tasks);
                 return None;
             }
         };
-        if let Some(slot) = self.slots.get_mut(&assembly.row.id) {
-            slot.definition = assembly.row.definition;
+        if let Some(mailbox) = self.mailboxes.get_mut(&builder.row.id) {
+            mailbox.definition = builder.row.definition;
         }
-        let Some(loaded) = self.definitions.get(assembly.row.definition).cloned() else {
-            self.wait_for_definition(batch, place, assembly.row, !read.inbox.is_empty());
+        let Some(loaded) = self.definitions.get(builder.row.definition).cloned() else {
+            self.wait_for_definition(batch, place, builder.row, !read.inbox.is_empty());
             return None;
         };
-        assembly.awaited = work_awaits(batch, place, Wait::Settled);
-        assembly.end_awaited = work_awaits(batch, place, Wait::Ended);
-        let limit = self.events_in_turn(assembly.row.id);
-        assembly.more_inbox = read.inbox.len() >= self.limits.events_per_turn;
-        let cancel = self.slow.take_cancel(assembly.row.id);
-        let work = batch.works.get_mut(place)?;
+        builder.awaited = work_awaits(batch, place, Wait::Idle);
+        builder.end_awaited = work_awaits(batch, place, Wait::Ended);
+        let limit = self.events_in_turn(builder.row.id);
+        builder.more_inbox = read.inbox.len() >= self.limits.events_per_turn;
+        let cancel = self.slow.take_cancel(builder.row.id);
+        let entry = batch.entries.get_mut(place)?;
         if let Loaded::Ready { notation, definition, .. } = &loaded {
-            work.runnable = Some((notation.clone(), definition.clone()));
+            entry.runnable = Some((notation.clone(), definition.clone()));
         }
-        let mut kit = self.kit(tasks);
+        let mut env = self.env(tasks);
         let cancel_event = cancel_in(&read.inbox);
-        let now = kit.now.engine;
-        let overtakes = cancel.and_then(|_| assembly.collect_cancel(&read.inbox, &work.items, now));
+        let now = env.now.engine;
+        let overtakes = cancel.and_then(|_| builder.collect_cancel(&read.inbox, &entry.items, now));
         if let Some(event) = overtakes {
-            if cancel == Some(true)
-                || matches!(assembly.row.phase, Phase::Starting | Phase::Closing)
+            if cancel == Some(true) || matches!(builder.row.phase, Phase::Starting | Phase::Closing)
             {
-                work.assembly = Some(assembly);
+                entry.builder = Some(builder);
                 self.end_by_kernel(batch, place, &event, tasks);
                 return None;
             }
-        } else if assembly.insert {
-            assembly.deferred.extend(1..work.items.len());
+        } else if builder.insert {
+            builder.deferred.extend(1..entry.items.len());
         } else {
-            assembly.collect(read.inbox, &work.items, limit, &mut kit);
+            builder.collect(read.inbox, &entry.items, limit, &mut env);
         }
-        if assembly.has_no_start {
+        if builder.has_no_start {
             let damage = "its start cannot be decoded";
-            self.end_or_park(batch, place, assembly.row, cancel_event, damage, tasks);
+            self.end_or_park(batch, place, builder.row, cancel_event, damage, tasks);
             return None;
         }
-        if assembly.start.is_some() {
-            let definition = work.runnable.as_ref().map(|(_, definition)| &**definition);
-            assembly.note_message_start(definition);
-            let limits = kit.limits.clone();
-            assembly.fix_deadline(definition, &limits);
-            if let Some(end) = assembly.end_before_start(kit.now.engine) {
-                work.assembly = Some(assembly);
+        if builder.start.is_some() {
+            let definition = entry.runnable.as_ref().map(|(_, definition)| &**definition);
+            builder.note_message_start(definition);
+            let limits = env.limits.clone();
+            builder.fix_deadline(definition, &limits);
+            if let Some(end) = builder.end_before_start(env.now.engine) {
+                entry.builder = Some(builder);
                 self.end_by_kernel(batch, place, &end, tasks);
                 return None;
             }
         }
-        if assembly.start.is_none() && assembly.events.is_empty() {
-            batch.add_turn(place, assembly);
+        if builder.start.is_none() && builder.events.is_empty() {
+            batch.add_turn(place, builder);
             return None;
         }
         match loaded {
             Loaded::Ready { notation, definition, version } => {
                 let runs = (notation, definition, version);
-                let job = job(&assembly, runs, self.now.engine, &self.limits);
-                batch.works.get_mut(place)?.assembly = Some(assembly);
+                let job = job(&builder, runs, self.now.engine, &self.limits);
+                batch.entries.get_mut(place)?.builder = Some(builder);
                 Some(job)
             }
             Loaded::Broken => {
                 let text = "the definition cannot be loaded by this release";
                 let fault = Fault::new("definition_unloadable", text);
-                let mut kit = self.kit(tasks);
-                let concluded = assembly.conclude(Err(fault), None, &mut kit);
+                let mut env = self.env(tasks);
+                let concluded = builder.conclude(Err(fault), None, &mut env);
                 self.add_concluded(batch, place, concluded);
                 None
             }
@@ -543,11 +545,11 @@ impl Machine {
         event: &Event,
         tasks: &BTreeMap<TaskId, TaskRow>,
     ) {
-        let Some(work) = batch.works.get_mut(place) else { return };
-        let Some(assembly) = work.assembly.take() else { return };
-        let runnable = work.runnable.clone();
-        let mut kit = self.kit(tasks);
-        let concluded = assembly.end_by_kernel(event, runnable.as_ref(), &mut kit);
+        let Some(entry) = batch.entries.get_mut(place) else { return };
+        let Some(builder) = entry.builder.take() else { return };
+        let runnable = entry.runnable.clone();
+        let mut env = self.env(tasks);
+        let concluded = builder.end_by_kernel(event, runnable.as_ref(), &mut env);
         self.add_concluded(batch, place, concluded);
     }
 
@@ -561,15 +563,16 @@ impl Machine {
     ) {
         let (id, definition) = (row.id, row.definition);
         let goes_on = matches!(row.phase, Phase::Starting | Phase::Yielding);
-        let Some(work) = batch.works.get_mut(place) else { return };
-        let items = std::mem::take(&mut work.items);
-        if row.turn_no > 0 || goes_on && !items.iter().any(|it| matches!(it.item, Item::Start(..)))
+        let Some(entry) = batch.entries.get_mut(place) else { return };
+        let items = std::mem::take(&mut entry.items);
+        if row.turn_no > 0
+            || goes_on && !items.iter().any(|it| matches!(it.item, MailboxItem::Start(..)))
         {
             self.cache.put(row);
         }
-        self.requeue(id, items, had_inbox || work.inbox, goes_on);
-        if let Some(slot) = self.slots.get_mut(&id) {
-            slot.waits_for_definition = true;
+        self.requeue(id, items, had_inbox || entry.inbox, goes_on);
+        if let Some(mailbox) = self.mailboxes.get_mut(&id) {
+            mailbox.waits_for_definition = true;
         }
         self.waiting_definition.entry(definition).or_default().push(id);
         if self.definitions.wants(definition) {
@@ -586,26 +589,26 @@ impl Machine {
         inbox: Vec<InboxRow>,
         tasks: &BTreeMap<TaskId, TaskRow>,
     ) {
-        let Some(work) = batch.works.get_mut(place) else { return };
-        let id = work.id;
-        let items = std::mem::take(&mut work.items);
+        let Some(entry) = batch.entries.get_mut(place) else { return };
+        let id = entry.id;
+        let items = std::mem::take(&mut entry.items);
         for pending in items {
             let known = row.is_some();
             let task = pending.item.task().and_then(|id| tasks.get(&id));
             if let Some(task) = task.filter(|task| task.spec.detached)
                 && let Some(after) = detached_after(task, &pending.item, self)
             {
-                let guard = Guard::Task { row: after.clone(), claims: task.claims };
-                batch.units.push(Unit { guard, ..Unit::default() });
-                batch.parts.push(Part::Detached(Some(Box::new(pending)), after));
+                let guard = Fence::Task { row: after.clone(), claims: task.claims };
+                batch.units.push(Unit { fence: guard, ..Unit::default() });
+                batch.origins.push(UnitOrigin::Detached(Some(Box::new(pending)), after));
                 continue;
             }
-            if let Item::Incident { row, .. } = &pending.item
+            if let MailboxItem::Incident { row, .. } = &pending.item
                 && row.cause == IncidentCause::Damage
             {
                 let writes = vec![Write::DeleteIncident(row.id)];
                 batch.units.push(Unit { writes, ..Unit::default() });
-                batch.parts.push(Part::Aside(pending.ticket));
+                batch.origins.push(UnitOrigin::Aside(pending.ticket));
                 continue;
             }
             if let Some(ticket) = pending.ticket {
@@ -614,19 +617,19 @@ impl Machine {
                     self.counters.leases_lost += 1;
                 }
                 self.output(Output::Reply(ticket, answer));
-            } else if matches!(pending.item, Item::Timer(_)) {
+            } else if matches!(pending.item, MailboxItem::Timer(_)) {
                 self.counters.stale_fires += 1;
             }
         }
         if let Some(row) = row.filter(|_| !inbox.is_empty()) {
             // What reached an instance after its end goes back to its buffer, or nowhere.
-            let mut assembly = Box::new(Assembly::new(row, false));
-            assembly.more_inbox = inbox.len() >= self.limits.events_per_turn;
-            let mut kit = self.kit(tasks);
+            let mut builder = Box::new(TurnBuilder::new(row, false));
+            builder.more_inbox = inbox.len() >= self.limits.events_per_turn;
+            let mut env = self.env(tasks);
             for row in inbox {
-                assembly.put_back(row, &mut kit);
+                builder.put_back(row, &mut env);
             }
-            batch.add_turn(place, assembly);
+            batch.add_turn(place, builder);
         }
     }
 
@@ -652,19 +655,19 @@ impl Machine {
             match turn {
                 Some(turn) => fresh.push((place, turn)),
                 None => {
-                    if let Some(work) = batch.take_slow(place) {
-                        self.leave_behind(work, number, job, batch.lease_term);
+                    if let Some(entry) = batch.take_slow(place) {
+                        self.leave_behind(entry, number, job, batch.lease_term);
                     }
                 }
             }
         }
         self.put_off_heavy(&mut batch, &mut fresh, &computed);
         for (place, turn) in computed.into_iter().chain(fresh) {
-            let Some(work) = batch.works.get_mut(place) else { continue };
-            let Some(assembly) = work.assembly.take() else { continue };
-            let runnable = work.runnable.clone();
-            let mut kit = self.kit(&no_tasks);
-            let concluded = assembly.conclude(turn, runnable.as_ref(), &mut kit);
+            let Some(entry) = batch.entries.get_mut(place) else { continue };
+            let Some(builder) = entry.builder.take() else { continue };
+            let runnable = entry.runnable.clone();
+            let mut env = self.env(&no_tasks);
+            let concluded = builder.conclude(turn, runnable.as_ref(), &mut env);
             self.add_concluded(&mut batch, place, concluded);
         }
         self.make_units(&mut batch);
@@ -718,28 +721,28 @@ impl Machine {
             left = left.saturating_sub(weight);
         }
         for (place, turn) in fresh.extract_if(.., |(place, _)| heavy.contains(place)) {
-            if let Some(work) = batch.take_slow(place) {
-                self.put_off(work, turn, batch.lease_term);
+            if let Some(entry) = batch.take_slow(place) {
+                self.put_off(entry, turn, batch.lease_term);
             }
         }
     }
 
     pub(super) fn add_concluded(&mut self, batch: &mut Batch, place: usize, concluded: Concluded) {
         match concluded {
-            Concluded::Unit(assembly) => batch.add_turn(place, assembly),
-            Concluded::Nothing(assembly) => {
-                if let Some(work) = batch.works.get_mut(place) {
-                    work.assembly = Some(assembly);
+            Concluded::Unit(builder) => batch.add_turn(place, builder),
+            Concluded::Nothing(builder) => {
+                if let Some(entry) = batch.entries.get_mut(place) {
+                    entry.builder = Some(builder);
                 }
             }
             Concluded::OneByOne => {
-                let Some(work) = batch.works.get_mut(place) else { return };
-                let (id, inbox) = (work.id, work.inbox);
-                let items = std::mem::take(&mut work.items);
+                let Some(entry) = batch.entries.get_mut(place) else { return };
+                let (id, inbox) = (entry.id, entry.inbox);
+                let items = std::mem::take(&mut entry.items);
                 let solo = items.len() + self.limits.events_per_turn.min(2);
                 self.requeue(id, items, inbox, true);
-                if let Some(slot) = self.slots.get_mut(&id) {
-                    slot.solo = solo;
+                if let Some(mailbox) = self.mailboxes.get_mut(&id) {
+                    mailbox.solo = solo;
                 }
             }
         }
@@ -749,13 +752,13 @@ impl Machine {
     /// history is numbered in the order in which it becomes visible, and can be followed.
     fn make_units(&mut self, batch: &mut Batch) {
         let no_tasks = BTreeMap::new();
-        let mut kit = self.kit(&no_tasks);
+        let mut env = self.env(&no_tasks);
         for place in std::mem::take(&mut batch.turns) {
-            let assembly = batch.works.get_mut(place).and_then(|work| work.assembly.as_mut());
-            let Some((unit, row)) = assembly.and_then(|it| it.finish(&mut kit)) else { continue };
-            let notes = notes(&unit.writes);
+            let builder = batch.entries.get_mut(place).and_then(|entry| entry.builder.as_mut());
+            let Some((unit, row)) = builder.and_then(|it| it.finish(&mut env)) else { continue };
+            let cache_updates = cache_updates(&unit.writes);
             batch.units.push(unit);
-            batch.parts.push(Part::Turn(place, Box::new(row), notes));
+            batch.origins.push(UnitOrigin::Turn(place, Box::new(row), cache_updates));
         }
     }
 
@@ -769,33 +772,33 @@ impl Machine {
     pub(super) fn requeue(
         &mut self,
         id: InstanceId,
-        items: Vec<Pending>,
+        items: Vec<PendingItem>,
         inbox: bool,
         goes_on: bool,
     ) {
         self.queued += items.len();
         self.queued_bytes += items.iter().map(|item| item.bytes).sum::<usize>();
-        let slot = self.slots.entry(id).or_default();
+        let mailbox = self.mailboxes.entry(id).or_default();
         for item in items.into_iter().rev() {
-            slot.pending.push_front(item);
+            mailbox.pending.push_front(item);
         }
-        slot.durable |= inbox;
-        slot.goes_on |= goes_on;
+        mailbox.durable |= inbox;
+        mailbox.goes_on |= goes_on;
     }
 }
 
 fn job(
-    assembly: &Assembly,
+    builder: &TurnBuilder,
     (notation, definition, version): (Arc<dyn meantime_core::Notation>, Arc<Definition>, u32),
     now: meantime_core::Timestamp,
     limits: &Arc<meantime_core::Limits>,
 ) -> Job {
-    let row = &assembly.row;
-    let kind = match &assembly.start {
+    let row = &builder.row;
+    let kind = match &builder.start {
         Some(start) => JobKind::Start(start.clone()),
-        None => JobKind::Advance(row.state.clone(), assembly.events.clone()),
+        None => JobKind::Advance(row.state.clone(), builder.events.clone()),
     };
-    let catches = row.extra.lineage.as_ref().map_or_else(Vec::new, |it| it.catches.clone());
+    let catches = row.meta.lineage.as_ref().map_or_else(Vec::new, |it| it.catches.clone());
     Job {
         notation,
         definition,
@@ -810,35 +813,35 @@ fn job(
         key: row.key.clone(),
         catches,
         limits: limits.clone(),
-        ops: row.extra.ops,
+        ops: row.meta.ops,
     }
 }
 
 /// Whether a caller waits in this way.
 fn work_awaits(batch: &Batch, place: usize, wait: Wait) -> bool {
-    let items = batch.works.get(place).map_or(&[][..], |work| &work.items);
+    let items = batch.entries.get(place).map_or(&[][..], |entry| &entry.items);
     items.iter().any(|item| item.ticket.is_some() && item.wait == wait)
 }
 
-fn claim_size(loose: &Loose) -> usize {
-    if let LooseItem::Claim(claim) = &loose.item { claim.command.max } else { 0 }
+fn claim_size(global: &GlobalCommand) -> usize {
+    if let GlobalAction::Claim(claim) = &global.item { claim.command.max } else { 0 }
 }
 
 /// What becomes of a detached task whose instance is over, by a report or by silence.
-fn detached_after(task: &TaskRow, item: &Item, machine: &Machine) -> Option<Box<TaskRow>> {
+fn detached_after(task: &TaskRow, item: &MailboxItem, machine: &Machine) -> Option<Box<TaskRow>> {
     let now = machine.now.engine;
     match item {
         _ if task.state == TaskState::Done => None,
-        Item::Report { token, report, .. } => token_holds(task, *token, machine.epoch)
+        MailboxItem::Report { token, report, .. } => token_holds(task, *token, machine.epoch)
             .then(|| Box::new(after_report(task, report, TaskCause::Reported, now))),
         _ if task.state != TaskState::Leased => None,
-        Item::AttemptTimedOut(_) => {
+        MailboxItem::AttemptTimedOut(_) => {
             let (failure, retryable) = (Failure::new("TASK_TIMEOUT", "it took too long"), true);
             let (retry_after_ms, thrown) = (None, None);
             let report = Report::Failed { failure, retryable, retry_after_ms, thrown };
             Some(Box::new(after_report(task, &report, TaskCause::Timeout, now)))
         }
-        Item::LeaseExpired(_) => {
+        MailboxItem::LeaseExpired(_) => {
             let mut again = task.clone();
             expire(&mut again, now);
             // There is no instance left to show an incident: the last expiry is the outcome.
@@ -853,15 +856,15 @@ fn detached_after(task: &TaskRow, item: &Item, machine: &Machine) -> Option<Box<
     }
 }
 
-fn ended_answer(item: &Item, id: InstanceId, known: bool) -> Result<Reply, Error> {
+fn ended_answer(item: &MailboxItem, id: InstanceId, known: bool) -> Result<Reply, Error> {
     match item {
-        Item::Report { task, .. } if known => Err(Error::LeaseLost(*task)),
-        Item::Report { task, .. } => Err(Error::UnknownTask(*task)),
-        Item::Edit { timer, .. } => Err(Error::UnknownTimer(*timer)),
-        Item::Incident { row, .. } => Err(Error::UnknownIncident(row.id)),
+        MailboxItem::Report { task, .. } if known => Err(Error::LeaseLost(*task)),
+        MailboxItem::Report { task, .. } => Err(Error::UnknownTask(*task)),
+        MailboxItem::Edit { timer, .. } => Err(Error::UnknownTimer(*timer)),
+        MailboxItem::Incident { row, .. } => Err(Error::UnknownIncident(row.id)),
         _ if !known => Err(Error::UnknownInstance(id)),
         // Cancelling what is over changes nothing, and is no mistake.
-        Item::Event(Event::Cancel { .. }, _) | Item::Await => Ok(Reply::Done),
+        MailboxItem::Event(Event::Cancel { .. }, _) | MailboxItem::Await => Ok(Reply::Done),
         _ => Err(Error::InstanceEnded(id)),
     }
 }

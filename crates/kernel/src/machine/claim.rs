@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use meantime_core::{Limits, TaskId, TaskKind, Timestamp};
 
 use super::io::Ticket;
-use super::slot::Item;
+use super::mailbox::MailboxItem;
 use crate::clock::Now;
 use crate::command::ClaimCommand;
 use crate::store::{ClaimQuery, TaskRow, TaskState, WaitingTask};
@@ -224,15 +224,15 @@ impl Claims {
     }
 
     /// Leases and attempts whose time is up, each with what to tell its instance.
-    pub(super) fn take_due(&mut self, now: Now) -> Vec<(TaskId, Item)> {
+    pub(super) fn take_due(&mut self, now: Now) -> Vec<(TaskId, MailboxItem)> {
         let mut due = Vec::new();
         while let Some((_, task)) = pop_due(&mut self.timeouts, now.engine) {
             self.over(task);
-            due.push((task, Item::AttemptTimedOut(task)));
+            due.push((task, MailboxItem::AttemptTimedOut(task)));
         }
         while let Some((_, task)) = pop_due(&mut self.leases, now.real) {
             self.over(task);
-            due.push((task, Item::LeaseExpired(task)));
+            due.push((task, MailboxItem::LeaseExpired(task)));
         }
         while let Some((_, task)) = pop_due(&mut self.delays, now.engine) {
             let delayed = self.waits.remove(&task).and_then(|waits| waits.delayed);

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 
 use meantime_core::{InstanceId, Outcome, TaskKind, Termination};
 
-use super::batch::{Batch, Note, Part, Work};
+use super::batch::{Batch, BatchEntry, CacheUpdate, UnitOrigin};
 use super::engine::Machine;
+use super::global::handed_out;
 use super::io::{Output, Ticket, TimedOut};
-use super::loose::handed_out;
+use super::mailbox::{GlobalAction, MailboxItem, PendingItem, WaitState, Waiter};
 use super::ready::Class;
-use super::slot::{Ack, Item, LooseItem, Pending, Standing};
 use crate::command::{ClaimedTask, Error, Reply, Wait};
 use crate::open::Key;
 use crate::planted::{Bug, planted};
@@ -58,11 +58,11 @@ impl Machine {
             for pending in self.forget_parts(&mut batch) {
                 self.push(pending.0, pending.1, Class::Events);
             }
-            for work in batch.works {
-                self.put_back(work);
+            for entry in batch.entries {
+                self.put_back(entry);
             }
-            let open = batch.loose.into_iter().filter(|loose| !loose.over);
-            open.rev().for_each(|loose| self.loose.push_front(loose));
+            let open = batch.global.into_iter().filter(|global| !global.over);
+            open.rev().for_each(|global| self.global.push_front(global));
         }
     }
 
@@ -75,22 +75,22 @@ impl Machine {
                 None => self.push(id, pending, Class::Events),
             }
         }
-        for mut work in batch.works {
+        for mut entry in batch.entries {
             let (callers, kept): (Vec<_>, Vec<_>) =
-                std::mem::take(&mut work.items).into_iter().partition(|it| it.ticket.is_some());
+                std::mem::take(&mut entry.items).into_iter().partition(|it| it.ticket.is_some());
             for pending in callers {
                 self.reply(pending.ticket, Err(told.clone()));
             }
-            work.items = kept;
-            self.put_back(work);
+            entry.items = kept;
+            self.put_back(entry);
         }
-        for loose in batch.loose.into_iter().filter(|loose| !loose.over) {
-            if loose.ticket.is_none() {
-                self.loose.push_front(loose);
+        for global in batch.global.into_iter().filter(|global| !global.over) {
+            if global.ticket.is_none() {
+                self.global.push_front(global);
                 continue;
             }
-            self.reply(loose.ticket, Err(told.clone()));
-            if let LooseItem::Claim(claim) = loose.item {
+            self.reply(global.ticket, Err(told.clone()));
+            if let GlobalAction::Claim(claim) = global.item {
                 self.claims.pass_on(claim);
             }
         }
@@ -103,21 +103,22 @@ impl Machine {
         }
     }
 
-    /// A work goes back as it was; its row is read again.
-    pub(super) fn put_back(&mut self, work: Work) {
-        if work.left {
+    /// An entry goes back as it was; its row is read again.
+    pub(super) fn put_back(&mut self, entry: BatchEntry) {
+        if entry.left {
             return;
         }
-        let id = work.id;
-        let is_start = matches!(work.items.first(), Some(Pending { item: Item::Start(..), .. }));
-        self.requeue(id, work.items, work.inbox, !is_start);
+        let id = entry.id;
+        let is_start =
+            matches!(entry.items.first(), Some(PendingItem { item: MailboxItem::Start(..), .. }));
+        self.requeue(id, entry.items, entry.inbox, !is_start);
         self.rest(id);
     }
 
     /// Says that an instance has ended with its deadline.
     fn tell_timed_out(&mut self, row: &InstanceRow) {
         if let Some(Outcome::Failed { failure, termination: Termination::Timeout, .. }) =
-            &row.extra.outcome
+            &row.meta.outcome
         {
             let (instance, definition, code) = (row.id, row.definition, failure.code.clone());
             self.output(Output::TimedOut(TimedOut { instance, definition, code }));
@@ -126,18 +127,20 @@ impl Machine {
 
     /// A batch did not take effect: its tasks are free again. Gives back what was said of tasks
     /// whose instance is over.
-    fn forget_parts(&mut self, batch: &mut Batch) -> Vec<(InstanceId, Pending)> {
+    fn forget_parts(&mut self, batch: &mut Batch) -> Vec<(InstanceId, PendingItem)> {
         let mut said = Vec::new();
-        for part in std::mem::take(&mut batch.parts) {
+        for part in std::mem::take(&mut batch.origins) {
             match part {
-                Part::Claimed(_, row) => self.claims.give_back(&row),
-                Part::Detached(Some(pending), row) => said.push((row.id.0.instance, *pending)),
+                UnitOrigin::Claimed(_, row) => self.claims.give_back(&row),
+                UnitOrigin::Detached(Some(pending), row) => {
+                    said.push((row.id.0.instance, *pending))
+                }
                 // The next one who meets it raises its incident.
-                Part::Damage(id, callers) => {
+                UnitOrigin::Damage(id, callers) => {
                     self.damaged.remove(&id);
                     self.tell_damaged(id, callers);
                 }
-                Part::Aside(ticket) => {
+                UnitOrigin::Aside(ticket) => {
                     let why = store::Error::Unavailable("the commit took no effect".to_owned());
                     self.reply(ticket, Err(Error::from(&why)));
                 }
@@ -155,18 +158,18 @@ impl Machine {
             self.counters.commit_units.observe(results.len() as u64);
         }
         let took = self.clock.saturating_since(batch.begun);
-        self.pace.saw(batch.works.len(), took, batch.is_mixed);
+        self.pace.saw(batch.entries.len(), took, batch.is_mixed);
         self.claims.commit = batch.commit;
         let mut claimed: BTreeMap<usize, Vec<ClaimedTask>> = BTreeMap::new();
-        let parts = std::mem::take(&mut batch.parts);
-        for (part, result) in parts.into_iter().zip(results) {
+        let origins = std::mem::take(&mut batch.origins);
+        for (part, result) in origins.into_iter().zip(results) {
             match part {
-                Part::Turn(place, row, notes) => {
-                    if let Some(work) = batch.works.get_mut(place) {
-                        self.turn_result(work, *row, notes, result);
+                UnitOrigin::Turn(place, row, cache_updates) => {
+                    if let Some(entry) = batch.entries.get_mut(place) {
+                        self.turn_result(entry, *row, cache_updates, result);
                     }
                 }
-                Part::Detached(pending, row) => {
+                UnitOrigin::Detached(pending, row) => {
                     let answer = self.task_result(&row, &result);
                     match pending {
                         // What the kernel itself found due is looked at again.
@@ -177,40 +180,40 @@ impl Machine {
                         None => {}
                     }
                 }
-                Part::Changed(number, row) => {
-                    let ticket = batch.loose.get(number).and_then(|loose| loose.ticket);
+                UnitOrigin::Changed(number, row) => {
+                    let ticket = batch.global.get(number).and_then(|global| global.ticket);
                     let until = row.lease.as_ref().map(|lease| lease.until);
                     let reply = until.map_or(Reply::Done, |until| Reply::Extended { until });
                     let answer = self.task_result(&row, &result);
                     self.reply(ticket, answer.map(|()| reply));
                 }
-                Part::Claimed(number, row) => {
+                UnitOrigin::Claimed(number, row) => {
                     self.claims.busy.remove(&row.id);
                     if self.task_result(&row, &result).is_ok() {
                         self.counters.claimed += 1;
                         claimed.entry(number).or_default().extend(handed_out(&row, self.epoch));
-                    } else if let Some(LooseItem::Claim(claim)) =
-                        batch.loose.get(number).map(|loose| &loose.item)
+                    } else if let Some(GlobalAction::Claim(claim)) =
+                        batch.global.get(number).map(|global| &global.item)
                     {
                         claim.was_crowded_out.set(true);
                     }
                 }
-                Part::Damage(id, callers) => self.tell_damaged(id, callers),
-                Part::Aside(ticket) => self.reply(ticket, Ok(Reply::Done)),
-                Part::Loose(number) => {
-                    if let Some(loose) = batch.loose.get(number) {
-                        self.loose_result(loose, result);
+                UnitOrigin::Damage(id, callers) => self.tell_damaged(id, callers),
+                UnitOrigin::Aside(ticket) => self.reply(ticket, Ok(Reply::Done)),
+                UnitOrigin::GlobalCommand(number) => {
+                    if let Some(global) = batch.global.get(number) {
+                        self.global_result(global, result);
                     }
                 }
             }
         }
-        for (number, loose) in batch.loose.into_iter().enumerate() {
-            if let (LooseItem::Claim(claim), Some(ticket)) = (loose.item, loose.ticket) {
+        for (number, global) in batch.global.into_iter().enumerate() {
+            if let (GlobalAction::Claim(claim), Some(ticket)) = (global.item, global.ticket) {
                 self.claim_result(ticket, claim, claimed.remove(&number).unwrap_or_default());
             }
         }
-        for work in batch.works {
-            self.finish_work(work);
+        for entry in batch.entries {
+            self.finish_work(entry);
         }
     }
 
@@ -225,44 +228,46 @@ impl Machine {
 
     fn turn_result(
         &mut self,
-        work: &mut Work,
+        entry: &mut BatchEntry,
         row: InstanceRow,
-        notes: Vec<Note>,
+        cache_updates: Vec<CacheUpdate>,
         result: UnitResult,
     ) {
         match result {
             UnitResult::Done(done) => {
                 self.counters.turns += 1;
                 self.history = self.history.max(row.last_history);
-                let claims = notes.iter().map(|note| match note {
-                    Note::Task(row) => row.claims,
+                let claims = cache_updates.iter().map(|cache_update| match cache_update {
+                    CacheUpdate::Task(row) => row.claims,
                     _ => 0,
                 });
                 let claims = claims.max().unwrap_or(0);
-                for note in notes {
-                    self.learn(note);
+                for cache_update in cache_updates {
+                    self.learn(cache_update);
                 }
                 self.spread(&done);
                 let goes_on = matches!(row.phase, Phase::Starting | Phase::Yielding)
-                    && row.extra.held.is_none();
+                    && row.meta.held.is_none();
                 let ended = row.phase.is_ended();
-                let starts =
-                    matches!(work.items.first(), Some(Pending { item: Item::Start(..), .. }));
-                if let Some(slot) = self.slots.get_mut(&work.id) {
+                let starts = matches!(
+                    entry.items.first(),
+                    Some(PendingItem { item: MailboxItem::Start(..), .. })
+                );
+                if let Some(mailbox) = self.mailboxes.get_mut(&entry.id) {
                     if !self.config.shared_store {
-                        slot.show(&row, starts);
+                        mailbox.show(&row, starts);
                     }
-                    slot.spawn(&done.accepted, starts);
-                    slot.goes_on |= goes_on && !planted(Bug::DropYield);
-                    slot.standing = Standing::of(&row);
-                    slot.solo = slot.solo.saturating_sub(1);
+                    mailbox.spawn(&done.accepted, starts);
+                    mailbox.goes_on |= goes_on && !planted(Bug::DropYield);
+                    mailbox.wait_state = WaitState::of(&row);
+                    mailbox.solo = mailbox.solo.saturating_sub(1);
                 }
                 if ended {
-                    self.tell_all(work.id);
+                    self.tell_all(entry.id);
                     self.tell_timed_out(&row);
                 }
-                let nodes = work.assembly.as_ref().map_or_else(Vec::new, |it| it.rested.clone());
-                self.rested(work.id, &nodes);
+                let nodes = entry.builder.as_ref().map_or_else(Vec::new, |it| it.rested.clone());
+                self.rested(entry.id, &nodes);
                 self.cut_history(&row, claims);
                 if !self.config.shared_store {
                     self.cache.put(row);
@@ -273,17 +278,18 @@ impl Machine {
                 if planted(Bug::StaleCacheAfterConflict) {
                     self.cache.put(row);
                 }
-                self.start_over(work);
+                self.start_over(entry);
             }
-            UnitResult::Refused(refusal) => self.start_refused(work, refusal),
+            UnitResult::Refused(refusal) => self.start_refused(entry, refusal),
         }
     }
 
     /// A fence did not hold: everything is read again and tried once more.
-    pub(super) fn start_over(&mut self, work: &mut Work) {
-        work.assembly = None;
-        let items = std::mem::take(&mut work.items);
-        let is_start = matches!(items.first(), Some(Pending { item: Item::Start(..), .. }));
+    pub(super) fn start_over(&mut self, entry: &mut BatchEntry) {
+        entry.builder = None;
+        let items = std::mem::take(&mut entry.items);
+        let is_start =
+            matches!(items.first(), Some(PendingItem { item: MailboxItem::Start(..), .. }));
         if is_start {
             // Another instance has this id: the start gets a new one.
             let id = self.ids.instance(self.now.engine);
@@ -291,14 +297,14 @@ impl Machine {
                 self.push(id, item, Class::Starts);
             }
         } else {
-            self.requeue(work.id, items, work.inbox, true);
+            self.requeue(entry.id, items, entry.inbox, true);
         }
     }
 
-    fn start_refused(&mut self, work: &mut Work, refusal: Refusal) {
-        work.assembly = None;
-        for pending in std::mem::take(&mut work.items) {
-            let Item::Start(start, _) = pending.item else { continue };
+    fn start_refused(&mut self, entry: &mut BatchEntry, refusal: Refusal) {
+        entry.builder = None;
+        for pending in std::mem::take(&mut entry.items) {
+            let MailboxItem::Start(start, _) = pending.item else { continue };
             let answer = match refusal {
                 Refusal::KeyTaken(holder) => {
                     Err(Error::KeyTaken { key: start.key.unwrap_or_default(), holder })
@@ -317,12 +323,12 @@ impl Machine {
         }
     }
 
-    pub(super) fn learn(&mut self, note: Note) {
-        match note {
-            Note::Armed(key) => self.armed(key),
-            Note::Disarmed(key) => self.timers.remove(key),
-            Note::TaskOver(task) => self.claims.over(task),
-            Note::Task(row) => {
+    pub(super) fn learn(&mut self, cache_update: CacheUpdate) {
+        match cache_update {
+            CacheUpdate::Armed(key) => self.armed(key),
+            CacheUpdate::Disarmed(key) => self.timers.remove(key),
+            CacheUpdate::TaskOver(task) => self.claims.over(task),
+            CacheUpdate::Task(row) => {
                 let now = self.now.engine;
                 let runs_now = row.spec.kind == TaskKind::Engine
                     && row.state == TaskState::Ready
@@ -339,56 +345,56 @@ impl Machine {
     /// Others got events, or were accepted, by the same commit.
     pub(super) fn spread(&mut self, done: &UnitDone) {
         for id in &done.woken {
-            let slot = self.slots.entry(*id).or_default();
-            slot.durable |= !(planted(Bug::LoseWakeUp) && slot.in_flight);
+            let mailbox = self.mailboxes.entry(*id).or_default();
+            mailbox.durable |= !(planted(Bug::LoseWakeUp) && mailbox.in_flight);
             self.wake(*id, Class::Events);
         }
         for id in &done.cancelled {
             self.wake(*id, Class::Cancels);
         }
         for id in &done.accepted {
-            self.slots.entry(*id).or_default().goes_on = true;
+            self.mailboxes.entry(*id).or_default().goes_on = true;
             self.wake(*id, Class::Spawned);
         }
     }
 
-    /// A work is through: answers go out, what was left goes back, the slot is free again.
-    fn finish_work(&mut self, mut work: Work) {
-        if work.left {
+    /// An entry is done: answers go out, what was left goes back, the mailbox is free again.
+    fn finish_work(&mut self, mut entry: BatchEntry) {
+        if entry.left {
             return;
         }
-        if let Some(mut assembly) = work.assembly.take() {
-            if let Some(slot) = self.slots.get_mut(&work.id) {
-                slot.misses = 0;
+        if let Some(mut builder) = entry.builder.take() {
+            if let Some(mailbox) = self.mailboxes.get_mut(&entry.id) {
+                mailbox.misses = 0;
             }
             let mut left = Vec::new();
-            for (number, pending) in work.items.into_iter().enumerate() {
-                if assembly.deferred.contains(&number) {
+            for (number, pending) in entry.items.into_iter().enumerate() {
+                if builder.deferred.contains(&number) {
                     left.push(pending);
-                } else if let Item::Timer(timer) = pending.item {
-                    self.timer_was_due(work.id, Key::from(timer.id.0));
+                } else if let MailboxItem::Timer(timer) = pending.item {
+                    self.timer_was_due(entry.id, Key::from(timer.id.0));
                 } else if let Some(ticket) = pending.ticket {
-                    let answer = assembly.answers.remove(&number).unwrap_or(Ok(Reply::Done));
-                    let after = self.fires_now(&pending.item, &assembly.row);
-                    self.acknowledge(work.id, ticket, pending.wait, after, answer);
+                    let answer = builder.answers.remove(&number).unwrap_or(Ok(Reply::Done));
+                    let after = self.fires_now(&pending.item, &builder.row);
+                    self.acknowledge(entry.id, ticket, pending.wait, after, answer);
                 }
             }
-            self.requeue(work.id, left, assembly.more_inbox, false);
-            let unchanged = !assembly.touched && !assembly.insert;
-            if let Some(slot) = self.slots.get_mut(&work.id).filter(|_| unchanged) {
-                slot.standing = Standing::of(&assembly.row);
+            self.requeue(entry.id, left, builder.more_inbox, false);
+            let unchanged = !builder.touched && !builder.insert;
+            if let Some(mailbox) = self.mailboxes.get_mut(&entry.id).filter(|_| unchanged) {
+                mailbox.wait_state = WaitState::of(&builder.row);
             }
-            if unchanged && !self.config.shared_store && !self.cache.contains(work.id) {
-                self.cache.put(assembly.row);
+            if unchanged && !self.config.shared_store && !self.cache.contains(entry.id) {
+                self.cache.put(builder.row);
             }
         }
-        self.rest(work.id);
+        self.rest(entry.id);
     }
 
     /// The timer that an edit made due: whoever fires or releases one is answered when it has
     /// fired. Where several nodes share a store it may fire elsewhere, and nobody waits.
-    fn fires_now(&self, item: &Item, row: &InstanceRow) -> Option<Key> {
-        let Item::Edit { timer, .. } = item else { return None };
+    fn fires_now(&self, item: &MailboxItem, row: &InstanceRow) -> Option<Key> {
+        let MailboxItem::Edit { timer, .. } = item else { return None };
         let key = Key::from(timer.0);
         let open = row.open.timers.get(&key).filter(|_| !self.config.shared_store)?;
         (!open.frozen && open.due_at <= self.now.engine).then_some(key)
@@ -397,9 +403,10 @@ impl Machine {
     /// The moment of a timer has come. Whether it fired or not, because an incident holds the
     /// instance: nobody waits for it any longer.
     fn timer_was_due(&mut self, id: InstanceId, timer: Key) {
-        let acks = self.slots.get_mut(&id).map(|slot| &mut slot.acks).into_iter().flatten();
-        for ack in acks.filter(|ack| ack.after == Some(timer)) {
-            ack.after = None;
+        let waiters =
+            self.mailboxes.get_mut(&id).map(|mailbox| &mut mailbox.waiters).into_iter().flatten();
+        for waiter in waiters.filter(|waiter| waiter.after == Some(timer)) {
+            waiter.after = None;
         }
     }
 
@@ -413,8 +420,8 @@ impl Machine {
     ) {
         match answer {
             Ok(reply) => {
-                let ack = Ack { ticket, wait, after, reply: Some(reply) };
-                self.slots.entry(id).or_default().acks.push(ack);
+                let waiter = Waiter { ticket, wait, after, reply: Some(reply) };
+                self.mailboxes.entry(id).or_default().waiters.push(waiter);
             }
             Err(error) => self.output(Output::Reply(ticket, Err(error))),
         }
@@ -422,11 +429,14 @@ impl Machine {
 
     /// An instance left its batch: it is ready again, or at rest.
     fn rest(&mut self, id: InstanceId) {
-        let Some(slot) = self.slots.get_mut(&id) else { return };
-        slot.in_flight = false;
-        let quiet = !slot.durable && !slot.goes_on;
-        let class =
-            if slot.durable || !slot.pending.is_empty() { Class::Events } else { Class::Yields };
+        let Some(mailbox) = self.mailboxes.get_mut(&id) else { return };
+        mailbox.in_flight = false;
+        let quiet = !mailbox.durable && !mailbox.goes_on;
+        let class = if mailbox.durable || !mailbox.pending.is_empty() {
+            Class::Events
+        } else {
+            Class::Yields
+        };
         self.wake(id, class);
         self.tree_member_rests(id);
         if quiet {
@@ -437,18 +447,18 @@ impl Machine {
 
     /// What follows by itself is done: callers who wait for that are answered.
     fn tell_quiet(&mut self, id: InstanceId) {
-        let Some(slot) = self.slots.get_mut(&id) else { return };
-        let is_told = |ack: &Ack| {
-            let fires = ack.after.is_some_and(|timer| self.cache.has_timer(id, timer));
-            slot.standing.satisfies(ack.wait) && !fires
+        let Some(mailbox) = self.mailboxes.get_mut(&id) else { return };
+        let is_told = |waiter: &Waiter| {
+            let fires = waiter.after.is_some_and(|timer| self.cache.has_timer(id, timer));
+            mailbox.wait_state.satisfies(waiter.wait) && !fires
         };
         let (told, wait): (Vec<_>, Vec<_>) =
-            std::mem::take(&mut slot.acks).into_iter().partition(is_told);
-        slot.acks = wait;
-        let awaits_tree = slot.acks.iter().any(|ack| ack.wait == Wait::Settled);
-        let looks_at_tree = slot.standing == Standing::Parent && awaits_tree;
-        for ack in told {
-            self.tell(ack);
+            std::mem::take(&mut mailbox.waiters).into_iter().partition(is_told);
+        mailbox.waiters = wait;
+        let awaits_tree = mailbox.waiters.iter().any(|waiter| waiter.wait == Wait::Idle);
+        let looks_at_tree = mailbox.wait_state == WaitState::Parent && awaits_tree;
+        for waiter in told {
+            self.tell(waiter);
         }
         if looks_at_tree {
             self.look_at_tree(id);
@@ -457,42 +467,46 @@ impl Machine {
 
     /// A tree came to rest, and its root may wait for ever: those who wait for the end go on.
     pub(super) fn tell_resting(&mut self, id: InstanceId) {
-        let Some(slot) = self.slots.get_mut(&id) else { return };
-        let (told, wait): (Vec<_>, Vec<_>) =
-            std::mem::take(&mut slot.acks).into_iter().partition(|ack| ack.wait != Wait::Ended);
-        slot.acks = wait;
-        for ack in told {
-            self.tell(ack);
+        let Some(mailbox) = self.mailboxes.get_mut(&id) else { return };
+        let (told, wait): (Vec<_>, Vec<_>) = std::mem::take(&mut mailbox.waiters)
+            .into_iter()
+            .partition(|waiter| waiter.wait != Wait::Ended);
+        mailbox.waiters = wait;
+        for waiter in told {
+            self.tell(waiter);
         }
     }
 
     /// An instance is over: everybody who waits for it is answered.
     pub(super) fn tell_all(&mut self, id: InstanceId) {
-        let acks = self.slots.get_mut(&id).map(|slot| std::mem::take(&mut slot.acks));
-        acks.into_iter().flatten().for_each(|ack| self.tell(ack));
+        let waiters =
+            self.mailboxes.get_mut(&id).map(|mailbox| std::mem::take(&mut mailbox.waiters));
+        waiters.into_iter().flatten().for_each(|waiter| self.tell(waiter));
     }
 
-    pub(super) fn tell(&mut self, ack: Ack) {
-        if let Some(mut reply) = ack.reply {
+    pub(super) fn tell(&mut self, waiter: Waiter) {
+        if let Some(mut reply) = waiter.reply {
             let mut children = Vec::new();
             if let Reply::Started { instance, row, .. } = &mut reply
-                && let Some(slot) = self.slots.get_mut(instance)
+                && let Some(mailbox) = self.mailboxes.get_mut(instance)
             {
-                *row = slot.shown.take();
-                children = std::mem::take(&mut slot.spawned);
+                *row = mailbox.shown.take();
+                children = std::mem::take(&mut mailbox.spawned);
             }
             children.retain(|id| {
-                self.slots.get(id).is_some_and(|slot| slot.has_work() || slot.in_flight)
+                self.mailboxes
+                    .get(id)
+                    .is_some_and(|mailbox| mailbox.has_work() || mailbox.in_flight)
             });
-            self.gather(ack.ticket, children, reply);
+            self.gather(waiter.ticket, children, reply);
             return;
         }
-        let Some((left, _)) = self.gathers.get_mut(&ack.ticket) else { return };
+        let Some((left, _)) = self.gathers.get_mut(&waiter.ticket) else { return };
         *left = left.saturating_sub(1);
         if *left == 0
-            && let Some((_, reply)) = self.gathers.remove(&ack.ticket)
+            && let Some((_, reply)) = self.gathers.remove(&waiter.ticket)
         {
-            self.output(Output::Reply(ack.ticket, Ok(reply)));
+            self.output(Output::Reply(waiter.ticket, Ok(reply)));
         }
     }
 
@@ -504,14 +518,14 @@ impl Machine {
         }
         self.gathers.insert(ticket, (of.len(), reply));
         for id in of {
-            let ack = Ack { ticket, wait: Wait::Quiet, after: None, reply: None };
-            self.slots.entry(id).or_default().acks.push(ack);
+            let waiter = Waiter { ticket, wait: Wait::Quiet, after: None, reply: None };
+            self.mailboxes.entry(id).or_default().waiters.push(waiter);
         }
     }
 
     pub(super) fn drop_idle(&mut self, id: InstanceId) {
-        if self.slots.get(&id).is_some_and(super::slot::Slot::is_idle) {
-            self.slots.remove(&id);
+        if self.mailboxes.get(&id).is_some_and(super::mailbox::Mailbox::is_idle) {
+            self.mailboxes.remove(&id);
         }
     }
 }

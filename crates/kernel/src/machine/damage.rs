@@ -8,11 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use meantime_core::{Event, Failure, IncidentId, InstanceId, TaskId};
 
-use super::assembly::Assembly;
-use super::batch::{Batch, Part};
+use super::batch::{Batch, UnitOrigin};
 use super::engine::Machine;
 use super::io::{Output, Ticket};
-use super::slot::Item;
+use super::mailbox::MailboxItem;
+use super::turn_builder::TurnBuilder;
 use crate::command::Error;
 use crate::store::{InboxRow, IncidentCause, IncidentRow, InstanceRow, TaskRow, Unit, Write};
 
@@ -33,10 +33,10 @@ impl Machine {
             }
             row => {
                 // Nobody will ever take what reached it after its end.
-                let instance = batch.works.get(place).map(|work| work.id);
+                let instance = batch.entries.get(place).map(|entry| entry.id);
                 let writes = instance.map(|instance| Write::ClearOpen { instance });
                 batch.units.push(Unit { writes: writes.into_iter().collect(), ..Unit::default() });
-                batch.parts.push(Part::Aside(None));
+                batch.origins.push(UnitOrigin::Aside(None));
                 self.answer_ended(batch, place, row, Vec::new(), tasks);
             }
         }
@@ -54,31 +54,33 @@ impl Machine {
     ) {
         let id = row.id;
         self.slow.take_cancel(id);
-        let Some(work) = batch.works.get_mut(place) else { return };
-        let by_item = work.items.iter().find_map(|pending| match &pending.item {
-            Item::Event(event @ Event::Cancel { .. }, by) => Some((event.clone(), by.clone())),
+        let Some(entry) = batch.entries.get_mut(place) else { return };
+        let by_item = entry.items.iter().find_map(|pending| match &pending.item {
+            MailboxItem::Event(event @ Event::Cancel { .. }, by) => {
+                Some((event.clone(), by.clone()))
+            }
             _ => None,
         });
         let cancel = by_item.or(cancel.map(|event| (event, None)));
         let Some((event, by)) = cancel else {
-            let items = std::mem::take(&mut work.items);
+            let items = std::mem::take(&mut entry.items);
             let callers = items.into_iter().filter_map(|pending| pending.ticket).collect();
             self.set_aside(batch, id, damage, callers);
             self.tell_all(id);
             return;
         };
         let original = self.config.shared_store.then(|| Box::new(row.clone()));
-        let mut assembly = Box::new(Assembly::new(row, false));
-        assembly.original = original;
-        assembly.forget_damage();
-        assembly.note_command(&event, by.as_ref());
-        for (number, pending) in work.items.iter().enumerate() {
-            if !matches!(pending.item, Item::Event(Event::Cancel { .. }, _)) {
-                assembly.answer(number, Err(Error::InstanceEnded(id)));
+        let mut builder = Box::new(TurnBuilder::new(row, false));
+        builder.original = original;
+        builder.forget_damage();
+        builder.note_command(&event, by.as_ref());
+        for (number, pending) in entry.items.iter().enumerate() {
+            if !matches!(pending.item, MailboxItem::Event(Event::Cancel { .. }, _)) {
+                builder.answer(number, Err(Error::InstanceEnded(id)));
             }
         }
-        let mut kit = self.kit(tasks);
-        let concluded = assembly.end_by_kernel(&event, None, &mut kit);
+        let mut env = self.env(tasks);
+        let concluded = builder.end_by_kernel(&event, None, &mut env);
         self.damaged.remove(&id);
         self.add_concluded(batch, place, concluded);
     }
@@ -95,18 +97,18 @@ impl Machine {
         }
         let ids: BTreeSet<TaskId> = tasks.iter().map(|(id, _)| *id).collect();
         let mut callers: BTreeMap<InstanceId, Vec<Ticket>> = BTreeMap::new();
-        // A work that comes with its turn has used its tasks already, and its answers are numbered.
-        for work in batch.works.iter_mut().filter(|work| work.assembly.is_none()) {
-            let is_about = |item: &Item| item.task().is_some_and(|task| ids.contains(&task));
-            let unable = work.items.extract_if(.., |pending| is_about(&pending.item));
+        // An entry that comes with its turn has used its tasks already, and its answers are numbered.
+        for entry in batch.entries.iter_mut().filter(|entry| entry.builder.is_none()) {
+            let is_about = |item: &MailboxItem| item.task().is_some_and(|task| ids.contains(&task));
+            let unable = entry.items.extract_if(.., |pending| is_about(&pending.item));
             let tickets: Vec<Ticket> = unable.filter_map(|pending| pending.ticket).collect();
-            callers.entry(work.id).or_default().extend(tickets);
+            callers.entry(entry.id).or_default().extend(tickets);
         }
-        for loose in &mut batch.loose {
-            let task = loose.item.tasks().first().filter(|task| ids.contains(task));
-            if let (Some(task), Some(ticket)) = (task, loose.ticket) {
+        for global in &mut batch.global {
+            let task = global.item.tasks().first().filter(|task| ids.contains(task));
+            if let (Some(task), Some(ticket)) = (task, global.ticket) {
                 callers.entry(task.0.instance).or_default().push(ticket);
-                loose.over = true;
+                global.over = true;
             }
         }
         let mut is_new = false;
@@ -137,7 +139,7 @@ impl Machine {
         };
         let writes = vec![Write::PutIncident(row)];
         batch.units.push(Unit { writes, ..Unit::default() });
-        batch.parts.push(Part::Damage(id, callers));
+        batch.origins.push(UnitOrigin::Damage(id, callers));
         self.output(Output::Damaged(id, damage.to_owned()));
     }
 
@@ -149,12 +151,12 @@ impl Machine {
     }
 }
 
-impl Assembly {
+impl TurnBuilder {
     /// Whatever the lists of the row do not tell is looked for in the store.
     fn forget_damage(&mut self) {
-        let (instance, extra) = (self.row.id, &mut self.row.extra);
-        (extra.damaged, extra.held, extra.signals) = (None, None, true);
-        extra.incidents = extra.incidents.max(1);
+        let (instance, meta) = (self.row.id, &mut self.row.meta);
+        (meta.damaged, meta.held, meta.signals) = (None, None, true);
+        meta.incidents = meta.incidents.max(1);
         self.row.open.children = self.row.open.children.max(1);
         self.writes.push(Write::ClearOpen { instance });
     }

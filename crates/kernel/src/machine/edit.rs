@@ -6,30 +6,30 @@
 
 use meantime_core::{Event, IncidentId, Json, TaskOutcome, TimerId, Timestamp};
 
-use super::assembly::{Assembly, Kit, Source};
 use super::damage::damage_incident;
+use super::turn_builder::{Source, TurnBuilder, TurnEnv};
 use crate::command::{Error, Reply, TimerEdit};
-use crate::history::{By, Edit, Record};
+use crate::history::{AuditInfo, Edit, Record};
 use crate::open::{Key, OpenTimer};
 use crate::planted::{Bug, planted};
-use crate::store::{Ask, IncidentCause, IncidentRow, TaskState, TimerKind, Write};
+use crate::store::{ConditionalWrite, IncidentCause, IncidentRow, TaskState, TimerKind, Write};
 
-impl Assembly {
+impl TurnBuilder {
     /// Moves, fires, freezes or releases a timer or the deadline.
     pub(super) fn edit_timer(
         &mut self,
         number: usize,
         id: TimerId,
         edit: TimerEdit,
-        by: &By,
-        kit: &mut Kit<'_>,
+        by: &AuditInfo,
+        env: &mut TurnEnv<'_>,
     ) {
         let key = Key::from(id.0);
         let Some(before) = self.row.open.timers.get(&key).copied() else {
             self.answer(number, Err(Error::UnknownTimer(id)));
             return;
         };
-        let (after, edit) = edited(before, edit, kit.now.engine);
+        let (after, edit) = edited(before, edit, env.now.engine);
         self.answer(number, Ok(Reply::Done));
         if after == before {
             return;
@@ -43,7 +43,7 @@ impl Assembly {
         let (from, to) = (before.due_at, after.due_at);
         self.records.push(Record::TimerEdited { key: id.0, kind, edit, from, to, by });
         if before.kind == TimerKind::Deadline && from != to && self.row.open.children > 0 {
-            self.move_children(from, to, &moved_by, kit);
+            self.move_children(from, to, &moved_by, env);
         }
         let (from, to) = (before.row_key(id.0), after.row_key(id.0));
         self.writes.push(Write::MoveTimer { from, to });
@@ -51,11 +51,17 @@ impl Assembly {
     }
 
     /// Children that inherited the deadline move along.
-    fn move_children(&mut self, from: Timestamp, to: Timestamp, by: &By, kit: &mut Kit<'_>) {
+    fn move_children(
+        &mut self,
+        from: Timestamp,
+        to: Timestamp,
+        by: &AuditInfo,
+        env: &mut TurnEnv<'_>,
+    ) {
         let (actor, reason) = (by.actor.clone(), by.reason.clone());
         let event = Event::DeadlineMoved { from, to, actor, reason };
-        let (instance, seq) = (self.row.id, kit.ids.next(kit.now.engine));
-        self.asks.push(Ask::TellChildren { instance, event, seq });
+        let (instance, seq) = (self.row.id, env.ids.next(env.now.engine));
+        self.conditional_writes.push(ConditionalWrite::TellChildren { instance, event, seq });
     }
 
     /// The parent's deadline was moved: one that was inherited is the same instant.
@@ -63,13 +69,13 @@ impl Assembly {
         &mut self,
         from: Timestamp,
         to: Timestamp,
-        by: &By,
-        kit: &mut Kit<'_>,
+        by: &AuditInfo,
+        env: &mut TurnEnv<'_>,
     ) {
         let own = self.row.open.timers.get(&Key::DEADLINE).map(|timer| timer.due_at);
         if own == Some(from) {
             let timer = self.row.id.deadline_timer();
-            self.edit_timer(usize::MAX, timer, TimerEdit::Move(to), by, kit);
+            self.edit_timer(usize::MAX, timer, TimerEdit::Move(to), by, env);
         }
     }
 
@@ -79,8 +85,8 @@ impl Assembly {
         number: usize,
         incident: &IncidentRow,
         variables: Option<&Json>,
-        by: &By,
-        kit: &mut Kit<'_>,
+        by: &AuditInfo,
+        env: &mut TurnEnv<'_>,
     ) {
         let id = incident.id;
         if self.is_closed(id) {
@@ -92,20 +98,20 @@ impl Assembly {
             return;
         };
         if let Some(variables) = variables {
-            self.resolve_incident(number, id, cause, variables, by, kit);
+            self.resolve_incident(number, id, cause, variables, by, env);
             return;
         }
         match cause {
             IncidentCause::Place(key) => {
                 let event = Event::IncidentRetried { incident: id, key: Some(key) };
-                self.deliver(event, Source::Item(number));
+                self.deliver(event, Source::MailboxItem(number));
             }
             IncidentCause::Turn => {
                 let instance = self.row.id;
                 self.writes.push(Write::ReleaseInbox { instance, incident: id });
-                if self.row.extra.held == Some(id) {
-                    self.row.extra.held = None;
-                    self.row.extra.ops = 0;
+                if self.row.meta.held == Some(id) {
+                    self.row.meta.held = None;
+                    self.row.meta.ops = 0;
                 }
                 self.more_inbox = true;
             }
@@ -118,7 +124,7 @@ impl Assembly {
                 return;
             }
             IncidentCause::Task(key) => {
-                let held = self.task(meantime_core::TaskId(key), kit);
+                let held = self.task(meantime_core::TaskId(key), env);
                 if let Some(mut task) = held.filter(|task| task.state == TaskState::Held) {
                     let claims = task.claims;
                     // Fresh attempts; the number of claims stays, so that old tokens stay stale.
@@ -126,7 +132,7 @@ impl Assembly {
                     (task.attempt, task.expiries) = (0, 0);
                     task.claims += 1;
                     task.lease = None;
-                    task.available_at = kit.now.engine;
+                    task.available_at = env.now.engine;
                     self.update_task(task, claims);
                 }
             }
@@ -143,8 +149,8 @@ impl Assembly {
         id: IncidentId,
         cause: IncidentCause,
         variables: &Json,
-        by: &By,
-        kit: &mut Kit<'_>,
+        by: &AuditInfo,
+        env: &mut TurnEnv<'_>,
     ) {
         let variables = variables.clone();
         match cause {
@@ -156,17 +162,17 @@ impl Assembly {
                 self.answer(number, Ok(Reply::Done));
                 self.resolving.insert(id, by.clone());
                 let event = Event::IncidentResolved { incident: id, key, variables };
-                self.deliver(event, Source::Item(number));
+                self.deliver(event, Source::MailboxItem(number));
             }
             IncidentCause::Task(key) => {
-                let held = self.task(meantime_core::TaskId(key), kit);
+                let held = self.task(meantime_core::TaskId(key), env);
                 self.answer(number, Ok(Reply::Done));
                 // First, so that the record names who resolved it: the end of a task closes its
                 // incident in nobody's name.
                 self.close_incident(id, Some(by.clone()));
                 let outcome = TaskOutcome::Completed(variables);
                 let id_of_task = meantime_core::TaskId(key);
-                self.end_task(id_of_task, held.as_ref(), outcome, Source::Item(number), kit);
+                self.end_task(id_of_task, held.as_ref(), outcome, Source::MailboxItem(number), env);
             }
             // Held events or bytes depend on it: nothing else can take their place.
             IncidentCause::Turn | IncidentCause::Damage => {
@@ -198,7 +204,7 @@ impl Assembly {
             let cause = if is_task { IncidentCause::Task(key) } else { IncidentCause::Place(key) };
             return Some(cause);
         }
-        let is_turn = self.row.extra.held == Some(id) || open.tasks.is_empty();
+        let is_turn = self.row.meta.held == Some(id) || open.tasks.is_empty();
         is_turn.then_some(IncidentCause::Turn)
     }
 
@@ -212,14 +218,14 @@ impl Assembly {
     }
 
     /// Closes an incident: row, count and record. Several may ask for it in a turn; it counts once.
-    pub(super) fn close_incident(&mut self, id: IncidentId, by: Option<By>) {
+    pub(super) fn close_incident(&mut self, id: IncidentId, by: Option<AuditInfo>) {
         if self.is_closed(id) {
             return;
         }
         self.row.open.incidents.retain(|_, open| *open != id);
         self.writes.push(Write::DeleteIncident(id));
         self.records.push(Record::IncidentClosed { incident: id, by });
-        self.row.extra.incidents = self.row.extra.incidents.saturating_sub(1);
+        self.row.meta.incidents = self.row.meta.incidents.saturating_sub(1);
         self.touched = true;
     }
 }

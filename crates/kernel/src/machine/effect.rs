@@ -5,23 +5,23 @@ use meantime_core::{
     ParentClose, ScheduleSpec, Start, StartCause, TaskId, TaskSpec, TimerId,
 };
 
-use super::assembly::{Assembly, Kit};
+use super::turn_builder::{TurnBuilder, TurnEnv};
 use crate::command::SCHEDULE_INVALID;
 use crate::history::{Record, Withdrawn};
 use crate::open::{Key, Open, OpenSubscription, OpenTask};
 use crate::planted::{Bug, planted};
 use crate::store::{
-    Accept, Ask, BROADCAST_STARTS, ChannelKey, ChannelKind, Extra, InboxRow, InstanceRow, Lineage,
-    MESSAGE_STARTS, MessageRow, OccurrenceRow, Phase, SubscriptionRow, TaskRow, TaskState,
-    TimerKind, Write,
+    Accept, BROADCAST_STARTS, ChannelKey, ChannelKind, ConditionalWrite, InboxRow, InstanceMeta,
+    InstanceRow, Lineage, MESSAGE_STARTS, MessageRow, OccurrenceRow, Phase, SubscriptionRow,
+    TaskRow, TaskState, TimerKind, Write,
 };
 
-impl Assembly {
+impl TurnBuilder {
     /// Performs an effect as far as it is rows; the rest happens after the commit.
-    pub(super) fn perform(&mut self, key: EffectKey, effect: Effect, kit: &mut Kit<'_>) {
+    pub(super) fn perform(&mut self, key: EffectKey, effect: Effect, env: &mut TurnEnv<'_>) {
         self.touched = true;
         match effect {
-            Effect::ScheduleTask(spec) => self.schedule_task(key, spec, kit),
+            Effect::ScheduleTask(spec) => self.schedule_task(key, spec, env),
             Effect::CancelTask { key } => self.withdraw_task(Key::from(key), Withdrawn::Left),
             Effect::StartTimer { place, due_at } => {
                 self.arm(TimerId(key), TimerKind::Place, place, due_at);
@@ -29,56 +29,66 @@ impl Assembly {
             Effect::CancelTimer { .. } if planted(Bug::ForgetLoser) => {}
             Effect::CancelTimer { key } => self.disarm(Key::from(key), Withdrawn::Left),
             Effect::Subscribe { channel, .. } => {
-                let seq = kit.ids.next(kit.now.engine);
+                let seq = env.ids.next(env.now.engine);
                 let row = ChannelKey::of(self.row.id, &channel);
                 let open = OpenSubscription { channel, seq };
                 self.row.open.subscriptions.insert(Key::from(key), open);
-                let definition = kit.name_of(&self.row);
+                let definition = env.name_of(&self.row);
                 let subscription = SubscriptionRow { channel: row, seq, key, definition };
-                let seq = kit.ids.next(kit.now.engine);
-                self.asks.push(Ask::Subscribe { subscription, seq });
+                let seq = env.ids.next(env.now.engine);
+                self.conditional_writes.push(ConditionalWrite::Subscribe { subscription, seq });
             }
             Effect::Unsubscribe { key } => self.unsubscribe(Key::from(key)),
             Effect::PublishMessage(message) => {
                 self.records.push(Record::Published { name: message.name.clone() });
-                self.asks.push(publish(message, kit));
+                self.conditional_writes.push(publish(message, env));
             }
             Effect::Broadcast { name, payload } => {
                 self.records.push(Record::Published { name: name.clone() });
-                self.asks.push(broadcast(&name, payload, kit));
+                self.conditional_writes.push(broadcast(&name, payload, env));
             }
-            Effect::StartChild(spec) => self.start_child(key, spec, kit),
+            Effect::StartChild(spec) => self.start_child(key, spec, env),
             Effect::PutSchedule { spec, on_existing } => {
-                if spec.problem(kit.limits).is_some() {
+                if spec.problem(env.limits).is_some() {
                     let answer = Answer::Conflict { code: SCHEDULE_INVALID.to_owned() };
-                    self.tell_itself(Event::EffectDone { key, answer }, kit);
+                    self.tell_itself(Event::EffectDone { key, answer }, env);
                 } else {
-                    self.asks.push(put_schedule(Some(key), &spec, on_existing, kit));
+                    self.conditional_writes.push(put_schedule(Some(key), &spec, on_existing, env));
                 }
             }
             Effect::CancelSchedule { schedule } => {
                 let event = Event::Cancel { reason: "cancelled by a definition".to_owned() };
-                let seq = kit.ids.next(kit.now.engine);
-                self.asks.push(Ask::Notify { parent: schedule, event, seq });
+                let seq = env.ids.next(env.now.engine);
+                self.conditional_writes.push(ConditionalWrite::Notify {
+                    parent: schedule,
+                    event,
+                    seq,
+                });
             }
             Effect::Occurrence(occurrence) => {
                 let (schedule, instance) = (self.row.id, None);
-                let decided_at = kit.now.engine;
+                let decided_at = env.now.engine;
                 let row = OccurrenceRow { schedule, occurrence, instance, decided_at };
                 self.writes.push(Write::PutOccurrence(row));
             }
             Effect::CancelChild { key } => {
-                let (instance, only, seq) = (self.row.id, Some(key), kit.ids.next(kit.now.engine));
+                let (instance, only, seq) = (self.row.id, Some(key), env.ids.next(env.now.engine));
                 let reason = "cancelled by its parent".to_owned();
                 let normal_end = false;
-                self.asks.push(Ask::CancelChildren { instance, only, normal_end, reason, seq });
+                self.conditional_writes.push(ConditionalWrite::CancelChildren {
+                    instance,
+                    only,
+                    normal_end,
+                    reason,
+                    seq,
+                });
             }
             Effect::NotifyParent { raised } => {
-                if let Some(lineage) = &self.row.extra.lineage {
+                if let Some(lineage) = &self.row.meta.lineage {
                     let key = lineage.parent;
                     let event = Event::ChildRaised { key, raised };
-                    let (parent, seq) = (key.instance, kit.ids.next(kit.now.engine));
-                    self.asks.push(Ask::Notify { parent, event, seq });
+                    let (parent, seq) = (key.instance, env.ids.next(env.now.engine));
+                    self.conditional_writes.push(ConditionalWrite::Notify { parent, event, seq });
                 }
             }
             Effect::SetAttributes(attributes) => {
@@ -87,14 +97,14 @@ impl Assembly {
             }
             Effect::AddTags(tags) => {
                 let instance = self.row.id;
-                self.row.extra.tags.extend(tags.iter().cloned());
+                self.row.meta.tags.extend(tags.iter().cloned());
                 self.writes.push(Write::PutTags { instance, tags, attributes: Vec::new() });
             }
-            Effect::Summary(summary) => self.row.extra.summary = Some(summary),
+            Effect::Summary(summary) => self.row.meta.summary = Some(summary),
             Effect::Record { kind, data } => self.records.push(Record::Note { kind, data }),
             Effect::Incident { place, failure } => {
                 let cause = crate::store::IncidentCause::Place(key);
-                self.raise(cause, place, failure, kit);
+                self.raise(cause, place, failure, env);
             }
             Effect::WithdrawIncident { key } => {
                 // Raised and left in one turn, or resolved by somebody: nothing is open.
@@ -111,15 +121,15 @@ impl Assembly {
     }
 
     /// Puts an event into the instance's own inbox.
-    fn tell_itself(&mut self, event: Event, kit: &mut Kit<'_>) {
-        let (instance, at) = (self.row.id, kit.now.engine);
-        let (seq, origin, held) = (kit.ids.next(at), None, None);
+    fn tell_itself(&mut self, event: Event, env: &mut TurnEnv<'_>) {
+        let (instance, at) = (self.row.id, env.now.engine);
+        let (seq, origin, held) = (env.ids.next(at), None, None);
         let row = InboxRow { instance, seq, at, event, origin, held };
         self.writes.push(Write::PutInbox(Box::new(row)));
         self.more_inbox = true;
     }
 
-    fn schedule_task(&mut self, key: EffectKey, spec: TaskSpec, kit: &mut Kit<'_>) {
+    fn schedule_task(&mut self, key: EffectKey, spec: TaskSpec, env: &mut TurnEnv<'_>) {
         let id = TaskId(key);
         let open = OpenTask { kind: spec.kind, detached: spec.detached };
         self.row.open.tasks.insert(Key::from(key), open);
@@ -135,8 +145,8 @@ impl Assembly {
             spec,
             definition: self.row.definition,
             state: TaskState::Ready,
-            available_at: kit.now.engine,
-            created_at: kit.now.engine,
+            available_at: env.now.engine,
+            created_at: env.now.engine,
             deadline_at,
             claims: 0,
             attempt: 0,
@@ -168,12 +178,12 @@ impl Assembly {
     /// Stops waiting on a channel.
     pub(super) fn unsubscribe(&mut self, key: Key) {
         let Some(open) = self.row.open.subscriptions.remove(&key) else { return };
-        let asked = self.asks.len();
-        self.asks.retain(|ask| {
-            !matches!(ask, Ask::Subscribe { subscription, .. }
+        let asked = self.conditional_writes.len();
+        self.conditional_writes.retain(|ask| {
+            !matches!(ask, ConditionalWrite::Subscribe { subscription, .. }
                 if Key::from(subscription.key) == key)
         });
-        if self.asks.len() < asked {
+        if self.conditional_writes.len() < asked {
             // It began to wait in this very turn: nothing of it was written.
             return;
         }
@@ -183,10 +193,10 @@ impl Assembly {
         }
     }
 
-    fn start_child(&mut self, key: EffectKey, spec: ChildSpec, kit: &mut Kit<'_>) {
+    fn start_child(&mut self, key: EffectKey, spec: ChildSpec, env: &mut TurnEnv<'_>) {
         self.row.open.children += 1;
         self.records.push(Record::ChildStarted { key, definition: spec.definition.clone() });
-        let above = self.row.extra.lineage.as_ref();
+        let above = self.row.meta.lineage.as_ref();
         let mut catches = spec.catches;
         catches.extend(above.into_iter().flat_map(|lineage| lineage.catches.iter().cloned()));
         if spec.parent_close == ParentClose::Abandon {
@@ -195,7 +205,7 @@ impl Assembly {
         }
         catches.sort();
         catches.dedup();
-        let id = kit.ids.instance(kit.now.engine);
+        let id = env.ids.instance(env.now.engine);
         // A scheduled run is the root of its own tree: it does not live as long as its schedule.
         let root = match spec.slot {
             Some(_) => id,
@@ -211,7 +221,7 @@ impl Assembly {
             is_abandoned: spec.parent_close == ParentClose::Abandon
                 || above.is_some_and(|lineage| lineage.is_abandoned),
         };
-        let too_deep = lineage.depth > kit.limits.child_depth;
+        let too_deep = lineage.depth > env.limits.child_depth;
         let cause = match spec.slot {
             Some(slot) => StartCause::Schedule { slot },
             None => StartCause::Child,
@@ -224,25 +234,25 @@ impl Assembly {
             turn_no: 0,
             phase: Phase::Starting,
             definition: DefinitionId(0),
-            started_at: kit.now.engine,
+            started_at: env.now.engine,
             ended_at: None,
             deadline_at: [spec.deadline_at, inherited].into_iter().flatten().min(),
             state: crate::store::encode_start(&start),
             open: Open::default(),
             last_history: 0,
             key: spec.key,
-            extra: Extra {
+            meta: InstanceMeta {
                 lineage: Some(lineage),
                 own_budget: spec.own_budget,
-                ..Extra::default()
+                ..InstanceMeta::default()
             },
         };
         // A name that nothing can have: the commit answers with a conflict, as for any other.
         let definition = if too_deep { String::new() } else { spec.definition };
         let (version, label, slot) = (spec.version, spec.label, spec.slot);
-        let (row, seq) = (Box::new(row), kit.ids.next(kit.now.engine));
-        let tree_limit = kit.limits.tree_instances;
-        self.asks.push(Ask::StartChild {
+        let (row, seq) = (Box::new(row), env.ids.next(env.now.engine));
+        let tree_limit = env.limits.tree_instances;
+        self.conditional_writes.push(ConditionalWrite::StartChild {
             key,
             definition,
             version,
@@ -256,18 +266,18 @@ impl Assembly {
 }
 
 /// A message on its way.
-pub(super) fn publish(message: Message, kit: &mut Kit<'_>) -> Ask {
-    let now = kit.now.engine;
+pub(super) fn publish(message: Message, env: &mut TurnEnv<'_>) -> ConditionalWrite {
+    let now = env.now.engine;
     let after = |ms: u64| now.saturating_add_millis(i64::try_from(ms).unwrap_or(i64::MAX));
     let row = MessageRow {
         channel: ChannelKey::message(&message.name, &message.key),
-        seq: kit.ids.next(now),
+        seq: env.ids.next(now),
         payload: message.payload,
-        expires_at: Some(after(message.ttl_ms.unwrap_or(kit.limits.message_ttl_ms))),
+        expires_at: Some(after(message.ttl_ms.unwrap_or(env.limits.message_ttl_ms))),
         had: Vec::new(),
     };
-    let id = message.id.map(|id| (id, after(kit.limits.dedup_ms)));
-    Ask::Publish { message: row, id, accept: accept(MESSAGE_STARTS, kit) }
+    let id = message.id.map(|id| (id, after(env.limits.dedup_ms)));
+    ConditionalWrite::Publish { message: row, id, accept: accept(MESSAGE_STARTS, env) }
 }
 
 /// A schedule to make or to change, by its identity unless another one is wanted (S7).
@@ -275,8 +285,8 @@ pub(super) fn put_schedule(
     answer: Option<EffectKey>,
     spec: &ScheduleSpec,
     on_existing: OnExisting,
-    kit: &mut Kit<'_>,
-) -> Ask {
+    env: &mut TurnEnv<'_>,
+) -> ConditionalWrite {
     let input = Json::of(spec).unwrap_or_default();
     let upsert = (on_existing == OnExisting::Upsert).then(|| {
         let (step, payload) = ("upsert".to_owned(), input.clone());
@@ -287,34 +297,38 @@ pub(super) fn put_schedule(
     let tag = crate::store::binding_tag(&identity);
     let key = (on_existing != OnExisting::AddAnother).then_some(identity);
     let row = InstanceRow {
-        id: kit.ids.instance(kit.now.engine),
+        id: env.ids.instance(env.now.engine),
         turn_no: 0,
         phase: Phase::Starting,
         definition: DefinitionId(0),
-        started_at: kit.now.engine,
+        started_at: env.now.engine,
         ended_at: None,
         deadline_at: None,
         state: crate::store::encode_start(&start),
         open: Open::default(),
         last_history: 0,
         key,
-        extra: Extra::default(),
+        meta: InstanceMeta::default(),
     };
     let target = (spec.definition.clone(), spec.version);
-    let (row, seq) = (Box::new(row), kit.ids.next(kit.now.engine));
-    Ask::PutSchedule { answer, row, tag, target, upsert, seq }
+    let (row, seq) = (Box::new(row), env.ids.next(env.now.engine));
+    ConditionalWrite::PutSchedule { answer, row, tag, target, upsert, seq }
 }
 
 /// A broadcast on its way.
-pub(super) fn broadcast(name: &str, payload: meantime_core::Json, kit: &mut Kit<'_>) -> Ask {
+pub(super) fn broadcast(
+    name: &str,
+    payload: meantime_core::Json,
+    env: &mut TurnEnv<'_>,
+) -> ConditionalWrite {
     let channel = ChannelKey::broadcast(name);
-    Ask::Broadcast { channel, payload, accept: accept(BROADCAST_STARTS, kit) }
+    ConditionalWrite::Broadcast { channel, payload, accept: accept(BROADCAST_STARTS, env) }
 }
 
 /// Ids set aside for instances that the commit may accept.
-pub(super) fn accept(count: usize, kit: &mut Kit<'_>) -> Accept {
-    let now = kit.now.engine;
+pub(super) fn accept(count: usize, env: &mut TurnEnv<'_>) -> Accept {
+    let now = env.now.engine;
     // The place comes first: ids that start nothing lend their numbers to later deliveries.
-    let seq = kit.ids.next(now);
-    Accept { ids: (0..count).map(|_| kit.ids.instance(now)).collect(), seq }
+    let seq = env.ids.next(now);
+    Accept { ids: (0..count).map(|_| env.ids.instance(now)).collect(), seq }
 }

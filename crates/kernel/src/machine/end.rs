@@ -7,16 +7,16 @@ use meantime_core::{
     ChildOutcome, Definition, Event, Failure, Json, Notation, Outcome, Termination,
 };
 
-use super::assembly::{Assembly, Kit};
 use super::effect::accept;
+use super::turn_builder::{TurnBuilder, TurnEnv};
 use crate::history::{Record, Withdrawn};
 use crate::open::Key;
-use crate::store::{Ask, Phase, Write};
+use crate::store::{ConditionalWrite, Phase, Write};
 
 /// A definition and the notation that runs it.
 pub(super) type Runnable = (Arc<dyn Notation>, Arc<Definition>);
 
-impl Assembly {
+impl TurnBuilder {
     /// The outcome is fixed; only children are still to end. The deadline is gone.
     pub(super) fn close(&mut self, outcome: Outcome) {
         self.withdraw_all(&outcome);
@@ -26,52 +26,62 @@ impl Assembly {
         self.row.phase = Phase::Closing;
         self.row.deadline_at = None;
         // The first outcome stays: closing cannot change its mind.
-        self.row.extra.outcome.get_or_insert(outcome);
+        self.row.meta.outcome.get_or_insert(outcome);
     }
 
     /// The instance is over. Terminal is absorbing.
-    pub(super) fn end(&mut self, outcome: Outcome, kit: &mut Kit<'_>) {
-        let outcome = self.row.extra.outcome.take().unwrap_or(outcome);
+    pub(super) fn end(&mut self, outcome: Outcome, env: &mut TurnEnv<'_>) {
+        let outcome = self.row.meta.outcome.take().unwrap_or(outcome);
         self.withdraw_all(&outcome);
         let normal_end = matches!(outcome, Outcome::Completed { .. });
         self.row.phase = Phase::of(&outcome);
-        self.row.ended_at = Some(kit.now.engine);
+        self.row.ended_at = Some(env.now.engine);
         self.row.state = meantime_core::State::default();
         let (phase, code) = (self.row.phase.name().to_owned(), failure_code(&outcome));
         self.records.push(Record::Ended { phase, code });
         let instance = self.row.id;
         if self.row.open.children > 0 {
             let (only, reason) = (None, "its parent ended".to_owned());
-            let seq = kit.ids.next(kit.now.engine);
-            self.asks.push(Ask::CancelChildren { instance, only, normal_end, reason, seq });
+            let seq = env.ids.next(env.now.engine);
+            self.conditional_writes.push(ConditionalWrite::CancelChildren {
+                instance,
+                only,
+                normal_end,
+                reason,
+                seq,
+            });
             self.row.open.children = 0;
         }
         if let Some(root) = self.row.root_above() {
             self.writes.push(Write::LeaveTree { root });
         }
-        if self.row.extra.signals {
+        if self.row.meta.signals {
             self.writes.push(Write::ClearSignals { instance });
         }
-        if self.row.extra.incidents > 0 {
+        if self.row.meta.incidents > 0 {
             self.writes.push(Write::ClearIncidents { instance });
             self.writes.push(Write::ClearHeld { instance });
-            self.row.extra.incidents = 0;
+            self.row.meta.incidents = 0;
             self.row.open.incidents.clear();
         }
-        if let Some(lineage) = &self.row.extra.lineage {
+        if let Some(lineage) = &self.row.meta.lineage {
             let key = lineage.parent;
             // A context that nobody could read is not handed on: the run before keeps its word.
             let context = lineage.hands_on.then(|| context_of(&outcome).clone());
             let context = context.filter(|context| !context.is_null());
             let event = Event::ChildDone { key, outcome: child_outcome(&outcome), context };
-            let (parent, seq) = (key.instance, kit.ids.next(kit.now.engine));
-            self.asks.push(Ask::Notify { parent, event, seq });
+            let (parent, seq) = (key.instance, env.ids.next(env.now.engine));
+            self.conditional_writes.push(ConditionalWrite::Notify { parent, event, seq });
         }
-        if let Some(by) = &self.row.extra.started_by {
-            let (channels, definition) = (by.channels(), kit.name_of(&self.row));
-            self.asks.push(Ask::Offer { channels, definition, accept: accept(1, kit) });
+        if let Some(by) = &self.row.meta.started_by {
+            let (channels, definition) = (by.channels(), env.name_of(&self.row));
+            self.conditional_writes.push(ConditionalWrite::Offer {
+                channels,
+                definition,
+                accept: accept(1, env),
+            });
         }
-        self.row.extra.outcome = Some(outcome);
+        self.row.meta.outcome = Some(outcome);
         self.touched = true;
     }
 

@@ -10,9 +10,9 @@ use super::cache::Cache;
 use super::claim::Claims;
 use super::definitions::{Definitions, Loaded, Notations, Stored};
 use super::io::{Counters, Input, Levels, Output, Ticket};
+use super::mailbox::{GlobalAction, GlobalCommand, Mailbox, MailboxItem, PendingItem, owner};
 use super::pace::Pace;
 use super::ready::{Class, ReadySet};
-use super::slot::{Item, Loose, LooseItem, Pending, Slot, owner};
 use super::slow::SlowTurns;
 use super::timer_queue::{self, TimerQueue};
 use super::tree::Trees;
@@ -62,9 +62,9 @@ pub struct Machine {
     pub(super) paused: Option<Recovered>,
     pub(super) resume_at: Option<Timestamp>,
     pub(super) definitions: Definitions,
-    pub(super) slots: BTreeMap<InstanceId, Slot>,
+    pub(super) mailboxes: BTreeMap<InstanceId, Mailbox>,
     pub(super) ready: ReadySet,
-    pub(super) loose: VecDeque<Loose>,
+    pub(super) global: VecDeque<GlobalCommand>,
     pub(super) waiting_definition: BTreeMap<DefinitionId, Vec<InstanceId>>,
     pub(super) timers: TimerQueue,
     pub(super) claims: Claims,
@@ -125,9 +125,9 @@ impl Machine {
             paused: None,
             resume_at: None,
             definitions: Definitions::default(),
-            slots: BTreeMap::new(),
+            mailboxes: BTreeMap::new(),
             ready: ReadySet::default(),
-            loose: VecDeque::new(),
+            global: VecDeque::new(),
             waiting_definition: BTreeMap::new(),
             timers,
             claims,
@@ -165,7 +165,7 @@ impl Machine {
             Input::Command(ticket, command, wait) => self.command(ticket, *command, wait),
             Input::Report(task, token, report) => self.engine_reports(task, token, report),
             Input::Abandon(ticket) => self.abandon(ticket),
-            Input::Taken(batch, taken) => self.taken(batch, taken),
+            Input::Fetched(batch, taken) => self.taken(batch, taken),
             Input::Advanced(batch, turns) => self.advanced(batch, turns),
             Input::SlowTurn(batch, job, turn) => self.slow_turn(batch, job, turn),
             Input::Committed(batch, results) => self.committed(batch, results),
@@ -196,14 +196,14 @@ impl Machine {
 
     /// Whether the command of a ticket has not reached a commit that was answered.
     pub fn has_pending(&self, ticket: Ticket) -> bool {
-        let waits = |pending: &Pending| pending.ticket == Some(ticket);
-        let loose = |loose: &Loose| loose.ticket == Some(ticket);
-        self.slots.values().any(|slot| slot.pending.iter().any(waits))
+        let waits = |pending: &PendingItem| pending.ticket == Some(ticket);
+        let global = |global: &GlobalCommand| global.ticket == Some(ticket);
+        self.mailboxes.values().any(|mailbox| mailbox.pending.iter().any(waits))
             || self.slow.items().any(waits)
-            || self.loose.iter().any(loose)
+            || self.global.iter().any(global)
             || self.batches.values().any(|batch| {
-                batch.works.iter().any(|work| work.items.iter().any(waits))
-                    || batch.loose.iter().any(loose)
+                batch.entries.iter().any(|entry| entry.items.iter().any(waits))
+                    || batch.global.iter().any(global)
             })
     }
 
@@ -232,7 +232,7 @@ impl Machine {
         let (waiting_claims, leases) = self.claims.levels();
         let begun = self.batches.values().map(|batch| batch.begun).min();
         Levels {
-            queued_turns: self.queued + self.loose.len(),
+            queued_turns: self.queued + self.global.len(),
             queued_bytes: self.queued_bytes,
             slow_turns: self.slow.len(),
             oldest_batch_ms: begun.map(|at| u64::try_from(now.saturating_since(at)).unwrap_or(0)),
@@ -273,7 +273,7 @@ impl Machine {
             && self.outputs.is_empty()
             && self.batches.is_empty()
             && self.slow.is_empty()
-            && self.loose.is_empty()
+            && self.global.is_empty()
             && self.ready.is_empty()
             && self.waiting_definition.is_empty()
             && !self.timers.is_being_read()
@@ -312,39 +312,39 @@ impl Machine {
     /// Takes up what was left when the store was last in use.
     pub(super) fn go_on(&mut self, recovered: Recovered) {
         for id in recovered.ready {
-            let slot = self.slots.entry(id).or_default();
-            (slot.durable, slot.goes_on) = (true, true);
+            let mailbox = self.mailboxes.entry(id).or_default();
+            (mailbox.durable, mailbox.goes_on) = (true, true);
             self.wake(id, Class::Spawned);
         }
         let redispatch = self.claims.recover(recovered.tasks, self.now.engine);
         if !redispatch.is_empty() {
-            let item = LooseItem::Redispatch(redispatch);
-            self.loose.push_back(Loose::new(item, None));
+            let item = GlobalAction::Redispatch(redispatch);
+            self.global.push_back(GlobalCommand::new(item, None));
         }
     }
 
     /// Puts an instance among the ready ones, unless it is in a batch already.
     pub(super) fn wake(&mut self, id: InstanceId, class: Class) {
-        let Some(slot) = self.slots.get(&id) else { return };
-        let waits = slot.waits_for_definition || slot.locked_until.is_some();
-        if !slot.in_flight && !waits && slot.has_work() {
-            self.ready.insert(id, slot.definition, class);
+        let Some(mailbox) = self.mailboxes.get(&id) else { return };
+        let waits = mailbox.waits_for_definition || mailbox.locked_until.is_some();
+        if !mailbox.in_flight && !waits && mailbox.has_work() {
+            self.ready.insert(id, mailbox.definition, class);
         }
     }
 
     /// Gives an instance something that goes before all that waits for it.
-    pub(super) fn push_first(&mut self, id: InstanceId, pending: Pending, class: Class) {
+    pub(super) fn push_first(&mut self, id: InstanceId, pending: PendingItem, class: Class) {
         self.queued += 1;
         self.queued_bytes += pending.bytes;
-        self.slots.entry(id).or_default().pending.push_front(pending);
+        self.mailboxes.entry(id).or_default().pending.push_front(pending);
         self.wake(id, class);
     }
 
     /// Gives an instance something to do.
-    pub(super) fn push(&mut self, id: InstanceId, pending: Pending, class: Class) {
+    pub(super) fn push(&mut self, id: InstanceId, pending: PendingItem, class: Class) {
         self.queued += 1;
         self.queued_bytes += pending.bytes;
-        self.slots.entry(id).or_default().pending.push_back(pending);
+        self.mailboxes.entry(id).or_default().pending.push_back(pending);
         self.wake(id, class);
     }
 
@@ -376,24 +376,24 @@ impl Machine {
         while self.ready.len(Class::Timers) < 4 * self.limits.batch_turns
             && let Some(key) = self.timers.pop_due(now)
         {
-            let pending = Pending::internal(Item::Timer(key), key.due_at);
+            let pending = PendingItem::internal(MailboxItem::Timer(key), key.due_at);
             self.push(owner(key.id), pending, Class::Timers);
         }
     }
 
     fn take_due_tasks(&mut self) {
         for (task, item) in self.claims.take_due(self.now) {
-            let pending = Pending::internal(item, self.now.engine);
+            let pending = PendingItem::internal(item, self.now.engine);
             self.push(task.0.instance, pending, Class::Events);
         }
         let engine = self.claims.take_redispatch();
         if !engine.is_empty() {
-            let item = LooseItem::Redispatch(engine);
-            self.loose.push_back(Loose::new(item, None));
+            let item = GlobalAction::Redispatch(engine);
+            self.global.push_back(GlobalCommand::new(item, None));
         }
         for (ticket, claim) in self.claims.take_woken() {
-            let item = LooseItem::Claim(claim);
-            self.loose.push_back(Loose::new(item, Some(ticket)));
+            let item = GlobalAction::Claim(claim);
+            self.global.push_back(GlobalCommand::new(item, Some(ticket)));
         }
         for ticket in self.claims.take_given_up(self.now) {
             self.output(Output::Reply(ticket, Ok(Reply::Tasks(Vec::new()))));
@@ -448,9 +448,9 @@ impl Machine {
         self.definitions.put(id, loaded);
         self.timers.release(id);
         for instance in self.waiting_definition.remove(&id).unwrap_or_default() {
-            if let Some(slot) = self.slots.get_mut(&instance) {
-                slot.waits_for_definition = false;
-                let is_asked_for = !slot.pending.is_empty();
+            if let Some(mailbox) = self.mailboxes.get_mut(&instance) {
+                mailbox.waits_for_definition = false;
+                let is_asked_for = !mailbox.pending.is_empty();
                 let class = if is_asked_for { Class::Events } else { Class::Spawned };
                 self.wake(instance, class);
             }

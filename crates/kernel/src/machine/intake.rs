@@ -4,19 +4,19 @@
 //! cancels, edits and deadlines always get in (P9).
 
 use meantime_core::{
-    DefinitionId, Event, Failure, Handed, InstanceId, Json, ScheduleSpec, ScopeView, TaskId,
+    DefinitionId, Event, Failure, InstanceId, Json, ScheduleInput, ScheduleSpec, ScopeView, TaskId,
     Timestamp,
 };
 
 use super::claim::ParkedClaim;
 use super::engine::Machine;
 use super::io::{Output, Ticket};
+use super::mailbox::{GlobalAction, GlobalCommand, MailboxItem, PendingItem, Waiter, owner};
 use super::ready::Class;
-use super::slot::{Ack, Item, Loose, LooseItem, Pending, owner};
 use crate::command::{
     Command, Error, LeaseToken, Reply, Report, SCHEDULE_INVALID, ScheduleAction, StartCommand, Wait,
 };
-use crate::history::By;
+use crate::history::AuditInfo;
 
 /// How many types and queues one claim may name.
 const CLAIM_NAMES: usize = 1_000;
@@ -36,67 +36,67 @@ impl Machine {
             Command::Start(start) => self.start(ticket, start, wait),
             Command::Signal { instance, name, payload } => {
                 let bytes = payload.size();
-                self.give(instance, Item::Signal { name, payload }, ticket, wait, bytes);
+                self.give(instance, MailboxItem::Signal { name, payload }, ticket, wait, bytes);
             }
             Command::Submit { instance, step, payload, bound } => {
                 let bytes = payload.size();
-                let item = Item::Event(Event::Submitted { step, payload, bound }, None);
+                let item = MailboxItem::Event(Event::Submitted { step, payload, bound }, None);
                 self.give(instance, item, ticket, wait, bytes);
             }
             Command::PutSchedule { spec, on_existing } => {
-                self.loosen(LooseItem::PutSchedule { spec, on_existing }, ticket);
+                self.loosen(GlobalAction::PutSchedule { spec, on_existing }, ticket);
             }
             Command::Schedule { schedule, action, by } => {
                 let (step, payload) = action.step();
                 let event = Event::Submitted { step: step.to_owned(), payload, bound: None };
-                self.give(schedule, Item::Event(event, Some(by)), ticket, wait, 0);
+                self.give(schedule, MailboxItem::Event(event, Some(by)), ticket, wait, 0);
             }
             Command::Cancel { instance, by } => {
                 let event = Event::Cancel { reason: by.reason.clone() };
-                self.cancel(instance, Item::Event(event, Some(by)), ticket, wait);
+                self.cancel(instance, MailboxItem::Event(event, Some(by)), ticket, wait);
             }
-            Command::Await { instance } => self.give(instance, Item::Await, ticket, wait, 0),
+            Command::Await { instance } => self.give(instance, MailboxItem::Await, ticket, wait, 0),
             Command::SetVariables { instance, values, scope, by } => {
                 let bytes = values.size();
                 let scope = scope.filter(|scope| scope != ScopeView::ROOT);
-                let item = Item::Event(Event::VariablesSet { values, scope }, Some(by));
+                let item = MailboxItem::Event(Event::VariablesSet { values, scope }, Some(by));
                 self.give(instance, item, ticket, wait, bytes);
             }
             Command::Report { task, token, report } => {
                 let bytes = report_bytes(&report);
-                let item = Item::Report { task, token, report };
+                let item = MailboxItem::Report { task, token, report };
                 self.give(task.0.instance, item, ticket, wait, bytes);
             }
             Command::EditTimer { timer, edit, by } => {
-                self.give(owner(timer), Item::Edit { timer, edit, by }, ticket, wait, 0);
+                self.give(owner(timer), MailboxItem::Edit { timer, edit, by }, ticket, wait, 0);
             }
             Command::Claim(claim) => {
                 let claim = ParkedClaim::new(claim, self.now.real, &self.limits);
-                self.loosen(LooseItem::Claim(claim), ticket);
+                self.loosen(GlobalAction::Claim(claim), ticket);
             }
             Command::Extend { task, token, lease_ms } => {
-                self.loosen(LooseItem::Extend { task, token, lease_ms }, ticket);
+                self.loosen(GlobalAction::Extend { task, token, lease_ms }, ticket);
             }
             Command::Release { task, token } => {
-                self.loosen(LooseItem::Release { task, token }, ticket);
+                self.loosen(GlobalAction::Release { task, token }, ticket);
             }
             Command::Assign { task, assignee } => {
-                self.loosen(LooseItem::Assign { task, assignee }, ticket);
+                self.loosen(GlobalAction::Assign { task, assignee }, ticket);
             }
-            Command::Publish(message) => self.loosen(LooseItem::Publish(message), ticket),
+            Command::Publish(message) => self.loosen(GlobalAction::Publish(message), ticket),
             Command::Broadcast { name, payload } => {
-                self.loosen(LooseItem::Broadcast { name, payload }, ticket);
+                self.loosen(GlobalAction::Broadcast { name, payload }, ticket);
             }
-            Command::Deploy(deployment) => self.loosen(LooseItem::Deploy(deployment), ticket),
+            Command::Deploy(deployment) => self.loosen(GlobalAction::Deploy(deployment), ticket),
             Command::Undeploy { name, version } => {
-                self.loosen(LooseItem::Undeploy { name, version }, ticket);
+                self.loosen(GlobalAction::Undeploy { name, version }, ticket);
             }
             Command::RetryIncident { incident, by } => {
-                self.loosen(LooseItem::Incident { incident, variables: None, by }, ticket);
+                self.loosen(GlobalAction::Incident { incident, variables: None, by }, ticket);
             }
             Command::ResolveIncident { incident, variables, by } => {
                 let variables = Some(variables);
-                self.loosen(LooseItem::Incident { incident, variables, by }, ticket);
+                self.loosen(GlobalAction::Incident { incident, variables, by }, ticket);
             }
             Command::Resume { by } => self.resume(ticket, by),
         }
@@ -104,9 +104,9 @@ impl Machine {
 
     /// Callers whose start has its turn in a batch.
     pub fn starts_in(&self, batch: u64) -> impl Iterator<Item = Ticket> {
-        let works = self.batches.get(&batch).into_iter().flat_map(|batch| &batch.works);
-        let starts = works.filter_map(|work| work.items.first());
-        let starts = starts.filter(|pending| matches!(pending.item, Item::Start(..)));
+        let entries = self.batches.get(&batch).into_iter().flat_map(|batch| &batch.entries);
+        let starts = entries.filter_map(|entry| entry.items.first());
+        let starts = starts.filter(|pending| matches!(pending.item, MailboxItem::Start(..)));
         starts.filter_map(|pending| pending.ticket)
     }
 
@@ -127,8 +127,8 @@ impl Machine {
                 thrown: None,
             },
         };
-        let item = Item::Report { task, token: Some(token), report };
-        let pending = Pending::internal(item, self.now.engine);
+        let item = MailboxItem::Report { task, token: Some(token), report };
+        let pending = PendingItem::internal(item, self.now.engine);
         self.push(task.0.instance, pending, Class::Events);
     }
 
@@ -141,14 +141,14 @@ impl Machine {
         if self.drop_await(ticket) || self.hurry(ticket) {
             return;
         }
-        let holder = self.slots.iter_mut().find_map(|(id, slot)| {
-            let place = slot.acks.iter().position(|ack| ack.ticket == ticket)?;
-            Some((*id, slot.acks.remove(place)))
+        let holder = self.mailboxes.iter_mut().find_map(|(id, mailbox)| {
+            let place = mailbox.waiters.iter().position(|waiter| waiter.ticket == ticket)?;
+            Some((*id, mailbox.waiters.remove(place)))
         });
-        if let Some((id, mut ack)) = holder {
+        if let Some((id, mut waiter)) = holder {
             let gathered = self.gathers.remove(&ticket).map(|(_, reply)| reply);
-            if let Some(reply) = ack.reply.take().or(gathered) {
-                self.tell(Ack { reply: Some(reply), ..ack });
+            if let Some(reply) = waiter.reply.take().or(gathered) {
+                self.tell(Waiter { reply: Some(reply), ..waiter });
             }
             self.drop_idle(id);
         }
@@ -156,10 +156,11 @@ impl Machine {
 
     /// Somebody who only waits need not wait for the turn that is under way.
     fn drop_await(&mut self, ticket: Ticket) -> bool {
-        let is_its = |it: &Pending| it.ticket == Some(ticket) && matches!(it.item, Item::Await);
-        let holder = self.slots.iter_mut().find_map(|(id, slot)| {
-            let place = slot.pending.iter().position(is_its)?;
-            slot.pending.remove(place).map(|_| *id)
+        let is_its =
+            |it: &PendingItem| it.ticket == Some(ticket) && matches!(it.item, MailboxItem::Await);
+        let holder = self.mailboxes.iter_mut().find_map(|(id, mailbox)| {
+            let place = mailbox.pending.iter().position(is_its)?;
+            mailbox.pending.remove(place).map(|_| *id)
         });
         let Some(id) = holder else { return false };
         self.queued = self.queued.saturating_sub(1);
@@ -171,18 +172,18 @@ impl Machine {
     /// A command that no commit has taken yet is answered by the first that does, whatever it was
     /// to wait for; a claim does not wait any more.
     fn hurry(&mut self, ticket: Ticket) -> bool {
-        let is_its = |pending: &&mut Pending| pending.ticket == Some(ticket);
-        let pending = self.slots.values_mut().flat_map(|slot| &mut slot.pending);
-        let works = self.batches.values_mut().flat_map(|batch| &mut batch.works);
-        let pending = pending.chain(works.flat_map(|work| &mut work.items));
+        let is_its = |pending: &&mut PendingItem| pending.ticket == Some(ticket);
+        let pending = self.mailboxes.values_mut().flat_map(|mailbox| &mut mailbox.pending);
+        let entries = self.batches.values_mut().flat_map(|batch| &mut batch.entries);
+        let pending = pending.chain(entries.flat_map(|entry| &mut entry.items));
         let pending = pending.chain(self.slow.items_mut()).find(is_its);
         if let Some(pending) = pending {
             pending.wait = Wait::Quiet;
             return true;
         }
-        let loose = self.batches.values_mut().flat_map(|batch| &mut batch.loose);
-        let loose = self.loose.iter_mut().chain(loose).find(|it| it.ticket == Some(ticket));
-        if let Some(Loose { item: LooseItem::Claim(claim), .. }) = loose {
+        let global = self.batches.values_mut().flat_map(|batch| &mut batch.global);
+        let global = self.global.iter_mut().chain(global).find(|it| it.ticket == Some(ticket));
+        if let Some(GlobalCommand { item: GlobalAction::Claim(claim), .. }) = global {
             claim.until = Timestamp::MIN;
             return true;
         }
@@ -209,22 +210,29 @@ impl Machine {
     ) {
         let id = self.ids.instance(self.now.engine);
         let bytes = start.input.size();
-        self.slots.entry(id).or_default().definition = definition;
-        let item = Item::Start(Box::new(start), definition);
+        self.mailboxes.entry(id).or_default().definition = definition;
+        let item = MailboxItem::Start(Box::new(start), definition);
         let at = self.now.engine;
-        let pending = Pending { item, ticket: Some(ticket), wait, at, bytes };
+        let pending = PendingItem { item, ticket: Some(ticket), wait, at, bytes };
         self.push(id, pending, Class::Starts);
     }
 
-    fn give(&mut self, id: InstanceId, item: Item, ticket: Ticket, wait: Wait, bytes: usize) {
+    fn give(
+        &mut self,
+        id: InstanceId,
+        item: MailboxItem,
+        ticket: Ticket,
+        wait: Wait,
+        bytes: usize,
+    ) {
         let at = self.now.engine;
-        let pending = Pending { item, ticket: Some(ticket), wait, at, bytes };
+        let pending = PendingItem { item, ticket: Some(ticket), wait, at, bytes };
         self.push(id, pending, Class::Events);
     }
 
-    fn cancel(&mut self, id: InstanceId, item: Item, ticket: Ticket, wait: Wait) {
+    fn cancel(&mut self, id: InstanceId, item: MailboxItem, ticket: Ticket, wait: Wait) {
         let at = self.now.engine;
-        let pending = Pending { item, ticket: Some(ticket), wait, at, bytes: 0 };
+        let pending = PendingItem { item, ticket: Some(ticket), wait, at, bytes: 0 };
         if self.cancel_overtakes(id) {
             self.push_first(id, pending, Class::Cancels);
         } else {
@@ -232,8 +240,8 @@ impl Machine {
         }
     }
 
-    fn loosen(&mut self, item: LooseItem, ticket: Ticket) {
-        self.loose.push_back(Loose::new(item, Some(ticket)));
+    fn loosen(&mut self, item: GlobalAction, ticket: Ticket) {
+        self.global.push_back(GlobalCommand::new(item, Some(ticket)));
     }
 
     fn check_pressure(&mut self, command: &Command) -> Result<(), Error> {
@@ -243,7 +251,7 @@ impl Machine {
             _ => 95,
         };
         let full = |used: usize, limit: usize| used.saturating_mul(100) >= limit * percent;
-        let turns = self.queued + self.loose.len();
+        let turns = self.queued + self.global.len();
         if full(turns, self.limits.queued_turns)
             || full(self.queued_bytes, self.limits.queued_bytes)
         {
@@ -296,7 +304,8 @@ impl Machine {
             }
             Command::Claim(claim) => {
                 if claim.max == 0 || claim.lease_ms == 0 {
-                    let text = "a claim asks for at least one task and a lease above zero";
+                    let text =
+                        "a claim conditional_writes for at least one task and a lease above zero";
                     return Err(Error::Invalid(text.to_owned()));
                 }
                 self.name("worker", &claim.worker)?;
@@ -318,7 +327,7 @@ impl Machine {
         }
     }
 
-    fn operator(&self, by: &By) -> Result<(), Error> {
+    fn operator(&self, by: &AuditInfo) -> Result<(), Error> {
         self.name("actor", &by.actor)?;
         at_most("reason", by.reason.len(), self.limits.payload_bytes)
     }
@@ -326,7 +335,7 @@ impl Machine {
     fn schedule_spec(&self, spec: &ScheduleSpec) -> Result<(), Error> {
         self.name("subject", spec.subject.as_deref().unwrap_or_default())?;
         self.name("definition", &spec.definition)?;
-        let (Handed::Input(handed) | Handed::Context(handed)) = &spec.input;
+        let (ScheduleInput::Input(handed) | ScheduleInput::Context(handed)) = &spec.input;
         self.payload("input", handed)?;
         match spec.problem(&self.limits) {
             None => Ok(()),

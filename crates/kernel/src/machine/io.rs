@@ -7,8 +7,8 @@ use super::job::Job;
 use super::measure::Distribution;
 use crate::command::{Command, Error, LeaseToken, Reply, Report, Wait};
 use crate::store::{
-    self, CompactRequest, DefinitionRow, DueQuery, InstanceRow, Membership, Notice, Plan,
-    Recovered, Share, TakeRequest, Taken, TaskRow, TimerRow, To, UnitResult,
+    self, CompactRequest, DefinitionRow, DueQuery, FetchRequest, Fetched, InstanceRow, Membership,
+    Notice, Partition, Plan, Recovered, TaskRow, TimerRow, To, UnitResult,
 };
 
 /// Names a caller who waits for a reply.
@@ -28,7 +28,7 @@ pub enum Input {
     /// A caller does not wait any longer; it is answered with what there is.
     Abandon(Ticket),
     /// The answer to `Take`.
-    Taken(u64, Result<Taken, store::Error>),
+    Fetched(u64, Result<Fetched, store::Error>),
     /// The answer to `Advance`, in the order of the jobs. None for a job that takes long: its turn
     /// follows as `SlowTurn`.
     Advanced(u64, Vec<Option<Result<Turn, Fault>>>),
@@ -67,13 +67,13 @@ pub enum Input {
 #[derive(Debug)]
 pub enum Output {
     /// Read what a batch needs.
-    Take(u64, TakeRequest),
+    Fetch(u64, FetchRequest),
     /// Compute turns, each call caught.
     Advance(u64, Vec<Job>),
     /// A slow turn is not wanted any more: its batch, and the number of its job there.
     Drop(u64, usize),
     /// Commit a batch.
-    Commit(u64, Taken, Plan),
+    Commit(u64, Fetched, Plan),
     /// Find out whether a batch took effect (I2); hand the results back with the answer.
     Verify {
         /// The batch.
@@ -90,7 +90,7 @@ pub enum Output {
     /// Read what definitions there are.
     LoadDefinitions,
     /// Read what lies in the node's share of the work.
-    Recover(Share),
+    Recover(Partition),
     /// Tell other nodes something; nobody waits for it.
     Tell(Vec<(To, Notice)>),
     /// Read an instance and its live descendants, up to the first that does not rest by itself.

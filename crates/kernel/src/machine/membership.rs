@@ -14,8 +14,8 @@ use meantime_core::{InstanceId, Timestamp};
 
 use super::engine::Machine;
 use super::io::{Output, Ticket};
+use super::mailbox::Mailbox;
 use super::ready::Class;
-use super::slot::Slot;
 use super::timer_queue::WINDOW_MS;
 use crate::command::{Error, StartCommand, Wait};
 use crate::store::{DefinitionRow, Membership, NodeIndex, Notice, Recovered, TimerKey, To};
@@ -156,12 +156,12 @@ impl Machine {
     /// Another node holds the instance: it is tried again a little later, and then later still.
     pub(super) fn wait_for_lock(&mut self, id: InstanceId) {
         let now = self.clock;
-        let Some(slot) = self.slots.get_mut(&id) else { return };
+        let Some(mailbox) = self.mailboxes.get_mut(&id) else { return };
         let (first, longest) = LOCK_WAIT_MS;
-        let wait = first.saturating_mul(1 << slot.misses.min(16)).min(longest);
-        slot.misses += 1;
+        let wait = first.saturating_mul(1 << mailbox.misses.min(16)).min(longest);
+        mailbox.misses += 1;
         let until = now.saturating_add_millis(wait);
-        slot.locked_until = Some(until);
+        mailbox.locked_until = Some(until);
         self.locked.insert((until, id));
         self.counters.locked += 1;
     }
@@ -172,8 +172,8 @@ impl Machine {
             && self.has_passed(until, LOCK_WAIT_MS.1)
         {
             self.locked.pop_first();
-            if let Some(slot) = self.slots.get_mut(&id) {
-                slot.locked_until = None;
+            if let Some(mailbox) = self.mailboxes.get_mut(&id) {
+                mailbox.locked_until = None;
             }
             self.wake(id, Class::Events);
         }
@@ -186,15 +186,18 @@ impl Machine {
 
     /// Callers wait for instances that another node may have brought to rest, unnoticed.
     fn look_at_awaited(&mut self) {
-        let waits = |slot: &&Slot| !slot.acks.is_empty() && !slot.in_flight && !slot.has_work();
-        let waiting = self.slots.iter().filter(|(_, slot)| waits(slot)).map(|(id, _)| *id);
+        let waits = |mailbox: &&Mailbox| {
+            !mailbox.waiters.is_empty() && !mailbox.in_flight && !mailbox.has_work()
+        };
+        let waiting =
+            self.mailboxes.iter().filter(|(_, mailbox)| waits(mailbox)).map(|(id, _)| *id);
         for id in waiting.collect::<Vec<_>>() {
             self.look_at_tree(id);
         }
     }
 
     fn look_at_tree_of_waiter(&mut self, id: InstanceId) {
-        let waits = self.slots.get(&id).is_some_and(|slot| !slot.acks.is_empty());
+        let waits = self.mailboxes.get(&id).is_some_and(|mailbox| !mailbox.waiters.is_empty());
         if waits {
             self.look_at_tree(id);
         }

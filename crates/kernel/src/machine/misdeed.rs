@@ -2,19 +2,19 @@
 
 use meantime_core::{Execution, Timestamp};
 
-use super::assembly::Assembly;
-use super::batch::{Batch, Part};
+use super::batch::{Batch, UnitOrigin};
 use super::engine::Machine;
+use super::turn_builder::TurnBuilder;
 use crate::open::Key;
 use crate::store::Write;
 
 impl Machine {
     /// `AnswerBeforeCommit`: callers are told what has not happened yet.
     pub(super) fn answer_early(&mut self, batch: &mut Batch) {
-        for work in &mut batch.works {
-            let Some(assembly) = &work.assembly else { continue };
-            for (number, pending) in work.items.iter_mut().enumerate() {
-                if let Some(answer) = assembly.answers.get(&number) {
+        for entry in &mut batch.entries {
+            let Some(builder) = &entry.builder else { continue };
+            for (number, pending) in entry.items.iter_mut().enumerate() {
+                if let Some(answer) = builder.answers.get(&number) {
                     let ticket = pending.ticket.take();
                     self.reply(ticket, answer.clone());
                 }
@@ -24,16 +24,16 @@ impl Machine {
 
     /// `DispatchBeforeCommit`: memory learns what has not happened yet.
     pub(super) fn learn_early(&mut self, batch: &mut Batch) {
-        for part in &mut batch.parts {
-            let Part::Turn(_, _, notes) = part else { continue };
-            for note in notes.drain(..) {
-                self.learn(note);
+        for part in &mut batch.origins {
+            let UnitOrigin::Turn(_, _, cache_updates) = part else { continue };
+            for cache_update in cache_updates.drain(..) {
+                self.learn(cache_update);
             }
         }
     }
 }
 
-impl Assembly {
+impl TurnBuilder {
     /// `RecomputeDeadline`: the deadline counts from now, and nobody is told.
     pub(super) fn recompute_deadline(&mut self, execution: Option<&Execution>, now: Timestamp) {
         let Some(due_at) = execution.and_then(|it| it.max_duration.add_to(now, &it.zone).ok())

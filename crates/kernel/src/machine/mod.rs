@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  Command ─┐                                   ┌─► Reply
-//!  due time ┼─► slots ─► ready ─► batch ──┐     ├─► Dispatch (engine tasks)
+//!  due time ┼─► mailboxes ─► ready ─► batch ──┐     ├─► Dispatch (engine tasks)
 //!  recovery ┘    ▲                        │     │
 //!                │   Take ─► Taken ─► Advance ─► Advanced ─► Commit ─► Committed
 //!                └──────────── woken, requeued ────────────────────────────┘
@@ -17,9 +17,9 @@
 //! |---|---|
 //! | `engine` | the machine itself: inputs, outputs, time |
 //! | `intake` | commands in: limits, back-pressure, routing |
-//! | `slot`, `ready` | what waits in memory, and whose turn it is |
+//! | `mailbox`, `ready` | what waits in memory, and whose turn it is |
 //! | `batch` | gathers a batch and asks the store for what it needs |
-//! | `assembly` | from a row, its inbox and what is pending to the events of a turn |
+//! | `a turn builder` | from a row, its inbox and what is pending to the events of a turn |
 //! | `report` | what workers say of tasks: outcome, retry, incident |
 //! | `edit` | what operators do to timers and incidents |
 //! | `job` | one call of a notation, caught |
@@ -31,7 +31,7 @@
 //! | `commit` | after the commit: answers, wake-ups, memory |
 //! | `outage` | a store that is out of reach: nobody waits without an answer |
 //! | `membership` | several machines on one store: shares, notices, locks |
-//! | `loose` | units without an instance: claims, messages, definitions |
+//! | `global` | units without an instance: claims, messages, definitions |
 //! | `misdeed` | what planted bugs do, for the simulator's own test |
 //! | `claim` | tasks for workers, leases, retries in waiting |
 //! | `pause` | a restored copy that may not act yet |
@@ -40,7 +40,6 @@
 //! | `timer_queue` | the head of the due-time index |
 //! | `definitions`, `cache` | what is kept in memory to avoid reading it again |
 
-mod assembly;
 mod batch;
 mod cache;
 mod claim;
@@ -51,10 +50,11 @@ mod edit;
 mod effect;
 mod end;
 mod engine;
+mod global;
 mod intake;
 mod io;
 mod job;
-mod loose;
+mod mailbox;
 mod measure;
 mod membership;
 mod misdeed;
@@ -64,10 +64,10 @@ mod pace;
 mod pause;
 mod ready;
 mod report;
-mod slot;
 mod slow;
 mod timer_queue;
 mod tree;
+mod turn_builder;
 
 pub use definitions::{Notations, Stored, definition_hash};
 pub use engine::{Config, Machine};

@@ -12,10 +12,10 @@
 
 use meantime_core::{InstanceId, Timestamp};
 
-use super::batch::Part;
+use super::batch::UnitOrigin;
 use super::engine::Machine;
 use super::io::Output;
-use super::slot::{Ack, Loose, Pending, Slot};
+use super::mailbox::{GlobalCommand, Mailbox, PendingItem, Waiter};
 use crate::command::Error;
 use crate::store;
 
@@ -78,13 +78,13 @@ impl Machine {
         let told = store::Error::Ambiguous { results: Vec::new(), message };
         let told = Error::from(&told);
         let Some(batch) = self.batches.get(&number) else { return };
-        let items = batch.works.iter().flat_map(|work| &work.items).map(|it| it.ticket);
-        let loose = batch.loose.iter().filter(|loose| !loose.over).map(|it| it.ticket);
-        let parts = batch.parts.iter().map(|part| match part {
-            Part::Detached(Some(pending), _) => pending.ticket,
+        let items = batch.entries.iter().flat_map(|entry| &entry.items).map(|it| it.ticket);
+        let global = batch.global.iter().filter(|global| !global.over).map(|it| it.ticket);
+        let origins = batch.origins.iter().map(|part| match part {
+            UnitOrigin::Detached(Some(pending), _) => pending.ticket,
             _ => None,
         });
-        let callers: Vec<_> = items.chain(loose).chain(parts).flatten().collect();
+        let callers: Vec<_> = items.chain(global).chain(origins).flatten().collect();
         for ticket in callers {
             self.output(Output::Reply(ticket, Err(told.clone())));
         }
@@ -112,31 +112,31 @@ impl Machine {
 
     /// Whether a caller waits for a turn or a read.
     fn has_waiting_callers(&self) -> bool {
-        let waits = |slot: &Slot| {
-            !slot.acks.is_empty() || slot.pending.iter().any(|it| it.ticket.is_some())
+        let waits = |mailbox: &Mailbox| {
+            !mailbox.waiters.is_empty() || mailbox.pending.iter().any(|it| it.ticket.is_some())
         };
         !self.unresolved.is_empty()
-            || self.loose.iter().any(|loose| loose.ticket.is_some())
+            || self.global.iter().any(|global| global.ticket.is_some())
             || self.claims.levels().0 > 0
-            || self.slots.values().any(waits)
+            || self.mailboxes.values().any(waits)
     }
 
     /// Fails all callers whose command is in no batch. A caller whose command is durable gets its
     /// answer without waiting for what follows.
     fn fail_waiting_callers(&mut self, told: &Error) {
-        let waits = |slot: &&Slot| {
-            !slot.acks.is_empty() || slot.pending.iter().any(|it| it.ticket.is_some())
+        let waits = |mailbox: &&Mailbox| {
+            !mailbox.waiters.is_empty() || mailbox.pending.iter().any(|it| it.ticket.is_some())
         };
-        let ids = self.slots.iter().filter(|(_, slot)| waits(slot)).map(|(id, _)| *id);
+        let ids = self.mailboxes.iter().filter(|(_, mailbox)| waits(mailbox)).map(|(id, _)| *id);
         for id in ids.collect::<Vec<InstanceId>>() {
-            let Some(slot) = self.slots.get_mut(&id) else { continue };
-            let acks: Vec<Ack> = std::mem::take(&mut slot.acks);
-            let is_callers = |it: &Pending| it.ticket.is_some();
+            let Some(mailbox) = self.mailboxes.get_mut(&id) else { continue };
+            let waiters: Vec<Waiter> = std::mem::take(&mut mailbox.waiters);
+            let is_callers = |it: &PendingItem| it.ticket.is_some();
             let (callers, kept): (Vec<_>, Vec<_>) =
-                std::mem::take(&mut slot.pending).into_iter().partition(is_callers);
-            slot.pending = kept.into();
-            for ack in acks {
-                self.tell(ack);
+                std::mem::take(&mut mailbox.pending).into_iter().partition(is_callers);
+            mailbox.pending = kept.into();
+            for waiter in waiters {
+                self.tell(waiter);
             }
             for pending in callers {
                 self.queued = self.queued.saturating_sub(1);
@@ -145,12 +145,12 @@ impl Machine {
             }
             self.drop_idle(id);
         }
-        let (callers, kept): (Vec<Loose>, Vec<Loose>) =
-            std::mem::take(&mut self.loose).into_iter().partition(|it| it.ticket.is_some());
-        self.loose = kept.into();
+        let (callers, kept): (Vec<GlobalCommand>, Vec<GlobalCommand>) =
+            std::mem::take(&mut self.global).into_iter().partition(|it| it.ticket.is_some());
+        self.global = kept.into();
         let unresolved = std::mem::take(&mut self.unresolved);
         let claims = self.claims.drain_waiting();
-        let callers = callers.into_iter().filter_map(|loose| loose.ticket);
+        let callers = callers.into_iter().filter_map(|global| global.ticket);
         let unresolved = unresolved.into_iter().map(|(ticket, ..)| ticket);
         for ticket in callers.chain(unresolved).chain(claims).collect::<Vec<_>>() {
             self.reply(Some(ticket), Err(told.clone()));

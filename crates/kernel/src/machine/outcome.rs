@@ -5,59 +5,59 @@ use meantime_core::{
     Termination, Turn, Verdict,
 };
 
-use super::assembly::{Assembly, Kit, Source};
 use super::end::Runnable;
-use super::slot::Standing;
+use super::mailbox::WaitState;
+use super::turn_builder::{Source, TurnBuilder, TurnEnv};
 use crate::command::{Error, Reply, Wait};
 use crate::history::{Record, Withdrawn};
 use crate::open::{Key, OpenSubscription};
 use crate::planted::{Bug, planted};
 use crate::store::{
-    Ask, ChannelKind, Guard, HistoryRow, InboxRow, IncidentCause, InstanceRow, MessageRow,
-    NodeIndex, Phase, Unit, Write, encode_start,
+    ChannelKind, ConditionalWrite, Fence, HistoryRow, InboxRow, IncidentCause, InstanceRow,
+    MessageRow, NodeIndex, Phase, Unit, Write, encode_start,
 };
 
 /// What became of an assembled turn.
 #[derive(Debug)]
 pub(super) enum Concluded {
     /// Something is to be committed.
-    Unit(Box<Assembly>),
+    Unit(Box<TurnBuilder>),
     /// Nothing is to be written; there are only answers.
-    Nothing(Box<Assembly>),
+    Nothing(Box<TurnBuilder>),
     /// Several events failed together: they are to be tried one by one.
     OneByOne,
 }
 
-impl Assembly {
+impl TurnBuilder {
     /// Takes in what the notation said.
     pub(super) fn conclude(
         mut self: Box<Self>,
         result: Result<Turn, Fault>,
         runnable: Option<&Runnable>,
-        kit: &mut Kit<'_>,
+        env: &mut TurnEnv<'_>,
     ) -> Concluded {
         let turn = match result {
             Ok(turn) => turn,
-            Err(fault) => return self.faulted(&fault, runnable, kit),
+            Err(fault) => return self.faulted(&fault, runnable, env),
         };
         if let Some(Verdict::Refused { code, problem }) = turn.verdicts.first()
             && self.start.is_some()
         {
-            return self.start_refused(code.clone(), problem.clone(), kit);
+            return self.start_refused(code.clone(), problem.clone(), env);
         }
         if self.all_refused(&turn.verdicts) {
-            self.judge(turn.verdicts, kit);
+            self.judge(turn.verdicts, env);
             return Concluded::Nothing(self);
         }
         let deadline = self.row.deadline_at;
         self.begin_turn(&turn);
-        self.judge(turn.verdicts, kit);
+        self.judge(turn.verdicts, env);
         let turn_no = if planted(Bug::ReuseActivation) { 1 } else { self.row.turn_no };
         for (ordinal, effect) in turn.effects.into_iter().enumerate() {
             let ordinal = u32::try_from(ordinal).unwrap_or(u32::MAX);
-            self.perform(self.row.id.effect(turn_no, ordinal), effect, kit);
+            self.perform(self.row.id.effect(turn_no, ordinal), effect, env);
         }
-        self.settle_status(turn.status, runnable, deadline, kit);
+        self.resolve_status(turn.status, runnable, deadline, env);
         Concluded::Unit(self)
     }
 
@@ -67,7 +67,7 @@ impl Assembly {
         mut self: Box<Self>,
         event: &Event,
         runnable: Option<&Runnable>,
-        kit: &mut Kit<'_>,
+        env: &mut TurnEnv<'_>,
     ) -> Concluded {
         let (execution, context) = (execution_of(runnable), self.context_now(runnable));
         let outcome = Self::forced_outcome(event, execution, self.row.deadline_at, context);
@@ -86,47 +86,47 @@ impl Assembly {
             }
         }
         self.record_event(event, true);
-        self.end(outcome, kit);
+        self.end(outcome, env);
         Concluded::Unit(self)
     }
 
     /// Makes the unit, and gives back the row as it will be when the unit took effect.
-    pub(super) fn finish(&mut self, kit: &mut Kit<'_>) -> Option<(Unit, InstanceRow)> {
+    pub(super) fn finish(&mut self, env: &mut TurnEnv<'_>) -> Option<(Unit, InstanceRow)> {
         self.route_returned_signals();
         self.touched |= !self.records.is_empty();
-        self.note_end_waiters(kit);
+        self.note_end_waiters(env);
         if self.touched {
-            self.note_waiters(kit);
+            self.note_waiters(env);
         }
         let guard = if self.touched {
             if !self.records.is_empty() {
-                self.write_history(kit);
+                self.write_history(env);
             }
             let row = Box::new(self.row.clone());
             if self.insert {
-                Guard::Insert(row)
+                Fence::Insert(row)
             } else {
-                Guard::Turn { row, expected: self.expected }
+                Fence::Turn { row, expected: self.expected }
             }
-        } else if self.writes.is_empty() && self.asks.is_empty() {
+        } else if self.writes.is_empty() && self.conditional_writes.is_empty() {
             return None;
         } else {
-            Guard::Unchanged { instance: self.row.id, turn_no: self.expected }
+            Fence::Unchanged { instance: self.row.id, turn_no: self.expected }
         };
         let unit = Unit {
-            requires: std::mem::take(&mut self.requires),
-            guard,
+            preconditions: std::mem::take(&mut self.preconditions),
+            fence: guard,
             writes: std::mem::take(&mut self.writes),
-            asks: std::mem::take(&mut self.asks),
+            conditional_writes: std::mem::take(&mut self.conditional_writes),
         };
         Some((unit, self.row.clone()))
     }
 
     /// Callers may wait at other nodes than the one that ends the instance. They are remembered
     /// until then, also if nothing else of the instance changes.
-    fn note_end_waiters(&mut self, kit: &Kit<'_>) {
-        let Some(NodeIndex(node_index)) = kit.node_index else { return };
-        let nodes = &mut self.row.extra.end_awaited_at;
+    fn note_end_waiters(&mut self, env: &TurnEnv<'_>) {
+        let Some(NodeIndex(node_index)) = env.node_index else { return };
+        let nodes = &mut self.row.meta.end_awaited_at;
         if self.row.phase.is_ended() {
             self.rested.extend(nodes.take().unwrap_or_default());
         } else if self.end_awaited {
@@ -139,12 +139,12 @@ impl Assembly {
     }
 
     /// Callers may wait at other nodes than the one that brings the instance to rest.
-    fn note_waiters(&mut self, kit: &Kit<'_>) {
-        let Some(NodeIndex(node_index)) = kit.node_index else { return };
-        if Standing::of(&self.row).satisfies(Wait::Settled) {
-            self.rested.extend(self.row.extra.awaited_at.take().unwrap_or_default());
+    fn note_waiters(&mut self, env: &TurnEnv<'_>) {
+        let Some(NodeIndex(node_index)) = env.node_index else { return };
+        if WaitState::of(&self.row).satisfies(Wait::Idle) {
+            self.rested.extend(self.row.meta.awaited_at.take().unwrap_or_default());
         } else if self.awaited {
-            let nodes = self.row.extra.awaited_at.get_or_insert_default();
+            let nodes = self.row.meta.awaited_at.get_or_insert_default();
             if !nodes.contains(&node_index) {
                 nodes.push(node_index);
             }
@@ -157,21 +157,23 @@ impl Assembly {
         let ended = self.row.phase.is_ended();
         let is_signal = |message: &MessageRow| message.channel.kind == ChannelKind::Signal;
         if ended {
-            self.asks
-                .retain(|ask| !matches!(ask, Ask::Return { message, .. } if is_signal(message)));
+            self.conditional_writes
+                .retain(|ask| !matches!(ask, ConditionalWrite::Return { message, .. } if is_signal(message)));
             return;
         }
         let new: Vec<Key> = self
-            .asks
+            .conditional_writes
             .iter()
             .filter_map(|ask| match ask {
-                Ask::Subscribe { subscription, .. } => Some(Key::from(subscription.key)),
+                ConditionalWrite::Subscribe { subscription, .. } => {
+                    Some(Key::from(subscription.key))
+                }
                 _ => None,
             })
             .collect();
         let mut given = Vec::new();
-        for ask in &mut self.asks {
-            let Ask::Return { message, waiter, .. } = ask else { continue };
+        for ask in &mut self.conditional_writes {
+            let ConditionalWrite::Return { message, waiter, .. } = ask else { continue };
             if !is_signal(message) {
                 continue;
             }
@@ -189,18 +191,18 @@ impl Assembly {
         }
     }
 
-    fn write_history(&mut self, kit: &mut Kit<'_>) {
+    fn write_history(&mut self, env: &mut TurnEnv<'_>) {
         // Another node may have counted further within the same millisecond.
-        kit.ids.skip_to(self.row.last_history);
-        let seq = kit.ids.next(kit.now.engine);
+        env.ids.skip_to(self.row.last_history);
+        let seq = env.ids.next(env.now.engine);
         if let Some(Record::Started { .. }) = self.records.first() {
-            self.row.extra.started_in = Some(seq);
+            self.row.meta.started_in = Some(seq);
         }
         self.writes.push(Write::History(HistoryRow {
             seq,
             instance: self.row.id,
             turn_no: self.row.turn_no,
-            at: kit.now.engine,
+            at: env.now.engine,
             previous: self.row.last_history,
             records: std::mem::take(&mut self.records),
         }));
@@ -212,8 +214,8 @@ impl Assembly {
         self.row.turn_no += 1;
         self.row.state = turn.state.clone();
         let alone = self.start.is_none() && self.is_only_continue();
-        self.row.extra.ops = if alone { self.row.extra.ops } else { 0 };
-        self.row.extra.ops = self.row.extra.ops.saturating_add(turn.ops);
+        self.row.meta.ops = if alone { self.row.meta.ops } else { 0 };
+        self.row.meta.ops = self.row.meta.ops.saturating_add(turn.ops);
         if let Some(start) = &self.start {
             let (cause, input) = (start.cause.clone(), start.input.clone());
             self.records.insert(0, Record::Started { cause, input });
@@ -230,13 +232,13 @@ impl Assembly {
         !self.touched
             && self.start.is_none()
             && self.writes.is_empty()
-            && self.asks.is_empty()
-            && self.sources.iter().all(|source| matches!(source, Source::Item(_)))
+            && self.conditional_writes.is_empty()
+            && self.sources.iter().all(|source| matches!(source, Source::MailboxItem(_)))
             && verdicts.iter().all(refused)
     }
 
     /// Gives each event's sender its answer, and each message that was not taken its place back.
-    fn judge(&mut self, verdicts: Vec<Verdict>, kit: &mut Kit<'_>) {
+    fn judge(&mut self, verdicts: Vec<Verdict>, env: &mut TurnEnv<'_>) {
         let events = std::mem::take(&mut self.events);
         let sources = std::mem::take(&mut self.sources);
         for ((event, source), verdict) in events.iter().zip(sources).zip(verdicts) {
@@ -247,13 +249,13 @@ impl Assembly {
                     let (instance, seq) = (row.instance, row.seq);
                     self.writes.push(Write::DeleteInbox { instance, seq });
                 }
-                Source::Inbox(row) => self.put_back(*row, kit),
+                Source::Inbox(row) => self.put_back(*row, env),
                 Source::Signal(message) if !taken && !planted(Bug::SwallowSignal) => {
-                    kit.counters.returned += 1;
-                    self.keep_signal(*message, kit);
+                    env.counters.returned += 1;
+                    self.keep_signal(*message, env);
                 }
-                Source::Item(number) => self.answer_verdict(number, event, verdict),
-                Source::Kernel if !taken => self.unfire(event, kit),
+                Source::MailboxItem(number) => self.answer_verdict(number, event, verdict),
+                Source::Kernel if !taken => self.unfire(event, env),
                 Source::Signal(_) | Source::Kernel => {}
             }
             if let Event::IncidentResolved { incident, .. } = event {
@@ -290,7 +292,7 @@ impl Assembly {
     }
 
     /// A timer that lost within its own turn did not fire: its place was left before it (T10, O2).
-    fn unfire(&mut self, event: &Event, kit: &mut Kit<'_>) {
+    fn unfire(&mut self, event: &Event, env: &mut TurnEnv<'_>) {
         let Event::TimerFired { key: lost, .. } = event else { return };
         for record in &mut self.records {
             if let Record::TimerFired { key, kind, due_at } = record
@@ -298,8 +300,8 @@ impl Assembly {
             {
                 let (key, kind, due_at, cause) = (*key, *kind, *due_at, Withdrawn::Left);
                 *record = Record::TimerCancelled { key, kind, due_at, cause };
-                kit.counters.fired -= 1;
-                kit.counters.stale_fires += 1;
+                env.counters.fired -= 1;
+                env.counters.stale_fires += 1;
             }
         }
     }
@@ -323,29 +325,29 @@ impl Assembly {
         self.records.push(Record::Event { name, key, note, taken, message });
     }
 
-    fn settle_status(
+    fn resolve_status(
         &mut self,
         status: Status,
         runnable: Option<&Runnable>,
         deadline: Option<meantime_core::Timestamp>,
-        kit: &mut Kit<'_>,
+        env: &mut TurnEnv<'_>,
     ) {
         let last = self.events.iter().find(|event| must_end(event)).cloned();
         match (status, last) {
-            (Status::Ended(outcome), _) => self.end(outcome, kit),
+            (Status::Ended(outcome), _) => self.end(outcome, env),
             (Status::Closing(outcome), _) => self.close(outcome),
             // After a cancel or the deadline an instance must be closing or over.
             (_, Some(event)) => {
                 let (execution, context) = (execution_of(runnable), self.context_now(runnable));
                 let outcome = Self::forced_outcome(&event, execution, deadline, context);
-                self.end(outcome, kit);
+                self.end(outcome, env);
             }
             (_, None) if self.row.phase == Phase::Closing => {}
             (Status::Running, None) => self.row.phase = Phase::Running,
             (Status::Yield, None) => {
                 self.row.phase = Phase::Yielding;
                 if planted(Bug::RecomputeDeadline) {
-                    self.recompute_deadline(execution_of(runnable), kit.now.engine);
+                    self.recompute_deadline(execution_of(runnable), env.now.engine);
                 }
             }
         }
@@ -355,7 +357,7 @@ impl Assembly {
         mut self: Box<Self>,
         code: String,
         problem: Json,
-        kit: &mut Kit<'_>,
+        env: &mut TurnEnv<'_>,
     ) -> Concluded {
         if self.insert {
             self.answer(0, Err(Error::Refused { code, problem }));
@@ -366,7 +368,7 @@ impl Assembly {
             Failure { data: Some(problem), ..Failure::new(code, "the start was refused") };
         let (termination, context) = (Termination::RuntimeError, self.context_now(None));
         self.row.turn_no += 1;
-        self.end(Outcome::Failed { failure, termination, context }, kit);
+        self.end(Outcome::Failed { failure, termination, context }, env);
         Concluded::Unit(self)
     }
 
@@ -375,34 +377,34 @@ impl Assembly {
         mut self: Box<Self>,
         fault: &Fault,
         runnable: Option<&Runnable>,
-        kit: &mut Kit<'_>,
+        env: &mut TurnEnv<'_>,
     ) -> Concluded {
-        kit.counters.faults += 1;
+        env.counters.faults += 1;
         if self.events.len() > 1 {
             return Concluded::OneByOne;
         }
         if let Some(event) = self.events.first().filter(|event| must_end(event)).cloned() {
             // Cancels and deadlines are not up to the definition.
-            return self.end_by_kernel(&event, runnable, kit);
+            return self.end_by_kernel(&event, runnable, env);
         }
         let place = fault.place.clone().unwrap_or_default();
         let failure = Failure::new(fault.code.clone(), fault.message.clone());
         self.restore_waiters();
-        let incident = self.raise(IncidentCause::Turn, place, failure, kit);
+        let incident = self.raise(IncidentCause::Turn, place, failure, env);
         if let Some(start) = &self.start {
             self.row.state = encode_start(start);
-            self.row.extra.held = Some(incident);
+            self.row.meta.held = Some(incident);
         }
         let held = self.events.first().cloned().zip(self.sources.first().cloned());
         match held {
-            Some((Event::Continue, _)) => self.row.extra.held = Some(incident),
+            Some((Event::Continue, _)) => self.row.meta.held = Some(incident),
             Some((event, source)) => {
                 let (seq, at, origin) = match source {
                     Source::Inbox(row) => (row.seq, row.at, row.origin),
                     Source::Signal(message) => {
-                        (kit.ids.next(kit.now.engine), kit.now.engine, Some(*message))
+                        (env.ids.next(env.now.engine), env.now.engine, Some(*message))
                     }
-                    _ => (kit.ids.next(kit.now.engine), kit.now.engine, None),
+                    _ => (env.ids.next(env.now.engine), env.now.engine, None),
                 };
                 let (instance, held) = (self.row.id, Some(incident));
                 let row = InboxRow { instance, seq, at, event, origin, held };

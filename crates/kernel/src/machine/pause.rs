@@ -7,9 +7,9 @@
 
 use super::engine::Machine;
 use super::io::{Output, Ticket};
-use super::slot::{Loose, LooseItem};
+use super::mailbox::{GlobalAction, GlobalCommand};
 use crate::command::{Command, Error, Reply};
-use crate::history::By;
+use crate::history::AuditInfo;
 use crate::store::{CompactRequest, InstanceRow};
 
 impl Machine {
@@ -19,7 +19,7 @@ impl Machine {
     }
 
     /// Whether this node removes what is old: one of those that share a store does.
-    pub fn keeps_house(&self) -> bool {
+    pub fn owns_maintenance(&self) -> bool {
         self.running && !self.is_paused() && self.membership.share().part == 0
     }
 
@@ -30,9 +30,9 @@ impl Machine {
         Ok(())
     }
 
-    pub(super) fn resume(&mut self, ticket: Ticket, by: By) {
+    pub(super) fn resume(&mut self, ticket: Ticket, by: AuditInfo) {
         if self.is_paused() {
-            self.loose.push_back(Loose::new(LooseItem::Resume { by }, Some(ticket)));
+            self.global.push_back(GlobalCommand::new(GlobalAction::Resume { by }, Some(ticket)));
         } else {
             self.output(Output::Reply(ticket, Ok(Reply::Done)));
         }

@@ -6,8 +6,8 @@
 
 use meantime_core::{Event, Failure, TaskCause, TaskId, TaskKind, TaskOutcome, Timestamp};
 
-use super::assembly::{Assembly, Kit, Source};
-use super::slot::Item;
+use super::mailbox::MailboxItem;
+use super::turn_builder::{Source, TurnBuilder, TurnEnv};
 use crate::command::{Error, LeaseToken, Reply, Report};
 use crate::history::{Record, Withdrawn};
 use crate::open::Key;
@@ -16,61 +16,67 @@ use crate::store::{IncidentCause, IncidentRow, TaskRow, TaskState, Write};
 /// The code of a task whose worker did not come back.
 pub(super) const LEASE_EXPIRED: &str = "LEASE_EXPIRED";
 
-impl Assembly {
+impl TurnBuilder {
     /// Judges a report, a lease expiry or a timeout of a task of this instance.
-    pub(super) fn take_report(&mut self, number: usize, item: &Item, kit: &mut Kit<'_>) {
+    pub(super) fn take_report(&mut self, number: usize, item: &MailboxItem, env: &mut TurnEnv<'_>) {
         let Some(id) = item.task() else { return };
-        let Some(task) = self.task(id, kit).filter(|task| task.state != TaskState::Done) else {
-            self.lease_lost(number, item, id, kit);
+        let Some(task) = self.task(id, env).filter(|task| task.state != TaskState::Done) else {
+            self.lease_lost(number, item, id, env);
             return;
         };
         match item {
-            Item::Report { token, report, .. } => {
-                if token_holds(&task, *token, kit.epoch) {
-                    self.take_result(number, task, report, kit);
+            MailboxItem::Report { token, report, .. } => {
+                if token_holds(&task, *token, env.epoch) {
+                    self.take_result(number, task, report, env);
                 } else {
-                    self.lease_lost(number, item, id, kit);
+                    self.lease_lost(number, item, id, env);
                 }
             }
-            Item::LeaseExpired(_) if task.state == TaskState::Leased => {
-                self.lease_expired(task, kit);
+            MailboxItem::LeaseExpired(_) if task.state == TaskState::Leased => {
+                self.lease_expired(task, env);
             }
-            Item::AttemptTimedOut(_) if task.state == TaskState::Leased => {
+            MailboxItem::AttemptTimedOut(_) if task.state == TaskState::Leased => {
                 let failure = Failure::new("TASK_TIMEOUT", "the attempt took too long");
-                self.failed(task, failure, TaskCause::Timeout, None, Source::Kernel, kit);
+                self.failed(task, failure, TaskCause::Timeout, None, Source::Kernel, env);
             }
             _ => {}
         }
     }
 
-    fn lease_lost(&mut self, number: usize, item: &Item, id: TaskId, kit: &mut Kit<'_>) {
-        if matches!(item, Item::Report { .. }) {
-            kit.counters.leases_lost += 1;
+    fn lease_lost(&mut self, number: usize, item: &MailboxItem, id: TaskId, env: &mut TurnEnv<'_>) {
+        if matches!(item, MailboxItem::Report { .. }) {
+            env.counters.leases_lost += 1;
             self.answer(number, Err(Error::LeaseLost(id)));
         }
     }
 
-    fn take_result(&mut self, number: usize, task: TaskRow, report: &Report, kit: &mut Kit<'_>) {
+    fn take_result(
+        &mut self,
+        number: usize,
+        task: TaskRow,
+        report: &Report,
+        env: &mut TurnEnv<'_>,
+    ) {
         self.answer(number, Ok(Reply::Done));
         match report {
             Report::Completed(output) => {
                 let outcome = TaskOutcome::Completed(output.clone());
-                self.end_task(task.id, Some(&task), outcome, Source::Item(number), kit);
+                self.end_task(task.id, Some(&task), outcome, Source::MailboxItem(number), env);
             }
             Report::Failed { failure, retryable, retry_after_ms, thrown } => {
-                let source = Source::Item(number);
+                let source = Source::MailboxItem(number);
                 if let Some(thrown) = thrown {
                     let (failure, cause) = (failure.clone(), TaskCause::Reported);
                     let thrown = Some(thrown.clone());
                     let outcome = TaskOutcome::Failed { failure, cause, thrown };
-                    self.end_task(task.id, Some(&task), outcome, source, kit);
+                    self.end_task(task.id, Some(&task), outcome, source, env);
                 } else if *retryable {
                     let after = *retry_after_ms;
-                    self.failed(task, failure.clone(), TaskCause::Reported, after, source, kit);
+                    self.failed(task, failure.clone(), TaskCause::Reported, after, source, env);
                 } else {
                     let (failure, cause) = (failure.clone(), TaskCause::Reported);
                     let outcome = TaskOutcome::Failed { failure, cause, thrown: None };
-                    self.end_task(task.id, Some(&task), outcome, source, kit);
+                    self.end_task(task.id, Some(&task), outcome, source, env);
                 }
             }
         }
@@ -84,16 +90,16 @@ impl Assembly {
         cause: TaskCause,
         after_ms: Option<u64>,
         source: Source,
-        kit: &mut Kit<'_>,
+        env: &mut TurnEnv<'_>,
     ) {
         let (claims, was_held) = (task.claims, task.state == TaskState::Held);
         let (code, message) = (failure.code.clone(), failure.message.clone());
         let outcome = TaskOutcome::Failed { failure, cause, thrown: None };
-        if !try_again(&mut task, &outcome, after_ms, kit.now.engine) {
-            self.end_task(task.id, Some(&task), outcome, source, kit);
+        if !try_again(&mut task, &outcome, after_ms, env.now.engine) {
+            self.end_task(task.id, Some(&task), outcome, source, env);
             return;
         }
-        kit.counters.retried += 1;
+        env.counters.retried += 1;
         let (key, attempt) = (task.id.0, task.attempt);
         let retry_at = task.available_at;
         self.records.push(Record::AttemptFailed { key, attempt, code, message, retry_at });
@@ -104,18 +110,18 @@ impl Assembly {
         self.update_task(task, claims);
     }
 
-    fn lease_expired(&mut self, mut task: TaskRow, kit: &mut Kit<'_>) {
-        kit.counters.leases_expired += 1;
+    fn lease_expired(&mut self, mut task: TaskRow, env: &mut TurnEnv<'_>) {
+        env.counters.leases_expired += 1;
         let claims = task.claims;
         let worker = task.lease.as_ref().map(|lease| lease.worker.clone()).unwrap_or_default();
-        expire(&mut task, kit.now.engine);
+        expire(&mut task, env.now.engine);
         let (key, expiries) = (task.id.0, task.expiries);
         self.records.push(Record::LeaseExpired { key, worker, expiries });
-        if expiries >= kit.limits.lease_expiries {
+        if expiries >= env.limits.lease_expiries {
             let text = format!("{expiries} leases in a row expired");
             let failure = Failure::new(LEASE_EXPIRED, text);
             let place = task.spec.place.clone();
-            self.raise(IncidentCause::Task(key), place, failure, kit);
+            self.raise(IncidentCause::Task(key), place, failure, env);
             task.state = TaskState::Held;
         }
         self.update_task(task, claims);
@@ -135,7 +141,7 @@ impl Assembly {
         task: Option<&TaskRow>,
         outcome: TaskOutcome,
         source: Source,
-        kit: &mut Kit<'_>,
+        env: &mut TurnEnv<'_>,
     ) {
         let key = Key::from(id.0);
         let Some(open) = self.row.open.tasks.remove(&key) else { return };
@@ -150,8 +156,8 @@ impl Assembly {
         }
         let code = outcome_code(&outcome);
         self.records.push(Record::DetachedDone { key: id.0, code });
-        match task.cloned().or_else(|| self.task(id, kit)) {
-            Some(task) => self.update_task(done(&task, outcome, kit.now.engine), task.claims),
+        match task.cloned().or_else(|| self.task(id, env)) {
+            Some(task) => self.update_task(done(&task, outcome, env.now.engine), task.claims),
             None => self.delete_task(id, None),
         }
     }
@@ -162,17 +168,17 @@ impl Assembly {
         cause: IncidentCause,
         place: String,
         failure: Failure,
-        kit: &mut Kit<'_>,
+        env: &mut TurnEnv<'_>,
     ) -> meantime_core::IncidentId {
-        let id = kit.ids.incident(kit.now.engine);
-        let (instance, raised_at) = (self.row.id, kit.now.engine);
+        let id = env.ids.incident(env.now.engine);
+        let (instance, raised_at) = (self.row.id, env.now.engine);
         self.records.push(Record::IncidentRaised { incident: id, failure: failure.clone() });
         if let IncidentCause::Place(key) | IncidentCause::Task(key) = cause {
             self.row.open.incidents.insert(Key::from(key), id);
         }
         let row = IncidentRow { id, instance, cause, place, failure, raised_at };
         self.writes.push(Write::PutIncident(row));
-        self.row.extra.incidents += 1;
+        self.row.meta.incidents += 1;
         self.touched = true;
         id
     }

@@ -21,10 +21,10 @@ use std::collections::{BTreeMap, VecDeque};
 
 use meantime_core::{DefinitionId, Event, Fault, InstanceId, Turn};
 
-use super::batch::{Batch, Work};
+use super::batch::{Batch, BatchEntry};
 use super::engine::Machine;
 use super::io::Output;
-use super::slot::Pending;
+use super::mailbox::PendingItem;
 
 /// How many effects one batch commits, unless a single turn has more.
 pub const EFFECTS_PER_BATCH: usize = 512;
@@ -40,7 +40,7 @@ pub(super) fn effects(turn: &Result<Turn, Fault>) -> usize {
 
 /// A turn that its batch did not wait for.
 struct SlowTurn {
-    work: Work,
+    entry: BatchEntry,
     definition: DefinitionId,
     /// The lease term in which it began.
     lease_term: Option<u64>,
@@ -76,14 +76,14 @@ impl SlowTurns {
     }
 
     /// What waits in memory for them.
-    pub(super) fn items(&self) -> impl Iterator<Item = &Pending> {
+    pub(super) fn items(&self) -> impl Iterator<Item = &PendingItem> {
         let computed = self.computed.iter().map(|(slow, _)| slow);
-        self.computing.values().chain(computed).flat_map(|slow| &slow.work.items)
+        self.computing.values().chain(computed).flat_map(|slow| &slow.entry.items)
     }
 
-    pub(super) fn items_mut(&mut self) -> impl Iterator<Item = &mut Pending> {
+    pub(super) fn items_mut(&mut self) -> impl Iterator<Item = &mut PendingItem> {
         let computed = self.computed.iter_mut().map(|(slow, _)| slow);
-        self.computing.values_mut().chain(computed).flat_map(|slow| &mut slow.work.items)
+        self.computing.values_mut().chain(computed).flat_map(|slow| &mut slow.entry.items)
     }
 
     pub(super) fn has_cancel(&self, id: InstanceId) -> bool {
@@ -112,7 +112,7 @@ impl SlowTurns {
             left = left.saturating_sub(weight.max(1));
             if let Some((slow, turn)) = self.computed.pop_front() {
                 self.forget(slow.definition);
-                batch.add_computed(slow.work, turn);
+                batch.add_computed(slow.entry, turn);
             }
         }
     }
@@ -135,29 +135,29 @@ impl Machine {
     /// A job of a batch takes long: the batch goes on without it.
     pub(super) fn leave_behind(
         &mut self,
-        work: Work,
+        entry: BatchEntry,
         batch: u64,
         job: usize,
         lease_term: Option<u64>,
     ) {
         self.counters.slow_turns += 1;
         let name = (batch, job);
-        let definition = work.definition_id();
+        let definition = entry.definition_id();
         self.slow.add(definition);
-        self.slow.instances.insert(work.id, name);
-        self.slow.computing.insert(name, SlowTurn { work, definition, lease_term });
+        self.slow.instances.insert(entry.id, name);
+        self.slow.computing.insert(name, SlowTurn { entry, definition, lease_term });
     }
 
     /// A turn is computed and its batch is heavy enough without it: it joins a later one.
     pub(super) fn put_off(
         &mut self,
-        work: Work,
+        entry: BatchEntry,
         turn: Result<Turn, Fault>,
         lease_term: Option<u64>,
     ) {
-        let definition = work.definition_id();
+        let definition = entry.definition_id();
         self.slow.add(definition);
-        self.slow.computed.push_back((SlowTurn { work, definition, lease_term }, turn));
+        self.slow.computed.push_back((SlowTurn { entry, definition, lease_term }, turn));
     }
 
     /// Turns of an earlier lease term begin anew: another holder may have gone on.
@@ -172,7 +172,7 @@ impl Machine {
         self.slow.computed = kept.into();
         for (slow, _) in stale {
             self.slow.forget(slow.definition);
-            self.put_back(slow.work);
+            self.put_back(slow.entry);
         }
     }
 
@@ -186,12 +186,12 @@ impl Machine {
         }
         // One that was dropped is nobody's any more.
         let Some(slow) = self.slow.computing.remove(&(batch, job)) else { return };
-        self.slow.instances.remove(&slow.work.id);
+        self.slow.instances.remove(&slow.entry.id);
         if slow.lease_term == self.membership.lease_term {
             self.slow.computed.push_back((slow, turn));
         } else {
             self.slow.forget(slow.definition);
-            self.put_back(slow.work);
+            self.put_back(slow.entry);
         }
     }
 
@@ -201,11 +201,11 @@ impl Machine {
         let Some(name) = self.slow.instances.remove(&id) else { return false };
         let Some(slow) = self.slow.computing.remove(&name) else { return false };
         self.slow.forget(slow.definition);
-        let first = slow.work.assembly.as_ref().and_then(|it| it.events.first());
+        let first = slow.entry.builder.as_ref().and_then(|it| it.events.first());
         let was_cancelling = matches!(first, Some(Event::Cancel { .. }));
         self.slow.cancels.insert(id, was_cancelling);
         self.output(Output::Drop(name.0, name.1));
-        self.put_back(slow.work);
+        self.put_back(slow.entry);
         true
     }
 }

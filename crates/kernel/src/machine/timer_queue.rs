@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use meantime_core::{DefinitionId, Timestamp};
 
 use crate::planted::{Bug, planted};
-use crate::store::{Share, TimerKey};
+use crate::store::{Partition, TimerKey};
 
 /// How many timers one read brings.
 pub(super) const READ: usize = 8_192;
@@ -73,7 +73,7 @@ impl TimerQueue {
     }
 
     /// Another share of the timers is this node's business from now on.
-    pub(super) fn share_changed(&mut self, share: Share) {
+    pub(super) fn share_changed(&mut self, share: Partition) {
         self.known.retain(|key| share.holds(key.id.0.instance));
         self.held.clear();
         self.horizon = Horizon::Nothing;
@@ -85,7 +85,7 @@ impl TimerQueue {
         if key.frozen {
             return;
         }
-        self.note(key, true);
+        self.cache_update(key, true);
         if self.covers(key) {
             self.known.insert(key);
             self.shrink();
@@ -94,7 +94,7 @@ impl TimerQueue {
 
     /// A timer was removed by a commit.
     pub(super) fn remove(&mut self, key: TimerKey) {
-        self.note(key, false);
+        self.cache_update(key, false);
         self.forget(key);
     }
 
@@ -193,7 +193,7 @@ impl TimerQueue {
         }
     }
 
-    fn note(&mut self, key: TimerKey, armed: bool) {
+    fn cache_update(&mut self, key: TimerKey, armed: bool) {
         if let Some(during) = &mut self.during {
             during.changes.push((key, armed));
         }
@@ -303,7 +303,7 @@ mod tests {
         let mut queue = TimerQueue::new(true);
         queue.wants_read(Timestamp::MIN);
         queue.read(&[key(5, 0)]);
-        queue.share_changed(Share { part: 0, of: 2 });
+        queue.share_changed(Partition { part: 0, of: 2 });
         assert_eq!(queue.next_due(), None);
         assert!(queue.wants_read(Timestamp::MIN).is_some());
     }

@@ -10,7 +10,7 @@ use meantime_core::InstanceId;
 
 use super::engine::Machine;
 use super::io::Output;
-use super::slot::Slot;
+use super::mailbox::Mailbox;
 use crate::command::Wait;
 use crate::store::{InstanceRow, Phase};
 
@@ -25,8 +25,8 @@ pub(super) struct Trees {
 
 /// Whether an instance by itself waits only for time, signals, messages, steps or people.
 pub fn rests_by_itself(row: &InstanceRow) -> bool {
-    let waits = matches!(row.phase, Phase::Running | Phase::Closing) || row.extra.damaged.is_some();
-    (waits || row.extra.held.is_some() || row.phase.is_ended()) && row.open.has_no_work()
+    let waits = matches!(row.phase, Phase::Running | Phase::Closing) || row.meta.damaged.is_some();
+    (waits || row.meta.held.is_some() || row.phase.is_ended()) && row.open.has_no_work()
 }
 
 impl Machine {
@@ -42,7 +42,7 @@ impl Machine {
     pub(super) fn tree_read(&mut self, id: InstanceId, rows: &[InstanceRow]) {
         let rested = self.trees.reading.remove(&id).unwrap_or_default();
         let moves = |row: &&InstanceRow| {
-            let busy = self.slots.get(&row.id).is_some_and(|it| it.in_flight || it.has_work());
+            let busy = self.mailboxes.get(&row.id).is_some_and(|it| it.in_flight || it.has_work());
             busy || !rests_by_itself(row)
         };
         match rows.iter().find(moves).map(|row| row.id) {
@@ -68,9 +68,10 @@ impl Machine {
         for rested in self.trees.reading.values_mut() {
             rested.insert(id);
         }
-        let waits = |slot: &Slot| slot.acks.iter().any(|ack| ack.wait == Wait::Settled);
+        let waits =
+            |mailbox: &Mailbox| mailbox.waiters.iter().any(|waiter| waiter.wait == Wait::Idle);
         for root in self.trees.blocked_by.remove(&id).unwrap_or_default() {
-            if self.slots.get(&root).is_some_and(waits) {
+            if self.mailboxes.get(&root).is_some_and(waits) {
                 self.look_at_tree(root);
             }
         }

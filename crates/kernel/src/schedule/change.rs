@@ -1,7 +1,9 @@
 //! Changes of a schedule: they take effect from now (S15).
 
 use meantime_core::time::skipped;
-use meantime_core::{Effect, Handed, Json, ScheduleChange, ScheduleSpec, SlotOutcome, Timestamp};
+use meantime_core::{
+    Effect, Json, ScheduleChange, ScheduleInput, ScheduleSpec, SlotOutcome, Timestamp,
+};
 
 use super::slots::{GRACE_MS, Scheduler};
 use crate::command::{SCHEDULE_CHANGED, SCHEDULE_INVALID};
@@ -37,7 +39,7 @@ impl Scheduler<'_> {
         // Who names no start means the moment of asking, which may be a little while ago.
         let since = if spec.anchored { self.now() } else { spec.rule.begins().min(self.now()) };
         self.saved.generation += 1;
-        if let Handed::Context(context) = &spec.input {
+        if let ScheduleInput::Context(context) = &spec.input {
             self.saved.context = context.clone();
         }
         self.replace(spec, since);

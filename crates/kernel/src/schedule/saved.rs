@@ -1,7 +1,7 @@
 //! What a schedule remembers, and what people see of it.
 
 use meantime_core::time::{Backfill, Occurrence, occurrences};
-use meantime_core::{EffectKey, Handed, Json, Overlap, ScheduleSpec, State, Timestamp};
+use meantime_core::{EffectKey, Json, Overlap, ScheduleInput, ScheduleSpec, State, Timestamp};
 use minicbor::{Decode, Encode};
 use serde::{Deserialize, Serialize};
 
@@ -72,8 +72,8 @@ impl Saved {
     /// A schedule that has done nothing yet.
     pub(super) fn new(spec: ScheduleSpec) -> Self {
         let context = match &spec.input {
-            Handed::Context(context) => context.clone(),
-            Handed::Input(_) => Json::null(),
+            ScheduleInput::Context(context) => context.clone(),
+            ScheduleInput::Input(_) => Json::null(),
         };
         Self {
             spec,
@@ -159,7 +159,7 @@ impl ScheduleView {
     /// A schedule by its instance, also one that is over. What was done to its timer is known.
     pub fn of_instance(row: &InstanceRow) -> Option<Self> {
         let Ok(saved) = minicbor::decode::<Saved>(&row.state.bytes) else {
-            return row.extra.summary.as_ref()?.read().ok();
+            return row.meta.summary.as_ref()?.read().ok();
         };
         let mut view = Self::of(&saved);
         let timer = saved.timer.and_then(|(key, _)| row.open.timers.get(&key.into()));

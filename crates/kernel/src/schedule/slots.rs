@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use meantime_core::time::{occurrences, skipped, skipped_at_most};
 use meantime_core::{
-    CatchUp, ChildSpec, Cx, Effect, EffectKey, Handed, Json, Limits, Occurrence, Overlap,
-    ParentClose, ScheduleSpec, SlotOutcome, Timestamp,
+    CatchUp, ChildSpec, Cx, Effect, EffectKey, Json, Limits, Occurrence, Overlap, ParentClose,
+    ScheduleInput, ScheduleSpec, SlotOutcome, Timestamp,
 };
 
 use super::saved::{Run, Saved};
@@ -205,8 +205,8 @@ impl<'a> Scheduler<'a> {
     pub(super) fn start(&mut self, slot: Timestamp) {
         let spec = &self.saved.spec;
         let (input, context) = match &spec.input {
-            Handed::Input(input) => (input.clone(), None),
-            Handed::Context(_) => (whom(spec), Some(self.saved.context.clone())),
+            ScheduleInput::Input(input) => (input.clone(), None),
+            ScheduleInput::Context(_) => (whom(spec), Some(self.saved.context.clone())),
         };
         let child = ChildSpec {
             version: Some(spec.version),

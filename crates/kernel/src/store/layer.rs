@@ -3,13 +3,13 @@
 use meantime_core::{DefinitionId, IncidentId, InstanceId, TaskId, Timestamp};
 
 use super::{
-    ChildRef, CompactRequest, ConnectivityListener, DefinitionFilter, DefinitionRow, DueQuery,
-    HistoryRow, IncidentRow, InstanceFilter, InstanceRow, Listener, Membership, Notice,
-    OccurrenceKey, OccurrenceRow, OperationRow, Page, Pending, Plan, PurgeRequest, Purged,
-    Recovered, Share, Store, TakeRequest, Taken, TaskFilter, TaskRow, TimerCount, TimerFilter,
+    BoxFuture, ChildRef, CompactRequest, ConnectivityListener, DefinitionFilter, DefinitionRow,
+    DueQuery, FetchRequest, Fetched, HistoryRow, IncidentRow, InstanceFilter, InstanceRow,
+    Listener, Membership, Notice, OccurrenceKey, OccurrenceRow, OperationRow, Page, Partition,
+    Plan, PurgeRequest, Purged, Recovered, Store, TaskFilter, TaskRow, TimerCount, TimerFilter,
     TimerKey, TimerRow, To, UnitResult,
 };
-use crate::history::By;
+use crate::history::AuditInfo;
 
 /// Something between the kernel and another store. What it does not take in hand goes through.
 pub trait Layer: Send + Sync {
@@ -17,29 +17,29 @@ pub trait Layer: Send + Sync {
     fn inner(&self) -> &dyn Store;
 
     /// On [`Store::commit`].
-    fn on_commit(&self, taken: Taken, plan: Plan) -> Pending<'_, Vec<UnitResult>> {
+    fn on_commit(&self, taken: Fetched, plan: Plan) -> BoxFuture<'_, Vec<UnitResult>> {
         self.inner().commit(taken, plan)
     }
 }
 
 impl<L: Layer> Store for L {
-    fn take(&self, request: TakeRequest) -> Pending<'_, Taken> {
-        self.inner().take(request)
+    fn fetch(&self, request: FetchRequest) -> BoxFuture<'_, Fetched> {
+        self.inner().fetch(request)
     }
 
-    fn commit(&self, taken: Taken, plan: Plan) -> Pending<'_, Vec<UnitResult>> {
+    fn commit(&self, taken: Fetched, plan: Plan) -> BoxFuture<'_, Vec<UnitResult>> {
         self.on_commit(taken, plan)
     }
 
-    fn is_committed(&self, batch: u64) -> Pending<'_, bool> {
+    fn is_committed(&self, batch: u64) -> BoxFuture<'_, bool> {
         self.inner().is_committed(batch)
     }
 
-    fn recover(&self, share: Share) -> Pending<'_, Recovered> {
+    fn recover(&self, share: Partition) -> BoxFuture<'_, Recovered> {
         self.inner().recover(share)
     }
 
-    fn due_timers(&self, query: DueQuery) -> Pending<'_, Vec<TimerRow>> {
+    fn due_timers(&self, query: DueQuery) -> BoxFuture<'_, Vec<TimerRow>> {
         self.inner().due_timers(query)
     }
 
@@ -47,15 +47,15 @@ impl<L: Layer> Store for L {
         self.inner().is_shared()
     }
 
-    fn renew_lease(&self, real: Timestamp) -> Pending<'_, Membership> {
+    fn renew_lease(&self, real: Timestamp) -> BoxFuture<'_, Membership> {
         self.inner().renew_lease(real)
     }
 
-    fn leave(&self) -> Pending<'_, ()> {
+    fn leave(&self) -> BoxFuture<'_, ()> {
         self.inner().leave()
     }
 
-    fn tell(&self, notices: Vec<(To, Notice)>) -> Pending<'_, ()> {
+    fn tell(&self, notices: Vec<(To, Notice)>) -> BoxFuture<'_, ()> {
         self.inner().tell(notices)
     }
 
@@ -63,7 +63,7 @@ impl<L: Layer> Store for L {
         self.inner().listen(listener);
     }
 
-    fn ping(&self) -> Pending<'_, ()> {
+    fn ping(&self) -> BoxFuture<'_, ()> {
         self.inner().ping()
     }
 
@@ -71,15 +71,15 @@ impl<L: Layer> Store for L {
         self.inner().watch_connectivity(listener);
     }
 
-    fn definition(&self, id: DefinitionId) -> Pending<'_, Option<DefinitionRow>> {
+    fn definition(&self, id: DefinitionId) -> BoxFuture<'_, Option<DefinitionRow>> {
         self.inner().definition(id)
     }
 
-    fn definitions(&self, filter: DefinitionFilter) -> Pending<'_, Vec<DefinitionRow>> {
+    fn definitions(&self, filter: DefinitionFilter) -> BoxFuture<'_, Vec<DefinitionRow>> {
         self.inner().definitions(filter)
     }
 
-    fn instance(&self, id: InstanceId) -> Pending<'_, Option<InstanceRow>> {
+    fn instance(&self, id: InstanceId) -> BoxFuture<'_, Option<InstanceRow>> {
         self.inner().instance(id)
     }
 
@@ -87,43 +87,43 @@ impl<L: Layer> Store for L {
         &self,
         filter: InstanceFilter,
         page: Page<InstanceId>,
-    ) -> Pending<'_, Vec<InstanceRow>> {
+    ) -> BoxFuture<'_, Vec<InstanceRow>> {
         self.inner().instances(filter, page)
     }
 
-    fn children(&self, parent: InstanceId) -> Pending<'_, Vec<ChildRef>> {
+    fn children(&self, parent: InstanceId) -> BoxFuture<'_, Vec<ChildRef>> {
         self.inner().children(parent)
     }
 
-    fn history(&self, from: u64, limit: usize) -> Pending<'_, Vec<HistoryRow>> {
+    fn history(&self, from: u64, limit: usize) -> BoxFuture<'_, Vec<HistoryRow>> {
         self.inner().history(from, limit)
     }
 
-    fn history_since(&self, after: u64, limit: usize) -> Pending<'_, Vec<HistoryRow>> {
+    fn history_since(&self, after: u64, limit: usize) -> BoxFuture<'_, Vec<HistoryRow>> {
         self.inner().history_since(after, limit)
     }
 
-    fn task(&self, id: TaskId) -> Pending<'_, Option<TaskRow>> {
+    fn task(&self, id: TaskId) -> BoxFuture<'_, Option<TaskRow>> {
         self.inner().task(id)
     }
 
-    fn tasks(&self, filter: TaskFilter, page: Page<TaskId>) -> Pending<'_, Vec<TaskRow>> {
+    fn tasks(&self, filter: TaskFilter, page: Page<TaskId>) -> BoxFuture<'_, Vec<TaskRow>> {
         self.inner().tasks(filter, page)
     }
 
-    fn timer(&self, key: TimerKey) -> Pending<'_, Option<TimerRow>> {
+    fn timer(&self, key: TimerKey) -> BoxFuture<'_, Option<TimerRow>> {
         self.inner().timer(key)
     }
 
-    fn timers(&self, filter: TimerFilter, page: Page<TimerKey>) -> Pending<'_, Vec<TimerRow>> {
+    fn timers(&self, filter: TimerFilter, page: Page<TimerKey>) -> BoxFuture<'_, Vec<TimerRow>> {
         self.inner().timers(filter, page)
     }
 
-    fn count_timers(&self, query: TimerCount) -> Pending<'_, Vec<(u64, u64)>> {
+    fn count_timers(&self, query: TimerCount) -> BoxFuture<'_, Vec<(u64, u64)>> {
         self.inner().count_timers(query)
     }
 
-    fn incident(&self, id: IncidentId) -> Pending<'_, Option<IncidentRow>> {
+    fn incident(&self, id: IncidentId) -> BoxFuture<'_, Option<IncidentRow>> {
         self.inner().incident(id)
     }
 
@@ -131,7 +131,7 @@ impl<L: Layer> Store for L {
         &self,
         instance: Option<InstanceId>,
         page: Page<IncidentId>,
-    ) -> Pending<'_, Vec<IncidentRow>> {
+    ) -> BoxFuture<'_, Vec<IncidentRow>> {
         self.inner().incidents(instance, page)
     }
 
@@ -139,27 +139,27 @@ impl<L: Layer> Store for L {
         &self,
         schedule: InstanceId,
         page: Page<OccurrenceKey>,
-    ) -> Pending<'_, Vec<OccurrenceRow>> {
+    ) -> BoxFuture<'_, Vec<OccurrenceRow>> {
         self.inner().occurrences(schedule, page)
     }
 
-    fn operations(&self, page: Page<u64>) -> Pending<'_, Vec<OperationRow>> {
+    fn operations(&self, page: Page<u64>) -> BoxFuture<'_, Vec<OperationRow>> {
         self.inner().operations(page)
     }
 
-    fn purge(&self, request: PurgeRequest) -> Pending<'_, Purged> {
+    fn purge(&self, request: PurgeRequest) -> BoxFuture<'_, Purged> {
         self.inner().purge(request)
     }
 
-    fn compact(&self, request: CompactRequest) -> Pending<'_, usize> {
+    fn compact(&self, request: CompactRequest) -> BoxFuture<'_, usize> {
         self.inner().compact(request)
     }
 
-    fn mark_restored(&self, now: Timestamp, by: By) -> Pending<'_, u32> {
+    fn mark_restored(&self, now: Timestamp, by: AuditInfo) -> BoxFuture<'_, u32> {
         self.inner().mark_restored(now, by)
     }
 
-    fn check(&self) -> Pending<'_, Vec<String>> {
+    fn check(&self) -> BoxFuture<'_, Vec<String>> {
         self.inner().check()
     }
 }

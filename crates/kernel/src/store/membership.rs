@@ -37,14 +37,14 @@ impl NodeIndex {
 /// The part of the instances that a node looks after: their timers, and what a dead node left.
 /// Any node may turn any instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Share {
+pub struct Partition {
     /// Which part, from 0.
     pub part: u8,
     /// Of how many.
     pub of: u8,
 }
 
-impl Share {
+impl Partition {
     /// All of it: nobody else is there.
     pub const ALL: Self = Self { part: 0, of: 1 };
 
@@ -87,7 +87,7 @@ impl Membership {
     }
 
     /// The node's share of the work.
-    pub fn share(&self) -> Share {
+    pub fn share(&self) -> Partition {
         let part = self
             .nodes
             .iter()
@@ -95,12 +95,12 @@ impl Membership {
             .unwrap_or_default();
         let of = self.nodes.len().clamp(1, usize::from(NodeIndex::COUNT));
         let narrow = |number: usize| u8::try_from(number).unwrap_or(u8::MAX);
-        Share { part: narrow(part), of: narrow(of) }
+        Partition { part: narrow(part), of: narrow(of) }
     }
 
     /// The lease that looks after an instance.
     pub fn node_of(&self, id: InstanceId) -> NodeIndex {
-        let part = usize::from(Share::part_of(id, self.share().of));
+        let part = usize::from(Partition::part_of(id, self.share().of));
         self.nodes.get(part).copied().unwrap_or(self.node_index)
     }
 }
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn a_node_alone_has_everything() {
-        assert_eq!(Membership::alone().share(), Share::ALL);
-        assert!(Share::ALL.holds(InstanceId::new(7, 9)));
+        assert_eq!(Membership::alone().share(), Partition::ALL);
+        assert!(Partition::ALL.holds(InstanceId::new(7, 9)));
     }
 }

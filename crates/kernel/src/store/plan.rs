@@ -9,7 +9,7 @@ use meantime_core::{
     Trigger,
 };
 
-use crate::history::By;
+use crate::history::AuditInfo;
 
 use super::{
     AnswerRow, ChannelKey, DefinitionRow, HistoryRow, InboxRow, IncidentRow, InstanceRow,
@@ -18,7 +18,7 @@ use super::{
 
 /// What the next turns need to know.
 #[derive(Debug, Clone, Default)]
-pub struct TakeRequest {
+pub struct FetchRequest {
     /// The time of the batch.
     pub now: Timestamp,
     /// Instances to turn.
@@ -59,9 +59,9 @@ pub struct ClaimQuery {
 
 /// What was read for a batch of turns.
 #[derive(Default)]
-pub struct Taken {
+pub struct Fetched {
     /// One entry per wanted instance, in order.
-    pub instances: Vec<TakenInstance>,
+    pub instances: Vec<FetchedInstance>,
     /// One entry per task, in order.
     pub tasks: Vec<Option<TaskRow>>,
     /// One list per claim: ready tasks by priority, then age.
@@ -75,15 +75,15 @@ pub struct Taken {
     pub hold: Option<Box<dyn Any + Send>>,
 }
 
-impl fmt::Debug for Taken {
+impl fmt::Debug for Fetched {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Taken").field("instances", &self.instances.len()).finish_non_exhaustive()
+        f.debug_struct("Fetched").field("instances", &self.instances.len()).finish_non_exhaustive()
     }
 }
 
 /// What was read of one instance.
 #[derive(Debug, Default)]
-pub struct TakenInstance {
+pub struct FetchedInstance {
     /// Its row, when wanted and there.
     pub row: Option<InstanceRow>,
     /// The head of its inbox, without held events.
@@ -111,18 +111,18 @@ pub struct Plan {
 #[derive(Debug, Clone, Default)]
 pub struct Unit {
     /// What must not be there yet.
-    pub requires: Vec<Require>,
+    pub preconditions: Vec<Precondition>,
     /// The fence; the first write.
-    pub guard: Guard,
+    pub fence: Fence,
     /// Rows to write once the guard holds.
     pub writes: Vec<Write>,
     /// Parts that depend on what others have written.
-    pub asks: Vec<Ask>,
+    pub conditional_writes: Vec<ConditionalWrite>,
 }
 
 /// What must not be there yet, else the unit is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Require {
+pub enum Precondition {
     /// No live instance of the definition name has the key.
     KeyFree {
         /// The definition's name.
@@ -136,7 +136,7 @@ pub enum Require {
 
 /// The fence of a unit.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub enum Guard {
+pub enum Fence {
     /// None: the unit depends on nothing.
     #[default]
     Free,
@@ -317,13 +317,13 @@ pub enum Write {
         /// When.
         at: Timestamp,
         /// Who and why.
-        by: By,
+        by: AuditInfo,
     },
 }
 
 /// A conditional part of a unit, settled inside the transaction.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Ask {
+pub enum ConditionalWrite {
     /// Gives a message to whoever waits longest, starts an instance, or keeps it.
     Publish {
         /// The message.

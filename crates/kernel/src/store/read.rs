@@ -2,7 +2,7 @@
 
 use meantime_core::{DefinitionId, InstanceId, TaskId, TaskKind, Timestamp};
 
-use super::{Phase, Share, TaskState, TimerKey};
+use super::{Partition, Phase, TaskState, TimerKey};
 
 /// A part of a list: what comes after a key, at most so many.
 #[derive(Debug, Clone, Copy)]
@@ -103,7 +103,7 @@ pub struct DueQuery {
     /// Due before this instant; none is however late.
     pub before: Option<Timestamp>,
     /// Of these instances.
-    pub share: Share,
+    pub share: Partition,
     /// How many at most.
     pub limit: usize,
 }
@@ -111,7 +111,7 @@ pub struct DueQuery {
 impl DueQuery {
     /// The first of all timers.
     pub const fn first(limit: usize) -> Self {
-        Self { after: None, before: None, share: Share::ALL, limit }
+        Self { after: None, before: None, share: Partition::ALL, limit }
     }
 }
 

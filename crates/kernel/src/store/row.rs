@@ -97,13 +97,13 @@ pub struct InstanceRow {
     /// Its business key, unique among live instances of one definition name.
     pub key: Option<String>,
     /// Everything that is rarely there.
-    pub extra: Extra,
+    pub meta: InstanceMeta,
 }
 
 impl InstanceRow {
     /// The root of the tree it belongs to, unless it is one itself.
     pub fn root_above(&self) -> Option<InstanceId> {
-        let root = self.extra.lineage.as_ref()?.root;
+        let root = self.meta.lineage.as_ref()?.root;
         (root != self.id).then_some(root)
     }
 
@@ -116,7 +116,7 @@ impl InstanceRow {
 
 /// Rarely used parts of an instance, packed into one column.
 #[derive(Debug, Clone, PartialEq, Default, Encode, Decode)]
-pub struct Extra {
+pub struct InstanceMeta {
     /// Where it comes from, if it is a child.
     #[n(0)]
     pub lineage: Option<Lineage>,
@@ -338,7 +338,7 @@ impl TimerRow {
 impl TaskRow {
     /// The name under which other systems know this work, the same for every attempt.
     pub fn idempotency_key(&self) -> String {
-        crate::outside::idempotency_key(self.id, &self.spec.name, &self.spec.input)
+        crate::idempotency::idempotency_key(self.id, &self.spec.name, &self.spec.input)
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use meantime_core::{InstanceId, Retention, Timestamp};
 
-use crate::history::By;
+use crate::history::AuditInfo;
 
 /// Remove some of what is over and old enough.
 ///
@@ -78,7 +78,7 @@ pub struct OperationRow {
     /// What.
     pub kind: OperationKind,
     /// Who and why.
-    pub by: By,
+    pub by: AuditInfo,
 }
 
 /// What was done to the store as a whole.

@@ -8,7 +8,7 @@ use axum::http::HeaderMap;
 use axum::http::header::{AUTHORIZATION, HeaderName};
 use axum::http::request::Parts;
 use meantime_core::Timestamp;
-use meantime_kernel::history::By;
+use meantime_kernel::history::AuditInfo;
 
 use super::jwks::Provider;
 use super::jwt::Judged;
@@ -65,8 +65,8 @@ impl Caller {
     }
 
     /// Who did something, and why.
-    pub(crate) fn by(&self, reason: Option<String>) -> By {
-        By { actor: self.name.to_string(), reason: reason.unwrap_or_default() }
+    pub(crate) fn by(&self, reason: Option<String>) -> AuditInfo {
+        AuditInfo { actor: self.name.to_string(), reason: reason.unwrap_or_default() }
     }
 }
 

@@ -12,7 +12,7 @@ use meantime_journey::JOURNEY_NOTATION;
 use meantime_kernel::clock::Clock;
 use meantime_kernel::command::{Command, Error, Reply, StartCommand, Wait};
 use meantime_kernel::driver::{Builder, DeployError, EngineTasks, Kernel};
-use meantime_kernel::history::By;
+use meantime_kernel::history::AuditInfo;
 use meantime_kernel::machine::{Config, Notations};
 use meantime_kernel::store::{self, MemoryStore, Store};
 
@@ -59,7 +59,7 @@ impl Ephemeral {
         let (definition, version) = self.version(deployed, id).await?;
         let version = Some(version);
         let start = StartCommand { definition, version, ..start };
-        let reply = self.kernel.start_until(start, Wait::Settled, patience).await?;
+        let reply = self.kernel.start_until(start, Wait::Idle, patience).await?;
         let Reply::Started { instance, row, .. } = reply else {
             return Err(Error::Invalid("a start was answered by something else".to_owned()));
         };
@@ -67,10 +67,10 @@ impl Ephemeral {
             Some(row) => Some(*row),
             None => self.kernel.store().instance(instance).await.map_err(|it| Error::from(&it))?,
         };
-        let outcome = row.filter(|row| row.phase.is_ended()).and_then(|row| row.extra.outcome);
+        let outcome = row.filter(|row| row.phase.is_ended()).and_then(|row| row.meta.outcome);
         if outcome.is_none() {
             let (actor, reason) = ("engine".to_owned(), "it took too long".to_owned());
-            self.kernel.call(Command::Cancel { instance, by: By { actor, reason } }).await?;
+            self.kernel.call(Command::Cancel { instance, by: AuditInfo { actor, reason } }).await?;
         }
         Ok(outcome)
     }

@@ -98,7 +98,7 @@ impl Seen {
     /// The definition and the instance, as answers are made of.
     pub(crate) fn parts(&self) -> Option<(&Definition, Instance<'_>)> {
         let (_, definition) = self.entry.runs()?;
-        let extra = &self.row.extra;
+        let extra = &self.row.meta;
         let outcome = extra.outcome.as_ref().filter(|_| self.row.phase.is_ended());
         let (state, summary) = (&self.row.state, extra.summary.as_ref());
         let deadline_at = self.row.deadline_at;

@@ -156,7 +156,7 @@ async fn call(
         return Ok(app.kernel().start_until(start, Wait::Quiet, for_ever).await?);
     };
     let patience = app.patience(limit);
-    let wait = if for_end { Wait::Ended } else { Wait::Settled };
+    let wait = if for_end { Wait::Ended } else { Wait::Idle };
     let settled = app.kernel().start_until(start, wait, patience);
     Ok(place.while_waiting(settled).await??)
 }
@@ -283,7 +283,7 @@ async fn cancel(
         ("name" = String, Path, description = "The signal"),
     ),
     request_body(content = Option<serde_json::Value>, description = "What is sent; null when empty"),
-    responses((status = 202, description = "Taken, or kept", body = Done))
+    responses((status = 202, description = "Fetched, or kept", body = Done))
 )]
 async fn signal(
     State(app): State<App>,

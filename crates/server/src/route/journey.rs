@@ -70,7 +70,7 @@ async fn start(
     let reply = if is_sync {
         // It answers when the run needs time or somebody outside, or is over (JR4).
         let patience = app.patience(app.settings().http.wait.into());
-        let settled = app.kernel().start_until(start, Wait::Settled, patience);
+        let settled = app.kernel().start_until(start, Wait::Idle, patience);
         place.while_waiting(settled).await??
     } else {
         app.kernel().start_until(start, Wait::Quiet, std::future::pending()).await?
@@ -106,7 +106,7 @@ async fn settled(
     command: Command,
 ) -> Result<std::result::Result<Reply, Error>> {
     let patience = app.patience(app.settings().http.wait.into());
-    place.while_waiting(app.kernel().call_until(command, Wait::Settled, patience)).await
+    place.while_waiting(app.kernel().call_until(command, Wait::Idle, patience)).await
 }
 
 /// How a journey stands.

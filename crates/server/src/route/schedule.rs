@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use axum::extract::State;
 use axum::http::StatusCode;
 use meantime_core::time::{Cron, First, Rule, Span, Zone};
-use meantime_core::{Handed, InstanceId, SCHEDULE_DEFINITION, ScheduleSpec, Timestamp};
+use meantime_core::{InstanceId, SCHEDULE_DEFINITION, ScheduleInput, ScheduleSpec, Timestamp};
 use meantime_kernel::command::{Command, Error, Reply, ScheduleAction};
 use meantime_kernel::schedule::ScheduleView;
 use meantime_kernel::store::{
@@ -57,8 +57,8 @@ async fn create(State(app): State<App>, Body(new): Body<NewSchedule>) -> Result<
     let start_at = new.start_at.unwrap_or(now);
     let input = match (new.input, new.context) {
         (Some(_), Some(_)) => return Err(bad("give `input` or `context`, not both")),
-        (input, None) => Handed::Input(input.unwrap_or_default()),
-        (None, Some(context)) => Handed::Context(context),
+        (input, None) => ScheduleInput::Input(input.unwrap_or_default()),
+        (None, Some(context)) => ScheduleInput::Context(context),
     };
     let zone = new.zone.as_deref().map(Zone::parse).transpose()?.unwrap_or(Zone::UTC);
     let rule = match (new.interval, new.cron) {

@@ -1,7 +1,7 @@
 //! What happened to an instance, one entry for each record of its history.
 
 use meantime_core::{EffectKey, Json, StartCause, TaskId, TimerId, Timestamp};
-use meantime_kernel::history::{By as KernelBy, Edit, Record, Withdrawn};
+use meantime_kernel::history::{AuditInfo, Edit, Record, Withdrawn};
 use meantime_kernel::store::HistoryRow;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -79,8 +79,8 @@ pub(crate) struct By {
     reason: String,
 }
 
-impl From<&KernelBy> for By {
-    fn from(by: &KernelBy) -> Self {
+impl From<&AuditInfo> for By {
+    fn from(by: &AuditInfo) -> Self {
         Self { actor: by.actor.clone(), reason: by.reason.clone() }
     }
 }

@@ -270,7 +270,7 @@ pub(crate) struct InstanceResult {
 
 impl InstanceResult {
     pub(crate) fn of(row: &InstanceRow) -> Self {
-        let ending = row.extra.outcome.as_ref().filter(|_| row.phase.is_ended()).map(Ending::of);
+        let ending = row.meta.outcome.as_ref().filter(|_| row.phase.is_ended()).map(Ending::of);
         let (output, error, reason) =
             ending.map_or((None, None, None), |it| (it.output, it.error, it.reason));
         Self { status: Status::from(row.phase), output, error, reason }

@@ -1,7 +1,7 @@
 //! Schedules.
 
 use meantime_core::time::{Cron, Rule, Span, TimeError, Zone};
-use meantime_core::{CatchUp, Handed, InstanceId, Json, Overlap, ScheduleChange, Timestamp};
+use meantime_core::{CatchUp, InstanceId, Json, Overlap, ScheduleChange, ScheduleInput, Timestamp};
 use meantime_kernel::schedule::ScheduleView;
 use meantime_kernel::store::{InstanceRow, OccurrenceKey, OccurrenceRow, Phase};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -292,8 +292,8 @@ impl Schedule {
             next_at,
             last_context: view.last_context,
             input: match spec.input {
-                Handed::Input(input) => Some(input),
-                Handed::Context(_) => None,
+                ScheduleInput::Input(input) => Some(input),
+                ScheduleInput::Context(_) => None,
             },
             state: state_of(row.phase, view.paused),
             overlap: spec.overlap,

@@ -1,6 +1,6 @@
 //! K2: turn numbers of an instance have no holes, and no turn is made twice (P1).
 
-use meantime_kernel::store::Guard;
+use meantime_kernel::store::Fence;
 
 use super::step::Step;
 use super::violation::Findings;
@@ -11,13 +11,13 @@ pub(super) fn check(step: &Step<'_>, found: &mut Findings<'_>) {
     if after != before && after != before + 1 {
         found.about(step.after.id, format!("turn {after} follows turn {before}"));
     }
-    if let Guard::Turn { expected, .. } = step.guard
+    if let Fence::Turn { expected, .. } = step.guard
         && *expected != before
     {
         let text = format!("a turn that expected {expected} was committed on {before}");
         found.about(step.after.id, text);
     }
-    if matches!(step.guard, Guard::Insert(_)) && step.before.is_some() {
+    if matches!(step.guard, Fence::Insert(_)) && step.before.is_some() {
         found.about(step.after.id, "an instance was made twice".to_owned());
     }
     if let Some(turn) = step.turn

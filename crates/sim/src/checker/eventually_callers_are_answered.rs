@@ -24,14 +24,14 @@ fn waits_rightly(chronicle: &Chronicle, call: &Call) -> bool {
         }
         _ => return false,
     };
-    call.wait == Wait::Settled && !is_settled(chronicle, instance)
+    call.wait == Wait::Idle && !is_settled(chronicle, instance)
 }
 
 /// Whether an instance and its children wait only for time, signals, messages, steps or people.
 fn is_settled(chronicle: &Chronicle, id: InstanceId) -> bool {
     let Some(row) = chronicle.rows.instances.get(&id) else { return true };
     let works = row.open.tasks.values().any(|task| !task.detached && task.kind != TaskKind::User);
-    let moves = matches!(row.phase, Phase::Starting | Phase::Yielding) && row.extra.held.is_none();
+    let moves = matches!(row.phase, Phase::Starting | Phase::Yielding) && row.meta.held.is_none();
     // Runs of a schedule outlive it.
     let mut children = chronicle.rows.children.get(&id).into_iter().flatten();
     (row.phase.is_ended() || (!works && !moves))

@@ -35,7 +35,7 @@ pub fn has_open(row: &InstanceRow) -> bool {
         || row.open.timers.keys().any(|key| *key != Key::DEADLINE)
         || !row.open.subscriptions.is_empty()
         || row.open.children > 0
-        || row.extra.incidents > 0
+        || row.meta.incidents > 0
 }
 
 fn is_paused_schedule(chronicle: &Chronicle, row: &InstanceRow) -> bool {
@@ -63,7 +63,7 @@ fn waits_for_a_step(
 
 /// An error that travelled up: the ancestor that catches it will end this one, as long as it lives.
 fn waits_for_its_parent(chronicle: &Chronicle, row: &InstanceRow) -> bool {
-    let parent = row.extra.lineage.as_ref().map(|lineage| lineage.parent.instance);
+    let parent = row.meta.lineage.as_ref().map(|lineage| lineage.parent.instance);
     let parent = parent.and_then(|id| chronicle.rows.instances.get(&id));
     let turns = chronicle.turns.get(&row.id).into_iter().flatten();
     let mut effects = turns.flat_map(|turn| &turn.effects);

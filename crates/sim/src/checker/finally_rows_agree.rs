@@ -20,8 +20,8 @@ pub(super) fn check(chronicle: &Chronicle, found: &mut Findings<'_>) {
             children(chronicle, waiting, row, found);
         }
         let incidents = rows.incidents.values().filter(|it| it.instance == row.id).count();
-        if incidents != usize::try_from(row.extra.incidents).unwrap_or(usize::MAX) {
-            let text = format!("it counts {} incidents of {incidents}", row.extra.incidents);
+        if incidents != usize::try_from(row.meta.incidents).unwrap_or(usize::MAX) {
+            let text = format!("it counts {} incidents of {incidents}", row.meta.incidents);
             found.about(row.id, text);
         }
     }

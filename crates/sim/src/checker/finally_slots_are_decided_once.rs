@@ -18,7 +18,7 @@ pub(super) fn check(chronicle: &Chronicle, found: &mut Findings<'_>) {
     let mut runs: BTreeMap<(InstanceId, Timestamp), Vec<InstanceId>> = BTreeMap::new();
     for (id, cause, _) in chronicle.starts() {
         let row = chronicle.rows.instances.get(&id);
-        let lineage = row.and_then(|row| row.extra.lineage.as_ref());
+        let lineage = row.and_then(|row| row.meta.lineage.as_ref());
         if let (StartCause::Schedule { slot }, Some(lineage)) = (cause, lineage) {
             runs.entry((lineage.parent.instance, slot)).or_default().push(id);
         }

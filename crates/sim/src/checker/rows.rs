@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use meantime_core::{DefinitionId, IncidentId, InstanceId, TaskId, Timestamp};
 use meantime_kernel::store::{
     ChildRef, DefinitionFilter, DefinitionRow, Error, HistoryRow, InboxRow, IncidentRow,
-    InstanceFilter, InstanceRow, MessageRow, OccurrenceRow, Page, Share, Store, SubscriptionRow,
-    TaskFilter, TaskRow, TimerFilter, TimerKey, TimerRow,
+    InstanceFilter, InstanceRow, MessageRow, OccurrenceRow, Page, Partition, Store,
+    SubscriptionRow, TaskFilter, TaskRow, TimerFilter, TimerKey, TimerRow,
 };
 
 use crate::harness::block_on;
@@ -78,7 +78,7 @@ impl Rows {
         rows.incidents.extend(incidents.into_iter().map(|row| (row.id, row)));
         let definitions = block_on(store.definitions(DefinitionFilter::default()))?;
         rows.definitions.extend(definitions.into_iter().map(|row| (row.id, row)));
-        rows.ready.extend(block_on(store.recover(Share::ALL))?.ready);
+        rows.ready.extend(block_on(store.recover(Partition::ALL))?.ready);
         Ok(rows)
     }
 

@@ -2,7 +2,7 @@
 
 use meantime_core::Timestamp;
 use meantime_kernel::history::Record;
-use meantime_kernel::store::{Guard, InstanceRow, Write};
+use meantime_kernel::store::{Fence, InstanceRow, Write};
 
 use super::chronicle::TurnSeen;
 
@@ -16,7 +16,7 @@ pub struct Step<'a> {
     /// The row after.
     pub after: &'a InstanceRow,
     /// The fence that held.
-    pub guard: &'a Guard,
+    pub guard: &'a Fence,
     /// Other rows of the unit.
     pub writes: &'a [Write],
     /// The turn, if the notation was asked.

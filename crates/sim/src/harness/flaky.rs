@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use meantime_kernel::store::{Error, Layer, Pending, Plan, Store, Taken, UnitDone, UnitResult};
+use meantime_kernel::store::{BoxFuture, Error, Fetched, Layer, Plan, Store, UnitDone, UnitResult};
 
 /// What happens to one commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +41,7 @@ impl Layer for FlakyStore {
         &*self.inner
     }
 
-    fn on_commit(&self, taken: Taken, plan: Plan) -> Pending<'_, Vec<UnitResult>> {
+    fn on_commit(&self, taken: Fetched, plan: Plan) -> BoxFuture<'_, Vec<UnitResult>> {
         let message = "as the test wants".to_owned();
         match self.next_fault() {
             None => self.inner.commit(taken, plan),

@@ -345,7 +345,7 @@ impl World {
     fn perform(&mut self, output: Output) {
         let store = self.store.clone();
         let input = match output {
-            Output::Take(batch, request) => Input::Taken(batch, block_on(store.take(request))),
+            Output::Fetch(batch, request) => Input::Fetched(batch, block_on(store.fetch(request))),
             Output::Advance(batch, jobs)
                 if matches!(self.slow_turns, SlowTurns::All | SlowTurns::Held) =>
             {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use meantime_kernel::store::{Layer, Pending, Plan, Store, Taken, UnitDone, UnitResult};
+use meantime_kernel::store::{BoxFuture, Fetched, Layer, Plan, Store, UnitDone, UnitResult};
 
 pub(super) struct Hasty(pub(super) Arc<dyn Store>);
 
@@ -11,7 +11,7 @@ impl Layer for Hasty {
         &*self.0
     }
 
-    fn on_commit(&self, taken: Taken, plan: Plan) -> Pending<'_, Vec<UnitResult>> {
+    fn on_commit(&self, taken: Fetched, plan: Plan) -> BoxFuture<'_, Vec<UnitResult>> {
         let results = vec![UnitResult::Done(UnitDone::default()); plan.units.len()];
         let store = Arc::clone(&self.0);
         tokio::spawn(async move { store.commit(taken, plan).await });

@@ -2,8 +2,8 @@
 
 use meantime_core::time::{First, Rule, Span, Zone};
 use meantime_core::{
-    Answer, CatchUp, ChildOutcome, ChildSpec, Cx, Effect, Event, Failure, Fault, Handed, Json,
-    Outcome, Overlap, ParentClose, ScheduleSpec, Status, TaskOutcome, TaskSpec, Termination,
+    Answer, CatchUp, ChildOutcome, ChildSpec, Cx, Effect, Event, Failure, Fault, Json, Outcome,
+    Overlap, ParentClose, ScheduleInput, ScheduleSpec, Status, TaskOutcome, TaskSpec, Termination,
     Verdict, unknown_scope,
 };
 
@@ -300,7 +300,10 @@ impl<'a> Interpreter<'a> {
             max_runs: scheduled.runs,
             overlap: Overlap::Skip,
             catch_up: CatchUp::Coalesce,
-            input: scheduled.context.clone().map_or_else(Handed::default, Handed::Context),
+            input: scheduled
+                .context
+                .clone()
+                .map_or_else(ScheduleInput::default, ScheduleInput::Context),
             anchored: scheduled.at.is_some(),
             is_binding: true,
         };

@@ -33,7 +33,7 @@ impl Player<'_> {
     pub(super) fn variables(&mut self, name: &str) -> String {
         let id = self.instance(name);
         let row = block_on(self.world.store.instance(id)).ok().flatten();
-        let outcome = row.and_then(|row| row.extra.outcome);
+        let outcome = row.and_then(|row| row.meta.outcome);
         match outcome {
             Some(
                 Outcome::Completed { context, .. }
@@ -76,7 +76,7 @@ impl Player<'_> {
     pub(super) fn failure(&mut self, name: &str) -> String {
         let id = self.instance(name);
         let row = block_on(self.world.store.instance(id)).ok().flatten();
-        let Some(Outcome::Failed { failure, .. }) = row.and_then(|row| row.extra.outcome) else {
+        let Some(Outcome::Failed { failure, .. }) = row.and_then(|row| row.meta.outcome) else {
             return "it did not fail".to_owned();
         };
         let mut lines = vec![format!("{}: {}", failure.code, failure.message)];

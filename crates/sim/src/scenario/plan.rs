@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use meantime_core::time::{Cron, First, Rule, Span, Zone};
 use meantime_core::{
-    CatchUp, Handed, InstanceId, Json, Limits, OnExisting, Overlap, SCHEDULE_DEFINITION,
-    ScheduleChange, ScheduleSpec, SlotOutcome, Timestamp,
+    CatchUp, InstanceId, Json, Limits, OnExisting, Overlap, SCHEDULE_DEFINITION, ScheduleChange,
+    ScheduleInput, ScheduleSpec, SlotOutcome, Timestamp,
 };
 use meantime_kernel::command::{Command, Reply, ScheduleAction, Wait};
 use meantime_kernel::schedule::{Due, DueOf, Forecast, Outlook, ScheduleView};
@@ -54,7 +54,7 @@ impl Player<'_> {
             rule = rule.ending(instant(until, now));
         }
         let json = |name: &str| line.option(name).map(|it| Json::parse(it).expect("JSON"));
-        let input = json("input").map_or_else(Handed::default, Handed::Input);
+        let input = json("input").map_or_else(ScheduleInput::default, ScheduleInput::Input);
         ScheduleSpec {
             definition: line.words.get(2).cloned().unwrap_or_default(),
             version: line.number("version").map_or(1, |it| u32::try_from(it).unwrap_or(1)),
@@ -74,7 +74,7 @@ impl Player<'_> {
                 Some("all") => CatchUp::All,
                 _ => CatchUp::Coalesce,
             },
-            input: json("context").map_or(input, Handed::Context),
+            input: json("context").map_or(input, ScheduleInput::Context),
             anchored: line.option("at").is_some(),
             is_binding: false,
         }

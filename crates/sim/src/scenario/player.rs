@@ -9,7 +9,7 @@ use meantime_core::{
 use meantime_kernel::command::{
     ClaimedTask, Command, Deployment, Reply, StartCommand, TimerEdit, Wait,
 };
-use meantime_kernel::history::By;
+use meantime_kernel::history::AuditInfo;
 use meantime_kernel::machine::{Config, Notations, Ticket};
 use meantime_kernel::store::{Page, Store, TimerFilter, TimerRow};
 
@@ -335,7 +335,7 @@ impl Player<'_> {
             tags: line.option("tag").map(str::to_owned).into_iter().collect(),
             idempotency: line.option("idempotency").map(str::to_owned),
         });
-        let wait = if line.flag("settled") { Wait::Settled } else { Wait::Quiet };
+        let wait = if line.flag("settled") { Wait::Idle } else { Wait::Quiet };
         let (ticket, fate) = self.world.call(command, wait);
         if fate == Fate::Waiting {
             self.parked.insert(name.clone(), (ticket, None));
@@ -437,9 +437,9 @@ impl Player<'_> {
 }
 
 /// Who did it and why: `by=who` and the rest of the words.
-pub(super) fn by(line: &Line, from: usize) -> By {
+pub(super) fn by(line: &Line, from: usize) -> AuditInfo {
     let actor = line.option("by").unwrap_or("operator").to_owned();
-    By { actor, reason: line.rest(from) }
+    AuditInfo { actor, reason: line.rest(from) }
 }
 
 /// A diagnostic in one line.

@@ -38,7 +38,7 @@ impl Tracer {
             DefinitionFilter { name: Some(name.to_owned()), ..DefinitionFilter::default() };
         let definitions = block_on(store.definitions(filter)).unwrap_or_default();
         let rows = all(store);
-        let rows = rows.iter().filter(|row| row.extra.lineage.is_none());
+        let rows = rows.iter().filter(|row| row.meta.lineage.is_none());
         let rows = rows.filter(|row| definitions.iter().any(|it| it.id == row.definition));
         rows.map(|row| row.id).filter(|id| !self.names.contains_key(id)).max()
     }
@@ -58,7 +58,7 @@ impl Tracer {
         if let Some(name) = self.names.get(&row.id) {
             return name.clone();
         }
-        let name = match &row.extra.lineage {
+        let name = match &row.meta.lineage {
             Some(lineage) => self.key(lineage.parent),
             None => {
                 self.unnamed += 1;
@@ -171,7 +171,7 @@ impl Tracer {
 
 /// How an instance stands, in one line.
 pub(super) fn standing(row: &InstanceRow) -> String {
-    let outcome = match &row.extra.outcome {
+    let outcome = match &row.meta.outcome {
         Some(Outcome::Completed { output, .. }) => format!(" {output}"),
         Some(Outcome::Failed { failure, termination, .. }) => {
             format!(" {} ({termination:?})", failure.code)
@@ -185,7 +185,7 @@ pub(super) fn standing(row: &InstanceRow) -> String {
         ("tasks", open.tasks.len()),
         ("waits", open.subscriptions.len()),
         ("children", open.children as usize),
-        ("incidents", row.extra.incidents as usize),
+        ("incidents", row.meta.incidents as usize),
     ];
     let counts: Vec<String> = counts
         .iter()

@@ -3,7 +3,7 @@
 use meantime_core::Timestamp;
 use meantime_kernel::clock::Now;
 use meantime_kernel::machine::Input;
-use meantime_kernel::store::Share;
+use meantime_kernel::store::Partition;
 
 use super::run::Run;
 use super::setup::{Family, Fault};
@@ -110,7 +110,7 @@ impl Run {
 
     /// The latest time that any commit has seen.
     pub(super) fn stored_time(&self) -> Timestamp {
-        let recovered = crate::harness::block_on(self.store.recover(Share::ALL));
+        let recovered = crate::harness::block_on(self.store.recover(Partition::ALL));
         recovered.map(|recovered| recovered.clock).unwrap_or_default()
     }
 

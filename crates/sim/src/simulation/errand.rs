@@ -5,7 +5,7 @@ use std::sync::Arc;
 use meantime_core::InstanceId;
 use meantime_kernel::machine::{EFFECTS_PER_BATCH, Input, Job, Machine, Output, rests_by_itself};
 use meantime_kernel::store::{
-    DefinitionFilter, Error, Guard, InstanceRow, Plan, Store, Taken, Unit, UnitDone, UnitResult,
+    DefinitionFilter, Error, Fence, Fetched, InstanceRow, Plan, Store, Unit, UnitDone, UnitResult,
 };
 
 use super::node::{Errand, What};
@@ -123,9 +123,9 @@ impl Run {
     fn perform(&mut self, node: usize, output: Output) -> Option<Input> {
         let store = self.nodes[node].store.clone();
         Some(match output {
-            Output::Take(batch, request) => match self.fate(node, "take", false) {
-                Fate::Refused(error) => Input::Taken(batch, Err(error)),
-                _ => Input::Taken(batch, block_on(store.take(request))),
+            Output::Fetch(batch, request) => match self.fate(node, "take", false) {
+                Fate::Refused(error) => Input::Fetched(batch, Err(error)),
+                _ => Input::Fetched(batch, block_on(store.fetch(request))),
             },
             Output::Advance(batch, jobs) => {
                 let turns = self.compute(node, batch, jobs);
@@ -280,7 +280,7 @@ impl Run {
         &mut self,
         node: usize,
         batch: u64,
-        taken: Taken,
+        taken: Fetched,
         plan: Plan,
     ) -> Result<Vec<UnitResult>, Error> {
         let message = "simulated".to_owned();
@@ -315,7 +315,7 @@ impl Run {
     pub(super) fn write(
         &mut self,
         store: &Arc<dyn Store>,
-        taken: Taken,
+        taken: Fetched,
         mut plan: Plan,
         computed: Vec<TurnSeen>,
     ) -> Result<Vec<UnitResult>, Error> {
@@ -335,7 +335,7 @@ impl Run {
             return missed;
         }
         for (place, unit) in plan.units.iter_mut().enumerate() {
-            let has_fence = !matches!(unit.guard, Guard::Free);
+            let has_fence = !matches!(unit.fence, Fence::Free);
             if has_fence && self.chance.permyriad(self.setup.fault_rate) {
                 self.tally.count(Group::Fault, Fault::Conflict.name());
                 *unit = Unit::default();

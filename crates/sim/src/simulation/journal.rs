@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use meantime_core::{Event, InstanceId, TaskId};
 use meantime_kernel::history::{Record, pack};
-use meantime_kernel::store::{Guard, InstanceRow, Phase, Plan, TimerKind, Unit, UnitResult, Write};
+use meantime_kernel::store::{Fence, InstanceRow, Phase, Plan, TimerKind, Unit, UnitResult, Write};
 
 use super::tally::{EVENTS, Group, Tally};
 use crate::checker::{self, Step, TaskStep, TurnSeen, Violation};
@@ -47,14 +47,14 @@ impl Journal {
             self.accepted.extend(&done.accepted);
             self.live.extend(&done.accepted);
             done.accepted.hash(&mut self.hasher);
-            let Unit { guard, writes, .. } = unit;
-            if let Guard::Task { row, claims } = &guard {
+            let Unit { fence: guard, writes, .. } = unit;
+            if let Fence::Task { row, claims } = &guard {
                 self.change_task(row.id, Some(*claims), Some(row.claims), found);
             }
             for write in &writes {
                 self.note(write, found);
             }
-            let (Guard::Insert(row) | Guard::Turn { row, .. }) = &guard else { continue };
+            let (Fence::Insert(row) | Fence::Turn { row, .. }) = &guard else { continue };
             let place = computed.iter().position(|turn| {
                 turn.instance == row.id && turn.turn_no == row.turn_no && is_of(turn, row)
             });
@@ -115,8 +115,8 @@ impl Journal {
         checker::anytime_task(TaskStep { task, before, expected, after }, found);
     }
 
-    fn keep(&mut self, guard: Guard, turn: Option<TurnSeen>) {
-        let (Guard::Insert(row) | Guard::Turn { row, .. }) = guard else { return };
+    fn keep(&mut self, fence: Fence, turn: Option<TurnSeen>) {
+        let (Fence::Insert(row) | Fence::Turn { row, .. }) = fence else { return };
         (row.id, row.turn_no, row.phase.name()).hash(&mut self.hasher);
         row.state.bytes.hash(&mut self.hasher);
         if row.phase.is_ended() {

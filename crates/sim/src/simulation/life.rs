@@ -1,7 +1,7 @@
 //! Processes begin, die and come back.
 
 use meantime_kernel::command::{Command, Deployment};
-use meantime_kernel::history::By;
+use meantime_kernel::history::AuditInfo;
 use meantime_kernel::machine::{Config, Input, Output};
 use meantime_kernel::schedule::{SCHEDULE_NOTATION, schedule_source};
 use meantime_kernel::store::DefinitionFilter;
@@ -120,7 +120,7 @@ impl Run {
             self.crash(node);
         }
         self.late.clear();
-        let by = By { actor: "ops".to_owned(), reason: "the disk broke".to_owned() };
+        let by = AuditInfo { actor: "ops".to_owned(), reason: "the disk broke".to_owned() };
         if block_on(self.store.mark_restored(self.now(), by)).is_ok() {
             self.tally.count(Group::Operation, "restore");
             self.trace(|| "the store is restored, paused".to_owned());

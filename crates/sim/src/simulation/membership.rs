@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError};
 
 use meantime_core::Timestamp;
 use meantime_kernel::machine::Input;
-use meantime_kernel::store::{Plan, Store, Taken};
+use meantime_kernel::store::{Fetched, Plan, Store};
 
 use super::run::Run;
 use super::setup::Fault;
@@ -20,7 +20,7 @@ const HEARTBEAT_MS: i64 = 5_000;
 pub(super) struct Late {
     pub(super) at: u64,
     pub(super) store: Arc<dyn Store>,
-    pub(super) taken: Taken,
+    pub(super) taken: Fetched,
     pub(super) plan: Plan,
     pub(super) computed: Vec<TurnSeen>,
 }

@@ -3,12 +3,12 @@
 use std::fmt::Write as _;
 
 use meantime_kernel::machine::Output;
-use meantime_kernel::store::{Guard, Plan, UnitResult};
+use meantime_kernel::store::{Fence, Plan, UnitResult};
 
 /// What a machine wants.
 pub(super) fn brief(output: &Output) -> String {
     match output {
-        Output::Take(batch, request) => {
+        Output::Fetch(batch, request) => {
             let ids: Vec<String> = request.instances.iter().map(|it| it.id.to_string()).collect();
             format!("take {batch} {}", ids.join(" "))
         }
@@ -24,14 +24,14 @@ pub(super) fn brief(output: &Output) -> String {
 pub(super) fn brief_plan(plan: &Plan, results: &[UnitResult]) -> String {
     let mut text = format!("{} at {}", plan.batch, plan.now);
     for (unit, result) in plan.units.iter().zip(results) {
-        let guard = match &unit.guard {
-            Guard::Free => "free".to_owned(),
-            Guard::Insert(row) => format!("insert {} {}", row.id, row.phase.name()),
-            Guard::Turn { row, expected } => {
+        let guard = match &unit.fence {
+            Fence::Free => "free".to_owned(),
+            Fence::Insert(row) => format!("insert {} {}", row.id, row.phase.name()),
+            Fence::Turn { row, expected } => {
                 format!("turn {} {expected}→{} {}", row.id, row.turn_no, row.phase.name())
             }
-            Guard::Unchanged { instance, turn_no } => format!("unchanged {instance} {turn_no}"),
-            Guard::Task { row, claims } => {
+            Fence::Unchanged { instance, turn_no } => format!("unchanged {instance} {turn_no}"),
+            Fence::Task { row, claims } => {
                 format!("task {} {claims}→{} {}", row.id, row.claims, row.state.name())
             }
         };
@@ -39,7 +39,7 @@ pub(super) fn brief_plan(plan: &Plan, results: &[UnitResult]) -> String {
         for write in &unit.writes {
             let _ = write!(text, "\n        {write:?}");
         }
-        for ask in &unit.asks {
+        for ask in &unit.conditional_writes {
             let _ = write!(text, "\n        ask {ask:?}");
         }
     }

@@ -12,9 +12,9 @@ use meantime_core::{
 };
 use meantime_kernel::open::Open;
 use meantime_kernel::store::{
-    Accept, Ask, ClaimQuery, DefinitionRow, Error, Extra, Guard, InboxRow, InstanceRow,
-    NewDefinition, Phase, Plan, Recovered, Share, Store, TakeRequest, Taken, TaskRow, TaskState,
-    TimerKind, TimerRow, Unit, UnitDone, UnitResult, Wanted, Write,
+    Accept, ClaimQuery, ConditionalWrite, DefinitionRow, Error, Fence, FetchRequest, Fetched,
+    InboxRow, InstanceMeta, InstanceRow, NewDefinition, Partition, Phase, Plan, Recovered, Store,
+    TaskRow, TaskState, TimerKind, TimerRow, Unit, UnitDone, UnitResult, Wanted, Write,
 };
 
 /// The time at which cases happen.
@@ -61,7 +61,7 @@ impl<'a> Bench<'a> {
     pub(super) fn commit_at(&self, now: Timestamp, units: Vec<Unit>) -> Vec<UnitResult> {
         let batch = self.recover().batch + 1;
         let plan = Plan { batch, now, units, lease_term: None };
-        self.get(self.store.commit(Taken::default(), plan))
+        self.get(self.store.commit(Fetched::default(), plan))
     }
 
     pub(super) fn commit(&self, units: Vec<Unit>) -> Vec<UnitResult> {
@@ -85,12 +85,12 @@ impl<'a> Bench<'a> {
         self.done(Unit { writes, ..Unit::default() });
     }
 
-    pub(super) fn ask(&self, ask: Ask) -> UnitDone {
-        self.done(Unit { asks: vec![ask], ..Unit::default() })
+    pub(super) fn ask(&self, ask: ConditionalWrite) -> UnitDone {
+        self.done(Unit { conditional_writes: vec![ask], ..Unit::default() })
     }
 
     pub(super) fn recover(&self) -> Recovered {
-        self.get(self.store.recover(Share::ALL))
+        self.get(self.store.recover(Partition::ALL))
     }
 
     pub(super) fn instance(&self, id: InstanceId) -> Option<InstanceRow> {
@@ -104,16 +104,16 @@ impl<'a> Bench<'a> {
 
     pub(super) fn inbox_head(&self, id: InstanceId, inbox_limit: usize) -> Vec<InboxRow> {
         let instances = vec![Wanted { id, row: false, inbox: true }];
-        let request = TakeRequest { now: NOW, instances, inbox_limit, ..TakeRequest::default() };
-        let taken = self.get(self.store.take(request));
+        let request = FetchRequest { now: NOW, instances, inbox_limit, ..FetchRequest::default() };
+        let taken = self.get(self.store.fetch(request));
         taken.instances.into_iter().next().expect("one entry per wanted instance").inbox
     }
 
     /// Ids of the tasks that a query gets.
     pub(super) fn claim(&self, query: ClaimQuery) -> Vec<TaskId> {
         let claims = vec![query];
-        let request = TakeRequest { now: NOW, claims, ..TakeRequest::default() };
-        let taken = self.get(self.store.take(request));
+        let request = FetchRequest { now: NOW, claims, ..FetchRequest::default() };
+        let taken = self.get(self.store.fetch(request));
         let tasks = taken.claims.into_iter().next().expect("one list per query");
         tasks.into_iter().map(|task| task.id).collect()
     }
@@ -156,7 +156,7 @@ pub(super) fn instance(number: u64) -> InstanceRow {
         open: Open::default(),
         last_history: 0,
         key: None,
-        extra: Extra::default(),
+        meta: InstanceMeta::default(),
     }
 }
 
@@ -171,13 +171,13 @@ pub(super) fn ended(row: &InstanceRow) -> InstanceRow {
 }
 
 pub(super) fn start(row: &InstanceRow) -> Unit {
-    Unit { guard: Guard::Insert(Box::new(row.clone())), ..Unit::default() }
+    Unit { fence: Fence::Insert(Box::new(row.clone())), ..Unit::default() }
 }
 
 /// The turn that leads to the row.
 pub(super) fn turn(row: &InstanceRow) -> Unit {
-    let guard = Guard::Turn { row: Box::new(row.clone()), expected: row.turn_no - 1 };
-    Unit { guard, ..Unit::default() }
+    let guard = Fence::Turn { row: Box::new(row.clone()), expected: row.turn_no - 1 };
+    Unit { fence: guard, ..Unit::default() }
 }
 
 /// A timer of the instance `number`, due so many milliseconds after [`NOW`].
@@ -222,7 +222,7 @@ pub(super) fn event(number: u64, seq: u64) -> InboxRow {
     InboxRow { instance: id(number), seq, at: NOW, event, origin: None, held: None }
 }
 
-pub(super) fn deploy(name: &str, source: &str, triggers: Vec<Trigger>) -> Ask {
+pub(super) fn deploy(name: &str, source: &str, triggers: Vec<Trigger>) -> ConditionalWrite {
     let row = DefinitionRow {
         id: DefinitionId(0),
         name: name.to_owned(),
@@ -237,5 +237,5 @@ pub(super) fn deploy(name: &str, source: &str, triggers: Vec<Trigger>) -> Ask {
         triggers,
         retired: false,
     };
-    Ask::Deploy(Box::new(NewDefinition { row, accept: Accept::default() }))
+    ConditionalWrite::Deploy(Box::new(NewDefinition { row, accept: Accept::default() }))
 }

@@ -2,7 +2,8 @@
 
 use meantime_core::{EffectKey, Event, InstanceId, Timestamp, Trigger};
 use meantime_kernel::store::{
-    Accept, Ask, ChannelKey, InboxRow, MessageRow, SubscriptionRow, Unit, UnitResult, Write,
+    Accept, ChannelKey, ConditionalWrite, InboxRow, MessageRow, SubscriptionRow, Unit, UnitResult,
+    Write,
 };
 
 use super::bench::{Bench, NOW, at, ended, id, instance, json, start, turn};
@@ -48,12 +49,12 @@ fn paid(seq: u64, expires_at: Option<Timestamp>) -> MessageRow {
     MessageRow { channel, seq, payload, expires_at, had: Vec::new() }
 }
 
-fn publish_row(message: MessageRow) -> Ask {
+fn publish_row(message: MessageRow) -> ConditionalWrite {
     let accept = Accept { ids: vec![id(500 + message.seq)], seq: 1_000 + message.seq };
-    Ask::Publish { message, id: None, accept }
+    ConditionalWrite::Publish { message, id: None, accept }
 }
 
-fn publish(seq: u64) -> Ask {
+fn publish(seq: u64) -> ConditionalWrite {
     publish_row(paid(seq, Some(at(100))))
 }
 
@@ -64,26 +65,26 @@ fn key(number: u64) -> EffectKey {
 /// The definition of those who wait, unless a case is about several.
 const WAITER: &str = "waiter";
 
-fn wait_of(definition: &str, channel: ChannelKey, number: u64, seq: u64) -> Ask {
+fn wait_of(definition: &str, channel: ChannelKey, number: u64, seq: u64) -> ConditionalWrite {
     let definition = definition.to_owned();
     let subscription = SubscriptionRow { channel, seq, key: key(number), definition };
-    Ask::Subscribe { subscription, seq: 2_000 + seq }
+    ConditionalWrite::Subscribe { subscription, seq: 2_000 + seq }
 }
 
-fn wait_on(channel: ChannelKey, number: u64, seq: u64) -> Ask {
+fn wait_on(channel: ChannelKey, number: u64, seq: u64) -> ConditionalWrite {
     wait_of(WAITER, channel, number, seq)
 }
 
-fn subscribe_of(definition: &str, number: u64, seq: u64) -> Ask {
+fn subscribe_of(definition: &str, number: u64, seq: u64) -> ConditionalWrite {
     wait_of(definition, ChannelKey::message("paid", "k"), number, seq)
 }
 
-fn put_back(message: MessageRow, seq: u64) -> Ask {
+fn put_back(message: MessageRow, seq: u64) -> ConditionalWrite {
     let (definition, accept) = (WAITER.to_owned(), place(seq));
-    Ask::Return { message, definition, waiter: None, accept }
+    ConditionalWrite::Return { message, definition, waiter: None, accept }
 }
 
-fn subscribe(number: u64, seq: u64) -> Ask {
+fn subscribe(number: u64, seq: u64) -> ConditionalWrite {
     wait_on(ChannelKey::message("paid", "k"), number, seq)
 }
 
@@ -131,7 +132,7 @@ fn messages_are_taken_in_order(bench: &Bench<'_>) {
 }
 
 fn publish_and_subscribe_of_one_plan_meet(bench: &Bench<'_>) {
-    let unit = |ask| Unit { asks: vec![ask], ..Unit::default() };
+    let unit = |ask| Unit { conditional_writes: vec![ask], ..Unit::default() };
     bench.commit(vec![unit(subscribe(1, 5)), unit(publish(6))]);
     bench.commit(vec![unit(publish(7)), unit(subscribe(2, 8))]);
     assert_eq!((got(bench, 1), got(bench, 2)), (vec![6], vec![7]));
@@ -148,7 +149,7 @@ fn names_and_keys_tell_channels_apart(bench: &Bench<'_>) {
 fn an_expired_message_is_not_offered(bench: &Bench<'_>) {
     bench.ask(publish_row(paid(5, Some(at(10)))));
     bench.ask(publish_row(paid(6, None)));
-    let subscribe = Unit { asks: vec![subscribe(1, 7)], ..Unit::default() };
+    let subscribe = Unit { conditional_writes: vec![subscribe(1, 7)], ..Unit::default() };
     bench.done_at(at(10), subscribe);
     assert_eq!(got(bench, 1), [6]);
 }
@@ -186,7 +187,7 @@ fn a_subscription_removed_in_a_plan_gets_nothing_in_it(bench: &Bench<'_>) {
     let channel = ChannelKey::message("paid", "k");
     let writes = vec![Write::DeleteSubscription { channel, seq: 5 }];
     let leave = Unit { writes, ..Unit::default() };
-    let publish = Unit { asks: vec![publish(6)], ..Unit::default() };
+    let publish = Unit { conditional_writes: vec![publish(6)], ..Unit::default() };
     bench.commit(vec![leave, publish]);
     assert_eq!(bench.inbox(id(1)), []);
     bench.ask(subscribe(2, 7));
@@ -197,7 +198,7 @@ fn a_message_taken_out_is_not_offered(bench: &Bench<'_>) {
     bench.ask(publish(5));
     let channel = ChannelKey::message("paid", "k");
     let writes = vec![Write::DeleteMessage { channel, seq: 5 }];
-    let subscribe = Unit { asks: vec![subscribe(1, 6)], ..Unit::default() };
+    let subscribe = Unit { conditional_writes: vec![subscribe(1, 6)], ..Unit::default() };
     bench.commit(vec![Unit { writes, ..Unit::default() }, subscribe]);
     assert_eq!(bench.inbox(id(1)), []);
 }
@@ -205,8 +206,8 @@ fn a_message_taken_out_is_not_offered(bench: &Bench<'_>) {
 fn identified(seq: u64) -> Unit {
     let accept = Accept { ids: Vec::new(), seq: 1_000 + seq };
     let id = Some(("m-1".to_owned(), at(100)));
-    let ask = Ask::Publish { message: paid(seq, Some(at(900))), id, accept };
-    Unit { asks: vec![ask], ..Unit::default() }
+    let ask = ConditionalWrite::Publish { message: paid(seq, Some(at(900))), id, accept };
+    Unit { conditional_writes: vec![ask], ..Unit::default() }
 }
 
 fn a_message_with_a_known_id_is_dropped(bench: &Bench<'_>) {
@@ -233,14 +234,18 @@ fn the_next_waiter_is_found_behind_those_who_left(bench: &Bench<'_>) {
     }
     let leave = |seq| Write::DeleteSubscription { channel: ChannelKey::message("paid", "k"), seq };
     let writes = vec![leave(11), leave(12)];
-    let publish = Unit { asks: vec![publish(20)], ..Unit::default() };
+    let publish = Unit { conditional_writes: vec![publish(20)], ..Unit::default() };
     bench.commit(vec![Unit { writes, ..Unit::default() }, publish]);
     assert_eq!(got(bench, 3), [20]);
 }
 
-fn broadcast(ids: Vec<InstanceId>) -> Ask {
+fn broadcast(ids: Vec<InstanceId>) -> ConditionalWrite {
     let accept = Accept { ids, seq: 4_000 };
-    Ask::Broadcast { channel: ChannelKey::broadcast("stop"), payload: json("1"), accept }
+    ConditionalWrite::Broadcast {
+        channel: ChannelKey::broadcast("stop"),
+        payload: json("1"),
+        accept,
+    }
 }
 
 fn a_broadcast_reaches_everyone_who_waits_now(bench: &Bench<'_>) {
@@ -260,7 +265,7 @@ fn an_instance_that_waits_at_two_places_gets_a_broadcast_twice(bench: &Bench<'_>
             let channel = ChannelKey::broadcast("stop");
             let (key, definition) = (id(1).effect(first, ordinal), WAITER.to_owned());
             let subscription = SubscriptionRow { channel, seq, key, definition };
-            bench.ask(Ask::Subscribe { subscription, seq: 0 });
+            bench.ask(ConditionalWrite::Subscribe { subscription, seq: 0 });
         }
         bench.ask(broadcast(ids));
         let inbox = bench.inbox(id(1));
@@ -277,7 +282,7 @@ fn a_broadcast_is_not_kept(bench: &Bench<'_>) {
     assert_eq!(bench.ask(wait_on(ChannelKey::broadcast("stop"), 1, 5)).woken, []);
 }
 
-fn signal(number: u64, seq: u64) -> Ask {
+fn signal(number: u64, seq: u64) -> ConditionalWrite {
     let channel = ChannelKey::signal(id(number), "go");
     publish_row(MessageRow { channel, payload: json("2"), ..paid(seq, None) })
 }
@@ -318,7 +323,7 @@ fn a_message_starts_an_instance(bench: &Bench<'_>) {
 
 fn a_message_start_has_one_live_instance_per_key(bench: &Bench<'_>) {
     bench.deploy("order", "v1", on_message("paid"));
-    let unit = |seq| Unit { asks: vec![publish(seq)], ..Unit::default() };
+    let unit = |seq| Unit { conditional_writes: vec![publish(seq)], ..Unit::default() };
     bench.commit(vec![unit(5), unit(6)]);
     assert!(bench.ask(publish(7)).kept);
     assert_eq!(bench.instance(id(506)), None);
@@ -338,15 +343,15 @@ fn the_next_message_is_offered_when_the_key_is_free(bench: &Bench<'_>) {
     let offer = |number| {
         let accept = Accept { ids: vec![id(number)], seq: 0 };
         let channels = vec![ChannelKey::message("paid", "k")];
-        Ask::Offer { channels, definition: "order".to_owned(), accept }
+        ConditionalWrite::Offer { channels, definition: "order".to_owned(), accept }
     };
     // Still alive: nothing happens.
     assert_eq!(bench.ask(offer(600)).accepted, []);
     let holder = bench.instance(id(505)).expect("it was started");
-    let end = Unit { asks: vec![offer(601)], ..turn(&ended(&holder)) };
+    let end = Unit { conditional_writes: vec![offer(601)], ..turn(&ended(&holder)) };
     assert_eq!(bench.done(end).accepted, [id(601)]);
     let second = bench.instance(id(601)).expect("it was accepted");
-    assert_eq!(second.extra.started_by.map(|by| by.key).as_deref(), Some("k"));
+    assert_eq!(second.meta.started_by.map(|by| by.key).as_deref(), Some("k"));
     // The definition has had the first two, and the third waits.
     bench.ask(subscribe_of("order", 1, 50));
     assert_eq!(got(bench, 1), [7]);
@@ -401,7 +406,7 @@ fn a_message_starts_every_definition_that_begins_with_it(bench: &Bench<'_>) {
     let two = bench.deploy("two", "v1", on_message("paid"));
     let publish = |seq: u64| {
         let accept = Accept { ids: vec![id(500 + seq), id(600 + seq)], seq: 1_000 + seq };
-        Ask::Publish { message: paid(seq, Some(at(100))), id: None, accept }
+        ConditionalWrite::Publish { message: paid(seq, Some(at(100))), id: None, accept }
     };
     assert_eq!(bench.ask(publish(5)).accepted, [id(505), id(605)]);
     let definition = |number| bench.instance(id(number)).map(|row| row.definition);
@@ -410,9 +415,9 @@ fn a_message_starts_every_definition_that_begins_with_it(bench: &Bench<'_>) {
     let end = |number, accept, name: &str| {
         let (channels, definition) = (vec![ChannelKey::message("paid", "k")], name.to_owned());
         let accept = Accept { ids: vec![id(accept)], seq: 0 };
-        let offer = Ask::Offer { channels, definition, accept };
+        let offer = ConditionalWrite::Offer { channels, definition, accept };
         let holder = bench.instance(id(number)).expect("it was started");
-        bench.done(Unit { asks: vec![offer], ..turn(&ended(&holder)) }).accepted
+        bench.done(Unit { conditional_writes: vec![offer], ..turn(&ended(&holder)) }).accepted
     };
     // The second message waits for each of them by itself.
     assert_eq!(end(505, 700, "one"), [id(700)]);
@@ -431,11 +436,11 @@ fn the_oldest_message_of_all_starts_is_offered_first(bench: &Bench<'_>) {
     assert!(bench.ask(publish(7)).kept);
     let channels = ["paid", "asked"].map(|name| ChannelKey::message(name, "k")).to_vec();
     let accept = Accept { ids: vec![id(700)], seq: 0 };
-    let offer = Ask::Offer { channels, definition: "order".to_owned(), accept };
+    let offer = ConditionalWrite::Offer { channels, definition: "order".to_owned(), accept };
     let holder = bench.instance(id(505)).expect("it was started");
-    bench.done(Unit { asks: vec![offer], ..turn(&ended(&holder)) });
+    bench.done(Unit { conditional_writes: vec![offer], ..turn(&ended(&holder)) });
     let next = bench.instance(id(700)).expect("it was accepted");
-    assert_eq!(next.extra.started_by.map(|by| by.name).as_deref(), Some("asked"));
+    assert_eq!(next.meta.started_by.map(|by| by.name).as_deref(), Some("asked"));
 }
 
 fn a_broadcast_starts_every_definition_that_listens(bench: &Bench<'_>) {

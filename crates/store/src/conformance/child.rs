@@ -1,7 +1,9 @@
 //! Children: conditional starts, cancellation, news for the parent.
 
 use meantime_core::{Answer, Event, InstanceId, ParentClose};
-use meantime_kernel::store::{Ask, ChildRef, Extra, InstanceRow, Lineage, Phase, Unit, Write};
+use meantime_kernel::store::{
+    ChildRef, ConditionalWrite, InstanceMeta, InstanceRow, Lineage, Phase, Unit, Write,
+};
 
 use super::bench::{Bench, deploy, ended, id, instance, start, turn};
 use super::suite::declare;
@@ -36,17 +38,17 @@ fn row(number: u64, parent: InstanceId, ordinal: u32, close: ParentClose) -> Ins
     InstanceRow {
         phase: Phase::Starting,
         turn_no: 0,
-        extra: Extra { lineage: Some(lineage), ..Extra::default() },
+        meta: InstanceMeta { lineage: Some(lineage), ..InstanceMeta::default() },
         ..instance(number)
     }
 }
 
-fn ask(number: u64, version: Option<u32>) -> Ask {
+fn ask(number: u64, version: Option<u32>) -> ConditionalWrite {
     let row = Box::new(row(number, id(1), 0, ParentClose::Cancel));
     let key = id(1).effect(1, 0);
     let (definition, tree_limit) = ("child".to_owned(), 3);
     let (label, slot) = (None, None);
-    Ask::StartChild { key, definition, version, label, row, slot, tree_limit, seq: 50 }
+    ConditionalWrite::StartChild { key, definition, version, label, row, slot, tree_limit, seq: 50 }
 }
 
 fn a_child_starts_with_the_latest_version(bench: &Bench<'_>) {
@@ -71,22 +73,24 @@ fn a_named_version_is_started(bench: &Bench<'_>) {
 /// Repairs II, item 12.
 fn the_latest_version_with_a_label_is_started(bench: &Bench<'_>) {
     let labelled = |source: &str, label: Option<&str>| {
-        let Ask::Deploy(mut new) = deploy("child", source, Vec::new()) else { panic!("a deploy") };
+        let ConditionalWrite::Deploy(mut new) = deploy("child", source, Vec::new()) else {
+            panic!("a deploy")
+        };
         new.row.label = label.map(str::to_owned);
-        bench.ask(Ask::Deploy(new)).deployed[0].0
+        bench.ask(ConditionalWrite::Deploy(new)).deployed[0].0
     };
     labelled("v1", Some("stable"));
     let stable = labelled("v2", Some("stable"));
     labelled("v3", None);
     bench.done(start(&instance(1)));
     let mut wanted = ask(2, None);
-    if let Ask::StartChild { label, .. } = &mut wanted {
+    if let ConditionalWrite::StartChild { label, .. } = &mut wanted {
         *label = Some("stable".to_owned());
     }
     bench.ask(wanted);
     assert_eq!(bench.instance(id(2)).expect("it was accepted").definition, stable);
     let mut unknown = ask(3, None);
-    if let Ask::StartChild { label, .. } = &mut unknown {
+    if let ConditionalWrite::StartChild { label, .. } = &mut unknown {
         *label = Some("other".to_owned());
     }
     bench.ask(unknown);
@@ -142,7 +146,7 @@ fn a_tree_whose_root_was_cancelled_grows_by_what_was_abandoned_only(bench: &Benc
     bench.done(turn(&cancelled));
     let mut later = ask(3, None);
     assert_eq!(bench.ask(later.clone()).accepted, []);
-    if let Ask::StartChild { row: child, .. } = &mut later {
+    if let ConditionalWrite::StartChild { row: child, .. } = &mut later {
         **child = row(4, id(1), 0, ParentClose::Abandon);
     }
     assert_eq!(bench.ask(later).accepted, [id(4)]);
@@ -154,7 +158,7 @@ fn a_child_with_a_taken_key_is_a_conflict(bench: &Bench<'_>) {
     bench.done(start(&instance(1)));
     bench.done(start(&InstanceRow { key: key.clone(), definition, ..instance(3) }));
     let mut child = ask(2, None);
-    if let Ask::StartChild { row, .. } = &mut child {
+    if let ConditionalWrite::StartChild { row, .. } = &mut child {
         row.key = key;
     }
     bench.ask(child);
@@ -190,7 +194,8 @@ fn cancel(bench: &Bench<'_>, only: Option<u32>, normal_end: bool) -> Vec<Instanc
     family(bench);
     let only = only.map(|ordinal| id(1).effect(1, ordinal));
     let reason = "over".to_owned();
-    let ask = Ask::CancelChildren { instance: id(1), only, normal_end, reason, seq: 60 };
+    let ask =
+        ConditionalWrite::CancelChildren { instance: id(1), only, normal_end, reason, seq: 60 };
     let woken = bench.ask(ask).woken;
     for child in &woken {
         let inbox = bench.inbox(*child);
@@ -215,16 +220,21 @@ fn a_child_that_ended_in_the_same_plan_is_not_cancelled(bench: &Bench<'_>) {
     family(bench);
     let end = turn(&ended(&row(3, id(1), 0, ParentClose::Cancel)));
     let reason = "over".to_owned();
-    let ask =
-        Ask::CancelChildren { instance: id(1), only: None, normal_end: true, reason, seq: 60 };
-    bench.commit(vec![end, Unit { asks: vec![ask], ..Unit::default() }]);
+    let ask = ConditionalWrite::CancelChildren {
+        instance: id(1),
+        only: None,
+        normal_end: true,
+        reason,
+        seq: 60,
+    };
+    bench.commit(vec![end, Unit { conditional_writes: vec![ask], ..Unit::default() }]);
     assert_eq!(bench.inbox(id(3)), []);
 }
 
 fn notify() -> Unit {
     let event = Event::Cancel { reason: "news".to_owned() };
-    let ask = Ask::Notify { parent: id(1), event, seq: 70 };
-    Unit { asks: vec![ask], ..Unit::default() }
+    let ask = ConditionalWrite::Notify { parent: id(1), event, seq: 70 };
+    Unit { conditional_writes: vec![ask], ..Unit::default() }
 }
 
 fn a_parent_that_lives_is_told(bench: &Bench<'_>) {

@@ -2,7 +2,8 @@
 
 use meantime_core::{DefinitionId, SourceFile, Trigger};
 use meantime_kernel::store::{
-    Accept, Ask, ChannelKey, DefinitionFilter, DefinitionRow, MessageRow, Refusal, Unit, UnitResult,
+    Accept, ChannelKey, ConditionalWrite, DefinitionFilter, DefinitionRow, MessageRow, Refusal,
+    Unit, UnitResult,
 };
 
 use super::bench::{Bench, deploy, id, json};
@@ -27,8 +28,9 @@ fn start_on(name: &str) -> Vec<Trigger> {
 }
 
 fn undeploy(name: &str, version: u32) -> Unit {
-    let ask = Ask::Undeploy { name: name.to_owned(), version, accept: Accept::default() };
-    Unit { asks: vec![ask], ..Unit::default() }
+    let ask =
+        ConditionalWrite::Undeploy { name: name.to_owned(), version, accept: Accept::default() };
+    Unit { conditional_writes: vec![ask], ..Unit::default() }
 }
 
 fn deployed(bench: &Bench<'_>, name: &str, source: &str) -> (DefinitionId, u32, bool) {
@@ -41,18 +43,19 @@ fn started_by(bench: &Bench<'_>, name: &str, seq: u64) -> Option<DefinitionId> {
     let expires_at = Some(super::bench::NOW);
     let message = MessageRow { channel, seq, payload: json("{}"), expires_at, had: Vec::new() };
     let accept = Accept { ids: vec![id(800 + seq)], seq };
-    bench.ask(Ask::Publish { message, id: None, accept });
+    bench.ask(ConditionalWrite::Publish { message, id: None, accept });
     bench.instance(id(800 + seq)).map(|row| row.definition)
 }
 
 fn a_version_is_read_back_whole(bench: &Bench<'_>) {
-    let Ask::Deploy(mut new) = deploy("order", "päy\r\nline\n", start_on("paid")) else {
+    let ConditionalWrite::Deploy(mut new) = deploy("order", "päy\r\nline\n", start_on("paid"))
+    else {
         panic!("a deploy is a deploy");
     };
     new.row.label = Some("1.0".to_owned());
     new.row.files = vec![SourceFile { name: "f".to_owned(), text: "t".to_owned() }];
     let expected = new.row.clone();
-    let (id, version, is_new) = bench.ask(Ask::Deploy(new)).deployed[0];
+    let (id, version, is_new) = bench.ask(ConditionalWrite::Deploy(new)).deployed[0];
     assert_eq!((version, is_new), (1, true));
     let expected = DefinitionRow { id, version, ..expected };
     assert_eq!(bench.get(bench.store.definition(id)), Some(expected));
@@ -73,8 +76,9 @@ fn a_changed_source_is_the_next_version(bench: &Bench<'_>) {
 }
 
 fn versions_of_one_plan_follow_each_other(bench: &Bench<'_>) {
-    let asks = ["v1", "v2", "v2"].map(|source| deploy("order", source, Vec::new()));
-    let done = bench.done(Unit { asks: asks.into(), ..Unit::default() });
+    let conditional_writes = ["v1", "v2", "v2"].map(|source| deploy("order", source, Vec::new()));
+    let done =
+        bench.done(Unit { conditional_writes: conditional_writes.into(), ..Unit::default() });
     let versions: Vec<_> = done.deployed.iter().map(|it| (it.1, it.2)).collect();
     assert_eq!(versions, [(1, true), (2, true), (2, false)]);
 }

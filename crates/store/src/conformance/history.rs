@@ -1,7 +1,7 @@
 //! History: one row per turn, chained.
 
 use meantime_core::{Failure, StartCause};
-use meantime_kernel::history::{By, Edit, Record, Withdrawn};
+use meantime_kernel::history::{AuditInfo, Edit, Record, Withdrawn};
 use meantime_kernel::store::{HistoryRow, TimerKind, Write};
 
 use super::bench::{Bench, at, id, incident_id, json};
@@ -42,7 +42,7 @@ fn records_are_read_back_whole(bench: &Bench<'_>) {
             edit: Edit::Moved,
             from: at(1),
             to: at(2),
-            by: By { actor: "ana".to_owned(), reason: String::new() },
+            by: AuditInfo { actor: "ana".to_owned(), reason: String::new() },
         },
         Record::IncidentRaised { incident: incident_id(1), failure: Failure::new("E", "m") },
     ];

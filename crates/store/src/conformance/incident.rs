@@ -1,7 +1,7 @@
 //! Incidents: open ones only.
 
 use meantime_core::{Failure, IncidentId};
-use meantime_kernel::store::{IncidentCause, IncidentRow, Page, TakeRequest, Write};
+use meantime_kernel::store::{FetchRequest, IncidentCause, IncidentRow, Page, Write};
 
 use super::bench::{Bench, NOW, at, id, incident_id, json};
 use super::suite::declare;
@@ -82,6 +82,6 @@ fn lists_are_bound_to_an_instance(bench: &Bench<'_>) {
 fn incidents_are_taken_with_a_batch(bench: &Bench<'_>) {
     put(bench, &[row(1, 1)]);
     let incidents = vec![incident_id(2), incident_id(1)];
-    let taken = bench.get(bench.store.take(TakeRequest { incidents, ..TakeRequest::default() }));
+    let taken = bench.get(bench.store.fetch(FetchRequest { incidents, ..FetchRequest::default() }));
     assert_eq!(taken.incidents, [None, Some(row(1, 1))]);
 }

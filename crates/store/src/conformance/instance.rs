@@ -3,8 +3,8 @@
 use meantime_core::{DefinitionId, Json, Outcome, State};
 use meantime_kernel::open::{Key, Open, OpenTimer};
 use meantime_kernel::store::{
-    Extra, Guard, InstanceRow, Phase, Refusal, Require, StartedBy, TimerKind, Unit, UnitResult,
-    Write,
+    Fence, InstanceMeta, InstanceRow, Phase, Precondition, Refusal, StartedBy, TimerKind, Unit,
+    UnitResult, Write,
 };
 
 use super::bench::{Bench, NOW, at, ended, event, id, instance, next, start, turn};
@@ -42,11 +42,11 @@ fn a_row_is_read_back_whole(bench: &Bench<'_>) {
         open,
         last_history: 42,
         key: Some("käse".to_owned()),
-        extra: Extra {
+        meta: InstanceMeta {
             tags: vec!["a".to_owned()],
             ops: 3,
             started_by: Some(started_by),
-            ..Extra::default()
+            ..InstanceMeta::default()
         },
         ..instance(2)
     };
@@ -91,7 +91,7 @@ fn every_phase_can_follow_and_be_read_back(bench: &Bench<'_>) {
         let row = InstanceRow {
             phase,
             ended_at: phase.is_ended().then_some(NOW),
-            extra: Extra { outcome: Some(outcome), ..Extra::default() },
+            meta: InstanceMeta { outcome: Some(outcome), ..InstanceMeta::default() },
             ..next(&row)
         };
         bench.done(turn(&row));
@@ -132,7 +132,7 @@ fn an_unchanged_fence_holds_only_at_its_turn(bench: &Bench<'_>) {
     let row = instance(1);
     bench.done(start(&row));
     let unit = |turn_no, seq| Unit {
-        guard: Guard::Unchanged { instance: id(1), turn_no },
+        fence: Fence::Unchanged { instance: id(1), turn_no },
         writes: vec![Write::PutInbox(Box::new(event(1, seq)))],
         ..Unit::default()
     };
@@ -144,8 +144,8 @@ fn an_unchanged_fence_holds_only_at_its_turn(bench: &Bench<'_>) {
 
 fn keyed(number: u64, definition: DefinitionId, name: &str) -> Unit {
     let row = InstanceRow { key: Some("k".to_owned()), definition, ..instance(number) };
-    let key = Require::KeyFree { definition: name.to_owned(), key: "k".to_owned() };
-    Unit { requires: vec![key], ..start(&row) }
+    let key = Precondition::KeyFree { definition: name.to_owned(), key: "k".to_owned() };
+    Unit { preconditions: vec![key], ..start(&row) }
 }
 
 fn taken(number: u64) -> UnitResult {

@@ -7,8 +7,9 @@ use meantime_core::{
 };
 use meantime_kernel::history::Record;
 use meantime_kernel::store::{
-    AnswerRow, ChannelKey, Extra, HistoryRow, InstanceFilter, InstanceRow, Lineage, MessageRow,
-    OccurrenceRow, Page, Phase, PurgeRequest, Purged, Require, TaskRow, TaskState, Unit, Write,
+    AnswerRow, ChannelKey, HistoryRow, InstanceFilter, InstanceMeta, InstanceRow, Lineage,
+    MessageRow, OccurrenceRow, Page, Phase, Precondition, PurgeRequest, Purged, TaskRow, TaskState,
+    Unit, Write,
 };
 
 use super::bench::{Bench, at, ended, event, id, insert_task, instance, start, task, turn};
@@ -76,9 +77,9 @@ fn child(number: u64, parent: InstanceId, root: InstanceId, ended: Option<i64>) 
     let (catches, hands_on) = (Vec::new(), false);
     let is_abandoned = true;
     let lineage = Lineage { parent, root, depth: 1, catches, close, hands_on, is_abandoned };
-    let extra = Extra { lineage: Some(lineage), ..Extra::default() };
+    let meta = InstanceMeta { lineage: Some(lineage), ..InstanceMeta::default() };
     let phase = if ended.is_some() { Phase::Completed } else { Phase::Running };
-    InstanceRow { phase, ended_at: ended.map(at), extra, ..instance(number) }
+    InstanceRow { phase, ended_at: ended.map(at), meta, ..instance(number) }
 }
 
 fn there(bench: &Bench<'_>) -> Vec<InstanceId> {
@@ -280,7 +281,7 @@ fn messages_ids_and_answers_go_when_they_expire(bench: &Bench<'_>) {
         seen("two", 30),
     ]);
     let answer = AnswerRow { key: "a".to_owned(), request: 1, instance: id(9), expires_at: at(10) };
-    bench.done(Unit { requires: vec![Require::NewRequest(answer)], ..Unit::default() });
+    bench.done(Unit { preconditions: vec![Precondition::NewRequest(answer)], ..Unit::default() });
     assert_eq!(purge_all(bench, &retention(), at(9)).rows(), 0);
     let purged = purge_all(bench, &retention(), at(10));
     assert_eq!((purged.messages, purged.message_ids, purged.answers), (1, 1, 1));

@@ -2,8 +2,8 @@
 
 use meantime_core::{Attribute, DefinitionId, InstanceId, Occurrence, SlotOutcome};
 use meantime_kernel::store::{
-    ChannelKey, Extra, HistoryRow, InstanceFilter, InstanceRow, MessageRow, OccurrenceRow, Page,
-    Phase, Plan, SubscriptionRow, TakeRequest, Taken, Unit, Wanted, Write,
+    ChannelKey, FetchRequest, Fetched, HistoryRow, InstanceFilter, InstanceMeta, InstanceRow,
+    MessageRow, OccurrenceRow, Page, Phase, Plan, SubscriptionRow, Unit, Wanted, Write,
 };
 
 use super::bench::{
@@ -78,8 +78,8 @@ fn a_take_answers_in_the_order_asked(bench: &Bench<'_>) {
     let tasks = vec![task(9, 0).id, task(1, 0).id];
     let instances = instances.to_vec();
     let request =
-        TakeRequest { now: NOW, instances, tasks, inbox_limit: 5, ..TakeRequest::default() };
-    let taken = bench.get(bench.store.take(request));
+        FetchRequest { now: NOW, instances, tasks, inbox_limit: 5, ..FetchRequest::default() };
+    let taken = bench.get(bench.store.fetch(request));
     let rows: Vec<_> = taken.instances.iter().map(|taken| taken.row.clone()).collect();
     assert_eq!(rows, [Some(instance(2)), None, Some(instance(1))]);
     assert_eq!(taken.instances[2].inbox, [event(1, 5)]);
@@ -91,8 +91,8 @@ fn a_take_reads_only_what_is_wanted(bench: &Bench<'_>) {
     bench.write(vec![Write::PutInbox(Box::new(event(1, 5)))]);
     let wanted = |row, inbox| {
         let instances = vec![Wanted { id: id(1), row, inbox }];
-        let request = TakeRequest { instances, inbox_limit: 5, ..TakeRequest::default() };
-        let taken = bench.get(bench.store.take(request));
+        let request = FetchRequest { instances, inbox_limit: 5, ..FetchRequest::default() };
+        let taken = bench.get(bench.store.fetch(request));
         (taken.instances[0].row.is_some(), taken.instances[0].inbox.len())
     };
     assert_eq!((wanted(true, false), wanted(false, true)), ((true, 0), (false, 1)));
@@ -165,9 +165,9 @@ fn live_instances_are_listed_by_definition(bench: &Bench<'_>) {
 fn instances_are_listed_by_incident(bench: &Bench<'_>) {
     for number in 1..=4 {
         let mut row = instance(number);
-        row.extra.incidents = u32::from(number % 2 == 0);
+        row.meta.incidents = u32::from(number % 2 == 0);
         let mut unit = start(&row);
-        if row.extra.incidents > 0 {
+        if row.meta.incidents > 0 {
             unit.writes.push(Write::PutIncident(super::incident::row(number, number)));
             unit.writes.push(Write::PutIncident(super::incident::row(10 + number, number)));
         }
@@ -263,15 +263,15 @@ fn starting_and_yielding_instances_are_ready_after_a_restart(bench: &Bench<'_>) 
 }
 
 fn instances_that_an_incident_holds_are_not_ready(bench: &Bench<'_>) {
-    let extra = Extra { held: Some(incident_id(1)), ..Extra::default() };
-    bench.done(start(&InstanceRow { phase: Phase::Starting, extra, ..instance(1) }));
+    let meta = InstanceMeta { held: Some(incident_id(1)), ..InstanceMeta::default() };
+    bench.done(start(&InstanceRow { phase: Phase::Starting, meta, ..instance(1) }));
     assert_eq!(bench.recover().ready, []);
 }
 
 fn clock_and_batch_never_go_back(bench: &Bench<'_>) {
     let commit = |batch, millis| {
         let plan = Plan { batch, now: at(millis), units: Vec::new(), lease_term: None };
-        bench.get(bench.store.commit(Taken::default(), plan));
+        bench.get(bench.store.commit(Fetched::default(), plan));
         let node = bench.recover();
         (node.batch, node.clock)
     };
@@ -283,7 +283,7 @@ fn clock_and_batch_never_go_back(bench: &Bench<'_>) {
 fn a_batch_is_known_as_committed(bench: &Bench<'_>) {
     for batch in [2, 3] {
         let plan = Plan { batch, now: NOW, units: Vec::new(), lease_term: None };
-        bench.get(bench.store.commit(Taken::default(), plan));
+        bench.get(bench.store.commit(Fetched::default(), plan));
     }
     let known = [2, 3, 4].map(|batch| bench.get(bench.store.is_committed(batch)));
     assert_eq!(known, [true, true, false]);

@@ -1,6 +1,6 @@
 //! Idempotency keys: what must be new.
 
-use meantime_kernel::store::{AnswerRow, Refusal, Require, Unit, UnitResult};
+use meantime_kernel::store::{AnswerRow, Precondition, Refusal, Unit, UnitResult};
 
 use super::bench::{Bench, at, id, instance, start};
 use super::suite::declare;
@@ -16,7 +16,7 @@ declare!("request":
 fn request(number: u64, hash: u64) -> Unit {
     let key = "req-1".to_owned();
     let answer = AnswerRow { key, request: hash, instance: id(number), expires_at: at(100) };
-    Unit { requires: vec![Require::NewRequest(answer)], ..start(&instance(number)) }
+    Unit { preconditions: vec![Precondition::NewRequest(answer)], ..start(&instance(number)) }
 }
 
 fn repeated(number: u64) -> UnitResult {

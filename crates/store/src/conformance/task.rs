@@ -6,7 +6,7 @@ use meantime_core::{
     Failure, RetryPolicy, TaskCause, TaskId, TaskKind, TaskOutcome, TaskSpec, Thrown,
 };
 use meantime_kernel::store::{
-    ClaimQuery, Guard, LeaseRow, Page, TakeRequest, TaskFilter, TaskRow, TaskState, Unit,
+    ClaimQuery, Fence, FetchRequest, LeaseRow, Page, TaskFilter, TaskRow, TaskState, Unit,
     UnitResult, Write,
 };
 
@@ -56,8 +56,8 @@ fn leased(row: &TaskRow) -> TaskRow {
 }
 
 fn claim(row: &TaskRow) -> Unit {
-    let guard = Guard::Task { row: Box::new(leased(row)), claims: row.claims };
-    Unit { guard, ..Unit::default() }
+    let guard = Fence::Task { row: Box::new(leased(row)), claims: row.claims };
+    Unit { fence: guard, ..Unit::default() }
 }
 
 fn ten() -> ClaimQuery {
@@ -164,8 +164,8 @@ fn tasks_that_are_being_handed_out_are_not_offered(bench: &Bench<'_>) {
 fn several_claims_are_answered_in_order(bench: &Bench<'_>) {
     insert(bench, &[task(1, 0), spec(|it| "q".clone_into(&mut it.queue), 2)]);
     let other = ClaimQuery { queues: vec!["q".to_owned()], ..ten() };
-    let request = TakeRequest { now: NOW, claims: vec![other, ten()], ..TakeRequest::default() };
-    let taken = bench.get(bench.store.take(request));
+    let request = FetchRequest { now: NOW, claims: vec![other, ten()], ..FetchRequest::default() };
+    let taken = bench.get(bench.store.fetch(request));
     assert_eq!(taken.claims[0][0].id, task(2, 0).id);
     assert_eq!(taken.claims[1], [task(1, 0)]);
 }
@@ -177,8 +177,8 @@ fn a_claim_replaces_the_row(bench: &Bench<'_>) {
     assert_eq!(bench.get(bench.store.task(row.id)), Some(leased(&row)));
     assert_eq!(bench.claim(ten()), []);
     let back = TaskRow { state: TaskState::Ready, ..leased(&row) };
-    let guard = Guard::Task { row: Box::new(back), claims: 1 };
-    bench.done(Unit { guard, ..Unit::default() });
+    let guard = Fence::Task { row: Box::new(back), claims: 1 };
+    bench.done(Unit { fence: guard, ..Unit::default() });
     assert_eq!(bench.claim(ten()), [row.id]);
 }
 

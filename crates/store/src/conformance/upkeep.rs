@@ -1,7 +1,7 @@
 //! Compaction of history, and the mark of a restored copy.
 
 use meantime_core::Timestamp;
-use meantime_kernel::history::{By, Record};
+use meantime_kernel::history::{AuditInfo, Record};
 use meantime_kernel::open::{Key, Open, OpenTimer};
 use meantime_kernel::store::{
     CompactRequest, HistoryRow, InstanceRow, OperationKind, Page, TimerKind, Unit, Write,
@@ -92,8 +92,8 @@ fn a_short_history_is_left_alone(bench: &Bench<'_>) {
     assert_eq!(bench.get(bench.store.compact(nobody)), 0);
 }
 
-fn ana() -> By {
-    By { actor: "ana".to_owned(), reason: "moved house".to_owned() }
+fn ana() -> AuditInfo {
+    AuditInfo { actor: "ana".to_owned(), reason: "moved house".to_owned() }
 }
 
 fn a_restored_copy_is_paused_with_a_new_epoch(bench: &Bench<'_>) {

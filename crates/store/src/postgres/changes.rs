@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use meantime_core::{InstanceId, Timestamp};
-use meantime_kernel::history::By;
-use meantime_kernel::store::{AnswerRow, Guard, HistoryRow, InstanceRow, OperationKind, Write};
+use meantime_kernel::history::AuditInfo;
+use meantime_kernel::store::{AnswerRow, Fence, HistoryRow, InstanceRow, OperationKind, Write};
 
 use super::connection::Call;
 use super::{
@@ -31,7 +31,7 @@ pub(super) struct Changes<'a> {
     history: Vec<&'a HistoryRow>,
     answers: BTreeMap<&'a str, &'a AnswerRow>,
     message_ids: BTreeMap<&'a str, Timestamp>,
-    resumed: Option<(Timestamp, &'a By)>,
+    resumed: Option<(Timestamp, &'a AuditInfo)>,
     /// Damaged instances that ended.
     cleared: Vec<InstanceId>,
     /// The largest sequence number that is written.
@@ -40,18 +40,18 @@ pub(super) struct Changes<'a> {
 
 impl<'a> Changes<'a> {
     /// The row of a fence that holds.
-    pub(super) fn guard(&mut self, guard: &'a Guard) {
+    pub(super) fn guard(&mut self, guard: &'a Fence) {
         match guard {
-            Guard::Free | Guard::Unchanged { .. } => {}
-            Guard::Insert(row) => {
+            Fence::Free | Fence::Unchanged { .. } => {}
+            Fence::Insert(row) => {
                 self.note_instance(row);
                 self.instances.insert(row);
             }
-            Guard::Turn { row, expected } => {
+            Fence::Turn { row, expected } => {
                 self.note_instance(row);
                 self.instances.turn(row, *expected);
             }
-            Guard::Task { row, claims } => self.tasks.replace(row, *claims),
+            Fence::Task { row, claims } => self.tasks.replace(row, *claims),
         }
     }
 

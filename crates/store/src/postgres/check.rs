@@ -126,7 +126,7 @@ async fn timers(connection: &Connection, problems: &mut Vec<String>) -> Result<(
         let ids: BTreeSet<InstanceId> = keys.iter().map(|(id, _)| *id).collect();
         let owners = owners(connection, &ids).await?;
         for (id, key) in keys {
-            if owners.get(&id).is_some_and(|owner| owner.extra.damaged.is_some()) {
+            if owners.get(&id).is_some_and(|owner| owner.meta.damaged.is_some()) {
                 // It has been told already.
                 continue;
             }

@@ -14,16 +14,16 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use meantime_core::TaskId;
-use meantime_kernel::store::{Error, Guard, Plan, Settled, Unit, UnitResult, Write};
+use meantime_kernel::store::{Error, Fence, Plan, ResolvedPlan, Unit, UnitResult, Write};
 
 use super::batch::CommitRows;
 use super::changes::Changes;
 use super::connection::{Answer, Call, Failure};
 use super::feed::{Feed, UnderWay};
+use super::fetch::{Hold, Locked};
 use super::find::Find;
 use super::pool::{Pool, PooledConnection};
 use super::stats::Counters;
-use super::take::{Hold, Locked};
 use super::{instance, lock, task};
 
 /// How often a plan is tried.
@@ -40,7 +40,7 @@ pub(super) struct Committer {
 /// Why a transaction did not take effect, or may not have.
 enum Undone {
     /// Units that insert an instance whose id is taken: they are conflicts.
-    Taken(BTreeSet<usize>),
+    Fetched(BTreeSet<usize>),
     /// Nothing was written.
     Failed(Failure),
     /// COMMIT was sent and its answer was lost (I2).
@@ -74,7 +74,7 @@ impl Committer {
                     Counters::add(&self.counters.units, results.len());
                     return Ok(results);
                 }
-                Err(Undone::Taken(units)) => left_out.extend(units),
+                Err(Undone::Fetched(units)) => left_out.extend(units),
                 Err(Undone::Failed(failure)) => {
                     if !failure.is_worth_retrying || attempt >= ATTEMPTS {
                         // Whoever hears of it may tell another node to go on with the same rows.
@@ -108,15 +108,15 @@ impl Committer {
                 Transaction { pooled, locked, is_open: false }
             }
         };
-        let settled = transaction.settle(without(plan, left_out)).await?;
-        let changes = gather(plan, &settled, left_out);
+        let resolved = transaction.resolve(without(plan, left_out)).await?;
+        let changes = changes_of(plan, &resolved, left_out);
         let mut calls = transaction.opening();
         let first = calls.len();
         calls.extend(changes.calls());
         calls.push(row_number.mark(plan.batch, plan.now, changes.seq));
         let answers = transaction.pooled.run(&calls).await?;
         check(&changes, plan, answers.get(first..).unwrap_or_default())?;
-        let results = with_conflicts(settled.results.clone(), left_out);
+        let results = with_conflicts(resolved.results.clone(), left_out);
         match transaction.pooled.commit().await {
             Ok(()) => Ok(results),
             Err(failure) if failure.is_in_doubt => {
@@ -143,7 +143,7 @@ impl Transaction {
     }
 
     /// Looks at everything the plan depends on, under locks, and decides.
-    async fn settle(&mut self, plan: Plan) -> Result<Settled, Undone> {
+    async fn resolve(&mut self, plan: Plan) -> Result<ResolvedPlan, Undone> {
         let fenced = plan.fenced();
         let instances = fenced.instances.into_iter();
         let instances: Vec<_> =
@@ -174,9 +174,9 @@ impl Transaction {
         let busy = self.locked.add(!instances.is_empty(), !tasks.is_empty(), &answers)?;
         let mut found = find.read(found.into_iter())?;
         let mut standing = self.locked.fences();
-        let settled =
-            plan.settle(&mut found, |unit| Ok(!touches(unit, &busy) && standing.admit(unit)));
-        Ok(settled?)
+        let resolved =
+            plan.resolve(&mut found, |unit| Ok(!touches(unit, &busy) && standing.admit(unit)));
+        Ok(resolved?)
     }
 }
 
@@ -207,7 +207,7 @@ fn touches(unit: &Unit, tasks: &BTreeSet<TaskId>) -> bool {
     if tasks.is_empty() {
         return false;
     }
-    let guarded = matches!(&unit.guard, Guard::Task { row, .. } if tasks.contains(&row.id));
+    let guarded = matches!(&unit.fence, Fence::Task { row, .. } if tasks.contains(&row.id));
     guarded
         || unit.writes.iter().any(|write| match write {
             Write::UpdateTask { row, .. } => tasks.contains(&row.id),
@@ -237,12 +237,16 @@ fn with_conflicts(mut results: Vec<UnitResult>, left_out: &BTreeSet<usize>) -> V
 }
 
 /// Everything that is written, unit by unit: the fence first, then the rest.
-fn gather<'a>(plan: &'a Plan, settled: &'a Settled, left_out: &BTreeSet<usize>) -> Changes<'a> {
+fn changes_of<'a>(
+    plan: &'a Plan,
+    resolved: &'a ResolvedPlan,
+    left_out: &BTreeSet<usize>,
+) -> Changes<'a> {
     let mut changes = Changes::default();
-    let mut writes = settled.writes.iter().peekable();
-    for (number, (unit, result)) in plan.units.iter().zip(&settled.results).enumerate() {
+    let mut writes = resolved.writes.iter().peekable();
+    for (number, (unit, result)) in plan.units.iter().zip(&resolved.results).enumerate() {
         if matches!(result, UnitResult::Done(_)) && !left_out.contains(&number) {
-            changes.guard(&unit.guard);
+            changes.guard(&unit.fence);
         }
         while let Some((_, write)) = writes.next_if(|(of, _)| *of == number) {
             changes.write(write);
@@ -260,8 +264,8 @@ fn check(changes: &Changes<'_>, plan: &Plan, answers: &[Answer]) -> Result<(), U
     {
         let taken = changes.instances.taken_ids(answer)?;
         if !taken.is_empty() {
-            let inserts = |unit: &Unit| match &unit.guard {
-                Guard::Insert(row) => taken.contains(&row.id),
+            let inserts = |unit: &Unit| match &unit.fence {
+                Fence::Insert(row) => taken.contains(&row.id),
                 _ => false,
             };
             let units = plan.units.iter().enumerate().filter(|(_, unit)| inserts(unit));
@@ -270,7 +274,7 @@ fn check(changes: &Changes<'_>, plan: &Plan, answers: &[Answer]) -> Result<(), U
             return Err(if units.is_empty() {
                 Error::Bug(format!("the id {first} was given out twice")).into()
             } else {
-                Undone::Taken(units)
+                Undone::Fetched(units)
             });
         }
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use meantime_core::{InstanceId, Timestamp};
 use meantime_kernel::store::{
-    CompactRequest, Error, HistoryRow, PurgeRequest, Purged, Recovered, Share,
+    CompactRequest, Error, HistoryRow, Partition, PurgeRequest, Purged, Recovered,
 };
 use tokio::runtime::Handle;
 use tokio::sync::Mutex;
@@ -97,7 +97,7 @@ impl Core {
         })
     }
 
-    pub(super) async fn recover(&self, share: Share) -> Result<Recovered, Error> {
+    pub(super) async fn recover(&self, share: Partition) -> Result<Recovered, Error> {
         let lease_term = self.committer.commit_rows.lease_term();
         let pooled = self.direct.acquire().await?;
         let calls = [node::get(lease_term), inbox::owners(share), instance::unfinished(share)];

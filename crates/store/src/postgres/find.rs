@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use meantime_core::{InstanceId, Timestamp};
-use meantime_kernel::store::{ChannelKey, ChannelKind, Error, Found, FoundChannel, Lookups};
+use meantime_kernel::store::{ChannelKey, ChannelKind, ChannelSnapshot, Error, Lookups, Snapshot};
 
 use super::connection::{Answer, Call};
 use super::{
@@ -102,11 +102,11 @@ impl<'a> Find<'a> {
     }
 
     /// Reads the answers to [`Self::calls`].
-    pub(super) fn read(&self, answers: impl Iterator<Item = Answer>) -> Result<Found, Error> {
+    pub(super) fn read(&self, answers: impl Iterator<Item = Answer>) -> Result<Snapshot, Error> {
         let lookups = self.lookups;
         let mut answers = answers;
         let mut next = |is_asked: bool| if is_asked { answers.next() } else { None };
-        let mut found = Found::default();
+        let mut found = Snapshot::default();
         if let Some(answer) = next(!lookups.starts.is_empty()) {
             found.starts = trigger_start::read_starts(&answer, &lookups.starts)?;
         }
@@ -124,7 +124,7 @@ impl<'a> Find<'a> {
             for (channel, _) in &self.channels {
                 let (messages, channel) = (VecDeque::new(), (*channel).clone());
                 let subscriptions = waiting.remove(&channel).unwrap_or_default();
-                found.channels.insert(channel, FoundChannel { messages, subscriptions });
+                found.channels.insert(channel, ChannelSnapshot { messages, subscriptions });
             }
         }
         let mut messages = Vec::new();

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use meantime_core::{IncidentId, InstanceId};
-use meantime_kernel::store::{Error, InboxRow, Share};
+use meantime_kernel::store::{Error, InboxRow, Partition};
 
 use super::connection::{Answer, Call, arrays, values};
 use super::keyed::Keyed;
@@ -135,7 +135,7 @@ pub(super) fn read_heads(
 }
 
 /// Instances of a share with events that nothing holds back.
-pub(super) fn owners(share: Share) -> Call<'static> {
+pub(super) fn owners(share: Partition) -> Call<'static> {
     Call::new(OWNERS, values![i64::from(share.of.max(1)), i64::from(share.part)])
 }
 

@@ -3,18 +3,18 @@
 use std::collections::BTreeMap;
 
 use meantime_core::InstanceId;
-use meantime_kernel::store::{ChildRef, Error, InstanceRow, Share};
+use meantime_kernel::store::{ChildRef, Error, InstanceRow, Partition};
 
 use super::connection::{Answer, Call, Connection, Failure, arrays, values};
 use super::text::text_if;
 use crate::row::instance::{
-    child, columns, extra_column, open_column, parent_column, read, read_lenient,
+    child, columns, meta_column, open_column, parent_column, read, read_lenient,
     unfinished as unfinished_row,
 };
 use crate::row::{Columns, int, millis, ord, random};
 
 const INSERT: &str = "INSERT INTO instance (ord, random, turn_no, phase, definition_id, \
-     started_at, ended_at, deadline_at, last_history, key, state_format, open, extra, state, \
+     started_at, ended_at, deadline_at, last_history, key, state_format, open, meta, state, \
      parent_ord) SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], \
      $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[], $10::text[], \
      $11::integer[], $12::bytea[], $13::bytea[], $14::bytea[], $15::bigint[]) \
@@ -23,14 +23,14 @@ const INSERT: &str = "INSERT INTO instance (ord, random, turn_no, phase, definit
 const TURN: &str = "UPDATE instance AS i SET turn_no = n.turn_no, phase = n.phase, \
      definition_id = n.definition_id, started_at = n.started_at, ended_at = n.ended_at, \
      deadline_at = n.deadline_at, last_history = n.last_history, key = n.key, \
-     state_format = n.state_format, open = n.open, extra = n.extra, state = n.state \
+     state_format = n.state_format, open = n.open, meta = n.meta, state = n.state \
      FROM (SELECT *, (SELECT ctid FROM instance AS i WHERE i.ord = u.ord \
      AND i.random = u.random AND i.turn_no = u.expected) AS place \
      FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::bigint[], \
      $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[], $10::text[], $11::integer[], \
      $12::bytea[], $13::bytea[], $14::bytea[], $15::bigint[]) \
      AS u (ord, random, turn_no, phase, definition_id, started_at, ended_at, deadline_at, \
-     last_history, key, state_format, open, extra, state, expected)) AS n \
+     last_history, key, state_format, open, meta, state, expected)) AS n \
      WHERE i.ctid = n.place";
 
 // In the order of ids, and without waiting: who has a row has it for a moment only.
@@ -52,9 +52,9 @@ const LIVE: &str = "SELECT ord, random FROM instance \
 const KEY_HOLDERS: &str = "SELECT (SELECT name FROM definition WHERE id = i.definition_id), \
      i.key, i.ord, i.random FROM instance AS i \
      WHERE i.key = ANY ($1::text[]) AND i.ended_at IS NULL";
-const CHILDREN: &str = "SELECT ord, random, extra, parent_ord FROM instance \
+const CHILDREN: &str = "SELECT ord, random, meta, parent_ord FROM instance \
      WHERE parent_ord = ANY ($1::bigint[]) AND ended_at IS NULL";
-const UNFINISHED: &str = "SELECT ord, random, extra FROM instance \
+const UNFINISHED: &str = "SELECT ord, random, meta FROM instance \
      WHERE phase IN ('starting', 'yielding') AND (random & 255) % $1 = $2";
 
 #[cfg(test)]
@@ -102,7 +102,7 @@ impl<'a> Changes<'a> {
             text_if(row.key.as_deref()),
             i32::from(row.state.format),
             open_column(&row.open),
-            extra_column(&row.extra),
+            meta_column(&row.meta),
             &*row.state.bytes,
             parent_column(row),
         ]);
@@ -124,7 +124,7 @@ impl<'a> Changes<'a> {
             text_if(it.1.key.as_deref()),
             i32::from(it.1.state.format),
             open_column(&it.1.open),
-            extra_column(&it.1.extra),
+            meta_column(&it.1.meta),
             &*it.1.state.bytes,
             int(it.0),
         ]);
@@ -235,7 +235,7 @@ pub(super) async fn get_lenient(
 }
 
 /// Instances of a share that go on by themselves: not started yet, or in the middle of their work.
-pub(super) fn unfinished(share: Share) -> Call<'static> {
+pub(super) fn unfinished(share: Partition) -> Call<'static> {
     Call::new(UNFINISHED, values![i64::from(share.of.max(1)), i64::from(share.part)])
 }
 

@@ -12,7 +12,7 @@
 
 use std::collections::BTreeSet;
 
-use meantime_kernel::store::{Ask, ChannelKey, ChannelKind, Lookups, Plan, Write};
+use meantime_kernel::store::{ChannelKey, ChannelKind, ConditionalWrite, Lookups, Plan, Write};
 use sha2::{Digest, Sha256};
 
 use super::connection::{Call, values};
@@ -69,8 +69,10 @@ fn names(plan: &Plan, lookups: &Lookups) -> BTreeSet<i64> {
             }
             _ => None,
         }));
-        let deploys = |ask: &Ask| matches!(ask, Ask::Deploy(_) | Ask::Undeploy { .. });
-        if unit.asks.iter().any(deploys) {
+        let deploys = |ask: &ConditionalWrite| {
+            matches!(ask, ConditionalWrite::Deploy(_) | ConditionalWrite::Undeploy { .. })
+        };
+        if unit.conditional_writes.iter().any(deploys) {
             names.insert(hash("deploy", ""));
         }
     }

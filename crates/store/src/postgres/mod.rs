@@ -43,6 +43,7 @@ mod definition;
 mod error;
 mod examine;
 mod feed;
+mod fetch;
 mod find;
 mod history;
 mod inbox;
@@ -68,7 +69,6 @@ mod stats;
 mod store;
 mod subscription;
 mod sweep;
-mod take;
 mod task;
 #[cfg(test)]
 mod tests;

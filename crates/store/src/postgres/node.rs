@@ -2,7 +2,7 @@
 //! numbers have come.
 
 use meantime_core::Timestamp;
-use meantime_kernel::history::By;
+use meantime_kernel::history::AuditInfo;
 use meantime_kernel::store::{Error, OperationKind, Recovered, next_epoch};
 
 use super::connection::{Answer, Call, values};
@@ -45,7 +45,7 @@ pub(super) async fn pause(
     pool: &Arc<Pool>,
     kind: OperationKind,
     now: Timestamp,
-    by: &By,
+    by: &AuditInfo,
 ) -> Result<u32, Error> {
     let mut pooled = pool.acquire().await?;
     let begin = pooled.begin();

@@ -1,7 +1,7 @@
 //! What was done to the store as a whole.
 
 use meantime_core::Timestamp;
-use meantime_kernel::history::By;
+use meantime_kernel::history::AuditInfo;
 use meantime_kernel::store::{OperationKind, OperationRow, Page};
 
 use super::connection::{Call, Connection, Failure, values};
@@ -18,7 +18,7 @@ const LIST: &str =
 #[cfg(test)]
 pub(super) const STATEMENTS: &[&str] = &[ADD, LIST];
 
-pub(super) fn add(kind: OperationKind, at: Timestamp, by: &By) -> Call<'_> {
+pub(super) fn add(kind: OperationKind, at: Timestamp, by: &AuditInfo) -> Call<'_> {
     Call::new(ADD, values![at.as_millis(), kind.name(), text(&by.actor), text(&by.reason)])
 }
 

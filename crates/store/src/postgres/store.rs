@@ -4,20 +4,20 @@ use std::future::Future;
 use std::sync::Arc;
 
 use meantime_core::{DefinitionId, IncidentId, InstanceId, TaskId, Timestamp};
-use meantime_kernel::history::By;
+use meantime_kernel::history::AuditInfo;
 use meantime_kernel::store::{
-    ChildRef, CompactRequest, ConnectivityListener, DefinitionFilter, DefinitionRow, DueQuery,
-    Error, HistoryRow, IncidentRow, InstanceFilter, InstanceRow, Listener, Membership, Notice,
-    OccurrenceKey, OccurrenceRow, OperationKind, OperationRow, Page, Pending, Plan, PurgeRequest,
-    Purged, Recovered, Share, Store, TakeRequest, Taken, TaskFilter, TaskRow, TimerCount,
+    BoxFuture, ChildRef, CompactRequest, ConnectivityListener, DefinitionFilter, DefinitionRow,
+    DueQuery, Error, FetchRequest, Fetched, HistoryRow, IncidentRow, InstanceFilter, InstanceRow,
+    Listener, Membership, Notice, OccurrenceKey, OccurrenceRow, OperationKind, OperationRow, Page,
+    Partition, Plan, PurgeRequest, Purged, Recovered, Store, TaskFilter, TaskRow, TimerCount,
     TimerFilter, TimerKey, TimerRow, To, UnitResult,
 };
 use tokio::runtime::{Builder, Runtime};
 
 use super::core::Core;
+use super::fetch::{self, Hold};
 use super::options::Options;
 use super::stats::Stats;
-use super::take::{self, Hold};
 use super::{
     definition, examine, history, incident, instance, instance_list, node, node_lease, occurrence,
     operation, task, timer,
@@ -70,7 +70,7 @@ impl PostgresStore {
     }
 
     /// Begins work on the store's own thread; it goes on even if nobody waits for it.
-    fn call<T: Send + 'static, F>(&self, work: impl FnOnce(Arc<Core>) -> F) -> Pending<'_, T>
+    fn call<T: Send + 'static, F>(&self, work: impl FnOnce(Arc<Core>) -> F) -> BoxFuture<'_, T>
     where
         F: Future<Output = Result<T, Error>> + Send + 'static,
     {
@@ -110,29 +110,29 @@ impl std::fmt::Debug for PostgresStore {
 }
 
 impl Store for PostgresStore {
-    fn take(&self, request: TakeRequest) -> Pending<'_, Taken> {
-        self.call(|core| async move { take::take(&core.writers, &request).await })
+    fn fetch(&self, request: FetchRequest) -> BoxFuture<'_, Fetched> {
+        self.call(|core| async move { fetch::fetch(&core.writers, &request).await })
     }
 
-    fn commit(&self, taken: Taken, plan: Plan) -> Pending<'_, Vec<UnitResult>> {
+    fn commit(&self, taken: Fetched, plan: Plan) -> BoxFuture<'_, Vec<UnitResult>> {
         let hold = Hold::of(taken);
         // Noted at once: the number of a plan was given out a moment ago, and others follow.
         let under_way = self.core.committer.feed.begin(&plan);
         self.call(|core| async move { core.committer.commit(hold, &plan, under_way).await })
     }
 
-    fn is_committed(&self, batch: u64) -> Pending<'_, bool> {
+    fn is_committed(&self, batch: u64) -> BoxFuture<'_, bool> {
         self.call(move |core| async move {
             let it = core.writers.acquire().await?;
             Ok(core.committer.commit_rows.is_committed(&it, batch).await?)
         })
     }
 
-    fn recover(&self, share: Share) -> Pending<'_, Recovered> {
+    fn recover(&self, share: Partition) -> BoxFuture<'_, Recovered> {
         self.call(move |core| async move { core.recover(share).await })
     }
 
-    fn due_timers(&self, query: DueQuery) -> Pending<'_, Vec<TimerRow>> {
+    fn due_timers(&self, query: DueQuery) -> BoxFuture<'_, Vec<TimerRow>> {
         self.call(move |core| async move {
             let it = core.direct.acquire().await?;
             Ok(timer::due(&it, query).await?)
@@ -143,7 +143,7 @@ impl Store for PostgresStore {
         self.core.options.shared
     }
 
-    fn renew_lease(&self, real: Timestamp) -> Pending<'_, Membership> {
+    fn renew_lease(&self, real: Timestamp) -> BoxFuture<'_, Membership> {
         if !self.is_shared() {
             return Box::pin(std::future::ready(Ok(Membership::alone())));
         }
@@ -155,7 +155,7 @@ impl Store for PostgresStore {
         })
     }
 
-    fn leave(&self) -> Pending<'_, ()> {
+    fn leave(&self) -> BoxFuture<'_, ()> {
         if !self.is_shared() {
             return Box::pin(std::future::ready(Ok(())));
         }
@@ -165,7 +165,7 @@ impl Store for PostgresStore {
         })
     }
 
-    fn tell(&self, notices: Vec<(To, Notice)>) -> Pending<'_, ()> {
+    fn tell(&self, notices: Vec<(To, Notice)>) -> BoxFuture<'_, ()> {
         self.call(|core| async move { core.notifier.tell(&core.direct, &notices).await })
     }
 
@@ -175,7 +175,7 @@ impl Store for PostgresStore {
         }
     }
 
-    fn ping(&self) -> Pending<'_, ()> {
+    fn ping(&self) -> BoxFuture<'_, ()> {
         self.call(|core| async move { core.monitor.ping().await })
     }
 
@@ -183,21 +183,21 @@ impl Store for PostgresStore {
         self.core.monitor.watch_connectivity(listener);
     }
 
-    fn definition(&self, id: DefinitionId) -> Pending<'_, Option<DefinitionRow>> {
+    fn definition(&self, id: DefinitionId) -> BoxFuture<'_, Option<DefinitionRow>> {
         self.call(move |core| async move {
             let it = core.direct.acquire().await?;
             Ok(definition::get(&it, id).await?)
         })
     }
 
-    fn definitions(&self, filter: DefinitionFilter) -> Pending<'_, Vec<DefinitionRow>> {
+    fn definitions(&self, filter: DefinitionFilter) -> BoxFuture<'_, Vec<DefinitionRow>> {
         self.call(|core| async move {
             let it = core.readers.acquire().await?;
             Ok(definition::list(&it, &filter).await?)
         })
     }
 
-    fn instance(&self, id: InstanceId) -> Pending<'_, Option<InstanceRow>> {
+    fn instance(&self, id: InstanceId) -> BoxFuture<'_, Option<InstanceRow>> {
         self.call(move |core| async move {
             let it = core.direct.acquire().await?;
             Ok(instance::get_lenient(&it, id).await?)
@@ -208,46 +208,46 @@ impl Store for PostgresStore {
         &self,
         filter: InstanceFilter,
         page: Page<InstanceId>,
-    ) -> Pending<'_, Vec<InstanceRow>> {
+    ) -> BoxFuture<'_, Vec<InstanceRow>> {
         self.call(move |core| async move {
             let it = core.readers.acquire().await?;
             Ok(instance_list::list(&it, &filter, page).await?)
         })
     }
 
-    fn children(&self, parent: InstanceId) -> Pending<'_, Vec<ChildRef>> {
+    fn children(&self, parent: InstanceId) -> BoxFuture<'_, Vec<ChildRef>> {
         self.call(move |core| async move {
             let it = core.direct.acquire().await?;
             Ok(instance::children_of(&it, parent).await?)
         })
     }
 
-    fn history(&self, from: u64, limit: usize) -> Pending<'_, Vec<HistoryRow>> {
+    fn history(&self, from: u64, limit: usize) -> BoxFuture<'_, Vec<HistoryRow>> {
         self.call(move |core| async move {
             let it = core.readers.acquire().await?;
             Ok(history::chain(&it, from, limit).await?)
         })
     }
 
-    fn history_since(&self, after: u64, limit: usize) -> Pending<'_, Vec<HistoryRow>> {
+    fn history_since(&self, after: u64, limit: usize) -> BoxFuture<'_, Vec<HistoryRow>> {
         self.call(move |core| async move { core.history_since(after, limit).await })
     }
 
-    fn task(&self, id: TaskId) -> Pending<'_, Option<TaskRow>> {
+    fn task(&self, id: TaskId) -> BoxFuture<'_, Option<TaskRow>> {
         self.call(move |core| async move {
             let it = core.direct.acquire().await?;
             Ok(task::one(&it, id).await?)
         })
     }
 
-    fn tasks(&self, filter: TaskFilter, page: Page<TaskId>) -> Pending<'_, Vec<TaskRow>> {
+    fn tasks(&self, filter: TaskFilter, page: Page<TaskId>) -> BoxFuture<'_, Vec<TaskRow>> {
         self.call(move |core| async move {
             let it = core.readers.acquire().await?;
             Ok(task::list(&it, &filter, page).await?)
         })
     }
 
-    fn timer(&self, key: TimerKey) -> Pending<'_, Option<TimerRow>> {
+    fn timer(&self, key: TimerKey) -> BoxFuture<'_, Option<TimerRow>> {
         self.call(move |core| async move {
             let it = core.direct.acquire().await?;
             let rows = timer::get(&it, &[key]).await?;
@@ -255,21 +255,21 @@ impl Store for PostgresStore {
         })
     }
 
-    fn timers(&self, filter: TimerFilter, page: Page<TimerKey>) -> Pending<'_, Vec<TimerRow>> {
+    fn timers(&self, filter: TimerFilter, page: Page<TimerKey>) -> BoxFuture<'_, Vec<TimerRow>> {
         self.call(move |core| async move {
             let it = core.readers.acquire().await?;
             Ok(timer::list(&it, &filter, page).await?)
         })
     }
 
-    fn count_timers(&self, query: TimerCount) -> Pending<'_, Vec<(u64, u64)>> {
+    fn count_timers(&self, query: TimerCount) -> BoxFuture<'_, Vec<(u64, u64)>> {
         self.call(move |core| async move {
             let it = core.readers.acquire().await?;
             Ok(timer::count(&it, &query).await?)
         })
     }
 
-    fn incident(&self, id: IncidentId) -> Pending<'_, Option<IncidentRow>> {
+    fn incident(&self, id: IncidentId) -> BoxFuture<'_, Option<IncidentRow>> {
         self.call(move |core| async move {
             let it = core.direct.acquire().await?;
             Ok(incident::one(&it, id).await?)
@@ -280,7 +280,7 @@ impl Store for PostgresStore {
         &self,
         instance: Option<InstanceId>,
         page: Page<IncidentId>,
-    ) -> Pending<'_, Vec<IncidentRow>> {
+    ) -> BoxFuture<'_, Vec<IncidentRow>> {
         self.call(move |core| async move {
             let it = core.readers.acquire().await?;
             Ok(incident::list(&it, instance, page).await?)
@@ -291,35 +291,35 @@ impl Store for PostgresStore {
         &self,
         schedule: InstanceId,
         page: Page<OccurrenceKey>,
-    ) -> Pending<'_, Vec<OccurrenceRow>> {
+    ) -> BoxFuture<'_, Vec<OccurrenceRow>> {
         self.call(move |core| async move {
             let it = core.readers.acquire().await?;
             Ok(occurrence::list(&it, schedule, page).await?)
         })
     }
 
-    fn operations(&self, page: Page<u64>) -> Pending<'_, Vec<OperationRow>> {
+    fn operations(&self, page: Page<u64>) -> BoxFuture<'_, Vec<OperationRow>> {
         self.call(move |core| async move {
             let it = core.readers.acquire().await?;
             Ok(operation::list(&it, page).await?)
         })
     }
 
-    fn purge(&self, request: PurgeRequest) -> Pending<'_, Purged> {
+    fn purge(&self, request: PurgeRequest) -> BoxFuture<'_, Purged> {
         self.call(|core| async move { core.purge(&request).await })
     }
 
-    fn compact(&self, request: CompactRequest) -> Pending<'_, usize> {
+    fn compact(&self, request: CompactRequest) -> BoxFuture<'_, usize> {
         self.call(move |core| async move { core.compact(&request).await })
     }
 
-    fn mark_restored(&self, now: Timestamp, by: By) -> Pending<'_, u32> {
+    fn mark_restored(&self, now: Timestamp, by: AuditInfo) -> BoxFuture<'_, u32> {
         self.call(move |core| async move {
             node::pause(&core.writers, OperationKind::Restored, now, &by).await
         })
     }
 
-    fn check(&self) -> Pending<'_, Vec<String>> {
+    fn check(&self) -> BoxFuture<'_, Vec<String>> {
         self.call(|core| async move { core.check().await })
     }
 }

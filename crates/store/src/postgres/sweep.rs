@@ -15,7 +15,7 @@ const RANGE: &str = concat!(
     " FROM instance AS i WHERE i.ord > $1 AND i.ord <= $2 ORDER BY i.ord LIMIT $3"
 );
 const NEXT: &str = "SELECT ord FROM instance WHERE ord > $1 ORDER BY ord LIMIT 1";
-const CHILDREN: &str = "SELECT ord, random, ended_at IS NULL, extra, parent_ord FROM instance \
+const CHILDREN: &str = "SELECT ord, random, ended_at IS NULL, meta, parent_ord FROM instance \
      WHERE parent_ord = ANY ($1::bigint[])";
 const OPEN_TASKS: &str =
     "SELECT DISTINCT ord FROM task WHERE ord = ANY ($1::bigint[]) AND state <> 'done'";

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use meantime_core::{TaskId, TaskKind, Timestamp};
-use meantime_kernel::store::{Error, Page, Share, TaskFilter, TaskRow, TaskState, WaitingTask};
+use meantime_kernel::store::{Error, Page, Partition, TaskFilter, TaskRow, TaskState, WaitingTask};
 
 use super::connection::{Answer, Call, Connection, Failure, Param, arrays, values};
 use super::text::{text, text_if};
@@ -297,7 +297,7 @@ pub(super) async fn list(
 }
 
 /// Tasks of a share that wait for time or for the engine.
-pub(super) fn waiting(clock: Timestamp, share: Share) -> Call<'static> {
+pub(super) fn waiting(clock: Timestamp, share: Partition) -> Call<'static> {
     let (of, part) = (i64::from(share.of.max(1)), i64::from(share.part));
     Call::new(WAITING, values![clock.as_millis(), of, part])
 }

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use meantime_core::{InstanceId, TimerId, Timestamp};
-use meantime_kernel::store::{DueQuery, Page, Share, TimerCount, TimerFilter, TimerKey, TimerRow};
+use meantime_kernel::store::{
+    DueQuery, Page, Partition, TimerCount, TimerFilter, TimerKey, TimerRow,
+};
 
 use super::connection::{Call, Connection, Failure, arrays, values};
 use super::instance;
@@ -225,7 +227,8 @@ async fn matching(
     let mut found = Vec::new();
     while found.len() < limit {
         let from = start(after, filter.due_from.unwrap_or(Timestamp::MIN));
-        let rows = range(connection, statement, frozen, from, before, Share::ALL, STRIDE).await?;
+        let rows =
+            range(connection, statement, frozen, from, before, Partition::ALL, STRIDE).await?;
         let is_end = rows.len() < STRIDE;
         after = rows.last().map(TimerRow::key);
         found.extend(rows.into_iter().filter(|row| matches(filter, row)));
@@ -254,7 +257,7 @@ async fn range(
     frozen: bool,
     (due_at, ord, turn_no, ordinal): (i64, i64, i64, i64),
     before: i64,
-    share: Share,
+    share: Partition,
     limit: usize,
 ) -> Result<Vec<TimerRow>, Failure> {
     let (of, part) = (i64::from(share.of.max(1)), i64::from(share.part));

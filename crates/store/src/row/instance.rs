@@ -2,7 +2,7 @@
 
 use meantime_core::{DefinitionId, InstanceId, State};
 use meantime_kernel::open::Open;
-use meantime_kernel::store::{ChildRef, Error, Extra, InstanceFilter, InstanceRow, Phase};
+use meantime_kernel::store::{ChildRef, Error, InstanceFilter, InstanceMeta, InstanceRow, Phase};
 
 use super::{Columns, damaged, ord, packed};
 
@@ -12,7 +12,7 @@ const TABLE: &str = "instance";
 macro_rules! columns {
     () => {
         "i.ord, i.random, i.turn_no, i.phase, i.definition_id, i.started_at, i.ended_at, \
-         i.deadline_at, i.last_history, i.key, i.state_format, i.open, i.extra, i.state"
+         i.deadline_at, i.last_history, i.key, i.state_format, i.open, i.meta, i.state"
     };
 }
 pub(crate) use columns;
@@ -36,7 +36,7 @@ pub(crate) fn read(row: &impl Columns) -> Result<InstanceRow, Error> {
         last_history: row.number(8)?,
         key: row.text_if(9)?,
         open: row.parsed(11, TABLE, Open::from_bytes)?,
-        extra: row.unpacked_if(12, TABLE)?.unwrap_or_default(),
+        meta: row.unpacked_if(12, TABLE)?.unwrap_or_default(),
         state,
     })
 }
@@ -48,7 +48,7 @@ pub(crate) fn read_lenient(row: &impl Columns) -> Result<InstanceRow, Error> {
         Err(error @ Error::DamagedRow(_)) => error,
         read => return read,
     };
-    let extra: Option<Extra> = row.unpacked_if(12, TABLE).ok().flatten();
+    let meta: Option<InstanceMeta> = row.unpacked_if(12, TABLE).ok().flatten();
     Ok(InstanceRow {
         id: row.instance(0, 1)?,
         turn_no: row.number(2).unwrap_or_default(),
@@ -60,7 +60,7 @@ pub(crate) fn read_lenient(row: &impl Columns) -> Result<InstanceRow, Error> {
         last_history: row.number(8).unwrap_or_default(),
         key: row.text_if(9).unwrap_or_default(),
         open: row.parsed(11, TABLE, Open::from_bytes).unwrap_or_default(),
-        extra: Extra { damaged: Some(error.to_string()), ..extra.unwrap_or_default() },
+        meta: InstanceMeta { damaged: Some(error.to_string()), ..meta.unwrap_or_default() },
         state: State::new(0, Vec::new()),
     })
 }
@@ -75,7 +75,7 @@ pub(crate) fn matches(filter: &InstanceFilter, row: &impl Columns) -> Result<boo
     let definition = DefinitionId(row.number(4)?);
     let started_at = row.instant(5, TABLE)?;
     // A damaged row needs a person too.
-    let needs_person = |_| read(row).map_or(true, |row| row.extra.incidents > 0);
+    let needs_person = |_| read(row).map_or(true, |row| row.meta.incidents > 0);
     let has_incident = filter.incident.map(needs_person);
     Ok((filter.definitions.is_empty() || filter.definitions.contains(&definition))
         && !filter.except.contains(&definition)
@@ -90,24 +90,24 @@ pub(crate) fn matches(filter: &InstanceFilter, row: &impl Columns) -> Result<boo
         })
 }
 
-/// A live child of the parent, from `ord, random, extra`; none if it is somebody else's, or if
+/// A live child of the parent, from `ord, random, meta`; none if it is somebody else's, or if
 /// nobody can tell which child it is.
 pub(crate) fn child(row: &impl Columns, parent: InstanceId) -> Result<Option<ChildRef>, Error> {
-    let extra: Extra = row.unpacked_if(2, TABLE).unwrap_or_default().unwrap_or_default();
+    let meta: InstanceMeta = row.unpacked_if(2, TABLE).unwrap_or_default().unwrap_or_default();
     let id = row.instance(0, 1)?;
-    let lineage = extra.lineage.filter(|lineage| lineage.parent.instance == parent);
+    let lineage = meta.lineage.filter(|lineage| lineage.parent.instance == parent);
     Ok(lineage.map(|lineage| ChildRef { key: lineage.parent, id, close: lineage.close }))
 }
 
-/// An instance that goes on by itself, from `ord, random, extra`; none if an incident holds it.
+/// An instance that goes on by itself, from `ord, random, meta`; none if an incident holds it.
 /// A damaged one must be met by a turn to be told.
 pub(crate) fn unfinished(row: &impl Columns) -> Result<Option<InstanceId>, Error> {
-    let extra: Extra = row.unpacked_if(2, TABLE).unwrap_or_default().unwrap_or_default();
-    Ok(if extra.held.is_none() { Some(row.instance(0, 1)?) } else { None })
+    let meta: InstanceMeta = row.unpacked_if(2, TABLE).unwrap_or_default().unwrap_or_default();
+    Ok(if meta.held.is_none() { Some(row.instance(0, 1)?) } else { None })
 }
 
 pub(crate) fn parent_column(row: &InstanceRow) -> Option<i64> {
-    row.extra.lineage.as_ref().map(|lineage| ord(lineage.parent.instance))
+    row.meta.lineage.as_ref().map(|lineage| ord(lineage.parent.instance))
 }
 
 /// The packed open list; NULL is nothing.
@@ -116,6 +116,6 @@ pub(crate) fn open_column(open: &Open) -> Option<Vec<u8>> {
 }
 
 /// The packed rest; NULL is nothing.
-pub(crate) fn extra_column(extra: &Extra) -> Option<Vec<u8>> {
-    (*extra != Extra::default()).then(|| packed(extra))
+pub(crate) fn meta_column(meta: &InstanceMeta) -> Option<Vec<u8>> {
+    (*meta != InstanceMeta::default()).then(|| packed(meta))
 }

@@ -1,6 +1,6 @@
 //! What was done to the store as a whole.
 
-use meantime_kernel::history::By;
+use meantime_kernel::history::AuditInfo;
 use meantime_kernel::store::{Error, OperationKind, OperationRow};
 
 use super::Columns;
@@ -21,6 +21,6 @@ pub(crate) fn read(row: &impl Columns) -> Result<OperationRow, Error> {
         number: row.number(0)?,
         at: row.instant(1, TABLE)?,
         kind: row.named(2, TABLE, OperationKind::from_name)?,
-        by: By { actor: row.text(3)?, reason: row.text(4)? },
+        by: AuditInfo { actor: row.text(3)?, reason: row.text(4)? },
     })
 }

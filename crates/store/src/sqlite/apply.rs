@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use meantime_kernel::store::{
-    Error, Guard, InstanceRow, Plan, Settled, TimerKey, TimerRow, Unit, UnitResult, Write,
+    Error, Fence, InstanceRow, Plan, ResolvedPlan, TimerKey, TimerRow, Unit, UnitResult, Write,
 };
 
 use super::db::Db;
@@ -45,8 +45,8 @@ pub(super) fn apply(
     mark.batch = mark.batch.max(plan.batch);
     mark.clock = mark.clock.max(plan.now);
     let mut found = find(db, &plan.lookups(), plan.now)?;
-    let settled = plan.settle(&mut found, |unit| try_guard(db, &unit.guard, mark))?;
-    let Settled { writes, mut results } = settled;
+    let resolved = plan.resolve(&mut found, |unit| try_guard(db, &unit.fence, mark))?;
+    let ResolvedPlan { writes, mut results } = resolved;
     let mut timers = Timers::default();
     for (number, write) in writes {
         if !make(db, write, &mut timers, mark)? {
@@ -63,19 +63,19 @@ pub(super) fn apply(
 }
 
 /// Tries a fence by making its write. A fence that does not hold writes nothing.
-fn try_guard(db: &Db<'_>, guard: &Guard, mark: &mut Mark) -> Result<bool, Error> {
-    match guard {
-        Guard::Free => Ok(true),
-        Guard::Insert(row) => {
+fn try_guard(db: &Db<'_>, fence: &Fence, mark: &mut Mark) -> Result<bool, Error> {
+    match fence {
+        Fence::Free => Ok(true),
+        Fence::Insert(row) => {
             note_instance(row, mark);
             instance::insert(db, row)
         }
-        Guard::Turn { row, expected } => {
+        Fence::Turn { row, expected } => {
             note_instance(row, mark);
             instance::advance(db, row, *expected)
         }
-        Guard::Unchanged { instance, turn_no } => instance::stands_at(db, *instance, *turn_no),
-        Guard::Task { row, claims } => task::replace(db, row, *claims),
+        Fence::Unchanged { instance, turn_no } => instance::stands_at(db, *instance, *turn_no),
+        Fence::Task { row, claims } => task::replace(db, row, *claims),
     }
 }
 

@@ -14,7 +14,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use meantime_core::Timestamp;
-use meantime_kernel::history::By;
+use meantime_kernel::history::AuditInfo;
 use meantime_kernel::store::{Error, OperationKind};
 use rusqlite::Connection;
 use rusqlite::backup::{Backup, StepResult};
@@ -63,7 +63,7 @@ pub(super) fn backup(
         let source = open::reader(from, options)?;
         let copied = copy(&source, &part, progress)?;
         drop(source);
-        let by = By { actor: "meantime".to_owned(), reason: "backup".to_owned() };
+        let by = AuditInfo { actor: "meantime".to_owned(), reason: "backup".to_owned() };
         pause(&part, options, OperationKind::Copied, now, &by)?;
         Ok(copied)
     })();
@@ -76,7 +76,7 @@ pub(super) fn restore(
     to: &Path,
     options: &Options,
     now: Timestamp,
-    by: &By,
+    by: &AuditInfo,
 ) -> Result<Restored, Error> {
     refuse_existing(to)?;
     let _lock = identity::lock_name(to)?;
@@ -138,7 +138,7 @@ fn pause(
     options: &Options,
     kind: OperationKind,
     now: Timestamp,
-    by: &By,
+    by: &AuditInfo,
 ) -> Result<u32, Error> {
     let connection = open::writer(path, options)?;
     let db = Db::new(&connection);

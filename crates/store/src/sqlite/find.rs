@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use meantime_core::Timestamp;
-use meantime_kernel::store::{Error, Found, FoundChannel, Lookups};
+use meantime_kernel::store::{ChannelSnapshot, Error, Lookups, Snapshot};
 
 use super::db::Db;
 use super::{
@@ -12,8 +12,8 @@ use super::{
 };
 
 /// Everything a plan asks about. A plan that asks nothing costs no statement.
-pub(super) fn find(db: &Db<'_>, lookups: &Lookups, now: Timestamp) -> Result<Found, Error> {
-    let mut found = Found::default();
+pub(super) fn find(db: &Db<'_>, lookups: &Lookups, now: Timestamp) -> Result<Snapshot, Error> {
+    let mut found = Snapshot::default();
     for (kind, name) in &lookups.starts {
         found.starts.insert((*kind, name.clone()), trigger_start::starts(db, *kind, name)?);
     }
@@ -39,7 +39,7 @@ pub(super) fn find(db: &Db<'_>, lookups: &Lookups, now: Timestamp) -> Result<Fou
         }
         let messages = messages.into_values().collect();
         let subscriptions = subscription::waiting(db, channel, *limit)?;
-        found.channels.insert(channel.clone(), FoundChannel { messages, subscriptions });
+        found.channels.insert(channel.clone(), ChannelSnapshot { messages, subscriptions });
     }
     for (channel, seq) in &lookups.returned {
         if let Some(row) = message::kept(db, channel, *seq)? {

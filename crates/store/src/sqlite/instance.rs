@@ -6,25 +6,25 @@ use rusqlite::params;
 
 use super::db::Db;
 use crate::row::instance::{
-    child, columns, extra_column, open_column, parent_column, read, read_lenient,
+    child, columns, meta_column, open_column, parent_column, read, read_lenient,
     unfinished as unfinished_row,
 };
 use crate::row::{Columns, int, millis, ord, random};
 
 const INSERT: &str = "INSERT INTO instance (ord, random, turn_no, phase, definition_id, \
-     started_at, ended_at, deadline_at, last_history, key, state_format, open, extra, state, \
+     started_at, ended_at, deadline_at, last_history, key, state_format, open, meta, state, \
      parent_ord) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15) \
      ON CONFLICT DO NOTHING";
 
 /// Most turns change nothing that an index holds. A column that is named in SET has its index
 /// entry deleted and inserted again even when it stays the same, so this statement names none.
 const TURN_SAME: &str = "UPDATE instance SET turn_no = ?3, started_at = ?4, deadline_at = ?5, \
-     last_history = ?6, state_format = ?7, open = ?8, extra = ?9, state = ?10 \
+     last_history = ?6, state_format = ?7, open = ?8, meta = ?9, state = ?10 \
      WHERE ord = ?1 AND random = ?2 AND turn_no = ?11 AND phase = ?12 AND ended_at IS ?13 \
      AND definition_id = ?14 AND key IS ?15";
 
 const TURN: &str = "UPDATE instance SET turn_no = ?3, started_at = ?4, deadline_at = ?5, \
-     last_history = ?6, state_format = ?7, open = ?8, extra = ?9, state = ?10, \
+     last_history = ?6, state_format = ?7, open = ?8, meta = ?9, state = ?10, \
      phase = ?12, ended_at = ?13, definition_id = ?14, key = ?15 \
      WHERE ord = ?1 AND random = ?2 AND turn_no = ?11";
 
@@ -39,10 +39,10 @@ const KEY_HOLDER: &str = "SELECT i.ord, i.random FROM instance AS i \
      JOIN definition AS d ON d.id = i.definition_id \
      WHERE i.key = ?1 AND i.ended_at IS NULL AND d.name = ?2 ORDER BY i.ord LIMIT 1";
 
-const CHILDREN: &str = "SELECT ord, random, extra FROM instance \
+const CHILDREN: &str = "SELECT ord, random, meta FROM instance \
      WHERE parent_ord = ?1 AND ended_at IS NULL";
 
-const UNFINISHED: &str = "SELECT ord, random, extra FROM instance \
+const UNFINISHED: &str = "SELECT ord, random, meta FROM instance \
      WHERE phase = 'starting' OR phase = 'yielding'";
 
 #[cfg(test)]
@@ -66,7 +66,7 @@ pub(super) fn insert(db: &Db<'_>, row: &InstanceRow) -> Result<bool, Error> {
             row.key,
             row.state.format,
             open_column(&row.open),
-            extra_column(&row.extra),
+            meta_column(&row.meta),
             &*row.state.bytes,
             parent_column(row),
         ],
@@ -76,7 +76,7 @@ pub(super) fn insert(db: &Db<'_>, row: &InstanceRow) -> Result<bool, Error> {
 
 /// Replaces the row if it still stands at the expected turn (I2).
 pub(super) fn advance(db: &Db<'_>, row: &InstanceRow, expected: u64) -> Result<bool, Error> {
-    let (open, extra) = (open_column(&row.open), extra_column(&row.extra));
+    let (open, meta) = (open_column(&row.open), meta_column(&row.meta));
     let update = |sql: &str| {
         db.run(
             sql,
@@ -89,7 +89,7 @@ pub(super) fn advance(db: &Db<'_>, row: &InstanceRow, expected: u64) -> Result<b
                 int(row.last_history),
                 row.state.format,
                 open,
-                extra,
+                meta,
                 &*row.state.bytes,
                 int(expected),
                 row.phase.name(),

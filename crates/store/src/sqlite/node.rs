@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use meantime_core::{InstanceId, Timestamp};
-use meantime_kernel::history::By;
+use meantime_kernel::history::AuditInfo;
 use meantime_kernel::store::{Error, OperationKind, Recovered, next_epoch};
 use rusqlite::params;
 
@@ -48,7 +48,7 @@ pub(super) fn pause(
     db: &Db<'_>,
     kind: OperationKind,
     now: Timestamp,
-    by: &By,
+    by: &AuditInfo,
 ) -> Result<u32, Error> {
     let epoch = next_epoch(read(db)?.epoch, now);
     db.run(SET_EPOCH, [epoch])?;
@@ -57,7 +57,7 @@ pub(super) fn pause(
 }
 
 /// Somebody confirmed that this copy may act.
-pub(super) fn resume(db: &Db<'_>, at: Timestamp, by: &By) -> Result<(), Error> {
+pub(super) fn resume(db: &Db<'_>, at: Timestamp, by: &AuditInfo) -> Result<(), Error> {
     db.run(RESUME, [])?;
     operation::add(db, OperationKind::Resumed, at, by)
 }

@@ -1,7 +1,7 @@
 //! What was done to the store as a whole.
 
 use meantime_core::Timestamp;
-use meantime_kernel::history::By;
+use meantime_kernel::history::AuditInfo;
 use meantime_kernel::store::{Error, OperationKind, OperationRow, Page};
 use rusqlite::params;
 
@@ -17,7 +17,12 @@ const LIST: &str =
 #[cfg(test)]
 pub(super) const ALL: &[&str] = &[ADD, LIST];
 
-pub(super) fn add(db: &Db<'_>, kind: OperationKind, at: Timestamp, by: &By) -> Result<(), Error> {
+pub(super) fn add(
+    db: &Db<'_>,
+    kind: OperationKind,
+    at: Timestamp,
+    by: &AuditInfo,
+) -> Result<(), Error> {
     db.run(ADD, params![at.as_millis(), kind.name(), by.actor, by.reason]).map(drop)
 }
 

@@ -15,7 +15,7 @@ use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
-use meantime_kernel::store::{Error, Pending};
+use meantime_kernel::store::{BoxFuture, Error};
 use meantime_kernel::thread_priority;
 use rusqlite::{Connection, InterruptHandle};
 
@@ -81,7 +81,7 @@ impl Readers {
     pub(super) fn list<T: Send + 'static>(
         &self,
         read: impl FnOnce(&Db<'_>) -> Result<T, Error> + Send + 'static,
-    ) -> Pending<'static, T> {
+    ) -> BoxFuture<'static, T> {
         let (sender, answer) = oneshot::channel();
         let work = move |connection: &Connection| {
             if !sender.is_unwanted() {

@@ -5,12 +5,12 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use meantime_core::{DefinitionId, IncidentId, InstanceId, TaskId, Timestamp};
-use meantime_kernel::history::By;
+use meantime_kernel::history::AuditInfo;
 use meantime_kernel::store::{
-    ChildRef, CompactRequest, DefinitionFilter, DefinitionRow, DueQuery, Error, HistoryRow,
-    IncidentRow, InstanceFilter, InstanceRow, OccurrenceKey, OccurrenceRow, OperationKind,
-    OperationRow, Page, Pending, Plan, PurgeRequest, Purged, Recovered, Share, Store, TakeRequest,
-    Taken, TakenInstance, TaskFilter, TaskRow, TimerCount, TimerFilter, TimerKey, TimerRow,
+    BoxFuture, ChildRef, CompactRequest, DefinitionFilter, DefinitionRow, DueQuery, Error,
+    FetchRequest, Fetched, FetchedInstance, HistoryRow, IncidentRow, InstanceFilter, InstanceRow,
+    OccurrenceKey, OccurrenceRow, OperationKind, OperationRow, Page, Partition, Plan, PurgeRequest,
+    Purged, Recovered, Store, TaskFilter, TaskRow, TimerCount, TimerFilter, TimerKey, TimerRow,
     UnitResult, Wanted,
 };
 
@@ -81,7 +81,7 @@ impl SqliteStore {
     }
 
     /// Changes how large the file may become; none is as large as the disk allows.
-    pub fn set_max_size(&self, bytes: Option<u64>) -> Pending<'_, ()> {
+    pub fn set_max_size(&self, bytes: Option<u64>) -> BoxFuture<'_, ()> {
         let answer = self.writer.set_max_size(bytes);
         Box::pin(async move { answer.await.unwrap_or_else(|| Err(gone())) })
     }
@@ -94,7 +94,7 @@ impl SqliteStore {
         to: impl AsRef<Path>,
         now: Timestamp,
         mut progress: impl FnMut(Progress) + Send + 'static,
-    ) -> Pending<'_, Progress> {
+    ) -> BoxFuture<'_, Progress> {
         let (sender, answer) = oneshot::channel();
         let (path, to) = (self.path.clone(), to.as_ref().to_owned());
         let (options, counters) = (self.options.clone(), Arc::clone(&self.counters));
@@ -146,7 +146,7 @@ impl SqliteStore {
         to: impl AsRef<Path>,
         options: &Options,
         now: Timestamp,
-        by: &By,
+        by: &AuditInfo,
     ) -> Result<Restored, Error> {
         backup::restore(copy.as_ref(), to.as_ref(), options, now, by)
     }
@@ -167,7 +167,7 @@ impl SqliteStore {
     fn read<T: Send + 'static>(
         &self,
         read: impl FnOnce(&Db<'_>) -> Result<T, Error>,
-    ) -> Pending<'_, T> {
+    ) -> BoxFuture<'_, T> {
         Box::pin(std::future::ready(self.readers.read(read)))
     }
 }
@@ -182,10 +182,10 @@ fn gone() -> Error {
     Error::Bug("the writer thread is gone".to_owned())
 }
 
-fn take(db: &Db<'_>, request: &TakeRequest) -> Result<Taken, Error> {
+fn fetch(db: &Db<'_>, request: &FetchRequest) -> Result<Fetched, Error> {
     let mut damaged_tasks = Vec::new();
     let limit = |wanted: &Wanted| if wanted.inbox { request.inbox_limit } else { 0 };
-    let instances = request.instances.iter().map(|it| take_instance(db, *it, limit(it)));
+    let instances = request.instances.iter().map(|it| fetch_instance(db, *it, limit(it)));
     let instances = instances.collect::<Result<_, Error>>()?;
     let tasks = request.tasks.iter().map(|id| task::get_lenient(db, *id, &mut damaged_tasks));
     let tasks = tasks.collect::<Result<_, Error>>()?;
@@ -194,13 +194,13 @@ fn take(db: &Db<'_>, request: &TakeRequest) -> Result<Taken, Error> {
     let claims = claims.collect::<Result<_, Error>>()?;
     let incidents = request.incidents.iter().map(|id| incident::get(db, *id));
     let incidents = incidents.collect::<Result<_, Error>>()?;
-    Ok(Taken { instances, tasks, claims, incidents, damaged_tasks, hold: None })
+    Ok(Fetched { instances, tasks, claims, incidents, damaged_tasks, hold: None })
 }
 
 /// One instance with the head of its inbox. What cannot be decoded is its own trouble only.
-fn take_instance(db: &Db<'_>, wanted: Wanted, limit: usize) -> Result<TakenInstance, Error> {
+fn fetch_instance(db: &Db<'_>, wanted: Wanted, limit: usize) -> Result<FetchedInstance, Error> {
     let mut row = if wanted.row { instance::get_lenient(db, wanted.id)? } else { None };
-    let mut damage = row.as_mut().and_then(|row| row.extra.damaged.take());
+    let mut damage = row.as_mut().and_then(|row| row.meta.damaged.take());
     let inbox = match inbox::head(db, wanted.id, limit) {
         Err(error @ Error::DamagedRow(_)) => {
             damage.get_or_insert(error.to_string());
@@ -208,47 +208,47 @@ fn take_instance(db: &Db<'_>, wanted: Wanted, limit: usize) -> Result<TakenInsta
         }
         read => read?,
     };
-    Ok(TakenInstance { row, inbox, busy: false, damage })
+    Ok(FetchedInstance { row, inbox, busy: false, damage })
 }
 
 impl Store for SqliteStore {
-    fn ping(&self) -> Pending<'_, ()> {
+    fn ping(&self) -> BoxFuture<'_, ()> {
         let failed = || Error::Failed("writing to the disk failed".to_owned());
         let usable = if self.has_failed() { Err(failed()) } else { self.identity.check() };
         Box::pin(std::future::ready(usable))
     }
 
-    fn take(&self, request: TakeRequest) -> Pending<'_, Taken> {
-        self.read(|db| take(db, &request))
+    fn fetch(&self, request: FetchRequest) -> BoxFuture<'_, Fetched> {
+        self.read(|db| fetch(db, &request))
     }
 
-    fn commit(&self, _taken: Taken, plan: Plan) -> Pending<'_, Vec<UnitResult>> {
+    fn commit(&self, _taken: Fetched, plan: Plan) -> BoxFuture<'_, Vec<UnitResult>> {
         let answer = self.writer.commit(plan);
         Box::pin(async move { answer.await.unwrap_or_else(|| Err(gone())) })
     }
 
-    fn is_committed(&self, batch: u64) -> Pending<'_, bool> {
+    fn is_committed(&self, batch: u64) -> BoxFuture<'_, bool> {
         self.read(|db| Ok(node::last_batch(db)? >= batch))
     }
 
-    fn recover(&self, _share: Share) -> Pending<'_, Recovered> {
+    fn recover(&self, _share: Partition) -> BoxFuture<'_, Recovered> {
         self.read(node::recover)
     }
 
     // One process owns the file: its share is everything, and so is its view ahead.
-    fn due_timers(&self, query: DueQuery) -> Pending<'_, Vec<TimerRow>> {
+    fn due_timers(&self, query: DueQuery) -> BoxFuture<'_, Vec<TimerRow>> {
         self.read(|db| timer::due(db, query.after, query.limit))
     }
 
-    fn definition(&self, id: DefinitionId) -> Pending<'_, Option<DefinitionRow>> {
+    fn definition(&self, id: DefinitionId) -> BoxFuture<'_, Option<DefinitionRow>> {
         self.read(|db| definition::get(db, id))
     }
 
-    fn definitions(&self, filter: DefinitionFilter) -> Pending<'_, Vec<DefinitionRow>> {
+    fn definitions(&self, filter: DefinitionFilter) -> BoxFuture<'_, Vec<DefinitionRow>> {
         self.readers.list(move |db| definition::list(db, &filter))
     }
 
-    fn instance(&self, id: InstanceId) -> Pending<'_, Option<InstanceRow>> {
+    fn instance(&self, id: InstanceId) -> BoxFuture<'_, Option<InstanceRow>> {
         self.read(|db| instance::get_lenient(db, id))
     }
 
@@ -256,7 +256,7 @@ impl Store for SqliteStore {
         &self,
         filter: InstanceFilter,
         page: Page<InstanceId>,
-    ) -> Pending<'_, Vec<InstanceRow>> {
+    ) -> BoxFuture<'_, Vec<InstanceRow>> {
         Box::pin(async move {
             let (mut rows, mut before) = (Vec::new(), instance_list::begin(&page));
             loop {
@@ -272,39 +272,39 @@ impl Store for SqliteStore {
         })
     }
 
-    fn children(&self, parent: InstanceId) -> Pending<'_, Vec<ChildRef>> {
+    fn children(&self, parent: InstanceId) -> BoxFuture<'_, Vec<ChildRef>> {
         self.readers.list(move |db| instance::children(db, parent))
     }
 
-    fn history(&self, from: u64, limit: usize) -> Pending<'_, Vec<HistoryRow>> {
+    fn history(&self, from: u64, limit: usize) -> BoxFuture<'_, Vec<HistoryRow>> {
         self.readers.list(move |db| history::chain(db, from, limit))
     }
 
-    fn history_since(&self, after: u64, limit: usize) -> Pending<'_, Vec<HistoryRow>> {
+    fn history_since(&self, after: u64, limit: usize) -> BoxFuture<'_, Vec<HistoryRow>> {
         self.readers.list(move |db| history::since(db, after, limit))
     }
 
-    fn task(&self, id: TaskId) -> Pending<'_, Option<TaskRow>> {
+    fn task(&self, id: TaskId) -> BoxFuture<'_, Option<TaskRow>> {
         self.read(|db| task::get(db, id))
     }
 
-    fn tasks(&self, filter: TaskFilter, page: Page<TaskId>) -> Pending<'_, Vec<TaskRow>> {
+    fn tasks(&self, filter: TaskFilter, page: Page<TaskId>) -> BoxFuture<'_, Vec<TaskRow>> {
         self.readers.list(move |db| task::list(db, &filter, page))
     }
 
-    fn timer(&self, key: TimerKey) -> Pending<'_, Option<TimerRow>> {
+    fn timer(&self, key: TimerKey) -> BoxFuture<'_, Option<TimerRow>> {
         self.read(|db| timer::get(db, key))
     }
 
-    fn timers(&self, filter: TimerFilter, page: Page<TimerKey>) -> Pending<'_, Vec<TimerRow>> {
+    fn timers(&self, filter: TimerFilter, page: Page<TimerKey>) -> BoxFuture<'_, Vec<TimerRow>> {
         self.readers.list(move |db| timer::list(db, &filter, page))
     }
 
-    fn count_timers(&self, query: TimerCount) -> Pending<'_, Vec<(u64, u64)>> {
+    fn count_timers(&self, query: TimerCount) -> BoxFuture<'_, Vec<(u64, u64)>> {
         self.readers.list(move |db| timer::count(db, &query))
     }
 
-    fn incident(&self, id: IncidentId) -> Pending<'_, Option<IncidentRow>> {
+    fn incident(&self, id: IncidentId) -> BoxFuture<'_, Option<IncidentRow>> {
         self.read(|db| incident::get(db, id))
     }
 
@@ -312,7 +312,7 @@ impl Store for SqliteStore {
         &self,
         instance: Option<InstanceId>,
         page: Page<IncidentId>,
-    ) -> Pending<'_, Vec<IncidentRow>> {
+    ) -> BoxFuture<'_, Vec<IncidentRow>> {
         self.readers.list(move |db| incident::list(db, instance, page))
     }
 
@@ -320,15 +320,15 @@ impl Store for SqliteStore {
         &self,
         schedule: InstanceId,
         page: Page<OccurrenceKey>,
-    ) -> Pending<'_, Vec<OccurrenceRow>> {
+    ) -> BoxFuture<'_, Vec<OccurrenceRow>> {
         self.readers.list(move |db| occurrence::list(db, schedule, page))
     }
 
-    fn operations(&self, page: Page<u64>) -> Pending<'_, Vec<OperationRow>> {
+    fn operations(&self, page: Page<u64>) -> BoxFuture<'_, Vec<OperationRow>> {
         self.readers.list(move |db| operation::list(db, page))
     }
 
-    fn purge(&self, request: PurgeRequest) -> Pending<'_, Purged> {
+    fn purge(&self, request: PurgeRequest) -> BoxFuture<'_, Purged> {
         Box::pin(async move {
             let mut sweep = self.sweep(&request)?;
             let doomed: Vec<i64> = sweep.doomed.iter().take(request.limit).copied().collect();
@@ -352,7 +352,7 @@ impl Store for SqliteStore {
         })
     }
 
-    fn compact(&self, request: CompactRequest) -> Pending<'_, usize> {
+    fn compact(&self, request: CompactRequest) -> BoxFuture<'_, usize> {
         Box::pin(async move {
             let mut cut = self.readers.read(|db| compact::find(db, &request))?;
             let mut count = 0;
@@ -368,14 +368,14 @@ impl Store for SqliteStore {
         })
     }
 
-    fn mark_restored(&self, now: Timestamp, by: By) -> Pending<'_, u32> {
+    fn mark_restored(&self, now: Timestamp, by: AuditInfo) -> BoxFuture<'_, u32> {
         let mark = move |db: &Db<'_>| node::pause(db, OperationKind::Restored, now, &by);
         let answer = self.writer.transact(mark);
         Box::pin(async move { answer.await.unwrap_or_else(|| Err(gone())) })
     }
 
     /// Reads the whole file, so it runs on a thread and a connection of its own.
-    fn check(&self) -> Pending<'_, Vec<String>> {
+    fn check(&self) -> BoxFuture<'_, Vec<String>> {
         let (sender, answer) = oneshot::channel();
         let (path, options) = (self.path.clone(), self.options.clone());
         let work = move || sender.send(check::check(&path, &options));

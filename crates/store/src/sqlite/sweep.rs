@@ -13,7 +13,7 @@ const RANGE: &str = concat!(
     " FROM instance AS i WHERE i.ord > ?1 AND i.ord <= ?2 ORDER BY i.ord LIMIT ?3"
 );
 const NEXT: &str = "SELECT ord FROM instance WHERE ord > ?1 ORDER BY ord LIMIT 1";
-const CHILDREN: &str = "SELECT ord, random, ended_at IS NULL, extra FROM instance \
+const CHILDREN: &str = "SELECT ord, random, ended_at IS NULL, meta FROM instance \
      WHERE parent_ord = ?1";
 const OPEN_TASK: &str = "SELECT 1 FROM task WHERE ord = ?1 AND state <> 'done'";
 const EVENT: &str = "SELECT 1 FROM inbox WHERE ord = ?1";

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
-use meantime_kernel::store::{Error, Guard, Plan, UnitResult};
+use meantime_kernel::store::{Error, Fence, Plan, UnitResult};
 use rusqlite::Connection;
 
 use super::apply::{Stop, apply};
@@ -271,7 +271,7 @@ impl Work {
         let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
         let units = || plans.iter().zip(results).flat_map(|(plan, it)| plan.units.iter().zip(it));
         let turns = units().filter(|(unit, result)| {
-            matches!(unit.guard, Guard::Insert(_) | Guard::Turn { .. })
+            matches!(unit.fence, Fence::Insert(_) | Fence::Turn { .. })
                 && matches!(result, UnitResult::Done(_))
         });
         let stats::Counters { commits, plans: count, units: all, turns: turned, .. } =

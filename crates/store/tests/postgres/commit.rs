@@ -1,7 +1,7 @@
 //! How a plan is committed: few statements, in parts that do not harm each other.
 
 use meantime_kernel::store::{
-    Guard, Page, Store, TaskFilter, TimerFilter, Unit, UnitResult, Write,
+    Fence, Page, Store, TaskFilter, TimerFilter, Unit, UnitResult, Write,
 };
 use meantime_store::conformance::block_on;
 
@@ -103,7 +103,7 @@ fn an_id_that_is_taken_costs_its_own_unit_only() {
     let store = alone(&database);
     commit(&store, 1, vec![start(&instance(1))]);
     let units = vec![start(&instance(2)), start(&instance(1)), turn(&next(&instance(1)))];
-    let results = try_commit(&store, meantime_kernel::store::Taken::default(), 2, units);
+    let results = try_commit(&store, meantime_kernel::store::Fetched::default(), 2, units);
     let results = results.expect("it commits");
     let done = |at: usize| matches!(results[at], UnitResult::Done(_));
     assert!(done(0) && results[1] == UnitResult::Conflict && done(2), "{results:?}");
@@ -138,6 +138,6 @@ fn what_was_taken_is_free_once_it_is_dropped() {
         let taken = take(&store, &[1]);
         assert!(!taken.instances[0].busy && taken.hold.is_some());
     }
-    let guard = Guard::Unchanged { instance: id(1), turn_no: 1 };
-    commit(&store, 2, vec![Unit { guard, ..Unit::default() }]);
+    let guard = Fence::Unchanged { instance: id(1), turn_no: 1 };
+    commit(&store, 2, vec![Unit { fence: guard, ..Unit::default() }]);
 }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use meantime_kernel::store::{Class, Error, InstanceFilter, Store, Taken, UnitResult};
+use meantime_kernel::store::{Class, Error, Fetched, InstanceFilter, Store, UnitResult};
 use meantime_store::conformance::block_on;
 use meantime_store::postgres::cluster::{Cluster, Durability, database_at};
 use meantime_store::postgres::{Options, PostgresStore};
@@ -74,7 +74,7 @@ fn behind_proxy(database: &meantime_store::postgres::cluster::Database) -> (Prox
 }
 
 fn doubtful(store: &PostgresStore, batch: u64) {
-    let error = try_commit(store, Taken::default(), batch, vec![turn(&next(&instance(1)))]);
+    let error = try_commit(store, Fetched::default(), batch, vec![turn(&next(&instance(1)))]);
     let error = error.expect_err("its answer is lost");
     assert_eq!(error.class(), Class::Unknown);
     let Error::Ambiguous { results, .. } = error else { panic!("{error}") };
@@ -112,8 +112,8 @@ fn a_commit_that_is_still_under_way_is_waited_for() {
     doubtful(&store, 2);
     // Meanwhile others commit, and nobody reads beyond what may still appear.
     commit(&*store, 3, vec![start(&instance(2))]);
-    let asks = Arc::clone(&store);
-    let answer = std::thread::spawn(move || block_on(asks.is_committed(2)));
+    let conditional_writes = Arc::clone(&store);
+    let answer = std::thread::spawn(move || block_on(conditional_writes.is_committed(2)));
     // The question waits for the row that the late commit has locked.
     let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' \
                    AND datname = current_database()";
@@ -138,7 +138,7 @@ fn a_server_that_dies_loses_nothing_that_was_answered() {
         }
         cluster.crash().expect("it starts again");
         // The first call after that may still meet a dead connection; nothing is written by it.
-        let probe = || block_on(store.recover(meantime_kernel::store::Share::ALL));
+        let probe = || block_on(store.recover(meantime_kernel::store::Partition::ALL));
         while let Err(error) = probe() {
             assert_eq!(error.class(), Class::Transient, "{error}");
         }

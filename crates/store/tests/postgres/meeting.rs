@@ -2,7 +2,9 @@
 
 use std::sync::{Arc, Barrier};
 
-use meantime_kernel::store::{AnswerRow, ChannelKey, Require, Store, Taken, Unit, UnitResult};
+use meantime_kernel::store::{
+    AnswerRow, ChannelKey, Fetched, Precondition, Store, Unit, UnitResult,
+};
 use meantime_store::conformance::block_on;
 use meantime_store::postgres::PostgresStore;
 
@@ -26,7 +28,7 @@ fn race(
                 let barrier = Arc::clone(&barrier);
                 std::thread::spawn(move || {
                     barrier.wait();
-                    try_commit(&*store, Taken::default(), round, vec![unit]).expect("it commits")
+                    try_commit(&*store, Fetched::default(), round, vec![unit]).expect("it commits")
                 })
             });
         let [first, second] = threads.map(|thread| thread.join().expect("it ends"));
@@ -69,8 +71,8 @@ fn a_message_and_its_receiver_cannot_miss_each_other() {
 fn keyed(number: u64, round: u64) -> Unit {
     let mut row = instance(number);
     row.key = Some(format!("key {round}"));
-    let key = Require::KeyFree { definition: "order".to_owned(), key: format!("key {round}") };
-    Unit { requires: vec![key], ..start(&row) }
+    let key = Precondition::KeyFree { definition: "order".to_owned(), key: format!("key {round}") };
+    Unit { preconditions: vec![key], ..start(&row) }
 }
 
 #[test]
@@ -78,7 +80,7 @@ fn a_business_key_has_one_holder() {
     let database = place();
     let (one, other) = (Arc::new(node(&database)), Arc::new(node(&database)));
     let deploy = crate::rows::deploy("order");
-    commit(&*one, 1, vec![Unit { asks: vec![deploy], ..Unit::default() }]);
+    commit(&*one, 1, vec![Unit { conditional_writes: vec![deploy], ..Unit::default() }]);
     race(
         40,
         &one,
@@ -97,7 +99,7 @@ fn asked(number: u64, round: u64) -> Unit {
         instance: id(number),
         expires_at: NOW.saturating_add_millis(1),
     };
-    Unit { requires: vec![Require::NewRequest(answer)], ..start(&instance(number)) }
+    Unit { preconditions: vec![Precondition::NewRequest(answer)], ..start(&instance(number)) }
 }
 
 #[test]
@@ -124,8 +126,10 @@ fn deploys_of_different_names_get_different_numbers() {
         &one,
         &other,
         |round| {
-            let unit =
-                |name: String| Unit { asks: vec![crate::rows::deploy(&name)], ..Unit::default() };
+            let unit = |name: String| Unit {
+                conditional_writes: vec![crate::rows::deploy(&name)],
+                ..Unit::default()
+            };
             (unit(format!("one {round}")), unit(format!("other {round}")))
         },
         |_, results| assert!(results.iter().all(|it| done(it)), "{results:?}"),

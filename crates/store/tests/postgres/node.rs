@@ -5,8 +5,8 @@ use std::sync::mpsc::channel;
 
 use meantime_core::{TaskId, Timestamp};
 use meantime_kernel::store::{
-    ClaimQuery, Guard, Membership, NodeIndex, Notice, Share, Store, TakeRequest, Taken, TaskState,
-    To, Unit, UnitResult, Write,
+    ClaimQuery, Fence, FetchRequest, Fetched, Membership, NodeIndex, Notice, Partition, Store,
+    TaskState, To, Unit, UnitResult, Write,
 };
 use meantime_store::conformance::block_on;
 use meantime_store::postgres::cluster::{Cluster, Database, Durability, database_at};
@@ -44,7 +44,7 @@ fn an_instance_that_is_held_elsewhere_is_a_conflict_and_nobody_waits() {
     let (one, other) = (node(&database), node(&database));
     commit(&one, 1, vec![start(&instance(1))]);
     let held = take(&one, &[1]);
-    let results = try_commit(&other, Taken::default(), 1, vec![turn(&next(&instance(1)))]);
+    let results = try_commit(&other, Fetched::default(), 1, vec![turn(&next(&instance(1)))]);
     assert_eq!(results.expect("it answers at once"), [UnitResult::Conflict]);
     drop(held);
 }
@@ -58,23 +58,23 @@ fn two_nodes_hand_out_different_tasks() {
     commit(&one, 1, vec![Unit { writes, ..Unit::default() }]);
     let claim = |store: &PostgresStore| {
         let claims = vec![ClaimQuery { limit: 6, ..ClaimQuery::default() }];
-        let request = TakeRequest { now: NOW, claims, ..TakeRequest::default() };
-        block_on(store.take(request)).expect("it can be taken")
+        let request = FetchRequest { now: NOW, claims, ..FetchRequest::default() };
+        block_on(store.fetch(request)).expect("it can be taken")
     };
     let (first, second) = (claim(&one), claim(&other));
-    let ids = |taken: &Taken| taken.claims[0].iter().map(|task| task.id).collect::<Vec<TaskId>>();
+    let ids = |taken: &Fetched| taken.claims[0].iter().map(|task| task.id).collect::<Vec<TaskId>>();
     let (mine, yours) = (ids(&first), ids(&second));
     assert_eq!((mine.len(), yours.len()), (6, 4));
     assert!(mine.iter().all(|id| !yours.contains(id)));
     // Whoever wants to withdraw one of them meanwhile does not wait.
     let withdraw = Write::DeleteTask { id: mine[0], claims: None };
     let unit = Unit { writes: vec![withdraw], ..Unit::default() };
-    let results = try_commit(&other, Taken::default(), 1, vec![unit]).expect("it answers");
+    let results = try_commit(&other, Fetched::default(), 1, vec![unit]).expect("it answers");
     assert_eq!(results, [UnitResult::Conflict]);
     let lease = |task: &meantime_kernel::store::TaskRow| {
         let mut row = Box::new(task.clone());
         (row.state, row.claims) = (TaskState::Leased, 1);
-        Unit { guard: Guard::Task { row, claims: 0 }, ..Unit::default() }
+        Unit { fence: Fence::Task { row, claims: 0 }, ..Unit::default() }
     };
     let units = first.claims[0].iter().map(lease).collect();
     let results = try_commit(&one, first, 2, units).expect("it commits");
@@ -94,7 +94,7 @@ fn nodes_get_different_indexes_and_see_each_other() {
     let second = block_on(other.renew_lease(later(2))).expect("it has a node_lease");
     assert_eq!(second.nodes, [NodeIndex(1)]);
     // Without a lease nothing is written.
-    let refused = try_commit(&one, Taken::default(), 1, vec![start(&instance(1))]);
+    let refused = try_commit(&one, Fetched::default(), 1, vec![start(&instance(1))]);
     assert_eq!(refused.expect_err("it has left").code(), "store_unavailable");
 }
 
@@ -108,7 +108,7 @@ fn a_node_that_was_silent_too_long_commits_nothing_until_it_has_a_lease_again() 
     let membership = block_on(other.renew_lease(later(16))).expect("it has a node_lease");
     assert_eq!(membership.nodes, [NodeIndex(1)]);
     let late = vec![turn(&next(&next(&instance(1))))];
-    let refused = try_commit(&silent, Taken::default(), 3, late.clone());
+    let refused = try_commit(&silent, Fetched::default(), 3, late.clone());
     assert_eq!(refused.expect_err("its node_lease is gone").code(), "store_unavailable");
     assert_eq!(turn_of(&other, 1), Some(2));
     assert!(block_on(silent.is_committed(2)).expect("it can be asked"));
@@ -234,7 +234,8 @@ fn a_silent_host_is_taken_over_within_two_seconds_after_its_lease() {
         assert!((0..=2_000).contains(&late), "{late} ms after its lease, with {shift}");
         // What is refused to the one is not in the way of the other.
         let next = vec![turn(&next(&instance(number)))];
-        let refused = try_commit(&watched.nodes[0], Taken::default(), 2 * number + 1, next.clone());
+        let refused =
+            try_commit(&watched.nodes[0], Fetched::default(), 2 * number + 1, next.clone());
         assert_eq!(refused.expect_err("its node_lease is gone").code(), "store_unavailable");
         commit(&watched.nodes[1], number, next);
     }
@@ -312,7 +313,7 @@ fn numbers_and_time_of_those_who_are_gone_are_not_forgotten() {
     for seconds in [20, 1_000, 2_000] {
         block_on(other.renew_lease(later(seconds))).expect("it has a node_lease");
     }
-    let recovered = block_on(other.recover(Share::ALL)).expect("it recovers");
+    let recovered = block_on(other.recover(Partition::ALL)).expect("it recovers");
     assert_eq!((recovered.seq, recovered.clock), (id(7).order(), NOW));
 }
 
@@ -328,7 +329,7 @@ fn shares_divide_timers_and_what_is_to_be_taken_up() {
     commit(&store, 1, (1..=60).map(starting).collect());
     let mut seen = Vec::new();
     for part in 0..3 {
-        let share = Share { part, of: 3 };
+        let share = Partition { part, of: 3 };
         let query = meantime_kernel::store::DueQuery {
             share,
             before: Some(later(1)),

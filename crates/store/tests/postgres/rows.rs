@@ -6,9 +6,9 @@ use meantime_core::{
 use meantime_kernel::history::Record;
 use meantime_kernel::open::Open;
 use meantime_kernel::store::{
-    Accept, Ask, ChannelKey, Error, Extra, Guard, HistoryRow, InboxRow, InstanceRow, MessageRow,
-    Phase, Plan, Store, SubscriptionRow, TakeRequest, Taken, TaskRow, TaskState, TimerKind,
-    TimerRow, Unit, UnitResult, Wanted, Write,
+    Accept, ChannelKey, ConditionalWrite, Error, Fence, FetchRequest, Fetched, HistoryRow,
+    InboxRow, InstanceMeta, InstanceRow, MessageRow, Phase, Plan, Store, SubscriptionRow, TaskRow,
+    TaskState, TimerKind, TimerRow, Unit, UnitResult, Wanted, Write,
 };
 use meantime_store::conformance::block_on;
 use meantime_store::postgres::cluster::{Database, database};
@@ -54,7 +54,7 @@ pub(crate) fn instance(number: u64) -> InstanceRow {
         open: Open::default(),
         last_history: 0,
         key: None,
-        extra: Extra::default(),
+        meta: InstanceMeta::default(),
     }
 }
 
@@ -63,13 +63,13 @@ pub(crate) fn next(row: &InstanceRow) -> InstanceRow {
 }
 
 pub(crate) fn start(row: &InstanceRow) -> Unit {
-    Unit { guard: Guard::Insert(Box::new(row.clone())), ..Unit::default() }
+    Unit { fence: Fence::Insert(Box::new(row.clone())), ..Unit::default() }
 }
 
 /// The turn that leads to the row.
 pub(crate) fn turn(row: &InstanceRow) -> Unit {
-    let guard = Guard::Turn { row: Box::new(row.clone()), expected: row.turn_no - 1 };
-    Unit { guard, ..Unit::default() }
+    let guard = Fence::Turn { row: Box::new(row.clone()), expected: row.turn_no - 1 };
+    Unit { fence: guard, ..Unit::default() }
 }
 
 pub(crate) fn task(number: u64) -> TaskRow {
@@ -124,8 +124,8 @@ pub(crate) fn publish(name: &str, key: &str, seq: u64) -> Unit {
     let had = Vec::new();
     let message = MessageRow { channel, seq, payload: Json::null(), expires_at: None, had };
     let accept = Accept { ids: vec![id(1_000_000 + seq)], seq: 2_000_000 + seq };
-    let ask = Ask::Publish { message, id: None, accept };
-    Unit { asks: vec![ask], ..Unit::default() }
+    let ask = ConditionalWrite::Publish { message, id: None, accept };
+    Unit { conditional_writes: vec![ask], ..Unit::default() }
 }
 
 pub(crate) fn subscribe(number: u64, name: &str, key: &str, seq: u64) -> Unit {
@@ -133,12 +133,18 @@ pub(crate) fn subscribe(number: u64, name: &str, key: &str, seq: u64) -> Unit {
     let effect = id(number).effect(1, 0);
     let definition = "waiter".to_owned();
     let subscription = SubscriptionRow { channel, seq, key: effect, definition };
-    Unit { asks: vec![Ask::Subscribe { subscription, seq: 3_000_000 + seq }], ..Unit::default() }
+    Unit {
+        conditional_writes: vec![ConditionalWrite::Subscribe {
+            subscription,
+            seq: 3_000_000 + seq,
+        }],
+        ..Unit::default()
+    }
 }
 
 pub(crate) fn try_commit(
     store: &dyn Store,
-    taken: Taken,
+    taken: Fetched,
     batch: u64,
     units: Vec<Unit>,
 ) -> Result<Vec<UnitResult>, Error> {
@@ -147,17 +153,17 @@ pub(crate) fn try_commit(
 
 /// Commits units that must all take effect.
 pub(crate) fn commit(store: &dyn Store, batch: u64, units: Vec<Unit>) {
-    let results = try_commit(store, Taken::default(), batch, units).expect("it commits");
+    let results = try_commit(store, Fetched::default(), batch, units).expect("it commits");
     let done = results.iter().all(|result| matches!(result, UnitResult::Done(_)));
     assert!(done, "{results:?}");
 }
 
 /// Takes instances for their turns.
-pub(crate) fn take(store: &dyn Store, numbers: &[u64]) -> Taken {
+pub(crate) fn take(store: &dyn Store, numbers: &[u64]) -> Fetched {
     let wanted = |number: &u64| Wanted { id: id(*number), row: true, inbox: true };
     let instances = numbers.iter().map(wanted).collect();
-    let request = TakeRequest { now: NOW, instances, inbox_limit: 9, ..TakeRequest::default() };
-    block_on(store.take(request)).expect("it can be taken")
+    let request = FetchRequest { now: NOW, instances, inbox_limit: 9, ..FetchRequest::default() };
+    block_on(store.fetch(request)).expect("it can be taken")
 }
 
 pub(crate) fn turn_of(store: &dyn Store, number: u64) -> Option<u64> {
@@ -177,7 +183,7 @@ pub(crate) fn full(number: u64) -> Unit {
     }
 }
 
-pub(crate) fn deploy(name: &str) -> Ask {
+pub(crate) fn deploy(name: &str) -> ConditionalWrite {
     let row = meantime_kernel::store::DefinitionRow {
         id: DefinitionId(0),
         name: name.to_owned(),
@@ -193,7 +199,7 @@ pub(crate) fn deploy(name: &str) -> Ask {
         retired: false,
     };
     let accept = Accept::default();
-    Ask::Deploy(Box::new(meantime_kernel::store::NewDefinition { row, accept }))
+    ConditionalWrite::Deploy(Box::new(meantime_kernel::store::NewDefinition { row, accept }))
 }
 
 /// Runs a query beside the store and gives the numbers of its first row.

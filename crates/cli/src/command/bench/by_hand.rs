@@ -10,7 +10,7 @@ use meantime_kernel::clock::{Clock, SystemClock};
 use meantime_kernel::command::{Command, Deployment, Reply, Wait};
 use meantime_kernel::machine::{Config, Input, Machine, Notations, Output, Ticket};
 use meantime_kernel::random::SystemEntropy;
-use meantime_kernel::store::{DefinitionFilter, Share, Store};
+use meantime_kernel::store::{DefinitionFilter, Partition, Store};
 
 use super::rig::notations;
 
@@ -29,7 +29,7 @@ impl ByHand {
         let entropy = Box::new(SystemEntropy::default());
         let mut machine = Machine::new(config.clone(), notations.clone(), entropy);
         let now = SystemClock.now();
-        let recovered = store.recover(Share::ALL).await?;
+        let recovered = store.recover(Partition::ALL).await?;
         let definitions = store.definitions(DefinitionFilter::default()).await?;
         machine.handle(now, Input::Recovered(recovered, definitions));
         Ok(Self { machine, store, notations, config, next: 1, replies: BTreeMap::new() })
@@ -63,7 +63,7 @@ impl ByHand {
     async fn perform(&mut self, output: Output) -> Result<Option<Input>> {
         let store = &self.store;
         Ok(Some(match output {
-            Output::Take(batch, request) => Input::Taken(batch, store.take(request).await),
+            Output::Fetch(batch, request) => Input::Fetched(batch, store.fetch(request).await),
             Output::Advance(batch, jobs) => {
                 Input::Advanced(batch, jobs.iter().map(|job| Some(job.run())).collect())
             }

@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use meantime_core::Timestamp;
 use meantime_kernel::clock::Clock;
-use meantime_kernel::store::{Guard, Layer, Pending, Plan, Store, Taken, Unit, UnitResult, Write};
+use meantime_kernel::store::{
+    BoxFuture, Fence, Fetched, Layer, Plan, Store, Unit, UnitResult, Write,
+};
 use tokio::sync::watch;
 
 use super::percentile::Sample;
@@ -91,9 +93,9 @@ struct Watch {
 
 impl Watch {
     fn of(unit: &Unit, now: Timestamp) -> Self {
-        let guard = match unit.guard {
-            Guard::Insert(_) | Guard::Turn { .. } | Guard::Task { .. } => 1,
-            Guard::Free | Guard::Unchanged { .. } => 0,
+        let guard = match unit.fence {
+            Fence::Insert(_) | Fence::Turn { .. } | Fence::Task { .. } => 1,
+            Fence::Free | Fence::Unchanged { .. } => 0,
         };
         let rows = guard + u64::try_from(unit.writes.len()).unwrap_or_default();
         let due = unit.writes.iter().filter_map(|write| match write {
@@ -109,7 +111,7 @@ impl Layer for Watched {
         &*self.inner
     }
 
-    fn on_commit(&self, taken: Taken, plan: Plan) -> Pending<'_, Vec<UnitResult>> {
+    fn on_commit(&self, taken: Fetched, plan: Plan) -> BoxFuture<'_, Vec<UnitResult>> {
         let units: Vec<_> = plan.units.iter().map(|unit| Watch::of(unit, plan.now)).collect();
         let answer = self.inner.commit(taken, plan);
         Box::pin(async move {

@@ -2,7 +2,8 @@
 
 use meantime_core::time::{First, Rule, Span, Zone};
 use meantime_core::{
-    Answer, CatchUp, Effect, EffectKey, Failure, Fault, Handed, Overlap, ScheduleSpec, Timestamp,
+    Answer, CatchUp, Effect, EffectKey, Failure, Fault, Overlap, ScheduleInput, ScheduleSpec,
+    Timestamp,
 };
 use meantime_expr::value::Value;
 
@@ -87,7 +88,7 @@ impl Run<'_> {
             max_runs: Some(max_runs),
             overlap: Overlap::QueueOne,
             catch_up: CatchUp::Coalesce,
-            input: Handed::Context(json::document(&context)?),
+            input: ScheduleInput::Context(json::document(&context)?),
             anchored: schedule.start_at.is_some(),
             is_binding: true,
         }))

@@ -11,9 +11,9 @@ use super::lock::Locks;
 use super::nodes::Nodes;
 use crate::open::Key;
 use crate::store::{
-    AnswerRow, ChannelKey, ChannelKind, ChildRef, ClaimQuery, DefinitionHead, DefinitionRow,
-    Fenced, Fences, Found, FoundChannel, Guard, HistoryRow, InboxRow, IncidentRow, InstanceRow,
-    Lookups, MessageRow, OccurrenceRow, OperationRow, Phase, SubscriptionRow, TaskRow, TaskState,
+    AnswerRow, ChannelKey, ChannelKind, ChannelSnapshot, ChildRef, ClaimQuery, DefinitionHead,
+    DefinitionRow, Fence, Fenced, Fences, HistoryRow, InboxRow, IncidentRow, InstanceRow, Lookups,
+    MessageRow, OccurrenceRow, OperationRow, Phase, Snapshot, SubscriptionRow, TaskRow, TaskState,
     TimerKey, TimerRow, Tree, Write,
 };
 
@@ -69,11 +69,11 @@ impl Tables {
     }
 
     /// Writes the row of a fence that holds.
-    pub(super) fn apply_guard(&mut self, guard: Guard) {
-        match guard {
-            Guard::Free | Guard::Unchanged { .. } => {}
-            Guard::Insert(row) | Guard::Turn { row, .. } => self.put_instance(*row),
-            Guard::Task { row, .. } => self.replace_task(*row),
+    pub(super) fn apply_fence(&mut self, fence: Fence) {
+        match fence {
+            Fence::Free | Fence::Unchanged { .. } => {}
+            Fence::Insert(row) | Fence::Turn { row, .. } => self.put_instance(*row),
+            Fence::Task { row, .. } => self.replace_task(*row),
         }
     }
 
@@ -84,7 +84,7 @@ impl Tables {
     }
 
     fn put_instance(&mut self, row: InstanceRow) {
-        if let Some(lineage) = &row.extra.lineage {
+        if let Some(lineage) = &row.meta.lineage {
             if row.phase.is_ended() {
                 self.children.remove(&lineage.parent);
             } else {
@@ -252,10 +252,10 @@ impl Tables {
     }
 
     /// What settling a plan needs to see.
-    pub(super) fn find(&self, lookups: &Lookups, now: Timestamp) -> Found {
-        let mut found = Found {
+    pub(super) fn find(&self, lookups: &Lookups, now: Timestamp) -> Snapshot {
+        let mut found = Snapshot {
             next_definition: self.definitions.last_key_value().map_or(1, |(id, _)| id.0 + 1),
-            ..Found::default()
+            ..Snapshot::default()
         };
         for key in &lookups.starts {
             let started = self.triggers.get(key).into_iter().flat_map(BTreeMap::values);
@@ -331,7 +331,7 @@ impl Tables {
         limit: usize,
         lookups: &Lookups,
         now: Timestamp,
-    ) -> FoundChannel {
+    ) -> ChannelSnapshot {
         let range = (channel.clone(), 0)..=(channel.clone(), u64::MAX);
         let mut left: BTreeMap<&str, usize> = BTreeMap::new();
         let readers = lookups.readers.get(channel).into_iter().flatten();
@@ -353,7 +353,7 @@ impl Tables {
             *seen += 1;
             *seen <= limit
         });
-        FoundChannel {
+        ChannelSnapshot {
             messages: messages.cloned().collect(),
             subscriptions: subscriptions.cloned().collect(),
         }

@@ -9,13 +9,14 @@ use meantime_core::{DefinitionId, IncidentId, InstanceId, TaskId, TaskKind, Time
 
 use super::lock::Hold;
 use super::tables::Tables;
-use crate::history::By;
+use crate::history::AuditInfo;
 use crate::store::{
-    ChildRef, CompactRequest, DefinitionFilter, DefinitionRow, DueQuery, Error, Guard, HistoryRow,
-    InboxRow, IncidentRow, InstanceFilter, InstanceRow, Listener, Membership, MessageRow, Notice,
-    OccurrenceKey, OccurrenceRow, OperationRow, Page, Pending, Phase, Plan, PurgeRequest, Purged,
-    Recovered, Share, Store, SubscriptionRow, TakeRequest, Taken, TakenInstance, TaskFilter,
-    TaskRow, TaskState, TimerCount, TimerFilter, TimerKey, TimerRow, To, UnitResult, WaitingTask,
+    BoxFuture, ChildRef, CompactRequest, DefinitionFilter, DefinitionRow, DueQuery, Error, Fence,
+    FetchRequest, Fetched, FetchedInstance, HistoryRow, InboxRow, IncidentRow, InstanceFilter,
+    InstanceRow, Listener, Membership, MessageRow, Notice, OccurrenceKey, OccurrenceRow,
+    OperationRow, Page, Partition, Phase, Plan, PurgeRequest, Purged, Recovered, Store,
+    SubscriptionRow, TaskFilter, TaskRow, TaskState, TimerCount, TimerFilter, TimerKey, TimerRow,
+    To, UnitResult, WaitingTask,
 };
 
 /// A store in memory, as one node sees it.
@@ -54,7 +55,7 @@ impl MemoryStore {
     }
 }
 
-fn ready<'a, T: Send + 'a>(value: T) -> Pending<'a, T> {
+fn ready<'a, T: Send + 'a>(value: T) -> BoxFuture<'a, T> {
     Box::pin(std::future::ready(Ok(value)))
 }
 
@@ -70,28 +71,28 @@ fn page<'a, K: PartialOrd + Copy + 'a, R: Clone + 'a>(
 
 impl Tables {
     /// Reads what is asked for; under a hold, what others have taken is not read.
-    fn take(&mut self, request: &TakeRequest, hold: Option<u64>) -> Taken {
+    fn fetch(&mut self, request: &FetchRequest, hold: Option<u64>) -> Fetched {
         let mut locks = std::mem::take(&mut self.locks);
         let instances = request.instances.iter().map(|wanted| {
             let id = wanted.id;
             if hold.is_some_and(|hold| !locks.take(id, hold)) {
-                return TakenInstance { busy: true, ..TakenInstance::default() };
+                return FetchedInstance { busy: true, ..FetchedInstance::default() };
             }
             let row = if wanted.row { self.instances.get(&id).cloned() } else { None };
             let range = (id, 0)..=(id, u64::MAX);
             let rows = self.inbox.range(range).map(|(_, row)| row).filter(|row| row.held.is_none());
             let limit = if wanted.inbox { request.inbox_limit } else { 0 };
             let inbox = rows.take(limit).cloned().collect();
-            TakenInstance { row, inbox, ..TakenInstance::default() }
+            FetchedInstance { row, inbox, ..FetchedInstance::default() }
         });
         let instances = instances.collect();
         self.locks = locks;
-        Taken {
+        Fetched {
             instances,
             tasks: request.tasks.iter().map(|id| self.tasks.get(id).cloned()).collect(),
             claims: request.claims.iter().map(|it| self.claimable(it, request.now)).collect(),
             incidents: request.incidents.iter().map(|it| self.incidents.get(it).cloned()).collect(),
-            ..Taken::default()
+            ..Fetched::default()
         }
     }
 
@@ -101,16 +102,16 @@ impl Tables {
         let (batch, now) = (plan.batch, plan.now);
         let mut fences = self.fences(&plan.fenced());
         let mut found = self.find(&plan.lookups(), now);
-        let mut guards: Vec<Guard> = Vec::new();
-        let settled = plan.settle(&mut found, |unit| {
+        let mut guards: Vec<Fence> = Vec::new();
+        let settled = plan.resolve(&mut found, |unit| {
             let holds = fences.admit(unit);
             if holds {
-                guards.push(unit.guard.clone());
+                guards.push(unit.fence.clone());
             }
             Ok(holds)
         })?;
         for guard in guards {
-            self.apply_guard(guard);
+            self.apply_fence(guard);
         }
         for (_, write) in settled.writes {
             self.apply(write);
@@ -120,11 +121,11 @@ impl Tables {
         Ok(settled.results)
     }
 
-    fn recover(&self, node: Option<u64>, share: Share) -> Recovered {
+    fn recover(&self, node: Option<u64>, share: Partition) -> Recovered {
         let mut ready: BTreeSet<InstanceId> = BTreeSet::new();
         ready.extend(self.inbox.values().filter(|row| row.held.is_none()).map(|row| row.instance));
         let unfinished = |row: &&InstanceRow| {
-            matches!(row.phase, Phase::Starting | Phase::Yielding) && row.extra.held.is_none()
+            matches!(row.phase, Phase::Starting | Phase::Yielding) && row.meta.held.is_none()
         };
         ready.extend(self.instances.values().filter(unfinished).map(|row| row.id));
         ready.retain(|id| share.holds(*id));
@@ -160,7 +161,7 @@ impl Tables {
         (filter.definitions.is_empty() || filter.definitions.contains(&row.definition))
             && !filter.except.contains(&row.definition)
             && (filter.phases.is_empty() || filter.phases.contains(&row.phase))
-            && filter.incident.is_none_or(|wanted| wanted == (row.extra.incidents > 0))
+            && filter.incident.is_none_or(|wanted| wanted == (row.meta.incidents > 0))
             && filter.key.as_ref().is_none_or(|key| row.key.as_ref() == Some(key))
             && filter.started_from.is_none_or(|from| row.started_at >= from)
             && filter.started_before.is_none_or(|before| row.started_at < before)
@@ -169,29 +170,29 @@ impl Tables {
 }
 
 impl Store for MemoryStore {
-    fn take(&self, request: TakeRequest) -> Pending<'_, Taken> {
+    fn fetch(&self, request: FetchRequest) -> BoxFuture<'_, Fetched> {
         let hold = self.node.map(|_| {
             let mut tables = self.tables();
             Hold { tables: self.tables.clone(), number: tables.locks.begin() }
         });
-        let mut taken = self.tables().take(&request, hold.as_ref().map(|it| it.number));
+        let mut taken = self.tables().fetch(&request, hold.as_ref().map(|it| it.number));
         taken.hold = hold.map(|hold| Box::new(hold) as Box<dyn Any + Send>);
         ready(taken)
     }
 
-    fn commit(&self, _taken: Taken, plan: Plan) -> Pending<'_, Vec<UnitResult>> {
+    fn commit(&self, _taken: Fetched, plan: Plan) -> BoxFuture<'_, Vec<UnitResult>> {
         Box::pin(std::future::ready(self.tables().commit(self.node, plan)))
     }
 
-    fn is_committed(&self, batch: u64) -> Pending<'_, bool> {
+    fn is_committed(&self, batch: u64) -> BoxFuture<'_, bool> {
         ready(self.tables().nodes.last_batch(self.node) >= batch)
     }
 
-    fn recover(&self, share: Share) -> Pending<'_, Recovered> {
+    fn recover(&self, share: Partition) -> BoxFuture<'_, Recovered> {
         ready(self.tables().recover(self.node, share))
     }
 
-    fn due_timers(&self, query: DueQuery) -> Pending<'_, Vec<TimerRow>> {
+    fn due_timers(&self, query: DueQuery) -> BoxFuture<'_, Vec<TimerRow>> {
         let tables = self.tables();
         let rows = tables.timers.iter().map(|(key, row)| (*key, row)).filter(|(key, _)| {
             !key.frozen
@@ -205,7 +206,7 @@ impl Store for MemoryStore {
         self.node.is_some()
     }
 
-    fn renew_lease(&self, real: Timestamp) -> Pending<'_, Membership> {
+    fn renew_lease(&self, real: Timestamp) -> BoxFuture<'_, Membership> {
         let membership = match self.node {
             Some(node) => self.tables().nodes.renew_lease(node, real),
             None => Ok(Membership::alone()),
@@ -213,12 +214,12 @@ impl Store for MemoryStore {
         Box::pin(std::future::ready(membership))
     }
 
-    fn leave(&self) -> Pending<'_, ()> {
+    fn leave(&self) -> BoxFuture<'_, ()> {
         self.tables().nodes.leave(self.node);
         ready(())
     }
 
-    fn tell(&self, notices: Vec<(To, Notice)>) -> Pending<'_, ()> {
+    fn tell(&self, notices: Vec<(To, Notice)>) -> BoxFuture<'_, ()> {
         // Outside of the lock: a listener may use the store.
         let calls = self.tables().nodes.route(self.node, notices);
         for (listener, notices) in calls {
@@ -231,11 +232,11 @@ impl Store for MemoryStore {
         self.tables().nodes.listen(self.node, listener);
     }
 
-    fn definition(&self, id: DefinitionId) -> Pending<'_, Option<DefinitionRow>> {
+    fn definition(&self, id: DefinitionId) -> BoxFuture<'_, Option<DefinitionRow>> {
         ready(self.tables().definitions.get(&id).cloned())
     }
 
-    fn definitions(&self, filter: DefinitionFilter) -> Pending<'_, Vec<DefinitionRow>> {
+    fn definitions(&self, filter: DefinitionFilter) -> BoxFuture<'_, Vec<DefinitionRow>> {
         let tables = self.tables();
         let mut seen = BTreeSet::new();
         let rows = tables.definitions.values().rev().filter(|row| {
@@ -246,7 +247,7 @@ impl Store for MemoryStore {
         ready(rows.cloned().collect())
     }
 
-    fn instance(&self, id: InstanceId) -> Pending<'_, Option<InstanceRow>> {
+    fn instance(&self, id: InstanceId) -> BoxFuture<'_, Option<InstanceRow>> {
         ready(self.tables().instances.get(&id).cloned())
     }
 
@@ -254,7 +255,7 @@ impl Store for MemoryStore {
         &self,
         filter: InstanceFilter,
         page: Page<InstanceId>,
-    ) -> Pending<'_, Vec<InstanceRow>> {
+    ) -> BoxFuture<'_, Vec<InstanceRow>> {
         let tables = self.tables();
         let older = |row: &&InstanceRow| page.after.is_none_or(|after| row.id < after);
         let rows = tables.instances.values().rev().filter(older);
@@ -262,11 +263,11 @@ impl Store for MemoryStore {
         ready(rows.take(page.limit).cloned().collect())
     }
 
-    fn children(&self, parent: InstanceId) -> Pending<'_, Vec<ChildRef>> {
+    fn children(&self, parent: InstanceId) -> BoxFuture<'_, Vec<ChildRef>> {
         ready(self.tables().children_of(parent))
     }
 
-    fn history(&self, from: u64, limit: usize) -> Pending<'_, Vec<HistoryRow>> {
+    fn history(&self, from: u64, limit: usize) -> BoxFuture<'_, Vec<HistoryRow>> {
         let tables = self.tables();
         let mut rows = Vec::new();
         let mut next = from;
@@ -279,17 +280,17 @@ impl Store for MemoryStore {
         ready(rows)
     }
 
-    fn history_since(&self, after: u64, limit: usize) -> Pending<'_, Vec<HistoryRow>> {
+    fn history_since(&self, after: u64, limit: usize) -> BoxFuture<'_, Vec<HistoryRow>> {
         let tables = self.tables();
         let rows = tables.history.range(after.saturating_add(1)..).map(|(_, row)| row);
         ready(rows.take(limit).cloned().collect())
     }
 
-    fn task(&self, id: TaskId) -> Pending<'_, Option<TaskRow>> {
+    fn task(&self, id: TaskId) -> BoxFuture<'_, Option<TaskRow>> {
         ready(self.tables().tasks.get(&id).cloned())
     }
 
-    fn tasks(&self, filter: TaskFilter, at: Page<TaskId>) -> Pending<'_, Vec<TaskRow>> {
+    fn tasks(&self, filter: TaskFilter, at: Page<TaskId>) -> BoxFuture<'_, Vec<TaskRow>> {
         let tables = self.tables();
         let rows = tables.tasks.iter().map(|(key, row)| (*key, row)).filter(|(_, row)| {
             filter.instance.is_none_or(|instance| row.id.0.instance == instance)
@@ -299,11 +300,11 @@ impl Store for MemoryStore {
         ready(page(rows, at))
     }
 
-    fn timer(&self, key: TimerKey) -> Pending<'_, Option<TimerRow>> {
+    fn timer(&self, key: TimerKey) -> BoxFuture<'_, Option<TimerRow>> {
         ready(self.tables().timers.get(&key).cloned())
     }
 
-    fn timers(&self, filter: TimerFilter, at: Page<TimerKey>) -> Pending<'_, Vec<TimerRow>> {
+    fn timers(&self, filter: TimerFilter, at: Page<TimerKey>) -> BoxFuture<'_, Vec<TimerRow>> {
         let tables = self.tables();
         let rows = tables.timers.iter().map(|(key, row)| (*key, row)).filter(|(_, row)| {
             filter.instance.is_none_or(|instance| row.id.0.instance == instance)
@@ -316,7 +317,7 @@ impl Store for MemoryStore {
         ready(page(rows, at))
     }
 
-    fn count_timers(&self, query: TimerCount) -> Pending<'_, Vec<(u64, u64)>> {
+    fn count_timers(&self, query: TimerCount) -> BoxFuture<'_, Vec<(u64, u64)>> {
         let tables = self.tables();
         let mut counts = BTreeMap::new();
         for row in tables.timers.values() {
@@ -330,7 +331,7 @@ impl Store for MemoryStore {
         ready(counts.into_iter().collect())
     }
 
-    fn incident(&self, id: IncidentId) -> Pending<'_, Option<IncidentRow>> {
+    fn incident(&self, id: IncidentId) -> BoxFuture<'_, Option<IncidentRow>> {
         ready(self.tables().incidents.get(&id).cloned())
     }
 
@@ -338,7 +339,7 @@ impl Store for MemoryStore {
         &self,
         instance: Option<InstanceId>,
         at: Page<IncidentId>,
-    ) -> Pending<'_, Vec<IncidentRow>> {
+    ) -> BoxFuture<'_, Vec<IncidentRow>> {
         let tables = self.tables();
         let rows = tables.incidents.iter().map(|(key, row)| (*key, row));
         let rows = rows.filter(|(_, row)| instance.is_none_or(|wanted| row.instance == wanted));
@@ -349,7 +350,7 @@ impl Store for MemoryStore {
         &self,
         schedule: InstanceId,
         page: Page<OccurrenceKey>,
-    ) -> Pending<'_, Vec<OccurrenceRow>> {
+    ) -> BoxFuture<'_, Vec<OccurrenceRow>> {
         let tables = self.tables();
         let last = page.after.map_or(Bound::Included((schedule, Timestamp::MAX, true)), |after| {
             Bound::Excluded((schedule, after.slot_at, after.is_start))
@@ -359,24 +360,24 @@ impl Store for MemoryStore {
         ready(rows.take(page.limit).map(|(_, row)| row.clone()).collect())
     }
 
-    fn operations(&self, at: Page<u64>) -> Pending<'_, Vec<OperationRow>> {
+    fn operations(&self, at: Page<u64>) -> BoxFuture<'_, Vec<OperationRow>> {
         let tables = self.tables();
         ready(page(tables.operations.iter().map(|(key, row)| (*key, row)), at))
     }
 
-    fn purge(&self, request: PurgeRequest) -> Pending<'_, Purged> {
+    fn purge(&self, request: PurgeRequest) -> BoxFuture<'_, Purged> {
         ready(self.tables().purge(&request))
     }
 
-    fn compact(&self, request: CompactRequest) -> Pending<'_, usize> {
+    fn compact(&self, request: CompactRequest) -> BoxFuture<'_, usize> {
         ready(self.tables().compact(&request))
     }
 
-    fn mark_restored(&self, now: Timestamp, by: By) -> Pending<'_, u32> {
+    fn mark_restored(&self, now: Timestamp, by: AuditInfo) -> BoxFuture<'_, u32> {
         ready(self.tables().mark_restored(now, by))
     }
 
-    fn check(&self) -> Pending<'_, Vec<String>> {
+    fn check(&self) -> BoxFuture<'_, Vec<String>> {
         ready(Vec::new())
     }
 }

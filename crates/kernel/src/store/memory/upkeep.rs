@@ -6,7 +6,7 @@ use meantime_core::{Ending, InstanceId, TaskId, Timestamp};
 
 use super::tables::Tables;
 use crate::compaction::compact;
-use crate::history::By;
+use crate::history::AuditInfo;
 use crate::store::{
     AnswerRow, CompactRequest, HistoryRow, InstanceRow, MessageRow, OccurrenceRow, OperationKind,
     OperationRow, Phase, PurgeRequest, Purged, TaskRow, TaskState, look_again, next_epoch,
@@ -61,7 +61,7 @@ impl Tables {
 
     fn judge(&self, row: &InstanceRow, request: &PurgeRequest) -> Judged {
         let ending = match row.phase {
-            _ if row.extra.lineage.as_ref().is_some_and(|it| it.root != row.id) => {
+            _ if row.meta.lineage.as_ref().is_some_and(|it| it.root != row.id) => {
                 return Judged::Stays;
             }
             Phase::Completed => Ending::Completed,
@@ -96,7 +96,7 @@ impl Tables {
     /// The root and all its descendants, parents first.
     fn members(&self, root: InstanceId) -> Vec<InstanceId> {
         let belongs = |row: &&InstanceRow| {
-            row.id == root || row.extra.lineage.as_ref().is_some_and(|it| it.root == root)
+            row.id == root || row.meta.lineage.as_ref().is_some_and(|it| it.root == root)
         };
         self.instances.values().filter(belongs).map(|row| row.id).collect()
     }
@@ -160,19 +160,19 @@ impl Tables {
         dropped.len()
     }
 
-    pub(super) fn mark_restored(&mut self, now: Timestamp, by: By) -> u32 {
+    pub(super) fn mark_restored(&mut self, now: Timestamp, by: AuditInfo) -> u32 {
         self.epoch = next_epoch(self.epoch, now);
         self.paused = true;
         self.operate(OperationKind::Restored, now, by);
         self.epoch
     }
 
-    pub(super) fn resume(&mut self, at: Timestamp, by: By) {
+    pub(super) fn resume(&mut self, at: Timestamp, by: AuditInfo) {
         self.paused = false;
         self.operate(OperationKind::Resumed, at, by);
     }
 
-    fn operate(&mut self, kind: OperationKind, at: Timestamp, by: By) {
+    fn operate(&mut self, kind: OperationKind, at: Timestamp, by: AuditInfo) {
         let number = u64::try_from(self.operations.len()).unwrap_or_default() + 1;
         self.operations.insert(number, OperationRow { number, at, kind, by });
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use meantime_core::{InstanceId, Json, Timestamp};
 use meantime_kernel::command::{ClaimedTask, Reply};
-use meantime_kernel::history::By;
+use meantime_kernel::history::AuditInfo;
 
 use crate::simulation::chance::Chance;
 use crate::simulation::programs::Programs;
@@ -71,9 +71,9 @@ impl Load {
         Json::parse(&format!("{{\"set\":{value}}}")).unwrap_or_default()
     }
 
-    pub(super) fn by(&mut self) -> By {
+    pub(super) fn by(&mut self) -> AuditInfo {
         let actor = self.chance.pick(&["ana", "ben"]).to_owned();
-        By { actor, reason: "as planned".to_owned() }
+        AuditInfo { actor, reason: "as planned".to_owned() }
     }
 }
 

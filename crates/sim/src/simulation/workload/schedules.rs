@@ -2,7 +2,7 @@
 
 use meantime_core::time::{Cron, First, Rule, Span, Zone};
 use meantime_core::{
-    CatchUp, Handed, Json, OnExisting, Overlap, ScheduleChange, ScheduleSpec, Timestamp,
+    CatchUp, Json, OnExisting, Overlap, ScheduleChange, ScheduleInput, ScheduleSpec, Timestamp,
 };
 use meantime_kernel::command::{Command, ScheduleAction};
 
@@ -44,9 +44,9 @@ impl Load {
         let number = chance.below(self.programs.texts.len());
         let overlaps = [Overlap::Skip, Overlap::QueueOne, Overlap::Allow, Overlap::CancelPrevious];
         let input = if chance.percent(25) {
-            Handed::Context(Json::parse("{\"n\":1}").unwrap_or_default())
+            ScheduleInput::Context(Json::parse("{\"n\":1}").unwrap_or_default())
         } else {
-            Handed::default()
+            ScheduleInput::default()
         };
         ScheduleSpec {
             definition: name_of(number),

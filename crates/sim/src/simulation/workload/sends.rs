@@ -17,7 +17,7 @@ impl Run {
             let name = self.load.chance.pick(&SIGNALS).to_owned();
             let payload = self.load.payload();
             let is_settled = self.load.chance.percent(10);
-            let wait = if is_settled { Wait::Settled } else { Wait::Quiet };
+            let wait = if is_settled { Wait::Idle } else { Wait::Quiet };
             let command = Command::Signal { instance, name, payload };
             self.ask_and_wait("signal", command, wait);
         }

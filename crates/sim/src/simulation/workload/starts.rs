@@ -33,7 +33,7 @@ impl Run {
         if chance.percent(2) {
             "nobody".clone_into(&mut start.definition);
         }
-        let wait = if chance.percent(25) { Wait::Settled } else { Wait::Quiet };
+        let wait = if chance.percent(25) { Wait::Idle } else { Wait::Quiet };
         let is_refused = chance.percent(2);
         start.input = self.load.payload();
         if is_refused {

@@ -217,7 +217,7 @@ async fn begin(kernel: &Kernel, definition: &str) -> Result<InstanceId> {
 
 async fn to_the_end(kernel: &Kernel, definition: &str) -> Result<InstanceId> {
     let command = Command::Start(start(definition));
-    let reply = kernel.call_and_wait(command, Wait::Settled, Some(PATIENCE)).await;
+    let reply = kernel.call_and_wait(command, Wait::Idle, Some(PATIENCE)).await;
     started(reply.context("a start was refused")?)
 }
 

@@ -2,9 +2,9 @@
 
 use meantime_core::{DefinitionId, Trigger};
 
-use super::found::DefinitionHead;
-use super::unit::Settling;
-use crate::store::{Accept, Ask, ChannelKey, NewDefinition, Refusal, Write};
+use super::snapshot::DefinitionHead;
+use super::unit::UnitResolver;
+use crate::store::{Accept, ChannelKey, ConditionalWrite, NewDefinition, Refusal, Write};
 
 /// How many definitions one broadcast signal may start.
 pub const BROADCAST_STARTS: usize = 64;
@@ -12,15 +12,15 @@ pub const BROADCAST_STARTS: usize = 64;
 /// How many definitions one message may start.
 pub const MESSAGE_STARTS: usize = 16;
 
-impl Settling<'_> {
+impl UnitResolver<'_> {
     /// Why a deployment or undeployment cannot be, if so.
-    pub(super) fn refused_definition(&self, ask: &Ask) -> Option<Refusal> {
+    pub(super) fn refused_definition(&self, ask: &ConditionalWrite) -> Option<Refusal> {
         match ask {
-            Ask::Undeploy { name, version, .. } => {
-                let known = self.found.latest(name, Some(*version)).is_some();
+            ConditionalWrite::Undeploy { name, version, .. } => {
+                let known = self.snapshot.latest(name, Some(*version)).is_some();
                 (!known).then_some(Refusal::UnknownDefinition)
             }
-            Ask::Deploy(new) => {
+            ConditionalWrite::Deploy(new) => {
                 let full = |trigger: &Trigger| {
                     let (channel, limit) = match trigger {
                         Trigger::Signal { name, .. } => {
@@ -31,7 +31,7 @@ impl Settling<'_> {
                         }
                         Trigger::Timer { .. } => return false,
                     };
-                    let starts = self.found.starts_of(&channel).iter();
+                    let starts = self.snapshot.starts_of(&channel).iter();
                     starts.filter(|(head, _)| head.name != new.row.name).count() >= limit
                 };
                 new.row.triggers.iter().any(full).then_some(Refusal::TooManyStarts)
@@ -42,15 +42,15 @@ impl Settling<'_> {
 
     pub(super) fn deploy(&mut self, new: NewDefinition, writes: &mut Vec<Write>) {
         let mut row = new.row;
-        let versions = self.found.definitions.entry(row.name.clone()).or_default();
+        let versions = self.snapshot.definitions.entry(row.name.clone()).or_default();
         if let Some(latest) = versions.iter().find(|head| !head.retired)
             && latest.hash == row.hash
         {
             self.done.deployed.push((latest.id, latest.version, false));
             return;
         }
-        row.id = DefinitionId(self.found.next_definition);
-        self.found.next_definition = self.found.next_definition.saturating_add(1);
+        row.id = DefinitionId(self.snapshot.next_definition);
+        self.snapshot.next_definition = self.snapshot.next_definition.saturating_add(1);
         row.version = versions.first().map_or(1, |head| head.version.saturating_add(1));
         versions.insert(
             0,
@@ -78,7 +78,7 @@ impl Settling<'_> {
         accept: &Accept,
         writes: &mut Vec<Write>,
     ) {
-        let Some(versions) = self.found.definitions.get_mut(name) else { return };
+        let Some(versions) = self.snapshot.definitions.get_mut(name) else { return };
         let was_latest =
             versions.iter().find(|head| !head.retired).is_some_and(|head| head.version == version);
         let Some(head) = versions.iter_mut().find(|head| head.version == version) else { return };

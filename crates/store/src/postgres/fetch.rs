@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use meantime_core::{InstanceId, TaskId};
 use meantime_kernel::store::{
-    Error, Fences, InboxRow, IncidentRow, InstanceRow, TakeRequest, Taken, TakenInstance, TaskRow,
-    Wanted,
+    Error, Fences, FetchRequest, Fetched, FetchedInstance, InboxRow, IncidentRow, InstanceRow,
+    TaskRow, Wanted,
 };
 
 use super::claim::Claims;
@@ -24,7 +24,7 @@ pub(super) struct Hold {
 
 impl Hold {
     /// What [`take`] put into a result.
-    pub(super) fn of(taken: Taken) -> Option<Self> {
+    pub(super) fn of(taken: Fetched) -> Option<Self> {
         taken.hold.and_then(|hold| hold.downcast::<Self>().ok()).map(|hold| *hold)
     }
 }
@@ -53,7 +53,7 @@ impl Locked {
 }
 
 /// Reads what a batch needs. A connection that broke while nobody used it is replaced, once.
-pub(super) async fn take(pool: &Arc<Pool>, request: &TakeRequest) -> Result<Taken, Error> {
+pub(super) async fn fetch(pool: &Arc<Pool>, request: &FetchRequest) -> Result<Fetched, Error> {
     match attempt(pool, request).await {
         Err(failure) if failure.is_worth_retrying => {
             pool.forget();
@@ -63,7 +63,7 @@ pub(super) async fn take(pool: &Arc<Pool>, request: &TakeRequest) -> Result<Take
     }
 }
 
-async fn attempt(pool: &Arc<Pool>, request: &TakeRequest) -> Result<Taken, Failure> {
+async fn attempt(pool: &Arc<Pool>, request: &FetchRequest) -> Result<Fetched, Failure> {
     let mut pooled = pool.acquire().await?;
     let begin = pooled.begin();
     let wanted = Request::new(request);
@@ -84,12 +84,12 @@ async fn attempt(pool: &Arc<Pool>, request: &TakeRequest) -> Result<Taken, Failu
     let incidents = request.incidents.iter().map(incident).collect();
     let hold: Box<dyn Any + Send> = Box::new(Hold { pooled, locked: read.locked });
     let damaged_tasks = read.damaged_tasks;
-    Ok(Taken { instances, tasks, claims, incidents, damaged_tasks, hold: Some(hold) })
+    Ok(Fetched { instances, tasks, claims, incidents, damaged_tasks, hold: Some(hold) })
 }
 
 /// Which rows to ask for.
 struct Request<'a> {
-    request: &'a TakeRequest,
+    request: &'a FetchRequest,
     /// Instances whose rows are wanted.
     rows: Vec<InstanceId>,
     /// Instances that are only locked.
@@ -100,7 +100,7 @@ struct Request<'a> {
 
 /// What was found.
 #[derive(Default)]
-struct Found {
+struct Snapshot {
     rows: BTreeMap<InstanceId, InstanceRow>,
     inboxes: BTreeMap<InstanceId, Vec<InboxRow>>,
     tasks: BTreeMap<TaskId, TaskRow>,
@@ -113,7 +113,7 @@ struct Found {
 }
 
 impl<'a> Request<'a> {
-    fn new(request: &'a TakeRequest) -> Self {
+    fn new(request: &'a FetchRequest) -> Self {
         let ids = |want: fn(&&Wanted) -> bool| {
             let mut ids: Vec<_> =
                 request.instances.iter().filter(want).map(|wanted| wanted.id).collect();
@@ -147,9 +147,9 @@ impl<'a> Request<'a> {
     }
 
     /// Reads the answers to [`Self::calls`].
-    fn read(&self, mut answers: impl Iterator<Item = Answer>) -> Result<Found, Error> {
+    fn read(&self, mut answers: impl Iterator<Item = Answer>) -> Result<Snapshot, Error> {
         let mut next = |is_asked: bool| if is_asked { answers.next() } else { None };
-        let mut found = Found::default();
+        let mut found = Snapshot::default();
         if let Some(answer) = next(!self.rows.is_empty()) {
             for row in instance::read_rows(&answer)? {
                 found.locked.turns.insert(row.id, row.turn_no);
@@ -173,7 +173,7 @@ impl<'a> Request<'a> {
     }
 }
 
-impl Found {
+impl Snapshot {
     /// What was not found is either not there, or in the hands of another transaction.
     async fn look_for_busy(
         &mut self,
@@ -194,14 +194,14 @@ impl Found {
         Ok(())
     }
 
-    fn instance(&mut self, wanted: Wanted) -> TakenInstance {
+    fn instance(&mut self, wanted: Wanted) -> FetchedInstance {
         if self.busy.contains(&wanted.id) {
-            return TakenInstance { busy: true, ..TakenInstance::default() };
+            return FetchedInstance { busy: true, ..FetchedInstance::default() };
         }
         let mut row = self.rows.remove(&wanted.id).filter(|_| wanted.row);
-        let damage = row.as_mut().and_then(|row| row.extra.damaged.take());
+        let damage = row.as_mut().and_then(|row| row.meta.damaged.take());
         let damage = damage.or(self.damaged.remove(&wanted.id));
         let inbox = self.inboxes.remove(&wanted.id).unwrap_or_default();
-        TakenInstance { row, inbox, busy: false, damage }
+        FetchedInstance { row, inbox, busy: false, damage }
     }
 }

@@ -2,11 +2,11 @@
 
 use meantime_core::time::occurrences;
 use meantime_core::{
-    Answer, EffectKey, Event, Handed, InstanceId, Json, SCHEDULE_DEFINITION, ScheduleSpec, Start,
-    StartCause, Timestamp, Trigger,
+    Answer, EffectKey, Event, InstanceId, Json, SCHEDULE_DEFINITION, ScheduleInput, ScheduleSpec,
+    Start, StartCause, Timestamp, Trigger,
 };
 
-use super::unit::Settling;
+use super::unit::UnitResolver;
 use crate::store::{Accept, InstanceRow, Write};
 
 /// The code of the conflict when a binding of the same identity is active (S7).
@@ -18,7 +18,7 @@ const UNKNOWN_DEFINITION: &str = "SCHEDULE_UNKNOWN_DEFINITION";
 /// Why the timer starts of a version end when another one is deployed or becomes the latest again.
 const REPLACED: &str = "another version took over";
 
-impl Settling<'_> {
+impl UnitResolver<'_> {
     pub(super) fn put_schedule(
         &mut self,
         answer: Option<EffectKey>,
@@ -30,7 +30,7 @@ impl Settling<'_> {
     ) {
         let identity = row.key.clone().map(|key| (SCHEDULE_DEFINITION.to_owned(), key));
         let existing = identity.as_ref().and_then(|it| self.newest_binding(it, &tag));
-        let unknown = self.found.version(&target.0, target.1).is_none();
+        let unknown = self.snapshot.version(&target.0, target.1).is_none();
         let outcome = match (existing, upsert) {
             _ if unknown => Answer::Conflict { code: UNKNOWN_DEFINITION.to_owned() },
             (Some(schedule), Some(event)) => {
@@ -39,7 +39,7 @@ impl Settling<'_> {
                 Answer::Done
             }
             (Some(_), None) => Answer::Conflict { code: SCHEDULE_EXISTS.to_owned() },
-            (None, _) => match self.found.latest(SCHEDULE_DEFINITION, None) {
+            (None, _) => match self.snapshot.latest(SCHEDULE_DEFINITION, None) {
                 Some(head) => {
                     row.definition = head.id;
                     let id = row.id;
@@ -47,10 +47,10 @@ impl Settling<'_> {
                     self.done.scheduled = Some(id);
                     writes.push(Write::InsertInstance(row));
                     if let Some(identity) = identity {
-                        self.found.keys.insert(identity, id);
+                        self.snapshot.keys.insert(identity, id);
                     } else {
                         writes.push(tagged(id, tag.clone()));
-                        self.found.tagged.entry(tag).or_default().push(id);
+                        self.snapshot.tagged.entry(tag).or_default().push(id);
                     }
                     Answer::Done
                 }
@@ -68,8 +68,8 @@ impl Settling<'_> {
 
     /// The binding that one of the same identity meets: of several, the newest that is active.
     fn newest_binding(&self, identity: &(String, String), tag: &str) -> Option<InstanceId> {
-        let others = self.found.tagged.get(tag).into_iter().flatten();
-        others.chain(self.found.keys.get(identity)).max().copied()
+        let others = self.snapshot.tagged.get(tag).into_iter().flatten();
+        others.chain(self.snapshot.keys.get(identity)).max().copied()
     }
 
     /// Cancels the timer starts of a name and arms those of a version, 0 when none is left (B8).
@@ -82,12 +82,13 @@ impl Settling<'_> {
         writes: &mut Vec<Write>,
     ) {
         let timer_start = timer_start_tag(name);
-        for schedule in self.found.tagged.remove(&timer_start).unwrap_or_default() {
+        for schedule in self.snapshot.tagged.remove(&timer_start).unwrap_or_default() {
             let reason = if version == 0 { "its definition was removed" } else { REPLACED };
             let event = Event::Cancel { reason: reason.to_owned() };
             self.deliver(schedule, event, None, accept.seq, writes);
         }
-        let Some(definition) = self.found.latest(SCHEDULE_DEFINITION, None).map(|it| it.id) else {
+        let Some(definition) = self.snapshot.latest(SCHEDULE_DEFINITION, None).map(|it| it.id)
+        else {
             return;
         };
         let timers = triggers.iter().filter_map(|trigger| match trigger {
@@ -111,7 +112,7 @@ impl Settling<'_> {
                 max_runs,
                 overlap: meantime_core::Overlap::Allow,
                 catch_up: meantime_core::CatchUp::Coalesce,
-                input: Handed::default(),
+                input: ScheduleInput::default(),
                 anchored: false,
                 is_binding: false,
             };
@@ -119,7 +120,7 @@ impl Settling<'_> {
             let input = Json::of(&spec).unwrap_or_default();
             let start = Start::new(cause, input);
             self.accept(self.new_instance(*id, definition, &start), writes);
-            self.found.tagged.entry(timer_start.clone()).or_default().push(*id);
+            self.snapshot.tagged.entry(timer_start.clone()).or_default().push(*id);
             writes.push(tagged(*id, timer_start.clone()));
         }
     }

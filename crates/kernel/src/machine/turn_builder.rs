@@ -15,20 +15,21 @@ use meantime_core::{
 use super::definitions::Definitions;
 use super::effect::accept;
 use super::io::Counters;
-use super::slot::{Item, Pending};
+use super::mailbox::{MailboxItem, PendingItem};
 use crate::clock::Now;
 use crate::command::{Error, Reply, StartCommand};
-use crate::history::{By, Record, Withdrawn};
+use crate::history::{AuditInfo, Record, Withdrawn};
 use crate::open::{Key, Open, OpenSubscription, OpenTimer};
 use crate::planted::{Bug, planted};
 use crate::random::Ids;
 use crate::store::{
-    AnswerRow, Ask, ChannelKey, ChannelKind, Extra, InboxRow, InstanceRow, MessageRow, NodeIndex,
-    Phase, Require, StartedBy, TaskRow, TimerKey, TimerKind, TimerRow, Write,
+    AnswerRow, ChannelKey, ChannelKind, ConditionalWrite, InboxRow, InstanceMeta, InstanceRow,
+    MessageRow, NodeIndex, Phase, Precondition, StartedBy, TaskRow, TimerKey, TimerKind, TimerRow,
+    Write,
 };
 
-/// What assembling needs from the machine.
-pub(super) struct Kit<'a> {
+/// What a turn builder needs from the machine.
+pub(super) struct TurnEnv<'a> {
     pub(super) ids: &'a mut Ids,
     pub(super) limits: &'a Arc<Limits>,
     pub(super) now: Now,
@@ -40,16 +41,16 @@ pub(super) struct Kit<'a> {
     pub(super) definitions: &'a Definitions,
 }
 
-impl Kit<'_> {
+impl TurnEnv<'_> {
     /// The name of an instance's definition.
     pub(super) fn name_of(&self, row: &InstanceRow) -> String {
         self.definitions.name(row.definition).unwrap_or_default().to_owned()
     }
 }
 
-/// One turn being put together, and then the unit it becomes.
+/// One turn being built, and then the unit it becomes.
 #[derive(Debug)]
-pub(super) struct Assembly {
+pub(super) struct TurnBuilder {
     /// The row as it will be.
     pub(super) row: InstanceRow,
     /// The row as it was read, where other nodes may change it.
@@ -65,14 +66,14 @@ pub(super) struct Assembly {
     /// Events for the notation, and where each comes from.
     pub(super) events: Vec<Event>,
     pub(super) sources: Vec<Source>,
-    pub(super) requires: Vec<Require>,
+    pub(super) preconditions: Vec<Precondition>,
     pub(super) writes: Vec<Write>,
-    pub(super) asks: Vec<Ask>,
+    pub(super) conditional_writes: Vec<ConditionalWrite>,
     pub(super) records: Vec<Record>,
     /// Answers for items, by their number.
     pub(super) answers: BTreeMap<usize, Result<Reply, Error>>,
     /// Who resolves incidents in this turn, if the notation agrees.
-    pub(super) resolving: BTreeMap<IncidentId, By>,
+    pub(super) resolving: BTreeMap<IncidentId, AuditInfo>,
     /// Items that wait for the next turn.
     pub(super) deferred: Vec<usize>,
     /// Whether the store has, or will have, more events for this instance.
@@ -97,14 +98,14 @@ pub(super) enum Source {
     /// A row of the inbox.
     Inbox(Box<InboxRow>),
     /// An item.
-    Item(usize),
+    MailboxItem(usize),
     /// A signal that was never stored.
     Signal(Box<MessageRow>),
     /// The kernel itself.
     Kernel,
 }
 
-impl Assembly {
+impl TurnBuilder {
     pub(super) fn new(row: InstanceRow, insert: bool) -> Self {
         Self {
             original: None,
@@ -119,9 +120,9 @@ impl Assembly {
             start: None,
             events: Vec::new(),
             sources: Vec::new(),
-            requires: Vec::new(),
+            preconditions: Vec::new(),
             writes: Vec::new(),
-            asks: Vec::new(),
+            conditional_writes: Vec::new(),
             records: Vec::new(),
             answers: BTreeMap::new(),
             resolving: BTreeMap::new(),
@@ -133,8 +134,8 @@ impl Assembly {
     }
 
     /// A task as it stands after what this turn has done to it.
-    pub(super) fn task(&self, id: TaskId, kit: &Kit<'_>) -> Option<TaskRow> {
-        self.changed.get(&id).cloned().unwrap_or_else(|| kit.tasks.get(&id).cloned())
+    pub(super) fn task(&self, id: TaskId, env: &TurnEnv<'_>) -> Option<TaskRow> {
+        self.changed.get(&id).cloned().unwrap_or_else(|| env.tasks.get(&id).cloned())
     }
 
     /// Changes a task that was not claimed since.
@@ -150,8 +151,12 @@ impl Assembly {
     }
 
     /// The row of a new instance, as a caller started it.
-    pub(super) fn of_start(id: InstanceId, item: &Pending, kit: &mut Kit<'_>) -> Option<Self> {
-        let Item::Start(command, definition) = &item.item else { return None };
+    pub(super) fn of_start(
+        id: InstanceId,
+        item: &PendingItem,
+        env: &mut TurnEnv<'_>,
+    ) -> Option<Self> {
+        let MailboxItem::Start(command, definition) = &item.item else { return None };
         let StartCommand { input, at, bound, key, deadline_at, tags, idempotency, .. } = &**command;
         let row = InstanceRow {
             id,
@@ -165,38 +170,38 @@ impl Assembly {
             open: Open::default(),
             last_history: 0,
             key: key.clone(),
-            extra: Extra { tags: tags.clone(), ..Extra::default() },
+            meta: InstanceMeta { tags: tags.clone(), ..InstanceMeta::default() },
         };
-        let mut assembly = Self::new(row, true);
+        let mut builder = Self::new(row, true);
         // A repetition is told so before its own key is found taken.
         if let Some(key) = idempotency {
-            let keep = i64::try_from(kit.limits.idempotency_ms).unwrap_or(i64::MAX);
-            assembly.requires.push(Require::NewRequest(AnswerRow {
+            let keep = i64::try_from(env.limits.idempotency_ms).unwrap_or(i64::MAX);
+            builder.preconditions.push(Precondition::NewRequest(AnswerRow {
                 key: key.clone(),
                 request: request_hash(command),
                 instance: id,
-                expires_at: kit.now.engine.saturating_add_millis(keep),
+                expires_at: env.now.engine.saturating_add_millis(keep),
             }));
         }
         if let Some(key) = key {
             let (definition, key) = (command.definition.clone(), key.clone());
-            assembly.requires.push(Require::KeyFree { definition, key });
+            builder.preconditions.push(Precondition::KeyFree { definition, key });
         }
         if !tags.is_empty() {
             let (instance, tags) = (id, tags.clone());
-            assembly.writes.push(Write::PutTags { instance, tags, attributes: Vec::new() });
+            builder.writes.push(Write::PutTags { instance, tags, attributes: Vec::new() });
         }
         let started = Reply::Started { instance: id, repeated: false, row: None };
-        assembly.answers.insert(0, Ok(started));
+        builder.answers.insert(0, Ok(started));
         let (cause, input) = (StartCause::Api, input.clone());
         let (at, bound) = (at.clone(), bound.clone());
-        assembly.start = Some(Start { at, bound, ..Start::new(cause, input) });
-        Some(assembly)
+        builder.start = Some(Start { at, bound, ..Start::new(cause, input) });
+        Some(builder)
     }
 
     /// Fixes the deadline of a first turn: declared, asked for, inherited, capped (D1, D7).
     pub(super) fn fix_deadline(&mut self, definition: Option<&Definition>, limits: &Limits) {
-        let own_budget = self.row.extra.own_budget;
+        let own_budget = self.row.meta.own_budget;
         let execution = definition.and_then(|it| it.execution.as_ref()).filter(|_| !own_budget);
         let capped = definition.is_none_or(|it| !it.system) && !own_budget;
         let accepted = self.row.started_at;
@@ -230,7 +235,7 @@ impl Assembly {
         let names: Vec<String> = names.collect();
         if let Some(name) = names.first().cloned() {
             let by = StartedBy { name, key: key.clone(), others: Vec::new() };
-            let by = self.row.extra.started_by.get_or_insert(by);
+            let by = self.row.meta.started_by.get_or_insert(by);
             by.others = names.into_iter().filter(|name| *name != by.name).collect();
         }
     }
@@ -239,20 +244,20 @@ impl Assembly {
     pub(super) fn collect(
         &mut self,
         inbox: Vec<InboxRow>,
-        items: &[Pending],
+        items: &[PendingItem],
         limit: usize,
-        kit: &mut Kit<'_>,
+        env: &mut TurnEnv<'_>,
     ) {
         if self.row.phase == Phase::Starting && !self.insert {
-            self.begin_accepted(inbox, items, kit);
+            self.begin_accepted(inbox, items, env);
             return;
         }
-        if self.deadline_passed(kit.now.engine) {
+        if self.deadline_passed(env.now.engine) {
             self.reach_deadline(items);
             self.more_inbox |= !inbox.is_empty();
             return;
         }
-        if self.row.phase == Phase::Yielding && self.row.extra.held.is_none() {
+        if self.row.phase == Phase::Yielding && self.row.meta.held.is_none() {
             self.deliver(Event::Continue, Source::Kernel);
         }
         let mut stopped = false;
@@ -263,15 +268,15 @@ impl Assembly {
             if stopped || self.events.len() >= limit {
                 match candidate {
                     Candidate::Inbox(_) => self.more_inbox = true,
-                    Candidate::Item(number) => self.deferred.push(number),
+                    Candidate::MailboxItem(number) => self.deferred.push(number),
                 }
                 continue;
             }
             match candidate {
-                Candidate::Inbox(row) => self.take_inbox(*row, kit),
-                Candidate::Item(number) => {
+                Candidate::Inbox(row) => self.take_inbox(*row, env),
+                Candidate::MailboxItem(number) => {
                     if let Some(item) = items.get(number) {
-                        self.take_item(number, item, kit);
+                        self.take_item(number, item, env);
                     }
                 }
             }
@@ -284,10 +289,10 @@ impl Assembly {
     pub(super) fn collect_cancel(
         &mut self,
         inbox: &[InboxRow],
-        items: &[Pending],
+        items: &[PendingItem],
         now: Timestamp,
     ) -> Option<Event> {
-        let Item::Event(event @ Event::Cancel { .. }, by) = &items.first()?.item else {
+        let MailboxItem::Event(event @ Event::Cancel { .. }, by) = &items.first()?.item else {
             return None;
         };
         if self.insert || self.deadline_passed(now) {
@@ -296,11 +301,11 @@ impl Assembly {
         self.more_inbox |= !inbox.is_empty();
         self.deferred.extend(1..items.len());
         self.note_command(event, by.as_ref());
-        self.deliver(event.clone(), Source::Item(0));
+        self.deliver(event.clone(), Source::MailboxItem(0));
         Some(event.clone())
     }
 
-    /// Whether the store still has everything that this turn was put together from: the row, and
+    /// Whether the store still has everything that this turn was built from: the row, and
     /// what it takes from the inbox. The number of the turn alone does not tell: an edit of a timer
     /// or an incident changes the row and leaves the number.
     pub(super) fn stands_on(&self, row: Option<&InstanceRow>, inbox: &[InboxRow]) -> bool {
@@ -355,11 +360,11 @@ impl Assembly {
     }
 
     /// The deadline wins over everything: it alone is this turn (T10, D4).
-    fn reach_deadline(&mut self, items: &[Pending]) {
+    fn reach_deadline(&mut self, items: &[PendingItem]) {
         let key = self.row.id.deadline_timer().0;
         self.fire(key);
         self.deliver(Event::DeadlineReached, Source::Kernel);
-        let is_it = |item: &Pending| matches!(&item.item, Item::Timer(timer) if timer.id.0 == key);
+        let is_it = |item: &PendingItem| matches!(&item.item, MailboxItem::Timer(timer) if timer.id.0 == key);
         self.deferred.extend((0..items.len()).filter(|number| !is_it(&items[*number])));
     }
 
@@ -374,8 +379,13 @@ impl Assembly {
     }
 
     /// The first turn of an instance that was accepted by an earlier commit.
-    fn begin_accepted(&mut self, inbox: Vec<InboxRow>, items: &[Pending], kit: &mut Kit<'_>) {
-        if self.row.extra.held.is_none() {
+    fn begin_accepted(
+        &mut self,
+        inbox: Vec<InboxRow>,
+        items: &[PendingItem],
+        env: &mut TurnEnv<'_>,
+    ) {
+        if self.row.meta.held.is_none() {
             self.start = minicbor::decode(&self.row.state.bytes).ok();
             self.has_no_start = self.start.is_none();
             self.deferred.extend(0..items.len());
@@ -388,7 +398,7 @@ impl Assembly {
             }
             return;
         }
-        if self.deadline_passed(kit.now.engine) {
+        if self.deadline_passed(env.now.engine) {
             self.more_inbox = !inbox.is_empty();
             self.reach_deadline(items);
             return;
@@ -398,19 +408,19 @@ impl Assembly {
             if matches!(row.event, Event::Cancel { .. }) && self.events.is_empty() {
                 self.deliver(row.event.clone(), Source::Inbox(Box::new(row)));
             } else {
-                self.put_back(row, kit);
+                self.put_back(row, env);
             }
         }
         for (number, item) in items.iter().enumerate() {
             match &item.item {
-                Item::Incident { .. } | Item::Edit { .. } | Item::Timer(_) => {
-                    self.take_item(number, item, kit);
+                MailboxItem::Incident { .. } | MailboxItem::Edit { .. } | MailboxItem::Timer(_) => {
+                    self.take_item(number, item, env);
                 }
-                Item::Event(event @ Event::Cancel { .. }, by) if self.events.is_empty() => {
+                MailboxItem::Event(event @ Event::Cancel { .. }, by) if self.events.is_empty() => {
                     self.note_command(event, by.as_ref());
-                    self.deliver(event.clone(), Source::Item(number));
+                    self.deliver(event.clone(), Source::MailboxItem(number));
                 }
-                Item::Event(Event::Cancel { .. }, _) | Item::Await => {}
+                MailboxItem::Event(Event::Cancel { .. }, _) | MailboxItem::Await => {}
                 _ => {
                     let text = "the instance could not start; see its incident";
                     self.answer(number, Err(Error::Invalid(text.to_owned())));
@@ -425,14 +435,14 @@ impl Assembly {
         deadline.or_else(|| self.events.first().cloned())
     }
 
-    fn take_inbox(&mut self, row: InboxRow, kit: &mut Kit<'_>) {
+    fn take_inbox(&mut self, row: InboxRow, env: &mut TurnEnv<'_>) {
         let closing = self.row.phase == Phase::Closing;
         match &row.event {
             Event::Signal { key, .. } | Event::Message { key, .. } => {
                 let waiter = self.row.open.subscriptions.remove(&Key::from(*key));
                 if waiter.is_none() || closing {
                     // Its waiter left after the match: the message goes back to its place.
-                    self.put_back(row, kit);
+                    self.put_back(row, env);
                     return;
                 }
             }
@@ -442,8 +452,8 @@ impl Assembly {
                 self.row.open.children = self.row.open.children.saturating_sub(1);
             }
             Event::DeadlineMoved { from, to, actor, reason } => {
-                let by = By { actor: actor.clone(), reason: reason.clone() };
-                self.deadline_moved(*from, *to, &by, kit);
+                let by = AuditInfo { actor: actor.clone(), reason: reason.clone() };
+                self.deadline_moved(*from, *to, &by, env);
                 self.writes.push(Write::DeleteInbox { instance: row.instance, seq: row.seq });
                 return;
             }
@@ -458,48 +468,57 @@ impl Assembly {
     }
 
     /// Returns a message that nobody took to its buffer, and removes it from the inbox.
-    pub(super) fn put_back(&mut self, row: InboxRow, kit: &mut Kit<'_>) {
+    pub(super) fn put_back(&mut self, row: InboxRow, env: &mut TurnEnv<'_>) {
         self.writes.push(Write::DeleteInbox { instance: row.instance, seq: row.seq });
         if let Some(message) = row.origin {
-            kit.counters.returned += 1;
-            let (definition, accept) = (kit.name_of(&self.row), accept(1, kit));
-            self.asks.push(Ask::Return { message, definition, waiter: None, accept });
+            env.counters.returned += 1;
+            let (definition, accept) = (env.name_of(&self.row), accept(1, env));
+            self.conditional_writes.push(ConditionalWrite::Return {
+                message,
+                definition,
+                waiter: None,
+                accept,
+            });
         }
     }
 
-    fn take_item(&mut self, number: usize, item: &Pending, kit: &mut Kit<'_>) {
+    fn take_item(&mut self, number: usize, item: &PendingItem, env: &mut TurnEnv<'_>) {
         let ended = || Err(Error::InstanceEnded(self.row.id));
         let closing = self.row.phase == Phase::Closing;
         match &item.item {
-            Item::Start(..) | Item::Await => {}
-            Item::Event(Event::Cancel { .. }, _) if closing => {}
-            Item::Event(..) | Item::Signal { .. } if closing => {
+            MailboxItem::Start(..) | MailboxItem::Await => {}
+            MailboxItem::Event(Event::Cancel { .. }, _) if closing => {}
+            MailboxItem::Event(..) | MailboxItem::Signal { .. } if closing => {
                 let answer = ended();
                 self.answer(number, answer);
             }
-            Item::Event(event, by) => {
+            MailboxItem::Event(event, by) => {
                 self.note_command(event, by.as_ref());
-                self.deliver(event.clone(), Source::Item(number));
+                self.deliver(event.clone(), Source::MailboxItem(number));
             }
-            Item::Signal { name, payload } => {
+            MailboxItem::Signal { name, payload } => {
                 let channel = ChannelKey::signal(self.row.id, name);
-                let (seq, payload) = (kit.ids.next(kit.now.engine), payload.clone());
+                let (seq, payload) = (env.ids.next(env.now.engine), payload.clone());
                 let had = Vec::new();
                 let message = MessageRow { channel, seq, payload, expires_at: None, had };
-                self.take_signal(message, kit);
+                self.take_signal(message, env);
             }
-            Item::Timer(key) => self.take_timer(*key, kit),
-            Item::Report { .. } | Item::LeaseExpired(_) | Item::AttemptTimedOut(_) => {
-                self.take_report(number, &item.item, kit);
+            MailboxItem::Timer(key) => self.take_timer(*key, env),
+            MailboxItem::Report { .. }
+            | MailboxItem::LeaseExpired(_)
+            | MailboxItem::AttemptTimedOut(_) => {
+                self.take_report(number, &item.item, env);
             }
-            Item::Edit { timer, edit, by } => self.edit_timer(number, *timer, *edit, by, kit),
-            Item::Incident { row, variables, by } => {
-                self.answer_incident(number, row, variables.as_ref(), by, kit);
+            MailboxItem::Edit { timer, edit, by } => {
+                self.edit_timer(number, *timer, *edit, by, env)
+            }
+            MailboxItem::Incident { row, variables, by } => {
+                self.answer_incident(number, row, variables.as_ref(), by, env);
             }
         }
     }
 
-    pub(super) fn note_command(&mut self, event: &Event, by: Option<&By>) {
+    pub(super) fn note_command(&mut self, event: &Event, by: Option<&AuditInfo>) {
         if let Some(by) = by {
             let name = match event {
                 Event::Submitted { step, .. } => step.clone(),
@@ -510,7 +529,7 @@ impl Assembly {
     }
 
     /// Gives a signal to whoever waits for it, or keeps it.
-    fn take_signal(&mut self, message: MessageRow, kit: &mut Kit<'_>) {
+    fn take_signal(&mut self, message: MessageRow, env: &mut TurnEnv<'_>) {
         let name = &message.channel.name;
         let waits =
             |channel: &Channel| matches!(channel, Channel::Signal { name: it } if it == name);
@@ -521,34 +540,39 @@ impl Assembly {
             let event = Event::Signal { key: key.of(self.row.id), name, payload };
             self.deliver(event, Source::Signal(Box::new(message)));
         } else {
-            self.keep_signal(message, kit);
+            self.keep_signal(message, env);
         }
     }
 
     /// Keeps a signal for later, in its place.
-    pub(super) fn keep_signal(&mut self, message: MessageRow, kit: &mut Kit<'_>) {
+    pub(super) fn keep_signal(&mut self, message: MessageRow, env: &mut TurnEnv<'_>) {
         // The mark is written once, so that ending knows whether there is anything to clear.
-        self.touched |= !self.row.extra.signals;
-        self.row.extra.signals = true;
-        let (definition, accept) = (kit.name_of(&self.row), accept(0, kit));
-        self.asks.push(Ask::Return { message, definition, waiter: None, accept });
+        self.touched |= !self.row.meta.signals;
+        self.row.meta.signals = true;
+        let (definition, accept) = (env.name_of(&self.row), accept(0, env));
+        self.conditional_writes.push(ConditionalWrite::Return {
+            message,
+            definition,
+            waiter: None,
+            accept,
+        });
     }
 
-    fn take_timer(&mut self, due: TimerKey, kit: &mut Kit<'_>) {
+    fn take_timer(&mut self, due: TimerKey, env: &mut TurnEnv<'_>) {
         let key = due.id.0;
         let armed = self.row.open.timers.get(&Key::from(key)).copied();
         let fires = armed.is_some_and(|timer| {
-            let is_due = timer.due_at <= kit.now.engine || planted(Bug::FireEarly);
+            let is_due = timer.due_at <= env.now.engine || planted(Bug::FireEarly);
             !timer.frozen && timer.due_at == due.due_at && is_due
         });
         if !fires {
             // T9: a counter, nothing else. It never resurrects an instance.
-            kit.counters.stale_fires += 1;
+            env.counters.stale_fires += 1;
             return;
         }
-        kit.counters.fired += 1;
-        let late = kit.now.engine.saturating_since(due.due_at);
-        kit.counters.lateness_ms.observe(u64::try_from(late).unwrap_or_default());
+        env.counters.fired += 1;
+        let late = env.now.engine.saturating_since(due.due_at);
+        env.counters.lateness_ms.observe(u64::try_from(late).unwrap_or_default());
         self.fire(key);
         match armed.map(|timer| timer.kind) {
             Some(TimerKind::TaskDeadline) => {
@@ -556,7 +580,7 @@ impl Assembly {
                     Failure::new("TASK_DEADLINE", "the deadline over all attempts has passed");
                 let cause = TaskCause::Deadline;
                 let outcome = TaskOutcome::Failed { failure, cause, thrown: None };
-                self.end_task(TaskId(key), None, outcome, Source::Kernel, kit);
+                self.end_task(TaskId(key), None, outcome, Source::Kernel, env);
             }
             _ => self.deliver(Event::TimerFired { key, due_at: due.due_at }, Source::Kernel),
         }
@@ -566,21 +590,21 @@ impl Assembly {
 /// What a candidate for the turn is.
 enum Candidate {
     Inbox(Box<InboxRow>),
-    Item(usize),
+    MailboxItem(usize),
 }
 
 /// Inbox and items by time; due timers stand at their due instant, before what came at it (T10).
-fn in_order(inbox: Vec<InboxRow>, items: &[Pending]) -> Vec<Candidate> {
+fn in_order(inbox: Vec<InboxRow>, items: &[PendingItem]) -> Vec<Candidate> {
     let inbox = inbox.into_iter().map(|row| {
         let at = rivals(&row, items).min().map_or(row.at, |at| at.min(row.at));
         ((at, 1, None), Candidate::Inbox(Box::new(row)))
     });
     let items = items.iter().enumerate().map(|(number, pending)| {
         let place = match &pending.item {
-            Item::Timer(key) => (key.due_at, 0, Some(*key)),
+            MailboxItem::Timer(key) => (key.due_at, 0, Some(*key)),
             _ => (pending.at, 1, None),
         };
-        (place, Candidate::Item(number))
+        (place, Candidate::MailboxItem(number))
     });
     let mut all: Vec<_> = inbox.chain(items).collect();
     all.sort_by_key(|(place, _)| *place);
@@ -589,11 +613,11 @@ fn in_order(inbox: Vec<InboxRow>, items: &[Pending]) -> Vec<Candidate> {
 
 /// When signals came that must not overtake a kept one: it was sent before them, though it was
 /// handed over later.
-fn rivals(row: &InboxRow, items: &[Pending]) -> impl Iterator<Item = Timestamp> {
+fn rivals(row: &InboxRow, items: &[PendingItem]) -> impl Iterator<Item = Timestamp> {
     let kept = row.origin.as_ref().map(|message| &message.channel);
     let kept = kept.filter(|channel| channel.kind == ChannelKind::Signal);
-    let is_rival = move |pending: &&Pending| match &pending.item {
-        Item::Signal { name, .. } => kept.is_some_and(|kept| kept.name == *name),
+    let is_rival = move |pending: &&PendingItem| match &pending.item {
+        MailboxItem::Signal { name, .. } => kept.is_some_and(|kept| kept.name == *name),
         _ => false,
     };
     items.iter().filter(is_rival).map(|pending| pending.at)
@@ -605,7 +629,7 @@ fn request_hash(command: &StartCommand) -> u64 {
     let deadline_at = command.deadline_at.map_or_else(String::new, |it| it.to_string());
     let deadline = command.deadline_after.as_ref().unwrap_or(&deadline_at);
     let tags = command.tags.join("\u{1}");
-    let parts = [
+    let origins = [
         command.definition.as_str(),
         command.input.as_str(),
         command.key.as_deref().unwrap_or("\u{0}"),
@@ -615,7 +639,7 @@ fn request_hash(command: &StartCommand) -> u64 {
         command.at.as_deref().unwrap_or("\u{0}"),
     ];
     let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
-    for part in parts {
+    for part in origins {
         for byte in part.bytes().chain([0xff]) {
             hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
         }

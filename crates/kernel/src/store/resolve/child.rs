@@ -4,11 +4,11 @@ use meantime_core::{
     Answer, EffectKey, Event, InstanceId, Occurrence, ParentClose, SlotOutcome, Timestamp,
 };
 
-use super::unit::Settling;
+use super::unit::UnitResolver;
 use crate::planted::{Bug, planted};
 use crate::store::{ChildRef, InstanceRow, OccurrenceRow, Write};
 
-impl Settling<'_> {
+impl UnitResolver<'_> {
     pub(super) fn start_child(
         &mut self,
         key: EffectKey,
@@ -21,13 +21,13 @@ impl Settling<'_> {
         let taken = row
             .key
             .clone()
-            .is_some_and(|key| self.found.keys.contains_key(&(definition.clone(), key)));
+            .is_some_and(|key| self.snapshot.keys.contains_key(&(definition.clone(), key)));
         let slot_taken = !planted(Bug::DoubleSlot)
-            && slot.is_some_and(|slot| self.found.slots.contains(&(key.instance, slot)));
+            && slot.is_some_and(|slot| self.snapshot.slots.contains(&(key.instance, slot)));
         let head = match (version, label) {
-            (Some(version), _) => self.found.version(&definition, version),
-            (None, Some(label)) => self.found.labelled(&definition, &label),
-            (None, None) => self.found.latest(&definition, None),
+            (Some(version), _) => self.snapshot.version(&definition, version),
+            (None, Some(label)) => self.snapshot.labelled(&definition, &label),
+            (None, None) => self.snapshot.latest(&definition, None),
         };
         let conflict = match head {
             // A child too deep has no name; see where the ask is made.
@@ -40,18 +40,18 @@ impl Settling<'_> {
             Some(head) => {
                 row.definition = head.id;
                 if let Some(key) = row.key.clone() {
-                    self.found.keys.insert((definition, key), row.id);
+                    self.snapshot.keys.insert((definition, key), row.id);
                 }
                 if let Some(slot) = slot {
-                    self.found.slots.insert((key.instance, slot));
+                    self.snapshot.slots.insert((key.instance, slot));
                     writes.push(started(key.instance, slot, row.id, self.now));
                 }
                 // What ends in the same plan must find it.
-                let close = row.extra.lineage.as_ref().map_or(ParentClose::Cancel, |it| it.close);
+                let close = row.meta.lineage.as_ref().map_or(ParentClose::Cancel, |it| it.close);
                 let child = ChildRef { key, id: row.id, close };
-                self.found.children.entry(key.instance).or_default().push(child);
+                self.snapshot.children.entry(key.instance).or_default().push(child);
                 if let Some(root) = row.root_above() {
-                    self.found.trees.entry(root).or_default().live += 1;
+                    self.snapshot.trees.entry(root).or_default().live += 1;
                     writes.push(Write::JoinTree { root });
                 }
                 self.done.accepted.push(row.id);
@@ -66,7 +66,7 @@ impl Settling<'_> {
     /// Whether there are as many live instances below the root as there may be. Counted in the
     /// commit, so that a definition that starts itself again and again is stopped everywhere.
     fn is_tree_full(&self, row: &InstanceRow, limit: u64) -> bool {
-        let tree = |root| self.found.trees.get(&root).copied().unwrap_or_default();
+        let tree = |root| self.snapshot.trees.get(&root).copied().unwrap_or_default();
         row.root_above().is_some_and(|root| tree(root).live >= limit)
     }
 
@@ -74,8 +74,8 @@ impl Settling<'_> {
     /// cancelled too, and has not heard of it. Otherwise a definition that starts itself would
     /// grow faster below than it is cancelled from above.
     fn is_tree_ending(&self, row: &InstanceRow) -> bool {
-        let is_ending = |root| self.found.trees.get(&root).is_some_and(|tree| tree.is_ending);
-        let is_abandoned = row.extra.lineage.as_ref().is_some_and(|it| it.is_abandoned);
+        let is_ending = |root| self.snapshot.trees.get(&root).is_some_and(|tree| tree.is_ending);
+        let is_abandoned = row.meta.lineage.as_ref().is_some_and(|it| it.is_abandoned);
         !is_abandoned && row.root_above().is_some_and(is_ending)
     }
 
@@ -94,7 +94,7 @@ impl Settling<'_> {
             (None, ParentClose::Detach) => !normal_end,
             (None, ParentClose::Abandon) => false,
         };
-        let children = self.found.children.get(&instance).cloned().unwrap_or_default();
+        let children = self.snapshot.children.get(&instance).cloned().unwrap_or_default();
         for child in children.into_iter().filter(ends) {
             let event = Event::Cancel { reason: reason.to_owned() };
             self.done.cancelled.push(child.id);

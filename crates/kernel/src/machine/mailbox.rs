@@ -6,7 +6,7 @@ use meantime_core::{DefinitionId, Event, InstanceId, Json, TaskId, TimerId, Time
 
 use super::io::Ticket;
 use crate::command::{LeaseToken, Reply, Report, StartCommand, TimerEdit, Wait};
-use crate::history::By;
+use crate::history::AuditInfo;
 use crate::open::Key;
 use crate::store::{IncidentRow, InstanceRow, TimerKey};
 
@@ -15,9 +15,9 @@ const SPAWNED_AWAITED: usize = 64;
 
 /// An instance that has something to do, or somebody waiting for it.
 #[derive(Debug)]
-pub(super) struct Slot {
+pub(super) struct Mailbox {
     /// Not yet in the store.
-    pub(super) pending: VecDeque<Pending>,
+    pub(super) pending: VecDeque<PendingItem>,
     /// The store may have events for it.
     pub(super) durable: bool,
     /// It goes on by itself: its first turn, or after giving way.
@@ -33,11 +33,11 @@ pub(super) struct Slot {
     /// So many turns take one event only, after a turn with several failed.
     pub(super) solo: usize,
     /// Callers whose command was taken and who wait for the instance to come to rest.
-    pub(super) acks: Vec<Ack>,
+    pub(super) waiters: Vec<Waiter>,
     /// For fairness; zero while unknown.
     pub(super) definition: DefinitionId,
     /// How the instance stood after its last turn.
-    pub(super) standing: Standing,
+    pub(super) wait_state: WaitState,
     /// Its row, while whoever started it waits.
     pub(super) shown: Option<Box<InstanceRow>>,
     /// Children that it has started while whoever started it waits: their first turns belong to
@@ -47,10 +47,10 @@ pub(super) struct Slot {
 
 /// What callers who wait for an instance must know of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Standing {
+pub(super) enum WaitState {
     /// It waits only for time, signals, messages, steps or people.
     #[default]
-    Settled,
+    Idle,
     /// It is over.
     Over,
     /// It waits for a worker or the engine.
@@ -59,12 +59,12 @@ pub(super) enum Standing {
     Parent,
 }
 
-impl Standing {
+impl WaitState {
     pub(super) fn of(row: &InstanceRow) -> Self {
         if row.phase.is_ended() {
             Self::Over
-        } else if row.open.is_settled() {
-            Self::Settled
+        } else if row.open.is_idle() {
+            Self::Idle
         } else if row.open.children > 0 {
             Self::Parent
         } else {
@@ -76,13 +76,13 @@ impl Standing {
     pub(super) fn satisfies(self, wait: Wait) -> bool {
         match wait {
             Wait::Quiet => true,
-            Wait::Settled => matches!(self, Self::Settled | Self::Over),
+            Wait::Idle => matches!(self, Self::Idle | Self::Over),
             Wait::Ended => self == Self::Over,
         }
     }
 }
 
-impl Default for Slot {
+impl Default for Mailbox {
     fn default() -> Self {
         Self {
             pending: VecDeque::new(),
@@ -93,16 +93,16 @@ impl Default for Slot {
             locked_until: None,
             misses: 0,
             solo: 0,
-            acks: Vec::new(),
+            waiters: Vec::new(),
             definition: DefinitionId(0),
-            standing: Standing::Settled,
+            wait_state: WaitState::Idle,
             shown: None,
             spawned: Vec::new(),
         }
     }
 }
 
-impl Slot {
+impl Mailbox {
     /// Whether a turn has something to do.
     pub(super) fn has_work(&self) -> bool {
         !self.pending.is_empty() || self.durable || self.goes_on
@@ -117,22 +117,22 @@ impl Slot {
 
     /// Remembers children for somebody who started the instance and waits for its first turns.
     pub(super) fn spawn(&mut self, children: &[InstanceId], starts: bool) {
-        let is_start = |ack: &Ack| matches!(ack.reply, Some(Reply::Started { .. }));
-        if starts || self.acks.iter().any(is_start) {
+        let is_start = |waiter: &Waiter| matches!(waiter.reply, Some(Reply::Started { .. }));
+        if starts || self.waiters.iter().any(is_start) {
             let room = SPAWNED_AWAITED.saturating_sub(self.spawned.len());
             self.spawned.extend(children.iter().take(room));
         }
     }
 
-    /// Whether nothing needs the slot.
+    /// Whether nothing needs the mailbox.
     pub(super) fn is_idle(&self) -> bool {
-        !self.has_work() && !self.in_flight && self.acks.is_empty()
+        !self.has_work() && !self.in_flight && self.waiters.is_empty()
     }
 }
 
 /// A caller who waits for an instance to come to rest.
 #[derive(Debug)]
-pub(super) struct Ack {
+pub(super) struct Waiter {
     pub(super) ticket: Ticket,
     pub(super) wait: Wait,
     /// A timer that must have fired first.
@@ -143,30 +143,30 @@ pub(super) struct Ack {
 
 /// Something for an instance that is not yet in the store.
 #[derive(Debug, Clone)]
-pub(super) struct Pending {
-    pub(super) item: Item,
+pub(super) struct PendingItem {
+    pub(super) item: MailboxItem,
     pub(super) ticket: Option<Ticket>,
     pub(super) wait: Wait,
     pub(super) at: Timestamp,
     pub(super) bytes: usize,
 }
 
-impl Pending {
+impl PendingItem {
     /// Something nobody waits for.
-    pub(super) fn internal(item: Item, at: Timestamp) -> Self {
+    pub(super) fn internal(item: MailboxItem, at: Timestamp) -> Self {
         Self { item, ticket: None, wait: Wait::Quiet, at, bytes: 0 }
     }
 }
 
 /// What it is.
 #[derive(Debug, Clone)]
-pub(super) enum Item {
+pub(super) enum MailboxItem {
     /// The start of a new instance.
     Start(Box<StartCommand>, DefinitionId),
     /// Somebody waits for what becomes of it.
     Await,
     /// An event as it is; with who caused it, if it is an operator's doing.
-    Event(Event, Option<By>),
+    Event(Event, Option<AuditInfo>),
     /// A signal.
     Signal { name: String, payload: Json },
     /// What somebody says of a task.
@@ -178,12 +178,12 @@ pub(super) enum Item {
     /// A timer that is due, as the queue knows it.
     Timer(TimerKey),
     /// An operator's edit of a timer.
-    Edit { timer: TimerId, edit: TimerEdit, by: By },
+    Edit { timer: TimerId, edit: TimerEdit, by: AuditInfo },
     /// An operator's answer to an incident: to try again, or what its place ends with.
-    Incident { row: Box<IncidentRow>, variables: Option<Json>, by: By },
+    Incident { row: Box<IncidentRow>, variables: Option<Json>, by: AuditInfo },
 }
 
-impl Item {
+impl MailboxItem {
     /// The task whose row is needed.
     pub(super) fn task(&self) -> Option<TaskId> {
         match self {
@@ -199,7 +199,7 @@ impl Item {
     }
 }
 
-impl Item {
+impl MailboxItem {
     /// The incident that somebody answers.
     pub(super) fn incident(&self) -> Option<meantime_core::IncidentId> {
         match self {
@@ -211,22 +211,22 @@ impl Item {
 
 /// Something that belongs to no instance, or not yet.
 #[derive(Debug)]
-pub(super) struct Loose {
-    pub(super) item: LooseItem,
+pub(super) struct GlobalCommand {
+    pub(super) item: GlobalAction,
     pub(super) ticket: Option<Ticket>,
     /// It was answered, or handed on: its batch has nothing more to do for it.
     pub(super) over: bool,
 }
 
-impl Loose {
-    pub(super) const fn new(item: LooseItem, ticket: Option<Ticket>) -> Self {
+impl GlobalCommand {
+    pub(super) const fn new(item: GlobalAction, ticket: Option<Ticket>) -> Self {
         Self { item, ticket, over: false }
     }
 }
 
 /// What it is.
 #[derive(Debug)]
-pub(super) enum LooseItem {
+pub(super) enum GlobalAction {
     Claim(super::claim::ParkedClaim),
     Extend {
         task: TaskId,
@@ -258,17 +258,17 @@ pub(super) enum LooseItem {
     Incident {
         incident: meantime_core::IncidentId,
         variables: Option<Json>,
-        by: By,
+        by: AuditInfo,
     },
     /// A restored copy may act.
     Resume {
-        by: By,
+        by: AuditInfo,
     },
     /// Engine tasks to run: after a restart, or when their wait is over.
     Redispatch(Vec<TaskId>),
 }
 
-impl LooseItem {
+impl GlobalAction {
     pub(super) fn tasks(&self) -> &[TaskId] {
         match self {
             Self::Extend { task, .. } | Self::Release { task, .. } | Self::Assign { task, .. } => {

@@ -6,13 +6,13 @@ use meantime_core::{DefinitionId, InstanceId, SCHEDULE_DEFINITION, Timestamp, Tr
 
 use super::schedule::timer_start_tag;
 use crate::store::{
-    AnswerRow, Ask, ChannelKey, ChannelKind, ChildRef, Lookups, MessageRow, Plan, Require,
-    SubscriptionRow, Write,
+    AnswerRow, ChannelKey, ChannelKind, ChildRef, ConditionalWrite, Lookups, MessageRow, Plan,
+    Precondition, SubscriptionRow, Write,
 };
 
 /// What the store holds of everything the plan depends on.
 #[derive(Debug, Clone, Default)]
-pub struct Found {
+pub struct Snapshot {
     /// Live instances by (definition name, key).
     pub keys: BTreeMap<(String, String), InstanceId>,
     /// Remembered answers by idempotency key.
@@ -81,8 +81,8 @@ impl Plan {
     pub fn lookups(&self) -> Lookups {
         let mut lookups = Lookups::default();
         for unit in &self.units {
-            unit.requires.iter().for_each(|require| lookups.add_require(require));
-            unit.asks.iter().for_each(|ask| lookups.add_ask(ask));
+            unit.preconditions.iter().for_each(|require| lookups.add_precondition(require));
+            unit.conditional_writes.iter().for_each(|ask| lookups.add_conditional_write(ask));
         }
         // What a plan takes out of a channel does not count towards what it may have to match.
         for write in self.units.iter().flat_map(|unit| &unit.writes) {
@@ -100,47 +100,47 @@ impl Plan {
 }
 
 impl Lookups {
-    fn add_require(&mut self, require: &Require) {
+    fn add_precondition(&mut self, require: &Precondition) {
         match require {
-            Require::KeyFree { definition, key } => {
+            Precondition::KeyFree { definition, key } => {
                 self.keys.insert((definition.clone(), key.clone()));
             }
-            Require::NewRequest(answer) => {
+            Precondition::NewRequest(answer) => {
                 self.requests.insert(answer.key.clone());
             }
         }
     }
 
-    fn add_ask(&mut self, ask: &Ask) {
+    fn add_conditional_write(&mut self, ask: &ConditionalWrite) {
         match ask {
-            Ask::Publish { message, id, .. } => {
+            ConditionalWrite::Publish { message, id, .. } => {
                 self.messages.extend(id.iter().map(|(id, _)| id.clone()));
                 self.add_channel(&message.channel);
                 self.add_start(&message.channel);
             }
-            Ask::Return { message, .. } => {
+            ConditionalWrite::Return { message, .. } => {
                 self.add_channel(&message.channel);
                 if message.channel.kind == ChannelKind::Message {
                     self.add_start(&message.channel);
                     self.returned.insert((message.channel.clone(), message.seq));
                 }
             }
-            Ask::Subscribe { subscription, .. } => {
+            ConditionalWrite::Subscribe { subscription, .. } => {
                 self.add_channel(&subscription.channel);
                 self.add_reader(&subscription.channel, &subscription.definition);
             }
-            Ask::Offer { channels, definition, .. } => {
+            ConditionalWrite::Offer { channels, definition, .. } => {
                 for channel in channels {
                     self.add_channel(channel);
                     self.add_start(channel);
                     self.add_reader(channel, definition);
                 }
             }
-            Ask::Broadcast { channel, .. } => {
+            ConditionalWrite::Broadcast { channel, .. } => {
                 self.channels.insert(channel.clone(), usize::MAX);
                 self.add_start(channel);
             }
-            Ask::PutSchedule { row, tag, target, .. } => {
+            ConditionalWrite::PutSchedule { row, tag, target, .. } => {
                 self.definitions.insert(target.0.clone());
                 self.definitions.insert(SCHEDULE_DEFINITION.to_owned());
                 if let Some(key) = &row.key {
@@ -148,7 +148,7 @@ impl Lookups {
                     self.tags.insert(tag.clone());
                 }
             }
-            Ask::StartChild { key, definition, row, slot, .. } => {
+            ConditionalWrite::StartChild { key, definition, row, slot, .. } => {
                 self.slots.extend(slot.map(|slot| (key.instance, slot)));
                 self.definitions.insert(definition.clone());
                 self.trees.extend(row.root_above());
@@ -156,13 +156,14 @@ impl Lookups {
                     self.keys.insert((definition.clone(), key.clone()));
                 }
             }
-            Ask::CancelChildren { instance, .. } | Ask::TellChildren { instance, .. } => {
+            ConditionalWrite::CancelChildren { instance, .. }
+            | ConditionalWrite::TellChildren { instance, .. } => {
                 self.children.insert(*instance);
             }
-            Ask::Notify { parent, .. } => {
+            ConditionalWrite::Notify { parent, .. } => {
                 self.live.insert(*parent);
             }
-            Ask::Deploy(new) => {
+            ConditionalWrite::Deploy(new) => {
                 self.definitions.insert(SCHEDULE_DEFINITION.to_owned());
                 self.tags.insert(timer_start_tag(&new.row.name));
                 self.definitions.insert(new.row.name.clone());
@@ -178,7 +179,7 @@ impl Lookups {
                     }
                 }
             }
-            Ask::Undeploy { name, .. } => {
+            ConditionalWrite::Undeploy { name, .. } => {
                 self.definitions.insert(SCHEDULE_DEFINITION.to_owned());
                 self.tags.insert(timer_start_tag(name));
                 self.definitions.insert(name.clone());
@@ -200,7 +201,7 @@ impl Lookups {
     }
 
     /// The business keys that message starts depend on, once it is known what they start.
-    pub fn start_keys(&self, found: &Found) -> BTreeSet<(String, String)> {
+    pub fn start_keys(&self, found: &Snapshot) -> BTreeSet<(String, String)> {
         let mut keys = BTreeSet::new();
         for channel in self.channels.keys() {
             for (head, _) in found.starts_of(channel) {
@@ -211,7 +212,7 @@ impl Lookups {
     }
 }
 
-impl Found {
+impl Snapshot {
     /// Adds a message that was read for itself, at its place.
     pub fn add_message(&mut self, message: MessageRow) {
         let messages = &mut self.channels.entry(message.channel.clone()).or_default().messages;

@@ -8,27 +8,28 @@ use meantime_core::{
     DefinitionId, Failure, IncidentId, TaskCause, TaskId, TaskKind, TaskOutcome, Timestamp,
 };
 
-use super::assembly::Kit;
-use super::batch::{Batch, Part};
+use super::batch::{Batch, UnitOrigin};
 use super::claim::ParkedClaim;
 use super::definitions::{Loaded, definition_hash};
 use super::effect;
 use super::engine::Machine;
 use super::io::{Output, Ticket};
+use super::mailbox::{GlobalAction, GlobalCommand, MailboxItem, PendingItem, Waiter};
 use super::ready::Class;
 use super::report::{done, token_holds};
-use super::slot::{Ack, Item, Loose, LooseItem, Pending};
+use super::turn_builder::TurnEnv;
 use crate::command::{ClaimedTask, Deployed, Deployment, Error, LeaseToken, Reply, Wait};
 use crate::store::{
-    Ask, BROADCAST_STARTS, DefinitionRow, Guard, IncidentRow, LeaseRow, MESSAGE_STARTS,
-    NewDefinition, Notice, Refusal, TaskRow, TaskState, Unit, UnitDone, UnitResult, Write,
+    BROADCAST_STARTS, ConditionalWrite, DefinitionRow, Fence, IncidentRow, LeaseRow,
+    MESSAGE_STARTS, NewDefinition, Notice, Refusal, TaskRow, TaskState, Unit, UnitDone, UnitResult,
+    Write,
 };
 
 /// How many timer starts one definition may have.
 const TIMER_STARTS: usize = 64;
 
 impl Machine {
-    pub(super) fn loose_units(
+    pub(super) fn global_units(
         &mut self,
         batch: &mut Batch,
         tasks: &BTreeMap<TaskId, TaskRow>,
@@ -40,13 +41,13 @@ impl Machine {
         let mut incidents: BTreeMap<IncidentId, IncidentRow> =
             incidents.into_iter().flatten().map(|row| (row.id, row)).collect();
         let mut handed_out = BTreeSet::new();
-        for number in 0..batch.loose.len() {
-            let Some(loose) = batch.loose.get(number) else { break };
-            if loose.over {
+        for number in 0..batch.global.len() {
+            let Some(global) = batch.global.get(number) else { break };
+            if global.over {
                 continue;
             }
-            match &loose.item {
-                LooseItem::Claim(claim) => {
+            match &global.item {
+                GlobalAction::Claim(claim) => {
                     let all = claims.get(&number).into_iter().flatten();
                     let has_any = all.clone().next().is_some();
                     let free = all.filter(|row| !self.claims.busy.contains(&row.id));
@@ -66,53 +67,55 @@ impl Machine {
                     // Its instance is over and cannot end it: the claim that meets it does.
                     for task in too_late {
                         let row = Box::new(past_deadline(&task, self.now.engine));
-                        let guard = Guard::Task { row: row.clone(), claims: task.claims };
-                        batch.units.push(Unit { guard, ..Unit::default() });
-                        batch.parts.push(Part::Detached(None, row));
+                        let guard = Fence::Task { row: row.clone(), claims: task.claims };
+                        batch.units.push(Unit { fence: guard, ..Unit::default() });
+                        batch.origins.push(UnitOrigin::Detached(None, row));
                     }
                     for (row, claims) in rows {
                         self.claims.busy.insert(row.id);
-                        let guard = Guard::Task { row: row.clone(), claims };
-                        batch.units.push(Unit { guard, ..Unit::default() });
-                        batch.parts.push(Part::Claimed(number, row));
+                        let guard = Fence::Task { row: row.clone(), claims };
+                        batch.units.push(Unit { fence: guard, ..Unit::default() });
+                        batch.origins.push(UnitOrigin::Claimed(number, row));
                     }
                 }
-                LooseItem::Extend { .. } | LooseItem::Release { .. } | LooseItem::Assign { .. } => {
+                GlobalAction::Extend { .. }
+                | GlobalAction::Release { .. }
+                | GlobalAction::Assign { .. } => {
                     self.change_task(batch, number, tasks);
                 }
-                LooseItem::Redispatch(ids) => {
+                GlobalAction::Redispatch(ids) => {
                     let ids = ids.clone();
-                    batch.finish_loose(number);
+                    batch.finish_global(number);
                     let rows = ids.iter().filter_map(|id| tasks.get(id));
                     let ready = rows.filter(|row| row.state == TaskState::Ready);
                     for row in ready.filter(|row| row.spec.kind == TaskKind::Engine) {
                         self.outputs.push_back(Output::Dispatch(Box::new(row.clone())));
                     }
                 }
-                LooseItem::Incident { incident, variables, by } => {
+                GlobalAction::Incident { incident, variables, by } => {
                     let (id, variables, by) = (*incident, variables.clone(), by.clone());
-                    let ticket = loose.ticket;
-                    batch.finish_loose(number);
+                    let ticket = global.ticket;
+                    batch.finish_global(number);
                     match incidents.remove(&id) {
                         Some(row) => {
                             let instance = row.instance;
-                            let item = Item::Incident { row: Box::new(row), variables, by };
-                            let mut pending = Pending::internal(item, self.now.engine);
+                            let item = MailboxItem::Incident { row: Box::new(row), variables, by };
+                            let mut pending = PendingItem::internal(item, self.now.engine);
                             pending.ticket = ticket;
                             self.push(instance, pending, Class::Events);
                         }
                         None => self.reply(ticket, Err(Error::UnknownIncident(id))),
                     }
                 }
-                LooseItem::Resume { by } => {
+                GlobalAction::Resume { by } => {
                     let writes = vec![Write::Resume { at: self.now.engine, by: by.clone() }];
                     batch.units.push(Unit { writes, ..Unit::default() });
-                    batch.parts.push(Part::Loose(number));
+                    batch.origins.push(UnitOrigin::GlobalCommand(number));
                 }
                 _ => {
-                    let asks = self.asks_of(batch, number, tasks);
-                    batch.units.push(Unit { asks, ..Unit::default() });
-                    batch.parts.push(Part::Loose(number));
+                    let conditional_writes = self.conditional_writes_of(batch, number, tasks);
+                    batch.units.push(Unit { conditional_writes, ..Unit::default() });
+                    batch.origins.push(UnitOrigin::GlobalCommand(number));
                 }
             }
         }
@@ -124,17 +127,17 @@ impl Machine {
         number: usize,
         tasks: &BTreeMap<TaskId, TaskRow>,
     ) {
-        let Some(loose) = batch.loose.get(number) else { return };
-        let Some(id) = loose.item.tasks().first().copied() else { return };
-        let ticket = loose.ticket;
+        let Some(global) = batch.global.get(number) else { return };
+        let Some(id) = global.item.tasks().first().copied() else { return };
+        let ticket = global.ticket;
         let Some(task) = tasks.get(&id) else {
-            batch.finish_loose(number);
+            batch.finish_global(number);
             self.reply(ticket, Err(Error::UnknownTask(id)));
             return;
         };
         let mut row = Box::new(task.clone());
-        let good = match &loose.item {
-            LooseItem::Extend { token, lease_ms, .. } => {
+        let good = match &global.item {
+            GlobalAction::Extend { token, lease_ms, .. } => {
                 let ms = (*lease_ms).min(self.limits.lease_ms);
                 let until = self.now.real.saturating_add_millis(ms.cast_signed());
                 let held = token_holds(task, Some(*token), self.epoch);
@@ -150,7 +153,7 @@ impl Machine {
                 }
                 good && row.lease.is_some()
             }
-            LooseItem::Release { token, .. } => {
+            GlobalAction::Release { token, .. } => {
                 let good = token_holds(task, Some(*token), self.epoch);
                 row.state = TaskState::Ready;
                 row.available_at = self.now.engine;
@@ -159,7 +162,7 @@ impl Machine {
                 row.lease = None;
                 good && task.state == TaskState::Leased
             }
-            LooseItem::Assign { assignee, .. } => {
+            GlobalAction::Assign { assignee, .. } => {
                 row.assignee.clone_from(assignee);
                 task.spec.kind == TaskKind::User
             }
@@ -167,35 +170,37 @@ impl Machine {
         };
         if !good {
             self.counters.leases_lost += 1;
-            batch.finish_loose(number);
+            batch.finish_global(number);
             self.reply(ticket, Err(Error::LeaseLost(id)));
             return;
         }
-        let guard = Guard::Task { row: row.clone(), claims: task.claims };
-        batch.units.push(Unit { guard, ..Unit::default() });
-        batch.parts.push(Part::Changed(number, row));
+        let guard = Fence::Task { row: row.clone(), claims: task.claims };
+        batch.units.push(Unit { fence: guard, ..Unit::default() });
+        batch.origins.push(UnitOrigin::Changed(number, row));
     }
 
-    /// What a loose item asks of the commit.
-    pub(super) fn asks_of(
+    /// What a global command asks of the commit.
+    pub(super) fn conditional_writes_of(
         &mut self,
         batch: &Batch,
         number: usize,
         tasks: &BTreeMap<meantime_core::TaskId, TaskRow>,
-    ) -> Vec<Ask> {
-        let mut kit = self.kit(tasks);
-        match batch.loose.get(number).map(|loose| &loose.item) {
-            Some(LooseItem::Publish(message)) => vec![effect::publish(message.clone(), &mut kit)],
-            Some(LooseItem::Broadcast { name, payload }) => {
-                vec![effect::broadcast(name, payload.clone(), &mut kit)]
+    ) -> Vec<ConditionalWrite> {
+        let mut env = self.env(tasks);
+        match batch.global.get(number).map(|global| &global.item) {
+            Some(GlobalAction::Publish(message)) => {
+                vec![effect::publish(message.clone(), &mut env)]
             }
-            Some(LooseItem::Deploy(deployment)) => new_definitions(deployment, &mut kit),
-            Some(LooseItem::Undeploy { name, version }) => {
-                let accept = effect::accept(TIMER_STARTS, &mut kit);
-                vec![Ask::Undeploy { name: name.clone(), version: *version, accept }]
+            Some(GlobalAction::Broadcast { name, payload }) => {
+                vec![effect::broadcast(name, payload.clone(), &mut env)]
             }
-            Some(LooseItem::PutSchedule { spec, on_existing }) => {
-                vec![effect::put_schedule(None, spec, *on_existing, &mut kit)]
+            Some(GlobalAction::Deploy(deployment)) => new_definitions(deployment, &mut env),
+            Some(GlobalAction::Undeploy { name, version }) => {
+                let accept = effect::accept(TIMER_STARTS, &mut env);
+                vec![ConditionalWrite::Undeploy { name: name.clone(), version: *version, accept }]
+            }
+            Some(GlobalAction::PutSchedule { spec, on_existing }) => {
+                vec![effect::put_schedule(None, spec, *on_existing, &mut env)]
             }
             _ => Vec::new(),
         }
@@ -226,7 +231,7 @@ impl Machine {
         tasks: Vec<ClaimedTask>,
     ) {
         if tasks.is_empty() && claim.was_crowded_out.take() {
-            self.loose.push_back(Loose::new(LooseItem::Claim(claim), Some(ticket)));
+            self.global.push_back(GlobalCommand::new(GlobalAction::Claim(claim), Some(ticket)));
         } else if tasks.is_empty() && claim.until > self.now.real {
             self.claims.park(ticket, claim);
         } else {
@@ -234,7 +239,7 @@ impl Machine {
         }
     }
 
-    pub(super) fn loose_result(&mut self, loose: &Loose, result: UnitResult) {
+    pub(super) fn global_result(&mut self, global: &GlobalCommand, result: UnitResult) {
         let done = match result {
             UnitResult::Done(done) => done,
             UnitResult::Refused(Refusal::TooManyStarts) => {
@@ -242,55 +247,55 @@ impl Machine {
                     "one signal may start at most {BROADCAST_STARTS} definitions, one message \
                      {MESSAGE_STARTS}"
                 );
-                self.reply(loose.ticket, Err(Error::Invalid(text)));
+                self.reply(global.ticket, Err(Error::Invalid(text)));
                 return;
             }
             UnitResult::Conflict | UnitResult::Refused(_) => {
-                let answer = match &loose.item {
-                    LooseItem::Undeploy { name, version } => Err(Error::UnknownDefinition {
+                let answer = match &global.item {
+                    GlobalAction::Undeploy { name, version } => Err(Error::UnknownDefinition {
                         name: name.clone(),
                         version: Some(*version),
                     }),
                     _ => Err(Error::Invalid("the request was refused".to_owned())),
                 };
-                self.reply(loose.ticket, answer);
+                self.reply(global.ticket, answer);
                 return;
             }
         };
         self.spread(&done);
-        match &loose.item {
-            LooseItem::Deploy(deployment) => {
+        match &global.item {
+            GlobalAction::Deploy(deployment) => {
                 let reply = self.deployed(deployment, &done.deployed);
                 self.tell_others(Notice::Deployed);
-                self.armed_by_deploy(loose.ticket, &done, reply);
+                self.armed_by_deploy(global.ticket, &done, reply);
             }
-            LooseItem::Undeploy { name, version } => {
+            GlobalAction::Undeploy { name, version } => {
                 self.definitions.retire(name, *version);
                 self.tell_others(Notice::Deployed);
-                self.armed_by_deploy(loose.ticket, &done, Reply::Done);
+                self.armed_by_deploy(global.ticket, &done, Reply::Done);
             }
-            LooseItem::Resume { .. } => {
+            GlobalAction::Resume { .. } => {
                 self.resumed();
                 self.tell_others(Notice::Resumed);
-                self.reply(loose.ticket, Ok(Reply::Done));
+                self.reply(global.ticket, Ok(Reply::Done));
             }
-            LooseItem::PutSchedule { .. } => match done.conflict {
+            GlobalAction::PutSchedule { .. } => match done.conflict {
                 Some(code) => {
                     let problem = meantime_core::Json::null();
-                    self.reply(loose.ticket, Err(Error::Refused { code, problem }));
+                    self.reply(global.ticket, Err(Error::Refused { code, problem }));
                 }
-                None => self.scheduled(loose.ticket, done.scheduled),
+                None => self.scheduled(global.ticket, done.scheduled),
             },
-            _ => self.published(loose.ticket, done),
+            _ => self.published(global.ticket, done),
         }
     }
 
-    /// A schedule is answered when it has armed its first slot.
+    /// A schedule is answered when it has armed its first occurrence.
     fn scheduled(&mut self, ticket: Option<Ticket>, schedule: Option<meantime_core::InstanceId>) {
         if let (Some(ticket), Some(schedule)) = (ticket, schedule) {
             let reply = Some(Reply::Scheduled { schedule });
-            let ack = Ack { ticket, wait: Wait::Quiet, after: None, reply };
-            self.slots.entry(schedule).or_default().acks.push(ack);
+            let waiter = Waiter { ticket, wait: Wait::Quiet, after: None, reply };
+            self.mailboxes.entry(schedule).or_default().waiters.push(waiter);
         }
     }
 
@@ -335,8 +340,8 @@ impl Machine {
     }
 }
 
-fn new_definitions(deployment: &Deployment, kit: &mut Kit<'_>) -> Vec<Ask> {
-    let now = kit.now.engine;
+fn new_definitions(deployment: &Deployment, env: &mut TurnEnv<'_>) -> Vec<ConditionalWrite> {
+    let now = env.now.engine;
     let hash = definition_hash(&deployment.source);
     let row = |definition: &meantime_core::Definition| DefinitionRow {
         id: DefinitionId(0),
@@ -354,8 +359,8 @@ fn new_definitions(deployment: &Deployment, kit: &mut Kit<'_>) -> Vec<Ask> {
     };
     let rows = deployment.definitions.iter().map(|definition| row(definition));
     let deploy = |row: DefinitionRow| {
-        let accept = effect::accept(TIMER_STARTS.min(row.triggers.len()), kit);
-        Ask::Deploy(Box::new(NewDefinition { row, accept }))
+        let accept = effect::accept(TIMER_STARTS.min(row.triggers.len()), env);
+        ConditionalWrite::Deploy(Box::new(NewDefinition { row, accept }))
     };
     rows.map(deploy).collect()
 }

@@ -2,16 +2,16 @@
 
 use meantime_core::{DefinitionId, Event, InstanceId, Start, Timestamp};
 
-use super::found::Found;
+use super::snapshot::Snapshot;
 use crate::open::Open;
 use crate::store::{
-    Ask, Error, Extra, Guard, InboxRow, InstanceRow, MessageRow, Phase, Plan, Refusal, Require,
-    Unit, UnitDone, UnitResult, Write, encode_start,
+    ConditionalWrite, Error, Fence, InboxRow, InstanceMeta, InstanceRow, MessageRow, Phase, Plan,
+    Precondition, Refusal, Unit, UnitDone, UnitResult, Write, encode_start,
 };
 
-/// A settled plan: rows to write, and what became of each unit.
+/// A resolved plan: rows to write, and what became of each unit.
 #[derive(Debug, Default)]
-pub struct Settled {
+pub struct ResolvedPlan {
     /// Rows to write, in order, with the number of the unit they belong to.
     pub writes: Vec<(usize, Write)>,
     /// One result per unit, in order.
@@ -20,69 +20,75 @@ pub struct Settled {
 
 impl Plan {
     /// Decides every unit in order. `fence` tries the fence of a unit and says whether it holds.
-    pub fn settle(
+    pub fn resolve(
         self,
-        found: &mut Found,
+        snapshot: &mut Snapshot,
         mut fence: impl FnMut(&Unit) -> Result<bool, Error>,
-    ) -> Result<Settled, Error> {
-        let mut settled = Settled::default();
+    ) -> Result<ResolvedPlan, Error> {
+        let mut resolved = ResolvedPlan::default();
         for (number, unit) in self.units.into_iter().enumerate() {
-            let mut settling = Settling { now: self.now, found, done: UnitDone::default() };
+            let mut resolver = UnitResolver { now: self.now, snapshot, done: UnitDone::default() };
             let mut writes = Vec::new();
-            let result = match settling.unit(unit, &mut fence, &mut writes)? {
+            let result = match resolver.unit(unit, &mut fence, &mut writes)? {
                 Some(failed) => failed,
-                None => UnitResult::Done(settling.done),
+                None => UnitResult::Done(resolver.done),
             };
-            settled.writes.extend(writes.into_iter().map(|write| (number, write)));
-            settled.results.push(result);
+            resolved.writes.extend(writes.into_iter().map(|write| (number, write)));
+            resolved.results.push(result);
         }
-        Ok(settled)
+        Ok(resolved)
     }
 }
 
-/// One unit being settled.
-pub(super) struct Settling<'a> {
+/// One unit being resolved.
+pub(super) struct UnitResolver<'a> {
     pub(super) now: Timestamp,
-    pub(super) found: &'a mut Found,
+    pub(super) snapshot: &'a mut Snapshot,
     pub(super) done: UnitDone,
 }
 
-impl Settling<'_> {
+impl UnitResolver<'_> {
     pub(super) fn unit(
         &mut self,
         unit: Unit,
         fence: &mut impl FnMut(&Unit) -> Result<bool, Error>,
         writes: &mut Vec<Write>,
     ) -> Result<Option<UnitResult>, Error> {
-        if let Some(refusal) = unit.requires.iter().find_map(|require| self.refusal(require)) {
+        if let Some(refusal) =
+            unit.preconditions.iter().find_map(|precondition| self.refusal(precondition))
+        {
             return Ok(Some(UnitResult::Refused(refusal)));
         }
-        if let Some(refusal) = unit.asks.iter().find_map(|ask| self.refused_definition(ask)) {
+        if let Some(refusal) = unit
+            .conditional_writes
+            .iter()
+            .find_map(|conditional_write| self.refused_definition(conditional_write))
+        {
             return Ok(Some(UnitResult::Refused(refusal)));
         }
         if !fence(&unit)? {
             return Ok(Some(UnitResult::Conflict));
         }
-        self.note_guard(&unit.guard);
-        for require in unit.requires {
-            self.claim(require, &unit.guard, writes);
+        self.note_guard(&unit.fence);
+        for precondition in unit.preconditions {
+            self.claim(precondition, &unit.fence, writes);
         }
         unit.writes.iter().for_each(|write| self.note_write(write));
         writes.extend(unit.writes);
-        for ask in unit.asks {
-            self.ask(ask, writes);
+        for conditional_write in unit.conditional_writes {
+            self.conditional_write(conditional_write, writes);
         }
         Ok(None)
     }
 
-    pub(super) fn refusal(&self, require: &Require) -> Option<Refusal> {
-        match require {
-            Require::KeyFree { definition, key } => {
-                let taken = self.found.keys.get(&(definition.clone(), key.clone()))?;
+    pub(super) fn refusal(&self, precondition: &Precondition) -> Option<Refusal> {
+        match precondition {
+            Precondition::KeyFree { definition, key } => {
+                let taken = self.snapshot.keys.get(&(definition.clone(), key.clone()))?;
                 Some(Refusal::KeyTaken(*taken))
             }
-            Require::NewRequest(new) => {
-                let known = self.found.requests.get(&new.key)?;
+            Precondition::NewRequest(new) => {
+                let known = self.snapshot.requests.get(&new.key)?;
                 if known.expires_at <= self.now {
                     None
                 } else if known.request == new.request {
@@ -95,20 +101,20 @@ impl Settling<'_> {
     }
 
     /// Units of one batch see what the ones before them did.
-    pub(super) fn note_guard(&mut self, guard: &Guard) {
-        if let Guard::Turn { row, .. } = guard
+    pub(super) fn note_guard(&mut self, fence: &Fence) {
+        if let Fence::Turn { row, .. } = fence
             && row.phase.is_ended()
         {
-            self.found.live.remove(&row.id);
-            if let Some(lineage) = &row.extra.lineage
-                && let Some(children) = self.found.children.get_mut(&lineage.parent.instance)
+            self.snapshot.live.remove(&row.id);
+            if let Some(lineage) = &row.meta.lineage
+                && let Some(children) = self.snapshot.children.get_mut(&lineage.parent.instance)
             {
                 children.retain(|child| child.id != row.id);
             }
             if row.key.is_some() {
-                self.found.keys.retain(|_, holder| *holder != row.id);
+                self.snapshot.keys.retain(|_, holder| *holder != row.id);
             }
-            for tagged in self.found.tagged.values_mut() {
+            for tagged in self.snapshot.tagged.values_mut() {
                 tagged.retain(|id| *id != row.id);
             }
         }
@@ -118,17 +124,17 @@ impl Settling<'_> {
     pub(super) fn note_write(&mut self, write: &Write) {
         match write {
             Write::DeleteSubscription { channel, seq } => {
-                if let Some(found) = self.found.channels.get_mut(channel) {
-                    found.subscriptions.retain(|waiter| waiter.seq != *seq);
+                if let Some(snapshot) = self.snapshot.channels.get_mut(channel) {
+                    snapshot.subscriptions.retain(|waiter| waiter.seq != *seq);
                 }
             }
             Write::DeleteMessage { channel, seq } => {
-                if let Some(found) = self.found.channels.get_mut(channel) {
-                    found.messages.retain(|message| message.seq != *seq);
+                if let Some(snapshot) = self.snapshot.channels.get_mut(channel) {
+                    snapshot.messages.retain(|message| message.seq != *seq);
                 }
             }
             Write::LeaveTree { root } => {
-                if let Some(tree) = self.found.trees.get_mut(root) {
+                if let Some(tree) = self.snapshot.trees.get_mut(root) {
                     tree.live = tree.live.saturating_sub(1);
                 }
             }
@@ -136,62 +142,82 @@ impl Settling<'_> {
         }
     }
 
-    pub(super) fn claim(&mut self, require: Require, guard: &Guard, writes: &mut Vec<Write>) {
-        match require {
-            Require::KeyFree { definition, key } => {
-                if let Guard::Insert(row) = guard
+    pub(super) fn claim(
+        &mut self,
+        precondition: Precondition,
+        fence: &Fence,
+        writes: &mut Vec<Write>,
+    ) {
+        match precondition {
+            Precondition::KeyFree { definition, key } => {
+                if let Fence::Insert(row) = fence
                     && !row.phase.is_ended()
                 {
-                    self.found.keys.insert((definition, key), row.id);
+                    self.snapshot.keys.insert((definition, key), row.id);
                 }
             }
-            Require::NewRequest(answer) => {
-                self.found.requests.insert(answer.key.clone(), answer.clone());
+            Precondition::NewRequest(answer) => {
+                self.snapshot.requests.insert(answer.key.clone(), answer.clone());
                 writes.push(Write::PutAnswer(answer));
             }
         }
     }
 
-    pub(super) fn ask(&mut self, ask: Ask, writes: &mut Vec<Write>) {
-        match ask {
-            Ask::Publish { message, id, accept } => {
+    pub(super) fn conditional_write(
+        &mut self,
+        conditional_write: ConditionalWrite,
+        writes: &mut Vec<Write>,
+    ) {
+        match conditional_write {
+            ConditionalWrite::Publish { message, id, accept } => {
                 if self.is_new(id, writes) {
                     self.publish(message, &accept, writes);
                 }
             }
-            Ask::Subscribe { subscription, seq } => self.subscribe(subscription, seq, writes),
-            Ask::Return { message, definition, waiter, accept } => {
+            ConditionalWrite::Subscribe { subscription, seq } => {
+                self.subscribe(subscription, seq, writes)
+            }
+            ConditionalWrite::Return { message, definition, waiter, accept } => {
                 self.put_back(message, &definition, waiter, &accept, writes);
             }
-            Ask::Broadcast { channel, payload, accept } => {
+            ConditionalWrite::Broadcast { channel, payload, accept } => {
                 self.broadcast(&channel, &payload, accept, writes);
             }
-            Ask::StartChild { key, definition, version, label, row, slot, tree_limit, seq } => {
+            ConditionalWrite::StartChild {
+                key,
+                definition,
+                version,
+                label,
+                row,
+                slot,
+                tree_limit,
+                seq,
+            } => {
                 let place = (slot, tree_limit);
                 self.start_child(key, (definition, version, label), row, place, seq, writes);
             }
-            Ask::PutSchedule { answer, row, tag, target, upsert, seq } => {
+            ConditionalWrite::PutSchedule { answer, row, tag, target, upsert, seq } => {
                 self.put_schedule(answer, (row, tag), &target, upsert, seq, writes);
             }
-            Ask::CancelChildren { instance, only, normal_end, reason, seq } => {
+            ConditionalWrite::CancelChildren { instance, only, normal_end, reason, seq } => {
                 self.cancel_children(instance, only, normal_end, &reason, seq, writes);
             }
-            Ask::TellChildren { instance, event, seq } => {
-                let children = self.found.children.get(&instance).cloned().unwrap_or_default();
+            ConditionalWrite::TellChildren { instance, event, seq } => {
+                let children = self.snapshot.children.get(&instance).cloned().unwrap_or_default();
                 for child in children {
                     self.deliver(child.id, event.clone(), None, seq, writes);
                 }
             }
-            Ask::Notify { parent, event, seq } => {
-                if self.found.live.contains(&parent) {
+            ConditionalWrite::Notify { parent, event, seq } => {
+                if self.snapshot.live.contains(&parent) {
                     self.deliver(parent, event, None, seq, writes);
                 }
             }
-            Ask::Offer { channels, definition, accept } => {
+            ConditionalWrite::Offer { channels, definition, accept } => {
                 self.offer(&channels, &definition, &accept, writes);
             }
-            Ask::Deploy(new) => self.deploy(*new, writes),
-            Ask::Undeploy { name, version, accept } => {
+            ConditionalWrite::Deploy(new) => self.deploy(*new, writes),
+            ConditionalWrite::Undeploy { name, version, accept } => {
                 self.undeploy(&name, version, &accept, writes);
             }
         }
@@ -215,7 +241,7 @@ impl Settling<'_> {
             open: Open::default(),
             last_history: 0,
             key: None,
-            extra: Extra::default(),
+            meta: InstanceMeta::default(),
         }
     }
 

@@ -41,7 +41,7 @@ const LARGEST: u32 = 3;
 
 /// What housekeeping has done since the kernel began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Housekept {
+pub struct MaintenanceStats {
     /// How often the store was asked.
     pub looks: u64,
     /// Rows removed in all, by retention.
@@ -75,7 +75,7 @@ impl Housekeeper {
         clock: Arc<dyn Clock>,
         retention: Arc<Retention>,
         limits: &Limits,
-        report: watch::Sender<Housekept>,
+        report: watch::Sender<MaintenanceStats>,
         runtime: &Handle,
     ) -> Self {
         let (notes, receiver) = mpsc::unbounded_channel();
@@ -121,7 +121,7 @@ struct Housekeeping {
     retention: Arc<Retention>,
     limit: usize,
     horizon_ms: i64,
-    report: watch::Sender<Housekept>,
+    report: watch::Sender<MaintenanceStats>,
     wants_commit: Arc<AtomicBool>,
     next: Option<Timestamp>,
     /// Portions in a row after which there was more to do.

@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 
 use meantime_core::{EffectKey, Event, InstanceId, Json, Start, StartCause, Timestamp, Trigger};
 
-use super::found::DefinitionHead;
-use super::unit::Settling;
+use super::snapshot::DefinitionHead;
+use super::unit::UnitResolver;
 use crate::planted::{Bug, planted};
 use crate::store::{
     Accept, ChannelKey, ChannelKind, MessageRow, StartedBy, SubscriptionRow, Write,
 };
 
-impl Settling<'_> {
+impl UnitResolver<'_> {
     /// Remembers a message's id, unless it was seen before.
     pub(super) fn is_new(
         &mut self,
@@ -20,7 +20,7 @@ impl Settling<'_> {
         writes: &mut Vec<Write>,
     ) -> bool {
         let Some((id, expires_at)) = id else { return true };
-        if !self.found.messages.insert(id.clone()) {
+        if !self.snapshot.messages.insert(id.clone()) {
             self.done.duplicate = true;
             return false;
         }
@@ -38,7 +38,7 @@ impl Settling<'_> {
     ) {
         writes.push(Write::ExpireMessages { channel: message.channel.clone(), now: self.now });
         message.had = self.give(&message, accept.seq, writes);
-        let starts = self.found.starts_of(&message.channel).to_vec();
+        let starts = self.snapshot.starts_of(&message.channel).to_vec();
         let mut ids = accept.ids.iter();
         for (head, trigger) in starts {
             if !message.was_had_by(&head.name)
@@ -57,7 +57,7 @@ impl Settling<'_> {
 
     /// Gives the message to whoever waits longest, of each definition; says to which.
     fn give(&mut self, message: &MessageRow, seq: u64, writes: &mut Vec<Write>) -> Vec<String> {
-        let channel = self.found.channels.entry(message.channel.clone()).or_default();
+        let channel = self.snapshot.channels.entry(message.channel.clone()).or_default();
         let (mut served, mut chosen) = (Vec::new(), Vec::new());
         channel.subscriptions.retain(|waiter| {
             let is_first = !served.contains(&waiter.definition);
@@ -76,7 +76,7 @@ impl Settling<'_> {
     /// Keeps a message, or what has changed of a kept one.
     fn keep(&mut self, message: MessageRow, writes: &mut Vec<Write>) {
         let messages =
-            &mut self.found.channels.entry(message.channel.clone()).or_default().messages;
+            &mut self.snapshot.channels.entry(message.channel.clone()).or_default().messages;
         let place = messages.partition_point(|other| other.seq < message.seq);
         match messages.get_mut(place).filter(|kept| kept.seq == message.seq) {
             Some(kept) => kept.clone_from(&message),
@@ -86,7 +86,7 @@ impl Settling<'_> {
     }
 
     pub(super) fn subscribe(&mut self, waiter: SubscriptionRow, seq: u64, writes: &mut Vec<Write>) {
-        let channel = self.found.channels.entry(waiter.channel.clone()).or_default();
+        let channel = self.snapshot.channels.entry(waiter.channel.clone()).or_default();
         let is_new = |message: &MessageRow| !message.was_had_by(&waiter.definition);
         let place = channel.messages.iter().position(is_new).filter(|_| !planted(Bug::MissMatch));
         let message = place.and_then(|place| match waiter.channel.kind {
@@ -129,7 +129,7 @@ impl Settling<'_> {
             self.keep(message, writes);
             return;
         }
-        let channel = self.found.channels.entry(message.channel.clone()).or_default();
+        let channel = self.snapshot.channels.entry(message.channel.clone()).or_default();
         if let Some(kept) = channel.messages.iter().find(|kept| kept.seq == message.seq) {
             message.had.clone_from(&kept.had);
         }
@@ -166,9 +166,9 @@ impl Settling<'_> {
         writes: &mut Vec<Write>,
     ) {
         let name = &channel.name;
-        let waiting = self.found.channels.entry(channel.clone()).or_default();
+        let waiting = self.snapshot.channels.entry(channel.clone()).or_default();
         let waiters = std::mem::take(&mut waiting.subscriptions);
-        let starts = self.found.starts_of(channel).to_vec();
+        let starts = self.snapshot.starts_of(channel).to_vec();
         // An instance may wait at several places, and each delivery needs its own place in the
         // inbox: ids that start nothing lend their numbers, which nobody else uses.
         let mut spare = accept.ids.iter().skip(starts.len()).map(|id| id.order());
@@ -193,7 +193,7 @@ impl Settling<'_> {
     /// Whether a message may start an instance: none with its key is alive.
     fn is_free(&self, head: &DefinitionHead, channel: &ChannelKey) -> bool {
         let key = (head.name.clone(), channel.key.clone());
-        channel.key.is_empty() || !self.found.keys.contains_key(&key)
+        channel.key.is_empty() || !self.snapshot.keys.contains_key(&key)
     }
 
     /// What a definition starts by a message of a channel, if it may now.
@@ -202,7 +202,7 @@ impl Settling<'_> {
         channel: &ChannelKey,
         definition: &str,
     ) -> Option<(DefinitionHead, Trigger)> {
-        let mut starts = self.found.starts_of(channel).iter();
+        let mut starts = self.snapshot.starts_of(channel).iter();
         let start = starts.find(|(head, _)| head.name == definition)?;
         self.is_free(&start.0, channel).then(|| start.clone())
     }
@@ -222,8 +222,8 @@ impl Settling<'_> {
         if !key.is_empty() {
             row.key = Some(key.clone());
             let others = Vec::new();
-            row.extra.started_by = Some(StartedBy { name, key: key.clone(), others });
-            self.found.keys.insert((head.name, key), id);
+            row.meta.started_by = Some(StartedBy { name, key: key.clone(), others });
+            self.snapshot.keys.insert((head.name, key), id);
         }
         self.accept(row, writes);
     }
@@ -239,7 +239,7 @@ impl Settling<'_> {
     ) {
         let waiting = channels.iter().filter_map(|channel| {
             let start = self.start_of(channel, definition)?;
-            let mut kept = self.found.channels.get(channel)?.messages.iter();
+            let mut kept = self.snapshot.channels.get(channel)?.messages.iter();
             Some((kept.find(|message| !message.was_had_by(definition))?, start))
         });
         let oldest = waiting.min_by_key(|(message, _)| message.seq);

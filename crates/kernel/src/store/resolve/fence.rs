@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use meantime_core::{InstanceId, TaskId};
 
 use crate::planted::{Bug, planted};
-use crate::store::{Guard, Plan, Unit, Write};
+use crate::store::{Fence, Plan, Unit, Write};
 
 /// What the fences of a plan stand on.
 #[derive(Debug, Clone, Default)]
@@ -27,18 +27,18 @@ impl Plan {
     pub fn fenced(&self) -> Fenced {
         let mut fenced = Fenced::default();
         for unit in &self.units {
-            match &unit.guard {
-                Guard::Free => {}
-                Guard::Insert(row) => {
+            match &unit.fence {
+                Fence::Free => {}
+                Fence::Insert(row) => {
                     fenced.new.insert(row.id);
                 }
-                Guard::Turn { row, .. } => {
+                Fence::Turn { row, .. } => {
                     fenced.instances.insert(row.id);
                 }
-                Guard::Unchanged { instance, .. } => {
+                Fence::Unchanged { instance, .. } => {
                     fenced.instances.insert(*instance);
                 }
-                Guard::Task { row, .. } => {
+                Fence::Task { row, .. } => {
                     fenced.tasks.insert(row.id);
                 }
             }
@@ -74,12 +74,12 @@ impl Fences {
     /// so, the units after it meet its rows.
     pub fn admit(&mut self, unit: &Unit) -> bool {
         let mut claims: BTreeMap<TaskId, Option<u32>> = BTreeMap::new();
-        let holds = match &unit.guard {
-            Guard::Free => true,
-            Guard::Insert(row) => !self.turns.contains_key(&row.id),
-            Guard::Turn { row, expected } => self.turns.get(&row.id) == Some(expected),
-            Guard::Unchanged { instance, turn_no } => self.turns.get(instance) == Some(turn_no),
-            Guard::Task { row, claims: expected } => {
+        let holds = match &unit.fence {
+            Fence::Free => true,
+            Fence::Insert(row) => !self.turns.contains_key(&row.id),
+            Fence::Turn { row, expected } => self.turns.get(&row.id) == Some(expected),
+            Fence::Unchanged { instance, turn_no } => self.turns.get(instance) == Some(turn_no),
+            Fence::Task { row, claims: expected } => {
                 claims.insert(row.id, Some(row.claims));
                 self.claims.get(&row.id) == Some(expected)
             }
@@ -88,7 +88,7 @@ impl Fences {
         if !holds && !planted(Bug::SkipFence) {
             return false;
         }
-        if let Guard::Insert(row) | Guard::Turn { row, .. } = &unit.guard {
+        if let Fence::Insert(row) | Fence::Turn { row, .. } = &unit.fence {
             self.turns.insert(row.id, row.turn_no);
         }
         for (task, count) in claims {
