@@ -38,7 +38,7 @@ pub enum Command {
         /// What to do.
         action: ScheduleAction,
         /// Who and why.
-        by: AuditInfo,
+        audit: AuditInfo,
     },
     /// Sends a signal to one instance.
     Signal {
@@ -74,7 +74,7 @@ pub enum Command {
         /// Which.
         instance: InstanceId,
         /// Who and why.
-        by: AuditInfo,
+        audit: AuditInfo,
     },
     /// Does nothing to an instance: with [`Wait::Ended`] it is answered when that is over.
     Await {
@@ -90,7 +90,7 @@ pub enum Command {
         /// The scope they live in; none is the root.
         scope: Option<String>,
         /// Who and why.
-        by: AuditInfo,
+        audit: AuditInfo,
     },
     /// A worker asks for tasks.
     Claim(ClaimCommand),
@@ -131,7 +131,7 @@ pub enum Command {
         /// Which.
         incident: IncidentId,
         /// Who and why.
-        by: AuditInfo,
+        audit: AuditInfo,
     },
     /// Ends what an incident stopped, with what it would have ended with.
     ResolveIncident {
@@ -140,7 +140,7 @@ pub enum Command {
         /// A JSON object of variables.
         variables: Json,
         /// Who and why.
-        by: AuditInfo,
+        audit: AuditInfo,
     },
     /// Moves, fires, freezes or releases a timer or a deadline (O1).
     EditTimer {
@@ -149,12 +149,12 @@ pub enum Command {
         /// What to do.
         edit: TimerEdit,
         /// Who and why.
-        by: AuditInfo,
+        audit: AuditInfo,
     },
     /// Confirms that a restored copy may act. Without effect on a kernel that is not paused.
     Resume {
         /// Who and why.
-        by: AuditInfo,
+        audit: AuditInfo,
     },
 }
 

@@ -90,8 +90,8 @@ impl Explanation {
                 (self.kind, self.place) = (*kind, place.clone());
                 (self.armed_at, self.due_at) = (Some(at), Some(*due_at));
             }
-            Record::TimerEdited { key, edit, from, to, by, .. } if *key == self.timer.0 => {
-                self.edits.push((at, *edit, *from, *to, by.clone()));
+            Record::TimerEdited { key, edit, from, to, audit, .. } if *key == self.timer.0 => {
+                self.edits.push((at, *edit, *from, *to, audit.clone()));
                 self.due_at = Some(*to);
             }
             Record::TimerFired { key, due_at, .. } if *key == self.timer.0 => {
@@ -120,16 +120,19 @@ impl Explanation {
             Some(armed_at) => format!("the {what}, armed at {armed_at},"),
             None => format!("the {what}"),
         };
-        for (at, edit, from, to, by) in &self.edits {
+        for (at, edit, from, to, audit) in &self.edits {
             let done = match edit {
                 Edit::Moved => format!("moved from {from} to {to}"),
                 Edit::FiredNow => format!("fired by hand instead of at {from}"),
                 Edit::Frozen => "frozen".to_owned(),
                 Edit::Released => "released".to_owned(),
             };
-            let reason =
-                if by.reason.is_empty() { String::new() } else { format!(" ({})", by.reason) };
-            text = format!("{text} was {done} at {at} by {}{reason},", by.actor);
+            let reason = if audit.reason.is_empty() {
+                String::new()
+            } else {
+                format!(" ({})", audit.reason)
+            };
+            text = format!("{text} was {done} at {at} by {}{reason},", audit.actor);
         }
         let fate = match &self.fate {
             Fate::Armed { deadline: None } => format!(" is due at {due_at}"),

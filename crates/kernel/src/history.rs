@@ -105,7 +105,7 @@ pub enum Record {
         to: Timestamp,
         /// Who did it and why.
         #[n(5)]
-        by: AuditInfo,
+        audit: AuditInfo,
     },
     /// A task was scheduled.
     #[n(6)]
@@ -165,7 +165,7 @@ pub enum Record {
         incident: IncidentId,
         /// Who closed it; none is the definition itself.
         #[n(1)]
-        by: Option<AuditInfo>,
+        audit: Option<AuditInfo>,
     },
     /// A line written by the definition.
     #[n(12)]
@@ -185,7 +185,7 @@ pub enum Record {
         name: String,
         /// Who and why.
         #[n(1)]
-        by: AuditInfo,
+        audit: AuditInfo,
     },
     /// The instance ended.
     #[n(14)]

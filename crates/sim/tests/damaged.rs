@@ -146,7 +146,7 @@ fn incidents(world: &World, id: InstanceId) -> Vec<IncidentRow> {
     block_on(world.store.incidents(Some(id), Page::first(9))).expect("they read")
 }
 
-fn by() -> AuditInfo {
+fn audit() -> AuditInfo {
     AuditInfo { actor: "test".to_owned(), reason: "it is damaged".to_owned() }
 }
 
@@ -186,10 +186,10 @@ fn a_damaged_instance_is_set_aside_and_all_others_go_on() {
             let signal = Command::Signal { instance: victim, name: "go".to_owned(), payload };
             let answer = world.call(signal, Wait::Quiet).1;
             assert_eq!(answer, Fate::Answered(Err(Error::InstanceDamaged(victim))), "{what}");
-            let retry = Command::RetryIncident { incident: incident.id, by: by() };
+            let retry = Command::RetryIncident { incident: incident.id, audit: audit() };
             let answer = world.call(retry, Wait::Quiet).1;
             assert_eq!(answer, Fate::Answered(Err(Error::InstanceDamaged(victim))), "{what}");
-            let cancel = Command::Cancel { instance: victim, by: by() };
+            let cancel = Command::Cancel { instance: victim, audit: audit() };
             let answer = world.call(cancel, Wait::Quiet).1;
             assert_eq!(answer, Fate::Answered(Ok(Reply::Done)), "{what}");
             assert_eq!(row(&world, victim).phase, Phase::Cancelled, "{what}");
@@ -216,7 +216,7 @@ fn a_damaged_instance_that_was_repaired_goes_on_after_a_retry() {
         advance(&mut world, 60_000);
         let incident = incidents(&world, victim)[0].id;
         place.damage("UPDATE instance SET open = substr(open, 2) WHERE ord = VICTIM", victim);
-        let retry = Command::RetryIncident { incident, by: by() };
+        let retry = Command::RetryIncident { incident, audit: audit() };
         assert_eq!(world.call(retry, Wait::Quiet).1, Fate::Answered(Ok(Reply::Done)));
         assert!(incidents(&world, victim).is_empty());
         // Its timer fires with the next life at the latest.
@@ -248,7 +248,7 @@ fn a_task_that_cannot_be_decoded_keeps_no_other_from_being_claimed() {
         assert_eq!(incidents(&world, victim).len(), 1);
         let problems = block_on(world.store.check()).expect("a check");
         assert!(problems.iter().any(|it| it.contains("`task` cannot be read")), "{problems:?}");
-        let cancel = Command::Cancel { instance: victim, by: by() };
+        let cancel = Command::Cancel { instance: victim, audit: audit() };
         assert_eq!(world.call(cancel, Wait::Quiet).1, Fate::Answered(Ok(Reply::Done)));
         assert_eq!(row(&world, victim).phase, Phase::Cancelled);
         assert_eq!(block_on(world.store.check()).expect("a check"), [""; 0]);
@@ -284,7 +284,7 @@ fn an_incident_that_cannot_be_decoded_is_shown_and_harms_nobody() {
         assert_eq!(problems.len(), 3, "{problems:?}");
         let retry = |world: &mut World, id| {
             let incident = incidents(world, id)[0].id;
-            send(world, Command::RetryIncident { incident, by: by() })
+            send(world, Command::RetryIncident { incident, audit: audit() })
         };
         // The instances know what held them.
         for whole in [troubled, other] {
@@ -298,7 +298,7 @@ fn an_incident_that_cannot_be_decoded_is_shown_and_harms_nobody() {
         // This one does not, and has a task that may be held.
         assert_eq!(retry(&mut world, lost), Err(Error::InstanceDamaged(lost)));
         for victim in [faulty, lost] {
-            let cancel = Command::Cancel { instance: victim, by: by() };
+            let cancel = Command::Cancel { instance: victim, audit: audit() };
             assert_eq!(send(&mut world, cancel), Ok(Reply::Done));
             assert_eq!(row(&world, victim).phase, Phase::Cancelled);
         }
@@ -327,7 +327,7 @@ fn an_instance_that_is_damaged_during_a_slow_turn_can_be_cancelled_and_harms_nob
             place.damage("UPDATE instance SET open = BAD WHERE ord = VICTIM", victim);
         }
         // The cancel goes before the turn, and finds that its notation cannot be asked.
-        let cancel = |instance| Command::Cancel { instance, by: by() };
+        let cancel = |instance| Command::Cancel { instance, audit: audit() };
         assert_eq!(send(&mut world, cancel(cancelled)), Ok(Reply::Done));
         assert_eq!(row(&world, cancelled).phase, Phase::Cancelled);
         assert_eq!(world.fate(late), Fate::Answered(Err(Error::InstanceEnded(cancelled))));
@@ -362,7 +362,7 @@ fn a_start_that_faulted_is_not_damaged_when_somebody_retries_it() {
             let raised = incidents(&world, child.id);
             let codes: Vec<_> = raised.iter().map(|it| it.failure.code.as_str()).collect();
             assert_eq!(codes, ["E_START"]);
-            let retry = Command::RetryIncident { incident: raised[0].id, by: by() };
+            let retry = Command::RetryIncident { incident: raised[0].id, audit: audit() };
             assert_eq!(send(&mut world, retry), Ok(Reply::Done));
         }
         assert_eq!(world.counters().damaged, 0);

@@ -188,8 +188,8 @@ async fn overload_refuses_starts_early_and_never_cancels() {
     assert!(refused > 0, "nothing was refused");
     assert_eq!(phases(&**kernel.store()).await.len(), accepted.len());
     for instance in accepted {
-        let by = meantime_kernel::history::AuditInfo::default();
-        kernel.call(Command::Cancel { instance, by }).await.expect("cancels always get in");
+        let audit = meantime_kernel::history::AuditInfo::default();
+        kernel.call(Command::Cancel { instance, audit }).await.expect("cancels always get in");
     }
 }
 
@@ -229,10 +229,10 @@ async fn o1_many_timers_are_moved_by_a_selector_in_few_commits() {
         place: Some("t".to_owned()),
         ..meantime_kernel::store::TimerFilter::default()
     };
-    let by =
+    let audit =
         meantime_kernel::history::AuditInfo { actor: "ann".to_owned(), reason: "late".to_owned() };
     let edit = meantime_kernel::command::TimerEdit::Move(to);
-    assert_eq!(kernel.edit_timers(filter.clone(), edit, by).await, Ok(200));
+    assert_eq!(kernel.edit_timers(filter.clone(), edit, audit).await, Ok(200));
     let timers = store.timers(filter, Page::first(1_000)).await.unwrap();
     assert!(timers.len() == 200 && timers.iter().all(|timer| timer.due_at == to));
     let commits = store.stats().commits - before.commits;

@@ -131,7 +131,7 @@ impl Case {
         self.story.push(format!("{} {action:?}", self.world.now().engine));
         let schedule = self.schedule;
         self.world
-            .call(Command::Schedule { schedule, action, by: AuditInfo::default() }, Wait::Quiet);
+            .call(Command::Schedule { schedule, action, audit: AuditInfo::default() }, Wait::Quiet);
     }
 
     fn edit(&mut self, edit: TimerEdit) {
@@ -139,8 +139,8 @@ impl Case {
         let rows = block_on(self.world.store.timers(filter, Page::first(1))).expect("readable");
         let Some(timer) = rows.first().map(|row| row.id) else { return };
         self.story.push(format!("{} {edit:?}", self.world.now().engine));
-        let by = AuditInfo::default();
-        self.world.call(Command::EditTimer { timer, edit, by }, Wait::Quiet);
+        let audit = AuditInfo::default();
+        self.world.call(Command::EditTimer { timer, edit, audit }, Wait::Quiet);
     }
 
     /// Somebody does something.

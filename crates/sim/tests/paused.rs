@@ -61,7 +61,7 @@ async fn phases(store: &dyn Store) -> Vec<Phase> {
     rows.expect("it reads").into_iter().map(|row| row.phase).collect()
 }
 
-fn by(reason: &str) -> AuditInfo {
+fn audit(reason: &str) -> AuditInfo {
     AuditInfo { actor: "ana".to_owned(), reason: reason.to_owned() }
 }
 
@@ -87,7 +87,7 @@ async fn a_restored_kernel_waits_for_a_confirmation_and_then_goes_on() {
 
     let later = begin.saturating_add_millis(2 * HOUR);
     clock.advance_to(later);
-    SqliteStore::restore(&copy, &new, &Options::default(), later, &by("the disk broke"))
+    SqliteStore::restore(&copy, &new, &Options::default(), later, &audit("the disk broke"))
         .expect("it is restored");
     let store = open(&new);
     let paused = kernel(store.clone(), clock.clone()).await;
@@ -107,7 +107,7 @@ async fn a_restored_kernel_waits_for_a_confirmation_and_then_goes_on() {
     paused.stop().await;
     let paused = kernel(store.clone(), clock.clone()).await;
     assert!(paused.is_paused());
-    paused.call(Command::Resume { by: by("no other copy runs") }).await.expect("resumed");
+    paused.call(Command::Resume { audit: audit("no other copy runs") }).await.expect("resumed");
     let stale = complete(&paused, task.id, task.token).await.expect_err("it is stale");
     assert_eq!(stale.code(), "lease_lost");
     assert!(!paused.is_paused());
@@ -118,7 +118,7 @@ async fn a_restored_kernel_waits_for_a_confirmation_and_then_goes_on() {
     let kinds: Vec<OperationKind> = operations.iter().map(|it| it.kind).collect();
     let all = [OperationKind::Copied, OperationKind::Restored, OperationKind::Resumed];
     assert_eq!(kinds, all);
-    assert_eq!(operations[2].by, by("no other copy runs"));
+    assert_eq!(operations[2].audit, audit("no other copy runs"));
     // The confirmation is durable.
     assert!(!kernel(store.clone(), clock).await.is_paused());
 }

@@ -17,8 +17,8 @@ fn hunt(bug: Bug) -> Hunted {
     let found = (0..SEEDS).find_map(|seed| {
         let setup = setup(seed);
         let outcome = run(&setup, Bed::memory(setup.nodes), false);
-        let by: BTreeSet<&str> = outcome.violations.iter().map(|it| it.checker).collect();
-        (!by.is_empty()).then_some((seed, by))
+        let audit: BTreeSet<&str> = outcome.violations.iter().map(|it| it.checker).collect();
+        (!audit.is_empty()).then_some((seed, audit))
     });
     plant(None);
     (bug, found)

@@ -61,8 +61,8 @@ fn signal(instance: InstanceId) -> Command {
 }
 
 fn cancel(instance: InstanceId) -> Command {
-    let by = AuditInfo { actor: "operator".to_owned(), reason: "too slow".to_owned() };
-    Command::Cancel { instance, by }
+    let audit = AuditInfo { actor: "operator".to_owned(), reason: "too slow".to_owned() };
+    Command::Cancel { instance, audit }
 }
 
 fn phase(world: &World, instance: InstanceId) -> Phase {
@@ -131,9 +131,9 @@ fn whoever_retries_an_incident_in_a_slow_turn_hears_that_it_is_done() {
     let mut world = world();
     let one = started(world.call(start("troubled"), Wait::Quiet).1);
     let raised = block_on(world.store.incidents(Some(one), Page::first(9))).expect("they read");
-    let by = AuditInfo { actor: "operator".to_owned(), reason: "it is mended".to_owned() };
+    let audit = AuditInfo { actor: "operator".to_owned(), reason: "it is mended".to_owned() };
     world.set_slow_turns(SlowTurns::All);
-    let retry = Command::RetryIncident { incident: raised[0].id, by };
+    let retry = Command::RetryIncident { incident: raised[0].id, audit };
     assert_eq!(world.call(retry, Wait::Quiet).1, Fate::Answered(Ok(Reply::Done)));
     assert_eq!((phase(&world, one), world.counters().slow_turns), (Phase::Completed, 1));
 }

@@ -143,8 +143,8 @@ fn o1_of_two_who_answer_an_incident_one_is_told_that_it_is_closed() {
         start(&mut world, "thrower");
         start(&mut world, "thrower");
         let rows = block_on(world.store.incidents(None, Page::first(9))).expect("it reads");
-        let (incident, by) = (rows[0].id, AuditInfo::default());
-        let retry = Command::RetryIncident { incident, by };
+        let (incident, audit) = (rows[0].id, AuditInfo::default());
+        let retry = Command::RetryIncident { incident, audit };
         let fates = if together {
             world.call_all(vec![retry.clone(), retry])
         } else {
@@ -161,10 +161,10 @@ fn i2_an_incident_is_answered_once_when_the_store_fails() {
     let mut world = world(&[2]);
     start(&mut world, "thrower");
     let rows = block_on(world.store.incidents(None, Page::first(9))).expect("it reads");
-    let (incident, by) = (rows[0].id, AuditInfo::default());
+    let (incident, audit) = (rows[0].id, AuditInfo::default());
     let name = "storm".to_owned();
     let broadcast = Command::Broadcast { name, payload: Json::null() };
-    let fates = world.call_all(vec![Command::RetryIncident { incident, by }, broadcast]);
+    let fates = world.call_all(vec![Command::RetryIncident { incident, audit }, broadcast]);
     assert_eq!(fates[0], Fate::Waiting, "nobody may be told that nothing was done");
     assert!(matches!(fates[1], Fate::Answered(Err(Error::Store { .. }))));
     world.advance_real(250);

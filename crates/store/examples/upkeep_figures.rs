@@ -258,9 +258,9 @@ fn backup(directory: &Path) -> Result<(), Error> {
     }
     stop.store(true, Ordering::SeqCst);
     drop(load.join());
-    let by = AuditInfo { actor: "figures".to_owned(), reason: String::new() };
+    let audit = AuditInfo { actor: "figures".to_owned(), reason: String::new() };
     let (from, to) = (path("copy2.db"), path("new.db"));
-    let restore = || SqliteStore::restore(&from, &to, &Options::default(), NOW, &by);
+    let restore = || SqliteStore::restore(&from, &to, &Options::default(), NOW, &audit);
     let (restored, spent) = timed(restore)?;
     println!("restore of {} MiB with its check in {spent} ms", restored.bytes >> 20);
     Ok(())

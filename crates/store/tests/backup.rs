@@ -139,7 +139,7 @@ fn a_copy_and_what_is_restored_from_it_are_paused_with_new_epochs() {
     let operations = block_on(store.operations(Page::first(9))).expect("it reads");
     let kinds: Vec<OperationKind> = operations.iter().map(|it| it.kind).collect();
     assert_eq!(kinds, [OperationKind::Copied, OperationKind::Restored]);
-    assert_eq!((operations[1].at, &operations[1].by), (later, &ana()));
+    assert_eq!((operations[1].at, &operations[1].audit), (later, &ana()));
 }
 
 #[test]

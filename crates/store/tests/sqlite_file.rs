@@ -112,8 +112,9 @@ fn only_the_owner_can_read_what_a_store_consists_of() {
     let copy = directory.path().join("copy.db");
     block_on(store.backup(&copy, NOW, |_| {})).expect("it is copied");
     let restored = directory.path().join("restored.db");
-    let by = meantime_kernel::history::AuditInfo::default();
-    SqliteStore::restore(&copy, &restored, &Options::default(), NOW, &by).expect("it is restored");
+    let audit = meantime_kernel::history::AuditInfo::default();
+    SqliteStore::restore(&copy, &restored, &Options::default(), NOW, &audit)
+        .expect("it is restored");
     let mut names = Vec::new();
     for entry in std::fs::read_dir(directory.path()).expect("it can be listed") {
         let entry = entry.expect("an entry");

@@ -138,7 +138,7 @@ async fn pause_new(kernel: &Kernel, loaded: &[(String, u32, bool)]) -> Result<Ve
         let reason = "loaded by `meantime dev` for a first look".to_owned();
         let by = AuditInfo { actor: "meantime dev".to_owned(), reason };
         let action = ScheduleAction::Pause;
-        kernel.call(Command::Schedule { schedule: row.id, action, by }).await?;
+        kernel.call(Command::Schedule { schedule: row.id, action, audit: by }).await?;
         paused.push(spec.definition);
     }
     Ok(paused)

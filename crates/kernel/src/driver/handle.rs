@@ -146,7 +146,7 @@ impl Builder {
     pub async fn start(self) -> Result<Kernel, store::Error> {
         let clock = Arc::new(AdjustedClock::new(self.clock));
         let joined = heartbeat::acquire_lease(&*self.store, &clock).await?;
-        let recovered = self.store.recover(joined.membership.share()).await?;
+        let recovered = self.store.recover(joined.membership.partition()).await?;
         if !self.clock_may_be_behind {
             check_clock(&clock, &recovered)?;
         }
@@ -366,7 +366,7 @@ impl Kernel {
         &self,
         filter: TimerFilter,
         edit: TimerEdit,
-        by: AuditInfo,
+        audit: AuditInfo,
     ) -> Result<usize, Error> {
         const PAGE: usize = 1_000;
         let mut timers = Vec::new();
@@ -383,8 +383,9 @@ impl Kernel {
         // All at once, so that they share their commits.
         let mut edits = tokio::task::JoinSet::new();
         for timer in timers {
-            let (kernel, by) = (self.clone(), by.clone());
-            edits.spawn(async move { kernel.call(Command::EditTimer { timer, edit, by }).await });
+            let (kernel, audit) = (self.clone(), audit.clone());
+            edits
+                .spawn(async move { kernel.call(Command::EditTimer { timer, edit, audit }).await });
         }
         let mut edited = 0;
         for answer in edits.join_all().await {

@@ -2,7 +2,7 @@
 //!
 //! Everything waits for the loop. Among the tasks of the server's runtime it would take its turn
 //! behind hundreds of connections whenever more requests come than can be answered; as a thread it
-//! gets its share of the processor from the operating system. Calls of the store are awaited on
+//! gets its partition of the processor from the operating system. Calls of the store are awaited on
 //! that thread too; engine tasks, which do other people's work, run on the server's runtime.
 
 use std::collections::BTreeMap;
@@ -515,8 +515,10 @@ impl Run {
                     insist(|| store.definitions(store::DefinitionFilter::default())).await,
                 )
             }),
-            Output::Recover(share) => {
-                self.spawn(async move { Input::Adopted(insist(|| store.recover(share)).await) });
+            Output::Recover(partition) => {
+                self.spawn(
+                    async move { Input::Adopted(insist(|| store.recover(partition)).await) },
+                );
             }
             Output::Tell(notices) => {
                 self.runtime.spawn(async move {

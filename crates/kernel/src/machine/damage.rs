@@ -56,13 +56,13 @@ impl Machine {
         self.slow.take_cancel(id);
         let Some(entry) = batch.entries.get_mut(place) else { return };
         let by_item = entry.items.iter().find_map(|pending| match &pending.item {
-            MailboxItem::Event(event @ Event::Cancel { .. }, by) => {
-                Some((event.clone(), by.clone()))
+            MailboxItem::Event(event @ Event::Cancel { .. }, audit) => {
+                Some((event.clone(), audit.clone()))
             }
             _ => None,
         });
         let cancel = by_item.or(cancel.map(|event| (event, None)));
-        let Some((event, by)) = cancel else {
+        let Some((event, audit)) = cancel else {
             let items = std::mem::take(&mut entry.items);
             let callers = items.into_iter().filter_map(|pending| pending.ticket).collect();
             self.set_aside(batch, id, damage, callers);
@@ -73,7 +73,7 @@ impl Machine {
         let mut builder = Box::new(TurnBuilder::new(row, false));
         builder.original = original;
         builder.forget_damage();
-        builder.note_command(&event, by.as_ref());
+        builder.note_command(&event, audit.as_ref());
         for (number, pending) in entry.items.iter().enumerate() {
             if !matches!(pending.item, MailboxItem::Event(Event::Cancel { .. }, _)) {
                 builder.answer(number, Err(Error::InstanceEnded(id)));

@@ -21,7 +21,7 @@ impl TurnBuilder {
         number: usize,
         id: TimerId,
         edit: TimerEdit,
-        by: &AuditInfo,
+        audit: &AuditInfo,
         env: &mut TurnEnv<'_>,
     ) {
         let key = Key::from(id.0);
@@ -38,10 +38,10 @@ impl TurnBuilder {
         if before.kind == TimerKind::Deadline {
             self.row.deadline_at = Some(after.due_at);
         }
-        let (kind, moved_by) = (before.kind, by.clone());
-        let by = moved_by.clone();
+        let (kind, moved_by) = (before.kind, audit.clone());
+        let audit = moved_by.clone();
         let (from, to) = (before.due_at, after.due_at);
-        self.records.push(Record::TimerEdited { key: id.0, kind, edit, from, to, by });
+        self.records.push(Record::TimerEdited { key: id.0, kind, edit, from, to, audit });
         if before.kind == TimerKind::Deadline && from != to && self.row.open.children > 0 {
             self.move_children(from, to, &moved_by, env);
         }
@@ -55,10 +55,10 @@ impl TurnBuilder {
         &mut self,
         from: Timestamp,
         to: Timestamp,
-        by: &AuditInfo,
+        audit: &AuditInfo,
         env: &mut TurnEnv<'_>,
     ) {
-        let (actor, reason) = (by.actor.clone(), by.reason.clone());
+        let (actor, reason) = (audit.actor.clone(), audit.reason.clone());
         let event = Event::DeadlineMoved { from, to, actor, reason };
         let (instance, seq) = (self.row.id, env.ids.next(env.now.engine));
         self.conditional_writes.push(ConditionalWrite::TellChildren { instance, event, seq });
@@ -69,13 +69,13 @@ impl TurnBuilder {
         &mut self,
         from: Timestamp,
         to: Timestamp,
-        by: &AuditInfo,
+        audit: &AuditInfo,
         env: &mut TurnEnv<'_>,
     ) {
         let own = self.row.open.timers.get(&Key::DEADLINE).map(|timer| timer.due_at);
         if own == Some(from) {
             let timer = self.row.id.deadline_timer();
-            self.edit_timer(usize::MAX, timer, TimerEdit::Move(to), by, env);
+            self.edit_timer(usize::MAX, timer, TimerEdit::Move(to), audit, env);
         }
     }
 
@@ -85,7 +85,7 @@ impl TurnBuilder {
         number: usize,
         incident: &IncidentRow,
         variables: Option<&Json>,
-        by: &AuditInfo,
+        audit: &AuditInfo,
         env: &mut TurnEnv<'_>,
     ) {
         let id = incident.id;
@@ -98,7 +98,7 @@ impl TurnBuilder {
             return;
         };
         if let Some(variables) = variables {
-            self.resolve_incident(number, id, cause, variables, by, env);
+            self.resolve_incident(number, id, cause, variables, audit, env);
             return;
         }
         match cause {
@@ -119,7 +119,8 @@ impl TurnBuilder {
             IncidentCause::Damage => {
                 self.more_inbox = true;
                 self.writes.push(Write::DeleteIncident(id));
-                self.records.push(Record::IncidentClosed { incident: id, by: Some(by.clone()) });
+                self.records
+                    .push(Record::IncidentClosed { incident: id, audit: Some(audit.clone()) });
                 self.answer(number, Ok(Reply::Done));
                 return;
             }
@@ -138,7 +139,7 @@ impl TurnBuilder {
             }
         }
         self.answer(number, Ok(Reply::Done));
-        self.close_incident(id, Some(by.clone()));
+        self.close_incident(id, Some(audit.clone()));
     }
 
     /// Ends what an incident stopped. Only whoever raised it can do so, and its incident is open
@@ -149,18 +150,18 @@ impl TurnBuilder {
         id: IncidentId,
         cause: IncidentCause,
         variables: &Json,
-        by: &AuditInfo,
+        audit: &AuditInfo,
         env: &mut TurnEnv<'_>,
     ) {
         let variables = variables.clone();
         match cause {
             IncidentCause::Place(_) if planted(Bug::CloseWithoutResolving) => {
                 self.answer(number, Ok(Reply::Done));
-                self.close_incident(id, Some(by.clone()));
+                self.close_incident(id, Some(audit.clone()));
             }
             IncidentCause::Place(key) => {
                 self.answer(number, Ok(Reply::Done));
-                self.resolving.insert(id, by.clone());
+                self.resolving.insert(id, audit.clone());
                 let event = Event::IncidentResolved { incident: id, key, variables };
                 self.deliver(event, Source::MailboxItem(number));
             }
@@ -169,7 +170,7 @@ impl TurnBuilder {
                 self.answer(number, Ok(Reply::Done));
                 // First, so that the record names who resolved it: the end of a task closes its
                 // incident in nobody's name.
-                self.close_incident(id, Some(by.clone()));
+                self.close_incident(id, Some(audit.clone()));
                 let outcome = TaskOutcome::Completed(variables);
                 let id_of_task = meantime_core::TaskId(key);
                 self.end_task(id_of_task, held.as_ref(), outcome, Source::MailboxItem(number), env);
@@ -183,9 +184,9 @@ impl TurnBuilder {
 
     /// What the notation says to a resolution: taken, it closes the incident.
     pub(super) fn incident_resolved(&mut self, id: IncidentId, taken: bool) {
-        let by = self.resolving.remove(&id);
+        let audit = self.resolving.remove(&id);
         if taken && self.row.open.incidents.values().any(|open| *open == id) {
-            self.close_incident(id, by);
+            self.close_incident(id, audit);
         }
     }
 
@@ -218,13 +219,13 @@ impl TurnBuilder {
     }
 
     /// Closes an incident: row, count and record. Several may ask for it in a turn; it counts once.
-    pub(super) fn close_incident(&mut self, id: IncidentId, by: Option<AuditInfo>) {
+    pub(super) fn close_incident(&mut self, id: IncidentId, audit: Option<AuditInfo>) {
         if self.is_closed(id) {
             return;
         }
         self.row.open.incidents.retain(|_, open| *open != id);
         self.writes.push(Write::DeleteIncident(id));
-        self.records.push(Record::IncidentClosed { incident: id, by });
+        self.records.push(Record::IncidentClosed { incident: id, audit });
         self.row.meta.incidents = self.row.meta.incidents.saturating_sub(1);
         self.touched = true;
     }

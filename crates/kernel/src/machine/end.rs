@@ -73,8 +73,8 @@ impl TurnBuilder {
             let (parent, seq) = (key.instance, env.ids.next(env.now.engine));
             self.conditional_writes.push(ConditionalWrite::Notify { parent, event, seq });
         }
-        if let Some(by) = &self.row.meta.started_by {
-            let (channels, definition) = (by.channels(), env.name_of(&self.row));
+        if let Some(audit) = &self.row.meta.started_by {
+            let (channels, definition) = (audit.channels(), env.name_of(&self.row));
             self.conditional_writes.push(ConditionalWrite::Offer {
                 channels,
                 definition,

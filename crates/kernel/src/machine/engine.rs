@@ -71,7 +71,7 @@ pub struct Machine {
     pub(super) membership: Membership,
     /// Until when the node's lease is surely its own, in real time; none is for ever.
     pub(super) lease_until: Option<Timestamp>,
-    /// How often it has asked for its share and not been answered.
+    /// How often it has asked for its partition and not been answered.
     pub(super) recovers: u32,
     /// Why the store is out of reach, if it is.
     pub(super) store_error: Option<Error>,
@@ -364,9 +364,9 @@ impl Machine {
         if !self.is_paused()
             && let Some(read) = self.timers.wants_read(self.now.engine)
         {
-            let (share, limit) = (self.membership.share(), timer_queue::READ);
+            let (partition, limit) = (self.membership.partition(), timer_queue::READ);
             let (after, before) = (read.after, read.before);
-            self.output(Output::LoadTimers(DueQuery { after, before, share, limit }));
+            self.output(Output::LoadTimers(DueQuery { after, before, partition, limit }));
         }
     }
 

@@ -92,14 +92,15 @@ impl Machine {
                         self.outputs.push_back(Output::Dispatch(Box::new(row.clone())));
                     }
                 }
-                GlobalAction::Incident { incident, variables, by } => {
-                    let (id, variables, by) = (*incident, variables.clone(), by.clone());
+                GlobalAction::Incident { incident, variables, audit } => {
+                    let (id, variables, audit) = (*incident, variables.clone(), audit.clone());
                     let ticket = global.ticket;
                     batch.finish_global(number);
                     match incidents.remove(&id) {
                         Some(row) => {
                             let instance = row.instance;
-                            let item = MailboxItem::Incident { row: Box::new(row), variables, by };
+                            let item =
+                                MailboxItem::Incident { row: Box::new(row), variables, audit };
                             let mut pending = PendingItem::internal(item, self.now.engine);
                             pending.ticket = ticket;
                             self.push(instance, pending, Class::Events);
@@ -107,8 +108,8 @@ impl Machine {
                         None => self.reply(ticket, Err(Error::UnknownIncident(id))),
                     }
                 }
-                GlobalAction::Resume { by } => {
-                    let writes = vec![Write::Resume { at: self.now.engine, by: by.clone() }];
+                GlobalAction::Resume { audit } => {
+                    let writes = vec![Write::Resume { at: self.now.engine, audit: audit.clone() }];
                     batch.units.push(Unit { writes, ..Unit::default() });
                     batch.origins.push(UnitOrigin::GlobalCommand(number));
                 }

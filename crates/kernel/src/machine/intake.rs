@@ -46,20 +46,20 @@ impl Machine {
             Command::PutSchedule { spec, on_existing } => {
                 self.loosen(GlobalAction::PutSchedule { spec, on_existing }, ticket);
             }
-            Command::Schedule { schedule, action, by } => {
+            Command::Schedule { schedule, action, audit } => {
                 let (step, payload) = action.step();
                 let event = Event::Submitted { step: step.to_owned(), payload, bound: None };
-                self.give(schedule, MailboxItem::Event(event, Some(by)), ticket, wait, 0);
+                self.give(schedule, MailboxItem::Event(event, Some(audit)), ticket, wait, 0);
             }
-            Command::Cancel { instance, by } => {
-                let event = Event::Cancel { reason: by.reason.clone() };
-                self.cancel(instance, MailboxItem::Event(event, Some(by)), ticket, wait);
+            Command::Cancel { instance, audit } => {
+                let event = Event::Cancel { reason: audit.reason.clone() };
+                self.cancel(instance, MailboxItem::Event(event, Some(audit)), ticket, wait);
             }
             Command::Await { instance } => self.give(instance, MailboxItem::Await, ticket, wait, 0),
-            Command::SetVariables { instance, values, scope, by } => {
+            Command::SetVariables { instance, values, scope, audit } => {
                 let bytes = values.size();
                 let scope = scope.filter(|scope| scope != ScopeView::ROOT);
-                let item = MailboxItem::Event(Event::VariablesSet { values, scope }, Some(by));
+                let item = MailboxItem::Event(Event::VariablesSet { values, scope }, Some(audit));
                 self.give(instance, item, ticket, wait, bytes);
             }
             Command::Report { task, token, report } => {
@@ -67,8 +67,8 @@ impl Machine {
                 let item = MailboxItem::Report { task, token, report };
                 self.give(task.0.instance, item, ticket, wait, bytes);
             }
-            Command::EditTimer { timer, edit, by } => {
-                self.give(owner(timer), MailboxItem::Edit { timer, edit, by }, ticket, wait, 0);
+            Command::EditTimer { timer, edit, audit } => {
+                self.give(owner(timer), MailboxItem::Edit { timer, edit, audit }, ticket, wait, 0);
             }
             Command::Claim(claim) => {
                 let claim = ParkedClaim::new(claim, self.now.real, &self.limits);
@@ -91,14 +91,14 @@ impl Machine {
             Command::Undeploy { name, version } => {
                 self.loosen(GlobalAction::Undeploy { name, version }, ticket);
             }
-            Command::RetryIncident { incident, by } => {
-                self.loosen(GlobalAction::Incident { incident, variables: None, by }, ticket);
+            Command::RetryIncident { incident, audit } => {
+                self.loosen(GlobalAction::Incident { incident, variables: None, audit }, ticket);
             }
-            Command::ResolveIncident { incident, variables, by } => {
+            Command::ResolveIncident { incident, variables, audit } => {
                 let variables = Some(variables);
-                self.loosen(GlobalAction::Incident { incident, variables, by }, ticket);
+                self.loosen(GlobalAction::Incident { incident, variables, audit }, ticket);
             }
-            Command::Resume { by } => self.resume(ticket, by),
+            Command::Resume { audit } => self.resume(ticket, audit),
         }
     }
 
@@ -291,13 +291,13 @@ impl Machine {
                 self.bound(bound.as_ref())?;
                 self.payload("payload", payload)
             }
-            Command::SetVariables { values, by, .. }
-            | Command::ResolveIncident { variables: values, by, .. } => {
+            Command::SetVariables { values, audit, .. }
+            | Command::ResolveIncident { variables: values, audit, .. } => {
                 if !values.as_str().trim_start().starts_with('{') {
                     return Err(Error::Invalid("variables must be a JSON object".to_owned()));
                 }
                 self.payload("variables", values)?;
-                self.operator(by)
+                self.operator(audit)
             }
             Command::Report { report, .. } => {
                 at_most("report", report_bytes(report), self.limits.payload_bytes)
@@ -316,10 +316,10 @@ impl Machine {
             Command::Assign { assignee, .. } => {
                 self.name("assignee", assignee.as_deref().unwrap_or_default())
             }
-            Command::Cancel { by, .. }
-            | Command::EditTimer { by, .. }
-            | Command::RetryIncident { by, .. }
-            | Command::Resume { by } => self.operator(by),
+            Command::Cancel { audit, .. }
+            | Command::EditTimer { audit, .. }
+            | Command::RetryIncident { audit, .. }
+            | Command::Resume { audit } => self.operator(audit),
             Command::Extend { lease_ms, .. } if *lease_ms == 0 => {
                 Err(Error::Invalid("a lease is longer than zero".to_owned()))
             }
@@ -327,9 +327,9 @@ impl Machine {
         }
     }
 
-    fn operator(&self, by: &AuditInfo) -> Result<(), Error> {
-        self.name("actor", &by.actor)?;
-        at_most("reason", by.reason.len(), self.limits.payload_bytes)
+    fn operator(&self, audit: &AuditInfo) -> Result<(), Error> {
+        self.name("actor", &audit.actor)?;
+        at_most("reason", audit.reason.len(), self.limits.payload_bytes)
     }
 
     fn schedule_spec(&self, spec: &ScheduleSpec) -> Result<(), Error> {

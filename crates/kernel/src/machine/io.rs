@@ -89,7 +89,7 @@ pub enum Output {
     LoadDefinition(DefinitionId),
     /// Read what definitions there are.
     LoadDefinitions,
-    /// Read what lies in the node's share of the work.
+    /// Read what lies in the node's partition of the work.
     Recover(Partition),
     /// Tell other nodes something; nobody waits for it.
     Tell(Vec<(To, Notice)>),

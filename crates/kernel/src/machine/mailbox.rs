@@ -178,9 +178,9 @@ pub(super) enum MailboxItem {
     /// A timer that is due, as the queue knows it.
     Timer(TimerKey),
     /// An operator's edit of a timer.
-    Edit { timer: TimerId, edit: TimerEdit, by: AuditInfo },
+    Edit { timer: TimerId, edit: TimerEdit, audit: AuditInfo },
     /// An operator's answer to an incident: to try again, or what its place ends with.
-    Incident { row: Box<IncidentRow>, variables: Option<Json>, by: AuditInfo },
+    Incident { row: Box<IncidentRow>, variables: Option<Json>, audit: AuditInfo },
 }
 
 impl MailboxItem {
@@ -258,11 +258,11 @@ pub(super) enum GlobalAction {
     Incident {
         incident: meantime_core::IncidentId,
         variables: Option<Json>,
-        by: AuditInfo,
+        audit: AuditInfo,
     },
     /// A restored copy may act.
     Resume {
-        by: AuditInfo,
+        audit: AuditInfo,
     },
     /// Engine tasks to run: after a restart, or when their wait is over.
     Redispatch(Vec<TaskId>),

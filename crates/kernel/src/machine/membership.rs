@@ -1,13 +1,13 @@
-//! Several machines on one store: shares of the work, notices, and instances that others hold.
+//! Several machines on one store: partitions, notices, and instances that others hold.
 //!
 //! ```text
-//!   heartbeat ─► Membership ─► share changed? ─► Recover(share) ─► Adopted: what others left
+//!   heartbeat ─► Membership ─► partition changed? ─► Recover(partition) ─► Adopted: what others left
 //!                      └─► look again: timers, waiting claims, waiting callers
-//!   commit ─► Tell: timers of other shares, ready tasks, callers elsewhere ─► Told, over there
+//!   commit ─► Tell: timers of other partitions, ready tasks, callers elsewhere ─► Told, over there
 //! ```
 //!
 //! Whoever writes an event for an instance also turns it. A node looks after the timers of its
-//! share, and when a node comes or goes everybody takes up what lies in its new share. That may
+//! share, and when a node comes or goes everybody takes up what lies in its new partition. That may
 //! be work which a living node is doing: locks and fences sort it out, so nothing is done twice.
 
 use meantime_core::{InstanceId, Timestamp};
@@ -30,24 +30,24 @@ impl Machine {
             return;
         }
         self.lease_until = until;
-        let before = (self.membership.lease_term, self.membership.share());
+        let before = (self.membership.lease_term, self.membership.partition());
         self.membership = membership;
-        let share = self.membership.share();
+        let partition = self.membership.partition();
         self.ids.use_node_index(self.membership.node_index);
-        if before == (self.membership.lease_term, share) {
+        if before == (self.membership.lease_term, partition) {
             self.timers.look_again();
         } else {
-            self.timers.share_changed(share);
-            self.recover_share();
+            self.timers.partition_changed(partition);
+            self.recover_partition();
         }
         self.claims.wake_all();
         self.look_at_awaited();
     }
 
-    /// Asks for what lies in the node's share, and for the numbers that are used up.
-    fn recover_share(&mut self) {
+    /// Asks for what lies in the node's partition, and for the numbers that are used up.
+    fn recover_partition(&mut self) {
         self.recovers += 1;
-        self.output(Output::Recover(self.membership.share()));
+        self.output(Output::Recover(self.membership.partition()));
     }
 
     /// Whether the node may act: it has a lease, and it knows which
@@ -56,7 +56,7 @@ impl Machine {
         self.recovers == 0 && self.lease_until.is_none_or(|until| self.clock < until)
     }
 
-    /// What lies in the node's share, after a node came or went.
+    /// What lies in the node's partition, after a node came or went.
     pub(super) fn adopted(&mut self, recovered: Recovered) {
         self.ids.skip_to(recovered.seq);
         self.recovers = self.recovers.saturating_sub(1);
@@ -80,7 +80,7 @@ impl Machine {
                     self.claims.offer(&queue, name.as_deref());
                 }
                 Notice::Deployed => self.output(Output::LoadDefinitions),
-                Notice::Resumed => self.recover_share(),
+                Notice::Resumed => self.recover_partition(),
             }
         }
     }

@@ -20,7 +20,7 @@ impl Machine {
 
     /// Whether this node removes what is old: one of those that share a store does.
     pub fn owns_maintenance(&self) -> bool {
-        self.running && !self.is_paused() && self.membership.share().part == 0
+        self.running && !self.is_paused() && self.membership.partition().index == 0
     }
 
     pub(super) fn check_paused(&self, command: &Command) -> Result<(), Error> {
@@ -30,9 +30,9 @@ impl Machine {
         Ok(())
     }
 
-    pub(super) fn resume(&mut self, ticket: Ticket, by: AuditInfo) {
+    pub(super) fn resume(&mut self, ticket: Ticket, audit: AuditInfo) {
         if self.is_paused() {
-            self.global.push_back(GlobalCommand::new(GlobalAction::Resume { by }, Some(ticket)));
+            self.global.push_back(GlobalCommand::new(GlobalAction::Resume { audit }, Some(ticket)));
         } else {
             self.output(Output::Reply(ticket, Ok(Reply::Done)));
         }

@@ -4,7 +4,7 @@
 //! every timer up to its *horizon* and nothing behind it, so it is bounded however many timers
 //! sleep, and it asks the store only when its head is used up: no polling (I12).
 //!
-//! On a store that several nodes share, others arm timers too. Then it knows its share of the next
+//! On a store that several nodes share, others arm timers too. Then it knows its partition of the next
 //! moments only, and looks again with every heartbeat of the node; what is armed elsewhere and
 //! due sooner is told by a notice.
 
@@ -72,9 +72,9 @@ impl TimerQueue {
         self.look_again = true;
     }
 
-    /// Another share of the timers is this node's business from now on.
-    pub(super) fn share_changed(&mut self, share: Partition) {
-        self.known.retain(|key| share.holds(key.id.0.instance));
+    /// Another partition of the timers is this node's business from now on.
+    pub(super) fn partition_changed(&mut self, partition: Partition) {
+        self.known.retain(|key| partition.holds(key.id.0.instance));
         self.held.clear();
         self.horizon = Horizon::Nothing;
         self.look_again = true;
@@ -303,7 +303,7 @@ mod tests {
         let mut queue = TimerQueue::new(true);
         queue.wants_read(Timestamp::MIN);
         queue.read(&[key(5, 0)]);
-        queue.share_changed(Partition { part: 0, of: 2 });
+        queue.partition_changed(Partition { index: 0, count: 2 });
         assert_eq!(queue.next_due(), None);
         assert!(queue.wants_read(Timestamp::MIN).is_some());
     }

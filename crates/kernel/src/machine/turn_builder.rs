@@ -234,9 +234,9 @@ impl TurnBuilder {
         });
         let names: Vec<String> = names.collect();
         if let Some(name) = names.first().cloned() {
-            let by = StartedBy { name, key: key.clone(), others: Vec::new() };
-            let by = self.row.meta.started_by.get_or_insert(by);
-            by.others = names.into_iter().filter(|name| *name != by.name).collect();
+            let audit = StartedBy { name, key: key.clone(), others: Vec::new() };
+            let audit = self.row.meta.started_by.get_or_insert(audit);
+            audit.others = names.into_iter().filter(|name| *name != audit.name).collect();
         }
     }
 
@@ -292,7 +292,7 @@ impl TurnBuilder {
         items: &[PendingItem],
         now: Timestamp,
     ) -> Option<Event> {
-        let MailboxItem::Event(event @ Event::Cancel { .. }, by) = &items.first()?.item else {
+        let MailboxItem::Event(event @ Event::Cancel { .. }, audit) = &items.first()?.item else {
             return None;
         };
         if self.insert || self.deadline_passed(now) {
@@ -300,7 +300,7 @@ impl TurnBuilder {
         }
         self.more_inbox |= !inbox.is_empty();
         self.deferred.extend(1..items.len());
-        self.note_command(event, by.as_ref());
+        self.note_command(event, audit.as_ref());
         self.deliver(event.clone(), Source::MailboxItem(0));
         Some(event.clone())
     }
@@ -416,8 +416,10 @@ impl TurnBuilder {
                 MailboxItem::Incident { .. } | MailboxItem::Edit { .. } | MailboxItem::Timer(_) => {
                     self.take_item(number, item, env);
                 }
-                MailboxItem::Event(event @ Event::Cancel { .. }, by) if self.events.is_empty() => {
-                    self.note_command(event, by.as_ref());
+                MailboxItem::Event(event @ Event::Cancel { .. }, audit)
+                    if self.events.is_empty() =>
+                {
+                    self.note_command(event, audit.as_ref());
                     self.deliver(event.clone(), Source::MailboxItem(number));
                 }
                 MailboxItem::Event(Event::Cancel { .. }, _) | MailboxItem::Await => {}
@@ -452,8 +454,8 @@ impl TurnBuilder {
                 self.row.open.children = self.row.open.children.saturating_sub(1);
             }
             Event::DeadlineMoved { from, to, actor, reason } => {
-                let by = AuditInfo { actor: actor.clone(), reason: reason.clone() };
-                self.deadline_moved(*from, *to, &by, env);
+                let audit = AuditInfo { actor: actor.clone(), reason: reason.clone() };
+                self.deadline_moved(*from, *to, &audit, env);
                 self.writes.push(Write::DeleteInbox { instance: row.instance, seq: row.seq });
                 return;
             }
@@ -492,8 +494,8 @@ impl TurnBuilder {
                 let answer = ended();
                 self.answer(number, answer);
             }
-            MailboxItem::Event(event, by) => {
-                self.note_command(event, by.as_ref());
+            MailboxItem::Event(event, audit) => {
+                self.note_command(event, audit.as_ref());
                 self.deliver(event.clone(), Source::MailboxItem(number));
             }
             MailboxItem::Signal { name, payload } => {
@@ -509,22 +511,22 @@ impl TurnBuilder {
             | MailboxItem::AttemptTimedOut(_) => {
                 self.take_report(number, &item.item, env);
             }
-            MailboxItem::Edit { timer, edit, by } => {
-                self.edit_timer(number, *timer, *edit, by, env)
+            MailboxItem::Edit { timer, edit, audit } => {
+                self.edit_timer(number, *timer, *edit, audit, env)
             }
-            MailboxItem::Incident { row, variables, by } => {
-                self.answer_incident(number, row, variables.as_ref(), by, env);
+            MailboxItem::Incident { row, variables, audit } => {
+                self.answer_incident(number, row, variables.as_ref(), audit, env);
             }
         }
     }
 
-    pub(super) fn note_command(&mut self, event: &Event, by: Option<&AuditInfo>) {
-        if let Some(by) = by {
+    pub(super) fn note_command(&mut self, event: &Event, audit: Option<&AuditInfo>) {
+        if let Some(audit) = audit {
             let name = match event {
                 Event::Submitted { step, .. } => step.clone(),
                 _ => event.name().to_owned(),
             };
-            self.records.push(Record::Command { name, by: by.clone() });
+            self.records.push(Record::Command { name, audit: audit.clone() });
         }
     }
 

@@ -30,8 +30,8 @@ pub trait Store: Send + Sync {
     fn is_committed(&self, batch: u64) -> BoxFuture<'_, bool>;
 
     /// What a node needs to go on after a stop or a crash, its own or another node's: ready
-    /// instances and waiting tasks of its share.
-    fn recover(&self, share: Partition) -> BoxFuture<'_, Recovered>;
+    /// instances and waiting tasks of its partition.
+    fn recover(&self, partition: Partition) -> BoxFuture<'_, Recovered>;
 
     /// The earliest timers that can fire, in due order.
     fn due_timers(&self, query: DueQuery) -> BoxFuture<'_, Vec<TimerRow>>;
@@ -141,7 +141,7 @@ pub trait Store: Send + Sync {
 
     /// Marks the store as a restored copy: it gets a new epoch, which it returns, and is paused.
     /// Only for a store on which no kernel runs.
-    fn mark_restored(&self, now: Timestamp, by: AuditInfo) -> BoxFuture<'_, u32>;
+    fn mark_restored(&self, now: Timestamp, audit: AuditInfo) -> BoxFuture<'_, u32>;
 
     /// Looks for damage. Nothing is written; every problem is a line of text.
     fn check(&self) -> BoxFuture<'_, Vec<String>>;

@@ -35,8 +35,8 @@ impl<L: Layer> Store for L {
         self.inner().is_committed(batch)
     }
 
-    fn recover(&self, share: Partition) -> BoxFuture<'_, Recovered> {
-        self.inner().recover(share)
+    fn recover(&self, partition: Partition) -> BoxFuture<'_, Recovered> {
+        self.inner().recover(partition)
     }
 
     fn due_timers(&self, query: DueQuery) -> BoxFuture<'_, Vec<TimerRow>> {
@@ -155,8 +155,8 @@ impl<L: Layer> Store for L {
         self.inner().compact(request)
     }
 
-    fn mark_restored(&self, now: Timestamp, by: AuditInfo) -> BoxFuture<'_, u32> {
-        self.inner().mark_restored(now, by)
+    fn mark_restored(&self, now: Timestamp, audit: AuditInfo) -> BoxFuture<'_, u32> {
+        self.inner().mark_restored(now, audit)
     }
 
     fn check(&self) -> BoxFuture<'_, Vec<String>> {

@@ -38,25 +38,25 @@ impl NodeIndex {
 /// Any node may turn any instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Partition {
-    /// Which part, from 0.
-    pub part: u8,
-    /// Of how many.
-    pub of: u8,
+    /// Which one, from 0.
+    pub index: u8,
+    /// How many there are: one for each node.
+    pub count: u8,
 }
 
 impl Partition {
     /// All of it: nobody else is there.
-    pub const ALL: Self = Self { part: 0, of: 1 };
+    pub const ALL: Self = Self { index: 0, count: 1 };
 
     /// Whether an instance belongs to it: by the lowest byte of the random half of its id.
     pub fn holds(self, id: InstanceId) -> bool {
-        self.part == Self::part_of(id, self.of)
+        self.index == Self::index_of(id, self.count)
     }
 
-    /// The part that an instance belongs to.
-    pub fn part_of(id: InstanceId, of: u8) -> u8 {
+    /// The index of the partition that an instance belongs to.
+    pub fn index_of(id: InstanceId, count: u8) -> u8 {
         let [lowest, ..] = id.random().to_le_bytes();
-        lowest % of.max(1)
+        lowest % count.max(1)
     }
 }
 
@@ -87,7 +87,7 @@ impl Membership {
     }
 
     /// The node's share of the work.
-    pub fn share(&self) -> Partition {
+    pub fn partition(&self) -> Partition {
         let part = self
             .nodes
             .iter()
@@ -95,12 +95,12 @@ impl Membership {
             .unwrap_or_default();
         let of = self.nodes.len().clamp(1, usize::from(NodeIndex::COUNT));
         let narrow = |number: usize| u8::try_from(number).unwrap_or(u8::MAX);
-        Partition { part: narrow(part), of: narrow(of) }
+        Partition { index: narrow(part), count: narrow(of) }
     }
 
     /// The lease that looks after an instance.
     pub fn node_of(&self, id: InstanceId) -> NodeIndex {
-        let part = usize::from(Partition::part_of(id, self.share().of));
+        let part = usize::from(Partition::index_of(id, self.partition().count));
         self.nodes.get(part).copied().unwrap_or(self.node_index)
     }
 }
@@ -156,7 +156,7 @@ mod tests {
         for number in 0..1_000_u64 {
             let id = InstanceId::new(number, number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
             let holders =
-                nodes.iter().filter(|node_index| membership(**node_index).share().holds(id));
+                nodes.iter().filter(|node_index| membership(**node_index).partition().holds(id));
             let holders: Vec<_> = holders.copied().collect();
             assert_eq!(holders, [membership(NodeIndex(1)).node_of(id)]);
         }
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn a_node_alone_has_everything() {
-        assert_eq!(Membership::alone().share(), Partition::ALL);
+        assert_eq!(Membership::alone().partition(), Partition::ALL);
         assert!(Partition::ALL.holds(InstanceId::new(7, 9)));
     }
 }

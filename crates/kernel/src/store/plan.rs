@@ -317,7 +317,7 @@ pub enum Write {
         /// When.
         at: Timestamp,
         /// Who and why.
-        by: AuditInfo,
+        audit: AuditInfo,
     },
 }
 

@@ -103,7 +103,7 @@ pub struct DueQuery {
     /// Due before this instant; none is however late.
     pub before: Option<Timestamp>,
     /// Of these instances.
-    pub share: Partition,
+    pub partition: Partition,
     /// How many at most.
     pub limit: usize,
 }
@@ -111,7 +111,7 @@ pub struct DueQuery {
 impl DueQuery {
     /// The first of all timers.
     pub const fn first(limit: usize) -> Self {
-        Self { after: None, before: None, share: Partition::ALL, limit }
+        Self { after: None, before: None, partition: Partition::ALL, limit }
     }
 }
 

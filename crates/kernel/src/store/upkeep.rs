@@ -78,7 +78,7 @@ pub struct OperationRow {
     /// What.
     pub kind: OperationKind,
     /// Who and why.
-    pub by: AuditInfo,
+    pub audit: AuditInfo,
 }
 
 /// What was done to the store as a whole.

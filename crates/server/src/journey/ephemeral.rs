@@ -70,7 +70,9 @@ impl Ephemeral {
         let outcome = row.filter(|row| row.phase.is_ended()).and_then(|row| row.meta.outcome);
         if outcome.is_none() {
             let (actor, reason) = ("engine".to_owned(), "it took too long".to_owned());
-            self.kernel.call(Command::Cancel { instance, by: AuditInfo { actor, reason } }).await?;
+            self.kernel
+                .call(Command::Cancel { instance, audit: AuditInfo { actor, reason } })
+                .await?;
         }
         Ok(outcome)
     }

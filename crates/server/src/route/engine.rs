@@ -23,6 +23,6 @@ pub(super) fn routes() -> Routes {
     responses((status = 200, description = "It acts", body = Done))
 )]
 async fn resume(State(app): State<App>, caller: Caller, Body(body): Body<Because>) -> Result<Done> {
-    app.kernel().call(Command::Resume { by: caller.by(body.reason) }).await?;
+    app.kernel().call(Command::Resume { audit: caller.by(body.reason) }).await?;
     ok(Done {})
 }

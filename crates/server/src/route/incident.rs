@@ -79,7 +79,7 @@ async fn retry(
     Query(query): Query<ReasonQuery>,
 ) -> Result<Done> {
     let by = caller.by(query.reason);
-    app.kernel().call(Command::RetryIncident { incident, by }).await?;
+    app.kernel().call(Command::RetryIncident { incident, audit: by }).await?;
     ok(Done {})
 }
 
@@ -99,8 +99,8 @@ async fn resolve(
 ) -> Result<Done> {
     let by = caller.by(query.reason);
     let command = match body.variables {
-        Some(variables) => Command::ResolveIncident { incident, variables, by },
-        None => Command::RetryIncident { incident, by },
+        Some(variables) => Command::ResolveIncident { incident, variables, audit: by },
+        None => Command::RetryIncident { incident, audit: by },
     };
     app.kernel().call(command).await?;
     ok(Done {})

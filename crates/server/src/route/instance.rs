@@ -251,7 +251,7 @@ async fn set_variables(
     Payload(values): Payload,
 ) -> Result<Instance> {
     let by = caller.by(query.reason);
-    app.kernel().call(Command::SetVariables { instance, values, scope: None, by }).await?;
+    app.kernel().call(Command::SetVariables { instance, values, scope: None, audit: by }).await?;
     let row = find(&app, instance).await?;
     ok(show::instance(&app, &row, None).await?)
 }
@@ -270,7 +270,7 @@ async fn cancel(
     Body(body): Body<Because>,
 ) -> Result<Instance> {
     let by = caller.by(body.reason);
-    app.kernel().call(Command::Cancel { instance, by }).await?;
+    app.kernel().call(Command::Cancel { instance, audit: by }).await?;
     let row = find(&app, instance).await?;
     ok(show::instance(&app, &row, None).await?)
 }

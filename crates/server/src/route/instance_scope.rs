@@ -51,7 +51,7 @@ pub(super) async fn set_variables(
     let instance: InstanceId = id.parse().map_err(|error| Problem::from(error).not_there())?;
     let by = caller.by(query.reason);
     let wanted = Some(scope.clone());
-    app.kernel().call(Command::SetVariables { instance, values, scope: wanted, by }).await?;
+    app.kernel().call(Command::SetVariables { instance, values, scope: wanted, audit: by }).await?;
     let row = find(&app, instance).await?;
     let scopes = show::scopes(&app, &row).await?;
     // It may have ended by what the correction brought about.

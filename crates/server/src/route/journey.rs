@@ -211,7 +211,7 @@ async fn cancel(
             return Err(Problem::new(Reason::NotCancellable, text));
         }
         let by = caller.by(None);
-        app.kernel().call(Command::Cancel { instance: id, by }).await?;
+        app.kernel().call(Command::Cancel { instance: id, audit: by }).await?;
     }
     shown(&find(&app, id).await?, surface::status)
 }

@@ -261,7 +261,7 @@ async fn act(
 ) -> Result<Schedule> {
     find(app, schedule).await?;
     let by = caller.by(reason);
-    app.kernel().call(Command::Schedule { schedule, action, by }).await?;
+    app.kernel().call(Command::Schedule { schedule, action, audit: by }).await?;
     ok(shown(app, schedule).await?)
 }
 
@@ -288,7 +288,7 @@ async fn delete(
 ) -> Result<Done> {
     find(&app, id).await?;
     let by = caller.by(query.reason);
-    app.kernel().call(Command::Cancel { instance: id, by }).await?;
+    app.kernel().call(Command::Cancel { instance: id, audit: by }).await?;
     ok(Done {})
 }
 
@@ -356,7 +356,7 @@ async fn backfill(
     let (_, view) = find(&app, id).await?;
     let had_run = started(&app, id, from, to).await?.len();
     let (action, by) = (ScheduleAction::Backfill { from, to }, caller.by(query.reason));
-    let command = Command::Schedule { schedule: id, action, by };
+    let command = Command::Schedule { schedule: id, action, audit: by };
     let count = match app.kernel().call(command).await? {
         Reply::Submitted { reply: Some(count) } => count.read::<u64>()?,
         _ => 0,

@@ -217,6 +217,6 @@ async fn edit(
     reason: Option<String>,
 ) -> Result<Done> {
     let by = caller.by(reason);
-    app.kernel().call(Command::EditTimer { timer, edit, by }).await?;
+    app.kernel().call(Command::EditTimer { timer, edit, audit: by }).await?;
     ok(Done {})
 }

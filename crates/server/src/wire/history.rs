@@ -144,7 +144,7 @@ fn of_record(record: &Record) -> Entry {
             cause: Some(withdrawn(*cause)),
             ..timer("timerCancelled", *key)
         },
-        Record::TimerEdited { key, kind, edit, from, to, by } => Entry {
+        Record::TimerEdited { key, kind, edit, from, to, audit: by } => Entry {
             due_kind: Some(kind.name()),
             due_at: Some(*to),
             from: Some(*from),
@@ -182,7 +182,7 @@ fn of_record(record: &Record) -> Entry {
             data: failure.data.clone(),
             ..named("incidentRaised")
         },
-        Record::IncidentClosed { incident, by } => Entry {
+        Record::IncidentClosed { incident, audit: by } => Entry {
             id: Some(incident.to_string()),
             by: by.as_ref().map(By::from),
             ..named("incidentClosed")
@@ -190,7 +190,7 @@ fn of_record(record: &Record) -> Entry {
         Record::Note { kind, data } => {
             Entry { name: Some(kind.clone()), data: Some(data.clone()), ..named("note") }
         }
-        Record::Command { name, by } => {
+        Record::Command { name, audit: by } => {
             Entry { name: Some(name.clone()), by: Some(by.into()), ..named("command") }
         }
         Record::Ended { phase, code } => {

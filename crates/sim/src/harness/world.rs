@@ -333,7 +333,7 @@ impl World {
         let membership =
             block_on(self.store.renew_lease(self.now.real)).expect("there is a node_index");
         let recovered =
-            block_on(self.store.recover(membership.share())).expect("the store recovers");
+            block_on(self.store.recover(membership.partition())).expect("the store recovers");
         let until = membership.lasts_ms.map(|ms| self.now.real.saturating_add_millis(ms));
         self.machine.handle(self.now, Input::Membership(membership, until));
         let definitions = block_on(self.store.definitions(DefinitionFilter::default()));
@@ -384,8 +384,8 @@ impl World {
                 let rows = block_on(store.definitions(DefinitionFilter::default()));
                 Input::Definitions(rows.unwrap_or_default())
             }
-            Output::Recover(share) => {
-                Input::Adopted(block_on(store.recover(share)).expect("the store recovers"))
+            Output::Recover(partition) => {
+                Input::Adopted(block_on(store.recover(partition)).expect("the store recovers"))
             }
             Output::Tell(notices) => {
                 // Nobody waits for it.

@@ -11,7 +11,7 @@ use meantime_kernel::command::{Command, Reply, ScheduleAction, Wait};
 use meantime_kernel::schedule::{Due, DueOf, Forecast, Outlook, ScheduleView};
 use meantime_kernel::store::{InstanceFilter, Page, TimerFilter};
 
-use super::player::{Player, answer, by};
+use super::player::{Player, answer, audit};
 use super::script::{Line, instant};
 use crate::harness::{Fate, block_on};
 
@@ -121,7 +121,7 @@ impl Player<'_> {
             }
             _ => (ScheduleAction::Change(Box::new(self.change(line))), 5),
         };
-        self.call(Command::Schedule { schedule, action, by: by(line, rest) })
+        self.call(Command::Schedule { schedule, action, audit: audit(line, rest) })
     }
 
     fn schedule_view(&mut self, name: &str) -> Option<ScheduleView> {

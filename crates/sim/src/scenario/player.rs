@@ -180,13 +180,13 @@ impl Player<'_> {
                 self.call(Command::Submit { instance, step, payload: line.json(3), bound: None })
             }
             "cancel" => {
-                let (instance, by) = (self.instance(word(1)), by(line, 2));
-                self.call(Command::Cancel { instance, by })
+                let (instance, audit) = (self.instance(word(1)), audit(line, 2));
+                self.call(Command::Cancel { instance, audit })
             }
             "set" => {
                 let (instance, values) = (self.instance(word(1)), line.json(2));
                 let scope = line.option("scope").map(str::to_owned);
-                self.call(Command::SetVariables { instance, values, scope, by: by(line, 3) })
+                self.call(Command::SetVariables { instance, values, scope, audit: audit(line, 3) })
             }
             "publish" => self.call(Command::Publish(Message {
                 name: word(1).to_owned(),
@@ -230,14 +230,14 @@ impl Player<'_> {
             }
             "restored" => {
                 let to = instant(word(1), self.world.now().engine);
-                let marked = self.world.store.mark_restored(to, by(line, 2));
+                let marked = self.world.store.mark_restored(to, audit(line, 2));
                 block_on(marked).expect("the store can be marked");
                 self.world.down_until(to);
                 String::new()
             }
             "confirm" => {
-                let by = by(line, 1);
-                self.call(Command::Resume { by })
+                let audit = audit(line, 1);
+                self.call(Command::Resume { audit })
             }
             "move" | "fire" | "freeze" | "release" => self.edit(line),
             "retry" | "resolve" => self.incident(line),
@@ -399,7 +399,7 @@ impl Player<'_> {
             "freeze" => (TimerEdit::Freeze, 3),
             _ => (TimerEdit::Release, 3),
         };
-        let by = by(line, rest);
+        let audit = audit(line, rest);
         let timers: Vec<TimerId> = if name == "*" {
             let filter = TimerFilter {
                 place: Some(place).filter(|place| place != "*"),
@@ -414,8 +414,8 @@ impl Player<'_> {
             }
         };
         let commands = timers.into_iter().map(|timer| {
-            let by = by.clone();
-            Command::EditTimer { timer, edit, by }
+            let audit = audit.clone();
+            Command::EditTimer { timer, edit, audit }
         });
         let fates = self.world.call_all(commands.collect());
         fates.iter().map(answer).filter(|it| !it.is_empty()).collect::<Vec<_>>().join("\n")
@@ -426,18 +426,18 @@ impl Player<'_> {
         let rows = block_on(self.world.store.incidents(Some(instance), Page::first(10)));
         let incident = rows.unwrap_or_default().first().map_or(IncidentId::new(0, 0), |it| it.id);
         let is_retry = line.words[0] == "retry";
-        let by = by(line, if is_retry { 2 } else { 3 });
+        let audit = audit(line, if is_retry { 2 } else { 3 });
         self.call(if is_retry {
-            Command::RetryIncident { incident, by }
+            Command::RetryIncident { incident, audit }
         } else {
             let variables = line.json(2);
-            Command::ResolveIncident { incident, variables, by }
+            Command::ResolveIncident { incident, variables, audit }
         })
     }
 }
 
-/// Who did it and why: `by=who` and the rest of the words.
-pub(super) fn by(line: &Line, from: usize) -> AuditInfo {
+/// Who did it and why: `audit=who` and the rest of the words.
+pub(super) fn audit(line: &Line, from: usize) -> AuditInfo {
     let actor = line.option("by").unwrap_or("operator").to_owned();
     AuditInfo { actor, reason: line.rest(from) }
 }

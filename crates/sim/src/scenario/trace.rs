@@ -127,9 +127,9 @@ impl Tracer {
             Record::TimerCancelled { key, kind, due_at, cause } => {
                 format!("withdrew {} {} due {due_at} {cause:?}", kind.name(), local(key))
             }
-            Record::TimerEdited { key, kind, edit, from, to, by } => {
+            Record::TimerEdited { key, kind, edit, from, to, audit } => {
                 let kind = kind.name();
-                let (actor, reason) = (&by.actor, &by.reason);
+                let (actor, reason) = (&audit.actor, &audit.reason);
                 format!("{edit:?} {kind} {} from {from} to {to} by {actor}: {reason}", local(key))
             }
             Record::TaskScheduled { name, .. } => format!("scheduled {name}"),
@@ -151,13 +151,15 @@ impl Tracer {
             Record::IncidentRaised { failure, .. } => {
                 format!("incident {}: {}", failure.code, failure.message)
             }
-            Record::IncidentClosed { by, .. } => {
-                let by = by.as_ref().map_or("the definition", |by| by.actor.as_str());
-                format!("incident closed by {by}")
+            Record::IncidentClosed { audit, .. } => {
+                let audit = audit.as_ref().map_or("the definition", |audit| audit.actor.as_str());
+                format!("incident closed by {audit}")
             }
             Record::Note { kind, data } if kind == "path" => format!("path {data}"),
             Record::Note { data, .. } => format!("note {data}"),
-            Record::Command { name, by } => format!("{name} by {}: {}", by.actor, by.reason),
+            Record::Command { name, audit } => {
+                format!("{name} by {}: {}", audit.actor, audit.reason)
+            }
             Record::Ended { phase, code } => {
                 let code = code.as_ref().map_or_else(String::new, |code| format!(" {code}"));
                 format!("ended {phase}{code}")

@@ -177,12 +177,12 @@ impl Run {
                 let rows = block_on(store.definitions(DefinitionFilter::default()));
                 Input::Definitions(rows.unwrap_or_default())
             }
-            Output::Recover(share) => {
+            Output::Recover(partition) => {
                 if let Fate::Refused(_) = self.fate(node, "recover", false) {
-                    self.later(node, Output::Recover(share));
+                    self.later(node, Output::Recover(partition));
                     return None;
                 }
-                Input::Adopted(block_on(store.recover(share)).expect("the store can be read"))
+                Input::Adopted(block_on(store.recover(partition)).expect("the store can be read"))
             }
             Output::Tell(notices) => {
                 // Nobody waits for it.

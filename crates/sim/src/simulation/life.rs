@@ -42,7 +42,8 @@ impl Run {
         let config = Config { shared_store: is_shared, ..self.setup.config.clone() };
         let real = self.nodes[node].clock.real;
         let membership = block_on(store.renew_lease(real)).expect("there is a node_index");
-        let recovered = block_on(store.recover(membership.share())).expect("the store can be read");
+        let recovered =
+            block_on(store.recover(membership.partition())).expect("the store can be read");
         let definitions = block_on(store.definitions(DefinitionFilter::default()));
         self.trace(|| format!("n{node} begins: {membership:?}"));
         let node = &mut self.nodes[node];
@@ -120,8 +121,8 @@ impl Run {
             self.crash(node);
         }
         self.late.clear();
-        let by = AuditInfo { actor: "ops".to_owned(), reason: "the disk broke".to_owned() };
-        if block_on(self.store.mark_restored(self.now(), by)).is_ok() {
+        let audit = AuditInfo { actor: "ops".to_owned(), reason: "the disk broke".to_owned() };
+        if block_on(self.store.mark_restored(self.now(), audit)).is_ok() {
             self.tally.count(Group::Operation, "restore");
             self.trace(|| "the store is restored, paused".to_owned());
         }

@@ -351,7 +351,7 @@ fn the_next_message_is_offered_when_the_key_is_free(bench: &Bench<'_>) {
     let end = Unit { conditional_writes: vec![offer(601)], ..turn(&ended(&holder)) };
     assert_eq!(bench.done(end).accepted, [id(601)]);
     let second = bench.instance(id(601)).expect("it was accepted");
-    assert_eq!(second.meta.started_by.map(|by| by.key).as_deref(), Some("k"));
+    assert_eq!(second.meta.started_by.map(|audit| audit.key).as_deref(), Some("k"));
     // The definition has had the first two, and the third waits.
     bench.ask(subscribe_of("order", 1, 50));
     assert_eq!(got(bench, 1), [7]);
@@ -440,7 +440,7 @@ fn the_oldest_message_of_all_starts_is_offered_first(bench: &Bench<'_>) {
     let holder = bench.instance(id(505)).expect("it was started");
     bench.done(Unit { conditional_writes: vec![offer], ..turn(&ended(&holder)) });
     let next = bench.instance(id(700)).expect("it was accepted");
-    assert_eq!(next.meta.started_by.map(|by| by.name).as_deref(), Some("asked"));
+    assert_eq!(next.meta.started_by.map(|audit| audit.name).as_deref(), Some("asked"));
 }
 
 fn a_broadcast_starts_every_definition_that_listens(bench: &Bench<'_>) {

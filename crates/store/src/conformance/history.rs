@@ -42,7 +42,7 @@ fn records_are_read_back_whole(bench: &Bench<'_>) {
             edit: Edit::Moved,
             from: at(1),
             to: at(2),
-            by: AuditInfo { actor: "ana".to_owned(), reason: String::new() },
+            audit: AuditInfo { actor: "ana".to_owned(), reason: String::new() },
         },
         Record::IncidentRaised { incident: incident_id(1), failure: Failure::new("E", "m") },
     ];

@@ -57,7 +57,7 @@ fn a_consumed_event_is_gone(bench: &Bench<'_>) {
 }
 
 fn held_events_wait_until_they_are_released(bench: &Bench<'_>) {
-    let held = |seq, by| InboxRow { held: Some(incident_id(by)), ..event(1, seq) };
+    let held = |seq, audit| InboxRow { held: Some(incident_id(audit)), ..event(1, seq) };
     bench.write(vec![put(held(5, 1)), put(held(6, 2)), put(event(1, 7))]);
     assert_eq!(seqs(bench, 1), [7]);
     bench.write(vec![Write::DeleteInbox { instance: id(1), seq: 7 }]);

@@ -120,15 +120,15 @@ fn one_per_phase(bench: &Bench<'_>) {
 fn instances_are_listed_by_phase(bench: &Bench<'_>) {
     bench.deploy("order", "v1", Vec::new());
     one_per_phase(bench);
-    let by = |phases: &[Phase]| {
+    let audit = |phases: &[Phase]| {
         let phases = phases.to_vec();
         list(bench, InstanceFilter { phases, ..InstanceFilter::default() })
     };
-    assert_eq!(by(&[Phase::Starting, Phase::Failed, Phase::Failed]), ids([6, 1]));
-    assert_eq!(by(&[Phase::Running, Phase::Closing, Phase::Running]), ids([4, 2]));
-    assert_eq!(by(&[Phase::Completed]), ids([5]));
-    assert_eq!(by(&[Phase::Completed, Phase::Yielding]), ids([5, 3]));
-    assert_eq!(by(&[]), ids([7, 6, 5, 4, 3, 2, 1]));
+    assert_eq!(audit(&[Phase::Starting, Phase::Failed, Phase::Failed]), ids([6, 1]));
+    assert_eq!(audit(&[Phase::Running, Phase::Closing, Phase::Running]), ids([4, 2]));
+    assert_eq!(audit(&[Phase::Completed]), ids([5]));
+    assert_eq!(audit(&[Phase::Completed, Phase::Yielding]), ids([5, 3]));
+    assert_eq!(audit(&[]), ids([7, 6, 5, 4, 3, 2, 1]));
 }
 
 fn instances_are_listed_by_definition(bench: &Bench<'_>) {
@@ -136,12 +136,12 @@ fn instances_are_listed_by_definition(bench: &Bench<'_>) {
         let definition = DefinitionId(number % 3);
         bench.done(start(&InstanceRow { definition, ..instance(number) }));
     }
-    let by = |definitions: &[u64]| {
+    let audit = |definitions: &[u64]| {
         let definitions = definitions.iter().copied().map(DefinitionId).collect();
         list(bench, InstanceFilter { definitions, ..InstanceFilter::default() })
     };
-    assert_eq!(by(&[1]), ids([4, 1]));
-    assert_eq!(by(&[0, 2]), ids([6, 5, 3, 2]));
+    assert_eq!(audit(&[1]), ids([4, 1]));
+    assert_eq!(audit(&[0, 2]), ids([6, 5, 3, 2]));
 }
 
 fn live_instances_are_listed_by_definition(bench: &Bench<'_>) {
@@ -173,11 +173,11 @@ fn instances_are_listed_by_incident(bench: &Bench<'_>) {
         }
         bench.done(unit);
     }
-    let by = |incident| {
+    let audit = |incident| {
         let incident = Some(incident);
         list(bench, InstanceFilter { incident, ..InstanceFilter::default() })
     };
-    assert_eq!((by(true), by(false)), (ids([4, 2]).to_vec(), ids([3, 1]).to_vec()));
+    assert_eq!((audit(true), audit(false)), (ids([4, 2]).to_vec(), ids([3, 1]).to_vec()));
     let filter = InstanceFilter { incident: Some(true), ..InstanceFilter::default() };
     let page = Page { after: Some(id(4)), limit: 5 };
     let rows = bench.get(bench.store.instances(filter, page));
@@ -235,13 +235,13 @@ fn instances_are_listed_by_tag(bench: &Bench<'_>) {
         attributes: vec![Attribute { name: "n".to_owned(), value: number.to_string() }],
     };
     bench.write(vec![red(1), red(3), red(3)]);
-    let by = |tag: &str| {
+    let audit = |tag: &str| {
         let tag = Some(tag.to_owned());
         list(bench, InstanceFilter { tag, ..InstanceFilter::default() })
     };
-    assert_eq!(by("red"), ids([3, 1]));
-    assert_eq!(by("n=1"), ids([1]));
-    assert_eq!(by("blue"), []);
+    assert_eq!(audit("red"), ids([3, 1]));
+    assert_eq!(audit("n=1"), ids([1]));
+    assert_eq!(audit("blue"), []);
     let tag = Some("red".to_owned());
     let phases = vec![Phase::Failed];
     assert_eq!(list(bench, InstanceFilter { tag, phases, ..InstanceFilter::default() }), []);

@@ -110,14 +110,14 @@ fn a_restored_copy_is_paused_with_a_new_epoch(bench: &Bench<'_>) {
     let operations = bench.get(bench.store.operations(Page::first(9)));
     assert_eq!(operations.len(), 2);
     assert_eq!((operations[0].number, operations[0].at), (1, at(0)));
-    assert_eq!((operations[0].kind, &operations[0].by), (OperationKind::Restored, &ana()));
+    assert_eq!((operations[0].kind, &operations[0].audit), (OperationKind::Restored, &ana()));
     let page = Page { after: Some(1), limit: 9 };
     assert_eq!(bench.get(bench.store.operations(page)), operations[1..]);
 }
 
 fn a_resumed_store_is_not_paused(bench: &Bench<'_>) {
     let epoch = bench.get(bench.store.mark_restored(at(0), ana()));
-    bench.write(vec![Write::Resume { at: at(7), by: ana() }]);
+    bench.write(vec![Write::Resume { at: at(7), audit: ana() }]);
     let after = bench.recover();
     assert_eq!((after.paused, after.epoch), (false, epoch));
     let operations = bench.get(bench.store.operations(Page::first(9)));

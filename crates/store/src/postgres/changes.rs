@@ -115,7 +115,7 @@ impl<'a> Changes<'a> {
             Write::PutMessageId { id, expires_at } => {
                 self.message_ids.insert(id, *expires_at);
             }
-            Write::Resume { at, by } => self.resumed = Some((*at, by)),
+            Write::Resume { at, audit } => self.resumed = Some((*at, audit)),
         }
     }
 
@@ -141,9 +141,9 @@ impl<'a> Changes<'a> {
         calls.extend(history::append(&self.history));
         calls.extend(answer::put(&self.answers));
         calls.extend(message_id::put(&self.message_ids));
-        if let Some((at, by)) = self.resumed {
+        if let Some((at, audit)) = self.resumed {
             calls.push(node::resume());
-            calls.push(operation::add(OperationKind::Resumed, at, by));
+            calls.push(operation::add(OperationKind::Resumed, at, audit));
         }
         calls
     }

@@ -97,10 +97,11 @@ impl Core {
         })
     }
 
-    pub(super) async fn recover(&self, share: Partition) -> Result<Recovered, Error> {
+    pub(super) async fn recover(&self, partition: Partition) -> Result<Recovered, Error> {
         let lease_term = self.committer.commit_rows.lease_term();
         let pooled = self.direct.acquire().await?;
-        let calls = [node::get(lease_term), inbox::owners(share), instance::unfinished(share)];
+        let calls =
+            [node::get(lease_term), inbox::owners(partition), instance::unfinished(partition)];
         let answers = pooled.run(&calls).await?;
         let [found, owners, unfinished] = answers.as_slice() else {
             return Err(Error::Bug("a statement without an answer".to_owned()));
@@ -108,7 +109,7 @@ impl Core {
         let recovered = node::read(found)?;
         let mut ready: BTreeSet<InstanceId> = inbox::read_owners(owners)?.into_iter().collect();
         ready.extend(instance::read_unfinished(unfinished)?);
-        let waiting = pooled.run(&[task::waiting(recovered.clock, share)]).await?;
+        let waiting = pooled.run(&[task::waiting(recovered.clock, partition)]).await?;
         let tasks = waiting.first().map(task::read_waiting).transpose()?.unwrap_or_default();
         Ok(Recovered { ready: ready.into_iter().collect(), tasks, ..recovered })
     }

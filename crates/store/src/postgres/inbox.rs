@@ -134,9 +134,9 @@ pub(super) fn read_heads(
     Ok(heads)
 }
 
-/// Instances of a share with events that nothing holds back.
-pub(super) fn owners(share: Partition) -> Call<'static> {
-    Call::new(OWNERS, values![i64::from(share.of.max(1)), i64::from(share.part)])
+/// Instances of a partition with events that nothing holds back.
+pub(super) fn owners(partition: Partition) -> Call<'static> {
+    Call::new(OWNERS, values![i64::from(partition.count.max(1)), i64::from(partition.index)])
 }
 
 pub(super) fn read_owners(answer: &Answer) -> Result<Vec<InstanceId>, Error> {

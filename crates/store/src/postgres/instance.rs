@@ -234,9 +234,9 @@ pub(super) async fn get_lenient(
     Ok(answer.first(read_lenient)?)
 }
 
-/// Instances of a share that go on by themselves: not started yet, or in the middle of their work.
-pub(super) fn unfinished(share: Partition) -> Call<'static> {
-    Call::new(UNFINISHED, values![i64::from(share.of.max(1)), i64::from(share.part)])
+/// Instances of a partition that go on by themselves: not started yet, or in the middle of their work.
+pub(super) fn unfinished(partition: Partition) -> Call<'static> {
+    Call::new(UNFINISHED, values![i64::from(partition.count.max(1)), i64::from(partition.index)])
 }
 
 pub(super) fn read_unfinished(answer: &Answer) -> Result<Vec<InstanceId>, Error> {

@@ -45,7 +45,7 @@ pub(super) async fn pause(
     pool: &Arc<Pool>,
     kind: OperationKind,
     now: Timestamp,
-    by: &AuditInfo,
+    audit: &AuditInfo,
 ) -> Result<u32, Error> {
     let mut pooled = pool.acquire().await?;
     let begin = pooled.begin();
@@ -53,7 +53,7 @@ pub(super) async fn pause(
     let Some(answer) = answers.last() else { return Ok(0) };
     let epoch = next_epoch(read(answer)?.epoch, now);
     let set = Call::new(SET_EPOCH, values![i64::from(epoch)]);
-    pooled.run(&[set, operation::add(kind, now, by)]).await?;
+    pooled.run(&[set, operation::add(kind, now, audit)]).await?;
     pooled.commit().await?;
     Ok(epoch)
 }

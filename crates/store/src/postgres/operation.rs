@@ -18,8 +18,8 @@ const LIST: &str =
 #[cfg(test)]
 pub(super) const STATEMENTS: &[&str] = &[ADD, LIST];
 
-pub(super) fn add(kind: OperationKind, at: Timestamp, by: &AuditInfo) -> Call<'_> {
-    Call::new(ADD, values![at.as_millis(), kind.name(), text(&by.actor), text(&by.reason)])
+pub(super) fn add(kind: OperationKind, at: Timestamp, audit: &AuditInfo) -> Call<'_> {
+    Call::new(ADD, values![at.as_millis(), kind.name(), text(&audit.actor), text(&audit.reason)])
 }
 
 /// A page, oldest first.

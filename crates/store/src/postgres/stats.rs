@@ -37,8 +37,8 @@ pub(super) struct Counters {
 }
 
 impl Counters {
-    pub(super) fn add(counter: &AtomicU64, by: usize) {
-        counter.fetch_add(u64::try_from(by).unwrap_or(u64::MAX), Ordering::Relaxed);
+    pub(super) fn add(counter: &AtomicU64, audit: usize) {
+        counter.fetch_add(u64::try_from(audit).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
     pub(super) fn ran(&self, statements: usize) {

@@ -128,8 +128,8 @@ impl Store for PostgresStore {
         })
     }
 
-    fn recover(&self, share: Partition) -> BoxFuture<'_, Recovered> {
-        self.call(move |core| async move { core.recover(share).await })
+    fn recover(&self, partition: Partition) -> BoxFuture<'_, Recovered> {
+        self.call(move |core| async move { core.recover(partition).await })
     }
 
     fn due_timers(&self, query: DueQuery) -> BoxFuture<'_, Vec<TimerRow>> {
@@ -313,9 +313,9 @@ impl Store for PostgresStore {
         self.call(move |core| async move { core.compact(&request).await })
     }
 
-    fn mark_restored(&self, now: Timestamp, by: AuditInfo) -> BoxFuture<'_, u32> {
+    fn mark_restored(&self, now: Timestamp, audit: AuditInfo) -> BoxFuture<'_, u32> {
         self.call(move |core| async move {
-            node::pause(&core.writers, OperationKind::Restored, now, &by).await
+            node::pause(&core.writers, OperationKind::Restored, now, &audit).await
         })
     }
 

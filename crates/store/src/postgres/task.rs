@@ -296,9 +296,9 @@ pub(super) async fn list(
     Ok(rows.filter(|row| filter.instance.is_none_or(|id| row.id.0.instance == id)).collect())
 }
 
-/// Tasks of a share that wait for time or for the engine.
-pub(super) fn waiting(clock: Timestamp, share: Partition) -> Call<'static> {
-    let (of, part) = (i64::from(share.of.max(1)), i64::from(share.part));
+/// Tasks of a partition that wait for time or for the engine.
+pub(super) fn waiting(clock: Timestamp, partition: Partition) -> Call<'static> {
+    let (of, part) = (i64::from(partition.count.max(1)), i64::from(partition.index));
     Call::new(WAITING, values![clock.as_millis(), of, part])
 }
 

@@ -167,7 +167,7 @@ pub(super) async fn due(
     }
     let before = query.before.map_or(i64::MAX, Timestamp::as_millis);
     let from = start(query.after, Timestamp::MIN);
-    range(connection, RANGE, false, from, before, query.share, query.limit).await
+    range(connection, RANGE, false, from, before, query.partition, query.limit).await
 }
 
 /// A page of timers in due order, frozen ones last.
@@ -257,10 +257,10 @@ async fn range(
     frozen: bool,
     (due_at, ord, turn_no, ordinal): (i64, i64, i64, i64),
     before: i64,
-    share: Partition,
+    partition: Partition,
     limit: usize,
 ) -> Result<Vec<TimerRow>, Failure> {
-    let (of, part) = (i64::from(share.of.max(1)), i64::from(share.part));
+    let (of, part) = (i64::from(partition.count.max(1)), i64::from(partition.index));
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let values = values![frozen, due_at, ord, turn_no, ordinal, before, of, part, limit];
     Ok(connection.one(statement, values).await?.read(read)?)

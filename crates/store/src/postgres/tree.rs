@@ -34,13 +34,14 @@ impl Changes {
     }
 
     pub(super) fn calls<'c>(&'c self, calls: &mut Vec<Call<'c>>) {
-        let rows: Vec<(&InstanceId, &i64)> = self.0.iter().filter(|(_, by)| **by != 0).collect();
+        let rows: Vec<(&InstanceId, &i64)> =
+            self.0.iter().filter(|(_, audit)| **audit != 0).collect();
         if rows.is_empty() {
             return;
         }
         let params = arrays!(rows, |it| [ord(*it.0), random(*it.0), *it.1]);
         calls.push(Call::new(ADD, params));
-        let shrunk = rows.iter().filter(|(_, by)| **by < 0);
+        let shrunk = rows.iter().filter(|(_, audit)| **audit < 0);
         let shrunk: Vec<i64> = shrunk.map(|(root, _)| ord(**root)).collect();
         if !shrunk.is_empty() {
             calls.push(Call::new(FORGET, values![shrunk]));

@@ -21,6 +21,6 @@ pub(crate) fn read(row: &impl Columns) -> Result<OperationRow, Error> {
         number: row.number(0)?,
         at: row.instant(1, TABLE)?,
         kind: row.named(2, TABLE, OperationKind::from_name)?,
-        by: AuditInfo { actor: row.text(3)?, reason: row.text(4)? },
+        audit: AuditInfo { actor: row.text(3)?, reason: row.text(4)? },
     })
 }

@@ -140,7 +140,7 @@ fn make(db: &Db<'_>, write: Write, timers: &mut Timers, mark: &mut Mark) -> Resu
         }
         Write::PutAnswer(row) => answer::put(db, &row)?,
         Write::PutMessageId { id, expires_at } => message_id::put(db, &id, expires_at)?,
-        Write::Resume { at, by } => node::resume(db, at, &by)?,
+        Write::Resume { at, audit } => node::resume(db, at, &audit)?,
     }
     Ok(true)
 }

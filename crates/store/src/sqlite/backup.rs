@@ -63,8 +63,8 @@ pub(super) fn backup(
         let source = open::reader(from, options)?;
         let copied = copy(&source, &part, progress)?;
         drop(source);
-        let by = AuditInfo { actor: "meantime".to_owned(), reason: "backup".to_owned() };
-        pause(&part, options, OperationKind::Copied, now, &by)?;
+        let audit = AuditInfo { actor: "meantime".to_owned(), reason: "backup".to_owned() };
+        pause(&part, options, OperationKind::Copied, now, &audit)?;
         Ok(copied)
     })();
     finish(copied, &part, to)
@@ -76,7 +76,7 @@ pub(super) fn restore(
     to: &Path,
     options: &Options,
     now: Timestamp,
-    by: &AuditInfo,
+    audit: &AuditInfo,
 ) -> Result<Restored, Error> {
     refuse_existing(to)?;
     let _lock = identity::lock_name(to)?;
@@ -88,7 +88,7 @@ pub(super) fn restore(
         let copied = copy(&source, &part, &mut |_| {})?;
         drop(source);
         // Opening it for writing brings an older schema up to date and refuses a foreign file.
-        let epoch = pause(&part, options, OperationKind::Restored, now, by)?;
+        let epoch = pause(&part, options, OperationKind::Restored, now, audit)?;
         let problems = integrity_of(&part, options)?;
         if let Some(problem) = problems.first() {
             return Err(Error::Corrupt(format!("the copy is damaged: {problem}")));
@@ -138,12 +138,12 @@ fn pause(
     options: &Options,
     kind: OperationKind,
     now: Timestamp,
-    by: &AuditInfo,
+    audit: &AuditInfo,
 ) -> Result<u32, Error> {
     let connection = open::writer(path, options)?;
     let db = Db::new(&connection);
     db.run("BEGIN IMMEDIATE", [])?;
-    let epoch = node::pause(&db, kind, now, by)?;
+    let epoch = node::pause(&db, kind, now, audit)?;
     db.run("COMMIT", [])?;
     // Closing the last connection empties the log into the file.
     connection.close().map_err(|(_, error)| from_sqlite(&error))?;

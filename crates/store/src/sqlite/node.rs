@@ -48,18 +48,18 @@ pub(super) fn pause(
     db: &Db<'_>,
     kind: OperationKind,
     now: Timestamp,
-    by: &AuditInfo,
+    audit: &AuditInfo,
 ) -> Result<u32, Error> {
     let epoch = next_epoch(read(db)?.epoch, now);
     db.run(SET_EPOCH, [epoch])?;
-    operation::add(db, kind, now, by)?;
+    operation::add(db, kind, now, audit)?;
     Ok(epoch)
 }
 
 /// Somebody confirmed that this copy may act.
-pub(super) fn resume(db: &Db<'_>, at: Timestamp, by: &AuditInfo) -> Result<(), Error> {
+pub(super) fn resume(db: &Db<'_>, at: Timestamp, audit: &AuditInfo) -> Result<(), Error> {
     db.run(RESUME, [])?;
-    operation::add(db, OperationKind::Resumed, at, by)
+    operation::add(db, OperationKind::Resumed, at, audit)
 }
 
 pub(super) fn last_batch(db: &Db<'_>) -> Result<u64, Error> {

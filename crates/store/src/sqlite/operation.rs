@@ -21,9 +21,9 @@ pub(super) fn add(
     db: &Db<'_>,
     kind: OperationKind,
     at: Timestamp,
-    by: &AuditInfo,
+    audit: &AuditInfo,
 ) -> Result<(), Error> {
-    db.run(ADD, params![at.as_millis(), kind.name(), by.actor, by.reason]).map(drop)
+    db.run(ADD, params![at.as_millis(), kind.name(), audit.actor, audit.reason]).map(drop)
 }
 
 /// A page, oldest first.

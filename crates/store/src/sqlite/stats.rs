@@ -41,8 +41,8 @@ pub(super) struct Counters {
 }
 
 impl Counters {
-    pub(super) fn add(counter: &AtomicU64, by: u64) {
-        counter.fetch_add(by, Ordering::Relaxed);
+    pub(super) fn add(counter: &AtomicU64, audit: u64) {
+        counter.fetch_add(audit, Ordering::Relaxed);
     }
 
     pub(super) fn fail(&self) {

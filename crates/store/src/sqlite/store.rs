@@ -146,9 +146,9 @@ impl SqliteStore {
         to: impl AsRef<Path>,
         options: &Options,
         now: Timestamp,
-        by: &AuditInfo,
+        audit: &AuditInfo,
     ) -> Result<Restored, Error> {
-        backup::restore(copy.as_ref(), to.as_ref(), options, now, by)
+        backup::restore(copy.as_ref(), to.as_ref(), options, now, audit)
     }
 
     /// Gathers what may go, on a reader, and takes the walk out for as long as the writer needs.
@@ -368,8 +368,8 @@ impl Store for SqliteStore {
         })
     }
 
-    fn mark_restored(&self, now: Timestamp, by: AuditInfo) -> BoxFuture<'_, u32> {
-        let mark = move |db: &Db<'_>| node::pause(db, OperationKind::Restored, now, &by);
+    fn mark_restored(&self, now: Timestamp, audit: AuditInfo) -> BoxFuture<'_, u32> {
+        let mark = move |db: &Db<'_>| node::pause(db, OperationKind::Restored, now, &audit);
         let answer = self.writer.transact(mark);
         Box::pin(async move { answer.await.unwrap_or_else(|| Err(gone())) })
     }

@@ -329,9 +329,9 @@ fn shares_divide_timers_and_what_is_to_be_taken_up() {
     commit(&store, 1, (1..=60).map(starting).collect());
     let mut seen = Vec::new();
     for part in 0..3 {
-        let share = Partition { part, of: 3 };
+        let share = Partition { index: part, count: 3 };
         let query = meantime_kernel::store::DueQuery {
-            share,
+            partition: share,
             before: Some(later(1)),
             ..meantime_kernel::store::DueQuery::first(100)
         };

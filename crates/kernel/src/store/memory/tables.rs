@@ -232,7 +232,7 @@ impl Tables {
             Write::PutMessageId { id, expires_at } => {
                 self.message_ids.insert(id, expires_at);
             }
-            Write::Resume { at, by } => self.resume(at, by),
+            Write::Resume { at, audit } => self.resume(at, audit),
         }
     }
 

@@ -121,14 +121,14 @@ impl Tables {
         Ok(settled.results)
     }
 
-    fn recover(&self, node: Option<u64>, share: Partition) -> Recovered {
+    fn recover(&self, node: Option<u64>, partition: Partition) -> Recovered {
         let mut ready: BTreeSet<InstanceId> = BTreeSet::new();
         ready.extend(self.inbox.values().filter(|row| row.held.is_none()).map(|row| row.instance));
         let unfinished = |row: &&InstanceRow| {
             matches!(row.phase, Phase::Starting | Phase::Yielding) && row.meta.held.is_none()
         };
         ready.extend(self.instances.values().filter(unfinished).map(|row| row.id));
-        ready.retain(|id| share.holds(*id));
+        ready.retain(|id| partition.holds(*id));
         let waiting = |task: &&TaskRow| match task.state {
             TaskState::Leased => true,
             TaskState::Ready => {
@@ -136,7 +136,7 @@ impl Tables {
             }
             TaskState::Held | TaskState::Done => false,
         };
-        let tasks = self.tasks.values().filter(|task| share.holds(task.id.0.instance));
+        let tasks = self.tasks.values().filter(|task| partition.holds(task.id.0.instance));
         let tasks = tasks.filter(waiting).map(|task| WaitingTask {
             id: task.id,
             kind: task.spec.kind,
@@ -188,8 +188,8 @@ impl Store for MemoryStore {
         ready(self.tables().nodes.last_batch(self.node) >= batch)
     }
 
-    fn recover(&self, share: Partition) -> BoxFuture<'_, Recovered> {
-        ready(self.tables().recover(self.node, share))
+    fn recover(&self, partition: Partition) -> BoxFuture<'_, Recovered> {
+        ready(self.tables().recover(self.node, partition))
     }
 
     fn due_timers(&self, query: DueQuery) -> BoxFuture<'_, Vec<TimerRow>> {
@@ -197,7 +197,7 @@ impl Store for MemoryStore {
         let rows = tables.timers.iter().map(|(key, row)| (*key, row)).filter(|(key, _)| {
             !key.frozen
                 && query.before.is_none_or(|before| key.due_at < before)
-                && query.share.holds(key.id.0.instance)
+                && query.partition.holds(key.id.0.instance)
         });
         ready(page(rows, Page { after: query.after, limit: query.limit }))
     }
@@ -373,8 +373,8 @@ impl Store for MemoryStore {
         ready(self.tables().compact(&request))
     }
 
-    fn mark_restored(&self, now: Timestamp, by: AuditInfo) -> BoxFuture<'_, u32> {
-        ready(self.tables().mark_restored(now, by))
+    fn mark_restored(&self, now: Timestamp, audit: AuditInfo) -> BoxFuture<'_, u32> {
+        ready(self.tables().mark_restored(now, audit))
     }
 
     fn check(&self) -> BoxFuture<'_, Vec<String>> {

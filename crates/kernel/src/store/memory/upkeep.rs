@@ -160,21 +160,21 @@ impl Tables {
         dropped.len()
     }
 
-    pub(super) fn mark_restored(&mut self, now: Timestamp, by: AuditInfo) -> u32 {
+    pub(super) fn mark_restored(&mut self, now: Timestamp, audit: AuditInfo) -> u32 {
         self.epoch = next_epoch(self.epoch, now);
         self.paused = true;
-        self.operate(OperationKind::Restored, now, by);
+        self.operate(OperationKind::Restored, now, audit);
         self.epoch
     }
 
-    pub(super) fn resume(&mut self, at: Timestamp, by: AuditInfo) {
+    pub(super) fn resume(&mut self, at: Timestamp, audit: AuditInfo) {
         self.paused = false;
-        self.operate(OperationKind::Resumed, at, by);
+        self.operate(OperationKind::Resumed, at, audit);
     }
 
-    fn operate(&mut self, kind: OperationKind, at: Timestamp, by: AuditInfo) {
+    fn operate(&mut self, kind: OperationKind, at: Timestamp, audit: AuditInfo) {
         let number = u64::try_from(self.operations.len()).unwrap_or_default() + 1;
-        self.operations.insert(number, OperationRow { number, at, kind, by });
+        self.operations.insert(number, OperationRow { number, at, kind, audit });
     }
 }
 

@@ -71,7 +71,7 @@ impl Load {
         Json::parse(&format!("{{\"set\":{value}}}")).unwrap_or_default()
     }
 
-    pub(super) fn by(&mut self) -> AuditInfo {
+    pub(super) fn audit(&mut self) -> AuditInfo {
         let actor = self.chance.pick(&["ana", "ben"]).to_owned();
         AuditInfo { actor, reason: "as planned".to_owned() }
     }

@@ -10,14 +10,14 @@ use crate::simulation::run::Run;
 impl Run {
     pub(super) fn cancel(&mut self) {
         let Some(instance) = self.some_instance() else { return };
-        let by = self.load.by();
-        self.ask("cancel", Command::Cancel { instance, by });
+        let audit = self.load.audit();
+        self.ask("cancel", Command::Cancel { instance, audit });
     }
 
     pub(super) fn set_variables(&mut self) {
         let Some(instance) = self.some_instance() else { return };
-        let (values, by) = (self.load.object(), self.load.by());
-        self.ask("set variables", Command::SetVariables { instance, values, scope: None, by });
+        let (values, audit) = (self.load.object(), self.load.audit());
+        self.ask("set variables", Command::SetVariables { instance, values, scope: None, audit });
     }
 
     /// Moves, fires, freezes or releases some timer that is open.
@@ -38,19 +38,19 @@ impl Run {
             2 => ("freeze timer", TimerEdit::Freeze),
             _ => ("release timer", TimerEdit::Release),
         };
-        let by = self.load.by();
-        self.ask(name, Command::EditTimer { timer, edit, by });
+        let audit = self.load.audit();
+        self.ask(name, Command::EditTimer { timer, edit, audit });
     }
 
     pub(super) fn answer_incident(&mut self) {
         let rows = block_on(self.store.incidents(None, Page::first(30))).unwrap_or_default();
         let Some(row) = self.load.chance.pick_any(&rows) else { return };
-        let (incident, by) = (row.id, self.load.by());
+        let (incident, audit) = (row.id, self.load.audit());
         if self.load.chance.percent(70) {
-            self.ask("retry incident", Command::RetryIncident { incident, by });
+            self.ask("retry incident", Command::RetryIncident { incident, audit });
         } else {
             let variables = self.load.object();
-            self.ask("resolve incident", Command::ResolveIncident { incident, variables, by });
+            self.ask("resolve incident", Command::ResolveIncident { incident, variables, audit });
         }
     }
 

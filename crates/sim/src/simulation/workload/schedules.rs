@@ -32,8 +32,8 @@ impl Run {
             }
             _ => ("change schedule", ScheduleAction::Change(Box::new(self.load.change(now)))),
         };
-        let by = self.load.by();
-        self.ask(name, Command::Schedule { schedule, action, by });
+        let audit = self.load.audit();
+        self.ask(name, Command::Schedule { schedule, action, audit });
     }
 }
 

@@ -122,8 +122,8 @@ impl Run {
         };
         let rows = block_on(self.store.instances(filter, Page::first(10_000))).unwrap_or_default();
         for row in rows {
-            let by = self.load.by();
-            self.ask("cancel", Command::Cancel { instance: row.id, by });
+            let audit = self.load.audit();
+            self.ask("cancel", Command::Cancel { instance: row.id, audit });
         }
         self.drain();
     }

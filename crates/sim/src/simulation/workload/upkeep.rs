@@ -46,7 +46,7 @@ impl Run {
 
     /// Somebody confirms that a restored copy may act.
     pub(super) fn confirm(&mut self) {
-        let by = self.load.by();
-        self.ask("resume", Command::Resume { by });
+        let audit = self.load.audit();
+        self.ask("resume", Command::Resume { audit });
     }
 }
