@@ -92,7 +92,7 @@ pub enum Trigger {
         name: String,
         /// Where the instance begins.
         #[n(1)]
-        place: String,
+        element: String,
     },
     /// A broadcast signal of that name.
     #[n(1)]
@@ -102,14 +102,14 @@ pub enum Trigger {
         name: String,
         /// Where the instance begins.
         #[n(1)]
-        place: String,
+        element: String,
     },
     /// Time. Armed with the deploy; a new version replaces it, the same content does not (B8).
     #[n(2)]
     Timer {
         /// Where the instance begins.
         #[n(0)]
-        place: String,
+        element: String,
         /// When.
         #[n(1)]
         recurrence: crate::Recurrence,

@@ -20,7 +20,7 @@ pub enum Effect {
     /// Arms a timer. The instant is fixed here, once (I4).
     StartTimer {
         /// Where in the definition, with its scope path.
-        place: String,
+        element: String,
         /// When it falls due. An instant in the past fires at once (T7).
         due_at: Timestamp,
     },
@@ -32,7 +32,7 @@ pub enum Effect {
     /// Waits for one signal or message. A delivery uses the subscription up.
     Subscribe {
         /// Where in the definition.
-        place: String,
+        element: String,
         /// What to wait for.
         channel: Channel,
     },
@@ -93,7 +93,7 @@ pub enum Effect {
     /// Parks one place; the rest of the instance goes on.
     Incident {
         /// Where.
-        place: String,
+        element: String,
         /// What happened.
         failure: Failure,
     },
@@ -120,7 +120,7 @@ pub struct TaskSpec {
     pub name: String,
     /// Where in the definition.
     #[n(2)]
-    pub place: String,
+    pub element: String,
     /// The queue; empty is the default queue.
     #[n(3)]
     pub queue: String,
@@ -152,11 +152,11 @@ pub struct TaskSpec {
 
 impl TaskSpec {
     /// A task for workers with default settings.
-    pub fn worker(name: impl Into<String>, place: impl Into<String>, input: Json) -> Self {
+    pub fn worker(name: impl Into<String>, element: impl Into<String>, input: Json) -> Self {
         Self {
             kind: TaskKind::Worker,
             name: name.into(),
-            place: place.into(),
+            element: element.into(),
             queue: String::new(),
             priority: 0,
             detached: false,
@@ -242,7 +242,7 @@ pub struct Message {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChildSpec {
     /// Where in the definition.
-    pub place: String,
+    pub element: String,
     /// The name of the definition, of any notation.
     pub definition: String,
     /// Which version; none is the latest at the commit.
@@ -273,9 +273,9 @@ pub struct ChildSpec {
 
 impl ChildSpec {
     /// A child with default settings.
-    pub fn new(definition: impl Into<String>, place: impl Into<String>, input: Json) -> Self {
+    pub fn new(definition: impl Into<String>, element: impl Into<String>, input: Json) -> Self {
         Self {
-            place: place.into(),
+            element: element.into(),
             definition: definition.into(),
             version: None,
             label: None,

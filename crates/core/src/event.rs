@@ -289,7 +289,7 @@ pub enum StartCause {
     Timer {
         /// The start's place.
         #[n(0)]
-        place: String,
+        element: String,
     },
     /// A message start of the definition.
     #[n(3)]

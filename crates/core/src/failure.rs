@@ -59,12 +59,12 @@ pub struct Fault {
     /// What happened, for the person who will look at the incident.
     pub message: String,
     /// Where in the definition, when known.
-    pub place: Option<String>,
+    pub element: Option<String>,
 }
 
 impl Fault {
     /// A fault without a place.
     pub fn new(code: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { code: code.into(), message: message.into(), place: None }
+        Self { code: code.into(), message: message.into(), element: None }
     }
 }

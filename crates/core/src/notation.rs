@@ -40,7 +40,7 @@ pub trait Notation: Send + Sync {
 
     /// Where an instance stands, for incidents that the kernel raises itself; none if the notation
     /// has no such place.
-    fn place(&self, _definition: &Definition, _state: &State) -> Option<String> {
+    fn element(&self, _definition: &Definition, _state: &State) -> Option<String> {
         None
     }
 
@@ -194,7 +194,7 @@ pub struct ScopeView {
     /// The scope around it; none for the root.
     pub parent: Option<String>,
     /// Where in the definition.
-    pub place: String,
+    pub element: String,
     /// Its own variables, a JSON object.
     pub variables: Json,
 }
@@ -204,8 +204,8 @@ impl ScopeView {
     pub const ROOT: &str = "root";
 
     /// The outermost scope.
-    pub fn root(place: String, variables: Json) -> Self {
-        Self { id: Self::ROOT.to_owned(), parent: None, place, variables }
+    pub fn root(element: String, variables: Json) -> Self {
+        Self { id: Self::ROOT.to_owned(), parent: None, element, variables }
     }
 }
 
@@ -225,7 +225,7 @@ pub struct Waiting {
     /// Task type, signal or message name, step id, or definition name.
     pub name: String,
     /// Where in the definition.
-    pub place: String,
+    pub element: String,
     /// Since when.
     pub since: Timestamp,
 }

@@ -31,7 +31,7 @@ impl Settings {
     /// What starts instances without a caller.
     pub(crate) fn triggers(&self) -> Vec<Trigger> {
         let timer = |(recurrence, _): &(Recurrence, Position)| Trigger::Timer {
-            place: "schedule".to_owned(),
+            element: "schedule".to_owned(),
             recurrence: recurrence.clone(),
         };
         self.schedule.iter().map(timer).collect()

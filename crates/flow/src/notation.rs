@@ -58,7 +58,7 @@ impl Notation for Flow {
         view.unwrap_or_default()
     }
 
-    fn place(&self, definition: &Definition, state: &State) -> Option<String> {
+    fn element(&self, definition: &Definition, state: &State) -> Option<String> {
         look(definition, state, |_, machine| place_text(machine.standing_at()))
     }
 }
@@ -89,7 +89,7 @@ fn waiting(body: &Body, pending: Pending) -> Waiting {
         },
         key: Some(pending.key),
         name: pending.name,
-        place: place_text(body.program.position(pending.at)),
+        element: place_text(body.program.position(pending.at)),
         since: pending.since,
     }
 }

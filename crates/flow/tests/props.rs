@@ -146,7 +146,7 @@ fn play(definition: &Definition, turns: Vec<Vec<Event>>) {
             },
         };
         let _ = Flow.inspect(definition, &last.state);
-        let _ = Flow.place(definition, &last.state);
+        let _ = Flow.element(definition, &last.state);
         last = turn(definition, Some(&last.state), &next, number);
     }
 }

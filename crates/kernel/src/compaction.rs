@@ -106,12 +106,12 @@ mod tests {
 
     fn armed(turn_no: u64) -> Record {
         let (key, due_at) = (ID.effect(turn_no, 0), Timestamp::from_millis(9));
-        Record::TimerArmed { key, kind: TimerKind::Place, place: "p".to_owned(), due_at }
+        Record::TimerArmed { key, kind: TimerKind::Element, element: "p".to_owned(), due_at }
     }
 
     fn fired(turn_no: u64) -> Record {
         let (key, due_at) = (ID.effect(turn_no, 0), Timestamp::from_millis(9));
-        Record::TimerFired { key, kind: TimerKind::Place, due_at }
+        Record::TimerFired { key, kind: TimerKind::Element, due_at }
     }
 
     #[test]
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn rows_about_open_timers_stay_in_the_chain() {
-        let (kind, due_at) = (TimerKind::Place, Timestamp::from_millis(9));
+        let (kind, due_at) = (TimerKind::Element, Timestamp::from_millis(9));
         let timer = OpenTimer { due_at, kind, frozen: false };
         let open = Open { timers: [(Key(3, 0), timer)].into(), ..Open::default() };
         let run = [row(2, vec![fired(1)]), row(3, vec![armed(3)]), row(4, vec![fired(1)])];

@@ -48,7 +48,7 @@ pub struct Explanation {
     /// What kind of due moment.
     pub kind: TimerKind,
     /// Where in the definition.
-    pub place: String,
+    pub element: String,
     /// When it was armed.
     pub armed_at: Option<Timestamp>,
     /// When it is or was due, after all edits.
@@ -63,8 +63,8 @@ pub struct Explanation {
 pub fn explain_timer(row: &InstanceRow, history: &[HistoryRow], timer: TimerId) -> Explanation {
     let mut story = Explanation {
         timer,
-        kind: TimerKind::Place,
-        place: String::new(),
+        kind: TimerKind::Element,
+        element: String::new(),
         armed_at: None,
         due_at: None,
         edits: Vec::new(),
@@ -86,8 +86,8 @@ pub fn explain_timer(row: &InstanceRow, history: &[HistoryRow], timer: TimerId) 
 impl Explanation {
     fn add(&mut self, record: &Record, at: Timestamp) {
         match record {
-            Record::TimerArmed { key, kind, place, due_at } if *key == self.timer.0 => {
-                (self.kind, self.place) = (*kind, place.clone());
+            Record::TimerArmed { key, kind, element, due_at } if *key == self.timer.0 => {
+                (self.kind, self.element) = (*kind, element.clone());
                 (self.armed_at, self.due_at) = (Some(at), Some(*due_at));
             }
             Record::TimerEdited { key, edit, from, to, audit, .. } if *key == self.timer.0 => {
@@ -109,9 +109,9 @@ impl Explanation {
     /// The story in words.
     pub fn sentence(&self) -> String {
         let what = match self.kind {
-            TimerKind::Place => format!("timer at {:?}", self.place),
+            TimerKind::Element => format!("timer at {:?}", self.element),
             TimerKind::Deadline => "deadline".to_owned(),
-            TimerKind::TaskDeadline => format!("task deadline at {:?}", self.place),
+            TimerKind::TaskDeadline => format!("task deadline at {:?}", self.element),
         };
         let Some(due_at) = self.due_at else {
             return "nothing is known of this timer".to_owned();
@@ -147,7 +147,7 @@ impl Explanation {
             }
             Fate::Cancelled { at, cause } => {
                 let why = match cause {
-                    Withdrawn::Left => "the place was left",
+                    Withdrawn::Left => "the element was left",
                     Withdrawn::Ended | Withdrawn::Detached => "the instance ended",
                     Withdrawn::TaskOver => "the task it guards was over",
                 };

@@ -51,7 +51,7 @@ pub enum Record {
         kind: TimerKind,
         /// Where.
         #[n(2)]
-        place: String,
+        element: String,
         /// When it is due.
         #[n(3)]
         due_at: Timestamp,

@@ -139,7 +139,7 @@ pub(crate) async fn scopes(app: &App, row: &InstanceRow) -> Result<Vec<Scope>, P
     let show = |scope: ScopeView| Scope {
         id: scope.id,
         parent: scope.parent,
-        element: scope.place,
+        element: scope.element,
         variables: object(scope.variables),
     };
     Ok(scopes.unwrap_or_default().into_iter().map(show).collect())
@@ -175,7 +175,7 @@ async fn waiting(app: &App, row: &InstanceRow, view: &View) -> Result<Vec<Waitin
             (Some(key), _) => key.to_string(),
         },
         name: it.name.clone(),
-        place: it.place.clone(),
+        element: it.element.clone(),
         due_at: it.key.and_then(|key| due_at(&row.open, Key::from(key), it.kind)),
         frozen: it.key.is_some_and(|key| {
             row.open.timers.get(&Key::from(key)).is_some_and(|timer| timer.frozen)

@@ -60,17 +60,17 @@ fault E_START
 /// Ways to damage the instance `VICTIM`, with `BAD` for bytes that nobody can decode,
 /// `SPOILT` for an open list that somebody can repair, and `OTHER` for an id that nobody knows.
 const DAMAGES: &[(&str, &str)] = &[
-    ("the open list", "UPDATE instance SET open = BAD WHERE ord = VICTIM"),
-    ("the packed rest", "UPDATE instance SET meta = BAD WHERE ord = VICTIM"),
+    ("the open list", "UPDATE instance SET open = BAD WHERE id_order = VICTIM"),
+    ("the packed rest", "UPDATE instance SET meta = BAD WHERE id_order = VICTIM"),
     (
         "the packed rest of one that goes on by itself",
-        "UPDATE instance SET meta = BAD, phase = 'yielding' WHERE ord = VICTIM",
+        "UPDATE instance SET meta = BAD, phase = 'yielding' WHERE id_order = VICTIM",
     ),
-    ("a start", "UPDATE instance SET phase = 'starting', state = BAD WHERE ord = VICTIM"),
+    ("a start", "UPDATE instance SET phase = 'starting', state = BAD WHERE id_order = VICTIM"),
     (
         "an event",
-        "INSERT INTO inbox (ord, seq, random, arrived_at, event) \
-         SELECT ord, 1, random, 0, BAD FROM instance WHERE ord = VICTIM",
+        "INSERT INTO inbox (id_order, seq, random, arrived_at, event) \
+         SELECT id_order, 1, random, 0, BAD FROM instance WHERE id_order = VICTIM",
     ),
 ];
 
@@ -210,12 +210,12 @@ fn a_damaged_instance_that_was_repaired_goes_on_after_a_retry() {
     for place in Place::all() {
         let mut world = World::with_probes(place.store.clone(), PROBES);
         let victim = start(&mut world, "sleeper");
-        place.damage("UPDATE instance SET open = SPOILT WHERE ord = VICTIM", victim);
+        place.damage("UPDATE instance SET open = SPOILT WHERE id_order = VICTIM", victim);
         world.crash();
         world.run();
         advance(&mut world, 60_000);
         let incident = incidents(&world, victim)[0].id;
-        place.damage("UPDATE instance SET open = substr(open, 2) WHERE ord = VICTIM", victim);
+        place.damage("UPDATE instance SET open = substr(open, 2) WHERE id_order = VICTIM", victim);
         let retry = Command::RetryIncident { incident, audit: audit() };
         assert_eq!(world.call(retry, Wait::Quiet).1, Fate::Answered(Ok(Reply::Done)));
         assert!(incidents(&world, victim).is_empty());
@@ -232,7 +232,7 @@ fn a_task_that_cannot_be_decoded_keeps_no_other_from_being_claimed() {
         let mut world = World::with_probes(place.store.clone(), PROBES);
         let victim = start(&mut world, "work");
         let other = start(&mut world, "work");
-        place.damage("UPDATE task SET spec = BAD WHERE ord = VICTIM", victim);
+        place.damage("UPDATE task SET spec = BAD WHERE id_order = VICTIM", victim);
         let worker = "w".to_owned();
         let claim = ClaimCommand { worker, max: 1, lease_ms: 60_000, ..ClaimCommand::default() };
         let claimed = match world.call(Command::Claim(claim), Wait::Quiet).1 {
@@ -274,9 +274,9 @@ fn an_incident_that_cannot_be_decoded_is_shown_and_harms_nobody() {
         let signal = Command::Signal { instance: faulty, name, payload };
         assert_eq!(send(&mut world, signal), Ok(Reply::Done));
         for victim in [troubled, faulty, lost] {
-            place.damage("UPDATE incident SET cause = BAD WHERE ord = VICTIM", victim);
+            place.damage("UPDATE incident SET cause = BAD WHERE id_order = VICTIM", victim);
         }
-        place.damage("UPDATE incident SET id = OTHER WHERE ord = VICTIM", lost);
+        place.damage("UPDATE incident SET id = OTHER WHERE id_order = VICTIM", lost);
         let all = block_on(world.store.incidents(None, Page::first(9))).expect("they read");
         let damaged = all.iter().filter(|it| it.failure.code == "store_row_damaged").count();
         assert_eq!((all.len(), damaged), (4, 3), "{all:?}");
@@ -324,7 +324,7 @@ fn an_instance_that_is_damaged_during_a_slow_turn_can_be_cancelled_and_harms_nob
         assert_eq!((fate, too), (Fate::Waiting, Fate::Waiting));
         world.set_slow_turns(SlowTurns::Before);
         for victim in [finished, cancelled] {
-            place.damage("UPDATE instance SET open = BAD WHERE ord = VICTIM", victim);
+            place.damage("UPDATE instance SET open = BAD WHERE id_order = VICTIM", victim);
         }
         // The cancel goes before the turn, and finds that its notation cannot be asked.
         let cancel = |instance| Command::Cancel { instance, audit: audit() };

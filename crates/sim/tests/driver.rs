@@ -226,7 +226,7 @@ async fn o1_many_timers_are_moved_by_a_selector_in_few_commits() {
     let before = store.stats();
     let to = Timestamp::parse("2099-01-01T00:00:00Z").unwrap();
     let filter = meantime_kernel::store::TimerFilter {
-        place: Some("t".to_owned()),
+        element: Some("t".to_owned()),
         ..meantime_kernel::store::TimerFilter::default()
     };
     let audit =

@@ -232,7 +232,7 @@ fn event(line: &str) -> Event {
 fn effect(effect: &Effect) -> String {
     match effect {
         Effect::ScheduleTask(task) => format!("{} {} {}", effect.name(), task.name, task.input),
-        Effect::StartTimer { place, due_at } => format!("{} {place} {due_at}", effect.name()),
+        Effect::StartTimer { element, due_at } => format!("{} {element} {due_at}", effect.name()),
         Effect::CancelTask { key } | Effect::CancelTimer { key } | Effect::Unsubscribe { key } => {
             format!("{} {}.{}", effect.name(), key.turn_no, key.ordinal)
         }

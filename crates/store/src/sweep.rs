@@ -27,8 +27,9 @@ const TABLE: &str = "instance";
 /// tree or is a run of a schedule, a tree of its own.
 macro_rules! candidate_columns {
     () => {
-        "i.ord, i.phase, (SELECT d.name FROM definition AS d WHERE d.id = i.definition_id), \
-         i.started_at, i.ended_at, i.random, CASE WHEN i.parent_ord IS NOT NULL THEN i.meta END"
+        "i.id_order, i.phase, (SELECT d.name FROM definition AS d WHERE d.id = i.definition_id), \
+         i.started_at, i.ended_at, i.id_random, CASE WHEN i.parent_id_order IS NOT NULL THEN \
+         i.meta END"
     };
 }
 pub(crate) use candidate_columns;
@@ -61,7 +62,7 @@ pub(crate) struct Range {
 
 /// One row, as far as it matters here.
 pub(crate) struct Candidate {
-    pub(crate) ord: i64,
+    pub(crate) id_order: i64,
     phase: Phase,
     definition: String,
     started_at: Timestamp,
@@ -109,7 +110,7 @@ impl Sweep {
     /// A range was looked at: some of it may go at once, some of it not before an instant.
     pub(crate) fn looked(&mut self, range: Range, rows: &[Candidate], again: Option<Timestamp>) {
         let is_full = i64::try_from(rows.len()).unwrap_or(i64::MAX) >= RANGE_ROWS;
-        let end = rows.last().map(|row| row.ord).filter(|_| is_full).unwrap_or(range.to);
+        let end = rows.last().map(|row| row.id_order).filter(|_| is_full).unwrap_or(range.to);
         if let Some(at) = again {
             self.later.insert((at, range.from), end);
         }
@@ -133,8 +134,8 @@ impl Sweep {
             return Some(request.now);
         }
         let again = self.later.first_key_value().map(|((at, _), _)| *at);
-        let new = next.zip(request.retention.shortest()).map(|(ord, shortest)| {
-            let started = Timestamp::try_from_millis(ord >> COUNTER_BITS).unwrap_or_default();
+        let new = next.zip(request.retention.shortest()).map(|(id_order, shortest)| {
+            let started = Timestamp::try_from_millis(id_order >> COUNTER_BITS).unwrap_or_default();
             started.saturating_add_millis(shortest)
         });
         again.into_iter().chain(new).min()
@@ -145,7 +146,7 @@ impl Candidate {
     /// Reads `candidate_columns!`.
     pub(crate) fn read(row: &impl Columns) -> Result<Self, Error> {
         Ok(Self {
-            ord: row.integer(0)?,
+            id_order: row.integer(0)?,
             phase: instance::phase(row, 1)?,
             definition: row.text_if(2)?.unwrap_or_default(),
             started_at: row.instant(3, TABLE)?,
@@ -192,8 +193,8 @@ fn boundary(request: &PurgeRequest) -> Option<i64> {
 /// Whether an instance is the top of its tree, from the columns of its id and its lineage.
 pub(crate) fn is_root(
     row: &impl Columns,
-    ord: usize,
-    random: usize,
+    id_order: usize,
+    id_random: usize,
     meta: usize,
 ) -> Result<bool, Error> {
     let Ok(meta) = row.unpacked_if::<InstanceMeta>(meta, TABLE) else {
@@ -201,6 +202,6 @@ pub(crate) fn is_root(
         return Ok(false);
     };
     let meta = meta.unwrap_or_default();
-    let id = row.instance(ord, random)?;
+    let id = row.instance(id_order, id_random)?;
     Ok(meta.lineage.is_none_or(|lineage| lineage.root == id))
 }

@@ -21,7 +21,7 @@ fn open(path: &Path) -> SqliteStore {
     SqliteStore::open(path, Options::default()).expect("it opens")
 }
 
-fn place() -> (TempDir, PathBuf) {
+fn temp_file() -> (TempDir, PathBuf) {
     let directory = tempfile::tempdir().expect("a directory for the test");
     let path = directory.path().join("store.db");
     (directory, path)
@@ -71,7 +71,7 @@ fn is_there(store: &SqliteStore, number: u64) -> bool {
 
 #[test]
 fn a_backup_under_load_is_a_state_that_existed() {
-    let (directory, path) = place();
+    let (directory, path) = temp_file();
     let store = Arc::new(open(&path));
     for pair in 1..=500 {
         commit_pair(&store, pair, 4_000);
@@ -120,7 +120,7 @@ fn a_backup_under_load_is_a_state_that_existed() {
 
 #[test]
 fn a_copy_and_what_is_restored_from_it_are_paused_with_new_epochs() {
-    let (directory, path) = place();
+    let (directory, path) = temp_file();
     let (copy, restored) = (directory.path().join("copy.db"), directory.path().join("new.db"));
     let store = open(&path);
     commit_pair(&store, 1, 10);
@@ -144,7 +144,7 @@ fn a_copy_and_what_is_restored_from_it_are_paused_with_new_epochs() {
 
 #[test]
 fn restoring_the_same_copy_twice_gives_two_epochs() {
-    let (directory, path) = place();
+    let (directory, path) = temp_file();
     let copy = directory.path().join("copy.db");
     block_on(open(&path).backup(&copy, NOW, |_| {})).expect("it is copied");
     let restore = |name: &str, ms| {
@@ -157,7 +157,7 @@ fn restoring_the_same_copy_twice_gives_two_epochs() {
 
 #[test]
 fn nothing_is_ever_overwritten_and_nothing_half_is_left() {
-    let (directory, path) = place();
+    let (directory, path) = temp_file();
     let store = open(&path);
     let there = directory.path().join("there.db");
     std::fs::write(&there, "precious").expect("it can be written");
@@ -179,7 +179,7 @@ fn nothing_is_ever_overwritten_and_nothing_half_is_left() {
 
 #[test]
 fn a_damaged_copy_is_not_restored() {
-    let (directory, path) = place();
+    let (directory, path) = temp_file();
     let (copy, target) = (directory.path().join("copy.db"), directory.path().join("new.db"));
     let store = open(&path);
     for pair in 1..=50 {

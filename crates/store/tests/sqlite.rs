@@ -19,7 +19,7 @@ fn open(path: &Path) -> SqliteStore {
     SqliteStore::open(path, Options::default()).expect("it opens")
 }
 
-fn place() -> (TempDir, std::path::PathBuf) {
+fn temp_file() -> (TempDir, std::path::PathBuf) {
     let directory = tempfile::tempdir().expect("a directory for the test");
     let path = directory.path().join("store.db");
     (directory, path)
@@ -57,7 +57,7 @@ fn count(store: &SqliteStore) -> usize {
 
 #[test]
 fn concurrent_plans_share_commits() {
-    let (_directory, path) = place();
+    let (_directory, path) = temp_file();
     let store = Arc::new(open(&path));
     let threads = (0..16_u64).map(|thread| {
         let store = Arc::clone(&store);
@@ -81,7 +81,7 @@ fn concurrent_plans_share_commits() {
 
 #[test]
 fn plans_queued_together_are_one_group_and_see_each_other() {
-    let (_directory, path) = place();
+    let (_directory, path) = temp_file();
     let store = open(&path);
     let plan = |batch, units| {
         store.commit(Fetched::default(), Plan { batch, now: NOW, units, lease_term: None })
@@ -99,7 +99,7 @@ fn plans_queued_together_are_one_group_and_see_each_other() {
 
 #[test]
 fn a_plan_that_breaks_does_not_take_the_others_along() {
-    let (_directory, path) = place();
+    let (_directory, path) = temp_file();
     let store = open(&path);
     let history = |seq| {
         let instance = InstanceId::new(1, 1);
@@ -123,7 +123,7 @@ fn a_plan_that_breaks_does_not_take_the_others_along() {
 
 #[test]
 fn the_file_has_one_owner() {
-    let (_directory, path) = place();
+    let (_directory, path) = temp_file();
     let store = open(&path);
     let error = SqliteStore::open(&path, Options::default()).expect_err("it is in use");
     assert_eq!(error.code(), "store_locked");
@@ -134,7 +134,7 @@ fn the_file_has_one_owner() {
 
 #[test]
 fn everything_is_there_after_a_restart() {
-    let (_directory, path) = place();
+    let (_directory, path) = temp_file();
     let store = open(&path);
     commit(&store, 4, vec![start(9, 1), start(11, 1)]).expect("it commits");
     drop(store);
@@ -148,7 +148,7 @@ fn everything_is_there_after_a_restart() {
 
 #[test]
 fn everything_answered_is_there_after_a_crash() {
-    let (directory, path) = place();
+    let (directory, path) = temp_file();
     let store = open(&path);
     let crashed = directory.path().join("crashed.db");
     for batch in 1..=20 {
@@ -168,7 +168,7 @@ fn everything_answered_is_there_after_a_crash() {
 
 #[test]
 fn a_file_that_is_no_database_is_refused() {
-    let (_directory, path) = place();
+    let (_directory, path) = temp_file();
     std::fs::write(&path, "this is no database, however long it may be.".repeat(200))
         .expect("it can be written");
     let error = SqliteStore::open(&path, Options::default()).expect_err("it is no database");
@@ -179,7 +179,7 @@ fn a_file_that_is_no_database_is_refused() {
 
 #[test]
 fn a_newer_file_is_refused() {
-    let (_directory, path) = place();
+    let (_directory, path) = temp_file();
     drop(open(&path));
     let connection = rusqlite::Connection::open(&path).expect("it opens");
     connection.pragma_update(None, "user_version", 999).expect("it can be set");
@@ -190,7 +190,7 @@ fn a_newer_file_is_refused() {
 
 #[test]
 fn a_directory_that_is_missing_or_may_not_be_written_is_said_so() {
-    let (directory, path) = place();
+    let (directory, path) = temp_file();
     let missing = directory.path().join("none/store.db");
     let error = SqliteStore::open(missing, Options::default()).expect_err("it is missing");
     assert_eq!(error.code(), "store_unavailable");
@@ -217,7 +217,7 @@ fn a_directory_that_is_missing_or_may_not_be_written_is_said_so() {
 
 #[test]
 fn a_full_disk_loses_nothing_and_heals() {
-    let (_directory, path) = place();
+    let (_directory, path) = temp_file();
     let options = Options { max_size: Some(1 << 20), ..Options::default() };
     let store = SqliteStore::open(&path, options).expect("it opens");
     let mut committed = 0;
@@ -243,7 +243,7 @@ fn a_full_disk_loses_nothing_and_heals() {
 
 #[test]
 fn damage_is_reported_and_never_panics() {
-    let (_directory, path) = place();
+    let (_directory, path) = temp_file();
     let store = open(&path);
     let units = (1..=400).map(|number| start(number, 500)).collect();
     commit(&store, 1, units).expect("it commits");
@@ -267,7 +267,7 @@ fn damage_is_reported_and_never_panics() {
 
 #[test]
 fn what_no_table_shows_alone_is_checked() {
-    let (_directory, path) = place();
+    let (_directory, path) = temp_file();
     let store = open(&path);
     commit(&store, 1, vec![start(1, 1)]).expect("it commits");
     drop(store);
@@ -285,7 +285,7 @@ fn what_no_table_shows_alone_is_checked() {
 
 #[test]
 fn the_log_stays_short() {
-    let (_directory, path) = place();
+    let (_directory, path) = temp_file();
     let durability = Durability::ProcessCrashOnly;
     let options = Options { wal_limit: 4 << 20, durability, ..Options::default() };
     let store = SqliteStore::open(&path, options).expect("it opens");

@@ -19,7 +19,7 @@ fn open(path: &Path) -> SqliteStore {
     SqliteStore::open(path, Options::default()).expect("it opens")
 }
 
-fn place() -> (TempDir, PathBuf) {
+fn temp_file() -> (TempDir, PathBuf) {
     let directory = tempfile::tempdir().expect("a directory for the test");
     let path = directory.path().join("store.db");
     (directory, path)
@@ -59,7 +59,7 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
 
 #[test]
 fn another_name_of_the_file_is_refused() {
-    let (directory, path) = place();
+    let (directory, path) = temp_file();
     let elsewhere = directory.path().join("elsewhere");
     std::fs::create_dir(&elsewhere).expect("a directory");
     let (symbolic, hard) = (elsewhere.join("symbolic.db"), elsewhere.join("hard.db"));
@@ -88,7 +88,7 @@ fn remove(path: &Path) {
 #[test]
 fn a_commit_to_a_file_that_was_removed_or_replaced_is_not_acknowledged() {
     for (suffix, is_replaced) in [("", false), ("", true), ("-wal", false), ("-shm", false)] {
-        let (_directory, path) = place();
+        let (_directory, path) = temp_file();
         let store = open(&path);
         commit(&store, 1).expect("it commits");
         block_on(store.ping()).expect("it is there");
@@ -106,7 +106,7 @@ fn a_commit_to_a_file_that_was_removed_or_replaced_is_not_acknowledged() {
 
 #[test]
 fn only_the_owner_can_read_what_a_store_consists_of() {
-    let (directory, path) = place();
+    let (directory, path) = temp_file();
     let store = open(&path);
     commit(&store, 1).expect("it commits");
     let copy = directory.path().join("copy.db");
@@ -139,7 +139,7 @@ fn only_the_owner_can_read_what_a_store_consists_of() {
 
 /// What a process that was killed leaves behind after some commits.
 fn killed_after(commits: u64) -> (TempDir, PathBuf) {
-    let (directory, path) = place();
+    let (directory, path) = temp_file();
     let store = open(&path);
     for number in 1..=commits {
         commit(&store, number).expect("it commits");
@@ -187,7 +187,7 @@ fn the_torn_last_commit_of_a_log_is_dropped_as_it_was_never_answered() {
 
 #[test]
 fn a_damaged_row_is_listed_as_such_and_found_by_a_check() {
-    let (_directory, path) = place();
+    let (_directory, path) = temp_file();
     let store = open(&path);
     for number in 1..=3 {
         commit(&store, number).expect("it commits");
@@ -195,8 +195,8 @@ fn a_damaged_row_is_listed_as_such_and_found_by_a_check() {
     drop(store);
     let connection = rusqlite::Connection::open(&path).expect("it opens");
     for damage in [
-        "UPDATE instance SET open = x'ff' WHERE ord = 1",
-        "UPDATE instance SET meta = x'ff' WHERE ord = 2",
+        "UPDATE instance SET open = x'ff' WHERE id_order = 1",
+        "UPDATE instance SET meta = x'ff' WHERE id_order = 2",
     ] {
         assert_eq!(connection.execute(damage, []).expect("it can be changed"), 1);
     }

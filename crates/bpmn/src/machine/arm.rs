@@ -76,20 +76,20 @@ impl Machine<'_> {
     }
 
     fn perform_plan(&mut self, id: Id, on: NodeRef, plan: Plan) {
-        let place = self.place_of_event(id, on);
+        let element = self.place_of_event(id, on);
         let (key, kind, name) = match plan {
             Plan::Timer { due_at, series } => {
-                let key = self.push(Effect::StartTimer { place, due_at });
+                let key = self.push(Effect::StartTimer { element, due_at });
                 (key, WaitKind::Timer { planned: due_at, series }, String::new())
             }
             Plan::Message { name, correlation } => {
                 let channel = Channel::Message { name: name.clone(), key: correlation.clone() };
-                let key = self.push(Effect::Subscribe { place, channel });
+                let key = self.push(Effect::Subscribe { element, channel });
                 (key, WaitKind::Message { correlation }, name)
             }
             Plan::Signal { name } => {
                 let channel = Channel::Broadcast { name: name.clone() };
-                let key = self.push(Effect::Subscribe { place, channel });
+                let key = self.push(Effect::Subscribe { element, channel });
                 (key, WaitKind::Signal, name)
             }
             Plan::Condition => {

@@ -18,12 +18,12 @@ pub(crate) fn triggers(process: &Process, limits: &Limits, problems: &mut Proble
     for at in &process.body.starts {
         let node = process.node(*at);
         let Kind::Start(start) = &node.kind else { continue };
-        let place = node.id.to_string();
+        let element = node.id.to_string();
         let trigger = match &start.trigger {
             Some(Trigger::Message(message)) => fixed(&message.name, node, limits, problems)
-                .map(|name| Start::Message { name, place }),
+                .map(|name| Start::Message { name, element }),
             Some(Trigger::Signal(name)) => {
-                fixed(name, node, limits, problems).map(|name| Start::Signal { name, place })
+                fixed(name, node, limits, problems).map(|name| Start::Signal { name, element })
             }
             Some(Trigger::Timer(timer)) => {
                 fixed(&timer.text, node, limits, problems).and_then(|text| {
@@ -38,7 +38,7 @@ pub(crate) fn triggers(process: &Process, limits: &Limits, problems: &mut Proble
                                 problems.error_with_help(Code::BadTimer, at, message, help);
                                 return None;
                             }
-                            Some(Start::Timer { place, recurrence })
+                            Some(Start::Timer { element, recurrence })
                         }
                         Err(error) => {
                             let message = format!("`{}`: {text:?}: {error}", node.id);

@@ -12,8 +12,8 @@ use crate::model::Kind;
 impl Machine<'_> {
     /// Parks an element where it stands; the rest of the instance goes on.
     pub(super) fn park(&mut self, id: Id, failure: Failure) {
-        let place = self.place_of(id);
-        let key = self.push(Effect::Incident { place, failure });
+        let element = self.place_of(id);
+        let key = self.push(Effect::Incident { element, failure });
         if let Some(element) = self.element_mut(id) {
             element.incident = Some(key);
         }

@@ -17,9 +17,10 @@ pub(crate) fn inspect(process: &Process, state: &State) -> View {
             let Some(kind) = kind_of(wait) else { continue };
             let key = Some(wait.key).filter(|key| *key != Key::NONE);
             let key = key.map(|key| key.of(instance.instance));
-            let place = process.node(wait.on).id.to_string();
-            let name = if wait.name.is_empty() { place.clone() } else { wait.name.clone() };
-            waiting.push(Waiting { kind, key, name, place, since: element.since });
+            let since = element.since;
+            let element = process.node(wait.on).id.to_string();
+            let name = if wait.name.is_empty() { element.clone() } else { wait.name.clone() };
+            waiting.push(Waiting { kind, key, name, element, since });
         }
     }
     View { variables, waiting }
@@ -45,7 +46,7 @@ pub(crate) fn scopes(process: &Process, state: &State) -> Vec<ScopeView> {
         ScopeView {
             id: name_of(*id),
             parent: parent.map(name_of),
-            place: node.unwrap_or(&process.id).to_owned(),
+            element: node.unwrap_or(&process.id).to_owned(),
             variables: json::object(&element.variables),
         }
     });

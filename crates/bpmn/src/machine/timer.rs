@@ -52,8 +52,8 @@ impl Machine<'_> {
         // A timer that was fired by hand stood for its planned occurrence.
         let after = self.cx.now.max(*planned);
         let Some(next) = occurrences(&series.rule, after).next() else { return };
-        let place = self.place_of_event(id, fired.on);
-        let key = self.push(Effect::StartTimer { place, due_at: next.at });
+        let element = self.place_of_event(id, fired.on);
+        let key = self.push(Effect::StartTimer { element, due_at: next.at });
         let left = series.left.map(|left| left - 1);
         let series = Some(Series { rule: series.rule.clone(), left });
         let kind = WaitKind::Timer { planned: next.at, series };

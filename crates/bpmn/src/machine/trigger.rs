@@ -57,8 +57,8 @@ impl Machine<'_> {
             | WaitKind::UserTask
             | WaitKind::Child => return,
         };
-        let place = self.place_of_event(owner, wait.on);
-        let key = self.push(Effect::Subscribe { place, channel });
+        let element = self.place_of_event(owner, wait.on);
+        let key = self.push(Effect::Subscribe { element, channel });
         if let Some(element) = self.element_mut(owner) {
             element.waits.push(Wait { key, ..wait.clone() });
         }

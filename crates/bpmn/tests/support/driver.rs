@@ -163,8 +163,8 @@ impl Driver {
                 self.count(mark);
             }
         }
-        if let Effect::Incident { place, failure } = effect {
-            self.incidents.push(format!("{place}: {}: {}", failure.code, failure.message));
+        if let Effect::Incident { element, failure } = effect {
+            self.incidents.push(format!("{element}: {}: {}", failure.code, failure.message));
         }
     }
 

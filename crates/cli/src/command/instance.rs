@@ -286,7 +286,7 @@ impl Logs {
 
 /// What an entry of a history is about, in one line.
 fn about(entry: &Value) -> String {
-    let members = ["name", "place", "dueAt", "cause", "code", "message"];
+    let members = ["name", "element", "dueAt", "cause", "code", "message"];
     let members = members.iter().map(|name| text(&entry[*name])).filter(|it| !it.is_empty());
     let by = entry["by"]["actor"].as_str().map(|actor| {
         let reason = text(&entry["by"]["reason"]);

@@ -30,7 +30,7 @@ const TIMERS: &[Column] = &[
     ("KIND", |it| text(&it["kind"])),
     ("TIMER", |it| text(&it["id"])),
     ("DEFINITION", |it| text(&it["definition"])),
-    ("PLACE", |it| text(&it["place"])),
+    ("ELEMENT", |it| text(&it["element"])),
     ("FROZEN", |it| if it["frozen"] == true { "yes".to_owned() } else { String::new() }),
 ];
 
@@ -105,7 +105,7 @@ const FORECAST: &[Column] = &[
     ("AT", |it| text(&it["at"])),
     ("KIND", |it| text(&it["kind"])),
     ("DEFINITION", |it| text(&it["definition"])),
-    ("PLACE", |it| text(&it["place"])),
+    ("ELEMENT", |it| text(&it["element"])),
     ("ID", |it| text(&it["id"])),
 ];
 
@@ -172,7 +172,7 @@ const INCIDENTS: &[Column] = &[
     ("SINCE", |it| text(&it["raisedAt"])),
     ("CODE", |it| text(&it["code"])),
     ("MESSAGE", |it| text(&it["message"])),
-    ("PLACE", |it| text(&it["place"])),
+    ("ELEMENT", |it| text(&it["element"])),
 ];
 
 impl Incidents {

@@ -25,10 +25,10 @@ impl TurnHost<'_> {
             Some(timeout) => Some(timeout.after(self.cx.now)?),
             None => None,
         };
-        let place = place_text(request.place);
+        let element = place_text(request.place);
         let channel = Channel::Signal { name: name.clone() };
-        let key = self.push(Effect::Subscribe { place: place.clone(), channel });
-        let timer = due_at.map(|due_at| self.push(Effect::StartTimer { place, due_at }));
+        let key = self.push(Effect::Subscribe { element: element.clone(), channel });
+        let timer = due_at.map(|due_at| self.push(Effect::StartTimer { element, due_at }));
         Ok(Started { what: What::Signal, key, timer, name })
     }
 }

@@ -27,8 +27,8 @@ struct TaskOptions {
 }
 
 /// An argument of a call, if it is there.
-pub(super) fn arg(request: &Request, place: usize) -> Option<&Json> {
-    request.args.get(place).and_then(Option::as_ref)
+pub(super) fn arg(request: &Request, element: usize) -> Option<&Json> {
+    request.args.get(element).and_then(Option::as_ref)
 }
 
 impl TurnHost<'_> {
@@ -90,8 +90,8 @@ impl TurnHost<'_> {
     }
 
     fn start_timer(&mut self, request: &Request, due_at: meantime_core::Timestamp) -> Started {
-        let place = place_text(request.place);
-        let key = self.push(Effect::StartTimer { place, due_at });
+        let element = place_text(request.place);
+        let key = self.push(Effect::StartTimer { element, due_at });
         Started { what: What::Timer, key, timer: None, name: due_at.to_string() }
     }
 }

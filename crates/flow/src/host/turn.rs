@@ -37,7 +37,7 @@ impl<'a> TurnHost<'a> {
         }
         let text = format!("a payload has {} bytes, the limit is {most}", json.size());
         let mut fault = Fault::new("payload_limit", text);
-        fault.place = Some(place_text(place));
+        fault.element = Some(place_text(place));
         Err(Refusal::Limit(fault))
     }
 }

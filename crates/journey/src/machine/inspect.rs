@@ -66,8 +66,8 @@ pub(crate) fn view(journey: &Journey, saved: &Saved) -> View {
             | Standing::Call(_)
             | Standing::Incident(_) => return None,
         };
-        let (name, place) = (name_of(journey, saved, *id), place_of(saved, *id));
-        Some(Waiting { kind, key, name, place, since: frame.since })
+        let (name, element) = (name_of(journey, saved, *id), place_of(saved, *id));
+        Some(Waiting { kind, key, name, element, since: frame.since })
     });
     let mut waiting: Vec<Waiting> = waiting.collect();
     if let Some(closing) = &saved.closing {
@@ -75,7 +75,7 @@ pub(crate) fn view(journey: &Journey, saved: &Saved) -> View {
             kind: WaitingKind::Child,
             key: Some(closing.compensation),
             name: journey.name.clone(),
-            place: super::start::COMPENSATION_PLACE.to_owned(),
+            element: super::start::COMPENSATION_PLACE.to_owned(),
             since: saved.updated_at,
         });
     }

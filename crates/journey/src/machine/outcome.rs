@@ -216,13 +216,13 @@ impl Run<'_> {
     /// Arms the timer after which somebody is told of a compensation that goes on and on (JR5).
     pub(super) fn arm_cap(&mut self) {
         let due_at = self.cx.now.saturating_add_millis(self.settings.compensation_ms);
-        let place = CAP_PLACE.to_owned();
-        self.saved.cap = Some(self.push(Effect::StartTimer { place, due_at }));
+        let element = CAP_PLACE.to_owned();
+        self.saved.cap = Some(self.push(Effect::StartTimer { element, due_at }));
     }
 
     pub(super) fn compensation_overdue(&mut self) {
-        let place = self.place_of(ROOT);
+        let element = self.place_of(ROOT);
         let failure = Failure::new(OVERDUE, "the compensation has not come to an end");
-        self.saved.overdue = Some(self.push(Effect::Incident { place, failure }));
+        self.saved.overdue = Some(self.push(Effect::Incident { element, failure }));
     }
 }

@@ -317,8 +317,8 @@ impl Pool {
         let Some(batch) = state.batches.get_mut(&name.batch) else {
             return Some(Input::SlowTurn(name.batch, name.number, turn));
         };
-        if let Some(place) = batch.turns.get_mut(name.number) {
-            *place = Some(turn);
+        if let Some(turn_of) = batch.turns.get_mut(name.number) {
+            *turn_of = Some(turn);
         }
         if let Some(answer) = state.answer_if_complete(name.batch) {
             (self.deliver)(answer);

@@ -28,12 +28,12 @@ pub fn explain_instance(
     }
     let incident = incidents.split_first().map_or_else(String::new, |(first, others)| {
         let (code, message) = (&first.failure.code, &first.failure.message);
-        let place = at(&first.place, "");
+        let element = at(&first.element, "");
         let others = match others.len() {
             0 => String::new(),
             others => format!(" (and {others} more incidents)"),
         };
-        format!("needs somebody{place}: {code}: {message}{others}; it ")
+        format!("needs somebody{element}: {code}: {message}{others}; it ")
     });
     let closing = if row.phase == Phase::Closing { "is closing and " } else { "" };
     let waits = waits(row, view, tasks, !incidents.is_empty(), now);
@@ -93,7 +93,7 @@ fn name(it: &Waiting, row: &InstanceRow, tasks: &[TaskRow], now: Timestamp) -> S
         WaitingKind::Child => "the child",
         WaitingKind::Condition => "the condition",
     };
-    let named = format!("{what} {:?}{}", it.name, at(&it.place, &it.name));
+    let named = format!("{what} {:?}{}", it.name, at(&it.element, &it.name));
     let timer = it.key.and_then(|key| row.open.timers.get(&Key::from(key)));
     let is_timed = matches!(it.kind, WaitingKind::Timer | WaitingKind::Step);
     if let Some(timer) = timer.filter(|_| is_timed) {
@@ -116,8 +116,8 @@ fn name(it: &Waiting, row: &InstanceRow, tasks: &[TaskRow], now: Timestamp) -> S
 }
 
 /// Where, unless that says no more than the name.
-fn at(place: &str, name: &str) -> String {
-    if place.is_empty() || place == name { String::new() } else { format!(" at {place:?}") }
+fn at(element: &str, name: &str) -> String {
+    if element.is_empty() || element == name { String::new() } else { format!(" at {element:?}") }
 }
 
 fn deadline(row: &InstanceRow) -> String {

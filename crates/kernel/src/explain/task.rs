@@ -9,7 +9,7 @@ use crate::store::{HistoryRow, TaskRow, TaskState};
 pub fn explain_task(task: &TaskRow, now: Timestamp) -> String {
     let deadline =
         task.deadline_at.map_or_else(String::new, |at| format!("; it must be over by {at}"));
-    let what = format!("the task {:?} at {:?}", task.spec.name, task.spec.place);
+    let what = format!("the task {:?} at {:?}", task.spec.name, task.spec.element);
     let deadline = if task.state == TaskState::Done { String::new() } else { deadline };
     format!("{what} {}{deadline}", standing(task, now))
 }

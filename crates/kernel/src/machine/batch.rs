@@ -134,16 +134,16 @@ impl Batch {
     }
 
     /// Takes out an entry whose turn takes long.
-    fn take_slow(&mut self, place: usize) -> Option<BatchEntry> {
-        let entry = self.entries.get_mut(place)?;
+    fn take_slow(&mut self, index: usize) -> Option<BatchEntry> {
+        let entry = self.entries.get_mut(index)?;
         let gone = BatchEntry { left: true, ..BatchEntry::new(entry.id) };
         Some(std::mem::replace(entry, gone))
     }
 
-    fn add_turn(&mut self, place: usize, builder: Box<TurnBuilder>) {
-        if let Some(entry) = self.entries.get_mut(place) {
+    fn add_turn(&mut self, index: usize, builder: Box<TurnBuilder>) {
+        if let Some(entry) = self.entries.get_mut(index) {
             entry.builder = Some(builder);
-            self.turns.push(place);
+            self.turns.push(index);
         }
     }
 }
@@ -274,8 +274,8 @@ impl Machine {
     /// What the first works of a batch and its global commands need; the others come with their turn.
     fn request(&mut self, batch: &mut Batch, fresh: usize) -> FetchRequest {
         let mut tasks = BTreeSet::new();
-        for (place, entry) in batch.entries.iter().enumerate() {
-            if place >= fresh {
+        for (index, entry) in batch.entries.iter().enumerate() {
+            if index >= fresh {
                 // Its locks went with its first batch: what it stands on is looked at again.
                 let starts = entry.builder.as_ref().is_none_or(|it| it.insert);
                 if self.config.shared_store && !starts {
@@ -346,13 +346,13 @@ impl Machine {
             self.tasks_damaged(&mut batch, std::mem::take(&mut taken.damaged_tasks));
         let mut jobs = Vec::new();
         self.drop_overtaken(&mut batch, &mut instances);
-        let comes_with_turn = |place: usize| batch.computed.iter().any(|(it, _)| *it == place);
+        let comes_with_turn = |index: usize| batch.computed.iter().any(|(it, _)| *it == index);
         let fresh: Vec<usize> =
-            (0..batch.entries.len()).filter(|place| !comes_with_turn(*place)).collect();
-        for place in fresh {
-            let read = instances.remove(&batch.entries[place].id).unwrap_or_default();
-            if let Some(job) = self.assemble(&mut batch, place, read, &tasks) {
-                batch.jobs.push(place);
+            (0..batch.entries.len()).filter(|index| !comes_with_turn(*index)).collect();
+        for index in fresh {
+            let read = instances.remove(&batch.entries[index].id).unwrap_or_default();
+            if let Some(job) = self.assemble(&mut batch, index, read, &tasks) {
+                batch.jobs.push(index);
                 jobs.push(job);
             }
         }
@@ -381,8 +381,8 @@ impl Machine {
         if !self.config.shared_store {
             return;
         }
-        for (place, _) in &batch.computed {
-            let Some(entry) = batch.entries.get_mut(*place) else { continue };
+        for (index, _) in &batch.computed {
+            let Some(entry) = batch.entries.get_mut(*index) else { continue };
             let Some(builder) = entry.builder.as_ref().filter(|it| !it.insert) else { continue };
             let read = instances.remove(&entry.id).unwrap_or_default();
             // What cannot be decoded is met by a new turn, which sets the instance aside.
@@ -434,11 +434,11 @@ impl Machine {
     fn assemble(
         &mut self,
         batch: &mut Batch,
-        place: usize,
+        index: usize,
         read: store::FetchedInstance,
         tasks: &BTreeMap<TaskId, TaskRow>,
     ) -> Option<Job> {
-        let entry = batch.entries.get_mut(place)?;
+        let entry = batch.entries.get_mut(index)?;
         if read.busy {
             let (id, inbox) = (entry.id, entry.inbox);
             let items = std::mem::take(&mut entry.items);
@@ -448,7 +448,7 @@ impl Machine {
         }
         let row = entry.cached.take().or(read.row);
         if let Some(damage) = read.damage {
-            self.meet_damaged(batch, place, row, &read.inbox, &damage, tasks);
+            self.meet_damaged(batch, index, row, &read.inbox, &damage, tasks);
             return None;
         }
         let mut env = self.env(tasks);
@@ -463,7 +463,7 @@ impl Machine {
                 builder
             }
             (None, row) => {
-                self.answer_ended(batch, place, row, read.inbox, tasks);
+                self.answer_ended(batch, index, row, read.inbox, tasks);
                 return None;
             }
         };
@@ -471,15 +471,15 @@ impl Machine {
             mailbox.definition = builder.row.definition;
         }
         let Some(loaded) = self.definitions.get(builder.row.definition).cloned() else {
-            self.wait_for_definition(batch, place, builder.row, !read.inbox.is_empty());
+            self.wait_for_definition(batch, index, builder.row, !read.inbox.is_empty());
             return None;
         };
-        builder.awaited = work_awaits(batch, place, Wait::Idle);
-        builder.end_awaited = work_awaits(batch, place, Wait::Ended);
+        builder.awaited = entry_awaits(batch, index, Wait::Idle);
+        builder.end_awaited = entry_awaits(batch, index, Wait::Ended);
         let limit = self.events_in_turn(builder.row.id);
         builder.more_inbox = read.inbox.len() >= self.limits.events_per_turn;
         let cancel = self.slow.take_cancel(builder.row.id);
-        let entry = batch.entries.get_mut(place)?;
+        let entry = batch.entries.get_mut(index)?;
         if let Loaded::Ready { notation, definition, .. } = &loaded {
             entry.runnable = Some((notation.clone(), definition.clone()));
         }
@@ -491,7 +491,7 @@ impl Machine {
             if cancel == Some(true) || matches!(builder.row.phase, Phase::Starting | Phase::Closing)
             {
                 entry.builder = Some(builder);
-                self.end_by_kernel(batch, place, &event, tasks);
+                self.end_by_kernel(batch, index, &event, tasks);
                 return None;
             }
         } else if builder.insert {
@@ -501,7 +501,7 @@ impl Machine {
         }
         if builder.has_no_start {
             let damage = "its start cannot be decoded";
-            self.end_or_park(batch, place, builder.row, cancel_event, damage, tasks);
+            self.end_or_park(batch, index, builder.row, cancel_event, damage, tasks);
             return None;
         }
         if builder.start.is_some() {
@@ -511,19 +511,19 @@ impl Machine {
             builder.fix_deadline(definition, &limits);
             if let Some(end) = builder.end_before_start(env.now.engine) {
                 entry.builder = Some(builder);
-                self.end_by_kernel(batch, place, &end, tasks);
+                self.end_by_kernel(batch, index, &end, tasks);
                 return None;
             }
         }
         if builder.start.is_none() && builder.events.is_empty() {
-            batch.add_turn(place, builder);
+            batch.add_turn(index, builder);
             return None;
         }
         match loaded {
             Loaded::Ready { notation, definition, version } => {
                 let runs = (notation, definition, version);
                 let job = job(&builder, runs, self.now.engine, &self.limits);
-                batch.entries.get_mut(place)?.builder = Some(builder);
+                batch.entries.get_mut(index)?.builder = Some(builder);
                 Some(job)
             }
             Loaded::Broken => {
@@ -531,7 +531,7 @@ impl Machine {
                 let fault = Fault::new("definition_unloadable", text);
                 let mut env = self.env(tasks);
                 let concluded = builder.conclude(Err(fault), None, &mut env);
-                self.add_concluded(batch, place, concluded);
+                self.add_concluded(batch, index, concluded);
                 None
             }
         }
@@ -541,29 +541,29 @@ impl Machine {
     fn end_by_kernel(
         &mut self,
         batch: &mut Batch,
-        place: usize,
+        index: usize,
         event: &Event,
         tasks: &BTreeMap<TaskId, TaskRow>,
     ) {
-        let Some(entry) = batch.entries.get_mut(place) else { return };
+        let Some(entry) = batch.entries.get_mut(index) else { return };
         let Some(builder) = entry.builder.take() else { return };
         let runnable = entry.runnable.clone();
         let mut env = self.env(tasks);
         let concluded = builder.end_by_kernel(event, runnable.as_ref(), &mut env);
-        self.add_concluded(batch, place, concluded);
+        self.add_concluded(batch, index, concluded);
     }
 
     /// The definition is not in memory: the work goes back until it is.
     fn wait_for_definition(
         &mut self,
         batch: &mut Batch,
-        place: usize,
+        index: usize,
         row: InstanceRow,
         had_inbox: bool,
     ) {
         let (id, definition) = (row.id, row.definition);
         let goes_on = matches!(row.phase, Phase::Starting | Phase::Yielding);
-        let Some(entry) = batch.entries.get_mut(place) else { return };
+        let Some(entry) = batch.entries.get_mut(index) else { return };
         let items = std::mem::take(&mut entry.items);
         if row.turn_no > 0
             || goes_on && !items.iter().any(|it| matches!(it.item, MailboxItem::Start(..)))
@@ -584,12 +584,12 @@ impl Machine {
     pub(super) fn answer_ended(
         &mut self,
         batch: &mut Batch,
-        place: usize,
+        index: usize,
         row: Option<InstanceRow>,
         inbox: Vec<InboxRow>,
         tasks: &BTreeMap<TaskId, TaskRow>,
     ) {
-        let Some(entry) = batch.entries.get_mut(place) else { return };
+        let Some(entry) = batch.entries.get_mut(index) else { return };
         let id = entry.id;
         let items = std::mem::take(&mut entry.items);
         for pending in items {
@@ -629,7 +629,7 @@ impl Machine {
             for row in inbox {
                 builder.put_back(row, &mut env);
             }
-            batch.add_turn(place, builder);
+            batch.add_turn(index, builder);
         }
     }
 
@@ -651,24 +651,24 @@ impl Machine {
         let jobs = std::mem::take(&mut batch.jobs);
         let computed = std::mem::take(&mut batch.computed);
         let mut fresh = Vec::new();
-        for (job, (place, turn)) in jobs.into_iter().zip(turns).enumerate() {
+        for (job, (index, turn)) in jobs.into_iter().zip(turns).enumerate() {
             match turn {
-                Some(turn) => fresh.push((place, turn)),
+                Some(turn) => fresh.push((index, turn)),
                 None => {
-                    if let Some(entry) = batch.take_slow(place) {
+                    if let Some(entry) = batch.take_slow(index) {
                         self.leave_behind(entry, number, job, batch.lease_term);
                     }
                 }
             }
         }
         self.put_off_heavy(&mut batch, &mut fresh, &computed);
-        for (place, turn) in computed.into_iter().chain(fresh) {
-            let Some(entry) = batch.entries.get_mut(place) else { continue };
+        for (index, turn) in computed.into_iter().chain(fresh) {
+            let Some(entry) = batch.entries.get_mut(index) else { continue };
             let Some(builder) = entry.builder.take() else { continue };
             let runnable = entry.runnable.clone();
             let mut env = self.env(&no_tasks);
             let concluded = builder.conclude(turn, runnable.as_ref(), &mut env);
-            self.add_concluded(&mut batch, place, concluded);
+            self.add_concluded(&mut batch, index, concluded);
         }
         self.make_units(&mut batch);
         if planted(Bug::AnswerBeforeCommit) {
@@ -720,23 +720,23 @@ impl Machine {
             stays = true;
             left = left.saturating_sub(weight);
         }
-        for (place, turn) in fresh.extract_if(.., |(place, _)| heavy.contains(place)) {
-            if let Some(entry) = batch.take_slow(place) {
+        for (index, turn) in fresh.extract_if(.., |(index, _)| heavy.contains(index)) {
+            if let Some(entry) = batch.take_slow(index) {
                 self.put_off(entry, turn, batch.lease_term);
             }
         }
     }
 
-    pub(super) fn add_concluded(&mut self, batch: &mut Batch, place: usize, concluded: Concluded) {
+    pub(super) fn add_concluded(&mut self, batch: &mut Batch, index: usize, concluded: Concluded) {
         match concluded {
-            Concluded::Unit(builder) => batch.add_turn(place, builder),
+            Concluded::Unit(builder) => batch.add_turn(index, builder),
             Concluded::Nothing(builder) => {
-                if let Some(entry) = batch.entries.get_mut(place) {
+                if let Some(entry) = batch.entries.get_mut(index) {
                     entry.builder = Some(builder);
                 }
             }
             Concluded::OneByOne => {
-                let Some(entry) = batch.entries.get_mut(place) else { return };
+                let Some(entry) = batch.entries.get_mut(index) else { return };
                 let (id, inbox) = (entry.id, entry.inbox);
                 let items = std::mem::take(&mut entry.items);
                 let solo = items.len() + self.limits.events_per_turn.min(2);
@@ -753,12 +753,12 @@ impl Machine {
     fn make_units(&mut self, batch: &mut Batch) {
         let no_tasks = BTreeMap::new();
         let mut env = self.env(&no_tasks);
-        for place in std::mem::take(&mut batch.turns) {
-            let builder = batch.entries.get_mut(place).and_then(|entry| entry.builder.as_mut());
+        for index in std::mem::take(&mut batch.turns) {
+            let builder = batch.entries.get_mut(index).and_then(|entry| entry.builder.as_mut());
             let Some((unit, row)) = builder.and_then(|it| it.finish(&mut env)) else { continue };
             let cache_updates = cache_updates(&unit.writes);
             batch.units.push(unit);
-            batch.origins.push(UnitOrigin::Turn(place, Box::new(row), cache_updates));
+            batch.origins.push(UnitOrigin::Turn(index, Box::new(row), cache_updates));
         }
     }
 
@@ -818,8 +818,8 @@ fn job(
 }
 
 /// Whether a caller waits in this way.
-fn work_awaits(batch: &Batch, place: usize, wait: Wait) -> bool {
-    let items = batch.entries.get(place).map_or(&[][..], |entry| &entry.items);
+fn entry_awaits(batch: &Batch, index: usize, wait: Wait) -> bool {
+    let items = batch.entries.get(index).map_or(&[][..], |entry| &entry.items);
     items.iter().any(|item| item.ticket.is_some() && item.wait == wait)
 }
 

@@ -201,8 +201,8 @@ impl Claims {
     pub(super) fn forget(&mut self, ticket: Ticket) -> bool {
         let before = self.parked.len();
         self.parked.retain(|(parked, _)| *parked != ticket);
-        let place = self.woken.iter().position(|(woken, _)| *woken == ticket);
-        let woken = place.map(|place| self.woken.remove(place).1);
+        let index = self.woken.iter().position(|(woken, _)| *woken == ticket);
+        let woken = index.map(|index| self.woken.remove(index).1);
         let found = woken.is_some() || before != self.parked.len();
         if let Some(claim) = woken {
             self.pass_on(claim);
@@ -317,22 +317,22 @@ impl Claims {
         if self.offers.len() > REMEMBERED_OFFERS {
             self.offers.pop_front();
         }
-        let mut place = 0;
-        while let Some((_, claim)) = self.parked.get(place) {
+        let mut index = 0;
+        while let Some((_, claim)) = self.parked.get(index) {
             let suits = match name {
                 Some(name) => claim.suits(queue, name),
                 None => true,
             };
             if suits {
                 let offer = Some((queue.to_owned(), name.map(str::to_owned)));
-                let woken = self.parked.remove(place);
+                let woken = self.parked.remove(index);
                 let woken = woken.map(|(ticket, claim)| (ticket, ParkedClaim { offer, ..claim }));
                 self.woken.extend(woken);
                 if name.is_some() {
                     return;
                 }
             } else {
-                place += 1;
+                index += 1;
             }
         }
     }

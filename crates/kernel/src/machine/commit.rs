@@ -164,8 +164,8 @@ impl Machine {
         let origins = std::mem::take(&mut batch.origins);
         for (part, result) in origins.into_iter().zip(results) {
             match part {
-                UnitOrigin::Turn(place, row, cache_updates) => {
-                    if let Some(entry) = batch.entries.get_mut(place) {
+                UnitOrigin::Turn(index, row, cache_updates) => {
+                    if let Some(entry) = batch.entries.get_mut(index) {
                         self.turn_result(entry, *row, cache_updates, result);
                     }
                 }

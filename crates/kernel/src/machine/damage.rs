@@ -21,7 +21,7 @@ impl Machine {
     pub(super) fn meet_damaged(
         &mut self,
         batch: &mut Batch,
-        place: usize,
+        index: usize,
         row: Option<InstanceRow>,
         inbox: &[InboxRow],
         damage: &str,
@@ -29,15 +29,15 @@ impl Machine {
     ) {
         match row {
             Some(row) if !row.phase.is_ended() => {
-                self.end_or_park(batch, place, row, cancel_in(inbox), damage, tasks);
+                self.end_or_park(batch, index, row, cancel_in(inbox), damage, tasks);
             }
             row => {
                 // Nobody will ever take what reached it after its end.
-                let instance = batch.entries.get(place).map(|entry| entry.id);
+                let instance = batch.entries.get(index).map(|entry| entry.id);
                 let writes = instance.map(|instance| Write::ClearOpen { instance });
                 batch.units.push(Unit { writes: writes.into_iter().collect(), ..Unit::default() });
                 batch.origins.push(UnitOrigin::Aside(None));
-                self.answer_ended(batch, place, row, Vec::new(), tasks);
+                self.answer_ended(batch, index, row, Vec::new(), tasks);
             }
         }
     }
@@ -46,7 +46,7 @@ impl Machine {
     pub(super) fn end_or_park(
         &mut self,
         batch: &mut Batch,
-        place: usize,
+        index: usize,
         row: InstanceRow,
         cancel: Option<Event>,
         damage: &str,
@@ -54,7 +54,7 @@ impl Machine {
     ) {
         let id = row.id;
         self.slow.take_cancel(id);
-        let Some(entry) = batch.entries.get_mut(place) else { return };
+        let Some(entry) = batch.entries.get_mut(index) else { return };
         let by_item = entry.items.iter().find_map(|pending| match &pending.item {
             MailboxItem::Event(event @ Event::Cancel { .. }, audit) => {
                 Some((event.clone(), audit.clone()))
@@ -82,7 +82,7 @@ impl Machine {
         let mut env = self.env(tasks);
         let concluded = builder.end_by_kernel(&event, None, &mut env);
         self.damaged.remove(&id);
-        self.add_concluded(batch, place, concluded);
+        self.add_concluded(batch, index, concluded);
     }
 
     /// Tasks cannot be decoded: whoever speaks of them hears that, nobody can claim them, and their
@@ -133,7 +133,7 @@ impl Machine {
             id: damage_incident(id),
             instance: id,
             cause: IncidentCause::Damage,
-            place: String::new(),
+            element: String::new(),
             failure,
             raised_at: self.now.engine,
         };

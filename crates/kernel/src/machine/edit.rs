@@ -102,7 +102,7 @@ impl TurnBuilder {
             return;
         }
         match cause {
-            IncidentCause::Place(key) => {
+            IncidentCause::Element(key) => {
                 let event = Event::IncidentRetried { incident: id, key: Some(key) };
                 self.deliver(event, Source::MailboxItem(number));
             }
@@ -155,11 +155,11 @@ impl TurnBuilder {
     ) {
         let variables = variables.clone();
         match cause {
-            IncidentCause::Place(_) if planted(Bug::CloseWithoutResolving) => {
+            IncidentCause::Element(_) if planted(Bug::CloseWithoutResolving) => {
                 self.answer(number, Ok(Reply::Done));
                 self.close_incident(id, Some(audit.clone()));
             }
-            IncidentCause::Place(key) => {
+            IncidentCause::Element(key) => {
                 self.answer(number, Ok(Reply::Done));
                 self.resolving.insert(id, audit.clone());
                 let event = Event::IncidentResolved { incident: id, key, variables };
@@ -202,7 +202,8 @@ impl TurnBuilder {
         if let Some((key, _)) = open.incidents.iter().find(|(_, open)| **open == id) {
             let is_task = open.tasks.contains_key(key);
             let key = key.of(self.row.id);
-            let cause = if is_task { IncidentCause::Task(key) } else { IncidentCause::Place(key) };
+            let cause =
+                if is_task { IncidentCause::Task(key) } else { IncidentCause::Element(key) };
             return Some(cause);
         }
         let is_turn = self.row.meta.held == Some(id) || open.tasks.is_empty();

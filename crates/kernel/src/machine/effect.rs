@@ -23,8 +23,8 @@ impl TurnBuilder {
         match effect {
             Effect::ScheduleTask(spec) => self.schedule_task(key, spec, env),
             Effect::CancelTask { key } => self.withdraw_task(Key::from(key), Withdrawn::Left),
-            Effect::StartTimer { place, due_at } => {
-                self.arm(TimerId(key), TimerKind::Place, place, due_at);
+            Effect::StartTimer { element, due_at } => {
+                self.arm(TimerId(key), TimerKind::Element, element, due_at);
             }
             Effect::CancelTimer { .. } if planted(Bug::ForgetLoser) => {}
             Effect::CancelTimer { key } => self.disarm(Key::from(key), Withdrawn::Left),
@@ -102,9 +102,9 @@ impl TurnBuilder {
             }
             Effect::Summary(summary) => self.row.meta.summary = Some(summary),
             Effect::Record { kind, data } => self.records.push(Record::Note { kind, data }),
-            Effect::Incident { place, failure } => {
-                let cause = crate::store::IncidentCause::Place(key);
-                self.raise(cause, place, failure, env);
+            Effect::Incident { element, failure } => {
+                let cause = crate::store::IncidentCause::Element(key);
+                self.raise(cause, element, failure, env);
             }
             Effect::WithdrawIncident { key } => {
                 // Raised and left in one turn, or resolved by somebody: nothing is open.
@@ -135,7 +135,7 @@ impl TurnBuilder {
         self.row.open.tasks.insert(Key::from(key), open);
         self.records.push(Record::TaskScheduled { key, name: spec.name.clone() });
         if let Some(due_at) = spec.deadline_at {
-            self.arm(TimerId(key), TimerKind::TaskDeadline, spec.place.clone(), due_at);
+            self.arm(TimerId(key), TimerKind::TaskDeadline, spec.element.clone(), due_at);
         }
         // The remaining budget clamps the task (D3) and travels with it (D6).
         let deadline_at = [spec.deadline_at, self.row.open.deadline()].into_iter().flatten().min();

@@ -142,8 +142,8 @@ impl Machine {
             return;
         }
         let holder = self.mailboxes.iter_mut().find_map(|(id, mailbox)| {
-            let place = mailbox.waiters.iter().position(|waiter| waiter.ticket == ticket)?;
-            Some((*id, mailbox.waiters.remove(place)))
+            let index = mailbox.waiters.iter().position(|waiter| waiter.ticket == ticket)?;
+            Some((*id, mailbox.waiters.remove(index)))
         });
         if let Some((id, mut waiter)) = holder {
             let gathered = self.gathers.remove(&ticket).map(|(_, reply)| reply);
@@ -159,8 +159,8 @@ impl Machine {
         let is_its =
             |it: &PendingItem| it.ticket == Some(ticket) && matches!(it.item, MailboxItem::Await);
         let holder = self.mailboxes.iter_mut().find_map(|(id, mailbox)| {
-            let place = mailbox.pending.iter().position(is_its)?;
-            mailbox.pending.remove(place).map(|_| *id)
+            let index = mailbox.pending.iter().position(is_its)?;
+            mailbox.pending.remove(index).map(|_| *id)
         });
         let Some(id) = holder else { return false };
         self.queued = self.queued.saturating_sub(1);

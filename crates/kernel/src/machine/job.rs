@@ -99,11 +99,11 @@ impl Job {
             return Err(Fault::new("notation_broke_contract", message));
         }
         if self.is_runaway(turn) {
-            let place = self.notation.place(&self.definition, &turn.state);
-            let at = place.as_ref().map_or_else(String::new, |place| format!(", at {place}"));
+            let element = self.notation.element(&self.definition, &turn.state);
+            let at = element.as_ref().map_or_else(String::new, |element| format!(", at {element}"));
             let most = self.limits.ops_runaway;
             let message = format!("more than {most} operations without an event{at}");
-            return Err(Fault { code: "runaway".to_owned(), message, place });
+            return Err(Fault { code: "runaway".to_owned(), message, element });
         }
         let (effects, limit) = (turn.effects.len(), self.limits.effects_per_turn);
         if effects > limit {

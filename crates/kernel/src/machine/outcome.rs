@@ -387,10 +387,10 @@ impl TurnBuilder {
             // Cancels and deadlines are not up to the definition.
             return self.end_by_kernel(&event, runnable, env);
         }
-        let place = fault.place.clone().unwrap_or_default();
+        let element = fault.element.clone().unwrap_or_default();
         let failure = Failure::new(fault.code.clone(), fault.message.clone());
         self.restore_waiters();
-        let incident = self.raise(IncidentCause::Turn, place, failure, env);
+        let incident = self.raise(IncidentCause::Turn, element, failure, env);
         if let Some(start) = &self.start {
             self.row.state = encode_start(start);
             self.row.meta.held = Some(incident);

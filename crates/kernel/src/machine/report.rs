@@ -120,8 +120,8 @@ impl TurnBuilder {
         if expiries >= env.limits.lease_expiries {
             let text = format!("{expiries} leases in a row expired");
             let failure = Failure::new(LEASE_EXPIRED, text);
-            let place = task.spec.place.clone();
-            self.raise(IncidentCause::Task(key), place, failure, env);
+            let element = task.spec.element.clone();
+            self.raise(IncidentCause::Task(key), element, failure, env);
             task.state = TaskState::Held;
         }
         self.update_task(task, claims);
@@ -166,17 +166,17 @@ impl TurnBuilder {
     pub(super) fn raise(
         &mut self,
         cause: IncidentCause,
-        place: String,
+        element: String,
         failure: Failure,
         env: &mut TurnEnv<'_>,
     ) -> meantime_core::IncidentId {
         let id = env.ids.incident(env.now.engine);
         let (instance, raised_at) = (self.row.id, env.now.engine);
         self.records.push(Record::IncidentRaised { incident: id, failure: failure.clone() });
-        if let IncidentCause::Place(key) | IncidentCause::Task(key) = cause {
+        if let IncidentCause::Element(key) | IncidentCause::Task(key) = cause {
             self.row.open.incidents.insert(Key::from(key), id);
         }
-        let row = IncidentRow { id, instance, cause, place, failure, raised_at };
+        let row = IncidentRow { id, instance, cause, element, failure, raised_at };
         self.writes.push(Write::PutIncident(row));
         self.row.meta.incidents += 1;
         self.touched = true;

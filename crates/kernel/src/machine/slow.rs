@@ -180,8 +180,8 @@ impl Machine {
     pub(super) fn slow_turn(&mut self, batch: u64, job: usize, turn: Result<Turn, Fault>) {
         // Its batch may still wait for an earlier one: then it goes with it after all.
         let held = self.batches.get_mut(&batch).and_then(|it| it.held.as_mut());
-        if let Some(place @ None) = held.and_then(|turns| turns.get_mut(job)) {
-            *place = Some(turn);
+        if let Some(turn_of @ None) = held.and_then(|turns| turns.get_mut(job)) {
+            *turn_of = Some(turn);
             return;
         }
         // One that was dropped is nobody's any more.

@@ -331,11 +331,11 @@ impl TurnBuilder {
     }
 
     /// Arms a timer: row, open list and record.
-    pub(super) fn arm(&mut self, id: TimerId, kind: TimerKind, place: String, due_at: Timestamp) {
+    pub(super) fn arm(&mut self, id: TimerId, kind: TimerKind, element: String, due_at: Timestamp) {
         let (key, definition) = (id.0, self.row.definition);
         self.row.open.timers.insert(Key::from(key), OpenTimer { due_at, kind, frozen: false });
-        self.records.push(Record::TimerArmed { key, kind, place: place.clone(), due_at });
-        let row = TimerRow { id, due_at, frozen: false, kind, definition, place };
+        self.records.push(Record::TimerArmed { key, kind, element: element.clone(), due_at });
+        let row = TimerRow { id, due_at, frozen: false, kind, definition, element };
         self.writes.push(Write::InsertTimer(row));
         self.touched = true;
     }
@@ -602,14 +602,14 @@ fn in_order(inbox: Vec<InboxRow>, items: &[PendingItem]) -> Vec<Candidate> {
         ((at, 1, None), Candidate::Inbox(Box::new(row)))
     });
     let items = items.iter().enumerate().map(|(number, pending)| {
-        let place = match &pending.item {
+        let order = match &pending.item {
             MailboxItem::Timer(key) => (key.due_at, 0, Some(*key)),
             _ => (pending.at, 1, None),
         };
-        (place, Candidate::MailboxItem(number))
+        (order, Candidate::MailboxItem(number))
     });
     let mut all: Vec<_> = inbox.chain(items).collect();
-    all.sort_by_key(|(place, _)| *place);
+    all.sort_by_key(|(order, _)| *order);
     all.into_iter().map(|(_, candidate)| candidate).collect()
 }
 

@@ -38,7 +38,7 @@ pub enum Due {
         /// Whose it is.
         definition: DefinitionId,
         /// Where in the definition.
-        place: String,
+        element: String,
     },
     /// Of a slot.
     Slot {
@@ -71,8 +71,8 @@ impl Forecast {
         if row.frozen || row.due_at < self.from || row.due_at >= self.to || !self.wants(key) {
             return;
         }
-        let (kind, definition, place) = (row.kind, row.definition, row.place.clone());
-        self.put(key, Due::Timer { kind, definition, place });
+        let (kind, definition, element) = (row.kind, row.definition, row.element.clone());
+        self.put(key, Due::Timer { kind, definition, element });
     }
 
     /// What is to come of a schedule, and the name of what it starts.

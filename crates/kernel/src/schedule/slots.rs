@@ -89,7 +89,7 @@ impl<'a> Scheduler<'a> {
     }
 
     fn arm_at(&mut self, due_at: Timestamp, slot: Timestamp) {
-        let key = self.push(Effect::StartTimer { place: "slot".to_owned(), due_at });
+        let key = self.push(Effect::StartTimer { element: "slot".to_owned(), due_at });
         self.saved.timer = Some((key, slot));
     }
 
@@ -224,10 +224,10 @@ impl<'a> Scheduler<'a> {
 
     /// A run is over: it counts, hands its context on, and makes room for one that waits.
     pub(super) fn run_ended(&mut self, key: EffectKey, context: Option<Json>) -> bool {
-        let Some(place) = self.saved.running.iter().position(|run| run.key == key) else {
+        let Some(index) = self.saved.running.iter().position(|run| run.key == key) else {
             return false;
         };
-        let run = self.saved.running.remove(place);
+        let run = self.saved.running.remove(index);
         self.saved.finished += 1;
         if let Some(context) = context.filter(|_| run.generation == self.saved.generation) {
             self.saved.context = context;
@@ -238,10 +238,10 @@ impl<'a> Scheduler<'a> {
 
     /// A run could not be started; the commit said why.
     pub(super) fn run_refused(&mut self, key: EffectKey, code: &str) -> bool {
-        let Some(place) = self.saved.running.iter().position(|run| run.key == key) else {
+        let Some(index) = self.saved.running.iter().position(|run| run.key == key) else {
             return false;
         };
-        let run = self.saved.running.remove(place);
+        let run = self.saved.running.remove(index);
         if code == SLOT_TAKEN && run.manual {
             // A run by hand has no slot of the rule: the next free instant is as good.
             self.start_by_hand(run.slot.saturating_add_millis(1));

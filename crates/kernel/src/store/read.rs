@@ -75,7 +75,7 @@ pub struct TimerFilter {
     /// Due before.
     pub due_before: Option<Timestamp>,
     /// At this place.
-    pub place: Option<String>,
+    pub element: Option<String>,
     /// Not those that never fire, since the deadline of their instance comes first (D3).
     pub before_deadline: bool,
 }

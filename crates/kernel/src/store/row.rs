@@ -277,7 +277,7 @@ impl OccurrenceRow {
 pub enum TimerKind {
     /// A place of the definition waits for it.
     #[n(0)]
-    Place,
+    Element,
     /// The instance's deadline.
     #[n(1)]
     Deadline,
@@ -290,7 +290,7 @@ impl TimerKind {
     /// The name in SQL, JSON and sentences.
     pub const fn name(self) -> &'static str {
         match self {
-            Self::Place => "timer",
+            Self::Element => "timer",
             Self::Deadline => "deadline",
             Self::TaskDeadline => "taskDeadline",
         }
@@ -311,7 +311,7 @@ pub struct TimerRow {
     /// The definition, for lists.
     pub definition: DefinitionId,
     /// Where in the definition.
-    pub place: String,
+    pub element: String,
 }
 
 /// The key of a timer row: rows that can fire come first, in due order.
@@ -537,7 +537,7 @@ pub struct IncidentRow {
     /// What raised it.
     pub cause: IncidentCause,
     /// Where in the definition, when known.
-    pub place: String,
+    pub element: String,
     /// What happened.
     pub failure: Failure,
     /// When.
@@ -549,7 +549,7 @@ pub struct IncidentRow {
 pub enum IncidentCause {
     /// A place of the definition (`Effect::Incident`).
     #[n(0)]
-    Place(#[n(0)] EffectKey),
+    Element(#[n(0)] EffectKey),
     /// A turn that could not be computed; its events are held.
     #[n(1)]
     Turn,

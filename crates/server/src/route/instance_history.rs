@@ -102,8 +102,8 @@ async fn future(app: &App, row: &InstanceRow) -> std::result::Result<Vec<Entry>,
     for (key, open) in row.open.timers.iter().filter(|(_, open)| !open.frozen) {
         let id = TimerId(key.of(row.id));
         let armed = app.store().timer(open.row_key(id.0)).await?;
-        let place = armed.map(|timer| timer.place).unwrap_or_default();
-        entries.push(Entry::upcoming(open.due_at, open.kind.name(), id.to_string(), place));
+        let element = armed.map(|timer| timer.element).unwrap_or_default();
+        entries.push(Entry::upcoming(open.due_at, open.kind.name(), id.to_string(), element));
     }
     entries.sort_by_key(Entry::at);
     Ok(entries)

@@ -81,7 +81,7 @@ async fn list(
         definitions,
         due_from: query.due_after,
         due_before: query.due_before,
-        place: None,
+        element: None,
         before_deadline: false,
     };
     let mut rows = app.store().timers(filter, page::ask(after, limit)).await?;

@@ -44,7 +44,7 @@ pub(crate) struct Due {
     pub(crate) definition: String,
     /// Where in the definition.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) place: Option<String>,
+    pub(crate) element: Option<String>,
     /// The slot, when it fires at another instant: somebody moved its timer, or it is late.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]

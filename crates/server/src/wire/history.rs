@@ -33,7 +33,7 @@ pub(crate) struct Entry {
     name: Option<String>,
     /// Where in the definition.
     #[serde(skip_serializing_if = "Option::is_none")]
-    place: Option<String>,
+    element: Option<String>,
     /// What kind of due moment.
     #[serde(skip_serializing_if = "Option::is_none")]
     due_kind: Option<&'static str>,
@@ -87,9 +87,9 @@ impl From<&AuditInfo> for By {
 
 impl Entry {
     /// Something that is still to come.
-    pub(crate) fn upcoming(at: Timestamp, kind: &str, id: String, place: String) -> Self {
-        let (kind, id, place) = (kind.to_owned(), Some(id), Some(place));
-        Self { at, kind, upcoming: true, id, place, due_at: Some(at), ..Self::default() }
+    pub(crate) fn upcoming(at: Timestamp, kind: &str, id: String, element: String) -> Self {
+        let (kind, id, element) = (kind.to_owned(), Some(id), Some(element));
+        Self { at, kind, upcoming: true, id, element, due_at: Some(at), ..Self::default() }
     }
 
     pub(crate) const fn at(&self) -> Timestamp {
@@ -127,8 +127,8 @@ fn of_record(record: &Record) -> Entry {
                 ..named(name)
             }
         }
-        Record::TimerArmed { key, kind, place, due_at } => Entry {
-            place: Some(place.clone()),
+        Record::TimerArmed { key, kind, element, due_at } => Entry {
+            element: Some(element.clone()),
             due_kind: Some(kind.name()),
             due_at: Some(*due_at),
             ..timer("timerArmed", *key)
@@ -239,7 +239,7 @@ fn start_cause(cause: &StartCause) -> String {
     match cause {
         StartCause::Api => "api".to_owned(),
         StartCause::Schedule { slot } => format!("schedule {slot}"),
-        StartCause::Timer { place } => format!("timer {place}"),
+        StartCause::Timer { element } => format!("timer {element}"),
         StartCause::Message { name } => format!("message {name}"),
         StartCause::Signal { name } => format!("signal {name}"),
         StartCause::Child => "child".to_owned(),

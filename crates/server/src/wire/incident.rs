@@ -13,10 +13,10 @@ pub(crate) struct Incident {
     id: String,
     /// The instance.
     instance_id: String,
-    /// What raised it: `place`, `turn`, `task` or `damage`.
+    /// What raised it: `element`, `turn`, `task` or `damage`.
     kind: &'static str,
     /// Where in the definition, when known.
-    place: String,
+    element: String,
     /// What happened.
     code: String,
     /// In words.
@@ -46,12 +46,12 @@ impl From<&IncidentRow> for Incident {
             id: row.id.to_string(),
             instance_id: row.instance.to_string(),
             kind: match row.cause {
-                IncidentCause::Place(_) => "place",
+                IncidentCause::Element(_) => "element",
                 IncidentCause::Turn => "turn",
                 IncidentCause::Task(_) => "task",
                 IncidentCause::Damage => "damage",
             },
-            place: row.place.clone(),
+            element: row.element.clone(),
             code: row.failure.code.clone(),
             message: row.failure.message.clone(),
             data: row.failure.data.clone(),

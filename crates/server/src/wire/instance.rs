@@ -117,7 +117,7 @@ pub(crate) struct Waiting {
     /// Type of a task, name of a signal, message, step or definition.
     pub(crate) name: String,
     /// Where in the definition.
-    pub(crate) place: String,
+    pub(crate) element: String,
     /// When it comes by itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]

@@ -277,7 +277,7 @@ pub(crate) struct Task {
     #[serde(rename = "type")]
     name: String,
     /// Where in the definition.
-    place: String,
+    element: String,
     /// The instance that waits for it.
     instance_id: String,
     /// The name of the definition.
@@ -336,7 +336,7 @@ impl Task {
                 TaskKind::User => "user",
             },
             name: row.spec.name.clone(),
-            place: row.spec.place.clone(),
+            element: row.spec.element.clone(),
             instance_id: row.id.0.instance.to_string(),
             definition,
             state: row.state.name(),

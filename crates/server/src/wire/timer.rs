@@ -18,7 +18,7 @@ pub(crate) struct Timer {
     /// The name of the definition.
     definition: String,
     /// Where in the definition.
-    place: String,
+    element: String,
     /// When it is due; kept while frozen.
     #[schema(value_type = String, format = DateTime)]
     due_at: Timestamp,
@@ -33,7 +33,7 @@ impl Timer {
             kind: row.kind.name(),
             instance_id: row.id.0.instance.to_string(),
             definition,
-            place: row.place.clone(),
+            element: row.element.clone(),
             due_at: row.due_at,
             frozen: row.frozen,
         }

@@ -11,7 +11,7 @@ use super::violation::Findings;
 pub(super) fn check(step: &Step<'_>, found: &mut Findings<'_>) {
     for record in step.records() {
         let (key, is_it): (&EffectKey, fn(&Effect) -> bool) = match record {
-            Record::TimerArmed { key, kind: TimerKind::Place, .. } => {
+            Record::TimerArmed { key, kind: TimerKind::Element, .. } => {
                 (key, |effect| matches!(effect, Effect::StartTimer { .. }))
             }
             Record::TimerArmed { key, kind: TimerKind::TaskDeadline, .. }

@@ -179,8 +179,8 @@ impl<'a> Interpreter<'a> {
             }
             Operation::Until(name, due_at) => self.start_timer(name, *due_at),
             Operation::Subscribe(name, channel) => {
-                let (place, channel) = (name.clone(), channel.clone());
-                let key = self.push(Effect::Subscribe { place, channel });
+                let (element, channel) = (name.clone(), channel.clone());
+                let key = self.push(Effect::Subscribe { element, channel });
                 self.begin(name, HandleKind::Subscription, key, Vec::new());
             }
             Operation::Step(_, id, _) if self.saved.scheduled => {
@@ -207,7 +207,7 @@ impl<'a> Interpreter<'a> {
             Operation::Drop(name) => self.withdraw(name),
             Operation::Trouble(name, code) => {
                 let failure = Failure::new(code.clone(), "trouble beside the run");
-                let key = self.push(Effect::Incident { place: name.clone(), failure });
+                let key = self.push(Effect::Incident { element: name.clone(), failure });
                 self.begin(name, HandleKind::Incident, key, Vec::new());
             }
             Operation::Publish(message) => {
@@ -281,7 +281,7 @@ impl<'a> Interpreter<'a> {
     }
 
     fn start_timer(&mut self, name: &str, due_at: meantime_core::Timestamp) {
-        let key = self.push(Effect::StartTimer { place: name.to_owned(), due_at });
+        let key = self.push(Effect::StartTimer { element: name.to_owned(), due_at });
         self.begin(name, HandleKind::Timer, key, Vec::new());
     }
 
@@ -497,7 +497,7 @@ impl<'a> Interpreter<'a> {
             self.push(Effect::NotifyParent { raised: failure });
             self.saved.raised = true;
         } else {
-            let key = self.push(Effect::Incident { place: "throw".to_owned(), failure });
+            let key = self.push(Effect::Incident { element: "throw".to_owned(), failure });
             self.saved.incident = Some(key);
         }
         false

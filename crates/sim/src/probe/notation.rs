@@ -85,7 +85,7 @@ impl Notation for Probe {
             },
             key: handle.key,
             name: name.clone(),
-            place: name.clone(),
+            element: name.clone(),
             since: Timestamp::default(),
         });
         View { variables: Json::parse(&text).unwrap_or_default(), waiting: waiting.collect() }

@@ -176,10 +176,10 @@ impl<'a> Parser<'a> {
                     timer_start(kind, &text.join(" ")).map(|it| triggers.push(it))
                 }
                 ["trigger", kind, name] => {
-                    let (name, place) = ((*name).to_owned(), "start".to_owned());
+                    let (name, element) = ((*name).to_owned(), "start".to_owned());
                     triggers.push(match *kind {
-                        "message" => Trigger::Message { name, place },
-                        _ => Trigger::Signal { name, place },
+                        "message" => Trigger::Message { name, element },
+                        _ => Trigger::Signal { name, element },
                     });
                     Ok(())
                 }
@@ -303,7 +303,7 @@ fn timer_start(kind: &str, text: &str) -> Parsed<Trigger> {
         _ => Recurrence::Cron(text, utc),
     };
     time(recurrence.armed(Timestamp::default()))?;
-    Ok(Trigger::Timer { place: "start".to_owned(), recurrence })
+    Ok(Trigger::Timer { element: "start".to_owned(), recurrence })
 }
 
 fn task(name: &str, kind: &str, options: &[&str]) -> Parsed<Operation> {

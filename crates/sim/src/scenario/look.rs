@@ -57,7 +57,7 @@ impl Player<'_> {
         let Some((notation, loaded)) = loaded else { return String::new() };
         let lines = notation.scopes(&loaded.definition, &row.state).into_iter().map(|scope| {
             let parent = scope.parent.map_or_else(String::new, |it| format!(" in {it}"));
-            format!("{}{parent} {} {}", scope.id, scope.place, scope.variables)
+            format!("{}{parent} {} {}", scope.id, scope.element, scope.variables)
         });
         lines.collect::<Vec<_>>().join("\n")
     }
@@ -67,7 +67,7 @@ impl Player<'_> {
         let waiting = self.view(name).map(|view| view.waiting).unwrap_or_default();
         let lines = waiting.iter().map(|it| {
             let key = it.key.map_or_else(String::new, |key| format!(" {}", self.tracer.key(key)));
-            format!("{:?}{key} {} at {} since {}", it.kind, it.name, it.place, it.since)
+            format!("{:?}{key} {} at {} since {}", it.kind, it.name, it.element, it.since)
         });
         lines.collect::<Vec<_>>().join("\n")
     }
@@ -112,7 +112,7 @@ impl Player<'_> {
         let lines = rows.iter().map(|row| {
             let frozen = if row.frozen { " frozen" } else { "" };
             let key = self.tracer.key(row.id.0);
-            format!("{key} {} {} due {}{frozen}", row.kind.name(), row.place, row.due_at)
+            format!("{key} {} {} due {}{frozen}", row.kind.name(), row.element, row.due_at)
         });
         lines.collect::<Vec<_>>().join("\n")
     }
@@ -179,7 +179,7 @@ impl Player<'_> {
         };
         let history = block_on(store.history(row.last_history, usize::MAX)).unwrap_or_default();
         let armed = history.iter().flat_map(|it| &it.records).find_map(|record| match record {
-            Record::TimerArmed { key, place: at, .. } if at == place => Some(TimerId(*key)),
+            Record::TimerArmed { key, element: at, .. } if at == place => Some(TimerId(*key)),
             _ => None,
         });
         armed.map_or_else(

@@ -207,8 +207,8 @@ impl Player<'_> {
         }
         let (entries, _) = page.finish();
         let lines = entries.iter().map(|(key, due)| match (key.of, due) {
-            (DueOf::Timer(id), Due::Timer { kind, place, .. }) => {
-                format!("{} {} {} {place}", key.at, kind.name(), self.tracer.key(id.0))
+            (DueOf::Timer(id), Due::Timer { kind, element, .. }) => {
+                format!("{} {} {} {element}", key.at, kind.name(), self.tracer.key(id.0))
             }
             (DueOf::Slot(_, slot), Due::Slot { definition }) if slot != key.at => {
                 format!("{} slot {definition} of {slot}", key.at)

@@ -386,7 +386,7 @@ impl Player<'_> {
         let instance = Some(self.instance(name));
         let filter = TimerFilter { instance, ..TimerFilter::default() };
         let rows = block_on(self.world.store.timers(filter, Page::first(1_000))).ok()?;
-        rows.into_iter().find(|row| row.place == place)
+        rows.into_iter().find(|row| row.element == place)
     }
 
     /// `move INSTANCE PLACE INSTANT who why…`; PLACE `*` of INSTANCE `*` is every timer there is.
@@ -402,7 +402,7 @@ impl Player<'_> {
         let audit = audit(line, rest);
         let timers: Vec<TimerId> = if name == "*" {
             let filter = TimerFilter {
-                place: Some(place).filter(|place| place != "*"),
+                element: Some(place).filter(|place| place != "*"),
                 ..TimerFilter::default()
             };
             let rows = block_on(self.world.store.timers(filter, Page::first(1_000)));

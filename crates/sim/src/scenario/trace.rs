@@ -118,8 +118,8 @@ impl Tracer {
                 let taken = if *taken { "" } else { " (not taken)" };
                 format!("event {name}{key}{note}{taken}")
             }
-            Record::TimerArmed { kind, place, due_at, .. } => {
-                format!("armed {} {place} for {due_at}", kind.name())
+            Record::TimerArmed { kind, element, due_at, .. } => {
+                format!("armed {} {element} for {due_at}", kind.name())
             }
             Record::TimerFired { key, kind, due_at } => {
                 format!("fired {} {} due {due_at}", kind.name(), local(key))

@@ -152,7 +152,7 @@ fn count(step: &Step<'_>, tally: &mut Tally) {
     for record in step.records() {
         let name = match record {
             Record::Started { .. } => "start",
-            Record::TimerFired { kind: TimerKind::Place, .. } => "timerFired",
+            Record::TimerFired { kind: TimerKind::Element, .. } => "timerFired",
             Record::Event { name, .. } => EVENTS.into_iter().find(|it| it == name).unwrap_or(""),
             _ => continue,
         };

@@ -186,9 +186,9 @@ pub(super) fn timer(number: u64, ordinal: u32, due: i64) -> TimerRow {
         id: TimerId(id(number).effect(1, ordinal)),
         due_at: at(due),
         frozen: false,
-        kind: TimerKind::Place,
+        kind: TimerKind::Element,
         definition: DefinitionId(1),
-        place: "wait".to_owned(),
+        element: "wait".to_owned(),
     }
 }
 

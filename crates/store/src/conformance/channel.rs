@@ -80,7 +80,7 @@ fn subscribe_of(definition: &str, number: u64, seq: u64) -> ConditionalWrite {
 }
 
 fn put_back(message: MessageRow, seq: u64) -> ConditionalWrite {
-    let (definition, accept) = (WAITER.to_owned(), place(seq));
+    let (definition, accept) = (WAITER.to_owned(), accept_at(seq));
     ConditionalWrite::Return { message, definition, waiter: None, accept }
 }
 
@@ -309,7 +309,7 @@ fn an_end_drops_the_signals_of_its_instance_only(bench: &Bench<'_>) {
 }
 
 fn on_message(name: &str) -> Vec<Trigger> {
-    vec![Trigger::Message { name: name.to_owned(), place: "begin".to_owned() }]
+    vec![Trigger::Message { name: name.to_owned(), element: "begin".to_owned() }]
 }
 
 fn a_message_starts_an_instance(bench: &Bench<'_>) {
@@ -444,7 +444,7 @@ fn the_oldest_message_of_all_starts_is_offered_first(bench: &Bench<'_>) {
 }
 
 fn a_broadcast_starts_every_definition_that_listens(bench: &Bench<'_>) {
-    let stop = || vec![Trigger::Signal { name: "stop".to_owned(), place: "p".to_owned() }];
+    let stop = || vec![Trigger::Signal { name: "stop".to_owned(), element: "p".to_owned() }];
     let second = bench.deploy("b", "v1", stop());
     let first = bench.deploy("a", "v1", stop());
     bench.deploy("c", "v1", on_message("stop"));
@@ -455,6 +455,6 @@ fn a_broadcast_starts_every_definition_that_listens(bench: &Bench<'_>) {
 }
 
 /// A place in an inbox, and nothing to accept.
-fn place(seq: u64) -> Accept {
+fn accept_at(seq: u64) -> Accept {
     Accept { ids: Vec::new(), seq }
 }

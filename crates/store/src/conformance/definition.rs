@@ -24,7 +24,7 @@ declare!("definition":
 );
 
 fn start_on(name: &str) -> Vec<Trigger> {
-    vec![Trigger::Message { name: name.to_owned(), place: "begin".to_owned() }]
+    vec![Trigger::Message { name: name.to_owned(), element: "begin".to_owned() }]
 }
 
 fn undeploy(name: &str, version: u32) -> Unit {

@@ -38,7 +38,7 @@ fn records_are_read_back_whole(bench: &Bench<'_>) {
         },
         Record::TimerEdited {
             key,
-            kind: TimerKind::Place,
+            kind: TimerKind::Element,
             edit: Edit::Moved,
             from: at(1),
             to: at(2),

@@ -20,7 +20,7 @@ pub(super) fn row(number: u64, instance: u64) -> IncidentRow {
         id: incident_id(number),
         instance: id(instance),
         cause: IncidentCause::Turn,
-        place: String::new(),
+        element: String::new(),
         failure: Failure::new("E1", "it broke"),
         raised_at: NOW,
     }
@@ -36,14 +36,14 @@ fn list(bench: &Bench<'_>, of: Option<u64>, page: Page<IncidentId>) -> Vec<Incid
 
 fn a_row_is_read_back_whole(bench: &Bench<'_>) {
     let key = id(2).effect(3, 4);
-    let causes = [IncidentCause::Place(key), IncidentCause::Turn, IncidentCause::Task(key)];
+    let causes = [IncidentCause::Element(key), IncidentCause::Turn, IncidentCause::Task(key)];
     for (number, cause) in (1..).zip(causes) {
         let data = (number == 2).then(|| json("{\"a\": 1}"));
         let failure = Failure { data, ..Failure::new("E", "m") };
         let row = IncidentRow {
             cause,
             failure,
-            place: "p".to_owned(),
+            element: "p".to_owned(),
             raised_at: at(3),
             ..row(number, 2)
         };

@@ -29,7 +29,7 @@ declare!("instance":
 );
 
 fn a_row_is_read_back_whole(bench: &Bench<'_>) {
-    let timer = OpenTimer { due_at: at(5), kind: TimerKind::Place, frozen: true };
+    let timer = OpenTimer { due_at: at(5), kind: TimerKind::Element, frozen: true };
     let open = Open { timers: [(Key(1, 0), timer)].into(), children: 2, ..Open::default() };
     let started_by = StartedBy {
         name: "order".to_owned(),

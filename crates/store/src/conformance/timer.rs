@@ -41,10 +41,10 @@ fn list(bench: &Bench<'_>, filter: TimerFilter, page: Page<TimerKey>) -> Vec<Tim
 }
 
 fn a_row_is_read_back_whole(bench: &Bench<'_>) {
-    let kinds = [TimerKind::Place, TimerKind::Deadline, TimerKind::TaskDeadline];
+    let kinds = [TimerKind::Element, TimerKind::Deadline, TimerKind::TaskDeadline];
     for (ordinal, kind) in (0..).zip(kinds) {
-        let place = "a/b".to_owned();
-        let row = TimerRow { kind, place, frozen: ordinal == 1, ..timer(2, ordinal, -7) };
+        let element = "a/b".to_owned();
+        let row = TimerRow { kind, element, frozen: ordinal == 1, ..timer(2, ordinal, -7) };
         bench.write(arm(std::slice::from_ref(&row)));
         assert_eq!(bench.get(bench.store.timer(row.key())), Some(row));
     }
@@ -108,7 +108,7 @@ fn lists_are_paged_across_the_frozen_range(bench: &Bench<'_>) {
 
 fn lists_are_filtered(bench: &Bench<'_>) {
     let other = TimerRow { definition: DefinitionId(2), ..timer(1, 0, 1) };
-    let placed = TimerRow { place: "elsewhere".to_owned(), ..timer(2, 0, 2) };
+    let placed = TimerRow { element: "elsewhere".to_owned(), ..timer(2, 0, 2) };
     let frozen = TimerRow { frozen: true, ..timer(3, 0, 3) };
     bench.write(arm(&[other.clone(), placed.clone(), frozen.clone()]));
     let rows = |filter| list(bench, filter, Page::first(9));
@@ -117,8 +117,8 @@ fn lists_are_filtered(bench: &Bench<'_>) {
         rows(TimerFilter { definitions: vec![DefinitionId(2)], ..none() }),
         std::slice::from_ref(&other)
     );
-    let place = Some("elsewhere".to_owned());
-    assert_eq!(rows(TimerFilter { place, ..none() }), std::slice::from_ref(&placed));
+    let element = Some("elsewhere".to_owned());
+    assert_eq!(rows(TimerFilter { element, ..none() }), std::slice::from_ref(&placed));
     let late = TimerFilter { due_from: Some(at(2)), ..none() };
     assert_eq!(rows(late), [placed.clone(), frozen.clone()]);
     assert_eq!(
@@ -203,7 +203,7 @@ fn arming_and_removing_in_one_plan_leaves_nothing(bench: &Bench<'_>) {
 fn removing_and_arming_in_one_plan_leaves_the_timer(bench: &Bench<'_>) {
     let row = timer(1, 0, 5);
     bench.write(arm(std::slice::from_ref(&row)));
-    let moved = TimerRow { place: "moved".to_owned(), ..row.clone() };
+    let moved = TimerRow { element: "moved".to_owned(), ..row.clone() };
     bench.write(vec![Write::DeleteTimer(row.key()), Write::InsertTimer(moved.clone())]);
     assert_eq!(bench.get(bench.store.timer(row.key())), Some(moved));
 }

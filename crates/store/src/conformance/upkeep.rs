@@ -25,7 +25,7 @@ fn row(seq: u64, records: Vec<Record>) -> HistoryRow {
 }
 
 fn fired(turn_no: u64) -> Record {
-    Record::TimerFired { key: id(1).effect(turn_no, 0), kind: TimerKind::Place, due_at: at(1) }
+    Record::TimerFired { key: id(1).effect(turn_no, 0), kind: TimerKind::Element, due_at: at(1) }
 }
 
 fn history(bench: &Bench<'_>, rows: impl Iterator<Item = HistoryRow>, open: Open) {
@@ -71,12 +71,12 @@ fn a_second_compaction_adds_up(bench: &Bench<'_>) {
 }
 
 fn rows_about_open_timers_stay(bench: &Bench<'_>) {
-    let kind = TimerKind::Place;
+    let kind = TimerKind::Element;
     let timer = OpenTimer { due_at: at(99), kind, frozen: false };
     let open = Open { timers: [(Key(7, 0), timer)].into(), ..Open::default() };
     let rows = (1..=30).map(|seq| {
-        let place = "p".to_owned();
-        let armed = Record::TimerArmed { key: id(1).effect(seq, 0), kind, place, due_at: at(99) };
+        let element = "p".to_owned();
+        let armed = Record::TimerArmed { key: id(1).effect(seq, 0), kind, element, due_at: at(99) };
         row(seq, vec![armed])
     });
     history(bench, rows, open);

@@ -7,14 +7,14 @@ use meantime_kernel::store::{AnswerRow, Error};
 use super::connection::{Answer, Call, arrays, values};
 use super::text::text;
 use crate::row::answer::{columns, read};
-use crate::row::{int, ord, random};
+use crate::row::{id_order, id_random, int};
 
 const PUT: &str = concat!(
     "INSERT INTO answer (",
     columns!(),
     ") SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[]) \
-     ON CONFLICT (key) DO UPDATE SET request = excluded.request, ord = excluded.ord, \
-     random = excluded.random, expires_at = excluded.expires_at"
+     ON CONFLICT (key) DO UPDATE SET request = excluded.request, id_order = excluded.id_order, \
+     id_random = excluded.id_random, expires_at = excluded.expires_at"
 );
 const GET: &str = concat!("SELECT ", columns!(), " FROM answer WHERE key = ANY ($1::text[])");
 
@@ -26,8 +26,8 @@ pub(super) fn put<'a>(rows: &BTreeMap<&'a str, &'a AnswerRow>) -> Option<Call<'a
     let params = arrays!(rows, |row| [
         text(&row.key),
         int(row.request),
-        ord(row.instance),
-        random(row.instance),
+        id_order(row.instance),
+        id_random(row.instance),
         row.expires_at.as_millis(),
     ]);
     (!rows.is_empty()).then(|| Call::new(PUT, params))

@@ -97,8 +97,8 @@ impl CommitRows {
         connection: &Connection,
         batch: u64,
     ) -> Result<bool, Failure> {
-        let place = self.state().in_doubt.get(&batch).copied();
-        let Some((lease_term, row_number)) = place else {
+        let row = self.state().in_doubt.get(&batch).copied();
+        let Some((lease_term, row_number)) = row else {
             let lease_term = self.lease_term().unwrap_or_default();
             let found = connection.one(RECENT, values![lease_term, int(batch)]).await?;
             return Ok(!found.rows.is_empty());

@@ -13,17 +13,18 @@ use super::{definition, instance, task, timer};
 use crate::row::instance::{columns, read};
 use crate::row::table::Table;
 use crate::row::timer::read_key;
-use crate::row::{Columns, ord};
+use crate::row::{Columns, id_order};
 
 const LIVE: &str = concat!(
     "SELECT ",
     columns!(),
-    " FROM instance AS i WHERE i.ended_at IS NULL AND i.ord > $1 ORDER BY i.ord LIMIT $2"
+    " FROM instance AS i WHERE i.ended_at IS NULL AND i.id_order > $1 ORDER BY i.id_order LIMIT $2"
 );
-const TIMERS: &str = "SELECT ord, turn_no, ordinal, random, frozen, due_at FROM timer \
-     WHERE (frozen, due_at, ord, turn_no, ordinal) > ($1, $2, $3, $4, $5) \
-     ORDER BY frozen, due_at, ord, turn_no, ordinal LIMIT $6";
-const INBOX: &str = "SELECT DISTINCT ord, random FROM inbox WHERE ord > $1 ORDER BY ord LIMIT $2";
+const TIMERS: &str = "SELECT id_order, turn_no, ordinal, id_random, frozen, due_at FROM timer \
+     WHERE (frozen, due_at, id_order, turn_no, ordinal) > ($1, $2, $3, $4, $5) \
+     ORDER BY frozen, due_at, id_order, turn_no, ordinal LIMIT $6";
+const INBOX: &str =
+    "SELECT DISTINCT id_order, id_random FROM inbox WHERE id_order > $1 ORDER BY id_order LIMIT $2";
 
 #[cfg(test)]
 pub(super) const STATEMENTS: &[&str] = &[LIVE, TIMERS, INBOX];
@@ -84,7 +85,7 @@ async fn instances(connection: &Connection, problems: &mut Vec<String>) -> Resul
             }
         }
         let Some(last) = last else { break };
-        after = ord(last);
+        after = id_order(last);
         let open = |owner: &InstanceRow| {
             let timers = owner.open.timers.iter();
             timers.map(|(key, open)| open.row_key(key.of(owner.id))).collect::<Vec<_>>()
@@ -117,12 +118,12 @@ async fn instances(connection: &Connection, problems: &mut Vec<String>) -> Resul
 async fn timers(connection: &Connection, problems: &mut Vec<String>) -> Result<(), Failure> {
     let mut after = (false, i64::MIN, -1_i64, -1_i64, -1_i64);
     while problems.len() < LIMIT {
-        let (frozen, due_at, ord_after, turn_no, ordinal) = after;
-        let values = values![frozen, due_at, ord_after, turn_no, ordinal, STRIDE];
+        let (frozen, due_at, id_order_after, turn_no, ordinal) = after;
+        let values = values![frozen, due_at, id_order_after, turn_no, ordinal, STRIDE];
         let keys = connection.one(TIMERS, values).await?.read(read_key)?;
         let Some((_, last)) = keys.last() else { break };
-        let (frozen, due_at, ord, turn_no, ordinal, _) = crate::row::timer::key_columns(*last);
-        after = (frozen, due_at, ord, turn_no, i64::from(ordinal));
+        let (frozen, due_at, id_order, turn_no, ordinal, _) = crate::row::timer::key_columns(*last);
+        after = (frozen, due_at, id_order, turn_no, i64::from(ordinal));
         let ids: BTreeSet<InstanceId> = keys.iter().map(|(id, _)| *id).collect();
         let owners = owners(connection, &ids).await?;
         for (id, key) in keys {
@@ -150,7 +151,7 @@ async fn inboxes(connection: &Connection, problems: &mut Vec<String>) -> Result<
         let found = connection.one(INBOX, values![after, STRIDE]).await?;
         let ids = found.read(|row| row.instance(0, 1))?;
         let Some(last) = ids.last() else { break };
-        after = ord(*last);
+        after = id_order(*last);
         let answers = connection.run(&[instance::live(&ids)]).await?;
         let live = answers.first().map(|it| it.read(|row| row.instance(0, 1))).transpose()?;
         let live = live.unwrap_or_default();

@@ -36,7 +36,7 @@ const READY: &str = concat!(
     columns!(),
     " FROM level CROSS JOIN LATERAL (SELECT * FROM task WHERE state = 'ready' \
      AND kind = 'worker' AND queue = of_queue AND name = of_name AND priority = of_priority \
-     AND available_at <= $3 ORDER BY available_at, ord, turn_no, ordinal LIMIT $4 \
+     AND available_at <= $3 ORDER BY available_at, id_order, turn_no, ordinal LIMIT $4 \
      FOR NO KEY UPDATE SKIP LOCKED) AS ready WHERE of_priority IS NOT NULL LIMIT $5"
 );
 

@@ -224,19 +224,19 @@ impl Drop for Cluster {
 /// Where the programs of the newest version are.
 fn programs() -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let mut places: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    let mut directories: Vec<PathBuf> = std::env::split_paths(&path).collect();
     if let Ok(versions) = fs::read_dir("/usr/lib/postgresql") {
         let mut versions: Vec<PathBuf> =
             versions.filter_map(|entry| Some(entry.ok()?.path())).collect();
         let number =
             |path: &PathBuf| path.file_name().and_then(|name| name.to_str()?.parse::<u32>().ok());
         versions.sort_by_key(|path| std::cmp::Reverse(number(path)));
-        places.extend(versions.into_iter().map(|version| version.join("bin")));
+        directories.extend(versions.into_iter().map(|version| version.join("bin")));
     }
     // A directory on the path may hold links to some of the programs only.
-    places
+    directories
         .into_iter()
-        .find(|place| place.join("initdb").exists() && place.join("postgres").exists())
+        .find(|directory| directory.join("initdb").exists() && directory.join("postgres").exists())
 }
 
 /// Who runs the server: it refuses to run as root.

@@ -12,19 +12,19 @@ use super::instance;
 use crate::row::history::{columns, read};
 use crate::row::{Columns, int};
 
-const LINKS: &str = "WITH RECURSIVE h (seq, previous, place) AS (SELECT n.seq, n.previous, \
-     1::bigint FROM history AS n WHERE n.seq = $1 UNION ALL SELECT n.seq, n.previous, h.place + 1 \
+const LINKS: &str = "WITH RECURSIVE h (seq, previous, position) AS (SELECT n.seq, n.previous, \
+     1::bigint FROM history AS n WHERE n.seq = $1 UNION ALL SELECT n.seq, n.previous, h.position + 1 \
      FROM h CROSS JOIN LATERAL (SELECT seq, previous FROM history WHERE seq = h.previous OFFSET 0) \
-     AS n) SELECT seq FROM h ORDER BY place DESC";
+     AS n) SELECT seq FROM h ORDER BY position DESC";
 const GET: &str = concat!(
     "SELECT ",
     columns!(),
-    " FROM unnest($1::bigint[]) WITH ORDINALITY AS k (seq, place) CROSS JOIN LATERAL \
-     (SELECT * FROM history WHERE seq = k.seq OFFSET 0) AS h ORDER BY k.place"
+    " FROM unnest($1::bigint[]) WITH ORDINALITY AS k (seq, position) CROSS JOIN LATERAL \
+     (SELECT * FROM history WHERE seq = k.seq OFFSET 0) AS h ORDER BY k.position"
 );
 const RELINK: &str = "UPDATE history AS h SET previous = n.previous \
-     FROM (SELECT *, (SELECT ctid FROM history AS h WHERE h.seq = u.seq) AS place \
-     FROM unnest($1::bigint[], $2::bigint[]) AS u (seq, previous)) AS n WHERE h.ctid = n.place";
+     FROM (SELECT *, (SELECT ctid FROM history AS h WHERE h.seq = u.seq) AS row_id \
+     FROM unnest($1::bigint[], $2::bigint[]) AS u (seq, previous)) AS n WHERE h.ctid = n.row_id";
 const REPLACE: &str = "UPDATE history SET happened_at = $2, previous = $3, records = $4 \
      WHERE seq = $1";
 const DELETE: &str = "DELETE FROM history WHERE seq = ANY ($1::bigint[])";

@@ -5,18 +5,19 @@ use meantime_kernel::store::HistoryRow;
 
 use super::connection::{Call, Connection, Failure, arrays, values};
 use crate::row::history::{columns, read};
-use crate::row::{int, ord, random};
+use crate::row::{id_order, id_random, int};
 
 // A number that is used twice is a defect and fails: history is never overwritten.
-const APPEND: &str = "INSERT INTO history (seq, ord, random, turn_no, happened_at, previous, records) \
+const APPEND: &str = "INSERT INTO history (seq, id_order, id_random, turn_no, happened_at, \
+     previous, records) \
      SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], \
      $6::bigint[], $7::bytea[])";
 const CHAIN: &str = concat!(
-    "WITH RECURSIVE h AS (SELECT n.*, 1::bigint AS place FROM history AS n WHERE n.seq = $1 \
-     UNION ALL SELECT n.*, h.place + 1 FROM h CROSS JOIN LATERAL \
-     (SELECT * FROM history WHERE seq = h.previous OFFSET 0) AS n WHERE h.place < $2) SELECT ",
+    "WITH RECURSIVE h AS (SELECT n.*, 1::bigint AS position FROM history AS n WHERE n.seq = $1 \
+     UNION ALL SELECT n.*, h.position + 1 FROM h CROSS JOIN LATERAL \
+     (SELECT * FROM history WHERE seq = h.previous OFFSET 0) AS n WHERE h.position < $2) SELECT ",
     columns!(),
-    " FROM h ORDER BY h.place"
+    " FROM h ORDER BY h.position"
 );
 
 const SINCE: &str = concat!(
@@ -34,8 +35,8 @@ pub(super) fn append<'a>(rows: &[&'a HistoryRow]) -> Option<Call<'a>> {
     rows.sort_unstable_by_key(|row| row.seq);
     let params = arrays!(rows, |row| [
         int(row.seq),
-        ord(row.instance),
-        random(row.instance),
+        id_order(row.instance),
+        id_random(row.instance),
         int(row.turn_no),
         row.at.as_millis(),
         int(row.previous),

@@ -8,32 +8,36 @@ use meantime_kernel::store::{Error, InboxRow, Partition};
 use super::connection::{Answer, Call, arrays, values};
 use super::keyed::Keyed;
 use crate::row::inbox::{columns, read};
-use crate::row::{Columns, int, ord, packed, random};
+use crate::row::{Columns, id_order, id_random, int, packed};
 
 const PUT: &str = concat!(
     "INSERT INTO inbox (",
     columns!(),
     ") SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bytea[], \
-     $6::bytea[], $7::bytea[]) ON CONFLICT (ord, seq) DO UPDATE SET random = excluded.random, \
+     $6::bytea[], $7::bytea[]) ON CONFLICT (id_order, seq) DO UPDATE SET id_random = \
+     excluded.id_random, \
      arrived_at = excluded.arrived_at, held_by = excluded.held_by, origin = excluded.origin, \
      event = excluded.event"
 );
 const DELETE: &str = "DELETE FROM inbox WHERE ctid = ANY (ARRAY( \
-     SELECT (SELECT ctid FROM inbox AS i WHERE i.ord = k.ord AND i.seq = k.seq) \
-     FROM unnest($1::bigint[], $2::bigint[]) AS k (ord, seq)))";
+     SELECT (SELECT ctid FROM inbox AS i WHERE i.id_order = k.id_order AND i.seq = k.seq) \
+     FROM unnest($1::bigint[], $2::bigint[]) AS k (id_order, seq)))";
 const RELEASE: &str = "UPDATE inbox SET held_by = NULL WHERE ctid = ANY (ARRAY( \
-     SELECT i.ctid FROM unnest($1::bigint[], $2::bytea[]) AS k (ord, held_by) CROSS JOIN LATERAL \
-     (SELECT ctid FROM inbox WHERE ord = k.ord AND held_by = k.held_by OFFSET 0) AS i))";
-const CLEAR_HELD: &str = "DELETE FROM inbox WHERE ord = ANY ($1::bigint[]) AND held_by IS NOT NULL";
+     SELECT i.ctid FROM unnest($1::bigint[], $2::bytea[]) AS k (id_order, held_by) CROSS JOIN \
+     LATERAL \
+     (SELECT ctid FROM inbox WHERE id_order = k.id_order AND held_by = k.held_by OFFSET 0) AS i))";
+const CLEAR_HELD: &str =
+    "DELETE FROM inbox WHERE id_order = ANY ($1::bigint[]) AND held_by IS NOT NULL";
 const HEADS: &str = concat!(
     "SELECT ",
     columns!(),
-    " FROM unnest($1::bigint[], $2::bigint[]) AS w (of_ord, of_random) CROSS JOIN LATERAL \
-     (SELECT * FROM inbox WHERE ord = w.of_ord AND random = w.of_random AND held_by IS NULL \
-     ORDER BY seq LIMIT $3) AS i ORDER BY ord, seq"
+    " FROM unnest($1::bigint[], $2::bigint[]) AS w (of_id_order, of_id_random) CROSS JOIN LATERAL \
+     (SELECT * FROM inbox WHERE id_order = w.of_id_order AND id_random = w.of_id_random AND \
+     held_by IS NULL \
+     ORDER BY seq LIMIT $3) AS i ORDER BY id_order, seq"
 );
-const OWNERS: &str = "SELECT DISTINCT ord, random FROM inbox \
-     WHERE held_by IS NULL AND (random & 255) % $1 = $2";
+const OWNERS: &str = "SELECT DISTINCT id_order, id_random FROM inbox \
+     WHERE held_by IS NULL AND (id_random & 255) % $1 = $2";
 
 #[cfg(test)]
 pub(super) const STATEMENTS: &[&str] = &[PUT, DELETE, RELEASE, CLEAR_HELD, HEADS, OWNERS];
@@ -78,25 +82,25 @@ impl<'a> Changes<'a> {
     pub(super) fn calls<'c>(&'c self, calls: &mut Vec<Call<'c>>) {
         if !self.releases.is_empty() {
             let pairs: Vec<_> = self.releases.iter().collect();
-            let params = arrays!(pairs, |it| [ord(it.0), it.1.to_bytes().to_vec()]);
+            let params = arrays!(pairs, |it| [id_order(it.0), it.1.to_bytes().to_vec()]);
             calls.push(Call::new(RELEASE, params));
         }
         if !self.clears.is_empty() {
-            let orders: Vec<i64> = self.clears.iter().copied().map(ord).collect();
+            let orders: Vec<i64> = self.clears.iter().copied().map(id_order).collect();
             calls.push(Call::new(CLEAR_HELD, values![orders]));
         }
         let keys = self.rows.deletes();
         if !keys.is_empty() {
-            let params = arrays!(keys, |key| [ord(key.0), int(key.1)]);
+            let params = arrays!(keys, |key| [id_order(key.0), int(key.1)]);
             calls.push(Call::new(DELETE, params));
         }
         let rows = self.rows.puts();
         if !rows.is_empty() {
             let rows: Vec<_> = rows.into_iter().map(|(_, row)| row).collect();
             let params = arrays!(rows, |it| [
-                ord(it.0.instance),
+                id_order(it.0.instance),
                 int(it.0.seq),
-                random(it.0.instance),
+                id_random(it.0.instance),
                 it.0.at.as_millis(),
                 it.1.map(|incident| incident.to_bytes().to_vec()),
                 it.0.origin.as_ref().map(packed),
@@ -109,7 +113,7 @@ impl<'a> Changes<'a> {
 
 /// The first events of each instance that nothing holds back.
 pub(super) fn heads(instances: &[InstanceId], limit: usize) -> Call<'static> {
-    let mut params = arrays!(instances, |id| [ord(*id), random(*id)]);
+    let mut params = arrays!(instances, |id| [id_order(*id), id_random(*id)]);
     params.extend(values![i64::try_from(limit).unwrap_or(i64::MAX)]);
     Call::new(HEADS, params)
 }

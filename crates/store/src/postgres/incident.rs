@@ -9,27 +9,28 @@ use super::connection::{Answer, Call, Connection, Failure, arrays, values};
 use super::keyed::Keyed;
 use super::text::text;
 use crate::row::incident::{columns, read_lenient};
-use crate::row::{ord, packed, random};
+use crate::row::{id_order, id_random, packed};
 
 const PUT: &str = concat!(
     "INSERT INTO incident (",
     columns!(),
     ") SELECT * FROM unnest($1::bytea[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], \
      $6::text[], $7::text[], $8::text[], $9::bytea[]) ON CONFLICT (id) DO UPDATE \
-     SET ord = excluded.ord, random = excluded.random, raised_at = excluded.raised_at, \
-     place = excluded.place, code = excluded.code, message = excluded.message, \
+     SET id_order = excluded.id_order, id_random = excluded.id_random, raised_at = \
+     excluded.raised_at, \
+     element = excluded.element, code = excluded.code, message = excluded.message, \
      data = excluded.data, cause = excluded.cause"
 );
 const DELETE: &str = "DELETE FROM incident WHERE id = ANY ($1::bytea[])";
 const CLEAR: &str =
-    "DELETE FROM incident WHERE ord = ANY ($1::bigint[]) AND random = ANY ($2::bigint[])";
+    "DELETE FROM incident WHERE id_order = ANY ($1::bigint[]) AND id_random = ANY ($2::bigint[])";
 const GET: &str = concat!("SELECT ", columns!(), " FROM incident WHERE id = ANY ($1::bytea[])");
 const LIST: &str =
     concat!("SELECT ", columns!(), " FROM incident WHERE id > $1 ORDER BY id LIMIT $2");
 const OF_INSTANCE: &str = concat!(
     "SELECT ",
     columns!(),
-    " FROM incident WHERE ord = $1 AND random = $2 AND id > $3 ORDER BY id LIMIT $4"
+    " FROM incident WHERE id_order = $1 AND id_random = $2 AND id > $3 ORDER BY id LIMIT $4"
 );
 
 #[cfg(test)]
@@ -60,7 +61,7 @@ impl<'a> Changes<'a> {
     pub(super) fn calls<'c>(&'c self, calls: &mut Vec<Call<'c>>) {
         if !self.cleared.is_empty() {
             let ids: Vec<_> = self.cleared.iter().collect();
-            let params = arrays!(ids, |id| [ord(**id), random(**id)]);
+            let params = arrays!(ids, |id| [id_order(**id), id_random(**id)]);
             calls.push(Call::new(CLEAR, params));
         }
         let ids = self.rows.deletes();
@@ -72,10 +73,10 @@ impl<'a> Changes<'a> {
             // An incident has a place; a trace comes with the end of an instance.
             let params = arrays!(rows, |it| [
                 it.1.id.to_bytes().to_vec(),
-                ord(it.1.instance),
-                random(it.1.instance),
+                id_order(it.1.instance),
+                id_random(it.1.instance),
                 it.1.raised_at.as_millis(),
-                text(&it.1.place),
+                text(&it.1.element),
                 text(&it.1.failure.code),
                 text(&it.1.failure.message),
                 data(&it.1.failure),
@@ -117,7 +118,9 @@ pub(super) async fn list(
     let limit = i64::try_from(page.limit).unwrap_or(i64::MAX);
     let found = match instance {
         None => connection.one(LIST, values![after, limit]).await?,
-        Some(id) => connection.one(OF_INSTANCE, values![ord(id), random(id), after, limit]).await?,
+        Some(id) => {
+            connection.one(OF_INSTANCE, values![id_order(id), id_random(id), after, limit]).await?
+        }
     };
     Ok(read_rows(&found)?)
 }

@@ -11,51 +11,55 @@ use crate::row::instance::{
     child, columns, meta_column, open_column, parent_column, read, read_lenient,
     unfinished as unfinished_row,
 };
-use crate::row::{Columns, int, millis, ord, random};
+use crate::row::{Columns, id_order, id_random, int, millis};
 
-const INSERT: &str = "INSERT INTO instance (ord, random, turn_no, phase, definition_id, \
+const INSERT: &str = "INSERT INTO instance (id_order, id_random, turn_no, phase, definition_id, \
      started_at, ended_at, deadline_at, last_history, key, state_format, open, meta, state, \
-     parent_ord) SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], \
+     parent_id_order) SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], \
      $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[], $10::text[], \
      $11::integer[], $12::bytea[], $13::bytea[], $14::bytea[], $15::bigint[]) \
-     ON CONFLICT (ord) DO NOTHING RETURNING ord";
+     ON CONFLICT (id_order) DO NOTHING RETURNING id_order";
 
 const TURN: &str = "UPDATE instance AS i SET turn_no = n.turn_no, phase = n.phase, \
      definition_id = n.definition_id, started_at = n.started_at, ended_at = n.ended_at, \
      deadline_at = n.deadline_at, last_history = n.last_history, key = n.key, \
      state_format = n.state_format, open = n.open, meta = n.meta, state = n.state \
-     FROM (SELECT *, (SELECT ctid FROM instance AS i WHERE i.ord = u.ord \
-     AND i.random = u.random AND i.turn_no = u.expected) AS place \
+     FROM (SELECT *, (SELECT ctid FROM instance AS i WHERE i.id_order = u.id_order \
+     AND i.id_random = u.id_random AND i.turn_no = u.expected) AS row_id \
      FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::bigint[], \
      $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[], $10::text[], $11::integer[], \
      $12::bytea[], $13::bytea[], $14::bytea[], $15::bigint[]) \
-     AS u (ord, random, turn_no, phase, definition_id, started_at, ended_at, deadline_at, \
+     AS u (id_order, id_random, turn_no, phase, definition_id, started_at, ended_at, deadline_at, \
      last_history, key, state_format, open, meta, state, expected)) AS n \
-     WHERE i.ctid = n.place";
+     WHERE i.ctid = n.row_id";
 
 // In the order of ids, and without waiting: who has a row has it for a moment only.
 const TAKE: &str = concat!(
     "SELECT ",
     columns!(),
-    " FROM instance AS i WHERE i.ord = ANY ($1::bigint[]) ORDER BY i.ord \
+    " FROM instance AS i WHERE i.id_order = ANY ($1::bigint[]) ORDER BY i.id_order \
      FOR NO KEY UPDATE SKIP LOCKED"
 );
-const LOCK: &str = "SELECT ord, random, turn_no FROM instance WHERE ord = ANY ($1::bigint[]) \
-     ORDER BY ord FOR NO KEY UPDATE SKIP LOCKED";
-const WHICH: &str = "SELECT ord, random FROM instance WHERE ord = ANY ($1::bigint[])";
+const LOCK: &str = "SELECT id_order, id_random, turn_no FROM instance WHERE id_order = ANY \
+     ($1::bigint[]) \
+     ORDER BY id_order FOR NO KEY UPDATE SKIP LOCKED";
+const WHICH: &str = "SELECT id_order, id_random FROM instance WHERE id_order = ANY ($1::bigint[])";
 const GET_ALL: &str =
-    concat!("SELECT ", columns!(), " FROM instance AS i WHERE i.ord = ANY ($1::bigint[])");
-const GET: &str =
-    concat!("SELECT ", columns!(), " FROM instance AS i WHERE i.ord = $1 AND i.random = $2");
-const LIVE: &str = "SELECT ord, random FROM instance \
-     WHERE ord = ANY ($1::bigint[]) AND ended_at IS NULL";
+    concat!("SELECT ", columns!(), " FROM instance AS i WHERE i.id_order = ANY ($1::bigint[])");
+const GET: &str = concat!(
+    "SELECT ",
+    columns!(),
+    " FROM instance AS i WHERE i.id_order = $1 AND i.id_random = $2"
+);
+const LIVE: &str = "SELECT id_order, id_random FROM instance \
+     WHERE id_order = ANY ($1::bigint[]) AND ended_at IS NULL";
 const KEY_HOLDERS: &str = "SELECT (SELECT name FROM definition WHERE id = i.definition_id), \
-     i.key, i.ord, i.random FROM instance AS i \
+     i.key, i.id_order, i.id_random FROM instance AS i \
      WHERE i.key = ANY ($1::text[]) AND i.ended_at IS NULL";
-const CHILDREN: &str = "SELECT ord, random, meta, parent_ord FROM instance \
-     WHERE parent_ord = ANY ($1::bigint[]) AND ended_at IS NULL";
-const UNFINISHED: &str = "SELECT ord, random, meta FROM instance \
-     WHERE phase IN ('starting', 'yielding') AND (random & 255) % $1 = $2";
+const CHILDREN: &str = "SELECT id_order, id_random, meta, parent_id_order FROM instance \
+     WHERE parent_id_order = ANY ($1::bigint[]) AND ended_at IS NULL";
+const UNFINISHED: &str = "SELECT id_order, id_random, meta FROM instance \
+     WHERE phase IN ('starting', 'yielding') AND (id_random & 255) % $1 = $2";
 
 #[cfg(test)]
 pub(super) const STATEMENTS: &[&str] =
@@ -90,8 +94,8 @@ impl<'a> Changes<'a> {
     pub(super) fn insert_call(&self) -> Option<Call<'_>> {
         let rows: Vec<&InstanceRow> = self.inserts.values().copied().collect();
         let params = arrays!(rows, |row| [
-            ord(row.id),
-            random(row.id),
+            id_order(row.id),
+            id_random(row.id),
             int(row.turn_no),
             row.phase.name(),
             int(row.definition.0),
@@ -112,8 +116,8 @@ impl<'a> Changes<'a> {
     pub(super) fn turn_call(&self) -> Option<Call<'_>> {
         let rows: Vec<&(u64, &InstanceRow)> = self.turns.values().collect();
         let params = arrays!(rows, |it| [
-            ord(it.1.id),
-            random(it.1.id),
+            id_order(it.1.id),
+            id_random(it.1.id),
             int(it.1.turn_no),
             it.1.phase.name(),
             int(it.1.definition.0),
@@ -134,7 +138,7 @@ impl<'a> Changes<'a> {
     /// The rows that the answer to [`Self::insert_call`] says were there already.
     pub(super) fn taken_ids(&self, answer: &Answer) -> Result<Vec<InstanceId>, Error> {
         let inserted = answer.read(|row| row.integer(0))?;
-        let is_new = |id: &InstanceId| inserted.contains(&ord(*id));
+        let is_new = |id: &InstanceId| inserted.contains(&id_order(*id));
         Ok(self.inserts.keys().copied().filter(|id| !is_new(id)).collect())
     }
 }
@@ -165,7 +169,7 @@ pub(super) fn live(ids: &[InstanceId]) -> Call<'static> {
 }
 
 fn orders(ids: &[InstanceId]) -> Vec<i64> {
-    ids.iter().copied().map(ord).collect()
+    ids.iter().copied().map(id_order).collect()
 }
 
 /// Live instances that have one of the business keys.
@@ -194,7 +198,7 @@ pub(super) fn children(parents: &[InstanceId]) -> Call<'static> {
 pub(super) fn read_children(answer: &Answer, parent: InstanceId) -> Result<Vec<ChildRef>, Error> {
     let mut found = Vec::new();
     for row in &answer.rows {
-        if row.integer(3)? == ord(parent) {
+        if row.integer(3)? == id_order(parent) {
             found.extend(child(row, parent)?);
         }
     }
@@ -221,7 +225,7 @@ pub(super) async fn get(
     connection: &Connection,
     id: InstanceId,
 ) -> Result<Option<InstanceRow>, Failure> {
-    let answer = connection.one(GET, values![ord(id), random(id)]).await?;
+    let answer = connection.one(GET, values![id_order(id), id_random(id)]).await?;
     Ok(answer.first(read)?)
 }
 
@@ -230,11 +234,12 @@ pub(super) async fn get_lenient(
     connection: &Connection,
     id: InstanceId,
 ) -> Result<Option<InstanceRow>, Failure> {
-    let answer = connection.one(GET, values![ord(id), random(id)]).await?;
+    let answer = connection.one(GET, values![id_order(id), id_random(id)]).await?;
     Ok(answer.first(read_lenient)?)
 }
 
-/// Instances of a partition that go on by themselves: not started yet, or in the middle of their work.
+/// Instances of a partition that go on by themselves: not started yet, or in the middle of their
+/// work.
 pub(super) fn unfinished(partition: Partition) -> Call<'static> {
     Call::new(UNFINISHED, values![i64::from(partition.count.max(1)), i64::from(partition.index)])
 }

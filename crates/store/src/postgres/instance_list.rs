@@ -7,43 +7,46 @@ use super::connection::{Connection, Failure, Param, values};
 use super::definition;
 use super::text::text;
 use crate::row::instance::{UNUSUAL_PHASES, columns, matches, read_lenient};
-use crate::row::{Columns, int, ord};
+use crate::row::{Columns, id_order, int};
 
 const TAGGED: &str = concat!(
     "SELECT ",
     columns!(),
-    " FROM instance_tag AS t CROSS JOIN LATERAL (SELECT * FROM instance WHERE ord = t.ord OFFSET 0) \
-     AS i WHERE t.tag = $3 AND t.ord < $1 ORDER BY t.ord DESC LIMIT $2"
+    " FROM instance_tag AS t CROSS JOIN LATERAL (SELECT * FROM instance WHERE id_order = \
+         t.id_order OFFSET 0) \
+     AS i WHERE t.tag = $3 AND t.id_order < $1 ORDER BY t.id_order DESC LIMIT $2"
 );
 const KEYED: &str = concat!(
     "SELECT ",
     columns!(),
-    " FROM instance AS i WHERE i.key = $3 AND i.ord < $1 ORDER BY i.ord DESC LIMIT $2"
+    " FROM instance AS i WHERE i.key = $3 AND i.id_order < $1 ORDER BY i.id_order DESC LIMIT $2"
 );
 const LIVE: &str = concat!(
     "SELECT ",
     columns!(),
-    " FROM instance AS i WHERE i.definition_id = $3 AND num_nulls(i.ended_at) = 1 AND i.ord < $1 \
-     ORDER BY i.ord DESC LIMIT $2"
+    " FROM instance AS i WHERE i.definition_id = $3 AND num_nulls(i.ended_at) = 1 AND i.id_order < \
+         $1 \
+     ORDER BY i.id_order DESC LIMIT $2"
 );
 const UNUSUAL: &str = concat!(
     "SELECT ",
     columns!(),
     " FROM instance AS i WHERE i.phase IN ('starting', 'yielding', 'failed', 'cancelled') \
-     AND i.phase = $3 AND i.ord < $1 ORDER BY i.ord DESC LIMIT $2"
+     AND i.phase = $3 AND i.id_order < $1 ORDER BY i.id_order DESC LIMIT $2"
 );
 const NEWEST: &str = concat!(
     "SELECT ",
     columns!(),
-    " FROM instance AS i WHERE i.ord < $1 ORDER BY i.ord DESC LIMIT $2"
+    " FROM instance AS i WHERE i.id_order < $1 ORDER BY i.id_order DESC LIMIT $2"
 );
 
 /// Whoever has an open incident, whatever its own row counts.
 const TROUBLED: &str = concat!(
     "SELECT ",
     columns!(),
-    " FROM instance AS i WHERE i.ord < $1 \
-     AND EXISTS (SELECT 1 FROM incident AS t WHERE t.ord = i.ord) ORDER BY i.ord DESC LIMIT $2"
+    " FROM instance AS i WHERE i.id_order < $1 \
+     AND EXISTS (SELECT 1 FROM incident AS t WHERE t.id_order = i.id_order) ORDER BY i.id_order \
+     DESC LIMIT $2"
 );
 
 #[cfg(test)]
@@ -120,7 +123,7 @@ impl<'a> Walk<'a> {
         what: impl Fn() -> Option<Param<'a>>,
     ) -> Result<Vec<InstanceRow>, Failure> {
         let limit = self.page.limit;
-        let mut before = self.page.after.map_or(i64::MAX, ord);
+        let mut before = self.page.after.map_or(i64::MAX, id_order);
         let mut found = Vec::new();
         while found.len() < limit {
             let stride = i64::try_from(limit.min(STRIDE)).unwrap_or(i64::MAX);

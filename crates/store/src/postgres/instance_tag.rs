@@ -8,12 +8,14 @@ use meantime_kernel::store::Error;
 
 use super::connection::{Answer, Call, arrays, values};
 use super::text::text;
-use crate::row::{Columns, ord};
+use crate::row::{Columns, id_order};
 
-const PUT: &str = "INSERT INTO instance_tag (tag, ord) \
+const PUT: &str = "INSERT INTO instance_tag (tag, id_order) \
      SELECT * FROM unnest($1::text[], $2::bigint[]) ON CONFLICT DO NOTHING";
-const LIVE: &str = "SELECT t.tag, i.ord, i.random FROM instance_tag AS t CROSS JOIN LATERAL \
-     (SELECT ord, random FROM instance WHERE ord = t.ord AND ended_at IS NULL OFFSET 0) \
+const LIVE: &str = "SELECT t.tag, i.id_order, i.id_random FROM instance_tag AS t CROSS JOIN \
+     LATERAL \
+     (SELECT id_order, id_random FROM instance WHERE id_order = t.id_order AND ended_at IS NULL \
+     OFFSET 0) \
      AS i WHERE t.tag = ANY ($1::text[])";
 
 #[cfg(test)]
@@ -32,7 +34,7 @@ impl<'a> Changes<'a> {
     ) {
         let plain = tags.iter().map(|tag| Cow::Borrowed(tag.as_str()));
         let named = attributes.iter().map(|it| Cow::Owned(format!("{}={}", it.name, it.value)));
-        self.0.extend(plain.chain(named).map(|tag| (tag, ord(instance))));
+        self.0.extend(plain.chain(named).map(|tag| (tag, id_order(instance))));
     }
 
     pub(super) fn calls<'c>(&'c self, calls: &mut Vec<Call<'c>>) {

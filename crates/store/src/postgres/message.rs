@@ -24,15 +24,15 @@ const EXPIRE: &str = "DELETE FROM message WHERE ctid = ANY (ARRAY( \
      AS k (kind, key, name, at) CROSS JOIN LATERAL (SELECT ctid FROM message \
      WHERE kind = k.kind AND key = k.key AND name = k.name AND expires_at <= k.at OFFSET 0) AS m))";
 const CLEAR_SIGNALS: &str = "DELETE FROM message WHERE kind = 'signal' AND key = ANY ($1::text[])";
-const FRESH: &str = "SELECT c.place, m.seq, m.expires_at, m.payload, m.had \
+const FRESH: &str = "SELECT c.position, m.seq, m.expires_at, m.payload, m.had \
      FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::text[]) WITH ORDINALITY \
-     AS c (kind, key, name, most, mark, place) CROSS JOIN LATERAL (SELECT * FROM message AS m \
+     AS c (kind, key, name, most, mark, position) CROSS JOIN LATERAL (SELECT * FROM message AS m \
      WHERE m.kind = c.kind AND m.key = c.key AND m.name = c.name \
      AND (m.expires_at IS NULL OR m.expires_at > $6) AND strpos(m.had, c.mark) = 0 \
-     ORDER BY m.seq LIMIT c.most) AS m ORDER BY c.place, m.seq";
-const KEPT: &str = "SELECT c.place, m.seq, m.expires_at, m.payload, m.had \
+     ORDER BY m.seq LIMIT c.most) AS m ORDER BY c.position, m.seq";
+const KEPT: &str = "SELECT c.position, m.seq, m.expires_at, m.payload, m.had \
      FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[]) WITH ORDINALITY \
-     AS c (kind, key, name, seq, place) CROSS JOIN LATERAL (SELECT * FROM message AS m \
+     AS c (kind, key, name, seq, position) CROSS JOIN LATERAL (SELECT * FROM message AS m \
      WHERE m.kind = c.kind AND m.key = c.key AND m.name = c.name AND m.seq = c.seq OFFSET 0) AS m";
 
 #[cfg(test)]
@@ -154,10 +154,10 @@ impl<'a> Reader<'a> {
 }
 
 /// Messages by their place.
-pub(super) fn kept<'a>(places: &'a [(&'a ChannelKey, u64)]) -> Call<'a> {
+pub(super) fn kept<'a>(positions: &'a [(&'a ChannelKey, u64)]) -> Call<'a> {
     Call::new(
         KEPT,
-        arrays!(places, |it| [it.0.kind.name(), text(&it.0.key), text(&it.0.name), int(it.1),]),
+        arrays!(positions, |it| [it.0.kind.name(), text(&it.0.key), text(&it.0.name), int(it.1),]),
     )
 }
 
@@ -168,8 +168,8 @@ pub(super) fn read_messages(
 ) -> Result<Vec<MessageRow>, Error> {
     let mut found = Vec::new();
     for row in &answer.rows {
-        let place = usize::try_from(row.integer(0)?).unwrap_or_default();
-        let channel = place.checked_sub(1).and_then(|place| asked.get(place));
+        let position = usize::try_from(row.integer(0)?).unwrap_or_default();
+        let channel = position.checked_sub(1).and_then(|position| asked.get(position));
         let channel = channel.ok_or_else(|| Error::Bug("an unknown channel".to_owned()))?;
         match read(row, 1, channel) {
             // It stays where it is, and nobody gets it; a check tells of it.
@@ -181,11 +181,11 @@ pub(super) fn read_messages(
 }
 
 /// The channel that a row was found for: its place is the first column, counted from 1.
-pub(super) fn place<'a>(
+pub(super) fn position<'a>(
     row: &impl Columns,
     channels: &[(&'a ChannelKey, usize)],
 ) -> Result<&'a ChannelKey, Error> {
-    let place = usize::try_from(row.integer(0)?).unwrap_or_default();
-    let found = place.checked_sub(1).and_then(|place| channels.get(place));
+    let position = usize::try_from(row.integer(0)?).unwrap_or_default();
+    let found = position.checked_sub(1).and_then(|position| channels.get(position));
     found.map(|(channel, _)| *channel).ok_or_else(|| Error::Bug("an unknown channel".to_owned()))
 }

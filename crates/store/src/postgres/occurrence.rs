@@ -8,7 +8,7 @@ use meantime_kernel::store::{Error, OccurrenceKey, OccurrenceRow, Page};
 use super::connection::{Answer, Call, Connection, Failure, arrays, values};
 use super::text::text;
 use crate::row::occurrence::{columns, read};
-use crate::row::{Columns, int, ord, random};
+use crate::row::{Columns, id_order, id_random, int};
 
 const PUT: &str = concat!(
     "INSERT INTO occurrence (",
@@ -17,18 +17,19 @@ const PUT: &str = concat!(
      $3::bigint[], $4::bigint[], $5::bigint[], $6::text[], $7::text[], $8::bigint[], \
      $9::bigint[], $10::bigint[]) AS n (",
     columns!(),
-    ") ON CONFLICT (ord, slot_at, is_start) DO UPDATE SET random = excluded.random, \
+    ") ON CONFLICT (id_order, slot_at, is_start) DO UPDATE SET id_random = excluded.id_random, \
      last_at = excluded.last_at, count = excluded.count, outcome = excluded.outcome, \
-     reason = excluded.reason, run_ord = excluded.run_ord, run_random = excluded.run_random, \
+     reason = excluded.reason, run_id_order = excluded.run_id_order, run_id_random = \
+     excluded.run_id_random, \
      decided_at = excluded.decided_at"
 );
-const TAKEN: &str = "SELECT o.ord, o.slot_at FROM unnest($1::bigint[], $2::bigint[]) \
-     AS k (ord, slot_at) CROSS JOIN LATERAL (SELECT ord, slot_at FROM occurrence \
-     WHERE ord = k.ord AND slot_at = k.slot_at AND is_start OFFSET 0) AS o";
+const TAKEN: &str = "SELECT o.id_order, o.slot_at FROM unnest($1::bigint[], $2::bigint[]) \
+     AS k (id_order, slot_at) CROSS JOIN LATERAL (SELECT id_order, slot_at FROM occurrence \
+     WHERE id_order = k.id_order AND slot_at = k.slot_at AND is_start OFFSET 0) AS o";
 const LIST: &str = concat!(
     "SELECT ",
     columns!(),
-    " FROM occurrence WHERE ord = $1 AND (slot_at, is_start) < ($2, $3) \
+    " FROM occurrence WHERE id_order = $1 AND (slot_at, is_start) < ($2, $3) \
      ORDER BY slot_at DESC, is_start DESC LIMIT $4"
 );
 
@@ -48,15 +49,15 @@ impl<'a> Changes<'a> {
     pub(super) fn calls<'c>(&'c self, calls: &mut Vec<Call<'c>>) {
         let rows: Vec<&OccurrenceRow> = self.0.values().copied().collect();
         let params = arrays!(rows, |row| [
-            ord(row.schedule),
-            random(row.schedule),
+            id_order(row.schedule),
+            id_random(row.schedule),
             row.occurrence.slot_at.as_millis(),
             row.occurrence.last_at.as_millis(),
             int(row.occurrence.count),
             row.occurrence.outcome.name(),
             text(&row.occurrence.reason),
-            row.instance.map(ord),
-            row.instance.map(random),
+            row.instance.map(id_order),
+            row.instance.map(id_random),
             row.decided_at.as_millis(),
         ]);
         if !rows.is_empty() {
@@ -68,7 +69,7 @@ impl<'a> Changes<'a> {
 /// Which of the slots have had their run.
 pub(super) fn taken(slots: &BTreeSet<(InstanceId, Timestamp)>) -> Call<'static> {
     let slots: Vec<_> = slots.iter().collect();
-    Call::new(TAKEN, arrays!(slots, |slot| [ord(slot.0), slot.1.as_millis()]))
+    Call::new(TAKEN, arrays!(slots, |slot| [id_order(slot.0), slot.1.as_millis()]))
 }
 
 pub(super) fn read_taken(
@@ -78,7 +79,7 @@ pub(super) fn read_taken(
     let found = answer.read(|row| Ok((row.integer(0)?, row.integer(1)?)))?;
     let found: BTreeSet<(i64, i64)> = found.into_iter().collect();
     let is_taken = |(schedule, slot): &&(InstanceId, Timestamp)| {
-        found.contains(&(ord(*schedule), slot.as_millis()))
+        found.contains(&(id_order(*schedule), slot.as_millis()))
     };
     Ok(slots.iter().filter(is_taken).copied().collect())
 }
@@ -92,6 +93,6 @@ pub(super) async fn list(
     let (before, is_start) =
         page.after.map_or((i64::MAX, true), |after| (after.slot_at.as_millis(), after.is_start));
     let limit = i64::try_from(page.limit).unwrap_or(i64::MAX);
-    let found = connection.one(LIST, values![ord(schedule), before, is_start, limit]).await?;
+    let found = connection.one(LIST, values![id_order(schedule), before, is_start, limit]).await?;
     Ok(found.read(read)?)
 }

@@ -10,22 +10,23 @@ use meantime_kernel::store::{Error, Purged};
 use super::connection::{Answer, Call, Connection, Failure, values};
 use crate::row::Columns;
 
-const LAST_HISTORY: &str = "SELECT ord, last_history FROM instance \
-     WHERE ord = ANY ($1::bigint[]) AND ended_at IS NOT NULL ORDER BY ord FOR UPDATE SKIP LOCKED";
+const LAST_HISTORY: &str = "SELECT id_order, last_history FROM instance \
+     WHERE id_order = ANY ($1::bigint[]) AND ended_at IS NOT NULL ORDER BY id_order FOR UPDATE \
+     SKIP LOCKED";
 // Newest first, so that the row always names what is left.
-const DELETE_HISTORY: &str = "WITH RECURSIVE h (seq, previous, place) AS (SELECT n.seq, \
+const DELETE_HISTORY: &str = "WITH RECURSIVE h (seq, previous, position) AS (SELECT n.seq, \
      n.previous, 1::bigint FROM history AS n WHERE n.seq = $1 UNION ALL SELECT n.seq, n.previous, \
-     h.place + 1 FROM h CROSS JOIN LATERAL (SELECT seq, previous FROM history \
-     WHERE seq = h.previous OFFSET 0) AS n WHERE h.place < $2), gone AS (DELETE FROM history \
+     h.position + 1 FROM h CROSS JOIN LATERAL (SELECT seq, previous FROM history \
+     WHERE seq = h.previous OFFSET 0) AS n WHERE h.position < $2), gone AS (DELETE FROM history \
      WHERE seq = ANY (ARRAY(SELECT seq FROM h))) \
-     SELECT count(*), coalesce((array_agg(previous ORDER BY place DESC))[1], 0) FROM h";
-const CUT_HISTORY: &str = "UPDATE instance SET last_history = $2 WHERE ord = $1";
+     SELECT count(*), coalesce((array_agg(previous ORDER BY position DESC))[1], 0) FROM h";
+const CUT_HISTORY: &str = "UPDATE instance SET last_history = $2 WHERE id_order = $1";
 // Written so that no index of tasks that are done fits: the key is what finds them.
-const DELETE_TASKS: &str = "DELETE FROM task WHERE ord = $1 AND coalesce(state, '') = 'done'";
-const DELETE_TAGS: &str = "DELETE FROM instance_tag WHERE ord = $1";
+const DELETE_TASKS: &str = "DELETE FROM task WHERE id_order = $1 AND coalesce(state, '') = 'done'";
+const DELETE_TAGS: &str = "DELETE FROM instance_tag WHERE id_order = $1";
 const DELETE_OCCURRENCES: &str = "DELETE FROM occurrence WHERE ctid = ANY (ARRAY( \
-     SELECT ctid FROM occurrence WHERE ord = $1 LIMIT $2))";
-const DELETE_INSTANCE: &str = "DELETE FROM instance WHERE ord = $1";
+     SELECT ctid FROM occurrence WHERE id_order = $1 LIMIT $2))";
+const DELETE_INSTANCE: &str = "DELETE FROM instance WHERE id_order = $1";
 
 /// Rows that carry their own expiry.
 struct Expiring {
@@ -108,8 +109,8 @@ pub(super) async fn purge(
 ) -> Result<(usize, Purged), Failure> {
     let mut purged = Purged::default();
     let mut gone = 0;
-    for ord in doomed {
-        if purged.rows() >= limit || !remove(connection, *ord, limit, &mut purged).await? {
+    for id_order in doomed {
+        if purged.rows() >= limit || !remove(connection, *id_order, limit, &mut purged).await? {
             break;
         }
         gone += 1;
@@ -130,11 +131,11 @@ pub(super) async fn purge(
 /// parts.
 async fn remove(
     connection: &Connection,
-    ord: i64,
+    id_order: i64,
     limit: usize,
     purged: &mut Purged,
 ) -> Result<bool, Failure> {
-    let found = connection.one(LAST_HISTORY, values![vec![ord]]).await?;
+    let found = connection.one(LAST_HISTORY, values![vec![id_order]]).await?;
     let Some(last) = found.first(|row| row.integer(1))? else { return Ok(true) };
     if last != 0 {
         let room = limit.saturating_sub(purged.rows()).max(1);
@@ -143,19 +144,19 @@ async fn remove(
             deleted.first(|row| Ok((row.integer(0)?, row.integer(1)?)))?.unwrap_or_default();
         purged.attachments += usize::try_from(rows).unwrap_or_default();
         if purged.rows() >= limit && left != 0 {
-            connection.one(CUT_HISTORY, values![ord, left]).await?;
+            connection.one(CUT_HISTORY, values![id_order, left]).await?;
             return Ok(false);
         }
     }
     // A schedule may have had more slots than one transaction should remove.
     let room = limit.saturating_sub(purged.rows()).max(1);
-    let slots = count(&connection.one(DELETE_OCCURRENCES, values![ord, big(room)]).await?);
+    let slots = count(&connection.one(DELETE_OCCURRENCES, values![id_order, big(room)]).await?);
     purged.occurrences += slots;
     if slots == room {
-        connection.one(CUT_HISTORY, values![ord, 0_i64]).await?;
+        connection.one(CUT_HISTORY, values![id_order, 0_i64]).await?;
         return Ok(false);
     }
-    let one = |sql| Call::new(sql, values![ord]);
+    let one = |sql| Call::new(sql, values![id_order]);
     let answers =
         connection.run(&[one(DELETE_TASKS), one(DELETE_TAGS), one(DELETE_INSTANCE)]).await?;
     if let [tasks, tags, instances] = answers.as_slice() {

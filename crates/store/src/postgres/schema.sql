@@ -3,8 +3,8 @@
 CREATE TABLE answer (
     key text COLLATE "C" NOT NULL,
     request bigint NOT NULL,
-    ord bigint NOT NULL,
-    random bigint NOT NULL,
+    id_order bigint NOT NULL,
+    id_random bigint NOT NULL,
     expires_at bigint NOT NULL,
     PRIMARY KEY (key)
 );
@@ -42,8 +42,8 @@ CREATE TABLE definition_source (
 
 CREATE TABLE history (
     seq bigint NOT NULL,
-    ord bigint NOT NULL,
-    random bigint NOT NULL,
+    id_order bigint NOT NULL,
+    id_random bigint NOT NULL,
     turn_no bigint NOT NULL,
     happened_at bigint NOT NULL,
     previous bigint NOT NULL,
@@ -52,22 +52,22 @@ CREATE TABLE history (
 );
 
 CREATE TABLE inbox (
-    ord bigint NOT NULL,
+    id_order bigint NOT NULL,
     seq bigint NOT NULL,
-    random bigint NOT NULL,
+    id_random bigint NOT NULL,
     arrived_at bigint NOT NULL,
     held_by bytea,
     origin bytea,
     event bytea NOT NULL,
-    PRIMARY KEY (ord, seq)
+    PRIMARY KEY (id_order, seq)
 ) WITH (autovacuum_vacuum_scale_factor=0.05);
 
 CREATE TABLE incident (
     id bytea NOT NULL,
-    ord bigint NOT NULL,
-    random bigint NOT NULL,
+    id_order bigint NOT NULL,
+    id_random bigint NOT NULL,
     raised_at bigint NOT NULL,
-    place text NOT NULL,
+    element text NOT NULL,
     code text NOT NULL,
     message text NOT NULL,
     data text,
@@ -76,30 +76,30 @@ CREATE TABLE incident (
 );
 
 CREATE TABLE instance (
-    ord bigint NOT NULL,
-    random bigint NOT NULL,
+    id_order bigint NOT NULL,
+    id_random bigint NOT NULL,
     turn_no bigint NOT NULL,
     definition_id bigint NOT NULL,
     started_at bigint NOT NULL,
     ended_at bigint,
     deadline_at bigint,
     last_history bigint NOT NULL,
-    parent_ord bigint,
+    parent_id_order bigint,
     state_format integer NOT NULL,
     phase text COLLATE "C" NOT NULL,
     key text COLLATE "C",
     open bytea,
     extra bytea,
     state bytea NOT NULL,
-    PRIMARY KEY (ord),
+    PRIMARY KEY (id_order),
     CHECK (((phase = ANY (ARRAY['completed'::text, 'failed'::text, 'cancelled'::text])) = (ended_at IS NOT NULL))),
     CHECK ((phase = ANY (ARRAY['starting'::text, 'running'::text, 'yielding'::text, 'closing'::text, 'completed'::text, 'failed'::text, 'cancelled'::text])))
 ) WITH (fillfactor=80, autovacuum_vacuum_scale_factor=0.05);
 
 CREATE TABLE instance_tag (
     tag text COLLATE "C" NOT NULL,
-    ord bigint NOT NULL,
-    PRIMARY KEY (tag, ord)
+    id_order bigint NOT NULL,
+    PRIMARY KEY (tag, id_order)
 );
 
 CREATE TABLE message (
@@ -131,18 +131,18 @@ CREATE TABLE node (
 );
 
 CREATE TABLE occurrence (
-    ord bigint NOT NULL,
+    id_order bigint NOT NULL,
     slot_at bigint NOT NULL,
     is_start boolean NOT NULL,
-    random bigint NOT NULL,
+    id_random bigint NOT NULL,
     last_at bigint NOT NULL,
     count bigint NOT NULL,
     outcome text NOT NULL,
     reason text NOT NULL,
-    run_ord bigint,
-    run_random bigint,
+    run_id_order bigint,
+    run_id_random bigint,
     decided_at bigint NOT NULL,
-    PRIMARY KEY (ord, slot_at, is_start),
+    PRIMARY KEY (id_order, slot_at, is_start),
     CHECK ((is_start = (outcome = 'started'::text))),
     CHECK ((last_at >= slot_at)),
     CHECK ((count > 0)),
@@ -182,8 +182,8 @@ CREATE TABLE subscription (
     key text COLLATE "C" NOT NULL,
     name text COLLATE "C" NOT NULL,
     seq bigint NOT NULL,
-    ord bigint NOT NULL,
-    random bigint NOT NULL,
+    id_order bigint NOT NULL,
+    id_random bigint NOT NULL,
     turn_no bigint NOT NULL,
     ordinal bigint NOT NULL,
     definition text COLLATE "C" NOT NULL,
@@ -192,9 +192,9 @@ CREATE TABLE subscription (
 ) WITH (autovacuum_vacuum_scale_factor=0.05);
 
 CREATE TABLE task (
-    ord bigint NOT NULL,
+    id_order bigint NOT NULL,
     turn_no bigint NOT NULL,
-    random bigint NOT NULL,
+    id_random bigint NOT NULL,
     available_at bigint NOT NULL,
     created_at bigint NOT NULL,
     deadline_at bigint,
@@ -215,7 +215,7 @@ CREATE TABLE task (
     assignee text,
     outcome bytea,
     spec bytea NOT NULL,
-    PRIMARY KEY (ord, turn_no, ordinal),
+    PRIMARY KEY (id_order, turn_no, ordinal),
     CHECK ((kind = ANY (ARRAY['worker'::text, 'engine'::text, 'user'::text]))),
     CHECK ((state = ANY (ARRAY['ready'::text, 'leased'::text, 'held'::text, 'done'::text])))
 ) WITH (autovacuum_vacuum_scale_factor=0.05);
@@ -224,21 +224,21 @@ CREATE TABLE timer (
     frozen boolean NOT NULL,
     ordinal bigint NOT NULL,
     due_at bigint NOT NULL,
-    ord bigint NOT NULL,
+    id_order bigint NOT NULL,
     turn_no bigint NOT NULL,
-    random bigint NOT NULL,
+    id_random bigint NOT NULL,
     definition_id bigint NOT NULL,
     kind text COLLATE "C" NOT NULL,
-    place text NOT NULL,
-    PRIMARY KEY (frozen, due_at, ord, turn_no, ordinal),
+    element text NOT NULL,
+    PRIMARY KEY (frozen, due_at, id_order, turn_no, ordinal),
     CHECK ((kind = ANY (ARRAY['timer'::text, 'deadline'::text, 'taskDeadline'::text])))
 ) WITH (autovacuum_vacuum_scale_factor=0.05);
 
 CREATE TABLE tree (
-    ord bigint NOT NULL,
-    random bigint NOT NULL,
+    id_order bigint NOT NULL,
+    id_random bigint NOT NULL,
     live bigint NOT NULL,
-    PRIMARY KEY (ord)
+    PRIMARY KEY (id_order)
 );
 
 CREATE TABLE trigger_start (
@@ -255,17 +255,17 @@ CREATE INDEX answer_expiry ON answer USING btree (expires_at);
 
 CREATE UNIQUE INDEX definition_version ON definition USING btree (name, version);
 
-CREATE INDEX incident_instance ON incident USING btree (ord);
+CREATE INDEX incident_instance ON incident USING btree (id_order);
 
-CREATE INDEX instance_child ON instance USING btree (parent_ord, ended_at) WHERE (parent_ord IS NOT NULL);
+CREATE INDEX instance_child ON instance USING btree (parent_id_order, ended_at) WHERE (parent_id_order IS NOT NULL);
 
 CREATE INDEX instance_key ON instance USING btree (key, ended_at) WHERE (key IS NOT NULL);
 
-CREATE INDEX instance_live ON instance USING btree (definition_id, ord) WHERE (num_nulls(ended_at) = 1);
+CREATE INDEX instance_live ON instance USING btree (definition_id, id_order) WHERE (num_nulls(ended_at) = 1);
 
-CREATE INDEX instance_tag_instance ON instance_tag USING btree (ord);
+CREATE INDEX instance_tag_instance ON instance_tag USING btree (id_order);
 
-CREATE INDEX instance_unusual ON instance USING btree (phase, ord) WHERE (phase = ANY (ARRAY['starting'::text, 'yielding'::text, 'failed'::text, 'cancelled'::text]));
+CREATE INDEX instance_unusual ON instance USING btree (phase, id_order) WHERE (phase = ANY (ARRAY['starting'::text, 'yielding'::text, 'failed'::text, 'cancelled'::text]));
 
 CREATE INDEX message_expiry ON message USING btree (expires_at) WHERE (expires_at IS NOT NULL);
 
@@ -279,9 +279,9 @@ CREATE INDEX subscription_definition ON subscription USING btree (kind, key, nam
 
 CREATE INDEX task_done ON task USING btree (available_at) WHERE (state = 'done'::text);
 
-CREATE INDEX task_ready ON task USING btree (queue, name, priority DESC, available_at, ord, turn_no, ordinal) WHERE ((state = 'ready'::text) AND (kind = 'worker'::text));
+CREATE INDEX task_ready ON task USING btree (queue, name, priority DESC, available_at, id_order, turn_no, ordinal) WHERE ((state = 'ready'::text) AND (kind = 'worker'::text));
 
-CREATE INDEX task_user ON task USING btree (ord, turn_no, ordinal) WHERE (kind = 'user'::text);
+CREATE INDEX task_user ON task USING btree (id_order, turn_no, ordinal) WHERE (kind = 'user'::text);
 
 CREATE INDEX trigger_start_definition ON trigger_start USING btree (definition);
 
@@ -294,25 +294,25 @@ CREATE VIEW v_history AS
     h.happened_at,
     to_char('1970-01-01 00:00:00'::timestamp without time zone + h.happened_at::double precision * '00:00:00.001'::interval, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'::text) AS happened
    FROM history h
-     LEFT JOIN v_id ON v_id.ord = h.ord;
+     LEFT JOIN v_id ON v_id.id_order = h.id_order;
 
 CREATE VIEW v_id AS
- SELECT instance.ord,
-    ((((((((((((((((((((((((('in_'::text || substr(alphabet.a, (1 + ((instance.ord >> 61) & 31::bigint))::integer, 1)) || substr(alphabet.a, (1 + ((instance.ord >> 56) & 31::bigint))::integer, 1)) || substr(alphabet.a, (1 + ((instance.ord >> 51) & 31::bigint))::integer, 1)) || substr(alphabet.a, (1 + ((instance.ord >> 46) & 31::bigint))::integer, 1)) || substr(alphabet.a, (1 + ((instance.ord >> 41) & 31::bigint))::integer, 1)) || substr(alphabet.a, (1 + ((instance.ord >> 36) & 31::bigint))::integer, 1)) || substr(alphabet.a, (1 + ((instance.ord >> 31) & 31::bigint))::integer, 1)) || substr(alphabet.a, (1 + ((instance.ord >> 26) & 31::bigint))::integer, 1)) || substr(alphabet.a, (1 + ((instance.ord >> 21) & 31::bigint))::integer, 1)) || substr(alphabet.a, (1 + ((instance.ord >> 16) & 31::bigint))::integer, 1)) || substr(alphabet.a, (1 + ((instance.ord >> 11) & 31::bigint))::integer, 1)) || substr(alphabet.a, (1 + ((instance.ord >> 6) & 31::bigint))::integer, 1)) || substr(alphabet.a, (1 + ((instance.ord >> 1) & 31::bigint))::integer, 1)) || substr(alphabet.a, (1 + (((instance.ord & 1::bigint) << 4) | ((instance.random >> 60) & 15::bigint)))::integer, 1)) || substr(alphabet.a, (1 + ((instance.random >> 55) & 31::bigint))::integer, 1)) || substr(alphabet.a, (1 + ((instance.random >> 50) & 31::bigint))::integer, 1)) || substr(alphabet.a, (1 + ((instance.random >> 45) & 31::bigint))::integer, 1)) || substr(alphabet.a, (1 + ((instance.random >> 40) & 31::bigint))::integer, 1)) || substr(alphabet.a, (1 + ((instance.random >> 35) & 31::bigint))::integer, 1)) || substr(alphabet.a, (1 + ((instance.random >> 30) & 31::bigint))::integer, 1)) || substr(alphabet.a, (1 + ((instance.random >> 25) & 31::bigint))::integer, 1)) || substr(alphabet.a, (1 + ((instance.random >> 20) & 31::bigint))::integer, 1)) || substr(alphabet.a, (1 + ((instance.random >> 15) & 31::bigint))::integer, 1)) || substr(alphabet.a, (1 + ((instance.random >> 10) & 31::bigint))::integer, 1)) || substr(alphabet.a, (1 + ((instance.random >> 5) & 31::bigint))::integer, 1)) || substr(alphabet.a, (1 + (instance.random & 31::bigint))::integer, 1) AS id
+ SELECT instance.id_order,
+    ((((((((((((((((((((((((('in_'::text || substr(alphabet.a, (1 + ((instance.id_order >> 61) & 31::bigint))::integer, 1)) || substr(alphabet.a, (1 + ((instance.id_order >> 56) & 31::bigint))::integer, 1)) || substr(alphabet.a, (1 + ((instance.id_order >> 51) & 31::bigint))::integer, 1)) || substr(alphabet.a, (1 + ((instance.id_order >> 46) & 31::bigint))::integer, 1)) || substr(alphabet.a, (1 + ((instance.id_order >> 41) & 31::bigint))::integer, 1)) || substr(alphabet.a, (1 + ((instance.id_order >> 36) & 31::bigint))::integer, 1)) || substr(alphabet.a, (1 + ((instance.id_order >> 31) & 31::bigint))::integer, 1)) || substr(alphabet.a, (1 + ((instance.id_order >> 26) & 31::bigint))::integer, 1)) || substr(alphabet.a, (1 + ((instance.id_order >> 21) & 31::bigint))::integer, 1)) || substr(alphabet.a, (1 + ((instance.id_order >> 16) & 31::bigint))::integer, 1)) || substr(alphabet.a, (1 + ((instance.id_order >> 11) & 31::bigint))::integer, 1)) || substr(alphabet.a, (1 + ((instance.id_order >> 6) & 31::bigint))::integer, 1)) || substr(alphabet.a, (1 + ((instance.id_order >> 1) & 31::bigint))::integer, 1)) || substr(alphabet.a, (1 + (((instance.id_order & 1::bigint) << 4) | ((instance.id_random >> 60) & 15::bigint)))::integer, 1)) || substr(alphabet.a, (1 + ((instance.id_random >> 55) & 31::bigint))::integer, 1)) || substr(alphabet.a, (1 + ((instance.id_random >> 50) & 31::bigint))::integer, 1)) || substr(alphabet.a, (1 + ((instance.id_random >> 45) & 31::bigint))::integer, 1)) || substr(alphabet.a, (1 + ((instance.id_random >> 40) & 31::bigint))::integer, 1)) || substr(alphabet.a, (1 + ((instance.id_random >> 35) & 31::bigint))::integer, 1)) || substr(alphabet.a, (1 + ((instance.id_random >> 30) & 31::bigint))::integer, 1)) || substr(alphabet.a, (1 + ((instance.id_random >> 25) & 31::bigint))::integer, 1)) || substr(alphabet.a, (1 + ((instance.id_random >> 20) & 31::bigint))::integer, 1)) || substr(alphabet.a, (1 + ((instance.id_random >> 15) & 31::bigint))::integer, 1)) || substr(alphabet.a, (1 + ((instance.id_random >> 10) & 31::bigint))::integer, 1)) || substr(alphabet.a, (1 + ((instance.id_random >> 5) & 31::bigint))::integer, 1)) || substr(alphabet.a, (1 + (instance.id_random & 31::bigint))::integer, 1) AS id
    FROM instance,
     ( SELECT '0123456789abcdefghjkmnpqrstvwxyz'::text AS a) alphabet;
 
 CREATE VIEW v_incident AS
  SELECT encode(c.id, 'hex'::text) AS incident,
     v_id.id AS instance,
-    c.place,
+    c.element,
     c.code,
     c.message,
     c.data,
     c.raised_at,
     to_char('1970-01-01 00:00:00'::timestamp without time zone + c.raised_at::double precision * '00:00:00.001'::interval, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'::text) AS raised
    FROM incident c
-     LEFT JOIN v_id ON v_id.ord = c.ord;
+     LEFT JOIN v_id ON v_id.id_order = c.id_order;
 
 CREATE VIEW v_instance AS
  SELECT v_id.id,
@@ -330,8 +330,8 @@ CREATE VIEW v_instance AS
     parent.id AS parent,
     length(i.state) AS state_bytes
    FROM instance i
-     LEFT JOIN v_id ON v_id.ord = i.ord
-     LEFT JOIN v_id parent ON parent.ord = i.parent_ord
+     LEFT JOIN v_id ON v_id.id_order = i.id_order
+     LEFT JOIN v_id parent ON parent.id_order = i.parent_id_order
      LEFT JOIN definition d ON d.id = i.definition_id;
 
 CREATE VIEW v_occurrence AS
@@ -346,8 +346,8 @@ CREATE VIEW v_occurrence AS
     o.decided_at,
     to_char('1970-01-01 00:00:00'::timestamp without time zone + o.decided_at::double precision * '00:00:00.001'::interval, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'::text) AS decided
    FROM occurrence o
-     LEFT JOIN v_id schedule ON schedule.ord = o.ord
-     LEFT JOIN v_id run ON run.ord = o.run_ord;
+     LEFT JOIN v_id schedule ON schedule.id_order = o.id_order
+     LEFT JOIN v_id run ON run.id_order = o.run_id_order;
 
 CREATE VIEW v_operation AS
  SELECT operation.number,
@@ -378,7 +378,7 @@ CREATE VIEW v_task AS
     t.created_at,
     to_char('1970-01-01 00:00:00'::timestamp without time zone + t.created_at::double precision * '00:00:00.001'::interval, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'::text) AS created
    FROM task t
-     LEFT JOIN v_id ON v_id.ord = t.ord
+     LEFT JOIN v_id ON v_id.id_order = t.id_order
      LEFT JOIN definition d ON d.id = t.definition_id;
 
 CREATE VIEW v_timer AS
@@ -386,11 +386,11 @@ CREATE VIEW v_timer AS
     t.turn_no,
     t.ordinal,
     t.kind,
-    t.place,
+    t.element,
     t.frozen,
     d.name AS definition,
     t.due_at,
     to_char('1970-01-01 00:00:00'::timestamp without time zone + t.due_at::double precision * '00:00:00.001'::interval, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'::text) AS due
    FROM timer t
-     LEFT JOIN v_id ON v_id.ord = t.ord
+     LEFT JOIN v_id ON v_id.id_order = t.id_order
      LEFT JOIN definition d ON d.id = t.definition_id;

@@ -6,26 +6,27 @@ use meantime_kernel::store::{ChannelKey, Error, SubscriptionRow};
 
 use super::connection::{Answer, Call, arrays};
 use super::keyed::Keyed;
-use super::message::{channel_params, place};
+use super::message::{channel_params, position};
 use super::text::text;
 use crate::row::subscription::read;
-use crate::row::{int, ord, random};
+use crate::row::{id_order, id_random, int};
 
 const PUT: &str = "INSERT INTO subscription \
-     (kind, key, name, seq, ord, turn_no, ordinal, random, definition) \
+     (kind, key, name, seq, id_order, turn_no, ordinal, id_random, definition) \
      SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], \
      $6::bigint[], $7::bigint[], $8::bigint[], $9::text[]) \
      ON CONFLICT (kind, key, name, seq) DO UPDATE \
-     SET ord = excluded.ord, turn_no = excluded.turn_no, ordinal = excluded.ordinal, \
-     random = excluded.random, definition = excluded.definition";
+     SET id_order = excluded.id_order, turn_no = excluded.turn_no, ordinal = excluded.ordinal, \
+     id_random = excluded.id_random, definition = excluded.definition";
 const DELETE: &str = "DELETE FROM subscription WHERE ctid = ANY (ARRAY( \
      SELECT (SELECT ctid FROM subscription AS s WHERE s.kind = k.kind AND s.key = k.key \
      AND s.name = k.name AND s.seq = k.seq) \
      FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[]) AS k (kind, key, name, seq)))";
 // The definitions of a channel are found one after the other, each by one look into the index.
-const WAITING: &str = "SELECT c.place, s.seq, s.ord, s.turn_no, s.ordinal, s.random, s.definition \
+const WAITING: &str = "SELECT c.position, s.seq, s.id_order, s.turn_no, s.ordinal, s.id_random, \
+     s.definition \
      FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[]) WITH ORDINALITY \
-     AS c (kind, key, name, most, place) CROSS JOIN LATERAL (WITH RECURSIVE d (name) AS ( \
+     AS c (kind, key, name, most, position) CROSS JOIN LATERAL (WITH RECURSIVE d (name) AS ( \
      (SELECT s.definition FROM subscription AS s WHERE s.kind = c.kind AND s.key = c.key \
      AND s.name = c.name ORDER BY s.definition LIMIT 1) UNION ALL \
      SELECT (SELECT s.definition FROM subscription AS s WHERE s.kind = c.kind AND s.key = c.key \
@@ -33,7 +34,7 @@ const WAITING: &str = "SELECT c.place, s.seq, s.ord, s.turn_no, s.ordinal, s.ran
      FROM d WHERE d.name IS NOT NULL) SELECT name FROM d WHERE name IS NOT NULL) AS d \
      CROSS JOIN LATERAL (SELECT * FROM subscription AS s \
      WHERE s.kind = c.kind AND s.key = c.key AND s.name = c.name AND s.definition = d.name \
-     ORDER BY s.seq LIMIT c.most) AS s ORDER BY c.place, s.seq";
+     ORDER BY s.seq LIMIT c.most) AS s ORDER BY c.position, s.seq";
 
 #[cfg(test)]
 pub(super) const STATEMENTS: &[&str] = &[PUT, DELETE, WAITING];
@@ -69,10 +70,10 @@ impl<'a> Changes<'a> {
                 text(&it.1.channel.key),
                 text(&it.1.channel.name),
                 int(it.1.seq),
-                ord(it.1.key.instance),
+                id_order(it.1.key.instance),
                 int(it.1.key.turn_no),
                 i64::from(it.1.key.ordinal),
-                random(it.1.key.instance),
+                id_random(it.1.key.instance),
                 text(&it.1.definition),
             ]);
             calls.push(Call::new(PUT, params));
@@ -91,7 +92,7 @@ pub(super) fn read_waiting(
 ) -> Result<BTreeMap<ChannelKey, VecDeque<SubscriptionRow>>, Error> {
     let mut found: BTreeMap<ChannelKey, VecDeque<SubscriptionRow>> = BTreeMap::new();
     for row in &answer.rows {
-        let channel = place(row, channels)?;
+        let channel = position(row, channels)?;
         found.entry(channel.clone()).or_default().push_back(read(row, 1, channel)?);
     }
     Ok(found)

@@ -12,14 +12,15 @@ use crate::sweep::{Candidate, Judged, RANGE_ROWS, Range, Sweep, candidate_column
 const RANGE: &str = concat!(
     "SELECT ",
     candidate_columns!(),
-    " FROM instance AS i WHERE i.ord > $1 AND i.ord <= $2 ORDER BY i.ord LIMIT $3"
+    " FROM instance AS i WHERE i.id_order > $1 AND i.id_order <= $2 ORDER BY i.id_order LIMIT $3"
 );
-const NEXT: &str = "SELECT ord FROM instance WHERE ord > $1 ORDER BY ord LIMIT 1";
-const CHILDREN: &str = "SELECT ord, random, ended_at IS NULL, meta, parent_ord FROM instance \
-     WHERE parent_ord = ANY ($1::bigint[])";
+const NEXT: &str = "SELECT id_order FROM instance WHERE id_order > $1 ORDER BY id_order LIMIT 1";
+const CHILDREN: &str = "SELECT id_order, id_random, ended_at IS NULL, meta, parent_id_order FROM \
+     instance \
+     WHERE parent_id_order = ANY ($1::bigint[])";
 const OPEN_TASKS: &str =
-    "SELECT DISTINCT ord FROM task WHERE ord = ANY ($1::bigint[]) AND state <> 'done'";
-const EVENTS: &str = "SELECT DISTINCT ord FROM inbox WHERE ord = ANY ($1::bigint[])";
+    "SELECT DISTINCT id_order FROM task WHERE id_order = ANY ($1::bigint[]) AND state <> 'done'";
+const EVENTS: &str = "SELECT DISTINCT id_order FROM inbox WHERE id_order = ANY ($1::bigint[])";
 
 #[cfg(test)]
 pub(super) const STATEMENTS: &[&str] = &[RANGE, NEXT, CHILDREN, OPEN_TASKS, EVENTS];
@@ -61,7 +62,7 @@ async fn look(
     for row in &rows {
         match row.judge(request) {
             Judged::Expired(at) => {
-                expired.insert(row.ord, at);
+                expired.insert(row.id_order, at);
             }
             Judged::At(at) => again = again.into_iter().chain([at]).min(),
             Judged::Stays => {}
@@ -106,11 +107,11 @@ async fn trees(
                 below.insert(row.integer(0)?, *root);
             }
         }
-        for (ord, root) in &level {
-            if busy.contains(ord) {
+        for (id_order, root) in &level {
+            if busy.contains(id_order) {
                 trees.remove(root);
             } else if let Some(members) = trees.get_mut(root) {
-                members.insert(0, *ord);
+                members.insert(0, *id_order);
             }
         }
         level = below.into_iter().filter(|(_, root)| trees.contains_key(root)).collect();

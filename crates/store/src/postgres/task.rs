@@ -10,7 +10,7 @@ use super::text::{text, text_if};
 use crate::row::task::{
     columns, key_columns, kind_name, read, spec_column, waiting as waiting_row, waiting_columns,
 };
-use crate::row::{Columns, int, millis, ord, packed};
+use crate::row::{Columns, id_order, int, millis, packed};
 
 /// The values of rows, in the order of `columns!`.
 macro_rules! row_arrays {
@@ -26,7 +26,7 @@ macro_rules! row_arrays {
 macro_rules! key_arrays {
     () => {
         "unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[]) \
-         AS k (k_ord, k_turn_no, k_ordinal, k_random)"
+         AS k (k_id_order, k_turn_no, k_ordinal, k_id_random)"
     };
 }
 
@@ -36,8 +36,9 @@ macro_rules! with_key {
         concat!(
             " CROSS JOIN LATERAL (SELECT ",
             $columns,
-            " FROM task WHERE ord = k_ord AND turn_no = k_turn_no AND ordinal = k_ordinal \
-             AND random = k_random OFFSET 0 ",
+            " FROM task WHERE id_order = k_id_order AND turn_no = k_turn_no AND ordinal = \
+                 k_ordinal \
+             AND id_random = k_id_random OFFSET 0 ",
             $lock,
             ") AS t"
         )
@@ -49,17 +50,18 @@ const INSERT: &str =
 const REPLACE: &str = concat!(
     "UPDATE task AS t SET kind = n.kind, queue = n.queue, name = n.name, priority = n.priority, \
      state = n.state, available_at = n.available_at, created_at = n.created_at, \
-     deadline_at = n.deadline_at, definition_id = n.definition_id, detached = t.detached OR n.detached, \
+     deadline_at = n.deadline_at, definition_id = n.definition_id, detached = t.detached OR \
+     n.detached, \
      claims = n.claims, attempt = n.attempt, expiries = n.expiries, \
      lease_worker = n.lease_worker, lease_until = n.lease_until, \
      lease_timeout_at = n.lease_timeout_at, assignee = n.assignee, outcome = n.outcome, \
-     spec = n.spec FROM (SELECT *, (SELECT ctid FROM task AS t WHERE t.ord = u.ord \
-     AND t.turn_no = u.turn_no AND t.ordinal = u.ordinal AND t.random = u.random \
-     AND t.claims = u.expected) AS place FROM ",
+     spec = n.spec FROM (SELECT *, (SELECT ctid FROM task AS t WHERE t.id_order = u.id_order \
+     AND t.turn_no = u.turn_no AND t.ordinal = u.ordinal AND t.id_random = u.id_random \
+     AND t.claims = u.expected) AS row_id FROM ",
     row_arrays!(),
     ", $24::bigint[]) AS u (",
     columns!(),
-    ", expected)) AS n WHERE t.ctid = n.place"
+    ", expected)) AS n WHERE t.ctid = n.row_id"
 );
 const DELETE: &str = concat!(
     "DELETE FROM task WHERE ctid = ANY (ARRAY(SELECT t.ctid FROM ",
@@ -75,34 +77,35 @@ const DETACH: &str = concat!(
 );
 // In the order of the keys, and without waiting: who has a row has it for a moment only.
 const LOCK: &str = concat!(
-    "SELECT ord, turn_no, ordinal, random, claims FROM ",
+    "SELECT id_order, turn_no, ordinal, id_random, claims FROM ",
     key_arrays!(),
     with_key!("*", "FOR NO KEY UPDATE SKIP LOCKED")
 );
 const GET: &str = concat!("SELECT ", columns!(), " FROM ", key_arrays!(), with_key!("*", ""));
 const WHICH: &str = concat!(
-    "SELECT ord, turn_no, ordinal, random FROM ",
+    "SELECT id_order, turn_no, ordinal, id_random FROM ",
     key_arrays!(),
-    with_key!("ord, turn_no, ordinal, random", "")
+    with_key!("id_order, turn_no, ordinal, id_random", "")
 );
 const LIST: &str = concat!(
     "SELECT ",
     columns!(),
-    " FROM task WHERE (ord, turn_no, ordinal) > ($1, $2, $3) AND ord <= $4 \
+    " FROM task WHERE (id_order, turn_no, ordinal) > ($1, $2, $3) AND id_order <= $4 \
      AND kind = coalesce($5, kind) AND state = coalesce($6, state) \
-     ORDER BY ord, turn_no, ordinal LIMIT $7"
+     ORDER BY id_order, turn_no, ordinal LIMIT $7"
 );
 const LIST_USER: &str = concat!(
     "SELECT ",
     columns!(),
-    " FROM task WHERE kind = 'user' AND (ord, turn_no, ordinal) > ($1, $2, $3) AND ord <= $4 \
-     AND state = coalesce($5, state) ORDER BY ord, turn_no, ordinal LIMIT $6"
+    " FROM task WHERE kind = 'user' AND (id_order, turn_no, ordinal) > ($1, $2, $3) AND id_order \
+         <= $4 \
+     AND state = coalesce($5, state) ORDER BY id_order, turn_no, ordinal LIMIT $6"
 );
 const WAITING: &str = concat!(
     "SELECT ",
     waiting_columns!(),
     " FROM task WHERE (state = 'leased' OR (state = 'ready' AND (kind = 'engine' \
-     OR available_at > $1))) AND (random & 255) % $2 = $3"
+     OR available_at > $1))) AND (id_random & 255) % $2 = $3"
 );
 
 #[cfg(test)]
@@ -275,12 +278,12 @@ pub(super) async fn list(
     filter: &TaskFilter,
     page: Page<TaskId>,
 ) -> Result<Vec<TaskRow>, Failure> {
-    let first = filter.instance.map_or((-1, -1, -1), |id| (ord(id), -1, -1));
+    let first = filter.instance.map_or((-1, -1, -1), |id| (id_order(id), -1, -1));
     let after = page.after.map_or((-1, -1, -1), |TaskId(key)| {
-        (ord(key.instance), int(key.turn_no), i64::from(key.ordinal))
+        (id_order(key.instance), int(key.turn_no), i64::from(key.ordinal))
     });
     let (from, turn_no, ordinal) = first.max(after);
-    let until = filter.instance.map_or(i64::MAX, ord);
+    let until = filter.instance.map_or(i64::MAX, id_order);
     let state = filter.state.map(TaskState::name);
     let limit = i64::try_from(page.limit).unwrap_or(i64::MAX);
     let found = if filter.kind == Some(TaskKind::User) {

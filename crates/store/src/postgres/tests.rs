@@ -21,7 +21,7 @@ use crate::row::Columns;
 
 /// Statements that may walk over a table: none of them runs for a turn.
 const SCANS: &[(&str, &str)] = &[
-    ("SELECT DISTINCT ord, random FROM inbox WHERE held_by", "recovery"),
+    ("SELECT DISTINCT id_order, id_random FROM inbox WHERE held_by", "recovery"),
     ("state = 'leased' OR", "recovery: only open tasks are in the table"),
     ("FROM node AS n, (SELECT max(clock_at)", "recovery: a few rows per process"),
     ("UPDATE commit_row SET closed_at = 0 WHERE", "a few rows per process"),
@@ -190,10 +190,10 @@ fn timers_and_claims_seek_by_their_whole_key() {
         let lines = bench.plan(sql).into_iter().map(|line| line.trim().to_owned());
         lines.filter(|line| line.starts_with("Index Cond")).collect()
     };
-    let due = conditions("AND due_at < $6 AND (random");
+    let due = conditions("AND due_at < $6 AND (id_random");
     assert_eq!(due.len(), 1);
     assert!(due[0].contains("frozen = $1") && due[0].contains("due_at < $6"), "{due:?}");
-    assert!(due[0].contains("ROW(due_at, ord, turn_no, ordinal) >"), "{due:?}");
+    assert!(due[0].contains("ROW(due_at, id_order, turn_no, ordinal) >"), "{due:?}");
     let claims = conditions("AND available_at <= $3");
     let ready = claims.iter().find(|it| it.contains("available_at <= $3")).unwrap();
     for part in ["queue =", "name =", "priority ="] {
@@ -213,7 +213,8 @@ fn the_committed_schema_is_what_migrations_make() {
          || ' ' || format_type(a.atttypid, a.atttypmod) || CASE WHEN l.collname = 'C' \
          THEN ' COLLATE \"C\"' ELSE '' END || CASE WHEN a.attnotnull THEN ' NOT NULL' ELSE '' END, \
          ',' || E'\\n' ORDER BY a.attnum) || coalesce((SELECT string_agg(',' || E'\\n    ' || \
-         pg_get_constraintdef(k.oid), '' ORDER BY k.contype DESC, k.conname) FROM pg_constraint AS k \
+         pg_get_constraintdef(k.oid), '' ORDER BY k.contype DESC, k.conname) FROM pg_constraint AS \
+         k \
          WHERE k.conrelid = c.oid), '') || E'\\n)' || coalesce(' WITH (' || \
          array_to_string(c.reloptions, ', ') || ')', '') \
          FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum > 0 \
@@ -314,10 +315,10 @@ fn several_processes_that_migrate_at_once_do_it_once() {
 fn views_can_be_read_and_print_ids_like_the_api() {
     let bench = Bench::migrated();
     let id = meantime_core::InstanceId::new(58_654_720_000_123, 0xfedc_ba98_7654_3210);
-    let (order, random) = (id.order().cast_signed(), id.random().cast_signed());
+    let (order, id_random) = (id.order().cast_signed(), id.random().cast_signed());
     bench.script(&format!(
-        "INSERT INTO instance (ord, random, turn_no, phase, definition_id, started_at, \
-         last_history, state_format, state) VALUES ({order}, {random}, 1, 'running', 1, \
+        "INSERT INTO instance (id_order, id_random, turn_no, phase, definition_id, started_at, \
+         last_history, state_format, state) VALUES ({order}, {id_random}, 1, 'running', 1, \
          1790000000123, 0, 1, '')"
     ));
     let shown = bench.texts("SELECT id || ' ' || started FROM v_instance");

@@ -11,50 +11,53 @@ use super::connection::{Call, Connection, Failure, arrays, values};
 use super::instance;
 use super::text::text;
 use crate::row::timer::{columns, key_columns, keys_of, matches, no_deadline_first, read};
-use crate::row::{Columns, int, ord, random};
+use crate::row::{Columns, id_order, id_random, int};
 
 const INSERT: &str = "INSERT INTO timer \
-     (frozen, due_at, ord, turn_no, ordinal, random, kind, definition_id, place) \
+     (frozen, due_at, id_order, turn_no, ordinal, id_random, kind, definition_id, element) \
      SELECT * FROM unnest($1::boolean[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], \
      $6::bigint[], $7::text[], $8::bigint[], $9::text[]) \
-     ON CONFLICT (frozen, due_at, ord, turn_no, ordinal) DO UPDATE SET random = excluded.random, \
-     kind = excluded.kind, definition_id = excluded.definition_id, place = excluded.place";
+     ON CONFLICT (frozen, due_at, id_order, turn_no, ordinal) DO UPDATE SET id_random = \
+     excluded.id_random, \
+     kind = excluded.kind, definition_id = excluded.definition_id, element = excluded.element";
 const DELETE: &str = "DELETE FROM timer WHERE ctid = ANY (ARRAY( \
      SELECT (SELECT ctid FROM timer AS t WHERE t.frozen = k.frozen AND t.due_at = k.due_at \
-     AND t.ord = k.ord AND t.turn_no = k.turn_no AND t.ordinal = k.ordinal \
-     AND t.random = k.random) FROM unnest($1::boolean[], $2::bigint[], $3::bigint[], \
+     AND t.id_order = k.id_order AND t.turn_no = k.turn_no AND t.ordinal = k.ordinal \
+     AND t.id_random = k.id_random) FROM unnest($1::boolean[], $2::bigint[], $3::bigint[], \
      $4::bigint[], $5::bigint[], $6::bigint[]) \
-     AS k (frozen, due_at, ord, turn_no, ordinal, random)))";
+     AS k (frozen, due_at, id_order, turn_no, ordinal, id_random)))";
 const MOVE: &str = "UPDATE timer AS t SET frozen = n.to_frozen, due_at = n.to_due_at \
      FROM (SELECT *, (SELECT ctid FROM timer AS t WHERE t.frozen = k.frozen \
-     AND t.due_at = k.due_at AND t.ord = k.ord AND t.turn_no = k.turn_no \
-     AND t.ordinal = k.ordinal AND t.random = k.random) AS place \
+     AND t.due_at = k.due_at AND t.id_order = k.id_order AND t.turn_no = k.turn_no \
+     AND t.ordinal = k.ordinal AND t.id_random = k.id_random) AS row_id \
      FROM unnest($1::boolean[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], \
      $6::bigint[], $7::boolean[], $8::bigint[]) \
-     AS k (frozen, due_at, ord, turn_no, ordinal, random, to_frozen, to_due_at)) AS n \
-     WHERE t.ctid = n.place";
+     AS k (frozen, due_at, id_order, turn_no, ordinal, id_random, to_frozen, to_due_at)) AS n \
+     WHERE t.ctid = n.row_id";
 const GET: &str = concat!(
     "SELECT ",
     columns!(),
     " FROM unnest($1::boolean[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], \
-     $6::bigint[]) AS k (k_frozen, k_due_at, k_ord, k_turn_no, k_ordinal, k_random) \
+     $6::bigint[]) AS k (k_frozen, k_due_at, k_id_order, k_turn_no, k_ordinal, k_id_random) \
      CROSS JOIN LATERAL (SELECT * FROM timer WHERE frozen = k_frozen AND due_at = k_due_at \
-     AND ord = k_ord AND turn_no = k_turn_no AND ordinal = k_ordinal AND random = k_random \
-     OFFSET 0) AS t ORDER BY frozen, due_at, ord, turn_no, ordinal"
+     AND id_order = k_id_order AND turn_no = k_turn_no AND ordinal = k_ordinal AND id_random = \
+     k_id_random \
+     OFFSET 0) AS t ORDER BY frozen, due_at, id_order, turn_no, ordinal"
 );
 const RANGE: &str = concat!(
     "SELECT ",
     columns!(),
-    " FROM timer WHERE frozen = $1 AND (due_at, ord, turn_no, ordinal) > ($2, $3, $4, $5) \
-     AND due_at < $6 AND (random & 255) % $7 = $8 ORDER BY due_at, ord, turn_no, ordinal LIMIT $9"
+    " FROM timer WHERE frozen = $1 AND (due_at, id_order, turn_no, ordinal) > ($2, $3, $4, $5) \
+     AND due_at < $6 AND (id_random & 255) % $7 = $8 ORDER BY due_at, id_order, turn_no, ordinal \
+     LIMIT $9"
 );
 const FIRING: &str = concat!(
     "SELECT ",
     columns!(),
-    " FROM timer WHERE frozen = $1 AND (due_at, ord, turn_no, ordinal) > ($2, $3, $4, $5) \
-     AND due_at < $6 AND (random & 255) % $7 = $8 AND ",
+    " FROM timer WHERE frozen = $1 AND (due_at, id_order, turn_no, ordinal) > ($2, $3, $4, $5) \
+     AND due_at < $6 AND (id_random & 255) % $7 = $8 AND ",
     no_deadline_first!(),
-    " ORDER BY due_at, ord, turn_no, ordinal LIMIT $9"
+    " ORDER BY due_at, id_order, turn_no, ordinal LIMIT $9"
 );
 const COUNT: &str = concat!(
     "SELECT (due_at - $1) / $3, count(*) FROM timer WHERE NOT frozen AND due_at >= $1 \
@@ -133,13 +136,13 @@ impl<'a> Changes<'a> {
             let params = arrays!(rows, |it| [
                 it.0.frozen,
                 it.0.due_at.as_millis(),
-                ord(it.1.id.0.instance),
+                id_order(it.1.id.0.instance),
                 int(it.1.id.0.turn_no),
                 i64::from(it.1.id.0.ordinal),
-                random(it.1.id.0.instance),
+                id_random(it.1.id.0.instance),
                 it.1.kind.name(),
                 int(it.1.definition.0),
-                text(&it.1.place),
+                text(&it.1.element),
             ]);
             calls.push(Call::new(INSERT, params));
         }
@@ -246,7 +249,7 @@ fn start(after: Option<TimerKey>, from: Timestamp) -> (i64, i64, i64, i64) {
     match after.filter(|after| after.due_at >= from) {
         None => (from.as_millis(), -1, -1, -1),
         Some(TimerKey { due_at, id: TimerId(key), .. }) => {
-            (due_at.as_millis(), ord(key.instance), int(key.turn_no), i64::from(key.ordinal))
+            (due_at.as_millis(), id_order(key.instance), int(key.turn_no), i64::from(key.ordinal))
         }
     }
 }
@@ -255,13 +258,13 @@ async fn range(
     connection: &Connection,
     statement: &'static str,
     frozen: bool,
-    (due_at, ord, turn_no, ordinal): (i64, i64, i64, i64),
+    (due_at, id_order, turn_no, ordinal): (i64, i64, i64, i64),
     before: i64,
     partition: Partition,
     limit: usize,
 ) -> Result<Vec<TimerRow>, Failure> {
     let (of, part) = (i64::from(partition.count.max(1)), i64::from(partition.index));
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let values = values![frozen, due_at, ord, turn_no, ordinal, before, of, part, limit];
+    let values = values![frozen, due_at, id_order, turn_no, ordinal, before, of, part, limit];
     Ok(connection.one(statement, values).await?.read(read)?)
 }

@@ -6,15 +6,15 @@ use meantime_core::InstanceId;
 use meantime_kernel::store::{Error, Tree};
 
 use super::connection::{Answer, Call, arrays, values};
-use crate::row::{Columns, ord, random};
+use crate::row::{Columns, id_order, id_random};
 
-const ADD: &str = "INSERT INTO tree (ord, random, live) \
+const ADD: &str = "INSERT INTO tree (id_order, id_random, live) \
      SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) \
-     ON CONFLICT (ord) DO UPDATE SET live = tree.live + excluded.live";
-const FORGET: &str = "DELETE FROM tree WHERE ord = ANY ($1::bigint[]) AND live <= 0";
-const FIND: &str = "SELECT ord, random, live, EXISTS (SELECT 1 FROM instance \
-     WHERE instance.ord = tree.ord AND phase IN ('failed', 'cancelled')) \
-     FROM tree WHERE ord = ANY ($1::bigint[])";
+     ON CONFLICT (id_order) DO UPDATE SET live = tree.live + excluded.live";
+const FORGET: &str = "DELETE FROM tree WHERE id_order = ANY ($1::bigint[]) AND live <= 0";
+const FIND: &str = "SELECT id_order, id_random, live, EXISTS (SELECT 1 FROM instance \
+     WHERE instance.id_order = tree.id_order AND phase IN ('failed', 'cancelled')) \
+     FROM tree WHERE id_order = ANY ($1::bigint[])";
 
 #[cfg(test)]
 pub(super) const STATEMENTS: &[&str] = &[ADD, FORGET, FIND];
@@ -39,10 +39,10 @@ impl Changes {
         if rows.is_empty() {
             return;
         }
-        let params = arrays!(rows, |it| [ord(*it.0), random(*it.0), *it.1]);
+        let params = arrays!(rows, |it| [id_order(*it.0), id_random(*it.0), *it.1]);
         calls.push(Call::new(ADD, params));
         let shrunk = rows.iter().filter(|(_, audit)| **audit < 0);
-        let shrunk: Vec<i64> = shrunk.map(|(root, _)| ord(**root)).collect();
+        let shrunk: Vec<i64> = shrunk.map(|(root, _)| id_order(**root)).collect();
         if !shrunk.is_empty() {
             calls.push(Call::new(FORGET, values![shrunk]));
         }
@@ -51,7 +51,7 @@ impl Changes {
 
 /// Asks for some of them.
 pub(super) fn find(roots: &BTreeSet<InstanceId>) -> Call<'static> {
-    let roots: Vec<i64> = roots.iter().copied().map(ord).collect();
+    let roots: Vec<i64> = roots.iter().copied().map(id_order).collect();
     Call::new(FIND, values![roots])
 }
 

@@ -7,7 +7,7 @@ use super::Columns;
 /// What [`read`] reads, in its order.
 macro_rules! columns {
     () => {
-        "key, request, ord, random, expires_at"
+        "key, request, id_order, id_random, expires_at"
     };
 }
 pub(crate) use columns;

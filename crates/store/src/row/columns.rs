@@ -93,11 +93,11 @@ pub(crate) trait Columns {
     }
 
     /// An instance's id from its two columns.
-    fn instance(&self, ord: usize, random: usize) -> Result<InstanceId, Error> {
-        Ok(InstanceId::new(self.number(ord)?, self.number(random)?))
+    fn instance(&self, id_order: usize, id_random: usize) -> Result<InstanceId, Error> {
+        Ok(InstanceId::new(self.number(id_order)?, self.number(id_random)?))
     }
 
-    /// An effect key from `ord, turn_no, ordinal, random`, in that order.
+    /// An effect key from `id_order, turn_no, ordinal, id_random`, in that order.
     fn effect(&self, first: usize, table: &str) -> Result<EffectKey, Error> {
         let instance = self.instance(first, first + 3)?;
         Ok(instance.effect(self.number(first + 1)?, self.count(first + 2, table)?))

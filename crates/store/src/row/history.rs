@@ -10,7 +10,7 @@ const TABLE: &str = "history";
 /// What [`read`] reads, in its order.
 macro_rules! columns {
     () => {
-        "h.seq, h.ord, h.random, h.turn_no, h.happened_at, h.previous, h.records"
+        "h.seq, h.id_order, h.id_random, h.turn_no, h.happened_at, h.previous, h.records"
     };
 }
 pub(crate) use columns;

@@ -9,7 +9,7 @@ const TABLE: &str = "inbox";
 /// What [`read`] reads, in its order.
 macro_rules! columns {
     () => {
-        "ord, seq, random, arrived_at, held_by, origin, event"
+        "id_order, seq, id_random, arrived_at, held_by, origin, event"
     };
 }
 pub(crate) use columns;

@@ -10,7 +10,7 @@ const TABLE: &str = "incident";
 /// What [`read`] reads, in its order.
 macro_rules! columns {
     () => {
-        "id, ord, random, raised_at, place, code, message, data, cause"
+        "id, id_order, id_random, raised_at, element, code, message, data, cause"
     };
 }
 pub(crate) use columns;
@@ -22,7 +22,7 @@ pub(crate) fn read(row: &impl Columns) -> Result<IncidentRow, Error> {
         id: row.parsed(0, TABLE, id)?,
         instance: row.instance(1, 2)?,
         raised_at: row.instant(3, TABLE)?,
-        place: row.text(4)?,
+        element: row.text(4)?,
         failure: Failure {
             code: row.text(5)?,
             message: row.text(6)?,
@@ -48,7 +48,7 @@ pub(crate) fn read_lenient(row: &impl Columns) -> Result<Option<IncidentRow>, Er
         id,
         instance,
         raised_at: row.instant(3, TABLE).unwrap_or_default(),
-        place: row.text(4).unwrap_or_default(),
+        element: row.text(4).unwrap_or_default(),
         failure: Failure::new("store_row_damaged", error.to_string()),
         cause: row.unpacked(8, TABLE).unwrap_or(IncidentCause::Damage),
     }))

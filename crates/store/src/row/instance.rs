@@ -4,14 +4,14 @@ use meantime_core::{DefinitionId, InstanceId, State};
 use meantime_kernel::open::Open;
 use meantime_kernel::store::{ChildRef, Error, InstanceFilter, InstanceMeta, InstanceRow, Phase};
 
-use super::{Columns, damaged, ord, packed};
+use super::{Columns, damaged, id_order, packed};
 
 const TABLE: &str = "instance";
 
 /// What [`read`] reads, in its order.
 macro_rules! columns {
     () => {
-        "i.ord, i.random, i.turn_no, i.phase, i.definition_id, i.started_at, i.ended_at, \
+        "i.id_order, i.id_random, i.turn_no, i.phase, i.definition_id, i.started_at, i.ended_at, \
          i.deadline_at, i.last_history, i.key, i.state_format, i.open, i.meta, i.state"
     };
 }
@@ -90,8 +90,8 @@ pub(crate) fn matches(filter: &InstanceFilter, row: &impl Columns) -> Result<boo
         })
 }
 
-/// A live child of the parent, from `ord, random, meta`; none if it is somebody else's, or if
-/// nobody can tell which child it is.
+/// A live child of the parent, from `id_order, id_random, meta`; none if it is somebody else's, or
+/// if nobody can tell which child it is.
 pub(crate) fn child(row: &impl Columns, parent: InstanceId) -> Result<Option<ChildRef>, Error> {
     let meta: InstanceMeta = row.unpacked_if(2, TABLE).unwrap_or_default().unwrap_or_default();
     let id = row.instance(0, 1)?;
@@ -99,15 +99,15 @@ pub(crate) fn child(row: &impl Columns, parent: InstanceId) -> Result<Option<Chi
     Ok(lineage.map(|lineage| ChildRef { key: lineage.parent, id, close: lineage.close }))
 }
 
-/// An instance that goes on by itself, from `ord, random, meta`; none if an incident holds it.
-/// A damaged one must be met by a turn to be told.
+/// An instance that goes on by itself, from `id_order, id_random, meta`; none if an incident holds
+/// it. A damaged one must be met by a turn to be told.
 pub(crate) fn unfinished(row: &impl Columns) -> Result<Option<InstanceId>, Error> {
     let meta: InstanceMeta = row.unpacked_if(2, TABLE).unwrap_or_default().unwrap_or_default();
     Ok(if meta.held.is_none() { Some(row.instance(0, 1)?) } else { None })
 }
 
 pub(crate) fn parent_column(row: &InstanceRow) -> Option<i64> {
-    row.meta.lineage.as_ref().map(|lineage| ord(lineage.parent.instance))
+    row.meta.lineage.as_ref().map(|lineage| id_order(lineage.parent.instance))
 }
 
 /// The packed open list; NULL is nothing.

@@ -22,4 +22,4 @@ pub(crate) mod trigger_start;
 mod value;
 
 pub(crate) use columns::Columns;
-pub(crate) use value::{damaged, int, millis, ord, packed, random};
+pub(crate) use value::{damaged, id_order, id_random, int, millis, packed};

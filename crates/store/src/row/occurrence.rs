@@ -10,7 +10,8 @@ const TABLE: &str = "occurrence";
 /// What [`read`] reads, in its order.
 macro_rules! columns {
     () => {
-        "ord, random, slot_at, last_at, count, outcome, reason, run_ord, run_random, decided_at"
+        "id_order, id_random, slot_at, last_at, count, outcome, reason, run_id_order, \
+             run_id_random, decided_at"
     };
 }
 pub(crate) use columns;

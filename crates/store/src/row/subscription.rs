@@ -4,7 +4,7 @@ use meantime_kernel::store::{ChannelKey, Error, SubscriptionRow};
 
 use super::Columns;
 
-/// Reads `seq, ord, turn_no, ordinal, random, definition` from a column on.
+/// Reads `seq, id_order, turn_no, ordinal, id_random, definition` from a column on.
 pub(crate) fn read(
     row: &impl Columns,
     from: usize,

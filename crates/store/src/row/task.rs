@@ -4,14 +4,14 @@ use meantime_core::{DefinitionId, Json, RetryPolicy, TaskId, TaskKind, TaskSpec,
 use meantime_kernel::store::{Error, LeaseRow, TaskRow, TaskState, WaitingTask};
 use minicbor::{Decode, Encode};
 
-use super::{Columns, damaged, int, ord, packed, random};
+use super::{Columns, damaged, id_order, id_random, int, packed};
 
 const TABLE: &str = "task";
 
 /// What [`read`] reads, in its order.
 macro_rules! columns {
     () => {
-        "ord, turn_no, ordinal, random, kind, queue, name, priority, state, available_at, \
+        "id_order, turn_no, ordinal, id_random, kind, queue, name, priority, state, available_at, \
          created_at, deadline_at, definition_id, detached, claims, attempt, expiries, \
          lease_worker, lease_until, lease_timeout_at, assignee, outcome, spec"
     };
@@ -21,7 +21,7 @@ pub(crate) use columns;
 /// What [`waiting`] reads, in its order.
 macro_rules! waiting_columns {
     () => {
-        "ord, turn_no, ordinal, random, kind, queue, state, available_at, lease_until, \
+        "id_order, turn_no, ordinal, id_random, kind, queue, state, available_at, lease_until, \
          lease_timeout_at"
     };
 }
@@ -34,7 +34,7 @@ const KINDS: [(TaskKind, &str); 3] =
 #[derive(Encode, Decode)]
 struct Packed {
     #[n(0)]
-    place: String,
+    element: String,
     #[n(1)]
     input: Json,
     #[n(2)]
@@ -52,7 +52,7 @@ struct Packed {
 /// The column `spec`.
 pub(crate) fn spec_column(spec: &TaskSpec) -> Vec<u8> {
     packed(&Packed {
-        place: spec.place.clone(),
+        element: spec.element.clone(),
         input: spec.input.clone(),
         headers: spec.headers.clone(),
         retry: spec.retry,
@@ -62,9 +62,9 @@ pub(crate) fn spec_column(spec: &TaskSpec) -> Vec<u8> {
     })
 }
 
-/// The key's columns: `ord, turn_no, ordinal, random`.
+/// The key's columns: `id_order, turn_no, ordinal, id_random`.
 pub(crate) fn key_columns(TaskId(key): TaskId) -> (i64, i64, u32, i64) {
-    (ord(key.instance), int(key.turn_no), key.ordinal, random(key.instance))
+    (id_order(key.instance), int(key.turn_no), key.ordinal, id_random(key.instance))
 }
 
 /// Reads a row selected with `columns!`.
@@ -85,7 +85,7 @@ pub(crate) fn read(row: &impl Columns) -> Result<TaskRow, Error> {
             name: row.text(6)?,
             priority: i32::try_from(row.integer(7)?).map_err(|e| damaged(TABLE, e))?,
             detached: row.flag(13)?,
-            place: spec.place,
+            element: spec.element,
             input: spec.input,
             headers: spec.headers,
             retry: spec.retry,

@@ -6,14 +6,14 @@ use meantime_kernel::store::{
     Error, InstanceRow, Page, TimerFilter, TimerKey, TimerKind, TimerRow,
 };
 
-use super::{Columns, int, ord, random};
+use super::{Columns, id_order, id_random, int};
 
 const TABLE: &str = "timer";
 
 /// What [`read`] reads, in its order.
 macro_rules! columns {
     () => {
-        "ord, turn_no, ordinal, random, frozen, due_at, kind, definition_id, place"
+        "id_order, turn_no, ordinal, id_random, frozen, due_at, kind, definition_id, element"
     };
 }
 pub(crate) use columns;
@@ -22,14 +22,16 @@ pub(crate) use columns;
 macro_rules! no_deadline_first {
     () => {
         "(kind = 'deadline' OR NOT EXISTS (SELECT 1 FROM instance \
-         JOIN timer AS deadline ON deadline.frozen = FALSE AND deadline.due_at = instance.deadline_at \
-         AND deadline.ord = instance.ord AND deadline.turn_no = 0 AND deadline.ordinal = 0 \
-         WHERE instance.ord = timer.ord AND instance.deadline_at <= timer.due_at))"
+         JOIN timer AS deadline ON deadline.frozen = FALSE AND deadline.due_at = \
+         instance.deadline_at \
+         AND deadline.id_order = instance.id_order AND deadline.turn_no = 0 AND deadline.ordinal = \
+         0 \
+         WHERE instance.id_order = timer.id_order AND instance.deadline_at <= timer.due_at))"
     };
 }
 pub(crate) use no_deadline_first;
 
-const KINDS: [TimerKind; 3] = [TimerKind::Place, TimerKind::Deadline, TimerKind::TaskDeadline];
+const KINDS: [TimerKind; 3] = [TimerKind::Element, TimerKind::Deadline, TimerKind::TaskDeadline];
 
 /// Reads a row selected with `columns!`.
 pub(crate) fn read(row: &impl Columns) -> Result<TimerRow, Error> {
@@ -39,7 +41,7 @@ pub(crate) fn read(row: &impl Columns) -> Result<TimerRow, Error> {
         due_at: row.instant(5, TABLE)?,
         kind: row.named(6, TABLE, |name| KINDS.into_iter().find(|kind| kind.name() == name))?,
         definition: DefinitionId(row.number(7)?),
-        place: row.text(8)?,
+        element: row.text(8)?,
     })
 }
 
@@ -50,19 +52,19 @@ pub(crate) fn read_key(row: &impl Columns) -> Result<(InstanceId, TimerKey), Err
     Ok((key.instance, TimerKey { frozen, due_at, id: TimerId(key) }))
 }
 
-/// The key's columns: `frozen, due_at, ord, turn_no, ordinal, random`.
+/// The key's columns: `frozen, due_at, id_order, turn_no, ordinal, id_random`.
 pub(crate) fn key_columns(key: TimerKey) -> (bool, i64, i64, i64, u32, i64) {
     let TimerKey { frozen, due_at, id: TimerId(effect) } = key;
     let (turn_no, ordinal) = (int(effect.turn_no), effect.ordinal);
-    let (ord, random) = (ord(effect.instance), random(effect.instance));
-    (frozen, due_at.as_millis(), ord, turn_no, ordinal, random)
+    let (id_order, id_random) = (id_order(effect.instance), id_random(effect.instance));
+    (frozen, due_at.as_millis(), id_order, turn_no, ordinal, id_random)
 }
 
 pub(crate) fn matches(filter: &TimerFilter, row: &TimerRow) -> bool {
     (filter.definitions.is_empty() || filter.definitions.contains(&row.definition))
         && filter.due_from.is_none_or(|from| row.due_at >= from)
         && filter.due_before.is_none_or(|before| row.due_at < before)
-        && filter.place.as_ref().is_none_or(|place| row.place == *place)
+        && filter.element.as_ref().is_none_or(|element| row.element == *element)
 }
 
 /// Keys of the timers of one instance, in their order, after the page before: they stand in its

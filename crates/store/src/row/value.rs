@@ -10,12 +10,12 @@ pub(crate) const fn int(number: u64) -> i64 {
 }
 
 /// The first part of an id.
-pub(crate) const fn ord(id: InstanceId) -> i64 {
+pub(crate) const fn id_order(id: InstanceId) -> i64 {
     int(id.order())
 }
 
 /// The second part of an id.
-pub(crate) const fn random(id: InstanceId) -> i64 {
+pub(crate) const fn id_random(id: InstanceId) -> i64 {
     int(id.random())
 }
 

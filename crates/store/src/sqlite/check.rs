@@ -17,10 +17,13 @@ use crate::row::table::Table;
 use crate::row::timer::read_key;
 
 const INTEGRITY: &str = "PRAGMA integrity_check(100)";
-const LIVE: &str =
-    concat!("SELECT ", columns!(), " FROM instance AS i WHERE i.ended_at IS NULL ORDER BY i.ord");
-const TIMERS: &str = "SELECT ord, turn_no, ordinal, random, frozen, due_at FROM timer";
-const INBOX: &str = "SELECT DISTINCT ord, random FROM inbox";
+const LIVE: &str = concat!(
+    "SELECT ",
+    columns!(),
+    " FROM instance AS i WHERE i.ended_at IS NULL ORDER BY i.id_order"
+);
+const TIMERS: &str = "SELECT id_order, turn_no, ordinal, id_random, frozen, due_at FROM timer";
+const INBOX: &str = "SELECT DISTINCT id_order, id_random FROM inbox";
 
 #[cfg(test)]
 pub(super) const ALL: &[&str] = &[LIVE, TIMERS, INBOX];

@@ -19,16 +19,16 @@ const NEXT_NAME: &str = "SELECT name FROM task INDEXED BY task_ready \
 const NEXT_PRIORITY: &str = "SELECT priority FROM task INDEXED BY task_ready \
      WHERE state = 'ready' AND kind = 'worker' AND queue = ?1 AND name = ?2 AND priority < ?3 \
      ORDER BY priority DESC LIMIT 1";
-const READY: &str = "SELECT ord, turn_no, ordinal, random, available_at \
+const READY: &str = "SELECT id_order, turn_no, ordinal, id_random, available_at \
      FROM task INDEXED BY task_ready \
      WHERE state = 'ready' AND kind = 'worker' AND queue = ?1 AND name = ?2 AND priority = ?3 \
-     AND available_at <= ?4 ORDER BY available_at, ord, turn_no, ordinal";
+     AND available_at <= ?4 ORDER BY available_at, id_order, turn_no, ordinal";
 
 #[cfg(test)]
 pub(super) const ALL: &[&str] = &[FIRST_NAME, NEXT_NAME, NEXT_PRIORITY, READY];
 
 /// Order of tasks: highest priority first, then oldest, then by id.
-type Place = (i64, Timestamp, TaskId);
+type Candidate = (i64, Timestamp, TaskId);
 
 /// Tasks that answer the query, best first. Those that cannot be decoded are told apart.
 pub(super) fn ready(
@@ -37,25 +37,25 @@ pub(super) fn ready(
     now: Timestamp,
     damaged: &mut Vec<(TaskId, String)>,
 ) -> Result<Vec<TaskRow>, Error> {
-    let mut places = Vec::new();
+    let mut candidates = Vec::new();
     let default_queue = [String::new()];
     let queues = if query.queues.is_empty() { &default_queue[..] } else { &query.queues };
     for queue in unique(queues) {
         if query.types.is_empty() {
             let mut next: Option<String> = db.first(FIRST_NAME, [queue], |row| row.text(0))?;
             while let Some(name) = next {
-                of_type(db, query, queue, &name, now, &mut places)?;
+                of_type(db, query, queue, &name, now, &mut candidates)?;
                 next = db.first(NEXT_NAME, [queue, &name], |row| row.text(0))?;
             }
         } else {
             for name in unique(&query.types) {
-                of_type(db, query, queue, name, now, &mut places)?;
+                of_type(db, query, queue, name, now, &mut candidates)?;
             }
         }
     }
-    places.sort_unstable();
+    candidates.sort_unstable();
     let mut tasks = Vec::new();
-    for (_, _, id) in places.into_iter().take(query.limit) {
+    for (_, _, id) in candidates.into_iter().take(query.limit) {
         tasks.extend(task::get_lenient(db, id, damaged)?);
     }
     Ok(tasks)
@@ -67,7 +67,7 @@ fn of_type(
     queue: &str,
     name: &str,
     now: Timestamp,
-    places: &mut Vec<Place>,
+    candidates: &mut Vec<Candidate>,
 ) -> Result<(), Error> {
     let mut wanted = query.limit;
     let mut above = i64::MAX;
@@ -78,11 +78,11 @@ fn of_type(
         let params = params![queue, name, priority, now.as_millis()];
         let found = db.some(READY, params, wanted, |row| {
             let id = TaskId(row.effect(0, "task")?);
-            let place = (-priority, row.instant(4, "task")?, id);
-            Ok(if query.busy.contains(&id) { None } else { Some(place) })
+            let candidate = (-priority, row.instant(4, "task")?, id);
+            Ok(if query.busy.contains(&id) { None } else { Some(candidate) })
         })?;
         wanted = wanted.saturating_sub(found.len());
-        places.extend(found);
+        candidates.extend(found);
         above = priority;
     }
     Ok(())

@@ -6,11 +6,11 @@ use rusqlite::params;
 
 use super::db::Db;
 use crate::row::history::{columns, read};
-use crate::row::{int, ord, random};
+use crate::row::{id_order, id_random, int};
 
 // A number that is used twice is a defect and fails: history is never overwritten.
 const APPEND: &str = "INSERT INTO history \
-     (seq, ord, random, turn_no, happened_at, previous, records) \
+     (seq, id_order, id_random, turn_no, happened_at, previous, records) \
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
 const GET: &str = concat!("SELECT ", columns!(), " FROM history AS h WHERE h.seq = ?1");
 const SINCE: &str =
@@ -24,8 +24,8 @@ pub(super) fn append(db: &Db<'_>, row: &HistoryRow) -> Result<(), Error> {
         APPEND,
         params![
             int(row.seq),
-            ord(row.instance),
-            random(row.instance),
+            id_order(row.instance),
+            id_random(row.instance),
             int(row.turn_no),
             row.at.as_millis(),
             int(row.previous),

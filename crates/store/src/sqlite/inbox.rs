@@ -6,19 +6,19 @@ use rusqlite::params;
 
 use super::db::Db;
 use crate::row::inbox::{columns, read};
-use crate::row::{Columns, int, ord, packed, random};
+use crate::row::{Columns, id_order, id_random, int, packed};
 
 const PUT: &str =
     concat!("INSERT OR REPLACE INTO inbox (", columns!(), ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)");
-const DELETE: &str = "DELETE FROM inbox WHERE ord = ?1 AND seq = ?2";
-const RELEASE: &str = "UPDATE inbox SET held_by = NULL WHERE ord = ?1 AND held_by = ?2";
-const CLEAR_HELD: &str = "DELETE FROM inbox WHERE ord = ?1 AND held_by IS NOT NULL";
+const DELETE: &str = "DELETE FROM inbox WHERE id_order = ?1 AND seq = ?2";
+const RELEASE: &str = "UPDATE inbox SET held_by = NULL WHERE id_order = ?1 AND held_by = ?2";
+const CLEAR_HELD: &str = "DELETE FROM inbox WHERE id_order = ?1 AND held_by IS NOT NULL";
 const HEAD: &str = concat!(
     "SELECT ",
     columns!(),
-    " FROM inbox WHERE ord = ?1 AND random = ?2 AND held_by IS NULL ORDER BY seq"
+    " FROM inbox WHERE id_order = ?1 AND id_random = ?2 AND held_by IS NULL ORDER BY seq"
 );
-const OWNERS: &str = "SELECT DISTINCT ord, random FROM inbox WHERE held_by IS NULL";
+const OWNERS: &str = "SELECT DISTINCT id_order, id_random FROM inbox WHERE held_by IS NULL";
 
 #[cfg(test)]
 pub(super) const ALL: &[&str] = &[PUT, DELETE, RELEASE, CLEAR_HELD, HEAD, OWNERS];
@@ -29,9 +29,9 @@ pub(super) fn put(db: &Db<'_>, row: &InboxRow) -> Result<(), Error> {
     db.run(
         PUT,
         params![
-            ord(row.instance),
+            id_order(row.instance),
             int(row.seq),
-            random(row.instance),
+            id_random(row.instance),
             row.at.as_millis(),
             held,
             origin,
@@ -42,7 +42,7 @@ pub(super) fn put(db: &Db<'_>, row: &InboxRow) -> Result<(), Error> {
 }
 
 pub(super) fn delete(db: &Db<'_>, instance: InstanceId, seq: u64) -> Result<(), Error> {
-    db.run(DELETE, [ord(instance), int(seq)]).map(drop)
+    db.run(DELETE, [id_order(instance), int(seq)]).map(drop)
 }
 
 /// Lets go what an incident holds back.
@@ -51,12 +51,12 @@ pub(super) fn release(
     instance: InstanceId,
     incident: IncidentId,
 ) -> Result<(), Error> {
-    db.run(RELEASE, params![ord(instance), incident.to_bytes()]).map(drop)
+    db.run(RELEASE, params![id_order(instance), incident.to_bytes()]).map(drop)
 }
 
 /// Drops what incidents hold back of an instance that ended.
 pub(super) fn clear_held(db: &Db<'_>, instance: InstanceId) -> Result<(), Error> {
-    db.run(CLEAR_HELD, [ord(instance)]).map(drop)
+    db.run(CLEAR_HELD, [id_order(instance)]).map(drop)
 }
 
 /// The first events that nothing holds back.
@@ -65,7 +65,7 @@ pub(super) fn head(
     instance: InstanceId,
     limit: usize,
 ) -> Result<Vec<InboxRow>, Error> {
-    db.some(HEAD, [ord(instance), random(instance)], limit, |row| read(row).map(Some))
+    db.some(HEAD, [id_order(instance), id_random(instance)], limit, |row| read(row).map(Some))
 }
 
 /// Instances with events that nothing holds back.

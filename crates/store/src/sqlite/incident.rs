@@ -6,7 +6,7 @@ use rusqlite::{Row, params};
 
 use super::db::Db;
 use crate::row::incident::{columns, read_lenient};
-use crate::row::{ord, packed, random};
+use crate::row::{id_order, id_random, packed};
 
 const PUT: &str = concat!(
     "INSERT OR REPLACE INTO incident (",
@@ -14,14 +14,14 @@ const PUT: &str = concat!(
     ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"
 );
 const DELETE: &str = "DELETE FROM incident WHERE id = ?1";
-const CLEAR: &str = "DELETE FROM incident WHERE ord = ?1 AND random = ?2";
+const CLEAR: &str = "DELETE FROM incident WHERE id_order = ?1 AND id_random = ?2";
 const GET: &str = concat!("SELECT ", columns!(), " FROM incident WHERE id = ?1");
 const LIST: &str = concat!("SELECT ", columns!(), " FROM incident WHERE id > ?1 ORDER BY id");
 const OF_INSTANCE: &str = concat!(
     "SELECT ",
     columns!(),
     " FROM incident INDEXED BY incident_instance \
-     WHERE ord = ?1 AND random = ?2 AND id > ?3 ORDER BY id"
+     WHERE id_order = ?1 AND id_random = ?2 AND id > ?3 ORDER BY id"
 );
 
 #[cfg(test)]
@@ -34,10 +34,10 @@ pub(super) fn put(db: &Db<'_>, row: &IncidentRow) -> Result<(), Error> {
         PUT,
         params![
             row.id.to_bytes(),
-            ord(row.instance),
-            random(row.instance),
+            id_order(row.instance),
+            id_random(row.instance),
             row.raised_at.as_millis(),
-            row.place,
+            row.element,
             code,
             message,
             data.as_ref().map(Json::as_str),
@@ -52,7 +52,7 @@ pub(super) fn delete(db: &Db<'_>, id: IncidentId) -> Result<(), Error> {
 }
 
 pub(super) fn clear(db: &Db<'_>, instance: InstanceId) -> Result<(), Error> {
-    db.run(CLEAR, [ord(instance), random(instance)]).map(drop)
+    db.run(CLEAR, [id_order(instance), id_random(instance)]).map(drop)
 }
 
 pub(super) fn get(db: &Db<'_>, id: IncidentId) -> Result<Option<IncidentRow>, Error> {
@@ -70,6 +70,8 @@ pub(super) fn list(
     let read = |row: &Row<'_>| read_lenient(row);
     match instance {
         None => db.some(LIST, [after], page.limit, read),
-        Some(id) => db.some(OF_INSTANCE, params![ord(id), random(id), after], page.limit, read),
+        Some(id) => {
+            db.some(OF_INSTANCE, params![id_order(id), id_random(id), after], page.limit, read)
+        }
     }
 }

@@ -9,40 +9,45 @@ use crate::row::instance::{
     child, columns, meta_column, open_column, parent_column, read, read_lenient,
     unfinished as unfinished_row,
 };
-use crate::row::{Columns, int, millis, ord, random};
+use crate::row::{Columns, id_order, id_random, int, millis};
 
-const INSERT: &str = "INSERT INTO instance (ord, random, turn_no, phase, definition_id, \
+const INSERT: &str = "INSERT INTO instance (id_order, id_random, turn_no, phase, definition_id, \
      started_at, ended_at, deadline_at, last_history, key, state_format, open, meta, state, \
-     parent_ord) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15) \
+     parent_id_order) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15) \
      ON CONFLICT DO NOTHING";
 
 /// Most turns change nothing that an index holds. A column that is named in SET has its index
 /// entry deleted and inserted again even when it stays the same, so this statement names none.
 const TURN_SAME: &str = "UPDATE instance SET turn_no = ?3, started_at = ?4, deadline_at = ?5, \
      last_history = ?6, state_format = ?7, open = ?8, meta = ?9, state = ?10 \
-     WHERE ord = ?1 AND random = ?2 AND turn_no = ?11 AND phase = ?12 AND ended_at IS ?13 \
+     WHERE id_order = ?1 AND id_random = ?2 AND turn_no = ?11 AND phase = ?12 AND ended_at IS ?13 \
      AND definition_id = ?14 AND key IS ?15";
 
 const TURN: &str = "UPDATE instance SET turn_no = ?3, started_at = ?4, deadline_at = ?5, \
      last_history = ?6, state_format = ?7, open = ?8, meta = ?9, state = ?10, \
      phase = ?12, ended_at = ?13, definition_id = ?14, key = ?15 \
-     WHERE ord = ?1 AND random = ?2 AND turn_no = ?11";
+     WHERE id_order = ?1 AND id_random = ?2 AND turn_no = ?11";
 
-const TURN_IS: &str = "SELECT 1 FROM instance WHERE ord = ?1 AND random = ?2 AND turn_no = ?3";
+const TURN_IS: &str =
+    "SELECT 1 FROM instance WHERE id_order = ?1 AND id_random = ?2 AND turn_no = ?3";
 
-const GET: &str =
-    concat!("SELECT ", columns!(), " FROM instance AS i WHERE i.ord = ?1 AND i.random = ?2");
+const GET: &str = concat!(
+    "SELECT ",
+    columns!(),
+    " FROM instance AS i WHERE i.id_order = ?1 AND i.id_random = ?2"
+);
 
-const IS_LIVE: &str = "SELECT 1 FROM instance WHERE ord = ?1 AND random = ?2 AND ended_at IS NULL";
+const IS_LIVE: &str =
+    "SELECT 1 FROM instance WHERE id_order = ?1 AND id_random = ?2 AND ended_at IS NULL";
 
-const KEY_HOLDER: &str = "SELECT i.ord, i.random FROM instance AS i \
+const KEY_HOLDER: &str = "SELECT i.id_order, i.id_random FROM instance AS i \
      JOIN definition AS d ON d.id = i.definition_id \
-     WHERE i.key = ?1 AND i.ended_at IS NULL AND d.name = ?2 ORDER BY i.ord LIMIT 1";
+     WHERE i.key = ?1 AND i.ended_at IS NULL AND d.name = ?2 ORDER BY i.id_order LIMIT 1";
 
-const CHILDREN: &str = "SELECT ord, random, meta FROM instance \
-     WHERE parent_ord = ?1 AND ended_at IS NULL";
+const CHILDREN: &str = "SELECT id_order, id_random, meta FROM instance \
+     WHERE parent_id_order = ?1 AND ended_at IS NULL";
 
-const UNFINISHED: &str = "SELECT ord, random, meta FROM instance \
+const UNFINISHED: &str = "SELECT id_order, id_random, meta FROM instance \
      WHERE phase = 'starting' OR phase = 'yielding'";
 
 #[cfg(test)]
@@ -54,8 +59,8 @@ pub(super) fn insert(db: &Db<'_>, row: &InstanceRow) -> Result<bool, Error> {
     let inserted = db.run(
         INSERT,
         params![
-            ord(row.id),
-            random(row.id),
+            id_order(row.id),
+            id_random(row.id),
             int(row.turn_no),
             row.phase.name(),
             int(row.definition.0),
@@ -81,8 +86,8 @@ pub(super) fn advance(db: &Db<'_>, row: &InstanceRow, expected: u64) -> Result<b
         db.run(
             sql,
             params![
-                ord(row.id),
-                random(row.id),
+                id_order(row.id),
+                id_random(row.id),
                 int(row.turn_no),
                 row.started_at.as_millis(),
                 millis(row.deadline_at),
@@ -105,21 +110,22 @@ pub(super) fn advance(db: &Db<'_>, row: &InstanceRow, expected: u64) -> Result<b
 
 /// Whether the instance stands at the turn.
 pub(super) fn stands_at(db: &Db<'_>, id: InstanceId, turn_no: u64) -> Result<bool, Error> {
-    let found = db.first(TURN_IS, params![ord(id), random(id), int(turn_no)], |_| Ok(()))?;
+    let found =
+        db.first(TURN_IS, params![id_order(id), id_random(id), int(turn_no)], |_| Ok(()))?;
     Ok(found.is_some())
 }
 
 pub(super) fn get(db: &Db<'_>, id: InstanceId) -> Result<Option<InstanceRow>, Error> {
-    db.first(GET, params![ord(id), random(id)], |row| read(row))
+    db.first(GET, params![id_order(id), id_random(id)], |row| read(row))
 }
 
 /// What can be read of an instance.
 pub(super) fn get_lenient(db: &Db<'_>, id: InstanceId) -> Result<Option<InstanceRow>, Error> {
-    db.first(GET, params![ord(id), random(id)], |row| read_lenient(row))
+    db.first(GET, params![id_order(id), id_random(id)], |row| read_lenient(row))
 }
 
 pub(super) fn is_live(db: &Db<'_>, id: InstanceId) -> Result<bool, Error> {
-    Ok(db.first(IS_LIVE, params![ord(id), random(id)], |_| Ok(()))?.is_some())
+    Ok(db.first(IS_LIVE, params![id_order(id), id_random(id)], |_| Ok(()))?.is_some())
 }
 
 /// The live instance of a definition name that has the business key.
@@ -133,7 +139,8 @@ pub(super) fn key_holder(
 
 /// Live children in the order of the effects that started them.
 pub(super) fn children(db: &Db<'_>, parent: InstanceId) -> Result<Vec<ChildRef>, Error> {
-    let mut children = db.some(CHILDREN, [ord(parent)], usize::MAX, |row| child(row, parent))?;
+    let mut children =
+        db.some(CHILDREN, [id_order(parent)], usize::MAX, |row| child(row, parent))?;
     children.sort_by_key(|child| child.key);
     Ok(children)
 }

@@ -7,41 +7,45 @@ use rusqlite::{Row, params};
 use super::db::Db;
 use super::definition;
 use crate::row::instance::{UNUSUAL_PHASES, columns, matches, read_lenient as read_row};
-use crate::row::{Columns as _, int, ord};
+use crate::row::{Columns as _, id_order, int};
 
 const TAGGED: &str = concat!(
     "SELECT ",
     columns!(),
-    " FROM instance_tag AS t CROSS JOIN instance AS i ON i.ord = t.ord \
-     WHERE t.tag = ?1 AND t.ord < ?2 ORDER BY t.ord DESC"
+    " FROM instance_tag AS t CROSS JOIN instance AS i ON i.id_order = t.id_order \
+     WHERE t.tag = ?1 AND t.id_order < ?2 ORDER BY t.id_order DESC"
 );
 const KEYED: &str = concat!(
     "SELECT ",
     columns!(),
     " FROM instance AS i INDEXED BY instance_key \
-     WHERE i.key = ?1 AND i.ord < ?2 ORDER BY i.ord DESC"
+     WHERE i.key = ?1 AND i.id_order < ?2 ORDER BY i.id_order DESC"
 );
 const LIVE: &str = concat!(
     "SELECT ",
     columns!(),
     " FROM instance AS i INDEXED BY instance_live \
-     WHERE i.definition_id = ?1 AND i.ended_at IS NULL AND i.ord < ?2 ORDER BY i.ord DESC"
+     WHERE i.definition_id = ?1 AND i.ended_at IS NULL AND i.id_order < ?2 ORDER BY i.id_order DESC"
 );
 const UNUSUAL: &str = concat!(
     "SELECT ",
     columns!(),
     " FROM instance AS i INDEXED BY instance_unusual \
      WHERE (phase = 'starting' OR phase = 'yielding' OR phase = 'failed' OR phase = 'cancelled') \
-     AND i.phase = ?1 AND i.ord < ?2 ORDER BY i.ord DESC"
+     AND i.phase = ?1 AND i.id_order < ?2 ORDER BY i.id_order DESC"
 );
 const TROUBLED: &str = concat!(
     "SELECT ",
     columns!(),
-    " FROM incident AS t INDEXED BY incident_instance CROSS JOIN instance AS i ON i.ord = t.ord \
-     WHERE t.ord < ?1 ORDER BY t.ord DESC"
+    " FROM incident AS t INDEXED BY incident_instance CROSS JOIN instance AS i ON i.id_order = \
+         t.id_order \
+     WHERE t.id_order < ?1 ORDER BY t.id_order DESC"
 );
-const NEWEST: &str =
-    concat!("SELECT ", columns!(), " FROM instance AS i WHERE i.ord < ?1 ORDER BY i.ord DESC");
+const NEWEST: &str = concat!(
+    "SELECT ",
+    columns!(),
+    " FROM instance AS i WHERE i.id_order < ?1 ORDER BY i.id_order DESC"
+);
 
 #[cfg(test)]
 pub(super) const ALL: &[&str] = &[TAGGED, KEYED, LIVE, UNUSUAL, TROUBLED, NEWEST];
@@ -59,7 +63,7 @@ pub(super) struct Part {
 
 /// Where a page begins.
 pub(super) fn begin(page: &Page<InstanceId>) -> i64 {
-    page.after.map_or(i64::MAX, ord)
+    page.after.map_or(i64::MAX, id_order)
 }
 
 /// Instances before one, newest first. Whatever no index holds is filtered while reading.

@@ -5,12 +5,12 @@ use meantime_kernel::store::Error;
 use rusqlite::params;
 
 use super::db::Db;
-use crate::row::{Columns, ord};
+use crate::row::{Columns, id_order};
 
-const PUT: &str = "INSERT INTO instance_tag (tag, ord) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
+const PUT: &str = "INSERT INTO instance_tag (tag, id_order) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
 
-const LIVE: &str = "SELECT i.ord, i.random FROM instance_tag AS t CROSS JOIN instance AS i \
-     ON i.ord = t.ord WHERE t.tag = ?1 AND i.ended_at IS NULL ORDER BY t.ord";
+const LIVE: &str = "SELECT i.id_order, i.id_random FROM instance_tag AS t CROSS JOIN instance AS i \
+     ON i.id_order = t.id_order WHERE t.tag = ?1 AND i.ended_at IS NULL ORDER BY t.id_order";
 
 #[cfg(test)]
 pub(super) const ALL: &[&str] = &[PUT, LIVE];
@@ -29,7 +29,7 @@ pub(super) fn put(
 ) -> Result<(), Error> {
     let named = attributes.iter().map(|it| format!("{}={}", it.name, it.value));
     for tag in tags.iter().cloned().chain(named) {
-        db.run(PUT, params![tag, ord(instance)])?;
+        db.run(PUT, params![tag, id_order(instance)])?;
     }
     Ok(())
 }

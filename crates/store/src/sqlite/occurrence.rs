@@ -6,16 +6,18 @@ use rusqlite::params;
 
 use super::db::Db;
 use crate::row::occurrence::{columns, read};
-use crate::row::{int, ord, random};
+use crate::row::{id_order, id_random, int};
 
-const PUT: &str = "INSERT OR REPLACE INTO occurrence (ord, slot_at, random, last_at, count, \
-     outcome, reason, run_ord, run_random, decided_at, is_start) \
+const PUT: &str = "INSERT OR REPLACE INTO occurrence (id_order, slot_at, id_random, last_at, \
+     count, \
+     outcome, reason, run_id_order, run_id_random, decided_at, is_start) \
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?6 = 'started')";
-const IS_TAKEN: &str = "SELECT 1 FROM occurrence WHERE ord = ?1 AND slot_at = ?2 AND is_start = 1";
+const IS_TAKEN: &str =
+    "SELECT 1 FROM occurrence WHERE id_order = ?1 AND slot_at = ?2 AND is_start = 1";
 const LIST: &str = concat!(
     "SELECT ",
     columns!(),
-    " FROM occurrence WHERE ord = ?1 AND (slot_at, is_start) < (?2, ?3) \
+    " FROM occurrence WHERE id_order = ?1 AND (slot_at, is_start) < (?2, ?3) \
      ORDER BY slot_at DESC, is_start DESC"
 );
 
@@ -27,15 +29,15 @@ pub(super) fn put(db: &Db<'_>, row: &OccurrenceRow) -> Result<(), Error> {
     db.run(
         PUT,
         params![
-            ord(row.schedule),
+            id_order(row.schedule),
             slot_at.as_millis(),
-            random(row.schedule),
+            id_random(row.schedule),
             last_at.as_millis(),
             int(*count),
             outcome.name(),
             reason,
-            row.instance.map(ord),
-            row.instance.map(random),
+            row.instance.map(id_order),
+            row.instance.map(id_random),
             row.decided_at.as_millis(),
         ],
     )
@@ -44,7 +46,7 @@ pub(super) fn put(db: &Db<'_>, row: &OccurrenceRow) -> Result<(), Error> {
 
 /// Whether a slot has had its run.
 pub(super) fn is_taken(db: &Db<'_>, schedule: InstanceId, slot: Timestamp) -> Result<bool, Error> {
-    Ok(db.first(IS_TAKEN, params![ord(schedule), slot.as_millis()], |_| Ok(()))?.is_some())
+    Ok(db.first(IS_TAKEN, params![id_order(schedule), slot.as_millis()], |_| Ok(()))?.is_some())
 }
 
 /// A page of the ledger, newest slot first.
@@ -55,6 +57,6 @@ pub(super) fn list(
 ) -> Result<Vec<OccurrenceRow>, Error> {
     let (before, is_start) =
         page.after.map_or((i64::MAX, true), |after| (after.slot_at.as_millis(), after.is_start));
-    let values = params![ord(schedule), before, is_start];
+    let values = params![id_order(schedule), before, is_start];
     db.some(LIST, values, page.limit, |row| read(row).map(Some))
 }

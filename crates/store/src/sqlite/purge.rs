@@ -12,15 +12,15 @@ use super::db::Db;
 use crate::row::Columns;
 
 const LAST_HISTORY: &str = "SELECT last_history FROM instance \
-     WHERE ord = ?1 AND ended_at IS NOT NULL";
+     WHERE id_order = ?1 AND ended_at IS NOT NULL";
 const DELETE_HISTORY: &str = "DELETE FROM history WHERE seq = ?1 RETURNING previous";
-const CUT_HISTORY: &str = "UPDATE instance SET last_history = ?2 WHERE ord = ?1";
-const DELETE_TASKS: &str = "DELETE FROM task WHERE ord = ?1 AND state = 'done'";
-const DELETE_TAGS: &str = "DELETE FROM instance_tag WHERE ord = ?1";
-const HAS_OCCURRENCES: &str = "SELECT 1 FROM occurrence WHERE ord = ?1";
-const DELETE_OCCURRENCES: &str = "DELETE FROM occurrence WHERE (ord, slot_at, is_start) IN \
-     (SELECT ord, slot_at, is_start FROM occurrence WHERE ord = ?1 LIMIT ?2)";
-const DELETE_INSTANCE: &str = "DELETE FROM instance WHERE ord = ?1";
+const CUT_HISTORY: &str = "UPDATE instance SET last_history = ?2 WHERE id_order = ?1";
+const DELETE_TASKS: &str = "DELETE FROM task WHERE id_order = ?1 AND state = 'done'";
+const DELETE_TAGS: &str = "DELETE FROM instance_tag WHERE id_order = ?1";
+const HAS_OCCURRENCES: &str = "SELECT 1 FROM occurrence WHERE id_order = ?1";
+const DELETE_OCCURRENCES: &str = "DELETE FROM occurrence WHERE (id_order, slot_at, is_start) IN \
+     (SELECT id_order, slot_at, is_start FROM occurrence WHERE id_order = ?1 LIMIT ?2)";
+const DELETE_INSTANCE: &str = "DELETE FROM instance WHERE id_order = ?1";
 
 /// Rows that carry their own expiry.
 struct Expiring {
@@ -39,7 +39,8 @@ const NOW: fn(&Retention) -> Keep = |_| Keep::millis(0);
 
 const EXPIRING: [Expiring; 5] = [
     Expiring {
-        delete: "DELETE FROM task WHERE (ord, turn_no, ordinal) IN (SELECT ord, turn_no, ordinal \
+        delete: "DELETE FROM task WHERE (id_order, turn_no, ordinal) IN (SELECT id_order, turn_no, \
+             ordinal \
              FROM task INDEXED BY task_done WHERE state = 'done' AND available_at <= ?1 \
              ORDER BY available_at LIMIT ?2)",
         first: "SELECT min(available_at) FROM task INDEXED BY task_done WHERE state = 'done'",
@@ -47,7 +48,8 @@ const EXPIRING: [Expiring; 5] = [
         count: |purged| &mut purged.tasks,
     },
     Expiring {
-        delete: "DELETE FROM occurrence WHERE (ord, slot_at, is_start) IN (SELECT ord, slot_at, \
+        delete: "DELETE FROM occurrence WHERE (id_order, slot_at, is_start) IN (SELECT id_order, \
+             slot_at, \
              is_start FROM occurrence INDEXED BY occurrence_decided WHERE decided_at <= ?1 \
              ORDER BY decided_at LIMIT ?2)",
         first: "SELECT min(decided_at) FROM occurrence",
@@ -98,8 +100,8 @@ pub(super) fn purge(
 ) -> Result<(usize, Purged), Error> {
     let mut purged = Purged::default();
     let mut gone = 0;
-    for ord in doomed {
-        if purged.rows() >= limit || !remove(db, *ord, limit, &mut purged)? {
+    for id_order in doomed {
+        if purged.rows() >= limit || !remove(db, *id_order, limit, &mut purged)? {
             break;
         }
         gone += 1;
@@ -117,8 +119,8 @@ pub(super) fn purge(
 
 /// Removes an instance with all that belongs to it; says whether it is gone. A long history goes in
 /// parts, newest first, so that the row always names what is left.
-fn remove(db: &Db<'_>, ord: i64, limit: usize, purged: &mut Purged) -> Result<bool, Error> {
-    let Some(mut last) = db.first(LAST_HISTORY, [ord], |row| row.integer(0))? else {
+fn remove(db: &Db<'_>, id_order: i64, limit: usize, purged: &mut Purged) -> Result<bool, Error> {
+    let Some(mut last) = db.first(LAST_HISTORY, [id_order], |row| row.integer(0))? else {
         return Ok(true);
     };
     while last != 0
@@ -127,24 +129,24 @@ fn remove(db: &Db<'_>, ord: i64, limit: usize, purged: &mut Purged) -> Result<bo
         purged.attachments += 1;
         last = previous;
         if purged.rows() >= limit && last != 0 {
-            db.run(CUT_HISTORY, params![ord, last])?;
+            db.run(CUT_HISTORY, params![id_order, last])?;
             return Ok(false);
         }
     }
-    if db.first(HAS_OCCURRENCES, [ord], |_| Ok(()))?.is_some() {
+    if db.first(HAS_OCCURRENCES, [id_order], |_| Ok(()))?.is_some() {
         // A schedule: it may have had more slots than one transaction should remove.
         let room = limit.saturating_sub(purged.rows()).max(1);
         let slots = i64::try_from(room).unwrap_or(i64::MAX);
-        let gone = db.run(DELETE_OCCURRENCES, params![ord, slots])?;
+        let gone = db.run(DELETE_OCCURRENCES, params![id_order, slots])?;
         purged.occurrences += gone;
         if gone == room {
-            db.run(CUT_HISTORY, params![ord, 0])?;
+            db.run(CUT_HISTORY, params![id_order, 0])?;
             return Ok(false);
         }
     }
-    purged.tasks += db.run(DELETE_TASKS, [ord])?;
-    purged.attachments += db.run(DELETE_TAGS, [ord])?;
-    purged.instances += db.run(DELETE_INSTANCE, [ord])?;
+    purged.tasks += db.run(DELETE_TASKS, [id_order])?;
+    purged.attachments += db.run(DELETE_TAGS, [id_order])?;
+    purged.instances += db.run(DELETE_INSTANCE, [id_order])?;
     Ok(true)
 }
 

@@ -3,8 +3,8 @@
 CREATE TABLE answer (
     key TEXT PRIMARY KEY,
     request INTEGER NOT NULL,       -- a hash of the request
-    ord INTEGER NOT NULL,
-    random INTEGER NOT NULL,
+    id_order INTEGER NOT NULL,
+    id_random INTEGER NOT NULL,
     expires_at INTEGER NOT NULL
 ) WITHOUT ROWID, STRICT;
 
@@ -33,8 +33,8 @@ CREATE TABLE definition_source (
 
 CREATE TABLE history (
     seq INTEGER PRIMARY KEY,
-    ord INTEGER NOT NULL,
-    random INTEGER NOT NULL,
+    id_order INTEGER NOT NULL,
+    id_random INTEGER NOT NULL,
     turn_no INTEGER NOT NULL,
     happened_at INTEGER NOT NULL,
     previous INTEGER NOT NULL,      -- 0 is none
@@ -42,33 +42,33 @@ CREATE TABLE history (
 ) STRICT;
 
 CREATE TABLE inbox (
-    ord INTEGER NOT NULL,
+    id_order INTEGER NOT NULL,
     seq INTEGER NOT NULL,
-    random INTEGER NOT NULL,
+    id_random INTEGER NOT NULL,
     arrived_at INTEGER NOT NULL,
     held_by BLOB,                   -- the incident that holds it back (16 bytes of its id)
     origin BLOB,                    -- the message it was made from
     event BLOB NOT NULL,
-    PRIMARY KEY (ord, seq)
+    PRIMARY KEY (id_order, seq)
 ) WITHOUT ROWID, STRICT;
 
 CREATE TABLE incident (
     id BLOB PRIMARY KEY,            -- 16 bytes, increasing
-    ord INTEGER NOT NULL,
-    random INTEGER NOT NULL,
+    id_order INTEGER NOT NULL,
+    id_random INTEGER NOT NULL,
     raised_at INTEGER NOT NULL,
-    place TEXT NOT NULL,
+    element TEXT NOT NULL,
     code TEXT NOT NULL,
     message TEXT NOT NULL,
     data TEXT,                      -- JSON
     cause BLOB NOT NULL
 ) WITHOUT ROWID, STRICT;
 
-CREATE INDEX incident_instance ON incident (ord);
+CREATE INDEX incident_instance ON incident (id_order);
 
 CREATE TABLE instance (
-    ord INTEGER PRIMARY KEY,
-    random INTEGER NOT NULL,
+    id_order INTEGER PRIMARY KEY,
+    id_random INTEGER NOT NULL,
     turn_no INTEGER NOT NULL,       -- the arbiter of every write
     phase TEXT NOT NULL CHECK (
         phase = 'running' OR phase = 'completed' OR phase = 'starting' OR phase = 'yielding'
@@ -78,7 +78,7 @@ CREATE TABLE instance (
     ended_at INTEGER,
     deadline_at INTEGER,
     last_history INTEGER NOT NULL,  -- history.seq of its newest row; 0 is none
-    parent_ord INTEGER,             -- only children; the whole lineage is in `extra`
+    parent_id_order INTEGER,             -- only children; the whole lineage is in `extra`
     key TEXT,
     state_format INTEGER NOT NULL,
     open BLOB,                      -- open timers, tasks, subscriptions; NULL is nothing
@@ -88,7 +88,7 @@ CREATE TABLE instance (
         = (ended_at IS NOT NULL))
 ) STRICT;
 
-CREATE INDEX instance_child ON instance (parent_ord, ended_at) WHERE parent_ord IS NOT NULL;
+CREATE INDEX instance_child ON instance (parent_id_order, ended_at) WHERE parent_id_order IS NOT NULL;
 
 CREATE INDEX instance_key ON instance (key, ended_at) WHERE key IS NOT NULL;
 
@@ -99,11 +99,11 @@ CREATE INDEX instance_unusual ON instance (phase)
 
 CREATE TABLE instance_tag (
     tag TEXT NOT NULL,
-    ord INTEGER NOT NULL,
-    PRIMARY KEY (tag, ord)
+    id_order INTEGER NOT NULL,
+    PRIMARY KEY (tag, id_order)
 ) WITHOUT ROWID, STRICT;
 
-CREATE INDEX instance_tag_instance ON instance_tag (ord);
+CREATE INDEX instance_tag_instance ON instance_tag (id_order);
 
 CREATE TABLE message (
     kind TEXT NOT NULL CHECK (kind = 'signal' OR kind = 'message' OR kind = 'broadcast'),
@@ -134,20 +134,20 @@ CREATE TABLE node (
 ) STRICT;
 
 CREATE TABLE occurrence (
-    ord INTEGER NOT NULL,
+    id_order INTEGER NOT NULL,
     slot_at INTEGER NOT NULL,
     -- A slot that was missed and filled back later has two lines, but never two starts.
     is_start INTEGER NOT NULL CHECK (is_start = (outcome = 'started')),
-    random INTEGER NOT NULL,
+    id_random INTEGER NOT NULL,
     last_at INTEGER NOT NULL CHECK (last_at >= slot_at),
     count INTEGER NOT NULL CHECK (count > 0),
     outcome TEXT NOT NULL
         CHECK (outcome = 'started' OR outcome = 'skipped' OR outcome = 'missed' OR outcome = 'failed'),
     reason TEXT NOT NULL,
-    run_ord INTEGER,
-    run_random INTEGER,
+    run_id_order INTEGER,
+    run_id_random INTEGER,
     decided_at INTEGER NOT NULL,
-    PRIMARY KEY (ord, slot_at, is_start)
+    PRIMARY KEY (id_order, slot_at, is_start)
 ) WITHOUT ROWID, STRICT;
 
 CREATE INDEX occurrence_decided ON occurrence (decided_at);
@@ -172,8 +172,8 @@ CREATE TABLE subscription (
     key TEXT NOT NULL,
     name TEXT NOT NULL,
     seq INTEGER NOT NULL,
-    ord INTEGER NOT NULL,
-    random INTEGER NOT NULL,
+    id_order INTEGER NOT NULL,
+    id_random INTEGER NOT NULL,
     turn_no INTEGER NOT NULL,
     ordinal INTEGER NOT NULL, definition TEXT NOT NULL DEFAULT '',
     PRIMARY KEY (kind, key, name, seq)
@@ -182,10 +182,10 @@ CREATE TABLE subscription (
 CREATE INDEX subscription_definition ON subscription (kind, key, name, definition, seq);
 
 CREATE TABLE task (
-    ord INTEGER NOT NULL,
+    id_order INTEGER NOT NULL,
     turn_no INTEGER NOT NULL,
     ordinal INTEGER NOT NULL,
-    random INTEGER NOT NULL,
+    id_random INTEGER NOT NULL,
     kind TEXT NOT NULL CHECK (kind = 'worker' OR kind = 'engine' OR kind = 'user'),
     queue TEXT NOT NULL,            -- empty is the default queue
     name TEXT NOT NULL,
@@ -206,7 +206,7 @@ CREATE TABLE task (
     assignee TEXT,
     outcome BLOB,
     spec BLOB NOT NULL,
-    PRIMARY KEY (ord, turn_no, ordinal)
+    PRIMARY KEY (id_order, turn_no, ordinal)
 ) WITHOUT ROWID, STRICT;
 
 CREATE INDEX task_done ON task (available_at) WHERE state = 'done';
@@ -214,24 +214,24 @@ CREATE INDEX task_done ON task (available_at) WHERE state = 'done';
 CREATE INDEX task_ready ON task (queue, name, priority DESC, available_at)
     WHERE state = 'ready' AND kind = 'worker';
 
-CREATE INDEX task_user ON task (ord, turn_no, ordinal) WHERE kind = 'user';
+CREATE INDEX task_user ON task (id_order, turn_no, ordinal) WHERE kind = 'user';
 
 CREATE TABLE timer (
     frozen INTEGER NOT NULL CHECK (frozen = 0 OR frozen = 1),
     due_at INTEGER NOT NULL,
-    ord INTEGER NOT NULL,
+    id_order INTEGER NOT NULL,
     turn_no INTEGER NOT NULL,
     ordinal INTEGER NOT NULL,
-    random INTEGER NOT NULL,
+    id_random INTEGER NOT NULL,
     kind TEXT NOT NULL CHECK (kind = 'timer' OR kind = 'deadline' OR kind = 'taskDeadline'),
     definition_id INTEGER NOT NULL,
-    place TEXT NOT NULL,
-    PRIMARY KEY (frozen, due_at, ord, turn_no, ordinal)
+    element TEXT NOT NULL,
+    PRIMARY KEY (frozen, due_at, id_order, turn_no, ordinal)
 ) WITHOUT ROWID, STRICT;
 
 CREATE TABLE tree (
-    ord INTEGER PRIMARY KEY,
-    random INTEGER NOT NULL,
+    id_order INTEGER PRIMARY KEY,
+    id_random INTEGER NOT NULL,
     live INTEGER NOT NULL CHECK (live > 0)
 ) STRICT;
 
@@ -250,43 +250,43 @@ CREATE VIEW v_history AS
     SELECT h.seq, v_id.id AS instance, h.turn_no, h.previous, length(h.records) AS bytes,
         h.happened_at, strftime('%Y-%m-%dT%H:%M:%fZ', h.happened_at / 1000.0, 'unixepoch') AS happened
     FROM history AS h
-    LEFT JOIN v_id ON v_id.ord = h.ord;
+    LEFT JOIN v_id ON v_id.id_order = h.id_order;
 
 CREATE VIEW v_id AS
-    SELECT ord, 'in_' ||
-        substr(a, 1 + ((ord >> 61) & 31), 1) ||
-        substr(a, 1 + ((ord >> 56) & 31), 1) ||
-        substr(a, 1 + ((ord >> 51) & 31), 1) ||
-        substr(a, 1 + ((ord >> 46) & 31), 1) ||
-        substr(a, 1 + ((ord >> 41) & 31), 1) ||
-        substr(a, 1 + ((ord >> 36) & 31), 1) ||
-        substr(a, 1 + ((ord >> 31) & 31), 1) ||
-        substr(a, 1 + ((ord >> 26) & 31), 1) ||
-        substr(a, 1 + ((ord >> 21) & 31), 1) ||
-        substr(a, 1 + ((ord >> 16) & 31), 1) ||
-        substr(a, 1 + ((ord >> 11) & 31), 1) ||
-        substr(a, 1 + ((ord >> 6) & 31), 1) ||
-        substr(a, 1 + ((ord >> 1) & 31), 1) ||
-        substr(a, 1 + (((ord & 1) << 4) | ((random >> 60) & 15)), 1) ||
-        substr(a, 1 + ((random >> 55) & 31), 1) ||
-        substr(a, 1 + ((random >> 50) & 31), 1) ||
-        substr(a, 1 + ((random >> 45) & 31), 1) ||
-        substr(a, 1 + ((random >> 40) & 31), 1) ||
-        substr(a, 1 + ((random >> 35) & 31), 1) ||
-        substr(a, 1 + ((random >> 30) & 31), 1) ||
-        substr(a, 1 + ((random >> 25) & 31), 1) ||
-        substr(a, 1 + ((random >> 20) & 31), 1) ||
-        substr(a, 1 + ((random >> 15) & 31), 1) ||
-        substr(a, 1 + ((random >> 10) & 31), 1) ||
-        substr(a, 1 + ((random >> 5) & 31), 1) ||
-        substr(a, 1 + (random & 31), 1) AS id
+    SELECT id_order, 'in_' ||
+        substr(a, 1 + ((id_order >> 61) & 31), 1) ||
+        substr(a, 1 + ((id_order >> 56) & 31), 1) ||
+        substr(a, 1 + ((id_order >> 51) & 31), 1) ||
+        substr(a, 1 + ((id_order >> 46) & 31), 1) ||
+        substr(a, 1 + ((id_order >> 41) & 31), 1) ||
+        substr(a, 1 + ((id_order >> 36) & 31), 1) ||
+        substr(a, 1 + ((id_order >> 31) & 31), 1) ||
+        substr(a, 1 + ((id_order >> 26) & 31), 1) ||
+        substr(a, 1 + ((id_order >> 21) & 31), 1) ||
+        substr(a, 1 + ((id_order >> 16) & 31), 1) ||
+        substr(a, 1 + ((id_order >> 11) & 31), 1) ||
+        substr(a, 1 + ((id_order >> 6) & 31), 1) ||
+        substr(a, 1 + ((id_order >> 1) & 31), 1) ||
+        substr(a, 1 + (((id_order & 1) << 4) | ((id_random >> 60) & 15)), 1) ||
+        substr(a, 1 + ((id_random >> 55) & 31), 1) ||
+        substr(a, 1 + ((id_random >> 50) & 31), 1) ||
+        substr(a, 1 + ((id_random >> 45) & 31), 1) ||
+        substr(a, 1 + ((id_random >> 40) & 31), 1) ||
+        substr(a, 1 + ((id_random >> 35) & 31), 1) ||
+        substr(a, 1 + ((id_random >> 30) & 31), 1) ||
+        substr(a, 1 + ((id_random >> 25) & 31), 1) ||
+        substr(a, 1 + ((id_random >> 20) & 31), 1) ||
+        substr(a, 1 + ((id_random >> 15) & 31), 1) ||
+        substr(a, 1 + ((id_random >> 10) & 31), 1) ||
+        substr(a, 1 + ((id_random >> 5) & 31), 1) ||
+        substr(a, 1 + (id_random & 31), 1) AS id
     FROM instance, (SELECT '0123456789abcdefghjkmnpqrstvwxyz' AS a);
 
 CREATE VIEW v_incident AS
-    SELECT lower(hex(c.id)) AS incident, v_id.id AS instance, c.place, c.code, c.message, c.data,
+    SELECT lower(hex(c.id)) AS incident, v_id.id AS instance, c.element, c.code, c.message, c.data,
         c.raised_at, strftime('%Y-%m-%dT%H:%M:%fZ', c.raised_at / 1000.0, 'unixepoch') AS raised
     FROM incident AS c
-    LEFT JOIN v_id ON v_id.ord = c.ord;
+    LEFT JOIN v_id ON v_id.id_order = c.id_order;
 
 CREATE VIEW v_instance AS
     SELECT v_id.id, d.name AS definition, d.version, i.phase, i.turn_no, i.key,
@@ -295,8 +295,8 @@ CREATE VIEW v_instance AS
         i.deadline_at, strftime('%Y-%m-%dT%H:%M:%fZ', i.deadline_at / 1000.0, 'unixepoch') AS deadline,
         parent.id AS parent, length(i.state) AS state_bytes
     FROM instance AS i
-    LEFT JOIN v_id ON v_id.ord = i.ord
-    LEFT JOIN v_id AS parent ON parent.ord = i.parent_ord
+    LEFT JOIN v_id ON v_id.id_order = i.id_order
+    LEFT JOIN v_id AS parent ON parent.id_order = i.parent_id_order
     LEFT JOIN definition AS d ON d.id = i.definition_id;
 
 CREATE VIEW v_occurrence AS
@@ -305,8 +305,8 @@ CREATE VIEW v_occurrence AS
         o.last_at, o.count, o.outcome, o.reason, run.id AS run, o.decided_at,
         strftime('%Y-%m-%dT%H:%M:%fZ', o.decided_at / 1000.0, 'unixepoch') AS decided
     FROM occurrence AS o
-    LEFT JOIN v_id AS schedule ON schedule.ord = o.ord
-    LEFT JOIN v_id AS run ON run.ord = o.run_ord;
+    LEFT JOIN v_id AS schedule ON schedule.id_order = o.id_order
+    LEFT JOIN v_id AS run ON run.id_order = o.run_id_order;
 
 CREATE VIEW v_operation AS
     SELECT number, kind, actor, reason, happened_at,
@@ -320,13 +320,13 @@ CREATE VIEW v_task AS
         strftime('%Y-%m-%dT%H:%M:%fZ', t.available_at / 1000.0, 'unixepoch') AS available,
         t.created_at, strftime('%Y-%m-%dT%H:%M:%fZ', t.created_at / 1000.0, 'unixepoch') AS created
     FROM task AS t
-    LEFT JOIN v_id ON v_id.ord = t.ord
+    LEFT JOIN v_id ON v_id.id_order = t.id_order
     LEFT JOIN definition AS d ON d.id = t.definition_id;
 
 CREATE VIEW v_timer AS
-    SELECT v_id.id AS instance, t.turn_no, t.ordinal, t.kind, t.place, t.frozen,
+    SELECT v_id.id AS instance, t.turn_no, t.ordinal, t.kind, t.element, t.frozen,
         d.name AS definition, t.due_at,
         strftime('%Y-%m-%dT%H:%M:%fZ', t.due_at / 1000.0, 'unixepoch') AS due
     FROM timer AS t
-    LEFT JOIN v_id ON v_id.ord = t.ord
+    LEFT JOIN v_id ON v_id.id_order = t.id_order
     LEFT JOIN definition AS d ON d.id = t.definition_id;

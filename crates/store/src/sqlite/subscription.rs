@@ -7,16 +7,17 @@ use rusqlite::params;
 
 use super::db::Db;
 use crate::row::subscription::read;
-use crate::row::{Columns as _, int, ord, random};
+use crate::row::{Columns as _, id_order, id_random, int};
 
 const PUT: &str = "INSERT OR REPLACE INTO subscription \
-     (kind, key, name, seq, ord, turn_no, ordinal, random, definition) \
+     (kind, key, name, seq, id_order, turn_no, ordinal, id_random, definition) \
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
 const DELETE: &str =
     "DELETE FROM subscription WHERE kind = ?1 AND key = ?2 AND name = ?3 AND seq = ?4";
 const NEXT_DEFINITION: &str = "SELECT definition FROM subscription \
      WHERE kind = ?1 AND key = ?2 AND name = ?3 AND definition > ?4 ORDER BY definition LIMIT 1";
-const WAITING: &str = "SELECT seq, ord, turn_no, ordinal, random, definition FROM subscription \
+const WAITING: &str = "SELECT seq, id_order, turn_no, ordinal, id_random, definition FROM \
+     subscription \
      WHERE kind = ?1 AND key = ?2 AND name = ?3 AND definition = ?4 ORDER BY seq";
 
 #[cfg(test)]
@@ -32,10 +33,10 @@ pub(super) fn put(db: &Db<'_>, row: &SubscriptionRow) -> Result<(), Error> {
             key,
             name,
             int(row.seq),
-            ord(effect.instance),
+            id_order(effect.instance),
             int(effect.turn_no),
             effect.ordinal,
-            random(effect.instance),
+            id_random(effect.instance),
             row.definition,
         ],
     )?;

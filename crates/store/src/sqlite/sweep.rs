@@ -10,13 +10,13 @@ use crate::sweep::{Candidate, Judged, RANGE_ROWS, Range, Sweep, candidate_column
 const RANGE: &str = concat!(
     "SELECT ",
     candidate_columns!(),
-    " FROM instance AS i WHERE i.ord > ?1 AND i.ord <= ?2 ORDER BY i.ord LIMIT ?3"
+    " FROM instance AS i WHERE i.id_order > ?1 AND i.id_order <= ?2 ORDER BY i.id_order LIMIT ?3"
 );
-const NEXT: &str = "SELECT ord FROM instance WHERE ord > ?1 ORDER BY ord LIMIT 1";
-const CHILDREN: &str = "SELECT ord, random, ended_at IS NULL, meta FROM instance \
-     WHERE parent_ord = ?1";
-const OPEN_TASK: &str = "SELECT 1 FROM task WHERE ord = ?1 AND state <> 'done'";
-const EVENT: &str = "SELECT 1 FROM inbox WHERE ord = ?1";
+const NEXT: &str = "SELECT id_order FROM instance WHERE id_order > ?1 ORDER BY id_order LIMIT 1";
+const CHILDREN: &str = "SELECT id_order, id_random, ended_at IS NULL, meta FROM instance \
+     WHERE parent_id_order = ?1";
+const OPEN_TASK: &str = "SELECT 1 FROM task WHERE id_order = ?1 AND state <> 'done'";
+const EVENT: &str = "SELECT 1 FROM inbox WHERE id_order = ?1";
 
 #[cfg(test)]
 pub(super) const ALL: &[&str] = &[RANGE, NEXT, CHILDREN, OPEN_TASK, EVENT];
@@ -47,7 +47,7 @@ fn look(db: &Db<'_>, sweep: &mut Sweep, range: Range, request: &PurgeRequest) ->
     let mut again: Option<Timestamp> = None;
     for row in &rows {
         let at = match row.judge(request) {
-            Judged::Expired(at) => match tree(db, row.ord)? {
+            Judged::Expired(at) => match tree(db, row.id_order)? {
                 Some(members) => {
                     sweep.doomed.extend(members);
                     continue;
@@ -67,18 +67,18 @@ fn look(db: &Db<'_>, sweep: &mut Sweep, range: Range, request: &PurgeRequest) ->
 fn tree(db: &Db<'_>, root: i64) -> Result<Option<Vec<i64>>, Error> {
     let mut members = Vec::new();
     let mut next = vec![root];
-    while let Some(ord) = next.pop() {
-        let is_busy = db.first(OPEN_TASK, [ord], |_| Ok(()))?.is_some()
-            || db.first(EVENT, [ord], |_| Ok(()))?.is_some();
-        let children = db.some(CHILDREN, [ord], usize::MAX, |row| {
+    while let Some(id_order) = next.pop() {
+        let is_busy = db.first(OPEN_TASK, [id_order], |_| Ok(()))?.is_some()
+            || db.first(EVENT, [id_order], |_| Ok(()))?.is_some();
+        let children = db.some(CHILDREN, [id_order], usize::MAX, |row| {
             let child = (row.integer(0)?, row.flag(2)?);
             Ok((!is_root(row, 0, 1, 3)?).then_some(child))
         })?;
         if is_busy || children.iter().any(|(_, is_live)| *is_live) {
             return Ok(None);
         }
-        members.push(ord);
-        next.extend(children.into_iter().map(|(ord, _)| ord));
+        members.push(id_order);
+        next.extend(children.into_iter().map(|(id_order, _)| id_order));
     }
     members.reverse();
     Ok(Some(members))

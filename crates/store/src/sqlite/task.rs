@@ -8,7 +8,7 @@ use super::db::Db;
 use crate::row::task::{
     columns, key_columns, kind_name, read, spec_column, waiting as waiting_row, waiting_columns,
 };
-use crate::row::{Columns, int, millis, ord, packed};
+use crate::row::{Columns, id_order, int, millis, packed};
 
 const INSERT: &str = concat!(
     "INSERT OR REPLACE INTO task (",
@@ -18,32 +18,33 @@ const INSERT: &str = concat!(
 );
 const REPLACE: &str = "UPDATE task SET kind = ?5, queue = ?6, name = ?7, priority = ?8, \
      state = ?9, available_at = ?10, created_at = ?11, deadline_at = ?12, definition_id = ?13, \
-     detached = max(detached, ?14), claims = ?15, attempt = ?16, expiries = ?17, lease_worker = ?18, \
+     detached = max(detached, ?14), claims = ?15, attempt = ?16, expiries = ?17, lease_worker = \
+     ?18, \
      lease_until = ?19, lease_timeout_at = ?20, assignee = ?21, outcome = ?22, spec = ?23 \
-     WHERE ord = ?1 AND turn_no = ?2 AND ordinal = ?3 AND random = ?4 AND claims = ?24";
+     WHERE id_order = ?1 AND turn_no = ?2 AND ordinal = ?3 AND id_random = ?4 AND claims = ?24";
 const DELETE: &str =
-    "DELETE FROM task WHERE ord = ?1 AND turn_no = ?2 AND ordinal = ?3 AND random = ?4";
+    "DELETE FROM task WHERE id_order = ?1 AND turn_no = ?2 AND ordinal = ?3 AND id_random = ?4";
 const DELETE_CLAIMED: &str = "DELETE FROM task \
-     WHERE ord = ?1 AND turn_no = ?2 AND ordinal = ?3 AND random = ?4 AND claims = ?5";
+     WHERE id_order = ?1 AND turn_no = ?2 AND ordinal = ?3 AND id_random = ?4 AND claims = ?5";
 const DETACH: &str = "UPDATE task SET detached = 1 \
-     WHERE ord = ?1 AND turn_no = ?2 AND ordinal = ?3 AND random = ?4";
+     WHERE id_order = ?1 AND turn_no = ?2 AND ordinal = ?3 AND id_random = ?4";
 const GET: &str = concat!(
     "SELECT ",
     columns!(),
-    " FROM task WHERE ord = ?1 AND turn_no = ?2 AND ordinal = ?3 AND random = ?4"
+    " FROM task WHERE id_order = ?1 AND turn_no = ?2 AND ordinal = ?3 AND id_random = ?4"
 );
 const LIST: &str = concat!(
     "SELECT ",
     columns!(),
-    " FROM task WHERE (ord, turn_no, ordinal) > (?1, ?2, ?3) AND ord <= ?4 \
-     AND kind = ifnull(?5, kind) AND state = ifnull(?6, state) ORDER BY ord, turn_no, ordinal"
+    " FROM task WHERE (id_order, turn_no, ordinal) > (?1, ?2, ?3) AND id_order <= ?4 \
+     AND kind = ifnull(?5, kind) AND state = ifnull(?6, state) ORDER BY id_order, turn_no, ordinal"
 );
 const LIST_USER: &str = concat!(
     "SELECT ",
     columns!(),
     " FROM task INDEXED BY task_user \
-     WHERE (ord, turn_no, ordinal) > (?1, ?2, ?3) AND ord <= ?4 AND kind = 'user' \
-     AND state = ifnull(?5, state) ORDER BY ord, turn_no, ordinal"
+     WHERE (id_order, turn_no, ordinal) > (?1, ?2, ?3) AND id_order <= ?4 AND kind = 'user' \
+     AND state = ifnull(?5, state) ORDER BY id_order, turn_no, ordinal"
 );
 const WAITING: &str = concat!(
     "SELECT ",
@@ -68,11 +69,11 @@ pub(super) fn replace(db: &Db<'_>, row: &TaskRow, claims: u32) -> Result<bool, E
 
 /// Removes a task; says whether its fence, if it has one, held.
 pub(super) fn delete(db: &Db<'_>, id: TaskId, claims: Option<u32>) -> Result<bool, Error> {
-    let (ord, turn_no, ordinal, random) = key_columns(id);
+    let (id_order, turn_no, ordinal, id_random) = key_columns(id);
     match claims {
-        None => db.run(DELETE, params![ord, turn_no, ordinal, random]).map(|_| true),
+        None => db.run(DELETE, params![id_order, turn_no, ordinal, id_random]).map(|_| true),
         Some(claims) => {
-            Ok(db.run(DELETE_CLAIMED, params![ord, turn_no, ordinal, random, claims])? == 1)
+            Ok(db.run(DELETE_CLAIMED, params![id_order, turn_no, ordinal, id_random, claims])? == 1)
         }
     }
 }
@@ -107,12 +108,12 @@ pub(super) fn list(
     filter: &TaskFilter,
     page: Page<TaskId>,
 ) -> Result<Vec<TaskRow>, Error> {
-    let first = filter.instance.map_or((-1, -1, -1), |id| (ord(id), -1, -1));
+    let first = filter.instance.map_or((-1, -1, -1), |id| (id_order(id), -1, -1));
     let after = page.after.map_or((-1, -1, -1), |TaskId(key)| {
-        (ord(key.instance), int(key.turn_no), i64::from(key.ordinal))
+        (id_order(key.instance), int(key.turn_no), i64::from(key.ordinal))
     });
     let (from, turn_no, ordinal) = first.max(after);
-    let until = filter.instance.map_or(i64::MAX, ord);
+    let until = filter.instance.map_or(i64::MAX, id_order);
     let state = filter.state.map(TaskState::name);
     let read = |row: &Row<'_>| {
         let is_wanted =
@@ -133,7 +134,7 @@ pub(super) fn waiting(db: &Db<'_>, clock: Timestamp) -> Result<Vec<WaitingTask>,
 }
 
 fn write(db: &Db<'_>, sql: &str, row: &TaskRow, claims: Option<u32>) -> Result<usize, Error> {
-    let (ord, turn_no, ordinal, random) = key_columns(row.id);
+    let (id_order, turn_no, ordinal, id_random) = key_columns(row.id);
     let TaskSpec { kind, name, queue, priority, detached, .. } = &row.spec;
     let lease = row.lease.as_ref();
     let (kind, state) = (kind_name(*kind), row.state.name());
@@ -145,10 +146,10 @@ fn write(db: &Db<'_>, sql: &str, row: &TaskRow, claims: Option<u32>) -> Result<u
     let (deadline_at, definition) = (millis(row.deadline_at), int(row.definition.0));
     let spec = spec_column(&row.spec);
     let values = params![
-        ord,
+        id_order,
         turn_no,
         ordinal,
-        random,
+        id_random,
         kind,
         queue,
         name,

@@ -14,9 +14,9 @@ use crate::migration::Migration;
 
 /// Statements that may walk over a table: none of them runs for a turn.
 const SCANS: &[(&str, &str)] = &[
-    ("FROM instance AS i WHERE i.ended_at IS NULL ORDER BY i.ord", "check reads everything"),
-    ("SELECT ord, turn_no, ordinal, random, frozen, due_at FROM timer", "check"),
-    ("SELECT DISTINCT ord, random FROM inbox", "check, and recovery after a start"),
+    ("FROM instance AS i WHERE i.ended_at IS NULL ORDER BY i.id_order", "check reads everything"),
+    ("SELECT id_order, turn_no, ordinal, id_random, frozen, due_at FROM timer", "check"),
+    ("SELECT DISTINCT id_order, id_random FROM inbox", "check, and recovery after a start"),
     ("OR (state = 'ready' AND (kind = 'engine'", "recovery: only open tasks are in the table"),
     ("SELECT id FROM definition ORDER BY id", "definitions are few"),
     ("ORDER BY d.id DESC", "the list of all definitions"),
@@ -92,9 +92,9 @@ fn timers_tasks_and_claims_seek_by_their_whole_key() {
         steps.map(Result::unwrap).collect::<Vec<_>>().join("; ")
     };
     assert_eq!(
-        plan("(due_at, ord, turn_no, ordinal) > (?2"),
+        plan("(due_at, id_order, turn_no, ordinal) > (?2"),
         "SEARCH timer USING PRIMARY KEY \
-         (frozen=? AND (due_at,ord,turn_no,ordinal)>(?,?,?,?) AND due_at<?)"
+         (frozen=? AND (due_at,id_order,turn_no,ordinal)>(?,?,?,?) AND due_at<?)"
     );
     assert_eq!(
         plan("AND available_at <= ?4"),
@@ -191,8 +191,10 @@ fn a_database_of_another_program_is_refused() {
 fn views_can_be_read_and_print_ids_like_the_api() {
     let connection = fresh();
     let id = meantime_core::InstanceId::new(58_654_720_000_123, 0xfedc_ba98_7654_3210);
-    let insert = "INSERT INTO instance (ord, random, turn_no, phase, definition_id, started_at, \
-                  last_history, state_format, state) VALUES (?1, ?2, 1, 'running', 1, ?3, 0, 1, x'')";
+    let insert = "INSERT INTO instance (id_order, id_random, turn_no, phase, definition_id, \
+         started_at, \
+                  last_history, state_format, state) VALUES (?1, ?2, 1, 'running', 1, ?3, 0, 1, \
+                  x'')";
     let parts = (id.order().cast_signed(), id.random().cast_signed(), 1_790_000_000_123_i64);
     connection.execute(insert, parts).unwrap();
     let read = |row: &rusqlite::Row<'_>| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?));

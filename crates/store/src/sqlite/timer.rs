@@ -7,33 +7,35 @@ use rusqlite::params;
 use super::db::Db;
 use super::instance;
 use crate::row::timer::{columns, key_columns, keys_of, matches, no_deadline_first, read};
-use crate::row::{Columns, int, ord, random};
+use crate::row::{Columns, id_order, id_random, int};
 
 const INSERT: &str = "INSERT OR REPLACE INTO timer \
-     (frozen, due_at, ord, turn_no, ordinal, random, kind, definition_id, place) \
+     (frozen, due_at, id_order, turn_no, ordinal, id_random, kind, definition_id, element) \
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
-const DELETE: &str = "DELETE FROM timer WHERE frozen = ?1 AND due_at = ?2 AND ord = ?3 \
-     AND turn_no = ?4 AND ordinal = ?5 AND random = ?6";
+const DELETE: &str = "DELETE FROM timer WHERE frozen = ?1 AND due_at = ?2 AND id_order = ?3 \
+     AND turn_no = ?4 AND ordinal = ?5 AND id_random = ?6";
 const MOVE: &str = "UPDATE OR REPLACE timer SET frozen = ?7, due_at = ?8 WHERE frozen = ?1 \
-     AND due_at = ?2 AND ord = ?3 AND turn_no = ?4 AND ordinal = ?5 AND random = ?6";
+     AND due_at = ?2 AND id_order = ?3 AND turn_no = ?4 AND ordinal = ?5 AND id_random = ?6";
 const GET: &str = concat!(
     "SELECT ",
     columns!(),
-    " FROM timer WHERE frozen = ?1 AND due_at = ?2 AND ord = ?3 AND turn_no = ?4 \
-     AND ordinal = ?5 AND random = ?6"
+    " FROM timer WHERE frozen = ?1 AND due_at = ?2 AND id_order = ?3 AND turn_no = ?4 \
+     AND ordinal = ?5 AND id_random = ?6"
 );
 const RANGE: &str = concat!(
     "SELECT ",
     columns!(),
-    " FROM timer WHERE frozen = ?1 AND (due_at, ord, turn_no, ordinal) > (?2, ?3, ?4, ?5) AND due_at < ?6 \
-     ORDER BY due_at, ord, turn_no, ordinal"
+    " FROM timer WHERE frozen = ?1 AND (due_at, id_order, turn_no, ordinal) > (?2, ?3, ?4, ?5) AND \
+         due_at < ?6 \
+     ORDER BY due_at, id_order, turn_no, ordinal"
 );
 const FIRING: &str = concat!(
     "SELECT ",
     columns!(),
-    " FROM timer WHERE frozen = ?1 AND (due_at, ord, turn_no, ordinal) > (?2, ?3, ?4, ?5) AND due_at < ?6 AND ",
+    " FROM timer WHERE frozen = ?1 AND (due_at, id_order, turn_no, ordinal) > (?2, ?3, ?4, ?5) AND \
+         due_at < ?6 AND ",
     no_deadline_first!(),
-    " ORDER BY due_at, ord, turn_no, ordinal"
+    " ORDER BY due_at, id_order, turn_no, ordinal"
 );
 const COUNT: &str = concat!(
     "SELECT (due_at - ?1) / ?3, count(*) FROM timer WHERE frozen = 0 AND due_at >= ?1 \
@@ -52,13 +54,13 @@ pub(super) fn insert(db: &Db<'_>, row: &TimerRow) -> Result<(), Error> {
         params![
             row.frozen,
             row.due_at.as_millis(),
-            ord(key.instance),
+            id_order(key.instance),
             int(key.turn_no),
             key.ordinal,
-            random(key.instance),
+            id_random(key.instance),
             row.kind.name(),
             int(row.definition.0),
-            row.place,
+            row.element,
         ],
     )?;
     Ok(())
@@ -70,9 +72,9 @@ pub(super) fn delete(db: &Db<'_>, key: TimerKey) -> Result<(), Error> {
 
 /// Moves, freezes or releases a timer.
 pub(super) fn relocate(db: &Db<'_>, from: TimerKey, to: TimerKey) -> Result<(), Error> {
-    let (frozen, due_at, ord, turn_no, ordinal, random) = key_columns(from);
+    let (frozen, due_at, id_order, turn_no, ordinal, id_random) = key_columns(from);
     let to_at = to.due_at.as_millis();
-    let values = params![frozen, due_at, ord, turn_no, ordinal, random, to.frozen, to_at];
+    let values = params![frozen, due_at, id_order, turn_no, ordinal, id_random, to.frozen, to_at];
     db.run(MOVE, values).map(drop)
 }
 
@@ -150,14 +152,14 @@ fn range(
     let from = filter.due_from.unwrap_or(Timestamp::MIN);
     let before = filter.due_before.map_or(i64::MAX, Timestamp::as_millis);
     // Orders and turn numbers are not negative, so -1 comes before every key of its instant.
-    let (due_at, ord, turn_no, ordinal) = match after.filter(|after| after.due_at >= from) {
+    let (due_at, id_order, turn_no, ordinal) = match after.filter(|after| after.due_at >= from) {
         None => (from.as_millis(), -1, -1, -1),
         Some(TimerKey { due_at, id: TimerId(key), .. }) => {
-            (due_at.as_millis(), ord(key.instance), int(key.turn_no), i64::from(key.ordinal))
+            (due_at.as_millis(), id_order(key.instance), int(key.turn_no), i64::from(key.ordinal))
         }
     };
     let statement = if filter.before_deadline { FIRING } else { RANGE };
-    db.some(statement, params![frozen, due_at, ord, turn_no, ordinal, before], limit, |row| {
+    db.some(statement, params![frozen, due_at, id_order, turn_no, ordinal, before], limit, |row| {
         read(row).map(|row| Some(row).filter(|row| matches(filter, row)))
     })
 }

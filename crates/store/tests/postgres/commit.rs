@@ -6,13 +6,13 @@ use meantime_kernel::store::{
 use meantime_store::conformance::block_on;
 
 use crate::rows::{
-    alone, commit, event, full, history, id, instance, next, place, start, take, task, timer,
-    try_commit, turn, turn_of,
+    alone, commit, event, fresh_database, full, history, id, instance, next, start, take, task,
+    timer, try_commit, turn, turn_of,
 };
 
 #[test]
 fn a_plan_of_five_hundred_units_takes_a_dozen_statements() {
-    let database = place();
+    let database = fresh_database();
     let store = alone(&database);
     // The first plan prepares the statements.
     commit(&store, 1, vec![full(1)]);
@@ -54,7 +54,7 @@ fn a_plan_of_five_hundred_units_takes_a_dozen_statements() {
 
 #[test]
 fn writes_of_one_plan_to_one_row_add_up() {
-    let database = place();
+    let database = fresh_database();
     let store = alone(&database);
     let unit = |writes| Unit { writes, ..Unit::default() };
     commit(&store, 1, vec![start(&instance(1))]);
@@ -87,7 +87,7 @@ fn writes_of_one_plan_to_one_row_add_up() {
 
 #[test]
 fn a_timer_that_is_moved_and_removed_is_gone() {
-    let database = place();
+    let database = fresh_database();
     let store = alone(&database);
     let unit = |writes| Unit { writes, ..Unit::default() };
     commit(&store, 1, vec![unit(vec![Write::InsertTimer(timer(1, 10))])]);
@@ -99,7 +99,7 @@ fn a_timer_that_is_moved_and_removed_is_gone() {
 
 #[test]
 fn an_id_that_is_taken_costs_its_own_unit_only() {
-    let database = place();
+    let database = fresh_database();
     let store = alone(&database);
     commit(&store, 1, vec![start(&instance(1))]);
     let units = vec![start(&instance(2)), start(&instance(1)), turn(&next(&instance(1)))];
@@ -112,7 +112,7 @@ fn an_id_that_is_taken_costs_its_own_unit_only() {
 
 #[test]
 fn text_that_the_database_cannot_hold_is_read_back_as_it_was() {
-    let database = place();
+    let database = fresh_database();
     let store = alone(&database);
     let mut row = instance(1);
     row.key = Some("a\0b\u{10ffff}".to_owned());
@@ -131,7 +131,7 @@ fn text_that_the_database_cannot_hold_is_read_back_as_it_was() {
 
 #[test]
 fn what_was_taken_is_free_once_it_is_dropped() {
-    let database = place();
+    let database = fresh_database();
     let store = alone(&database);
     commit(&store, 1, vec![start(&instance(1))]);
     for _ in 0..20 {

@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use meantime_kernel::store::{Store, Unit, Write};
 use meantime_store::conformance::block_on;
 
-use crate::rows::{alone, commit, history, place};
+use crate::rows::{alone, commit, fresh_database, history};
 
 #[test]
 fn whoever_follows_the_history_misses_nothing() {
-    let database = place();
+    let database = fresh_database();
     let store = Arc::new(alone(&database));
     let next = Arc::new(AtomicU64::new(1));
     let is_over = Arc::new(AtomicBool::new(false));

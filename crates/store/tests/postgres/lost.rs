@@ -10,7 +10,8 @@ use meantime_store::postgres::{Options, PostgresStore};
 
 use crate::proxy::{Fate, Proxy};
 use crate::rows::{
-    alone, commit, instance, next, node, open, place, query, start, take, try_commit, turn, turn_of,
+    alone, commit, fresh_database, instance, next, node, open, query, start, take, try_commit,
+    turn, turn_of,
 };
 
 /// Ends every connection of others to the database that is inside a transaction, or all of them.
@@ -30,7 +31,7 @@ fn cut(url: &str, which: &str) -> i64 {
 
 #[test]
 fn a_turn_survives_the_loss_of_its_lock() {
-    let database = place();
+    let database = fresh_database();
     let store = alone(&database);
     commit(&store, 1, vec![start(&instance(1))]);
     let taken = take(&store, &[1]);
@@ -42,7 +43,7 @@ fn a_turn_survives_the_loss_of_its_lock() {
 
 #[test]
 fn a_turn_that_lost_its_lock_and_the_race_is_a_conflict() {
-    let database = place();
+    let database = fresh_database();
     let (one, other) = (node(&database), node(&database));
     commit(&one, 1, vec![start(&instance(1))]);
     let taken = take(&one, &[1]);
@@ -54,7 +55,7 @@ fn a_turn_that_lost_its_lock_and_the_race_is_a_conflict() {
 
 #[test]
 fn connections_that_are_cut_are_made_again() {
-    let database = place();
+    let database = fresh_database();
     let store = alone(&database);
     commit(&store, 1, vec![start(&instance(1))]);
     assert_eq!(turn_of(&store, 1), Some(1));
@@ -83,7 +84,7 @@ fn doubtful(store: &PostgresStore, batch: u64) {
 
 #[test]
 fn a_commit_whose_answer_is_lost_took_effect() {
-    let database = place();
+    let database = fresh_database();
     let (proxy, store) = behind_proxy(&database);
     proxy.next_commit(Fate::LosesItsAnswer);
     doubtful(&store, 2);
@@ -94,7 +95,7 @@ fn a_commit_whose_answer_is_lost_took_effect() {
 
 #[test]
 fn a_commit_that_gets_lost_took_no_effect() {
-    let database = place();
+    let database = fresh_database();
     let (proxy, store) = behind_proxy(&database);
     proxy.next_commit(Fate::GetsLost);
     doubtful(&store, 2);
@@ -105,7 +106,7 @@ fn a_commit_that_gets_lost_took_no_effect() {
 
 #[test]
 fn a_commit_that_is_still_under_way_is_waited_for() {
-    let database = place();
+    let database = fresh_database();
     let (proxy, store) = behind_proxy(&database);
     let store = Arc::new(store);
     proxy.next_commit(Fate::IsLate);

@@ -9,7 +9,7 @@ use meantime_store::conformance::block_on;
 use meantime_store::postgres::PostgresStore;
 
 use crate::rows::{
-    NOW, commit, id, instance, node, place, publish, start, subscribe, take, try_commit,
+    NOW, commit, fresh_database, id, instance, node, publish, start, subscribe, take, try_commit,
 };
 
 /// Lets two nodes commit a unit each at the same moment, again and again.
@@ -42,7 +42,7 @@ fn done(result: &UnitResult) -> bool {
 
 #[test]
 fn a_message_and_its_receiver_cannot_miss_each_other() {
-    let database = place();
+    let database = fresh_database();
     let (one, other) = (Arc::new(node(&database)), Arc::new(node(&database)));
     commit(&*one, 1, vec![start(&instance(1))]);
     let key = |round: u64| format!("order {}", round % 3);
@@ -77,7 +77,7 @@ fn keyed(number: u64, round: u64) -> Unit {
 
 #[test]
 fn a_business_key_has_one_holder() {
-    let database = place();
+    let database = fresh_database();
     let (one, other) = (Arc::new(node(&database)), Arc::new(node(&database)));
     let deploy = crate::rows::deploy("order");
     commit(&*one, 1, vec![Unit { conditional_writes: vec![deploy], ..Unit::default() }]);
@@ -104,7 +104,7 @@ fn asked(number: u64, round: u64) -> Unit {
 
 #[test]
 fn an_idempotency_key_has_one_answer() {
-    let database = place();
+    let database = fresh_database();
     let (one, other) = (Arc::new(node(&database)), Arc::new(node(&database)));
     race(
         40,
@@ -119,7 +119,7 @@ fn an_idempotency_key_has_one_answer() {
 
 #[test]
 fn deploys_of_different_names_get_different_numbers() {
-    let database = place();
+    let database = fresh_database();
     let (one, other) = (Arc::new(node(&database)), Arc::new(node(&database)));
     race(
         20,
@@ -138,7 +138,7 @@ fn deploys_of_different_names_get_different_numbers() {
 
 #[test]
 fn many_plans_on_the_same_channels_do_not_wait_in_a_circle() {
-    let database = place();
+    let database = fresh_database();
     let nodes = [Arc::new(node(&database)), Arc::new(node(&database))];
     commit(&*nodes[0], 1, vec![start(&instance(1))]);
     // Some plans have more channels than are locked one by one.

@@ -13,8 +13,8 @@ use meantime_store::postgres::cluster::{Cluster, Database, Durability, database_
 use meantime_store::postgres::{Options, PostgresStore};
 
 use crate::rows::{
-    NOW, alone, commit, id, instance, next, node, open, place, query, start, take, task, timer,
-    try_commit, turn, turn_of,
+    NOW, alone, commit, fresh_database, id, instance, next, node, open, query, start, take, task,
+    timer, try_commit, turn, turn_of,
 };
 
 fn later(seconds: i64) -> Timestamp {
@@ -23,7 +23,7 @@ fn later(seconds: i64) -> Timestamp {
 
 #[test]
 fn an_instance_is_in_the_hands_of_one_node_at_a_time() {
-    let database = place();
+    let database = fresh_database();
     let (one, other) = (node(&database), node(&database));
     commit(&one, 1, vec![start(&instance(1)), start(&instance(2))]);
     let held = take(&one, &[1]);
@@ -40,7 +40,7 @@ fn an_instance_is_in_the_hands_of_one_node_at_a_time() {
 
 #[test]
 fn an_instance_that_is_held_elsewhere_is_a_conflict_and_nobody_waits() {
-    let database = place();
+    let database = fresh_database();
     let (one, other) = (node(&database), node(&database));
     commit(&one, 1, vec![start(&instance(1))]);
     let held = take(&one, &[1]);
@@ -51,7 +51,7 @@ fn an_instance_that_is_held_elsewhere_is_a_conflict_and_nobody_waits() {
 
 #[test]
 fn two_nodes_hand_out_different_tasks() {
-    let database = place();
+    let database = fresh_database();
     let (one, other) = (node(&database), node(&database));
     let insert = |number: u64| Write::InsertTask(Box::new(task(number)));
     let writes = (1..=10).map(insert).collect();
@@ -83,7 +83,7 @@ fn two_nodes_hand_out_different_tasks() {
 
 #[test]
 fn nodes_get_different_indexes_and_see_each_other() {
-    let database = place();
+    let database = fresh_database();
     let (one, other) = (node(&database), node(&database));
     let first = block_on(one.renew_lease(later(1))).expect("it has a node_lease");
     let second = block_on(other.renew_lease(later(1))).expect("it has a node_lease");
@@ -100,7 +100,7 @@ fn nodes_get_different_indexes_and_see_each_other() {
 
 #[test]
 fn a_node_that_was_silent_too_long_commits_nothing_until_it_has_a_lease_again() {
-    let database = place();
+    let database = fresh_database();
     let (silent, other) = (node(&database), node(&database));
     commit(&silent, 1, vec![start(&instance(1))]);
     block_on(other.renew_lease(later(14))).expect("it has a node_lease");
@@ -129,7 +129,7 @@ fn real_nodes(database: &Database) -> (PostgresStore, PostgresStore) {
 
 #[test]
 fn a_process_that_ended_loses_its_node_index_before_its_lease_is_over() {
-    let database = place();
+    let database = fresh_database();
     let (killed, other) = real_nodes(&database);
     let until = query(database.url(), "SELECT until_at FROM node_lease WHERE number = 0")[0];
     drop(killed);
@@ -145,7 +145,7 @@ fn a_process_that_ended_loses_its_node_index_before_its_lease_is_over() {
 
 #[test]
 fn a_stall_of_the_database_costs_nobody_its_lease() {
-    let database = place();
+    let database = fresh_database();
     let (one, other) = real_nodes(&database);
     // As if nobody had got through for twenty seconds: both leases are over.
     query(database.url(), "UPDATE node_lease SET until_at = until_at - 20000 RETURNING until_at");
@@ -170,7 +170,7 @@ struct Watched {
 
 impl Watched {
     fn new() -> Self {
-        let database = place();
+        let database = fresh_database();
         let clock = "DROP SCHEMA IF EXISTS moved CASCADE; CREATE SCHEMA moved; \
              CREATE TABLE moved.clock AS SELECT 5000000::bigint AS ms; \
              CREATE FUNCTION moved.clock_timestamp() RETURNS timestamptz LANGUAGE sql \
@@ -243,7 +243,7 @@ fn a_silent_host_is_taken_over_within_two_seconds_after_its_lease() {
 
 #[test]
 fn a_commit_that_was_refused_has_let_go_of_its_rows() {
-    let database = place();
+    let database = fresh_database();
     let (silent, other) = (node(&database), node(&database));
     commit(&silent, 1, vec![start(&instance(1))]);
     let mut row = instance(1);
@@ -304,7 +304,7 @@ fn a_restart_of_the_server_costs_nobody_its_lease() {
 
 #[test]
 fn numbers_and_time_of_those_who_are_gone_are_not_forgotten() {
-    let database = place();
+    let database = fresh_database();
     let other = {
         let (gone, other) = (node(&database), node(&database));
         commit(&gone, 1, vec![start(&instance(7))]);
@@ -319,7 +319,7 @@ fn numbers_and_time_of_those_who_are_gone_are_not_forgotten() {
 
 #[test]
 fn shares_divide_timers_and_what_is_to_be_taken_up() {
-    let database = place();
+    let database = fresh_database();
     let store = node(&database);
     let starting = |number: u64| {
         let mut row = instance(number);
@@ -348,7 +348,7 @@ fn shares_divide_timers_and_what_is_to_be_taken_up() {
 
 #[test]
 fn notices_reach_those_they_are_for() {
-    let database = place();
+    let database = fresh_database();
     let (one, other) = (node(&database), node(&database));
     let (sender, heard) = channel();
     let mine = sender.clone();
@@ -381,7 +381,7 @@ fn notices_reach_those_they_are_for() {
 
 #[test]
 fn who_does_not_share_keeps_others_out() {
-    let database = place();
+    let database = fresh_database();
     let owner = alone(&database);
     let impatient = |shared| Options {
         shared,

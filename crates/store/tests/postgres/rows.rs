@@ -17,7 +17,7 @@ use meantime_store::postgres::{LeaseClock, Options, PostgresStore};
 pub(crate) const NOW: Timestamp = Timestamp::from_millis(5_000_000);
 
 /// A database for one test.
-pub(crate) fn place() -> Database {
+pub(crate) fn fresh_database() -> Database {
     database().expect("PostgreSQL")
 }
 
@@ -95,15 +95,15 @@ pub(crate) fn timer(number: u64, due: i64) -> TimerRow {
         id: TimerId(id(number).effect(1, 1)),
         due_at: NOW.saturating_add_millis(due),
         frozen: false,
-        kind: TimerKind::Place,
+        kind: TimerKind::Element,
         definition: DefinitionId(1),
-        place: "wait".to_owned(),
+        element: "wait".to_owned(),
     }
 }
 
 pub(crate) fn history(number: u64, seq: u64) -> HistoryRow {
     let key = id(number).effect(1, 0);
-    let record = Record::TimerFired { key, kind: TimerKind::Place, due_at: NOW };
+    let record = Record::TimerFired { key, kind: TimerKind::Element, due_at: NOW };
     HistoryRow {
         seq,
         instance: id(number),

@@ -123,7 +123,7 @@ fn fault(message: impl Into<String>) -> Fault {
 }
 
 fn sleep(due_at: Timestamp) -> Effect {
-    Effect::StartTimer { place: "sleep".to_owned(), due_at }
+    Effect::StartTimer { element: "sleep".to_owned(), due_at }
 }
 
 fn completed() -> Outcome {

@@ -211,13 +211,13 @@ impl<'a> Machine<'a> {
 
     /// A fault with the line at which it happened.
     pub(crate) fn placed(&self, mut fault: Fault) -> Fault {
-        if fault.place.is_none() {
+        if fault.element.is_none() {
             let position = self.position();
             fault.message = format!(
                 "{} ({}:{}:{})",
                 fault.message, self.program.file, position.line, position.column
             );
-            fault.place = Some(format!("{}:{}", position.line, position.column));
+            fault.element = Some(format!("{}:{}", position.line, position.column));
         }
         fault
     }

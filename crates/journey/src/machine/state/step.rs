@@ -34,8 +34,8 @@ impl Run<'_> {
         let timeout = step.timeout.as_ref().map(|timeout| {
             let ms = timeout.seconds.saturating_mul(1_000);
             let due_at = self.cx.now.saturating_add_millis(ms);
-            let place = self.place_of(id);
-            (self.push(Effect::StartTimer { place, due_at }), due_at)
+            let element = self.place_of(id);
+            (self.push(Effect::StartTimer { element, due_at }), due_at)
         });
         Ok(Flow::Wait(Standing::Step { timeout }))
     }

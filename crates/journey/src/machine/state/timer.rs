@@ -24,8 +24,8 @@ impl Run<'_> {
             Ok(due_at) => due_at,
             Err(problem) => return Ok(Trouble::timer_invalid(problem).into()),
         };
-        let place = self.place_of(id);
-        let key = self.push(Effect::StartTimer { place, due_at });
+        let element = self.place_of(id);
+        let key = self.push(Effect::StartTimer { element, due_at });
         Ok(Flow::Wait(Standing::Timer { key, due_at }))
     }
 

@@ -68,8 +68,8 @@ impl Run<'_> {
         if !can_wait {
             return Trouble::internal(format!("{}: {}", failure.code, failure.message)).into();
         }
-        let (place, failure) = (self.place_of(id), failure.clone());
-        Flow::Wait(Standing::Incident(self.push(Effect::Incident { place, failure })))
+        let (element, failure) = (self.place_of(id), failure.clone());
+        Flow::Wait(Standing::Incident(self.push(Effect::Incident { element, failure })))
     }
 
     /// History says when a task named an inbound request that was over, or was one of another

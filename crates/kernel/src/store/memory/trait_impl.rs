@@ -311,7 +311,7 @@ impl Store for MemoryStore {
                 && (filter.definitions.is_empty() || filter.definitions.contains(&row.definition))
                 && filter.due_from.is_none_or(|from| row.due_at >= from)
                 && filter.due_before.is_none_or(|before| row.due_at < before)
-                && filter.place.as_ref().is_none_or(|place| row.place == *place)
+                && filter.element.as_ref().is_none_or(|element| row.element == *element)
                 && !(filter.before_deadline && tables.never_fires(row))
         });
         ready(page(rows, at))

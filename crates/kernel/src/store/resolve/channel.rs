@@ -77,10 +77,10 @@ impl UnitResolver<'_> {
     fn keep(&mut self, message: MessageRow, writes: &mut Vec<Write>) {
         let messages =
             &mut self.snapshot.channels.entry(message.channel.clone()).or_default().messages;
-        let place = messages.partition_point(|other| other.seq < message.seq);
-        match messages.get_mut(place).filter(|kept| kept.seq == message.seq) {
+        let index = messages.partition_point(|other| other.seq < message.seq);
+        match messages.get_mut(index).filter(|kept| kept.seq == message.seq) {
             Some(kept) => kept.clone_from(&message),
-            None => messages.insert(place, message.clone()),
+            None => messages.insert(index, message.clone()),
         }
         writes.push(Write::PutMessage(message));
     }
@@ -88,10 +88,10 @@ impl UnitResolver<'_> {
     pub(super) fn subscribe(&mut self, waiter: SubscriptionRow, seq: u64, writes: &mut Vec<Write>) {
         let channel = self.snapshot.channels.entry(waiter.channel.clone()).or_default();
         let is_new = |message: &MessageRow| !message.was_had_by(&waiter.definition);
-        let place = channel.messages.iter().position(is_new).filter(|_| !planted(Bug::MissMatch));
-        let message = place.and_then(|place| match waiter.channel.kind {
-            ChannelKind::Message => channel.messages.get(place).cloned(),
-            ChannelKind::Signal | ChannelKind::Broadcast => channel.messages.remove(place),
+        let index = channel.messages.iter().position(is_new).filter(|_| !planted(Bug::MissMatch));
+        let message = index.and_then(|index| match waiter.channel.kind {
+            ChannelKind::Message => channel.messages.get(index).cloned(),
+            ChannelKind::Signal | ChannelKind::Broadcast => channel.messages.remove(index),
         });
         if let Some(mut message) = message {
             if message.channel.kind == ChannelKind::Message {
@@ -133,8 +133,8 @@ impl UnitResolver<'_> {
         if let Some(kept) = channel.messages.iter().find(|kept| kept.seq == message.seq) {
             message.had.clone_from(&kept.had);
         }
-        let place = channel.subscriptions.iter().position(|it| it.definition == definition);
-        if let Some(waiter) = place.and_then(|place| channel.subscriptions.remove(place)) {
+        let index = channel.subscriptions.iter().position(|it| it.definition == definition);
+        if let Some(waiter) = index.and_then(|index| channel.subscriptions.remove(index)) {
             self.hand_to(waiter, message, accept.seq, writes);
             return;
         }
@@ -182,10 +182,10 @@ impl UnitResolver<'_> {
             self.deliver(waiter.key.instance, event, None, seq, writes);
         }
         for ((head, trigger), id) in starts.into_iter().zip(accept.ids) {
-            let place = place_of(trigger);
+            let element = element_of(trigger);
             let cause = StartCause::Signal { name: name.clone() };
             let input = payload.clone();
-            let start = Start { at: Some(place), ..Start::new(cause, input) };
+            let start = Start { at: Some(element), ..Start::new(cause, input) };
             self.accept(self.new_instance(id, head.id, &start), writes);
         }
     }
@@ -216,7 +216,7 @@ impl UnitResolver<'_> {
     ) {
         let ChannelKey { name, key, .. } = message.channel.clone();
         let cause = StartCause::Message { name: name.clone() };
-        let (at, input) = (Some(place_of(trigger)), message.payload.clone());
+        let (at, input) = (Some(element_of(trigger)), message.payload.clone());
         let start = Start { at, ..Start::new(cause, input) };
         let mut row = self.new_instance(id, head.id, &start);
         if !key.is_empty() {
@@ -269,10 +269,10 @@ impl UnitResolver<'_> {
 }
 
 /// Where an instance begins that a trigger starts.
-fn place_of(trigger: Trigger) -> String {
+fn element_of(trigger: Trigger) -> String {
     match trigger {
-        Trigger::Message { place, .. }
-        | Trigger::Signal { place, .. }
-        | Trigger::Timer { place, .. } => place,
+        Trigger::Message { element, .. }
+        | Trigger::Signal { element, .. }
+        | Trigger::Timer { element, .. } => element,
     }
 }

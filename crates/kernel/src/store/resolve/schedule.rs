@@ -92,10 +92,10 @@ impl UnitResolver<'_> {
             return;
         };
         let timers = triggers.iter().filter_map(|trigger| match trigger {
-            Trigger::Timer { place, recurrence } => Some((place, recurrence)),
+            Trigger::Timer { element, recurrence } => Some((element, recurrence)),
             Trigger::Message { .. } | Trigger::Signal { .. } => None,
         });
-        for ((place, recurrence), id) in timers.zip(&accept.ids) {
+        for ((element, recurrence), id) in timers.zip(&accept.ids) {
             // What a notation hands over was checked when it was compiled.
             let Ok((rule, max_runs)) = recurrence.armed(self.now) else { continue };
             // `R0`, or an end that has passed: there is nothing to wait for.
@@ -105,7 +105,7 @@ impl UnitResolver<'_> {
             let spec = ScheduleSpec {
                 definition: name.to_owned(),
                 version,
-                start: Some(place.clone()),
+                start: Some(element.clone()),
                 subject: None,
                 label: None,
                 rule,
@@ -116,7 +116,7 @@ impl UnitResolver<'_> {
                 anchored: false,
                 is_binding: false,
             };
-            let cause = StartCause::Timer { place: place.clone() };
+            let cause = StartCause::Timer { element: element.clone() };
             let input = Json::of(&spec).unwrap_or_default();
             let start = Start::new(cause, input);
             self.accept(self.new_instance(*id, definition, &start), writes);

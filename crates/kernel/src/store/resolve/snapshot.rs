@@ -216,9 +216,9 @@ impl Snapshot {
     /// Adds a message that was read for itself, at its place.
     pub fn add_message(&mut self, message: MessageRow) {
         let messages = &mut self.channels.entry(message.channel.clone()).or_default().messages;
-        let place = messages.partition_point(|other| other.seq < message.seq);
-        if messages.get(place).is_none_or(|other| other.seq != message.seq) {
-            messages.insert(place, message);
+        let index = messages.partition_point(|other| other.seq < message.seq);
+        if messages.get(index).is_none_or(|other| other.seq != message.seq) {
+            messages.insert(index, message);
         }
     }
 

@@ -193,8 +193,8 @@ impl UnitResolver<'_> {
                 tree_limit,
                 seq,
             } => {
-                let place = (slot, tree_limit);
-                self.start_child(key, (definition, version, label), row, place, seq, writes);
+                let bounds = (slot, tree_limit);
+                self.start_child(key, (definition, version, label), row, bounds, seq, writes);
             }
             ConditionalWrite::PutSchedule { answer, row, tag, target, upsert, seq } => {
                 self.put_schedule(answer, (row, tag), &target, upsert, seq, writes);

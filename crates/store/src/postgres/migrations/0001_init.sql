@@ -7,7 +7,7 @@
 -- is in an index, so that the usual turn touches no index at all. Queues are vacuumed early, because
 -- scans of their heads would walk over dead rows.
 --
--- Conventions: an id is (`ord`, `random`), both checked on every lookup. Instants are milliseconds
+-- Conventions: an id is (`id_order`, `id_random`), both checked on every lookup. Instants are milliseconds
 -- since 1970 (`_at`). bytea columns are CBOR with numbered fields unless a comment says otherwise.
 -- Text that is looked up or sorted compares by bytes (collation C). No foreign keys: the fence of a
 -- unit is its instance's turn number, and rows are removed by key.
@@ -57,15 +57,15 @@ CREATE TABLE operation (
 
 -- One row per instance. Columns that every turn rewrites are in no index.
 CREATE TABLE instance (
-    ord bigint PRIMARY KEY,
-    random bigint NOT NULL,
+    id_order bigint PRIMARY KEY,
+    id_random bigint NOT NULL,
     turn_no bigint NOT NULL,        -- the arbiter of every write
     definition_id bigint NOT NULL,
     started_at bigint NOT NULL,
     ended_at bigint,
     deadline_at bigint,
     last_history bigint NOT NULL,   -- history.seq of its newest row; 0 is none
-    parent_ord bigint,              -- only children; the whole lineage is in `extra`
+    parent_id_order bigint,              -- only children; the whole lineage is in `extra`
     state_format integer NOT NULL,
     phase text COLLATE "C" NOT NULL CHECK (phase IN
         ('starting', 'running', 'yielding', 'closing', 'completed', 'failed', 'cancelled')),
@@ -77,34 +77,34 @@ CREATE TABLE instance (
 ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.05);
 -- Lists and counts of what runs, by definition. Ended instances leave it. Written so that only
 -- statements that ask for it in these words use it: for others it would be a walk over all that live.
-CREATE INDEX instance_live ON instance (definition_id, ord) WHERE num_nulls(ended_at) = 1;
+CREATE INDEX instance_live ON instance (definition_id, id_order) WHERE num_nulls(ended_at) = 1;
 -- Few rows at any time or for ever: what goes on by itself after a restart, and what went wrong.
-CREATE INDEX instance_unusual ON instance (phase, ord)
+CREATE INDEX instance_unusual ON instance (phase, id_order)
     WHERE phase IN ('starting', 'yielding', 'failed', 'cancelled');
 -- The lease_term of a business key (ended_at is NULL), and every instance that ever had it.
 CREATE INDEX instance_key ON instance (key, ended_at) WHERE key IS NOT NULL;
 -- Children of a parent: the live ones, to cancel them, and all, to remove a tree.
-CREATE INDEX instance_child ON instance (parent_ord, ended_at) WHERE parent_ord IS NOT NULL;
+CREATE INDEX instance_child ON instance (parent_id_order, ended_at) WHERE parent_id_order IS NOT NULL;
 
 -- Tags and attributes (`name=value`) to find instances by.
 CREATE TABLE instance_tag (
     tag text COLLATE "C" NOT NULL,
-    ord bigint NOT NULL,
-    PRIMARY KEY (tag, ord)
+    id_order bigint NOT NULL,
+    PRIMARY KEY (tag, id_order)
 );
 -- Tags of an instance that is removed.
-CREATE INDEX instance_tag_instance ON instance_tag (ord);
+CREATE INDEX instance_tag_instance ON instance_tag (id_order);
 
--- Events that outlive a transaction, by their place in the instance's inbox.
+-- Events that outlive a transaction, by their position in the instance's inbox.
 CREATE TABLE inbox (
-    ord bigint NOT NULL,
+    id_order bigint NOT NULL,
     seq bigint NOT NULL,
-    random bigint NOT NULL,
+    id_random bigint NOT NULL,
     arrived_at bigint NOT NULL,
     held_by bytea,                  -- the incident that holds it back (16 bytes of its id)
     origin bytea,                   -- the message it was made from
     event bytea NOT NULL,
-    PRIMARY KEY (ord, seq)
+    PRIMARY KEY (id_order, seq)
 ) WITH (autovacuum_vacuum_scale_factor = 0.05);
 
 -- Armed timers, by due time: what can fire comes first.
@@ -112,20 +112,20 @@ CREATE TABLE timer (
     frozen boolean NOT NULL,
     ordinal bigint NOT NULL,
     due_at bigint NOT NULL,
-    ord bigint NOT NULL,
+    id_order bigint NOT NULL,
     turn_no bigint NOT NULL,
-    random bigint NOT NULL,
+    id_random bigint NOT NULL,
     definition_id bigint NOT NULL,
     kind text COLLATE "C" NOT NULL CHECK (kind IN ('timer', 'deadline', 'taskDeadline')),
-    place text NOT NULL,
-    PRIMARY KEY (frozen, due_at, ord, turn_no, ordinal)
+    element text NOT NULL,
+    PRIMARY KEY (frozen, due_at, id_order, turn_no, ordinal)
 ) WITH (autovacuum_vacuum_scale_factor = 0.05);
 
 -- Tasks that are not over, or are over and detached.
 CREATE TABLE task (
-    ord bigint NOT NULL,
+    id_order bigint NOT NULL,
     turn_no bigint NOT NULL,
-    random bigint NOT NULL,
+    id_random bigint NOT NULL,
     available_at bigint NOT NULL,
     created_at bigint NOT NULL,
     deadline_at bigint,
@@ -146,21 +146,21 @@ CREATE TABLE task (
     assignee text,
     outcome bytea,
     spec bytea NOT NULL,
-    PRIMARY KEY (ord, turn_no, ordinal)
+    PRIMARY KEY (id_order, turn_no, ordinal)
 ) WITH (autovacuum_vacuum_scale_factor = 0.05);
 -- What workers can claim: one seek per queue, type and priority.
-CREATE INDEX task_ready ON task (queue, name, priority DESC, available_at, ord, turn_no, ordinal)
+CREATE INDEX task_ready ON task (queue, name, priority DESC, available_at, id_order, turn_no, ordinal)
     WHERE state = 'ready' AND kind = 'worker';
 -- The task list of people, among many tasks of workers.
-CREATE INDEX task_user ON task (ord, turn_no, ordinal) WHERE kind = 'user';
+CREATE INDEX task_user ON task (id_order, turn_no, ordinal) WHERE kind = 'user';
 -- Detached tasks that are over, by their end, until retention.
 CREATE INDEX task_done ON task (available_at) WHERE state = 'done';
 
 -- What happened: one packed row per turn, appended, each naming the instance's row before it.
 CREATE TABLE history (
     seq bigint PRIMARY KEY,
-    ord bigint NOT NULL,
-    random bigint NOT NULL,
+    id_order bigint NOT NULL,
+    id_random bigint NOT NULL,
     turn_no bigint NOT NULL,
     happened_at bigint NOT NULL,
     previous bigint NOT NULL,       -- 0 is none
@@ -186,8 +186,8 @@ CREATE TABLE subscription (
     key text COLLATE "C" NOT NULL,
     name text COLLATE "C" NOT NULL,
     seq bigint NOT NULL,
-    ord bigint NOT NULL,
-    random bigint NOT NULL,
+    id_order bigint NOT NULL,
+    id_random bigint NOT NULL,
     turn_no bigint NOT NULL,
     ordinal bigint NOT NULL,
     PRIMARY KEY (kind, key, name, seq)
@@ -196,17 +196,17 @@ CREATE TABLE subscription (
 -- Open incidents. Closed ones are in the history.
 CREATE TABLE incident (
     id bytea PRIMARY KEY,           -- 16 bytes, increasing
-    ord bigint NOT NULL,
-    random bigint NOT NULL,
+    id_order bigint NOT NULL,
+    id_random bigint NOT NULL,
     raised_at bigint NOT NULL,
-    place text NOT NULL,
+    element text NOT NULL,
     code text NOT NULL,
     message text NOT NULL,
     data text,                      -- JSON
     cause bytea NOT NULL
 );
 -- An instance that ends closes its incidents.
-CREATE INDEX incident_instance ON incident (ord);
+CREATE INDEX incident_instance ON incident (id_order);
 
 -- Deployed versions.
 CREATE TABLE definition (
@@ -246,8 +246,8 @@ CREATE INDEX trigger_start_definition ON trigger_start (definition);
 CREATE TABLE answer (
     key text COLLATE "C" PRIMARY KEY,
     request bigint NOT NULL,        -- a hash of the request
-    ord bigint NOT NULL,
-    random bigint NOT NULL,
+    id_order bigint NOT NULL,
+    id_random bigint NOT NULL,
     expires_at bigint NOT NULL
 );
 CREATE INDEX answer_expiry ON answer (expires_at);
@@ -263,33 +263,33 @@ CREATE INDEX message_id_expiry ON message_id (expires_at);
 
 -- The text form of an instance's id, as the API prints it.
 CREATE VIEW v_id AS
-    SELECT ord, 'in_' ||
-        substr(a, (1 + ((ord >> 61) & 31))::integer, 1) ||
-        substr(a, (1 + ((ord >> 56) & 31))::integer, 1) ||
-        substr(a, (1 + ((ord >> 51) & 31))::integer, 1) ||
-        substr(a, (1 + ((ord >> 46) & 31))::integer, 1) ||
-        substr(a, (1 + ((ord >> 41) & 31))::integer, 1) ||
-        substr(a, (1 + ((ord >> 36) & 31))::integer, 1) ||
-        substr(a, (1 + ((ord >> 31) & 31))::integer, 1) ||
-        substr(a, (1 + ((ord >> 26) & 31))::integer, 1) ||
-        substr(a, (1 + ((ord >> 21) & 31))::integer, 1) ||
-        substr(a, (1 + ((ord >> 16) & 31))::integer, 1) ||
-        substr(a, (1 + ((ord >> 11) & 31))::integer, 1) ||
-        substr(a, (1 + ((ord >> 6) & 31))::integer, 1) ||
-        substr(a, (1 + ((ord >> 1) & 31))::integer, 1) ||
-        substr(a, (1 + (((ord & 1) << 4) | ((random >> 60) & 15)))::integer, 1) ||
-        substr(a, (1 + ((random >> 55) & 31))::integer, 1) ||
-        substr(a, (1 + ((random >> 50) & 31))::integer, 1) ||
-        substr(a, (1 + ((random >> 45) & 31))::integer, 1) ||
-        substr(a, (1 + ((random >> 40) & 31))::integer, 1) ||
-        substr(a, (1 + ((random >> 35) & 31))::integer, 1) ||
-        substr(a, (1 + ((random >> 30) & 31))::integer, 1) ||
-        substr(a, (1 + ((random >> 25) & 31))::integer, 1) ||
-        substr(a, (1 + ((random >> 20) & 31))::integer, 1) ||
-        substr(a, (1 + ((random >> 15) & 31))::integer, 1) ||
-        substr(a, (1 + ((random >> 10) & 31))::integer, 1) ||
-        substr(a, (1 + ((random >> 5) & 31))::integer, 1) ||
-        substr(a, (1 + (random & 31))::integer, 1) AS id
+    SELECT id_order, 'in_' ||
+        substr(a, (1 + ((id_order >> 61) & 31))::integer, 1) ||
+        substr(a, (1 + ((id_order >> 56) & 31))::integer, 1) ||
+        substr(a, (1 + ((id_order >> 51) & 31))::integer, 1) ||
+        substr(a, (1 + ((id_order >> 46) & 31))::integer, 1) ||
+        substr(a, (1 + ((id_order >> 41) & 31))::integer, 1) ||
+        substr(a, (1 + ((id_order >> 36) & 31))::integer, 1) ||
+        substr(a, (1 + ((id_order >> 31) & 31))::integer, 1) ||
+        substr(a, (1 + ((id_order >> 26) & 31))::integer, 1) ||
+        substr(a, (1 + ((id_order >> 21) & 31))::integer, 1) ||
+        substr(a, (1 + ((id_order >> 16) & 31))::integer, 1) ||
+        substr(a, (1 + ((id_order >> 11) & 31))::integer, 1) ||
+        substr(a, (1 + ((id_order >> 6) & 31))::integer, 1) ||
+        substr(a, (1 + ((id_order >> 1) & 31))::integer, 1) ||
+        substr(a, (1 + (((id_order & 1) << 4) | ((id_random >> 60) & 15)))::integer, 1) ||
+        substr(a, (1 + ((id_random >> 55) & 31))::integer, 1) ||
+        substr(a, (1 + ((id_random >> 50) & 31))::integer, 1) ||
+        substr(a, (1 + ((id_random >> 45) & 31))::integer, 1) ||
+        substr(a, (1 + ((id_random >> 40) & 31))::integer, 1) ||
+        substr(a, (1 + ((id_random >> 35) & 31))::integer, 1) ||
+        substr(a, (1 + ((id_random >> 30) & 31))::integer, 1) ||
+        substr(a, (1 + ((id_random >> 25) & 31))::integer, 1) ||
+        substr(a, (1 + ((id_random >> 20) & 31))::integer, 1) ||
+        substr(a, (1 + ((id_random >> 15) & 31))::integer, 1) ||
+        substr(a, (1 + ((id_random >> 10) & 31))::integer, 1) ||
+        substr(a, (1 + ((id_random >> 5) & 31))::integer, 1) ||
+        substr(a, (1 + (id_random & 31))::integer, 1) AS id
     FROM instance, (SELECT '0123456789abcdefghjkmnpqrstvwxyz'::text AS a) AS alphabet;
 
 CREATE VIEW v_instance AS
@@ -302,17 +302,17 @@ CREATE VIEW v_instance AS
             'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS deadline,
         parent.id AS parent, length(i.state) AS state_bytes
     FROM instance AS i
-    LEFT JOIN v_id ON v_id.ord = i.ord
-    LEFT JOIN v_id AS parent ON parent.ord = i.parent_ord
+    LEFT JOIN v_id ON v_id.id_order = i.id_order
+    LEFT JOIN v_id AS parent ON parent.id_order = i.parent_id_order
     LEFT JOIN definition AS d ON d.id = i.definition_id;
 
 CREATE VIEW v_timer AS
-    SELECT v_id.id AS instance, t.turn_no, t.ordinal, t.kind, t.place, t.frozen,
+    SELECT v_id.id AS instance, t.turn_no, t.ordinal, t.kind, t.element, t.frozen,
         d.name AS definition, t.due_at,
         to_char(timestamp 'epoch' + t.due_at * interval '1 millisecond',
             'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS due
     FROM timer AS t
-    LEFT JOIN v_id ON v_id.ord = t.ord
+    LEFT JOIN v_id ON v_id.id_order = t.id_order
     LEFT JOIN definition AS d ON d.id = t.definition_id;
 
 CREATE VIEW v_task AS
@@ -324,22 +324,22 @@ CREATE VIEW v_task AS
         t.created_at, to_char(timestamp 'epoch' + t.created_at * interval '1 millisecond',
             'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS created
     FROM task AS t
-    LEFT JOIN v_id ON v_id.ord = t.ord
+    LEFT JOIN v_id ON v_id.id_order = t.id_order
     LEFT JOIN definition AS d ON d.id = t.definition_id;
 
 CREATE VIEW v_incident AS
-    SELECT encode(c.id, 'hex') AS incident, v_id.id AS instance, c.place, c.code, c.message, c.data,
+    SELECT encode(c.id, 'hex') AS incident, v_id.id AS instance, c.element, c.code, c.message, c.data,
         c.raised_at, to_char(timestamp 'epoch' + c.raised_at * interval '1 millisecond',
             'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS raised
     FROM incident AS c
-    LEFT JOIN v_id ON v_id.ord = c.ord;
+    LEFT JOIN v_id ON v_id.id_order = c.id_order;
 
 CREATE VIEW v_history AS
     SELECT h.seq, v_id.id AS instance, h.turn_no, h.previous, length(h.records) AS bytes,
         h.happened_at, to_char(timestamp 'epoch' + h.happened_at * interval '1 millisecond',
             'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS happened
     FROM history AS h
-    LEFT JOIN v_id ON v_id.ord = h.ord;
+    LEFT JOIN v_id ON v_id.id_order = h.id_order;
 
 CREATE VIEW v_operation AS
     SELECT number, kind, actor, reason, happened_at,

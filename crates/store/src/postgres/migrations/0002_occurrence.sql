@@ -5,20 +5,20 @@
 -- Compatibility: a new table; nothing that was stored before changes.
 
 CREATE TABLE occurrence (
-    ord bigint NOT NULL,
+    id_order bigint NOT NULL,
     slot_at bigint NOT NULL,
     -- A slot that was missed and filled back later has two lines, but never two starts.
     is_start boolean NOT NULL CHECK (is_start = (outcome = 'started')),
-    random bigint NOT NULL,
+    id_random bigint NOT NULL,
     last_at bigint NOT NULL CHECK (last_at >= slot_at),
     count bigint NOT NULL CHECK (count > 0),
     outcome text NOT NULL
         CHECK (outcome IN ('started', 'skipped', 'missed', 'failed')),
     reason text NOT NULL,
-    run_ord bigint,
-    run_random bigint,
+    run_id_order bigint,
+    run_id_random bigint,
     decided_at bigint NOT NULL,
-    PRIMARY KEY (ord, slot_at, is_start)
+    PRIMARY KEY (id_order, slot_at, is_start)
 );
 -- Lines that are old enough to go.
 CREATE INDEX occurrence_decided ON occurrence (decided_at);
@@ -31,5 +31,5 @@ CREATE VIEW v_occurrence AS
         to_char(timestamp 'epoch' + o.decided_at * interval '1 millisecond',
             'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS decided
     FROM occurrence AS o
-    LEFT JOIN v_id AS schedule ON schedule.ord = o.ord
-    LEFT JOIN v_id AS run ON run.ord = o.run_ord;
+    LEFT JOIN v_id AS schedule ON schedule.id_order = o.id_order
+    LEFT JOIN v_id AS run ON run.id_order = o.run_id_order;

@@ -6,7 +6,7 @@
 -- beyond the limit by what they had; nothing is lost by that.
 
 CREATE TABLE tree (
-    ord bigint PRIMARY KEY,
-    random bigint NOT NULL,
+    id_order bigint PRIMARY KEY,
+    id_random bigint NOT NULL,
     live bigint NOT NULL
 );

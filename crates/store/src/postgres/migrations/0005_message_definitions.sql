@@ -9,6 +9,6 @@ ALTER TABLE message ADD COLUMN had text COLLATE "C" NOT NULL DEFAULT '';  -- nam
 ALTER TABLE subscription ADD COLUMN definition text COLLATE "C" NOT NULL DEFAULT '';
 UPDATE subscription SET definition = coalesce((SELECT d.name FROM instance AS i
     JOIN definition AS d ON d.id = i.definition_id
-    WHERE i.ord = subscription.ord), '');
+    WHERE i.id_order = subscription.id_order), '');
 -- Who has waited longest, of each definition.
 CREATE INDEX subscription_definition ON subscription (kind, key, name, definition, seq);

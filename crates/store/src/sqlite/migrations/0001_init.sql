@@ -2,13 +2,13 @@
 --
 -- Why it looks like this: layout is speed. A one-task instance costs one row of `instance` (written
 -- twice), one of `task` (written twice, then deleted), two of `history`, and nothing else. Rows are
--- appended in key order wherever possible: `ord` is the increasing part of an instance's id and the
+-- appended in key order wherever possible: `id_order` is the increasing part of an instance's id and the
 -- integer key of its row, history is keyed by an increasing number, timers are clustered by due
 -- time. What belongs to an instance is found through the packed list `instance.open` and the chain
 -- `last_history`, so that no table needs an index by instance. Every index has its reason beside it;
 -- a new one needs a measurement (docs/internals/storage.md).
 --
--- Conventions: an id is (`ord`, `random`), both checked on every lookup. Instants are milliseconds
+-- Conventions: an id is (`id_order`, `id_random`), both checked on every lookup. Instants are milliseconds
 -- since 1970 (`_at`). BLOB columns are CBOR with numbered fields unless a comment says otherwise. No
 -- foreign keys: the fence of a unit is its instance's turn number, and rows are removed by key.
 -- Constraints use OR where IN would read better, because SQLite builds a temporary index for every
@@ -38,8 +38,8 @@ CREATE TABLE operation (
 
 -- One row per instance. Columns that every turn rewrites are in no index.
 CREATE TABLE instance (
-    ord INTEGER PRIMARY KEY,
-    random INTEGER NOT NULL,
+    id_order INTEGER PRIMARY KEY,
+    id_random INTEGER NOT NULL,
     turn_no INTEGER NOT NULL,       -- the arbiter of every write
     phase TEXT NOT NULL CHECK (
         phase = 'running' OR phase = 'completed' OR phase = 'starting' OR phase = 'yielding'
@@ -49,7 +49,7 @@ CREATE TABLE instance (
     ended_at INTEGER,
     deadline_at INTEGER,
     last_history INTEGER NOT NULL,  -- history.seq of its newest row; 0 is none
-    parent_ord INTEGER,             -- only children; the whole lineage is in `extra`
+    parent_id_order INTEGER,             -- only children; the whole lineage is in `extra`
     key TEXT,
     state_format INTEGER NOT NULL,
     open BLOB,                      -- open timers, tasks, subscriptions; NULL is nothing
@@ -66,50 +66,50 @@ CREATE INDEX instance_unusual ON instance (phase)
 -- The holder of a business key (ended_at is NULL), and every instance that ever had it.
 CREATE INDEX instance_key ON instance (key, ended_at) WHERE key IS NOT NULL;
 -- Children of a parent: the live ones, to cancel them, and all, to remove a tree.
-CREATE INDEX instance_child ON instance (parent_ord, ended_at) WHERE parent_ord IS NOT NULL;
+CREATE INDEX instance_child ON instance (parent_id_order, ended_at) WHERE parent_id_order IS NOT NULL;
 
 -- Tags and attributes (`name=value`) to find instances by.
 CREATE TABLE instance_tag (
     tag TEXT NOT NULL,
-    ord INTEGER NOT NULL,
-    PRIMARY KEY (tag, ord)
+    id_order INTEGER NOT NULL,
+    PRIMARY KEY (tag, id_order)
 ) WITHOUT ROWID, STRICT;
 -- Tags of an instance that is removed.
-CREATE INDEX instance_tag_instance ON instance_tag (ord);
+CREATE INDEX instance_tag_instance ON instance_tag (id_order);
 
--- Events that outlive a transaction, by their place in the instance's inbox.
+-- Events that outlive a transaction, by their position in the instance's inbox.
 CREATE TABLE inbox (
-    ord INTEGER NOT NULL,
+    id_order INTEGER NOT NULL,
     seq INTEGER NOT NULL,
-    random INTEGER NOT NULL,
+    id_random INTEGER NOT NULL,
     arrived_at INTEGER NOT NULL,
     held_by BLOB,                   -- the incident that holds it back (16 bytes of its id)
     origin BLOB,                    -- the message it was made from
     event BLOB NOT NULL,
-    PRIMARY KEY (ord, seq)
+    PRIMARY KEY (id_order, seq)
 ) WITHOUT ROWID, STRICT;
 
 -- Armed timers, clustered by due time: what can fire comes first.
 CREATE TABLE timer (
     frozen INTEGER NOT NULL CHECK (frozen = 0 OR frozen = 1),
     due_at INTEGER NOT NULL,
-    ord INTEGER NOT NULL,
+    id_order INTEGER NOT NULL,
     turn_no INTEGER NOT NULL,
     ordinal INTEGER NOT NULL,
-    random INTEGER NOT NULL,
+    id_random INTEGER NOT NULL,
     kind TEXT NOT NULL CHECK (kind = 'timer' OR kind = 'deadline' OR kind = 'taskDeadline'),
     definition_id INTEGER NOT NULL,
-    place TEXT NOT NULL,
-    PRIMARY KEY (frozen, due_at, ord, turn_no, ordinal)
+    element TEXT NOT NULL,
+    PRIMARY KEY (frozen, due_at, id_order, turn_no, ordinal)
 ) WITHOUT ROWID, STRICT;
 
 -- Tasks that are not over, or are over and detached. `spec` comes last: lists and recovery read the
 -- columns before it without touching the pages of long inputs.
 CREATE TABLE task (
-    ord INTEGER NOT NULL,
+    id_order INTEGER NOT NULL,
     turn_no INTEGER NOT NULL,
     ordinal INTEGER NOT NULL,
-    random INTEGER NOT NULL,
+    id_random INTEGER NOT NULL,
     kind TEXT NOT NULL CHECK (kind = 'worker' OR kind = 'engine' OR kind = 'user'),
     queue TEXT NOT NULL,            -- empty is the default queue
     name TEXT NOT NULL,
@@ -130,21 +130,21 @@ CREATE TABLE task (
     assignee TEXT,
     outcome BLOB,
     spec BLOB NOT NULL,
-    PRIMARY KEY (ord, turn_no, ordinal)
+    PRIMARY KEY (id_order, turn_no, ordinal)
 ) WITHOUT ROWID, STRICT;
 -- What workers can claim: one seek per queue, type and priority.
 CREATE INDEX task_ready ON task (queue, name, priority DESC, available_at)
     WHERE state = 'ready' AND kind = 'worker';
 -- The task list of people, among many tasks of workers.
-CREATE INDEX task_user ON task (ord, turn_no, ordinal) WHERE kind = 'user';
+CREATE INDEX task_user ON task (id_order, turn_no, ordinal) WHERE kind = 'user';
 -- Detached tasks that are over, by their end, until retention.
 CREATE INDEX task_done ON task (available_at) WHERE state = 'done';
 
 -- What happened: one packed row per turn, appended, each naming the instance's row before it.
 CREATE TABLE history (
     seq INTEGER PRIMARY KEY,
-    ord INTEGER NOT NULL,
-    random INTEGER NOT NULL,
+    id_order INTEGER NOT NULL,
+    id_random INTEGER NOT NULL,
     turn_no INTEGER NOT NULL,
     happened_at INTEGER NOT NULL,
     previous INTEGER NOT NULL,      -- 0 is none
@@ -170,8 +170,8 @@ CREATE TABLE subscription (
     key TEXT NOT NULL,
     name TEXT NOT NULL,
     seq INTEGER NOT NULL,
-    ord INTEGER NOT NULL,
-    random INTEGER NOT NULL,
+    id_order INTEGER NOT NULL,
+    id_random INTEGER NOT NULL,
     turn_no INTEGER NOT NULL,
     ordinal INTEGER NOT NULL,
     PRIMARY KEY (kind, key, name, seq)
@@ -180,17 +180,17 @@ CREATE TABLE subscription (
 -- Open incidents. Closed ones are in the history.
 CREATE TABLE incident (
     id BLOB PRIMARY KEY,            -- 16 bytes, increasing
-    ord INTEGER NOT NULL,
-    random INTEGER NOT NULL,
+    id_order INTEGER NOT NULL,
+    id_random INTEGER NOT NULL,
     raised_at INTEGER NOT NULL,
-    place TEXT NOT NULL,
+    element TEXT NOT NULL,
     code TEXT NOT NULL,
     message TEXT NOT NULL,
     data TEXT,                      -- JSON
     cause BLOB NOT NULL
 ) WITHOUT ROWID, STRICT;
 -- An instance that ends closes its incidents.
-CREATE INDEX incident_instance ON incident (ord);
+CREATE INDEX incident_instance ON incident (id_order);
 
 -- Deployed versions.
 CREATE TABLE definition (
@@ -230,8 +230,8 @@ CREATE INDEX trigger_start_definition ON trigger_start (definition);
 CREATE TABLE answer (
     key TEXT PRIMARY KEY,
     request INTEGER NOT NULL,       -- a hash of the request
-    ord INTEGER NOT NULL,
-    random INTEGER NOT NULL,
+    id_order INTEGER NOT NULL,
+    id_random INTEGER NOT NULL,
     expires_at INTEGER NOT NULL
 ) WITHOUT ROWID, STRICT;
 CREATE INDEX answer_expiry ON answer (expires_at);
@@ -247,33 +247,33 @@ CREATE INDEX message_id_expiry ON message_id (expires_at);
 
 -- The text form of an instance's id, as the API prints it.
 CREATE VIEW v_id AS
-    SELECT ord, 'in_' ||
-        substr(a, 1 + ((ord >> 61) & 31), 1) ||
-        substr(a, 1 + ((ord >> 56) & 31), 1) ||
-        substr(a, 1 + ((ord >> 51) & 31), 1) ||
-        substr(a, 1 + ((ord >> 46) & 31), 1) ||
-        substr(a, 1 + ((ord >> 41) & 31), 1) ||
-        substr(a, 1 + ((ord >> 36) & 31), 1) ||
-        substr(a, 1 + ((ord >> 31) & 31), 1) ||
-        substr(a, 1 + ((ord >> 26) & 31), 1) ||
-        substr(a, 1 + ((ord >> 21) & 31), 1) ||
-        substr(a, 1 + ((ord >> 16) & 31), 1) ||
-        substr(a, 1 + ((ord >> 11) & 31), 1) ||
-        substr(a, 1 + ((ord >> 6) & 31), 1) ||
-        substr(a, 1 + ((ord >> 1) & 31), 1) ||
-        substr(a, 1 + (((ord & 1) << 4) | ((random >> 60) & 15)), 1) ||
-        substr(a, 1 + ((random >> 55) & 31), 1) ||
-        substr(a, 1 + ((random >> 50) & 31), 1) ||
-        substr(a, 1 + ((random >> 45) & 31), 1) ||
-        substr(a, 1 + ((random >> 40) & 31), 1) ||
-        substr(a, 1 + ((random >> 35) & 31), 1) ||
-        substr(a, 1 + ((random >> 30) & 31), 1) ||
-        substr(a, 1 + ((random >> 25) & 31), 1) ||
-        substr(a, 1 + ((random >> 20) & 31), 1) ||
-        substr(a, 1 + ((random >> 15) & 31), 1) ||
-        substr(a, 1 + ((random >> 10) & 31), 1) ||
-        substr(a, 1 + ((random >> 5) & 31), 1) ||
-        substr(a, 1 + (random & 31), 1) AS id
+    SELECT id_order, 'in_' ||
+        substr(a, 1 + ((id_order >> 61) & 31), 1) ||
+        substr(a, 1 + ((id_order >> 56) & 31), 1) ||
+        substr(a, 1 + ((id_order >> 51) & 31), 1) ||
+        substr(a, 1 + ((id_order >> 46) & 31), 1) ||
+        substr(a, 1 + ((id_order >> 41) & 31), 1) ||
+        substr(a, 1 + ((id_order >> 36) & 31), 1) ||
+        substr(a, 1 + ((id_order >> 31) & 31), 1) ||
+        substr(a, 1 + ((id_order >> 26) & 31), 1) ||
+        substr(a, 1 + ((id_order >> 21) & 31), 1) ||
+        substr(a, 1 + ((id_order >> 16) & 31), 1) ||
+        substr(a, 1 + ((id_order >> 11) & 31), 1) ||
+        substr(a, 1 + ((id_order >> 6) & 31), 1) ||
+        substr(a, 1 + ((id_order >> 1) & 31), 1) ||
+        substr(a, 1 + (((id_order & 1) << 4) | ((id_random >> 60) & 15)), 1) ||
+        substr(a, 1 + ((id_random >> 55) & 31), 1) ||
+        substr(a, 1 + ((id_random >> 50) & 31), 1) ||
+        substr(a, 1 + ((id_random >> 45) & 31), 1) ||
+        substr(a, 1 + ((id_random >> 40) & 31), 1) ||
+        substr(a, 1 + ((id_random >> 35) & 31), 1) ||
+        substr(a, 1 + ((id_random >> 30) & 31), 1) ||
+        substr(a, 1 + ((id_random >> 25) & 31), 1) ||
+        substr(a, 1 + ((id_random >> 20) & 31), 1) ||
+        substr(a, 1 + ((id_random >> 15) & 31), 1) ||
+        substr(a, 1 + ((id_random >> 10) & 31), 1) ||
+        substr(a, 1 + ((id_random >> 5) & 31), 1) ||
+        substr(a, 1 + (id_random & 31), 1) AS id
     FROM instance, (SELECT '0123456789abcdefghjkmnpqrstvwxyz' AS a);
 
 CREATE VIEW v_instance AS
@@ -283,16 +283,16 @@ CREATE VIEW v_instance AS
         i.deadline_at, strftime('%Y-%m-%dT%H:%M:%fZ', i.deadline_at / 1000.0, 'unixepoch') AS deadline,
         parent.id AS parent, length(i.state) AS state_bytes
     FROM instance AS i
-    LEFT JOIN v_id ON v_id.ord = i.ord
-    LEFT JOIN v_id AS parent ON parent.ord = i.parent_ord
+    LEFT JOIN v_id ON v_id.id_order = i.id_order
+    LEFT JOIN v_id AS parent ON parent.id_order = i.parent_id_order
     LEFT JOIN definition AS d ON d.id = i.definition_id;
 
 CREATE VIEW v_timer AS
-    SELECT v_id.id AS instance, t.turn_no, t.ordinal, t.kind, t.place, t.frozen,
+    SELECT v_id.id AS instance, t.turn_no, t.ordinal, t.kind, t.element, t.frozen,
         d.name AS definition, t.due_at,
         strftime('%Y-%m-%dT%H:%M:%fZ', t.due_at / 1000.0, 'unixepoch') AS due
     FROM timer AS t
-    LEFT JOIN v_id ON v_id.ord = t.ord
+    LEFT JOIN v_id ON v_id.id_order = t.id_order
     LEFT JOIN definition AS d ON d.id = t.definition_id;
 
 CREATE VIEW v_task AS
@@ -302,20 +302,20 @@ CREATE VIEW v_task AS
         strftime('%Y-%m-%dT%H:%M:%fZ', t.available_at / 1000.0, 'unixepoch') AS available,
         t.created_at, strftime('%Y-%m-%dT%H:%M:%fZ', t.created_at / 1000.0, 'unixepoch') AS created
     FROM task AS t
-    LEFT JOIN v_id ON v_id.ord = t.ord
+    LEFT JOIN v_id ON v_id.id_order = t.id_order
     LEFT JOIN definition AS d ON d.id = t.definition_id;
 
 CREATE VIEW v_incident AS
-    SELECT lower(hex(c.id)) AS incident, v_id.id AS instance, c.place, c.code, c.message, c.data,
+    SELECT lower(hex(c.id)) AS incident, v_id.id AS instance, c.element, c.code, c.message, c.data,
         c.raised_at, strftime('%Y-%m-%dT%H:%M:%fZ', c.raised_at / 1000.0, 'unixepoch') AS raised
     FROM incident AS c
-    LEFT JOIN v_id ON v_id.ord = c.ord;
+    LEFT JOIN v_id ON v_id.id_order = c.id_order;
 
 CREATE VIEW v_history AS
     SELECT h.seq, v_id.id AS instance, h.turn_no, h.previous, length(h.records) AS bytes,
         h.happened_at, strftime('%Y-%m-%dT%H:%M:%fZ', h.happened_at / 1000.0, 'unixepoch') AS happened
     FROM history AS h
-    LEFT JOIN v_id ON v_id.ord = h.ord;
+    LEFT JOIN v_id ON v_id.id_order = h.id_order;
 
 CREATE VIEW v_operation AS
     SELECT number, kind, actor, reason, happened_at,

@@ -6,7 +6,7 @@
 -- beyond the limit by what they had; nothing is lost by that.
 
 CREATE TABLE tree (
-    ord INTEGER PRIMARY KEY,
-    random INTEGER NOT NULL,
+    id_order INTEGER PRIMARY KEY,
+    id_random INTEGER NOT NULL,
     live INTEGER NOT NULL CHECK (live > 0)
 ) STRICT;
