@@ -64,7 +64,7 @@ pub enum Effect {
         /// Which.
         schedule: crate::InstanceId,
     },
-    /// Writes into the ledger what became of one slot, or of a range of slots.
+    /// Writes into the ledger what became of one occurrence, or of a range of occurrences.
     Occurrence(Occurrence),
     /// Asks a child to end. It ends with `ChildDone`.
     CancelChild {
@@ -257,8 +257,8 @@ pub struct ChildSpec {
     pub at: Option<String>,
     /// A context handed on from an earlier run; its end hands its own back (S6).
     pub context: Option<Json>,
-    /// The slot of a schedule that it is for: unique for each schedule (S2).
-    pub slot: Option<Timestamp>,
+    /// The occurrence of a schedule that it is for: unique for each schedule (S2).
+    pub scheduled_at: Option<Timestamp>,
     /// Its own deadline; never later than the parent's (D6).
     pub deadline_at: Option<Timestamp>,
     /// Bound by `deadline_at` alone: neither by the parent's deadline nor by what its definition
@@ -283,7 +283,7 @@ impl ChildSpec {
             key: None,
             at: None,
             context: None,
-            slot: None,
+            scheduled_at: None,
             deadline_at: None,
             own_budget: false,
             catches: Vec::new(),
@@ -292,12 +292,12 @@ impl ChildSpec {
     }
 }
 
-/// What became of one slot of a schedule, or of several in a row.
+/// What became of one occurrence of a schedule, or of several in a row.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct Occurrence {
-    /// The first slot.
+    /// The first occurrence.
     #[n(0)]
-    pub slot_at: Timestamp,
+    pub scheduled_at: Timestamp,
     /// The last one; the same when it is one.
     #[n(1)]
     pub last_at: Timestamp,
@@ -306,16 +306,16 @@ pub struct Occurrence {
     pub count: u64,
     /// What became of them.
     #[n(3)]
-    pub outcome: SlotOutcome,
+    pub outcome: OccurrenceOutcome,
     /// Why, in words.
     #[n(4)]
     pub reason: String,
 }
 
-/// What became of a slot.
+/// What became of an occurrence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 #[cbor(index_only)]
-pub enum SlotOutcome {
+pub enum OccurrenceOutcome {
     /// A run was started for it.
     #[n(0)]
     Started,
@@ -330,7 +330,7 @@ pub enum SlotOutcome {
     Failed,
 }
 
-impl SlotOutcome {
+impl OccurrenceOutcome {
     /// The name in SQL, JSON and sentences.
     pub const fn name(self) -> &'static str {
         match self {

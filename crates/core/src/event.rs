@@ -277,12 +277,12 @@ pub enum StartCause {
     /// A caller.
     #[n(0)]
     Api,
-    /// A schedule, for one of its slots.
+    /// A schedule, for one of its occurrences.
     #[n(1)]
     Schedule {
-        /// The slot's instant.
+        /// The occurrence's instant.
         #[n(0)]
-        slot: Timestamp,
+        scheduled_at: Timestamp,
     },
     /// A timer start of the definition.
     #[n(2)]

@@ -23,8 +23,8 @@ pub mod time;
 pub use definition::{Compiled, Definition, Execution, Source, SourceFile, Trigger};
 pub use diagnostic::{Diagnostic, NotUtf8, Position, Severity, text_of};
 pub use effect::{
-    Attribute, Channel, ChildSpec, Effect, Message, Occurrence, ParentClose, SlotOutcome, TaskKind,
-    TaskSpec,
+    Attribute, Channel, ChildSpec, Effect, Message, Occurrence, OccurrenceOutcome, ParentClose,
+    TaskKind, TaskSpec,
 };
 pub use event::{Answer, ChildOutcome, Event, Start, StartCause, TaskCause, TaskOutcome};
 pub use failure::{Failure, Fault, Termination, Thrown};

@@ -83,8 +83,8 @@ pub struct Periods {
     pub cancelled: Option<Keep>,
 }
 
-/// How long what is over is kept. The default is 30 days for instances and slots, seven for the
-/// outcomes of detached tasks.
+/// How long what is over is kept. The default is 30 days for instances and occurrences, seven for
+/// the outcomes of detached tasks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Retention {
     /// Of completed instances.
@@ -97,7 +97,7 @@ pub struct Retention {
     pub definitions: BTreeMap<String, Periods>,
     /// Outcomes of detached tasks; never longer than their instance is kept.
     pub detached_tasks: Keep,
-    /// What became of the slots of schedules, from when it was decided.
+    /// What became of the occurrences of schedules, from when it was decided.
     pub occurrences: Keep,
 }
 

@@ -50,11 +50,11 @@ pub struct ScheduleSpec {
     #[n(6)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_runs: Option<u64>,
-    /// What to do when a slot comes and the run before is still going (S3).
+    /// What to do when an occurrence comes and the run before is still going (S3).
     #[n(7)]
     #[serde(default)]
     pub overlap: Overlap,
-    /// What to do with slots that nobody was there for (S4).
+    /// What to do with occurrences that nobody was there for (S4).
     #[n(8)]
     #[serde(default)]
     pub catch_up: CatchUp,
@@ -94,12 +94,12 @@ impl Default for ScheduleInput {
     }
 }
 
-/// What to do when a slot comes and the run before is still going.
+/// What to do when an occurrence comes and the run before is still going.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, Encode, Decode)]
 #[serde(rename_all = "camelCase")]
 #[cbor(index_only)]
 pub enum Overlap {
-    /// The slot is skipped.
+    /// The occurrence is skipped.
     #[n(0)]
     #[default]
     Skip,
@@ -114,7 +114,7 @@ pub enum Overlap {
     CancelPrevious,
 }
 
-/// What to do with slots that passed while nobody was there.
+/// What to do with occurrences that passed while nobody was there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, Encode, Decode)]
 #[serde(rename_all = "camelCase")]
 #[cbor(index_only)]

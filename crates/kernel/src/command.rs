@@ -248,13 +248,13 @@ pub const SCHEDULE_CHANGED: &str = "SCHEDULE_CHANGED";
 /// What to do to a schedule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ScheduleAction {
-    /// No slots until it is resumed.
+    /// No occurrences until it is resumed.
     Pause,
-    /// Slots again; what passed in between is missed, and treated as the policy says.
+    /// Occurrences again; what passed in between is missed, and treated as the policy says.
     Resume,
     /// One run now. It counts as a run.
     Trigger,
-    /// A run for every slot of a range that had none.
+    /// A run for every occurrence of a range that had none.
     Backfill {
         /// From this instant on.
         from: Timestamp,

@@ -14,8 +14,8 @@ pub enum Bug {
     SkipFence,
     /// Timers fire half a second before their instant.
     FireEarly,
-    /// A slot that has had its run gets another one.
-    DoubleSlot,
+    /// An occurrence that has had its run gets another one.
+    DoubleOccurrence,
     /// An event for an instance that is in a batch wakes nobody.
     LoseWakeUp,
     /// Engine tasks run, and timers are armed in memory, before the commit.
@@ -49,7 +49,7 @@ impl Bug {
     pub const ALL: [Self; 16] = [
         Self::SkipFence,
         Self::FireEarly,
-        Self::DoubleSlot,
+        Self::DoubleOccurrence,
         Self::LoseWakeUp,
         Self::DispatchBeforeCommit,
         Self::AnswerBeforeCommit,

@@ -152,10 +152,11 @@ async fn missed() {
         }
         let decided = begun.elapsed();
         let lines = rig.store.occurrences(schedule, Page::first(100_000)).await.expect("readable");
-        let slots: u64 = lines.iter().map(|line| line.occurrence.count).sum();
+        let occurrences: u64 = lines.iter().map(|line| line.occurrence.count).sum();
         let p99 = starter.await.expect("the starter ends");
         println!(
-            "missed: {catch_up:?}: {slots} slots decided in {:.3} s, {} lines; new starts p99 {:.2} ms",
+            "missed: {catch_up:?}: {occurrences} occurrences decided in {:.3} s, {} lines; new \
+                 starts p99 {:.2} ms",
             decided.as_secs_f64(),
             lines.len(),
             p99.as_secs_f64() * 1_000.0

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use meantime_core::time::{Cron, First, Rule, Span, Zone};
 use meantime_core::{
-    CatchUp, InstanceId, Json, Limits, OnExisting, Overlap, ScheduleChange, ScheduleInput,
-    ScheduleSpec, SlotOutcome, Timestamp,
+    CatchUp, InstanceId, Json, Limits, OccurrenceOutcome, OnExisting, Overlap, ScheduleChange,
+    ScheduleInput, ScheduleSpec, Timestamp,
 };
 use meantime_kernel::command::{Command, Reply, ScheduleAction, TimerEdit, Wait};
 use meantime_kernel::history::AuditInfo;
@@ -119,12 +119,12 @@ impl Case {
     fn started(&self) -> Vec<OccurrenceRow> {
         let page = Page::first(usize::MAX);
         let rows = block_on(self.world.store.occurrences(self.schedule, page)).expect("readable");
-        rows.into_iter().filter(|it| it.occurrence.outcome == SlotOutcome::Started).collect()
+        rows.into_iter().filter(|it| it.occurrence.outcome == OccurrenceOutcome::Started).collect()
     }
 
     fn filled(&self, view: &ScheduleView) -> BTreeSet<Timestamp> {
-        let slots = self.started().into_iter().map(|row| row.occurrence.slot_at);
-        slots.filter(|slot| Some(*slot) > view.mark).collect()
+        let occurrences = self.started().into_iter().map(|row| row.occurrence.scheduled_at);
+        occurrences.filter(|scheduled_at| Some(*scheduled_at) > view.mark).collect()
     }
 
     fn act(&mut self, action: ScheduleAction) {
@@ -198,7 +198,8 @@ impl Case {
         }
         self.world.advance_to(to.saturating_add_millis(-1));
         let fired = self.started().into_iter().filter(|row| row.decided_at >= from);
-        let fired = fired.map(|row| Fire { at: row.decided_at, slot: row.occurrence.slot_at });
+        let fired =
+            fired.map(|row| Fire { at: row.decided_at, scheduled_at: row.occurrence.scheduled_at });
         let mut fired: Vec<Fire> = fired.collect();
         fired.sort_unstable();
         let story = || format!("{}\nat {from} until {to}: {view:?}", self.story.join("\n"));

@@ -73,34 +73,34 @@ fn cx(now: Timestamp, turn_no: u64, limits: &Limits) -> Cx<'_> {
     Cx { now, turn_no, instance, version: 1, started_at: now, deadline, key, catches, limits }
 }
 
-/// Plays a schedule by its own timers and gives back the slots it started, in order.
+/// Plays a schedule by its own timers and gives back the occurrences it started, in order.
 fn fired(spec: &ScheduleSpec, count: usize) -> (State, Vec<Timestamp>) {
     let (notation, limits) = (ScheduleNotation, Limits::default());
     let definition = notation.compile(&schedule_source(), &limits).definitions.remove(0);
     let input = Json::of(spec).expect("a schedule is JSON");
     let begin = Start::new(StartCause::Api, input);
-    // Long before the first slot, so that none is missed.
+    // Long before the first occurrence, so that none is missed.
     let mut now = Timestamp::parse("2020-01-01T00:00:00Z").expect("an instant");
     let mut turn = notation.start(&definition, &begin, &cx(now, 1, &limits)).expect("it starts");
     let first = turn.state.clone();
-    let mut slots = Vec::new();
+    let mut occurrences = Vec::new();
     for turn_no in 2.. {
         let timer = turn.effects.iter().enumerate().find_map(|(place, effect)| match effect {
             Effect::StartTimer { due_at, .. } => Some((place, *due_at)),
             _ => None,
         });
-        let Some((place, due_at)) = timer.filter(|_| slots.len() < count) else { break };
+        let Some((place, due_at)) = timer.filter(|_| occurrences.len() < count) else { break };
         let key = cx(now, turn_no - 1, &limits).key_of(place);
         now = now.max(due_at);
         let events = [Event::TimerFired { key, due_at }];
         let cx = cx(now, turn_no, &limits);
         turn = notation.advance(&definition, &turn.state, &events, &cx).expect("it advances");
-        slots.extend(turn.effects.iter().filter_map(|effect| match effect {
-            Effect::StartChild(child) => child.slot,
+        occurrences.extend(turn.effects.iter().filter_map(|effect| match effect {
+            Effect::StartChild(child) => child.scheduled_at,
             _ => None,
         }));
     }
-    (first, slots)
+    (first, occurrences)
 }
 
 #[test]
@@ -108,24 +108,29 @@ fn o3_preview_forecast_and_firing_agree_on_ten_thousand_rules() {
     let mut entropy = SeededEntropy::new(7);
     for number in 0..10_000 {
         let spec = spec(random_rule(&mut entropy));
-        let (state, slots) = fired(&spec, 4);
+        let (state, occurrences) = fired(&spec, 4);
         let view = ScheduleView::read(&state).expect("a schedule");
         let (filled, limits) = (BTreeSet::new(), Limits::default());
-        let preview = view.preview(Timestamp::MIN, &filled, &limits, slots.len());
-        assert_eq!(preview, slots, "rule {number}: {spec:?}");
-        let (Some(from), Some(last)) = (slots.first(), slots.last()) else { continue };
+        let preview = view.preview(Timestamp::MIN, &filled, &limits, occurrences.len());
+        assert_eq!(preview, occurrences, "rule {number}: {spec:?}");
+        let (Some(from), Some(last)) = (occurrences.first(), occurrences.last()) else { continue };
         let to = last.saturating_add_millis(1);
         let outlook = Outlook::new(&view, Timestamp::MIN, &filled, &limits);
         let mut page = Forecast::new(*from, to, None, 100);
         page.add_schedule(InstanceId::new(1, 1), &outlook, "run");
         let (due, _) = page.finish();
         let foreseen: Vec<Timestamp> = due.iter().map(|(key, _)| key.at).collect();
-        assert_eq!(foreseen, slots, "rule {number}: {spec:?}");
-        assert_eq!(usize::try_from(outlook.count(*from, to)), Ok(slots.len()), "rule {number}");
+        assert_eq!(foreseen, occurrences, "rule {number}: {spec:?}");
+        assert_eq!(
+            usize::try_from(outlook.count(*from, to)),
+            Ok(occurrences.len()),
+            "rule {number}"
+        );
     }
 }
 
-/// A thousand subjects whose first slot is the same minute; gives back how many commits it took.
+/// A thousand subjects whose first occurrence is the same minute; gives back how many commits it
+/// took.
 fn thousand_subjects(store: Arc<dyn Store>, crash_after: Option<u64>) -> u64 {
     let world = World::with_probes(store, "probe run\nend\n");
     let mut world = world.crash_after(crash_after);
@@ -146,10 +151,14 @@ fn thousand_subjects(store: Arc<dyn Store>, crash_after: Option<u64>) -> u64 {
         let view = ScheduleView::read(&row.state).expect("a schedule");
         subjects.insert(view.spec.subject.clone());
         let lines = block_on(world.store.occurrences(row.id, Page::first(10))).expect("readable");
-        started.insert(row.id, lines.iter().map(|it| it.occurrence.slot_at).collect::<Vec<_>>());
+        started
+            .insert(row.id, lines.iter().map(|it| it.occurrence.scheduled_at).collect::<Vec<_>>());
     }
     assert_eq!(subjects.len(), 1_000);
-    assert!(started.values().all(|slots| *slots == [at]), "each subject has its one run");
+    assert!(
+        started.values().all(|occurrences| *occurrences == [at]),
+        "each subject has its one run"
+    );
     let runs = rows.iter().filter(|row| row.meta.lineage.is_some());
     let phases: Vec<Phase> = runs.map(|row| row.phase).collect();
     assert_eq!(phases, vec![Phase::Completed; 1_000]);
@@ -173,7 +182,7 @@ fn s2_a_thousand_subjects_at_one_instant_on_sqlite() {
     assert_eq!(block_on(store.check()).expect("readable"), Vec::<String>::new());
 }
 
-/// Every slot of a schedule over ten years, played with real runs.
+/// Every occurrence of a schedule over ten years, played with real runs.
 fn ten_years(rule: Rule) -> Vec<Timestamp> {
     let mut world = World::with_probes(Arc::new(MemoryStore::new()), "probe run\nend\n");
     let (spec, on_existing) = (Box::new(spec(rule)), OnExisting::AddAnother);
@@ -182,10 +191,10 @@ fn ten_years(rule: Rule) -> Vec<Timestamp> {
     let Fate::Answered(Ok(Reply::Scheduled { schedule })) = fate else { panic!("{fate:?}") };
     world.advance_to(Timestamp::parse("2036-01-01T00:00:00Z").expect("an instant"));
     let lines = block_on(world.store.occurrences(schedule, Page::first(usize::MAX)));
-    let mut slots: Vec<Timestamp> =
-        lines.expect("readable").iter().map(|line| line.occurrence.slot_at).collect();
-    slots.reverse();
-    slots
+    let mut occurrences: Vec<Timestamp> =
+        lines.expect("readable").iter().map(|line| line.occurrence.scheduled_at).collect();
+    occurrences.reverse();
+    occurrences
 }
 
 #[test]
@@ -193,12 +202,12 @@ fn s1_month_ends_over_ten_years() {
     let anchor = Timestamp::parse("2026-01-31T09:00:00Z").expect("an instant");
     let month = Span::parse("P1M").expect("a span");
     let rule = Rule::every(anchor, month, Zone::utc(), First::AtAnchor).expect("a rule");
-    let slots = ten_years(rule);
-    assert_eq!(slots.len(), 120);
-    for (number, slot) in slots.iter().enumerate() {
+    let occurrences = ten_years(rule);
+    assert_eq!(occurrences.len(), 120);
+    for (number, scheduled_at) in occurrences.iter().enumerate() {
         // The last day of its month: one day later it is the first.
-        let next = slot.saturating_add_millis(86_400_000).to_string();
-        assert_eq!(&next[8..], "01T09:00:00Z", "slot {number} is {slot}");
+        let next = scheduled_at.saturating_add_millis(86_400_000).to_string();
+        assert_eq!(&next[8..], "01T09:00:00Z", "occurrence {number} is {scheduled_at}");
     }
 }
 
@@ -214,15 +223,15 @@ fn s13_sundays_across_clock_changes_over_ten_years() {
     for (name, expected) in zones {
         let zone: Zone = name.parse().expect("a zone");
         let cron = Cron::parse("30 2 * * SUN").expect("cron");
-        let slots = ten_years(Rule::cron(cron, zone, start()));
-        assert!((521..=522).contains(&slots.len()), "{name}: {} Sundays", slots.len());
+        let occurrences = ten_years(Rule::cron(cron, zone, start()));
+        assert!((521..=522).contains(&occurrences.len()), "{name}: {} Sundays", occurrences.len());
         let (week, hour) = (7 * 86_400_000, 3_600_000);
-        let changes = slots.windows(2).filter(|pair| {
+        let changes = occurrences.windows(2).filter(|pair| {
             let shift = (pair[1].saturating_since(pair[0]) - week).abs();
             assert!(shift <= hour, "{name}: {} then {}", pair[0], pair[1]);
             shift > 0
         });
-        // A slot moved out of a gap is off twice: before and after.
+        // An occurrence moved out of a gap is off twice: before and after.
         let count = changes.count();
         assert!(count >= expected && (expected > 0 || count == 0), "{name}: {count} changes");
     }

@@ -235,7 +235,7 @@ pub(super) enum WaitKind {
 /// A cycle that goes on.
 #[derive(Debug, Clone, PartialEq, Encode, Decode)]
 pub(super) struct Series {
-    /// Its grid, without a limit of its own: fires are counted, not slots (B2).
+    /// Its grid, without a limit of its own: fires are counted, not occurrences (B2).
     #[n(0)]
     pub(super) rule: Rule,
     /// Fires that are left after the armed one; none is without end.

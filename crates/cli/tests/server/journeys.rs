@@ -81,8 +81,8 @@ spec:
     ran: {type: succeed}
 "#;
 
-/// S2: every subject runs once for each slot, on the grid, although the process is killed in the
-/// middle of every hour's thousand runs.
+/// S2: every subject runs once for each occurrence, on the grid, although the process is killed in
+/// the middle of every hour's thousand runs.
 #[test]
 fn a_thousand_subjects_run_once_for_each_slot_across_five_kills() {
     let directory = tempfile::tempdir().expect("a directory");

@@ -156,15 +156,16 @@ fn month_end(at: Timestamp, interval: &Duration, state: &State, report: &mut Rep
     let utc = Zone::utc();
     let day = |text: &str| text.get(8..10).and_then(|day| day.parse::<u32>().ok());
     let anchor = day(&at.to_string()).unwrap_or(1);
-    let slots = (1..=12).filter_map(|n| interval.times(n).ok()?.add_to(at, &utc).ok());
-    let clamped =
-        slots.into_iter().find(|slot| day(&slot.to_string()).is_some_and(|it| it < anchor));
+    let occurrences = (1..=12).filter_map(|n| interval.times(n).ok()?.add_to(at, &utc).ok());
+    let clamped = occurrences
+        .into_iter()
+        .find(|scheduled_at| day(&scheduled_at.to_string()).is_some_and(|it| it < anchor));
     let has_months =
         interval.to_string().split('T').next().is_some_and(|it| it.contains(['M', 'Y']));
-    if let Some(slot) = clamped.filter(|_| has_months && anchor > 28) {
+    if let Some(scheduled_at) = clamped.filter(|_| has_months && anchor > 28) {
         let message = format!("runs from day {anchor}: some months are shorter");
         report
             .warn(Code::MonthEnd, state.span, message)
-            .help(format!("there it runs on the last day, for example {slot}"));
+            .help(format!("there it runs on the last day, for example {scheduled_at}"));
     }
 }

@@ -1,18 +1,18 @@
-//! Why a schedule runs next when it does, and what became of its slots.
+//! Why a schedule runs next when it does, and what became of its occurrences.
 
 use meantime_core::time::Rule;
-use meantime_core::{Outcome, SlotOutcome};
+use meantime_core::{OccurrenceOutcome, Outcome};
 
 use crate::schedule::ScheduleView;
 use crate::store::{InstanceRow, OccurrenceRow};
 
-/// Why a slot of a schedule ran, or did not.
+/// Why an occurrence of a schedule ran, or did not.
 pub fn explain_occurrence(row: &OccurrenceRow) -> String {
     let it = &row.occurrence;
-    let slots = if it.count == 1 {
-        format!("the slot of {}", it.slot_at)
+    let occurrences = if it.count == 1 {
+        format!("the occurrence of {}", it.scheduled_at)
     } else {
-        format!("the {} slots from {} to {}", it.count, it.slot_at, it.last_at)
+        format!("the {} occurrences from {} to {}", it.count, it.scheduled_at, it.last_at)
     };
     let late = row.decided_at.saturating_since(it.last_at);
     let when = match late {
@@ -21,14 +21,16 @@ pub fn explain_occurrence(row: &OccurrenceRow) -> String {
         _ => format!("early, by hand, at {}", row.decided_at),
     };
     match it.outcome {
-        SlotOutcome::Started => {
+        OccurrenceOutcome::Started => {
             let run = row.instance.map_or_else(String::new, |id| format!(" as {id}"));
-            format!("{slots} was started {when}{run}")
+            format!("{occurrences} was started {when}{run}")
         }
-        SlotOutcome::Skipped => format!("{slots} was skipped: {}", it.reason),
-        SlotOutcome::Missed if it.count == 1 => format!("{slots} was missed: {}", it.reason),
-        SlotOutcome::Missed => format!("{slots} were missed: {}", it.reason),
-        SlotOutcome::Failed => format!("{slots} could not be started: {}", it.reason),
+        OccurrenceOutcome::Skipped => format!("{occurrences} was skipped: {}", it.reason),
+        OccurrenceOutcome::Missed if it.count == 1 => {
+            format!("{occurrences} was missed: {}", it.reason)
+        }
+        OccurrenceOutcome::Missed => format!("{occurrences} were missed: {}", it.reason),
+        OccurrenceOutcome::Failed => format!("{occurrences} could not be started: {}", it.reason),
     }
 }
 
@@ -79,8 +81,8 @@ fn next(row: &InstanceRow, view: &ScheduleView) -> String {
         Some(armed) if armed.frozen => {
             format!("; its next run was due at {} and is frozen", armed.due_at)
         }
-        Some(armed) if armed.due_at != armed.slot => {
-            format!("; its next run was moved from {} to {}", armed.slot, armed.due_at)
+        Some(armed) if armed.due_at != armed.scheduled_at => {
+            format!("; its next run was moved from {} to {}", armed.scheduled_at, armed.due_at)
         }
         Some(armed) => format!("; its next run is due at {}", armed.due_at),
         None => "; no further run is due".to_owned(),

@@ -207,7 +207,7 @@ impl TurnBuilder {
         catches.dedup();
         let id = env.ids.instance(env.now.engine);
         // A scheduled run is the root of its own tree: it does not live as long as its schedule.
-        let root = match spec.slot {
+        let root = match spec.scheduled_at {
             Some(_) => id,
             None => above.map_or(self.row.id, |lineage| lineage.root),
         };
@@ -222,8 +222,8 @@ impl TurnBuilder {
                 || above.is_some_and(|lineage| lineage.is_abandoned),
         };
         let too_deep = lineage.depth > env.limits.child_depth;
-        let cause = match spec.slot {
-            Some(slot) => StartCause::Schedule { slot },
+        let cause = match spec.scheduled_at {
+            Some(scheduled_at) => StartCause::Schedule { scheduled_at },
             None => StartCause::Child,
         };
         let start = Start { at: spec.at, context: spec.context, ..Start::new(cause, spec.input) };
@@ -249,7 +249,7 @@ impl TurnBuilder {
         };
         // A name that nothing can have: the commit answers with a conflict, as for any other.
         let definition = if too_deep { String::new() } else { spec.definition };
-        let (version, label, slot) = (spec.version, spec.label, spec.slot);
+        let (version, label, scheduled_at) = (spec.version, spec.label, spec.scheduled_at);
         let (row, seq) = (Box::new(row), env.ids.next(env.now.engine));
         let tree_limit = env.limits.tree_instances;
         self.conditional_writes.push(ConditionalWrite::StartChild {
@@ -258,7 +258,7 @@ impl TurnBuilder {
             version,
             label,
             row,
-            slot,
+            scheduled_at,
             tree_limit,
             seq,
         });

@@ -1,11 +1,12 @@
-//! Filling back: runs for the slots of a range, in bounded parts until all have had one (S14).
+//! Filling back: runs for the occurrences of a range, in bounded parts until all have had one
+//! (S14).
 
 use meantime_core::time::Backfill;
 use meantime_core::{Effect, Json, Timestamp};
 use serde::Serialize;
 
 use super::change::Refused;
-use super::slots::{End, Scheduler};
+use super::scheduler::{End, Scheduler};
 use crate::command::SCHEDULE_INVALID;
 
 /// How many ranges of one schedule may be under way.
@@ -29,7 +30,7 @@ struct Rest<'a> {
 }
 
 impl Scheduler<'_> {
-    /// Takes up a range; says how many slots it has. Those that had a run keep it.
+    /// Takes up a range; says how many occurrences it has. Those that had a run keep it.
     pub(super) fn backfill(&mut self, from: Timestamp, to: Timestamp) -> Result<u64, Refused> {
         let refused = |text: String| Err((SCHEDULE_INVALID, text));
         if from > to {
@@ -66,8 +67,10 @@ impl Scheduler<'_> {
             } else if started == self.starts_per_turn() {
                 self.more = true;
                 return;
-            } else if let Some(slot) = self.saved.backfills.first_mut().and_then(Backfill::next) {
-                self.start(slot);
+            } else if let Some(scheduled_at) =
+                self.saved.backfills.first_mut().and_then(Backfill::next)
+            {
+                self.start(scheduled_at);
                 started += 1;
             } else {
                 self.saved.backfills.remove(0);

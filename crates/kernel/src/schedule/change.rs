@@ -2,13 +2,13 @@
 
 use meantime_core::time::skipped;
 use meantime_core::{
-    Effect, Json, ScheduleChange, ScheduleInput, ScheduleSpec, SlotOutcome, Timestamp,
+    Effect, Json, OccurrenceOutcome, ScheduleChange, ScheduleInput, ScheduleSpec, Timestamp,
 };
 
-use super::slots::{GRACE_MS, Scheduler};
+use super::scheduler::{GRACE_MS, Scheduler};
 use crate::command::{SCHEDULE_CHANGED, SCHEDULE_INVALID};
 
-/// Why slots of a rule that is gone have no run.
+/// Why occurrences of a rule that is gone have no run.
 const CHANGED: &str = "the schedule was changed before they were run";
 
 /// Why a change is refused: a code, and words.
@@ -67,9 +67,9 @@ impl Scheduler<'_> {
         let (now, after) = (self.now(), self.saved.mark.unwrap_or(Timestamp::MIN));
         let (count, first, last) = skipped(&self.saved.spec.rule, after, now);
         if let (Some(first), Some(last)) = (first, last) {
-            self.note(first.at, last.at, count, SlotOutcome::Missed, CHANGED);
+            self.note(first.at, last.at, count, OccurrenceOutcome::Missed, CHANGED);
         }
-        // A slot that somebody fired early is not repeated, should the new rule have it too.
+        // An occurrence that somebody fired early is not repeated, should the new rule have it too.
         let early = self.saved.mark.filter(|mark| *mark > now);
         if let Some(early) = early {
             self.filled(early.saturating_add_millis(1));
@@ -80,7 +80,7 @@ impl Scheduler<'_> {
         self.saved.caught_up = 0;
     }
 
-    /// Slots before an instant may have had their run.
+    /// Occurrences before an instant may have had their run.
     pub(super) fn filled(&mut self, to: Timestamp) {
         self.saved.filled_to = self.saved.filled_to.max(Some(to));
     }

@@ -24,8 +24,8 @@ pub struct DueKey {
 pub enum DueOf {
     /// A timer, a deadline or a task's deadline.
     Timer(TimerId),
-    /// A slot of a schedule.
-    Slot(InstanceId, Timestamp),
+    /// An occurrence of a schedule.
+    Occurrence(InstanceId, Timestamp),
 }
 
 /// What is told of something that will be due.
@@ -40,8 +40,8 @@ pub enum Due {
         /// Where in the definition.
         element: String,
     },
-    /// Of a slot.
-    Slot {
+    /// Of an occurrence.
+    Occurrence {
         /// What it starts.
         definition: String,
     },
@@ -79,9 +79,9 @@ impl Forecast {
     pub fn add_schedule(&mut self, schedule: InstanceId, outlook: &Outlook<'_>, definition: &str) {
         let from = self.after.map_or(self.from, |after| after.at.max(self.from));
         for fire in outlook.fires(from, self.to) {
-            let key = DueKey { at: fire.at, of: DueOf::Slot(schedule, fire.slot) };
+            let key = DueKey { at: fire.at, of: DueOf::Occurrence(schedule, fire.scheduled_at) };
             if self.wants(key) {
-                self.put(key, Due::Slot { definition: definition.to_owned() });
+                self.put(key, Due::Occurrence { definition: definition.to_owned() });
             } else if self.after.is_none_or(|after| key > after) {
                 break;
             }
@@ -140,7 +140,8 @@ impl Buckets {
         }
     }
 
-    /// What is to come of a schedule: slot by slot, or part by part where slots are many.
+    /// What is to come of a schedule: occurrence by occurrence, or part by part where occurrences
+    /// are many.
     pub fn add_schedule(&mut self, outlook: &Outlook<'_>) {
         let parts = u64::try_from(self.counts.len()).unwrap_or(u64::MAX);
         if outlook.count(self.from, self.to) <= parts {

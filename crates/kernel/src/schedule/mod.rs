@@ -11,7 +11,7 @@ mod forecast;
 mod notation;
 mod outlook;
 mod saved;
-mod slots;
+mod scheduler;
 
 pub use forecast::{Buckets, Due, DueKey, DueOf, Forecast};
 pub use notation::{SCHEDULE_NOTATION, ScheduleNotation, schedule_source};

@@ -10,7 +10,7 @@ use meantime_core::{
 
 use super::change::Refused;
 use super::saved::{Saved, ScheduleView};
-use super::slots::{End, Scheduler};
+use super::scheduler::{End, Scheduler};
 use crate::command::SCHEDULE_INVALID;
 
 /// The name of the notation.

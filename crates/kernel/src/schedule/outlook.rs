@@ -1,9 +1,9 @@
 //! What a schedule will do if nobody interferes, from the functions that make it do so (O3).
 //!
 //! The first fire is that of the armed timer, which somebody may have moved or frozen and which may
-//! be overdue; it decides several slots as the schedule's own turn would. After it every slot fires
-//! when it comes, as often as runs are left. How long runs take is not known: none is taken to be
-//! still going when its successor comes.
+//! be overdue; it decides several occurrences as the schedule's own turn would. After it every
+//! occurrence fires when it comes, as often as runs are left. How long runs take is not known: none
+//! is taken to be still going when its successor comes.
 
 use std::collections::BTreeSet;
 
@@ -11,34 +11,34 @@ use meantime_core::time::{occurrences, skipped, skipped_at_most};
 use meantime_core::{CatchUp, Limits, Timestamp};
 
 use super::saved::ScheduleView;
-use super::slots::GRACE_MS;
+use super::scheduler::GRACE_MS;
 
 /// A run that will be started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Fire {
     /// When.
     pub at: Timestamp,
-    /// The slot it is for.
-    pub slot: Timestamp,
+    /// The occurrence it is for.
+    pub scheduled_at: Timestamp,
 }
 
 /// What is to come of one schedule.
 #[derive(Debug)]
 pub struct Outlook<'a> {
     view: &'a ScheduleView,
-    /// Slots that had their run before they came.
+    /// Occurrences that had their run before they came.
     filled: &'a BTreeSet<Timestamp>,
     /// What the armed timer starts.
     first: Vec<Fire>,
-    /// The slots after this one fire when they come.
+    /// The occurrences after this one fire when they come.
     after: Timestamp,
     /// How many of those may run.
     left: u64,
 }
 
 impl<'a> Outlook<'a> {
-    /// Looks ahead from an instant. `filled` are the slots after [`ScheduleView::mark`] that the
-    /// ledger knows as started.
+    /// Looks ahead from an instant. `filled` are the occurrences after [`ScheduleView::mark`] that
+    /// the ledger knows as started.
     pub fn new(
         view: &'a ScheduleView,
         now: Timestamp,
@@ -51,22 +51,22 @@ impl<'a> Outlook<'a> {
         };
         outlook.left = view.runs_left();
         let at = armed.due_at.max(now);
-        let slots = if armed.slot > at {
-            outlook.after = armed.slot;
-            vec![armed.slot]
+        let occurrences = if armed.scheduled_at > at {
+            outlook.after = armed.scheduled_at;
+            vec![armed.scheduled_at]
         } else {
             outlook.due_together(at, limits.catch_up_runs)
         };
-        let is_open = |slot: &Timestamp| !filled.contains(slot);
+        let is_open = |at: &Timestamp| !filled.contains(at);
         let runs = usize::try_from(outlook.left).unwrap_or(usize::MAX);
-        let slots = slots.into_iter().filter(is_open).take(runs);
-        outlook.first = slots.map(|slot| Fire { at, slot }).collect();
+        let occurrences = occurrences.into_iter().filter(is_open).take(runs);
+        outlook.first = occurrences.map(|scheduled_at| Fire { at, scheduled_at }).collect();
         let started = u64::try_from(outlook.first.len()).unwrap_or(u64::MAX);
         outlook.left = outlook.left.saturating_sub(started);
         outlook
     }
 
-    /// The slots that one fire of the timer starts; see `Scheduler::take_up`.
+    /// The occurrences that one fire of the timer starts; see `Scheduler::take_up`.
     fn due_together(&mut self, at: Timestamp, most: u64) -> Vec<Timestamp> {
         let (rule, spec) = (&self.view.spec.rule, &self.view.spec);
         let after = self.view.mark.unwrap_or(Timestamp::MIN);
@@ -76,9 +76,9 @@ impl<'a> Outlook<'a> {
         if spec.catch_up == CatchUp::All && count > 1 {
             // The oldest ones are given up.
             let given_up = skipped_at_most(rule, after, at, count.saturating_sub(most)).2;
-            let after = given_up.map_or(after, |slot| slot.at);
-            let due = occurrences(rule, after).take_while(|slot| slot.at <= at);
-            return due.map(|slot| slot.at).collect();
+            let after = given_up.map_or(after, |it| it.at);
+            let due = occurrences(rule, after).take_while(|it| it.at <= at);
+            return due.map(|it| it.at).collect();
         }
         let is_late = at.saturating_since(last.at) > GRACE_MS;
         let runs = spec.catch_up != CatchUp::Skip || !is_late;
@@ -89,34 +89,34 @@ impl<'a> Outlook<'a> {
     pub fn fires(&self, from: Timestamp, to: Timestamp) -> impl Iterator<Item = Fire> {
         let first = self.first.iter().copied().filter(move |fire| from <= fire.at && fire.at < to);
         let before = from.saturating_add_millis(-1);
-        let left = self.left.saturating_sub(self.slots_between(self.after, before));
+        let left = self.left.saturating_sub(self.occurrences_between(self.after, before));
         let rest = occurrences(&self.view.spec.rule, self.after.max(before));
-        let rest = rest.take_while(move |slot| slot.at < to);
-        let rest = rest.filter(|slot| !self.filled.contains(&slot.at));
+        let rest = rest.take_while(move |it| it.at < to);
+        let rest = rest.filter(|it| !self.filled.contains(&it.at));
         let rest = rest.take(usize::try_from(left).unwrap_or(usize::MAX));
-        first.chain(rest.map(|slot| Fire { at: slot.at, slot: slot.at }))
+        first.chain(rest.map(|it| Fire { at: it.at, scheduled_at: it.at }))
     }
 
     /// How many they are, without walking over them.
     pub fn count(&self, from: Timestamp, to: Timestamp) -> u64 {
         let first = self.first.iter().filter(|fire| from <= fire.at && fire.at < to).count();
         let before = from.saturating_add_millis(-1);
-        let left = self.left.saturating_sub(self.slots_between(self.after, before));
-        let rest = self.slots_between(self.after.max(before), to.saturating_add_millis(-1));
+        let left = self.left.saturating_sub(self.occurrences_between(self.after, before));
+        let rest = self.occurrences_between(self.after.max(before), to.saturating_add_millis(-1));
         u64::try_from(first).unwrap_or(u64::MAX).saturating_add(rest.min(left))
     }
 
-    /// How many slots without a run there are after an instant and up to another.
-    fn slots_between(&self, after: Timestamp, to: Timestamp) -> u64 {
+    /// How many occurrences without a run there are after an instant and up to another.
+    fn occurrences_between(&self, after: Timestamp, to: Timestamp) -> u64 {
         if to <= after {
             return 0;
         }
         let filled = self.filled.range(after.saturating_add_millis(1)..=to);
-        let is_slot = |at: &&Timestamp| {
+        let is_occurrence = |at: &&Timestamp| {
             let next = occurrences(&self.view.spec.rule, at.saturating_add_millis(-1)).next();
             next.is_some_and(|next| next.at == **at)
         };
-        let filled = u64::try_from(filled.filter(is_slot).count()).unwrap_or(u64::MAX);
+        let filled = u64::try_from(filled.filter(is_occurrence).count()).unwrap_or(u64::MAX);
         skipped(&self.view.spec.rule, after, to).0.saturating_sub(filled)
     }
 }

@@ -23,13 +23,13 @@ pub(super) struct Saved {
     /// Runs that are going.
     #[n(4)]
     pub(super) running: Vec<Run>,
-    /// Slots that wait for the run before to end.
+    /// Occurrences that wait for the run before to end.
     #[n(5)]
     pub(super) waiting: Vec<Timestamp>,
-    /// Every slot up to here is decided.
+    /// Every occurrence up to here is decided.
     #[n(6)]
     pub(super) mark: Option<Timestamp>,
-    /// The armed timer and the slot it stands for.
+    /// The armed timer and the occurrence it stands for.
     #[n(7)]
     pub(super) timer: Option<(EffectKey, Timestamp)>,
     /// What the next run gets, when contexts are handed on.
@@ -43,8 +43,8 @@ pub(super) struct Saved {
     #[n(10)]
     #[cbor(default)]
     pub(super) backfills: Vec<Backfill>,
-    /// Slots before this instant may have had their run before they came: somebody filled them in,
-    /// or fired the timer early. The ledger knows which.
+    /// Occurrences before this instant may have had their run before they came: somebody filled
+    /// them in, or fired the timer early. The ledger knows which.
     #[n(11)]
     #[cbor(default)]
     pub(super) filled_to: Option<Timestamp>,
@@ -60,10 +60,10 @@ pub(super) struct Run {
     #[n(0)]
     pub(super) key: EffectKey,
     #[n(1)]
-    pub(super) slot: Timestamp,
+    pub(super) scheduled_at: Timestamp,
     #[n(2)]
     pub(super) generation: u32,
-    /// Somebody asked for it: it has no slot of the rule.
+    /// Somebody asked for it: it has no occurrence of the rule.
     #[n(3)]
     pub(super) manual: bool,
 }
@@ -103,7 +103,7 @@ impl Saved {
         self.spec.max_runs.map(|most| most.saturating_sub(self.finished.saturating_add(running)))
     }
 
-    /// The first slot that is not decided.
+    /// The first occurrence that is not decided.
     pub(super) fn next(&self) -> Option<Occurrence> {
         occurrences(&self.spec.rule, self.mark.unwrap_or(Timestamp::MIN)).next()
     }
@@ -121,15 +121,15 @@ pub struct ScheduleView {
     pub runs_executed: u64,
     /// Runs that are going.
     pub running: usize,
-    /// Slots that wait for a run to end, and those that are still to be filled back.
+    /// Occurrences that wait for a run to end, and those that are still to be filled back.
     #[serde(default)]
     pub waiting: u64,
-    /// The timer of the next slot, if one is armed.
+    /// The timer of the next occurrence, if one is armed.
     #[serde(default)]
     pub armed: Option<Armed>,
-    /// Every slot up to here is decided.
+    /// Every occurrence up to here is decided.
     pub mark: Option<Timestamp>,
-    /// Slots before this instant may have had their run already, as the ledger tells.
+    /// Occurrences before this instant may have had their run already, as the ledger tells.
     #[serde(default)]
     pub filled_to: Option<Timestamp>,
     /// What the next run gets, when contexts are handed on.
@@ -142,9 +142,9 @@ pub struct ScheduleView {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Armed {
-    /// The slot it stands for.
-    pub slot: Timestamp,
-    /// When it is due: at its slot, unless somebody moved it.
+    /// The occurrence it stands for.
+    pub scheduled_at: Timestamp,
+    /// When it is due: at its occurrence, unless somebody moved it.
     pub due_at: Timestamp,
     /// Whether somebody froze it.
     pub frozen: bool,
@@ -188,7 +188,11 @@ impl ScheduleView {
             runs_executed: saved.finished,
             running: saved.running.len(),
             waiting: left.saturating_add(u64::try_from(saved.waiting.len()).unwrap_or(u64::MAX)),
-            armed: saved.timer.map(|(_, slot)| Armed { slot, due_at: slot, frozen: false }),
+            armed: saved.timer.map(|(_, scheduled_at)| Armed {
+                scheduled_at,
+                due_at: scheduled_at,
+                frozen: false,
+            }),
             mark: saved.mark,
             filled_to: saved.filled_to,
             last_context: saved.context.clone(),

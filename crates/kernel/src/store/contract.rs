@@ -121,7 +121,7 @@ pub trait Store: Send + Sync {
         page: Page<IncidentId>,
     ) -> BoxFuture<'_, Vec<IncidentRow>>;
 
-    /// The ledger of a schedule, newest slot first.
+    /// The ledger of a schedule, newest occurrence first.
     fn occurrences(
         &self,
         schedule: InstanceId,

@@ -372,8 +372,8 @@ pub enum ConditionalWrite {
         label: Option<String>,
         /// The child, complete but for its definition.
         row: Box<InstanceRow>,
-        /// The slot of the schedule that it is for: there is one run for each.
-        slot: Option<Timestamp>,
+        /// The occurrence of the schedule that it is for: there is one run for each.
+        scheduled_at: Option<Timestamp>,
         /// How many live instances there may be below the root.
         tree_limit: u64,
         /// The inbox place of the answer.
@@ -536,8 +536,8 @@ pub struct Lookups {
     pub children: BTreeSet<InstanceId>,
     /// Instances that may have ended.
     pub live: BTreeSet<InstanceId>,
-    /// Slots that may be taken: (schedule, instant).
-    pub slots: BTreeSet<(InstanceId, Timestamp)>,
+    /// Occurrences that may be taken: (schedule, instant).
+    pub occurrences: BTreeSet<(InstanceId, Timestamp)>,
     /// Tags whose live instances are wanted.
     pub tags: BTreeSet<String>,
     /// Roots whose live descendants are to be counted.

@@ -240,12 +240,12 @@ pub struct InboxRow {
     pub held: Option<IncidentId>,
 }
 
-/// What became of a slot of a schedule: a line of its ledger.
+/// What became of an occurrence of a schedule: a line of its ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OccurrenceRow {
     /// The schedule.
     pub schedule: InstanceId,
-    /// What became of which slot; unique for each schedule and first slot (S2).
+    /// What became of which occurrence; unique for each schedule and first occurrence (S2).
     pub occurrence: meantime_core::Occurrence,
     /// The run that was started.
     pub instance: Option<InstanceId>,
@@ -253,12 +253,12 @@ pub struct OccurrenceRow {
     pub decided_at: Timestamp,
 }
 
-/// A line of a ledger among the others of its schedule: a slot that was missed and filled back
-/// later has two lines, but never two starts.
+/// A line of a ledger among the others of its schedule: an occurrence that was missed and filled
+/// back later has two lines, but never two starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct OccurrenceKey {
-    /// The slot.
-    pub slot_at: Timestamp,
+    /// The occurrence.
+    pub scheduled_at: Timestamp,
     /// Whether it tells of a start.
     pub is_start: bool,
 }
@@ -266,8 +266,8 @@ pub struct OccurrenceKey {
 impl OccurrenceRow {
     /// Its place in the ledger.
     pub fn key(&self) -> OccurrenceKey {
-        let is_start = self.occurrence.outcome == meantime_core::SlotOutcome::Started;
-        OccurrenceKey { slot_at: self.occurrence.slot_at, is_start }
+        let is_start = self.occurrence.outcome == meantime_core::OccurrenceOutcome::Started;
+        OccurrenceKey { scheduled_at: self.occurrence.scheduled_at, is_start }
     }
 }
 

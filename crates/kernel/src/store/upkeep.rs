@@ -31,7 +31,7 @@ pub struct Purged {
     pub attachments: usize,
     /// Detached tasks that were over.
     pub tasks: usize,
-    /// What became of slots of schedules.
+    /// What became of occurrences of schedules.
     pub occurrences: usize,
     /// Messages nobody took in time.
     pub messages: usize,

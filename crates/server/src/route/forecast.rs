@@ -159,7 +159,7 @@ async fn add_timers(
     };
     let mut after = after.and_then(|after| match after.of {
         DueOf::Timer(id) => Some(TimerKey { frozen: false, due_at: after.at, id }),
-        DueOf::Slot(..) => None,
+        DueOf::Occurrence(..) => None,
     });
     let mut found = 0;
     loop {
@@ -179,11 +179,11 @@ async fn add_timers(
     }
 }
 
-/// Where timers go on after a cursor: those of an instant come before the slots of it.
+/// Where timers go on after a cursor: those of an instant come before the occurrences of it.
 const fn first_instant(after: DueKey) -> Timestamp {
     match after.of {
         DueOf::Timer(_) => after.at,
-        DueOf::Slot(..) => after.at.saturating_add_millis(1),
+        DueOf::Occurrence(..) => after.at.saturating_add_millis(1),
     }
 }
 
@@ -251,14 +251,14 @@ impl Window {
 async fn shown(app: &App, key: DueKey, entry: Entry) -> std::result::Result<Due, Problem> {
     let at = key.at;
     Ok(match (key.of, entry) {
-        (DueOf::Slot(schedule, slot), Entry::Slot { definition }) => Due {
+        (DueOf::Occurrence(schedule, scheduled_at), Entry::Occurrence { definition }) => Due {
             at,
-            kind: "slot",
+            kind: "occurrence",
             id: schedule.to_string(),
             instance_id: None,
             definition,
             element: None,
-            slot_at: Some(slot).filter(|slot| *slot != at),
+            scheduled_at: Some(scheduled_at).filter(|scheduled_at| *scheduled_at != at),
         },
         (DueOf::Timer(id), Entry::Timer { kind, definition, element }) => Due {
             at,
@@ -267,18 +267,20 @@ async fn shown(app: &App, key: DueKey, entry: Entry) -> std::result::Result<Due,
             instance_id: Some(id.0.instance.to_string()),
             definition: app.catalog().get(definition).await?.name.clone(),
             element: Some(element),
-            slot_at: None,
+            scheduled_at: None,
         },
         _ => return Err(Problem::new(Reason::Internal, "an entry of a forecast is mixed up")),
     })
 }
 
-/// A place in a forecast: the instant, and the timer or the schedule with its slot.
+/// A place in a forecast: the instant, and the timer or the schedule with its occurrence.
 fn write_cursor(key: DueKey) -> String {
     let at = key.at.as_millis();
     match key.of {
         DueOf::Timer(id) => format!("{at}.{id}"),
-        DueOf::Slot(schedule, slot) => format!("{at}.{schedule}.{}", slot.as_millis()),
+        DueOf::Occurrence(schedule, scheduled_at) => {
+            format!("{at}.{schedule}.{}", scheduled_at.as_millis())
+        }
     }
 }
 
@@ -287,7 +289,9 @@ fn read_cursor(text: &str) -> Option<DueKey> {
     let instant = |text: &str| Timestamp::try_from_millis(text.parse().ok()?).ok();
     let (at, of) = text.split_once('.')?;
     let of = match of.split_once('.') {
-        Some((schedule, slot)) => DueOf::Slot(schedule.parse().ok()?, instant(slot)?),
+        Some((schedule, scheduled_at)) => {
+            DueOf::Occurrence(schedule.parse().ok()?, instant(scheduled_at)?)
+        }
         None => DueOf::Timer(of.parse().ok()?),
     };
     Some(DueKey { at: instant(at)?, of })

@@ -1,4 +1,4 @@
-//! `/schedules`: make, change, pause, trigger, fill back, and what became of their slots.
+//! `/schedules`: make, change, pause, trigger, fill back, and what became of their occurrences.
 
 use std::collections::BTreeSet;
 
@@ -24,11 +24,11 @@ use crate::page;
 use crate::problem::{Problem, Reason};
 use crate::show;
 use crate::wire::{
-    Backfill, Backfilled, ChangeSchedule, Done, NewSchedule, NextSlots, Occurrence, Page, Schedule,
-    ScheduleState, Status, occurrence_cursor, read_occurrence_key,
+    Backfill, Backfilled, ChangeSchedule, Done, NewSchedule, NextOccurrences, Occurrence, Page,
+    Schedule, ScheduleState, Status, occurrence_cursor, read_occurrence_key,
 };
 
-/// How many slots a preview shows at most.
+/// How many occurrences a preview shows at most.
 const PREVIEW: usize = 1_000;
 
 pub(super) fn routes() -> Routes {
@@ -67,7 +67,7 @@ async fn create(State(app): State<App>, Body(new): Body<NewSchedule>) -> Result<
             Rule::every(start_at, Span::parse(&interval)?, zone, First::AtAnchor)?
         }
         (None, Some(cron)) => {
-            // A slot at the start itself counts.
+            // An occurrence at the start itself counts.
             Rule::cron(Cron::parse(&cron)?, zone, start_at.saturating_add_millis(-1))
         }
         (None, None) if new.start_at.is_some() => Rule::once(start_at),
@@ -292,7 +292,7 @@ async fn delete(
     ok(Done {})
 }
 
-/// No slots until it is resumed.
+/// No occurrences until it is resumed.
 #[utoipa::path(
     post, path = "/schedules/{id}/pause", operation_id = "pause_schedule", tag = "schedules",
     params(("id" = String, Path, description = "The schedule"), ReasonQuery),
@@ -307,7 +307,7 @@ async fn pause(
     act(&app, id, ScheduleAction::Pause, &caller, query.reason).await
 }
 
-/// Slots again; what passed in between is missed, and treated as the policy says.
+/// Occurrences again; what passed in between is missed, and treated as the policy says.
 #[utoipa::path(
     post, path = "/schedules/{id}/resume", operation_id = "resume_schedule", tag = "schedules",
     params(("id" = String, Path, description = "The schedule"), ReasonQuery),
@@ -337,7 +337,7 @@ async fn trigger(
     act(&app, id, ScheduleAction::Trigger, &caller, query.reason).await
 }
 
-/// A run for every slot of a range that had none, also from before the schedule was made.
+/// A run for every occurrence of a range that had none, also from before the schedule was made.
 #[utoipa::path(
     post, path = "/schedules/{id}/backfill", operation_id = "backfill_schedule", tag = "schedules", request_body = Backfill,
     params(("id" = String, Path, description = "The schedule"), ReasonQuery),
@@ -366,7 +366,7 @@ async fn backfill(
     ok(Backfilled { will_run })
 }
 
-/// The slots of a range that have had their run.
+/// The occurrences of a range that have had their run.
 pub(super) async fn started(
     app: &App,
     schedule: InstanceId,
@@ -375,19 +375,19 @@ pub(super) async fn started(
 ) -> std::result::Result<BTreeSet<Timestamp>, Problem> {
     const PAGE: usize = 1_000;
     let mut found = BTreeSet::new();
-    let mut after = Some(OccurrenceKey { slot_at: to, is_start: false });
+    let mut after = Some(OccurrenceKey { scheduled_at: to, is_start: false });
     loop {
         let rows = app.store().occurrences(schedule, StorePage { after, limit: PAGE }).await?;
-        let inside = rows.iter().map(OccurrenceRow::key).filter(|key| key.slot_at >= from);
-        found.extend(inside.filter(|key| key.is_start).map(|key| key.slot_at));
+        let inside = rows.iter().map(OccurrenceRow::key).filter(|key| key.scheduled_at >= from);
+        found.extend(inside.filter(|key| key.is_start).map(|key| key.scheduled_at));
         after = rows.last().map(OccurrenceRow::key);
-        if rows.len() < PAGE || after.is_none_or(|key| key.slot_at < from) {
+        if rows.len() < PAGE || after.is_none_or(|key| key.scheduled_at < from) {
             return Ok(found);
         }
     }
 }
 
-/// The slots of a schedule that had their run before they came.
+/// The occurrences of a schedule that had their run before they came.
 pub(super) async fn filled(
     app: &App,
     schedule: InstanceId,
@@ -409,23 +409,23 @@ struct NextQuery {
     count: Option<usize>,
 }
 
-/// When the next slots will fire if nothing is changed: as many as runs are left, none while it is
-/// paused or its timer is frozen.
+/// When the next occurrences will fire if nothing is changed: as many as runs are left, none while
+/// it is paused or its timer is frozen.
 #[utoipa::path(
     get, path = "/schedules/{id}/next", operation_id = "next_slots", tag = "schedules",
     params(("id" = String, Path, description = "The schedule"), NextQuery),
-    responses((status = 200, description = "Slots", body = NextSlots))
+    responses((status = 200, description = "Occurrences", body = NextOccurrences))
 )]
 async fn next(
     State(app): State<App>,
     Id(id): Id<InstanceId>,
     Query(query): Query<NextQuery>,
-) -> Result<NextSlots> {
+) -> Result<NextOccurrences> {
     let (row, view) = find(&app, id).await?;
     let count = if row.phase.is_ended() { 0 } else { query.count.unwrap_or(10).min(PREVIEW) };
     let filled = filled(&app, id, &view).await?;
     let (now, limits) = (app.kernel().now().engine, app.kernel().limits());
-    ok(NextSlots { items: view.preview(now, &filled, limits, count) })
+    ok(NextOccurrences { items: view.preview(now, &filled, limits, count) })
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -440,11 +440,11 @@ struct LedgerQuery {
     cursor: Option<String>,
 }
 
-/// What became of slots, newest first.
+/// What became of occurrences, newest first.
 #[utoipa::path(
     get, path = "/schedules/{id}/occurrences", operation_id = "occurrences", tag = "schedules",
     params(("id" = String, Path, description = "The schedule"), LedgerQuery),
-    responses((status = 200, description = "What became of slots", body = Page<Occurrence>))
+    responses((status = 200, description = "What became of occurrences", body = Page<Occurrence>))
 )]
 async fn ledger(
     State(app): State<App>,

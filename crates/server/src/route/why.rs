@@ -52,8 +52,8 @@ async fn why(State(app): State<App>, caller: Caller, Name(id): Name<String>) -> 
     } else if let Ok(instance) = id.parse::<InstanceId>() {
         audited(instance).await;
         of_instance(&app, instance).await?
-    } else if let Some((schedule, slot)) = read_occurrence_id(&id) {
-        ("occurrence", of_occurrence(&app, schedule, slot).await?)
+    } else if let Some((schedule, scheduled_at)) = read_occurrence_id(&id) {
+        ("occurrence", of_occurrence(&app, schedule, scheduled_at).await?)
     } else {
         let text = format!("{id:?} is no id of a timer, task, instance, schedule or occurrence");
         return Err(Problem::new(Reason::UnknownId, text));
@@ -108,12 +108,16 @@ async fn of_occurrence(
     schedule: InstanceId,
     key: OccurrenceKey,
 ) -> std::result::Result<String, Problem> {
-    let slot = key.slot_at;
-    let after = OccurrenceKey { slot_at: slot.saturating_add_millis(1), is_start: false };
+    let scheduled_at = key.scheduled_at;
+    let after =
+        OccurrenceKey { scheduled_at: scheduled_at.saturating_add_millis(1), is_start: false };
     let page = Page { after: Some(after), limit: 2 };
     let rows = app.store().occurrences(schedule, page).await?;
     let row = rows.iter().find(|row| row.key() == key).ok_or_else(|| {
-        Problem::new(Reason::UnknownId, format!("nothing is known of a slot at {slot}"))
+        Problem::new(
+            Reason::UnknownId,
+            format!("nothing is known of an occurrence at {scheduled_at}"),
+        )
     })?;
     Ok(explain_occurrence(row))
 }

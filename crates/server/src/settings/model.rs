@@ -395,7 +395,7 @@ pub struct RetentionSettings {
     pub cancelled: String,
     /// Outcomes of tasks that nobody awaited.
     pub detached_tasks: String,
-    /// What became of slots of schedules.
+    /// What became of occurrences of schedules.
     pub occurrences: String,
     /// Definitions with periods of their own: `completed`, `failed`, `cancelled`.
     pub definitions: BTreeMap<String, BTreeMap<String, String>>,

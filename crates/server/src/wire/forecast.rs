@@ -33,7 +33,7 @@ pub(crate) struct Due {
     /// When.
     #[schema(value_type = String, format = DateTime)]
     pub(crate) at: Timestamp,
-    /// `timer`, `deadline`, `taskDeadline` or `slot`.
+    /// `timer`, `deadline`, `taskDeadline` or `occurrence`.
     pub(crate) kind: &'static str,
     /// The timer, or the schedule.
     pub(crate) id: String,
@@ -45,10 +45,10 @@ pub(crate) struct Due {
     /// Where in the definition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) element: Option<String>,
-    /// The slot, when it fires at another instant: somebody moved its timer, or it is late.
+    /// The occurrence, when it fires at another instant: somebody moved its timer, or it is late.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
-    pub(crate) slot_at: Option<Timestamp>,
+    pub(crate) scheduled_at: Option<Timestamp>,
 }
 
 /// How much is due in a part of a window.

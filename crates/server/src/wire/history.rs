@@ -238,7 +238,7 @@ fn withdrawn(cause: Withdrawn) -> String {
 fn start_cause(cause: &StartCause) -> String {
     match cause {
         StartCause::Api => "api".to_owned(),
-        StartCause::Schedule { slot } => format!("schedule {slot}"),
+        StartCause::Schedule { scheduled_at } => format!("schedule {scheduled_at}"),
         StartCause::Timer { element } => format!("timer {element}"),
         StartCause::Message { name } => format!("message {name}"),
         StartCause::Signal { name } => format!("signal {name}"),

@@ -33,7 +33,7 @@ pub(crate) use instance::{
 pub(crate) use message::{Delivered, NewMessage, Published, ids};
 pub(crate) use page::Page;
 pub(crate) use schedule::{
-    Backfill, Backfilled, ChangeSchedule, NewSchedule, NextSlots, Occurrence, Schedule,
+    Backfill, Backfilled, ChangeSchedule, NewSchedule, NextOccurrences, Occurrence, Schedule,
     ScheduleState, occurrence_cursor, read_occurrence_id, read_occurrence_key,
 };
 pub(crate) use task::{

@@ -22,16 +22,16 @@ pub(crate) struct NewSchedule {
     /// Where runs begin, when not at the definition's own start.
     #[serde(default)]
     pub(crate) start: Option<String>,
-    /// The first slot of an interval, or the instant after which cron counts; now when not given.
-    /// Without interval and cron, the one slot there is.
+    /// The first occurrence of an interval, or the instant after which cron counts; now when not
+    /// given. Without interval and cron, the one occurrence there is.
     #[serde(default)]
     #[schema(value_type = Option<String>, format = DateTime)]
     pub(crate) start_at: Option<Timestamp>,
-    /// How long from slot to slot.
+    /// How long from occurrence to occurrence.
     #[serde(default)]
     #[schema(value_type = Option<String>, example = "P1M")]
     pub(crate) interval: Option<String>,
-    /// Slots as a cron expression.
+    /// Occurrences as a cron expression.
     #[serde(default)]
     #[schema(example = "0 9 * * MON-FRI")]
     pub(crate) cron: Option<String>,
@@ -48,7 +48,7 @@ pub(crate) struct NewSchedule {
     #[serde(default)]
     #[schema(value_type = Option<String>, example = "skip")]
     pub(crate) overlap: Overlap,
-    /// What to do with slots that nobody was there for.
+    /// What to do with occurrences that nobody was there for.
     #[serde(default)]
     #[schema(value_type = Option<String>, example = "coalesce")]
     pub(crate) catch_up: CatchUp,
@@ -97,15 +97,15 @@ pub(crate) struct ChangeSchedule {
     #[serde(default)]
     #[schema(format = "uint64")]
     pub(crate) generation: Option<u64>,
-    /// The first slot of an interval, or the instant after which cron counts.
+    /// The first occurrence of an interval, or the instant after which cron counts.
     #[serde(default)]
     #[schema(value_type = Option<String>, format = DateTime)]
     pub(crate) start_at: Option<Timestamp>,
-    /// How long from slot to slot.
+    /// How long from occurrence to occurrence.
     #[serde(default)]
     #[schema(value_type = Option<String>, example = "P1M")]
     pub(crate) interval: Option<String>,
-    /// Slots as a cron expression.
+    /// Occurrences as a cron expression.
     #[serde(default)]
     pub(crate) cron: Option<String>,
     /// The IANA zone of local times.
@@ -120,7 +120,7 @@ pub(crate) struct ChangeSchedule {
     #[serde(default)]
     #[schema(value_type = Option<String>)]
     pub(crate) overlap: Option<Overlap>,
-    /// What to do with slots that nobody was there for.
+    /// What to do with occurrences that nobody was there for.
     #[serde(default)]
     #[schema(value_type = Option<String>)]
     pub(crate) catch_up: Option<CatchUp>,
@@ -173,7 +173,8 @@ pub(crate) struct Backfill {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Backfilled {
-    /// How many slots of the range will get a run: those that had none, as far as runs are left.
+    /// How many occurrences of the range will get a run: those that had none, as far as runs are
+    /// left.
     pub(crate) will_run: u64,
 }
 
@@ -181,7 +182,7 @@ pub(crate) struct Backfilled {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum ScheduleState {
-    /// It has slots to come.
+    /// It has occurrences to come.
     Active,
     /// Somebody paused it.
     Paused,
@@ -211,11 +212,11 @@ pub(crate) struct Schedule {
     /// Where its rule begins.
     #[schema(value_type = String, format = DateTime)]
     start_at: Timestamp,
-    /// How long from slot to slot.
+    /// How long from occurrence to occurrence.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     interval: Option<Span>,
-    /// Slots as a cron expression.
+    /// Occurrences as a cron expression.
     #[serde(skip_serializing_if = "Option::is_none")]
     cron: Option<String>,
     /// The IANA zone of local times.
@@ -227,11 +228,11 @@ pub(crate) struct Schedule {
     runs_executed: u64,
     /// Runs that are going.
     running: u64,
-    /// Slots that wait for the end of a run, and those that are still to be filled back.
+    /// Occurrences that wait for the end of a run, and those that are still to be filled back.
     waiting: u64,
     /// Counts changes; a change can be made on condition of it.
     generation: u64,
-    /// When the next slot is due; not there while the schedule is paused or its timer frozen.
+    /// When the next occurrence is due; not there while the schedule is paused or its timer frozen.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     next_at: Option<Timestamp>,
@@ -247,7 +248,7 @@ pub(crate) struct Schedule {
     /// What to do when the run before is still going.
     #[schema(value_type = String)]
     overlap: Overlap,
-    /// What to do with slots that nobody was there for.
+    /// What to do with occurrences that nobody was there for.
     #[schema(value_type = String)]
     catch_up: CatchUp,
 }
@@ -310,23 +311,23 @@ fn state_of(phase: Phase, paused: bool) -> ScheduleState {
     }
 }
 
-/// The next slots of a schedule.
+/// The next occurrences of a schedule.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct NextSlots {
+pub(crate) struct NextOccurrences {
     /// In order, as they will fire if nothing is changed.
     #[schema(value_type = Vec<String>)]
     pub(crate) items: Vec<Timestamp>,
 }
 
-/// What became of a slot, or of several in a row.
+/// What became of an occurrence, or of several in a row.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Occurrence {
     /// Its id, to ask why.
     id: String,
-    /// The first slot.
+    /// The first occurrence.
     #[schema(value_type = String, format = DateTime)]
-    slot_at: Timestamp,
+    scheduled_at: Timestamp,
     /// The last one; the same when it is one.
     #[schema(value_type = String, format = DateTime)]
     last_at: Timestamp,
@@ -350,7 +351,7 @@ impl From<&OccurrenceRow> for Occurrence {
         let it = &row.occurrence;
         Self {
             id: occurrence_id(row.schedule, row.key()),
-            slot_at: it.slot_at,
+            scheduled_at: it.scheduled_at,
             last_at: it.last_at,
             count: it.count,
             outcome: it.outcome.name(),
@@ -361,11 +362,11 @@ impl From<&OccurrenceRow> for Occurrence {
     }
 }
 
-/// What is behind an id when nothing was started: a slot that was missed and filled back later has
-/// two lines.
+/// What is behind an id when nothing was started: an occurrence that was missed and filled back
+/// later has two lines.
 const NOT_STARTED: &str = "-n";
 
-/// A line of a ledger is known by its schedule, its slot, and whether it tells of a start.
+/// A line of a ledger is known by its schedule, its occurrence, and whether it tells of a start.
 pub(crate) fn occurrence_id(schedule: InstanceId, key: OccurrenceKey) -> String {
     let schedule = schedule.to_string();
     let schedule = schedule.strip_prefix("in_").unwrap_or(&schedule);
@@ -381,12 +382,12 @@ pub(crate) fn read_occurrence_id(text: &str) -> Option<(InstanceId, OccurrenceKe
 /// The place of a line in its ledger, as a cursor.
 pub(crate) fn occurrence_cursor(key: OccurrenceKey) -> String {
     let end = if key.is_start { "" } else { NOT_STARTED };
-    format!("{}{end}", key.slot_at.as_millis())
+    format!("{}{end}", key.scheduled_at.as_millis())
 }
 
 /// Reads what [`occurrence_cursor`] wrote.
 pub(crate) fn read_occurrence_key(text: &str) -> Option<OccurrenceKey> {
     let started = text.strip_suffix(NOT_STARTED);
-    let slot_at = Timestamp::try_from_millis(started.unwrap_or(text).parse().ok()?).ok()?;
-    Some(OccurrenceKey { slot_at, is_start: started.is_none() })
+    let scheduled_at = Timestamp::try_from_millis(started.unwrap_or(text).parse().ok()?).ok()?;
+    Some(OccurrenceKey { scheduled_at, is_start: started.is_none() })
 }

@@ -15,9 +15,9 @@ use super::{
     eventually_callers_are_answered, eventually_due_timers_fire, eventually_ready_instances_turn,
     eventually_tasks_are_offered, finally_counts_add_up, finally_due_moments_are_closed,
     finally_history_is_a_chain, finally_messages_are_conserved, finally_no_match_is_missed,
-    finally_nobody_is_orphaned, finally_refused_left_nothing, finally_replay_gives_the_state,
-    finally_rows_agree, finally_signals_are_conserved, finally_signals_keep_their_order,
-    finally_slots_are_decided_once, finally_starts_happen_once, finally_tasks_have_one_outcome,
+    finally_nobody_is_orphaned, finally_occurrences_are_decided_once, finally_refused_left_nothing,
+    finally_replay_gives_the_state, finally_rows_agree, finally_signals_are_conserved,
+    finally_signals_keep_their_order, finally_starts_happen_once, finally_tasks_have_one_outcome,
 };
 
 type Anytime = fn(&Step<'_>, &mut Findings<'_>);
@@ -49,7 +49,7 @@ const FINALLY: [(&str, Finally); 18] = [
     ("finally_messages_are_conserved", finally_messages_are_conserved::check),
     ("finally_tasks_have_one_outcome", finally_tasks_have_one_outcome::check),
     ("finally_due_moments_are_closed", finally_due_moments_are_closed::check),
-    ("finally_slots_are_decided_once", finally_slots_are_decided_once::check),
+    ("finally_occurrences_are_decided_once", finally_occurrences_are_decided_once::check),
     ("finally_history_is_a_chain", finally_history_is_a_chain::check),
     ("finally_counts_add_up", finally_counts_add_up::check),
     ("finally_replay_gives_the_state", finally_replay_gives_the_state::check),

@@ -28,7 +28,7 @@ pub struct Rows {
     pub tasks: BTreeMap<TaskId, TaskRow>,
     /// Open incidents.
     pub incidents: BTreeMap<IncidentId, IncidentRow>,
-    /// Ledgers of schedules, oldest slot first.
+    /// Ledgers of schedules, oldest occurrence first.
     pub ledgers: BTreeMap<InstanceId, Vec<OccurrenceRow>>,
     /// Definitions.
     pub definitions: BTreeMap<DefinitionId, DefinitionRow>,

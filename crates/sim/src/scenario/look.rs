@@ -158,8 +158,9 @@ impl Player<'_> {
         rows.iter().map(|row| explain_task(row, now)).collect::<Vec<_>>().join("\n")
     }
 
-    /// Why each slot of a schedule ran or did not, oldest first. Runs are named by the ledger.
-    pub(super) fn why_slots(&mut self, name: &str) -> String {
+    /// Why each occurrence of a schedule ran or did not, oldest first. Runs are named by the
+    /// ledger.
+    pub(super) fn why_occurrences(&mut self, name: &str) -> String {
         let id = self.instance(name);
         let rows = block_on(self.world.store.occurrences(id, Page::first(100)));
         let rows = rows.unwrap_or_default().into_iter().rev().map(|mut row| {

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use meantime_core::time::{Cron, First, Rule, Span, Zone};
 use meantime_core::{
-    CatchUp, InstanceId, Json, Limits, OnExisting, Overlap, SCHEDULE_DEFINITION, ScheduleChange,
-    ScheduleInput, ScheduleSpec, SlotOutcome, Timestamp,
+    CatchUp, InstanceId, Json, Limits, OccurrenceOutcome, OnExisting, Overlap, SCHEDULE_DEFINITION,
+    ScheduleChange, ScheduleInput, ScheduleSpec, Timestamp,
 };
 use meantime_kernel::command::{Command, Reply, ScheduleAction, Wait};
 use meantime_kernel::schedule::{Due, DueOf, Forecast, Outlook, ScheduleView};
@@ -130,12 +130,13 @@ impl Player<'_> {
         ScheduleView::of_instance(&row).filter(|_| !row.phase.is_ended())
     }
 
-    /// The slots of a schedule that had their run before they came.
+    /// The occurrences of a schedule that had their run before they came.
     fn filled(&self, schedule: InstanceId, view: &ScheduleView) -> BTreeSet<Timestamp> {
         let rows = block_on(self.world.store.occurrences(schedule, Page::first(10_000)));
         let rows = rows.unwrap_or_default();
-        let started = rows.iter().filter(|row| row.occurrence.outcome == SlotOutcome::Started);
-        started.map(|row| row.occurrence.slot_at).filter(|at| Some(*at) > view.mark).collect()
+        let started =
+            rows.iter().filter(|row| row.occurrence.outcome == OccurrenceOutcome::Started);
+        started.map(|row| row.occurrence.scheduled_at).filter(|at| Some(*at) > view.mark).collect()
     }
 
     /// How a schedule stands.
@@ -153,11 +154,11 @@ impl Player<'_> {
         let id = self.instance(name);
         let Some(view) = self.schedule_view(name) else { return String::new() };
         let (filled, limits) = (self.filled(id, &view), Limits::default());
-        let slots = view.preview(self.now(), &filled, &limits, count.parse().unwrap_or(1));
-        slots.iter().map(Timestamp::to_string).collect::<Vec<_>>().join("\n")
+        let occurrences = view.preview(self.now(), &filled, &limits, count.parse().unwrap_or(1));
+        occurrences.iter().map(Timestamp::to_string).collect::<Vec<_>>().join("\n")
     }
 
-    /// The ledger of a schedule, oldest slot first.
+    /// The ledger of a schedule, oldest occurrence first.
     pub(super) fn ledger(&mut self, name: &str) -> String {
         let id = self.instance(name);
         let store = self.world.store.clone();
@@ -172,7 +173,7 @@ impl Player<'_> {
             };
             let reason =
                 if it.reason.is_empty() { String::new() } else { format!(": {}", it.reason) };
-            format!("{}{until} {}{reason}", it.slot_at, it.outcome.name())
+            format!("{}{until} {}{reason}", it.scheduled_at, it.outcome.name())
         });
         lines.collect::<Vec<_>>().join("\n")
     }
@@ -210,10 +211,12 @@ impl Player<'_> {
             (DueOf::Timer(id), Due::Timer { kind, element, .. }) => {
                 format!("{} {} {} {element}", key.at, kind.name(), self.tracer.key(id.0))
             }
-            (DueOf::Slot(_, slot), Due::Slot { definition }) if slot != key.at => {
-                format!("{} slot {definition} of {slot}", key.at)
+            (DueOf::Occurrence(_, scheduled_at), Due::Occurrence { definition })
+                if scheduled_at != key.at =>
+            {
+                format!("{} occurrence {definition} of {scheduled_at}", key.at)
             }
-            (_, Due::Slot { definition }) => format!("{} slot {definition}", key.at),
+            (_, Due::Occurrence { definition }) => format!("{} occurrence {definition}", key.at),
             (_, Due::Timer { .. }) => String::new(),
         });
         lines.collect::<Vec<_>>().join("\n")

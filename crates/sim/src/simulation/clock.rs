@@ -54,7 +54,7 @@ impl Run {
         if !self.chance.percent(25) {
             return;
         }
-        // A year of slots every second would be all that this seed does.
+        // A year of occurrences every second would be all that this seed does.
         let furthest =
             if self.setup.families.contains(&Family::Schedules) { 26 * HOUR } else { 10 * YEAR };
         let far = self.chance.pick(&[SECOND, 60 * SECOND, HOUR, furthest]);

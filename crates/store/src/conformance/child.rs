@@ -47,8 +47,17 @@ fn ask(number: u64, version: Option<u32>) -> ConditionalWrite {
     let row = Box::new(row(number, id(1), 0, ParentClose::Cancel));
     let key = id(1).effect(1, 0);
     let (definition, tree_limit) = ("child".to_owned(), 3);
-    let (label, slot) = (None, None);
-    ConditionalWrite::StartChild { key, definition, version, label, row, slot, tree_limit, seq: 50 }
+    let (label, scheduled_at) = (None, None);
+    ConditionalWrite::StartChild {
+        key,
+        definition,
+        version,
+        label,
+        row,
+        scheduled_at,
+        tree_limit,
+        seq: 50,
+    }
 }
 
 fn a_child_starts_with_the_latest_version(bench: &Bench<'_>) {

@@ -29,7 +29,10 @@ fn row(seq: u64, number: u64, previous: u64) -> HistoryRow {
 fn records_are_read_back_whole(bench: &Bench<'_>) {
     let key = id(2).effect(3, 4);
     let records = vec![
-        Record::Started { cause: StartCause::Schedule { slot: at(4) }, input: json("[1, 2]") },
+        Record::Started {
+            cause: StartCause::Schedule { scheduled_at: at(4) },
+            input: json("[1, 2]"),
+        },
         Record::TimerCancelled {
             key,
             kind: TimerKind::Deadline,

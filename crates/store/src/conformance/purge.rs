@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use meantime_core::{
-    InstanceId, Json, Keep, Occurrence, ParentClose, Periods, Retention, SlotOutcome, Timestamp,
+    InstanceId, Json, Keep, Occurrence, OccurrenceOutcome, ParentClose, Periods, Retention,
+    Timestamp,
 };
 use meantime_kernel::history::Record;
 use meantime_kernel::store::{
@@ -25,7 +26,7 @@ declare!("purge":
     a_tree_stays_while_a_member_lives,
     a_tree_stays_while_a_task_or_an_event_is_open,
     a_run_of_a_schedule_goes_by_itself,
-    slots_have_a_period_of_their_own,
+    occurrences_have_a_period_of_their_own,
     detached_tasks_have_a_period_of_their_own,
     messages_ids_and_answers_go_when_they_expire,
     a_purge_is_bounded_and_the_rest_follows,
@@ -225,23 +226,23 @@ fn a_run_of_a_schedule_goes_by_itself(bench: &Bench<'_>) {
     assert_eq!(purge_all(bench, &retention(), at(900 * HOUR)).instances, 1);
 }
 
-fn slots_have_a_period_of_their_own(bench: &Bench<'_>) {
+fn occurrences_have_a_period_of_their_own(bench: &Bench<'_>) {
     bench.done(start(&instance(1)));
     bench.done(start(&over(2, Phase::Cancelled, 0)));
-    let slot = |number, slot: i64, decided: i64| {
+    let scheduled_at = |number, scheduled_at: i64, decided: i64| {
         let occurrence = Occurrence {
-            slot_at: at(slot),
-            last_at: at(slot),
+            scheduled_at: at(scheduled_at),
+            last_at: at(scheduled_at),
             count: 1,
-            outcome: SlotOutcome::Missed,
+            outcome: OccurrenceOutcome::Missed,
             reason: "down".to_owned(),
         };
         let (instance, decided_at) = (None, at(decided));
         let schedule = id(number);
         Write::PutOccurrence(OccurrenceRow { schedule, occurrence, instance, decided_at })
     };
-    bench.write((0..20).map(|number| slot(1, number, number)).collect());
-    bench.write((0..20).map(|number| slot(2, number, 90 * HOUR)).collect());
+    bench.write((0..20).map(|number| scheduled_at(1, number, number)).collect());
+    bench.write((0..20).map(|number| scheduled_at(2, number, 90 * HOUR)).collect());
     let days = Keep::millis(3 * HOUR);
     let policy = Arc::new(Retention { occurrences: days, ..(*retention()).clone() });
     let purged = purge_all(bench, &policy, at(2 * HOUR));

@@ -1,6 +1,6 @@
 //! Reads: taking, lists of instances, recovery.
 
-use meantime_core::{Attribute, DefinitionId, InstanceId, Occurrence, SlotOutcome};
+use meantime_core::{Attribute, DefinitionId, InstanceId, Occurrence, OccurrenceOutcome};
 use meantime_kernel::store::{
     ChannelKey, FetchRequest, Fetched, HistoryRow, InstanceFilter, InstanceMeta, InstanceRow,
     MessageRow, OccurrenceRow, Page, Phase, Plan, SubscriptionRow, Unit, Wanted, Write,
@@ -33,21 +33,22 @@ declare!("read":
     a_ledger_is_read_in_pages_that_lose_no_line,
 );
 
-/// Repairs II, item 7: a slot that was missed and filled back later has two lines.
+/// Repairs II, item 7: an occurrence that was missed and filled back later has two lines.
 fn a_ledger_is_read_in_pages_that_lose_no_line(bench: &Bench<'_>) {
     bench.done(start(&instance(1)));
-    let line = |slot: i64, outcome| {
-        let (slot_at, reason) = (at(slot), String::new());
-        let occurrence = Occurrence { slot_at, last_at: slot_at, count: 1, outcome, reason };
+    let line = |second: i64, outcome| {
+        let (scheduled_at, reason) = (at(second), String::new());
+        let occurrence =
+            Occurrence { scheduled_at, last_at: scheduled_at, count: 1, outcome, reason };
         let (schedule, instance) = (id(1), None);
-        OccurrenceRow { schedule, occurrence, instance, decided_at: at(slot) }
+        OccurrenceRow { schedule, occurrence, instance, decided_at: at(second) }
     };
     let lines = [
-        line(3, SlotOutcome::Started),
-        line(2, SlotOutcome::Started),
-        line(2, SlotOutcome::Missed),
-        line(1, SlotOutcome::Started),
-        line(1, SlotOutcome::Skipped),
+        line(3, OccurrenceOutcome::Started),
+        line(2, OccurrenceOutcome::Started),
+        line(2, OccurrenceOutcome::Missed),
+        line(1, OccurrenceOutcome::Started),
+        line(1, OccurrenceOutcome::Skipped),
     ];
     bench.write(lines.iter().cloned().map(Write::PutOccurrence).collect());
     for limit in 1..=6 {

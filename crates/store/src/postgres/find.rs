@@ -86,8 +86,8 @@ impl<'a> Find<'a> {
         if !self.children.is_empty() {
             calls.push(instance::children(&self.children));
         }
-        if !lookups.slots.is_empty() {
-            calls.push(occurrence::taken(&lookups.slots));
+        if !lookups.occurrences.is_empty() {
+            calls.push(occurrence::taken(&lookups.occurrences));
         }
         if !lookups.trees.is_empty() {
             calls.push(tree::find(&lookups.trees));
@@ -150,8 +150,8 @@ impl<'a> Find<'a> {
                 found.children.insert(*parent, instance::read_children(&answer, *parent)?);
             }
         }
-        if let Some(answer) = next(!lookups.slots.is_empty()) {
-            found.slots = occurrence::read_taken(&answer, &lookups.slots)?;
+        if let Some(answer) = next(!lookups.occurrences.is_empty()) {
+            found.occurrences = occurrence::read_taken(&answer, &lookups.occurrences)?;
         }
         if let Some(answer) = next(!lookups.trees.is_empty()) {
             found.trees = tree::read(&answer)?;

@@ -1,8 +1,8 @@
-//! The ledger of schedules: what became of every slot.
+//! The ledger of schedules: what became of every occurrence.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use meantime_core::{InstanceId, SlotOutcome, Timestamp};
+use meantime_core::{InstanceId, OccurrenceOutcome, Timestamp};
 use meantime_kernel::store::{Error, OccurrenceKey, OccurrenceRow, Page};
 
 use super::connection::{Answer, Call, Connection, Failure, arrays, values};
@@ -17,20 +17,22 @@ const PUT: &str = concat!(
      $3::bigint[], $4::bigint[], $5::bigint[], $6::text[], $7::text[], $8::bigint[], \
      $9::bigint[], $10::bigint[]) AS n (",
     columns!(),
-    ") ON CONFLICT (id_order, slot_at, is_start) DO UPDATE SET id_random = excluded.id_random, \
+    ") ON CONFLICT (id_order, scheduled_at, is_start) DO UPDATE SET id_random = \
+         excluded.id_random, \
      last_at = excluded.last_at, count = excluded.count, outcome = excluded.outcome, \
      reason = excluded.reason, run_id_order = excluded.run_id_order, run_id_random = \
      excluded.run_id_random, \
      decided_at = excluded.decided_at"
 );
-const TAKEN: &str = "SELECT o.id_order, o.slot_at FROM unnest($1::bigint[], $2::bigint[]) \
-     AS k (id_order, slot_at) CROSS JOIN LATERAL (SELECT id_order, slot_at FROM occurrence \
-     WHERE id_order = k.id_order AND slot_at = k.slot_at AND is_start OFFSET 0) AS o";
+const TAKEN: &str = "SELECT o.id_order, o.scheduled_at FROM unnest($1::bigint[], $2::bigint[]) \
+     AS k (id_order, scheduled_at) CROSS JOIN LATERAL (SELECT id_order, scheduled_at FROM \
+     occurrence \
+     WHERE id_order = k.id_order AND scheduled_at = k.scheduled_at AND is_start OFFSET 0) AS o";
 const LIST: &str = concat!(
     "SELECT ",
     columns!(),
-    " FROM occurrence WHERE id_order = $1 AND (slot_at, is_start) < ($2, $3) \
-     ORDER BY slot_at DESC, is_start DESC LIMIT $4"
+    " FROM occurrence WHERE id_order = $1 AND (scheduled_at, is_start) < ($2, $3) \
+     ORDER BY scheduled_at DESC, is_start DESC LIMIT $4"
 );
 
 #[cfg(test)]
@@ -42,8 +44,8 @@ pub(super) struct Changes<'a>(BTreeMap<(InstanceId, Timestamp, bool), &'a Occurr
 
 impl<'a> Changes<'a> {
     pub(super) fn put(&mut self, row: &'a OccurrenceRow) {
-        let is_start = row.occurrence.outcome == SlotOutcome::Started;
-        self.0.insert((row.schedule, row.occurrence.slot_at, is_start), row);
+        let is_start = row.occurrence.outcome == OccurrenceOutcome::Started;
+        self.0.insert((row.schedule, row.occurrence.scheduled_at, is_start), row);
     }
 
     pub(super) fn calls<'c>(&'c self, calls: &mut Vec<Call<'c>>) {
@@ -51,7 +53,7 @@ impl<'a> Changes<'a> {
         let params = arrays!(rows, |row| [
             id_order(row.schedule),
             id_random(row.schedule),
-            row.occurrence.slot_at.as_millis(),
+            row.occurrence.scheduled_at.as_millis(),
             row.occurrence.last_at.as_millis(),
             int(row.occurrence.count),
             row.occurrence.outcome.name(),
@@ -66,32 +68,36 @@ impl<'a> Changes<'a> {
     }
 }
 
-/// Which of the slots have had their run.
-pub(super) fn taken(slots: &BTreeSet<(InstanceId, Timestamp)>) -> Call<'static> {
-    let slots: Vec<_> = slots.iter().collect();
-    Call::new(TAKEN, arrays!(slots, |slot| [id_order(slot.0), slot.1.as_millis()]))
+/// Which of the occurrences have had their run.
+pub(super) fn taken(occurrences: &BTreeSet<(InstanceId, Timestamp)>) -> Call<'static> {
+    let occurrences: Vec<_> = occurrences.iter().collect();
+    Call::new(
+        TAKEN,
+        arrays!(occurrences, |scheduled_at| [id_order(scheduled_at.0), scheduled_at.1.as_millis()]),
+    )
 }
 
 pub(super) fn read_taken(
     answer: &Answer,
-    slots: &BTreeSet<(InstanceId, Timestamp)>,
+    occurrences: &BTreeSet<(InstanceId, Timestamp)>,
 ) -> Result<BTreeSet<(InstanceId, Timestamp)>, Error> {
     let found = answer.read(|row| Ok((row.integer(0)?, row.integer(1)?)))?;
     let found: BTreeSet<(i64, i64)> = found.into_iter().collect();
-    let is_taken = |(schedule, slot): &&(InstanceId, Timestamp)| {
-        found.contains(&(id_order(*schedule), slot.as_millis()))
+    let is_taken = |(schedule, scheduled_at): &&(InstanceId, Timestamp)| {
+        found.contains(&(id_order(*schedule), scheduled_at.as_millis()))
     };
-    Ok(slots.iter().filter(is_taken).copied().collect())
+    Ok(occurrences.iter().filter(is_taken).copied().collect())
 }
 
-/// A page of the ledger, newest slot first.
+/// A page of the ledger, newest occurrence first.
 pub(super) async fn list(
     connection: &Connection,
     schedule: InstanceId,
     page: Page<OccurrenceKey>,
 ) -> Result<Vec<OccurrenceRow>, Failure> {
-    let (before, is_start) =
-        page.after.map_or((i64::MAX, true), |after| (after.slot_at.as_millis(), after.is_start));
+    let (before, is_start) = page
+        .after
+        .map_or((i64::MAX, true), |after| (after.scheduled_at.as_millis(), after.is_start));
     let limit = i64::try_from(page.limit).unwrap_or(i64::MAX);
     let found = connection.one(LIST, values![id_order(schedule), before, is_start, limit]).await?;
     Ok(found.read(read)?)

@@ -148,11 +148,12 @@ async fn remove(
             return Ok(false);
         }
     }
-    // A schedule may have had more slots than one transaction should remove.
+    // A schedule may have had more occurrences than one transaction should remove.
     let room = limit.saturating_sub(purged.rows()).max(1);
-    let slots = count(&connection.one(DELETE_OCCURRENCES, values![id_order, big(room)]).await?);
-    purged.occurrences += slots;
-    if slots == room {
+    let occurrences =
+        count(&connection.one(DELETE_OCCURRENCES, values![id_order, big(room)]).await?);
+    purged.occurrences += occurrences;
+    if occurrences == room {
         connection.one(CUT_HISTORY, values![id_order, 0_i64]).await?;
         return Ok(false);
     }

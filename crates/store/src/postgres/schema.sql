@@ -132,7 +132,7 @@ CREATE TABLE node (
 
 CREATE TABLE occurrence (
     id_order bigint NOT NULL,
-    slot_at bigint NOT NULL,
+    scheduled_at bigint NOT NULL,
     is_start boolean NOT NULL,
     id_random bigint NOT NULL,
     last_at bigint NOT NULL,
@@ -142,9 +142,9 @@ CREATE TABLE occurrence (
     run_id_order bigint,
     run_id_random bigint,
     decided_at bigint NOT NULL,
-    PRIMARY KEY (id_order, slot_at, is_start),
+    PRIMARY KEY (id_order, scheduled_at, is_start),
     CHECK ((is_start = (outcome = 'started'::text))),
-    CHECK ((last_at >= slot_at)),
+    CHECK ((last_at >= scheduled_at)),
     CHECK ((count > 0)),
     CHECK ((outcome = ANY (ARRAY['started'::text, 'skipped'::text, 'missed'::text, 'failed'::text])))
 );
@@ -336,8 +336,8 @@ CREATE VIEW v_instance AS
 
 CREATE VIEW v_occurrence AS
  SELECT schedule.id AS schedule,
-    o.slot_at,
-    to_char('1970-01-01 00:00:00'::timestamp without time zone + o.slot_at::double precision * '00:00:00.001'::interval, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'::text) AS slot,
+    o.scheduled_at,
+    to_char('1970-01-01 00:00:00'::timestamp without time zone + o.scheduled_at::double precision * '00:00:00.001'::interval, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'::text) AS occurrence,
     o.last_at,
     o.count,
     o.outcome,

@@ -1,6 +1,6 @@
-//! The ledger of schedules: what became of every slot.
+//! The ledger of schedules: what became of every occurrence.
 
-use meantime_core::{Occurrence, SlotOutcome};
+use meantime_core::{Occurrence, OccurrenceOutcome};
 use meantime_kernel::store::{Error, OccurrenceRow};
 
 use super::Columns;
@@ -10,14 +10,18 @@ const TABLE: &str = "occurrence";
 /// What [`read`] reads, in its order.
 macro_rules! columns {
     () => {
-        "id_order, id_random, slot_at, last_at, count, outcome, reason, run_id_order, \
+        "id_order, id_random, scheduled_at, last_at, count, outcome, reason, run_id_order, \
              run_id_random, decided_at"
     };
 }
 pub(crate) use columns;
 
-const OUTCOMES: [SlotOutcome; 4] =
-    [SlotOutcome::Started, SlotOutcome::Skipped, SlotOutcome::Missed, SlotOutcome::Failed];
+const OUTCOMES: [OccurrenceOutcome; 4] = [
+    OccurrenceOutcome::Started,
+    OccurrenceOutcome::Skipped,
+    OccurrenceOutcome::Missed,
+    OccurrenceOutcome::Failed,
+];
 
 /// Reads a row selected with `columns!`.
 pub(crate) fn read(row: &impl Columns) -> Result<OccurrenceRow, Error> {
@@ -26,7 +30,7 @@ pub(crate) fn read(row: &impl Columns) -> Result<OccurrenceRow, Error> {
     Ok(OccurrenceRow {
         schedule: row.instance(0, 1)?,
         occurrence: Occurrence {
-            slot_at: row.instant(2, TABLE)?,
+            scheduled_at: row.instant(2, TABLE)?,
             last_at: row.instant(3, TABLE)?,
             count: row.number(4)?,
             outcome: row.named(5, TABLE, outcome)?,

@@ -55,9 +55,9 @@ pub(super) fn find(db: &Db<'_>, lookups: &Lookups, now: Timestamp) -> Result<Sna
     for parent in &lookups.children {
         found.children.insert(*parent, instance::children(db, *parent)?);
     }
-    for (schedule, slot) in &lookups.slots {
-        if occurrence::is_taken(db, *schedule, *slot)? {
-            found.slots.insert((*schedule, *slot));
+    for (schedule, scheduled_at) in &lookups.occurrences {
+        if occurrence::is_taken(db, *schedule, *scheduled_at)? {
+            found.occurrences.insert((*schedule, *scheduled_at));
         }
     }
     for root in &lookups.trees {

@@ -1,4 +1,4 @@
-//! The ledger of schedules: what became of every slot.
+//! The ledger of schedules: what became of every occurrence.
 
 use meantime_core::{InstanceId, Occurrence, Timestamp};
 use meantime_kernel::store::{Error, OccurrenceKey, OccurrenceRow, Page};
@@ -8,29 +8,29 @@ use super::db::Db;
 use crate::row::occurrence::{columns, read};
 use crate::row::{id_order, id_random, int};
 
-const PUT: &str = "INSERT OR REPLACE INTO occurrence (id_order, slot_at, id_random, last_at, \
+const PUT: &str = "INSERT OR REPLACE INTO occurrence (id_order, scheduled_at, id_random, last_at, \
      count, \
      outcome, reason, run_id_order, run_id_random, decided_at, is_start) \
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?6 = 'started')";
 const IS_TAKEN: &str =
-    "SELECT 1 FROM occurrence WHERE id_order = ?1 AND slot_at = ?2 AND is_start = 1";
+    "SELECT 1 FROM occurrence WHERE id_order = ?1 AND scheduled_at = ?2 AND is_start = 1";
 const LIST: &str = concat!(
     "SELECT ",
     columns!(),
-    " FROM occurrence WHERE id_order = ?1 AND (slot_at, is_start) < (?2, ?3) \
-     ORDER BY slot_at DESC, is_start DESC"
+    " FROM occurrence WHERE id_order = ?1 AND (scheduled_at, is_start) < (?2, ?3) \
+     ORDER BY scheduled_at DESC, is_start DESC"
 );
 
 #[cfg(test)]
 pub(super) const ALL: &[&str] = &[PUT, IS_TAKEN, LIST];
 
 pub(super) fn put(db: &Db<'_>, row: &OccurrenceRow) -> Result<(), Error> {
-    let Occurrence { slot_at, last_at, count, outcome, reason } = &row.occurrence;
+    let Occurrence { scheduled_at, last_at, count, outcome, reason } = &row.occurrence;
     db.run(
         PUT,
         params![
             id_order(row.schedule),
-            slot_at.as_millis(),
+            scheduled_at.as_millis(),
             id_random(row.schedule),
             last_at.as_millis(),
             int(*count),
@@ -44,19 +44,26 @@ pub(super) fn put(db: &Db<'_>, row: &OccurrenceRow) -> Result<(), Error> {
     .map(drop)
 }
 
-/// Whether a slot has had its run.
-pub(super) fn is_taken(db: &Db<'_>, schedule: InstanceId, slot: Timestamp) -> Result<bool, Error> {
-    Ok(db.first(IS_TAKEN, params![id_order(schedule), slot.as_millis()], |_| Ok(()))?.is_some())
+/// Whether an occurrence has had its run.
+pub(super) fn is_taken(
+    db: &Db<'_>,
+    schedule: InstanceId,
+    scheduled_at: Timestamp,
+) -> Result<bool, Error> {
+    Ok(db
+        .first(IS_TAKEN, params![id_order(schedule), scheduled_at.as_millis()], |_| Ok(()))?
+        .is_some())
 }
 
-/// A page of the ledger, newest slot first.
+/// A page of the ledger, newest occurrence first.
 pub(super) fn list(
     db: &Db<'_>,
     schedule: InstanceId,
     page: Page<OccurrenceKey>,
 ) -> Result<Vec<OccurrenceRow>, Error> {
-    let (before, is_start) =
-        page.after.map_or((i64::MAX, true), |after| (after.slot_at.as_millis(), after.is_start));
+    let (before, is_start) = page
+        .after
+        .map_or((i64::MAX, true), |after| (after.scheduled_at.as_millis(), after.is_start));
     let values = params![id_order(schedule), before, is_start];
     db.some(LIST, values, page.limit, |row| read(row).map(Some))
 }

@@ -18,8 +18,9 @@ const CUT_HISTORY: &str = "UPDATE instance SET last_history = ?2 WHERE id_order 
 const DELETE_TASKS: &str = "DELETE FROM task WHERE id_order = ?1 AND state = 'done'";
 const DELETE_TAGS: &str = "DELETE FROM instance_tag WHERE id_order = ?1";
 const HAS_OCCURRENCES: &str = "SELECT 1 FROM occurrence WHERE id_order = ?1";
-const DELETE_OCCURRENCES: &str = "DELETE FROM occurrence WHERE (id_order, slot_at, is_start) IN \
-     (SELECT id_order, slot_at, is_start FROM occurrence WHERE id_order = ?1 LIMIT ?2)";
+const DELETE_OCCURRENCES: &str = "DELETE FROM occurrence WHERE (id_order, scheduled_at, is_start) \
+     IN \
+     (SELECT id_order, scheduled_at, is_start FROM occurrence WHERE id_order = ?1 LIMIT ?2)";
 const DELETE_INSTANCE: &str = "DELETE FROM instance WHERE id_order = ?1";
 
 /// Rows that carry their own expiry.
@@ -48,8 +49,9 @@ const EXPIRING: [Expiring; 5] = [
         count: |purged| &mut purged.tasks,
     },
     Expiring {
-        delete: "DELETE FROM occurrence WHERE (id_order, slot_at, is_start) IN (SELECT id_order, \
-             slot_at, \
+        delete: "DELETE FROM occurrence WHERE (id_order, scheduled_at, is_start) IN (SELECT \
+             id_order, \
+             scheduled_at, \
              is_start FROM occurrence INDEXED BY occurrence_decided WHERE decided_at <= ?1 \
              ORDER BY decided_at LIMIT ?2)",
         first: "SELECT min(decided_at) FROM occurrence",
@@ -134,10 +136,10 @@ fn remove(db: &Db<'_>, id_order: i64, limit: usize, purged: &mut Purged) -> Resu
         }
     }
     if db.first(HAS_OCCURRENCES, [id_order], |_| Ok(()))?.is_some() {
-        // A schedule: it may have had more slots than one transaction should remove.
+        // A schedule: it may have had more occurrences than one transaction should remove.
         let room = limit.saturating_sub(purged.rows()).max(1);
-        let slots = i64::try_from(room).unwrap_or(i64::MAX);
-        let gone = db.run(DELETE_OCCURRENCES, params![id_order, slots])?;
+        let occurrences = i64::try_from(room).unwrap_or(i64::MAX);
+        let gone = db.run(DELETE_OCCURRENCES, params![id_order, occurrences])?;
         purged.occurrences += gone;
         if gone == room {
             db.run(CUT_HISTORY, params![id_order, 0])?;

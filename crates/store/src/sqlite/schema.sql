@@ -135,11 +135,11 @@ CREATE TABLE node (
 
 CREATE TABLE occurrence (
     id_order INTEGER NOT NULL,
-    slot_at INTEGER NOT NULL,
-    -- A slot that was missed and filled back later has two lines, but never two starts.
+    scheduled_at INTEGER NOT NULL,
+    -- An occurrence that was missed and filled back later has two lines, but never two starts.
     is_start INTEGER NOT NULL CHECK (is_start = (outcome = 'started')),
     id_random INTEGER NOT NULL,
-    last_at INTEGER NOT NULL CHECK (last_at >= slot_at),
+    last_at INTEGER NOT NULL CHECK (last_at >= scheduled_at),
     count INTEGER NOT NULL CHECK (count > 0),
     outcome TEXT NOT NULL
         CHECK (outcome = 'started' OR outcome = 'skipped' OR outcome = 'missed' OR outcome = 'failed'),
@@ -147,7 +147,7 @@ CREATE TABLE occurrence (
     run_id_order INTEGER,
     run_id_random INTEGER,
     decided_at INTEGER NOT NULL,
-    PRIMARY KEY (id_order, slot_at, is_start)
+    PRIMARY KEY (id_order, scheduled_at, is_start)
 ) WITHOUT ROWID, STRICT;
 
 CREATE INDEX occurrence_decided ON occurrence (decided_at);
@@ -300,8 +300,8 @@ CREATE VIEW v_instance AS
     LEFT JOIN definition AS d ON d.id = i.definition_id;
 
 CREATE VIEW v_occurrence AS
-    SELECT schedule.id AS schedule, o.slot_at,
-        strftime('%Y-%m-%dT%H:%M:%fZ', o.slot_at / 1000.0, 'unixepoch') AS slot,
+    SELECT schedule.id AS schedule, o.scheduled_at,
+        strftime('%Y-%m-%dT%H:%M:%fZ', o.scheduled_at / 1000.0, 'unixepoch') AS occurrence,
         o.last_at, o.count, o.outcome, o.reason, run.id AS run, o.decided_at,
         strftime('%Y-%m-%dT%H:%M:%fZ', o.decided_at / 1000.0, 'unixepoch') AS decided
     FROM occurrence AS o

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeBounds;
 
 use meantime_core::{
-    DefinitionId, EffectKey, IncidentId, InstanceId, SlotOutcome, TaskId, Timestamp, Trigger,
+    DefinitionId, EffectKey, IncidentId, InstanceId, OccurrenceOutcome, TaskId, Timestamp, Trigger,
 };
 
 use super::lock::Locks;
@@ -33,7 +33,7 @@ pub(super) struct Tables {
     pub(super) trees: BTreeMap<InstanceId, u64>,
     pub(super) live_keys: BTreeSet<(String, InstanceId)>,
     pub(super) inbox: BTreeMap<(InstanceId, u64), InboxRow>,
-    /// By schedule, slot, and whether a run was started.
+    /// By schedule, occurrence, and whether a run was started.
     pub(super) occurrences: BTreeMap<(InstanceId, Timestamp, bool), OccurrenceRow>,
     pub(super) timers: BTreeMap<TimerKey, TimerRow>,
     pub(super) tasks: BTreeMap<TaskId, TaskRow>,
@@ -137,8 +137,8 @@ impl Tables {
                 self.inbox.retain(|(of, _), _| *of != instance);
             }
             Write::PutOccurrence(row) => {
-                let is_start = row.occurrence.outcome == SlotOutcome::Started;
-                let key = (row.schedule, row.occurrence.slot_at, is_start);
+                let is_start = row.occurrence.outcome == OccurrenceOutcome::Started;
+                let key = (row.schedule, row.occurrence.scheduled_at, is_start);
                 self.occurrences.insert(key, row);
             }
             Write::InsertTimer(row) => {
@@ -285,9 +285,9 @@ impl Tables {
             let rows = self.definitions.values().rev().filter(|row| row.name == *name);
             found.definitions.insert(name.clone(), rows.map(head).collect());
         }
-        for wanted in &lookups.slots {
+        for wanted in &lookups.occurrences {
             if self.occurrences.contains_key(&(wanted.0, wanted.1, true)) {
-                found.slots.insert(*wanted);
+                found.occurrences.insert(*wanted);
             }
         }
         for tag in &lookups.tags {

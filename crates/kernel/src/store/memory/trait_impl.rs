@@ -353,7 +353,7 @@ impl Store for MemoryStore {
     ) -> BoxFuture<'_, Vec<OccurrenceRow>> {
         let tables = self.tables();
         let last = page.after.map_or(Bound::Included((schedule, Timestamp::MAX, true)), |after| {
-            Bound::Excluded((schedule, after.slot_at, after.is_start))
+            Bound::Excluded((schedule, after.scheduled_at, after.is_start))
         });
         let first = Bound::Included((schedule, Timestamp::MIN, false));
         let rows = tables.occurrences.range((first, last)).rev();

@@ -1,7 +1,7 @@
 //! Children: started if they can be, cancelled by their policy.
 
 use meantime_core::{
-    Answer, EffectKey, Event, InstanceId, Occurrence, ParentClose, SlotOutcome, Timestamp,
+    Answer, EffectKey, Event, InstanceId, Occurrence, OccurrenceOutcome, ParentClose, Timestamp,
 };
 
 use super::unit::UnitResolver;
@@ -14,7 +14,7 @@ impl UnitResolver<'_> {
         key: EffectKey,
         (definition, version, label): (String, Option<u32>, Option<String>),
         mut row: Box<InstanceRow>,
-        (slot, tree_limit): (Option<Timestamp>, u64),
+        (scheduled_at, tree_limit): (Option<Timestamp>, u64),
         seq: u64,
         writes: &mut Vec<Write>,
     ) {
@@ -22,8 +22,10 @@ impl UnitResolver<'_> {
             .key
             .clone()
             .is_some_and(|key| self.snapshot.keys.contains_key(&(definition.clone(), key)));
-        let slot_taken = !planted(Bug::DoubleSlot)
-            && slot.is_some_and(|slot| self.snapshot.slots.contains(&(key.instance, slot)));
+        let occurrence_taken = !planted(Bug::DoubleOccurrence)
+            && scheduled_at.is_some_and(|scheduled_at| {
+                self.snapshot.occurrences.contains(&(key.instance, scheduled_at))
+            });
         let head = match (version, label) {
             (Some(version), _) => self.snapshot.version(&definition, version),
             (None, Some(label)) => self.snapshot.labelled(&definition, &label),
@@ -34,7 +36,7 @@ impl UnitResolver<'_> {
             None if definition.is_empty() => "child_depth",
             None => "unknown_definition",
             Some(_) if taken => "key_taken",
-            Some(_) if slot_taken => "slot_taken",
+            Some(_) if occurrence_taken => "occurrence_taken",
             Some(_) if self.is_tree_ending(&row) => "tree_ending",
             Some(_) if self.is_tree_full(&row, tree_limit) => "tree_limit",
             Some(head) => {
@@ -42,9 +44,9 @@ impl UnitResolver<'_> {
                 if let Some(key) = row.key.clone() {
                     self.snapshot.keys.insert((definition, key), row.id);
                 }
-                if let Some(slot) = slot {
-                    self.snapshot.slots.insert((key.instance, slot));
-                    writes.push(started(key.instance, slot, row.id, self.now));
+                if let Some(scheduled_at) = scheduled_at {
+                    self.snapshot.occurrences.insert((key.instance, scheduled_at));
+                    writes.push(started(key.instance, scheduled_at, row.id, self.now));
                 }
                 // What ends in the same plan must find it.
                 let close = row.meta.lineage.as_ref().map_or(ParentClose::Cancel, |it| it.close);
@@ -104,12 +106,17 @@ impl UnitResolver<'_> {
 }
 
 /// The line of the ledger for a run, committed with its start (S2).
-fn started(schedule: InstanceId, slot: Timestamp, run: InstanceId, now: Timestamp) -> Write {
+fn started(
+    schedule: InstanceId,
+    scheduled_at: Timestamp,
+    run: InstanceId,
+    now: Timestamp,
+) -> Write {
     let occurrence = Occurrence {
-        slot_at: slot,
-        last_at: slot,
+        scheduled_at: scheduled_at,
+        last_at: scheduled_at,
         count: 1,
-        outcome: SlotOutcome::Started,
+        outcome: OccurrenceOutcome::Started,
         reason: String::new(),
     };
     let (instance, decided_at) = (Some(run), now);

@@ -29,8 +29,8 @@ pub struct Snapshot {
     pub children: BTreeMap<InstanceId, Vec<ChildRef>>,
     /// Which of the asked-for instances are live.
     pub live: BTreeSet<InstanceId>,
-    /// Slots that have a run, of those asked for.
-    pub slots: BTreeSet<(InstanceId, Timestamp)>,
+    /// Occurrences that have a run, of those asked for.
+    pub occurrences: BTreeSet<(InstanceId, Timestamp)>,
     /// Live instances by tag, oldest first.
     pub tagged: BTreeMap<String, Vec<InstanceId>>,
     /// What is below the asked-for roots; nothing, where a root is missing.
@@ -148,8 +148,9 @@ impl Lookups {
                     self.tags.insert(tag.clone());
                 }
             }
-            ConditionalWrite::StartChild { key, definition, row, slot, .. } => {
-                self.slots.extend(slot.map(|slot| (key.instance, slot)));
+            ConditionalWrite::StartChild { key, definition, row, scheduled_at, .. } => {
+                self.occurrences
+                    .extend(scheduled_at.map(|scheduled_at| (key.instance, scheduled_at)));
                 self.definitions.insert(definition.clone());
                 self.trees.extend(row.root_above());
                 if let Some(key) = &row.key {

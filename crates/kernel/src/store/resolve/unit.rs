@@ -189,11 +189,11 @@ impl UnitResolver<'_> {
                 version,
                 label,
                 row,
-                slot,
+                scheduled_at,
                 tree_limit,
                 seq,
             } => {
-                let bounds = (slot, tree_limit);
+                let bounds = (scheduled_at, tree_limit);
                 self.start_child(key, (definition, version, label), row, bounds, seq, writes);
             }
             ConditionalWrite::PutSchedule { answer, row, tag, target, upsert, seq } => {

@@ -1,16 +1,16 @@
--- The ledger of schedules: what became of every slot.
+-- The ledger of schedules: what became of every occurrence.
 --
--- Why a table of its own: a slot starts at most one run, across crashes and nodes, because its key is
--- unique here and is written with the start (S2). Missed slots in a row share one line.
+-- Why a table of its own: an occurrence starts at most one run, across crashes and nodes, because its key is
+-- unique here and is written with the start (S2). Missed occurrences in a row share one line.
 -- Compatibility: a new table; nothing that was stored before changes.
 
 CREATE TABLE occurrence (
     id_order INTEGER NOT NULL,
-    slot_at INTEGER NOT NULL,
-    -- A slot that was missed and filled back later has two lines, but never two starts.
+    scheduled_at INTEGER NOT NULL,
+    -- An occurrence that was missed and filled back later has two lines, but never two starts.
     is_start INTEGER NOT NULL CHECK (is_start = (outcome = 'started')),
     id_random INTEGER NOT NULL,
-    last_at INTEGER NOT NULL CHECK (last_at >= slot_at),
+    last_at INTEGER NOT NULL CHECK (last_at >= scheduled_at),
     count INTEGER NOT NULL CHECK (count > 0),
     outcome TEXT NOT NULL
         CHECK (outcome = 'started' OR outcome = 'skipped' OR outcome = 'missed' OR outcome = 'failed'),
@@ -18,14 +18,14 @@ CREATE TABLE occurrence (
     run_id_order INTEGER,
     run_id_random INTEGER,
     decided_at INTEGER NOT NULL,
-    PRIMARY KEY (id_order, slot_at, is_start)
+    PRIMARY KEY (id_order, scheduled_at, is_start)
 ) WITHOUT ROWID, STRICT;
 -- Lines that are old enough to go.
 CREATE INDEX occurrence_decided ON occurrence (decided_at);
 
 CREATE VIEW v_occurrence AS
-    SELECT schedule.id AS schedule, o.slot_at,
-        strftime('%Y-%m-%dT%H:%M:%fZ', o.slot_at / 1000.0, 'unixepoch') AS slot,
+    SELECT schedule.id AS schedule, o.scheduled_at,
+        strftime('%Y-%m-%dT%H:%M:%fZ', o.scheduled_at / 1000.0, 'unixepoch') AS occurrence,
         o.last_at, o.count, o.outcome, o.reason, run.id AS run, o.decided_at,
         strftime('%Y-%m-%dT%H:%M:%fZ', o.decided_at / 1000.0, 'unixepoch') AS decided
     FROM occurrence AS o

@@ -1,4 +1,4 @@
-//! Schedules that begin in the first centuries and catch up with every slot.
+//! Schedules that begin in the first centuries and catch up with every occurrence.
 
 use serde_json::json;
 

@@ -26,7 +26,7 @@ pub(crate) enum Kind {
     FanOut,
     /// FEEL loops within loops
     Feel,
-    /// Schedules that begin in the first centuries and catch up with every slot
+    /// Schedules that begin in the first centuries and catch up with every occurrence
     Schedule,
     /// Sources of many megabytes
     Source,

@@ -1,9 +1,9 @@
-//! K6, P4: a slot starts one instance at most, and none is left without a line (S2, S4).
+//! K6, P4: an occurrence starts one instance at most, and none is left without a line (S2, S4).
 
 use std::collections::BTreeMap;
 
 use meantime_core::time::occurrences;
-use meantime_core::{InstanceId, SlotOutcome, StartCause, Timestamp};
+use meantime_core::{InstanceId, OccurrenceOutcome, StartCause, Timestamp};
 use meantime_kernel::history::Record;
 use meantime_kernel::schedule::ScheduleView;
 use meantime_kernel::store::OccurrenceRow;
@@ -19,20 +19,20 @@ pub(super) fn check(chronicle: &Chronicle, found: &mut Findings<'_>) {
     for (id, cause, _) in chronicle.starts() {
         let row = chronicle.rows.instances.get(&id);
         let lineage = row.and_then(|row| row.meta.lineage.as_ref());
-        if let (StartCause::Schedule { slot }, Some(lineage)) = (cause, lineage) {
-            runs.entry((lineage.parent.instance, slot)).or_default().push(id);
+        if let (StartCause::Schedule { scheduled_at }, Some(lineage)) = (cause, lineage) {
+            runs.entry((lineage.parent.instance, scheduled_at)).or_default().push(id);
         }
     }
-    for ((schedule, slot), ids) in runs.iter().filter(|(_, ids)| ids.len() > 1) {
-        found.about(*schedule, format!("slot {slot} was started by {ids:?}"));
+    for ((schedule, scheduled_at), ids) in runs.iter().filter(|(_, ids)| ids.len() > 1) {
+        found.about(*schedule, format!("occurrence {scheduled_at} was started by {ids:?}"));
     }
     for (schedule, ledger) in &chronicle.rows.ledgers {
-        for line in ledger.iter().filter(|it| it.occurrence.outcome == SlotOutcome::Started) {
+        for line in ledger.iter().filter(|it| it.occurrence.outcome == OccurrenceOutcome::Started) {
             let known = line.instance.is_some_and(|id| {
                 chronicle.rows.instances.contains_key(&id) || chronicle.purged.contains(&id)
             });
             if !known {
-                let text = format!("slot {} has no run", line.occurrence.slot_at);
+                let text = format!("occurrence {} has no run", line.occurrence.scheduled_at);
                 found.about(*schedule, text);
             }
         }
@@ -54,17 +54,20 @@ fn every_slot_has_a_line(chronicle: &Chronicle, id: InstanceId, found: &mut Find
     let (Some(mark), false) = (view.mark, was_touched(chronicle, id)) else { return };
     let nothing = Vec::new();
     let ledger = chronicle.rows.ledgers.get(&id).unwrap_or(&nothing);
-    let slots = occurrences(&view.spec.rule, Timestamp::MIN).take_while(|slot| slot.at <= mark);
-    for slot in slots.take(MANY) {
-        let lines = ledger.iter().filter(|line| covers(line, slot.at)).count();
+    let occurrences = occurrences(&view.spec.rule, Timestamp::MIN).take_while(|it| it.at <= mark);
+    for scheduled_at in occurrences.take(MANY) {
+        let lines = ledger.iter().filter(|line| covers(line, scheduled_at.at)).count();
         if lines != 1 && !(view.running > 0 && lines == 0) {
-            found.about(id, format!("slot {} has {lines} lines in the ledger", slot.at));
+            found.about(
+                id,
+                format!("occurrence {} has {lines} lines in the ledger", scheduled_at.at),
+            );
         }
     }
 }
 
-fn covers(line: &OccurrenceRow, slot: Timestamp) -> bool {
-    line.occurrence.slot_at <= slot && slot <= line.occurrence.last_at
+fn covers(line: &OccurrenceRow, scheduled_at: Timestamp) -> bool {
+    line.occurrence.scheduled_at <= scheduled_at && scheduled_at <= line.occurrence.last_at
 }
 
 /// Whether somebody laid hands on the schedule, so that its rule does not tell everything.

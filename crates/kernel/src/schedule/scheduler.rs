@@ -1,24 +1,25 @@
-//! What becomes of slots: started, skipped, missed or waiting. Every one leaves a line (S4, S5).
+//! What becomes of occurrences: started, skipped, missed or waiting. Every one leaves a line (S4,
+//! S5).
 
 use std::collections::BTreeMap;
 
 use meantime_core::time::{occurrences, skipped, skipped_at_most};
 use meantime_core::{
-    CatchUp, ChildSpec, Cx, Effect, EffectKey, Json, Limits, Occurrence, Overlap, ParentClose,
-    ScheduleInput, ScheduleSpec, SlotOutcome, Timestamp,
+    CatchUp, ChildSpec, Cx, Effect, EffectKey, Json, Limits, Occurrence, OccurrenceOutcome,
+    Overlap, ParentClose, ScheduleInput, ScheduleSpec, Timestamp,
 };
 
 use super::saved::{Run, Saved};
 
-/// A slot that is taken up within this time is not late.
+/// An occurrence that is taken up within this time is not late.
 pub(super) const GRACE_MS: i64 = 60_000;
 
 /// How many runs one turn starts while it catches up or fills back; the rest follows in later
 /// turns, so that other work gets its turn in between.
 const STARTS_PER_TURN: usize = 50;
 
-/// What the commit answers when a slot has had its run.
-const SLOT_TAKEN: &str = "slot_taken";
+/// What the commit answers when an occurrence has had its run.
+const OCCURRENCE_TAKEN: &str = "occurrence_taken";
 
 /// One turn of a schedule.
 pub(super) struct Scheduler<'a> {
@@ -63,17 +64,17 @@ impl<'a> Scheduler<'a> {
         (self.saved, self.effects, self.end, self.more)
     }
 
-    /// Arms the timer again where another slot comes next. The timer of the same slot stays:
-    /// somebody may have moved or frozen it.
+    /// Arms the timer again where another occurrence comes next. The timer of the same occurrence
+    /// stays: somebody may have moved or frozen it.
     pub(super) fn rearm(&mut self) {
         let is_due = !self.saved.paused && !self.is_full();
         let next = self.saved.next().filter(|_| is_due).map(|next| next.at);
-        if next.is_none() || next != self.saved.timer.map(|(_, slot)| slot) {
+        if next.is_none() || next != self.saved.timer.map(|(_, scheduled_at)| scheduled_at) {
             self.arm();
         }
     }
 
-    /// Arms the timer of the next slot, unless nothing more is to come.
+    /// Arms the timer of the next occurrence, unless nothing more is to come.
     pub(super) fn arm(&mut self) {
         self.disarm();
         if self.end != End::No || self.saved.paused {
@@ -88,9 +89,9 @@ impl<'a> Scheduler<'a> {
         }
     }
 
-    fn arm_at(&mut self, due_at: Timestamp, slot: Timestamp) {
-        let key = self.push(Effect::StartTimer { element: "slot".to_owned(), due_at });
-        self.saved.timer = Some((key, slot));
+    fn arm_at(&mut self, due_at: Timestamp, scheduled_at: Timestamp) {
+        let key = self.push(Effect::StartTimer { element: "occurrence".to_owned(), due_at });
+        self.saved.timer = Some((key, scheduled_at));
     }
 
     fn disarm(&mut self) {
@@ -99,15 +100,16 @@ impl<'a> Scheduler<'a> {
         }
     }
 
-    /// The timer of a slot has fired.
+    /// The timer of an occurrence has fired.
     pub(super) fn fired(&mut self, key: EffectKey) -> bool {
-        let Some((_, slot)) = self.saved.timer.take_if(|(timer, _)| *timer == key) else {
+        let Some((_, scheduled_at)) = self.saved.timer.take_if(|(timer, _)| *timer == key) else {
             return false;
         };
-        if slot > self.cx.now {
-            // Somebody moved it or fired it by hand: the slot is taken up early, and is used up.
-            self.saved.mark = Some(slot);
-            self.run(slot);
+        if scheduled_at > self.cx.now {
+            // Somebody moved it or fired it by hand: the occurrence is taken up early, and is used
+            // up.
+            self.saved.mark = Some(scheduled_at);
+            self.run(scheduled_at);
         } else {
             self.take_up(GRACE_MS);
         }
@@ -115,7 +117,7 @@ impl<'a> Scheduler<'a> {
         true
     }
 
-    /// Decides every slot up to now.
+    /// Decides every occurrence up to now.
     pub(super) fn take_up(&mut self, grace_ms: i64) {
         let (now, after) = (self.cx.now, self.saved.mark.unwrap_or(Timestamp::MIN));
         let (count, first, last) = skipped(&self.saved.spec.rule, after, now);
@@ -132,14 +134,14 @@ impl<'a> Scheduler<'a> {
         if missed > 0 {
             let until = if runs { self.before(last.at, first.at) } else { last.at };
             let reason = if runs { "taken up by one late run" } else { "nobody was there" };
-            self.note(first.at, until, missed, SlotOutcome::Missed, reason);
+            self.note(first.at, until, missed, OccurrenceOutcome::Missed, reason);
         }
         if runs {
             self.run(last.at);
         }
     }
 
-    /// Starts missed slots one after the other, a bounded number in all and in one turn.
+    /// Starts missed occurrences one after the other, a bounded number in all and in one turn.
     fn catch_up(&mut self, count: u64) {
         let now = self.cx.now;
         let allowed = self.cx.limits.catch_up_runs.saturating_sub(self.saved.caught_up);
@@ -149,60 +151,90 @@ impl<'a> Scheduler<'a> {
             let given_up = count - allowed;
             let (_, first, last) = skipped_at_most(&self.saved.spec.rule, after, now, given_up);
             let (first, last) = (first.map_or(now, |it| it.at), last.map_or(now, |it| it.at));
-            self.note(first, last, given_up, SlotOutcome::Missed, "more than may be caught up");
+            self.note(
+                first,
+                last,
+                given_up,
+                OccurrenceOutcome::Missed,
+                "more than may be caught up",
+            );
             self.saved.mark = Some(last);
         }
         let after = self.saved.mark.unwrap_or(Timestamp::MIN);
         let rule = self.saved.spec.rule.clone();
-        let mut due = occurrences(&rule, after).take_while(|slot| slot.at <= now);
-        for slot in due.by_ref().take(self.starts_per_turn()) {
-            self.saved.mark = Some(slot.at);
+        let mut due = occurrences(&rule, after).take_while(|it| it.at <= now);
+        for scheduled_at in due.by_ref().take(self.starts_per_turn()) {
+            self.saved.mark = Some(scheduled_at.at);
             self.saved.caught_up += 1;
-            self.run_in_line(slot.at);
+            self.run_in_line(scheduled_at.at);
         }
         if due.next().is_none() {
-            // The next time that slots are missed is another burst.
+            // The next time that occurrences are missed is another burst.
             self.saved.caught_up = 0;
         }
     }
 
-    /// A slot's run: now, later, or not at all.
-    fn run(&mut self, slot: Timestamp) {
+    /// An occurrence's run: now, later, or not at all.
+    fn run(&mut self, scheduled_at: Timestamp) {
         let spec = &self.saved.spec;
         let queues = spec.evolves() || spec.overlap == Overlap::QueueOne;
         if self.is_full() {
-            self.note(slot, slot, 1, SlotOutcome::Skipped, "all runs are used up");
+            self.note(
+                scheduled_at,
+                scheduled_at,
+                1,
+                OccurrenceOutcome::Skipped,
+                "all runs are used up",
+            );
         } else if self.saved.running.is_empty() || (!queues && spec.overlap == Overlap::Allow) {
-            self.start(slot);
+            self.start(scheduled_at);
         } else if queues {
-            // Slots that pass while a run is going collapse into one (S5).
-            let collapsed = std::mem::replace(&mut self.saved.waiting, vec![slot]);
-            for slot in collapsed {
-                self.note(slot, slot, 1, SlotOutcome::Skipped, "the run before was still going");
+            // Occurrences that pass while a run is going collapse into one (S5).
+            let collapsed = std::mem::replace(&mut self.saved.waiting, vec![scheduled_at]);
+            for scheduled_at in collapsed {
+                self.note(
+                    scheduled_at,
+                    scheduled_at,
+                    1,
+                    OccurrenceOutcome::Skipped,
+                    "the run before was still going",
+                );
             }
         } else if spec.overlap == Overlap::CancelPrevious {
             let running: Vec<EffectKey> = self.saved.running.iter().map(|run| run.key).collect();
             for key in running {
                 self.push(Effect::CancelChild { key });
             }
-            self.start(slot);
+            self.start(scheduled_at);
         } else {
-            self.note(slot, slot, 1, SlotOutcome::Skipped, "the run before was still going");
+            self.note(
+                scheduled_at,
+                scheduled_at,
+                1,
+                OccurrenceOutcome::Skipped,
+                "the run before was still going",
+            );
         }
     }
 
     /// A run that must not be collapsed with others: it waits in line if it has to.
-    fn run_in_line(&mut self, slot: Timestamp) {
+    fn run_in_line(&mut self, scheduled_at: Timestamp) {
         if self.is_full() {
-            self.note(slot, slot, 1, SlotOutcome::Skipped, "all runs are used up");
+            self.note(
+                scheduled_at,
+                scheduled_at,
+                1,
+                OccurrenceOutcome::Skipped,
+                "all runs are used up",
+            );
         } else if self.saved.running.is_empty() || self.saved.overlaps() {
-            self.start(slot);
+            self.start(scheduled_at);
         } else {
-            self.saved.waiting.push(slot);
+            self.saved.waiting.push(scheduled_at);
         }
     }
 
-    pub(super) fn start(&mut self, slot: Timestamp) {
+    pub(super) fn start(&mut self, scheduled_at: Timestamp) {
         let spec = &self.saved.spec;
         let (input, context) = match &spec.input {
             ScheduleInput::Input(input) => (input.clone(), None),
@@ -212,14 +244,14 @@ impl<'a> Scheduler<'a> {
             version: Some(spec.version),
             at: spec.start.clone(),
             context,
-            slot: Some(slot),
+            scheduled_at: Some(scheduled_at),
             // Runs outlive their schedule (S10).
             parent_close: ParentClose::Abandon,
             ..ChildSpec::new(spec.definition.clone(), "run", input)
         };
         let key = self.push(Effect::StartChild(child));
         let generation = self.saved.generation;
-        self.saved.running.push(Run { key, slot, generation, manual: false });
+        self.saved.running.push(Run { key, scheduled_at, generation, manual: false });
     }
 
     /// A run is over: it counts, hands its context on, and makes room for one that waits.
@@ -242,14 +274,14 @@ impl<'a> Scheduler<'a> {
             return false;
         };
         let run = self.saved.running.remove(index);
-        if code == SLOT_TAKEN && run.manual {
-            // A run by hand has no slot of the rule: the next free instant is as good.
-            self.start_by_hand(run.slot.saturating_add_millis(1));
+        if code == OCCURRENCE_TAKEN && run.manual {
+            // A run by hand has no occurrence of the rule: the next free instant is as good.
+            self.start_by_hand(run.scheduled_at.saturating_add_millis(1));
             return true;
         }
-        // A slot that is taken has its line already.
-        if code != SLOT_TAKEN {
-            self.note(run.slot, run.slot, 1, SlotOutcome::Failed, code);
+        // An occurrence that is taken has its line already.
+        if code != OCCURRENCE_TAKEN {
+            self.note(run.scheduled_at, run.scheduled_at, 1, OccurrenceOutcome::Failed, code);
         }
         self.make_room();
         true
@@ -265,15 +297,21 @@ impl<'a> Scheduler<'a> {
         }
     }
 
-    /// Starts the slot that waited longest, if nothing runs any more. Not while paused.
+    /// Starts the occurrence that waited longest, if nothing runs any more. Not while paused.
     fn start_waiting(&mut self) {
         let is_free = |saved: &Saved| !saved.paused && saved.running.is_empty();
         while is_free(&self.saved) && !self.saved.waiting.is_empty() {
-            let slot = self.saved.waiting.remove(0);
+            let scheduled_at = self.saved.waiting.remove(0);
             if self.is_full() {
-                self.note(slot, slot, 1, SlotOutcome::Skipped, "all runs are used up");
+                self.note(
+                    scheduled_at,
+                    scheduled_at,
+                    1,
+                    OccurrenceOutcome::Skipped,
+                    "all runs are used up",
+                );
             } else {
-                self.start(slot);
+                self.start(scheduled_at);
             }
         }
     }
@@ -294,9 +332,9 @@ impl<'a> Scheduler<'a> {
 
     pub(super) fn trigger(&mut self) {
         if !self.is_full() && (self.saved.overlaps() || self.saved.running.is_empty()) {
-            // A slot of this very instant keeps its own run.
-            let is_slot = self.saved.next().is_some_and(|next| next.at == self.cx.now);
-            self.start_by_hand(self.cx.now.saturating_add_millis(i64::from(is_slot)));
+            // An occurrence of this very instant keeps its own run.
+            let is_occurrence = self.saved.next().is_some_and(|next| next.at == self.cx.now);
+            self.start_by_hand(self.cx.now.saturating_add_millis(i64::from(is_occurrence)));
         } else {
             self.run(self.cx.now);
         }
@@ -310,8 +348,14 @@ impl<'a> Scheduler<'a> {
     }
 
     pub(super) fn cancel(&mut self, reason: &str) {
-        for slot in std::mem::take(&mut self.saved.waiting) {
-            self.note(slot, slot, 1, SlotOutcome::Skipped, "the schedule was cancelled");
+        for scheduled_at in std::mem::take(&mut self.saved.waiting) {
+            self.note(
+                scheduled_at,
+                scheduled_at,
+                1,
+                OccurrenceOutcome::Skipped,
+                "the schedule was cancelled",
+            );
         }
         self.stop_filling("the schedule was cancelled");
         self.end = End::Cancelled(reason.to_owned());
@@ -332,24 +376,24 @@ impl<'a> Scheduler<'a> {
         }
     }
 
-    /// The slot before one, at least the first.
-    fn before(&self, slot: Timestamp, first: Timestamp) -> Timestamp {
-        let before = slot.saturating_add_millis(-1);
+    /// The occurrence before one, at least the first.
+    fn before(&self, scheduled_at: Timestamp, first: Timestamp) -> Timestamp {
+        let before = scheduled_at.saturating_add_millis(-1);
         let after = first.saturating_add_millis(-1);
         let (_, _, last) = skipped(&self.saved.spec.rule, after, before);
-        last.map_or(first, |slot| slot.at)
+        last.map_or(first, |it| it.at)
     }
 
     pub(super) fn note(
         &mut self,
-        slot_at: Timestamp,
+        scheduled_at: Timestamp,
         last_at: Timestamp,
         count: u64,
-        outcome: SlotOutcome,
+        outcome: OccurrenceOutcome,
         reason: &str,
     ) {
         let reason = reason.to_owned();
-        let line = Occurrence { slot_at, last_at, count, outcome, reason };
+        let line = Occurrence { scheduled_at, last_at, count, outcome, reason };
         self.push(Effect::Occurrence(line));
     }
 
