@@ -12,7 +12,7 @@ use crate::{EffectKey, Failure, IncidentId, Json, RetryPolicy, Timestamp};
 pub enum Effect {
     /// Gives work to a worker, to the engine or to a person.
     ScheduleTask(TaskSpec),
-    /// Withdraws a task. Its worker learns so when it reports.
+    /// Cancels a task. Its worker learns so when it reports.
     CancelTask {
         /// The task.
         key: EffectKey,
@@ -98,7 +98,7 @@ pub enum Effect {
         failure: Failure,
     },
     /// The place of an incident was left without a retry, so there is nothing to retry any more.
-    WithdrawIncident {
+    CancelIncident {
         /// The effect that raised it.
         key: EffectKey,
     },
@@ -391,7 +391,7 @@ impl Effect {
             Self::Summary(_) => "summary",
             Self::Record { .. } => "record",
             Self::Incident { .. } => "incident",
-            Self::WithdrawIncident { .. } => "withdrawIncident",
+            Self::CancelIncident { .. } => "cancelIncident",
             Self::ResolveIncident { .. } => "resolveIncident",
         }
     }

@@ -314,7 +314,8 @@ impl Event {
     /// The name of the event in traces, history and the API.
     pub fn name(&self) -> &'static str {
         match self {
-            Self::TaskDone { .. } => "taskDone",
+            Self::TaskDone { outcome: TaskOutcome::Completed(_), .. } => "taskCompleted",
+            Self::TaskDone { outcome: TaskOutcome::Failed { .. }, .. } => "taskFailed",
             Self::TimerFired { .. } => "timerFired",
             Self::Signal { .. } => "signal",
             Self::Message { .. } => "message",

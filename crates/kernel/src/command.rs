@@ -418,7 +418,7 @@ pub enum Error {
     /// What is stored of the instance cannot be decoded: it can only be cancelled.
     #[error("instance {0} is damaged: what is stored of it cannot be decoded; it can be cancelled")]
     InstanceDamaged(InstanceId),
-    /// The task was claimed again, ended or withdrawn.
+    /// The task was claimed again, ended or cancelled.
     #[error("the lease on task {0} is lost")]
     LeaseLost(TaskId),
     /// Somebody else has the business key.

@@ -111,7 +111,7 @@ mod tests {
 
     fn fired(turn_no: u64) -> Record {
         let (key, due_at) = (ID.effect(turn_no, 0), Timestamp::from_millis(9));
-        Record::TimerFired { key, kind: TimerKind::Element, due_at }
+        Record::TimerFired { key, kind: TimerKind::Element, due_at, audit: None }
     }
 
     #[test]

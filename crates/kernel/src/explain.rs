@@ -10,7 +10,7 @@ pub use task::{explain_past_task, explain_task};
 
 use meantime_core::{TimerId, Timestamp};
 
-use crate::history::{AuditInfo, Edit, Record, Withdrawn};
+use crate::history::{AuditInfo, CancelCause, Edit, Record};
 use crate::open::Key;
 use crate::store::{HistoryRow, InstanceRow, TimerKind};
 
@@ -31,10 +31,10 @@ pub enum Fate {
     },
     /// It will not come.
     Cancelled {
-        /// When it was withdrawn.
+        /// When it was cancelled.
         at: Timestamp,
         /// Why.
-        cause: Withdrawn,
+        cause: CancelCause,
     },
     /// Nothing is known of such a timer.
     Unknown,
@@ -147,11 +147,11 @@ impl Explanation {
             }
             Fate::Cancelled { at, cause } => {
                 let why = match cause {
-                    Withdrawn::Left => "the element was left",
-                    Withdrawn::Ended | Withdrawn::Detached => "the instance ended",
-                    Withdrawn::TaskOver => "the task it guards was over",
+                    CancelCause::ScopeLeft => "the element was left",
+                    CancelCause::Ended | CancelCause::Detached => "the instance ended",
+                    CancelCause::TaskEnded => "the task it guards was over",
                 };
-                format!(" was due at {due_at} and was withdrawn at {at} because {why}")
+                format!(" was due at {due_at} and was cancelled at {at} because {why}")
             }
             Fate::Unknown => format!(" was due at {due_at}"),
         };

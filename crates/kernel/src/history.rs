@@ -39,6 +39,12 @@ pub enum Record {
         /// What a failure says.
         #[n(4)]
         message: Option<String>,
+        /// Which attempt of a task it ends, from 1.
+        #[n(5)]
+        attempt: Option<u32>,
+        /// The worker that reported a task.
+        #[n(6)]
+        worker: Option<String>,
     },
     /// A timer was armed.
     #[n(2)]
@@ -68,6 +74,9 @@ pub enum Record {
         /// When it was due.
         #[n(2)]
         due_at: Timestamp,
+        /// Who fired it, and why; none if it fired by itself.
+        #[n(3)]
+        audit: Option<AuditInfo>,
     },
     /// A due moment will not come.
     #[n(4)]
@@ -83,7 +92,7 @@ pub enum Record {
         due_at: Timestamp,
         /// Why.
         #[n(3)]
-        cause: Withdrawn,
+        cause: CancelCause,
     },
     /// Somebody moved, froze or released a due moment.
     #[n(5)]
@@ -117,19 +126,19 @@ pub enum Record {
         #[n(1)]
         name: String,
     },
-    /// A task was withdrawn or left to itself.
+    /// A task was cancelled or left to itself.
     #[n(7)]
-    TaskWithdrawn {
+    TaskCancelled {
         /// The task.
         #[n(0)]
         key: EffectKey,
         /// Why.
         #[n(1)]
-        cause: Withdrawn,
+        cause: CancelCause,
     },
     /// A task that nobody awaited ended.
     #[n(8)]
-    DetachedDone {
+    DetachedTaskEnded {
         /// The task.
         #[n(0)]
         key: EffectKey,
@@ -251,7 +260,7 @@ pub enum Record {
         /// Due moments that came.
         #[n(2)]
         fired: u64,
-        /// Due moments that were withdrawn.
+        /// Due moments that were cancelled.
         #[n(3)]
         cancelled: u64,
         /// Edits of due moments.
@@ -271,19 +280,19 @@ pub struct AuditInfo {
     pub reason: String,
 }
 
-/// Why something armed was withdrawn.
+/// Why something armed was cancelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 #[cbor(index_only)]
-pub enum Withdrawn {
-    /// The definition left the place.
+pub enum CancelCause {
+    /// The definition left the scope that it belongs to.
     #[n(0)]
-    Left,
+    ScopeLeft,
     /// The instance ended.
     #[n(1)]
     Ended,
     /// The task it guards is over.
     #[n(2)]
-    TaskOver,
+    TaskEnded,
     /// It runs on without the instance.
     #[n(3)]
     Detached,

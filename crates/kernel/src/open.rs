@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use meantime_core::{Channel, EffectKey, IncidentId, InstanceId, TaskKind, Timestamp};
 use minicbor::{Decode, Encode};
 
+use crate::history::AuditInfo;
 use crate::store::{TimerKey, TimerKind};
 
 /// The open list. Keys are (turn number, ordinal) of the effect within this instance.
@@ -30,6 +31,10 @@ pub struct Open {
     #[n(4)]
     #[cbor(default, skip_if = "BTreeMap::is_empty")]
     pub incidents: BTreeMap<Key, IncidentId>,
+    /// Who fired timers by hand that have not fired yet: the record of the firing names them.
+    #[n(5)]
+    #[cbor(default, skip_if = "BTreeMap::is_empty")]
+    pub fired_by: BTreeMap<Key, AuditInfo>,
 }
 
 /// The part of an effect key that is not the instance.

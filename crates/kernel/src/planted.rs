@@ -30,7 +30,7 @@ pub enum Bug {
     SwallowSignal,
     /// The deadline counts anew when an instance gives way.
     RecomputeDeadline,
-    /// A timer that a definition withdraws stays armed.
+    /// A timer that a definition cancels stays armed.
     ForgetLoser,
     /// A commit whose answer was lost is tried again without asking.
     RetryAmbiguousCommit,

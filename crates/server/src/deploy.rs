@@ -40,7 +40,7 @@ impl App {
         notation: &str,
         source: Source,
     ) -> Result<(Vec<Definition>, Vec<Diagnostic>), DeployError> {
-        let (definitions, diagnostics) = self.kernel().judge(notation, source).await?;
+        let (definitions, diagnostics) = self.kernel().validate(notation, source).await?;
         if diagnostics.iter().any(|it| it.severity == Severity::Error) {
             return Err(DeployError::Diagnostics(diagnostics));
         }

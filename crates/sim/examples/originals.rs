@@ -97,7 +97,7 @@ fn is_timer(event: &Event) -> bool {
     matches!(event, Event::TimerFired { .. })
 }
 
-/// The events by which what a turn began will end, without what it withdrew.
+/// The events by which what a turn began will end, without what it cancelled.
 fn note(pending: &mut Vec<Event>, turn: &Turn, number: u64) {
     for (effect, ordinal) in turn.effects.iter().zip(0..) {
         let key = instance().effect(number, ordinal);

@@ -97,7 +97,7 @@ const GUARDED: &str = r#"
 </definitions>"#;
 
 #[test]
-fn b4_ten_thousand_boundary_timers_of_which_half_are_withdrawn_leave_no_row_behind() {
+fn b4_ten_thousand_boundary_timers_of_which_half_are_cancelled_leave_no_row_behind() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("meantime.db");
     let store = Arc::new(SqliteStore::open(path.clone(), Options::default()).unwrap());

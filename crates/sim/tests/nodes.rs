@@ -244,7 +244,7 @@ fn check(membership: &Membership, store: &dyn Store) {
         let records: Vec<&Record> = history.iter().flat_map(|row| &row.records).collect();
         let fired = records.iter().filter(|it| matches!(it, Record::TimerFired { .. })).count();
         let is_outcome =
-            |it: &&&Record| matches!(it, Record::Event { name, .. } if name == "taskDone");
+            |it: &&&Record| matches!(it, Record::Event { name, .. } if name == "taskCompleted");
         let done = records.iter().filter(is_outcome).count();
         assert_eq!(fired + done, 1, "{}: {records:?}", row.id);
         let turns: Vec<u64> = history.iter().map(|row| row.turn_no).collect();

@@ -152,6 +152,8 @@ fn history(path: &Path) -> Result<(), Error> {
             note: Some("approved".to_owned()),
             taken: true,
             message: None,
+            attempt: None,
+            worker: None,
         };
         let previous = number.saturating_sub(step);
         line(instance, number, previous, record)

@@ -127,7 +127,7 @@ impl Sweep {
         self.position
     }
 
-    /// When there is something to gather again: at once while the list is not empty. `next` is the
+    /// When there is something expired again: at once while the list is not empty. `next` is the
     /// first row after the position.
     pub(crate) fn next(&self, next: Option<i64>, request: &PurgeRequest) -> Option<Timestamp> {
         if !self.doomed.is_empty() {

@@ -76,7 +76,7 @@ impl Machine<'_> {
         }
         if let Some(key) = incident {
             let key = key.of(self.cx.instance);
-            self.push(Effect::WithdrawIncident { key });
+            self.push(Effect::CancelIncident { key });
         }
         for child in self.children_of(id).into_iter().rev() {
             self.state.steps.push_front(Step::Stop(child));

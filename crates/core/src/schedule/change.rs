@@ -92,8 +92,8 @@ impl ScheduleSpec {
             Rule::Cron { cron, .. } => (None, Some(cron.to_string())),
         };
         let (input, context) = match &self.input {
-            ScheduleInput::Input(input) => (told(input), Json::null()),
-            ScheduleInput::Context(context) => (Json::null(), told(context)),
+            ScheduleInput::Input(input) => (abbreviated(input), Json::null()),
+            ScheduleInput::Context(context) => (Json::null(), abbreviated(context)),
         };
         [
             ("startAt", json(Some(self.rule.begins().to_string()))),
@@ -110,9 +110,9 @@ impl ScheduleSpec {
 }
 
 /// A value for the record: one that is large is told by its size.
-fn told(value: &Json) -> Json {
-    const MOST: usize = 1_024;
-    if value.size() <= MOST {
+fn abbreviated(value: &Json) -> Json {
+    const MAX_SHOWN_BYTES: usize = 1_024;
+    if value.size() <= MAX_SHOWN_BYTES {
         return value.clone();
     }
     Json::of(&BTreeMap::from([("bytes", value.size())])).unwrap_or_default()

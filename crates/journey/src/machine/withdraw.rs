@@ -26,7 +26,7 @@ impl Run<'_> {
             }
             Standing::Call(frame) => self.withdraw(frame),
             Standing::Incident(key) => {
-                self.push(Effect::WithdrawIncident { key });
+                self.push(Effect::CancelIncident { key });
             }
             // A schedule that was asked for is made; nobody hears its answer.
             Standing::Ready | Standing::Schedule(_) | Standing::Step { timeout: None } => {}

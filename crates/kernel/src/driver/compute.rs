@@ -53,7 +53,7 @@ const STACK_BYTES: usize = 8 << 20;
 
 /// Threads of the slow lane beyond its width: jobs that were found slow while they ran. With more
 /// than that, the quick lane gets no replacement until one of them is through.
-const MOST_EXTRA_THREADS: usize = 64;
+const MAX_EXTRA_THREADS: usize = 64;
 
 /// The slow lane is starved when its threads have the processor for less than one part in so many.
 const STARVED: u32 = 10;
@@ -475,7 +475,7 @@ impl Pool {
     /// Brings the quick lane back to its width.
     fn replace_threads(self: &Arc<Self>, state: &mut State) {
         let slow = state.extra_threads;
-        while state.quick_threads - slow < self.width && slow <= MOST_EXTRA_THREADS {
+        while state.quick_threads - slow < self.width && slow <= MAX_EXTRA_THREADS {
             if !self.start_quick(state) {
                 return;
             }

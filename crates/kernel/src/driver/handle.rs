@@ -325,7 +325,7 @@ impl Kernel {
         notation: &str,
         source: Source,
     ) -> Result<(Reply, Vec<Diagnostic>), DeployError> {
-        let (definitions, diagnostics) = self.judge(notation, source.clone()).await?;
+        let (definitions, diagnostics) = self.validate(notation, source.clone()).await?;
         if diagnostics.iter().any(|it| it.severity == Severity::Error) {
             return Err(DeployError::Diagnostics(diagnostics));
         }
@@ -336,7 +336,7 @@ impl Kernel {
     }
 
     /// Compiles a source and says everything there is to say about it. Deploys nothing.
-    pub async fn judge(
+    pub async fn validate(
         &self,
         notation: &str,
         source: Source,
@@ -351,14 +351,14 @@ impl Kernel {
             reader.ok_or_else(|| Error::Invalid(format!("there is no notation {notation:?}")))?;
         let (limits, now) = (self.limits.clone(), self.clock.now().engine);
         // A long source takes long; others are not to wait for it.
-        let judged = tokio::task::spawn_blocking(move || {
+        let validated = tokio::task::spawn_blocking(move || {
             let compiled = reader.compile(&source, &limits);
             let lint = |definition| reader.lint(definition, now);
             let mut diagnostics = compiled.diagnostics;
             diagnostics.extend(compiled.definitions.iter().flat_map(lint));
             (compiled.definitions, diagnostics)
         });
-        judged.await.map_err(|_| Error::Invalid("the compiler panicked".to_owned()))
+        validated.await.map_err(|_| Error::Invalid("the compiler panicked".to_owned()))
     }
 
     /// Does the same to every timer that a selector names (O1); says how many there were.
@@ -391,7 +391,7 @@ impl Kernel {
         for answer in edits.join_all().await {
             match answer {
                 Ok(_) => edited += 1,
-                // It fired or was withdrawn in the meantime.
+                // It fired or was cancelled in the meantime.
                 Err(Error::UnknownTimer(_)) => {}
                 Err(error) => return Err(error),
             }

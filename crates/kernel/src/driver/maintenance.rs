@@ -54,7 +54,7 @@ pub struct MaintenanceStats {
     pub next: Option<Timestamp>,
 }
 
-pub(super) enum Note {
+pub(super) enum MaintenanceSignal {
     /// Something was committed.
     Committed,
     /// A virtual clock was moved.
@@ -63,13 +63,13 @@ pub(super) enum Note {
 }
 
 /// The loop's side: tells what matters and waits for the end.
-pub(super) struct Housekeeper {
-    notes: mpsc::UnboundedSender<Note>,
+pub(super) struct MaintenanceHandle {
+    notes: mpsc::UnboundedSender<MaintenanceSignal>,
     wants_commit: Arc<AtomicBool>,
     task: JoinHandle<()>,
 }
 
-impl Housekeeper {
+impl MaintenanceHandle {
     pub(super) fn start(
         store: Arc<dyn Store>,
         clock: Arc<dyn Clock>,
@@ -80,7 +80,7 @@ impl Housekeeper {
     ) -> Self {
         let (notes, receiver) = mpsc::unbounded_channel();
         let wants_commit = Arc::new(AtomicBool::new(false));
-        let housekeeping = Housekeeping {
+        let housekeeping = MaintenanceLoop {
             horizon_ms: horizon(&retention, limits),
             limit: limits.purge_rows.max(1),
             store,
@@ -98,13 +98,13 @@ impl Housekeeper {
     /// A commit took effect. Costs nothing unless it is the first since the last look.
     pub(super) fn committed(&self) {
         if self.wants_commit.swap(false, Ordering::SeqCst) {
-            self.tell(Note::Committed);
+            self.send(MaintenanceSignal::Committed);
         }
     }
 
-    pub(super) fn tell(&self, note: Note) {
+    pub(super) fn send(&self, signal: MaintenanceSignal) {
         // A task that is over needs to know nothing.
-        let _ = self.notes.send(note);
+        let _ = self.notes.send(signal);
     }
 
     /// Ends it after the transaction that is under way.
@@ -115,7 +115,7 @@ impl Housekeeper {
     }
 }
 
-struct Housekeeping {
+struct MaintenanceLoop {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
     retention: Arc<Retention>,
@@ -128,37 +128,37 @@ struct Housekeeping {
     full: u32,
 }
 
-impl Housekeeping {
-    async fn run(mut self, mut notes: mpsc::UnboundedReceiver<Note>) {
+impl MaintenanceLoop {
+    async fn run(mut self, mut notes: mpsc::UnboundedReceiver<MaintenanceSignal>) {
         self.next = Some(self.clock.now().engine);
         loop {
-            let note = if self.next.is_some_and(|at| at <= self.clock.now().engine) {
+            let signal = if self.next.is_some_and(|at| at <= self.clock.now().engine) {
                 self.look().await;
                 // Whatever else this thread has to do comes first.
                 tokio::task::yield_now().await;
                 match notes.try_recv() {
-                    Ok(note) => Some(note),
+                    Ok(signal) => Some(signal),
                     Err(mpsc::error::TryRecvError::Empty) => None,
                     Err(mpsc::error::TryRecvError::Disconnected) => return,
                 }
             } else {
                 let sleep = self.sleep();
                 tokio::select! {
-                    note = notes.recv() => match note {
-                        Some(note) => Some(note),
+                    signal = notes.recv() => match signal {
+                        Some(signal) => Some(signal),
                         None => return,
                     },
                     () = sleep => None,
                 }
             };
-            match note {
-                Some(Note::Committed) => {
+            match signal {
+                Some(MaintenanceSignal::Committed) => {
                     let at = self.clock.now().engine.saturating_add_millis(self.horizon_ms);
                     self.next = Some(self.next.map_or(at, |known| known.min(at)));
                     self.report.send_modify(|report| report.next = self.next);
                 }
-                Some(Note::Compact(request)) => self.compact(request).await,
-                Some(Note::ClockMoved) | None => {}
+                Some(MaintenanceSignal::Compact(request)) => self.compact(request).await,
+                Some(MaintenanceSignal::ClockMoved) | None => {}
             }
         }
     }

@@ -25,7 +25,7 @@ use super::advance::{Advance, Advances, Next};
 use super::compute::Compute;
 use super::handle::{EngineTasks, StoreHealth};
 use super::heartbeat::{self, Joined};
-use super::maintenance::{Housekeeper, MaintenanceStats, Note};
+use super::maintenance::{MaintenanceHandle, MaintenanceSignal, MaintenanceStats};
 use crate::admission::{Admitted, Gate};
 use crate::clock::{AdjustedClock, Clock, StepDetector, Stopwatch, VirtualClock};
 use crate::command::{Command, Error, LeaseToken, Reply, Wait};
@@ -130,7 +130,7 @@ pub(super) struct Run {
     retention: Arc<Retention>,
     report: watch::Sender<MaintenanceStats>,
     paused: Arc<AtomicBool>,
-    housekeeper: Option<Housekeeper>,
+    maintenance: Option<MaintenanceHandle>,
     messages: mpsc::UnboundedReceiver<Message>,
     inputs: (mpsc::UnboundedSender<Input>, mpsc::UnboundedReceiver<Input>),
     callers: BTreeMap<Ticket, Answer>,
@@ -178,7 +178,7 @@ impl Run {
             retention: parts.retention,
             report: parts.report,
             paused: parts.paused,
-            housekeeper: None,
+            maintenance: None,
             messages,
             inputs,
             callers: BTreeMap::new(),
@@ -236,14 +236,14 @@ impl Run {
         let inputs = self.inputs.0.clone();
         self.hears_steps = self.clock.on_step(Box::new(move || inputs.send(Input::Tick).is_ok()));
         let heart = self.join(membership);
-        self.tell(Input::Recovered(recovered, definitions));
+        self.feed(Input::Recovered(recovered, definitions));
         loop {
             while let Some(output) = self.machine.poll() {
                 self.perform(output);
             }
             self.let_go_of_starts();
             self.run_maintenance();
-            self.tell_history();
+            self.announce_history();
             if self.move_clock() {
                 continue;
             }
@@ -256,8 +256,8 @@ impl Run {
                 break;
             }
         }
-        if let Some(housekeeper) = self.housekeeper.take() {
-            housekeeper.stop().await;
+        if let Some(maintenance) = self.maintenance.take() {
+            maintenance.stop().await;
         }
         if let Some(heart) = heart {
             heart.abort();
@@ -270,7 +270,7 @@ impl Run {
     /// On a shared store: listens to other nodes and gives heartbeat.
     fn join(&mut self, membership: Joined) -> Option<JoinHandle<()>> {
         let Joined { membership, until } = membership;
-        self.tell(Input::Membership(membership, until));
+        self.feed(Input::Membership(membership, until));
         let wake = Arc::new(Notify::new());
         let (inputs, woken) = (self.inputs.0.clone(), wake.clone());
         self.store.watch_connectivity(Arc::new(move |reach| {
@@ -289,7 +289,7 @@ impl Run {
         let inputs = self.inputs.0.clone();
         self.store.listen(Arc::new(move |notices| {
             // A loop that is over needs to hear nothing.
-            let _ = inputs.send(Input::Told(notices));
+            let _ = inputs.send(Input::Notices(notices));
         }));
         let inputs = self.inputs.0.clone();
         let (store, clock) = (self.store.clone(), self.clock.clone());
@@ -298,9 +298,9 @@ impl Run {
 
     /// Housekeeping begins when the machine may act.
     fn run_maintenance(&mut self) {
-        if self.housekeeper.is_none() && self.machine.owns_maintenance() {
+        if self.maintenance.is_none() && self.machine.owns_maintenance() {
             self.paused.store(false, Ordering::SeqCst);
-            self.housekeeper = Some(Housekeeper::start(
+            self.maintenance = Some(MaintenanceHandle::start(
                 self.store.clone(),
                 self.clock.clone(),
                 self.retention.clone(),
@@ -312,7 +312,7 @@ impl Run {
     }
 
     /// Tells those who follow the history that there is more of it.
-    fn tell_history(&self) {
+    fn announce_history(&self) {
         let newest = self.machine.history();
         self.history.send_if_modified(|seen| {
             let is_new = *seen < newest;
@@ -326,17 +326,17 @@ impl Run {
         match self.advances.go_on(&self.machine, self.running_tasks) {
             Next::Wait => return false,
             Next::Moved => {
-                self.tell(Input::Tick);
-                self.note(Note::ClockMoved);
+                self.feed(Input::Tick);
+                self.signal_maintenance(MaintenanceSignal::ClockMoved);
             }
             Next::Answered => {}
         }
         true
     }
 
-    fn tell(&mut self, input: Input) {
-        if let (Input::Committed(_, Ok(_)), Some(housekeeper)) = (&input, &self.housekeeper) {
-            housekeeper.committed();
+    fn feed(&mut self, input: Input) {
+        if let (Input::Committed(_, Ok(_)), Some(maintenance)) = (&input, &self.maintenance) {
+            maintenance.committed();
         }
         self.machine.handle(self.clock.now(), input);
     }
@@ -378,7 +378,7 @@ impl Run {
     fn look_at_clock(&mut self) {
         let Some(by_ms) = self.steps.look(&self.clock) else { return };
         self.clock_step.send_modify(|step| *step = ClockStep { count: step.count + 1, by_ms });
-        self.tell(Input::Tick);
+        self.feed(Input::Tick);
     }
 
     /// What machine and driver have counted, and how much there is of something.
@@ -426,7 +426,7 @@ impl Run {
             self.gate.committed(units, took);
             self.commit_us.observe(u64::try_from(took.as_micros()).unwrap_or(u64::MAX));
         }
-        self.tell(input);
+        self.feed(input);
     }
 
     /// The one sleep of the kernel: until the earliest due instant, or for ever. A sleep does not
@@ -459,9 +459,9 @@ impl Run {
             Message::Command { ticket, command, wait, answer, admitted } => {
                 self.callers.insert(ticket, answer);
                 self.admitted.extend(admitted.map(|admitted| (ticket, admitted)));
-                self.tell(Input::Command(ticket, command, wait));
+                self.feed(Input::Command(ticket, command, wait));
             }
-            Message::Abandon(ticket) => self.tell(Input::Abandon(ticket)),
+            Message::Abandon(ticket) => self.feed(Input::Abandon(ticket)),
             Message::Definition(id, answer) => {
                 let _ = answer.send(self.machine.definition(id));
             }
@@ -470,8 +470,8 @@ impl Run {
             }
             Message::Advance(advance) => self.advances.add(advance),
             Message::ClockMoved => {
-                self.tell(Input::Tick);
-                self.note(Note::ClockMoved);
+                self.feed(Input::Tick);
+                self.signal_maintenance(MaintenanceSignal::ClockMoved);
             }
             Message::Counters(answer) => {
                 let _ = answer.send(self.counted());
@@ -520,10 +520,10 @@ impl Run {
                     async move { Input::Adopted(insist(|| store.recover(partition)).await) },
                 );
             }
-            Output::Tell(notices) => {
+            Output::Notify(notices) => {
                 self.runtime.spawn(async move {
                     // What gets lost is found again by the next heartbeat.
-                    let _ = store.tell(notices).await;
+                    let _ = store.notify(notices).await;
                 });
             }
             Output::LoadDefinition(id) => self.load_definition(id),
@@ -531,7 +531,9 @@ impl Run {
                 self.spawn(async move { Input::Tree(id, insist(|| tree(&*store, id)).await) });
             }
             Output::Reply(ticket, answer) => self.answer(ticket, answer),
-            Output::Compact(request) => self.note(Note::Compact(request)),
+            Output::Compact(request) => {
+                self.signal_maintenance(MaintenanceSignal::Compact(request))
+            }
             Output::Dispatch(task) => self.dispatch(*task),
             Output::Damaged(id, what) => self.damaged.send_modify(|seen| {
                 seen.insert(id, what);
@@ -582,14 +584,14 @@ impl Run {
         if let Some(Ok(Reply::Tasks(tasks))) = unheard {
             for task in tasks {
                 let command = Command::Release { task: task.id, token: task.token };
-                self.tell(Input::Command(self.tickets.next(), Box::new(command), Wait::Quiet));
+                self.feed(Input::Command(self.tickets.next(), Box::new(command), Wait::Quiet));
             }
         }
     }
 
-    fn note(&self, note: Note) {
-        if let Some(housekeeper) = &self.housekeeper {
-            housekeeper.tell(note);
+    fn signal_maintenance(&self, signal: MaintenanceSignal) {
+        if let Some(maintenance) = &self.maintenance {
+            maintenance.send(signal);
         }
     }
 

@@ -72,7 +72,7 @@ pub fn explain_past_task(history: &[HistoryRow], task: TaskId) -> Option<String>
                 format!("was not reported on by {worker} until {at},")
             }
             Record::Event { name, key, note, message, .. }
-                if *key == Some(task.0) && name == "taskDone" =>
+                if *key == Some(task.0) && (name == "taskCompleted" || name == "taskFailed") =>
             {
                 let how = note.as_ref().map_or_else(
                     || "was completed".to_owned(),
@@ -84,7 +84,7 @@ pub fn explain_past_task(history: &[HistoryRow], task: TaskId) -> Option<String>
                 );
                 format!("{how} at {at}")
             }
-            Record::TaskWithdrawn { key, .. } if *key == task.0 => format!("was withdrawn at {at}"),
+            Record::TaskCancelled { key, .. } if *key == task.0 => format!("was cancelled at {at}"),
             _ => continue,
         };
         text = text.map(|text| format!("{text} {next}"));

@@ -15,7 +15,7 @@ use super::engine::Machine;
 use super::io::{Output, Ticket};
 use super::job::{Job, JobKind};
 use super::mailbox::{GlobalAction, GlobalCommand, MailboxItem, PendingItem};
-use super::outcome::Concluded;
+use super::outcome::TurnResult;
 use super::ready::Class;
 use super::report::{LEASE_EXPIRED, after_report, done, expire, token_holds};
 use super::slow::{EFFECTS_PER_BATCH, effects};
@@ -52,7 +52,7 @@ pub(super) struct Batch {
     tasks: Vec<TaskId>,
     incidents: Vec<IncidentId>,
     wanted: Vec<Wanted>,
-    taken: Fetched,
+    fetched: Fetched,
     jobs: Vec<usize>,
     /// Entries that come with their turn: their own batch did not wait for it.
     computed: Vec<(usize, Result<Turn, Fault>)>,
@@ -199,7 +199,7 @@ impl Machine {
         let found = !picked.instances.is_empty();
         batch.is_mixed = picked.is_mixed;
         for id in picked.instances {
-            batch.entries.extend(self.begin_work(id));
+            batch.entries.extend(self.begin_entry(id));
         }
         let fresh = batch.entries.len();
         self.note_timers(&mut batch);
@@ -219,7 +219,7 @@ impl Machine {
             && request.incidents.is_empty();
         self.batches.insert(number, batch);
         if nothing_to_read {
-            self.taken(number, Ok(Fetched::default()));
+            self.fetched(number, Ok(Fetched::default()));
         } else {
             self.output(Output::Fetch(number, request));
         }
@@ -244,7 +244,7 @@ impl Machine {
     }
 
     /// Takes up a batch whose turns waited for an earlier one.
-    pub(super) fn take_up_held(&mut self) {
+    pub(super) fn resume_held_batches(&mut self) {
         let held = self.batches.iter().filter(|(_, batch)| batch.held.is_some());
         let next = held.map(|(number, _)| *number).find(|number| !self.waits_for_timers(*number));
         let Some(number) = next else { return };
@@ -252,7 +252,7 @@ impl Machine {
         self.advanced(number, turns.unwrap_or_default());
     }
 
-    fn begin_work(&mut self, id: InstanceId) -> Option<BatchEntry> {
+    fn begin_entry(&mut self, id: InstanceId) -> Option<BatchEntry> {
         let solo_limit = self.limits.events_per_turn;
         let mailbox = self.mailboxes.get_mut(&id)?;
         let limit = if mailbox.solo > 0 { 1 } else { solo_limit };
@@ -271,7 +271,8 @@ impl Machine {
         Some(BatchEntry { items, inbox, cached, ..BatchEntry::new(id) })
     }
 
-    /// What the first works of a batch and its global commands need; the others come with their turn.
+    /// What the first entries of a batch and its global commands need; the others come with their
+    /// turn.
     fn request(&mut self, batch: &mut Batch, fresh: usize) -> FetchRequest {
         let mut tasks = BTreeSet::new();
         for (index, entry) in batch.entries.iter().enumerate() {
@@ -326,24 +327,24 @@ impl Machine {
     }
 
     /// What a batch needs is there: its turns are built.
-    pub(super) fn taken(&mut self, number: u64, taken: Result<Fetched, store::Error>) {
+    pub(super) fn fetched(&mut self, number: u64, fetched: Result<Fetched, store::Error>) {
         let Some(mut batch) = self.batches.remove(&number) else { return };
-        let mut taken = match taken {
-            Ok(taken) => taken,
+        let mut fetched = match fetched {
+            Ok(fetched) => fetched,
             Err(error) => {
                 self.give_up(batch, &error);
                 return;
             }
         };
-        let rows = batch.tasks.iter().copied().zip(std::mem::take(&mut taken.tasks));
+        let rows = batch.tasks.iter().copied().zip(std::mem::take(&mut fetched.tasks));
         let tasks: BTreeMap<TaskId, TaskRow> =
             rows.filter_map(|(id, row)| Some((id, row?))).collect();
         let wanted = batch.wanted.iter().map(|wanted| wanted.id);
         let mut instances: BTreeMap<InstanceId, store::FetchedInstance> =
-            wanted.zip(std::mem::take(&mut taken.instances)).collect();
-        self.drop_closed(&mut batch, &taken.incidents);
+            wanted.zip(std::mem::take(&mut fetched.instances)).collect();
+        self.drop_closed(&mut batch, &fetched.incidents);
         let has_new_damage =
-            self.tasks_damaged(&mut batch, std::mem::take(&mut taken.damaged_tasks));
+            self.tasks_damaged(&mut batch, std::mem::take(&mut fetched.damaged_tasks));
         let mut jobs = Vec::new();
         self.drop_overtaken(&mut batch, &mut instances);
         let comes_with_turn = |index: usize| batch.computed.iter().any(|(it, _)| *it == index);
@@ -351,19 +352,19 @@ impl Machine {
             (0..batch.entries.len()).filter(|index| !comes_with_turn(*index)).collect();
         for index in fresh {
             let read = instances.remove(&batch.entries[index].id).unwrap_or_default();
-            if let Some(job) = self.assemble(&mut batch, index, read, &tasks) {
+            if let Some(job) = self.build_turn(&mut batch, index, read, &tasks) {
                 batch.jobs.push(index);
                 jobs.push(job);
             }
         }
-        let claimed = std::mem::take(&mut taken.claims);
-        let incidents = std::mem::take(&mut taken.incidents);
+        let claimed = std::mem::take(&mut fetched.claims);
+        let incidents = std::mem::take(&mut fetched.incidents);
         self.global_units(&mut batch, &tasks, claimed, incidents);
         if has_new_damage {
             // Damaged tasks may stand where good ones would have been seen.
             batch.repeat_claims();
         }
-        batch.taken = taken;
+        batch.fetched = fetched;
         self.batches.insert(number, batch);
         if jobs.is_empty() {
             self.advanced(number, Vec::new());
@@ -431,7 +432,7 @@ impl Machine {
     }
 
     /// Puts one turn together; gives back the call of the notation, if one is needed.
-    fn assemble(
+    fn build_turn(
         &mut self,
         batch: &mut Batch,
         index: usize,
@@ -448,7 +449,7 @@ impl Machine {
         }
         let row = entry.cached.take().or(read.row);
         if let Some(damage) = read.damage {
-            self.meet_damaged(batch, index, row, &read.inbox, &damage, tasks);
+            self.handle_damaged(batch, index, row, &read.inbox, &damage, tasks);
             return None;
         }
         let mut env = self.env(tasks);
@@ -501,7 +502,7 @@ impl Machine {
         }
         if builder.has_no_start {
             let damage = "its start cannot be decoded";
-            self.end_or_park(batch, index, builder.row, cancel_event, damage, tasks);
+            self.end_or_quarantine(batch, index, builder.row, cancel_event, damage, tasks);
             return None;
         }
         if builder.start.is_some() {
@@ -530,8 +531,8 @@ impl Machine {
                 let text = "the definition cannot be loaded by this release";
                 let fault = Fault::new("definition_unloadable", text);
                 let mut env = self.env(tasks);
-                let concluded = builder.conclude(Err(fault), None, &mut env);
-                self.add_concluded(batch, index, concluded);
+                let turn_result = builder.finish_turn(Err(fault), None, &mut env);
+                self.add_turn_result(batch, index, turn_result);
                 None
             }
         }
@@ -549,8 +550,8 @@ impl Machine {
         let Some(builder) = entry.builder.take() else { return };
         let runnable = entry.runnable.clone();
         let mut env = self.env(tasks);
-        let concluded = builder.end_by_kernel(event, runnable.as_ref(), &mut env);
-        self.add_concluded(batch, index, concluded);
+        let turn_result = builder.end_by_kernel(event, runnable.as_ref(), &mut env);
+        self.add_turn_result(batch, index, turn_result);
     }
 
     /// The definition is not in memory: the work goes back until it is.
@@ -656,28 +657,28 @@ impl Machine {
                 Some(turn) => fresh.push((index, turn)),
                 None => {
                     if let Some(entry) = batch.take_slow(index) {
-                        self.leave_behind(entry, number, job, batch.lease_term);
+                        self.detach_slow_turn(entry, number, job, batch.lease_term);
                     }
                 }
             }
         }
-        self.put_off_heavy(&mut batch, &mut fresh, &computed);
+        self.defer_heavy_turns(&mut batch, &mut fresh, &computed);
         for (index, turn) in computed.into_iter().chain(fresh) {
             let Some(entry) = batch.entries.get_mut(index) else { continue };
             let Some(builder) = entry.builder.take() else { continue };
             let runnable = entry.runnable.clone();
             let mut env = self.env(&no_tasks);
-            let concluded = builder.conclude(turn, runnable.as_ref(), &mut env);
-            self.add_concluded(&mut batch, index, concluded);
+            let turn_result = builder.finish_turn(turn, runnable.as_ref(), &mut env);
+            self.add_turn_result(&mut batch, index, turn_result);
         }
         self.make_units(&mut batch);
         if planted(Bug::AnswerBeforeCommit) {
             self.answer_early(&mut batch);
         }
         if planted(Bug::DispatchBeforeCommit) {
-            self.learn_early(&mut batch);
+            self.apply_cache_updates_early(&mut batch);
         }
-        let taken = std::mem::take(&mut batch.taken);
+        let fetched = std::mem::take(&mut batch.fetched);
         if batch.units.is_empty() {
             self.batches.insert(number, batch);
             self.finish_batch(number, Vec::new());
@@ -690,11 +691,11 @@ impl Machine {
         let (now, lease_term) = (self.now.engine, self.membership.lease_term);
         let plan = Plan { batch: batch.commit, now, units, lease_term };
         self.batches.insert(number, batch);
-        self.output(Output::Commit(number, taken, plan));
+        self.output(Output::Commit(number, fetched, plan));
     }
 
     /// Leaves the heaviest turns to later batches, when there is more than one commit should have.
-    fn put_off_heavy(
+    fn defer_heavy_turns(
         &mut self,
         batch: &mut Batch,
         fresh: &mut Vec<(usize, Result<Turn, Fault>)>,
@@ -722,20 +723,25 @@ impl Machine {
         }
         for (index, turn) in fresh.extract_if(.., |(index, _)| heavy.contains(index)) {
             if let Some(entry) = batch.take_slow(index) {
-                self.put_off(entry, turn, batch.lease_term);
+                self.defer_turn(entry, turn, batch.lease_term);
             }
         }
     }
 
-    pub(super) fn add_concluded(&mut self, batch: &mut Batch, index: usize, concluded: Concluded) {
-        match concluded {
-            Concluded::Unit(builder) => batch.add_turn(index, builder),
-            Concluded::Nothing(builder) => {
+    pub(super) fn add_turn_result(
+        &mut self,
+        batch: &mut Batch,
+        index: usize,
+        turn_result: TurnResult,
+    ) {
+        match turn_result {
+            TurnResult::Unit(builder) => batch.add_turn(index, builder),
+            TurnResult::Nothing(builder) => {
                 if let Some(entry) = batch.entries.get_mut(index) {
                     entry.builder = Some(builder);
                 }
             }
-            Concluded::OneByOne => {
+            TurnResult::OneByOne => {
                 let Some(entry) = batch.entries.get_mut(index) else { return };
                 let (id, inbox) = (entry.id, entry.inbox);
                 let items = std::mem::take(&mut entry.items);

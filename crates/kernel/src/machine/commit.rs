@@ -55,7 +55,7 @@ impl Machine {
                 self.give_up(batch, &store::Error::Unavailable(why));
                 return;
             }
-            for pending in self.forget_parts(&mut batch) {
+            for pending in self.forget_origins(&mut batch) {
                 self.push(pending.0, pending.1, Class::Events);
             }
             for entry in batch.entries {
@@ -69,7 +69,7 @@ impl Machine {
     /// The store failed and nothing was written: callers are told, everything else is kept.
     pub(super) fn give_up(&mut self, mut batch: Batch, error: &store::Error) {
         let told = Error::from(error);
-        for (id, pending) in self.forget_parts(&mut batch) {
+        for (id, pending) in self.forget_origins(&mut batch) {
             match pending.ticket {
                 Some(_) => self.reply(pending.ticket, Err(told.clone())),
                 None => self.push(id, pending, Class::Events),
@@ -116,7 +116,7 @@ impl Machine {
     }
 
     /// Says that an instance has ended with its deadline.
-    fn tell_timed_out(&mut self, row: &InstanceRow) {
+    fn report_timed_out(&mut self, row: &InstanceRow) {
         if let Some(Outcome::Failed { failure, termination: Termination::Timeout, .. }) =
             &row.meta.outcome
         {
@@ -127,7 +127,7 @@ impl Machine {
 
     /// A batch did not take effect: its tasks are free again. Gives back what was said of tasks
     /// whose instance is over.
-    fn forget_parts(&mut self, batch: &mut Batch) -> Vec<(InstanceId, PendingItem)> {
+    fn forget_origins(&mut self, batch: &mut Batch) -> Vec<(InstanceId, PendingItem)> {
         let mut said = Vec::new();
         for part in std::mem::take(&mut batch.origins) {
             match part {
@@ -138,7 +138,7 @@ impl Machine {
                 // The next one who meets it raises its incident.
                 UnitOrigin::Damage(id, callers) => {
                     self.damaged.remove(&id);
-                    self.tell_damaged(id, callers);
+                    self.report_damaged(id, callers);
                 }
                 UnitOrigin::Aside(ticket) => {
                     let why = store::Error::Unavailable("the commit took no effect".to_owned());
@@ -198,7 +198,7 @@ impl Machine {
                         claim.was_crowded_out.set(true);
                     }
                 }
-                UnitOrigin::Damage(id, callers) => self.tell_damaged(id, callers),
+                UnitOrigin::Damage(id, callers) => self.report_damaged(id, callers),
                 UnitOrigin::Aside(ticket) => self.reply(ticket, Ok(Reply::Done)),
                 UnitOrigin::GlobalCommand(number) => {
                     if let Some(global) = batch.global.get(number) {
@@ -213,7 +213,7 @@ impl Machine {
             }
         }
         for entry in batch.entries {
-            self.finish_work(entry);
+            self.finish_entry(entry);
         }
     }
 
@@ -243,7 +243,7 @@ impl Machine {
                 });
                 let claims = claims.max().unwrap_or(0);
                 for cache_update in cache_updates {
-                    self.learn(cache_update);
+                    self.apply_cache_update(cache_update);
                 }
                 self.spread(&done);
                 let goes_on = matches!(row.phase, Phase::Starting | Phase::Yielding)
@@ -263,8 +263,8 @@ impl Machine {
                     mailbox.solo = mailbox.solo.saturating_sub(1);
                 }
                 if ended {
-                    self.tell_all(entry.id);
-                    self.tell_timed_out(&row);
+                    self.answer_all_waiters(entry.id);
+                    self.report_timed_out(&row);
                 }
                 let nodes = entry.builder.as_ref().map_or_else(Vec::new, |it| it.rested.clone());
                 self.rested(entry.id, &nodes);
@@ -323,7 +323,7 @@ impl Machine {
         }
     }
 
-    pub(super) fn learn(&mut self, cache_update: CacheUpdate) {
+    pub(super) fn apply_cache_update(&mut self, cache_update: CacheUpdate) {
         match cache_update {
             CacheUpdate::Armed(key) => self.armed(key),
             CacheUpdate::Disarmed(key) => self.timers.remove(key),
@@ -359,7 +359,7 @@ impl Machine {
     }
 
     /// An entry is done: answers go out, what was left goes back, the mailbox is free again.
-    fn finish_work(&mut self, mut entry: BatchEntry) {
+    fn finish_entry(&mut self, mut entry: BatchEntry) {
         if entry.left {
             return;
         }
@@ -440,13 +440,13 @@ impl Machine {
         self.wake(id, class);
         self.tree_member_rests(id);
         if quiet {
-            self.tell_quiet(id);
+            self.answer_quiet_waiters(id);
         }
         self.drop_idle(id);
     }
 
     /// What follows by itself is done: callers who wait for that are answered.
-    fn tell_quiet(&mut self, id: InstanceId) {
+    fn answer_quiet_waiters(&mut self, id: InstanceId) {
         let Some(mailbox) = self.mailboxes.get_mut(&id) else { return };
         let is_told = |waiter: &Waiter| {
             let fires = waiter.after.is_some_and(|timer| self.cache.has_timer(id, timer));
@@ -458,7 +458,7 @@ impl Machine {
         let awaits_tree = mailbox.waiters.iter().any(|waiter| waiter.wait == Wait::Idle);
         let looks_at_tree = mailbox.wait_state == WaitState::Parent && awaits_tree;
         for waiter in told {
-            self.tell(waiter);
+            self.answer_waiter(waiter);
         }
         if looks_at_tree {
             self.look_at_tree(id);
@@ -466,25 +466,25 @@ impl Machine {
     }
 
     /// A tree came to rest, and its root may wait for ever: those who wait for the end go on.
-    pub(super) fn tell_resting(&mut self, id: InstanceId) {
+    pub(super) fn answer_idle_waiters(&mut self, id: InstanceId) {
         let Some(mailbox) = self.mailboxes.get_mut(&id) else { return };
         let (told, wait): (Vec<_>, Vec<_>) = std::mem::take(&mut mailbox.waiters)
             .into_iter()
             .partition(|waiter| waiter.wait != Wait::Ended);
         mailbox.waiters = wait;
         for waiter in told {
-            self.tell(waiter);
+            self.answer_waiter(waiter);
         }
     }
 
     /// An instance is over: everybody who waits for it is answered.
-    pub(super) fn tell_all(&mut self, id: InstanceId) {
+    pub(super) fn answer_all_waiters(&mut self, id: InstanceId) {
         let waiters =
             self.mailboxes.get_mut(&id).map(|mailbox| std::mem::take(&mut mailbox.waiters));
-        waiters.into_iter().flatten().for_each(|waiter| self.tell(waiter));
+        waiters.into_iter().flatten().for_each(|waiter| self.answer_waiter(waiter));
     }
 
-    pub(super) fn tell(&mut self, waiter: Waiter) {
+    pub(super) fn answer_waiter(&mut self, waiter: Waiter) {
         if let Some(mut reply) = waiter.reply {
             let mut children = Vec::new();
             if let Reply::Started { instance, row, .. } = &mut reply
@@ -498,7 +498,7 @@ impl Machine {
                     .get(id)
                     .is_some_and(|mailbox| mailbox.has_work() || mailbox.in_flight)
             });
-            self.gather(waiter.ticket, children, reply);
+            self.reply_when_idle(waiter.ticket, children, reply);
             return;
         }
         let Some((left, _)) = self.gathers.get_mut(&waiter.ticket) else { return };
@@ -511,7 +511,7 @@ impl Machine {
     }
 
     /// Answers when all of these instances have come to rest.
-    pub(super) fn gather(&mut self, ticket: Ticket, of: Vec<InstanceId>, reply: Reply) {
+    pub(super) fn reply_when_idle(&mut self, ticket: Ticket, of: Vec<InstanceId>, reply: Reply) {
         if of.is_empty() {
             self.output(Output::Reply(ticket, Ok(reply)));
             return;

@@ -18,7 +18,7 @@ use crate::store::{InboxRow, IncidentCause, IncidentRow, InstanceRow, TaskRow, U
 
 impl Machine {
     /// Something of an instance in a batch cannot be decoded.
-    pub(super) fn meet_damaged(
+    pub(super) fn handle_damaged(
         &mut self,
         batch: &mut Batch,
         index: usize,
@@ -29,7 +29,7 @@ impl Machine {
     ) {
         match row {
             Some(row) if !row.phase.is_ended() => {
-                self.end_or_park(batch, index, row, cancel_in(inbox), damage, tasks);
+                self.end_or_quarantine(batch, index, row, cancel_in(inbox), damage, tasks);
             }
             row => {
                 // Nobody will ever take what reached it after its end.
@@ -43,7 +43,7 @@ impl Machine {
     }
 
     /// Ends a damaged instance, if somebody cancels it; otherwise it is set aside.
-    pub(super) fn end_or_park(
+    pub(super) fn end_or_quarantine(
         &mut self,
         batch: &mut Batch,
         index: usize,
@@ -65,8 +65,8 @@ impl Machine {
         let Some((event, audit)) = cancel else {
             let items = std::mem::take(&mut entry.items);
             let callers = items.into_iter().filter_map(|pending| pending.ticket).collect();
-            self.set_aside(batch, id, damage, callers);
-            self.tell_all(id);
+            self.quarantine(batch, id, damage, callers);
+            self.answer_all_waiters(id);
             return;
         };
         let original = self.config.shared_store.then(|| Box::new(row.clone()));
@@ -80,9 +80,9 @@ impl Machine {
             }
         }
         let mut env = self.env(tasks);
-        let concluded = builder.end_by_kernel(&event, None, &mut env);
+        let turn_result = builder.end_by_kernel(&event, None, &mut env);
         self.damaged.remove(&id);
-        self.add_concluded(batch, index, concluded);
+        self.add_turn_result(batch, index, turn_result);
     }
 
     /// Tasks cannot be decoded: whoever speaks of them hears that, nobody can claim them, and their
@@ -97,7 +97,8 @@ impl Machine {
         }
         let ids: BTreeSet<TaskId> = tasks.iter().map(|(id, _)| *id).collect();
         let mut callers: BTreeMap<InstanceId, Vec<Ticket>> = BTreeMap::new();
-        // An entry that comes with its turn has used its tasks already, and its answers are numbered.
+        // An entry that comes with its turn has used its tasks already, and its answers are
+        // numbered.
         for entry in batch.entries.iter_mut().filter(|entry| entry.builder.is_none()) {
             let is_about = |item: &MailboxItem| item.task().is_some_and(|task| ids.contains(&task));
             let unable = entry.items.extract_if(.., |pending| is_about(&pending.item));
@@ -115,16 +116,22 @@ impl Machine {
         for (task, damage) in tasks {
             is_new |= self.claims.busy.insert(task);
             let callers = callers.remove(&task.0.instance).unwrap_or_default();
-            self.set_aside(batch, task.0.instance, &damage, callers);
+            self.quarantine(batch, task.0.instance, &damage, callers);
         }
         is_new
     }
 
     /// Raises the incident of a damaged instance, once in the life of this machine. Callers hear of
     /// the damage when the incident is there.
-    fn set_aside(&mut self, batch: &mut Batch, id: InstanceId, damage: &str, callers: Vec<Ticket>) {
+    fn quarantine(
+        &mut self,
+        batch: &mut Batch,
+        id: InstanceId,
+        damage: &str,
+        callers: Vec<Ticket>,
+    ) {
         if !self.damaged.insert(id) {
-            self.tell_damaged(id, callers);
+            self.report_damaged(id, callers);
             return;
         }
         self.counters.damaged += 1;
@@ -144,7 +151,7 @@ impl Machine {
     }
 
     /// Tells callers that an instance is damaged.
-    pub(super) fn tell_damaged(&mut self, id: InstanceId, callers: Vec<Ticket>) {
+    pub(super) fn report_damaged(&mut self, id: InstanceId, callers: Vec<Ticket>) {
         for ticket in callers {
             self.output(Output::Reply(ticket, Err(Error::InstanceDamaged(id))));
         }

@@ -35,6 +35,11 @@ impl TurnBuilder {
             return;
         }
         self.row.open.timers.insert(key, after);
+        if edit == Edit::FiredNow {
+            self.row.open.fired_by.insert(key, audit.clone());
+        } else {
+            self.row.open.fired_by.remove(&key);
+        }
         if before.kind == TimerKind::Deadline {
             self.row.deadline_at = Some(after.due_at);
         }
@@ -61,7 +66,7 @@ impl TurnBuilder {
         let (actor, reason) = (audit.actor.clone(), audit.reason.clone());
         let event = Event::DeadlineMoved { from, to, actor, reason };
         let (instance, seq) = (self.row.id, env.ids.next(env.now.engine));
-        self.conditional_writes.push(ConditionalWrite::TellChildren { instance, event, seq });
+        self.conditional_writes.push(ConditionalWrite::NotifyChildren { instance, event, seq });
     }
 
     /// The parent's deadline was moved: one that was inherited is the same instant.

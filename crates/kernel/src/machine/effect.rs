@@ -7,7 +7,7 @@ use meantime_core::{
 
 use super::turn_builder::{TurnBuilder, TurnEnv};
 use crate::command::SCHEDULE_INVALID;
-use crate::history::{Record, Withdrawn};
+use crate::history::{CancelCause, Record};
 use crate::open::{Key, Open, OpenSubscription, OpenTask};
 use crate::planted::{Bug, planted};
 use crate::store::{
@@ -22,12 +22,12 @@ impl TurnBuilder {
         self.touched = true;
         match effect {
             Effect::ScheduleTask(spec) => self.schedule_task(key, spec, env),
-            Effect::CancelTask { key } => self.withdraw_task(Key::from(key), Withdrawn::Left),
+            Effect::CancelTask { key } => self.cancel_task(Key::from(key), CancelCause::ScopeLeft),
             Effect::StartTimer { element, due_at } => {
                 self.arm(TimerId(key), TimerKind::Element, element, due_at);
             }
             Effect::CancelTimer { .. } if planted(Bug::ForgetLoser) => {}
-            Effect::CancelTimer { key } => self.disarm(Key::from(key), Withdrawn::Left),
+            Effect::CancelTimer { key } => self.disarm(Key::from(key), CancelCause::ScopeLeft),
             Effect::Subscribe { channel, .. } => {
                 let seq = env.ids.next(env.now.engine);
                 let row = ChannelKey::of(self.row.id, &channel);
@@ -51,7 +51,7 @@ impl TurnBuilder {
             Effect::PutSchedule { spec, on_existing } => {
                 if spec.problem(env.limits).is_some() {
                     let answer = Answer::Conflict { code: SCHEDULE_INVALID.to_owned() };
-                    self.tell_itself(Event::EffectDone { key, answer }, env);
+                    self.send_to_itself(Event::EffectDone { key, answer }, env);
                 } else {
                     self.conditional_writes.push(put_schedule(Some(key), &spec, on_existing, env));
                 }
@@ -106,7 +106,7 @@ impl TurnBuilder {
                 let cause = crate::store::IncidentCause::Element(key);
                 self.raise(cause, element, failure, env);
             }
-            Effect::WithdrawIncident { key } => {
+            Effect::CancelIncident { key } => {
                 // Raised and left in one turn, or resolved by somebody: nothing is open.
                 if let Some(id) = self.row.open.incidents.get(&Key::from(key)).copied() {
                     self.close_incident(id, None);
@@ -121,7 +121,7 @@ impl TurnBuilder {
     }
 
     /// Puts an event into the instance's own inbox.
-    fn tell_itself(&mut self, event: Event, env: &mut TurnEnv<'_>) {
+    fn send_to_itself(&mut self, event: Event, env: &mut TurnEnv<'_>) {
         let (instance, at) = (self.row.id, env.now.engine);
         let (seq, origin, held) = (env.ids.next(at), None, None);
         let row = InboxRow { instance, seq, at, event, origin, held };
@@ -157,20 +157,21 @@ impl TurnBuilder {
         })));
     }
 
-    /// Withdraws a task; its worker learns so when it reports.
-    pub(super) fn withdraw_task(&mut self, key: Key, cause: Withdrawn) {
+    /// Cancels a task; its worker learns so when it reports.
+    pub(super) fn cancel_task(&mut self, key: Key, cause: CancelCause) {
         if self.row.open.tasks.remove(&key).is_none() {
             return;
         }
-        self.disarm(key, Withdrawn::TaskOver);
+        self.disarm(key, CancelCause::TaskEnded);
         // A task that an incident holds cannot run on: nobody could retry it without the instance.
         let is_held = self.row.open.incidents.contains_key(&key);
-        let cause = if is_held && cause == Withdrawn::Detached { Withdrawn::Ended } else { cause };
+        let cause =
+            if is_held && cause == CancelCause::Detached { CancelCause::Ended } else { cause };
         let key = key.of(self.row.id);
         self.close_incident_of(key);
-        self.records.push(Record::TaskWithdrawn { key, cause });
+        self.records.push(Record::TaskCancelled { key, cause });
         match cause {
-            Withdrawn::Detached => self.writes.push(Write::DetachTask(TaskId(key))),
+            CancelCause::Detached => self.writes.push(Write::DetachTask(TaskId(key))),
             _ => self.delete_task(TaskId(key), None),
         }
     }

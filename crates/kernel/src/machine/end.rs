@@ -1,4 +1,4 @@
-//! Closing and ending: the outcome is fixed, and everything armed is withdrawn in the same turn.
+//! Closing and ending: the outcome is fixed, and everything armed is cancelled in the same turn.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use meantime_core::{
 
 use super::effect::accept;
 use super::turn_builder::{TurnBuilder, TurnEnv};
-use crate::history::{Record, Withdrawn};
+use crate::history::{CancelCause, Record};
 use crate::open::Key;
 use crate::store::{ConditionalWrite, Phase, Write};
 
@@ -19,7 +19,7 @@ pub(super) type Runnable = (Arc<dyn Notation>, Arc<Definition>);
 impl TurnBuilder {
     /// The outcome is fixed; only children are still to end. The deadline is gone.
     pub(super) fn close(&mut self, outcome: Outcome) {
-        self.withdraw_all(&outcome);
+        self.cancel_everything(&outcome);
         if self.row.phase != Phase::Closing {
             self.records.push(Record::Closing);
         }
@@ -32,7 +32,7 @@ impl TurnBuilder {
     /// The instance is over. Terminal is absorbing.
     pub(super) fn end(&mut self, outcome: Outcome, env: &mut TurnEnv<'_>) {
         let outcome = self.row.meta.outcome.take().unwrap_or(outcome);
-        self.withdraw_all(&outcome);
+        self.cancel_everything(&outcome);
         let normal_end = matches!(outcome, Outcome::Completed { .. });
         self.row.phase = Phase::of(&outcome);
         self.row.ended_at = Some(env.now.engine);
@@ -118,19 +118,19 @@ impl TurnBuilder {
     }
 
     /// Everything armed goes: timers and waits in any case; tasks run on after a normal end.
-    fn withdraw_all(&mut self, outcome: &Outcome) {
+    fn cancel_everything(&mut self, outcome: &Outcome) {
         let timers: Vec<Key> = self.row.open.timers.keys().copied().collect();
         let tasks: Vec<Key> = self.row.open.tasks.keys().copied().collect();
         let waits: Vec<Key> = self.row.open.subscriptions.keys().copied().collect();
         let cause = match outcome {
-            Outcome::Completed { .. } => Withdrawn::Detached,
-            Outcome::Failed { .. } | Outcome::Cancelled { .. } => Withdrawn::Ended,
+            Outcome::Completed { .. } => CancelCause::Detached,
+            Outcome::Failed { .. } | Outcome::Cancelled { .. } => CancelCause::Ended,
         };
         for key in tasks {
-            self.withdraw_task(key, cause);
+            self.cancel_task(key, cause);
         }
         for key in timers {
-            self.disarm(key, Withdrawn::Ended);
+            self.disarm(key, CancelCause::Ended);
         }
         for key in waits {
             self.unsubscribe(key);

@@ -165,7 +165,7 @@ impl Machine {
             Input::Command(ticket, command, wait) => self.command(ticket, *command, wait),
             Input::Report(task, token, report) => self.engine_reports(task, token, report),
             Input::Abandon(ticket) => self.abandon(ticket),
-            Input::Fetched(batch, taken) => self.taken(batch, taken),
+            Input::Fetched(batch, taken) => self.fetched(batch, taken),
             Input::Advanced(batch, turns) => self.advanced(batch, turns),
             Input::SlowTurn(batch, job, turn) => self.slow_turn(batch, job, turn),
             Input::Committed(batch, results) => self.committed(batch, results),
@@ -176,8 +176,8 @@ impl Machine {
             Input::Definition(id, loaded) => self.definition_read(id, *loaded),
             Input::Tree(instance, rows) => self.tree_read(instance, &rows),
             Input::Membership(membership, until) => self.membership_changed(membership, until),
-            Input::Adopted(recovered) => self.adopted(recovered),
-            Input::Told(notices) => self.told(notices),
+            Input::Adopted(recovered) => self.partition_recovered(recovered),
+            Input::Notices(notices) => self.receive_notices(notices),
             Input::Definitions(rows) => self.definitions_read(rows),
             Input::StoreLost(why) => self.store_lost(why),
             Input::StoreRestored => self.store_restored(),
@@ -350,15 +350,15 @@ impl Machine {
 
     fn make_progress(&mut self) {
         self.send_notices();
-        self.take_up_held();
+        self.resume_held_batches();
         self.enforce_lease_patience();
         if !self.running || self.rests() || !self.has_lease() {
             return;
         }
         self.resume_at = None;
-        self.take_unlocked();
-        self.take_due_timers();
-        self.take_due_tasks();
+        self.queue_unlocked();
+        self.queue_due_timers();
+        self.queue_due_tasks();
         while self.begin_batch() {}
         // A paused machine does not even know what is due.
         if !self.is_paused()
@@ -371,7 +371,7 @@ impl Machine {
     }
 
     /// Moves due timers to their instances, a bounded number at a time (T8).
-    fn take_due_timers(&mut self) {
+    fn queue_due_timers(&mut self) {
         let now = self.now.engine;
         while self.ready.len(Class::Timers) < 4 * self.limits.batch_turns
             && let Some(key) = self.timers.pop_due(now)
@@ -381,7 +381,7 @@ impl Machine {
         }
     }
 
-    fn take_due_tasks(&mut self) {
+    fn queue_due_tasks(&mut self) {
         for (task, item) in self.claims.take_due(self.now) {
             let pending = PendingItem::internal(item, self.now.engine);
             self.push(task.0.instance, pending, Class::Events);

@@ -267,17 +267,17 @@ impl Machine {
         match &global.item {
             GlobalAction::Deploy(deployment) => {
                 let reply = self.deployed(deployment, &done.deployed);
-                self.tell_others(Notice::Deployed);
+                self.notify_others(Notice::Deployed);
                 self.armed_by_deploy(global.ticket, &done, reply);
             }
             GlobalAction::Undeploy { name, version } => {
                 self.definitions.retire(name, *version);
-                self.tell_others(Notice::Deployed);
+                self.notify_others(Notice::Deployed);
                 self.armed_by_deploy(global.ticket, &done, Reply::Done);
             }
             GlobalAction::Resume { .. } => {
                 self.resumed();
-                self.tell_others(Notice::Resumed);
+                self.notify_others(Notice::Resumed);
                 self.reply(global.ticket, Ok(Reply::Done));
             }
             GlobalAction::PutSchedule { .. } => match done.conflict {
@@ -309,7 +309,7 @@ impl Machine {
         delivered.sort_unstable();
         delivered.dedup();
         let reply = Reply::Published { delivered: delivered.clone(), kept, duplicate };
-        self.gather(ticket, delivered, reply);
+        self.reply_when_idle(ticket, delivered, reply);
     }
 
     /// A deployment is answered when the timer starts that it arms, changes or ends are.
@@ -318,7 +318,7 @@ impl Machine {
         let mut schedules: Vec<_> = done.accepted.iter().chain(&done.woken).copied().collect();
         schedules.sort_unstable();
         schedules.dedup();
-        self.gather(ticket, schedules, reply);
+        self.reply_when_idle(ticket, schedules, reply);
     }
 
     pub(super) fn deployed(

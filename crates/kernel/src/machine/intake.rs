@@ -44,7 +44,7 @@ impl Machine {
                 self.give(instance, item, ticket, wait, bytes);
             }
             Command::PutSchedule { spec, on_existing } => {
-                self.loosen(GlobalAction::PutSchedule { spec, on_existing }, ticket);
+                self.push_global(GlobalAction::PutSchedule { spec, on_existing }, ticket);
             }
             Command::Schedule { schedule, action, audit } => {
                 let (step, payload) = action.step();
@@ -72,31 +72,36 @@ impl Machine {
             }
             Command::Claim(claim) => {
                 let claim = ParkedClaim::new(claim, self.now.real, &self.limits);
-                self.loosen(GlobalAction::Claim(claim), ticket);
+                self.push_global(GlobalAction::Claim(claim), ticket);
             }
             Command::Extend { task, token, lease_ms } => {
-                self.loosen(GlobalAction::Extend { task, token, lease_ms }, ticket);
+                self.push_global(GlobalAction::Extend { task, token, lease_ms }, ticket);
             }
             Command::Release { task, token } => {
-                self.loosen(GlobalAction::Release { task, token }, ticket);
+                self.push_global(GlobalAction::Release { task, token }, ticket);
             }
             Command::Assign { task, assignee } => {
-                self.loosen(GlobalAction::Assign { task, assignee }, ticket);
+                self.push_global(GlobalAction::Assign { task, assignee }, ticket);
             }
-            Command::Publish(message) => self.loosen(GlobalAction::Publish(message), ticket),
+            Command::Publish(message) => self.push_global(GlobalAction::Publish(message), ticket),
             Command::Broadcast { name, payload } => {
-                self.loosen(GlobalAction::Broadcast { name, payload }, ticket);
+                self.push_global(GlobalAction::Broadcast { name, payload }, ticket);
             }
-            Command::Deploy(deployment) => self.loosen(GlobalAction::Deploy(deployment), ticket),
+            Command::Deploy(deployment) => {
+                self.push_global(GlobalAction::Deploy(deployment), ticket)
+            }
             Command::Undeploy { name, version } => {
-                self.loosen(GlobalAction::Undeploy { name, version }, ticket);
+                self.push_global(GlobalAction::Undeploy { name, version }, ticket);
             }
             Command::RetryIncident { incident, audit } => {
-                self.loosen(GlobalAction::Incident { incident, variables: None, audit }, ticket);
+                self.push_global(
+                    GlobalAction::Incident { incident, variables: None, audit },
+                    ticket,
+                );
             }
             Command::ResolveIncident { incident, variables, audit } => {
                 let variables = Some(variables);
-                self.loosen(GlobalAction::Incident { incident, variables, audit }, ticket);
+                self.push_global(GlobalAction::Incident { incident, variables, audit }, ticket);
             }
             Command::Resume { audit } => self.resume(ticket, audit),
         }
@@ -148,7 +153,7 @@ impl Machine {
         if let Some((id, mut waiter)) = holder {
             let gathered = self.gathers.remove(&ticket).map(|(_, reply)| reply);
             if let Some(reply) = waiter.reply.take().or(gathered) {
-                self.tell(Waiter { reply: Some(reply), ..waiter });
+                self.answer_waiter(Waiter { reply: Some(reply), ..waiter });
             }
             self.drop_idle(id);
         }
@@ -240,7 +245,7 @@ impl Machine {
         }
     }
 
-    fn loosen(&mut self, item: GlobalAction, ticket: Ticket) {
+    fn push_global(&mut self, item: GlobalAction, ticket: Ticket) {
         self.global.push_back(GlobalCommand::new(item, Some(ticket)));
     }
 

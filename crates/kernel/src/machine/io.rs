@@ -52,7 +52,7 @@ pub enum Input {
     /// The answer to `Recover`.
     Adopted(Recovered),
     /// Other nodes have told something.
-    Told(Vec<Notice>),
+    Notices(Vec<Notice>),
     /// The answer to `LoadDefinitions`.
     Definitions(Vec<DefinitionRow>),
     /// The store is out of reach, for this reason.
@@ -92,7 +92,7 @@ pub enum Output {
     /// Read what lies in the node's partition of the work.
     Recover(Partition),
     /// Tell other nodes something; nobody waits for it.
-    Tell(Vec<(To, Notice)>),
+    Notify(Vec<(To, Notice)>),
     /// Read an instance and its live descendants, up to the first that does not rest by itself.
     LoadTree(InstanceId),
     /// Answer a caller.

@@ -1,14 +1,14 @@
 //! Several machines on one store: partitions, notices, and instances that others hold.
 //!
 //! ```text
-//!   heartbeat ─► Membership ─► partition changed? ─► Recover(partition) ─► Adopted: what others left
+//!   heartbeat ─► Membership ─► partition changed? ─► Recover ─► Adopted: what others left
 //!                      └─► look again: timers, waiting claims, waiting callers
-//!   commit ─► Tell: timers of other partitions, ready tasks, callers elsewhere ─► Told, over there
+//!   commit ─► Notify: timers of other partitions, ready tasks, callers elsewhere
 //! ```
 //!
 //! Whoever writes an event for an instance also turns it. A node looks after the timers of its
-//! share, and when a node comes or goes everybody takes up what lies in its new partition. That may
-//! be work which a living node is doing: locks and fences sort it out, so nothing is done twice.
+//! partition, and when a node comes or goes every node recovers its new partition. That may be
+//! work which a living node is doing: locks and fences prevent that anything is done twice.
 
 use meantime_core::{InstanceId, Timestamp};
 
@@ -57,7 +57,7 @@ impl Machine {
     }
 
     /// What lies in the node's partition, after a node came or went.
-    pub(super) fn adopted(&mut self, recovered: Recovered) {
+    pub(super) fn partition_recovered(&mut self, recovered: Recovered) {
         self.ids.skip_to(recovered.seq);
         self.recovers = self.recovers.saturating_sub(1);
         match (&mut self.paused, recovered.paused) {
@@ -71,7 +71,7 @@ impl Machine {
     }
 
     /// What other nodes have told.
-    pub(super) fn told(&mut self, notices: Vec<Notice>) {
+    pub(super) fn receive_notices(&mut self, notices: Vec<Notice>) {
         for notice in notices {
             match notice {
                 Notice::Armed(key) => self.timers.arm(key),
@@ -134,7 +134,7 @@ impl Machine {
         }
     }
 
-    pub(super) fn tell_others(&mut self, notice: Notice) {
+    pub(super) fn notify_others(&mut self, notice: Notice) {
         if self.config.shared_store && !self.notices.contains(&(To::Others, notice.clone())) {
             self.notices.push((To::Others, notice));
         }
@@ -144,12 +144,12 @@ impl Machine {
     pub(super) fn send_notices(&mut self) {
         if self.config.shared_store {
             for (queue, name) in self.claims.take_unwanted() {
-                self.tell_others(Notice::TaskReady { queue, name });
+                self.notify_others(Notice::TaskReady { queue, name });
             }
         }
         if !self.notices.is_empty() {
             let notices = std::mem::take(&mut self.notices);
-            self.output(Output::Tell(notices));
+            self.output(Output::Notify(notices));
         }
     }
 
@@ -167,7 +167,7 @@ impl Machine {
     }
 
     /// Instances that may be free again.
-    pub(super) fn take_unlocked(&mut self) {
+    pub(super) fn queue_unlocked(&mut self) {
         while let Some((until, id)) = self.locked.first().copied()
             && self.has_passed(until, LOCK_WAIT_MS.1)
         {

@@ -23,11 +23,11 @@ impl Machine {
     }
 
     /// `DispatchBeforeCommit`: memory learns what has not happened yet.
-    pub(super) fn learn_early(&mut self, batch: &mut Batch) {
+    pub(super) fn apply_cache_updates_early(&mut self, batch: &mut Batch) {
         for part in &mut batch.origins {
             let UnitOrigin::Turn(_, _, cache_updates) = part else { continue };
             for cache_update in cache_updates.drain(..) {
-                self.learn(cache_update);
+                self.apply_cache_update(cache_update);
             }
         }
     }

@@ -27,7 +27,7 @@
 //! | `slow` | turns that take long and leave their batch |
 //! | `outcome` | from a notation's answer to the unit to commit |
 //! | `effect` | one effect each: rows, asks, records |
-//! | `end` | closing, ending, and what is withdrawn |
+//! | `end` | closing, ending, and what is cancelled |
 //! | `commit` | after the commit: answers, wake-ups, memory |
 //! | `outage` | a store that is out of reach: nobody waits without an answer |
 //! | `membership` | several machines on one store: shares, notices, locks |

@@ -136,7 +136,7 @@ impl Machine {
                 std::mem::take(&mut mailbox.pending).into_iter().partition(is_callers);
             mailbox.pending = kept.into();
             for waiter in waiters {
-                self.tell(waiter);
+                self.answer_waiter(waiter);
             }
             for pending in callers {
                 self.queued = self.queued.saturating_sub(1);

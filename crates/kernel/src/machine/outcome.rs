@@ -9,7 +9,7 @@ use super::end::Runnable;
 use super::mailbox::WaitState;
 use super::turn_builder::{Source, TurnBuilder, TurnEnv};
 use crate::command::{Error, Reply, Wait};
-use crate::history::{Record, Withdrawn};
+use crate::history::{CancelCause, Record};
 use crate::open::{Key, OpenSubscription};
 use crate::planted::{Bug, planted};
 use crate::store::{
@@ -19,7 +19,7 @@ use crate::store::{
 
 /// What became of an assembled turn.
 #[derive(Debug)]
-pub(super) enum Concluded {
+pub(super) enum TurnResult {
     /// Something is to be committed.
     Unit(Box<TurnBuilder>),
     /// Nothing is to be written; there are only answers.
@@ -30,12 +30,12 @@ pub(super) enum Concluded {
 
 impl TurnBuilder {
     /// Takes in what the notation said.
-    pub(super) fn conclude(
+    pub(super) fn finish_turn(
         mut self: Box<Self>,
         result: Result<Turn, Fault>,
         runnable: Option<&Runnable>,
         env: &mut TurnEnv<'_>,
-    ) -> Concluded {
+    ) -> TurnResult {
         let turn = match result {
             Ok(turn) => turn,
             Err(fault) => return self.faulted(&fault, runnable, env),
@@ -47,7 +47,7 @@ impl TurnBuilder {
         }
         if self.all_refused(&turn.verdicts) {
             self.judge(turn.verdicts, env);
-            return Concluded::Nothing(self);
+            return TurnResult::Nothing(self);
         }
         let deadline = self.row.deadline_at;
         self.begin_turn(&turn);
@@ -58,7 +58,7 @@ impl TurnBuilder {
             self.perform(self.row.id.effect(turn_no, ordinal), effect, env);
         }
         self.resolve_status(turn.status, runnable, deadline, env);
-        Concluded::Unit(self)
+        TurnResult::Unit(self)
     }
 
     /// Ends an instance before its notation was asked: its deadline passed while it waited for
@@ -68,7 +68,7 @@ impl TurnBuilder {
         event: &Event,
         runnable: Option<&Runnable>,
         env: &mut TurnEnv<'_>,
-    ) -> Concluded {
+    ) -> TurnResult {
         let (execution, context) = (execution_of(runnable), self.context_now(runnable));
         let outcome = Self::forced_outcome(event, execution, self.row.deadline_at, context);
         self.row.turn_no += 1;
@@ -87,7 +87,7 @@ impl TurnBuilder {
         }
         self.record_event(event, true);
         self.end(outcome, env);
-        Concluded::Unit(self)
+        TurnResult::Unit(self)
     }
 
     /// Makes the unit, and gives back the row as it will be when the unit took effect.
@@ -157,8 +157,9 @@ impl TurnBuilder {
         let ended = self.row.phase.is_ended();
         let is_signal = |message: &MessageRow| message.channel.kind == ChannelKind::Signal;
         if ended {
-            self.conditional_writes
-                .retain(|ask| !matches!(ask, ConditionalWrite::Return { message, .. } if is_signal(message)));
+            self.conditional_writes.retain(
+                |it| !matches!(it, ConditionalWrite::Return { message, .. } if is_signal(message)),
+            );
             return;
         }
         let new: Vec<Key> = self
@@ -295,10 +296,10 @@ impl TurnBuilder {
     fn unfire(&mut self, event: &Event, env: &mut TurnEnv<'_>) {
         let Event::TimerFired { key: lost, .. } = event else { return };
         for record in &mut self.records {
-            if let Record::TimerFired { key, kind, due_at } = record
+            if let Record::TimerFired { key, kind, due_at, .. } = record
                 && key == lost
             {
-                let (key, kind, due_at, cause) = (*key, *kind, *due_at, Withdrawn::Left);
+                let (key, kind, due_at, cause) = (*key, *kind, *due_at, CancelCause::ScopeLeft);
                 *record = Record::TimerCancelled { key, kind, due_at, cause };
                 env.counters.fired -= 1;
                 env.counters.stale_fires += 1;
@@ -322,7 +323,9 @@ impl TurnBuilder {
             _ => None,
         };
         let (name, key) = (event.name().to_owned(), event.key());
-        self.records.push(Record::Event { name, key, note, taken, message });
+        let reported = key.and_then(|key| self.reported.remove(&key));
+        let (attempt, worker) = reported.map_or((None, None), |(attempt, by)| (Some(attempt), by));
+        self.records.push(Record::Event { name, key, note, taken, message, attempt, worker });
     }
 
     fn resolve_status(
@@ -358,10 +361,10 @@ impl TurnBuilder {
         code: String,
         problem: Json,
         env: &mut TurnEnv<'_>,
-    ) -> Concluded {
+    ) -> TurnResult {
         if self.insert {
             self.answer(0, Err(Error::Refused { code, problem }));
-            return Concluded::Nothing(self);
+            return TurnResult::Nothing(self);
         }
         // It was accepted by a commit, so it must be seen to end.
         let failure =
@@ -369,7 +372,7 @@ impl TurnBuilder {
         let (termination, context) = (Termination::RuntimeError, self.context_now(None));
         self.row.turn_no += 1;
         self.end(Outcome::Failed { failure, termination, context }, env);
-        Concluded::Unit(self)
+        TurnResult::Unit(self)
     }
 
     /// A turn that could not be computed: the events are kept, the instance is visible (I10).
@@ -378,10 +381,10 @@ impl TurnBuilder {
         fault: &Fault,
         runnable: Option<&Runnable>,
         env: &mut TurnEnv<'_>,
-    ) -> Concluded {
+    ) -> TurnResult {
         env.counters.faults += 1;
         if self.events.len() > 1 {
-            return Concluded::OneByOne;
+            return TurnResult::OneByOne;
         }
         if let Some(event) = self.events.first().filter(|event| must_end(event)).cloned() {
             // Cancels and deadlines are not up to the definition.
@@ -412,7 +415,7 @@ impl TurnBuilder {
             }
             None => {}
         }
-        Concluded::Unit(self)
+        TurnResult::Unit(self)
     }
 }
 

@@ -9,7 +9,7 @@ use meantime_core::{Event, Failure, TaskCause, TaskId, TaskKind, TaskOutcome, Ti
 use super::mailbox::MailboxItem;
 use super::turn_builder::{Source, TurnBuilder, TurnEnv};
 use crate::command::{Error, LeaseToken, Reply, Report};
-use crate::history::{Record, Withdrawn};
+use crate::history::{CancelCause, Record};
 use crate::open::Key;
 use crate::store::{IncidentCause, IncidentRow, TaskRow, TaskState, Write};
 
@@ -18,7 +18,7 @@ pub(super) const LEASE_EXPIRED: &str = "LEASE_EXPIRED";
 
 impl TurnBuilder {
     /// Judges a report, a lease expiry or a timeout of a task of this instance.
-    pub(super) fn take_report(&mut self, number: usize, item: &MailboxItem, env: &mut TurnEnv<'_>) {
+    pub(super) fn add_report(&mut self, number: usize, item: &MailboxItem, env: &mut TurnEnv<'_>) {
         let Some(id) = item.task() else { return };
         let Some(task) = self.task(id, env).filter(|task| task.state != TaskState::Done) else {
             self.lease_lost(number, item, id, env);
@@ -27,7 +27,7 @@ impl TurnBuilder {
         match item {
             MailboxItem::Report { token, report, .. } => {
                 if token_holds(&task, *token, env.epoch) {
-                    self.take_result(number, task, report, env);
+                    self.add_task_result(number, task, report, env);
                 } else {
                     self.lease_lost(number, item, id, env);
                 }
@@ -50,7 +50,7 @@ impl TurnBuilder {
         }
     }
 
-    fn take_result(
+    fn add_task_result(
         &mut self,
         number: usize,
         task: TaskRow,
@@ -146,16 +146,20 @@ impl TurnBuilder {
         let key = Key::from(id.0);
         let Some(open) = self.row.open.tasks.remove(&key) else { return };
         self.touched = true;
-        self.disarm(key, Withdrawn::TaskOver);
+        self.disarm(key, CancelCause::TaskEnded);
         self.close_incident_of(id.0);
         let claims = task.map(|task| task.claims);
         if !open.detached {
             self.delete_task(id, claims);
+            if let Some(task) = task {
+                let worker = task.lease.as_ref().map(|lease| lease.worker.clone());
+                self.reported.insert(id.0, (task.attempt, worker));
+            }
             self.deliver(Event::TaskDone { key: id.0, outcome }, source);
             return;
         }
         let code = outcome_code(&outcome);
-        self.records.push(Record::DetachedDone { key: id.0, code });
+        self.records.push(Record::DetachedTaskEnded { key: id.0, code });
         match task.cloned().or_else(|| self.task(id, env)) {
             Some(task) => self.update_task(done(&task, outcome, env.now.engine), task.claims),
             None => self.delete_task(id, None),

@@ -133,7 +133,7 @@ impl SlowTurns {
 
 impl Machine {
     /// A job of a batch takes long: the batch goes on without it.
-    pub(super) fn leave_behind(
+    pub(super) fn detach_slow_turn(
         &mut self,
         entry: BatchEntry,
         batch: u64,
@@ -149,7 +149,7 @@ impl Machine {
     }
 
     /// A turn is computed and its batch is heavy enough without it: it joins a later one.
-    pub(super) fn put_off(
+    pub(super) fn defer_turn(
         &mut self,
         entry: BatchEntry,
         turn: Result<Turn, Fault>,

@@ -4,8 +4,8 @@
 //! every timer up to its *horizon* and nothing behind it, so it is bounded however many timers
 //! sleep, and it asks the store only when its head is used up: no polling (I12).
 //!
-//! On a store that several nodes share, others arm timers too. Then it knows its partition of the next
-//! moments only, and looks again with every heartbeat of the node; what is armed elsewhere and
+//! On a store that several nodes share, others arm timers too. Then it knows its partition of the
+//! next moments only, and looks again with every heartbeat of the node; what is armed elsewhere and
 //! due sooner is told by a notice.
 
 use std::collections::{BTreeMap, BTreeSet};

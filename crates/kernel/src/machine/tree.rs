@@ -49,9 +49,9 @@ impl Machine {
             None => {
                 let root = rows.iter().find(|row| row.id == id);
                 if root.is_none_or(|row| row.phase.is_ended()) {
-                    self.tell_all(id);
+                    self.answer_all_waiters(id);
                 } else {
-                    self.tell_resting(id);
+                    self.answer_idle_waiters(id);
                 }
                 self.drop_idle(id);
             }

@@ -8,9 +8,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use meantime_core::{
-    Answer, Channel, Definition, Event, Failure, IncidentId, InstanceId, Limits, SCHEDULE_CONFLICT,
-    Start, StartCause, TaskCause, TaskId, TaskOutcome, TimerId, Timestamp, Trigger,
+    Answer, Channel, Definition, EffectKey, Event, Failure, IncidentId, InstanceId, Limits,
+    SCHEDULE_CONFLICT, Start, StartCause, TaskCause, TaskId, TaskOutcome, TimerId, Timestamp,
+    Trigger,
 };
+use sha2::{Digest as _, Sha256};
 
 use super::definitions::Definitions;
 use super::effect::accept;
@@ -18,7 +20,7 @@ use super::io::Counters;
 use super::mailbox::{MailboxItem, PendingItem};
 use crate::clock::Now;
 use crate::command::{Error, Reply, StartCommand};
-use crate::history::{AuditInfo, Record, Withdrawn};
+use crate::history::{AuditInfo, CancelCause, Record};
 use crate::open::{Key, Open, OpenSubscription, OpenTimer};
 use crate::planted::{Bug, planted};
 use crate::random::Ids;
@@ -85,6 +87,8 @@ pub(super) struct TurnBuilder {
     /// Who waited, and how many children lived, before events were taken: a held event must find
     /// its counterpart again when it is retried.
     before: (BTreeMap<Key, OpenSubscription>, u32),
+    /// Attempt and worker of the tasks that this turn ends, for their records.
+    pub(super) reported: BTreeMap<EffectKey, (u32, Option<String>)>,
     /// Whether a caller of this node waits for the instance to come to rest, or for its end.
     pub(super) awaited: bool,
     pub(super) end_awaited: bool,
@@ -112,6 +116,7 @@ impl TurnBuilder {
             expected: row.turn_no,
             before: (row.open.subscriptions.clone(), row.open.children),
             row,
+            reported: BTreeMap::new(),
             awaited: false,
             end_awaited: false,
             rested: Vec::new(),
@@ -144,7 +149,7 @@ impl TurnBuilder {
         self.writes.push(Write::UpdateTask { row: Box::new(row), claims });
     }
 
-    /// Ends or withdraws a task.
+    /// Ends or cancels a task.
     pub(super) fn delete_task(&mut self, id: TaskId, claims: Option<u32>) {
         self.changed.insert(id, None);
         self.writes.push(Write::DeleteTask { id, claims });
@@ -273,10 +278,10 @@ impl TurnBuilder {
                 continue;
             }
             match candidate {
-                Candidate::Inbox(row) => self.take_inbox(*row, env),
+                Candidate::Inbox(row) => self.add_inbox(*row, env),
                 Candidate::MailboxItem(number) => {
                     if let Some(item) = items.get(number) {
-                        self.take_item(number, item, env);
+                        self.add_item(number, item, env);
                     }
                 }
             }
@@ -341,8 +346,9 @@ impl TurnBuilder {
     }
 
     /// Removes a timer that will not fire.
-    pub(super) fn disarm(&mut self, key: Key, cause: Withdrawn) {
+    pub(super) fn disarm(&mut self, key: Key, cause: CancelCause) {
         let Some(timer) = self.row.open.timers.remove(&key) else { return };
+        self.row.open.fired_by.remove(&key);
         let (key, kind, due_at) = (key.of(self.row.id), timer.kind, timer.due_at);
         self.writes.push(Write::DeleteTimer(timer.row_key(key)));
         self.records.push(Record::TimerCancelled { key, kind, due_at, cause });
@@ -364,16 +370,17 @@ impl TurnBuilder {
         let key = self.row.id.deadline_timer().0;
         self.fire(key);
         self.deliver(Event::DeadlineReached, Source::Kernel);
-        let is_it = |item: &PendingItem| matches!(&item.item, MailboxItem::Timer(timer) if timer.id.0 == key);
+        let is_it = |pending: &PendingItem| matches!(&pending.item, MailboxItem::Timer(timer) if timer.id.0 == key);
         self.deferred.extend((0..items.len()).filter(|number| !is_it(&items[*number])));
     }
 
     /// Fires a timer of the open list: its row goes in the same commit (I1, T6).
     pub(super) fn fire(&mut self, key: meantime_core::EffectKey) -> Option<OpenTimer> {
         let timer = self.row.open.timers.remove(&Key::from(key))?;
+        let audit = self.row.open.fired_by.remove(&Key::from(key));
         let (kind, due_at) = (timer.kind, timer.due_at);
         self.writes.push(Write::DeleteTimer(timer.row_key(key)));
-        self.records.push(Record::TimerFired { key, kind, due_at });
+        self.records.push(Record::TimerFired { key, kind, due_at, audit });
         self.touched = true;
         Some(timer)
     }
@@ -414,7 +421,7 @@ impl TurnBuilder {
         for (number, item) in items.iter().enumerate() {
             match &item.item {
                 MailboxItem::Incident { .. } | MailboxItem::Edit { .. } | MailboxItem::Timer(_) => {
-                    self.take_item(number, item, env);
+                    self.add_item(number, item, env);
                 }
                 MailboxItem::Event(event @ Event::Cancel { .. }, audit)
                     if self.events.is_empty() =>
@@ -437,7 +444,7 @@ impl TurnBuilder {
         deadline.or_else(|| self.events.first().cloned())
     }
 
-    fn take_inbox(&mut self, row: InboxRow, env: &mut TurnEnv<'_>) {
+    fn add_inbox(&mut self, row: InboxRow, env: &mut TurnEnv<'_>) {
         let closing = self.row.phase == Phase::Closing;
         match &row.event {
             Event::Signal { key, .. } | Event::Message { key, .. } => {
@@ -484,7 +491,7 @@ impl TurnBuilder {
         }
     }
 
-    fn take_item(&mut self, number: usize, item: &PendingItem, env: &mut TurnEnv<'_>) {
+    fn add_item(&mut self, number: usize, item: &PendingItem, env: &mut TurnEnv<'_>) {
         let ended = || Err(Error::InstanceEnded(self.row.id));
         let closing = self.row.phase == Phase::Closing;
         match &item.item {
@@ -503,13 +510,13 @@ impl TurnBuilder {
                 let (seq, payload) = (env.ids.next(env.now.engine), payload.clone());
                 let had = Vec::new();
                 let message = MessageRow { channel, seq, payload, expires_at: None, had };
-                self.take_signal(message, env);
+                self.add_signal(message, env);
             }
-            MailboxItem::Timer(key) => self.take_timer(*key, env),
+            MailboxItem::Timer(key) => self.add_timer(*key, env),
             MailboxItem::Report { .. }
             | MailboxItem::LeaseExpired(_)
             | MailboxItem::AttemptTimedOut(_) => {
-                self.take_report(number, &item.item, env);
+                self.add_report(number, &item.item, env);
             }
             MailboxItem::Edit { timer, edit, audit } => {
                 self.edit_timer(number, *timer, *edit, audit, env)
@@ -531,7 +538,7 @@ impl TurnBuilder {
     }
 
     /// Gives a signal to whoever waits for it, or keeps it.
-    fn take_signal(&mut self, message: MessageRow, env: &mut TurnEnv<'_>) {
+    fn add_signal(&mut self, message: MessageRow, env: &mut TurnEnv<'_>) {
         let name = &message.channel.name;
         let waits =
             |channel: &Channel| matches!(channel, Channel::Signal { name: it } if it == name);
@@ -560,7 +567,7 @@ impl TurnBuilder {
         });
     }
 
-    fn take_timer(&mut self, due: TimerKey, env: &mut TurnEnv<'_>) {
+    fn add_timer(&mut self, due: TimerKey, env: &mut TurnEnv<'_>) {
         let key = due.id.0;
         let armed = self.row.open.timers.get(&Key::from(key)).copied();
         let fires = armed.is_some_and(|timer| {
@@ -630,21 +637,23 @@ fn request_hash(command: &StartCommand) -> u64 {
     let version = command.version.map_or_else(String::new, |it| it.to_string());
     let deadline_at = command.deadline_at.map_or_else(String::new, |it| it.to_string());
     let deadline = command.deadline_after.as_ref().unwrap_or(&deadline_at);
-    let tags = command.tags.join("\u{1}");
-    let origins = [
-        command.definition.as_str(),
-        command.input.as_str(),
-        command.key.as_deref().unwrap_or("\u{0}"),
-        &version,
-        deadline,
-        &tags,
-        command.at.as_deref().unwrap_or("\u{0}"),
+    let texts = [
+        Some(command.definition.as_str()),
+        Some(command.input.as_str()),
+        command.key.as_deref(),
+        Some(&version),
+        Some(deadline),
+        command.at.as_deref(),
     ];
-    let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
-    for part in origins {
-        for byte in part.bytes().chain([0xff]) {
-            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-        }
+    let texts = texts.into_iter().chain(command.tags.iter().map(|tag| Some(tag.as_str())));
+    let mut hash = Sha256::new();
+    for text in texts {
+        // The length before each text: no two requests give the same bytes.
+        let length = text.map_or(u64::MAX, |text| text.len() as u64);
+        hash.update(length.to_le_bytes());
+        hash.update(text.unwrap_or_default());
     }
-    hash
+    let digest: [u8; 32] = hash.finalize().into();
+    let [a, b, c, d, e, f, g, h, ..] = digest;
+    u64::from_le_bytes([a, b, c, d, e, f, g, h])
 }

@@ -53,7 +53,7 @@ pub trait Store: Send + Sync {
     }
 
     /// Tells other nodes something, after a commit. What gets lost makes things late, not wrong.
-    fn tell(&self, _notices: Vec<(To, Notice)>) -> BoxFuture<'_, ()> {
+    fn notify(&self, _notices: Vec<(To, Notice)>) -> BoxFuture<'_, ()> {
         Box::pin(std::future::ready(Ok(())))
     }
 

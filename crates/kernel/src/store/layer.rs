@@ -55,8 +55,8 @@ impl<L: Layer> Store for L {
         self.inner().leave()
     }
 
-    fn tell(&self, notices: Vec<(To, Notice)>) -> BoxFuture<'_, ()> {
-        self.inner().tell(notices)
+    fn notify(&self, notices: Vec<(To, Notice)>) -> BoxFuture<'_, ()> {
+        self.inner().notify(notices)
     }
 
     fn listen(&self, listener: Listener) {

@@ -21,16 +21,16 @@ impl NodeIndex {
     pub const COUNT: u8 = 64;
 
     /// How long a lease is kept after the last heartbeat, in milliseconds.
-    pub const KEPT_MS: i64 = 15_000;
+    pub const LEASE_MS: i64 = 15_000;
 
     /// How long its node relies on it: it stops before others may take it.
-    pub const LASTS_MS: i64 = 12_000;
+    pub const TRUSTED_MS: i64 = 12_000;
 
     /// Whether a lease that was kept until then is free. A time that is further away than it can be
     /// means that the clock went back, and nobody waits for it to return (P6).
     pub fn is_free(until: Timestamp, now: Timestamp) -> bool {
         let left = until.saturating_since(now);
-        left <= 0 || left > Self::KEPT_MS
+        left <= 0 || left > Self::LEASE_MS
     }
 }
 

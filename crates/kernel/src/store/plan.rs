@@ -222,7 +222,7 @@ pub enum Write {
         /// How often it must have been claimed.
         claims: u32,
     },
-    /// Ends or withdraws a task.
+    /// Ends or cancels a task.
     DeleteTask {
         /// Which.
         id: TaskId,
@@ -409,7 +409,7 @@ pub enum ConditionalWrite {
         seq: u64,
     },
     /// Tells every live child something.
-    TellChildren {
+    NotifyChildren {
         /// Of which instance.
         instance: InstanceId,
         /// What happened.

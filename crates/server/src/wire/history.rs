@@ -1,7 +1,7 @@
 //! What happened to an instance, one entry for each record of its history.
 
 use meantime_core::{EffectKey, Json, StartCause, TaskId, TimerId, Timestamp};
-use meantime_kernel::history::{AuditInfo, Edit, Record, Withdrawn};
+use meantime_kernel::history::{AuditInfo, CancelCause, Edit, Record};
 use meantime_kernel::store::HistoryRow;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -54,6 +54,12 @@ pub(crate) struct Entry {
     /// Which attempt of a task, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     attempt: Option<u32>,
+    /// The worker that had a task.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    worker: Option<String>,
+    /// Whether somebody fired the timer, instead of its due instant.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    manual: bool,
     /// The code of a failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     code: Option<String>,
@@ -113,17 +119,19 @@ fn of_record(record: &Record) -> Entry {
         Record::Started { cause, input } => {
             Entry { cause: Some(start_cause(cause)), data: Some(input.clone()), ..named("started") }
         }
-        Record::Event { name, key, note, taken, message } => {
+        Record::Event { name, key, note, taken, message, attempt, worker } => {
             let is_failure = message.is_some();
             Entry {
                 id: key.map(|key| match name.as_str() {
-                    "taskDone" => TaskId(key).to_string(),
+                    "taskCompleted" | "taskFailed" => TaskId(key).to_string(),
                     _ => key.to_string(),
                 }),
                 name: note.clone().filter(|_| !is_failure),
                 code: note.clone().filter(|_| is_failure),
                 message: message.clone(),
                 taken: Some(*taken),
+                attempt: *attempt,
+                worker: worker.clone(),
                 ..named(name)
             }
         }
@@ -133,15 +141,17 @@ fn of_record(record: &Record) -> Entry {
             due_at: Some(*due_at),
             ..timer("timerArmed", *key)
         },
-        Record::TimerFired { key, kind, due_at } => Entry {
+        Record::TimerFired { key, kind, due_at, audit } => Entry {
             due_kind: Some(kind.name()),
             due_at: Some(*due_at),
+            manual: audit.is_some(),
+            by: audit.as_ref().map(By::from),
             ..timer("timerFired", *key)
         },
         Record::TimerCancelled { key, kind, due_at, cause } => Entry {
             due_kind: Some(kind.name()),
             due_at: Some(*due_at),
-            cause: Some(withdrawn(*cause)),
+            cause: Some(cancelled(*cause)),
             ..timer("timerCancelled", *key)
         },
         Record::TimerEdited { key, kind, edit, from, to, audit: by } => Entry {
@@ -154,11 +164,12 @@ fn of_record(record: &Record) -> Entry {
         Record::TaskScheduled { key, name } => {
             Entry { name: Some(name.clone()), ..task("taskScheduled", *key) }
         }
-        Record::TaskWithdrawn { key, cause } => {
-            Entry { cause: Some(withdrawn(*cause)), ..task("taskWithdrawn", *key) }
+        Record::TaskCancelled { key, cause } => {
+            Entry { cause: Some(cancelled(*cause)), ..task("taskCancelled", *key) }
         }
-        Record::DetachedDone { key, code } => {
-            Entry { code: code.clone(), ..task("detachedDone", *key) }
+        Record::DetachedTaskEnded { key, code } => {
+            let kind = if code.is_some() { "detachedTaskFailed" } else { "detachedTaskCompleted" };
+            Entry { code: code.clone(), ..task(kind, *key) }
         }
         Record::AttemptFailed { key, attempt, code, message, retry_at } => Entry {
             attempt: Some(*attempt),
@@ -168,7 +179,7 @@ fn of_record(record: &Record) -> Entry {
             ..task("attemptFailed", *key)
         },
         Record::LeaseExpired { key, worker, .. } => {
-            Entry { name: Some(worker.clone()), ..task("leaseExpired", *key) }
+            Entry { worker: Some(worker.clone()), ..task("leaseExpired", *key) }
         }
         Record::ChildStarted { key, definition } => Entry {
             id: Some(key.to_string()),
@@ -218,19 +229,19 @@ fn task(kind: &str, key: EffectKey) -> Entry {
 
 fn edited(edit: Edit) -> &'static str {
     match edit {
-        Edit::Moved => "timerMoved",
-        Edit::FiredNow => "timerFiredByHand",
+        // Fired by hand: it is moved to now, and its firing follows, with `manual`.
+        Edit::Moved | Edit::FiredNow => "timerMoved",
         Edit::Frozen => "timerFrozen",
         Edit::Released => "timerReleased",
     }
 }
 
-fn withdrawn(cause: Withdrawn) -> String {
+fn cancelled(cause: CancelCause) -> String {
     let cause = match cause {
-        Withdrawn::Left => "left",
-        Withdrawn::Ended => "ended",
-        Withdrawn::TaskOver => "taskOver",
-        Withdrawn::Detached => "detached",
+        CancelCause::ScopeLeft => "scopeLeft",
+        CancelCause::Ended => "ended",
+        CancelCause::TaskEnded => "taskEnded",
+        CancelCause::Detached => "detached",
     };
     cause.to_owned()
 }

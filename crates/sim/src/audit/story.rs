@@ -22,7 +22,7 @@ pub(super) struct Story {
 struct Task {
     scheduled: usize,
     outcomes: usize,
-    withdrawn: usize,
+    cancelled: usize,
 }
 
 impl Story {
@@ -87,10 +87,12 @@ impl Story {
             Record::TaskScheduled { key, .. } => {
                 self.tasks.entry(*key).or_default().scheduled += 1;
             }
-            Record::TaskWithdrawn { key, .. } => {
-                self.tasks.entry(*key).or_default().withdrawn += 1;
+            Record::TaskCancelled { key, .. } => {
+                self.tasks.entry(*key).or_default().cancelled += 1;
             }
-            Record::Event { name, key: Some(key), taken: true, .. } if name == "taskDone" => {
+            Record::Event { name, key: Some(key), taken: true, .. }
+                if matches!(name.as_str(), "taskCompleted" | "taskFailed") =>
+            {
                 self.tasks.entry(*key).or_default().outcomes += 1;
             }
             Record::Event { name, taken: true, .. } if name == "signal" => self.signals += 1,
@@ -98,12 +100,12 @@ impl Story {
         }
     }
 
-    /// Every task has one outcome, or was withdrawn, or is open (K3).
+    /// Every task has one outcome, or was cancelled, or is open (K3).
     fn tasks_have_one_end(&mut self, row: &InstanceRow) {
         let tasks = std::mem::take(&mut self.tasks);
         for (key, task) in &tasks {
             let open = usize::from(row.open.tasks.contains_key(&Key::from(*key)));
-            if (task.scheduled, task.outcomes + task.withdrawn + open) != (1, 1) {
+            if (task.scheduled, task.outcomes + task.cancelled + open) != (1, 1) {
                 self.problem(format!("task {key}: {task:?}, open {open}"));
             }
         }

@@ -9,7 +9,7 @@ use super::step::Step;
 use super::violation::{Findings, Violation};
 use super::{
     Numbers, TaskStep, anytime_acknowledged_is_present, anytime_claims_are_contiguous,
-    anytime_due_instants_stay, anytime_effect_keys_are_new, anytime_losers_are_withdrawn,
+    anytime_due_instants_stay, anytime_effect_keys_are_new, anytime_losers_are_cancelled,
     anytime_open_list_is_explained, anytime_state_is_what_was_computed,
     anytime_terminal_is_absorbing, anytime_timers_fire_when_due, anytime_turns_are_contiguous,
     eventually_callers_are_answered, eventually_due_timers_fire, eventually_ready_instances_turn,
@@ -29,7 +29,7 @@ const ANYTIME: [(&str, Anytime); 8] = [
     ("anytime_timers_fire_when_due", anytime_timers_fire_when_due::check),
     ("anytime_due_instants_stay", anytime_due_instants_stay::check),
     ("anytime_effect_keys_are_new", anytime_effect_keys_are_new::check),
-    ("anytime_losers_are_withdrawn", anytime_losers_are_withdrawn::check),
+    ("anytime_losers_are_cancelled", anytime_losers_are_cancelled::check),
     ("anytime_open_list_is_explained", anytime_open_list_is_explained::check),
     ("anytime_state_is_what_was_computed", anytime_state_is_what_was_computed::check),
 ];

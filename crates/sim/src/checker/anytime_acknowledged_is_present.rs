@@ -30,7 +30,7 @@ pub(super) fn check(store: &dyn Store, command: &Command, reply: &Reply, found: 
         (_, Reply::Tasks(tasks)) => {
             for task in tasks {
                 let row = block_on(store.task(task.id)).ok().flatten();
-                // It may have been withdrawn or claimed again; it cannot be older.
+                // It may have been cancelled or claimed again; it cannot be older.
                 if row.is_some_and(|row| row.claims < task.token.claims) {
                     let text = format!("task {} was handed out before its commit", task.id);
                     found.about(task.id.0.instance, text);

@@ -59,7 +59,7 @@ pub(super) fn check(step: &Step<'_>, found: &mut Findings<'_>) {
 
 fn task_endings(step: &Step<'_>, key: Key) -> usize {
     let records = step.records().filter(|record| match record {
-        Record::TaskWithdrawn { key: it, .. } | Record::DetachedDone { key: it, .. } => {
+        Record::TaskCancelled { key: it, .. } | Record::DetachedTaskEnded { key: it, .. } => {
             Key::from(*it) == key
         }
         _ => false,
@@ -70,14 +70,14 @@ fn task_endings(step: &Step<'_>, key: Key) -> usize {
     records.count() + events.count()
 }
 
-/// Whether the same turn withdrew what it began, or closed altogether.
+/// Whether the same turn cancelled what it began, or closed altogether.
 fn is_closed_again(step: &Step<'_>, key: Key) -> bool {
     let effects = step.turn.into_iter().flat_map(|turn| &turn.effects);
-    let withdrawn = effects.filter(|effect| match effect {
+    let cancelled = effects.filter(|effect| match effect {
         Effect::CancelTimer { key: it }
         | Effect::CancelTask { key: it }
         | Effect::Unsubscribe { key: it } => Key::from(*it) == key,
         _ => false,
     });
-    withdrawn.count() > 0 || step.records().any(|record| matches!(record, Record::Closing))
+    cancelled.count() > 0 || step.records().any(|record| matches!(record, Record::Closing))
 }

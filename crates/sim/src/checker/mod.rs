@@ -14,7 +14,7 @@ mod anytime_acknowledged_is_present;
 mod anytime_claims_are_contiguous;
 mod anytime_due_instants_stay;
 mod anytime_effect_keys_are_new;
-mod anytime_losers_are_withdrawn;
+mod anytime_losers_are_cancelled;
 mod anytime_numbers_are_given_once;
 mod anytime_open_list_is_explained;
 mod anytime_state_is_what_was_computed;

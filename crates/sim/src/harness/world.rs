@@ -294,7 +294,7 @@ impl World {
             if heard.is_empty() {
                 return;
             }
-            self.machine.handle(self.now, Input::Told(heard));
+            self.machine.handle(self.now, Input::Notices(heard));
         }
     }
 
@@ -387,9 +387,9 @@ impl World {
             Output::Recover(partition) => {
                 Input::Adopted(block_on(store.recover(partition)).expect("the store recovers"))
             }
-            Output::Tell(notices) => {
+            Output::Notify(notices) => {
                 // Nobody waits for it.
-                let _ = block_on(store.tell(notices));
+                let _ = block_on(store.notify(notices));
                 return;
             }
             Output::LoadDefinition(id) => {

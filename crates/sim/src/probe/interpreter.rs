@@ -446,7 +446,7 @@ impl<'a> Interpreter<'a> {
             HandleKind::Task => Effect::CancelTask { key },
             HandleKind::Timer => Effect::CancelTimer { key },
             HandleKind::Subscription => Effect::Unsubscribe { key },
-            HandleKind::Incident => Effect::WithdrawIncident { key },
+            HandleKind::Incident => Effect::CancelIncident { key },
             HandleKind::Child | HandleKind::Step => Effect::CancelChild { key },
         });
     }

@@ -57,7 +57,7 @@ pub(super) enum Operation {
     Race(Vec<String>),
     All(Vec<String>),
     Drop(String),
-    /// An incident beside the run, as a handle: retried it has a result, dropped it is withdrawn.
+    /// An incident beside the run, as a handle: retried it has a result, dropped it is cancelled.
     Trouble(String, String),
     Publish(meantime_core::Message),
     Broadcast(String, Json),

@@ -121,11 +121,11 @@ impl Tracer {
             Record::TimerArmed { kind, element, due_at, .. } => {
                 format!("armed {} {element} for {due_at}", kind.name())
             }
-            Record::TimerFired { key, kind, due_at } => {
+            Record::TimerFired { key, kind, due_at, .. } => {
                 format!("fired {} {} due {due_at}", kind.name(), local(key))
             }
             Record::TimerCancelled { key, kind, due_at, cause } => {
-                format!("withdrew {} {} due {due_at} {cause:?}", kind.name(), local(key))
+                format!("cancelled {} {} due {due_at} {cause:?}", kind.name(), local(key))
             }
             Record::TimerEdited { key, kind, edit, from, to, audit } => {
                 let kind = kind.name();
@@ -133,10 +133,10 @@ impl Tracer {
                 format!("{edit:?} {kind} {} from {from} to {to} by {actor}: {reason}", local(key))
             }
             Record::TaskScheduled { name, .. } => format!("scheduled {name}"),
-            Record::TaskWithdrawn { key, cause } => {
-                format!("withdrew task {} {cause:?}", local(key))
+            Record::TaskCancelled { key, cause } => {
+                format!("cancelled task {} {cause:?}", local(key))
             }
-            Record::DetachedDone { key, code } => {
+            Record::DetachedTaskEnded { key, code } => {
                 let code = code.as_deref().unwrap_or("completed");
                 format!("detached task {} {code}", local(key))
             }

@@ -184,9 +184,9 @@ impl Run {
                 }
                 Input::Adopted(block_on(store.recover(partition)).expect("the store can be read"))
             }
-            Output::Tell(notices) => {
+            Output::Notify(notices) => {
                 // Nobody waits for it.
-                let _ = block_on(store.tell(notices));
+                let _ = block_on(store.notify(notices));
                 return None;
             }
             Output::LoadTree(id) => Input::Tree(id, self.tree(id)),

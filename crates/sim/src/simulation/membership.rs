@@ -72,7 +72,7 @@ impl Run {
             return;
         }
         self.trace(|| format!("n{node} hears {notices:?}"));
-        self.nodes[node].tell(Input::Told(notices));
+        self.nodes[node].tell(Input::Notices(notices));
     }
 
     /// Whether a process does nothing at all at the moment.

@@ -136,12 +136,13 @@ pub(super) const EFFECTS: [&str; 17] = [
     "startTimer",
     "subscribe",
     "unsubscribe",
-    "withdrawIncident",
+    "cancelIncident",
 ];
 
 /// Every event that history tells of; slices and timers are counted apart.
-pub(super) const EVENTS: [&str; 11] = [
-    "taskDone",
+pub(super) const EVENTS: [&str; 12] = [
+    "taskCompleted",
+    "taskFailed",
     "signal",
     "message",
     "submitted",
@@ -155,10 +156,12 @@ pub(super) const EVENTS: [&str; 11] = [
 ];
 
 /// Every pair of an event and a phase that the contract allows.
-pub(super) const PAIRS: [(&str, &str); 31] = [
+pub(super) const PAIRS: [(&str, &str); 33] = [
     ("start", "starting"),
-    ("taskDone", "running"),
-    ("taskDone", "yielding"),
+    ("taskCompleted", "running"),
+    ("taskFailed", "running"),
+    ("taskCompleted", "yielding"),
+    ("taskFailed", "yielding"),
     ("timerFired", "running"),
     ("timerFired", "yielding"),
     ("signal", "running"),

@@ -1,7 +1,7 @@
 //! History: one row per turn, chained.
 
 use meantime_core::{Failure, StartCause};
-use meantime_kernel::history::{AuditInfo, Edit, Record, Withdrawn};
+use meantime_kernel::history::{AuditInfo, CancelCause, Edit, Record};
 use meantime_kernel::store::{HistoryRow, TimerKind, Write};
 
 use super::bench::{Bench, at, id, incident_id, json};
@@ -37,7 +37,7 @@ fn records_are_read_back_whole(bench: &Bench<'_>) {
             key,
             kind: TimerKind::Deadline,
             due_at: at(-5),
-            cause: Withdrawn::Ended,
+            cause: CancelCause::Ended,
         },
         Record::TimerEdited {
             key,

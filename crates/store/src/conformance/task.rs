@@ -31,7 +31,7 @@ declare!("task":
     of_two_claims_in_one_plan_one_wins,
     a_stale_report_rejects_its_whole_unit_and_no_other,
     of_two_reports_in_one_plan_one_wins,
-    a_task_is_withdrawn_whoever_claimed_it,
+    a_task_is_cancelled_whoever_claimed_it,
     a_task_is_left_to_itself,
     a_task_that_was_left_to_itself_stays_so,
     an_update_counts_only_if_nobody_claimed_since,
@@ -236,7 +236,7 @@ fn of_two_reports_in_one_plan_one_wins(bench: &Bench<'_>) {
     assert_eq!(bench.inbox(id(1)).len(), 1);
 }
 
-fn a_task_is_withdrawn_whoever_claimed_it(bench: &Bench<'_>) {
+fn a_task_is_cancelled_whoever_claimed_it(bench: &Bench<'_>) {
     insert(bench, &[leased(&task(1, 0))]);
     let delete = Write::DeleteTask { id: task(1, 0).id, claims: None };
     bench.write(vec![delete.clone()]);

@@ -25,7 +25,12 @@ fn row(seq: u64, records: Vec<Record>) -> HistoryRow {
 }
 
 fn fired(turn_no: u64) -> Record {
-    Record::TimerFired { key: id(1).effect(turn_no, 0), kind: TimerKind::Element, due_at: at(1) }
+    Record::TimerFired {
+        key: id(1).effect(turn_no, 0),
+        kind: TimerKind::Element,
+        due_at: at(1),
+        audit: None,
+    }
 }
 
 fn history(bench: &Bench<'_>, rows: impl Iterator<Item = HistoryRow>, open: Open) {

@@ -17,7 +17,8 @@ use super::feed::UnderWay;
 use crate::row::{Columns, int};
 
 const MARK: &str = "UPDATE commit_row SET batch = $3, clock_at = greatest(clock_at, $4), \
-     last_seq = greatest(last_seq, $5) WHERE lease_term = $1 AND row_number = $2 AND closed_at IS NULL";
+     last_seq = greatest(last_seq, $5) WHERE lease_term = $1 AND row_number = $2 AND closed_at IS \
+     NULL";
 const DECIDED: &str =
     "SELECT batch FROM commit_row WHERE lease_term = $1 AND row_number = $2 FOR UPDATE";
 const RECENT: &str = "SELECT 1 FROM commit_row WHERE lease_term = $1 AND batch = $2";
@@ -73,8 +74,8 @@ impl CommitRows {
         }
     }
 
-    /// A row for a commit that was prepared in a lease term. In another one the numbers that it gives
-    /// may be somebody else's (I5).
+    /// A row for a commit that was prepared in a lease term. In another one the numbers that it
+    /// gives may be somebody else's (I5).
     pub(super) fn take(self: &Arc<Self>, lease_term: Option<u64>) -> Result<CommitRow, Error> {
         let mut state = self.state();
         let is_same =

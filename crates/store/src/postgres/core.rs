@@ -147,7 +147,7 @@ impl Core {
         }
         // If this fails, or the caller goes away, the walk begins anew: nothing but time is lost.
         let mut walk = std::mem::take(&mut *sweep);
-        sweep::gather(&pooled, &mut walk, request).await?;
+        sweep::find_expired(&pooled, &mut walk, request).await?;
         let doomed: Vec<i64> = walk.doomed.iter().take(request.limit).copied().collect();
         let is_due = |at: Option<Timestamp>| at.is_some_and(|at| at <= request.now);
         let mut purged = Purged::default();

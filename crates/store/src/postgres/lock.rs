@@ -37,7 +37,7 @@ pub(super) const OWNER: i64 = FIRST + 1;
 /// One process takes or renews a lease at a time.
 pub(super) const NODE_LEASES: i64 = FIRST + 2;
 /// One process removes what is old at a time.
-pub(super) const HOUSE: i64 = FIRST + 3;
+pub(super) const MAINTENANCE: i64 = FIRST + 3;
 /// What plans lock: shared with names, or alone.
 const ALL: i64 = FIRST + 4;
 

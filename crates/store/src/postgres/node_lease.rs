@@ -1,8 +1,8 @@
 //! Leases: which processes share the store, and which of them may write.
 //!
 //! ```text
-//!   heartbeat ─► a session lock is missing for `MISSING_SESSION_MS` ───────────► the lease is freed
-//!           └──► a lease expired, and this node has sent heartbeats all along ─► the lease is freed
+//!   heartbeat ─► a session lock is missing for `MISSING_SESSION_MS` ───────────► lease is freed
+//!           └──► a lease expired, and this node has sent heartbeats all along ─► lease is freed
 //! ```
 //!
 //! The server releases the lock of a session when its process ends, so a killed process is noticed
@@ -49,7 +49,7 @@ const MISSING_SESSION_MS: i64 = 1_500;
 const STALL_MS: i64 = 6_000;
 
 /// How long after a stall expired leases of others are left alone, in milliseconds.
-const SETTLE_MS: i64 = 3_000;
+const STALL_RECOVERY_MS: i64 = 3_000;
 
 /// How much later than due a lease is checked again, in milliseconds.
 const RECHECK_MARGIN_MS: i64 = 100;
@@ -122,11 +122,11 @@ impl Observation {
         match self.missing_since.get(&lease.lease_term) {
             Some(since) => {
                 // A process that starts finds what was left by others long ago.
-                let long_ago = lease.until.saturating_add_millis(NodeIndex::KEPT_MS) < self.now;
+                let long_ago = lease.until.saturating_add_millis(NodeIndex::LEASE_MS) < self.now;
                 (long_ago && self.mine.is_none())
                     || self.now.saturating_since(*since) >= MISSING_SESSION_MS
             }
-            None => is_over && self.now.saturating_since(self.steady_since) >= SETTLE_MS,
+            None => is_over && self.now.saturating_since(self.steady_since) >= STALL_RECOVERY_MS,
         }
     }
 
@@ -135,7 +135,7 @@ impl Observation {
         if self.lease_clock == LeaseClock::Caller || Some(lease.lease_term) == self.mine {
             return None;
         }
-        let settled = self.steady_since.saturating_add_millis(SETTLE_MS);
+        let settled = self.steady_since.saturating_add_millis(STALL_RECOVERY_MS);
         let left = lease.until.max(settled).saturating_since(self.now);
         let gone = self.missing_since.get(&lease.lease_term);
         let gone = gone.map(|since| MISSING_SESSION_MS - self.now.saturating_since(*since));
@@ -168,7 +168,7 @@ pub(super) async fn renew_lease(core: &Core, real: Timestamp) -> Result<Membersh
     })?;
     let mine = commit_rows.lease_term();
     let before = nodes.iter().find(|lease| Some(lease.lease_term) == mine);
-    let previous = before.map(|it| it.until.saturating_add_millis(-NodeIndex::KEPT_MS));
+    let previous = before.map(|it| it.until.saturating_add_millis(-NodeIndex::LEASE_MS));
     let (steady_since, missing_since) =
         core.missing_sessions.update(session, previous, &nodes, now);
     let observation = Observation { now, mine, steady_since, lease_clock, missing_since };
@@ -179,7 +179,7 @@ pub(super) async fn renew_lease(core: &Core, real: Timestamp) -> Result<Membersh
         Some(lease) => (lease.lease_term, lease.node_index),
         None => (batch::register(&pooled).await?, free_index(&nodes)?),
     };
-    let until = now.saturating_add_millis(NodeIndex::KEPT_MS);
+    let until = now.saturating_add_millis(NodeIndex::LEASE_MS);
     let number = i32::from(node_index.0);
     let acquire = Call::new(ACQUIRE, values![number, lease_term, until.as_millis(), session]);
     let fold = batch::fold(now.saturating_add_millis(-CLOSED_MS));
@@ -188,7 +188,7 @@ pub(super) async fn renew_lease(core: &Core, real: Timestamp) -> Result<Membersh
     commit_rows.set_lease_term(Some(lease_term));
     let mut nodes: BTreeSet<NodeIndex> = nodes.iter().map(|lease| lease.node_index).collect();
     nodes.insert(node_index);
-    let lasts_ms = Some(NodeIndex::LASTS_MS);
+    let lasts_ms = Some(NodeIndex::TRUSTED_MS);
     let lease_term = u64::try_from(lease_term).ok();
     Ok(Membership {
         node_index,
@@ -307,7 +307,7 @@ mod tests {
         // After a stall everybody's lease has expired.
         let stalled = observe(&seen, &node_index, 116, 130);
         assert!(!stalled.is_free(&node_index));
-        assert_eq!(stalled.recheck_ms(&node_index), Some(SETTLE_MS + RECHECK_MARGIN_MS));
+        assert_eq!(stalled.recheck_ms(&node_index), Some(STALL_RECOVERY_MS + RECHECK_MARGIN_MS));
         assert!(!observe(&seen, &node_index, 130, 131).is_free(&node_index));
         assert!(observe(&seen, &node_index, 131, 134).is_free(&node_index));
     }

@@ -1,7 +1,7 @@
 //! What nodes tell each other: packed, by notifications of the database, outside of every turn.
 //!
 //! ```text
-//!   tell ──► pg_notify('meantime_…_all' or '…_<lease>', packed) ──► the connection that listens
+//!   notify ─► pg_notify('meantime_…_all' or '…_<lease>', packed) ──► the connection that listens
 //!                                                                    └──► listener of the kernel
 //! ```
 //!
@@ -65,7 +65,7 @@ impl Notifier {
     }
 
     /// Tells other nodes something.
-    pub(super) async fn tell(
+    pub(super) async fn notify(
         &self,
         pool: &Arc<Pool>,
         notices: &[(To, Notice)],

@@ -193,7 +193,7 @@ fn big(number: usize) -> i64 {
 
 /// The statement that keeps others from doing the same, until the end of the transaction.
 pub(super) fn alone() -> Call<'static> {
-    Call::new(super::lock::TRY_ALONE, values![super::lock::HOUSE])
+    Call::new(super::lock::TRY_ALONE, values![super::lock::MAINTENANCE])
 }
 
 /// Whether nobody else is doing it.

@@ -165,8 +165,8 @@ impl Store for PostgresStore {
         })
     }
 
-    fn tell(&self, notices: Vec<(To, Notice)>) -> BoxFuture<'_, ()> {
-        self.call(|core| async move { core.notifier.tell(&core.direct, &notices).await })
+    fn notify(&self, notices: Vec<(To, Notice)>) -> BoxFuture<'_, ()> {
+        self.call(|core| async move { core.notifier.notify(&core.direct, &notices).await })
     }
 
     fn listen(&self, listener: Listener) {

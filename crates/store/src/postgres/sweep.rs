@@ -26,7 +26,7 @@ const EVENTS: &str = "SELECT DISTINCT id_order FROM inbox WHERE id_order = ANY (
 pub(super) const STATEMENTS: &[&str] = &[RANGE, NEXT, CHILDREN, OPEN_TASKS, EVENTS];
 
 /// Fills the list of what may go, up to the limit and a bounded number of looks.
-pub(super) async fn gather(
+pub(super) async fn find_expired(
     connection: &Connection,
     sweep: &mut Sweep,
     request: &PurgeRequest,
@@ -39,7 +39,7 @@ pub(super) async fn gather(
     Ok(())
 }
 
-/// When there is something to gather again.
+/// When there is something expired again.
 pub(super) async fn next(
     connection: &Connection,
     sweep: &Sweep,

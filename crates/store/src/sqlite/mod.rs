@@ -40,7 +40,6 @@ mod message_id;
 mod migration;
 mod node;
 mod occurrence;
-mod oneshot;
 mod open;
 mod operation;
 mod options;

@@ -18,21 +18,22 @@ use std::thread::{self, JoinHandle};
 use meantime_kernel::store::{BoxFuture, Error};
 use meantime_kernel::thread_priority;
 use rusqlite::{Connection, InterruptHandle};
+use tokio::sync::oneshot;
 
 use super::db::Db;
+use super::open;
 use super::options::Options;
-use super::{oneshot, open};
 
 /// Connections for short reads. Two: one may wait for the disk while the other answers.
 const DIRECT: usize = 2;
 
-type Work = Box<dyn FnOnce(&Connection) + Send>;
+type ReadJob = Box<dyn FnOnce(&Connection) + Send>;
 
 pub(super) struct Readers {
     idle: Mutex<Vec<Connection>>,
     returned: Condvar,
     /// Work for the threads, which end when this is gone.
-    lists: Option<Sender<Work>>,
+    lists: Option<Sender<ReadJob>>,
     threads: Vec<(InterruptHandle, JoinHandle<()>)>,
 }
 
@@ -40,7 +41,7 @@ impl Readers {
     pub(super) fn open(path: &Path, options: &Options) -> Result<Self, Error> {
         let direct = (0..DIRECT).map(|_| open::reader(path, options));
         let idle = Mutex::new(direct.collect::<Result<_, Error>>()?);
-        let (lists, work) = mpsc::channel::<Work>();
+        let (lists, work) = mpsc::channel::<ReadJob>();
         let work = Arc::new(Mutex::new(work));
         let mut threads = Vec::new();
         for _ in 0..options.readers.max(1) {
@@ -69,8 +70,8 @@ impl Readers {
         &self,
         read: impl FnOnce(&Db<'_>) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let lent = self.lend();
-        let Some(connection) = &lent.connection else {
+        let pooled = self.acquire();
+        let Some(connection) = &pooled.connection else {
             return Err(Error::Bug("a reader without a connection".to_owned()));
         };
         in_transaction(connection, read)
@@ -84,8 +85,9 @@ impl Readers {
     ) -> BoxFuture<'static, T> {
         let (sender, answer) = oneshot::channel();
         let work = move |connection: &Connection| {
-            if !sender.is_unwanted() {
-                sender.send(in_transaction(connection, read));
+            if !sender.is_closed() {
+                // Whoever asked may have gone away meanwhile.
+                drop(sender.send(in_transaction(connection, read)));
             }
         };
         if let Some(lists) = &self.lists {
@@ -93,14 +95,14 @@ impl Readers {
             let _ = lists.send(Box::new(work));
         }
         let gone = || Err(Error::Bug("a reader ended early".to_owned()));
-        Box::pin(async move { answer.await.unwrap_or_else(gone) })
+        Box::pin(async move { answer.await.unwrap_or_else(|_| gone()) })
     }
 
-    fn lend(&self) -> Lent<'_> {
+    fn acquire(&self) -> PooledReader<'_> {
         let mut idle = self.idle();
         loop {
             if let Some(connection) = idle.pop() {
-                return Lent { pool: self, connection: Some(connection) };
+                return PooledReader { pool: self, connection: Some(connection) };
             }
             idle = self.returned.wait(idle).unwrap_or_else(PoisonError::into_inner);
         }
@@ -142,12 +144,12 @@ impl Drop for Readers {
 }
 
 /// A connection that returns to the pool by itself, whatever the read did.
-struct Lent<'a> {
+struct PooledReader<'a> {
     pool: &'a Readers,
     connection: Option<Connection>,
 }
 
-impl Drop for Lent<'_> {
+impl Drop for PooledReader<'_> {
     fn drop(&mut self) {
         if let Some(connection) = self.connection.take() {
             self.pool.idle().push(connection);

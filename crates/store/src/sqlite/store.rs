@@ -13,6 +13,7 @@ use meantime_kernel::store::{
     Purged, Recovered, Store, TaskFilter, TaskRow, TimerCount, TimerFilter, TimerKey, TimerRow,
     UnitResult, Wanted,
 };
+use tokio::sync::oneshot;
 
 use super::backup::{self, Progress, Restored};
 use super::db::Db;
@@ -23,8 +24,7 @@ use super::stats::{Counters, Stats};
 use super::writer::Writer;
 use super::{
     check, checkpoint, claim, compact, definition, history, identity, inbox, incident, instance,
-    instance_list, node, occurrence, oneshot, open, operation, purge, sweep, task, timer,
-    wal_check,
+    instance_list, node, occurrence, open, operation, purge, sweep, task, timer, wal_check,
 };
 use crate::sweep::Sweep;
 
@@ -83,7 +83,7 @@ impl SqliteStore {
     /// Changes how large the file may become; none is as large as the disk allows.
     pub fn set_max_size(&self, bytes: Option<u64>) -> BoxFuture<'_, ()> {
         let answer = self.writer.set_max_size(bytes);
-        Box::pin(async move { answer.await.unwrap_or_else(|| Err(gone())) })
+        Box::pin(async move { answer.await.unwrap_or_else(|_| Err(gone())) })
     }
 
     /// Copies the store to a new file while it is in use, on a thread of its own. The copy is one
@@ -103,12 +103,12 @@ impl SqliteStore {
             let done = backup::backup(&path, &to, &options, now, &mut progress);
             checkpoint::after_long_read(&path, &options, &counters);
             counters.backups.fetch_sub(1, Ordering::SeqCst);
-            sender.send(done);
+            drop(sender.send(done));
         };
         let started = std::thread::Builder::new().name("meantime-backup".to_owned()).spawn(work);
         Box::pin(async move {
             started.map_err(|error| Error::Unavailable(error.to_string()))?;
-            answer.await.unwrap_or_else(|| Err(Error::Bug("the backup ended early".to_owned())))
+            answer.await.unwrap_or_else(|_| Err(Error::Bug("the backup ended early".to_owned())))
         })
     }
 
@@ -155,7 +155,7 @@ impl SqliteStore {
     fn sweep(&self, request: &PurgeRequest) -> Result<Sweep, Error> {
         let mut sweep = std::mem::take(&mut *self.sweep_state());
         // If this fails, or the caller goes away, the walk begins anew: nothing but time is lost.
-        self.readers.read(|db| sweep::gather(db, &mut sweep, request))?;
+        self.readers.read(|db| sweep::find_expired(db, &mut sweep, request))?;
         Ok(sweep)
     }
 
@@ -224,7 +224,7 @@ impl Store for SqliteStore {
 
     fn commit(&self, _taken: Fetched, plan: Plan) -> BoxFuture<'_, Vec<UnitResult>> {
         let answer = self.writer.commit(plan);
-        Box::pin(async move { answer.await.unwrap_or_else(|| Err(gone())) })
+        Box::pin(async move { answer.await.unwrap_or_else(|_| Err(gone())) })
     }
 
     fn is_committed(&self, batch: u64) -> BoxFuture<'_, bool> {
@@ -339,7 +339,7 @@ impl Store for SqliteStore {
             if !doomed.is_empty() || is_due(self.readers.read(|db| purge::next(db, &retention))?) {
                 let write = move |db: &Db<'_>| purge::purge(db, &doomed, &retention, now, limit);
                 let answer = self.writer.transact(write).await;
-                let (gone, removed) = answer.unwrap_or_else(|| Err(gone()))?;
+                let (gone, removed) = answer.unwrap_or_else(|_| Err(gone()))?;
                 sweep.doomed.drain(..gone);
                 purged = removed;
             }
@@ -360,7 +360,7 @@ impl Store for SqliteStore {
                 let CompactRequest { instance, limit, .. } = request;
                 let write = move |db: &Db<'_>| compact::step(db, instance, next, limit);
                 let answer = self.writer.transact(write).await;
-                let (dropped, left) = answer.unwrap_or_else(|| Err(gone()))?;
+                let (dropped, left) = answer.unwrap_or_else(|_| Err(gone()))?;
                 count += dropped;
                 cut = left;
             }
@@ -371,18 +371,18 @@ impl Store for SqliteStore {
     fn mark_restored(&self, now: Timestamp, audit: AuditInfo) -> BoxFuture<'_, u32> {
         let mark = move |db: &Db<'_>| node::pause(db, OperationKind::Restored, now, &audit);
         let answer = self.writer.transact(mark);
-        Box::pin(async move { answer.await.unwrap_or_else(|| Err(gone())) })
+        Box::pin(async move { answer.await.unwrap_or_else(|_| Err(gone())) })
     }
 
     /// Reads the whole file, so it runs on a thread and a connection of its own.
     fn check(&self) -> BoxFuture<'_, Vec<String>> {
         let (sender, answer) = oneshot::channel();
         let (path, options) = (self.path.clone(), self.options.clone());
-        let work = move || sender.send(check::check(&path, &options));
+        let work = move || drop(sender.send(check::check(&path, &options)));
         let started = std::thread::Builder::new().name("meantime-check".to_owned()).spawn(work);
         Box::pin(async move {
             started.map_err(|error| Error::Unavailable(error.to_string()))?;
-            answer.await.unwrap_or_else(|| Err(Error::Bug("the check ended early".to_owned())))
+            answer.await.unwrap_or_else(|_| Err(Error::Bug("the check ended early".to_owned())))
         })
     }
 }

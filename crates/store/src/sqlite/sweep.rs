@@ -22,7 +22,11 @@ const EVENT: &str = "SELECT 1 FROM inbox WHERE id_order = ?1";
 pub(super) const ALL: &[&str] = &[RANGE, NEXT, CHILDREN, OPEN_TASK, EVENT];
 
 /// Fills the list of what may go, up to the limit and a bounded number of looks.
-pub(super) fn gather(db: &Db<'_>, sweep: &mut Sweep, request: &PurgeRequest) -> Result<(), Error> {
+pub(super) fn find_expired(
+    db: &Db<'_>,
+    sweep: &mut Sweep,
+    request: &PurgeRequest,
+) -> Result<(), Error> {
     sweep.begin(request);
     for _ in 0..Sweep::looks(request) {
         let Some(range) = sweep.next_range(request) else { break };
@@ -31,7 +35,7 @@ pub(super) fn gather(db: &Db<'_>, sweep: &mut Sweep, request: &PurgeRequest) -> 
     Ok(())
 }
 
-/// When there is something to gather again.
+/// When there is something expired again.
 pub(super) fn next(
     db: &Db<'_>,
     sweep: &Sweep,

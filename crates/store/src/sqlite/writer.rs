@@ -13,6 +13,7 @@ use std::thread::JoinHandle;
 
 use meantime_kernel::store::{Error, Fence, Plan, UnitResult};
 use rusqlite::Connection;
+use tokio::sync::oneshot;
 
 use super::apply::{Stop, apply};
 use super::checkpoint::Checkpoints;
@@ -22,8 +23,8 @@ use super::identity::Identity;
 use super::node::{self, Mark};
 use super::open;
 use super::options::Options;
+use super::stats;
 use super::stats::Counters;
-use super::{oneshot, stats};
 
 /// What a plan is answered with.
 pub(super) type Answer = Result<Vec<UnitResult>, Error>;
@@ -44,7 +45,7 @@ enum Job {
     Transact(Transact),
 }
 
-type Transact = Box<dyn FnOnce(&mut Work) + Send>;
+type Transact = Box<dyn FnOnce(&mut WriteJob) + Send>;
 
 impl Writer {
     pub(super) fn start(
@@ -58,7 +59,7 @@ impl Writer {
         let (queue, jobs) = channel();
         let group_limit = options.group_limit.max(1);
         let (counters, identity) = (Arc::clone(counters), Arc::clone(identity));
-        let work = Work { checkpoints, connection, counters, identity, group_limit };
+        let work = WriteJob { checkpoints, connection, counters, identity, group_limit };
         let thread = std::thread::Builder::new()
             .name("meantime-writer".to_owned())
             .spawn(move || work.run(&jobs))
@@ -86,7 +87,7 @@ impl Writer {
         make: impl FnOnce(&Db<'_>) -> Result<T, Error> + Send + 'static,
     ) -> oneshot::Receiver<Result<T, Error>> {
         let (sender, receiver) = oneshot::channel();
-        self.send(Job::Transact(Box::new(move |work| sender.send(work.transact(make)))));
+        self.send(Job::Transact(Box::new(move |work| drop(sender.send(work.transact(make))))));
         receiver
     }
 
@@ -110,7 +111,7 @@ impl Drop for Writer {
 
 /// What the thread owns. Checkpoints end before the connection closes, because the last connection
 /// to close empties the log.
-struct Work {
+struct WriteJob {
     checkpoints: Checkpoints,
     connection: Connection,
     counters: Arc<Counters>,
@@ -128,7 +129,7 @@ enum Undone {
     InDoubt { results: Vec<Vec<UnitResult>>, message: String },
 }
 
-impl Work {
+impl WriteJob {
     fn run(mut self, jobs: &Receiver<Job>) {
         let mut plans = Vec::new();
         let mut senders = Vec::new();
@@ -138,7 +139,7 @@ impl Work {
         while let Some(job) = next.take() {
             match job {
                 Job::SetMaxSize(bytes, sender) => {
-                    sender.send(open::set_max_size(&self.connection, bytes));
+                    drop(sender.send(open::set_max_size(&self.connection, bytes)));
                 }
                 Job::Transact(other) => others.push(other),
                 Job::Commit(plan, sender) => {
@@ -150,7 +151,10 @@ impl Work {
             next = if units < self.group_limit { jobs.try_recv().ok() } else { None };
             if next.is_none() {
                 let answers = self.commit(&plans);
-                senders.drain(..).zip(answers).for_each(|(sender, answer)| sender.send(answer));
+                senders
+                    .drain(..)
+                    .zip(answers)
+                    .for_each(|(sender, answer)| drop(sender.send(answer)));
                 plans.clear();
                 units = 0;
                 for other in others.drain(..) {

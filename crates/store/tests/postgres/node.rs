@@ -66,7 +66,7 @@ fn two_nodes_hand_out_different_tasks() {
     let (mine, yours) = (ids(&first), ids(&second));
     assert_eq!((mine.len(), yours.len()), (6, 4));
     assert!(mine.iter().all(|id| !yours.contains(id)));
-    // Whoever wants to withdraw one of them meanwhile does not wait.
+    // Whoever wants to cancel one of them meanwhile does not wait.
     let withdraw = Write::DeleteTask { id: mine[0], claims: None };
     let unit = Unit { writes: vec![withdraw], ..Unit::default() };
     let results = try_commit(&other, Fetched::default(), 1, vec![unit]).expect("it answers");
@@ -216,7 +216,7 @@ fn a_silent_host_is_taken_over_within_two_seconds_after_its_lease() {
         commit(&watched.nodes[0], 2 * number, vec![start(&instance(number))]);
         watched.set(watched.now + shift);
         watched.renew_lease(0);
-        let lease_over = watched.now + NodeIndex::KEPT_MS;
+        let lease_over = watched.now + NodeIndex::LEASE_MS;
         watched.set(watched.now + 3_000 - shift);
         // From now on the first one is silent, and its session stays open. The second one sends
         // its heartbeats as the kernel does: every three seconds, or when a lease may be free.
@@ -361,7 +361,7 @@ fn notices_reach_those_they_are_for() {
         || vec![(To::Others, rested.clone()), (To::NodeIndex(NodeIndex(1)), armed.clone())];
     let mut first = Vec::new();
     while first.len() < 2 {
-        block_on(one.tell(notices())).expect("it can be told");
+        block_on(one.notify(notices())).expect("it can be told");
         while let Ok((who, notices)) = heard.recv_timeout(std::time::Duration::from_millis(50)) {
             assert_eq!(who, "other");
             first.extend(notices);
@@ -370,7 +370,7 @@ fn notices_reach_those_they_are_for() {
     assert!(first.contains(&rested) && first.contains(&armed));
     let mut back = Vec::new();
     while back.is_empty() {
-        block_on(other.tell(vec![(To::NodeIndex(NodeIndex(0)), Notice::Deployed)]))
+        block_on(other.notify(vec![(To::NodeIndex(NodeIndex(0)), Notice::Deployed)]))
             .expect("it can be told");
         while let Ok((who, notices)) = heard.recv_timeout(std::time::Duration::from_millis(50)) {
             back.extend(notices.into_iter().filter(|_| who == "one"));

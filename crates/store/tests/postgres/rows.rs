@@ -103,7 +103,7 @@ pub(crate) fn timer(number: u64, due: i64) -> TimerRow {
 
 pub(crate) fn history(number: u64, seq: u64) -> HistoryRow {
     let key = id(number).effect(1, 0);
-    let record = Record::TimerFired { key, kind: TimerKind::Element, due_at: NOW };
+    let record = Record::TimerFired { key, kind: TimerKind::Element, due_at: NOW, audit: None };
     HistoryRow {
         seq,
         instance: id(number),

@@ -60,7 +60,7 @@ impl Nodes {
 
     pub(super) fn renew_lease(&mut self, node: u64, real: Timestamp) -> Result<Membership, Error> {
         self.nodes.retain(|other, it| *other == node || !NodeIndex::is_free(it.until, real));
-        let until = real.saturating_add_millis(NodeIndex::KEPT_MS);
+        let until = real.saturating_add_millis(NodeIndex::LEASE_MS);
         let lease_term = match self.nodes.get(&node) {
             Some(lease_term) => NodeLease { until, ..*lease_term },
             None => self.acquire_lease(until)?,
@@ -69,7 +69,7 @@ impl Nodes {
         let mut nodes: Vec<NodeIndex> = self.nodes.values().map(|it| it.node_index).collect();
         nodes.sort();
         let (node_index, lease_term, lasts_ms) =
-            (lease_term.node_index, Some(lease_term.number), Some(NodeIndex::LASTS_MS));
+            (lease_term.node_index, Some(lease_term.number), Some(NodeIndex::TRUSTED_MS));
         Ok(Membership { node_index, lease_term, nodes, lasts_ms, time: None, recheck_ms: None })
     }
 

@@ -219,7 +219,7 @@ impl Store for MemoryStore {
         ready(())
     }
 
-    fn tell(&self, notices: Vec<(To, Notice)>) -> BoxFuture<'_, ()> {
+    fn notify(&self, notices: Vec<(To, Notice)>) -> BoxFuture<'_, ()> {
         // Outside of the lock: a listener may use the store.
         let calls = self.tables().nodes.route(self.node, notices);
         for (listener, notices) in calls {

@@ -158,7 +158,7 @@ impl Lookups {
                 }
             }
             ConditionalWrite::CancelChildren { instance, .. }
-            | ConditionalWrite::TellChildren { instance, .. } => {
+            | ConditionalWrite::NotifyChildren { instance, .. } => {
                 self.children.insert(*instance);
             }
             ConditionalWrite::Notify { parent, .. } => {

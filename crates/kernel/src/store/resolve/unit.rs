@@ -202,7 +202,7 @@ impl UnitResolver<'_> {
             ConditionalWrite::CancelChildren { instance, only, normal_end, reason, seq } => {
                 self.cancel_children(instance, only, normal_end, &reason, seq, writes);
             }
-            ConditionalWrite::TellChildren { instance, event, seq } => {
+            ConditionalWrite::NotifyChildren { instance, event, seq } => {
                 let children = self.snapshot.children.get(&instance).cloned().unwrap_or_default();
                 for child in children {
                     self.deliver(child.id, event.clone(), None, seq, writes);

@@ -33,7 +33,7 @@ impl Run {
         }
         let mut patience_ms = 1_000;
         // Those who died keep their leases for a while, and with them what they had begun.
-        let mut leases_last_ms = (self.nodes.len() > 1).then_some(NodeIndex::KEPT_MS);
+        let mut leases_last_ms = (self.nodes.len() > 1).then_some(NodeIndex::LEASE_MS);
         for round in 0..ROUNDS {
             let commits = self.tally.commits;
             if round % 100 == 0 {

@@ -1,4 +1,4 @@
-//! What a turn withdraws is gone with that turn, and so is everything when an instance ends (T9,
+//! What a turn cancels is gone with that turn, and so is everything when an instance ends (T9,
 //! B9).
 
 use meantime_core::Effect;
@@ -20,7 +20,7 @@ pub(super) fn check(step: &Step<'_>, found: &mut Findings<'_>) {
             _ => continue,
         };
         if is_open {
-            found.about(step.after.id, format!("{key} was withdrawn and is still open"));
+            found.about(step.after.id, format!("{key} was cancelled and is still open"));
         }
     }
     if step.after.phase.is_ended() {
