@@ -180,8 +180,8 @@ impl TurnBuilder {
     pub(super) fn unsubscribe(&mut self, key: Key) {
         let Some(open) = self.row.open.subscriptions.remove(&key) else { return };
         let asked = self.conditional_writes.len();
-        self.conditional_writes.retain(|ask| {
-            !matches!(ask, ConditionalWrite::Subscribe { subscription, .. }
+        self.conditional_writes.retain(|conditional| {
+            !matches!(conditional, ConditionalWrite::Subscribe { subscription, .. }
                 if Key::from(subscription.key) == key)
         });
         if self.conditional_writes.len() < asked {

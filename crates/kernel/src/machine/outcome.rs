@@ -165,7 +165,7 @@ impl TurnBuilder {
         let new: Vec<Key> = self
             .conditional_writes
             .iter()
-            .filter_map(|ask| match ask {
+            .filter_map(|conditional| match conditional {
                 ConditionalWrite::Subscribe { subscription, .. } => {
                     Some(Key::from(subscription.key))
                 }
@@ -173,8 +173,8 @@ impl TurnBuilder {
             })
             .collect();
         let mut given = Vec::new();
-        for ask in &mut self.conditional_writes {
-            let ConditionalWrite::Return { message, waiter, .. } = ask else { continue };
+        for conditional in &mut self.conditional_writes {
+            let ConditionalWrite::Return { message, waiter, .. } = conditional else { continue };
             if !is_signal(message) {
                 continue;
             }

@@ -370,8 +370,9 @@ impl TurnBuilder {
         let key = self.row.id.deadline_timer().0;
         self.fire(key);
         self.deliver(Event::DeadlineReached, Source::Kernel);
-        let is_it = |pending: &PendingItem| matches!(&pending.item, MailboxItem::Timer(timer) if timer.id.0 == key);
-        self.deferred.extend((0..items.len()).filter(|number| !is_it(&items[*number])));
+        let is_deadline =
+            |item: &MailboxItem| matches!(item, MailboxItem::Timer(it) if it.id.0 == key);
+        self.deferred.extend((0..items.len()).filter(|number| !is_deadline(&items[*number].item)));
     }
 
     /// Fires a timer of the open list: its row goes in the same commit (I1, T6).

@@ -85,8 +85,8 @@ impl<'a> Bench<'a> {
         self.done(Unit { writes, ..Unit::default() });
     }
 
-    pub(super) fn ask(&self, ask: ConditionalWrite) -> UnitDone {
-        self.done(Unit { conditional_writes: vec![ask], ..Unit::default() })
+    pub(super) fn apply(&self, apply: ConditionalWrite) -> UnitDone {
+        self.done(Unit { conditional_writes: vec![apply], ..Unit::default() })
     }
 
     pub(super) fn recover(&self) -> Recovered {
@@ -120,7 +120,7 @@ impl<'a> Bench<'a> {
 
     /// Deploys a definition and says which number it got.
     pub(super) fn deploy(&self, name: &str, source: &str, triggers: Vec<Trigger>) -> DefinitionId {
-        let done = self.ask(deploy(name, source, triggers));
+        let done = self.apply(deploy(name, source, triggers));
         done.deployed.first().expect("a deploy answers").0
     }
 }

@@ -43,7 +43,7 @@ fn row(number: u64, parent: InstanceId, ordinal: u32, close: ParentClose) -> Ins
     }
 }
 
-fn ask(number: u64, version: Option<u32>) -> ConditionalWrite {
+fn apply(number: u64, version: Option<u32>) -> ConditionalWrite {
     let row = Box::new(row(number, id(1), 0, ParentClose::Cancel));
     let key = id(1).effect(1, 0);
     let (definition, tree_limit) = ("child".to_owned(), 3);
@@ -64,7 +64,7 @@ fn a_child_starts_with_the_latest_version(bench: &Bench<'_>) {
     bench.deploy("child", "v1", Vec::new());
     let latest = bench.deploy("child", "v2", Vec::new());
     bench.done(start(&instance(1)));
-    let done = bench.ask(ask(2, None));
+    let done = bench.apply(apply(2, None));
     assert_eq!(done.accepted, [id(2)]);
     let child = bench.instance(id(2)).expect("it was accepted");
     assert_eq!((child.definition, child.phase), (latest, Phase::Starting));
@@ -75,7 +75,7 @@ fn a_named_version_is_started(bench: &Bench<'_>) {
     let first = bench.deploy("child", "v1", Vec::new());
     bench.deploy("child", "v2", Vec::new());
     bench.done(start(&instance(1)));
-    bench.ask(ask(2, Some(1)));
+    bench.apply(apply(2, Some(1)));
     assert_eq!(bench.instance(id(2)).expect("it was accepted").definition, first);
 }
 
@@ -86,23 +86,23 @@ fn the_latest_version_with_a_label_is_started(bench: &Bench<'_>) {
             panic!("a deploy")
         };
         new.row.label = label.map(str::to_owned);
-        bench.ask(ConditionalWrite::Deploy(new)).deployed[0].0
+        bench.apply(ConditionalWrite::Deploy(new)).deployed[0].0
     };
     labelled("v1", Some("stable"));
     let stable = labelled("v2", Some("stable"));
     labelled("v3", None);
     bench.done(start(&instance(1)));
-    let mut wanted = ask(2, None);
+    let mut wanted = apply(2, None);
     if let ConditionalWrite::StartChild { label, .. } = &mut wanted {
         *label = Some("stable".to_owned());
     }
-    bench.ask(wanted);
+    bench.apply(wanted);
     assert_eq!(bench.instance(id(2)).expect("it was accepted").definition, stable);
-    let mut unknown = ask(3, None);
+    let mut unknown = apply(3, None);
     if let ConditionalWrite::StartChild { label, .. } = &mut unknown {
         *label = Some("other".to_owned());
     }
-    bench.ask(unknown);
+    bench.apply(unknown);
     assert_eq!(conflict(bench), "unknown_definition");
 }
 
@@ -121,7 +121,7 @@ fn conflict(bench: &Bench<'_>) -> String {
 fn a_child_of_an_unknown_definition_is_a_conflict(bench: &Bench<'_>) {
     bench.deploy("child", "v1", Vec::new());
     bench.done(start(&instance(1)));
-    let done = bench.ask(ask(2, Some(2)));
+    let done = bench.apply(apply(2, Some(2)));
     assert_eq!((done.woken, done.accepted), (vec![id(1)], Vec::new()));
     assert_eq!(conflict(bench), "unknown_definition");
     assert_eq!(bench.instance(id(2)), None);
@@ -131,34 +131,34 @@ fn a_tree_grows_to_its_limit_and_again_when_somebody_left(bench: &Bench<'_>) {
     bench.deploy("child", "v1", Vec::new());
     bench.done(start(&instance(1)));
     for number in 2..5 {
-        assert_eq!(bench.ask(ask(number, None)).accepted, [id(number)]);
+        assert_eq!(bench.apply(apply(number, None)).accepted, [id(number)]);
     }
-    let done = bench.ask(ask(5, None));
+    let done = bench.apply(apply(5, None));
     assert_eq!((done.accepted, conflict(bench)), (Vec::new(), "tree_limit".to_owned()));
     let one_left = vec![Write::LeaveTree { root: id(1) }];
     bench.write(one_left.clone());
-    assert_eq!(bench.ask(ask(6, None)).accepted, [id(6)]);
+    assert_eq!(bench.apply(apply(6, None)).accepted, [id(6)]);
     // Another tree has a count of its own, and nothing remains of one that is empty.
     for _ in 0..3 {
         bench.write(one_left.clone());
     }
     for number in 7..10 {
-        assert_eq!(bench.ask(ask(number, None)).accepted, [id(number)]);
+        assert_eq!(bench.apply(apply(number, None)).accepted, [id(number)]);
     }
 }
 
 fn a_tree_whose_root_was_cancelled_grows_by_what_was_abandoned_only(bench: &Bench<'_>) {
     bench.deploy("child", "v1", Vec::new());
     bench.done(start(&instance(1)));
-    assert_eq!(bench.ask(ask(2, None)).accepted, [id(2)]);
+    assert_eq!(bench.apply(apply(2, None)).accepted, [id(2)]);
     let cancelled = InstanceRow { phase: Phase::Cancelled, ..ended(&instance(1)) };
     bench.done(turn(&cancelled));
-    let mut later = ask(3, None);
-    assert_eq!(bench.ask(later.clone()).accepted, []);
+    let mut later = apply(3, None);
+    assert_eq!(bench.apply(later.clone()).accepted, []);
     if let ConditionalWrite::StartChild { row: child, .. } = &mut later {
         **child = row(4, id(1), 0, ParentClose::Abandon);
     }
-    assert_eq!(bench.ask(later).accepted, [id(4)]);
+    assert_eq!(bench.apply(later).accepted, [id(4)]);
 }
 
 fn a_child_with_a_taken_key_is_a_conflict(bench: &Bench<'_>) {
@@ -166,11 +166,11 @@ fn a_child_with_a_taken_key_is_a_conflict(bench: &Bench<'_>) {
     let key = Some("k".to_owned());
     bench.done(start(&instance(1)));
     bench.done(start(&InstanceRow { key: key.clone(), definition, ..instance(3) }));
-    let mut child = ask(2, None);
+    let mut child = apply(2, None);
     if let ConditionalWrite::StartChild { row, .. } = &mut child {
         row.key = key;
     }
-    bench.ask(child);
+    bench.apply(child);
     assert_eq!(conflict(bench), "key_taken");
 }
 
@@ -203,9 +203,9 @@ fn cancel(bench: &Bench<'_>, only: Option<u32>, normal_end: bool) -> Vec<Instanc
     family(bench);
     let only = only.map(|ordinal| id(1).effect(1, ordinal));
     let reason = "over".to_owned();
-    let ask =
+    let apply =
         ConditionalWrite::CancelChildren { instance: id(1), only, normal_end, reason, seq: 60 };
-    let woken = bench.ask(ask).woken;
+    let woken = bench.apply(apply).woken;
     for child in &woken {
         let inbox = bench.inbox(*child);
         assert_eq!(inbox[0].event, Event::Cancel { reason: "over".to_owned() });
@@ -229,21 +229,21 @@ fn a_child_that_ended_in_the_same_plan_is_not_cancelled(bench: &Bench<'_>) {
     family(bench);
     let end = turn(&ended(&row(3, id(1), 0, ParentClose::Cancel)));
     let reason = "over".to_owned();
-    let ask = ConditionalWrite::CancelChildren {
+    let apply = ConditionalWrite::CancelChildren {
         instance: id(1),
         only: None,
         normal_end: true,
         reason,
         seq: 60,
     };
-    bench.commit(vec![end, Unit { conditional_writes: vec![ask], ..Unit::default() }]);
+    bench.commit(vec![end, Unit { conditional_writes: vec![apply], ..Unit::default() }]);
     assert_eq!(bench.inbox(id(3)), []);
 }
 
 fn notify() -> Unit {
     let event = Event::Cancel { reason: "news".to_owned() };
-    let ask = ConditionalWrite::Notify { parent: id(1), event, seq: 70 };
-    Unit { conditional_writes: vec![ask], ..Unit::default() }
+    let apply = ConditionalWrite::Notify { parent: id(1), event, seq: 70 };
+    Unit { conditional_writes: vec![apply], ..Unit::default() }
 }
 
 fn a_parent_that_lives_is_told(bench: &Bench<'_>) {

@@ -28,13 +28,13 @@ fn start_on(name: &str) -> Vec<Trigger> {
 }
 
 fn undeploy(name: &str, version: u32) -> Unit {
-    let ask =
+    let apply =
         ConditionalWrite::Undeploy { name: name.to_owned(), version, accept: Accept::default() };
-    Unit { conditional_writes: vec![ask], ..Unit::default() }
+    Unit { conditional_writes: vec![apply], ..Unit::default() }
 }
 
 fn deployed(bench: &Bench<'_>, name: &str, source: &str) -> (DefinitionId, u32, bool) {
-    bench.ask(deploy(name, source, Vec::new())).deployed[0]
+    bench.apply(deploy(name, source, Vec::new())).deployed[0]
 }
 
 /// Which definition a message starts.
@@ -43,7 +43,7 @@ fn started_by(bench: &Bench<'_>, name: &str, seq: u64) -> Option<DefinitionId> {
     let expires_at = Some(super::bench::NOW);
     let message = MessageRow { channel, seq, payload: json("{}"), expires_at, had: Vec::new() };
     let accept = Accept { ids: vec![id(800 + seq)], seq };
-    bench.ask(ConditionalWrite::Publish { message, id: None, accept });
+    bench.apply(ConditionalWrite::Publish { message, id: None, accept });
     bench.instance(id(800 + seq)).map(|row| row.definition)
 }
 
@@ -55,7 +55,7 @@ fn a_version_is_read_back_whole(bench: &Bench<'_>) {
     new.row.label = Some("1.0".to_owned());
     new.row.files = vec![SourceFile { name: "f".to_owned(), text: "t".to_owned() }];
     let expected = new.row.clone();
-    let (id, version, is_new) = bench.ask(ConditionalWrite::Deploy(new)).deployed[0];
+    let (id, version, is_new) = bench.apply(ConditionalWrite::Deploy(new)).deployed[0];
     assert_eq!((version, is_new), (1, true));
     let expected = DefinitionRow { id, version, ..expected };
     assert_eq!(bench.get(bench.store.definition(id)), Some(expected));

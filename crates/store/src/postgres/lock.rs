@@ -69,8 +69,8 @@ fn names(plan: &Plan, lookups: &Lookups) -> BTreeSet<i64> {
             }
             _ => None,
         }));
-        let deploys = |ask: &ConditionalWrite| {
-            matches!(ask, ConditionalWrite::Deploy(_) | ConditionalWrite::Undeploy { .. })
+        let deploys = |conditional: &ConditionalWrite| {
+            matches!(conditional, ConditionalWrite::Deploy(_) | ConditionalWrite::Undeploy { .. })
         };
         if unit.conditional_writes.iter().any(deploys) {
             names.insert(hash("deploy", ""));

@@ -32,7 +32,7 @@ impl UnitResolver<'_> {
             (None, None) => self.snapshot.latest(&definition, None),
         };
         let conflict = match head {
-            // A child too deep has no name; see where the ask is made.
+            // A child too deep has no name; see where the conditional write is made.
             None if definition.is_empty() => "child_depth",
             None => "unknown_definition",
             Some(_) if taken => "key_taken",

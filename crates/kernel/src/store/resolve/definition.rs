@@ -14,8 +14,8 @@ pub const MESSAGE_STARTS: usize = 16;
 
 impl UnitResolver<'_> {
     /// Why a deployment or undeployment cannot be, if so.
-    pub(super) fn refused_definition(&self, ask: &ConditionalWrite) -> Option<Refusal> {
-        match ask {
+    pub(super) fn refused_definition(&self, conditional: &ConditionalWrite) -> Option<Refusal> {
+        match conditional {
             ConditionalWrite::Undeploy { name, version, .. } => {
                 let known = self.snapshot.latest(name, Some(*version)).is_some();
                 (!known).then_some(Refusal::UnknownDefinition)

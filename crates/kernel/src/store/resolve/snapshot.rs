@@ -81,8 +81,12 @@ impl Plan {
     pub fn lookups(&self) -> Lookups {
         let mut lookups = Lookups::default();
         for unit in &self.units {
-            unit.preconditions.iter().for_each(|require| lookups.add_precondition(require));
-            unit.conditional_writes.iter().for_each(|ask| lookups.add_conditional_write(ask));
+            unit.preconditions
+                .iter()
+                .for_each(|precondition| lookups.add_precondition(precondition));
+            unit.conditional_writes
+                .iter()
+                .for_each(|conditional| lookups.add_conditional_write(conditional));
         }
         // What a plan takes out of a channel does not count towards what it may have to match.
         for write in self.units.iter().flat_map(|unit| &unit.writes) {
@@ -100,8 +104,8 @@ impl Plan {
 }
 
 impl Lookups {
-    fn add_precondition(&mut self, require: &Precondition) {
-        match require {
+    fn add_precondition(&mut self, precondition: &Precondition) {
+        match precondition {
             Precondition::KeyFree { definition, key } => {
                 self.keys.insert((definition.clone(), key.clone()));
             }
@@ -111,8 +115,8 @@ impl Lookups {
         }
     }
 
-    fn add_conditional_write(&mut self, ask: &ConditionalWrite) {
-        match ask {
+    fn add_conditional_write(&mut self, conditional: &ConditionalWrite) {
+        match conditional {
             ConditionalWrite::Publish { message, id, .. } => {
                 self.messages.extend(id.iter().map(|(id, _)| id.clone()));
                 self.add_channel(&message.channel);
