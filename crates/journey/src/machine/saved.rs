@@ -205,8 +205,17 @@ impl Saved {
             let text = format!("state format {} is not known to this release", state.format);
             return Err(Fault::new("corrupt_state", text));
         }
-        minicbor::decode(&state.bytes)
-            .map_err(|error| Fault::new("corrupt_state", error.to_string()))
+        let saved: Self = minicbor::decode(&state.bytes)
+            .map_err(|error| Fault::new("corrupt_state", error.to_string()))?;
+        // Frames are numbered in the order in which they are made, each below one that is there.
+        // A damaged state that says otherwise could send whoever walks up into a circle.
+        let is_out_of_order = |(id, frame): (&FrameId, &Frame)| {
+            *id >= saved.next_frame || frame.parent.is_some_and(|parent| parent >= *id)
+        };
+        if saved.frames.iter().any(is_out_of_order) {
+            return Err(Fault::new("corrupt_state", "frames are out of order"));
+        }
+        Ok(saved)
     }
 
     /// The bytes to keep.
@@ -214,5 +223,48 @@ impl Saved {
         let bytes = minicbor::to_vec(self)
             .map_err(|error| Fault::new("corrupt_state", error.to_string()))?;
         Ok(State::new(FORMAT, bytes))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn saved(parent: Option<FrameId>, next_frame: FrameId) -> Saved {
+        let frame = Frame {
+            parent,
+            scope: ScopeName::Root,
+            state: "here".to_owned(),
+            activation: 1,
+            since: Timestamp::default(),
+            standing: Standing::Ready,
+            data: Data::Own(Json::null()),
+            request: None,
+        };
+        Saved {
+            role: Role::Main,
+            frames: BTreeMap::from([(ROOT, frame)]),
+            next_frame,
+            activations: 1,
+            attributes: BTreeMap::new(),
+            tags: Vec::new(),
+            closing: None,
+            updated_at: Timestamp::default(),
+            traceparent: None,
+            cap: None,
+            overdue: None,
+        }
+    }
+
+    /// I10: found by the fuzzer. A frame below itself made whoever asked where it stands collect
+    /// names until the memory was full.
+    #[test]
+    fn i10_a_state_whose_frames_run_in_a_circle_is_refused() {
+        let read = |saved: Saved| Saved::read(&saved.write().expect("it can be written"));
+        assert!(read(saved(None, ROOT + 1)).is_ok());
+        for (parent, next) in [(Some(ROOT), ROOT + 1), (Some(ROOT + 1), ROOT + 2), (None, ROOT)] {
+            let fault = read(saved(parent, next)).expect_err("it is damaged");
+            assert_eq!(fault.code, "corrupt_state");
+        }
     }
 }

@@ -89,7 +89,7 @@ CREATE TABLE instance (
     phase text COLLATE "C" NOT NULL,
     key text COLLATE "C",
     open bytea,
-    extra bytea,
+    meta bytea,
     state bytea NOT NULL,
     PRIMARY KEY (id_order),
     CHECK (((phase = ANY (ARRAY['completed'::text, 'failed'::text, 'cancelled'::text])) = (ended_at IS NOT NULL))),

@@ -117,7 +117,7 @@ impl Writer<'_> {
             Value::Float(value) => self.text.push_str(&print_float(*value)),
             Value::Text(text) => write_string(text.as_str(), &mut self.text),
             Value::Verbatim(text) => self.text.push_str(text.as_str()),
-            Value::List(_) | Value::Record(_) => return self.nested(value),
+            Value::List(_) | Value::Record(_) => self.nested(value)?,
             Value::Function(_) | Value::Builtin(_) | Value::Awaitable(_) => {
                 if self.manner == Manner::Strict || self.refuses(value) {
                     let kind = value.kind_name();

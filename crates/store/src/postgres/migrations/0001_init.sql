@@ -65,13 +65,13 @@ CREATE TABLE instance (
     ended_at bigint,
     deadline_at bigint,
     last_history bigint NOT NULL,   -- history.seq of its newest row; 0 is none
-    parent_id_order bigint,              -- only children; the whole lineage is in `extra`
+    parent_id_order bigint,              -- only children; the whole lineage is in `meta`
     state_format integer NOT NULL,
     phase text COLLATE "C" NOT NULL CHECK (phase IN
         ('starting', 'running', 'yielding', 'closing', 'completed', 'failed', 'cancelled')),
     key text COLLATE "C",
     open bytea,                     -- open timers, tasks, subscriptions; NULL is nothing
-    extra bytea,                    -- what is rarely there; NULL is nothing
+    meta bytea,                    -- what is rarely there; NULL is nothing
     state bytea NOT NULL,           -- opaque bytes of the notation
     CHECK ((phase IN ('completed', 'failed', 'cancelled')) = (ended_at IS NOT NULL))
 ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.05);

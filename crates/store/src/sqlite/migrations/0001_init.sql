@@ -49,11 +49,11 @@ CREATE TABLE instance (
     ended_at INTEGER,
     deadline_at INTEGER,
     last_history INTEGER NOT NULL,  -- history.seq of its newest row; 0 is none
-    parent_id_order INTEGER,             -- only children; the whole lineage is in `extra`
+    parent_id_order INTEGER,             -- only children; the whole lineage is in `meta`
     key TEXT,
     state_format INTEGER NOT NULL,
     open BLOB,                      -- open timers, tasks, subscriptions; NULL is nothing
-    extra BLOB,                     -- what is rarely there; NULL is nothing
+    meta BLOB,                     -- what is rarely there; NULL is nothing
     state BLOB NOT NULL,            -- opaque bytes of the notation
     CHECK ((phase = 'completed' OR phase = 'failed' OR phase = 'cancelled')
         = (ended_at IS NOT NULL))
