@@ -18,12 +18,12 @@ pub(crate) const STEPS: &[Step] = &[
     Step { name: "sbom", run: |_| sbom::run(&[]) },
 ];
 
-const MISSING: &str =
+const MISSING_TOOL_HINT: &str =
     "cargo-deny is not installed; install it with `cargo install --locked cargo-deny`";
 
 pub(crate) fn run() -> Result<()> {
     if !has_cargo_command("deny") {
-        bail!(MISSING);
+        bail!(MISSING_TOOL_HINT);
     }
     cargo_run(&["deny", "check", "bans", "licenses", "sources"])?;
     advisories(cargo())
@@ -34,7 +34,7 @@ fn supply_chain(_: &Options) -> Result<()> {
     if has_cargo_command("deny") {
         return run();
     }
-    println!("NOT CHECKED: bans, sources and advisories: {MISSING}");
+    println!("NOT CHECKED: bans, sources and advisories: {MISSING_TOOL_HINT}");
     Ok(())
 }
 
@@ -42,32 +42,32 @@ fn advisories(mut command: Command) -> Result<()> {
     let command = command.args(["deny", "check", "advisories"]).current_dir(root()?);
     let out = command.output().context("cannot start cargo")?;
     let said = String::from_utf8_lossy(&out.stderr);
-    match judge(out.status.success(), &said) {
-        Verdict::Clean => println!("no advisory applies"),
-        Verdict::NotChecked => {
+    match judge_advisories(out.status.success(), &said) {
+        AdvisoryVerdict::Clean => println!("no advisory applies"),
+        AdvisoryVerdict::NotChecked => {
             println!("NOT CHECKED: advisories: their database cannot be fetched here");
         }
-        Verdict::Found => bail!("an advisory applies:\n{said}"),
+        AdvisoryVerdict::Found => bail!("an advisory applies:\n{said}"),
     }
     Ok(())
 }
 
 /// What the check of advisories gave.
 #[derive(Debug, PartialEq, Eq)]
-enum Verdict {
+enum AdvisoryVerdict {
     Clean,
     Found,
     /// The tool ended before it looked at anything.
     NotChecked,
 }
 
-fn judge(is_success: bool, said: &str) -> Verdict {
+fn judge_advisories(is_success: bool, said: &str) -> AdvisoryVerdict {
     // The summary is the last thing that is said, and only after a check.
     let has_summary = said.lines().any(|line| line.trim_start().starts_with("advisories "));
     match (is_success, has_summary) {
-        (true, _) => Verdict::Clean,
-        (false, false) if said.contains("advisory database") => Verdict::NotChecked,
-        (false, _) => Verdict::Found,
+        (true, _) => AdvisoryVerdict::Clean,
+        (false, false) if said.contains("advisory database") => AdvisoryVerdict::NotChecked,
+        (false, _) => AdvisoryVerdict::Found,
     }
 }
 
@@ -78,9 +78,12 @@ mod tests {
     #[test]
     fn a_database_that_cannot_be_had_is_not_taken_for_a_clean_bill() {
         let unreachable = "error: failed to fetch advisory database https://example.org/db";
-        assert_eq!(judge(false, unreachable), Verdict::NotChecked);
-        assert_eq!(judge(true, "advisories ok\n"), Verdict::Clean);
-        assert_eq!(judge(false, "error[vulnerability]: x\nadvisories FAILED\n"), Verdict::Found);
-        assert_eq!(judge(false, "error: something else"), Verdict::Found);
+        assert_eq!(judge_advisories(false, unreachable), AdvisoryVerdict::NotChecked);
+        assert_eq!(judge_advisories(true, "advisories ok\n"), AdvisoryVerdict::Clean);
+        assert_eq!(
+            judge_advisories(false, "error[vulnerability]: x\nadvisories FAILED\n"),
+            AdvisoryVerdict::Found
+        );
+        assert_eq!(judge_advisories(false, "error: something else"), AdvisoryVerdict::Found);
     }
 }

@@ -8,14 +8,14 @@ use crate::shell::{cargo_run, root};
 use crate::step::now;
 
 /// Cases that are played by one process.
-const BATCH: u64 = 2_000;
+const CASES_PER_BATCH: u64 = 2_000;
 
 /// A batch that takes longer has a case without a budget in it.
-const SLOW: Duration = Duration::from_mins(5);
+const BATCH_TIMEOUT: Duration = Duration::from_mins(5);
 
 /// What the command line says.
 #[derive(Debug, PartialEq, Eq)]
-struct Plan {
+struct FuzzPlan {
     target: Option<String>,
     seconds: u64,
     seed: u64,
@@ -24,28 +24,28 @@ struct Plan {
 
 /// Plays batches of cases, built for speed, until the time is up or one of them fails.
 pub(crate) fn run(args: &[String]) -> Result<()> {
-    let plan = plan(args)?;
+    let plan = parse_plan(args)?;
     let notes = root()?.join("target/fuzz").display().to_string();
     if let Some(case) = plan.case {
-        return play(&plan, &notes, case, 1, &["--show"]);
+        return run_batch(&plan, &notes, case, 1, &["--show"]);
     }
     let begun = now();
     let mut from = 0;
     while begun.elapsed() < Duration::from_secs(plan.seconds) {
         let batch = now();
-        play(&plan, &notes, from, BATCH, &[])
+        run_batch(&plan, &notes, from, CASES_PER_BATCH, &[])
             .with_context(|| format!("the last case of each target is in {notes}"))?;
-        if batch.elapsed() > SLOW {
-            bail!("cases {from} to {} took {:?}", from + BATCH, batch.elapsed());
+        if batch.elapsed() > BATCH_TIMEOUT {
+            bail!("cases {from} to {} took {:?}", from + CASES_PER_BATCH, batch.elapsed());
         }
-        from += BATCH;
+        from += CASES_PER_BATCH;
     }
     let what = plan.target.as_deref().unwrap_or("every target");
     println!("{what}: {from} cases from seed {} in {:?}, clean", plan.seed, begun.elapsed());
     Ok(())
 }
 
-fn play(plan: &Plan, notes: &str, from: u64, cases: u64, more: &[&str]) -> Result<()> {
+fn run_batch(plan: &FuzzPlan, notes: &str, from: u64, cases: u64, more: &[&str]) -> Result<()> {
     let (seed, from, cases) = (plan.seed.to_string(), from.to_string(), cases.to_string());
     let mut command = vec!["run", "--quiet", "--release", "-p", "meantime-fuzz", "--"];
     command.extend(plan.target.as_deref());
@@ -54,8 +54,8 @@ fn play(plan: &Plan, notes: &str, from: u64, cases: u64, more: &[&str]) -> Resul
     cargo_run(&command)
 }
 
-fn plan(args: &[String]) -> Result<Plan> {
-    let mut plan = Plan { target: None, seconds: 60, seed: 1, case: None };
+fn parse_plan(args: &[String]) -> Result<FuzzPlan> {
+    let mut plan = FuzzPlan { target: None, seconds: 60, seed: 1, case: None };
     let mut rest = args.iter();
     while let Some(arg) = rest.next() {
         if !arg.starts_with("--") {
@@ -83,12 +83,12 @@ mod tests {
     #[test]
     fn arguments_are_read_or_refused_by_name() {
         let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
-        let read = plan(&words("feel --seed 7 --case 3")).unwrap();
+        let read = parse_plan(&words("feel --seed 7 --case 3")).unwrap();
         let expected =
-            Plan { target: Some("feel".to_owned()), seconds: 60, seed: 7, case: Some(3) };
+            FuzzPlan { target: Some("feel".to_owned()), seconds: 60, seed: 7, case: Some(3) };
         assert_eq!(read, expected);
-        assert!(plan(&words("--speed 3")).unwrap_err().to_string().contains("--speed"));
-        assert!(plan(&words("a b")).is_err());
-        assert!(plan(&words("--seed x")).is_err());
+        assert!(parse_plan(&words("--speed 3")).unwrap_err().to_string().contains("--speed"));
+        assert!(parse_plan(&words("a b")).is_err());
+        assert!(parse_plan(&words("--seed x")).is_err());
     }
 }

@@ -9,8 +9,8 @@
 //! A rule whose test still passes on broken code is not tested. All work is done in a copy below
 //! `target/mutants`, so an interrupted run leaves nothing broken behind.
 
-mod list;
-mod scratch;
+mod mutant_list;
+mod scratch_copy;
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -19,14 +19,14 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::shell;
 use crate::step::{now, seconds};
-use list::Mutant;
-use scratch::{Outcome, Scratch};
+use mutant_list::Mutant;
+use scratch_copy::{Outcome, ScratchCopy};
 
-const LIST: &str = "xtask/mutants.txt";
+const MUTANTS_FILE: &str = "xtask/mutants.txt";
 
 /// What became of a mutant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Verdict {
+enum MutantVerdict {
     /// The test failed, as it should.
     Caught,
     /// The test ran into the time limit, which a person would notice too.
@@ -39,7 +39,7 @@ enum Verdict {
     Broken,
 }
 
-impl fmt::Display for Verdict {
+impl fmt::Display for MutantVerdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::Caught => "caught",
@@ -53,8 +53,10 @@ impl fmt::Display for Verdict {
 
 pub(crate) fn run(args: &[String]) -> Result<()> {
     let root = shell::root()?;
-    let text = std::fs::read_to_string(root.join(LIST)).with_context(|| format!("read {LIST}"))?;
-    let mut mutants = list::parse(&text).with_context(|| format!("cannot read {LIST}"))?;
+    let text = std::fs::read_to_string(root.join(MUTANTS_FILE))
+        .with_context(|| format!("read {MUTANTS_FILE}"))?;
+    let mut mutants =
+        mutant_list::parse(&text).with_context(|| format!("cannot read {MUTANTS_FILE}"))?;
     let (flags, names): (Vec<&String>, Vec<&String>) =
         args.iter().partition(|arg| arg.starts_with('-'));
     for name in &names {
@@ -65,7 +67,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     }
     mutants.retain(|mutant| names.is_empty() || names.iter().any(|name| mutant.is_called(name)));
     match flags.as_slice() {
-        [] => try_all(&Scratch::prepare(&root)?, &mutants),
+        [] => test_mutants(&ScratchCopy::prepare(&root)?, &mutants),
         [flag] if *flag == "--list" => {
             for mutant in &mutants {
                 println!("{:40} {:20} {}", mutant.name, mutant.rules, mutant.file);
@@ -76,17 +78,17 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     }
 }
 
-fn try_all(scratch: &Scratch, mutants: &[Mutant]) -> Result<()> {
+fn test_mutants(scratch: &ScratchCopy, mutants: &[Mutant]) -> Result<()> {
     let all = now();
-    unmutated(scratch, mutants)?;
+    check_unmutated(scratch, mutants)?;
     println!("{:40} {:20} {:13} {:>8}", "mutant", "rules", "verdict", "time");
     let mut survivors = 0;
     for mutant in mutants {
         let begin = now();
-        let (verdict, detail) = try_one(scratch, mutant)?;
+        let (verdict, detail) = test_mutant(scratch, mutant)?;
         let took = seconds(begin.elapsed());
         println!("{:40} {:20} {verdict:13} {took:>8}", mutant.name, mutant.rules);
-        if !matches!(verdict, Verdict::Caught | Verdict::Hung) {
+        if !matches!(verdict, MutantVerdict::Caught | MutantVerdict::Hung) {
             survivors += 1;
             for line in detail.lines() {
                 println!("    {line}");
@@ -99,7 +101,7 @@ fn try_all(scratch: &Scratch, mutants: &[Mutant]) -> Result<()> {
 }
 
 /// A test that fails anyway, or that does not exist, would prove nothing.
-fn unmutated(scratch: &Scratch, mutants: &[Mutant]) -> Result<()> {
+fn check_unmutated(scratch: &ScratchCopy, mutants: &[Mutant]) -> Result<()> {
     let tests: BTreeSet<&[String]> = mutants.iter().map(|mutant| mutant.test.as_slice()).collect();
     for test in tests {
         let begin = now();
@@ -121,35 +123,35 @@ fn unmutated(scratch: &Scratch, mutants: &[Mutant]) -> Result<()> {
     Ok(())
 }
 
-fn try_one(scratch: &Scratch, mutant: &Mutant) -> Result<(Verdict, String)> {
+fn test_mutant(scratch: &ScratchCopy, mutant: &Mutant) -> Result<(MutantVerdict, String)> {
     let original = scratch.read(&mutant.file).unwrap_or_default();
-    let broken = match mutate(&original, mutant) {
+    let broken = match apply_mutant(&original, mutant) {
         Ok(broken) => broken,
-        Err(why) => return Ok((Verdict::Stale, why)),
+        Err(why) => return Ok((MutantVerdict::Stale, why)),
     };
     scratch.write(&mutant.file, &broken)?;
-    let outcome = judge(scratch, mutant);
+    let outcome = run_mutant_tests(scratch, mutant);
     scratch.write(&mutant.file, &original)?;
     outcome
 }
 
-fn judge(scratch: &Scratch, mutant: &Mutant) -> Result<(Verdict, String)> {
+fn run_mutant_tests(scratch: &ScratchCopy, mutant: &Mutant) -> Result<(MutantVerdict, String)> {
     Ok(match scratch.build(&mutant.test)? {
-        Outcome::Failed(output) => (Verdict::Broken, output),
-        Outcome::Hung => (Verdict::Broken, "the build does not end".to_owned()),
+        Outcome::Failed(output) => (MutantVerdict::Broken, output),
+        Outcome::Hung => (MutantVerdict::Broken, "the build does not end".to_owned()),
         Outcome::Passed(_) => match scratch.test(&mutant.test)? {
-            Outcome::Failed(_) => (Verdict::Caught, String::new()),
-            Outcome::Hung => (Verdict::Hung, String::new()),
+            Outcome::Failed(_) => (MutantVerdict::Caught, String::new()),
+            Outcome::Hung => (MutantVerdict::Hung, String::new()),
             Outcome::Passed(_) => {
                 let command = mutant.test.join(" ");
-                (Verdict::Missed, format!("`cargo test {command}` passes on the broken code"))
+                (MutantVerdict::Missed, format!("`cargo test {command}` passes on the broken code"))
             }
         },
     })
 }
 
 /// The broken text, or why the mutant is stale.
-fn mutate(original: &str, mutant: &Mutant) -> Result<String, String> {
+fn apply_mutant(original: &str, mutant: &Mutant) -> Result<String, String> {
     match original.matches(&mutant.find).count() {
         1 => Ok(original.replacen(&mutant.find, &mutant.replace, 1)),
         count => Err(format!(
@@ -182,9 +184,9 @@ mod tests {
 
     #[test]
     fn the_text_must_be_there_exactly_once() {
-        assert_eq!(mutate("a < b", &mutant("<", "<=")).unwrap(), "a <= b");
-        assert!(mutate("a > b", &mutant("<", "<=")).unwrap_err().contains("0 times"));
-        assert!(mutate("a < b < c", &mutant("<", "<=")).unwrap_err().contains("2 times"));
+        assert_eq!(apply_mutant("a < b", &mutant("<", "<=")).unwrap(), "a <= b");
+        assert!(apply_mutant("a > b", &mutant("<", "<=")).unwrap_err().contains("0 times"));
+        assert!(apply_mutant("a < b < c", &mutant("<", "<=")).unwrap_err().contains("2 times"));
     }
 
     #[test]
@@ -198,10 +200,10 @@ mod tests {
     #[test]
     fn the_code_has_what_the_list_wants_to_break() {
         let root = shell::root().unwrap();
-        let text = std::fs::read_to_string(root.join(LIST)).unwrap();
-        for it in list::parse(&text).unwrap() {
+        let text = std::fs::read_to_string(root.join(MUTANTS_FILE)).unwrap();
+        for it in mutant_list::parse(&text).unwrap() {
             let code = std::fs::read_to_string(root.join(&it.file)).unwrap();
-            let mutated = mutate(&code, &it).map(drop);
+            let mutated = apply_mutant(&code, &it).map(drop);
             assert_eq!(mutated, Ok(()), "{} in {}", it.name, it.file);
         }
     }
@@ -209,8 +211,8 @@ mod tests {
     /// The rules of the kernel. A rule that nothing breaks on purpose is not known to be tested.
     #[test]
     fn every_rule_has_a_mutant() {
-        let text = std::fs::read_to_string(shell::root().unwrap().join(LIST)).unwrap();
-        let mutants = list::parse(&text).unwrap();
+        let text = std::fs::read_to_string(shell::root().unwrap().join(MUTANTS_FILE)).unwrap();
+        let mutants = mutant_list::parse(&text).unwrap();
         let series = [("T", 13), ("D", 7), ("O", 2), ("I", 12)];
         let rules = series.iter().flat_map(|(letter, count)| {
             (1..=*count).map(move |number: u32| format!("{letter}{number}"))

@@ -12,7 +12,7 @@ use anyhow::{Context, Result};
 use crate::shell::{cargo, root};
 
 /// Where tests look for the cluster.
-const VARIABLE: &str = "MEANTIME_TEST_POSTGRES";
+const POSTGRES_VARIABLE: &str = "MEANTIME_TEST_POSTGRES";
 
 /// A running cluster; dropping it ends it.
 pub(crate) struct Cluster {
@@ -24,7 +24,7 @@ impl Cluster {
     /// Starts one, installing PostgreSQL if it is missing and may be installed. None if tests have
     /// a cluster already, or if there is no PostgreSQL: those that need it then say so and fail.
     pub(crate) fn start() -> Result<Option<Self>> {
-        if std::env::var_os(VARIABLE).is_some() {
+        if std::env::var_os(POSTGRES_VARIABLE).is_some() {
             return Ok(None);
         }
         if !is_installed() && is_root() {
@@ -50,7 +50,7 @@ impl Cluster {
 
     /// What test processes need to know.
     pub(crate) fn variable(&self) -> (&'static str, &str) {
-        (VARIABLE, &self.address)
+        (POSTGRES_VARIABLE, &self.address)
     }
 }
 

@@ -13,15 +13,15 @@ use serde_json::{Value, json};
 use crate::shell::{cargo, output, root};
 
 /// The package that becomes the shipped binary.
-const SHIPPED: &str = "meantime-cli";
+const SHIPPED_PACKAGE: &str = "meantime-cli";
 
 /// Where the document goes when no file is named.
-const DEFAULT_FILE: &str = "target/meantime.cdx.json";
+const DEFAULT_SBOM_FILE: &str = "target/meantime.cdx.json";
 
 pub(crate) fn run(args: &[String]) -> Result<()> {
     let root = root()?;
     let file = match args {
-        [] => root.join(DEFAULT_FILE),
+        [] => root.join(DEFAULT_SBOM_FILE),
         [file] => PathBuf::from(file),
         _ => bail!("`sbom` takes the name of one file"),
     };
@@ -31,9 +31,9 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     let read =
         |path: &str| std::fs::read_to_string(root.join(path)).with_context(|| path.to_owned());
     let npm = serde_json::from_str(&read("sdks/typescript/package-lock.json")?)?;
-    let sources = Sources {
+    let sources = SbomSources {
         metadata: &metadata,
-        checksums: checksums(&read("Cargo.lock")?),
+        checksums: checksums(&read("CargoMetadata.lock")?),
         npm: &npm,
         python: &read("sdks/python/pyproject.toml")?,
     };
@@ -48,7 +48,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
 }
 
 /// What the document is made from.
-struct Sources<'a> {
+struct SbomSources<'a> {
     metadata: &'a Value,
     /// SHA-256 by name and version.
     checksums: BTreeMap<(String, String), String>,
@@ -56,18 +56,18 @@ struct Sources<'a> {
     python: &'a str,
 }
 
-fn document(sources: &Sources<'_>) -> Result<Value> {
-    let cargo = Cargo::new(sources.metadata)?;
+fn document(sources: &SbomSources<'_>) -> Result<Value> {
+    let cargo = CargoMetadata::new(sources.metadata)?;
     let mut components: BTreeMap<String, Value> = BTreeMap::new();
     let mut dependencies: BTreeMap<String, Value> = BTreeMap::new();
-    let shipped = cargo.closure(SHIPPED)?;
+    let shipped = cargo.closure(SHIPPED_PACKAGE)?;
     for (id, package) in &cargo.packages {
         let reference = cargo_reference(package)?;
         let (name, version) = (text(package, "name")?, text(package, "version")?);
         let licence = package["license"].as_str();
         let licence = licence.with_context(|| format!("{name} {version} names no licence"))?;
         let mut component = json!({
-            "type": if name == SHIPPED { "application" } else { "library" },
+            "type": if name == SHIPPED_PACKAGE { "application" } else { "library" },
             "bom-ref": reference,
             "name": name,
             "version": version,
@@ -80,16 +80,17 @@ fn document(sources: &Sources<'_>) -> Result<Value> {
             component["hashes"] = json!([{ "alg": "SHA-256", "content": checksum }]);
         }
         components.insert(reference.clone(), component);
-        let needs: BTreeSet<String> =
-            cargo.needs(id).map(cargo_reference).collect::<Result<_>>()?;
-        dependencies.insert(reference.clone(), json!({ "ref": reference, "dependsOn": needs }));
+        let dependencies_of: BTreeSet<String> =
+            cargo.dependencies_of(id).map(cargo_reference).collect::<Result<_>>()?;
+        dependencies
+            .insert(reference.clone(), json!({ "ref": reference, "dependsOn": dependencies_of }));
     }
     for component in
         npm_components(sources.npm)?.into_iter().chain(python_components(sources.python))
     {
         components.insert(component["bom-ref"].to_string(), component);
     }
-    let (_, main) = cargo.named(SHIPPED)?;
+    let (_, main) = cargo.package_named(SHIPPED_PACKAGE)?;
     Ok(json!({
         "bomFormat": "CycloneDX",
         "specVersion": "1.6",
@@ -109,12 +110,12 @@ fn document(sources: &Sources<'_>) -> Result<Value> {
 }
 
 /// The packages of `cargo metadata`, by id.
-struct Cargo<'a> {
+struct CargoMetadata<'a> {
     packages: BTreeMap<&'a str, &'a Value>,
     nodes: BTreeMap<&'a str, &'a Value>,
 }
 
-impl<'a> Cargo<'a> {
+impl<'a> CargoMetadata<'a> {
     fn new(metadata: &'a Value) -> Result<Self> {
         let by_id = |list: &'a Value| -> Result<BTreeMap<&'a str, &'a Value>> {
             let list = list.as_array().context("cargo metadata has an unknown shape")?;
@@ -124,34 +125,35 @@ impl<'a> Cargo<'a> {
         Ok(Self { packages, nodes: by_id(&metadata["resolve"]["nodes"])? })
     }
 
-    fn named(&self, name: &str) -> Result<(&'a str, &'a Value)> {
+    fn package_named(&self, name: &str) -> Result<(&'a str, &'a Value)> {
         let mut packages = self.packages.iter().map(|(id, package)| (*id, *package));
         let found = packages.find(|(_, package)| package["name"] == name);
         found.with_context(|| format!("there is no package {name}"))
     }
 
     /// What a package needs to be built and run.
-    fn needs(&self, id: &str) -> impl Iterator<Item = &'a Value> {
-        self.needed_ids(id).into_iter().filter_map(|id| self.packages.get(id).copied())
+    fn dependencies_of(&self, id: &str) -> impl Iterator<Item = &'a Value> {
+        self.dependency_ids(id).into_iter().filter_map(|id| self.packages.get(id).copied())
     }
 
-    fn needed_ids(&self, id: &str) -> Vec<&'a str> {
-        let needs = self.nodes.get(id).and_then(|node| node["deps"].as_array());
+    fn dependency_ids(&self, id: &str) -> Vec<&'a str> {
+        let dependencies_of = self.nodes.get(id).and_then(|node| node["deps"].as_array());
         let is_for_tests = |need: &&Value| {
             let kinds = need["dep_kinds"].as_array().into_iter().flatten();
             kinds.clone().count() > 0 && kinds.clone().all(|kind| kind["kind"] == "dev")
         };
-        let needs = needs.into_iter().flatten().filter(|need| !is_for_tests(need));
-        needs.filter_map(|need| need["pkg"].as_str()).collect()
+        let dependencies_of =
+            dependencies_of.into_iter().flatten().filter(|need| !is_for_tests(need));
+        dependencies_of.filter_map(|need| need["pkg"].as_str()).collect()
     }
 
     /// A package and everything that it needs.
     fn closure(&self, name: &str) -> Result<BTreeSet<&'a str>> {
         let mut found = BTreeSet::new();
-        let mut next = vec![self.named(name)?.0];
+        let mut next = vec![self.package_named(name)?.0];
         while let Some(id) = next.pop() {
             if found.insert(id) {
-                next.extend(self.needed_ids(id));
+                next.extend(self.dependency_ids(id));
             }
         }
         Ok(found)
@@ -246,19 +248,19 @@ mod tests {
         };
         json!({
             "packages": [
-                package(SHIPPED, "0.1.0", Some("Apache-2.0")),
+                package(SHIPPED_PACKAGE, "0.1.0", Some("Apache-2.0")),
                 package("left", "1.2.3", licence),
                 package("checker", "2.0.0", Some("MIT/Apache-2.0")),
             ],
             "resolve": { "nodes": [
-                { "id": SHIPPED, "deps": [need("left", None), need("checker", Some("dev"))] },
+                { "id": SHIPPED_PACKAGE, "deps": [need("left", None), need("checker", Some("dev"))] },
                 { "id": "left", "deps": [] },
                 { "id": "checker", "deps": [need("left", None)] },
             ] },
         })
     }
 
-    fn made(licence: Option<&str>) -> Result<Value> {
+    fn sbom_of(licence: Option<&str>) -> Result<Value> {
         let lock = "[[package]]\nname = \"left\"\nversion = \"1.2.3\"\nchecksum = \"abcd\"\n";
         let npm = json!({ "packages": {
             "": {},
@@ -267,12 +269,12 @@ mod tests {
         let python =
             "[build-system]\nrequires = [\"setuptools>=68\"]\n[project]\ndependencies = []\n";
         let (metadata, checksums) = (metadata(licence), checksums(lock));
-        document(&Sources { metadata: &metadata, checksums, npm: &npm, python })
+        document(&SbomSources { metadata: &metadata, checksums, npm: &npm, python })
     }
 
     #[test]
     fn what_is_shipped_is_told_from_what_tests_need() {
-        let document = made(Some("MIT")).expect("a document");
+        let document = sbom_of(Some("MIT")).expect("a document");
         let components = document["components"].as_array().expect("components");
         let scopes: BTreeMap<&str, &str> = components
             .iter()
@@ -294,13 +296,13 @@ mod tests {
 
     #[test]
     fn a_package_without_a_licence_is_refused() {
-        let refused = made(None).expect_err("it may not be shipped");
+        let refused = sbom_of(None).expect_err("it may not be shipped");
         assert!(refused.to_string().contains("left 1.2.3 names no licence"), "{refused}");
     }
 
     #[test]
     fn the_same_sources_give_the_same_bytes() {
-        let text = || format!("{:#}", made(Some("MIT")).expect("a document"));
+        let text = || format!("{:#}", sbom_of(Some("MIT")).expect("a document"));
         assert_eq!(text(), text());
     }
 }

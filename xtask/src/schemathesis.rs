@@ -15,17 +15,18 @@ use crate::sdk;
 use crate::shell::{cargo_run, output, root};
 use crate::step::{Options, Step};
 
-const PACKAGE: &str = "schemathesis==4.32.5";
+const SCHEMATHESIS_PACKAGE: &str = "schemathesis==4.32.5";
 
 /// Not `negative_data_rejection`: sources are plain text, in which every mutation may be a script.
-const CHECKS: &str = "not_a_server_error,status_code_conformance,content_type_conformance,\
+const SCHEMATHESIS_CHECKS: &str = "not_a_server_error,status_code_conformance,content_type_conformance,\
      response_headers_conformance,response_schema_conformance,ignored_auth,unsupported_method";
 
-pub(crate) const STEPS: &[Step] = &[Step { name: "requests from the OpenAPI document", run: few }];
+pub(crate) const STEPS: &[Step] =
+    &[Step { name: "requests from the OpenAPI document", run: run_few_examples }];
 
 /// A few requests for each operation.
-fn few(_: &Options) -> Result<()> {
-    explore("3", "1")
+fn run_few_examples(_: &Options) -> Result<()> {
+    run_schemathesis("3", "1")
 }
 
 /// As many as somebody wants.
@@ -41,10 +42,10 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
         }
     }
     cargo_run(&["build", "--quiet", "--bin", "meantime"])?;
-    explore(examples, seed)
+    run_schemathesis(examples, seed)
 }
 
-fn explore(examples: &str, seed: &str) -> Result<()> {
+fn run_schemathesis(examples: &str, seed: &str) -> Result<()> {
     let directory = root()?.join("target/schemathesis");
     let tool = install(&directory)?;
     let binary = sdk::path_of_binary()?;
@@ -54,7 +55,7 @@ fn explore(examples: &str, seed: &str) -> Result<()> {
     let server = Server::start(&binary, &directory, &key)?;
     let secret = key["key"].as_str().unwrap_or_default();
     let status = Command::new(tool)
-        .args(["run", &format!("{}/openapi.json", server.url), "--checks", CHECKS])
+        .args(["run", &format!("{}/openapi.json", server.url), "--checks", SCHEMATHESIS_CHECKS])
         .args(["--max-examples", examples, "--seed", seed, "--request-timeout", "30"])
         .args(["--header", &format!("Authorization: Bearer {secret}")])
         .current_dir(&directory)
@@ -73,7 +74,7 @@ fn install(directory: &Path) -> Result<PathBuf> {
     let mut make = Command::new("python3");
     output(make.args(["-m", "venv", "."]), directory).context("python3 cannot make a venv")?;
     let mut pip = Command::new(directory.join("bin/pip"));
-    output(pip.args(["install", "--quiet", PACKAGE]), directory)?;
+    output(pip.args(["install", "--quiet", SCHEMATHESIS_PACKAGE]), directory)?;
     Ok(tool)
 }
 

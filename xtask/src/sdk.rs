@@ -17,10 +17,10 @@ pub(crate) const STEPS: &[Step] = &[
 ];
 
 /// The packages whose workers are tried.
-const LANGUAGES: [&str; 2] = ["python", "typescript"];
+const SDK_LANGUAGES: [&str; 2] = ["python", "typescript"];
 
 /// Where the packages' tests find the server.
-const BINARY: &str = "MEANTIME_TEST_BINARY";
+const BINARY_VARIABLE: &str = "MEANTIME_TEST_BINARY";
 
 fn binary(_: &Options) -> Result<()> {
     cargo_run(&["build", "--quiet", "--bin", "meantime"])
@@ -39,7 +39,7 @@ fn python(_: &Options) -> Result<()> {
         let mut command = Command::new("python3");
         command.args(["-W", "error", "-m", "unittest", "discover", "-s", tests]);
         command.env("PYTHONPATH", dir.join("src")).env("PYTHONDONTWRITEBYTECODE", "1");
-        command.env(BINARY, path_of_binary()?);
+        command.env(BINARY_VARIABLE, path_of_binary()?);
         run(&mut command, &dir, "install Python 3.10 or later as `python3`")?;
     }
     Ok(())
@@ -53,7 +53,7 @@ fn typescript(_: &Options) -> Result<()> {
     }
     run(Command::new("npm").arg("test"), &dir, hint)?;
     let mut e2e = Command::new("npm");
-    run(e2e.args(["run", "e2e"]).env(BINARY, path_of_binary()?), &dir, hint)
+    run(e2e.args(["run", "e2e"]).env(BINARY_VARIABLE, path_of_binary()?), &dir, hint)
 }
 
 fn fuzz(_: &Options) -> Result<()> {
@@ -73,10 +73,10 @@ pub(crate) fn soak(options: &[String]) -> Result<()> {
 }
 
 fn fuzz_workers(options: &[String]) -> Result<()> {
-    for language in LANGUAGES {
+    for language in SDK_LANGUAGES {
         let mut command = Command::new("python3");
         command.arg("fuzz/run.py").arg(language).args(options);
-        command.env(BINARY, path_of_binary()?).env("PYTHONDONTWRITEBYTECODE", "1");
+        command.env(BINARY_VARIABLE, path_of_binary()?).env("PYTHONDONTWRITEBYTECODE", "1");
         run(&mut command, &root()?.join("sdks"), "install Python 3.10 or later as `python3`")?;
     }
     Ok(())

@@ -4,20 +4,20 @@
 //! tests hand it a small repository in memory and prove that it can fail. Every message says what
 //! to do instead. The same checks run as tests of this package.
 
-mod codes;
+mod crate_graph;
 mod dependencies;
-mod direction;
-mod inputs;
+mod error_codes;
+mod file_shape;
 mod licences;
+mod local_paths;
 mod markdown;
-mod markers;
 mod migrations;
-mod places;
 mod purity;
 mod repo;
-mod shape;
+mod single_source;
 mod source;
 mod sql;
+mod unfinished;
 
 use std::fmt;
 
@@ -26,19 +26,19 @@ use anyhow::{Result, bail};
 use crate::shell;
 use repo::Repo;
 
-type Check = fn(&Repo) -> Vec<Problem>;
+type CheckFn = fn(&Repo) -> Vec<Problem>;
 
 /// Every check with the name it is reported under.
-const CHECKS: &[(&str, Check)] = &[
+const CHECKS: &[(&str, CheckFn)] = &[
     ("pure crates stay pure", purity::check),
-    ("crates depend downwards only", direction::check),
-    ("one clock, one random source", inputs::check),
+    ("crates depend downwards only", crate_graph::check),
+    ("one clock, one random source", single_source::check),
     ("time and chance are parameters of SQL", sql::check),
-    ("nothing is left undone", markers::check),
+    ("nothing is left undone", unfinished::check),
     ("markdown has one title and working links", markdown::check),
-    ("rust files have the agreed shape", shape::check),
-    ("nothing points to one machine", places::check),
-    ("every error code has its page", codes::check),
+    ("rust files have the agreed shape", file_shape::check),
+    ("nothing points to one machine", local_paths::check),
+    ("every error code has its page", error_codes::check),
     ("every dependency is explained", dependencies::check),
     ("every licence is allowed", licences::check),
     ("released migrations never change", migrations::check),
@@ -47,13 +47,13 @@ const CHECKS: &[(&str, Check)] = &[
 /// One broken fact: where, and what to do about it.
 #[derive(Debug, PartialEq, Eq)]
 struct Problem {
-    place: String,
+    location: String,
     message: String,
 }
 
 impl Problem {
-    fn new(place: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { place: place.into(), message: message.into() }
+    fn new(location: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { location: location.into(), message: message.into() }
     }
 
     /// A problem at a line, counted from one, in a form that editors can open.
@@ -64,7 +64,7 @@ impl Problem {
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.place, self.message)
+        write!(f, "{}: {}", self.location, self.message)
     }
 }
 

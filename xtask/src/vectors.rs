@@ -13,9 +13,9 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::shell::root;
 
 /// Where the vectors of flow scripts are, and what shows a value as text, here and there.
-const FLOW: &str = "crates/flow/tests/node/vectors.txt";
-const FLOW_NEAR: &str = "crates/flow/tests/node/near.txt";
-const SHOW: &str = "crates/flow/tests/node/show.js";
+const FLOW_VECTORS_FILE: &str = "crates/flow/tests/node/vectors.txt";
+const FLOW_NEAR_VECTORS_FILE: &str = "crates/flow/tests/node/near.txt";
+const SHOW_SCRIPT: &str = "crates/flow/tests/node/show.js";
 
 pub(crate) fn run(args: &[String]) -> Result<()> {
     match args {
@@ -26,14 +26,14 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
 
 fn write_flow() -> Result<()> {
     let cases = flow::expressions();
-    write(&cases.exact, FLOW)?;
-    write(&cases.near, FLOW_NEAR)
+    write(&cases.exact, FLOW_VECTORS_FILE)?;
+    write(&cases.near, FLOW_NEAR_VECTORS_FILE)
 }
 
 /// Asks Node about expressions and writes them with its answers.
 fn write(cases: &[String], file: &str) -> Result<()> {
     let root = root()?;
-    let show = std::fs::read_to_string(root.join(SHOW)).context("the text of `show`")?;
+    let show = std::fs::read_to_string(root.join(SHOW_SCRIPT)).context("the text of `show`")?;
     let program = format!(
         "'use strict';\n\
          const lines = require('fs').readFileSync(0, 'utf8').split('\\n').filter(it => it);\n\

@@ -9,4 +9,4 @@
 mod recording;
 mod vfs;
 
-pub use recording::{Op, Recorder, What, record};
+pub use recording::{DiskOp, OpKind, Recorder, start_recording};

@@ -7,16 +7,16 @@ use crate::vfs;
 
 /// One thing that was done to a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Op {
+pub struct DiskOp {
     /// The file's name within the recorded directory.
     pub file: Arc<str>,
     /// What was done.
-    pub what: What,
+    pub kind: OpKind,
 }
 
 /// What was done to a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum What {
+pub enum OpKind {
     /// Bytes were written.
     Write {
         /// Where.
@@ -32,79 +32,79 @@ pub enum What {
     /// Everything that was done to the file before is durable.
     Sync {
         /// The number of ops when it began: what came while it ran may have missed it.
-        begun: usize,
+        ops_before: usize,
     },
 }
 
 /// Records what happens below a directory until it is dropped.
 #[derive(Debug)]
 pub struct Recorder {
-    tape: Arc<Tape>,
+    log: Arc<OpLog>,
 }
 
 /// Where ops are gathered.
 #[derive(Debug)]
-pub(crate) struct Tape {
+pub(crate) struct OpLog {
     directory: PathBuf,
-    ops: Mutex<Vec<Op>>,
+    ops: Mutex<Vec<DiskOp>>,
 }
 
-static TAPES: Mutex<Vec<Arc<Tape>>> = Mutex::new(Vec::new());
+static OP_LOGS: Mutex<Vec<Arc<OpLog>>> = Mutex::new(Vec::new());
 
 /// Records every SQLite file that is opened below a directory from now on.
 ///
 /// # Panics
 ///
 /// If SQLite refuses another file system, which no version does.
-pub fn record(directory: &Path) -> Recorder {
-    vfs::install();
+pub fn start_recording(directory: &Path) -> Recorder {
+    vfs::install_vfs();
     let directory = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
-    let tape = Arc::new(Tape { directory, ops: Mutex::default() });
-    lock(&TAPES).push(Arc::clone(&tape));
-    Recorder { tape }
+    let log = Arc::new(OpLog { directory, ops: Mutex::default() });
+    lock(&OP_LOGS).push(Arc::clone(&log));
+    Recorder { log }
 }
 
 impl Recorder {
     /// How many ops there are by now. What was acknowledged before may need all of them.
     pub fn position(&self) -> usize {
-        lock(&self.tape.ops).len()
+        lock(&self.log.ops).len()
     }
 
     /// The ops so far, in the order in which they were done.
-    pub fn ops(&self) -> Vec<Op> {
-        lock(&self.tape.ops).clone()
+    pub fn ops(&self) -> Vec<DiskOp> {
+        lock(&self.log.ops).clone()
     }
 }
 
 impl Drop for Recorder {
     fn drop(&mut self) {
-        lock(&TAPES).retain(|tape| !Arc::ptr_eq(tape, &self.tape));
+        lock(&OP_LOGS).retain(|log| !Arc::ptr_eq(log, &self.log));
     }
 }
 
 /// A file that is being recorded.
 #[derive(Debug)]
-pub(crate) struct Watch {
-    tape: Arc<Tape>,
+pub(crate) struct FileRecorder {
+    log: Arc<OpLog>,
     file: Arc<str>,
 }
 
-impl Watch {
+impl FileRecorder {
     /// For a file that somebody records.
     pub(crate) fn of(path: &Path) -> Option<Self> {
-        let tapes = lock(&TAPES);
-        let tape = tapes.iter().find(|tape| path.starts_with(&tape.directory))?;
-        let name = path.strip_prefix(&tape.directory).ok()?.to_str()?;
-        Some(Self { tape: Arc::clone(tape), file: name.into() })
+        let logs = lock(&OP_LOGS);
+        let log = logs.iter().find(|log| path.starts_with(&log.directory))?;
+        let name = path.strip_prefix(&log.directory).ok()?.to_str()?;
+        Some(Self { log: Arc::clone(log), file: name.into() })
     }
 
-    pub(crate) fn note(&self, what: What) {
-        lock(&self.tape.ops).push(Op { file: Arc::clone(&self.file), what });
+    pub(crate) fn record(&self, kind: OpKind) {
+        lock(&self.log.ops).push(DiskOp { file: Arc::clone(&self.file), kind });
     }
 
     /// How many ops there are; a sync covers no later ones.
     pub(crate) fn position(&self) -> usize {
-        lock(&self.tape.ops).len()
+        lock(&self.log.ops).len()
     }
 }
 

@@ -1,7 +1,7 @@
 //! The layer between SQLite and the system's files. The only `unsafe` code of the project.
 //!
-//! SQLite allocates a file as one block: our [`File`] and, behind it, the file of the system's own
-//! layer, to which every call is handed on. A `Watch` hangs on files that are recorded, from open
+//! SQLite allocates a file as one block: our [`RecordedFile`] and, behind it, the file of the system's own
+//! layer, to which every call is handed on. A `FileRecorder` hangs on files that are recorded, from open
 //! to close. SQLite calls a file from one thread at a time.
 #![expect(unsafe_code, reason = "SQLite's interface for file systems is a table of C functions")]
 
@@ -13,27 +13,27 @@ use std::sync::OnceLock;
 
 use rusqlite::ffi;
 
-use crate::recording::{Watch, What};
+use crate::recording::{FileRecorder, OpKind};
 
 /// One file of ours, as SQLite sees it. The system's file follows in the same block.
 #[repr(C)]
-struct File {
+struct RecordedFile {
     base: ffi::sqlite3_file,
     /// From `Box::into_raw`, or null.
-    watch: *mut Watch,
+    recorder: *mut FileRecorder,
 }
 
 /// The system's own layer, found once. It is never unregistered, so the pointer stays good.
-struct System(*mut ffi::sqlite3_vfs);
+struct SystemVfs(*mut ffi::sqlite3_vfs);
 
 // SAFETY: SQLite itself uses this table from every thread; nobody writes to it after it was made.
-unsafe impl Send for System {}
+unsafe impl Send for SystemVfs {}
 // SAFETY: as above.
-unsafe impl Sync for System {}
+unsafe impl Sync for SystemVfs {}
 
-static SYSTEM: OnceLock<System> = OnceLock::new();
+static SYSTEM: OnceLock<SystemVfs> = OnceLock::new();
 
-static METHODS: ffi::sqlite3_io_methods = ffi::sqlite3_io_methods {
+static IO_METHODS: ffi::sqlite3_io_methods = ffi::sqlite3_io_methods {
     iVersion: 2,
     xClose: Some(close),
     xRead: Some(read),
@@ -56,7 +56,7 @@ static METHODS: ffi::sqlite3_io_methods = ffi::sqlite3_io_methods {
 };
 
 /// Puts the layer under every connection that is opened from now on.
-pub(crate) fn install() {
+pub(crate) fn install_vfs() {
     SYSTEM.get_or_init(|| {
         // SAFETY: a null name asks for the default layer, which always exists; the new table lives
         // for ever because it is leaked, and is a copy of a good one but for what we replace.
@@ -65,11 +65,11 @@ pub(crate) fn install() {
             let mut ours = *system;
             ours.pNext = ptr::null_mut();
             ours.zName = c"meantime-recorder".as_ptr();
-            ours.szOsFile += size_of_c_int::<File>();
+            ours.szOsFile += size_of_c_int::<RecordedFile>();
             ours.xOpen = Some(open);
             let registered = ffi::sqlite3_vfs_register(Box::leak(Box::new(ours)), 1);
             assert_eq!(registered, ffi::SQLITE_OK, "SQLite takes another file system");
-            System(system)
+            SystemVfs(system)
         }
     });
 }
@@ -85,7 +85,7 @@ fn size_of_c_int<T>() -> c_int {
 /// `file` was opened by [`open`].
 unsafe fn system_file(file: *mut ffi::sqlite3_file) -> *mut ffi::sqlite3_file {
     // SAFETY: SQLite allocated `szOsFile` bytes, ours first; both sizes are multiples of eight.
-    unsafe { file.cast::<File>().add(1).cast() }
+    unsafe { file.cast::<RecordedFile>().add(1).cast() }
 }
 
 /// Who records the file, if anybody.
@@ -93,13 +93,13 @@ unsafe fn system_file(file: *mut ffi::sqlite3_file) -> *mut ffi::sqlite3_file {
 /// # Safety
 ///
 /// `file` was opened by [`open`] and not closed.
-unsafe fn watch<'a>(file: *mut ffi::sqlite3_file) -> Option<&'a Watch> {
+unsafe fn recorder<'a>(file: *mut ffi::sqlite3_file) -> Option<&'a FileRecorder> {
     // SAFETY: the pointer is null or came from a box that `close` frees.
-    unsafe { (*file.cast::<File>()).watch.as_ref() }
+    unsafe { (*file.cast::<RecordedFile>()).recorder.as_ref() }
 }
 
 /// Calls a method of the system's file.
-macro_rules! hand_on {
+macro_rules! forward {
     ($file:expr, $method:ident $(, $argument:expr)*) => {{
         // SAFETY: SQLite calls only files that `open` has opened, with arguments that are good for
         // the method; the system's file is as open as ours.
@@ -120,22 +120,22 @@ unsafe extern "C" fn open(
     flags: c_int,
     out_flags: *mut c_int,
 ) -> c_int {
-    let Some(System(system)) = SYSTEM.get() else { return ffi::SQLITE_CANTOPEN };
+    let Some(SystemVfs(system)) = SYSTEM.get() else { return ffi::SQLITE_CANTOPEN };
     // SAFETY: the arguments are SQLite's; `file` is a block of `szOsFile` bytes. When the system's
     // open fails it may leave its methods null, and then SQLite must find ours null as well.
     unsafe {
-        let ours = file.cast::<File>();
+        let ours = file.cast::<RecordedFile>();
         (*ours).base.pMethods = ptr::null();
-        (*ours).watch = ptr::null_mut();
+        (*ours).recorder = ptr::null_mut();
         let below = system_file(file);
         let Some(method) = (**system).xOpen else { return ffi::SQLITE_CANTOPEN };
         let opened = method(*system, name, below, flags, out_flags);
         if !(*below).pMethods.is_null() {
-            (*ours).base.pMethods = &raw const METHODS;
+            (*ours).base.pMethods = &raw const IO_METHODS;
             if opened == ffi::SQLITE_OK && !name.is_null() {
                 let path = Path::new(OsStr::from_bytes(CStr::from_ptr(name).to_bytes()));
-                let watch = Watch::of(path).map(Box::new);
-                (*ours).watch = watch.map_or(ptr::null_mut(), Box::into_raw);
+                let recorder = FileRecorder::of(path).map(Box::new);
+                (*ours).recorder = recorder.map_or(ptr::null_mut(), Box::into_raw);
             }
         }
         opened
@@ -143,12 +143,13 @@ unsafe extern "C" fn open(
 }
 
 unsafe extern "C" fn close(file: *mut ffi::sqlite3_file) -> c_int {
-    let closed = hand_on!(file, xClose);
+    let closed = forward!(file, xClose);
     // SAFETY: the pointer came from `open` and is taken once: SQLite closes a file once.
     unsafe {
-        let watch = ptr::replace(&raw mut (*file.cast::<File>()).watch, ptr::null_mut());
-        if !watch.is_null() {
-            drop(Box::from_raw(watch));
+        let recorder =
+            ptr::replace(&raw mut (*file.cast::<RecordedFile>()).recorder, ptr::null_mut());
+        if !recorder.is_null() {
+            drop(Box::from_raw(recorder));
         }
     }
     closed
@@ -160,7 +161,7 @@ unsafe extern "C" fn read(
     amount: c_int,
     offset: ffi::sqlite3_int64,
 ) -> c_int {
-    hand_on!(file, xRead, buffer, amount, offset)
+    forward!(file, xRead, buffer, amount, offset)
 }
 
 unsafe extern "C" fn write(
@@ -169,34 +170,34 @@ unsafe extern "C" fn write(
     amount: c_int,
     offset: ffi::sqlite3_int64,
 ) -> c_int {
-    let written = hand_on!(file, xWrite, buffer, amount, offset);
+    let written = forward!(file, xWrite, buffer, amount, offset);
     // SAFETY: SQLite's buffer holds `amount` bytes; the file is open.
-    if let (ffi::SQLITE_OK, Some(watch)) = (written, unsafe { watch(file) }) {
+    if let (ffi::SQLITE_OK, Some(recorder)) = (written, unsafe { recorder(file) }) {
         let len = usize::try_from(amount).unwrap_or_default();
         // SAFETY: as above.
         let bytes = unsafe { std::slice::from_raw_parts(buffer.cast::<u8>(), len) }.to_vec();
         // Noted after it was done: a sync that began before may have missed it.
-        watch.note(What::Write { offset: offset.unsigned_abs(), bytes });
+        recorder.record(OpKind::Write { offset: offset.unsigned_abs(), bytes });
     }
     written
 }
 
 unsafe extern "C" fn truncate(file: *mut ffi::sqlite3_file, size: ffi::sqlite3_int64) -> c_int {
-    let done = hand_on!(file, xTruncate, size);
+    let done = forward!(file, xTruncate, size);
     // SAFETY: the file is open.
-    if let (ffi::SQLITE_OK, Some(watch)) = (done, unsafe { watch(file) }) {
-        watch.note(What::Truncate { len: size.unsigned_abs() });
+    if let (ffi::SQLITE_OK, Some(recorder)) = (done, unsafe { recorder(file) }) {
+        recorder.record(OpKind::Truncate { len: size.unsigned_abs() });
     }
     done
 }
 
 unsafe extern "C" fn sync(file: *mut ffi::sqlite3_file, flags: c_int) -> c_int {
     // SAFETY: the file is open.
-    let watch = unsafe { watch(file) };
-    let begun = watch.map(Watch::position);
-    let done = hand_on!(file, xSync, flags);
-    if let (ffi::SQLITE_OK, Some(watch), Some(begun)) = (done, watch, begun) {
-        watch.note(What::Sync { begun });
+    let recorder = unsafe { recorder(file) };
+    let ops_before = recorder.map(FileRecorder::position);
+    let done = forward!(file, xSync, flags);
+    if let (ffi::SQLITE_OK, Some(recorder), Some(ops_before)) = (done, recorder, ops_before) {
+        recorder.record(OpKind::Sync { ops_before });
     }
     done
 }
@@ -205,22 +206,22 @@ unsafe extern "C" fn file_size(
     file: *mut ffi::sqlite3_file,
     size: *mut ffi::sqlite3_int64,
 ) -> c_int {
-    hand_on!(file, xFileSize, size)
+    forward!(file, xFileSize, size)
 }
 
 unsafe extern "C" fn lock(file: *mut ffi::sqlite3_file, level: c_int) -> c_int {
-    hand_on!(file, xLock, level)
+    forward!(file, xLock, level)
 }
 
 unsafe extern "C" fn unlock(file: *mut ffi::sqlite3_file, level: c_int) -> c_int {
-    hand_on!(file, xUnlock, level)
+    forward!(file, xUnlock, level)
 }
 
 unsafe extern "C" fn check_reserved_lock(
     file: *mut ffi::sqlite3_file,
     is_held: *mut c_int,
 ) -> c_int {
-    hand_on!(file, xCheckReservedLock, is_held)
+    forward!(file, xCheckReservedLock, is_held)
 }
 
 unsafe extern "C" fn file_control(
@@ -228,15 +229,15 @@ unsafe extern "C" fn file_control(
     op: c_int,
     argument: *mut c_void,
 ) -> c_int {
-    hand_on!(file, xFileControl, op, argument)
+    forward!(file, xFileControl, op, argument)
 }
 
 unsafe extern "C" fn sector_size(file: *mut ffi::sqlite3_file) -> c_int {
-    hand_on!(file, xSectorSize)
+    forward!(file, xSectorSize)
 }
 
 unsafe extern "C" fn device_characteristics(file: *mut ffi::sqlite3_file) -> c_int {
-    hand_on!(file, xDeviceCharacteristics)
+    forward!(file, xDeviceCharacteristics)
 }
 
 unsafe extern "C" fn shm_map(
@@ -246,7 +247,7 @@ unsafe extern "C" fn shm_map(
     may_extend: c_int,
     mapped: *mut *mut c_void,
 ) -> c_int {
-    hand_on!(file, xShmMap, page, page_size, may_extend, mapped)
+    forward!(file, xShmMap, page, page_size, may_extend, mapped)
 }
 
 unsafe extern "C" fn shm_lock(
@@ -255,11 +256,11 @@ unsafe extern "C" fn shm_lock(
     count: c_int,
     flags: c_int,
 ) -> c_int {
-    hand_on!(file, xShmLock, offset, count, flags)
+    forward!(file, xShmLock, offset, count, flags)
 }
 
 unsafe extern "C" fn shm_barrier(file: *mut ffi::sqlite3_file) {
-    // SAFETY: as in `hand_on`; this one returns nothing.
+    // SAFETY: as in `forward`; this one returns nothing.
     unsafe {
         let system = system_file(file);
         if let Some(method) = (*(*system).pMethods).xShmBarrier {
@@ -269,5 +270,5 @@ unsafe extern "C" fn shm_barrier(file: *mut ffi::sqlite3_file) {
 }
 
 unsafe extern "C" fn shm_unmap(file: *mut ffi::sqlite3_file, delete: c_int) -> c_int {
-    hand_on!(file, xShmUnmap, delete)
+    forward!(file, xShmUnmap, delete)
 }

@@ -6,13 +6,13 @@
 //! with words of the languages in them. A target fails by a panic, which is caught and told, or by
 //! what the process does not survive, such as a stack that is used up.
 
-mod case;
+mod case_random;
 mod mutate;
 mod notation;
-mod random;
-mod seed;
+mod run_case;
+mod seed_inputs;
 mod target;
 
-pub use case::{Failure, input_of, play};
-pub use random::Random;
+pub use case_random::CaseRandom;
+pub use run_case::{CaseFailure, case_input, run_case};
 pub use target::{TARGETS, Target};

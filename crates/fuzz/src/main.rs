@@ -10,14 +10,14 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser;
-use meantime_fuzz::{TARGETS, Target, input_of, play};
+use meantime_fuzz::{TARGETS, Target, case_input, run_case};
 
 /// The stack of a thread, as the standard library makes it.
-const STACK: usize = 2 << 20;
+const THREAD_STACK_BYTES: usize = 2 << 20;
 
 /// Plays generated cases.
 #[derive(Debug, Clone, Parser)]
-struct Arguments {
+struct FuzzArgs {
     /// One target instead of all.
     target: Option<String>,
     /// What the cases are made from.
@@ -38,7 +38,7 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = FuzzArgs::parse();
     let targets: Vec<&'static Target> = match &arguments.target {
         None => TARGETS.iter().collect(),
         Some(name) => match Target::find(name) {
@@ -52,30 +52,30 @@ fn main() -> ExitCode {
     };
     let mut is_clean = true;
     for target in targets {
-        is_clean &= run(target, &arguments);
+        is_clean &= run_target(target, &arguments);
     }
     if is_clean { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// Plays one target; false when it failed.
-fn run(target: &'static Target, arguments: &Arguments) -> bool {
+fn run_target(target: &'static Target, arguments: &FuzzArgs) -> bool {
     if arguments.show {
-        println!("{}", input_of(target, arguments.seed, arguments.from));
+        println!("{}", case_input(target, arguments.seed, arguments.from));
     }
     let arguments = arguments.clone();
-    let work = move || cases(target, &arguments);
-    let thread = std::thread::Builder::new().stack_size(STACK).spawn(work);
+    let work = move || run_cases(target, &arguments);
+    let thread = std::thread::Builder::new().stack_size(THREAD_STACK_BYTES).spawn(work);
     matches!(thread.map(std::thread::JoinHandle::join), Ok(Ok(true)))
 }
 
-fn cases(target: &'static Target, arguments: &Arguments) -> bool {
+fn run_cases(target: &'static Target, arguments: &FuzzArgs) -> bool {
     let directory = Path::new(&arguments.directory);
     let _ = std::fs::create_dir_all(directory);
     let note = directory.join(target.name);
     let seed = arguments.seed;
     for case in arguments.from..arguments.from.saturating_add(arguments.cases) {
         let _ = std::fs::write(&note, format!("{} --seed {seed} --case {case}\n", target.name));
-        if let Err(failure) = play(target, seed, case) {
+        if let Err(failure) = run_case(target, seed, case) {
             let again = format!("{} --seed {seed} --case {case}", target.name);
             eprintln!("FAILED {again}: {}\n{:.2000}", failure.message, failure.input);
             return false;

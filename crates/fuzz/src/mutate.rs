@@ -1,12 +1,12 @@
 //! Texts that are nearly right.
 
-use crate::random::Random;
+use crate::case_random::CaseRandom;
 
 /// Bytes of one input. Longer ones take longer and find little more.
-const MAX_BYTES: usize = 20_000;
+const MAX_INPUT_BYTES: usize = 20_000;
 
 /// Values at the edges of what numbers, texts and times can be.
-const EDGES: &[&str] = &[
+const EDGE_CASE_TEXTS: &[&str] = &[
     "0",
     "-1",
     "1",
@@ -70,35 +70,35 @@ const EDGES: &[&str] = &[
 ];
 
 /// A text made from one of the seeds.
-pub(crate) fn mutated(seeds: &[String], words: &[&str], random: &mut Random) -> String {
+pub(crate) fn mutate_seed(seeds: &[String], words: &[&str], random: &mut CaseRandom) -> String {
     let texts: Vec<&str> = seeds.iter().map(String::as_str).collect();
     let mut text = random.pick(&texts).unwrap_or_default().to_owned();
     // Some stay as they are: what follows is then tried with input that is right.
     for _ in 0..random.below(8) {
-        change(&mut text, &texts, words, random);
-        cut(&mut text, MAX_BYTES);
+        mutate_once(&mut text, &texts, words, random);
+        truncate_to(&mut text, MAX_INPUT_BYTES);
     }
     text
 }
 
-fn change(text: &mut String, seeds: &[&str], words: &[&str], random: &mut Random) {
-    let at = boundary(text, random.below(text.len().saturating_add(1)));
-    let end = boundary(text, at.saturating_add(random.below(40)));
+fn mutate_once(text: &mut String, seeds: &[&str], words: &[&str], random: &mut CaseRandom) {
+    let at = char_boundary_before(text, random.below(text.len().saturating_add(1)));
+    let end = char_boundary_before(text, at.saturating_add(random.below(40)));
     let part = text.get(at..end).unwrap_or_default().to_owned();
     match random.below(10) {
         0 => text.replace_range(at..end, ""),
-        1 => text.insert_str(at, random.pick(EDGES).unwrap_or_default()),
-        2 => text.replace_range(at..end, random.pick(EDGES).unwrap_or_default()),
+        1 => text.insert_str(at, random.pick(EDGE_CASE_TEXTS).unwrap_or_default()),
+        2 => text.replace_range(at..end, random.pick(EDGE_CASE_TEXTS).unwrap_or_default()),
         3 | 4 => text.insert_str(at, random.pick(words).unwrap_or_default()),
         5 => text.replace_range(at..end, random.pick(words).unwrap_or_default()),
         6 => {
             let times = [2, 3, 17, 300, 2_000].get(random.below(5)).copied().unwrap_or(2);
-            text.insert_str(at, &part.repeat(times.min(MAX_BYTES / part.len().max(1))));
+            text.insert_str(at, &part.repeat(times.min(MAX_INPUT_BYTES / part.len().max(1))));
         }
         7 => {
             let other = random.pick(seeds).unwrap_or_default();
-            let from = boundary(other, random.below(other.len().saturating_add(1)));
-            let to = boundary(other, from.saturating_add(random.below(400)));
+            let from = char_boundary_before(other, random.below(other.len().saturating_add(1)));
+            let to = char_boundary_before(other, from.saturating_add(random.below(400)));
             text.insert_str(at, other.get(from..to).unwrap_or_default());
         }
         8 => {
@@ -106,27 +106,27 @@ fn change(text: &mut String, seeds: &[&str], words: &[&str], random: &mut Random
             text.insert(at, char::from_u32(code).unwrap_or('\u{fffd}'));
         }
         _ => {
-            let to = boundary(text, random.below(text.len().saturating_add(1)));
+            let to = char_boundary_before(text, random.below(text.len().saturating_add(1)));
             text.insert_str(to, &part);
         }
     }
 }
 
-fn cut(text: &mut String, most: usize) {
+fn truncate_to(text: &mut String, most: usize) {
     if text.len() > most {
-        let end = boundary(text, most);
+        let end = char_boundary_before(text, most);
         text.truncate(end);
     }
 }
 
 /// The nearest place at or before one where a character begins.
-fn boundary(text: &str, at: usize) -> usize {
+fn char_boundary_before(text: &str, at: usize) -> usize {
     let at = at.min(text.len());
     (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
 /// Bytes with a few of them changed.
-pub(crate) fn damaged(bytes: &[u8], random: &mut Random) -> Vec<u8> {
+pub(crate) fn corrupt_bytes(bytes: &[u8], random: &mut CaseRandom) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     for _ in 0..random.below(6) {
         let at = random.below(bytes.len().saturating_add(1)).min(bytes.len());

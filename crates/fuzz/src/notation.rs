@@ -6,11 +6,11 @@ use meantime_core::{
     StartCause, State, TaskOutcome, Timestamp, Turn,
 };
 
-use crate::mutate::damaged;
-use crate::random::Random;
+use crate::case_random::CaseRandom;
+use crate::mutate::corrupt_bytes;
 
 /// Documents that callers send.
-const DOCUMENTS: &[&str] = &[
+const INPUT_DOCUMENTS: &[&str] = &[
     "null",
     "{}",
     "[]",
@@ -22,27 +22,27 @@ const DOCUMENTS: &[&str] = &[
 ];
 
 /// Turns of one instance.
-const TURNS: u64 = 6;
+const MAX_TURNS: u64 = 6;
 
-pub(crate) fn run(notation: &dyn Notation, text: &str, random: &mut Random) {
+pub(crate) fn run_definition(notation: &dyn Notation, text: &str, random: &mut CaseRandom) {
     let limits = Limits::default();
     let source = Source { name: "fuzz".to_owned(), text: text.into(), files: Vec::new() };
     let compiled = notation.compile(&source, &limits);
     let now = Timestamp::parse("2026-01-31T10:00:00Z").unwrap_or_default();
     for definition in compiled.definitions.iter().take(2) {
         let _ = notation.lint(definition, now);
-        play(notation, definition, &limits, now, random);
+        run_turns(notation, definition, &limits, now, random);
     }
 }
 
-fn play(
+fn run_turns(
     notation: &dyn Notation,
     definition: &Definition,
     limits: &Limits,
     now: Timestamp,
-    random: &mut Random,
+    random: &mut CaseRandom,
 ) {
-    let start = Start::new(StartCause::Api, document(random));
+    let start = Start::new(StartCause::Api, random_document(random));
     let cx = |turn_no: u64| Cx {
         now,
         turn_no,
@@ -55,10 +55,10 @@ fn play(
         limits,
     };
     let Ok(mut turn) = notation.start(definition, &start, &cx(1)) else { return };
-    for turn_no in 2..TURNS {
-        let events = events(&turn, turn_no, random);
-        let bytes = if random.once_in(3) {
-            damaged(&turn.state.bytes, random)
+    for turn_no in 2..MAX_TURNS {
+        let events = answering_events(&turn, turn_no, random);
+        let bytes = if random.one_in(3) {
+            corrupt_bytes(&turn.state.bytes, random)
         } else {
             turn.state.bytes.to_vec()
         };
@@ -71,12 +71,12 @@ fn play(
     }
 }
 
-fn document(random: &mut Random) -> Json {
-    Json::parse(random.pick(DOCUMENTS).unwrap_or("null")).unwrap_or_default()
+fn random_document(random: &mut CaseRandom) -> Json {
+    Json::parse(random.pick(INPUT_DOCUMENTS).unwrap_or("null")).unwrap_or_default()
 }
 
 /// Something for each effect of the last turn, and something for nobody.
-fn events(turn: &Turn, turn_no: u64, random: &mut Random) -> Vec<Event> {
+fn answering_events(turn: &Turn, turn_no: u64, random: &mut CaseRandom) -> Vec<Event> {
     let instance = InstanceId::new(1, 1);
     let mut events = Vec::new();
     for (ordinal, effect) in turn.effects.iter().enumerate().take(20) {
@@ -84,14 +84,14 @@ fn events(turn: &Turn, turn_no: u64, random: &mut Random) -> Vec<Event> {
         let key: EffectKey = instance.effect(turn_no.saturating_sub(1), ordinal);
         events.push(match effect {
             Effect::StartTimer { due_at, .. } => Event::TimerFired { key, due_at: *due_at },
-            _ => Event::TaskDone { key, outcome: TaskOutcome::Completed(document(random)) },
+            _ => Event::TaskDone { key, outcome: TaskOutcome::Completed(random_document(random)) },
         });
     }
     let step = random.pick(&["wait", "step", "approve", "done"]).unwrap_or("wait").to_owned();
-    events.push(Event::Submitted { step, payload: document(random), bound: None });
-    events.push(Event::VariablesSet { values: document(random), scope: None });
+    events.push(Event::Submitted { step, payload: random_document(random), bound: None });
+    events.push(Event::VariablesSet { values: random_document(random), scope: None });
     events.push(Event::Continue);
-    if random.once_in(6) {
+    if random.one_in(6) {
         events.push(Event::Cancel { reason: "fuzz".to_owned() });
     }
     events

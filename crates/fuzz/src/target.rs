@@ -14,12 +14,12 @@ use meantime_expr::value::{Number, Pattern, Value};
 use meantime_flow::Flow;
 use meantime_journey::JourneyNotation;
 
+use crate::case_random::CaseRandom;
 use crate::notation;
-use crate::random::Random;
-use crate::seed::{self, blocks, lines};
+use crate::seed_inputs::{self, read_fenced_blocks, read_lines};
 
 /// Operations of one evaluation.
-const OPS: u64 = 200_000;
+const MAX_OPS: u64 = 200_000;
 
 /// Something that is given texts.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ pub struct Target {
     pub name: &'static str,
     /// Words that go far.
     pub(crate) words: &'static [&'static str],
-    pub(crate) run: fn(&str, &mut Random),
+    pub(crate) run: fn(&str, &mut CaseRandom),
     seeds: fn() -> Vec<String>,
     /// The seeds once they are read.
     read: Mutex<Option<Vec<String>>>,
@@ -39,7 +39,7 @@ impl Target {
         name: &'static str,
         words: &'static [&'static str],
         seeds: fn() -> Vec<String>,
-        run: fn(&str, &mut Random),
+        run: fn(&str, &mut CaseRandom),
     ) -> Self {
         Self { name, words, run, seeds, read: Mutex::new(None) }
     }
@@ -57,21 +57,21 @@ impl Target {
 
 /// Every target.
 pub static TARGETS: [Target; 12] = [
-    Target::new("json", JSON_WORDS, json_seeds, json),
-    Target::new("number", NUMBER_WORDS, number_seeds, number),
-    Target::new("time", TIME_WORDS, time_seeds, time),
-    Target::new("pattern", PATTERN_WORDS, pattern_seeds, pattern),
-    Target::new("dataweave", DATAWEAVE_WORDS, dataweave_seeds, dataweave),
-    Target::new("format", FORMAT_WORDS, format_seeds, format),
-    Target::new("feel", FEEL_WORDS, feel_seeds, run_feel),
-    Target::new("script", SCRIPT_WORDS, script_seeds, script),
-    Target::new("schema", SCHEMA_WORDS, schema_seeds, schema),
-    Target::new("journey", JOURNEY_WORDS, journey_seeds, journey),
-    Target::new("bpmn", BPMN_WORDS, bpmn_seeds, bpmn),
-    Target::new("flow", SCRIPT_WORDS, flow_seeds, flow),
+    Target::new("json", JSON_WORDS, json_seeds, fuzz_json),
+    Target::new("number", NUMBER_WORDS, number_seeds, fuzz_number),
+    Target::new("time", TIME_WORDS, time_seeds, fuzz_time),
+    Target::new("pattern", PATTERN_WORDS, pattern_seeds, fuzz_pattern),
+    Target::new("dataweave", DATAWEAVE_WORDS, dataweave_seeds, fuzz_dataweave),
+    Target::new("format", FORMAT_WORDS, format_seeds, fuzz_format),
+    Target::new("feel", FEEL_WORDS, feel_seeds, fuzz_feel),
+    Target::new("script", SCRIPT_WORDS, script_seeds, fuzz_script),
+    Target::new("schema", SCHEMA_WORDS, schema_seeds, fuzz_schema),
+    Target::new("journey", JOURNEY_WORDS, journey_seeds, fuzz_journey),
+    Target::new("bpmn", BPMN_WORDS, bpmn_seeds, fuzz_bpmn),
+    Target::new("flow", SCRIPT_WORDS, flow_seeds, fuzz_flow),
 ];
 
-fn owned(texts: &[&str]) -> Vec<String> {
+fn to_strings(texts: &[&str]) -> Vec<String> {
     texts.iter().map(|text| (*text).to_owned()).collect()
 }
 
@@ -79,14 +79,14 @@ const JSON_WORDS: &[&str] =
     &["{\"a\":", "[1,", "]", "}", "\\u0041", "\\ud83d\\ude00", "\"", "1e", "-", ".5", "true"];
 
 fn json_seeds() -> Vec<String> {
-    owned(&[
+    to_strings(&[
         "{\"a\":[1,2.5,-3e7,null,true,\"x\\n\\u00e9\"],\"b\":{\"c\":{}}}",
         "[[[[1]]],{\"k\":\"v\",\"k\":\"w\"}]",
         "123456789012345678901234567890.123456789e-10",
     ])
 }
 
-fn json(text: &str, _: &mut Random) {
+fn fuzz_json(text: &str, _: &mut CaseRandom) {
     let _ = Json::parse(text);
     let Ok(value) = read(text) else { return };
     let Ok(written) = write(&value, Layout::Compact, 1 << 20) else { return };
@@ -98,10 +98,17 @@ fn json(text: &str, _: &mut Random) {
 const NUMBER_WORDS: &[&str] = &["1", "0", "9", "e", "E+", "-", ".", "000000", " ", "99999999"];
 
 fn number_seeds() -> Vec<String> {
-    owned(&["1 2", "1e3 -7.25", "0.1 0.2", "1e4999 1e-4999", "9223372036854775807 -1", "2 200"])
+    to_strings(&[
+        "1 2",
+        "1e3 -7.25",
+        "0.1 0.2",
+        "1e4999 1e-4999",
+        "9223372036854775807 -1",
+        "2 200",
+    ])
 }
 
-fn number(text: &str, _: &mut Random) {
+fn fuzz_number(text: &str, _: &mut CaseRandom) {
     let mut parts = text.split_whitespace().filter_map(|it| Number::from_str(it).ok());
     let (Some(a), Some(b)) = (parts.next(), parts.next()) else { return };
     for result in [a.add(&b), a.sub(&b), a.mul(&b), a.div(&b), a.rem(&b), a.pow(&b), a.sqrt()] {
@@ -115,7 +122,7 @@ const TIME_WORDS: &[&str] =
     &["P", "T", "Y", "M", "W", "D", "H", "S", "Z", "+01:00", "[Europe/Berlin]", "/", "R", "*", "L"];
 
 fn time_seeds() -> Vec<String> {
-    owned(&[
+    to_strings(&[
         "P1Y2M3DT4H5M6.789S",
         "2026-01-31T10:00:00Z",
         "2026-01-31T10:00:00.123456789+02:00",
@@ -129,7 +136,7 @@ fn time_seeds() -> Vec<String> {
     ])
 }
 
-fn time(text: &str, _: &mut Random) {
+fn fuzz_time(text: &str, _: &mut CaseRandom) {
     let _ = Timestamp::parse(text).map(|it| format!("{it}"));
     let _ = Span::parse(text).map(|it| format!("{it}"));
     let _ = Span::parse_delay(text);
@@ -149,14 +156,21 @@ const PATTERN_WORDS: &[&str] = &[
 ];
 
 fn pattern_seeds() -> Vec<String> {
-    owned(&["^[a-z]+$", "(a|b)*c", "(?=a)\\w+(?<!x)", "(\\w)\\1", "[\\p{L}&&[^a]]{1,3}?", "a*+b"])
+    to_strings(&[
+        "^[a-z]+$",
+        "(a|b)*c",
+        "(?=a)\\w+(?<!x)",
+        "(\\w)\\1",
+        "[\\p{L}&&[^a]]{1,3}?",
+        "a*+b",
+    ])
 }
 
-fn pattern(text: &str, random: &mut Random) {
+fn fuzz_pattern(text: &str, random: &mut CaseRandom) {
     let Ok(pattern) = Pattern::new(text) else { return };
     let subjects = ["", "aaaaaaaaaaaaaaaaaaaaaaaa", "abcé😀\n x1", "The quick brown fox 42!"];
     let subject = random.pick(&subjects).unwrap_or_default();
-    let mut ops = OPS;
+    let mut ops = MAX_OPS;
     if let Ok(found) = pattern.matches(subject, &mut ops) {
         assert!(found.iter().all(|it| it.groups().next().flatten().is_some()), "a match has text");
     }
@@ -219,11 +233,11 @@ const DATAWEAVE_WORDS: &[&str] = &[
 ];
 
 fn dataweave_seeds() -> Vec<String> {
-    let mut seeds = lines("crates/expr/tests/budget/hostile.txt");
+    let mut seeds = read_lines("crates/expr/tests/budget/hostile.txt");
     seeds.retain(|line| line.starts_with("dataweave"));
     let mut seeds: Vec<String> =
         seeds.iter().filter_map(|it| it.splitn(3, ' ').nth(2).map(str::to_owned)).collect();
-    seeds.extend(owned(&[
+    seeds.extend(to_strings(&[
         "payload.items map ((it, i) -> {id: it.id, n: i}) filter $.n > 0",
         "{a: 1, (b: 2) if (true), \"c d\": [1, 2, 3][-1 to 0]}",
         "payload match { case x is String -> x case {a: y} -> y else -> null }",
@@ -235,11 +249,11 @@ fn dataweave_seeds() -> Vec<String> {
     seeds
 }
 
-fn dataweave(text: &str, random: &mut Random) {
+fn fuzz_dataweave(text: &str, random: &mut CaseRandom) {
     let compilation = Script::compile(text, &["payload", "context"]);
     let Some(script) = compilation.script else { return };
-    let limits = EvalLimits { ops: OPS, output_bytes: 1 << 16, ..EvalLimits::default() };
-    let context = EvalContext { now: Timestamp::from_millis(0), seed: random.number(), limits };
+    let limits = EvalLimits { ops: MAX_OPS, output_bytes: 1 << 16, ..EvalLimits::default() };
+    let context = EvalContext { now: Timestamp::from_millis(0), seed: random.next_u64(), limits };
     let document = "{\"a\":{\"b\":\"x\"},\"items\":[{\"id\":1,\"kind\":\"k\"},{\"id\":2.5}],\"t\":\"2026-01-01\"}";
     let value = read(document).unwrap_or_default();
     let inputs = vec![value.clone(), value];
@@ -254,7 +268,7 @@ const FORMAT_WORDS: &[&str] = &[
 ];
 
 fn format_seeds() -> Vec<String> {
-    owned(&[
+    to_strings(&[
         "#,##0.00",
         "0.###E0",
         "0.00;(0.00)",
@@ -269,14 +283,14 @@ fn format_seeds() -> Vec<String> {
 }
 
 /// A pattern of numbers or dates, for writing and for reading.
-fn format(text: &str, random: &mut Random) {
+fn fuzz_format(text: &str, random: &mut CaseRandom) {
     let scripts = [
         "payload.n as String {format: payload.f}",
         "payload.t as Number {format: payload.f}",
         "payload.d as DateTime as String {format: payload.f}",
         "payload.t as Date {format: payload.f}",
     ];
-    let limits = EvalLimits { ops: OPS, ..EvalLimits::default() };
+    let limits = EvalLimits { ops: MAX_OPS, ..EvalLimits::default() };
     let context = EvalContext { now: Timestamp::from_millis(0), seed: 1, limits };
     let numbers = ["1234567.891", "-0.005", "0", "1e300", "-1e-300", "12"];
     let texts = ["1,234.5", "2026-01-31", "12:30", "(5.00)", "x"];
@@ -336,18 +350,19 @@ const FEEL_WORDS: &[&str] = &[
 ];
 
 fn feel_seeds() -> Vec<String> {
-    let mut seeds = lines("crates/expr/tests/feel/cases.txt");
-    seeds.extend(lines("crates/expr/tests/budget/hostile.txt").iter().filter_map(|line| {
+    let mut seeds = read_lines("crates/expr/tests/feel/cases.txt");
+    seeds.extend(read_lines("crates/expr/tests/budget/hostile.txt").iter().filter_map(|line| {
         line.strip_prefix("feel ").and_then(|it| it.split_once(' ')).map(|it| it.1.to_owned())
     }));
     seeds
 }
 
-fn run_feel(text: &str, _: &mut Random) {
+fn fuzz_feel(text: &str, _: &mut CaseRandom) {
     let text = text.split(" => ").next().unwrap_or(text);
     let Ok(program) = feel::compile(text) else { return };
     let value = read("{\"b\":[1,2,{\"c\":\"x\"}],\"t\":\"2026-01-01\"}").unwrap_or_default();
-    let environment = feel::Environment { now: Some(Timestamp::from_millis(0)), ops: OPS, seed: 1 };
+    let environment =
+        feel::Environment { now: Some(Timestamp::from_millis(0)), ops: MAX_OPS, seed: 1 };
     let names = |name: &str| (name == "a").then(|| value.clone());
     let first = program.evaluate(&names, &environment);
     let second = program.evaluate(&names, &environment);
@@ -410,11 +425,11 @@ const SCRIPT_WORDS: &[&str] = &[
 ];
 
 fn script_seeds() -> Vec<String> {
-    let mut seeds = lines("crates/expr/tests/script/stringify.txt");
-    seeds.extend(lines("crates/expr/tests/budget/hostile.txt").iter().filter_map(|line| {
+    let mut seeds = read_lines("crates/expr/tests/script/stringify.txt");
+    seeds.extend(read_lines("crates/expr/tests/budget/hostile.txt").iter().filter_map(|line| {
         line.strip_prefix("script ").and_then(|it| it.split_once(' ')).map(|it| it.1.to_owned())
     }));
-    seeds.extend(owned(&[
+    seeds.extend(to_strings(&[
         "let a = [3, 1, 2]; a.sort((x, y) => x - y); let {b, ...rest} = {b: 1, c: 2}; return [a, rest]",
         "try { null.x } catch (e) { return e.message } finally { n = 1 }",
         "let s = 0; for (let i = 0; i < 10; i++) { if (i % 2) continue; s += i } return s.toFixed(2)",
@@ -423,11 +438,11 @@ fn script_seeds() -> Vec<String> {
     seeds
 }
 
-fn script(text: &str, _: &mut Random) {
+fn fuzz_script(text: &str, _: &mut CaseRandom) {
     let text = text.rsplit_once(" => ").map_or(text, |(script, _)| script);
     let Ok(embedded) = compile_embedded(text) else { return };
     let limits = Limits::default();
-    let around = Surroundings { now: Timestamp::from_millis(0), key: None, ops: OPS };
+    let around = Surroundings { now: Timestamp::from_millis(0), key: None, ops: MAX_OPS };
     let variable =
         |name: &str| (name == "n").then(|| Json::parse("[1,{\"a\":2}]").unwrap_or_default());
     let first = embedded.run(&variable, &around, &limits);
@@ -472,7 +487,7 @@ const SCHEMA_WORDS: &[&str] = &[
 ];
 
 fn schema_seeds() -> Vec<String> {
-    owned(&[
+    to_strings(&[
         "{type: object, required: [a], properties: {a: {type: string, minLength: 1}}}",
         "{$ref: '#/$defs/a', $defs: {a: {anyOf: [{type: object, properties: {b: {$ref: '#/$defs/a'}}}, {type: array}]}}}",
         "{oneOf: [{required: [a]}, {required: [n]}], unevaluatedProperties: {type: [string, number]}}",
@@ -482,13 +497,13 @@ fn schema_seeds() -> Vec<String> {
 }
 
 /// A schema as the input of a journey, which is then started with what callers send.
-fn schema(text: &str, random: &mut Random) {
+fn fuzz_schema(text: &str, random: &mut CaseRandom) {
     let source = format!(
         "apiVersion: v1\nkind: Journey\nmetadata: {{name: x, version: 1.0.0}}\nspec:\n  \
          input:\n    schema: {}\n  start: done\n  states: {{done: {{type: succeed}}}}\n",
         text.replace('\n', " ")
     );
-    notation::run(&JourneyNotation::default(), &source, random);
+    notation::run_definition(&JourneyNotation::default(), &source, random);
 }
 
 const JOURNEY_WORDS: &[&str] = &[
@@ -531,13 +546,13 @@ const JOURNEY_WORDS: &[&str] = &[
 ];
 
 fn journey_seeds() -> Vec<String> {
-    let mut seeds = blocks("crates/journey/tests/corpus", "journey");
-    seeds.extend(blocks("crates/journey/tests/diagnostics", "journey"));
-    seeds.iter().map(|text| seed::journey(text)).collect()
+    let mut seeds = read_fenced_blocks("crates/journey/tests/corpus", "journey");
+    seeds.extend(read_fenced_blocks("crates/journey/tests/diagnostics", "journey"));
+    seeds.iter().map(|text| seed_inputs::full_journey_source(text)).collect()
 }
 
-fn journey(text: &str, random: &mut Random) {
-    notation::run(&JourneyNotation::default(), text, random);
+fn fuzz_journey(text: &str, random: &mut CaseRandom) {
+    notation::run_definition(&JourneyNotation::default(), text, random);
 }
 
 const BPMN_WORDS: &[&str] = &[
@@ -566,19 +581,19 @@ const BPMN_WORDS: &[&str] = &[
 ];
 
 fn bpmn_seeds() -> Vec<String> {
-    let seeds = blocks("crates/bpmn/tests/corpus", "bpmn");
-    seeds.iter().map(|text| seed::bpmn(text)).collect()
+    let seeds = read_fenced_blocks("crates/bpmn/tests/corpus", "bpmn");
+    seeds.iter().map(|text| seed_inputs::full_bpmn_source(text)).collect()
 }
 
-fn bpmn(text: &str, random: &mut Random) {
-    notation::run(&Bpmn, text, random);
+fn fuzz_bpmn(text: &str, random: &mut CaseRandom) {
+    notation::run_definition(&Bpmn, text, random);
 }
 
 fn flow_seeds() -> Vec<String> {
-    let seeds = blocks("crates/flow/tests/corpus", "flow");
-    seeds.iter().map(|text| seed::flow(text)).collect()
+    let seeds = read_fenced_blocks("crates/flow/tests/corpus", "flow");
+    seeds.iter().map(|text| seed_inputs::full_flow_source(text)).collect()
 }
 
-fn flow(text: &str, random: &mut Random) {
-    notation::run(&Flow, text, random);
+fn fuzz_flow(text: &str, random: &mut CaseRandom) {
+    notation::run_definition(&Flow, text, random);
 }

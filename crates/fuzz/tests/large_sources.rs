@@ -6,14 +6,14 @@ use meantime_core::{Limits, Notation, Source};
 use meantime_flow::Flow;
 use meantime_journey::JourneyNotation;
 
-const SIZE: usize = 15 << 20;
+const SOURCE_BYTES: usize = 15 << 20;
 
 /// A text with a part repeated up to the size.
-fn filled(before: &str, part: &str, after: &str) -> String {
-    format!("{before}{}{after}", part.repeat(SIZE / part.len()))
+fn repeat_to_size(before: &str, part: &str, after: &str) -> String {
+    format!("{before}{}{after}", part.repeat(SOURCE_BYTES / part.len()))
 }
 
-fn codes(notation: &dyn Notation, text: &str) -> Vec<String> {
+fn diagnostic_codes(notation: &dyn Notation, text: &str) -> Vec<String> {
     let source = Source { name: "large".to_owned(), text: text.into(), files: Vec::new() };
     let compiled = notation.compile(&source, &Limits::default());
     assert!(compiled.definitions.is_empty(), "nothing of it deploys");
@@ -31,16 +31,16 @@ fn journeys() {
          target: {{kind: var}}, resultVar: a}}, next: done}}\n"
     );
     let mut states = head.to_owned();
-    while states.len() < SIZE {
+    while states.len() < SOURCE_BYTES {
         states.push_str(&expression.replace('%', &states.len().to_string()));
     }
     for (text, code) in [
-        (filled(head, "\n", ""), "J004"),
-        (filled(head, "\t- a\n", ""), "J004"),
-        (filled(&format!("{head}  x: ["), "1,", "1]\n"), "J004"),
+        (repeat_to_size(head, "\n", ""), "J004"),
+        (repeat_to_size(head, "\t- a\n", ""), "J004"),
+        (repeat_to_size(&format!("{head}  x: ["), "1,", "1]\n"), "J004"),
         (states, "J062"),
     ] {
-        let found = codes(&JourneyNotation::default(), &text);
+        let found = diagnostic_codes(&JourneyNotation::default(), &text);
         assert!(found.iter().any(|it| it == code), "{code}: {found:?}");
     }
 }
@@ -54,12 +54,12 @@ fn processes() {
                   3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, \
                   4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9]</script></scriptTask>";
     let mut scripts = head.to_owned();
-    while scripts.len() < SIZE {
+    while scripts.len() < SOURCE_BYTES {
         scripts.push_str(&script.replace('%', &scripts.len().to_string()));
     }
     scripts.push_str(end);
-    for text in [filled(head, "<a/>", end), scripts] {
-        let found = codes(&Bpmn, &text);
+    for text in [repeat_to_size(head, "<a/>", end), scripts] {
+        let found = diagnostic_codes(&Bpmn, &text);
         assert!(found.iter().any(|it| it == "B002"), "{found:?}");
     }
 }
@@ -67,11 +67,11 @@ fn processes() {
 #[test]
 fn scripts() {
     for text in [
-        filled("workflow main() { let a = [", "1,", "1]; return a }"),
-        filled("workflow main() {", "f(1);\n", "}"),
-        filled("", "let a = 1\n", ""),
+        repeat_to_size("workflow main() { let a = [", "1,", "1]; return a }"),
+        repeat_to_size("workflow main() {", "f(1);\n", "}"),
+        repeat_to_size("", "let a = 1\n", ""),
     ] {
-        let found = codes(&Flow, &text);
+        let found = diagnostic_codes(&Flow, &text);
         assert!(found.iter().any(|it| it == "F004"), "{found:?}");
     }
 }

@@ -1,14 +1,14 @@
 //! The first cases of every target: what `cargo xtask fuzz` plays for as long as somebody wants.
 
-use meantime_fuzz::{TARGETS, Target, play};
+use meantime_fuzz::{TARGETS, Target, run_case};
 
 /// Cases of each target.
-const CASES: u64 = 300;
+const CASES_PER_TARGET: u64 = 300;
 
-fn clean(name: &str) {
+fn assert_no_failure(name: &str) {
     let target = Target::find(name).expect("a target");
-    for case in 0..CASES {
-        if let Err(failure) = play(target, 1, case) {
+    for case in 0..CASES_PER_TARGET {
+        if let Err(failure) = run_case(target, 1, case) {
             panic!("{failure:?}");
         }
     }
@@ -25,7 +25,7 @@ macro_rules! targets {
         const NAMES: &[&str] = &[$(stringify!($name)),*];
         $(#[test]
         fn $name() {
-            clean(stringify!($name));
+            assert_no_failure(stringify!($name));
         })*
     };
 }

@@ -16,7 +16,7 @@ use meantime_sim::probe::Probe;
 const HOUR_MS: i64 = 3_600_000;
 
 /// A test that would wait for ever fails instead.
-const PATIENCE: Duration = Duration::from_secs(30);
+const WAIT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A clock that people set, and steady time that passes beside it.
 #[derive(Default)]
@@ -97,7 +97,7 @@ async fn fires_after_a_step(clock: Arc<Settable>) {
     let mut history = kernel.history();
     clock.set_by(HOUR_MS);
     // Nothing else happens: only the step can wake the loop.
-    let noticed = tokio::time::timeout(PATIENCE, steps.wait_for(|step| step.count > 0)).await;
+    let noticed = tokio::time::timeout(WAIT_TIMEOUT, steps.wait_for(|step| step.count > 0)).await;
     let step = *noticed.expect("it is noticed").expect("the kernel runs");
     assert_eq!((step.count, step.by_ms), (1, HOUR_MS));
     loop {

@@ -9,7 +9,7 @@ use meantime_kernel::history::AuditInfo;
 use meantime_kernel::store::{
     IncidentCause, IncidentRow, InstanceFilter, InstanceRow, Page, Phase, Store,
 };
-use meantime_sim::harness::{Fate, SlowTurns, World, block_on};
+use meantime_sim::harness::{CallStatus, SimKernel, SlowTurns, block_on};
 use meantime_store::postgres::cluster::{Database, database};
 use meantime_store::postgres::{Options, PostgresStore};
 use meantime_store::sqlite::{self, SqliteStore};
@@ -130,77 +130,77 @@ impl Place {
     }
 }
 
-fn start(world: &mut World, definition: &str) -> InstanceId {
+fn start(sim: &mut SimKernel, definition: &str) -> InstanceId {
     let start = StartCommand { definition: definition.to_owned(), ..StartCommand::default() };
-    match world.call(Command::Start(start), Wait::Quiet).1 {
-        Fate::Answered(Ok(Reply::Started { instance, .. })) => instance,
+    match sim.call(Command::Start(start), Wait::Quiet).1 {
+        CallStatus::Answered(Ok(Reply::Started { instance, .. })) => instance,
         other => panic!("{other:?}"),
     }
 }
 
-fn row(world: &World, id: InstanceId) -> InstanceRow {
-    block_on(world.store.instance(id)).expect("it reads").expect("it is there")
+fn row(sim: &SimKernel, id: InstanceId) -> InstanceRow {
+    block_on(sim.store.instance(id)).expect("it reads").expect("it is there")
 }
 
-fn incidents(world: &World, id: InstanceId) -> Vec<IncidentRow> {
-    block_on(world.store.incidents(Some(id), Page::first(9))).expect("they read")
+fn incidents(sim: &SimKernel, id: InstanceId) -> Vec<IncidentRow> {
+    block_on(sim.store.incidents(Some(id), Page::first(9))).expect("they read")
 }
 
 fn audit() -> AuditInfo {
     AuditInfo { actor: "test".to_owned(), reason: "it is damaged".to_owned() }
 }
 
-fn advance(world: &mut World, ms: i64) {
-    let target = world.now().engine.saturating_add_millis(ms);
-    world.advance_to(target);
+fn advance(sim: &mut SimKernel, ms: i64) {
+    let target = sim.now().engine.saturating_add_millis(ms);
+    sim.advance_to(target);
 }
 
 #[test]
 fn a_damaged_instance_is_set_aside_and_all_others_go_on() {
     for (what, statement) in DAMAGES {
         for place in Place::all() {
-            let mut world = World::with_probes(place.store.clone(), PROBES);
-            let victim = start(&mut world, "sleeper");
-            let others = [start(&mut world, "sleeper"), start(&mut world, "sleeper")];
+            let mut sim = SimKernel::with_probes(place.store.clone(), PROBES);
+            let victim = start(&mut sim, "sleeper");
+            let others = [start(&mut sim, "sleeper"), start(&mut sim, "sleeper")];
             place.damage(statement, victim);
-            world.crash();
-            world.run();
-            advance(&mut world, 60_000);
+            sim.crash();
+            sim.run();
+            advance(&mut sim, 60_000);
             for other in others {
-                assert_eq!(row(&world, other).phase, Phase::Completed, "{what}");
+                assert_eq!(row(&sim, other).phase, Phase::Completed, "{what}");
             }
-            assert!(!row(&world, victim).phase.is_ended(), "{what}");
-            assert_eq!(world.counters().damaged, 1, "{what}");
+            assert!(!row(&sim, victim).phase.is_ended(), "{what}");
+            assert_eq!(sim.counters().damaged, 1, "{what}");
             // The next life meets it again, and tells nothing new.
-            world.crash();
-            world.run();
-            advance(&mut world, 60_000);
-            let raised = incidents(&world, victim);
+            sim.crash();
+            sim.run();
+            advance(&mut sim, 60_000);
+            let raised = incidents(&sim, victim);
             let [incident] = raised.as_slice() else { panic!("{what}: {raised:?}") };
             assert_eq!(incident.failure.code, "instance_damaged", "{what}");
             assert_eq!(incident.cause, IncidentCause::Damage, "{what}");
             let troubled = InstanceFilter { incident: Some(true), ..InstanceFilter::default() };
-            let found = block_on(world.store.instances(troubled, Page::first(9))).expect("a list");
+            let found = block_on(sim.store.instances(troubled, Page::first(9))).expect("a list");
             assert_eq!(found.iter().map(|it| it.id).collect::<Vec<_>>(), [victim], "{what}");
             let payload = Json::null();
             let signal = Command::Signal { instance: victim, name: "go".to_owned(), payload };
-            let answer = world.call(signal, Wait::Quiet).1;
-            assert_eq!(answer, Fate::Answered(Err(Error::InstanceDamaged(victim))), "{what}");
+            let answer = sim.call(signal, Wait::Quiet).1;
+            assert_eq!(answer, CallStatus::Answered(Err(Error::InstanceDamaged(victim))), "{what}");
             let retry = Command::RetryIncident { incident: incident.id, audit: audit() };
-            let answer = world.call(retry, Wait::Quiet).1;
-            assert_eq!(answer, Fate::Answered(Err(Error::InstanceDamaged(victim))), "{what}");
+            let answer = sim.call(retry, Wait::Quiet).1;
+            assert_eq!(answer, CallStatus::Answered(Err(Error::InstanceDamaged(victim))), "{what}");
             let cancel = Command::Cancel { instance: victim, audit: audit() };
-            let answer = world.call(cancel, Wait::Quiet).1;
-            assert_eq!(answer, Fate::Answered(Ok(Reply::Done)), "{what}");
-            assert_eq!(row(&world, victim).phase, Phase::Cancelled, "{what}");
-            assert!(incidents(&world, victim).is_empty(), "{what}");
-            assert_eq!(block_on(world.store.check()).expect("a check"), [""; 0], "{what}");
-            world.crash();
-            world.run();
-            let late = start(&mut world, "sleeper");
-            advance(&mut world, 60_000);
-            assert_eq!(row(&world, late).phase, Phase::Completed, "{what}");
-            assert_eq!(world.counters().damaged, 0, "{what}");
+            let answer = sim.call(cancel, Wait::Quiet).1;
+            assert_eq!(answer, CallStatus::Answered(Ok(Reply::Done)), "{what}");
+            assert_eq!(row(&sim, victim).phase, Phase::Cancelled, "{what}");
+            assert!(incidents(&sim, victim).is_empty(), "{what}");
+            assert_eq!(block_on(sim.store.check()).expect("a check"), [""; 0], "{what}");
+            sim.crash();
+            sim.run();
+            let late = start(&mut sim, "sleeper");
+            advance(&mut sim, 60_000);
+            assert_eq!(row(&sim, late).phase, Phase::Completed, "{what}");
+            assert_eq!(sim.counters().damaged, 0, "{what}");
         }
     }
 }
@@ -208,56 +208,56 @@ fn a_damaged_instance_is_set_aside_and_all_others_go_on() {
 #[test]
 fn a_damaged_instance_that_was_repaired_goes_on_after_a_retry() {
     for place in Place::all() {
-        let mut world = World::with_probes(place.store.clone(), PROBES);
-        let victim = start(&mut world, "sleeper");
+        let mut sim = SimKernel::with_probes(place.store.clone(), PROBES);
+        let victim = start(&mut sim, "sleeper");
         place.damage("UPDATE instance SET open = SPOILT WHERE id_order = VICTIM", victim);
-        world.crash();
-        world.run();
-        advance(&mut world, 60_000);
-        let incident = incidents(&world, victim)[0].id;
+        sim.crash();
+        sim.run();
+        advance(&mut sim, 60_000);
+        let incident = incidents(&sim, victim)[0].id;
         place.damage("UPDATE instance SET open = substr(open, 2) WHERE id_order = VICTIM", victim);
         let retry = Command::RetryIncident { incident, audit: audit() };
-        assert_eq!(world.call(retry, Wait::Quiet).1, Fate::Answered(Ok(Reply::Done)));
-        assert!(incidents(&world, victim).is_empty());
+        assert_eq!(sim.call(retry, Wait::Quiet).1, CallStatus::Answered(Ok(Reply::Done)));
+        assert!(incidents(&sim, victim).is_empty());
         // Its timer fires with the next life at the latest.
-        world.crash();
-        world.run();
-        assert_eq!(row(&world, victim).phase, Phase::Completed);
+        sim.crash();
+        sim.run();
+        assert_eq!(row(&sim, victim).phase, Phase::Completed);
     }
 }
 
 #[test]
 fn a_task_that_cannot_be_decoded_keeps_no_other_from_being_claimed() {
     for place in Place::all() {
-        let mut world = World::with_probes(place.store.clone(), PROBES);
-        let victim = start(&mut world, "work");
-        let other = start(&mut world, "work");
+        let mut sim = SimKernel::with_probes(place.store.clone(), PROBES);
+        let victim = start(&mut sim, "work");
+        let other = start(&mut sim, "work");
         place.damage("UPDATE task SET spec = BAD WHERE id_order = VICTIM", victim);
         let worker = "w".to_owned();
         let claim = ClaimCommand { worker, max: 1, lease_ms: 60_000, ..ClaimCommand::default() };
-        let claimed = match world.call(Command::Claim(claim), Wait::Quiet).1 {
-            Fate::Answered(Ok(Reply::Tasks(tasks))) => tasks,
+        let claimed = match sim.call(Command::Claim(claim), Wait::Quiet).1 {
+            CallStatus::Answered(Ok(Reply::Tasks(tasks))) => tasks,
             other => panic!("{other:?}"),
         };
         let [task] = claimed.as_slice() else { panic!("{claimed:?}") };
         assert_eq!(task.id.0.instance, other, "the damaged one stands before it");
         let report = Report::Completed(Json::null());
         let report = Command::Report { task: task.id, token: Some(task.token), report };
-        assert_eq!(world.call(report, Wait::Quiet).1, Fate::Answered(Ok(Reply::Done)));
-        assert_eq!(row(&world, other).phase, Phase::Completed);
-        assert_eq!(incidents(&world, victim).len(), 1);
-        let problems = block_on(world.store.check()).expect("a check");
+        assert_eq!(sim.call(report, Wait::Quiet).1, CallStatus::Answered(Ok(Reply::Done)));
+        assert_eq!(row(&sim, other).phase, Phase::Completed);
+        assert_eq!(incidents(&sim, victim).len(), 1);
+        let problems = block_on(sim.store.check()).expect("a check");
         assert!(problems.iter().any(|it| it.contains("`task` cannot be read")), "{problems:?}");
         let cancel = Command::Cancel { instance: victim, audit: audit() };
-        assert_eq!(world.call(cancel, Wait::Quiet).1, Fate::Answered(Ok(Reply::Done)));
-        assert_eq!(row(&world, victim).phase, Phase::Cancelled);
-        assert_eq!(block_on(world.store.check()).expect("a check"), [""; 0]);
+        assert_eq!(sim.call(cancel, Wait::Quiet).1, CallStatus::Answered(Ok(Reply::Done)));
+        assert_eq!(row(&sim, victim).phase, Phase::Cancelled);
+        assert_eq!(block_on(sim.store.check()).expect("a check"), [""; 0]);
     }
 }
 
-fn send(world: &mut World, command: Command) -> Result<Reply, Error> {
-    match world.call(command, Wait::Quiet).1 {
-        Fate::Answered(answer) => answer,
+fn send(sim: &mut SimKernel, command: Command) -> Result<Reply, Error> {
+    match sim.call(command, Wait::Quiet).1 {
+        CallStatus::Answered(answer) => answer,
         other => panic!("{other:?}"),
     }
 }
@@ -265,46 +265,46 @@ fn send(world: &mut World, command: Command) -> Result<Reply, Error> {
 #[test]
 fn an_incident_that_cannot_be_decoded_is_shown_and_harms_nobody() {
     for place in Place::all() {
-        let mut world = World::with_probes(place.store.clone(), PROBES);
-        let troubled = start(&mut world, "troubled");
-        let faulty = start(&mut world, "faulty");
-        let lost = start(&mut world, "working");
-        let other = start(&mut world, "troubled");
+        let mut sim = SimKernel::with_probes(place.store.clone(), PROBES);
+        let troubled = start(&mut sim, "troubled");
+        let faulty = start(&mut sim, "faulty");
+        let lost = start(&mut sim, "working");
+        let other = start(&mut sim, "troubled");
         let (name, payload) = ("go".to_owned(), Json::null());
         let signal = Command::Signal { instance: faulty, name, payload };
-        assert_eq!(send(&mut world, signal), Ok(Reply::Done));
+        assert_eq!(send(&mut sim, signal), Ok(Reply::Done));
         for victim in [troubled, faulty, lost] {
             place.damage("UPDATE incident SET cause = BAD WHERE id_order = VICTIM", victim);
         }
         place.damage("UPDATE incident SET id = OTHER WHERE id_order = VICTIM", lost);
-        let all = block_on(world.store.incidents(None, Page::first(9))).expect("they read");
+        let all = block_on(sim.store.incidents(None, Page::first(9))).expect("they read");
         let damaged = all.iter().filter(|it| it.failure.code == "store_row_damaged").count();
         assert_eq!((all.len(), damaged), (4, 3), "{all:?}");
-        let problems = block_on(world.store.check()).expect("a check");
+        let problems = block_on(sim.store.check()).expect("a check");
         assert_eq!(problems.len(), 3, "{problems:?}");
-        let retry = |world: &mut World, id| {
-            let incident = incidents(world, id)[0].id;
-            send(world, Command::RetryIncident { incident, audit: audit() })
+        let retry = |sim: &mut SimKernel, id| {
+            let incident = incidents(sim, id)[0].id;
+            send(sim, Command::RetryIncident { incident, audit: audit() })
         };
         // The instances know what held them.
         for whole in [troubled, other] {
-            assert_eq!(retry(&mut world, whole), Ok(Reply::Done));
-            assert_eq!(row(&world, whole).phase, Phase::Completed);
+            assert_eq!(retry(&mut sim, whole), Ok(Reply::Done));
+            assert_eq!(row(&sim, whole).phase, Phase::Completed);
         }
-        assert_eq!(retry(&mut world, faulty), Ok(Reply::Done));
-        let raised = incidents(&world, faulty);
+        assert_eq!(retry(&mut sim, faulty), Ok(Reply::Done));
+        let raised = incidents(&sim, faulty);
         let codes: Vec<_> = raised.iter().map(|it| it.failure.code.as_str()).collect();
         assert_eq!(codes, ["E_TURN"], "it was tried again");
         // This one does not, and has a task that may be held.
-        assert_eq!(retry(&mut world, lost), Err(Error::InstanceDamaged(lost)));
+        assert_eq!(retry(&mut sim, lost), Err(Error::InstanceDamaged(lost)));
         for victim in [faulty, lost] {
             let cancel = Command::Cancel { instance: victim, audit: audit() };
-            assert_eq!(send(&mut world, cancel), Ok(Reply::Done));
-            assert_eq!(row(&world, victim).phase, Phase::Cancelled);
+            assert_eq!(send(&mut sim, cancel), Ok(Reply::Done));
+            assert_eq!(row(&sim, victim).phase, Phase::Cancelled);
         }
-        let all = block_on(world.store.incidents(None, Page::first(9))).expect("they read");
+        let all = block_on(sim.store.incidents(None, Page::first(9))).expect("they read");
         assert_eq!(all, []);
-        assert_eq!(block_on(world.store.check()).expect("a check"), [""; 0]);
+        assert_eq!(block_on(sim.store.check()).expect("a check"), [""; 0]);
     }
 }
 
@@ -312,59 +312,65 @@ fn an_incident_that_cannot_be_decoded_is_shown_and_harms_nobody() {
 fn an_instance_that_is_damaged_during_a_slow_turn_can_be_cancelled_and_harms_nobody() {
     for place in Place::all().into_iter().chain([Place::shared()]) {
         let is_shared = place.store.is_shared();
-        let mut world = World::with_probes(place.store.clone(), PROBES);
-        let [finished, cancelled, other] = [(); 3].map(|()| start(&mut world, "waits"));
+        let mut sim = SimKernel::with_probes(place.store.clone(), PROBES);
+        let [finished, cancelled, other] = [(); 3].map(|()| start(&mut sim, "waits"));
         let signal = |instance| {
             let (name, payload) = ("go".to_owned(), Json::null());
             Command::Signal { instance, name, payload }
         };
-        world.set_slow_turns(SlowTurns::Held);
-        let (slow, fate) = world.call(signal(finished), Wait::Quiet);
-        let (late, too) = world.call(signal(cancelled), Wait::Quiet);
-        assert_eq!((fate, too), (Fate::Waiting, Fate::Waiting));
-        world.set_slow_turns(SlowTurns::Before);
+        sim.set_slow_turns(SlowTurns::Held);
+        let (slow, status) = sim.call(signal(finished), Wait::Quiet);
+        let (late, too) = sim.call(signal(cancelled), Wait::Quiet);
+        assert_eq!((status, too), (CallStatus::Waiting, CallStatus::Waiting));
+        sim.set_slow_turns(SlowTurns::Before);
         for victim in [finished, cancelled] {
             place.damage("UPDATE instance SET open = BAD WHERE id_order = VICTIM", victim);
         }
         // The cancel goes before the turn, and finds that its notation cannot be asked.
         let cancel = |instance| Command::Cancel { instance, audit: audit() };
-        assert_eq!(send(&mut world, cancel(cancelled)), Ok(Reply::Done));
-        assert_eq!(row(&world, cancelled).phase, Phase::Cancelled);
-        assert_eq!(world.fate(late), Fate::Answered(Err(Error::InstanceEnded(cancelled))));
-        assert_eq!(send(&mut world, signal(other)), Ok(Reply::Done));
-        assert_eq!(row(&world, other).phase, Phase::Completed);
-        world.set_slow_turns(SlowTurns::None);
-        world.run();
+        assert_eq!(send(&mut sim, cancel(cancelled)), Ok(Reply::Done));
+        assert_eq!(row(&sim, cancelled).phase, Phase::Cancelled);
+        assert_eq!(
+            sim.call_status(late),
+            CallStatus::Answered(Err(Error::InstanceEnded(cancelled)))
+        );
+        assert_eq!(send(&mut sim, signal(other)), Ok(Reply::Done));
+        assert_eq!(row(&sim, other).phase, Phase::Completed);
+        sim.set_slow_turns(SlowTurns::None);
+        sim.run();
         if is_shared {
             // What the turn stands on is read again, and cannot be.
-            assert_eq!(world.fate(slow), Fate::Answered(Err(Error::InstanceDamaged(finished))));
-            assert_eq!(incidents(&world, finished).len(), 1);
-            assert_eq!(send(&mut world, cancel(finished)), Ok(Reply::Done));
-            assert_eq!(row(&world, finished).phase, Phase::Cancelled);
+            assert_eq!(
+                sim.call_status(slow),
+                CallStatus::Answered(Err(Error::InstanceDamaged(finished)))
+            );
+            assert_eq!(incidents(&sim, finished).len(), 1);
+            assert_eq!(send(&mut sim, cancel(finished)), Ok(Reply::Done));
+            assert_eq!(row(&sim, finished).phase, Phase::Cancelled);
         } else {
             // Nobody else writes here: the row in memory is whole, and replaces the damaged one.
-            assert_eq!(world.fate(slow), Fate::Answered(Ok(Reply::Done)));
-            assert_eq!(row(&world, finished).phase, Phase::Completed);
+            assert_eq!(sim.call_status(slow), CallStatus::Answered(Ok(Reply::Done)));
+            assert_eq!(row(&sim, finished).phase, Phase::Completed);
         }
-        assert_eq!(incidents(&world, finished), []);
-        assert_eq!(block_on(world.store.check()).expect("a check"), [""; 0]);
+        assert_eq!(incidents(&sim, finished), []);
+        assert_eq!(block_on(sim.store.check()).expect("a check"), [""; 0]);
     }
 }
 
 #[test]
 fn a_start_that_faulted_is_not_damaged_when_somebody_retries_it() {
     for place in Place::all() {
-        let mut world = World::with_probes(place.store.clone(), PROBES);
-        let parent = start(&mut world, "parent");
-        let children = block_on(world.store.children(parent)).expect("they read");
+        let mut sim = SimKernel::with_probes(place.store.clone(), PROBES);
+        let parent = start(&mut sim, "parent");
+        let children = block_on(sim.store.children(parent)).expect("they read");
         let [child] = children.as_slice() else { panic!("{children:?}") };
         for _ in 0..2 {
-            let raised = incidents(&world, child.id);
+            let raised = incidents(&sim, child.id);
             let codes: Vec<_> = raised.iter().map(|it| it.failure.code.as_str()).collect();
             assert_eq!(codes, ["E_START"]);
             let retry = Command::RetryIncident { incident: raised[0].id, audit: audit() };
-            assert_eq!(send(&mut world, retry), Ok(Reply::Done));
+            assert_eq!(send(&mut sim, retry), Ok(Reply::Done));
         }
-        assert_eq!(world.counters().damaged, 0);
+        assert_eq!(sim.counters().damaged, 0);
     }
 }

@@ -15,7 +15,7 @@ use meantime_kernel::store::{
     DefinitionFilter, Fence, InstanceFilter, MemoryStore, Page, Partition, Phase, Plan, Store,
     Write,
 };
-use meantime_sim::harness::{World, block_on};
+use meantime_sim::harness::{SimKernel, block_on};
 use meantime_sim::probe::Probe;
 use meantime_store::postgres::cluster::database;
 use meantime_store::postgres::{self, PostgresStore};
@@ -38,13 +38,13 @@ const TIMERS: u64 = 3_000;
 
 /// Arms timers of two definitions, due in an order that is not that of their instances.
 fn arm_timers(store: Arc<dyn Store>, entropy: &mut SeededEntropy) {
-    let mut world = World::with_probes(store, PROBES);
+    let mut sim = SimKernel::with_probes(store, PROBES);
     let commands = (0..TIMERS).map(|number| {
         let definition = if number % 3 == 0 { "one" } else { "two" }.to_owned();
         let input = Json::of(&format!("PT{}S", 60 + entropy.next() % 7_200)).expect("JSON");
         Command::Start(StartCommand { definition, input, ..StartCommand::default() })
     });
-    world.call_all(commands.collect());
+    sim.call_all(commands.collect());
 }
 
 /// When the timers of a plan were due, by definition.

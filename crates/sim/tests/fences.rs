@@ -7,7 +7,7 @@ use meantime_kernel::command::{
     ClaimCommand, ClaimedTask, Command, Error, Reply, Report, StartCommand, Wait,
 };
 use meantime_kernel::store::MemoryStore;
-use meantime_sim::harness::{Fate, World};
+use meantime_sim::harness::{CallStatus, SimKernel};
 
 const PROBE: &str = "
 probe work
@@ -16,11 +16,11 @@ await w
 end
 ";
 
-fn world() -> World {
-    let mut world = World::with_probes(Arc::new(MemoryStore::new()), PROBE);
+fn sim() -> SimKernel {
+    let mut sim = SimKernel::with_probes(Arc::new(MemoryStore::new()), PROBE);
     let start = StartCommand { definition: "work".to_owned(), ..StartCommand::default() };
-    world.call(Command::Start(start), Wait::Quiet);
-    world
+    sim.call(Command::Start(start), Wait::Quiet);
+    sim
 }
 
 fn claim(worker: &str) -> Command {
@@ -28,9 +28,9 @@ fn claim(worker: &str) -> Command {
     Command::Claim(ClaimCommand { worker, max: 1, lease_ms: 1_000, ..ClaimCommand::default() })
 }
 
-fn tasks(fate: &Fate) -> Vec<ClaimedTask> {
-    match fate {
-        Fate::Answered(Ok(Reply::Tasks(tasks))) => tasks.clone(),
+fn tasks(status: &CallStatus) -> Vec<ClaimedTask> {
+    match status {
+        CallStatus::Answered(Ok(Reply::Tasks(tasks))) => tasks.clone(),
         other => panic!("{other:?}"),
     }
 }
@@ -38,9 +38,9 @@ fn tasks(fate: &Fate) -> Vec<ClaimedTask> {
 #[test]
 fn i5_a_superseded_failure_does_not_take_a_live_lease_away() {
     for claim_first in [true, false] {
-        let mut world = world();
-        let first = tasks(&world.call(claim("a"), Wait::Quiet).1).remove(0);
-        world.advance_real(1_000);
+        let mut sim = sim();
+        let first = tasks(&sim.call(claim("a"), Wait::Quiet).1).remove(0);
+        sim.advance_real(1_000);
         let report = Report::Failed {
             failure: Failure::new("E", "late"),
             retryable: true,
@@ -50,15 +50,15 @@ fn i5_a_superseded_failure_does_not_take_a_live_lease_away() {
         let late = Command::Report { task: first.id, token: Some(first.token), report };
         let (commands, place) =
             if claim_first { (vec![claim("b"), late], 0) } else { (vec![late, claim("b")], 1) };
-        let fates = world.call_all(commands);
-        let second = tasks(&fates[place]);
-        assert!(tasks(&world.call(claim("c"), Wait::Quiet).1).is_empty());
+        let statuses = sim.call_all(commands);
+        let second = tasks(&statuses[place]);
+        assert!(tasks(&sim.call(claim("c"), Wait::Quiet).1).is_empty());
         if let Some(second) = second.first() {
-            let lost = Fate::Answered(Err(Error::LeaseLost(first.id)));
-            assert_eq!(fates[1 - place], lost, "only the latest claim may report");
+            let lost = CallStatus::Answered(Err(Error::LeaseLost(first.id)));
+            assert_eq!(statuses[1 - place], lost, "only the latest claim may report");
             let report = Report::Completed(meantime_core::Json::null());
             let command = Command::Report { task: second.id, token: Some(second.token), report };
-            assert_eq!(world.call(command, Wait::Quiet).1, Fate::Answered(Ok(Reply::Done)));
+            assert_eq!(sim.call(command, Wait::Quiet).1, CallStatus::Answered(Ok(Reply::Done)));
         }
     }
 }
@@ -81,21 +81,21 @@ fn i5_of_two_reports_at_one_moment_one_is_taken() {
     for (one, other) in
         [(completed(), completed()), (completed(), failed()), (failed(), completed())]
     {
-        let mut world = world();
-        let task = tasks(&world.call(claim("a"), Wait::Quiet).1).remove(0);
-        let fates = world.call_all(vec![report(&task, one), report(&task, other)]);
-        let lost = Fate::Answered(Err(Error::LeaseLost(task.id)));
-        assert_eq!(fates, [Fate::Answered(Ok(Reply::Done)), lost]);
-        assert_eq!(world.counters().conflicts, 0, "both were judged in one turn");
+        let mut sim = sim();
+        let task = tasks(&sim.call(claim("a"), Wait::Quiet).1).remove(0);
+        let statuses = sim.call_all(vec![report(&task, one), report(&task, other)]);
+        let lost = CallStatus::Answered(Err(Error::LeaseLost(task.id)));
+        assert_eq!(statuses, [CallStatus::Answered(Ok(Reply::Done)), lost]);
+        assert_eq!(sim.counters().conflicts, 0, "both were judged in one turn");
     }
 }
 
 #[test]
 fn i5_a_report_at_the_moment_of_its_expiry_is_taken() {
-    let mut world = world();
-    let task = tasks(&world.call(claim("a"), Wait::Quiet).1).remove(0);
+    let mut sim = sim();
+    let task = tasks(&sim.call(claim("a"), Wait::Quiet).1).remove(0);
     // The lease is over, and the report comes before anybody has looked.
-    world.let_pass(world.now().real.saturating_add_millis(1_000));
-    let (_, fate) = world.call(report(&task, completed()), Wait::Quiet);
-    assert_eq!(fate, Fate::Answered(Ok(Reply::Done)));
+    sim.set_clock_silently(sim.now().real.saturating_add_millis(1_000));
+    let (_, status) = sim.call(report(&task, completed()), Wait::Quiet);
+    assert_eq!(status, CallStatus::Answered(Ok(Reply::Done)));
 }

@@ -15,14 +15,14 @@ use meantime_kernel::history::AuditInfo;
 use meantime_kernel::random::{Entropy, SeededEntropy};
 use meantime_kernel::schedule::{Buckets, Fire, Forecast, Outlook, ScheduleView};
 use meantime_kernel::store::{InstanceRow, MemoryStore, OccurrenceRow, Page, TimerFilter};
-use meantime_sim::harness::{Fate, World, block_on};
+use meantime_sim::harness::{CallStatus, SimKernel, block_on};
 
 const MINUTE_MS: i64 = 60_000;
 
 /// Chance, a schedule, and what was done to it, to be told when the property does not hold.
 struct Case {
     entropy: SeededEntropy,
-    world: World,
+    sim: SimKernel,
     schedule: InstanceId,
     story: Vec<String>,
 }
@@ -96,17 +96,19 @@ fn change(entropy: &mut SeededEntropy, now: Timestamp) -> ScheduleChange {
 impl Case {
     fn new(seed: u64) -> Self {
         let mut entropy = SeededEntropy::new(seed);
-        let mut world = World::with_probes(Arc::new(MemoryStore::new()), "probe run\nend\n");
-        let spec = spec(&mut entropy, world.now().engine);
+        let mut sim = SimKernel::with_probes(Arc::new(MemoryStore::new()), "probe run\nend\n");
+        let spec = spec(&mut entropy, sim.now().engine);
         let story = vec![format!("{seed}: {spec:?}")];
         let (spec, on_existing) = (Box::new(spec), OnExisting::AddAnother);
-        let (_, fate) = world.call(Command::PutSchedule { spec, on_existing }, Wait::Quiet);
-        let Fate::Answered(Ok(Reply::Scheduled { schedule })) = fate else { panic!("{fate:?}") };
-        Self { entropy, world, schedule, story }
+        let (_, status) = sim.call(Command::PutSchedule { spec, on_existing }, Wait::Quiet);
+        let CallStatus::Answered(Ok(Reply::Scheduled { schedule })) = status else {
+            panic!("{status:?}")
+        };
+        Self { entropy, sim, schedule, story }
     }
 
     fn row(&self) -> InstanceRow {
-        let row = block_on(self.world.store.instance(self.schedule)).expect("readable");
+        let row = block_on(self.sim.store.instance(self.schedule)).expect("readable");
         row.expect("a schedule")
     }
 
@@ -118,7 +120,7 @@ impl Case {
     /// Started lines of the ledger.
     fn started(&self) -> Vec<OccurrenceRow> {
         let page = Page::first(usize::MAX);
-        let rows = block_on(self.world.store.occurrences(self.schedule, page)).expect("readable");
+        let rows = block_on(self.sim.store.occurrences(self.schedule, page)).expect("readable");
         rows.into_iter().filter(|it| it.occurrence.outcome == OccurrenceOutcome::Started).collect()
     }
 
@@ -128,24 +130,24 @@ impl Case {
     }
 
     fn act(&mut self, action: ScheduleAction) {
-        self.story.push(format!("{} {action:?}", self.world.now().engine));
+        self.story.push(format!("{} {action:?}", self.sim.now().engine));
         let schedule = self.schedule;
-        self.world
+        self.sim
             .call(Command::Schedule { schedule, action, audit: AuditInfo::default() }, Wait::Quiet);
     }
 
     fn edit(&mut self, edit: TimerEdit) {
         let filter = TimerFilter { instance: Some(self.schedule), ..TimerFilter::default() };
-        let rows = block_on(self.world.store.timers(filter, Page::first(1))).expect("readable");
+        let rows = block_on(self.sim.store.timers(filter, Page::first(1))).expect("readable");
         let Some(timer) = rows.first().map(|row| row.id) else { return };
-        self.story.push(format!("{} {edit:?}", self.world.now().engine));
+        self.story.push(format!("{} {edit:?}", self.sim.now().engine));
         let audit = AuditInfo::default();
-        self.world.call(Command::EditTimer { timer, edit, audit }, Wait::Quiet);
+        self.sim.call(Command::EditTimer { timer, edit, audit }, Wait::Quiet);
     }
 
     /// Somebody does something.
     fn interfere(&mut self) {
-        let now = self.world.now().engine;
+        let now = self.sim.now().engine;
         let minutes = i64::try_from(below(&mut self.entropy, 150)).unwrap_or(0);
         let later = now.saturating_add_millis(minutes * MINUTE_MS + 17);
         match below(&mut self.entropy, 11) {
@@ -169,20 +171,20 @@ impl Case {
             }
             _ => {
                 self.story.push(format!("{now} down until {later}"));
-                self.world.down_until(later);
+                self.sim.stop_until(later);
             }
         }
     }
 
     fn pass(&mut self, most_minutes: u64) {
         let ms = i64::try_from(below(&mut self.entropy, most_minutes * 60_000)).unwrap_or(0);
-        let to = self.world.now().engine.saturating_add_millis(ms + 1);
-        self.world.advance_to(to);
+        let to = self.sim.now().engine.saturating_add_millis(ms + 1);
+        self.sim.advance_to(to);
     }
 
     /// Looks ahead, lets the time pass, and compares.
     fn check(&mut self) -> usize {
-        let from = self.world.now().engine;
+        let from = self.sim.now().engine;
         let hours = i64::try_from(1 + below(&mut self.entropy, 60)).unwrap_or(1);
         let to = from.saturating_add_millis(hours * 10 * MINUTE_MS);
         let limits = Limits::default();
@@ -196,7 +198,7 @@ impl Case {
             self.counts(&outlook, from, to, &foreseen);
             paged = pages(self.schedule, &outlook, from, to);
         }
-        self.world.advance_to(to.saturating_add_millis(-1));
+        self.sim.advance_to(to.saturating_add_millis(-1));
         let fired = self.started().into_iter().filter(|row| row.decided_at >= from);
         let fired =
             fired.map(|row| Fire { at: row.decided_at, scheduled_at: row.occurrence.scheduled_at });

@@ -1,25 +1,28 @@
 //! A killed process loses and doubles nothing (P1 to P3), and the rig would see it if it did. The
 //! long version is `cargo xtask soak kill --rounds N`.
 
-use meantime_sim::kill::{KillReport, Kind, Rounds, kill_rounds};
+use meantime_sim::kill::{KillPlan, KillReport, StoreKind, kill_rounds};
 
-fn run(rounds: usize, is_hasty: bool) -> KillReport {
+fn run(rounds: usize, early_ack: bool) -> KillReport {
     let directory = tempfile::tempdir().expect("a directory");
     let binary = env!("CARGO_BIN_EXE_meantime-rig").into();
     let directory_path = directory.path().to_owned();
-    let kind = Kind::Sqlite;
-    let what = Rounds { binary, kind, directory: directory_path, seed: 3, rounds, is_hasty };
-    kill_rounds(&what, |_| ())
+    let kind = StoreKind::Sqlite;
+    let plan = KillPlan { binary, kind, directory: directory_path, seed: 3, rounds, early_ack };
+    kill_rounds(&plan, |_| ())
 }
 
 #[test]
 fn nothing_acknowledged_is_lost_or_doubled_by_kill_9() {
     let report = run(8, false);
     assert!(report.lost.is_empty(), "{:#?}", report.lost);
-    assert!(report.wrong.is_empty(), "{:#?}", report.wrong);
+    assert!(report.problems.is_empty(), "{:#?}", report.problems);
     // A run that hit nothing, or did nothing, proves nothing.
     assert_eq!(report.kills, 8);
-    assert!(report.interrupted > 0 && report.taken_unheard + report.repeated > 0, "{report:?}");
+    assert!(
+        report.interrupted > 0 && report.applied_unanswered + report.repeated > 0,
+        "{report:?}"
+    );
     assert!(report.stale > 0, "no late report was refused: {report:?}");
     assert!(report.instances > 100, "{report:?}");
     assert_eq!((report.done, report.fired * 3), (report.instances, report.instances));

@@ -6,7 +6,7 @@ use meantime_core::{InstanceId, Json, Timestamp};
 use meantime_kernel::command::{ClaimCommand, Command, Reply, Report, StartCommand, Wait};
 use meantime_kernel::history::Record;
 use meantime_kernel::store::{InstanceFilter, InstanceRow, MemoryStore, Page, Phase, Store};
-use meantime_sim::harness::{Fate, World, block_on};
+use meantime_sim::harness::{CallStatus, SimKernel, block_on};
 
 const PROBES: &str = "
 probe sleeper
@@ -23,15 +23,15 @@ end \"worked\"
 /// Nodes that share a store. Each has its own clock; tests move them together.
 struct Nodes {
     store: Arc<dyn Store>,
-    worlds: Vec<World>,
+    sims: Vec<SimKernel>,
 }
 
 impl Nodes {
     fn new(count: usize) -> Self {
         let first = MemoryStore::new();
         let node = || -> Arc<dyn Store> { Arc::new(first.for_node()) };
-        let worlds = (0..count).map(|_| World::with_probes(node(), PROBES)).collect();
-        let mut nodes = Self { store: node(), worlds };
+        let sims = (0..count).map(|_| SimKernel::with_probes(node(), PROBES)).collect();
+        let mut nodes = Self { store: node(), sims };
         nodes.settle();
         nodes
     }
@@ -39,31 +39,31 @@ impl Nodes {
     /// Lets everybody see everybody, and run until nothing more happens.
     fn settle(&mut self) {
         for _ in 0..2 {
-            self.worlds.iter_mut().for_each(World::renew_lease);
+            self.sims.iter_mut().for_each(SimKernel::renew_lease);
         }
     }
 
     fn run(&mut self) {
         for _ in 0..3 {
-            self.worlds.iter_mut().for_each(World::run);
+            self.sims.iter_mut().for_each(SimKernel::run);
         }
     }
 
     /// Seconds pass, with heartbeat.
     fn pass(&mut self, seconds: i64) {
         for _ in 0..seconds {
-            for world in &mut self.worlds {
-                let next = world.now().engine.saturating_add_millis(1_000);
-                world.advance_to(next);
+            for sim in &mut self.sims {
+                let next = sim.now().engine.saturating_add_millis(1_000);
+                sim.advance_to(next);
             }
             self.run();
             self.settle();
         }
     }
 
-    fn start(&mut self, node: usize, definition: &str, wait: Wait) -> Fate {
+    fn start(&mut self, node: usize, definition: &str, wait: Wait) -> CallStatus {
         let start = StartCommand { definition: definition.to_owned(), ..StartCommand::default() };
-        self.worlds[node].call(Command::Start(start), wait).1
+        self.sims[node].call(Command::Start(start), wait).1
     }
 
     fn instances(&self) -> Vec<InstanceRow> {
@@ -79,9 +79,9 @@ impl Nodes {
     }
 }
 
-fn started(fate: &Fate) -> InstanceId {
-    match fate {
-        Fate::Answered(Ok(Reply::Started { instance, .. })) => *instance,
+fn started(status: &CallStatus) -> InstanceId {
+    match status {
+        CallStatus::Answered(Ok(Reply::Started { instance, .. })) => *instance,
         other => panic!("{other:?}"),
     }
 }
@@ -110,7 +110,7 @@ fn i3_every_timer_fires_once_whoever_armed_it() {
     for row in rows {
         assert_eq!((row.phase, nodes.fired(&row)), (Phase::Completed, 1));
     }
-    let fired = nodes.worlds.iter().map(|world| world.counters().fired);
+    let fired = nodes.sims.iter().map(|sim| sim.counters().fired);
     assert!(fired.clone().all(|count| count > 5), "each node fires its share");
     assert_eq!(fired.sum::<u64>(), 60);
 }
@@ -121,7 +121,7 @@ fn a_lost_notice_makes_a_timer_late_not_lost() {
     for _ in 0..20 {
         nodes.start(0, "sleeper", Wait::Quiet);
     }
-    nodes.worlds[1].hear_nothing();
+    nodes.sims[1].drop_notices();
     nodes.pass(11);
     assert!(nodes.instances().iter().all(|row| row.phase == Phase::Completed));
 }
@@ -133,35 +133,35 @@ fn what_a_dead_node_left_is_taken_up_by_the_others() {
         nodes.start(0, "sleeper", Wait::Quiet);
         nodes.start(0, "work", Wait::Quiet);
     }
-    let claimed = nodes.worlds[0].call(claim(0), Wait::Quiet).1;
-    assert!(matches!(claimed, Fate::Answered(Ok(Reply::Tasks(tasks))) if tasks.len() == 10));
+    let claimed = nodes.sims[0].call(claim(0), Wait::Quiet).1;
+    assert!(matches!(claimed, CallStatus::Answered(Ok(Reply::Tasks(tasks))) if tasks.len() == 10));
     // The first node dies with ten tasks in the hands of its workers.
-    nodes.worlds.remove(0);
+    nodes.sims.remove(0);
     nodes.pass(40);
     let rows = nodes.instances();
     let woke = rows.iter().filter(|row| row.phase == Phase::Completed).count();
     assert_eq!(woke, 20);
-    let Fate::Answered(Ok(Reply::Tasks(all))) = nodes.worlds[0].call(claim(0), Wait::Quiet).1
+    let CallStatus::Answered(Ok(Reply::Tasks(all))) = nodes.sims[0].call(claim(0), Wait::Quiet).1
     else {
         panic!("a claim is answered");
     };
     assert_eq!(all.len(), 10);
-    let rest = nodes.worlds[0].call(claim(0), Wait::Quiet).1;
-    assert!(matches!(rest, Fate::Answered(Ok(Reply::Tasks(tasks))) if tasks.len() == 10));
+    let rest = nodes.sims[0].call(claim(0), Wait::Quiet).1;
+    assert!(matches!(rest, CallStatus::Answered(Ok(Reply::Tasks(tasks))) if tasks.len() == 10));
 }
 
 #[test]
 fn i5_a_node_that_was_silent_too_long_writes_nothing_until_it_has_a_lease_again() {
     let mut nodes = Nodes::new(2);
-    let mut frozen = nodes.worlds.remove(0);
+    let mut frozen = nodes.sims.remove(0);
     nodes.pass(20);
-    frozen.let_pass(nodes.worlds[0].now().engine);
+    frozen.set_clock_silently(nodes.sims[0].now().engine);
     let start = StartCommand { definition: "sleeper".to_owned(), ..StartCommand::default() };
-    let fate = frozen.call(Command::Start(start), Wait::Quiet).1;
-    assert_eq!(fate, Fate::Waiting);
+    let status = frozen.call(Command::Start(start), Wait::Quiet).1;
+    assert_eq!(status, CallStatus::Waiting);
     assert_eq!(nodes.instances().len(), 0);
     frozen.renew_lease();
-    nodes.worlds.push(frozen);
+    nodes.sims.push(frozen);
     nodes.settle();
     assert_eq!(nodes.instances().len(), 1);
 }
@@ -169,30 +169,30 @@ fn i5_a_node_that_was_silent_too_long_writes_nothing_until_it_has_a_lease_again(
 #[test]
 fn a_waiting_claim_hears_of_a_task_made_elsewhere() {
     let mut nodes = Nodes::new(2);
-    let (ticket, fate) = nodes.worlds[1].call(claim(60_000), Wait::Quiet);
-    assert_eq!(fate, Fate::Waiting);
+    let (ticket, status) = nodes.sims[1].call(claim(60_000), Wait::Quiet);
+    assert_eq!(status, CallStatus::Waiting);
     nodes.start(0, "work", Wait::Quiet);
     nodes.run();
-    let fate = nodes.worlds[1].fate(ticket);
-    assert!(matches!(fate, Fate::Answered(Ok(Reply::Tasks(tasks))) if tasks.len() == 1));
+    let status = nodes.sims[1].call_status(ticket);
+    assert!(matches!(status, CallStatus::Answered(Ok(Reply::Tasks(tasks))) if tasks.len() == 1));
 }
 
 #[test]
 fn a_caller_hears_that_its_instance_came_to_rest_elsewhere() {
     let mut nodes = Nodes::new(2);
     let start = StartCommand { definition: "work".to_owned(), ..StartCommand::default() };
-    let (ticket, fate) = nodes.worlds[0].call(Command::Start(start), Wait::Idle);
-    assert_eq!(fate, Fate::Waiting);
-    let Fate::Answered(Ok(Reply::Tasks(tasks))) = nodes.worlds[1].call(claim(0), Wait::Quiet).1
+    let (ticket, status) = nodes.sims[0].call(Command::Start(start), Wait::Idle);
+    assert_eq!(status, CallStatus::Waiting);
+    let CallStatus::Answered(Ok(Reply::Tasks(tasks))) = nodes.sims[1].call(claim(0), Wait::Quiet).1
     else {
         panic!("a claim is answered");
     };
     let task = &tasks[0];
     let report = Report::Completed(Json::null());
     let report = Command::Report { task: task.id, token: Some(task.token), report };
-    nodes.worlds[1].call(report, Wait::Quiet);
+    nodes.sims[1].call(report, Wait::Quiet);
     nodes.run();
-    let instance = started(&nodes.worlds[0].fate(ticket));
+    let instance = started(&nodes.sims[0].call_status(ticket));
     let row = block_on(nodes.store.instance(instance)).expect("it can be read");
     assert_eq!(row.map(|row| (row.phase, row.meta.awaited_at)), Some((Phase::Completed, None)));
 }
@@ -202,19 +202,19 @@ fn a_caller_hears_that_its_instance_came_to_rest_elsewhere() {
 fn a_caller_hears_of_the_end_that_comes_elsewhere() {
     let mut nodes = Nodes::new(2);
     let instance = started(&nodes.start(0, "work", Wait::Quiet));
-    let (ticket, fate) = nodes.worlds[0].call(Command::Await { instance }, Wait::Ended);
-    assert_eq!(fate, Fate::Waiting);
-    let Fate::Answered(Ok(Reply::Tasks(tasks))) = nodes.worlds[1].call(claim(0), Wait::Quiet).1
+    let (ticket, status) = nodes.sims[0].call(Command::Await { instance }, Wait::Ended);
+    assert_eq!(status, CallStatus::Waiting);
+    let CallStatus::Answered(Ok(Reply::Tasks(tasks))) = nodes.sims[1].call(claim(0), Wait::Quiet).1
     else {
         panic!("a claim is answered");
     };
     nodes.run();
-    assert_eq!(nodes.worlds[0].fate(ticket), Fate::Waiting);
+    assert_eq!(nodes.sims[0].call_status(ticket), CallStatus::Waiting);
     let report = Report::Completed(Json::null());
     let report = Command::Report { task: tasks[0].id, token: Some(tasks[0].token), report };
-    nodes.worlds[1].call(report, Wait::Quiet);
+    nodes.sims[1].call(report, Wait::Quiet);
     nodes.run();
-    assert_eq!(nodes.worlds[0].fate(ticket), Fate::Answered(Ok(Reply::Done)));
+    assert_eq!(nodes.sims[0].call_status(ticket), CallStatus::Answered(Ok(Reply::Done)));
     let row =
         block_on(nodes.store.instance(instance)).expect("it can be read").expect("it is there");
     assert_eq!((row.phase, row.meta.end_awaited_at), (Phase::Completed, None));
@@ -225,11 +225,11 @@ fn a_definition_deployed_elsewhere_can_be_started_at_once() {
     let mut nodes = Nodes::new(2);
     let text = "probe late\nend \"yes\"\n".into();
     let source = meantime_core::Source { name: "late".to_owned(), text, files: Vec::new() };
-    nodes.worlds[0].deploy("probe", source);
-    nodes.worlds[1].hear_nothing();
+    nodes.sims[0].deploy("probe", source);
+    nodes.sims[1].drop_notices();
     started(&nodes.start(1, "late", Wait::Quiet));
     let unknown = nodes.start(1, "nowhere", Wait::Quiet);
-    assert!(matches!(unknown, Fate::Answered(Err(_))));
+    assert!(matches!(unknown, CallStatus::Answered(Err(_))));
 }
 
 #[test]
@@ -242,6 +242,6 @@ fn ids_of_different_nodes_never_meet() {
     orders.sort_unstable();
     orders.dedup();
     assert_eq!(orders.len(), 300);
-    assert!(nodes.worlds.iter().all(|world| world.counters().conflicts == 0));
-    assert_eq!(nodes.worlds[0].now().engine, Timestamp::parse("2026-01-01T00:00:00Z").expect("ok"));
+    assert!(nodes.sims.iter().all(|sim| sim.counters().conflicts == 0));
+    assert_eq!(nodes.sims[0].now().engine, Timestamp::parse("2026-01-01T00:00:00Z").expect("ok"));
 }

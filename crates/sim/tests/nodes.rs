@@ -85,9 +85,9 @@ struct Membership {
 }
 
 impl Membership {
-    fn any(&self, chance: u64) -> Kernel {
+    fn any(&self, rng: u64) -> Kernel {
         let nodes = locked(&self.nodes);
-        let at = usize::try_from(chance).unwrap_or_default() % nodes.len();
+        let at = usize::try_from(rng).unwrap_or_default() % nodes.len();
         nodes[at].kernel.clone()
     }
 
@@ -102,7 +102,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// Starts instances at any node, with the same key until one of them has answered.
 async fn call(membership: Arc<Membership>, number: u64) {
-    let mut chance = SeededEntropy::new(number);
+    let mut rng = SeededEntropy::new(number);
     let mut count = 0;
     while !membership.is_over() {
         count += 1;
@@ -115,7 +115,7 @@ async fn call(membership: Arc<Membership>, number: u64) {
             ..StartCommand::default()
         };
         loop {
-            let kernel = membership.any(chance.next());
+            let kernel = membership.any(rng.next());
             let answer = patiently(kernel.call(Command::Start(start.clone()))).await;
             if let Some(Ok(Reply::Started { instance, repeated, .. })) = answer {
                 membership.repeated.fetch_add(u64::from(repeated), Ordering::SeqCst);
@@ -132,7 +132,7 @@ async fn call(membership: Arc<Membership>, number: u64) {
 
 /// Does tasks of any node, and reports at any other.
 async fn work(membership: Arc<Membership>, number: u64) {
-    let mut chance = SeededEntropy::new(1_000 + number);
+    let mut rng = SeededEntropy::new(1_000 + number);
     while !membership.is_over() || number == 0 {
         let claim = Command::Claim(ClaimCommand {
             worker: format!("worker {number}"),
@@ -141,13 +141,13 @@ async fn work(membership: Arc<Membership>, number: u64) {
             wait_ms: 200,
             ..ClaimCommand::default()
         });
-        let kernel = membership.any(chance.next());
+        let kernel = membership.any(rng.next());
         let Some(Ok(Reply::Tasks(tasks))) = patiently(kernel.call(claim)).await else { continue };
         for task in tasks {
             let report = Report::Completed(Json::null());
             let report = Command::Report { task: task.id, token: Some(task.token), report };
             // Whoever does not hear of it does it again; one outcome counts.
-            patiently(membership.any(chance.next()).call(report)).await;
+            patiently(membership.any(rng.next()).call(report)).await;
             membership.progress.notify_all();
         }
     }
@@ -174,7 +174,7 @@ fn p7_three_nodes_are_killed_at_random_and_nothing_is_lost_or_doubled() {
     for number in 0..WORKERS {
         clients.spawn(work(Arc::clone(&membership), number));
     }
-    let mut chance = SeededEntropy::new(7);
+    let mut rng = SeededEntropy::new(7);
     let acknowledged = || locked(&membership.acknowledged).len();
     for kill in 1..=KILLS {
         // Between two kills there is progress.
@@ -182,7 +182,7 @@ fn p7_three_nodes_are_killed_at_random_and_nothing_is_lost_or_doubled() {
         wait_until(&membership, "starts are acknowledged", || acknowledged() > before + 20);
         let doomed = {
             let mut nodes = locked(&membership.nodes);
-            let at = usize::try_from(chance.next() % 3).unwrap_or_default();
+            let at = usize::try_from(rng.next() % 3).unwrap_or_default();
             nodes.remove(at)
         };
         drop(doomed);

@@ -11,7 +11,7 @@ use meantime_kernel::driver::{Builder, Kernel, MaintenanceStats};
 use meantime_kernel::history::Record;
 use meantime_kernel::machine::{Config, Notations};
 use meantime_kernel::store::{InstanceFilter, Page, Phase, Store};
-use meantime_sim::harness::{Fate, World, block_on};
+use meantime_sim::harness::{CallStatus, SimKernel, block_on};
 use meantime_sim::probe::Probe;
 use meantime_store::sqlite::{Durability, Options, SqliteStore};
 
@@ -182,33 +182,35 @@ async fn i12_with_nothing_to_expire_there_is_no_statement() {
     site.kernel.stop().await;
 }
 
-fn world(store: Arc<SqliteStore>, config: &Config) -> (World, InstanceId) {
+fn sim(store: Arc<SqliteStore>, config: &Config) -> (SimKernel, InstanceId) {
     let begin = Timestamp::parse(BEGIN).expect("an instant");
-    let mut world = World::new(store, notations(), config.clone(), begin);
+    let mut sim = SimKernel::new(store, notations(), config.clone(), begin);
     let compiled = notations().compile("probe", &source(), &config.limits);
     let definitions = compiled.expect("it is known").definitions;
     let definitions = definitions.into_iter().map(Arc::new).collect();
     let notation = "probe".to_owned();
     let deployment = Deployment { notation, source: source(), definitions };
-    world.call(Command::Deploy(deployment), Wait::Quiet);
-    let (_, fate) = world.call(start("counter", ""), Wait::Quiet);
-    let Fate::Answered(Ok(Reply::Started { instance, .. })) = fate else { panic!("{fate:?}") };
-    (world, instance)
+    sim.call(Command::Deploy(deployment), Wait::Quiet);
+    let (_, status) = sim.call(start("counter", ""), Wait::Quiet);
+    let CallStatus::Answered(Ok(Reply::Started { instance, .. })) = status else {
+        panic!("{status:?}")
+    };
+    (sim, instance)
 }
 
 #[test]
 fn fifty_thousand_turns_cost_the_same_each_and_history_stays_bounded() {
     let directory = tempfile::tempdir().expect("a directory");
     let store = store(&directory.path().join("meantime.db"));
-    let (mut world, instance) = world(store.clone(), &Config::default());
+    let (mut sim, instance) = sim(store.clone(), &Config::default());
     let signal = || Command::Signal { instance, name: "s".to_owned(), payload: Json::null() };
     let mut costs = Vec::new();
     for thousand in 0..50 {
-        let before = (store.stats(), world.counters());
+        let before = (store.stats(), sim.counters());
         for _ in 0..1_000 {
-            world.call(signal(), Wait::Quiet);
+            sim.call(signal(), Wait::Quiet);
         }
-        let (after, turns) = (store.stats(), world.counters().turns - before.1.turns);
+        let (after, turns) = (store.stats(), sim.counters().turns - before.1.turns);
         assert_eq!(turns, 1_000);
         // Compaction is not part of the turns: it comes at a multiple of 2,500.
         if thousand % 5 == 0 {

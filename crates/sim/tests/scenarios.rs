@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use meantime_kernel::store::{MemoryStore, Store};
-use meantime_sim::harness::{Fault, FlakyStore, block_on};
-use meantime_sim::scenario::{Play, Scenario, play, play_slowly};
+use meantime_sim::harness::{CommitFault, FlakyStore, block_on};
+use meantime_sim::scenario::{Scenario, ScenarioRun, play, play_with_slow_turns};
 use meantime_store::postgres::{Options, PostgresStore, cluster};
 
 fn main() {
@@ -84,8 +84,16 @@ const RIGS: [Rig; 10] = [
     Rig { name: "memory", cost: Cost::Low, run: expected_trace_comes_out },
     Rig { name: "sqlite", cost: Cost::High, run: |it| traces_agree(it, &sqlite) },
     Rig { name: "again", cost: Cost::Low, run: plays_the_same_twice },
-    Rig { name: "lost_answer", cost: Cost::High, run: |it| survives_lost(it, Fault::LostAnswer) },
-    Rig { name: "lost_commit", cost: Cost::High, run: |it| survives_lost(it, Fault::LostCommit) },
+    Rig {
+        name: "lost_answer",
+        cost: Cost::High,
+        run: |it| survives_lost(it, CommitFault::LostAnswer),
+    },
+    Rig {
+        name: "lost_commit",
+        cost: Cost::High,
+        run: |it| survives_lost(it, CommitFault::LostCommit),
+    },
     Rig { name: "slow_turns", cost: Cost::Low, run: slow_turns_end_the_same },
     Rig { name: "crash_memory", cost: Cost::Low, run: |it| survives_every_crash(it, &memory) },
     Rig { name: "crash_sqlite", cost: Cost::High, run: |it| survives_every_crash(it, &sqlite) },
@@ -94,13 +102,13 @@ const RIGS: [Rig; 10] = [
 ];
 
 /// Gives a new store to a play; whatever it needs lives until the play is over.
-type OnStore = dyn Fn(&dyn Fn(Arc<dyn Store>) -> Play) -> Play;
+type OnStore = dyn Fn(&dyn Fn(Arc<dyn Store>) -> ScenarioRun) -> ScenarioRun;
 
-fn memory(run: &dyn Fn(Arc<dyn Store>) -> Play) -> Play {
+fn memory(run: &dyn Fn(Arc<dyn Store>) -> ScenarioRun) -> ScenarioRun {
     run(Arc::new(MemoryStore::new()))
 }
 
-fn sqlite(run: &dyn Fn(Arc<dyn Store>) -> Play) -> Play {
+fn sqlite(run: &dyn Fn(Arc<dyn Store>) -> ScenarioRun) -> ScenarioRun {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let path = directory.path().join("meantime.db");
     let options = meantime_store::sqlite::Options::default();
@@ -108,7 +116,7 @@ fn sqlite(run: &dyn Fn(Arc<dyn Store>) -> Play) -> Play {
     run(Arc::new(store))
 }
 
-fn postgres(run: &dyn Fn(Arc<dyn Store>) -> Play) -> Play {
+fn postgres(run: &dyn Fn(Arc<dyn Store>) -> ScenarioRun) -> ScenarioRun {
     let database = cluster::database().expect("PostgreSQL");
     let options = Options { shared: false, ..database.options() };
     let store = block_on(PostgresStore::open(options)).expect("a new store");
@@ -144,13 +152,13 @@ fn plays_the_same_twice(scenario: &Scenario) -> Result<(), Failed> {
 /// Which turns leave their batch because they take long changes no story, also across crashes.
 fn slow_turns_end_the_same(scenario: &Scenario) -> Result<(), Failed> {
     let whole = memory(&|store| play(scenario, store, None));
-    let slow = memory(&|store| play_slowly(scenario, store, None));
-    same_stories(&whole, &slow, "with slow turns")?;
+    let slow = memory(&|store| play_with_slow_turns(scenario, store, None));
+    same_timelines(&whole, &slow, "with slow turns")?;
     // What comes together may be taken in another order when some of it has to be sent again.
     let together = scenario.script.iter().any(|line| line.starts_with("together"));
     for commit in (1..=slow.commits).filter(|_| !together) {
-        let crashed = memory(&|store| play_slowly(scenario, store, Some(commit)));
-        same_stories(&whole, &crashed, &format!("with slow turns, after commit {commit}"))?;
+        let crashed = memory(&|store| play_with_slow_turns(scenario, store, Some(commit)));
+        same_timelines(&whole, &crashed, &format!("with slow turns, after commit {commit}"))?;
     }
     Ok(())
 }
@@ -159,14 +167,14 @@ fn survives_every_crash(scenario: &Scenario, on_store: &OnStore) -> Result<(), F
     let whole = on_store(&|store| play(scenario, store, None));
     for commit in 1..=whole.commits {
         let crashed = on_store(&|store| play(scenario, store, Some(commit)));
-        same_stories(&whole, &crashed, &format!("after a crash at commit {commit}"))?;
+        same_timelines(&whole, &crashed, &format!("after a crash at commit {commit}"))?;
     }
     Ok(())
 }
 
-fn same_stories(whole: &Play, other: &Play, when: &str) -> Result<(), Failed> {
-    for (name, story) in &whole.stories {
-        let after = other.stories.get(name).cloned().unwrap_or_default();
+fn same_timelines(whole: &ScenarioRun, other: &ScenarioRun, when: &str) -> Result<(), Failed> {
+    for (name, story) in &whole.timelines {
+        let after = other.timelines.get(name).cloned().unwrap_or_default();
         if *story != after {
             let difference = difference(&story.join("\n"), &after.join("\n"));
             let trace = &other.trace;
@@ -177,18 +185,18 @@ fn same_stories(whole: &Play, other: &Play, when: &str) -> Result<(), Failed> {
 }
 
 /// A commit whose answer is lost is never repeated blindly, and never given up if it was made (I2).
-fn survives_lost(scenario: &Scenario, fault: Fault) -> Result<(), Failed> {
-    if fault == Fault::LostCommit && scenario.commit_ms > 0 {
+fn survives_lost(scenario: &Scenario, fault: CommitFault) -> Result<(), Failed> {
+    if fault == CommitFault::LostCommit && scenario.commit_ms > 0 {
         // A lost commit has taken its time, so everything after it is later.
         return Ok(());
     }
     // What came at one moment may be taken in another order the second time.
-    let sorted = |play: &Play| {
-        let mut stories = play.stories.clone();
-        for lines in stories.values_mut() {
+    let sorted = |play: &ScenarioRun| {
+        let mut timelines = play.timelines.clone();
+        for lines in timelines.values_mut() {
             lines.sort();
         }
-        stories
+        timelines
     };
     let whole = memory(&|store| play(scenario, store, None));
     // The first commit deploys the built-in definition, before the script begins.
@@ -197,7 +205,7 @@ fn survives_lost(scenario: &Scenario, fault: Fault) -> Result<(), Failed> {
         let lost =
             memory(&|store| play(scenario, Arc::new(FlakyStore::new(store, faults.clone())), None));
         if sorted(&lost) != sorted(&whole) {
-            let text = |play: &Play| format!("{:#?}", sorted(play));
+            let text = |play: &ScenarioRun| format!("{:#?}", sorted(play));
             let difference = difference(&text(&whole), &text(&lost));
             return Err(format!("with commit {commit} lost:\n{difference}").into());
         }

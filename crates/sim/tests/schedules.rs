@@ -14,7 +14,7 @@ use meantime_kernel::schedule::{
     Forecast, Outlook, ScheduleNotation, ScheduleView, schedule_source,
 };
 use meantime_kernel::store::{InstanceFilter, MemoryStore, Page, Phase, Store};
-use meantime_sim::harness::{Fate, World, block_on};
+use meantime_sim::harness::{CallStatus, SimKernel, block_on};
 use meantime_store::sqlite::{Options, SqliteStore};
 
 const START: &str = "2026-01-01T00:00:00Z";
@@ -132,8 +132,8 @@ fn o3_preview_forecast_and_firing_agree_on_ten_thousand_rules() {
 /// A thousand subjects whose first occurrence is the same minute; gives back how many commits it
 /// took.
 fn thousand_subjects(store: Arc<dyn Store>, crash_after: Option<u64>) -> u64 {
-    let world = World::with_probes(store, "probe run\nend\n");
-    let mut world = world.crash_after(crash_after);
+    let sim = SimKernel::with_probes(store, "probe run\nend\n");
+    let mut sim = sim.crash_after(crash_after);
     let hour = Span::parse("PT1H").expect("a span");
     let at = start().saturating_add_millis(3_600_000);
     let rule = Rule::every(at, hour, Zone::utc(), First::AtAnchor).expect("an interval");
@@ -141,16 +141,16 @@ fn thousand_subjects(store: Arc<dyn Store>, crash_after: Option<u64>) -> u64 {
         let spec = ScheduleSpec { subject: Some(format!("s{number}")), ..spec(rule.clone()) };
         Command::PutSchedule { spec: Box::new(spec), on_existing: OnExisting::Fail }
     });
-    world.call_all(commands.collect());
-    world.advance_to(at);
+    sim.call_all(commands.collect());
+    sim.advance_to(at);
     let all = InstanceFilter::default();
-    let rows = block_on(world.store.instances(all, Page::first(usize::MAX))).expect("readable");
+    let rows = block_on(sim.store.instances(all, Page::first(usize::MAX))).expect("readable");
     let mut started = BTreeMap::new();
     let mut subjects = BTreeSet::new();
     for row in rows.iter().filter(|row| row.meta.lineage.is_none() && !row.phase.is_ended()) {
         let view = ScheduleView::read(&row.state).expect("a schedule");
         subjects.insert(view.spec.subject.clone());
-        let lines = block_on(world.store.occurrences(row.id, Page::first(10))).expect("readable");
+        let lines = block_on(sim.store.occurrences(row.id, Page::first(10))).expect("readable");
         started
             .insert(row.id, lines.iter().map(|it| it.occurrence.scheduled_at).collect::<Vec<_>>());
     }
@@ -162,7 +162,7 @@ fn thousand_subjects(store: Arc<dyn Store>, crash_after: Option<u64>) -> u64 {
     let runs = rows.iter().filter(|row| row.meta.lineage.is_some());
     let phases: Vec<Phase> = runs.map(|row| row.phase).collect();
     assert_eq!(phases, vec![Phase::Completed; 1_000]);
-    world.commits()
+    sim.commits()
 }
 
 #[test]
@@ -184,13 +184,15 @@ fn s2_a_thousand_subjects_at_one_instant_on_sqlite() {
 
 /// Every occurrence of a schedule over ten years, played with real runs.
 fn ten_years(rule: Rule) -> Vec<Timestamp> {
-    let mut world = World::with_probes(Arc::new(MemoryStore::new()), "probe run\nend\n");
+    let mut sim = SimKernel::with_probes(Arc::new(MemoryStore::new()), "probe run\nend\n");
     let (spec, on_existing) = (Box::new(spec(rule)), OnExisting::AddAnother);
     let command = Command::PutSchedule { spec, on_existing };
-    let (_, fate) = world.call(command, meantime_kernel::command::Wait::Quiet);
-    let Fate::Answered(Ok(Reply::Scheduled { schedule })) = fate else { panic!("{fate:?}") };
-    world.advance_to(Timestamp::parse("2036-01-01T00:00:00Z").expect("an instant"));
-    let lines = block_on(world.store.occurrences(schedule, Page::first(usize::MAX)));
+    let (_, status) = sim.call(command, meantime_kernel::command::Wait::Quiet);
+    let CallStatus::Answered(Ok(Reply::Scheduled { schedule })) = status else {
+        panic!("{status:?}")
+    };
+    sim.advance_to(Timestamp::parse("2036-01-01T00:00:00Z").expect("an instant"));
+    let lines = block_on(sim.store.occurrences(schedule, Page::first(usize::MAX)));
     let mut occurrences: Vec<Timestamp> =
         lines.expect("readable").iter().map(|line| line.occurrence.scheduled_at).collect();
     occurrences.reverse();

@@ -4,20 +4,20 @@ use std::sync::Arc;
 
 use meantime_kernel::store::Store;
 use meantime_sim::harness::block_on;
-use meantime_sim::simulation::{Bed, Outcome, run, setup, sweep};
+use meantime_sim::simulation::{SeedOutcome, StoreFixture, run_seed, seed_setup, sweep_seeds};
 use meantime_store::postgres::{Options, PostgresStore, cluster};
 use meantime_store::sqlite::SqliteStore;
 
 #[test]
 fn a_thousand_seeds_break_no_promise() {
-    let swept = sweep(0, 1_000, &|_| {});
-    let told: Vec<String> = swept
+    let report = sweep_seeds(0, 1_000, &|_| {});
+    let told: Vec<String> = report
         .failures
         .iter()
         .map(|it| format!("cargo xtask sim --seed {}: {:?}", it.seed, it.violations.first()))
         .collect();
     assert_eq!(told, [] as [String; 0]);
-    assert_eq!(swept.tally.missing(), [] as [String; 0], "never happened");
+    assert_eq!(report.counts.missing_families(), [] as [String; 0], "never happened");
 }
 
 /// What is to be done on a fresh store.
@@ -26,10 +26,10 @@ type OnStore<'a> = dyn Fn(Arc<dyn Store>) + 'a;
 /// With one process, and calls one after the other, a seed gives the same history everywhere.
 fn same_history(seeds: impl Iterator<Item = u64>, on_store: &dyn Fn(&OnStore<'_>)) {
     for seed in seeds {
-        let setup = setup(seed).for_comparison();
-        let in_memory = run(&setup, Bed::memory(1), true);
+        let setup = seed_setup(seed).for_comparison();
+        let in_memory = run_seed(&setup, StoreFixture::in_memory(1), true);
         on_store(&|store| {
-            let other = run(&setup, Bed::of(store), true);
+            let other = run_seed(&setup, StoreFixture::exclusive(store), true);
             assert_eq!(other.violations, [], "seed {seed}");
             assert_eq!(in_memory.hash, other.hash, "seed {seed}{}", difference(&in_memory, &other));
         });
@@ -37,11 +37,11 @@ fn same_history(seeds: impl Iterator<Item = u64>, on_store: &dyn Fn(&OnStore<'_>
 }
 
 /// Where two stories part, each with what came before.
-fn difference(one: &Outcome, other: &Outcome) -> String {
-    let same = one.story.iter().zip(&other.story).take_while(|(one, other)| one == other).count();
-    let told = |it: &Outcome| {
+fn difference(one: &SeedOutcome, other: &SeedOutcome) -> String {
+    let same = one.log.iter().zip(&other.log).take_while(|(one, other)| one == other).count();
+    let told = |it: &SeedOutcome| {
         let lines: Vec<&str> =
-            it.story.iter().skip(same.saturating_sub(5)).take(8).map(String::as_str).collect();
+            it.log.iter().skip(same.saturating_sub(5)).take(8).map(String::as_str).collect();
         lines.join("\n  ")
     };
     format!(", in memory:\n  {}\non the other store:\n  {}", told(one), told(other))

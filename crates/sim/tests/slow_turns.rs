@@ -14,7 +14,7 @@ use meantime_kernel::history::AuditInfo;
 use meantime_kernel::machine::{Config, Input, Machine, Notations, Output, Ticket};
 use meantime_kernel::random::SeededEntropy;
 use meantime_kernel::store::{MemoryStore, Page, Phase, Recovered, Store};
-use meantime_sim::harness::{Fate, SlowTurns, World, block_on};
+use meantime_sim::harness::{CallStatus, SimKernel, SlowTurns, block_on};
 use meantime_sim::probe::Probe;
 
 const PROBES: &str = "
@@ -40,13 +40,13 @@ join
 end \"all\"
 ";
 
-fn world() -> World {
-    World::with_probes(Arc::new(MemoryStore::new()), PROBES)
+fn sim() -> SimKernel {
+    SimKernel::with_probes(Arc::new(MemoryStore::new()), PROBES)
 }
 
-fn started(fate: Fate) -> InstanceId {
-    match fate {
-        Fate::Answered(Ok(Reply::Started { instance, .. })) => instance,
+fn started(status: CallStatus) -> InstanceId {
+    match status {
+        CallStatus::Answered(Ok(Reply::Started { instance, .. })) => instance,
         other => panic!("{other:?}"),
     }
 }
@@ -65,8 +65,8 @@ fn cancel(instance: InstanceId) -> Command {
     Command::Cancel { instance, audit }
 }
 
-fn phase(world: &World, instance: InstanceId) -> Phase {
-    let row = block_on(world.store.instance(instance)).expect("the store can be read");
+fn phase(sim: &SimKernel, instance: InstanceId) -> Phase {
+    let row = block_on(sim.store.instance(instance)).expect("the store can be read");
     row.expect("it is there").phase
 }
 
@@ -89,33 +89,33 @@ fn a_batch_that_does_not_end_is_told_by_its_age() {
 
 #[test]
 fn a_slow_turn_holds_up_nobody_and_is_committed_when_it_is_through() {
-    let mut world = world();
+    let mut sim = sim();
     let (one, other) = (
-        started(world.call(start("waits"), Wait::Quiet).1),
-        started(world.call(start("waits"), Wait::Quiet).1),
+        started(sim.call(start("waits"), Wait::Quiet).1),
+        started(sim.call(start("waits"), Wait::Quiet).1),
     );
-    world.set_slow_turns(SlowTurns::Held);
-    let (slow, fate) = world.call(signal(one), Wait::Quiet);
-    assert_eq!(fate, Fate::Waiting);
-    world.set_slow_turns(SlowTurns::Before);
-    assert!(matches!(world.call(signal(other), Wait::Quiet).1, Fate::Answered(Ok(_))));
-    assert_eq!((phase(&world, one), phase(&world, other)), (Phase::Running, Phase::Completed));
-    world.set_slow_turns(SlowTurns::None);
-    world.run();
-    assert!(matches!(world.fate(slow), Fate::Answered(Ok(_))));
-    assert_eq!(phase(&world, one), Phase::Completed);
-    assert_eq!(world.counters().slow_turns, 1);
+    sim.set_slow_turns(SlowTurns::Held);
+    let (slow, status) = sim.call(signal(one), Wait::Quiet);
+    assert_eq!(status, CallStatus::Waiting);
+    sim.set_slow_turns(SlowTurns::Before);
+    assert!(matches!(sim.call(signal(other), Wait::Quiet).1, CallStatus::Answered(Ok(_))));
+    assert_eq!((phase(&sim, one), phase(&sim, other)), (Phase::Running, Phase::Completed));
+    sim.set_slow_turns(SlowTurns::None);
+    sim.run();
+    assert!(matches!(sim.call_status(slow), CallStatus::Answered(Ok(_))));
+    assert_eq!(phase(&sim, one), Phase::Completed);
+    assert_eq!(sim.counters().slow_turns, 1);
 }
 
 /// Commits that it takes to start these at the same moment.
 fn commits_to_start(definitions: &[&str]) -> u64 {
-    let mut world = world();
-    let before = world.commits();
-    let fates = world.call_all(definitions.iter().map(|name| start(name)).collect());
-    for fate in fates {
-        started(fate);
+    let mut sim = sim();
+    let before = sim.commits();
+    let statuses = sim.call_all(definitions.iter().map(|name| start(name)).collect());
+    for status in statuses {
+        started(status);
     }
-    world.commits() - before
+    sim.commits() - before
 }
 
 #[test]
@@ -128,57 +128,57 @@ fn heavy_turns_are_committed_one_by_one_and_light_ones_do_not_wait_for_them() {
 
 #[test]
 fn whoever_retries_an_incident_in_a_slow_turn_hears_that_it_is_done() {
-    let mut world = world();
-    let one = started(world.call(start("troubled"), Wait::Quiet).1);
-    let raised = block_on(world.store.incidents(Some(one), Page::first(9))).expect("they read");
+    let mut sim = sim();
+    let one = started(sim.call(start("troubled"), Wait::Quiet).1);
+    let raised = block_on(sim.store.incidents(Some(one), Page::first(9))).expect("they read");
     let audit = AuditInfo { actor: "operator".to_owned(), reason: "it is mended".to_owned() };
-    world.set_slow_turns(SlowTurns::All);
+    sim.set_slow_turns(SlowTurns::All);
     let retry = Command::RetryIncident { incident: raised[0].id, audit };
-    assert_eq!(world.call(retry, Wait::Quiet).1, Fate::Answered(Ok(Reply::Done)));
-    assert_eq!((phase(&world, one), world.counters().slow_turns), (Phase::Completed, 1));
+    assert_eq!(sim.call(retry, Wait::Quiet).1, CallStatus::Answered(Ok(Reply::Done)));
+    assert_eq!((phase(&sim, one), sim.counters().slow_turns), (Phase::Completed, 1));
 }
 
 #[test]
 fn a_crash_during_a_slow_turn_loses_only_what_nobody_was_told() {
-    let mut world = world();
-    let one = started(world.call(start("waits"), Wait::Quiet).1);
-    world.set_slow_turns(SlowTurns::Held);
-    let (slow, _) = world.call(signal(one), Wait::Quiet);
-    world.set_slow_turns(SlowTurns::None);
-    world.crash();
-    world.run();
+    let mut sim = sim();
+    let one = started(sim.call(start("waits"), Wait::Quiet).1);
+    sim.set_slow_turns(SlowTurns::Held);
+    let (slow, _) = sim.call(signal(one), Wait::Quiet);
+    sim.set_slow_turns(SlowTurns::None);
+    sim.crash();
+    sim.run();
     // The client sends again what was never answered.
-    assert!(matches!(world.fate(slow), Fate::Answered(Ok(_))));
-    assert_eq!(phase(&world, one), Phase::Completed);
+    assert!(matches!(sim.call_status(slow), CallStatus::Answered(Ok(_))));
+    assert_eq!(phase(&sim, one), Phase::Completed);
 }
 
 #[test]
 fn a_cancel_overtakes_the_event_that_takes_so_long() {
-    let mut world = world();
-    let one = started(world.call(start("waits"), Wait::Quiet).1);
-    world.set_slow_turns(SlowTurns::Held);
-    let (slow, _) = world.call(signal(one), Wait::Quiet);
-    world.set_slow_turns(SlowTurns::Before);
-    assert!(matches!(world.call(cancel(one), Wait::Quiet).1, Fate::Answered(Ok(_))));
-    assert_eq!(phase(&world, one), Phase::Cancelled);
-    assert_eq!(world.fate(slow), Fate::Answered(Err(Error::InstanceEnded(one))));
+    let mut sim = sim();
+    let one = started(sim.call(start("waits"), Wait::Quiet).1);
+    sim.set_slow_turns(SlowTurns::Held);
+    let (slow, _) = sim.call(signal(one), Wait::Quiet);
+    sim.set_slow_turns(SlowTurns::Before);
+    assert!(matches!(sim.call(cancel(one), Wait::Quiet).1, CallStatus::Answered(Ok(_))));
+    assert_eq!(phase(&sim, one), Phase::Cancelled);
+    assert_eq!(sim.call_status(slow), CallStatus::Answered(Err(Error::InstanceEnded(one))));
     // The turn that nobody wants any more comes to nothing.
-    world.set_slow_turns(SlowTurns::None);
-    world.run();
-    assert_eq!(phase(&world, one), Phase::Cancelled);
+    sim.set_slow_turns(SlowTurns::None);
+    sim.run();
+    assert_eq!(phase(&sim, one), Phase::Cancelled);
 }
 
 #[test]
 fn a_second_cancel_ends_an_instance_without_its_notation() {
-    let mut world = world();
-    let one = started(world.call(start("waits"), Wait::Quiet).1);
-    world.set_slow_turns(SlowTurns::Held);
-    world.call(signal(one), Wait::Quiet);
-    let (first, fate) = world.call(cancel(one), Wait::Quiet);
-    assert_eq!((fate, phase(&world, one)), (Fate::Waiting, Phase::Running));
-    assert!(matches!(world.call(cancel(one), Wait::Quiet).1, Fate::Answered(Ok(_))));
-    assert_eq!(phase(&world, one), Phase::Cancelled);
-    assert!(matches!(world.fate(first), Fate::Answered(Ok(_))));
+    let mut sim = sim();
+    let one = started(sim.call(start("waits"), Wait::Quiet).1);
+    sim.set_slow_turns(SlowTurns::Held);
+    sim.call(signal(one), Wait::Quiet);
+    let (first, status) = sim.call(cancel(one), Wait::Quiet);
+    assert_eq!((status, phase(&sim, one)), (CallStatus::Waiting, Phase::Running));
+    assert!(matches!(sim.call(cancel(one), Wait::Quiet).1, CallStatus::Answered(Ok(_))));
+    assert_eq!(phase(&sim, one), Phase::Cancelled);
+    assert!(matches!(sim.call_status(first), CallStatus::Answered(Ok(_))));
 }
 
 /// A notation whose definition `slow` computes until somebody lets it go.

@@ -6,20 +6,20 @@ use std::collections::BTreeSet;
 use super::Problem;
 use super::repo::Repo;
 
-const PAGE: &str = "docs/internals/dependencies.md";
+const DEPENDENCIES_PAGE: &str = "docs/internals/dependencies.md";
 
 pub(super) fn check(repo: &Repo) -> Vec<Problem> {
     let text = |path: &str| repo.file(path).map_or("", |file| file.text.as_str());
     let used = declared(text("Cargo.toml"));
-    let explained = rows(text(PAGE));
+    let explained = rows(text(DEPENDENCIES_PAGE));
     let mut problems = Vec::new();
     for name in used.difference(&explained) {
         let message = format!("add a row that starts with | `{name}` |: what for, why this one");
-        problems.push(Problem::new(PAGE, message));
+        problems.push(Problem::new(DEPENDENCIES_PAGE, message));
     }
     for name in explained.difference(&used) {
         let message = format!("`{name}` is not in [workspace.dependencies]: delete its row");
-        problems.push(Problem::new(PAGE, message));
+        problems.push(Problem::new(DEPENDENCIES_PAGE, message));
     }
     problems
 }
@@ -60,7 +60,7 @@ mod tests {
         jiff = { version = \"0.2\" }\nserde = \"1\"\n\n[profile.dev]\ndebug = 1\n";
 
     fn messages(page: &str) -> Vec<String> {
-        let repo = Repo::with_files(&[("Cargo.toml", MANIFEST), (PAGE, page)]);
+        let repo = Repo::with_files(&[("Cargo.toml", MANIFEST), (DEPENDENCIES_PAGE, page)]);
         check(&repo).iter().map(ToString::to_string).collect()
     }
 

@@ -120,7 +120,7 @@ mod tests {
             repo.packages[index].license = license.map(str::to_owned);
         }
         let problems = check(&repo);
-        let names: Vec<&str> = problems.iter().map(|problem| problem.place.as_str()).collect();
+        let names: Vec<&str> = problems.iter().map(|problem| problem.location.as_str()).collect();
         assert_eq!(names, ["b", "c"]);
     }
 }

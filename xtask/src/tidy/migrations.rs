@@ -10,18 +10,18 @@ use sha2::{Digest, Sha256};
 use super::Problem;
 use super::repo::Repo;
 
-const STORE: &str = "crates/store/src/";
-const LOCK: &str = "crates/store/src/migrations.lock";
-const BACK_ENDS: &[&str] = &["sqlite", "postgres"];
+const STORE_SOURCES: &str = "crates/store/src/";
+const MIGRATIONS_LOCK: &str = "crates/store/src/migrations.lock";
+const STORE_BACK_ENDS: &[&str] = &["sqlite", "postgres"];
 
 pub(super) fn check(repo: &Repo) -> Vec<Problem> {
     let mut problems = Vec::new();
     let mut files = BTreeMap::new();
     let mut names: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for file in &repo.files {
-        let Some(path) = file.path.strip_prefix(STORE) else { continue };
+        let Some(path) = file.path.strip_prefix(STORE_SOURCES) else { continue };
         let Some((back_end, name)) = path.split_once("/migrations/") else { continue };
-        if BACK_ENDS.contains(&back_end) {
+        if STORE_BACK_ENDS.contains(&back_end) {
             files.insert(path, digest(&file.text));
             names.entry(back_end).or_default().insert(name);
         }
@@ -30,50 +30,54 @@ pub(super) fn check(repo: &Repo) -> Vec<Problem> {
         return problems;
     }
     for (back_end, names) in &names {
-        numbering(back_end, names, &mut problems);
+        check_numbering(back_end, names, &mut problems);
     }
-    same_names(&names, &mut problems);
-    locked(repo, &files, &mut problems);
+    check_same_names(&names, &mut problems);
+    check_lock_file(repo, &files, &mut problems);
     problems
 }
 
-fn numbering(back_end: &str, names: &BTreeSet<&str>, problems: &mut Vec<Problem>) {
+fn check_numbering(back_end: &str, names: &BTreeSet<&str>, problems: &mut Vec<Problem>) {
     for (index, name) in names.iter().enumerate() {
         let number = format!("{:04}_", index + 1);
         let rest = name.strip_prefix(&number).and_then(|rest| rest.strip_suffix(".sql"));
         let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
         if !rest.is_some_and(|rest| !rest.is_empty() && rest.chars().all(is_name)) {
-            let place = format!("{STORE}{back_end}/migrations/{name}");
+            let location = format!("{STORE_SOURCES}{back_end}/migrations/{name}");
             let message = format!(
                 "migrations are numbered without gaps: this one should be `{number}name.sql`, \
                  with the name in lower case"
             );
-            problems.push(Problem::new(place, message));
+            problems.push(Problem::new(location, message));
         }
     }
 }
 
 /// A file without SQL, for a step that one engine does not need, keeps the numbers together.
-fn same_names(names: &BTreeMap<&str, BTreeSet<&str>>, problems: &mut Vec<Problem>) {
+fn check_same_names(names: &BTreeMap<&str, BTreeSet<&str>>, problems: &mut Vec<Problem>) {
     let all: BTreeSet<&str> = names.values().flatten().copied().collect();
     for (back_end, have) in names {
         for name in all.difference(have) {
-            let place = format!("{STORE}{back_end}/migrations/{name}");
+            let location = format!("{STORE_SOURCES}{back_end}/migrations/{name}");
             let message = "another back end has this migration: write it here too, with nothing \
                            but a comment if there is nothing to do";
-            problems.push(Problem::new(place, message));
+            problems.push(Problem::new(location, message));
         }
     }
 }
 
-fn locked(repo: &Repo, files: &BTreeMap<&str, String>, problems: &mut Vec<Problem>) {
-    let lock = repo.file(LOCK).map_or("", |file| file.text.as_str());
+fn check_lock_file(repo: &Repo, files: &BTreeMap<&str, String>, problems: &mut Vec<Problem>) {
+    let lock = repo.file(MIGRATIONS_LOCK).map_or("", |file| file.text.as_str());
     let mut recorded = BTreeMap::new();
     for (index, line) in lock.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         if let Some((sum, path)) = line.split_once("  ") {
             recorded.insert(path, sum);
         } else {
-            problems.push(Problem::at(LOCK, index + 1, "write `sha256`, two blanks, the path"));
+            problems.push(Problem::at(
+                MIGRATIONS_LOCK,
+                index + 1,
+                "write `sha256`, two blanks, the path",
+            ));
         }
     }
     for (path, sum) in files {
@@ -84,17 +88,17 @@ fn locked(repo: &Repo, files: &BTreeMap<&str, String>, problems: &mut Vec<Proble
                     "a released migration never changes: restore the file and write the change \
                      as a new migration; if no release has it yet, record `{sum}  {path}`"
                 );
-                problems.push(Problem::new(format!("{STORE}{path}"), message));
+                problems.push(Problem::new(format!("{STORE_SOURCES}{path}"), message));
             }
             None => {
                 let message = format!("a new migration: add the line `{sum}  {path}`");
-                problems.push(Problem::new(LOCK, message));
+                problems.push(Problem::new(MIGRATIONS_LOCK, message));
             }
         }
     }
     for path in recorded.keys() {
         let message = format!("`{path}` is recorded but gone: a migration is never deleted");
-        problems.push(Problem::new(LOCK, message));
+        problems.push(Problem::new(MIGRATIONS_LOCK, message));
     }
 }
 
@@ -117,7 +121,7 @@ mod tests {
     #[test]
     fn an_unchanged_recorded_migration_is_fine() {
         let lock = format!("{SUM}  sqlite/migrations/0001_first.sql\n");
-        assert!(messages(&[(FIRST, "abc"), (LOCK, &lock)]).is_empty());
+        assert!(messages(&[(FIRST, "abc"), (MIGRATIONS_LOCK, &lock)]).is_empty());
         assert!(messages(&[]).is_empty());
     }
 
@@ -127,11 +131,11 @@ mod tests {
         let new = messages(&[(FIRST, "abc")]);
         assert_eq!(new.len(), 1);
         assert!(new[0].contains(lock.trim_end()), "{new:?}");
-        let changed = messages(&[(FIRST, "abcd"), (LOCK, &lock)]);
+        let changed = messages(&[(FIRST, "abcd"), (MIGRATIONS_LOCK, &lock)]);
         assert_eq!(changed.len(), 1);
         assert!(changed[0].contains("never changes"), "{changed:?}");
         let lock = format!("{lock}{SUM}  sqlite/migrations/0002_second.sql\n");
-        let deleted = messages(&[(FIRST, "abc"), (LOCK, &lock)]);
+        let deleted = messages(&[(FIRST, "abc"), (MIGRATIONS_LOCK, &lock)]);
         assert_eq!(deleted.len(), 1);
         assert!(deleted[0].contains("never deleted"), "{deleted:?}");
     }
@@ -142,9 +146,10 @@ mod tests {
             "{SUM}  sqlite/migrations/0001_first.sql\n{SUM}  postgres/migrations/0002_second.sql\n"
         );
         let second = "crates/store/src/postgres/migrations/0002_second.sql";
-        let found = messages(&[(FIRST, "abc"), (second, "abc"), (LOCK, &lock)]);
-        let numbering = found.iter().filter(|message| message.contains("without gaps")).count();
+        let found = messages(&[(FIRST, "abc"), (second, "abc"), (MIGRATIONS_LOCK, &lock)]);
+        let check_numbering =
+            found.iter().filter(|message| message.contains("without gaps")).count();
         let missing = found.iter().filter(|message| message.contains("another back end")).count();
-        assert_eq!((numbering, missing, found.len()), (1, 2, 3), "{found:?}");
+        assert_eq!((check_numbering, missing, found.len()), (1, 2, 3), "{found:?}");
     }
 }

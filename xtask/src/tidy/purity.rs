@@ -6,14 +6,14 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::Problem;
-use super::repo::{Kind, Repo};
+use super::repo::{DependencyKind, Repo};
 
 /// Crates that may only compute. Those that do not exist yet are held to it from their first day.
-const PURE: &[&str] =
+const PURE_CRATES: &[&str] =
     &["meantime-core", "meantime-expr", "meantime-journey", "meantime-bpmn", "meantime-flow"];
 
 /// Packages that wait, store, talk, tell the time or throw dice.
-const IMPURE: &[&str] = &[
+const IMPURE_PACKAGES: &[&str] = &[
     "async-io",
     "async-std",
     "axum",
@@ -47,16 +47,16 @@ const IMPURE_FEATURES: &[(&str, &str)] =
 
 /// Packages that throw dice where nobody can see it: what is below them is not looked at.
 /// `jsonschema` draws the seeds of its hash maps; the journey notation sorts what it is told.
-const CONTAINED: &[&str] = &["jsonschema"];
+const CONTAINED_PACKAGES: &[&str] = &["jsonschema"];
 
 pub(super) fn check(repo: &Repo) -> Vec<Problem> {
     let mut problems = Vec::new();
-    for name in PURE {
+    for name in PURE_CRATES {
         if let Some(start) = repo.package(name) {
             reachable(repo, start, &mut problems);
         }
     }
-    kernel_runtime(repo, &mut problems);
+    check_kernel_runtime(repo, &mut problems);
     problems
 }
 
@@ -66,10 +66,10 @@ fn reachable(repo: &Repo, start: usize, problems: &mut Vec<Problem>) {
     let mut queue = VecDeque::from([start]);
     while let Some(at) = queue.pop_front() {
         let Some(package) = repo.packages.get(at) else { continue };
-        if CONTAINED.contains(&package.name.as_str()) {
+        if CONTAINED_PACKAGES.contains(&package.name.as_str()) {
             continue;
         }
-        if IMPURE.contains(&package.name.as_str()) {
+        if IMPURE_PACKAGES.contains(&package.name.as_str()) {
             let message = format!(
                 "a pure crate must not reach `{}` (I6): drop the dependency or its feature, or \
                  move the code to the kernel, the store or the server",
@@ -87,7 +87,7 @@ fn reachable(repo: &Repo, start: usize, problems: &mut Vec<Problem>) {
                 problems.push(Problem::new(path(repo, &parent, at), message));
             }
         }
-        for edge in package.edges.iter().filter(|edge| edge.kind == Kind::Normal) {
+        for edge in package.dependencies.iter().filter(|edge| edge.kind == DependencyKind::Normal) {
             parent.entry(edge.to).or_insert_with(|| {
                 queue.push_back(edge.to);
                 at
@@ -108,7 +108,7 @@ fn path(repo: &Repo, parent: &BTreeMap<usize, usize>, mut at: usize) -> String {
 }
 
 /// The kernel is a machine without IO; only its driver knows the runtime.
-fn kernel_runtime(repo: &Repo, problems: &mut Vec<Problem>) {
+fn check_kernel_runtime(repo: &Repo, problems: &mut Vec<Problem>) {
     const KERNEL: &str = "crates/kernel/src/";
     for (file, source) in repo.rust() {
         let Some(inside) = file.path.strip_prefix(KERNEL) else { continue };
@@ -129,38 +129,39 @@ mod tests {
 
     #[test]
     fn an_impure_package_is_found_at_any_depth_with_its_path() {
-        let repo = Repo::with_edges(&[
-            ("meantime-core", Kind::Normal, "croner"),
-            ("croner", Kind::Normal, "rand"),
+        let repo = Repo::with_dependencies(&[
+            ("meantime-core", DependencyKind::Normal, "croner"),
+            ("croner", DependencyKind::Normal, "rand"),
         ]);
         let problems = check(&repo);
         assert_eq!(problems.len(), 1);
-        assert_eq!(problems[0].place, "meantime-core → croner → rand");
+        assert_eq!(problems[0].location, "meantime-core → croner → rand");
     }
 
     #[test]
     fn what_a_contained_package_uses_is_its_own_business() {
-        let repo = Repo::with_edges(&[
-            ("meantime-journey", Kind::Normal, "jsonschema"),
-            ("jsonschema", Kind::Normal, "getrandom"),
+        let repo = Repo::with_dependencies(&[
+            ("meantime-journey", DependencyKind::Normal, "jsonschema"),
+            ("jsonschema", DependencyKind::Normal, "getrandom"),
         ]);
         assert_eq!(check(&repo), []);
     }
 
     #[test]
     fn tests_and_build_scripts_may_use_anything() {
-        let repo = Repo::with_edges(&[
-            ("meantime-core", Kind::Dev, "proptest"),
-            ("proptest", Kind::Normal, "rand"),
-            ("meantime-core", Kind::Build, "getrandom"),
-            ("meantime-store", Kind::Normal, "rusqlite"),
+        let repo = Repo::with_dependencies(&[
+            ("meantime-core", DependencyKind::Dev, "proptest"),
+            ("proptest", DependencyKind::Normal, "rand"),
+            ("meantime-core", DependencyKind::Build, "getrandom"),
+            ("meantime-store", DependencyKind::Normal, "rusqlite"),
         ]);
         assert_eq!(check(&repo), []);
     }
 
     #[test]
     fn the_time_zone_of_the_host_is_not_for_pure_crates() {
-        let mut repo = Repo::with_edges(&[("meantime-core", Kind::Normal, "jiff")]);
+        let mut repo =
+            Repo::with_dependencies(&[("meantime-core", DependencyKind::Normal, "jiff")]);
         let jiff = repo.add_package("jiff");
         repo.packages[jiff].features.push("std".to_owned());
         assert_eq!(check(&repo), []);
@@ -178,6 +179,6 @@ mod tests {
         ]);
         let problems = check(&repo);
         assert_eq!(problems.len(), 1);
-        assert_eq!(problems[0].place, "crates/kernel/src/timer.rs:2");
+        assert_eq!(problems[0].location, "crates/kernel/src/timer.rs:2");
     }
 }

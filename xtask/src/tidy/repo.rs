@@ -29,17 +29,17 @@ pub(super) struct Package {
     pub(super) license: Option<String>,
     pub(super) is_ours: bool,
     pub(super) features: Vec<String>,
-    pub(super) edges: Vec<Edge>,
+    pub(super) dependencies: Vec<Dependency>,
 }
 
 /// A dependency on another package, by its index.
-pub(super) struct Edge {
+pub(super) struct Dependency {
     pub(super) to: usize,
-    pub(super) kind: Kind,
+    pub(super) kind: DependencyKind,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum DependencyKind {
     Normal,
     Build,
     Dev,
@@ -103,7 +103,7 @@ fn packages(metadata: &Value) -> Option<Vec<Package>> {
             license: package["license"].as_str().map(str::to_owned),
             is_ours: members.contains(&package["id"]),
             features: Vec::new(),
-            edges: Vec::new(),
+            dependencies: Vec::new(),
         });
     }
     for node in metadata["resolve"]["nodes"].as_array()? {
@@ -115,11 +115,11 @@ fn packages(metadata: &Value) -> Option<Vec<Package>> {
             let to = *index.get(dep["pkg"].as_str()?)?;
             for dep_kind in dep["dep_kinds"].as_array()? {
                 let kind = match dep_kind["kind"].as_str() {
-                    None => Kind::Normal,
-                    Some("build") => Kind::Build,
-                    Some(_) => Kind::Dev,
+                    None => DependencyKind::Normal,
+                    Some("build") => DependencyKind::Build,
+                    Some(_) => DependencyKind::Dev,
                 };
-                package.edges.push(Edge { to, kind });
+                package.dependencies.push(Dependency { to, kind });
             }
         }
     }
@@ -135,12 +135,12 @@ impl Repo {
     }
 
     /// A repository in memory with these edges; packages named `meantime-…` and `xtask` are ours.
-    pub(super) fn with_edges(edges: &[(&str, Kind, &str)]) -> Self {
+    pub(super) fn with_dependencies(dependencies: &[(&str, DependencyKind, &str)]) -> Self {
         let mut repo = Self::with_files(&[]);
-        for (from, kind, to) in edges {
+        for (from, kind, to) in dependencies {
             let from = repo.add_package(from);
             let to = repo.add_package(to);
-            repo.packages[from].edges.push(Edge { to, kind: *kind });
+            repo.packages[from].dependencies.push(Dependency { to, kind: *kind });
         }
         repo
     }
@@ -152,7 +152,7 @@ impl Repo {
                 license: None,
                 is_ours: name.starts_with("meantime-") || name == "xtask",
                 features: Vec::new(),
-                edges: Vec::new(),
+                dependencies: Vec::new(),
             });
             self.packages.len() - 1
         })
@@ -179,8 +179,9 @@ mod tests {
             ]},
         });
         let packages = packages(&metadata).unwrap();
-        let kinds: Vec<(usize, Kind)> = packages[0].edges.iter().map(|e| (e.to, e.kind)).collect();
-        assert_eq!(kinds, [(1, Kind::Normal), (1, Kind::Dev)]);
+        let kinds: Vec<(usize, DependencyKind)> =
+            packages[0].dependencies.iter().map(|e| (e.to, e.kind)).collect();
+        assert_eq!(kinds, [(1, DependencyKind::Normal), (1, DependencyKind::Dev)]);
         assert!(packages[0].is_ours && !packages[1].is_ours);
         assert_eq!(packages[1].features, ["std"]);
         assert_eq!(packages[1].license, None);

@@ -4,7 +4,7 @@
 //! other way round. It is not a parser: checks look for tokens and match braces.
 
 /// Stands for every byte inside a string or character literal.
-const LITERAL: u8 = 1;
+const LITERAL_BYTE: u8 = 1;
 
 /// A lexed Rust file.
 pub(super) struct Source {
@@ -12,7 +12,7 @@ pub(super) struct Source {
     pub(super) code: String,
     pub(super) literals: Vec<Span>,
     pub(super) comments: Vec<Span>,
-    tests: Tests,
+    tests: TestCode,
 }
 
 /// A literal without its quotes, or a comment with its slashes.
@@ -22,7 +22,7 @@ pub(super) struct Span {
 }
 
 /// Which part of the file is test code.
-enum Tests {
+enum TestCode {
     All,
     Ranges(Vec<(usize, usize)>),
 }
@@ -39,9 +39,9 @@ impl Source {
             list.push(Span { offset: start, text });
         }
         let tests = if is_test_path(path) || code.contains("#![cfg(test)]") {
-            Tests::All
+            TestCode::All
         } else {
-            Tests::Ranges(test_ranges(&code))
+            TestCode::Ranges(test_ranges(&code))
         };
         Self { code, literals, comments, tests }
     }
@@ -54,8 +54,10 @@ impl Source {
 
     pub(super) fn is_test(&self, offset: usize) -> bool {
         match &self.tests {
-            Tests::All => true,
-            Tests::Ranges(ranges) => ranges.iter().any(|(from, to)| (*from..*to).contains(&offset)),
+            TestCode::All => true,
+            TestCode::Ranges(ranges) => {
+                ranges.iter().any(|(from, to)| (*from..*to).contains(&offset))
+            }
         }
     }
 
@@ -159,7 +161,7 @@ impl Lexer<'_> {
         let end = end.min(self.text.len());
         let hidden = self.text.iter().take(end).skip(self.at);
         self.code.extend(hidden.map(|byte| if *byte == b'\n' { b'\n' } else { mask }));
-        self.out.push((mask != LITERAL, self.at, end));
+        self.out.push((mask != LITERAL_BYTE, self.at, end));
         self.at = end;
     }
 
@@ -194,7 +196,7 @@ impl Lexer<'_> {
                 _ => ahead += 1,
             }
         }
-        self.hide(self.at + ahead, LITERAL);
+        self.hide(self.at + ahead, LITERAL_BYTE);
         self.keep(1);
     }
 
@@ -217,13 +219,13 @@ impl Lexer<'_> {
         end.resize(1 + hashes, b'#');
         let rest = self.text.get(self.at..).unwrap_or_default();
         let length = rest.windows(end.len()).position(|window| window == end);
-        self.hide(self.at + length.unwrap_or(rest.len()), LITERAL);
+        self.hide(self.at + length.unwrap_or(rest.len()), LITERAL_BYTE);
         self.keep(end.len());
     }
 
     /// A character literal, or else a lifetime.
     fn quote(&mut self) {
-        let width = match self.peek(1) {
+        let check_width = match self.peek(1) {
             Some(b'\\') => {
                 let rest = self.text.iter().skip(self.at + 3);
                 2 + rest.take_while(|byte| **byte != b'\'').count()
@@ -233,9 +235,9 @@ impl Lexer<'_> {
             None => 0,
         };
         self.keep(1);
-        if self.peek(width) == Some(b'\'') {
-            let end = self.at + width;
-            self.hide(end, LITERAL);
+        if self.peek(check_width) == Some(b'\'') {
+            let end = self.at + check_width;
+            self.hide(end, LITERAL_BYTE);
             self.keep(1);
         }
     }

@@ -5,7 +5,7 @@ use super::repo::Repo;
 use super::source::find_word;
 
 /// Calls and keywords, in lower case and without blanks before the bracket.
-const FORBIDDEN: &[&str] = &[
+const FORBIDDEN_SQL: &[&str] = &[
     "now()",
     "'now'",
     "current_timestamp",
@@ -44,8 +44,8 @@ pub(super) fn check(repo: &Repo) -> Vec<Problem> {
 
 fn scan(sql: &str, path: &str, first_line: usize, problems: &mut Vec<Problem>) {
     for (number, line) in sql.lines().enumerate() {
-        let line = normal(line);
-        for word in FORBIDDEN {
+        let line = normalize_sql(line);
+        for word in FORBIDDEN_SQL {
             if !find_word(&line, word).is_empty() && (path, *word) != CLOCK {
                 let message = format!(
                     "SQL must not use `{word}` (I7): pass the value as a parameter of the statement"
@@ -57,7 +57,7 @@ fn scan(sql: &str, path: &str, first_line: usize, problems: &mut Vec<Problem>) {
 }
 
 /// Lower case, and no blanks around brackets, so that `NOW ( )` is `now()`.
-fn normal(line: &str) -> String {
+fn normalize_sql(line: &str) -> String {
     let mut out = String::new();
     for c in line.to_lowercase().chars() {
         if matches!(c, '(' | ')') {
@@ -118,7 +118,7 @@ mod tests {
         let text = "const A: &str = \"\n  SELECT 1\n  WHERE due_at <= now()\";";
         let problems = check(&Repo::with_files(&[("crates/store/src/sqlite/timer.rs", text)]));
         assert_eq!(problems.len(), 1);
-        assert_eq!(problems[0].place, "crates/store/src/sqlite/timer.rs:3");
+        assert_eq!(problems[0].location, "crates/store/src/sqlite/timer.rs:3");
     }
 
     #[test]

@@ -4,17 +4,18 @@
 mod tables;
 
 use tables::{
-    BINARY, BITS, JSON_TEXTS, LIST_METHODS, LISTS, MATH, NUMBER_METHODS, NUMBERS, OBJECTS,
-    OFTEN_OTHERWISE, OPEN, TEXT_METHODS, TEXTS, TO_NUMBER, VALUES,
+    BINARY_OPERATORS, BITWISE_OPERATORS, DIFFERING_FUNCTIONS, IMPRECISE_FUNCTIONS, JSON_TEXTS,
+    LIST_METHODS, LISTS, MATH_FUNCTIONS, NUMBER_METHODS, NUMBER_TEXTS, NUMBERS, OBJECTS,
+    TEXT_METHODS, TEXTS, VALUES,
 };
 
 /// Forms of the language, each a case of its own.
-const FORMS: &str = include_str!("forms.txt");
+const LANGUAGE_FORMS: &str = include_str!("forms.txt");
 
 /// A generator of numbers that is the same everywhere.
-struct Dice(u64);
+struct SeededChoice(u64);
 
-impl Dice {
+impl SeededChoice {
     fn below(&mut self, limit: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -36,42 +37,42 @@ pub(super) struct Expressions {
 }
 
 pub(super) fn expressions() -> Expressions {
-    let mut dice = Dice(0x006d_6561_6e74_696d);
+    let mut choice = SeededChoice(0x006d_6561_6e74_696d);
     let mut all = Vec::new();
-    operators(&mut dice, &mut all);
-    methods(&mut dice, &mut all);
-    library(&mut dice, &mut all);
-    nested(&mut dice, &mut all);
-    all.extend(FORMS.lines().filter(|it| !it.is_empty()).map(str::to_owned));
-    bases(&mut dice, &mut all);
-    functions(&mut dice, &mut all);
+    operators(&mut choice, &mut all);
+    methods(&mut choice, &mut all);
+    library(&mut choice, &mut all);
+    nested(&mut choice, &mut all);
+    all.extend(LANGUAGE_FORMS.lines().filter(|it| !it.is_empty()).map(str::to_owned));
+    bases(&mut choice, &mut all);
+    functions(&mut choice, &mut all);
     let mut seen = std::collections::BTreeSet::new();
     all.retain(|it| seen.insert(it.clone()));
     let calls = |it: &str, names: &[&str]| {
         names.iter().any(|name| it.starts_with(&format!("Math.{name}(")))
     };
     let (mut near, exact): (Vec<_>, Vec<_>) =
-        all.into_iter().partition(|it| calls(it, OFTEN_OTHERWISE));
-    near.extend(open_functions(&mut dice));
+        all.into_iter().partition(|it| calls(it, DIFFERING_FUNCTIONS));
+    near.extend(imprecise_calls(&mut choice));
     near.retain(|it| seen.insert(format!("near {it}")));
     Expressions { exact, near }
 }
 
 /// A number as scripts have them: small or large, whole or with a few digits behind the point.
-fn any_number(dice: &mut Dice) -> String {
-    match dice.below(4) {
-        0 => format!("{}", dice.below(1000)),
-        1 => format!("{}.{}", dice.below(100), dice.below(100)),
-        2 => format!("0.{:09}{:07}", dice.below(1_000_000_000), dice.below(10_000_000)),
-        _ => format!("{}.{}", dice.below(1_000_000), dice.below(1_000_000_000)),
+fn any_number(choice: &mut SeededChoice) -> String {
+    match choice.below(4) {
+        0 => format!("{}", choice.below(1000)),
+        1 => format!("{}.{}", choice.below(100), choice.below(100)),
+        2 => format!("0.{:09}{:07}", choice.below(1_000_000_000), choice.below(10_000_000)),
+        _ => format!("{}.{}", choice.below(1_000_000), choice.below(1_000_000_000)),
     }
 }
 
 /// Numbers to other bases.
-fn bases(dice: &mut Dice, all: &mut Vec<String>) {
+fn bases(choice: &mut SeededChoice, all: &mut Vec<String>) {
     for radix in ["2", "3", "7", "8", "16", "20", "32", "36"] {
         for _ in 0..25 {
-            all.push(format!("({}).toString({radix})", any_number(dice)));
+            all.push(format!("({}).toString({radix})", any_number(choice)));
         }
         for power in ["53", "54", "64", "65", "200"] {
             all.push(format!("(2 ** {power} + 2 ** ({power} - 50)).toString({radix})"));
@@ -80,19 +81,19 @@ fn bases(dice: &mut Dice, all: &mut Vec<String>) {
 }
 
 /// Functions that are computed alike everywhere, to the last digit.
-fn functions(dice: &mut Dice, all: &mut Vec<String>) {
+fn functions(choice: &mut SeededChoice, all: &mut Vec<String>) {
     for name in ["sqrt", "log2", "tan"] {
         for _ in 0..50 {
-            all.push(format!("Math.{name}({})", any_number(dice)));
+            all.push(format!("Math.{name}({})", any_number(choice)));
         }
     }
     for name in ["atan2", "hypot"] {
         for _ in 0..50 {
-            all.push(format!("Math.{name}({}, {})", any_number(dice), any_number(dice)));
+            all.push(format!("Math.{name}({}, {})", any_number(choice), any_number(choice)));
         }
     }
     for _ in 0..50 {
-        let (one, other, third) = (any_number(dice), any_number(dice), any_number(dice));
+        let (one, other, third) = (any_number(choice), any_number(choice), any_number(choice));
         all.push(format!("Math.hypot({one}, {other}, {third})"));
     }
     // Where the result is a whole number it is that, and nothing near it.
@@ -104,19 +105,19 @@ fn functions(dice: &mut Dice, all: &mut Vec<String>) {
     ] {
         let mut text = shape.to_owned();
         for place in 0..8 {
-            text = text.replace(&format!("${place}"), &dice.below(1000).to_string());
+            text = text.replace(&format!("${place}"), &choice.below(1000).to_string());
         }
         all.push(text);
     }
 }
 
-fn open_functions(dice: &mut Dice) -> Vec<String> {
+fn imprecise_calls(choice: &mut SeededChoice) -> Vec<String> {
     let mut all = Vec::new();
-    for name in OPEN {
+    for name in IMPRECISE_FUNCTIONS {
         for _ in 0..200 {
             all.push(match *name {
-                "pow" => format!("Math.pow({}, {})", any_number(dice), any_number(dice)),
-                name => format!("Math.{name}({})", any_number(dice)),
+                "pow" => format!("Math.pow({}, {})", any_number(choice), any_number(choice)),
+                name => format!("Math.{name}({})", any_number(choice)),
             });
         }
     }
@@ -132,16 +133,16 @@ fn value(text: &str) -> String {
     }
 }
 
-fn operators(dice: &mut Dice, all: &mut Vec<String>) {
-    for op in BINARY {
+fn operators(choice: &mut SeededChoice, all: &mut Vec<String>) {
+    for op in BINARY_OPERATORS {
         for _ in 0..120 {
-            let (left, right) = (value(dice.one(VALUES)), value(dice.one(VALUES)));
+            let (left, right) = (value(choice.one(VALUES)), value(choice.one(VALUES)));
             all.push(format!("{left} {op} {right}"));
         }
     }
-    for op in BITS {
+    for op in BITWISE_OPERATORS {
         for _ in 0..10 {
-            let (left, right) = (value(dice.one(VALUES)), value(dice.one(VALUES)));
+            let (left, right) = (value(choice.one(VALUES)), value(choice.one(VALUES)));
             all.push(format!("{left} {op} {right}"));
         }
     }
@@ -200,14 +201,14 @@ fn operators(dice: &mut Dice, all: &mut Vec<String>) {
     }
 }
 
-fn methods(dice: &mut Dice, all: &mut Vec<String>) {
+fn methods(choice: &mut SeededChoice, all: &mut Vec<String>) {
     let tables = [(TEXTS, TEXT_METHODS), (LISTS, LIST_METHODS), (NUMBERS, NUMBER_METHODS)];
     for (values, table) in tables {
         for (name, calls) in table {
             for args in *calls {
                 let rounds = if values == NUMBERS { 6 } else { 3 };
                 for _ in 0..rounds {
-                    let receiver = dice.one(values);
+                    let receiver = choice.one(values);
                     if matches!(
                         *name,
                         "splice"
@@ -246,22 +247,22 @@ fn methods(dice: &mut Dice, all: &mut Vec<String>) {
     }
 }
 
-fn library(dice: &mut Dice, all: &mut Vec<String>) {
-    for name in MATH {
+fn library(choice: &mut SeededChoice, all: &mut Vec<String>) {
+    for name in MATH_FUNCTIONS {
         for number in NUMBERS {
             all.push(format!("Math.{name}({number})"));
         }
         for _ in 0..6 {
-            all.push(format!("Math.{name}({})", dice.one(VALUES)));
+            all.push(format!("Math.{name}({})", choice.one(VALUES)));
         }
     }
     for name in ["min", "max", "hypot", "pow", "atan2"] {
         for _ in 0..30 {
-            all.push(format!("Math.{name}({}, {})", dice.one(NUMBERS), dice.one(NUMBERS)));
-            all.push(format!("Math.{name}({}, {})", dice.one(VALUES), dice.one(VALUES)));
+            all.push(format!("Math.{name}({}, {})", choice.one(NUMBERS), choice.one(NUMBERS)));
+            all.push(format!("Math.{name}({}, {})", choice.one(VALUES), choice.one(VALUES)));
         }
     }
-    for text in TO_NUMBER {
+    for text in NUMBER_TEXTS {
         for call in [
             "Number($T)",
             "parseInt($T)",
@@ -277,7 +278,7 @@ fn library(dice: &mut Dice, all: &mut Vec<String>) {
         }
         all.push(format!(
             "parseInt({text}, {})",
-            dice.one(&["2", "8", "10", "1", "37", "0", "'16'", "NaN", "null", "3.9", "-1"])
+            choice.one(&["2", "8", "10", "1", "37", "0", "'16'", "NaN", "null", "3.9", "-1"])
         ));
     }
     for text in JSON_TEXTS {
@@ -317,27 +318,27 @@ fn library(dice: &mut Dice, all: &mut Vec<String>) {
 }
 
 /// Expressions within expressions.
-fn nested(dice: &mut Dice, all: &mut Vec<String>) {
+fn nested(choice: &mut SeededChoice, all: &mut Vec<String>) {
     for _ in 0..900 {
-        all.push(expression(dice, 3));
+        all.push(expression(choice, 3));
     }
 }
 
-fn expression(dice: &mut Dice, depth: usize) -> String {
+fn expression(choice: &mut SeededChoice, depth: usize) -> String {
     if depth == 0 {
-        return value(dice.one(VALUES));
+        return value(choice.one(VALUES));
     }
-    let mut inner = || expression(dice, depth - 1);
+    let mut inner = || expression(choice, depth - 1);
     let (one, other) = (inner(), inner());
-    match dice.below(10) {
-        0 => format!("({one} ? {other} : {})", value(dice.one(VALUES))),
+    match choice.below(10) {
+        0 => format!("({one} ? {other} : {})", value(choice.one(VALUES))),
         1 => format!("[{one}, {other}]"),
         2 => format!("`${{{one}}}|${{{other}}}`"),
         3 => format!("String({one})"),
         4 => format!("({{ a: {one}, b: {other} }})"),
         5 => format!("[{one}, {other}].map((x, i) => [i, typeof x])"),
-        6 => format!("(x => [x, x {} x])({one})", dice.one(&["+", "-", "*", "===", "<"])),
+        6 => format!("(x => [x, x {} x])({one})", choice.one(&["+", "-", "*", "===", "<"])),
         7 => format!("[{one}, ...[{other}]].length"),
-        _ => format!("({one} {} {other})", dice.one(BINARY)),
+        _ => format!("({one} {} {other})", choice.one(BINARY_OPERATORS)),
     }
 }

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
-use super::bench::{Bench, BenchPart};
+use super::bench::{Bench, BenchChild};
 use super::completions::Completions;
 use super::config::Config;
 use super::deploy::Deploy;
@@ -73,7 +73,7 @@ pub(crate) enum Command {
     Eval(Eval),
     /// A process of its own that `bench` starts and kills
     #[command(hide = true)]
-    BenchPart(BenchPart),
+    BenchChild(BenchChild),
 }
 
 impl Command {
@@ -105,7 +105,7 @@ impl Command {
             Self::Completions(completions) => completions.run(),
             Self::Bench(bench) => bench.run(),
             Self::Eval(eval) => eval.run(),
-            Self::BenchPart(part) => part.run(),
+            Self::BenchChild(child) => child.run(),
         }
     }
 }

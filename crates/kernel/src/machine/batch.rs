@@ -21,7 +21,7 @@ use super::report::{LEASE_EXPIRED, after_report, done, expire, token_holds};
 use super::slow::{EFFECTS_PER_BATCH, effects};
 use super::turn_builder::{TurnBuilder, TurnEnv};
 use crate::command::{Error, Reply, Report, Wait};
-use crate::planted::{Bug, planted};
+use crate::fault_injection::{InjectedBug, is_injected};
 use crate::store::{
     self, Fence, FetchRequest, Fetched, InboxRow, IncidentCause, InstanceRow, Phase, Plan, TaskRow,
     TaskState, TimerKey, Unit, Wanted, Write,
@@ -672,10 +672,10 @@ impl Machine {
             self.add_turn_result(&mut batch, index, turn_result);
         }
         self.make_units(&mut batch);
-        if planted(Bug::AnswerBeforeCommit) {
+        if is_injected(InjectedBug::AnswerBeforeCommit) {
             self.answer_early(&mut batch);
         }
-        if planted(Bug::DispatchBeforeCommit) {
+        if is_injected(InjectedBug::DispatchBeforeCommit) {
             self.apply_cache_updates_early(&mut batch);
         }
         let fetched = std::mem::take(&mut batch.fetched);

@@ -12,8 +12,8 @@ use super::io::{Output, Ticket, TimedOut};
 use super::mailbox::{GlobalAction, MailboxItem, PendingItem, WaitState, Waiter};
 use super::ready::Class;
 use crate::command::{ClaimedTask, Error, Reply, Wait};
+use crate::fault_injection::{InjectedBug, is_injected};
 use crate::open::Key;
-use crate::planted::{Bug, planted};
 use crate::store::{self, InstanceRow, Phase, Refusal, TaskRow, TaskState, UnitDone, UnitResult};
 
 impl Machine {
@@ -25,7 +25,9 @@ impl Machine {
     ) {
         match results {
             Ok(results) => self.finish_batch(number, results),
-            Err(store::Error::Ambiguous { .. }) if planted(Bug::RetryAmbiguousCommit) => {
+            Err(store::Error::Ambiguous { .. })
+                if is_injected(InjectedBug::RetryAmbiguousCommit) =>
+            {
                 self.verified(number, false, Vec::new());
             }
             Err(store::Error::Ambiguous { results, .. }) => {
@@ -258,7 +260,7 @@ impl Machine {
                         mailbox.show(&row, starts);
                     }
                     mailbox.spawn(&done.accepted, starts);
-                    mailbox.goes_on |= goes_on && !planted(Bug::DropYield);
+                    mailbox.goes_on |= goes_on && !is_injected(InjectedBug::DropYield);
                     mailbox.wait_state = WaitState::of(&row);
                     mailbox.solo = mailbox.solo.saturating_sub(1);
                 }
@@ -275,7 +277,7 @@ impl Machine {
             }
             UnitResult::Conflict => {
                 self.counters.conflicts += 1;
-                if planted(Bug::StaleCacheAfterConflict) {
+                if is_injected(InjectedBug::StaleCacheAfterConflict) {
                     self.cache.put(row);
                 }
                 self.start_over(entry);
@@ -346,7 +348,7 @@ impl Machine {
     pub(super) fn spread(&mut self, done: &UnitDone) {
         for id in &done.woken {
             let mailbox = self.mailboxes.entry(*id).or_default();
-            mailbox.durable |= !(planted(Bug::LoseWakeUp) && mailbox.in_flight);
+            mailbox.durable |= !(is_injected(InjectedBug::LoseWakeUp) && mailbox.in_flight);
             self.wake(*id, Class::Events);
         }
         for id in &done.cancelled {

@@ -9,9 +9,9 @@ use meantime_core::{Event, IncidentId, Json, TaskOutcome, TimerId, Timestamp};
 use super::damage::damage_incident;
 use super::turn_builder::{Source, TurnBuilder, TurnEnv};
 use crate::command::{Error, Reply, TimerEdit};
+use crate::fault_injection::{InjectedBug, is_injected};
 use crate::history::{AuditInfo, Edit, Record};
 use crate::open::{Key, OpenTimer};
-use crate::planted::{Bug, planted};
 use crate::store::{ConditionalWrite, IncidentCause, IncidentRow, TaskState, TimerKind, Write};
 
 impl TurnBuilder {
@@ -160,7 +160,7 @@ impl TurnBuilder {
     ) {
         let variables = variables.clone();
         match cause {
-            IncidentCause::Element(_) if planted(Bug::CloseWithoutResolving) => {
+            IncidentCause::Element(_) if is_injected(InjectedBug::CloseWithoutResolving) => {
                 self.answer(number, Ok(Reply::Done));
                 self.close_incident(id, Some(audit.clone()));
             }

@@ -7,9 +7,9 @@ use meantime_core::{
 
 use super::turn_builder::{TurnBuilder, TurnEnv};
 use crate::command::SCHEDULE_INVALID;
+use crate::fault_injection::{InjectedBug, is_injected};
 use crate::history::{CancelCause, Record};
 use crate::open::{Key, Open, OpenSubscription, OpenTask};
-use crate::planted::{Bug, planted};
 use crate::store::{
     Accept, BROADCAST_STARTS, ChannelKey, ChannelKind, ConditionalWrite, InboxRow, InstanceMeta,
     InstanceRow, Lineage, MESSAGE_STARTS, MessageRow, OccurrenceRow, Phase, SubscriptionRow,
@@ -26,7 +26,7 @@ impl TurnBuilder {
             Effect::StartTimer { element, due_at } => {
                 self.arm(TimerId(key), TimerKind::Element, element, due_at);
             }
-            Effect::CancelTimer { .. } if planted(Bug::ForgetLoser) => {}
+            Effect::CancelTimer { .. } if is_injected(InjectedBug::ForgetLoser) => {}
             Effect::CancelTimer { key } => self.disarm(Key::from(key), CancelCause::ScopeLeft),
             Effect::Subscribe { channel, .. } => {
                 let seq = env.ids.next(env.now.engine);

@@ -32,7 +32,7 @@
 //! | `outage` | a store that is out of reach: nobody waits without an answer |
 //! | `membership` | several machines on one store: shares, notices, locks |
 //! | `global` | units without an instance: claims, messages, definitions |
-//! | `misdeed` | what planted bugs do, for the simulator's own test |
+//! | `injected_bugs` | what planted bugs do, for the simulator's own test |
 //! | `claim` | tasks for workers, leases, retries in waiting |
 //! | `pause` | a restored copy that may not act yet |
 //! | `measure` | distributions of what was counted |
@@ -51,13 +51,13 @@ mod effect;
 mod end;
 mod engine;
 mod global;
+mod injected_bugs;
 mod intake;
 mod io;
 mod job;
 mod mailbox;
 mod measure;
 mod membership;
-mod misdeed;
 mod outage;
 mod outcome;
 mod pace;

@@ -9,9 +9,9 @@ use super::end::Runnable;
 use super::mailbox::WaitState;
 use super::turn_builder::{Source, TurnBuilder, TurnEnv};
 use crate::command::{Error, Reply, Wait};
+use crate::fault_injection::{InjectedBug, is_injected};
 use crate::history::{CancelCause, Record};
 use crate::open::{Key, OpenSubscription};
-use crate::planted::{Bug, planted};
 use crate::store::{
     ChannelKind, ConditionalWrite, Fence, HistoryRow, InboxRow, IncidentCause, InstanceRow,
     MessageRow, NodeIndex, Phase, Unit, Write, encode_start,
@@ -52,7 +52,7 @@ impl TurnBuilder {
         let deadline = self.row.deadline_at;
         self.begin_turn(&turn);
         self.judge(turn.verdicts, env);
-        let turn_no = if planted(Bug::ReuseActivation) { 1 } else { self.row.turn_no };
+        let turn_no = if is_injected(InjectedBug::ReuseActivation) { 1 } else { self.row.turn_no };
         for (ordinal, effect) in turn.effects.into_iter().enumerate() {
             let ordinal = u32::try_from(ordinal).unwrap_or(u32::MAX);
             self.perform(self.row.id.effect(turn_no, ordinal), effect, env);
@@ -251,7 +251,7 @@ impl TurnBuilder {
                     self.writes.push(Write::DeleteInbox { instance, seq });
                 }
                 Source::Inbox(row) => self.put_back(*row, env),
-                Source::Signal(message) if !taken && !planted(Bug::SwallowSignal) => {
+                Source::Signal(message) if !taken && !is_injected(InjectedBug::SwallowSignal) => {
                     env.counters.returned += 1;
                     self.keep_signal(*message, env);
                 }
@@ -349,7 +349,7 @@ impl TurnBuilder {
             (Status::Running, None) => self.row.phase = Phase::Running,
             (Status::Yield, None) => {
                 self.row.phase = Phase::Yielding;
-                if planted(Bug::RecomputeDeadline) {
+                if is_injected(InjectedBug::RecomputeDeadline) {
                     self.recompute_deadline(execution_of(runnable), env.now.engine);
                 }
             }

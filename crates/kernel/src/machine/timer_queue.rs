@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use meantime_core::{DefinitionId, Timestamp};
 
-use crate::planted::{Bug, planted};
+use crate::fault_injection::{InjectedBug, is_injected};
 use crate::store::{Partition, TimerKey};
 
 /// How many timers one read brings.
@@ -126,7 +126,8 @@ impl TimerQueue {
 
     /// The next due timer, taken out.
     pub(super) fn pop_due(&mut self, now: Timestamp) -> Option<TimerKey> {
-        let now = if planted(Bug::FireEarly) { now.saturating_add_millis(500) } else { now };
+        let now =
+            if is_injected(InjectedBug::FireEarly) { now.saturating_add_millis(500) } else { now };
         self.known.first().filter(|key| key.due_at <= now)?;
         self.known.pop_first()
     }

@@ -20,9 +20,9 @@ use super::io::Counters;
 use super::mailbox::{MailboxItem, PendingItem};
 use crate::clock::Now;
 use crate::command::{Error, Reply, StartCommand};
+use crate::fault_injection::{InjectedBug, is_injected};
 use crate::history::{AuditInfo, CancelCause, Record};
 use crate::open::{Key, Open, OpenSubscription, OpenTimer};
-use crate::planted::{Bug, planted};
 use crate::random::Ids;
 use crate::store::{
     AnswerRow, ChannelKey, ChannelKind, ConditionalWrite, InboxRow, InstanceMeta, InstanceRow,
@@ -267,7 +267,7 @@ impl TurnBuilder {
         }
         let mut stopped = false;
         for candidate in in_order(inbox, items) {
-            if planted(Bug::DropCoalescedEvent) && self.events.len() >= 2 {
+            if is_injected(InjectedBug::DropCoalescedEvent) && self.events.len() >= 2 {
                 continue;
             }
             if stopped || self.events.len() >= limit {
@@ -572,7 +572,7 @@ impl TurnBuilder {
         let key = due.id.0;
         let armed = self.row.open.timers.get(&Key::from(key)).copied();
         let fires = armed.is_some_and(|timer| {
-            let is_due = timer.due_at <= env.now.engine || planted(Bug::FireEarly);
+            let is_due = timer.due_at <= env.now.engine || is_injected(InjectedBug::FireEarly);
             !timer.frozen && timer.due_at == due.due_at && is_due
         });
         if !fires {

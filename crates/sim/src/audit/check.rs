@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use meantime_core::{InstanceId, TaskId, Timestamp};
 use meantime_kernel::store::{Error, HistoryRow, InstanceRow, Store};
 
-use super::facts::Facts;
-use super::story::Story;
-use crate::checker::{Chronicle, Rows, at_rest, eventually_and_finally};
+use super::acknowledged::Acknowledged;
+use super::instance_summary::InstanceSummary;
+use crate::checker::{RunRecord, StoredRows, check_rows_at_rest, check_run};
 use crate::harness::block_on;
 
 /// What was found.
@@ -30,77 +30,90 @@ pub struct Audit {
     /// Acknowledged and not there.
     pub lost: Vec<String>,
     /// Anything else that must not be.
-    pub wrong: Vec<String>,
+    pub problems: Vec<String>,
 }
 
 impl Audit {
     /// Whether nothing was found.
     pub fn is_clean(&self) -> bool {
-        self.lost.is_empty() && self.wrong.is_empty()
+        self.lost.is_empty() && self.problems.is_empty()
     }
 }
 
 /// At which moment a store is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum When {
+pub enum AuditPoint {
     /// At any, in the middle of everything.
     Anytime,
     /// When everything has come to its end.
-    Settled,
+    AtEnd,
 }
 
 /// Holds a store against what was acknowledged and against itself.
-pub fn audit(store: &dyn Store, facts: &Facts, when: When) -> Result<Audit, Error> {
-    let mut audit = Audit { wrong: block_on(store.check())?, ..Audit::default() };
-    let rows = Rows::read(store, Timestamp::MAX)?;
-    let chronicle = Chronicle { rows, ..Chronicle::default() };
-    let mut found = Vec::new();
+pub fn audit(
+    store: &dyn Store,
+    acknowledged: &Acknowledged,
+    when: AuditPoint,
+) -> Result<Audit, Error> {
+    let mut audit = Audit { problems: block_on(store.check())?, ..Audit::default() };
+    let rows = StoredRows::read(store, Timestamp::MAX)?;
+    let run = RunRecord { rows, ..RunRecord::default() };
+    let mut violations = Vec::new();
     match when {
-        When::Anytime => at_rest(&chronicle, &mut found),
-        When::Settled => eventually_and_finally(&chronicle, &mut found),
+        AuditPoint::Anytime => check_rows_at_rest(&run, &mut violations),
+        AuditPoint::AtEnd => check_run(&run, &mut violations),
     }
-    audit.wrong.extend(found.iter().map(ToString::to_string));
-    let mut stories = BTreeMap::new();
-    for row in chronicle.rows.instances.values() {
-        let history = chronicle.rows.histories.get(&row.id).map_or(&[][..], Vec::as_slice);
-        stories.insert(row.id, read(row, history, &mut audit));
+    audit.problems.extend(violations.iter().map(ToString::to_string));
+    let mut summaries = BTreeMap::new();
+    for row in run.rows.instances.values() {
+        let history = run.rows.histories.get(&row.id).map_or(&[][..], Vec::as_slice);
+        summaries.insert(row.id, summarize_instance(row, history, &mut audit));
     }
-    acknowledged(facts, &stories, &mut audit);
+    check_acknowledged(acknowledged, &summaries, &mut audit);
     Ok(audit)
 }
 
-fn read(row: &InstanceRow, history: &[HistoryRow], audit: &mut Audit) -> Story {
-    let story = Story::read(row, history);
+fn summarize_instance(
+    row: &InstanceRow,
+    history: &[HistoryRow],
+    audit: &mut Audit,
+) -> InstanceSummary {
+    let summary = InstanceSummary::read(row, history);
     audit.instances += 1;
     audit.ended += usize::from(row.phase.is_ended());
     audit.turns += history.len();
-    audit.fired += story.fired;
-    audit.done += story.done();
-    audit.outcomes.extend(story.with_outcome());
-    audit.signals.insert(row.id, story.signals);
-    audit.wrong.extend(story.problems.iter().map(|problem| format!("{}: {problem}", row.id)));
-    story
+    audit.fired += summary.fired;
+    audit.done += summary.completed_tasks();
+    audit.outcomes.extend(summary.tasks_with_outcome());
+    audit.signals.insert(row.id, summary.signals);
+    audit.problems.extend(summary.problems.iter().map(|problem| format!("{}: {problem}", row.id)));
+    summary
 }
 
 /// Everything that somebody was told is there.
-fn acknowledged(facts: &Facts, stories: &BTreeMap<InstanceId, Story>, audit: &mut Audit) {
-    for id in facts.started.keys() {
-        if !stories.contains_key(id) {
+fn check_acknowledged(
+    acknowledged: &Acknowledged,
+    summaries: &BTreeMap<InstanceId, InstanceSummary>,
+    audit: &mut Audit,
+) {
+    for id in acknowledged.started.keys() {
+        if !summaries.contains_key(id) {
             audit.lost.push(format!("{id} was started and is not there"));
         }
     }
     let mut signals: BTreeMap<InstanceId, usize> = BTreeMap::new();
-    for (id, _) in &facts.signalled {
+    for (id, _) in &acknowledged.signalled {
         *signals.entry(*id).or_default() += 1;
     }
     for (id, told) in signals {
-        let taken = stories.get(&id).map_or(0, |story| story.signals);
+        let taken = summaries.get(&id).map_or(0, |summary| summary.signals);
         if taken < told {
             audit.lost.push(format!("{id} has {taken} signals, {told} were acknowledged"));
         }
     }
-    for task in facts.completed.keys() {
-        let outcomes = stories.get(&task.0.instance).map_or(0, |story| story.outcomes(task.0));
+    for task in acknowledged.completed.keys() {
+        let outcomes =
+            summaries.get(&task.0.instance).map_or(0, |summary| summary.outcomes(task.0));
         if outcomes == 0 {
             audit.lost.push(format!("{task} was completed and has no outcome"));
         }

@@ -5,34 +5,34 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use meantime_sim::kill::{Kind, Place, Rounds, kill_rounds, run_node};
-use meantime_sim::power::{Plant, PowerReport, cut_power};
+use meantime_sim::kill::{KillPlan, StoreKind, StoreLocation, kill_rounds, run_node};
+use meantime_sim::power::{InjectedFault, PowerReport, cut_power};
 
 /// Rigs that try to lose what was acknowledged.
 #[derive(Parser)]
-struct Rig {
+struct RigArgs {
     #[command(subcommand)]
-    rig: Which,
+    rig: RigCommand,
 }
 
 #[derive(Subcommand)]
-enum Which {
+enum RigCommand {
     /// Kill a process under load, again and again
     Kill {
         #[arg(long, default_value_t = 200)]
         rounds: usize,
         /// On which store; PostgreSQL is a private cluster
-        #[arg(long, value_enum, default_value_t = Db::Sqlite)]
-        db: Db,
+        #[arg(long, value_enum, default_value_t = DatabaseKind::Sqlite)]
+        db: DatabaseKind,
         #[command(flatten)]
-        common: Common,
+        common: CommonArgs,
     },
     /// Cut the power under a database, again and again
     Power {
         #[arg(long, default_value_t = 2_000)]
         images: usize,
         #[command(flatten)]
-        common: Common,
+        common: CommonArgs,
     },
     /// The process that is killed
     #[command(hide = true)]
@@ -43,18 +43,18 @@ enum Which {
         postgres: Option<String>,
         /// Answers before it has committed
         #[arg(long)]
-        hasty: bool,
+        early_ack: bool,
     },
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
-enum Db {
+enum DatabaseKind {
     Sqlite,
     Postgres,
 }
 
 #[derive(clap::Args)]
-struct Common {
+struct CommonArgs {
     /// Where chance begins; the moments of kills and cuts follow from it
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -64,20 +64,28 @@ struct Common {
 }
 
 fn main() -> ExitCode {
-    match Rig::parse().rig {
-        Which::Kill { rounds, db, common } => kill(rounds, db, &common),
-        Which::Power { images, common } => power(images, &common),
-        Which::Node { sqlite, postgres, hasty } => node(sqlite, postgres, hasty),
+    match RigArgs::parse().rig {
+        RigCommand::Kill { rounds, db, common } => run_kill_rig(rounds, db, &common),
+        RigCommand::Power { images, common } => run_power_rig(images, &common),
+        RigCommand::Node { sqlite, postgres, early_ack } => {
+            run_node_command(sqlite, postgres, early_ack)
+        }
     }
 }
 
-fn node(sqlite: Option<PathBuf>, postgres: Option<String>, hasty: bool) -> ExitCode {
-    let Some(place) = sqlite.map(Place::Sqlite).or(postgres.map(Place::Postgres)) else {
+fn run_node_command(
+    sqlite: Option<PathBuf>,
+    postgres: Option<String>,
+    early_ack: bool,
+) -> ExitCode {
+    let Some(location) =
+        sqlite.map(StoreLocation::Sqlite).or(postgres.map(StoreLocation::Postgres))
+    else {
         return ExitCode::FAILURE;
     };
-    match place.open() {
+    match location.open() {
         Ok(store) => {
-            run_node(store, hasty);
+            run_node(store, early_ack);
             ExitCode::SUCCESS
         }
         Err(error) => {
@@ -87,15 +95,15 @@ fn node(sqlite: Option<PathBuf>, postgres: Option<String>, hasty: bool) -> ExitC
     }
 }
 
-fn kill(rounds: usize, db: Db, common: &Common) -> ExitCode {
+fn run_kill_rig(rounds: usize, db: DatabaseKind, common: &CommonArgs) -> ExitCode {
     let binary = std::env::current_exe().expect("the binary knows its place");
     let (directory, seed) = (common.directory.clone(), common.seed);
     let kind = match db {
-        Db::Sqlite => Kind::Sqlite,
-        Db::Postgres => Kind::Postgres,
+        DatabaseKind::Sqlite => StoreKind::Sqlite,
+        DatabaseKind::Postgres => StoreKind::Postgres,
     };
-    let what = Rounds { binary, kind, directory, seed, rounds, is_hasty: false };
-    let report = kill_rounds(&what, |report| {
+    let plan = KillPlan { binary, kind, directory, seed, rounds, early_ack: false };
+    let report = kill_rounds(&plan, |report| {
         if report.kills.is_multiple_of(10) {
             eprintln!("{} of {rounds} kills", report.kills);
         }
@@ -103,7 +111,7 @@ fn kill(rounds: usize, db: Db, common: &Common) -> ExitCode {
     println!("kills                          {}", report.kills);
     println!("answers                        {}", report.answers);
     println!("requests cut off by a kill     {}", report.interrupted);
-    println!("  of which had taken effect    {}", report.taken_unheard);
+    println!("  of which had taken effect    {}", report.applied_unanswered);
     println!("starts asked again and known   {}", report.repeated);
     println!("late reports, refused          {}", report.stale);
     println!("instances, all ended           {}", report.instances);
@@ -111,33 +119,33 @@ fn kill(rounds: usize, db: Db, common: &Common) -> ExitCode {
     println!("timers fired                   {}", report.fired);
     println!("tasks with their one outcome   {}", report.done);
     let is_valid = report.interrupted > 0 && report.instances > 0;
-    verdict(is_valid, &report.lost, &report.wrong)
+    print_verdict(is_valid, &report.lost, &report.problems)
 }
 
-fn power(images: usize, common: &Common) -> ExitCode {
-    let report = cut_power(&common.directory, common.seed, images, Plant::None, |report| {
+fn run_power_rig(images: usize, common: &CommonArgs) -> ExitCode {
+    let report = cut_power(&common.directory, common.seed, images, InjectedFault::None, |report| {
         eprintln!("{} of {images} images", report.images);
     });
-    let PowerReport { images, dropped, torn, reordered, acknowledged, continued, lost, wrong } =
+    let PowerReport { images, dropped, torn, reordered, acknowledged, continued, lost, problems } =
         report;
     println!("images                         {images}");
     println!("writes dropped, torn, moved    {dropped}, {torn}, {reordered}");
     println!("acknowledgements looked for    {acknowledged}");
     println!("images a process went on with  {continued}");
-    verdict(dropped > 0 && torn > 0 && acknowledged > 0, &lost, &wrong)
+    print_verdict(dropped > 0 && torn > 0 && acknowledged > 0, &lost, &problems)
 }
 
 /// A run without faults or without work proves nothing.
-fn verdict(is_valid: bool, lost: &[String], wrong: &[String]) -> ExitCode {
+fn print_verdict(is_valid: bool, lost: &[String], problems: &[String]) -> ExitCode {
     println!("acknowledged and lost          {}", lost.len());
-    println!("anything else wrong            {}", wrong.len());
-    for problem in lost.iter().chain(wrong).take(50) {
+    println!("anything else wrong            {}", problems.len());
+    for problem in lost.iter().chain(problems).take(50) {
         println!("  {problem}");
     }
     if !is_valid {
         println!("void: nothing was hit, or nothing was done");
     }
-    if is_valid && lost.is_empty() && wrong.is_empty() {
+    if is_valid && lost.is_empty() && problems.is_empty() {
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE

@@ -8,7 +8,12 @@ use meantime_kernel::store::Store;
 use super::violation::Findings;
 use crate::harness::block_on;
 
-pub(super) fn check(store: &dyn Store, command: &Command, reply: &Reply, found: &mut Findings<'_>) {
+pub(super) fn check(
+    store: &dyn Store,
+    command: &Command,
+    reply: &Reply,
+    findings: &mut Findings<'_>,
+) {
     match (command, reply) {
         (
             _,
@@ -16,7 +21,7 @@ pub(super) fn check(store: &dyn Store, command: &Command, reply: &Reply, found: 
             | Reply::Scheduled { schedule: instance },
         ) => {
             if let Ok(None) = block_on(store.instance(*instance)) {
-                found.about(*instance, "it was acknowledged and is not there".to_owned());
+                findings.add_for(*instance, "it was acknowledged and is not there".to_owned());
             }
         }
         (Command::Report { task, report, .. }, Reply::Done) if is_final(report) => {
@@ -24,7 +29,7 @@ pub(super) fn check(store: &dyn Store, command: &Command, reply: &Reply, found: 
             let row = block_on(store.instance(key.instance)).ok().flatten();
             if row.is_some_and(|row| row.open.tasks.contains_key(&Key::from(key))) {
                 let text = format!("task {task} was acknowledged as over and is open");
-                found.about(key.instance, text);
+                findings.add_for(key.instance, text);
             }
         }
         (_, Reply::Tasks(tasks)) => {
@@ -33,7 +38,7 @@ pub(super) fn check(store: &dyn Store, command: &Command, reply: &Reply, found: 
                 // It may have been cancelled or claimed again; it cannot be older.
                 if row.is_some_and(|row| row.claims < task.token.claims) {
                     let text = format!("task {} was handed out before its commit", task.id);
-                    found.about(task.id.0.instance, text);
+                    findings.add_for(task.id.0.instance, text);
                 }
             }
         }

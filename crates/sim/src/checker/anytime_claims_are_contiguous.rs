@@ -6,7 +6,7 @@ use super::violation::Findings;
 
 /// A write that changed a task.
 #[derive(Debug, Clone, Copy)]
-pub struct TaskStep {
+pub struct TaskChange {
     /// Which.
     pub task: TaskId,
     /// How often it had been claimed; none when it is not there.
@@ -17,16 +17,16 @@ pub struct TaskStep {
     pub after: Option<u32>,
 }
 
-pub(super) fn check(step: TaskStep, found: &mut Findings<'_>) {
-    let TaskStep { task, before, expected, after } = step;
+pub(super) fn check(step: TaskChange, findings: &mut Findings<'_>) {
+    let TaskChange { task, before, expected, after } = step;
     if expected.is_some() && before != expected {
         let text = format!("task {task} stood at claim {before:?}, and {expected:?} was changed");
-        found.about(task.0.instance, text);
+        findings.add_for(task.0.instance, text);
     }
     if let (Some(before), Some(after)) = (before, after)
         && after != before
         && after != before + 1
     {
-        found.about(task.0.instance, format!("task {task}: claim {after} follows {before}"));
+        findings.add_for(task.0.instance, format!("task {task}: claim {after} follows {before}"));
     }
 }

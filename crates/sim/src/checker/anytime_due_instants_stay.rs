@@ -5,10 +5,10 @@ use meantime_core::Timestamp;
 use meantime_kernel::history::Record;
 use meantime_kernel::open::Key;
 
-use super::step::Step;
+use super::committed_turn::CommittedTurn;
 use super::violation::Findings;
 
-pub(super) fn check(step: &Step<'_>, found: &mut Findings<'_>) {
+pub(super) fn check(step: &CommittedTurn<'_>, findings: &mut Findings<'_>) {
     let Some(before) = step.before else { return };
     for (key, timer) in &before.open.timers {
         let Some(after) = step.after.open.timers.get(key) else { continue };
@@ -21,21 +21,21 @@ pub(super) fn check(step: &Step<'_>, found: &mut Findings<'_>) {
                 timer.due_at,
                 after.due_at
             );
-            found.about(before.id, text);
+            findings.add_for(before.id, text);
         }
         if after.frozen != timer.frozen && edits.is_empty() {
-            found.about(before.id, format!("nobody froze or released {}", key.of(before.id)));
+            findings.add_for(before.id, format!("nobody froze or released {}", key.of(before.id)));
         }
     }
     let (was, is) = (before.deadline_at, step.after.deadline_at);
     let is_over = step.after.phase.is_ended() || is.is_none();
     if was != is && before.turn_no > 0 && !is_over && edits_of(step, Key::DEADLINE).is_empty() {
-        found.about(before.id, format!("the deadline was {was:?} and is {is:?}"));
+        findings.add_for(before.id, format!("the deadline was {was:?} and is {is:?}"));
     }
 }
 
 /// The instants to which somebody moved a timer in this step.
-fn edits_of(step: &Step<'_>, of: Key) -> Vec<Timestamp> {
+fn edits_of(step: &CommittedTurn<'_>, of: Key) -> Vec<Timestamp> {
     let edits = step.records().filter_map(|record| match record {
         Record::TimerEdited { key, to, .. } if Key::from(*key) == of => Some(*to),
         _ => None,

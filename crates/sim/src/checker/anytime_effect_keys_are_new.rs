@@ -5,10 +5,10 @@ use meantime_core::{Effect, EffectKey};
 use meantime_kernel::history::Record;
 use meantime_kernel::store::TimerKind;
 
-use super::step::Step;
+use super::committed_turn::CommittedTurn;
 use super::violation::Findings;
 
-pub(super) fn check(step: &Step<'_>, found: &mut Findings<'_>) {
+pub(super) fn check(step: &CommittedTurn<'_>, findings: &mut Findings<'_>) {
     for record in step.records() {
         let (key, is_it): (&EffectKey, fn(&Effect) -> bool) = match record {
             Record::TimerArmed { key, kind: TimerKind::Element, .. } => {
@@ -25,12 +25,12 @@ pub(super) fn check(step: &Step<'_>, found: &mut Findings<'_>) {
         };
         if key.instance != step.after.id || key.turn_no != step.after.turn_no {
             let text = format!("effect {key} was begun by turn {}", step.after.turn_no);
-            found.about(step.after.id, text);
+            findings.add_for(step.after.id, text);
         }
         let ordinal = usize::try_from(key.ordinal).unwrap_or(usize::MAX);
         let wanted = step.turn.and_then(|turn| turn.effects.get(ordinal));
         if !wanted.is_some_and(is_it) {
-            found.about(step.after.id, format!("effect {key} is not what the turn wanted"));
+            findings.add_for(step.after.id, format!("effect {key} is not what the turn wanted"));
         }
     }
 }

@@ -5,11 +5,11 @@ use meantime_core::{Effect, Event};
 use meantime_kernel::history::Record;
 use meantime_kernel::open::{Key, Open};
 
-use super::chronicle::TurnSeen;
-use super::step::Step;
+use super::committed_turn::CommittedTurn;
+use super::run_record::ObservedTurn;
 use super::violation::Findings;
 
-pub(super) fn check(step: &Step<'_>, found: &mut Findings<'_>) {
+pub(super) fn check(step: &CommittedTurn<'_>, findings: &mut Findings<'_>) {
     let nothing = Open::default();
     let before = step.before.map_or(&nothing, |row| &row.open);
     let after = &step.after.open;
@@ -23,7 +23,7 @@ pub(super) fn check(step: &Step<'_>, found: &mut Findings<'_>) {
         let closings = step.records().filter(|record| is_closed(record)).count();
         if closings != 1 {
             let text = format!("timer {} has {closings} closing records", key.of(step.after.id));
-            found.about(step.after.id, text);
+            findings.add_for(step.after.id, text);
         }
     }
     for key in before.tasks.keys().filter(|key| !after.tasks.contains_key(key)) {
@@ -33,7 +33,7 @@ pub(super) fn check(step: &Step<'_>, found: &mut Findings<'_>) {
             && step.records().any(|record| matches!(record, Record::IncidentRaised { .. }));
         if endings != 1 && !(endings == 0 && is_held) {
             let text = format!("task {} ended {endings} times at once", key.of(step.after.id));
-            found.about(step.after.id, text);
+            findings.add_for(step.after.id, text);
         }
     }
     for (ordinal, effect) in step.turn.into_iter().flat_map(|turn| turn.effects.iter().enumerate())
@@ -52,26 +52,26 @@ pub(super) fn check(step: &Step<'_>, found: &mut Findings<'_>) {
         };
         if !is_there {
             let text = format!("{} {} was not begun", effect.name(), key.of(step.after.id));
-            found.about(step.after.id, text);
+            findings.add_for(step.after.id, text);
         }
     }
 }
 
-fn task_endings(step: &Step<'_>, key: Key) -> usize {
+fn task_endings(step: &CommittedTurn<'_>, key: Key) -> usize {
     let records = step.records().filter(|record| match record {
         Record::TaskCancelled { key: it, .. } | Record::DetachedTaskEnded { key: it, .. } => {
             Key::from(*it) == key
         }
         _ => false,
     });
-    let events = step.turn.into_iter().flat_map(TurnSeen::events).filter(
+    let events = step.turn.into_iter().flat_map(ObservedTurn::events).filter(
         |(event, _)| matches!(event, Event::TaskDone { key: it, .. } if Key::from(*it) == key),
     );
     records.count() + events.count()
 }
 
 /// Whether the same turn cancelled what it began, or closed altogether.
-fn is_closed_again(step: &Step<'_>, key: Key) -> bool {
+fn is_closed_again(step: &CommittedTurn<'_>, key: Key) -> bool {
     let effects = step.turn.into_iter().flat_map(|turn| &turn.effects);
     let cancelled = effects.filter(|effect| match effect {
         Effect::CancelTimer { key: it }

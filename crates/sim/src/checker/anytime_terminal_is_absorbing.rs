@@ -1,10 +1,10 @@
 //! K8: what is over stays over (T9).
 
-use super::step::Step;
+use super::committed_turn::CommittedTurn;
 use super::violation::Findings;
 
-pub(super) fn check(step: &Step<'_>, found: &mut Findings<'_>) {
+pub(super) fn check(step: &CommittedTurn<'_>, findings: &mut Findings<'_>) {
     let Some(before) = step.before.filter(|row| row.phase.is_ended()) else { return };
     let (was, is) = (before.phase.name(), step.after.phase.name());
-    found.about(before.id, format!("it was {was}, and a turn made it {is}"));
+    findings.add_for(before.id, format!("it was {was}, and a turn made it {is}"));
 }

@@ -3,15 +3,15 @@
 use meantime_kernel::history::Record;
 use meantime_kernel::open::Key;
 
-use super::step::Step;
+use super::committed_turn::CommittedTurn;
 use super::violation::Findings;
 
-pub(super) fn check(step: &Step<'_>, found: &mut Findings<'_>) {
+pub(super) fn check(step: &CommittedTurn<'_>, findings: &mut Findings<'_>) {
     for record in step.records() {
         let Record::TimerFired { key, due_at, .. } = record else { continue };
         if *due_at > step.now {
             let text = format!("timer {key} was due at {due_at} and fired at {}", step.now);
-            found.about(step.after.id, text);
+            findings.add_for(step.after.id, text);
         }
         let armed = step.before.and_then(|row| row.open.timers.get(&Key::from(*key)));
         let armed_now = step
@@ -22,14 +22,14 @@ pub(super) fn check(step: &Step<'_>, found: &mut Findings<'_>) {
         );
         match armed {
             None if !armed_now => {
-                found.about(step.after.id, format!("timer {key} fired and was not armed"));
+                findings.add_for(step.after.id, format!("timer {key} fired and was not armed"));
             }
             Some(timer) if timer.frozen && !edited => {
-                found.about(step.after.id, format!("timer {key} fired while frozen"));
+                findings.add_for(step.after.id, format!("timer {key} fired while frozen"));
             }
             Some(timer) if timer.due_at != *due_at && !edited => {
                 let text = format!("timer {key} was due at {} and not {due_at}", timer.due_at);
-                found.about(step.after.id, text);
+                findings.add_for(step.after.id, text);
             }
             _ => {}
         }

@@ -1,11 +1,11 @@
 //! P15: whoever has something to do gets its turn; no wake-up is lost.
 
-use super::chronicle::Chronicle;
+use super::run_record::RunRecord;
 use super::violation::Findings;
 
-pub(super) fn check(chronicle: &Chronicle, found: &mut Findings<'_>) {
-    for id in &chronicle.rows.ready {
-        let phase = chronicle.rows.instances.get(id).map_or("gone", |row| row.phase.name());
-        found.about(*id, format!("it is ready, {phase}, and nobody turns it"));
+pub(super) fn check(run: &RunRecord, findings: &mut Findings<'_>) {
+    for id in &run.rows.ready {
+        let phase = run.rows.instances.get(id).map_or("gone", |row| row.phase.name());
+        findings.add_for(*id, format!("it is ready, {phase}, and nobody turns it"));
     }
 }

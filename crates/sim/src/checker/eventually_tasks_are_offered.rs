@@ -3,14 +3,14 @@
 
 use meantime_kernel::store::TaskState;
 
-use super::chronicle::Chronicle;
+use super::run_record::RunRecord;
 use super::violation::Findings;
 
-pub(super) fn check(chronicle: &Chronicle, found: &mut Findings<'_>) {
-    for row in chronicle.rows.tasks.values() {
+pub(super) fn check(run: &RunRecord, findings: &mut Findings<'_>) {
+    for row in run.rows.tasks.values() {
         if matches!(row.state, TaskState::Ready | TaskState::Leased) {
             let (id, state, at) = (row.id, row.state.name(), row.available_at);
-            found.about(id.0.instance, format!("task {id} is {state} since {at} for nobody"));
+            findings.add_for(id.0.instance, format!("task {id} is {state} since {at} for nobody"));
         }
     }
 }

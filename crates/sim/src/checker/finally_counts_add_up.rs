@@ -1,19 +1,19 @@
 //! K14: what was accepted is there: over, alive, or removed because it was over.
 
-use super::chronicle::Chronicle;
+use super::run_record::RunRecord;
 use super::violation::Findings;
 
-pub(super) fn check(chronicle: &Chronicle, found: &mut Findings<'_>) {
-    let rows = &chronicle.rows.instances;
-    if !chronicle.listened {
+pub(super) fn check(run: &RunRecord, findings: &mut Findings<'_>) {
+    let rows = &run.rows.instances;
+    if !run.has_turns {
         return;
     }
-    for id in &chronicle.accepted {
-        if rows.contains_key(id) == chronicle.purged.contains(id) {
-            found.about(*id, "it was accepted and is nowhere".to_owned());
+    for id in &run.accepted {
+        if rows.contains_key(id) == run.purged.contains(id) {
+            findings.add_for(*id, "it was accepted and is nowhere".to_owned());
         }
     }
-    for id in rows.keys().filter(|id| !chronicle.accepted.contains(id)) {
-        found.about(*id, "it is there and was never accepted".to_owned());
+    for id in rows.keys().filter(|id| !run.accepted.contains(id)) {
+        findings.add_for(*id, "it is there and was never accepted".to_owned());
     }
 }

@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use meantime_kernel::history::Record;
 use meantime_kernel::open::Key;
 
-use super::chronicle::Chronicle;
+use super::run_record::RunRecord;
 use super::violation::Findings;
 
-pub(super) fn check(chronicle: &Chronicle, found: &mut Findings<'_>) {
-    for (id, history) in &chronicle.rows.histories {
-        let Some(row) = chronicle.rows.instances.get(id) else { continue };
+pub(super) fn check(run: &RunRecord, findings: &mut Findings<'_>) {
+    for (id, history) in &run.rows.histories {
+        let Some(row) = run.rows.instances.get(id) else { continue };
         let mut closings: BTreeMap<Key, u32> = BTreeMap::new();
-        let mut is_whole = !chronicle.has_purged;
+        let mut is_whole = !run.has_purged;
         for record in history.iter().flat_map(|row| &row.records) {
             match record {
                 Record::TimerArmed { key, .. } => {
@@ -29,7 +29,7 @@ pub(super) fn check(chronicle: &Chronicle, found: &mut Findings<'_>) {
             let expected = u32::from(!row.open.timers.contains_key(&key));
             if count != expected {
                 let text = format!("timer {} has {count} closing records", key.of(*id));
-                found.about(*id, text);
+                findings.add_for(*id, text);
             }
         }
     }

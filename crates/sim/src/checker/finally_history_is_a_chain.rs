@@ -3,25 +3,26 @@
 
 use meantime_kernel::history::Record;
 
-use super::chronicle::Chronicle;
+use super::run_record::RunRecord;
 use super::violation::Findings;
 
-pub(super) fn check(chronicle: &Chronicle, found: &mut Findings<'_>) {
-    if chronicle.has_purged {
+pub(super) fn check(run: &RunRecord, findings: &mut Findings<'_>) {
+    if run.has_purged {
         return;
     }
-    for (id, history) in &chronicle.rows.histories {
-        let Some(row) = chronicle.rows.instances.get(id) else { continue };
+    for (id, history) in &run.rows.histories {
+        let Some(row) = run.rows.instances.get(id) else { continue };
         let mut previous = 0;
         let mut turn_no = 0;
         for line in history {
             if line.previous != previous || line.instance != *id || line.turn_no < turn_no {
-                found.about(*id, format!("history row {} is out of place", line.seq));
+                findings.add_for(*id, format!("history row {} is out of place", line.seq));
             }
             (previous, turn_no) = (line.seq, line.turn_no);
         }
         if row.last_history != previous || turn_no > row.turn_no {
-            found.about(*id, format!("history ends at {previous} and not {}", row.last_history));
+            findings
+                .add_for(*id, format!("history ends at {previous} and not {}", row.last_history));
         }
         let records = || history.iter().flat_map(|line| &line.records);
         let ends = records().filter(|record| matches!(record, Record::Ended { .. })).count();
@@ -29,7 +30,7 @@ pub(super) fn check(chronicle: &Chronicle, found: &mut Findings<'_>) {
             .last()
             .is_some_and(|line| line.records.iter().any(|it| matches!(it, Record::Ended { .. })));
         if row.phase.is_ended() != (ends == 1 && is_last) || ends > 1 {
-            found.about(*id, format!("it is {} with {ends} ends", row.phase.name()));
+            findings.add_for(*id, format!("it is {} with {ends} ends", row.phase.name()));
         }
     }
 }

@@ -8,57 +8,57 @@ use meantime_kernel::history::Record;
 use meantime_kernel::schedule::ScheduleView;
 use meantime_kernel::store::OccurrenceRow;
 
-use super::chronicle::{Chronicle, TurnSeen};
+use super::run_record::{ObservedTurn, RunRecord};
 use super::violation::Findings;
 
 /// Longer series are not counted out.
 const MANY: usize = 2_000;
 
-pub(super) fn check(chronicle: &Chronicle, found: &mut Findings<'_>) {
+pub(super) fn check(run: &RunRecord, findings: &mut Findings<'_>) {
     let mut runs: BTreeMap<(InstanceId, Timestamp), Vec<InstanceId>> = BTreeMap::new();
-    for (id, cause, _) in chronicle.starts() {
-        let row = chronicle.rows.instances.get(&id);
+    for (id, cause, _) in run.starts() {
+        let row = run.rows.instances.get(&id);
         let lineage = row.and_then(|row| row.meta.lineage.as_ref());
         if let (StartCause::Schedule { scheduled_at }, Some(lineage)) = (cause, lineage) {
             runs.entry((lineage.parent.instance, scheduled_at)).or_default().push(id);
         }
     }
     for ((schedule, scheduled_at), ids) in runs.iter().filter(|(_, ids)| ids.len() > 1) {
-        found.about(*schedule, format!("occurrence {scheduled_at} was started by {ids:?}"));
+        findings.add_for(*schedule, format!("occurrence {scheduled_at} was started by {ids:?}"));
     }
-    for (schedule, ledger) in &chronicle.rows.ledgers {
+    for (schedule, ledger) in &run.rows.ledgers {
         for line in ledger.iter().filter(|it| it.occurrence.outcome == OccurrenceOutcome::Started) {
-            let known = line.instance.is_some_and(|id| {
-                chronicle.rows.instances.contains_key(&id) || chronicle.purged.contains(&id)
-            });
+            let known = line
+                .instance
+                .is_some_and(|id| run.rows.instances.contains_key(&id) || run.purged.contains(&id));
             if !known {
                 let text = format!("occurrence {} has no run", line.occurrence.scheduled_at);
-                found.about(*schedule, text);
+                findings.add_for(*schedule, text);
             }
         }
     }
-    if chronicle.listened && !chronicle.has_purged {
-        for schedule in chronicle.turns.keys() {
-            every_slot_has_a_line(chronicle, *schedule, found);
+    if run.has_turns && !run.has_purged {
+        for schedule in run.turns.keys() {
+            every_slot_has_a_line(run, *schedule, findings);
         }
     }
 }
 
-fn every_slot_has_a_line(chronicle: &Chronicle, id: InstanceId, found: &mut Findings<'_>) {
-    let Some(turn) = chronicle.turns.get(&id).and_then(|turns| turns.last()) else { return };
-    let Some(row) = chronicle.rows.instances.get(&id) else { return };
-    if chronicle.rows.name_of(row) != meantime_core::SCHEDULE_DEFINITION {
+fn every_slot_has_a_line(run: &RunRecord, id: InstanceId, findings: &mut Findings<'_>) {
+    let Some(turn) = run.turns.get(&id).and_then(|turns| turns.last()) else { return };
+    let Some(row) = run.rows.instances.get(&id) else { return };
+    if run.rows.name_of(row) != meantime_core::SCHEDULE_DEFINITION {
         return;
     }
     let Some(view) = ScheduleView::read(&turn.after) else { return };
-    let (Some(mark), false) = (view.mark, was_touched(chronicle, id)) else { return };
+    let (Some(mark), false) = (view.mark, was_changed(run, id)) else { return };
     let nothing = Vec::new();
-    let ledger = chronicle.rows.ledgers.get(&id).unwrap_or(&nothing);
+    let ledger = run.rows.ledgers.get(&id).unwrap_or(&nothing);
     let occurrences = occurrences(&view.spec.rule, Timestamp::MIN).take_while(|it| it.at <= mark);
     for scheduled_at in occurrences.take(MANY) {
         let lines = ledger.iter().filter(|line| covers(line, scheduled_at.at)).count();
         if lines != 1 && !(view.running > 0 && lines == 0) {
-            found.about(
+            findings.add_for(
                 id,
                 format!("occurrence {} has {lines} lines in the ledger", scheduled_at.at),
             );
@@ -71,10 +71,10 @@ fn covers(line: &OccurrenceRow, scheduled_at: Timestamp) -> bool {
 }
 
 /// Whether somebody laid hands on the schedule, so that its rule does not tell everything.
-fn was_touched(chronicle: &Chronicle, id: InstanceId) -> bool {
-    let turns = chronicle.turns.get(&id).into_iter().flatten();
-    let mut events = turns.flat_map(TurnSeen::events).map(|(event, _)| event);
-    let history = chronicle.rows.histories.get(&id).into_iter().flatten();
+fn was_changed(run: &RunRecord, id: InstanceId) -> bool {
+    let turns = run.turns.get(&id).into_iter().flatten();
+    let mut events = turns.flat_map(ObservedTurn::events).map(|(event, _)| event);
+    let history = run.rows.histories.get(&id).into_iter().flatten();
     let mut records = history.flat_map(|row| &row.records);
     events.any(|event| matches!(event, meantime_core::Event::Submitted { .. }))
         || records.any(|record| matches!(record, Record::TimerEdited { .. }))

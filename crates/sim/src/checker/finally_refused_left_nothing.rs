@@ -5,24 +5,24 @@ use std::collections::BTreeSet;
 use meantime_core::{Event, Json};
 use meantime_kernel::command::Command;
 
-use super::chronicle::Chronicle;
-use super::serial::serial;
+use super::payload_serial::payload_serial;
+use super::run_record::RunRecord;
 use super::violation::Findings;
 
-pub(super) fn check(chronicle: &Chronicle, found: &mut Findings<'_>) {
+pub(super) fn check(run: &RunRecord, findings: &mut Findings<'_>) {
     let mut done: BTreeSet<u64> = BTreeSet::new();
-    done.extend(chronicle.starts().into_iter().filter_map(|(_, _, input)| serial(&input)));
-    for turn in chronicle.turns.values().flatten() {
+    done.extend(run.starts().into_iter().filter_map(|(_, _, input)| payload_serial(&input)));
+    for turn in run.turns.values().flatten() {
         for event in turn.taken() {
             if let Event::Signal { payload, .. } | Event::Message { payload, .. } = event {
-                done.extend(serial(payload));
+                done.extend(payload_serial(payload));
             }
         }
     }
     let mut open: BTreeSet<u64> = BTreeSet::new();
     let mut refused: BTreeSet<u64> = BTreeSet::new();
-    for call in &chronicle.calls {
-        let Some(number) = payload(&call.command).and_then(serial) else { continue };
+    for call in &run.calls {
+        let Some(number) = payload(&call.command).and_then(payload_serial) else { continue };
         if call.is_refused() {
             refused.insert(number);
         } else {
@@ -30,7 +30,7 @@ pub(super) fn check(chronicle: &Chronicle, found: &mut Findings<'_>) {
         }
     }
     for number in refused.difference(&open).filter(|number| done.contains(number)) {
-        found.say(format!("payload {number} was refused and is there"));
+        findings.add(format!("payload {number} was refused and is there"));
     }
 }
 

@@ -5,53 +5,55 @@ use std::collections::BTreeMap;
 use meantime_core::{Cx, Definition, DefinitionId, Fault, Limits, Notation, Source, State, Turn};
 use meantime_kernel::schedule::{SCHEDULE_NOTATION, ScheduleNotation};
 
-use super::chronicle::{Cause, Chronicle, TurnSeen};
+use super::run_record::{ObservedTurn, RunRecord, TurnCause};
 use super::violation::Findings;
 use crate::probe::Probe;
 
-pub(super) fn check(chronicle: &Chronicle, found: &mut Findings<'_>) {
+pub(super) fn check(run: &RunRecord, findings: &mut Findings<'_>) {
     let mut definitions = BTreeMap::new();
-    for (id, turns) in &chronicle.turns {
-        let Some(row) = chronicle.rows.instances.get(id) else { continue };
-        let loaded =
-            definitions.entry(row.definition).or_insert_with(|| load(chronicle, row.definition));
+    for (id, turns) in &run.turns {
+        let Some(row) = run.rows.instances.get(id) else { continue };
+        let loaded = definitions.entry(row.definition).or_insert_with(|| load(run, row.definition));
         let Some((notation, definition)) = loaded else { continue };
         let mut state = State::default();
         for turn in turns {
-            match again(&**notation, definition, &state, turn, &chronicle.limits) {
+            match replay_turn(&**notation, definition, &state, turn, &run.limits) {
                 Ok(same) if same.state == turn.after && same.effects == turn.effects => {}
-                Ok(_) => found.about(*id, format!("turn {} came out differently", turn.turn_no)),
+                Ok(_) => {
+                    findings.add_for(*id, format!("turn {} came out differently", turn.turn_no));
+                }
                 Err(fault) => {
-                    found.about(*id, format!("turn {} faults: {}", turn.turn_no, fault.message));
+                    findings
+                        .add_for(*id, format!("turn {} faults: {}", turn.turn_no, fault.message));
                 }
             }
             state = turn.after.clone();
         }
         if !row.phase.is_ended() && turns.last().is_some_and(|turn| turn.after != row.state) {
-            found.about(*id, "its state is not that of its last turn".to_owned());
+            findings.add_for(*id, "its state is not that of its last turn".to_owned());
         }
     }
 }
 
-type Loaded = Option<(Box<dyn Notation>, Definition)>;
+type LoadedDefinition = Option<(Box<dyn Notation>, Definition)>;
 
-fn load(chronicle: &Chronicle, id: DefinitionId) -> Loaded {
-    let row = chronicle.rows.definitions.get(&id)?;
+fn load(run: &RunRecord, id: DefinitionId) -> LoadedDefinition {
+    let row = run.rows.definitions.get(&id)?;
     let notation: Box<dyn Notation> = match row.notation.as_str() {
         SCHEDULE_NOTATION => Box::new(ScheduleNotation),
         _ => Box::new(Probe),
     };
     let (name, text, files) = (row.source_name.clone(), row.source.clone(), row.files.clone());
-    let compiled = notation.compile(&Source { name, text, files }, &chronicle.limits);
+    let compiled = notation.compile(&Source { name, text, files }, &run.limits);
     let definition = compiled.definitions.into_iter().find(|it| it.name == row.name)?;
     Some((notation, definition))
 }
 
-fn again(
+fn replay_turn(
     notation: &dyn Notation,
     definition: &Definition,
     state: &State,
-    turn: &TurnSeen,
+    turn: &ObservedTurn,
     limits: &Limits,
 ) -> Result<Turn, Fault> {
     let cx = Cx {
@@ -66,7 +68,7 @@ fn again(
         limits,
     };
     match &turn.cause {
-        Cause::Start(start) => notation.start(definition, start, &cx),
-        Cause::Events(events) => notation.advance(definition, state, events, &cx),
+        TurnCause::Start(start) => notation.start(definition, start, &cx),
+        TurnCause::Events(events) => notation.advance(definition, state, events, &cx),
     }
 }

@@ -6,20 +6,20 @@ use meantime_core::Event;
 use meantime_kernel::command::Command;
 use meantime_kernel::history::Record;
 
-use super::chronicle::{Call, Chronicle, TurnSeen};
-use super::serial::serial;
+use super::payload_serial::payload_serial;
+use super::run_record::{CallRecord, ObservedTurn, RunRecord};
 use super::violation::Findings;
 
-pub(super) fn check(chronicle: &Chronicle, found: &mut Findings<'_>) {
-    let mut calls: BTreeMap<u64, &Call> = BTreeMap::new();
-    for call in &chronicle.calls {
+pub(super) fn check(run: &RunRecord, findings: &mut Findings<'_>) {
+    let mut calls: BTreeMap<u64, &CallRecord> = BTreeMap::new();
+    for call in &run.calls {
         if let Command::Signal { payload, .. } = &call.command {
-            calls.extend(serial(payload).map(|number| (number, call)));
+            calls.extend(payload_serial(payload).map(|number| (number, call)));
         }
     }
-    for (id, turns) in &chronicle.turns {
+    for (id, turns) in &run.turns {
         // What an incident holds is overtaken on purpose.
-        let has_incident = chronicle.rows.histories.get(id).into_iter().flatten().any(|row| {
+        let has_incident = run.rows.histories.get(id).into_iter().flatten().any(|row| {
             row.records
                 .iter()
                 .any(|it| matches!(it, Record::IncidentRaised { .. } | Record::Compacted { .. }))
@@ -27,10 +27,10 @@ pub(super) fn check(chronicle: &Chronicle, found: &mut Findings<'_>) {
         if has_incident {
             continue;
         }
-        let mut taken: BTreeMap<&str, Vec<&Call>> = BTreeMap::new();
-        for event in turns.iter().flat_map(TurnSeen::taken) {
+        let mut taken: BTreeMap<&str, Vec<&CallRecord>> = BTreeMap::new();
+        for event in turns.iter().flat_map(ObservedTurn::taken) {
             if let Event::Signal { name, payload, .. } = event {
-                let call = serial(payload).and_then(|number| calls.get(&number));
+                let call = payload_serial(payload).and_then(|number| calls.get(&number));
                 taken.entry(name).or_default().extend(call);
             }
         }
@@ -42,7 +42,7 @@ pub(super) fn check(chronicle: &Chronicle, found: &mut Findings<'_>) {
                     let text = format!(
                         "signal {name:?} of call {first} was taken before that of call {later}, sent earlier"
                     );
-                    found.about(*id, text);
+                    findings.add_for(*id, text);
                 }
             }
         }

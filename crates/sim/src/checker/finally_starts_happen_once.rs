@@ -5,44 +5,44 @@ use std::collections::BTreeMap;
 use meantime_core::{InstanceId, StartCause};
 use meantime_kernel::command::{Command, Reply};
 
-use super::chronicle::Chronicle;
-use super::serial::serial;
+use super::payload_serial::payload_serial;
+use super::run_record::RunRecord;
 use super::violation::Findings;
 
-pub(super) fn check(chronicle: &Chronicle, found: &mut Findings<'_>) {
+pub(super) fn check(run: &RunRecord, findings: &mut Findings<'_>) {
     let mut started: BTreeMap<u64, Vec<InstanceId>> = BTreeMap::new();
-    for (id, cause, input) in chronicle.starts() {
-        if let (StartCause::Api, Some(number)) = (cause, serial(&input)) {
+    for (id, cause, input) in run.starts() {
+        if let (StartCause::Api, Some(number)) = (cause, payload_serial(&input)) {
             started.entry(number).or_default().push(id);
         }
     }
-    for call in &chronicle.calls {
+    for call in &run.calls {
         let Command::Start(start) = &call.command else { continue };
-        let Some(number) = serial(&start.input) else { continue };
-        let Some(Reply::Started { instance, repeated, .. }) = call.done() else { continue };
-        let is_there =
-            chronicle.rows.instances.contains_key(instance) || chronicle.purged.contains(instance);
+        let Some(number) = payload_serial(&start.input) else { continue };
+        let Some(Reply::Started { instance, repeated, .. }) = call.reply() else { continue };
+        let is_there = run.rows.instances.contains_key(instance) || run.purged.contains(instance);
         if !is_there {
-            found.about(*instance, format!("call {} was acknowledged, it is gone", call.number));
+            findings
+                .add_for(*instance, format!("call {} was acknowledged, it is gone", call.number));
         }
         let known = started.get(&number).is_some_and(|ids| ids.contains(instance));
-        let has_begun = chronicle.turns.contains_key(instance);
+        let has_begun = run.turns.contains_key(instance);
         if !repeated && has_begun && !known {
-            found.about(*instance, format!("call {} started something else", call.number));
+            findings.add_for(*instance, format!("call {} started something else", call.number));
         }
     }
     for (number, ids) in started.into_iter().filter(|(_, ids)| ids.len() > 1) {
-        if !chronicle.may_have_forgotten && !were_apart(chronicle, &ids) {
-            found.say(format!("start {number} happened {} times: {ids:?}", ids.len()));
+        if !run.may_have_forgotten && !could_not_overlap(run, &ids) {
+            findings.add(format!("start {number} happened {} times: {ids:?}", ids.len()));
         }
     }
 }
 
 /// Whether a repetition came after its key was forgotten, and so was a new start.
-fn were_apart(chronicle: &Chronicle, ids: &[InstanceId]) -> bool {
-    let turns = ids.iter().filter_map(|id| chronicle.turns.get(id)?.first());
+fn could_not_overlap(run: &RunRecord, ids: &[InstanceId]) -> bool {
+    let turns = ids.iter().filter_map(|id| run.turns.get(id)?.first());
     let mut times: Vec<_> = turns.map(|turn| (turn.committed_at, turn.now)).collect();
     times.sort();
-    let window = i64::try_from(chronicle.limits.idempotency_ms).unwrap_or(i64::MAX);
+    let window = i64::try_from(run.limits.idempotency_ms).unwrap_or(i64::MAX);
     times.windows(2).all(|pair| pair[1].0.saturating_since(pair[0].1) >= window)
 }

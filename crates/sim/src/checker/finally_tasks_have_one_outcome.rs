@@ -5,42 +5,43 @@ use std::collections::BTreeMap;
 use meantime_core::{EffectKey, Event, TaskId, TaskOutcome};
 use meantime_kernel::command::{Command, Reply, Report};
 
-use super::chronicle::{Call, Chronicle, TurnSeen};
-use super::serial::serial;
+use super::payload_serial::payload_serial;
+use super::run_record::{CallRecord, ObservedTurn, RunRecord};
 use super::violation::Findings;
 
-pub(super) fn check(chronicle: &Chronicle, found: &mut Findings<'_>) {
-    answers(chronicle, found);
-    let mut reports: BTreeMap<TaskId, Vec<&Call>> = BTreeMap::new();
-    for call in &chronicle.calls {
+pub(super) fn check(run: &RunRecord, findings: &mut Findings<'_>) {
+    answers(run, findings);
+    let mut reports: BTreeMap<TaskId, Vec<&CallRecord>> = BTreeMap::new();
+    for call in &run.calls {
         if let Command::Report { task, .. } = &call.command {
             reports.entry(*task).or_default().push(call);
         }
     }
-    let claims = claims(chronicle);
+    let claims = claims(run);
     for (task, calls) in &reports {
-        let ended = calls.iter().filter(|call| call.done().is_some() && is_final(call)).count();
+        let ended = calls.iter().filter(|call| call.reply().is_some() && is_final(call)).count();
         if ended > 1 {
-            found.about(task.0.instance, format!("task {task} was acknowledged {ended} times"));
+            findings
+                .add_for(task.0.instance, format!("task {task} was acknowledged {ended} times"));
         }
-        for call in calls.iter().filter(|call| call.done().is_some()) {
+        for call in calls.iter().filter(|call| call.reply().is_some()) {
             let Command::Report { token: Some(token), .. } = &call.command else { continue };
             let later = claims.get(task).into_iter().flatten();
             let mut later =
-                later.filter(|(number, at)| *number > token.claims && *at < call.asked_at);
+                later.filter(|(number, at)| *number > token.claims && *at < call.sent_at);
             if later.next().is_some() {
                 let text = format!("task {task} took call {} with a stale token", call.number);
-                found.about(task.0.instance, text);
+                findings.add_for(task.0.instance, text);
             }
         }
     }
-    outputs(chronicle, &reports, found);
+    outputs(run, &reports, findings);
 }
 
 /// Each effect is answered at most once.
-fn answers(chronicle: &Chronicle, found: &mut Findings<'_>) {
+fn answers(run: &RunRecord, findings: &mut Findings<'_>) {
     let mut seen: BTreeMap<(EffectKey, &str), u32> = BTreeMap::new();
-    for event in chronicle.turns.values().flatten().flat_map(TurnSeen::taken) {
+    for event in run.turns.values().flatten().flat_map(ObservedTurn::taken) {
         let (key, kind) = match event {
             Event::TaskDone { key, .. } => (key, "task"),
             Event::TimerFired { key, .. } => (key, "timer"),
@@ -52,15 +53,15 @@ fn answers(chronicle: &Chronicle, found: &mut Findings<'_>) {
         *seen.entry((*key, kind)).or_default() += 1;
     }
     for ((key, kind), count) in seen.into_iter().filter(|(_, count)| *count > 1) {
-        found.about(key.instance, format!("{kind} {key} was answered {count} times"));
+        findings.add_for(key.instance, format!("{kind} {key} was answered {count} times"));
     }
 }
 
 /// Claims that workers heard of: how often the task had been claimed, and when.
-fn claims(chronicle: &Chronicle) -> BTreeMap<TaskId, Vec<(u32, u64)>> {
+fn claims(run: &RunRecord) -> BTreeMap<TaskId, Vec<(u32, u64)>> {
     let mut claims: BTreeMap<TaskId, Vec<(u32, u64)>> = BTreeMap::new();
-    for call in &chronicle.calls {
-        let (Some(Reply::Tasks(tasks)), Some((at, _))) = (call.done(), &call.answer) else {
+    for call in &run.calls {
+        let (Some(Reply::Tasks(tasks)), Some((at, _))) = (call.reply(), &call.answer) else {
             continue;
         };
         for task in tasks {
@@ -72,27 +73,27 @@ fn claims(chronicle: &Chronicle) -> BTreeMap<TaskId, Vec<(u32, u64)>> {
 
 /// What a task is said to have given is what somebody reported.
 fn outputs(
-    chronicle: &Chronicle,
-    reports: &BTreeMap<TaskId, Vec<&Call>>,
-    found: &mut Findings<'_>,
+    run: &RunRecord,
+    reports: &BTreeMap<TaskId, Vec<&CallRecord>>,
+    findings: &mut Findings<'_>,
 ) {
-    for event in chronicle.turns.values().flatten().flat_map(TurnSeen::taken) {
+    for event in run.turns.values().flatten().flat_map(ObservedTurn::taken) {
         let Event::TaskDone { key, outcome: TaskOutcome::Completed(output) } = event else {
             continue;
         };
-        let Some(number) = serial(output) else { continue };
+        let Some(number) = payload_serial(output) else { continue };
         let said = reports.get(&TaskId(*key)).into_iter().flatten().any(|call| {
             matches!(&call.command, Command::Report { report: Report::Completed(it), .. }
-                if serial(it) == Some(number))
+                if payload_serial(it) == Some(number))
                 && !call.is_refused()
         });
         if !said {
-            found.about(key.instance, format!("nobody reported {number} for task {key}"));
+            findings.add_for(key.instance, format!("nobody reported {number} for task {key}"));
         }
     }
 }
 
-fn is_final(call: &Call) -> bool {
+fn is_final(call: &CallRecord) -> bool {
     match &call.command {
         Command::Report { report: Report::Completed(_), .. } => true,
         Command::Report { report: Report::Failed { retryable, thrown, .. }, .. } => {

@@ -29,23 +29,23 @@ impl fmt::Display for Violation {
 #[derive(Debug)]
 pub struct Findings<'a> {
     checker: &'static str,
-    found: &'a mut Vec<Violation>,
+    violations: &'a mut Vec<Violation>,
 }
 
 impl<'a> Findings<'a> {
     /// For one checker.
-    pub fn new(checker: &'static str, found: &'a mut Vec<Violation>) -> Self {
-        Self { checker, found }
+    pub fn new(checker: &'static str, violations: &'a mut Vec<Violation>) -> Self {
+        Self { checker, violations }
     }
 
     /// Something is wrong with an instance.
-    pub fn about(&mut self, instance: InstanceId, text: String) {
+    pub fn add_for(&mut self, instance: InstanceId, text: String) {
         let (checker, instance) = (self.checker, Some(instance));
-        self.found.push(Violation { checker, instance, text });
+        self.violations.push(Violation { checker, instance, text });
     }
 
     /// Something is wrong with no instance in particular.
-    pub fn say(&mut self, text: String) {
-        self.found.push(Violation { checker: self.checker, instance: None, text });
+    pub fn add(&mut self, text: String) {
+        self.violations.push(Violation { checker: self.checker, instance: None, text });
     }
 }

@@ -2,9 +2,9 @@
 //! crashes at a chosen commit, after it took effect and before anybody was told.
 
 mod block_on;
-mod flaky;
-mod world;
+mod flaky_store;
+mod sim_kernel;
 
 pub use block_on::block_on;
-pub use flaky::{Fault, FlakyStore};
-pub use world::{Fate, SlowTurns, World};
+pub use flaky_store::{CommitFault, FlakyStore};
+pub use sim_kernel::{CallStatus, SimKernel, SlowTurns};

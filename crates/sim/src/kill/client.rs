@@ -5,27 +5,27 @@ use std::str::FromStr;
 
 use meantime_core::{InstanceId, TaskId};
 
-use super::protocol::{Claimed, Said, Told, Want};
-use crate::audit::Facts;
+use super::protocol::{ClientAction, LeasedTask, NodeResponse, ResponseBody};
+use crate::audit::Acknowledged;
 
 /// Signals that a chat waits for.
-const SIGNALS: usize = 3;
+const SIGNALS_PER_CHAT: usize = 3;
 
 /// Tasks in one claim.
-const CLAIM: usize = 16;
+const TASKS_PER_CLAIM: usize = 16;
 
 /// Every so many tasks are completed twice; the second report must be refused.
-const TWICE_EVERY: usize = 8;
+const TASKS_PER_DUPLICATE_REPORT: usize = 8;
 
 /// What the client knows. It outlives every node.
 #[derive(Debug, Default)]
 pub(super) struct Client {
     /// What was acknowledged.
-    pub(super) facts: Facts,
+    pub(super) acknowledged: Acknowledged,
     /// What is to be asked next.
-    todo: VecDeque<Want>,
+    queued: VecDeque<ClientAction>,
     /// What was asked and not answered.
-    open: BTreeMap<u64, Want>,
+    open: BTreeMap<u64, ClientAction>,
     /// The instance of each start, by its key.
     starts: BTreeMap<String, InstanceId>,
     /// Signals that are still to be sent, by instance.
@@ -33,53 +33,53 @@ pub(super) struct Client {
     next: u64,
     is_claiming: bool,
     /// What must not be.
-    pub(super) wrong: Vec<String>,
+    pub(super) problems: Vec<String>,
     /// Reports that came too late, starts that were known already: signs that kills hit something.
     pub(super) repeated: usize,
     pub(super) stale: usize,
-    pub(super) naps: usize,
-    worked: usize,
+    pub(super) nap_count: usize,
+    completions: usize,
 }
 
 impl Client {
     /// More instances to start.
-    pub(super) fn plan(&mut self, count: usize) {
+    pub(super) fn queue_starts(&mut self, count: usize) {
         for number in 0..count {
             let definition = ["job", "nap", "chat"][number % 3].to_owned();
-            self.naps += usize::from(definition == "nap");
+            self.nap_count += usize::from(definition == "nap");
             let key = format!("start-{}-{number}", self.next);
-            self.todo.push_back(Want::Start { definition, key });
+            self.queued.push_back(ClientAction::Start { definition, key });
             self.next += 1;
         }
     }
 
     /// Whether it will soon have nothing to ask.
-    pub(super) fn has_little_to_do(&self) -> bool {
-        self.todo.len() < CLAIM
+    pub(super) fn needs_refill(&self) -> bool {
+        self.queued.len() < TASKS_PER_CLAIM
     }
 
     /// What to ask now, so that so many requests are under way.
-    pub(super) fn next(&mut self, window: usize) -> Option<(u64, Want)> {
+    pub(super) fn next_request(&mut self, window: usize) -> Option<(u64, ClientAction)> {
         if self.open.len() >= window {
             return None;
         }
-        let want = if self.is_claiming {
-            self.todo.pop_front()?
+        let action = if self.is_claiming {
+            self.queued.pop_front()?
         } else {
             self.is_claiming = true;
-            Want::Claim { max: CLAIM }
+            ClientAction::Claim { max: TASKS_PER_CLAIM }
         };
         self.next += 1;
-        self.open.insert(self.next, want.clone());
-        Some((self.next, want))
+        self.open.insert(self.next, action.clone());
+        Some((self.next, action))
     }
 
     /// Whether every instance has been started and its task completed.
     pub(super) fn is_finished(&self) -> bool {
-        let is_work = |want: &Want| !matches!(want, Want::Claim { .. });
-        self.todo.is_empty()
+        let is_work = |action: &ClientAction| !matches!(action, ClientAction::Claim { .. });
+        self.queued.is_empty()
             && !self.open.values().any(is_work)
-            && self.facts.completed.len() >= self.starts.len()
+            && self.acknowledged.completed.len() >= self.starts.len()
     }
 
     /// How many instances were started.
@@ -88,100 +88,110 @@ impl Client {
     }
 
     /// Takes in an answer.
-    pub(super) fn told(&mut self, told: Told) {
-        let Some(want) = self.open.remove(&told.number) else { return };
-        match (want, told.said) {
-            (Want::Start { definition, key }, Said::Started { instance, repeated }) => {
+    pub(super) fn on_response(&mut self, response: NodeResponse) {
+        let Some(action) = self.open.remove(&response.number) else { return };
+        match (action, response.body) {
+            (
+                ClientAction::Start { definition, key },
+                ResponseBody::Started { instance, repeated },
+            ) => {
                 self.repeated += usize::from(repeated);
-                self.started_as(&definition, &key, &instance);
+                self.record_start(&definition, &key, &instance);
             }
-            (Want::Signal { instance }, Said::Done) => {
+            (ClientAction::Signal { instance }, ResponseBody::Done) => {
                 if let Ok(id) = InstanceId::from_str(&instance) {
-                    self.facts.signalled.push((id, 0));
-                    self.signal(id);
+                    self.acknowledged.signalled.push((id, 0));
+                    self.queue_signal(id);
                 }
             }
-            (Want::Claim { .. }, Said::Tasks(tasks)) => {
+            (ClientAction::Claim { .. }, ResponseBody::Tasks(tasks)) => {
                 self.is_claiming = false;
                 for task in tasks {
-                    self.work(task);
+                    self.queue_completion(task);
                 }
             }
-            (Want::Claim { .. }, _) => self.is_claiming = false,
-            (Want::Complete { task, .. }, Said::Done) => {
+            (ClientAction::Claim { .. }, _) => self.is_claiming = false,
+            (ClientAction::Complete { task, .. }, ResponseBody::Done) => {
                 let id = TaskId::from_str(&task).ok();
-                if id.is_some_and(|id| self.facts.completed.insert(id, 0).is_some()) {
-                    self.wrong.push(format!("{task} was completed twice"));
+                if id.is_some_and(|id| self.acknowledged.completed.insert(id, 0).is_some()) {
+                    self.problems.push(format!("{task} was completed twice"));
                 }
             }
             // It was the second report, or its lease ran out: it changes nothing.
-            (Want::Complete { .. }, Said::Refused { code })
+            (ClientAction::Complete { .. }, ResponseBody::Refused { code })
                 if code == "lease_lost" || code == "unknown_task" =>
             {
                 self.stale += 1;
             }
-            (want, Said::Refused { code }) if code == "overloaded" || code == "stopping" => {
-                self.todo.push_back(want);
+            (action, ResponseBody::Refused { code })
+                if code == "overloaded" || code == "stopping" =>
+            {
+                self.queued.push_back(action);
             }
-            (want, said) => self.wrong.push(format!("{want:?} was answered with {said:?}")),
+            (action, body) => self.problems.push(format!("{action:?} was answered with {body:?}")),
         }
     }
 
     /// The node is dead. Starts are asked again, with their keys; what else was open is looked up
     /// in the store.
-    pub(super) fn node_died(&mut self, mut resolve: impl FnMut(&Want) -> Option<Said>) {
+    pub(super) fn on_node_death(
+        &mut self,
+        mut resolve: impl FnMut(&ClientAction) -> Option<ResponseBody>,
+    ) {
         self.is_claiming = false;
-        for (number, want) in std::mem::take(&mut self.open) {
-            match (&want, resolve(&want)) {
+        for (number, action) in std::mem::take(&mut self.open) {
+            match (&action, resolve(&action)) {
                 // Both reports of a task may have been cut off; the audit counts its outcomes.
-                (Want::Complete { task, .. }, Some(_)) => {
-                    self.facts.completed.extend(TaskId::from_str(task).ok().map(|id| (id, 0)));
+                (ClientAction::Complete { task, .. }, Some(_)) => {
+                    self.acknowledged
+                        .completed
+                        .extend(TaskId::from_str(task).ok().map(|id| (id, 0)));
                 }
-                (_, Some(said)) => {
-                    self.open.insert(number, want);
-                    self.told(Told { number, said });
+                (_, Some(body)) => {
+                    self.open.insert(number, action);
+                    self.on_response(NodeResponse { number, body });
                 }
-                (Want::Claim { .. }, None) => {}
-                (_, None) => self.todo.push_front(want),
+                (ClientAction::Claim { .. }, None) => {}
+                (_, None) => self.queued.push_front(action),
             }
         }
     }
 
-    fn started_as(&mut self, definition: &str, key: &str, instance: &str) {
+    fn record_start(&mut self, definition: &str, key: &str, instance: &str) {
         let Ok(id) = InstanceId::from_str(instance) else {
-            self.wrong.push(format!("a start was answered with the id {instance:?}"));
+            self.problems.push(format!("a start was answered with the id {instance:?}"));
             return;
         };
         if let Some(before) = self.starts.insert(key.to_owned(), id)
             && before != id
         {
-            self.wrong.push(format!("{key} has started {before} and {id}"));
+            self.problems.push(format!("{key} has started {before} and {id}"));
         }
-        if self.facts.started.insert(id, 0).is_some() {
-            self.wrong.push(format!("{id} was given to two starts"));
+        if self.acknowledged.started.insert(id, 0).is_some() {
+            self.problems.push(format!("{id} was given to two starts"));
         }
         if definition == "chat" {
-            self.signals.insert(id, SIGNALS);
-            self.signal(id);
+            self.signals.insert(id, SIGNALS_PER_CHAT);
+            self.queue_signal(id);
         }
     }
 
     /// Completes a task; some tasks twice, as a worker does that has lost an answer.
-    fn work(&mut self, claimed: Claimed) {
-        let Claimed { task, epoch, claims } = claimed;
-        let complete = Want::Complete { task, epoch, claims };
-        self.worked += 1;
-        if self.worked.is_multiple_of(TWICE_EVERY) {
-            self.todo.push_back(complete.clone());
+    fn queue_completion(&mut self, leased: LeasedTask) {
+        let LeasedTask { task, epoch, claims } = leased;
+        let complete = ClientAction::Complete { task, epoch, claims };
+        self.completions += 1;
+        if self.completions.is_multiple_of(TASKS_PER_DUPLICATE_REPORT) {
+            self.queued.push_back(complete.clone());
         }
-        self.todo.push_back(complete);
+        self.queued.push_back(complete);
     }
 
     /// Sends the next signal of an instance, one at a time.
-    fn signal(&mut self, id: InstanceId) {
+    fn queue_signal(&mut self, id: InstanceId) {
         if let Some(left) = self.signals.get_mut(&id).filter(|left| **left > 0) {
             *left -= 1;
-            self.todo.push_back(Want::Signal { instance: id.to_string() });
+            self.queued.push_back(ClientAction::Signal { instance: id.to_string() });
         }
     }
 }

@@ -11,13 +11,13 @@
 //! Nothing sleeps: the moment of a kill is a number of answers, and the client waits for answers.
 
 mod client;
-mod hasty;
+mod early_ack_store;
 mod node;
-mod partner;
-mod place;
+mod node_process;
 mod protocol;
 mod run;
+mod store_location;
 
 pub use node::run_node;
-pub use place::{Kind, Place};
-pub use run::{KillReport, Rounds, kill_rounds};
+pub use run::{KillPlan, KillReport, kill_rounds};
+pub use store_location::{StoreKind, StoreLocation};

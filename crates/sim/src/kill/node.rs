@@ -13,12 +13,12 @@ use meantime_kernel::machine::Notations;
 use meantime_kernel::store::Store;
 use tokio::sync::mpsc;
 
-use super::hasty::Hasty;
-use super::protocol::{Ask, Claimed, Said, Told, Want};
+use super::early_ack_store::EarlyAckStore;
+use super::protocol::{ClientAction, ClientRequest, LeasedTask, NodeResponse, ResponseBody};
 use crate::probe::Probe;
 
 /// Every instance ends with a task, so that its end is something that the client does.
-const PROBES: &str = "
+const PROBE_SOURCE: &str = "
 probe job
 task t work
 await t
@@ -45,7 +45,7 @@ end
 const LEASE_MS: u64 = 500;
 
 /// How long a claim waits for tasks.
-const WAIT_MS: u64 = 200;
+const CLAIM_WAIT_MS: u64 = 200;
 
 /// Runs a node on a store until its input ends or it is killed; a hasty one answers before it has
 /// committed.
@@ -53,66 +53,66 @@ const WAIT_MS: u64 = 200;
 /// # Panics
 ///
 /// If the kernel does not start.
-pub fn run_node(store: Arc<dyn Store>, is_hasty: bool) {
-    let store = if is_hasty { Arc::new(Hasty(store)) } else { store };
+pub fn run_node(store: Arc<dyn Store>, early_ack: bool) {
+    let store = if early_ack { Arc::new(EarlyAckStore(store)) } else { store };
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
-    let (asks, asked) = mpsc::unbounded_channel();
+    let (requests, incoming) = mpsc::unbounded_channel();
     std::thread::spawn(move || {
         for line in std::io::stdin().lock().lines().map_while(Result::ok) {
-            if let Ok(ask) = serde_json::from_str::<Ask>(&line)
-                && asks.send(ask).is_err()
+            if let Ok(request) = serde_json::from_str::<ClientRequest>(&line)
+                && requests.send(request).is_err()
             {
                 return;
             }
         }
     });
-    runtime.block_on(serve(store, asked));
+    runtime.block_on(serve(store, incoming));
 }
 
-async fn serve(store: Arc<dyn Store>, mut asked: mpsc::UnboundedReceiver<Ask>) {
+async fn serve(store: Arc<dyn Store>, mut incoming: mpsc::UnboundedReceiver<ClientRequest>) {
     let notations = Notations::default().with("probe", Arc::new(Probe));
     let kernel = Builder::new(store, notations).start().await.expect("the kernel starts");
-    let source = Source { name: "kill".to_owned(), text: PROBES.into(), files: Vec::new() };
+    let source = Source { name: "kill".to_owned(), text: PROBE_SOURCE.into(), files: Vec::new() };
     kernel.deploy("probe", source).await.expect("the probes are good");
-    tell(&Told { number: 0, said: Said::Ready });
-    while let Some(Ask { number, want }) = asked.recv().await {
+    write_response(&NodeResponse { number: 0, body: ResponseBody::Ready });
+    while let Some(ClientRequest { number, action }) = incoming.recv().await {
         let kernel = kernel.clone();
         tokio::spawn(async move {
-            let said = answer(&kernel, want).await;
-            tell(&Told { number, said });
+            let body = answer(&kernel, action).await;
+            write_response(&NodeResponse { number, body });
         });
     }
     kernel.stop().await;
 }
 
-async fn answer(kernel: &Kernel, want: Want) -> Said {
-    let Some(command) = command(want) else {
-        return Said::Refused { code: "unreadable".to_owned() };
+async fn answer(kernel: &Kernel, action: ClientAction) -> ResponseBody {
+    let Some(command) = command(action) else {
+        return ResponseBody::Refused { code: "unreadable".to_owned() };
     };
     match kernel.call(command).await {
-        Ok(reply) => said(reply),
-        Err(error) => refused(&error),
+        Ok(reply) => response_body(reply),
+        Err(error) => error_response(&error),
     }
 }
 
-fn command(want: Want) -> Option<Command> {
-    Some(match want {
-        Want::Start { definition, key } => {
+fn command(action: ClientAction) -> Option<Command> {
+    Some(match action {
+        ClientAction::Start { definition, key } => {
             let idempotency = Some(key);
             Command::Start(StartCommand { definition, idempotency, ..StartCommand::default() })
         }
-        Want::Signal { instance } => {
+        ClientAction::Signal { instance } => {
             let instance = InstanceId::from_str(&instance).ok()?;
             Command::Signal { instance, name: "s".to_owned(), payload: Json::null() }
         }
-        Want::Claim { max } => Command::Claim(ClaimCommand {
+        ClientAction::Claim { max } => Command::Claim(ClaimCommand {
             worker: "client".to_owned(),
             max,
             lease_ms: LEASE_MS,
-            wait_ms: WAIT_MS,
+            wait_ms: CLAIM_WAIT_MS,
             ..ClaimCommand::default()
         }),
-        Want::Complete { task, epoch, claims } => {
+        ClientAction::Complete { task, epoch, claims } => {
             let task = TaskId::from_str(&task).ok()?;
             let token = Some(LeaseToken { epoch, claims });
             Command::Report { task, token, report: Report::Completed(Json::null()) }
@@ -120,30 +120,30 @@ fn command(want: Want) -> Option<Command> {
     })
 }
 
-fn said(reply: Reply) -> Said {
+fn response_body(reply: Reply) -> ResponseBody {
     match reply {
         Reply::Started { instance, repeated, .. } => {
-            Said::Started { instance: instance.to_string(), repeated }
+            ResponseBody::Started { instance: instance.to_string(), repeated }
         }
         Reply::Tasks(tasks) => {
-            let tasks = tasks.into_iter().map(|task| Claimed {
+            let tasks = tasks.into_iter().map(|task| LeasedTask {
                 task: task.id.to_string(),
                 epoch: task.token.epoch,
                 claims: task.token.claims,
             });
-            Said::Tasks(tasks.collect())
+            ResponseBody::Tasks(tasks.collect())
         }
-        _ => Said::Done,
+        _ => ResponseBody::Done,
     }
 }
 
-fn refused(error: &Error) -> Said {
-    Said::Refused { code: error.code().to_owned() }
+fn error_response(error: &Error) -> ResponseBody {
+    ResponseBody::Refused { code: error.code().to_owned() }
 }
 
 /// One line in one write: a process that dies leaves no half of it behind another.
-fn tell(told: &Told) {
-    let mut line = serde_json::to_string(told).unwrap_or_default();
+fn write_response(response: &NodeResponse) {
+    let mut line = serde_json::to_string(response).unwrap_or_default();
     line.push('\n');
     // A client that has gone hears nothing.
     let _ = std::io::stdout().lock().write_all(line.as_bytes());

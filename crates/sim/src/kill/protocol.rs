@@ -4,14 +4,14 @@ use serde::{Deserialize, Serialize};
 
 /// A request, with a number that its answer repeats.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Ask {
+pub(super) struct ClientRequest {
     pub(super) number: u64,
-    pub(super) want: Want,
+    pub(super) action: ClientAction,
 }
 
 /// What a client wants. Ids are as people see them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Want {
+pub(super) enum ClientAction {
     /// An instance; the key makes a repetition harmless.
     Start { definition: String, key: String },
     /// A signal for an instance.
@@ -24,15 +24,15 @@ pub(super) enum Want {
 
 /// An answer.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Told {
+pub(super) struct NodeResponse {
     /// Of which request; 0 is none.
     pub(super) number: u64,
-    pub(super) said: Said,
+    pub(super) body: ResponseBody,
 }
 
 /// What a node says.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) enum Said {
+pub(super) enum ResponseBody {
     /// It takes requests.
     Ready,
     Started {
@@ -40,7 +40,7 @@ pub(super) enum Said {
         repeated: bool,
     },
     Done,
-    Tasks(Vec<Claimed>),
+    Tasks(Vec<LeasedTask>),
     Refused {
         code: String,
     },
@@ -48,7 +48,7 @@ pub(super) enum Said {
 
 /// A task in the client's hands.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Claimed {
+pub(super) struct LeasedTask {
     pub(super) task: String,
     pub(super) epoch: u32,
     pub(super) claims: u32,

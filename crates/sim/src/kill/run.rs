@@ -7,25 +7,25 @@ use meantime_core::{InstanceId, TaskId};
 use meantime_kernel::random::{Entropy, SeededEntropy};
 
 use super::client::Client;
-use super::partner::{Partner, Program};
-use super::place::{Kind, Maker, Place};
-use super::protocol::{Ask, Said, Want};
-use crate::audit::{Audit, When, audit};
+use super::node_process::{NodeCommand, NodeProcess};
+use super::protocol::{ClientAction, ClientRequest, ResponseBody};
+use super::store_location::{StoreFactory, StoreKind, StoreLocation};
+use crate::audit::{Audit, AuditPoint, audit};
 
 /// Requests under way at a time.
-const WINDOW: usize = 64;
+const MAX_REQUESTS_IN_FLIGHT: usize = 64;
 
 /// Instances that are added when the client runs out of work: a third of each kind.
-const STARTS: usize = 90;
+const STARTS_PER_REFILL: usize = 90;
 
 /// The most answers that a node gives before it is killed.
-const ANSWERS: u64 = 400;
+const MAX_ANSWERS_BEFORE_KILL: u64 = 400;
 
 /// Rounds on one store, before it is drained and a new one is begun.
 const ROUNDS_PER_STORE: usize = 20;
 
 /// Empty claims in a row after which nothing will come any more: a minute of them.
-const EMPTY_CLAIMS: usize = 300;
+const MAX_EMPTY_CLAIMS: usize = 300;
 
 /// What was done and found.
 #[derive(Debug, Clone, Default)]
@@ -37,7 +37,7 @@ pub struct KillReport {
     /// Requests that a kill left without an answer.
     pub interrupted: usize,
     /// Of these, how many had taken effect.
-    pub taken_unheard: usize,
+    pub applied_unanswered: usize,
     /// Starts that were asked again and were known.
     pub repeated: usize,
     /// Second reports and those whose lease was lost: all refused.
@@ -53,16 +53,16 @@ pub struct KillReport {
     /// Acknowledged and not there.
     pub lost: Vec<String>,
     /// Anything else that must not be.
-    pub wrong: Vec<String>,
+    pub problems: Vec<String>,
 }
 
 /// What to run.
 #[derive(Debug, Clone)]
-pub struct Rounds {
+pub struct KillPlan {
     /// The program that runs nodes.
     pub binary: PathBuf,
     /// On which kind of store.
-    pub kind: Kind,
+    pub kind: StoreKind,
     /// Where scratch files go.
     pub directory: PathBuf,
     /// Where chance begins.
@@ -70,7 +70,7 @@ pub struct Rounds {
     /// How many kills.
     pub rounds: usize,
     /// A mistake on purpose: nodes answer before they have committed.
-    pub is_hasty: bool,
+    pub early_ack: bool,
 }
 
 /// Runs rounds.
@@ -78,156 +78,158 @@ pub struct Rounds {
 /// # Panics
 ///
 /// If there can be no stores or no nodes.
-pub fn kill_rounds(what: &Rounds, mut progress: impl FnMut(&KillReport)) -> KillReport {
-    let mut entropy = SeededEntropy::new(what.seed);
+pub fn kill_rounds(plan: &KillPlan, mut progress: impl FnMut(&KillReport)) -> KillReport {
+    let mut entropy = SeededEntropy::new(plan.seed);
     let mut report = KillReport::default();
-    let maker = Maker::new(what.kind, &what.directory).expect("there can be stores");
-    while report.kills < what.rounds {
-        let made = maker.make().expect("a new store");
-        let place = made.place();
-        let mut arguments = place.arguments();
-        arguments.extend(what.is_hasty.then(|| "--hasty".into()));
-        let program = Program { binary: what.binary.clone(), arguments };
-        let mut life = Life { place, program, client: Client::default(), report: &mut report };
-        for _ in 0..(what.rounds - life.report.kills).min(ROUNDS_PER_STORE) {
-            life.round(&mut entropy);
-            progress(life.report);
-            if what.is_hasty && !life.report.lost.is_empty() {
+    let factory = StoreFactory::new(plan.kind, &plan.directory).expect("there can be stores");
+    while report.kills < plan.rounds {
+        let scratch = factory.create().expect("a new store");
+        let location = scratch.location();
+        let mut arguments = location.arguments();
+        arguments.extend(plan.early_ack.then(|| "--early-ack".into()));
+        let program = NodeCommand { binary: plan.binary.clone(), arguments };
+        let mut run =
+            StoreRun { location, program, client: Client::default(), report: &mut report };
+        for _ in 0..(plan.rounds - run.report.kills).min(ROUNDS_PER_STORE) {
+            run.run_round(&mut entropy);
+            progress(run.report);
+            if plan.early_ack && !run.report.lost.is_empty() {
                 // Found; what is lost will never come to its end.
                 return report;
             }
         }
-        life.drain();
+        run.run_to_end();
         progress(&report);
     }
     report
 }
 
 /// One store, from its beginning to its end.
-struct Life<'a> {
-    place: Place,
-    program: Program,
+struct StoreRun<'a> {
+    location: StoreLocation,
+    program: NodeCommand,
     client: Client,
     report: &'a mut KillReport,
 }
 
-impl Life<'_> {
+impl StoreRun<'_> {
     /// Load, a kill after some answers, and an audit.
-    fn round(&mut self, entropy: &mut SeededEntropy) {
-        let mut node = Partner::start(&self.program).expect("a node starts");
-        let limit = entropy.next() % ANSWERS;
+    fn run_round(&mut self, entropy: &mut SeededEntropy) {
+        let mut node = NodeProcess::start(&self.program).expect("a node starts");
+        let limit = entropy.next() % MAX_ANSWERS_BEFORE_KILL;
         for _ in 0..limit {
-            self.load(&mut node);
-            let Some(told) = node.hear() else {
-                self.report.wrong.push("a node died by itself".to_owned());
+            self.refill_and_send(&mut node);
+            let Some(response) = node.read_response() else {
+                self.report.problems.push("a node died by itself".to_owned());
                 break;
             };
             self.report.answers += 1;
-            self.client.told(told);
+            self.client.on_response(response);
         }
-        self.load(&mut node);
-        for told in node.kill() {
+        self.refill_and_send(&mut node);
+        for response in node.kill() {
             self.report.answers += 1;
-            self.client.told(told);
+            self.client.on_response(response);
         }
         self.report.kills += 1;
-        let audit = self.audit(When::Anytime);
-        self.resolve(&audit);
+        let audit = self.audit_store(AuditPoint::Anytime);
+        self.resolve_unanswered(&audit);
     }
 
     /// Lets everything come to its end, without kills.
-    fn drain(&mut self) {
-        let mut node = Partner::start(&self.program).expect("a node starts");
+    fn run_to_end(&mut self) {
+        let mut node = NodeProcess::start(&self.program).expect("a node starts");
         let mut empty = 0;
-        while !self.client.is_finished() && empty < EMPTY_CLAIMS {
-            self.ask(&mut node);
-            let Some(told) = node.hear() else {
-                self.report.wrong.push("a node died by itself".to_owned());
+        while !self.client.is_finished() && empty < MAX_EMPTY_CLAIMS {
+            self.send_requests(&mut node);
+            let Some(response) = node.read_response() else {
+                self.report.problems.push("a node died by itself".to_owned());
                 break;
             };
             self.report.answers += 1;
-            match &told.said {
-                Said::Tasks(tasks) if tasks.is_empty() => empty += 1,
+            match &response.body {
+                ResponseBody::Tasks(tasks) if tasks.is_empty() => empty += 1,
                 _ => empty = 0,
             }
-            self.client.told(told);
+            self.client.on_response(response);
         }
         drop(node);
-        let audit = self.audit(When::Settled);
-        self.add_up(&audit);
+        let audit = self.audit_store(AuditPoint::AtEnd);
+        self.check_totals(&audit);
     }
 
     /// Asks, and never runs out of things to ask: a kill finds work under way.
-    fn load(&mut self, node: &mut Partner) {
-        if self.client.has_little_to_do() {
-            self.client.plan(STARTS);
+    fn refill_and_send(&mut self, node: &mut NodeProcess) {
+        if self.client.needs_refill() {
+            self.client.queue_starts(STARTS_PER_REFILL);
         }
-        self.ask(node);
+        self.send_requests(node);
     }
 
-    fn ask(&mut self, node: &mut Partner) {
-        while let Some((number, want)) = self.client.next(WINDOW) {
-            node.ask(&Ask { number, want });
+    fn send_requests(&mut self, node: &mut NodeProcess) {
+        while let Some((number, action)) = self.client.next_request(MAX_REQUESTS_IN_FLIGHT) {
+            node.send(&ClientRequest { number, action });
         }
     }
 
-    fn audit(&mut self, when: When) -> Audit {
-        let store = self.place.open();
-        let audit = store.and_then(|store| audit(&*store, &self.client.facts, when));
+    fn audit_store(&mut self, when: AuditPoint) -> Audit {
+        let store = self.location.open();
+        let audit = store.and_then(|store| audit(&*store, &self.client.acknowledged, when));
         let audit = audit.unwrap_or_else(|error| Audit {
-            wrong: vec![format!("the store cannot be read: {error}")],
+            problems: vec![format!("the store cannot be read: {error}")],
             ..Audit::default()
         });
         self.report.lost.extend(audit.lost.iter().cloned());
-        self.report.wrong.extend(audit.wrong.iter().cloned());
-        self.report.wrong.append(&mut self.client.wrong);
+        self.report.problems.extend(audit.problems.iter().cloned());
+        self.report.problems.append(&mut self.client.problems);
         audit
     }
 
     /// What became of requests that nobody answered.
-    fn resolve(&mut self, audit: &Audit) {
-        let (mut interrupted, mut unheard, mut doubled) = (0, 0, Vec::new());
-        let acknowledged: Vec<_> = self.client.facts.signalled.iter().map(|(id, _)| *id).collect();
-        self.client.node_died(|want| {
-            let took_effect = match want {
-                Want::Claim { .. } => return None,
+    fn resolve_unanswered(&mut self, audit: &Audit) {
+        let (mut interrupted, mut applied, mut doubled) = (0, 0, Vec::new());
+        let acknowledged: Vec<_> =
+            self.client.acknowledged.signalled.iter().map(|(id, _)| *id).collect();
+        self.client.on_node_death(|action| {
+            let took_effect = match action {
+                ClientAction::Claim { .. } => return None,
                 // Asked again with its key: it must find what it started.
-                Want::Start { .. } => false,
-                Want::Signal { instance } => {
+                ClientAction::Start { .. } => false,
+                ClientAction::Signal { instance } => {
                     let id = InstanceId::from_str(instance).ok()?;
-                    let told = acknowledged.iter().filter(|to| **to == id).count();
+                    let response = acknowledged.iter().filter(|to| **to == id).count();
                     let taken = audit.signals.get(&id).copied().unwrap_or_default();
-                    (taken > told + 1).then(|| doubled.push(id));
-                    taken > told
+                    (taken > response + 1).then(|| doubled.push(id));
+                    taken > response
                 }
-                Want::Complete { task, .. } => {
+                ClientAction::Complete { task, .. } => {
                     TaskId::from_str(task).is_ok_and(|id| audit.outcomes.contains(&id))
                 }
             };
             interrupted += 1;
-            unheard += usize::from(took_effect);
-            took_effect.then_some(Said::Done)
+            applied += usize::from(took_effect);
+            took_effect.then_some(ResponseBody::Done)
         });
         self.report.interrupted += interrupted;
-        self.report.taken_unheard += unheard;
+        self.report.applied_unanswered += applied;
         for id in doubled {
-            self.report.wrong.push(format!("{id} has taken a signal twice"));
+            self.report.problems.push(format!("{id} has taken a signal twice"));
         }
     }
 
     /// Every start is one instance, every instance has ended with its one task, every nap has
     /// fired its one timer (K14).
-    fn add_up(&mut self, audit: &Audit) {
-        let (started, naps) = (self.client.started(), self.client.naps);
-        let mut expect = |what: &str, is: usize, should: usize| {
+    fn check_totals(&mut self, audit: &Audit) {
+        let (started, nap_count) = (self.client.started(), self.client.nap_count);
+        let mut expect = |plan: &str, is: usize, should: usize| {
             if is != should {
-                self.report.wrong.push(format!("{is} {what}, there should be {should}"));
+                self.report.problems.push(format!("{is} {plan}, there should be {should}"));
             }
         };
         expect("instances", audit.instances, started);
         expect("instances that are over", audit.ended, started);
         expect("tasks with an outcome", audit.done, started);
-        expect("timers that fired", audit.fired, naps);
+        expect("timers that fired", audit.fired, nap_count);
         self.report.instances += audit.ended;
         self.report.turns += audit.turns;
         self.report.fired += audit.fired;

@@ -11,10 +11,10 @@
 //!   open it, look for damage, audit; from time to time go on with it
 //! ```
 
-mod image;
-mod load;
-mod platter;
+mod disk_image;
+mod recording;
 mod run;
+mod sim_disk;
 
-pub use load::{Recording, record_load};
-pub use run::{Plant, PowerReport, cut_power};
+pub use recording::{Recording, record_load};
+pub use run::{InjectedFault, PowerReport, cut_power};

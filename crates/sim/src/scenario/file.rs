@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use meantime_core::Limits;
 use meantime_core::time::Span;
 
-use super::notations::{BLOCKS, full};
+use super::notations::{NOTATION_BLOCKS, expand_shorthand};
 
 /// A definition in a scenario.
 #[derive(Debug, Clone)]
@@ -79,8 +79,8 @@ impl Scenario {
     fn add_block(&mut self, kind: &str, lines: &[&str]) {
         let text = lines.join("\n");
         match kind.split_whitespace().collect::<Vec<_>>()[..] {
-            [kind, name] if BLOCKS.contains(&kind) => self.add_source(kind, name, text),
-            [kind] if BLOCKS.contains(&kind) => self.add_source(kind, "main", text),
+            [kind, name] if NOTATION_BLOCKS.contains(&kind) => self.add_source(kind, name, text),
+            [kind] if NOTATION_BLOCKS.contains(&kind) => self.add_source(kind, "main", text),
             ["script"] => self.script = lines.iter().map(|line| (*line).to_owned()).collect(),
             ["trace"] => self.trace = text,
             _ => {}
@@ -88,7 +88,7 @@ impl Scenario {
     }
 
     fn add_source(&mut self, notation: &str, name: &str, text: String) {
-        let text = full(notation, text);
+        let text = expand_shorthand(notation, text);
         let (notation, name) = (notation.to_owned(), name.to_owned());
         self.sources.push(ScenarioSource { notation, name, text });
     }

@@ -4,15 +4,15 @@
 //! virtual clock, and the trace that must come out. See `crates/sim/scenarios/README.md`.
 
 mod file;
-mod look;
+mod inspect;
+mod journey_shorthand;
 mod notations;
-mod plan;
 mod player;
+mod schedules;
 mod script;
-mod short;
+mod tasks;
 mod trace;
 mod watchdog;
-mod work;
 
 pub use file::Scenario;
-pub use player::{Play, play, play_slowly};
+pub use player::{ScenarioRun, play, play_with_slow_turns};

@@ -8,14 +8,14 @@ use meantime_flow::Flow;
 use meantime_journey::{JourneyNotation, Settings};
 use meantime_kernel::machine::Notations;
 
-use super::short;
+use super::journey_shorthand;
 use crate::probe::Probe;
 
 #[path = "../../../bpmn/tests/support/short.rs"]
 mod arrows;
 
 /// Kinds of source blocks, which are also the names of their notations.
-pub(super) const BLOCKS: [&str; 4] = ["probe", "flow", "journey", "bpmn"];
+pub(super) const NOTATION_BLOCKS: [&str; 4] = ["probe", "flow", "journey", "bpmn"];
 
 /// All of them.
 pub(super) fn notations() -> Notations {
@@ -47,9 +47,9 @@ fn settings() -> Settings {
 }
 
 /// The text to deploy: some notations may be written short in a scenario.
-pub(super) fn full(notation: &str, text: String) -> String {
+pub(super) fn expand_shorthand(notation: &str, text: String) -> String {
     match notation {
-        "journey" => short::journey(&text),
+        "journey" => journey_shorthand::journey(&text),
         "bpmn" => arrows::full(&text),
         _ => text,
     }

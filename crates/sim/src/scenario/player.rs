@@ -15,30 +15,34 @@ use meantime_kernel::store::{Page, Store, TimerFilter, TimerRow};
 
 use super::file::Scenario;
 use super::notations::notations;
-use super::script::{Line, instant};
-use super::trace::{LEASE_EXPIRED, Tracer, standing};
-use crate::harness::{Fate, SlowTurns, World, block_on};
+use super::script::{ScriptLine, instant};
+use super::trace::{LEASE_EXPIRED, Tracer, describe_state};
+use crate::harness::{CallStatus, SimKernel, SlowTurns, block_on};
 
 /// What came of a play.
 #[derive(Debug, Clone, Default)]
-pub struct Play {
+pub struct ScenarioRun {
     /// Everything, line by line.
     pub trace: String,
     /// What happened to each instance, without times of answers: the same after any crash.
-    pub stories: BTreeMap<String, Vec<String>>,
+    pub timelines: BTreeMap<String, Vec<String>>,
     /// How many commits it took.
     pub commits: u64,
 }
 
-const START: &str = "2026-01-01T00:00:00Z";
+const START_TIME: &str = "2026-01-01T00:00:00Z";
 
 /// Plays a scenario on an empty store; with a crash after one of its commits, if asked.
-pub fn play(scenario: &Scenario, store: Arc<dyn Store>, crash_after: Option<u64>) -> Play {
+pub fn play(scenario: &Scenario, store: Arc<dyn Store>, crash_after: Option<u64>) -> ScenarioRun {
     play_with(scenario, store, crash_after, SlowTurns::None)
 }
 
 /// Plays a scenario in which every turn takes so long that its batch does not wait for it.
-pub fn play_slowly(scenario: &Scenario, store: Arc<dyn Store>, crash_after: Option<u64>) -> Play {
+pub fn play_with_slow_turns(
+    scenario: &Scenario,
+    store: Arc<dyn Store>,
+    crash_after: Option<u64>,
+) -> ScenarioRun {
     play_with(scenario, store, crash_after, SlowTurns::All)
 }
 
@@ -47,39 +51,39 @@ fn play_with(
     store: Arc<dyn Store>,
     crash_after: Option<u64>,
     slow_turns: SlowTurns,
-) -> Play {
+) -> ScenarioRun {
     let notations = notations();
     let config = Config { limits: scenario.limits.clone(), ..Config::default() };
-    let start = Timestamp::parse(START).unwrap_or_default();
-    let world = World::new(store, notations.clone(), config, start)
+    let start = Timestamp::parse(START_TIME).unwrap_or_default();
+    let sim = SimKernel::new(store, notations.clone(), config, start)
         .crash_after(crash_after)
-        .commit_takes(scenario.commit_ms)
+        .with_commit_latency(scenario.commit_ms)
         .with_slow_turns(slow_turns);
     let mut player = Player {
-        world,
+        sim,
         notations,
         scenario,
         tracer: Tracer::default(),
         tasks: BTreeMap::new(),
-        parked: BTreeMap::new(),
+        parked_calls: BTreeMap::new(),
         commits_seen: 0,
-        play: Play::default(),
+        play: ScenarioRun::default(),
     };
     player.play();
     player.play
 }
 
 pub(super) struct Player<'a> {
-    pub(super) world: World,
+    pub(super) sim: SimKernel,
     pub(super) notations: Notations,
     pub(super) scenario: &'a Scenario,
     pub(super) tracer: Tracer,
     /// Claimed tasks by type, oldest first.
     pub(super) tasks: BTreeMap<String, Vec<ClaimedTask>>,
     /// Callers who wait, by worker or instance, with the claim to repeat if it is lost.
-    pub(super) parked: BTreeMap<String, (Ticket, Option<Command>)>,
+    pub(super) parked_calls: BTreeMap<String, (Ticket, Option<Command>)>,
     commits_seen: u64,
-    play: Play,
+    play: ScenarioRun,
 }
 
 impl Player<'_> {
@@ -87,81 +91,83 @@ impl Player<'_> {
         let deploys = self.scenario.script.iter().any(|line| line.starts_with("deploy"));
         if !deploys {
             for source in &self.scenario.sources {
-                let line = Line::parse(&format!("deploy {}", source.name));
+                let line = ScriptLine::parse(&format!("deploy {}", source.name));
                 let answer = line.map(|line| self.deploy(&line)).unwrap_or_default();
                 if answer.lines().any(|line| line.starts_with("error")) {
-                    self.say(&answer);
+                    self.push_trace(&answer);
                 }
             }
         }
         for text in &self.scenario.script {
-            let Some(line) = Line::parse(text) else { continue };
-            self.say(&format!("> {}", text.split(" #").next().unwrap_or_default().trim()));
-            let answer = self.perform(&line);
+            let Some(line) = ScriptLine::parse(text) else { continue };
+            self.push_trace(&format!("> {}", text.split(" #").next().unwrap_or_default().trim()));
+            let answer = self.run_line(&line);
             for answer in answer.lines() {
-                self.say(&format!("  {answer}"));
+                self.push_trace(&format!("  {answer}"));
             }
-            self.parked_answers();
-            self.news();
-            self.watch();
+            self.push_parked_answers();
+            self.push_new_history();
+            self.run_watchdog();
         }
-        self.say("= end");
-        let store = self.world.store.clone();
+        self.push_trace("= end");
+        let store = self.sim.store.clone();
         for (name, row) in self.tracer.instances(&*store) {
-            let line = self.tracer.with_names(&standing(&row));
-            self.say(&format!("  {name} {line}"));
-            self.play.stories.entry(name).or_default().push(line);
+            let line = self.tracer.with_names(&describe_state(&row));
+            self.push_trace(&format!("  {name} {line}"));
+            self.play.timelines.entry(name).or_default().push(line);
         }
-        self.play.commits = self.world.commits();
+        self.play.commits = self.sim.commits();
     }
 
-    fn say(&mut self, line: &str) {
+    fn push_trace(&mut self, line: &str) {
         self.play.trace.push_str(self.tracer.with_names(line).trim_end());
         self.play.trace.push('\n');
     }
 
-    fn news(&mut self) {
-        let store = self.world.store.clone();
-        for (name, line) in self.tracer.news(&*store) {
+    fn push_new_history(&mut self) {
+        let store = self.sim.store.clone();
+        for (name, line) in self.tracer.new_history(&*store) {
             let line = self.tracer.with_names(&line);
-            self.say(&format!("  {name} | {line}"));
+            self.push_trace(&format!("  {name} | {line}"));
             // A claim whose answer died in a crash waits for its lease, unless attempts are exact.
             if self.scenario.exact_attempts || !line.contains(LEASE_EXPIRED) {
-                self.play.stories.entry(name).or_default().push(line);
+                self.play.timelines.entry(name).or_default().push(line);
             }
         }
     }
 
-    fn parked_answers(&mut self) {
-        for (worker, (ticket, claim)) in std::mem::take(&mut self.parked) {
-            let mut fate = self.world.fate(ticket);
-            if let Some(claim) = claim.clone().filter(|_| fate == Fate::Lost) {
+    fn push_parked_answers(&mut self) {
+        for (worker, (ticket, claim)) in std::mem::take(&mut self.parked_calls) {
+            let mut status = self.sim.call_status(ticket);
+            if let Some(claim) = claim.clone().filter(|_| status == CallStatus::Lost) {
                 let tasks = self.leased_by(&worker);
-                fate = if tasks.is_empty() {
-                    self.world.call(claim, Wait::Quiet).1
+                status = if tasks.is_empty() {
+                    self.sim.call(claim, Wait::Quiet).1
                 } else {
-                    Fate::Answered(Ok(Reply::Tasks(tasks)))
+                    CallStatus::Answered(Ok(Reply::Tasks(tasks)))
                 };
             }
-            match fate {
-                Fate::Waiting => {
-                    self.parked.insert(worker, (ticket, claim));
+            match status {
+                CallStatus::Waiting => {
+                    self.parked_calls.insert(worker, (ticket, claim));
                 }
-                Fate::Answered(Ok(Reply::Tasks(tasks))) => {
-                    let text = self.remember(tasks);
-                    self.say(&format!("  {worker} got {text}"));
+                CallStatus::Answered(Ok(Reply::Tasks(tasks))) => {
+                    let text = self.remember_claimed(tasks);
+                    self.push_trace(&format!("  {worker} got {text}"));
                 }
-                Fate::Answered(Ok(Reply::Started { .. })) => {
-                    self.say(&format!("  {worker} has settled"));
+                CallStatus::Answered(Ok(Reply::Started { .. })) => {
+                    self.push_trace(&format!("  {worker} has settled"));
                 }
-                Fate::Lost => {}
-                fate @ Fate::Answered(_) => self.say(&format!("  {worker} got {fate:?}")),
+                CallStatus::Lost => {}
+                status @ CallStatus::Answered(_) => {
+                    self.push_trace(&format!("  {worker} got {status:?}"));
+                }
             }
         }
     }
 
     #[expect(clippy::too_many_lines, reason = "one arm per command, nothing else")]
-    fn perform(&mut self, line: &Line) -> String {
+    fn run_line(&mut self, line: &ScriptLine) -> String {
         let word = |place: usize| line.words.get(place).map_or("", String::as_str);
         match word(0) {
             "deploy" => self.deploy(line),
@@ -174,7 +180,7 @@ impl Player<'_> {
                 let (instance, name) = (self.instance(word(1)), word(2).to_owned());
                 self.call(Command::Signal { instance, name, payload: line.json(3) })
             }
-            "together" => self.together(line),
+            "together" => self.call_together(line),
             "submit" => {
                 let (instance, step) = (self.instance(word(1)), word(2).to_owned());
                 self.call(Command::Submit { instance, step, payload: line.json(3), bound: None })
@@ -200,50 +206,50 @@ impl Player<'_> {
                 self.call(Command::Broadcast { name, payload: line.json(2) })
             }
             "claim" => self.claim(line),
-            "complete" | "fail" => self.report(line),
+            "complete" | "fail" => self.report_task(line),
             "user" => self.user_task(line),
             "engine" => self.engine_task(line),
             "extend" => self.extend(line),
             "at" => {
-                let to = instant(word(1), self.world.now().engine);
-                self.world.advance_to(to);
+                let to = instant(word(1), self.sim.now().engine);
+                self.sim.advance_to(to);
                 String::new()
             }
             "real" => {
-                self.world.advance_real(word(1).parse().unwrap_or(0));
+                self.sim.advance_real(word(1).parse().unwrap_or(0));
                 String::new()
             }
             "clock" => {
-                let to = instant(word(1), self.world.now().engine);
-                self.world.set_clock(to);
+                let to = instant(word(1), self.sim.now().engine);
+                self.sim.set_clock(to);
                 String::new()
             }
             "unnoticed" => {
-                let to = instant(word(1), self.world.now().engine);
-                self.world.let_pass(to);
+                let to = instant(word(1), self.sim.now().engine);
+                self.sim.set_clock_silently(to);
                 String::new()
             }
             "down" => {
-                let to = instant(word(1), self.world.now().engine);
-                self.world.down_until(to);
+                let to = instant(word(1), self.sim.now().engine);
+                self.sim.stop_until(to);
                 String::new()
             }
             "restored" => {
-                let to = instant(word(1), self.world.now().engine);
-                let marked = self.world.store.mark_restored(to, audit(line, 2));
+                let to = instant(word(1), self.sim.now().engine);
+                let marked = self.sim.store.mark_restored(to, audit(line, 2));
                 block_on(marked).expect("the store can be marked");
-                self.world.down_until(to);
+                self.sim.stop_until(to);
                 String::new()
             }
             "confirm" => {
                 let audit = audit(line, 1);
                 self.call(Command::Resume { audit })
             }
-            "move" | "fire" | "freeze" | "release" => self.edit(line),
-            "retry" | "resolve" => self.incident(line),
+            "move" | "fire" | "freeze" | "release" => self.edit_timers(line),
+            "retry" | "resolve" => self.answer_incident(line),
             "crash" => {
-                self.world.crash();
-                self.world.run();
+                self.sim.crash();
+                self.sim.run();
                 String::new()
             }
             "show" => self.show(word(1)),
@@ -253,7 +259,7 @@ impl Player<'_> {
                 "" => self.why_instance(word(1)),
                 "tasks" => self.why_tasks(word(1)),
                 "occurrences" => self.why_occurrences(word(1)),
-                place => self.why(word(1), place),
+                place => self.why_timer(word(1), place),
             },
             "schedule" => self.schedule(line),
             "pause" | "resume" | "trigger" | "backfill" | "change" => self.act_on_schedule(line),
@@ -269,7 +275,7 @@ impl Player<'_> {
             "dispatched" => self.dispatched(),
             "turns" => self.turns(word(1)),
             "counter" => {
-                let counters = self.world.counters();
+                let counters = self.sim.counters();
                 let count = match word(1) {
                     "stale_fires" => counters.stale_fires,
                     "fired" => counters.fired,
@@ -280,8 +286,8 @@ impl Player<'_> {
                 count.to_string()
             }
             "commits" => {
-                let commits = self.world.commits() - self.commits_seen;
-                self.commits_seen = self.world.commits();
+                let commits = self.sim.commits() - self.commits_seen;
+                self.commits_seen = self.sim.commits();
                 commits.to_string()
             }
             other => panic!("unknown command {other:?} in {}", self.scenario.path.display()),
@@ -289,19 +295,19 @@ impl Player<'_> {
     }
 
     pub(super) fn call(&mut self, command: Command) -> String {
-        let (_, fate) = self.world.call(command, Wait::Quiet);
-        answer(&fate)
+        let (_, status) = self.sim.call(command, Wait::Quiet);
+        answer(&status)
     }
 
     pub(super) fn instance(&mut self, name: &str) -> InstanceId {
-        let store = self.world.store.clone();
+        let store = self.sim.store.clone();
         self.tracer.instances(&*store);
         self.tracer.find(name).unwrap_or_else(|| {
             name.parse().unwrap_or_else(|_| panic!("no instance is called {name:?}"))
         })
     }
 
-    fn deploy(&mut self, line: &Line) -> String {
+    fn deploy(&mut self, line: &ScriptLine) -> String {
         let name = line.words.get(1).map_or("main", String::as_str);
         let Some(found) = self.scenario.sources.iter().find(|it| it.name == name) else {
             return format!("no source is called {name}");
@@ -310,7 +316,7 @@ impl Player<'_> {
         let source = Source { name: name.to_owned(), text, files: Vec::new() };
         let compiled = self.notations.compile(&notation, &source, &self.scenario.limits);
         let compiled = compiled.unwrap_or_default();
-        let problems: Vec<String> = compiled.diagnostics.iter().map(problem).collect();
+        let problems: Vec<String> = compiled.diagnostics.iter().map(describe_diagnostic).collect();
         if compiled.diagnostics.iter().any(|it| it.severity == Severity::Error) {
             return problems.join("\n");
         }
@@ -320,9 +326,9 @@ impl Player<'_> {
         lines.collect::<Vec<_>>().join("\n")
     }
 
-    fn start(&mut self, line: &Line) -> String {
+    fn start(&mut self, line: &ScriptLine) -> String {
         let name = line.words[1].clone();
-        let now = self.world.now().engine;
+        let now = self.sim.now().engine;
         let command = Command::Start(StartCommand {
             definition: line.words.get(2).cloned().unwrap_or_default(),
             version: line.number("version").map(|it| u32::try_from(it).unwrap_or(0)),
@@ -336,33 +342,35 @@ impl Player<'_> {
             idempotency: line.option("idempotency").map(str::to_owned),
         });
         let wait = if line.flag("settled") { Wait::Idle } else { Wait::Quiet };
-        let (ticket, fate) = self.world.call(command, wait);
-        if fate == Fate::Waiting {
-            self.parked.insert(name.clone(), (ticket, None));
+        let (ticket, status) = self.sim.call(command, wait);
+        if status == CallStatus::Waiting {
+            self.parked_calls.insert(name.clone(), (ticket, None));
         }
-        let store = self.world.store.clone();
-        let started = match &fate {
-            Fate::Answered(Ok(Reply::Started { instance, repeated: false, .. })) => Some(*instance),
-            Fate::Answered(_) => None,
-            Fate::Lost | Fate::Waiting => {
+        let store = self.sim.store.clone();
+        let started = match &status {
+            CallStatus::Answered(Ok(Reply::Started { instance, repeated: false, .. })) => {
+                Some(*instance)
+            }
+            CallStatus::Answered(_) => None,
+            CallStatus::Lost | CallStatus::Waiting => {
                 let definition = line.words.get(2).map_or("", String::as_str);
                 self.tracer.newest_unnamed(&*store, definition)
             }
         };
         if let Some(id) = started {
-            self.tracer.name(id, &name);
+            self.tracer.set_name(id, &name);
         }
-        match &fate {
-            Fate::Answered(Ok(Reply::Started { instance, repeated: true, .. })) => {
-                self.tracer.name(*instance, &name);
+        match &status {
+            CallStatus::Answered(Ok(Reply::Started { instance, repeated: true, .. })) => {
+                self.tracer.set_name(*instance, &name);
                 "the same instance as before".to_owned()
             }
-            fate => answer(fate),
+            status => answer(status),
         }
     }
 
     /// Several things at the same moment: `together a SIGNAL {} step:ID {} publish:NAME:KEY {}`.
-    fn together(&mut self, line: &Line) -> String {
+    fn call_together(&mut self, line: &ScriptLine) -> String {
         let instance = self.instance(&line.words[1]);
         let pairs = line.words[2..].chunks(2);
         let commands = pairs.enumerate().map(|(number, pair)| {
@@ -378,21 +386,21 @@ impl Player<'_> {
                 _ => Command::Signal { instance, name, payload },
             }
         });
-        let fates = self.world.call_all(commands.collect());
-        fates.iter().map(answer).filter(|it| !it.is_empty()).collect::<Vec<_>>().join("\n")
+        let statuses = self.sim.call_all(commands.collect());
+        statuses.iter().map(answer).filter(|it| !it.is_empty()).collect::<Vec<_>>().join("\n")
     }
 
     fn find_timer(&mut self, name: &str, place: &str) -> Option<TimerRow> {
         let instance = Some(self.instance(name));
         let filter = TimerFilter { instance, ..TimerFilter::default() };
-        let rows = block_on(self.world.store.timers(filter, Page::first(1_000))).ok()?;
+        let rows = block_on(self.sim.store.timers(filter, Page::first(1_000))).ok()?;
         rows.into_iter().find(|row| row.element == place)
     }
 
     /// `move INSTANCE PLACE INSTANT who why…`; PLACE `*` of INSTANCE `*` is every timer there is.
-    fn edit(&mut self, line: &Line) -> String {
+    fn edit_timers(&mut self, line: &ScriptLine) -> String {
         let (name, place) = (line.words[1].clone(), line.words[2].clone());
-        let now = self.world.now().engine;
+        let now = self.sim.now().engine;
         let (edit, rest) = match line.words[0].as_str() {
             "move" => (TimerEdit::Move(instant(&line.words[3], now)), 4),
             "fire" => (TimerEdit::Fire, 3),
@@ -405,7 +413,7 @@ impl Player<'_> {
                 element: Some(place).filter(|place| place != "*"),
                 ..TimerFilter::default()
             };
-            let rows = block_on(self.world.store.timers(filter, Page::first(1_000)));
+            let rows = block_on(self.sim.store.timers(filter, Page::first(1_000)));
             rows.unwrap_or_default().into_iter().map(|row| row.id).collect()
         } else {
             match self.find_timer(&name, &place) {
@@ -417,13 +425,13 @@ impl Player<'_> {
             let audit = audit.clone();
             Command::EditTimer { timer, edit, audit }
         });
-        let fates = self.world.call_all(commands.collect());
-        fates.iter().map(answer).filter(|it| !it.is_empty()).collect::<Vec<_>>().join("\n")
+        let statuses = self.sim.call_all(commands.collect());
+        statuses.iter().map(answer).filter(|it| !it.is_empty()).collect::<Vec<_>>().join("\n")
     }
 
-    fn incident(&mut self, line: &Line) -> String {
+    fn answer_incident(&mut self, line: &ScriptLine) -> String {
         let instance = self.instance(&line.words[1]);
-        let rows = block_on(self.world.store.incidents(Some(instance), Page::first(10)));
+        let rows = block_on(self.sim.store.incidents(Some(instance), Page::first(10)));
         let incident = rows.unwrap_or_default().first().map_or(IncidentId::new(0, 0), |it| it.id);
         let is_retry = line.words[0] == "retry";
         let audit = audit(line, if is_retry { 2 } else { 3 });
@@ -437,13 +445,13 @@ impl Player<'_> {
 }
 
 /// Who did it and why: `audit=who` and the rest of the words.
-pub(super) fn audit(line: &Line, from: usize) -> AuditInfo {
+pub(super) fn audit(line: &ScriptLine, from: usize) -> AuditInfo {
     let actor = line.option("by").unwrap_or("operator").to_owned();
-    AuditInfo { actor, reason: line.rest(from) }
+    AuditInfo { actor, reason: line.words_from(from) }
 }
 
 /// A diagnostic in one line.
-fn problem(it: &Diagnostic) -> String {
+fn describe_diagnostic(it: &Diagnostic) -> String {
     let severity = match it.severity {
         Severity::Error => "error",
         Severity::Warning => "warning",
@@ -454,27 +462,29 @@ fn problem(it: &Diagnostic) -> String {
     format!("{severity} {} line {}{column}: {}{help}", it.code, it.start.line, it.message)
 }
 
-pub(super) fn answer(fate: &Fate) -> String {
-    match fate {
-        Fate::Lost | Fate::Answered(Ok(Reply::Done | Reply::Started { .. })) => String::new(),
-        Fate::Answered(Ok(Reply::Deployed(deployed))) => {
+pub(super) fn answer(status: &CallStatus) -> String {
+    match status {
+        CallStatus::Lost | CallStatus::Answered(Ok(Reply::Done | Reply::Started { .. })) => {
+            String::new()
+        }
+        CallStatus::Answered(Ok(Reply::Deployed(deployed))) => {
             let lines = deployed.iter().map(|it| {
                 let new = if it.new { "new" } else { "identical" };
                 format!("{} version {} {new}", it.name, it.version)
             });
             lines.collect::<Vec<_>>().join("\n")
         }
-        Fate::Answered(Ok(Reply::Published { delivered, kept, duplicate })) => {
+        CallStatus::Answered(Ok(Reply::Published { delivered, kept, duplicate })) => {
             let kept = if *kept { ", kept" } else { "" };
             let duplicate = if *duplicate { ", a duplicate" } else { "" };
             format!("delivered to {}{kept}{duplicate}", delivered.len())
         }
-        Fate::Answered(Ok(Reply::Submitted { reply })) => {
+        CallStatus::Answered(Ok(Reply::Submitted { reply })) => {
             reply.as_ref().map_or_else(|| "taken".to_owned(), |it| format!("taken {it}"))
         }
-        Fate::Answered(Ok(Reply::Extended { until })) => format!("lease until {until}"),
-        Fate::Answered(Ok(reply)) => format!("{reply:?}"),
-        Fate::Answered(Err(error)) => {
+        CallStatus::Answered(Ok(Reply::Extended { until })) => format!("lease until {until}"),
+        CallStatus::Answered(Ok(reply)) => format!("{reply:?}"),
+        CallStatus::Answered(Err(error)) => {
             let detail = match error {
                 meantime_kernel::command::Error::Refused { code, problem } => {
                     format!(" {code} {problem}")
@@ -483,6 +493,6 @@ pub(super) fn answer(fate: &Fate) -> String {
             };
             format!("refused: {}{detail}", error.code())
         }
-        Fate::Waiting => "waits".to_owned(),
+        CallStatus::Waiting => "waits".to_owned(),
     }
 }

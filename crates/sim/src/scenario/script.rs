@@ -5,16 +5,16 @@ use meantime_core::{Json, Timestamp};
 
 /// One line of a script, split into words and options.
 #[derive(Debug, Clone)]
-pub(super) struct Line {
+pub(super) struct ScriptLine {
     pub(super) words: Vec<String>,
     options: Vec<(String, String)>,
     flags: Vec<String>,
 }
 
 /// Words that are switches wherever they stand.
-const FLAGS: [&str; 3] = ["final", "settled", "stale"];
+const FLAG_WORDS: [&str; 3] = ["final", "settled", "stale"];
 
-impl Line {
+impl ScriptLine {
     /// Splits a line; `#` begins a comment.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let text = text.split(" #").next().unwrap_or_default().trim();
@@ -27,7 +27,7 @@ impl Line {
                 Some((name, value)) if name.chars().all(|it| it.is_ascii_alphabetic()) => {
                     line.options.push((name.to_owned(), value.to_owned()));
                 }
-                _ if FLAGS.contains(&word) => line.flags.push(word.to_owned()),
+                _ if FLAG_WORDS.contains(&word) => line.flags.push(word.to_owned()),
                 _ => line.words.push(word.to_owned()),
             }
         }
@@ -61,7 +61,7 @@ impl Line {
     }
 
     /// The rest of the words as a sentence.
-    pub(super) fn rest(&self, from: usize) -> String {
+    pub(super) fn words_from(&self, from: usize) -> String {
         self.words.get(from..).unwrap_or_default().join(" ")
     }
 }

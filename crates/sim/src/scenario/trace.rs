@@ -23,7 +23,7 @@ pub(super) struct Tracer {
 
 impl Tracer {
     /// Names an instance as the script does.
-    pub(super) fn name(&mut self, id: InstanceId, name: &str) {
+    pub(super) fn set_name(&mut self, id: InstanceId, name: &str) {
         self.names.insert(id, name.to_owned());
     }
 
@@ -89,7 +89,7 @@ impl Tracer {
     }
 
     /// Lines for everything new, by instance name, oldest first.
-    pub(super) fn news(&mut self, store: &dyn Store) -> Vec<(String, String)> {
+    pub(super) fn new_history(&mut self, store: &dyn Store) -> Vec<(String, String)> {
         let mut lines = Vec::new();
         for (name, row) in self.instances(store) {
             let seen = self.seen.get(&row.id).copied().unwrap_or(0);
@@ -97,7 +97,7 @@ impl Tracer {
             let new: Vec<&HistoryRow> = rows.iter().filter(|row| row.seq > seen).collect();
             for history in new.iter().rev() {
                 for record in &history.records {
-                    let text = format!("{} {}", history.at, Self::record(record));
+                    let text = format!("{} {}", history.at, Self::describe_record(record));
                     lines.push((name.clone(), text));
                 }
             }
@@ -108,7 +108,7 @@ impl Tracer {
         lines
     }
 
-    fn record(record: &Record) -> String {
+    fn describe_record(record: &Record) -> String {
         let local = |key: &EffectKey| format!("{}.{}", key.turn_no, key.ordinal);
         match record {
             Record::Started { input, .. } => format!("started {input}"),
@@ -172,7 +172,7 @@ impl Tracer {
 }
 
 /// How an instance stands, in one line.
-pub(super) fn standing(row: &InstanceRow) -> String {
+pub(super) fn describe_state(row: &InstanceRow) -> String {
     let outcome = match &row.meta.outcome {
         Some(Outcome::Completed { output, .. }) => format!(" {output}"),
         Some(Outcome::Failed { failure, termination, .. }) => {

@@ -1,23 +1,23 @@
 //! No instance is a zombie: one that runs waits for something, or an incident says why it does not.
 //!
 //! Looked at after every line of every scenario, in every notation and on every rig. The simulator
-//! has the same check for its own runs (`finally_nobody_is_orphaned`).
+//! has the same check for its own runs (`finally_no_instance_is_orphaned`).
 
 use meantime_core::{SCHEDULE_DEFINITION, WaitingKind};
 use meantime_kernel::schedule::ScheduleView;
 use meantime_kernel::store::{InstanceRow, Phase};
 
 use super::player::Player;
-use crate::checker::has_open;
+use crate::checker::has_open_wait;
 use crate::harness::block_on;
 
 impl Player<'_> {
     /// Panics when an instance runs, has nothing open and no incident.
-    pub(super) fn watch(&mut self) {
-        let store = self.world.store.clone();
+    pub(super) fn run_watchdog(&mut self) {
+        let store = self.sim.store.clone();
         for (name, row) in self.tracer.instances(&*store) {
             let runs = matches!(row.phase, Phase::Running | Phase::Closing);
-            if runs && !has_open(&row) && !self.waits_for_what_is_not_open(&row) {
+            if runs && !has_open_wait(&row) && !self.waits_for_closed_effect(&row) {
                 let phase = row.phase.name();
                 panic!("{name} is {phase}, waits for nothing and has no incident: a zombie");
             }
@@ -26,8 +26,8 @@ impl Player<'_> {
 
     /// Steps and conditions are known to the notation alone; a paused schedule waits for its
     /// operator.
-    fn waits_for_what_is_not_open(&self, row: &InstanceRow) -> bool {
-        let found = block_on(self.world.store.definition(row.definition)).ok().flatten();
+    fn waits_for_closed_effect(&self, row: &InstanceRow) -> bool {
+        let found = block_on(self.sim.store.definition(row.definition)).ok().flatten();
         let Some(definition) = found else { return false };
         if definition.name == SCHEDULE_DEFINITION {
             return ScheduleView::read(&row.state).is_some_and(|view| view.paused);

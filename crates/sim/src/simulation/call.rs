@@ -4,28 +4,28 @@ use meantime_kernel::command::{Command, Error, LeaseToken, Reply, Report, Wait};
 use meantime_kernel::machine::{Input, Ticket};
 use meantime_kernel::store::TaskRow;
 
-use super::run::Run;
-use super::tally::Group;
-use crate::checker::{self, Call, Violation};
+use super::coverage_counts::CountGroup;
+use super::run::Simulation;
+use crate::checker::{self, CallRecord, Violation};
 
-impl Run {
+impl Simulation {
     /// Somebody asks a process that is up. Gives back the number of the call.
-    pub(super) fn ask(&mut self, name: &'static str, command: Command) -> Option<u64> {
-        self.ask_and_wait(name, command, Wait::Quiet)
+    pub(super) fn send_command(&mut self, name: &'static str, command: Command) -> Option<u64> {
+        self.send_command_and_wait(name, command, Wait::Quiet)
     }
 
-    pub(super) fn ask_and_wait(
+    pub(super) fn send_command_and_wait(
         &mut self,
         name: &'static str,
         command: Command,
         wait: Wait,
     ) -> Option<u64> {
         let up: Vec<usize> = (0..self.nodes.len()).filter(|it| self.nodes[*it].is_up()).collect();
-        let node = *self.chance.pick_any(&up)?;
-        Some(self.ask_node(node, name, command, wait))
+        let node = *self.rng.pick_optional(&up)?;
+        Some(self.send_command_to(node, name, command, wait))
     }
 
-    pub(super) fn ask_node(
+    pub(super) fn send_command_to(
         &mut self,
         node: usize,
         name: &'static str,
@@ -33,14 +33,14 @@ impl Run {
         wait: Wait,
     ) -> u64 {
         let number = self.calls.len() as u64 + 1;
-        self.moment += 1;
+        self.logical_time += 1;
         self.trace(|| format!("call {number} to n{node}: {name} {command:?}"));
-        self.calls.push(Call {
+        self.calls.push(CallRecord {
             number,
             name,
             command: command.clone(),
             wait,
-            asked_at: self.moment,
+            sent_at: self.logical_time,
             time: self.nodes[node].clock.engine,
             answered: None,
             answer: None,
@@ -49,39 +49,44 @@ impl Run {
         });
         let ticket = Ticket(number);
         self.nodes[node].waiting.insert(ticket);
-        self.nodes[node].tell(Input::Command(ticket, Box::new(command), wait));
+        self.nodes[node].handle_input(Input::Command(ticket, Box::new(command), wait));
         number
     }
 
-    pub(super) fn call_mut(&mut self, ticket: Ticket) -> Option<&mut Call> {
+    pub(super) fn call_mut(&mut self, ticket: Ticket) -> Option<&mut CallRecord> {
         let place = usize::try_from(ticket.0).ok()?.checked_sub(1)?;
         self.calls.get_mut(place)
     }
 
     /// A caller is answered.
-    pub(super) fn answered(&mut self, node: usize, ticket: Ticket, answer: &Result<Reply, Error>) {
-        self.moment += 1;
-        self.journal.told(&format!("{} {answer:?}", ticket.0));
-        let moment = self.moment;
+    pub(super) fn record_reply(
+        &mut self,
+        node: usize,
+        ticket: Ticket,
+        answer: &Result<Reply, Error>,
+    ) {
+        self.logical_time += 1;
+        self.commit_log.hash_reply(&format!("{} {answer:?}", ticket.0));
+        let logical_time = self.logical_time;
         let was_waiting = self.nodes[node].waiting.remove(&ticket);
-        let time = self.nodes[node].latest;
+        let time = self.nodes[node].latest_engine_time;
         let Some(call) = self.call_mut(ticket) else { return };
         call.answered = Some(time);
         let (name, command) = (call.name, call.command.clone());
-        let is_second = call.answer.replace((moment, answer.clone())).is_some();
+        let is_second = call.answer.replace((logical_time, answer.clone())).is_some();
         if is_second || !was_waiting {
             let text = format!("call {} was answered twice", ticket.0);
-            self.fail("anytime_callers_are_answered_once", text);
+            self.report_violation("anytime_callers_are_answered_once", text);
         }
         match answer {
             Ok(reply) => {
-                self.tally.count(Group::Operation, name);
+                self.counts.count(CountGroup::Operation, name);
                 if !self.is_purged(reply) {
-                    checker::anytime_answer(&*self.store, &command, reply, &mut self.found);
+                    checker::check_answer(&*self.store, &command, reply, &mut self.violations);
                 }
-                self.learn(node, reply);
+                self.apply_reply(node, reply);
             }
-            Err(error) => self.tally.count(Group::Refused, error.code()),
+            Err(error) => self.counts.count(CountGroup::Refused, error.code()),
         }
     }
 
@@ -96,44 +101,44 @@ impl Run {
     }
 
     /// A process is told to run an engine task.
-    pub(super) fn dispatched(&mut self, node: usize, task: TaskRow) {
-        if !self.journal.tasks.contains_key(&task.id) {
+    pub(super) fn record_dispatch(&mut self, node: usize, task: TaskRow) {
+        if !self.commit_log.tasks.contains_key(&task.id) {
             let text = format!("task {} is run, and no commit has scheduled it", task.id);
-            self.fail("anytime_dispatch_follows_commit", text);
+            self.report_violation("anytime_dispatch_follows_commit", text);
         }
         self.nodes[node].dispatched.push(task);
     }
 
     /// The engine reports on a task of its own.
-    pub(super) fn engine_reports(&mut self, node: usize, name: &'static str, report: Report) {
+    pub(super) fn report_engine_task(&mut self, node: usize, name: &'static str, report: Report) {
         let count = self.nodes[node].dispatched.len();
         if count == 0 {
             return;
         }
-        let place = self.chance.below(count);
+        let place = self.rng.below(count);
         let task = self.nodes[node].dispatched.swap_remove(place);
         let token = LeaseToken { epoch: self.nodes[node].epoch, claims: task.claims };
-        self.moment += 1;
-        self.tally.count(Group::Operation, name);
+        self.logical_time += 1;
+        self.counts.count(CountGroup::Operation, name);
         let (id, number) = (task.id, self.calls.len() as u64 + 1);
         self.trace(|| format!("call {number} of n{node}: {name} {id} {report:?}"));
         // The engine hears no answer.
-        self.calls.push(Call {
+        self.calls.push(CallRecord {
             number,
             name,
             command: Command::Report { task: id, token: Some(token), report: report.clone() },
             wait: Wait::Quiet,
-            asked_at: self.moment,
+            sent_at: self.logical_time,
             time: self.nodes[node].clock.engine,
             answered: None,
             answer: None,
             lost: true,
             is_overdue: false,
         });
-        self.nodes[node].tell(Input::Report(id, token, report));
+        self.nodes[node].handle_input(Input::Report(id, token, report));
     }
 
-    pub(super) fn fail(&mut self, checker: &'static str, text: String) {
-        self.found.push(Violation { checker, instance: None, text });
+    pub(super) fn report_violation(&mut self, checker: &'static str, text: String) {
+        self.violations.push(Violation { checker, instance: None, text });
     }
 }

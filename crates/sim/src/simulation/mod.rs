@@ -1,27 +1,29 @@
 //! Whole worlds from a seed: kernels, a store, callers, workers and clocks, with everything that
 //! can go wrong, on one thread and without waiting.
 
-mod bed;
 mod call;
-mod chance;
 mod clock;
-mod errand;
-mod journal;
-mod life;
+mod commit_log;
+mod coverage_counts;
+mod describe;
+mod lifecycle;
 mod membership;
 mod node;
 mod programs;
-mod recorder;
+mod randomness;
+mod recording_notation;
 mod run;
 mod setup;
-mod story;
+mod store_call;
+mod store_fixture;
 mod sweep;
-mod tally;
 mod workload;
 
-pub use bed::Bed;
-pub use chance::Chance;
-pub use run::{Outcome, run};
-pub use setup::{Family, Fault, Setup};
-pub use sweep::{Failure, Swept, first_difference, setup, sweep, twice};
-pub use tally::{Group, Tally};
+pub use coverage_counts::{CountGroup, CoverageCounts};
+pub use randomness::Randomness;
+pub use run::{SeedOutcome, run_seed};
+pub use setup::{Fault, OperationFamily, SeedSetup};
+pub use store_fixture::StoreFixture;
+pub use sweep::{
+    FailedSeed, SweepReport, first_differing_commit, run_seed_twice, seed_setup, sweep_seeds,
+};

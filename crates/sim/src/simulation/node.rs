@@ -10,21 +10,21 @@ use meantime_kernel::random::SeededEntropy;
 use meantime_kernel::schedule::{SCHEDULE_NOTATION, ScheduleNotation};
 use meantime_kernel::store::{Notice, Store, TaskRow};
 
-use super::chance::Chance;
-use super::recorder::{Computed, Recorder};
-use crate::checker::TurnSeen;
+use super::randomness::Randomness;
+use super::recording_notation::{ComputedTurns, RecordingNotation};
+use crate::checker::ObservedTurn;
 use crate::probe::Probe;
 
 /// Something a machine wants done, or the answer on its way back.
 #[derive(Debug)]
-pub(super) struct Errand {
+pub(super) struct StoreCall {
     /// Not before this moment.
     pub(super) ready_at: u64,
-    pub(super) what: What,
+    pub(super) stage: CallStage,
 }
 
 #[derive(Debug)]
-pub(super) enum What {
+pub(super) enum CallStage {
     /// Not yet done.
     Ask(Output),
     /// A turn that is being computed, which its batch did not wait for.
@@ -33,13 +33,13 @@ pub(super) enum What {
     Told(Input),
 }
 
-impl Errand {
+impl StoreCall {
     fn is_advanced(&self, number: u64) -> bool {
-        matches!(&self.what, What::Told(Input::Advanced(batch, _)) if *batch == number)
+        matches!(&self.stage, CallStage::Told(Input::Advanced(batch, _)) if *batch == number)
     }
 
     pub(super) fn is_commit(&self) -> bool {
-        matches!(self.what, What::Ask(Output::Commit(..)))
+        matches!(self.stage, CallStage::Ask(Output::Commit(..)))
     }
 }
 
@@ -51,23 +51,23 @@ pub(super) struct Node {
     pub(super) machine: Option<Machine>,
     pub(super) clock: Now,
     /// The latest engine time that its clock has shown.
-    pub(super) latest: Timestamp,
+    pub(super) latest_engine_time: Timestamp,
     /// When a process that is down comes back, as a moment.
-    pub(super) back_at: u64,
+    pub(super) restart_at: u64,
     /// It stands still until this moment.
-    pub(super) still_until: u64,
+    pub(super) frozen_until: u64,
     /// The store is out of its reach until this moment.
-    pub(super) cut_until: u64,
+    pub(super) partitioned_until: u64,
     /// When its next heartbeat is due, in real time.
     pub(super) next_heartbeat: Timestamp,
     /// What others have told it.
-    pub(super) heard: Arc<Mutex<Vec<Notice>>>,
-    pub(super) errands: Vec<Errand>,
+    pub(super) received_notices: Arc<Mutex<Vec<Notice>>>,
+    pub(super) calls_in_flight: Vec<StoreCall>,
     /// Turns by the batch that computed them.
-    pub(super) turns: BTreeMap<u64, Vec<TurnSeen>>,
+    pub(super) turns: BTreeMap<u64, Vec<ObservedTurn>>,
     /// Turns that their batch did not wait for.
-    pub(super) slow_turns: Vec<TurnSeen>,
-    pub(super) computed: Computed,
+    pub(super) slow_turns: Vec<ObservedTurn>,
+    pub(super) computed: ComputedTurns,
     pub(super) notations: Notations,
     /// Engine tasks that this process was told to run.
     pub(super) dispatched: Vec<TaskRow>,
@@ -77,17 +77,17 @@ pub(super) struct Node {
     /// The commit that was lost: nothing more is written until somebody has asked for it.
     pub(super) lost_commit: Option<u64>,
     /// The store cannot be trusted any more, the machine says.
-    pub(super) gave_up: bool,
+    pub(super) has_failed: bool,
     /// It was told something and has not been asked what to do.
-    pub(super) is_restless: bool,
-    pub(super) chance: Chance,
+    pub(super) needs_poll: bool,
+    pub(super) rng: Randomness,
 }
 
 impl Node {
-    pub(super) fn new(store: Arc<dyn Store>, clock: Now, chance: Chance) -> Self {
-        let computed = Computed::default();
+    pub(super) fn new(store: Arc<dyn Store>, clock: Now, rng: Randomness) -> Self {
+        let computed = ComputedTurns::default();
         let listen = |inner: Arc<dyn Notation>| -> Arc<dyn Notation> {
-            Arc::new(Recorder { inner, computed: computed.clone() })
+            Arc::new(RecordingNotation { inner, computed: computed.clone() })
         };
         let notations = Notations::default()
             .with("probe", listen(Arc::new(Probe)))
@@ -96,13 +96,13 @@ impl Node {
             store,
             machine: None,
             clock,
-            latest: clock.engine,
-            back_at: 0,
-            still_until: 0,
-            cut_until: 0,
+            latest_engine_time: clock.engine,
+            restart_at: 0,
+            frozen_until: 0,
+            partitioned_until: 0,
             next_heartbeat: Timestamp::MIN,
-            heard: Arc::default(),
-            errands: Vec::new(),
+            received_notices: Arc::default(),
+            calls_in_flight: Vec::new(),
             turns: BTreeMap::new(),
             slow_turns: Vec::new(),
             computed,
@@ -111,14 +111,14 @@ impl Node {
             epoch: 0,
             waiting: BTreeSet::new(),
             lost_commit: None,
-            gave_up: false,
-            is_restless: false,
-            chance,
+            has_failed: false,
+            needs_poll: false,
+            rng,
         }
     }
 
     /// Turns that a commit may be about.
-    pub(super) fn computed_by(&mut self, batch: u64) -> Vec<TurnSeen> {
+    pub(super) fn turns_of_batch(&mut self, batch: u64) -> Vec<ObservedTurn> {
         let mut computed = self.turns.remove(&batch).unwrap_or_default();
         // One that came to nothing is followed by another of the same number.
         computed.extend(self.slow_turns.iter().rev().cloned());
@@ -139,50 +139,53 @@ impl Node {
 
     /// A new process begins; it knows nothing yet.
     pub(super) fn boot(&mut self, store: Arc<dyn Store>, config: &Config) {
-        let heard = Arc::<Mutex<Vec<Notice>>>::default();
-        self.heard.clone_from(&heard);
+        let received_notices = Arc::<Mutex<Vec<Notice>>>::default();
+        self.received_notices.clone_from(&received_notices);
         store.listen(Arc::new(move |notices| {
-            heard.lock().unwrap_or_else(PoisonError::into_inner).extend(notices);
+            received_notices.lock().unwrap_or_else(PoisonError::into_inner).extend(notices);
         }));
         self.store = store;
-        let entropy = Box::new(SeededEntropy::new(self.chance.bits()));
+        let entropy = Box::new(SeededEntropy::new(self.rng.next_u64()));
         self.machine = Some(Machine::new(config.clone(), self.notations.clone(), entropy));
     }
 
     /// The process is gone, with all it had in memory.
-    pub(super) fn die(&mut self) {
+    pub(super) fn clear_memory(&mut self) {
         self.machine = None;
-        self.errands.clear();
+        self.calls_in_flight.clear();
         self.turns.clear();
         self.slow_turns.clear();
         self.computed.take();
         self.dispatched.clear();
         self.lost_commit = None;
-        self.gave_up = false;
-        self.is_restless = false;
+        self.has_failed = false;
+        self.needs_poll = false;
     }
 
     /// Errands that may go on at a moment. Commits reach the store in the order they were made, and
     /// a slow turn is told after the batch that it left.
-    pub(super) fn eligible(&self, moment: u64) -> Vec<usize> {
-        let first_commit = self.errands.iter().position(Errand::is_commit);
+    pub(super) fn ready_calls(&self, logical_time: u64) -> Vec<usize> {
+        let first_commit = self.calls_in_flight.iter().position(StoreCall::is_commit);
         let is_next =
-            |place: usize, errand: &Errand| !errand.is_commit() || first_commit == Some(place);
-        let all = self.errands.iter().enumerate();
-        let told_later = |it: &Errand| match &it.what {
-            What::Compute(batch, ..) => self.errands.iter().any(|other| other.is_advanced(*batch)),
+            |place: usize, call: &StoreCall| !call.is_commit() || first_commit == Some(place);
+        let all = self.calls_in_flight.iter().enumerate();
+        let told_later = |it: &StoreCall| match &it.stage {
+            CallStage::Compute(batch, ..) => {
+                self.calls_in_flight.iter().any(|other| other.is_advanced(*batch))
+            }
             _ => false,
         };
-        let ready = all
-            .filter(|(place, it)| it.ready_at <= moment && is_next(*place, it) && !told_later(it));
+        let ready = all.filter(|(place, it)| {
+            it.ready_at <= logical_time && is_next(*place, it) && !told_later(it)
+        });
         ready.map(|(place, _)| place).collect()
     }
 
-    pub(super) fn tell(&mut self, input: Input) {
-        self.latest = self.latest.max(self.clock.engine);
+    pub(super) fn handle_input(&mut self, input: Input) {
+        self.latest_engine_time = self.latest_engine_time.max(self.clock.engine);
         if let Some(machine) = &mut self.machine {
             machine.handle(self.clock, input);
-            self.is_restless = true;
+            self.needs_poll = true;
         }
     }
 }

@@ -7,20 +7,20 @@ use meantime_core::{InstanceId, Timestamp};
 use meantime_kernel::clock::Now;
 use meantime_kernel::store::Store;
 
-use super::bed::Bed;
-use super::chance::Chance;
-use super::journal::Journal;
-use super::membership::Late;
+use super::commit_log::CommitLog;
+use super::coverage_counts::{CountGroup, CoverageCounts};
+use super::membership::LateCommit;
 use super::node::Node;
 use super::programs::Programs;
-use super::setup::{Fault, Setup};
-use super::tally::{Group, Tally};
-use super::workload::load::Load;
-use crate::checker::{self, Call, Chronicle, Rows, Violation};
+use super::randomness::Randomness;
+use super::setup::{Fault, SeedSetup};
+use super::store_fixture::StoreFixture;
+use super::workload::state::WorkloadState;
+use crate::checker::{self, CallRecord, RunRecord, StoredRows, Violation};
 
 /// What came out of a seed.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct SeedOutcome {
     /// The seed.
     pub seed: u64,
     /// Promises that were broken.
@@ -30,154 +30,154 @@ pub struct Outcome {
     /// The same after each commit.
     pub hashes: Vec<u64>,
     /// What happened.
-    pub tally: Tally,
+    pub counts: CoverageCounts,
     /// The story, if it was asked for.
-    pub story: Vec<String>,
+    pub log: Vec<String>,
 }
 
 /// A run under way.
-pub(super) struct Run {
-    pub(super) setup: Setup,
-    pub(super) bed: Bed,
+pub(super) struct Simulation {
+    pub(super) setup: SeedSetup,
+    pub(super) fixture: StoreFixture,
     /// For reading.
     pub(super) store: Arc<dyn Store>,
     /// Commits of processes that are dead.
-    pub(super) late: Vec<Late>,
-    pub(super) chance: Chance,
+    pub(super) late_commits: Vec<LateCommit>,
+    pub(super) rng: Randomness,
     pub(super) nodes: Vec<Node>,
-    pub(super) calls: Vec<Call>,
-    pub(super) journal: Journal,
-    pub(super) tally: Tally,
-    pub(super) found: Vec<Violation>,
+    pub(super) calls: Vec<CallRecord>,
+    pub(super) commit_log: CommitLog,
+    pub(super) counts: CoverageCounts,
+    pub(super) violations: Vec<Violation>,
     /// Counts things that happen.
-    pub(super) moment: u64,
+    pub(super) logical_time: u64,
     /// Faults have stopped.
-    pub(super) is_quiet: bool,
-    pub(super) full_until: u64,
-    pub(super) torn_until: u64,
+    pub(super) faults_stopped: bool,
+    pub(super) store_full_until: u64,
+    pub(super) partial_failure_until: u64,
     /// Calls that fail while the store is torn.
-    pub(super) torn: Vec<&'static str>,
-    pub(super) load: Load,
+    pub(super) failing_calls: Vec<&'static str>,
+    pub(super) workload: WorkloadState,
     pub(super) purged: BTreeSet<InstanceId>,
     pub(super) has_purged: bool,
-    story: Option<Vec<String>>,
+    log: Option<Vec<String>>,
 }
 
 /// When the clocks begin.
-const BEGIN: &str = "2026-01-01T00:00:00Z";
+const START_TIME: &str = "2026-01-01T00:00:00Z";
 
 /// Runs a seed on a store. With a story, everything that happens is told.
-pub fn run(setup: &Setup, bed: Bed, with_story: bool) -> Outcome {
-    hush();
-    let mut chance = Chance::new(setup.seed ^ 0x5eed);
-    let begin = Now::at(Timestamp::parse(BEGIN).unwrap_or_default());
-    let node = |chance: &mut Chance| Node::new(bed.open(), begin, chance.fork());
-    let nodes = (0..setup.nodes).map(|_| node(&mut chance)).collect();
-    let programs = Programs::generate(setup.programs, &mut chance.fork());
-    let mut run = Run {
+pub fn run_seed(setup: &SeedSetup, fixture: StoreFixture, with_log: bool) -> SeedOutcome {
+    silence_expected_panics();
+    let mut rng = Randomness::new(setup.seed ^ 0x5eed);
+    let begin = Now::at(Timestamp::parse(START_TIME).unwrap_or_default());
+    let node = |rng: &mut Randomness| Node::new(fixture.open(), begin, rng.fork());
+    let nodes = (0..setup.nodes).map(|_| node(&mut rng)).collect();
+    let programs = Programs::generate(setup.programs, &mut rng.fork());
+    let mut simulation = Simulation {
         setup: setup.clone(),
-        store: bed.store.clone(),
-        late: Vec::new(),
+        store: fixture.store.clone(),
+        late_commits: Vec::new(),
         nodes,
         calls: Vec::new(),
-        journal: Journal::default(),
-        tally: Tally::default(),
-        found: Vec::new(),
-        moment: 0,
-        is_quiet: true,
-        full_until: 0,
-        torn_until: 0,
-        torn: Vec::new(),
-        load: Load::new(programs, chance.fork()),
+        commit_log: CommitLog::default(),
+        counts: CoverageCounts::default(),
+        violations: Vec::new(),
+        logical_time: 0,
+        faults_stopped: true,
+        store_full_until: 0,
+        partial_failure_until: 0,
+        failing_calls: Vec::new(),
+        workload: WorkloadState::new(programs, rng.fork()),
         purged: BTreeSet::new(),
         has_purged: false,
-        story: with_story.then(Vec::new),
-        chance,
-        bed,
+        log: with_log.then(Vec::new),
+        rng,
+        fixture,
     };
-    run.live();
-    run.finish()
+    simulation.run_steps();
+    simulation.into_outcome()
 }
 
-impl Run {
-    fn live(&mut self) {
-        self.begin();
-        self.is_quiet = false;
+impl Simulation {
+    fn run_steps(&mut self) {
+        self.start_nodes();
+        self.faults_stopped = false;
         for _ in 0..self.setup.steps {
-            self.moment += 1;
-            self.step();
-            if !self.found.is_empty() {
+            self.logical_time += 1;
+            self.run_step();
+            if !self.violations.is_empty() {
                 return;
             }
         }
-        self.settle();
+        self.run_to_quiescence();
     }
 
     /// One thing happens.
-    fn step(&mut self) {
-        let node = self.chance.below(self.nodes.len());
-        self.come_back();
-        self.arrive_late();
-        if self.nodes[node].gave_up {
-            self.crash(node);
+    fn run_step(&mut self) {
+        let node = self.rng.below(self.nodes.len());
+        self.restart_nodes();
+        self.deliver_late_commit();
+        if self.nodes[node].has_failed {
+            self.crash_node(node);
             return;
         }
-        self.hear(node);
-        match self.chance.below(100) {
+        self.deliver_notices(node);
+        match self.rng.below(100) {
             0..=54 => {
                 // Something under way goes on; when nothing is, somebody acts.
-                if !self.go_on(node) {
-                    self.act();
+                if !self.advance_one_call(node) {
+                    self.act_once();
                 }
             }
-            55..=79 => self.act(),
-            80..=96 => self.pass_time(),
-            _ => self.disturb(node),
+            55..=79 => self.act_once(),
+            80..=96 => self.advance_randomly(),
+            _ => self.inject_fault(node),
         }
         for node in 0..self.nodes.len() {
-            let wants = self.nodes[node].is_restless && !self.stands_still(node);
-            if wants && self.chance.percent(90) {
-                self.poll(node);
+            let wants = self.nodes[node].needs_poll && !self.is_frozen(node);
+            if wants && self.rng.percent(90) {
+                self.poll_machine(node);
             }
         }
     }
 
     /// Something goes wrong that is not a call of the store.
-    fn disturb(&mut self, node: usize) {
-        let fault = self.chance.pick(&[
+    fn inject_fault(&mut self, node: usize) {
+        let fault = self.rng.pick(&[
             Fault::Crash,
             Fault::ClockForward,
             Fault::ClockBack,
-            Fault::Torn,
+            Fault::PartialFailure,
             Fault::Frozen,
-            Fault::CutOff,
+            Fault::Partitioned,
         ]);
-        if !self.setup.has(fault) {
+        if !self.setup.has_fault(fault) {
             return;
         }
         match fault {
-            Fault::Crash if self.may_crash_now() => self.crash(node),
-            Fault::Torn => {
+            Fault::Crash if self.draw_rare_crash() => self.crash_node(node),
+            Fault::PartialFailure => {
                 let kinds =
                     ["take", "commit", "timers", "verify", "definition", "recover", "renew_lease"];
-                self.torn = kinds.into_iter().filter(|_| self.chance.percent(40)).collect();
-                self.torn_until = self.moment + 5 + self.chance.below(60) as u64;
+                self.failing_calls = kinds.into_iter().filter(|_| self.rng.percent(40)).collect();
+                self.partial_failure_until = self.logical_time + 5 + self.rng.below(60) as u64;
             }
-            Fault::ClockForward | Fault::ClockBack => self.jump(fault),
-            Fault::Frozen | Fault::CutOff => self.take_out(node, fault),
+            Fault::ClockForward | Fault::ClockBack => self.jump_clock(fault),
+            Fault::Frozen | Fault::Partitioned => self.freeze_or_partition(node, fault),
             _ => {}
         }
     }
 
     /// Crashes come now and then, not all the time.
-    fn may_crash_now(&mut self) -> bool {
-        self.chance.percent(40)
+    fn draw_rare_crash(&mut self) -> bool {
+        self.rng.percent(40)
     }
 
     /// Tells the story, if somebody listens.
     pub(super) fn trace(&mut self, line: impl FnOnce() -> String) {
-        if let Some(story) = &mut self.story {
-            story.push(format!("{:>5} {}", self.moment, line()));
+        if let Some(log) = &mut self.log {
+            log.push(format!("{:>5} {}", self.logical_time, line()));
         }
     }
 
@@ -186,49 +186,49 @@ impl Run {
         self.nodes.iter().map(|node| node.clock.engine).max().unwrap_or_default()
     }
 
-    fn finish(mut self) -> Outcome {
-        let was_sound = self.found.is_empty();
+    fn into_outcome(mut self) -> SeedOutcome {
+        let was_sound = self.violations.is_empty();
         if was_sound {
-            match self.chronicle() {
-                Ok(chronicle) => checker::eventually_and_finally(&chronicle, &mut self.found),
+            match self.run_record() {
+                Ok(run_record) => checker::check_run(&run_record, &mut self.violations),
                 Err(error) => panic!("the store cannot be read: {error}"),
             }
         }
-        Outcome {
+        SeedOutcome {
             seed: self.setup.seed,
-            violations: self.found,
-            hash: self.journal.hash(),
-            hashes: self.journal.hashes,
-            tally: self.tally,
-            story: self.story.unwrap_or_default(),
+            violations: self.violations,
+            hash: self.commit_log.hash(),
+            hashes: self.commit_log.hashes,
+            counts: self.counts,
+            log: self.log.unwrap_or_default(),
         }
     }
 
-    fn chronicle(&mut self) -> Result<Chronicle, meantime_kernel::store::Error> {
+    fn run_record(&mut self) -> Result<RunRecord, meantime_kernel::store::Error> {
         let now = self.engine_time();
-        let mut rows = Rows::read(&*self.store, now)?;
-        rows.waiting = self.bed.memory.as_ref().map(|memory| {
+        let mut rows = StoredRows::read(&*self.store, now)?;
+        rows.waiting = self.fixture.memory.as_ref().map(|memory| {
             let (inbox, messages, subscriptions) = memory.waiting();
-            checker::Waiting { inbox, messages, subscriptions }
+            checker::StoredWaits { inbox, messages, subscriptions }
         });
-        Ok(Chronicle {
+        Ok(RunRecord {
             calls: std::mem::take(&mut self.calls),
             rows,
-            turns: std::mem::take(&mut self.journal.turns),
-            accepted: std::mem::take(&mut self.journal.accepted),
+            turns: std::mem::take(&mut self.commit_log.turns),
+            accepted: std::mem::take(&mut self.commit_log.accepted),
             purged: std::mem::take(&mut self.purged),
-            held: std::mem::take(&mut self.journal.held),
+            held: std::mem::take(&mut self.commit_log.held),
             has_purged: self.has_purged,
             may_have_forgotten: self.has_purged
-                && self.tally.of(Group::Fault, Fault::ClockForward.name()) > 0,
-            listened: true,
+                && self.counts.count_of(CountGroup::Fault, Fault::ClockForward.name()) > 0,
+            has_turns: true,
             limits: self.setup.config.limits.clone(),
         })
     }
 }
 
 /// Payloads that panic are part of the game; nobody wants to read of each.
-fn hush() {
+fn silence_expected_panics() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let usual = std::panic::take_hook();

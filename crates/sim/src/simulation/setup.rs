@@ -10,7 +10,7 @@ use meantime_core::time::Span;
 use meantime_core::{Keep, Limits, Retention};
 use meantime_kernel::machine::Config;
 
-use super::chance::Chance;
+use super::randomness::Randomness;
 
 /// A family of things that go wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,7 +26,7 @@ pub enum Fault {
     /// The store is full for a while: commits fail, reads work.
     Full,
     /// For a while some kinds of calls fail and others work.
-    Torn,
+    PartialFailure,
     /// A call takes much longer than others.
     Slow,
     /// A turn takes so long that its batch does not wait for it.
@@ -52,7 +52,7 @@ pub enum Fault {
     /// A process stands still for a while, and then goes on as if nothing had been.
     Frozen,
     /// A process cannot reach the store for a while.
-    CutOff,
+    Partitioned,
     /// What one process tells another gets lost.
     LostNotice,
 }
@@ -65,7 +65,7 @@ impl Fault {
         (Self::LostCommit, "lost commit"),
         (Self::Failed, "store failed"),
         (Self::Full, "store full"),
-        (Self::Torn, "torn store"),
+        (Self::PartialFailure, "torn store"),
         (Self::Slow, "slow call"),
         (Self::SlowTurn, "slow turn"),
         (Self::Conflict, "conflict"),
@@ -78,7 +78,7 @@ impl Fault {
         (Self::WorkerFails, "worker fails"),
         (Self::CallerGone, "caller gone"),
         (Self::Frozen, "process stands still"),
-        (Self::CutOff, "process cut off"),
+        (Self::Partitioned, "process cut off"),
         (Self::LostNotice, "lost notice"),
     ];
 
@@ -90,7 +90,7 @@ impl Fault {
 
 /// A family of things that people and programs do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Family {
+pub enum OperationFamily {
     /// Start instances.
     Starts,
     /// Send signals.
@@ -123,7 +123,7 @@ pub enum Family {
     Restores,
 }
 
-impl Family {
+impl OperationFamily {
     /// Every family.
     pub const ALL: [Self; 15] = [
         Self::Starts,
@@ -146,7 +146,7 @@ impl Family {
 
 /// What a seed runs with.
 #[derive(Debug, Clone)]
-pub struct Setup {
+pub struct SeedSetup {
     /// The seed.
     pub seed: u64,
     /// How many kernels share the store.
@@ -160,63 +160,63 @@ pub struct Setup {
     /// How often a call of the store goes wrong, in ten thousand.
     pub fault_rate: u32,
     /// What people and programs do.
-    pub families: BTreeSet<Family>,
+    pub families: BTreeSet<OperationFamily>,
     /// How the machines are set up.
     pub config: Config,
     /// How long what is over is kept.
     pub retention: Arc<Retention>,
     /// Engine time and real time move apart.
-    pub two_times: bool,
+    pub separate_clocks: bool,
     /// How far one step of time goes at most, in milliseconds.
-    pub pace_ms: i64,
+    pub max_time_step_ms: i64,
     /// How many programs there are.
     pub programs: usize,
 }
 
-impl Setup {
+impl SeedSetup {
     /// The setup of a seed.
-    pub fn of(seed: u64, chance: &mut Chance) -> Self {
-        let calm = chance.percent(10);
+    pub fn from_seed(seed: u64, rng: &mut Randomness) -> Self {
+        let calm = rng.percent(10);
         let mut faults = BTreeSet::new();
         for (fault, _) in Fault::ALL {
-            if chance.percent(45) && !calm {
+            if rng.percent(45) && !calm {
                 faults.insert(fault);
             }
         }
-        let mut families = BTreeSet::from([Family::Starts]);
-        for family in Family::ALL {
-            if chance.percent(65) {
+        let mut families = BTreeSet::from([OperationFamily::Starts]);
+        for family in OperationFamily::ALL {
+            if rng.percent(65) {
                 families.insert(family);
             }
         }
         // Removing what is over ends what can be said about it, so it is not always there.
-        let retention = match chance.below(3) {
-            0 => Retention::of_all(Keep::millis(chance.pick(&[0, 2_000, 3_600_000]))),
+        let retention = match rng.below(3) {
+            0 => Retention::of_all(Keep::millis(rng.pick(&[0, 2_000, 3_600_000]))),
             _ => Retention::forever(),
         };
-        let limits = limits(chance);
+        let limits = random_limits(rng);
         let config = Config {
             limits,
-            batches_in_flight: chance.pick(&[1, 2, 4]),
+            batches_in_flight: rng.pick(&[1, 2, 4]),
             shared_store: false,
-            store_retry_ms: chance.pick(&[1, 250]),
+            store_retry_ms: rng.pick(&[1, 250]),
         };
-        let nodes = chance.pick(&[1, 1, 1, 2, 3]);
+        let nodes = rng.pick(&[1, 1, 1, 2, 3]);
         // Leases are kept for seconds: longer steps would leave all of them empty all the time.
         let paces: &[i64] = if nodes > 1 { &[5, 200, 4_000] } else { &[5, 200, 5_000, 600_000] };
         Self {
             seed,
             nodes,
-            serial: chance.percent(15) && nodes == 1,
-            steps: u32::try_from(chance.between(300, 3_000)).unwrap_or(500),
+            serial: rng.percent(15) && nodes == 1,
+            steps: u32::try_from(rng.between(300, 3_000)).unwrap_or(500),
             faults,
-            fault_rate: chance.pick(&[50, 200, 600]),
+            fault_rate: rng.pick(&[50, 200, 600]),
             families,
             config,
             retention: Arc::new(retention),
-            two_times: chance.percent(15),
-            pace_ms: chance.pick(paces),
-            programs: usize::try_from(chance.between(2, 7)).unwrap_or(4),
+            separate_clocks: rng.percent(15),
+            max_time_step_ms: rng.pick(paces),
+            programs: usize::try_from(rng.between(2, 7)).unwrap_or(4),
         }
     }
 
@@ -229,39 +229,39 @@ impl Setup {
         // Of two batches under way, a store that locks refuses the later and one that fences the
         // slower.
         self.config.batches_in_flight = 1;
-        self.families.remove(&Family::Purges);
+        self.families.remove(&OperationFamily::Purges);
         self.retention = Arc::new(Retention::forever());
         self
     }
 
     /// Whether a fault may happen.
-    pub fn has(&self, fault: Fault) -> bool {
+    pub fn has_fault(&self, fault: Fault) -> bool {
         self.faults.contains(&fault)
     }
 }
 
-fn limits(chance: &mut Chance) -> Limits {
+fn random_limits(rng: &mut Randomness) -> Limits {
     let defaults = Limits::default();
     let span = |text: &str| Span::parse_delay(text).ok();
     Limits {
-        ops_per_slice: chance.pick(&[50, 300, 100_000]),
-        ops_runaway: chance.pick(&[1_000, 20_000_000]),
-        effects_per_turn: chance.pick(&[4, 12, 10_000]),
-        events_per_turn: chance.pick(&[1, 2, 5, 1_000]),
-        child_depth: chance.pick(&[1, 3, 32]),
-        queued_turns: chance.pick(&[6, 100_000, 100_000]),
-        cache_bytes: chance.pick(&[0, 3_000, 64 << 20]),
-        batch_turns: chance.pick(&[1, 3, 16, 512]),
-        lease_expiries: chance.pick(&[1, 2, 5]),
-        claim_tasks: chance.pick(&[1, 3, 1_000]),
-        message_ttl_ms: chance.pick(&[0, 1_000, 3_600_000]),
-        dedup_ms: chance.pick(&[600_000, defaults.dedup_ms]),
-        idempotency_ms: chance.pick(&[600_000, defaults.idempotency_ms]),
-        history_turns: chance.pick(&[2, 6, 10_000]),
-        purge_rows: chance.pick(&[3, 500]),
-        catch_up_runs: chance.pick(&[1, 6, 20]),
-        default_deadline: chance.pick(&[None, None, None, span("PT2H")]),
-        deadline_cap: chance.pick(&[None, None, None, span("P1D")]),
+        ops_per_slice: rng.pick(&[50, 300, 100_000]),
+        ops_runaway: rng.pick(&[1_000, 20_000_000]),
+        effects_per_turn: rng.pick(&[4, 12, 10_000]),
+        events_per_turn: rng.pick(&[1, 2, 5, 1_000]),
+        child_depth: rng.pick(&[1, 3, 32]),
+        queued_turns: rng.pick(&[6, 100_000, 100_000]),
+        cache_bytes: rng.pick(&[0, 3_000, 64 << 20]),
+        batch_turns: rng.pick(&[1, 3, 16, 512]),
+        lease_expiries: rng.pick(&[1, 2, 5]),
+        claim_tasks: rng.pick(&[1, 3, 1_000]),
+        message_ttl_ms: rng.pick(&[0, 1_000, 3_600_000]),
+        dedup_ms: rng.pick(&[600_000, defaults.dedup_ms]),
+        idempotency_ms: rng.pick(&[600_000, defaults.idempotency_ms]),
+        history_turns: rng.pick(&[2, 6, 10_000]),
+        purge_rows: rng.pick(&[3, 500]),
+        catch_up_runs: rng.pick(&[1, 6, 20]),
+        default_deadline: rng.pick(&[None, None, None, span("PT2H")]),
+        deadline_cap: rng.pick(&[None, None, None, span("P1D")]),
         ..defaults
     }
 }

@@ -3,27 +3,27 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use super::bed::Bed;
-use super::chance::Chance;
-use super::run::{Outcome, run};
-use super::setup::Setup;
-use super::tally::Tally;
+use super::coverage_counts::CoverageCounts;
+use super::randomness::Randomness;
+use super::run::{SeedOutcome, run_seed};
+use super::setup::SeedSetup;
+use super::store_fixture::StoreFixture;
 use crate::checker::Violation;
 
 /// What came out of many seeds.
 #[derive(Debug, Default)]
-pub struct Swept {
+pub struct SweepReport {
     /// Seeds that were run.
     pub seeds: u64,
     /// What happened in all of them.
-    pub tally: Tally,
+    pub counts: CoverageCounts,
     /// Seeds that broke a promise, smallest first.
-    pub failures: Vec<Failure>,
+    pub failures: Vec<FailedSeed>,
 }
 
 /// A seed that broke a promise.
 #[derive(Debug, Clone)]
-pub struct Failure {
+pub struct FailedSeed {
     /// The seed.
     pub seed: u64,
     /// What was broken.
@@ -31,23 +31,23 @@ pub struct Failure {
 }
 
 /// How many failures are enough to stop.
-const ENOUGH: usize = 5;
+const MAX_FAILED_SEEDS: usize = 5;
 
 /// The setup of a seed, as `sim --seed` replays it.
-pub fn setup(seed: u64) -> Setup {
-    Setup::of(seed, &mut Chance::new(seed))
+pub fn seed_setup(seed: u64) -> SeedSetup {
+    SeedSetup::from_seed(seed, &mut Randomness::new(seed))
 }
 
 /// Runs one seed twice on fresh stores in memory: the second time must be like the first.
-pub fn twice(setup: &Setup) -> Outcome {
-    let mut first = run(setup, Bed::memory(setup.nodes), false);
-    let second = run(setup, Bed::memory(setup.nodes), false);
+pub fn run_seed_twice(setup: &SeedSetup) -> SeedOutcome {
+    let mut first = run_seed(setup, StoreFixture::in_memory(setup.nodes), false);
+    let second = run_seed(setup, StoreFixture::in_memory(setup.nodes), false);
     if first.hash != second.hash {
         let text = format!(
             "hash {:016x} and then {:016x}; the first difference is in commit {}",
             first.hash,
             second.hash,
-            first_difference(&first.hashes, &second.hashes),
+            first_differing_commit(&first.hashes, &second.hashes),
         );
         let checker = "finally_the_same_seed_gives_the_same_history";
         first.violations.push(Violation { checker, instance: None, text });
@@ -56,14 +56,14 @@ pub fn twice(setup: &Setup) -> Outcome {
 }
 
 /// The number of the first commit after which two histories differ.
-pub fn first_difference(one: &[u64], other: &[u64]) -> usize {
+pub fn first_differing_commit(one: &[u64], other: &[u64]) -> usize {
     one.iter().zip(other).take_while(|(one, other)| one == other).count()
 }
 
 /// Runs seeds `from..from + count`. `progress` hears of every seed that is done.
-pub fn sweep(from: u64, count: u64, progress: &(dyn Fn(u64) + Sync)) -> Swept {
+pub fn sweep_seeds(from: u64, count: u64, progress: &(dyn Fn(u64) + Sync)) -> SweepReport {
     let next = AtomicU64::new(0);
-    let swept = Mutex::new(Swept::default());
+    let report = Mutex::new(SweepReport::default());
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {
         for _ in 0..threads {
@@ -74,23 +74,23 @@ pub fn sweep(from: u64, count: u64, progress: &(dyn Fn(u64) + Sync)) -> Swept {
                         return;
                     }
                     let seed = from.wrapping_add(number);
-                    let outcome = twice(&setup(seed));
-                    let mut swept = swept.lock().unwrap_or_else(PoisonError::into_inner);
-                    swept.seeds += 1;
-                    swept.tally.add(&outcome.tally);
+                    let outcome = run_seed_twice(&seed_setup(seed));
+                    let mut report = report.lock().unwrap_or_else(PoisonError::into_inner);
+                    report.seeds += 1;
+                    report.counts.merge(&outcome.counts);
                     if !outcome.violations.is_empty() {
                         let violations = outcome.violations;
-                        swept.failures.push(Failure { seed, violations });
+                        report.failures.push(FailedSeed { seed, violations });
                     }
-                    if swept.failures.len() >= ENOUGH {
+                    if report.failures.len() >= MAX_FAILED_SEEDS {
                         next.store(count, Ordering::Relaxed);
                     }
-                    progress(swept.seeds);
+                    progress(report.seeds);
                 }
             });
         }
     });
-    let mut swept = swept.into_inner().unwrap_or_else(PoisonError::into_inner);
-    swept.failures.sort_by_key(|failure| failure.seed);
-    swept
+    let mut report = report.into_inner().unwrap_or_else(PoisonError::into_inner);
+    report.failures.sort_by_key(|failure| failure.seed);
+    report
 }

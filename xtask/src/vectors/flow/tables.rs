@@ -170,25 +170,25 @@ pub(super) const OBJECTS: &[&str] = &[
     "{ length: 2, 0: 'p', 1: 'q' }",
 ];
 
-pub(super) const BINARY: &[&str] = &[
+pub(super) const BINARY_OPERATORS: &[&str] = &[
     "+", "-", "*", "/", "%", "**", "==", "!=", "===", "!==", "<", "<=", ">", ">=", "&&", "||", "??",
 ];
 
-pub(super) const BITS: &[&str] = &["&", "|", "^", "<<", ">>", ">>>"];
+pub(super) const BITWISE_OPERATORS: &[&str] = &["&", "|", "^", "<<", ">>", ">>>"];
 
 /// Methods of strings and what they are called with, most of the time with sense.
 pub(super) const TEXT_METHODS: &[(&str, &[&str])] = &[
-    ("includes", SEARCHES),
-    ("indexOf", SEARCHES),
-    ("lastIndexOf", SEARCHES),
-    ("startsWith", SEARCHES),
-    ("endsWith", SEARCHES),
-    ("slice", PLACES),
-    ("substring", PLACES),
-    ("at", ONE_PLACE),
-    ("charAt", ONE_PLACE),
-    ("charCodeAt", ONE_PLACE),
-    ("codePointAt", ONE_PLACE),
+    ("includes", SEARCH_ARGUMENTS),
+    ("indexOf", SEARCH_ARGUMENTS),
+    ("lastIndexOf", SEARCH_ARGUMENTS),
+    ("startsWith", SEARCH_ARGUMENTS),
+    ("endsWith", SEARCH_ARGUMENTS),
+    ("slice", INDEX_ARGUMENTS),
+    ("substring", INDEX_ARGUMENTS),
+    ("at", SINGLE_INDEX_ARGUMENTS),
+    ("charAt", SINGLE_INDEX_ARGUMENTS),
+    ("charCodeAt", SINGLE_INDEX_ARGUMENTS),
+    ("codePointAt", SINGLE_INDEX_ARGUMENTS),
     (
         "split",
         &[
@@ -213,16 +213,16 @@ pub(super) const TEXT_METHODS: &[(&str, &[&str])] = &[
     ("toUpperCase", &[""]),
     ("toLowerCase", &[""]),
     ("toString", &[""]),
-    ("replace", REPLACES),
-    ("replaceAll", REPLACES),
-    ("padStart", PADS),
-    ("padEnd", PADS),
+    ("replace", REPLACE_ARGUMENTS),
+    ("replaceAll", REPLACE_ARGUMENTS),
+    ("padStart", PAD_ARGUMENTS),
+    ("padEnd", PAD_ARGUMENTS),
     ("repeat", &["0", "1", "3", "'2'", "-1", "Infinity", "1.9", "NaN", "-0.5"]),
     ("concat", &["", "'x'", "1, null", "[1], {}", "undefined"]),
     ("hasOwnProperty", &["0", "'length'", "'x'", "9"]),
 ];
 
-const SEARCHES: &[&str] = &[
+const SEARCH_ARGUMENTS: &[&str] = &[
     "'a'",
     "'b'",
     "''",
@@ -248,7 +248,7 @@ const SEARCHES: &[&str] = &[
     "'', 99",
     "'o', 4.9",
 ];
-const PLACES: &[&str] = &[
+const INDEX_ARGUMENTS: &[&str] = &[
     "",
     "0",
     "1",
@@ -270,9 +270,9 @@ const PLACES: &[&str] = &[
     "1, undefined",
     "-99, 2",
 ];
-const ONE_PLACE: &[&str] =
+const SINGLE_INDEX_ARGUMENTS: &[&str] =
     &["0", "1", "-1", "2", "99", "-99", "NaN", "'1'", "1.9", "undefined", "null", "Infinity"];
-const REPLACES: &[&str] = &[
+const REPLACE_ARGUMENTS: &[&str] = &[
     "'a', 'b'",
     "'a', ''",
     "'', '-'",
@@ -292,7 +292,7 @@ const REPLACES: &[&str] = &[
     "'o', x => x.toUpperCase()",
     "'a', '$$&'",
 ];
-const PADS: &[&str] = &[
+const PAD_ARGUMENTS: &[&str] = &[
     "5",
     "5, 'x'",
     "5, 'ab'",
@@ -348,12 +348,12 @@ pub(super) const LIST_METHODS: &[(&str, &[&str])] = &[
             "(a, b) => String(a) < String(b) ? -1 : 1",
         ],
     ),
-    ("includes", ITEMS),
-    ("indexOf", ITEMS),
-    ("lastIndexOf", ITEMS),
+    ("includes", ITEM_ARGUMENTS),
+    ("indexOf", ITEM_ARGUMENTS),
+    ("lastIndexOf", ITEM_ARGUMENTS),
     ("concat", &["", "4", "[4, 5]", "[[4]], 5", "'ab'", "null", "undefined", "{ a: 1 }"]),
-    ("slice", PLACES),
-    ("at", ONE_PLACE),
+    ("slice", INDEX_ARGUMENTS),
+    ("at", SINGLE_INDEX_ARGUMENTS),
     (
         "splice",
         &[
@@ -411,7 +411,7 @@ const CALLBACKS: &[&str] = &[
     "({ a }) => a",
     "([a]) => a",
 ];
-const ITEMS: &[&str] = &[
+const ITEM_ARGUMENTS: &[&str] = &[
     "1",
     "2",
     "NaN",
@@ -480,19 +480,20 @@ pub(super) const NUMBER_METHODS: &[(&str, &[&str])] = &[
     ),
 ];
 
-pub(super) const MATH: &[&str] = &[
+pub(super) const MATH_FUNCTIONS: &[&str] = &[
     "abs", "ceil", "floor", "round", "trunc", "sign", "sqrt", "cbrt", "exp", "log", "log2",
     "log10", "sin", "cos", "tan",
 ];
 
 /// Functions whose last digits the standard leaves to the implementation, and where ours differ
 /// from Node's now and then. They are compared with a tolerance, apart from the others.
-pub(super) const OPEN: &[&str] = &["cbrt", "cos", "exp", "log", "log10", "pow", "sin"];
+pub(super) const IMPRECISE_FUNCTIONS: &[&str] =
+    &["cbrt", "cos", "exp", "log", "log10", "pow", "sin"];
 
 /// Those that differ on arguments that are always tried; the others are also among the exact ones.
-pub(super) const OFTEN_OTHERWISE: &[&str] = &["cbrt", "cos", "log10", "sin"];
+pub(super) const DIFFERING_FUNCTIONS: &[&str] = &["cbrt", "cos", "log10", "sin"];
 
-pub(super) const TO_NUMBER: &[&str] = &[
+pub(super) const NUMBER_TEXTS: &[&str] = &[
     "'12'",
     "'12px'",
     "'0x1f'",

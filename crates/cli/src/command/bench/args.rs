@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
+use super::bench_store::BenchStore;
 use super::http::Poison;
-use super::place::Place;
 use super::session;
 use crate::show::Format;
 
@@ -13,11 +13,11 @@ use crate::show::Format;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Bench {
     #[command(subcommand)]
-    what: What,
+    command: BenchCommand,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum What {
+enum BenchCommand {
     /// The kernel in process, without a network: turns, timers, sleepers, restarts
     Kernel(KernelArgs),
     /// Flow scripts with workers in process: tasks one after another and side by side, delays
@@ -37,11 +37,11 @@ enum What {
 
 /// How every bench runs.
 #[derive(Debug, clap::Args)]
-pub(super) struct Common {
+pub(super) struct CommonArgs {
     /// Where to measure: a directory in which new SQLite files are made and removed, or the
     /// address of a PostgreSQL database that is emptied (`postgres://…/meantime_bench`)
     #[arg(long, value_name = "sqlite:DIRECTORY|postgres://…", default_value = "sqlite:.")]
-    pub(super) db: Place,
+    pub(super) db: BenchStore,
 
     /// Multiplies every number of instances; 0.01 is a quick look
     #[arg(long, default_value_t = 1.0)]
@@ -60,7 +60,7 @@ pub(super) struct Common {
 #[derive(Debug, clap::Args)]
 pub(super) struct KernelArgs {
     #[command(flatten)]
-    pub(super) common: Common,
+    pub(super) common: CommonArgs,
 
     /// Only these scenarios; all but `growth` when none is named
     #[arg(long, value_enum, value_delimiter = ',', value_name = "SCENARIO")]
@@ -75,21 +75,21 @@ pub(super) struct KernelArgs {
 #[derive(Debug, clap::Args)]
 pub(super) struct FlowArgs {
     #[command(flatten)]
-    pub(super) common: Common,
+    pub(super) common: CommonArgs,
 }
 
 /// How the benches over HTTP run.
 #[derive(Debug, clap::Args)]
 pub(super) struct HttpArgs {
     #[command(flatten)]
-    pub(super) common: Common,
+    pub(super) common: CommonArgs,
 }
 
 /// How `bench isolation` runs.
 #[derive(Debug, clap::Args)]
 pub(super) struct IsolationArgs {
     #[command(flatten)]
-    pub(super) common: Common,
+    pub(super) common: CommonArgs,
 
     /// What the bad definitions are made from; the same seed makes the same ones
     #[arg(long, default_value_t = 1)]
@@ -127,10 +127,10 @@ pub(super) enum Scenario {
 
 impl Scenario {
     /// Whether it can be measured there.
-    pub(super) fn is_for(self, place: &Place) -> bool {
+    pub(super) fn is_for(self, bench_store: &BenchStore) -> bool {
         match self {
-            Self::Task | Self::Sleeping | Self::State | Self::Growth => place.is_sqlite(),
-            Self::Nodes => !place.is_sqlite(),
+            Self::Task | Self::Sleeping | Self::State | Self::Growth => bench_store.is_sqlite(),
+            Self::Nodes => !bench_store.is_sqlite(),
             Self::Turns | Self::Timers | Self::Flood => true,
         }
     }
@@ -139,14 +139,14 @@ impl Scenario {
 impl Bench {
     /// Runs it to its end. Fails when a target was missed.
     pub(crate) fn run(self) -> Result<ExitCode> {
-        match self.what {
-            What::Kernel(args) => session::run_kernel(args),
-            What::Flow(args) => session::run_flow(args),
-            What::Http(args) => session::run_http(args),
-            What::Journey(args) => session::run_journey(args),
-            What::Bpmn(args) => session::run_bpmn(args),
-            What::Overload(args) => session::run_overload(args),
-            What::Isolation(args) => session::run_isolation(args),
+        match self.command {
+            BenchCommand::Kernel(args) => session::run_kernel(args),
+            BenchCommand::Flow(args) => session::run_flow(args),
+            BenchCommand::Http(args) => session::run_http(args),
+            BenchCommand::Journey(args) => session::run_journey(args),
+            BenchCommand::Bpmn(args) => session::run_bpmn(args),
+            BenchCommand::Overload(args) => session::run_overload(args),
+            BenchCommand::Isolation(args) => session::run_isolation(args),
         }
     }
 }
@@ -167,7 +167,7 @@ impl KernelArgs {
     }
 }
 
-impl Common {
+impl CommonArgs {
     /// A number of instances, scaled; never so few that nothing is measured.
     #[expect(clippy::cast_precision_loss, clippy::cast_sign_loss, reason = "counts are small")]
     #[expect(clippy::cast_possible_truncation, reason = "and positive")]

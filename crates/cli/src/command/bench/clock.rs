@@ -9,13 +9,13 @@ use meantime_kernel::clock::{Clock, Now, SystemClock};
 
 /// A clock that runs at the usual speed and can be set forward.
 #[derive(Debug, Default)]
-pub(super) struct AheadClock {
-    ahead_ms: AtomicI64,
+pub(super) struct OffsetClock {
+    offset_ms: AtomicI64,
 }
 
-impl AheadClock {
-    pub(super) fn new(ahead_ms: i64) -> Self {
-        Self { ahead_ms: AtomicI64::new(ahead_ms) }
+impl OffsetClock {
+    pub(super) fn new(offset_ms: i64) -> Self {
+        Self { offset_ms: AtomicI64::new(offset_ms) }
     }
 
     pub(super) fn engine(&self) -> Timestamp {
@@ -25,14 +25,14 @@ impl AheadClock {
     /// Sets the clock to an instant; it never goes back.
     pub(super) fn set(&self, instant: Timestamp) {
         let ahead = instant.saturating_since(SystemClock.now().engine);
-        self.ahead_ms.fetch_max(ahead, Ordering::SeqCst);
+        self.offset_ms.fetch_max(ahead, Ordering::SeqCst);
     }
 }
 
-impl Clock for AheadClock {
+impl Clock for OffsetClock {
     fn now(&self) -> Now {
         let Now { engine, real } = SystemClock.now();
-        let ahead = self.ahead_ms.load(Ordering::SeqCst);
+        let ahead = self.offset_ms.load(Ordering::SeqCst);
         Now { engine: engine.saturating_add_millis(ahead), real }
     }
 

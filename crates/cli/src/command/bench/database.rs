@@ -8,9 +8,9 @@ use meantime_kernel::clock::Clock;
 use meantime_store::postgres::{self, PostgresStore};
 use meantime_store::sqlite::{self, SqliteStore};
 
-use super::place::PostgresPlace;
+use super::bench_store::BenchDatabase;
+use super::observed_store::ObservedStore;
 use super::process::file_bytes;
-use super::watched::Watched;
 
 pub(super) enum Database {
     Sqlite { store: Arc<SqliteStore>, path: PathBuf },
@@ -37,19 +37,23 @@ impl Database {
     }
 
     /// A PostgreSQL database.
-    pub(super) async fn postgres(place: &PostgresPlace) -> Result<Self> {
-        let store = PostgresStore::open(postgres::Options::new(&place.url)).await;
-        Ok(Self::Postgres(Arc::new(store.with_context(|| format!("cannot open {place:?}"))?)))
+    pub(super) async fn postgres(database: &BenchDatabase) -> Result<Self> {
+        let store = PostgresStore::open(postgres::Options::new(&database.url)).await;
+        Ok(Self::Postgres(Arc::new(store.with_context(|| format!("cannot open {database:?}"))?)))
     }
 
     /// The store with somebody watching.
-    pub(super) fn watched(&self, clock: Arc<dyn Clock>) -> Watched {
+    pub(super) fn observed(&self, clock: Arc<dyn Clock>) -> ObservedStore {
         match self {
             Self::Sqlite { store, path } => {
                 let path = path.clone();
-                Watched::new(store.clone(), clock, Box::new(move || file_bytes(&path, "-wal")))
+                ObservedStore::new(
+                    store.clone(),
+                    clock,
+                    Box::new(move || file_bytes(&path, "-wal")),
+                )
             }
-            Self::Postgres(store) => Watched::new(store.clone(), clock, Box::new(|| 0)),
+            Self::Postgres(store) => ObservedStore::new(store.clone(), clock, Box::new(|| 0)),
         }
     }
 

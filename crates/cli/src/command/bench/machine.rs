@@ -7,11 +7,11 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use meantime_kernel::clock::Stopwatch;
 
-use super::percentile::Sample;
-use super::place::Place;
+use super::bench_store::BenchStore;
+use super::sample::Sample;
 
 /// How often the disk is asked.
-const SYNCS: usize = 200;
+const SYNC_SAMPLES: usize = 200;
 
 /// What the figures were taken on.
 #[derive(Debug, serde::Serialize)]
@@ -33,11 +33,11 @@ pub(super) struct Machine {
 }
 
 impl Machine {
-    pub(super) fn look(place: &Place) -> Result<Self> {
-        let directory = match place {
-            Place::Sqlite(directory) => directory.clone(),
+    pub(super) fn look(bench_store: &BenchStore) -> Result<Self> {
+        let directory = match bench_store {
+            BenchStore::Sqlite(directory) => directory.clone(),
             // The database may be elsewhere; this is where its clients are.
-            Place::Postgres(_) => std::env::temp_dir(),
+            BenchStore::Postgres(_) => std::env::temp_dir(),
         };
         let syncs = syncs(&directory)?;
         Ok(Self {
@@ -74,7 +74,7 @@ fn syncs(directory: &Path) -> Result<Sample> {
     let open = OpenOptions::new().create(true).append(true).open(&path);
     let mut file = open.with_context(|| format!("cannot write to {}", directory.display()))?;
     let mut sample = Sample::default();
-    for _ in 0..SYNCS {
+    for _ in 0..SYNC_SAMPLES {
         let watch = Stopwatch::start();
         file.write_all(&[7; 4_096])?;
         file.sync_data()?;

@@ -6,32 +6,32 @@
 //! ```
 //!
 //! Machines differ and are noisy, so every target is a ratio to a baseline from the same run, or
-//! a time that people feel. Figures count what was committed and synced: [`watched`] sits between
+//! a time that people feel. Figures count what was committed and synced: [`observed_store`] sits between
 //! kernel and store and sees nothing else.
 
 mod args;
 mod baseline;
-mod by_hand;
+mod bench_store;
+mod child;
+mod child_process;
 mod clock;
 mod database;
 mod http;
-mod load;
-mod log_pages;
+mod kernel_rig;
 mod machine;
+mod manual_driver;
 mod notation;
-mod part;
-mod partner;
-mod percentile;
-mod place;
+mod observed_store;
 mod process;
 mod progress;
 mod report;
-mod rig;
+mod sample;
 mod scenario;
 mod session;
+mod starters;
 mod table;
-mod watched;
+mod wal_pages;
 mod workers;
 
 pub(crate) use args::Bench;
-pub(crate) use part::BenchPart;
+pub(crate) use child::BenchChild;

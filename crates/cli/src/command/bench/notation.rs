@@ -14,7 +14,7 @@ use meantime_core::{
 pub(super) const NAME: &str = "bench";
 
 /// The size of an ordinary state, in bytes, as in the baselines.
-pub(super) const CONTEXT: usize = 500;
+pub(super) const CONTEXT_BYTES: usize = 500;
 
 /// A year: a sleeper that has fired sleeps on for so long.
 pub(super) const YEAR_MS: i64 = 365 * 86_400_000;
@@ -132,9 +132,9 @@ fn completed() -> Outcome {
 
 fn turn(shape: Shape, cx: &Cx<'_>, effects: Vec<Effect>, verdicts: Vec<Verdict>) -> Turn {
     let (status, size) = match shape {
-        Shape::Turns(count) => (until(count, cx), CONTEXT),
+        Shape::Turns(count) => (until(count, cx), CONTEXT_BYTES),
         Shape::Heavy(count) => (until(count, cx), 1 << 20),
-        Shape::Sleeper => (Status::Running, CONTEXT),
+        Shape::Sleeper => (Status::Running, CONTEXT_BYTES),
         Shape::Task(size) => (Status::Running, size),
     };
     // A state that changes with every turn, so that nothing can be left unwritten.

@@ -89,17 +89,17 @@ impl Figure {
 
     #[must_use]
     pub(super) fn at_least(self, value: f64) -> Self {
-        let met = self.judged() >= value;
+        let met = self.compared_value() >= value;
         Self { target: Some(Target { bound: ">=", value, met }), ..self }
     }
 
     #[must_use]
     pub(super) fn at_most(self, value: f64) -> Self {
-        let met = self.judged() <= value;
+        let met = self.compared_value() <= value;
         Self { target: Some(Target { bound: "<=", value, met }), ..self }
     }
 
-    fn judged(&self) -> f64 {
+    fn compared_value(&self) -> f64 {
         self.ratio.as_ref().map_or(self.value, |ratio| ratio.value)
     }
 }

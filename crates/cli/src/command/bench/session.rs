@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Result, bail, ensure};
 use clap::ValueEnum;
 
-use super::args::{Common, FlowArgs, HttpArgs, IsolationArgs, KernelArgs, Scenario};
+use super::args::{CommonArgs, FlowArgs, HttpArgs, IsolationArgs, KernelArgs, Scenario};
 use super::baseline;
 use super::machine::Machine;
 use super::progress::Progress;
@@ -19,7 +19,7 @@ const RANDOM_INSTANCES: usize = 1_000_000;
 
 /// What every scenario gets.
 pub(crate) struct Session {
-    pub(super) common: Common,
+    pub(super) common: CommonArgs,
     pub(super) progress: Progress,
     report: Report,
     appended: Option<f64>,
@@ -72,14 +72,14 @@ pub(super) fn run_overload(args: HttpArgs) -> Result<ExitCode> {
 pub(super) fn run_isolation(args: IsolationArgs) -> Result<ExitCode> {
     let IsolationArgs { common, seed, variants, only } = args;
     ensure!(variants > 0, "--variants must be above zero");
-    let plan = http::Plan { seed, variants, kinds: only };
+    let plan = http::IsolationPlan { seed, variants, kinds: only };
     run("isolation", common, async move |session| http::isolation(session, &plan).await)
 }
 
 /// Runs scenarios and prints what they found.
 fn run(
     what: &'static str,
-    common: Common,
+    common: CommonArgs,
     scenarios: impl AsyncFnOnce(&mut Session) -> Result<()>,
 ) -> Result<ExitCode> {
     ensure!(common.scale > 0.0 && common.scale.is_finite(), "--scale must be above zero");

@@ -10,10 +10,10 @@ use meantime_kernel::driver::Kernel;
 use tokio::task::JoinSet;
 
 /// Tasks in one claim.
-const CLAIM: usize = 256;
+const TASKS_PER_CLAIM: usize = 256;
 
 /// How long a claim waits; workers look for the end of the bench in between.
-const WAIT_MS: u64 = 200;
+const CLAIM_WAIT_MS: u64 = 200;
 
 /// Workers that go on until they are told to stop.
 pub(super) struct Workers {
@@ -46,9 +46,9 @@ impl Workers {
 async fn claim(kernel: &Kernel, number: usize) -> Result<Vec<ClaimedTask>> {
     let claim = ClaimCommand {
         worker: format!("worker-{number}"),
-        max: CLAIM,
+        max: TASKS_PER_CLAIM,
         lease_ms: 60_000,
-        wait_ms: WAIT_MS,
+        wait_ms: CLAIM_WAIT_MS,
         ..ClaimCommand::default()
     };
     match kernel.call(Command::Claim(claim)).await.context("a claim was refused")? {

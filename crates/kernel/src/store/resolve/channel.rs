@@ -7,7 +7,7 @@ use meantime_core::{EffectKey, Event, InstanceId, Json, Start, StartCause, Times
 
 use super::snapshot::DefinitionHead;
 use super::unit::UnitResolver;
-use crate::planted::{Bug, planted};
+use crate::fault_injection::{InjectedBug, is_injected};
 use crate::store::{
     Accept, ChannelKey, ChannelKind, MessageRow, StartedBy, SubscriptionRow, Write,
 };
@@ -88,7 +88,11 @@ impl UnitResolver<'_> {
     pub(super) fn subscribe(&mut self, waiter: SubscriptionRow, seq: u64, writes: &mut Vec<Write>) {
         let channel = self.snapshot.channels.entry(waiter.channel.clone()).or_default();
         let is_new = |message: &MessageRow| !message.was_had_by(&waiter.definition);
-        let index = channel.messages.iter().position(is_new).filter(|_| !planted(Bug::MissMatch));
+        let index = channel
+            .messages
+            .iter()
+            .position(is_new)
+            .filter(|_| !is_injected(InjectedBug::MissMatch));
         let message = index.and_then(|index| match waiter.channel.kind {
             ChannelKind::Message => channel.messages.get(index).cloned(),
             ChannelKind::Signal | ChannelKind::Broadcast => channel.messages.remove(index),

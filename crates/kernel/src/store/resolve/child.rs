@@ -5,7 +5,7 @@ use meantime_core::{
 };
 
 use super::unit::UnitResolver;
-use crate::planted::{Bug, planted};
+use crate::fault_injection::{InjectedBug, is_injected};
 use crate::store::{ChildRef, InstanceRow, OccurrenceRow, Write};
 
 impl UnitResolver<'_> {
@@ -22,7 +22,7 @@ impl UnitResolver<'_> {
             .key
             .clone()
             .is_some_and(|key| self.snapshot.keys.contains_key(&(definition.clone(), key)));
-        let occurrence_taken = !planted(Bug::DoubleOccurrence)
+        let occurrence_taken = !is_injected(InjectedBug::DoubleOccurrence)
             && scheduled_at.is_some_and(|scheduled_at| {
                 self.snapshot.occurrences.contains(&(key.instance, scheduled_at))
             });

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use meantime_core::{InstanceId, TaskId};
 
-use crate::planted::{Bug, planted};
+use crate::fault_injection::{InjectedBug, is_injected};
 use crate::store::{Fence, Plan, Unit, Write};
 
 /// What the fences of a plan stand on.
@@ -85,7 +85,7 @@ impl Fences {
             }
         };
         let holds = holds && unit.writes.iter().all(|write| self.admits(write, &mut claims));
-        if !holds && !planted(Bug::SkipFence) {
+        if !holds && !is_injected(InjectedBug::SkipFence) {
             return false;
         }
         if let Fence::Insert(row) | Fence::Turn { row, .. } = &unit.fence {

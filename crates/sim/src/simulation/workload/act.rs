@@ -2,81 +2,81 @@
 
 use meantime_kernel::machine::{Input, Ticket};
 
-use crate::simulation::run::Run;
-use crate::simulation::setup::{Family, Fault};
-use crate::simulation::tally::Group;
+use crate::simulation::coverage_counts::CountGroup;
+use crate::simulation::run::Simulation;
+use crate::simulation::setup::{Fault, OperationFamily};
 
-impl Run {
+impl Simulation {
     /// Somebody does something.
-    pub(in crate::simulation) fn act(&mut self) {
+    pub(in crate::simulation) fn act_once(&mut self) {
         if self.nodes.iter().all(crate::simulation::node::Node::is_paused_or_down) {
-            self.confirm();
+            self.resume_restored();
             return;
         }
-        let family = self.family();
+        let family = self.pick_family();
         if !self.setup.families.contains(&family) {
             return;
         }
         match family {
-            Family::Starts => self.start(),
-            Family::Signals => self.signal(),
-            Family::Poison => self.poison(),
-            Family::Messages => self.publish(),
-            Family::Broadcasts => self.broadcast(),
-            Family::Steps => self.submit(),
-            Family::Cancels => self.cancel(),
-            Family::Variables => self.set_variables(),
-            Family::TimerEdits => self.edit_timer(),
-            Family::Incidents => self.answer_incident(),
-            Family::Schedules => self.schedule(),
-            Family::Deploys => self.redeploy(),
-            Family::Workers => self.work(),
-            Family::Purges => self.purge(),
-            Family::Restores => {
-                if self.load.chance.percent(6) {
-                    self.restore();
+            OperationFamily::Starts => self.start_instance(),
+            OperationFamily::Signals => self.send_signals(),
+            OperationFamily::Poison => self.send_poison(),
+            OperationFamily::Messages => self.publish_message(),
+            OperationFamily::Broadcasts => self.send_broadcast(),
+            OperationFamily::Steps => self.submit_step(),
+            OperationFamily::Cancels => self.cancel_instance(),
+            OperationFamily::Variables => self.set_random_variables(),
+            OperationFamily::TimerEdits => self.edit_random_timer(),
+            OperationFamily::Incidents => self.answer_random_incident(),
+            OperationFamily::Schedules => self.act_on_schedule(),
+            OperationFamily::Deploys => self.deploy_or_undeploy(),
+            OperationFamily::Workers => self.act_as_worker(),
+            OperationFamily::Purges => self.purge_ended(),
+            OperationFamily::Restores => {
+                if self.workload.rng.percent(6) {
+                    self.restore_backup();
                 }
             }
         }
-        self.give_up_waiting();
+        self.abandon_random_call();
     }
 
     /// Common things more often than rare ones.
-    fn family(&mut self) -> Family {
-        match self.load.chance.below(100) {
-            0..=17 => Family::Starts,
-            18..=28 => Family::Signals,
-            29 => Family::Poison,
-            30..=38 => Family::Messages,
-            39..=41 => Family::Broadcasts,
-            42..=47 => Family::Steps,
-            48..=50 => Family::Cancels,
-            51..=53 => Family::Variables,
-            54..=60 => Family::TimerEdits,
-            61..=63 => Family::Incidents,
-            64..=68 => Family::Schedules,
-            69..=71 => Family::Deploys,
-            72..=96 => Family::Workers,
-            97..=98 => Family::Purges,
-            _ => Family::Restores,
+    fn pick_family(&mut self) -> OperationFamily {
+        match self.workload.rng.below(100) {
+            0..=17 => OperationFamily::Starts,
+            18..=28 => OperationFamily::Signals,
+            29 => OperationFamily::Poison,
+            30..=38 => OperationFamily::Messages,
+            39..=41 => OperationFamily::Broadcasts,
+            42..=47 => OperationFamily::Steps,
+            48..=50 => OperationFamily::Cancels,
+            51..=53 => OperationFamily::Variables,
+            54..=60 => OperationFamily::TimerEdits,
+            61..=63 => OperationFamily::Incidents,
+            64..=68 => OperationFamily::Schedules,
+            69..=71 => OperationFamily::Deploys,
+            72..=96 => OperationFamily::Workers,
+            97..=98 => OperationFamily::Purges,
+            _ => OperationFamily::Restores,
         }
     }
 
     /// A caller goes away before it is answered.
-    fn give_up_waiting(&mut self) {
-        if !self.setup.has(Fault::CallerGone) || !self.load.chance.percent(4) {
+    fn abandon_random_call(&mut self) {
+        if !self.setup.has_fault(Fault::CallerGone) || !self.workload.rng.percent(4) {
             return;
         }
-        let node = self.load.chance.below(self.nodes.len());
-        let place = self.load.chance.below(self.nodes[node].waiting.len());
+        let node = self.workload.rng.below(self.nodes.len());
+        let place = self.workload.rng.below(self.nodes[node].waiting.len());
         let Some(ticket) = self.nodes[node].waiting.iter().nth(place).copied() else { return };
-        self.abandon(node, ticket);
+        self.abandon_call(node, ticket);
     }
 
-    pub(super) fn abandon(&mut self, node: usize, ticket: Ticket) {
-        self.tally.count(Group::Fault, Fault::CallerGone.name());
-        self.tally.count(Group::Operation, "abandon");
+    pub(super) fn abandon_call(&mut self, node: usize, ticket: Ticket) {
+        self.counts.count(CountGroup::Fault, Fault::CallerGone.name());
+        self.counts.count(CountGroup::Operation, "abandon");
         self.trace(|| format!("call {} is abandoned", ticket.0));
-        self.nodes[node].tell(Input::Abandon(ticket));
+        self.nodes[node].handle_input(Input::Abandon(ticket));
     }
 }

@@ -2,11 +2,11 @@
 
 mod act;
 mod deploys;
-pub(crate) mod load;
+mod maintenance;
 mod operators;
+mod quiesce;
 mod schedules;
 mod sends;
-mod settle;
 mod starts;
-mod upkeep;
+pub(crate) mod state;
 mod workers;

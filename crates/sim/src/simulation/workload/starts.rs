@@ -3,52 +3,54 @@
 use meantime_core::{Json, Timestamp};
 use meantime_kernel::command::{Command, StartCommand, Wait};
 
-use crate::simulation::programs::{KEYS, name_of};
-use crate::simulation::run::Run;
+use crate::simulation::programs::{CORRELATION_KEYS, program_name};
+use crate::simulation::run::Simulation;
 
-impl Run {
-    pub(super) fn start(&mut self) {
-        if self.load.chance.percent(15) && self.repeat() {
+impl Simulation {
+    pub(super) fn start_instance(&mut self) {
+        if self.workload.rng.percent(15) && self.repeat_call() {
             return;
         }
         let now = self.now();
-        let chance = &mut self.load.chance;
-        let number = chance.below(self.load.programs.texts.len());
-        let mut start = StartCommand { definition: name_of(number), ..StartCommand::default() };
-        if chance.percent(15) {
-            start.key = Some(chance.pick(&KEYS).to_owned());
+        let rng = &mut self.workload.rng;
+        let number = rng.below(self.workload.programs.texts.len());
+        let mut start =
+            StartCommand { definition: program_name(number), ..StartCommand::default() };
+        if rng.percent(15) {
+            start.key = Some(rng.pick(&CORRELATION_KEYS).to_owned());
         }
-        if chance.percent(25) {
-            start.idempotency = Some(format!("request-{}", self.load.serial));
+        if rng.percent(25) {
+            start.idempotency = Some(format!("request-{}", self.workload.serial));
         }
-        if chance.percent(15) {
-            start.deadline_at = Some(soon(now, chance.between(-1_000, 100_000)));
+        if rng.percent(15) {
+            start.deadline_at = Some(instant_after(now, rng.between(-1_000, 100_000)));
         }
-        if chance.percent(10) {
+        if rng.percent(10) {
             start.tags = vec!["tagged".to_owned()];
         }
-        if chance.percent(5) {
-            start.version = Some(u32::try_from(chance.between(1, 3)).unwrap_or(1));
+        if rng.percent(5) {
+            start.version = Some(u32::try_from(rng.between(1, 3)).unwrap_or(1));
         }
-        if chance.percent(2) {
+        if rng.percent(2) {
             "nobody".clone_into(&mut start.definition);
         }
-        let wait = if chance.percent(25) { Wait::Idle } else { Wait::Quiet };
-        let is_refused = chance.percent(2);
-        start.input = self.load.payload();
+        let wait = if rng.percent(25) { Wait::Idle } else { Wait::Quiet };
+        let is_refused = rng.percent(2);
+        start.input = self.workload.payload();
         if is_refused {
             start.input = Json::of(&"refuse").unwrap_or_default();
         }
         let is_repeatable = start.idempotency.is_some();
-        let number = self.ask_and_wait("start", Command::Start(start), wait);
+        let number = self.send_command_and_wait("start", Command::Start(start), wait);
         if let Some(number) = number.filter(|_| is_repeatable) {
-            self.load.repeatable.push(number);
+            self.workload.repeatable.push(number);
         }
     }
 
     /// Sends something again that was made to be sent again.
-    pub(super) fn repeat(&mut self) -> bool {
-        let Some(number) = self.load.chance.pick_any(&self.load.repeatable).copied() else {
+    pub(super) fn repeat_call(&mut self) -> bool {
+        let Some(number) = self.workload.rng.pick_optional(&self.workload.repeatable).copied()
+        else {
             return false;
         };
         let Some(call) = self.calls.get(usize::try_from(number).unwrap_or(1) - 1) else {
@@ -59,11 +61,11 @@ impl Run {
             Command::Publish(_) => "publish again",
             _ => "start again",
         };
-        self.ask(name, command);
+        self.send_command(name, command);
         true
     }
 }
 
-fn soon(now: Timestamp, ms: i64) -> Timestamp {
+fn instant_after(now: Timestamp, ms: i64) -> Timestamp {
     now.saturating_add_millis(ms)
 }

@@ -5,60 +5,68 @@ use std::time::Duration;
 use anyhow::Result;
 use meantime_kernel::clock::Stopwatch;
 
-use super::super::notation::CONTEXT;
-use super::super::place::Place;
+use super::super::bench_store::BenchStore;
+use super::super::kernel_rig::new_bench_directory;
+use super::super::notation::CONTEXT_BYTES;
 use super::super::report::{count, float};
-use super::super::rig::new_directory;
-use super::sqlite::GROUP;
+use super::sqlite::GROUP_SIZE;
 use super::{postgres, sqlite};
 
 /// A frame of the log: a page and its header.
-const FRAME: u64 = 4_096 + 24;
+const WAL_FRAME_BYTES: u64 = 4_096 + 24;
 
 /// J per second.
-pub(crate) async fn appended(place: &Place, warm_up: Duration, time: Duration) -> Result<f64> {
-    match place {
-        Place::Sqlite(_) => {
-            let directory = new_directory(place)?;
+pub(crate) async fn appended(
+    bench_store: &BenchStore,
+    warm_up: Duration,
+    time: Duration,
+) -> Result<f64> {
+    match bench_store {
+        BenchStore::Sqlite(_) => {
+            let directory = new_bench_directory(bench_store)?;
             let path = directory.path().join("appended.db");
-            let mut baseline = sqlite::Appended::new(&path, CONTEXT)?;
+            let mut baseline = sqlite::AppendBaseline::new(&path, CONTEXT_BYTES)?;
             rate(warm_up, time, async || baseline.group()).await
         }
-        Place::Postgres(place) => {
-            let mut baseline = postgres::Appended::new(place).await?;
+        BenchStore::Postgres(database) => {
+            let mut baseline = postgres::AppendBaseline::new(database).await?;
             rate(warm_up, time, async || baseline.group().await).await
         }
     }
 }
 
 /// What J writes to its log for one instance with a state of so many bytes.
-pub(crate) fn appended_log_bytes(place: &Place, state: usize, groups: usize) -> Result<f64> {
-    let directory = new_directory(place)?;
-    let mut baseline = sqlite::Appended::new(&directory.path().join("appended.db"), state)?;
+pub(crate) fn appended_log_bytes(
+    bench_store: &BenchStore,
+    state: usize,
+    groups: usize,
+) -> Result<f64> {
+    let directory = new_bench_directory(bench_store)?;
+    let mut baseline = sqlite::AppendBaseline::new(&directory.path().join("appended.db"), state)?;
     baseline.group()?;
     let before = baseline.pages();
     for _ in 0..groups {
         baseline.group()?;
     }
-    Ok(float((baseline.pages() - before) * FRAME) / count(groups * GROUP))
+    Ok(float((baseline.pages() - before) * WAL_FRAME_BYTES) / count(groups * GROUP_SIZE))
 }
 
 /// B per second.
 pub(crate) async fn random(
-    place: &Place,
+    bench_store: &BenchStore,
     instances: usize,
     warm_up: Duration,
     time: Duration,
 ) -> Result<f64> {
-    match place {
-        Place::Sqlite(_) => {
-            let directory = new_directory(place)?;
+    match bench_store {
+        BenchStore::Sqlite(_) => {
+            let directory = new_bench_directory(bench_store)?;
             let path = directory.path().join("random.db");
-            let mut baseline = sqlite::Random::new(&path, instances)?;
+            let mut baseline = sqlite::RandomUpdateBaseline::new(&path, instances)?;
             rate(warm_up, time, async || baseline.batch()).await
         }
-        Place::Postgres(place) => {
-            let mut baseline = postgres::Random::new(place, instances).await?;
+        BenchStore::Postgres(database) => {
+            let mut baseline = postgres::RandomUpdateBaseline::new(database, instances).await?;
             rate(warm_up, time, async || baseline.batch().await).await
         }
     }

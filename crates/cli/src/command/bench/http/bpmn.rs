@@ -5,32 +5,33 @@ use std::time::Duration;
 use anyhow::{Result, ensure};
 use serde::Deserialize;
 
-use super::super::load::pause;
 use super::super::report::{Figure, count};
 use super::super::session::Session;
-use super::caller::Calls;
+use super::super::starters::pause;
+use super::caller::RepeatedCalls;
 use super::connection::{Connection, get_request, json_request};
-use super::definitions::PROCESSES;
-use super::measure::{MANY, Rate, WORKERS, calls_per_second, starts, tasks_per_second};
+use super::measure::{MANY_CONNECTIONS, Rate, WORKERS, calls_per_second, starts, tasks_per_second};
 use super::server::{ClockKind, Server};
+use super::sources::PROCESSES;
 use super::worker::Workers;
 
 /// Tasks with a timer at their edge, half of which are done in time.
-const GUARDED: usize = 10_000;
+const GUARDED_PROCESSES: usize = 10_000;
 
 #[derive(Deserialize)]
-struct Timers {
+struct FiredTimers {
     items: Vec<serde_json::Value>,
 }
 
 pub(crate) async fn run(session: &mut Session) -> Result<()> {
     session.appended().await?;
     let server = Server::start(&session.common.db, ClockKind::Real, PROCESSES).await?;
-    let name = format!("start, service task, gateway, end; {MANY} connections, batches");
+    let name =
+        format!("start, service task, gateway, end; {MANY_CONNECTIONS} connections, batches");
     let calls = start_of(&server, "routed");
     let rate = Rate { scenario: "routed", name, at_least: Some(0.10) };
     tasks_per_second(session, &server, calls, rate).await?;
-    let name = format!("start, script task, gateway, end; {MANY} connections");
+    let name = format!("start, script task, gateway, end; {MANY_CONNECTIONS} connections");
     let calls = start_of(&server, "scripted");
     let rate = Rate { scenario: "scripted", name, at_least: Some(0.15) };
     calls_per_second(session, &server, calls, rate).await?;
@@ -40,7 +41,7 @@ pub(crate) async fn run(session: &mut Session) -> Result<()> {
 
 /// Half of the tasks are done in time, the timers of the others fire; no timer may be left.
 async fn boundary_timers(session: &mut Session) -> Result<()> {
-    let all = session.common.scaled(GUARDED);
+    let all = session.common.scaled(GUARDED_PROCESSES);
     session.progress.step(format!("{all} boundary timers, half of them withdrawn"), 0);
     let server = Server::start(&session.common.db, ClockKind::Virtual, PROCESSES).await?;
     start_of(&server, "guarded").times(all / 2).await?;
@@ -54,14 +55,14 @@ async fn boundary_timers(session: &mut Session) -> Result<()> {
     let mut connection = Connection::open(server.address).await?;
     connection.expect(&json_request("/clock/advance", r#"{"by":"PT2H"}"#), 200).await?;
     let body = connection.expect(&get_request("/timers"), 200).await?;
-    let left: Timers = serde_json::from_slice(body)?;
+    let left: FiredTimers = serde_json::from_slice(body)?;
     let name = format!("timers left of {all}, half withdrawn, half fired");
     session.add(Figure::new("boundary", name, count(left.items.len()), "").at_most(0.0));
     ensure!(left.items.is_empty(), "timers were left behind");
     server.end()
 }
 
-fn start_of(server: &Server, process: &str) -> Calls {
+fn start_of(server: &Server, process: &str) -> RepeatedCalls {
     let body = format!("{{\"definition\":\"{process}\",\"input\":{{\"amount\":250}}}}");
-    starts(server, "/instances", &body, MANY)
+    starts(server, "/instances", &body, MANY_CONNECTIONS)
 }

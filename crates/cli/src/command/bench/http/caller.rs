@@ -11,25 +11,25 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
-use super::super::load::Load;
-use super::super::percentile::Sample;
+use super::super::sample::Sample;
+use super::super::starters::LoadResult;
 use super::connection::Connection;
 
 /// What callers do.
 #[derive(Clone)]
-pub(super) struct Calls {
+pub(super) struct RepeatedCalls {
     pub(super) address: SocketAddr,
     pub(super) request: Arc<[u8]>,
     pub(super) connections: usize,
     /// What the answer says when all is well.
     pub(super) status: u16,
     /// Each call takes a place here, which whoever finishes its work gives back.
-    pub(super) places: Option<Arc<Semaphore>>,
+    pub(super) permits: Option<Arc<Semaphore>>,
 }
 
-impl Calls {
+impl RepeatedCalls {
     /// Calls for some time, each connection as fast as it is answered.
-    pub(super) async fn for_time(&self, time: Duration) -> Result<Load> {
+    pub(super) async fn run_for(&self, time: Duration) -> Result<LoadResult> {
         let watch = Arc::new(Stopwatch::start());
         let mut callers = JoinSet::new();
         for _ in 0..self.connections {
@@ -38,7 +38,7 @@ impl Calls {
                 let mut connection = Connection::open(calls.address).await?;
                 let mut latency = Sample::default();
                 while watch.elapsed() < time {
-                    calls.take_place(time.saturating_sub(watch.elapsed())).await;
+                    calls.acquire_permit(time.saturating_sub(watch.elapsed())).await;
                     latency.add(calls.call(&mut connection).await?);
                 }
                 Ok(latency)
@@ -48,7 +48,7 @@ impl Calls {
     }
 
     /// Calls so many times, whoever is free.
-    pub(super) async fn times(&self, count: usize) -> Result<Load> {
+    pub(super) async fn times(&self, count: usize) -> Result<LoadResult> {
         let requests = vec![self.request.to_vec(); count];
         let (load, _) = send_each(self.address, self.connections, requests, self.status).await?;
         Ok(load)
@@ -56,7 +56,7 @@ impl Calls {
 
     /// Calls at a steady rate, for some time. A call that had to wait for its connection counts
     /// from when it should have been made.
-    pub(super) async fn at_rate(&self, per_second: f64, time: Duration) -> Result<Load> {
+    pub(super) async fn run_at_rate(&self, per_second: f64, time: Duration) -> Result<LoadResult> {
         let watch = Arc::new(Stopwatch::start());
         let share = per_second / super::super::report::count(self.connections);
         let period = Duration::from_secs_f64(1.0 / share);
@@ -64,13 +64,13 @@ impl Calls {
         for number in 0..self.connections {
             let (calls, watch) = (self.clone(), watch.clone());
             let first =
-                period.mul_f64(super::super::report::count(number)) / narrow(calls.connections);
+                period.mul_f64(super::super::report::count(number)) / to_u32(calls.connections);
             callers.spawn(async move {
                 let mut connection = Connection::open(calls.address).await?;
                 let mut latency = Sample::default();
                 let mut due = first;
                 let mut ticks = ticks(period);
-                super::super::load::pause(first).await;
+                super::super::starters::pause(first).await;
                 while watch.elapsed() < time {
                     ticks.tick().await;
                     calls.call(&mut connection).await?;
@@ -90,11 +90,11 @@ impl Calls {
         Ok(watch.elapsed().as_secs_f64() * 1_000.0)
     }
 
-    async fn take_place(&self, patience: Duration) {
-        if let Some(places) = &self.places
-            && let Ok(Ok(place)) = tokio::time::timeout(patience, places.acquire()).await
+    async fn acquire_permit(&self, patience: Duration) {
+        if let Some(permits) = &self.permits
+            && let Ok(Ok(permit)) = tokio::time::timeout(patience, permits.acquire()).await
         {
-            place.forget();
+            permit.forget();
         }
     }
 }
@@ -105,7 +105,7 @@ pub(super) async fn send_each(
     connections: usize,
     requests: Vec<Vec<u8>>,
     status: u16,
-) -> Result<(Load, Vec<Vec<u8>>)> {
+) -> Result<(LoadResult, Vec<Vec<u8>>)> {
     let watch = Stopwatch::start();
     let (requests, next) = (Arc::new(requests), Arc::new(AtomicUsize::new(0)));
     let mut callers = JoinSet::new();
@@ -122,7 +122,7 @@ pub(super) async fn send_each(
             anyhow::Ok((latency, answers))
         });
     }
-    let (mut load, mut answers) = (Load::default(), Vec::new());
+    let (mut load, mut answers) = (LoadResult::default(), Vec::new());
     for done in callers.join_all().await {
         let (latency, more) = done?;
         load.latency.extend(&latency);
@@ -138,12 +138,12 @@ fn ticks(period: Duration) -> Interval {
     ticks
 }
 
-fn narrow(count: usize) -> u32 {
+fn to_u32(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
-async fn collect(callers: JoinSet<Result<Sample>>, watch: &Stopwatch) -> Result<Load> {
-    let mut load = Load::default();
+async fn collect(callers: JoinSet<Result<Sample>>, watch: &Stopwatch) -> Result<LoadResult> {
+    let mut load = LoadResult::default();
     for latency in callers.join_all().await {
         load.latency.extend(&latency?);
     }

@@ -7,15 +7,15 @@ use anyhow::{Context, Result, ensure};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use super::super::load::pause;
+use super::super::starters::pause;
 
 /// How much is read at a time.
-const CHUNK: usize = 64 << 10;
+const READ_BUFFER_BYTES: usize = 64 << 10;
 
 /// The status of a refusal by overload, how soon it is tried again, and how often.
-pub(super) const REFUSED: u16 = 503;
-const AGAIN: Duration = Duration::from_millis(20);
-const PATIENCE: usize = 500;
+pub(super) const STATUS_REFUSED: u16 = 503;
+const RETRY_PAUSE: Duration = Duration::from_millis(20);
+const MAX_RETRIES: usize = 500;
 
 /// A connection with what has arrived on it.
 pub(super) struct Connection {
@@ -52,16 +52,16 @@ impl Connection {
     pub(super) async fn open(address: SocketAddr) -> Result<Self> {
         let stream = TcpStream::connect(address).await.context("the server cannot be reached")?;
         stream.set_nodelay(true)?;
-        Ok(Self { stream, buffer: Vec::with_capacity(CHUNK) })
+        Ok(Self { stream, buffer: Vec::with_capacity(READ_BUFFER_BYTES) })
     }
 
     /// Sends a request and waits for the whole answer; its status.
-    pub(super) async fn ask(&mut self, request: &[u8]) -> Result<u16> {
+    pub(super) async fn send(&mut self, request: &[u8]) -> Result<u16> {
         Ok(self.exchange(request).await?.0)
     }
 
     /// The same, with the body.
-    pub(super) async fn hear(&mut self, request: &[u8]) -> Result<(u16, &[u8])> {
+    pub(super) async fn send_and_read(&mut self, request: &[u8]) -> Result<(u16, &[u8])> {
         let (status, head) = self.exchange(request).await?;
         Ok((status, self.buffer.get(head..).unwrap_or_default()))
     }
@@ -88,11 +88,11 @@ impl Connection {
     /// so many callers some are refused, and ask again.
     pub(super) async fn expect(&mut self, request: &[u8], status: u16) -> Result<&[u8]> {
         let mut found = self.exchange(request).await?;
-        for _ in 0..PATIENCE {
-            if found.0 != REFUSED {
+        for _ in 0..MAX_RETRIES {
+            if found.0 != STATUS_REFUSED {
                 break;
             }
-            pause(AGAIN).await;
+            pause(RETRY_PAUSE).await;
             found = self.exchange(request).await?;
         }
         let body = self.buffer.get(found.1..).unwrap_or_default();
@@ -101,7 +101,7 @@ impl Connection {
     }
 
     async fn read(&mut self) -> Result<()> {
-        self.buffer.reserve(CHUNK);
+        self.buffer.reserve(READ_BUFFER_BYTES);
         let read = self.stream.read_buf(&mut self.buffer).await?;
         ensure!(read > 0, "the server closed a connection");
         Ok(())

@@ -5,27 +5,29 @@ use std::time::Duration;
 use anyhow::Result;
 use meantime_kernel::clock::Stopwatch;
 
-use super::super::load::pause;
-use super::super::percentile::Sample;
 use super::super::report::{Figure, count, float};
+use super::super::sample::Sample;
 use super::super::session::Session;
-use super::caller::Calls;
-use super::definitions::FLOWS;
-use super::measure::{MANY, Rate, WORKERS, calls_per_second, starts, tasks_per_second, usage};
+use super::super::starters::pause;
+use super::caller::RepeatedCalls;
+use super::measure::{
+    MANY_CONNECTIONS, Rate, WORKERS, calls_per_second, starts, tasks_per_second, usage,
+};
 use super::server::{ClockKind, Server};
+use super::sources::FLOWS;
 use super::worker::Workers;
 
 /// Connections of callers and workers together.
-const CONNECTIONS: [usize; 3] = [1, MANY, 256];
+const CONNECTIONS: [usize; 3] = [1, MANY_CONNECTIONS, 256];
 
 /// How often a server is started to see how long that takes.
 const STARTS: usize = 7;
 
-const SLEEPERS: usize = 10_000;
+const SLEEPING_INSTANCES: usize = 10_000;
 const TASKS: usize = 20_000;
 
 /// A binary of a release is at most so large.
-const BINARY_MB: f64 = 40.0;
+const MAX_BINARY_MB: f64 = 40.0;
 
 pub(crate) async fn run(session: &mut Session) -> Result<()> {
     let appended = session.appended().await?;
@@ -34,7 +36,7 @@ pub(crate) async fn run(session: &mut Session) -> Result<()> {
     one_connection(session, &server).await?;
     for connections in CONNECTIONS {
         let name = format!("flows that end at once, {connections} connections");
-        let at_least = (connections == MANY).then_some(0.2);
+        let at_least = (connections == MANY_CONNECTIONS).then_some(0.2);
         let calls = calls(&server, "/instances", "ends", connections);
         let rate = Rate { scenario: "ends", name, at_least };
         calls_per_second(session, &server, calls, rate).await?;
@@ -42,11 +44,11 @@ pub(crate) async fn run(session: &mut Session) -> Result<()> {
     let mut rate = 0.0;
     for connections in CONNECTIONS {
         let name = format!("flows of one task, {connections} connections, batches");
-        let at_least = (connections == MANY).then_some(0.12);
+        let at_least = (connections == MANY_CONNECTIONS).then_some(0.12);
         let calls = calls(&server, "/instances", "task", connections);
         let found = Rate { scenario: "task", name, at_least };
         let found = tasks_per_second(session, &server, calls, found).await?;
-        rate = if connections == MANY { found } else { rate };
+        rate = if connections == MANY_CONNECTIONS { found } else { rate };
     }
     half_load(session, &server, rate / 2.0).await?;
     batches(session, &server, appended).await?;
@@ -73,7 +75,7 @@ async fn readiness(session: &mut Session) -> Result<Server> {
 fn binary(session: &mut Session) -> Result<()> {
     let bytes = std::env::current_exe()?.metadata()?.len();
     let figure = Figure::new("start", "size of this binary", float(bytes) / 1e6, "MB");
-    session.add(figure.at_most(BINARY_MB));
+    session.add(figure.at_most(MAX_BINARY_MB));
     Ok(())
 }
 
@@ -81,8 +83,8 @@ fn binary(session: &mut Session) -> Result<()> {
 async fn one_connection(session: &mut Session, server: &Server) -> Result<()> {
     session.progress.step("one connection, start with wait", 0);
     let calls = calls(server, "/instances?wait=PT10S", "ends", 1);
-    calls.for_time(session.warm_up()).await?;
-    let load = calls.for_time(session.time()).await?;
+    calls.run_for(session.warm_up()).await?;
+    let load = calls.run_for(session.time()).await?;
     let sync = session.sync_p50_ms();
     let p50 = load.latency.percentile(50.0);
     let name = "start?wait of a flow that ends at once, p50";
@@ -97,8 +99,8 @@ async fn one_connection(session: &mut Session, server: &Server) -> Result<()> {
 async fn half_load(session: &mut Session, server: &Server, rate: f64) -> Result<()> {
     session.progress.step(format!("flows of one task at {rate:.0} per second"), 0);
     let working = Workers::begin(server.address, WORKERS, None)?;
-    let calls = calls(server, "/instances?wait=PT20S", "task", MANY - WORKERS);
-    let load = calls.at_rate(rate, session.time()).await?;
+    let calls = calls(server, "/instances?wait=PT20S", "task", MANY_CONNECTIONS - WORKERS);
+    let load = calls.run_at_rate(rate, session.time()).await?;
     working.end().await?;
     let p99 = load.latency.percentile(99.0);
     session.add(Figure::new("half load", "start to completion, rate", load.per_second(), "/s"));
@@ -111,7 +113,7 @@ async fn half_load(session: &mut Session, server: &Server, rate: f64) -> Result<
 async fn batches(session: &mut Session, server: &Server, appended: f64) -> Result<()> {
     let tasks = session.common.scaled(TASKS);
     session.progress.step(format!("{tasks} tasks in batches"), 0);
-    calls(server, "/instances", "task", MANY).times(tasks).await?;
+    calls(server, "/instances", "task", MANY_CONNECTIONS).times(tasks).await?;
     let watch = Stopwatch::start();
     let working = Workers::begin(server.address, WORKERS, None)?;
     while working.done() < tasks {
@@ -128,9 +130,9 @@ async fn batches(session: &mut Session, server: &Server, appended: f64) -> Resul
 
 /// Sleepers: what they cost while they sleep.
 async fn sleepers(session: &mut Session, server: &Server) -> Result<()> {
-    let sleepers = session.common.scaled(SLEEPERS);
+    let sleepers = session.common.scaled(SLEEPING_INSTANCES);
     session.progress.step(format!("{sleepers} sleepers"), 0);
-    let load = calls(server, "/instances", "sleep", MANY).times(sleepers).await?;
+    let load = calls(server, "/instances", "sleep", MANY_CONNECTIONS).times(sleepers).await?;
     session.add(Figure::new("sleepers", format!("arming {sleepers}"), load.per_second(), "/s"));
     let before = server.processor_ms();
     pause(session.time()).await;
@@ -139,6 +141,6 @@ async fn sleepers(session: &mut Session, server: &Server) -> Result<()> {
 }
 
 /// Starts of one of the flows.
-fn calls(server: &Server, path: &str, definition: &str, connections: usize) -> Calls {
+fn calls(server: &Server, path: &str, definition: &str, connections: usize) -> RepeatedCalls {
     starts(server, path, &format!("{{\"definition\":\"{definition}\"}}"), connections)
 }

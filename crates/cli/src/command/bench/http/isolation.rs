@@ -19,109 +19,109 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use super::super::load::pause;
-use super::super::percentile::Sample;
 use super::super::report::{Figure, count};
+use super::super::sample::Sample;
 use super::super::session::Session;
-use super::clearance::{Clearance, clear};
+use super::super::starters::pause;
+use super::cleanup::{Cleanup, cancel_instances};
 use super::connection::json_request;
-use super::definitions::OTHERS;
-use super::measure::{MANY, starts};
-use super::poison::{Kind, Variant, variants};
-use super::press::{Deployed, Press, deploy};
-use super::ready::{Prober, Readiness};
+use super::measure::{MANY_CONNECTIONS, starts};
+use super::poison::{Kind, PoisonVariant, variants};
+use super::pressure::{Deployed, Pressure, deploy};
+use super::readiness_prober::{Readiness, ReadinessProber};
 use super::server::{ClockKind, Server};
-use super::steady::{Seen, Steady};
+use super::sources::GOOD_DEFINITIONS;
+use super::steady_load::{Observations, SteadyLoad};
 
 const NAME: &str = "isolation";
 
 /// The share of the peak at which others are started.
-const SHARE: f64 = 0.25;
+const LOAD_SHARE: f64 = 0.25;
 
 /// Timers of others in a second.
-const TIMERS: f64 = 100.0;
+const TIMERS_PER_SECOND: f64 = 100.0;
 
 /// Others are at least so many in a second, however small the scale.
-const FEW: f64 = 10.0;
+const MIN_REQUESTS_PER_SECOND: f64 = 10.0;
 
 /// How often others are measured beside one poison, and in the beginning. A quick look takes one
 /// measurement of each kind.
-fn times(session: &Session) -> usize {
+fn measurements_per_variant(session: &Session) -> usize {
     if session.time() > Duration::from_secs(1) { 3 } else { 1 }
 }
 
 /// What is started at once sleeps for a second first, half of the time.
-const SETTLE: Duration = Duration::from_millis(1_500);
+const SETTLE_TIME: Duration = Duration::from_millis(1_500);
 
 /// How long a server may take to come back, and to be rid of a definition, before it is given up.
-const PATIENCE: Duration = Duration::from_secs(30);
+const RECOVERY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// What is tried.
-pub(crate) struct Plan {
+pub(crate) struct IsolationPlan {
     pub(crate) seed: u64,
     pub(crate) variants: usize,
     pub(crate) kinds: Vec<Kind>,
 }
 
 /// Those who must not be disturbed.
-struct Others {
+struct GoodLoad {
     starts_per_second: f64,
     timers_per_second: f64,
 }
 
 /// What they have seen, each time.
 #[derive(Default)]
-struct Measured {
-    starts: Times,
-    timers: Times,
+struct MeasuredLoad {
+    starts: MeasuredRuns,
+    timers: MeasuredRuns,
 }
 
 #[derive(Default)]
-struct Times(Vec<Seen>);
+struct MeasuredRuns(Vec<Observations>);
 
-impl Times {
+impl MeasuredRuns {
     fn per_second(&self) -> f64 {
-        self.0.iter().map(Seen::per_second).sum::<f64>() / count(self.0.len().max(1))
+        self.0.iter().map(Observations::per_second).sum::<f64>() / count(self.0.len().max(1))
     }
 
     /// The median of what was measured each time.
     fn p99(&self) -> f64 {
         let mut each = Sample::default();
-        self.0.iter().for_each(|seen| each.add(seen.late.percentile(99.0)));
+        self.0.iter().for_each(|observations| each.add(observations.late.percentile(99.0)));
         each.percentile(50.0)
     }
 
     fn refused(&self) -> usize {
-        self.0.iter().map(|seen| seen.refused).sum()
+        self.0.iter().map(|observations| observations.refused).sum()
     }
 
     fn lost(&self) -> usize {
-        self.0.iter().map(|seen| seen.lost).sum()
+        self.0.iter().map(|observations| observations.lost).sum()
     }
 }
 
 /// What became of one variant.
-struct Outcome {
-    measured: Measured,
+struct VariantOutcome {
+    measured: MeasuredLoad,
     ready: Readiness,
     /// From exec to ready, in milliseconds; nothing when it did not come back.
     again_ms: Option<f64>,
-    clearance: Clearance,
+    clearance: Cleanup,
     /// What its clients saw.
     words: String,
 }
 
-pub(crate) async fn run(session: &mut Session, plan: &Plan) -> Result<()> {
-    let mut server = Server::start(&session.common.db, ClockKind::Real, OTHERS).await?;
+pub(crate) async fn run(session: &mut Session, plan: &IsolationPlan) -> Result<()> {
+    let mut server = Server::start(&session.common.db, ClockKind::Real, GOOD_DEFINITIONS).await?;
     let others = peak(session, &server).await?;
     session.progress.step("others, nobody disturbs them", 0);
-    let mut calm = Measured::default();
-    others.measure(&server, session.warm_up(), &mut Measured::default()).await;
-    for _ in 0..times(session) {
+    let mut calm = MeasuredLoad::default();
+    others.measure(&server, session.warm_up(), &mut MeasuredLoad::default()).await;
+    for _ in 0..measurements_per_variant(session) {
         others.measure(&server, session.time(), &mut calm).await;
     }
     let mut outcomes = Vec::new();
-    let mut worst = Worst::default();
+    let mut worst = WorstVariants::default();
     for variant in variants(plan.seed, plan.variants, &plan.kinds) {
         let label = format!("{} ({})", variant.label, shortened(&variant.title));
         session.progress.step(label.clone(), 0);
@@ -135,18 +135,18 @@ pub(crate) async fn run(session: &mut Session, plan: &Plan) -> Result<()> {
                 continue;
             }
         }
-        let outcome = try_one(session, &mut server, &variant, &others).await?;
+        let outcome = measure_variant(session, &mut server, &variant, &others).await?;
         let is_clean = outcome.again_ms.is_some() && outcome.clearance.left == 0;
         worst.add(&outcome);
         outcomes.push((label, outcome));
         if !is_clean {
             // What is left of it must not be blamed on the next one.
             server.end()?;
-            server = Server::start(&session.common.db, ClockKind::Real, OTHERS).await?;
+            server = Server::start(&session.common.db, ClockKind::Real, GOOD_DEFINITIONS).await?;
         }
-        if times(session) > 1 {
+        if measurements_per_variant(session) > 1 {
             session.progress.step("others, nobody disturbs them", 0);
-            others.measure(&server, session.warm_up(), &mut Measured::default()).await;
+            others.measure(&server, session.warm_up(), &mut MeasuredLoad::default()).await;
             others.measure(&server, session.time(), &mut calm).await;
         }
     }
@@ -159,27 +159,27 @@ pub(crate) async fn run(session: &mut Session, plan: &Plan) -> Result<()> {
 }
 
 /// A quarter of what the server can do.
-async fn peak(session: &mut Session, server: &Server) -> Result<Others> {
+async fn peak(session: &mut Session, server: &Server) -> Result<GoodLoad> {
     session.progress.step("flows that end at once, peak", 0);
-    let calls = starts(server, ENDS.0, ENDS.1, MANY);
-    calls.for_time(session.warm_up()).await?;
-    let load = calls.for_time(session.time()).await?;
-    let name = format!("flows that end at once, {MANY} connections");
+    let calls = starts(server, ENDING_FLOW.0, ENDING_FLOW.1, MANY_CONNECTIONS);
+    calls.run_for(session.warm_up()).await?;
+    let load = calls.run_for(session.time()).await?;
+    let name = format!("flows that end at once, {MANY_CONNECTIONS} connections");
     session.add(Figure::new("peak", name, load.per_second(), "/s"));
     let scale = session.common.scale.min(1.0);
-    Ok(Others {
-        starts_per_second: (load.per_second() * SHARE * scale).max(FEW),
-        timers_per_second: (TIMERS * scale).max(FEW),
+    Ok(GoodLoad {
+        starts_per_second: (load.per_second() * LOAD_SHARE * scale).max(MIN_REQUESTS_PER_SECOND),
+        timers_per_second: (TIMERS_PER_SECOND * scale).max(MIN_REQUESTS_PER_SECOND),
     })
 }
 
-const ENDS: (&str, &str) = ("/instances?wait=PT20S", r#"{"definition":"ends"}"#);
-const NAPS: (&str, &str) = ("/instances?wait=PT20S", r#"{"definition":"naps"}"#);
+const ENDING_FLOW: (&str, &str) = ("/instances?wait=PT20S", r#"{"definition":"ends"}"#);
+const NAPPING_FLOW: (&str, &str) = ("/instances?wait=PT20S", r#"{"definition":"naps"}"#);
 
-impl Others {
+impl GoodLoad {
     /// Measures once more.
-    async fn measure(&self, server: &Server, time: Duration, measured: &mut Measured) {
-        let steady = |(path, body): (&str, &str), per_second, connections, lasts| Steady {
+    async fn measure(&self, server: &Server, time: Duration, measured: &mut MeasuredLoad) {
+        let steady = |(path, body): (&str, &str), per_second, connections, lasts| SteadyLoad {
             address: server.address,
             request: json_request(path, body).into(),
             connections,
@@ -187,49 +187,54 @@ impl Others {
             lasts,
             status: 201,
         };
-        let starts = steady(ENDS, self.starts_per_second, MANY, Duration::ZERO);
+        let starts = steady(ENDING_FLOW, self.starts_per_second, MANY_CONNECTIONS, Duration::ZERO);
         // Each of the sleepers holds a connection for a second.
-        let timers = steady(NAPS, self.timers_per_second, 2 * MANY, Duration::from_secs(1));
+        let timers = steady(
+            NAPPING_FLOW,
+            self.timers_per_second,
+            2 * MANY_CONNECTIONS,
+            Duration::from_secs(1),
+        );
         let (starts, timers) = tokio::join!(starts.call_for(time), timers.call_for(time));
         measured.starts.0.push(starts);
         measured.timers.0.push(timers);
     }
 }
 
-async fn try_one(
+async fn measure_variant(
     session: &Session,
     server: &mut Server,
-    variant: &Variant,
-    others: &Others,
-) -> Result<Outcome> {
-    let prober = Prober::begin(server.address);
-    let press = Press::begin(server.address, variant);
-    pause(SETTLE).await;
-    let mut measured = Measured::default();
-    for _ in 0..times(session) {
+    variant: &PoisonVariant,
+    others: &GoodLoad,
+) -> Result<VariantOutcome> {
+    let prober = ReadinessProber::begin(server.address);
+    let press = Pressure::begin(server.address, variant);
+    pause(SETTLE_TIME).await;
+    let mut measured = MeasuredLoad::default();
+    for _ in 0..measurements_per_variant(session) {
         others.measure(server, session.time(), &mut measured).await;
     }
     let mut ready = prober.end().await;
     let words = press.words(variant);
     // Its clients are cut off with the server.
-    let again_ms = server.restart(PATIENCE).await?;
+    let again_ms = server.restart(RECOVERY_TIMEOUT).await?;
     drop(press);
     let name = variant.definition.as_ref().map(|it| it.name.as_str());
     let clearance = match (again_ms, name) {
         (Some(_), Some(name)) => {
-            let prober = Prober::begin(server.address);
-            let clearance = clear(server.address, name, PATIENCE).await;
+            let prober = ReadinessProber::begin(server.address);
+            let clearance = cancel_instances(server.address, name, RECOVERY_TIMEOUT).await;
             ready = ready.and(prober.end().await);
             clearance
         }
-        (Some(_), None) => Clearance::default(),
-        (None, _) => Clearance { found: 0, left: 1 },
+        (Some(_), None) => Cleanup::default(),
+        (None, _) => Cleanup { found: 0, left: 1 },
     };
-    Ok(Outcome { measured, ready, again_ms, clearance, words })
+    Ok(VariantOutcome { measured, ready, again_ms, clearance, words })
 }
 
-fn add_calm(session: &mut Session, calm: &Measured) {
-    let Measured { starts, timers } = calm;
+fn add_calm(session: &mut Session, calm: &MeasuredLoad) {
+    let MeasuredLoad { starts, timers } = calm;
     session.add(Figure::new("calm", "starts of others", starts.per_second(), "/s"));
     session.add(Figure::new("calm", "… p99", starts.p99(), "ms"));
     session.add(Figure::new("calm", "timers of others", timers.per_second(), "/s"));
@@ -238,15 +243,15 @@ fn add_calm(session: &mut Session, calm: &Measured) {
 
 /// Long titles are cut; the label finds the whole of it.
 fn shortened(title: &str) -> String {
-    const LETTERS: usize = 100;
-    let short: String = title.chars().take(LETTERS).collect();
+    const MAX_TITLE_CHARS: usize = 100;
+    let short: String = title.chars().take(MAX_TITLE_CHARS).collect();
     if short.len() < title.len() { short + "…" } else { short }
 }
 
-impl Outcome {
+impl VariantOutcome {
     /// One line for a variant: the starts as a figure, everything else in words.
-    fn figure(&self, label: &str, calm: &Measured) -> Figure {
-        let Self { measured: Measured { starts, timers }, ready, again_ms, clearance, words } =
+    fn figure(&self, label: &str, calm: &MeasuredLoad) -> Figure {
+        let Self { measured: MeasuredLoad { starts, timers }, ready, again_ms, clearance, words } =
             self;
         let share = timers.per_second() / calm.timers.per_second();
         let again = again_ms.map_or_else(|| "never".to_owned(), |ms| format!("after {ms:.0} ms"));
@@ -269,7 +274,7 @@ impl Outcome {
 
 /// The worst over all variants.
 #[derive(Default)]
-struct Worst {
+struct WorstVariants {
     tried: usize,
     refused: usize,
     silent_deploys: usize,
@@ -284,11 +289,11 @@ struct Worst {
     left: usize,
 }
 
-impl Worst {
-    fn add(&mut self, outcome: &Outcome) {
+impl WorstVariants {
+    fn add(&mut self, outcome: &VariantOutcome) {
         let least = |known: Option<f64>, new: f64| Some(known.map_or(new, |known| known.min(new)));
         let most = |known: Option<f64>, new: f64| Some(known.map_or(new, |known| known.max(new)));
-        let Measured { starts, timers } = &outcome.measured;
+        let MeasuredLoad { starts, timers } = &outcome.measured;
         self.tried += 1;
         self.starts = least(self.starts, starts.per_second());
         self.starts_p99 = most(self.starts_p99, starts.p99());
@@ -296,13 +301,13 @@ impl Worst {
         self.timers_p99 = most(self.timers_p99, timers.p99());
         self.ready = self.ready.and(outcome.ready);
         self.opened += usize::from(outcome.again_ms.is_some());
-        let patience_ms = PATIENCE.as_secs_f64() * 1_000.0;
+        let patience_ms = RECOVERY_TIMEOUT.as_secs_f64() * 1_000.0;
         self.again_ms = most(self.again_ms, outcome.again_ms.unwrap_or(patience_ms));
         self.found += outcome.clearance.found;
         self.left += outcome.clearance.left;
     }
 
-    fn figures(self, session: &mut Session, calm: &Measured) {
+    fn figures(self, session: &mut Session, calm: &MeasuredLoad) {
         const WORST: &str = "worst";
         let of = |name: &str, value: Option<f64>, unit, calm: f64| {
             // Where every variant was refused, nothing was disturbed.

@@ -7,22 +7,22 @@ use anyhow::Result;
 use meantime_kernel::clock::Stopwatch;
 use tokio::sync::Semaphore;
 
-use super::super::load::{Load, pause};
 use super::super::report::{Figure, count, float};
 use super::super::session::Session;
-use super::caller::Calls;
+use super::super::starters::{LoadResult, pause};
+use super::caller::RepeatedCalls;
 use super::connection::json_request;
 use super::server::Server;
 use super::worker::Workers;
 
 /// Connections of the figures that have targets.
-pub(super) const MANY: usize = 64;
+pub(super) const MANY_CONNECTIONS: usize = 64;
 
 /// How many of the connections are workers.
 pub(super) const WORKERS: usize = 4;
 
 /// How many starts may be ahead of the workers.
-const AHEAD: usize = 2_000;
+const QUEUED_TASKS: usize = 2_000;
 
 /// What a rate is called, and the share of J that it has to reach.
 pub(super) struct Rate {
@@ -50,13 +50,13 @@ impl Rate {
 pub(super) async fn calls_per_second(
     session: &mut Session,
     server: &Server,
-    calls: Calls,
+    calls: RepeatedCalls,
     rate: Rate,
 ) -> Result<()> {
     session.progress.step(rate.name.clone(), 0);
-    calls.for_time(session.warm_up()).await?;
+    calls.run_for(session.warm_up()).await?;
     let before = server.processor_ms();
-    let load = calls.for_time(session.time()).await?;
+    let load = calls.run_for(session.time()).await?;
     let scenario = rate.scenario;
     rate.add(session, load.per_second()).await?;
     latency(session, scenario, &load);
@@ -69,18 +69,18 @@ pub(super) async fn calls_per_second(
 pub(super) async fn tasks_per_second(
     session: &mut Session,
     server: &Server,
-    calls: Calls,
+    calls: RepeatedCalls,
     rate: Rate,
 ) -> Result<f64> {
     session.progress.step(rate.name.clone(), 0);
     let workers = WORKERS.min(calls.connections);
     let connections = (calls.connections - workers).max(1);
-    let places = Arc::new(Semaphore::new(AHEAD));
-    let working = Workers::begin(server.address, workers, Some(&places))?;
-    let calls = Calls { places: Some(places), connections, ..calls };
-    calls.for_time(session.warm_up()).await?;
+    let permits = Arc::new(Semaphore::new(QUEUED_TASKS));
+    let working = Workers::begin(server.address, workers, Some(&permits))?;
+    let calls = RepeatedCalls { permits: Some(permits), connections, ..calls };
+    calls.run_for(session.warm_up()).await?;
     let (before, done, watch) = (server.processor_ms(), working.done(), Stopwatch::start());
-    let load = calls.for_time(session.time()).await?;
+    let load = calls.run_for(session.time()).await?;
     let per_second = count(working.done() - done) / watch.elapsed().as_secs_f64();
     working.end().await?;
     let scenario = rate.scenario;
@@ -103,12 +103,12 @@ async fn drain(server: &Server) -> Result<()> {
 }
 
 /// Starts of a definition.
-pub(super) fn starts(server: &Server, path: &str, body: &str, connections: usize) -> Calls {
+pub(super) fn starts(server: &Server, path: &str, body: &str, connections: usize) -> RepeatedCalls {
     let request = json_request(path, body).into();
-    Calls { address: server.address, request, connections, status: 201, places: None }
+    RepeatedCalls { address: server.address, request, connections, status: 201, permits: None }
 }
 
-fn latency(session: &mut Session, scenario: &'static str, load: &Load) {
+fn latency(session: &mut Session, scenario: &'static str, load: &LoadResult) {
     session.add(Figure::new(scenario, "… start, p50", load.latency.percentile(50.0), "ms"));
     session.add(Figure::new(scenario, "… start, p99", load.latency.percentile(99.0), "ms"));
 }

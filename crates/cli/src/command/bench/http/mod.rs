@@ -12,9 +12,8 @@
 
 mod bpmn;
 mod caller;
-mod clearance;
+mod cleanup;
 mod connection;
-mod definitions;
 mod flow;
 mod isolation;
 mod journey;
@@ -22,15 +21,16 @@ mod measure;
 mod overload;
 mod parked;
 mod poison;
-mod press;
-mod ready;
+mod pressure;
+mod readiness_prober;
 mod server;
-mod steady;
+mod sources;
+mod steady_load;
 mod worker;
 
 pub(super) use bpmn::run as bpmn;
 pub(super) use flow::run as flow;
-pub(super) use isolation::{Plan, run as isolation};
+pub(super) use isolation::{IsolationPlan, run as isolation};
 pub(super) use journey::run as journey;
 pub(super) use overload::run as overload;
 pub(super) use poison::Kind as Poison;

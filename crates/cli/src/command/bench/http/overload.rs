@@ -22,23 +22,23 @@ use anyhow::{Result, bail};
 use meantime_kernel::clock::Stopwatch;
 use tokio::task::JoinSet;
 
-use super::super::load::pause;
-use super::super::percentile::Sample;
 use super::super::report::{Figure, count, float};
+use super::super::sample::Sample;
 use super::super::session::Session;
-use super::caller::Calls;
-use super::connection::{Connection, REFUSED, json_request};
-use super::definitions::{FLOWS, JOURNEYS};
+use super::super::starters::pause;
+use super::caller::RepeatedCalls;
+use super::connection::{Connection, STATUS_REFUSED, json_request};
 use super::journey::ORDER;
-use super::measure::{MANY, WORKERS, starts, usage};
+use super::measure::{MANY_CONNECTIONS, WORKERS, starts, usage};
 use super::server::{ClockKind, Server};
+use super::sources::{FLOWS, JOURNEYS};
 use super::worker::Workers;
 
 /// Connections of the callers who do not wait for each other.
 const CONNECTIONS: usize = 1_024;
 
 /// Shares of the peak.
-const SHARES: [f64; 3] = [0.5, 1.0, 3.0];
+const LOAD_SHARES: [f64; 3] = [0.5, 1.0, 3.0];
 
 /// What is started.
 struct Kind {
@@ -96,34 +96,35 @@ async fn measure(session: &mut Session, server: &Server, kind: &Kind) -> Result<
     let scenario = kind.scenario;
     let peak = peak(session, server, kind).await?;
     let mut normal = f64::NAN;
-    for share in SHARES {
+    for share in LOAD_SHARES {
         session.progress.step(format!("{} at {share} of the peak", kind.name), 0);
-        let callers = Callers::new(server.address, kind, peak * share);
+        let callers = OverloadCallers::new(server.address, kind, peak * share);
         callers.call_for(session.warm_up()).await?;
         let before = server.processor_ms();
-        let seen = callers.call_for(session.time()).await?;
+        let observations = callers.call_for(session.time()).await?;
         let is_too_much = share > 1.0;
-        let good = count(seen.accepted.len()) / seen.seconds;
+        let good = count(observations.accepted.len()) / observations.seconds;
         let figure = Figure::new(scenario, format!("accepted at {share} of the peak"), good, "/s");
         let figure = figure.of("peak", peak);
         let has_target = is_too_much && kind.has_workers;
         session.add(if has_target { figure.at_least(0.8) } else { figure });
-        let (p50, p99) = (seen.accepted.percentile(50.0), seen.accepted.percentile(99.0));
+        let (p50, p99) =
+            (observations.accepted.percentile(50.0), observations.accepted.percentile(99.0));
         normal = if share < 1.0 { p99 } else { normal };
         session.add(Figure::new(scenario, "… p50", p50, "ms"));
         let figure = Figure::new(scenario, "… p99", p99, "ms").of("half", normal);
         session.add(if has_target { figure.at_most(5.0) } else { figure });
-        let refused = 100.0 * count(seen.refused.len()) / count(seen.answered());
+        let refused = 100.0 * count(observations.refused.len()) / count(observations.answered());
         session.add(Figure::new(scenario, "… refused", refused, "%"));
-        if seen.refused.len() > 0 {
-            let p99 = seen.refused.percentile(99.0);
+        if observations.refused.len() > 0 {
+            let p99 = observations.refused.percentile(99.0);
             session.add(Figure::new(scenario, "… refusal, p99", p99, "ms"));
         }
-        let late = seen.sent.percentile(99.0);
+        let late = observations.sent.percentile(99.0);
         session.add(Figure::new(scenario, "… sent late, p99", late, "ms"));
-        let sent = count(seen.answered()) / seen.seconds;
+        let sent = count(observations.answered()) / observations.seconds;
         session.add(Figure::new(scenario, "… requests", sent, "/s").of("due", peak * share));
-        usage(session, scenario, server, before, seen.seconds);
+        usage(session, scenario, server, before, observations.seconds);
     }
     Ok(())
 }
@@ -131,18 +132,19 @@ async fn measure(session: &mut Session, server: &Server, kind: &Kind) -> Result<
 /// What the server can do: callers who wait for their answer before they ask again.
 async fn peak(session: &mut Session, server: &Server, kind: &Kind) -> Result<f64> {
     session.progress.step(format!("{}, peak", kind.name), 0);
-    let calls = starts(server, kind.path, kind.body, MANY);
-    let calls = Calls { status: kind.status, ..calls };
-    calls.for_time(session.warm_up()).await?;
-    let load = calls.for_time(session.time()).await?;
-    let (peak, name) = (load.per_second(), format!("{}, {MANY} connections", kind.name));
+    let calls = starts(server, kind.path, kind.body, MANY_CONNECTIONS);
+    let calls = RepeatedCalls { status: kind.status, ..calls };
+    calls.run_for(session.warm_up()).await?;
+    let load = calls.run_for(session.time()).await?;
+    let (peak, name) =
+        (load.per_second(), format!("{}, {MANY_CONNECTIONS} connections", kind.name));
     session.add(Figure::new(kind.scenario, name, peak, "/s"));
     session.add(Figure::new(kind.scenario, "… p99", load.latency.percentile(99.0), "ms"));
     Ok(peak)
 }
 
 /// Callers who send at a rate, whatever is answered.
-struct Callers {
+struct OverloadCallers {
     address: SocketAddr,
     request: Arc<[u8]>,
     good: u16,
@@ -151,7 +153,7 @@ struct Callers {
 
 /// What they have seen.
 #[derive(Default)]
-struct Seen {
+struct Observations {
     seconds: f64,
     /// From when a request was due to its answer, in milliseconds.
     accepted: Sample,
@@ -160,19 +162,19 @@ struct Seen {
     sent: Sample,
 }
 
-impl Seen {
+impl Observations {
     fn answered(&self) -> usize {
         self.accepted.len() + self.refused.len()
     }
 }
 
-impl Callers {
+impl OverloadCallers {
     fn new(address: SocketAddr, kind: &Kind, per_second: f64) -> Self {
         let request = json_request(kind.path, kind.body).into();
         Self { address, request, good: kind.status, per_second }
     }
 
-    async fn call_for(&self, time: Duration) -> Result<Seen> {
+    async fn call_for(&self, time: Duration) -> Result<Observations> {
         let mut connections = Vec::new();
         for _ in 0..CONNECTIONS {
             connections.push(Connection::open(self.address).await?);
@@ -183,34 +185,36 @@ impl Callers {
             let (next, request) = (next.clone(), self.request.clone());
             let (good, per_second) = (self.good, self.per_second);
             callers.spawn(async move {
-                let mut seen = Seen::default();
+                let mut observations = Observations::default();
                 loop {
                     let number = next.fetch_add(1, Ordering::Relaxed);
                     let due = Duration::from_secs_f64(float(number) / per_second);
                     if due >= time {
-                        return Ok(seen);
+                        return Ok(observations);
                     }
                     let early = due.saturating_sub(watch.elapsed());
                     if !early.is_zero() {
                         pause(early).await;
                     }
-                    seen.sent.add(watch.elapsed().saturating_sub(due).as_secs_f64() * 1_000.0);
-                    let status = connection.ask(&request).await?;
+                    observations
+                        .sent
+                        .add(watch.elapsed().saturating_sub(due).as_secs_f64() * 1_000.0);
+                    let status = connection.send(&request).await?;
                     let took = watch.elapsed().saturating_sub(due).as_secs_f64() * 1_000.0;
                     match status {
-                        status if status == good => seen.accepted.add(took),
-                        REFUSED => seen.refused.add(took),
+                        status if status == good => observations.accepted.add(took),
+                        STATUS_REFUSED => observations.refused.add(took),
                         other => bail!("a start was answered by {other}"),
                     }
                 }
             });
         }
-        let mut all = Seen::default();
-        for seen in callers.join_all().await {
-            let seen = seen?;
-            all.accepted.extend(&seen.accepted);
-            all.refused.extend(&seen.refused);
-            all.sent.extend(&seen.sent);
+        let mut all = Observations::default();
+        for observations in callers.join_all().await {
+            let observations = observations?;
+            all.accepted.extend(&observations.accepted);
+            all.refused.extend(&observations.refused);
+            all.sent.extend(&observations.sent);
         }
         all.seconds = watch.elapsed().as_secs_f64();
         Ok(all)

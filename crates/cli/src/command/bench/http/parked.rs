@@ -11,24 +11,24 @@ use super::super::report::{Figure, count};
 use super::super::session::Session;
 use super::caller::send_each;
 use super::connection::{Connection, json_request};
-use super::definitions::JOURNEYS;
-use super::measure::MANY;
+use super::measure::MANY_CONNECTIONS;
 use super::server::{ClockKind, Server};
+use super::sources::JOURNEYS;
 
-const FEW: usize = 100;
-const PARKED: usize = 100_000;
+const FEW_PARKED_JOURNEYS: usize = 100;
+const PARKED_JOURNEYS: usize = 100_000;
 
 /// How many are started, answered and woken in a round.
-const ROUND: usize = 5_000;
+const CALLS_PER_ROUND: usize = 5_000;
 
 /// The best of so many rounds counts: anything else on the machine only makes them slower.
 const ROUNDS: usize = 5;
 
 /// How much more they may cost beside many.
-const AT_MOST: f64 = 1.2;
+const MAX_COST_RATIO: f64 = 1.2;
 
 /// The fastest round of each kind, in seconds.
-struct Cost {
+struct CostPerInstance {
     start: f64,
     submit: f64,
     fire: f64,
@@ -47,13 +47,13 @@ struct Moved {
 
 pub(super) async fn run(session: &mut Session) -> Result<()> {
     let server = Server::start(&session.common.db, ClockKind::Virtual, JOURNEYS).await?;
-    park(&server, FEW).await?;
-    let rounds = session.common.scaled(ROUND);
-    session.progress.step(format!("journeys beside {FEW} that are parked"), 0);
+    park(&server, FEW_PARKED_JOURNEYS).await?;
+    let rounds = session.common.scaled(CALLS_PER_ROUND);
+    session.progress.step(format!("journeys beside {FEW_PARKED_JOURNEYS} that are parked"), 0);
     let few = cost(&server, rounds).await?;
-    let parked = session.common.scaled(PARKED);
+    let parked = session.common.scaled(PARKED_JOURNEYS);
     session.progress.step(format!("parking {parked} journeys"), 0);
-    park(&server, parked - FEW).await?;
+    park(&server, parked - FEW_PARKED_JOURNEYS).await?;
     session.progress.step(format!("journeys beside {parked} that are parked"), 0);
     let many = cost(&server, rounds).await?;
     for (what, few, many) in [
@@ -61,10 +61,10 @@ pub(super) async fn run(session: &mut Session) -> Result<()> {
         ("submitting", few.submit, many.submit),
         ("firing", few.fire, many.fire),
     ] {
-        let name = format!("{what} {rounds}, beside {FEW} that are parked");
+        let name = format!("{what} {rounds}, beside {FEW_PARKED_JOURNEYS} that are parked");
         session.add(Figure::new("parked", name, few * 1_000.0, "ms"));
         let figure = Figure::new("parked", format!("… beside {parked}"), many * 1_000.0, "ms");
-        session.add(figure.of("beside few", few * 1_000.0).at_most(AT_MOST));
+        session.add(figure.of("beside few", few * 1_000.0).at_most(MAX_COST_RATIO));
     }
     server.end()
 }
@@ -78,8 +78,8 @@ async fn park(server: &Server, count: usize) -> Result<()> {
     Ok(())
 }
 
-async fn cost(server: &Server, count: usize) -> Result<Cost> {
-    let mut best = Cost { start: f64::MAX, submit: f64::MAX, fire: f64::MAX };
+async fn cost(server: &Server, count: usize) -> Result<CostPerInstance> {
+    let mut best = CostPerInstance { start: f64::MAX, submit: f64::MAX, fire: f64::MAX };
     for _ in 0..ROUNDS {
         let (started, ids) = start(server, "asks", "{}", count).await?;
         best.start = best.start.min(started);
@@ -99,7 +99,8 @@ async fn start(
 ) -> Result<(f64, Vec<String>)> {
     let request = json_request(&format!("/journeys/{name}/start"), body);
     let status = if name == "naps" { 202 } else { 200 };
-    let (load, answers) = send_each(server.address, MANY, vec![request; count], status).await?;
+    let (load, answers) =
+        send_each(server.address, MANY_CONNECTIONS, vec![request; count], status).await?;
     let id = |answer: &Vec<u8>| Ok(serde_json::from_slice::<Status>(answer)?.journey_id);
     Ok((load.seconds, answers.iter().map(id).collect::<Result<_>>()?))
 }
@@ -108,7 +109,7 @@ async fn submit(server: &Server, ids: &[String]) -> Result<f64> {
     let request =
         |id: &String| json_request(&format!("/journeys/{id}/steps/ask"), r#"{"answer":true}"#);
     let requests = ids.iter().map(request).collect();
-    let (load, _) = send_each(server.address, MANY, requests, 200).await?;
+    let (load, _) = send_each(server.address, MANY_CONNECTIONS, requests, 200).await?;
     Ok(load.seconds)
 }
 

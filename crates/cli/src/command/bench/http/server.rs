@@ -11,14 +11,14 @@ use meantime_kernel::clock::Stopwatch;
 use tempfile::TempDir;
 use tokio::sync::oneshot;
 
-use super::super::place::Place;
+use super::super::bench_store::BenchStore;
 use super::super::process;
 use super::connection::{Connection, request};
-use super::definitions::Source;
-use super::ready::is_ready_within;
+use super::readiness_prober::is_ready_within;
+use super::sources::Source;
 
 /// How long a server may take until it listens.
-const PATIENCE: Duration = Duration::from_mins(1);
+const START_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// How the clock of a server goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,20 +42,24 @@ pub(super) struct Server {
 
 impl Server {
     /// Starts this binary on an empty database and deploys what is measured.
-    pub(super) async fn start(place: &Place, clock: ClockKind, sources: &[Source]) -> Result<Self> {
-        let (directory, db) = match place {
-            Place::Sqlite(path) => {
+    pub(super) async fn start(
+        bench_store: &BenchStore,
+        clock: ClockKind,
+        sources: &[Source],
+    ) -> Result<Self> {
+        let (directory, db) = match bench_store {
+            BenchStore::Sqlite(path) => {
                 let made = tempfile::Builder::new().prefix("meantime-bench-").tempdir_in(path);
                 (made?, "sqlite:meantime.db".to_owned())
             }
-            Place::Postgres(place) => {
-                drop(place.connect_empty().await?);
-                (tempfile::tempdir()?, place.url.clone())
+            BenchStore::Postgres(database) => {
+                drop(database.connect_empty().await?);
+                (tempfile::tempdir()?, database.url.clone())
             }
         };
-        let started = Started::new(directory.path(), &db, clock)?;
-        let (child, heard) = started.hear(PATIENCE).await?;
-        let Heard { address, ready_ms } = heard.context("the server does not listen")?;
+        let started = SpawnedServer::new(directory.path(), &db, clock)?;
+        let (child, heard) = started.hear(START_TIMEOUT).await?;
+        let ListeningServer { address, ready_ms } = heard.context("the server does not listen")?;
         let server = Self { child, address, ready_ms, directory, db, clock };
         server.deploy(sources).await?;
         Ok(server)
@@ -67,10 +71,10 @@ impl Server {
         self.child.kill()?;
         self.child.wait()?;
         let watch = Stopwatch::start();
-        let started = Started::new(self.directory.path(), &self.db, self.clock)?;
+        let started = SpawnedServer::new(self.directory.path(), &self.db, self.clock)?;
         let (child, heard) = started.hear(patience).await?;
         self.child = child;
-        let Some(Heard { address, ready_ms }) = heard else { return Ok(None) };
+        let Some(ListeningServer { address, ready_ms }) = heard else { return Ok(None) };
         (self.address, self.ready_ms) = (address, ready_ms);
         let is_ready = is_ready_within(address, patience.saturating_sub(watch.elapsed())).await;
         Ok(is_ready.then(|| watch.elapsed().as_secs_f64() * 1_000.0))
@@ -113,18 +117,18 @@ impl Drop for Server {
 }
 
 /// A process that has been started, and what it says.
-struct Started {
+struct SpawnedServer {
     child: Child,
-    heard: oneshot::Receiver<Heard>,
+    heard: oneshot::Receiver<ListeningServer>,
 }
 
 /// What a server says when it listens.
-struct Heard {
+struct ListeningServer {
     address: SocketAddr,
     ready_ms: f64,
 }
 
-impl Started {
+impl SpawnedServer {
     fn new(directory: &Path, db: &str, clock: ClockKind) -> Result<Self> {
         let binary = std::env::current_exe().context("the binary does not know its place")?;
         let watch = Stopwatch::start();
@@ -148,7 +152,7 @@ impl Started {
             let address = lines.by_ref().map_while(Result::ok).find_map(|line| address_of(&line));
             let ready_ms = watch.elapsed().as_secs_f64() * 1_000.0;
             // Nobody listens any more when patience is at its end.
-            let _ = address.map(|address| say.send(Heard { address, ready_ms }));
+            let _ = address.map(|address| say.send(ListeningServer { address, ready_ms }));
             // What else it says must go somewhere.
             lines.map_while(Result::ok).for_each(drop);
         });
@@ -156,7 +160,7 @@ impl Started {
     }
 
     /// Waits until it listens. When it ends or takes longer, it is killed.
-    async fn hear(mut self, patience: Duration) -> Result<(Child, Option<Heard>)> {
+    async fn hear(mut self, patience: Duration) -> Result<(Child, Option<ListeningServer>)> {
         let heard = tokio::time::timeout(patience, self.heard).await;
         let heard = heard.ok().and_then(Result::ok);
         if heard.is_none() {

@@ -15,7 +15,7 @@ use tokio::task::JoinSet;
 use super::connection::{Connection, json_request};
 
 /// How many tasks a claim takes.
-const BATCH: usize = 200;
+const BATCH_SIZE: usize = 200;
 
 /// Workers that go on until they are told to stop.
 pub(super) struct Workers {
@@ -47,11 +47,11 @@ impl Workers {
     pub(super) fn begin(
         address: SocketAddr,
         count: usize,
-        places: Option<&Arc<Semaphore>>,
+        permits: Option<&Arc<Semaphore>>,
     ) -> Result<Self> {
         let (stop, done) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
         let worker =
-            Worker { address, stop: stop.clone(), done: done.clone(), places: places.cloned() };
+            Worker { address, stop: stop.clone(), done: done.clone(), permits: permits.cloned() };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let work = move || {
             runtime.block_on(async move {
@@ -84,7 +84,7 @@ struct Worker {
     address: SocketAddr,
     stop: Arc<AtomicBool>,
     done: Arc<AtomicUsize>,
-    places: Option<Arc<Semaphore>>,
+    permits: Option<Arc<Semaphore>>,
 }
 
 impl Worker {
@@ -93,8 +93,8 @@ impl Worker {
         while !self.stop.load(Ordering::Relaxed) {
             let finished = work(&mut connection, number).await?;
             self.done.fetch_add(finished, Ordering::Relaxed);
-            if let Some(places) = &self.places {
-                places.add_permits(finished);
+            if let Some(permits) = &self.permits {
+                permits.add_permits(finished);
             }
         }
         Ok(())
@@ -103,8 +103,9 @@ impl Worker {
 
 /// Claims once and reports on what came; how many that were.
 async fn work(connection: &mut Connection, number: usize) -> Result<usize> {
-    let claim =
-        format!("{{\"worker\":\"w{number}\",\"types\":[\"noop\"],\"max\":{BATCH},\"waitMs\":500}}");
+    let claim = format!(
+        "{{\"worker\":\"w{number}\",\"types\":[\"noop\"],\"max\":{BATCH_SIZE},\"waitMs\":500}}"
+    );
     let body = connection.expect(&json_request("/tasks/claim", &claim), 200).await?;
     let claimed: Claimed<'_> = serde_json::from_slice(body)?;
     let count = claimed.tasks.len();
@@ -112,8 +113,8 @@ async fn work(connection: &mut Connection, number: usize) -> Result<usize> {
         return Ok(0);
     }
     let mut report = String::from("{\"results\":[");
-    for (place, task) in claimed.tasks.iter().enumerate() {
-        let comma = if place == 0 { "" } else { "," };
+    for (index, task) in claimed.tasks.iter().enumerate() {
+        let comma = if index == 0 { "" } else { "," };
         let (id, token) = (task.id.get(), task.lease_token.get());
         write!(report, "{comma}{{\"id\":{id},\"leaseToken\":{token},\"output\":1}}")?;
     }

@@ -2,20 +2,20 @@
 
 use anyhow::Result;
 
-use super::super::load::{Starting, start_for};
+use super::super::kernel_rig::KernelRig;
 use super::super::report::Figure;
-use super::super::rig::Rig;
 use super::super::session::Session;
+use super::super::starters::{Starters, start_for_duration};
 
 const NAME: &str = "flood";
 const FLOOD: usize = 1_000;
 
 pub(crate) async fn flood(session: &mut Session) -> Result<()> {
     session.progress.step("a flood of one definition", 0);
-    let rig = Rig::new(&session.common.db).await?;
-    let alone = start_for(&rig.kernel, "other", 1, session.warm_up()).await?;
-    let flood = Starting::begin(&rig.kernel, "five", FLOOD);
-    let beside = start_for(&rig.kernel, "other", 1, session.time()).await?;
+    let rig = KernelRig::new(&session.common.db).await?;
+    let alone = start_for_duration(&rig.kernel, "other", 1, session.warm_up()).await?;
+    let flood = Starters::begin(&rig.kernel, "five", FLOOD);
+    let beside = start_for_duration(&rig.kernel, "other", 1, session.time()).await?;
     let flood = flood.end().await?;
     rig.end().await?;
     let rate = flood.per_second();

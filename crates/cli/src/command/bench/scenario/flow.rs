@@ -13,12 +13,12 @@ use meantime_kernel::driver::Kernel;
 use meantime_kernel::store::{InstanceRow, Store};
 use tokio::task::JoinSet;
 
-use super::super::load::pause;
-use super::super::percentile::Sample;
+use super::super::kernel_rig::{KernelRig, start};
 use super::super::process::processor_ms;
 use super::super::report::{self, Figure, float};
-use super::super::rig::{Rig, start};
+use super::super::sample::Sample;
 use super::super::session::Session;
+use super::super::starters::pause;
 use super::super::workers::Workers;
 
 const NAME: &str = "flow";
@@ -26,7 +26,7 @@ const CALLERS: usize = 256;
 const WORKERS: usize = 4;
 
 /// Nobody waits longer than this for a workflow of the bench.
-const PATIENCE: Duration = Duration::from_mins(1);
+const RUN_TIMEOUT: Duration = Duration::from_mins(1);
 
 const SCRIPTS: &str = r#"
 workflow one(inputs) {
@@ -76,8 +76,8 @@ pub(crate) async fn flow(session: &mut Session) -> Result<()> {
 }
 
 /// A kernel that knows flow scripts.
-async fn rig(session: &Session) -> Result<Rig> {
-    let rig = Rig::with(&session.common.db, NOTATION, Arc::new(Flow)).await?;
+async fn rig(session: &Session) -> Result<KernelRig> {
+    let rig = KernelRig::with(&session.common.db, NOTATION, Arc::new(Flow)).await?;
     let text = SCRIPTS.into();
     let source = Source { name: "bench".to_owned(), text, files: Vec::new() };
     rig.kernel.deploy(NOTATION, source).await?;
@@ -181,7 +181,7 @@ async fn delays(session: &mut Session) -> Result<()> {
     let random = session.random().await?;
     session.progress.step(format!("{count} delays of a second"), count);
     let rig = rig(session).await?;
-    rig.store.take_seen();
+    rig.store.take_observations();
     let next = Arc::new(AtomicUsize::new(0));
     let mut set = JoinSet::new();
     for _ in 0..1_000 {
@@ -196,14 +196,14 @@ async fn delays(session: &mut Session) -> Result<()> {
         });
     }
     set.join_all().await.into_iter().collect::<Result<()>>()?;
-    rig.until_fired(u64::try_from(count)?).await?;
+    rig.wait_until_fired(u64::try_from(count)?).await?;
     // The answers of the last commits are on their way.
     pause(Duration::from_millis(50)).await;
-    let seen = rig.store.take_seen();
+    let observations = rig.store.take_observations();
     let limit = 2.0 * report::count(count) / random * 1_000.0;
     let at = |percent: f64| {
         let name = format!("{count} delays of a second, lateness p{percent}");
-        Figure::new(NAME, name, seen.lateness.percentile(percent), "ms")
+        Figure::new(NAME, name, observations.lateness.percentile(percent), "ms")
     };
     session.add(at(50.0));
     session.add(at(99.0).at_most(limit));
@@ -217,7 +217,7 @@ async fn begin(kernel: &Kernel, definition: &str) -> Result<InstanceId> {
 
 async fn to_the_end(kernel: &Kernel, definition: &str) -> Result<InstanceId> {
     let command = Command::Start(start(definition));
-    let reply = kernel.call_and_wait(command, Wait::Idle, Some(PATIENCE)).await;
+    let reply = kernel.call_and_wait(command, Wait::Idle, Some(RUN_TIMEOUT)).await;
     started(reply.context("a start was refused")?)
 }
 
@@ -228,6 +228,6 @@ fn started(reply: Reply) -> Result<InstanceId> {
     }
 }
 
-async fn read(rig: &Rig, instance: InstanceId) -> Result<InstanceRow> {
+async fn read(rig: &KernelRig, instance: InstanceId) -> Result<InstanceRow> {
     rig.store.instance(instance).await?.context("the instance is not there")
 }

@@ -2,21 +2,21 @@
 
 use anyhow::{Result, bail};
 
-use super::super::part::Said;
+use super::super::child::ChildMessage;
+use super::super::kernel_rig::new_bench_directory;
 use super::super::report::{Figure, count, float};
-use super::super::rig::new_directory;
 use super::super::session::Session;
-use super::sleeping::{Woken, sleep, wake};
+use super::sleeping::{WakeReport, sleep, wake};
 
 const NAME: &str = "growth";
 const MIB: f64 = 1_048_576.0;
 const SIZES: [usize; 4] = [10_000, 100_000, 1_000_000, 10_000_000];
 
 /// Peek and claim at one size, in microseconds.
-type Looks = (f64, f64);
+type QueryTimes = (f64, f64);
 
 pub(crate) async fn growth(session: &mut Session) -> Result<()> {
-    let mut before: Option<Looks> = None;
+    let mut before: Option<QueryTimes> = None;
     for size in SIZES.map(|size| session.common.scaled(size).max(10_000)) {
         let is_last = size == session.common.scaled(10_000_000);
         let looks = at(session, size, is_last, before).await?;
@@ -29,20 +29,22 @@ async fn at(
     session: &mut Session,
     size: usize,
     is_last: bool,
-    before: Option<Looks>,
-) -> Result<Looks> {
+    before: Option<QueryTimes>,
+) -> Result<QueryTimes> {
     let random = session.random_among(size).await?;
     session.progress.step(format!("{size} timers"), 0);
-    let directory = new_directory(&session.common.db)?;
+    let directory = new_bench_directory(&session.common.db)?;
     let file = directory.path().join("meantime.db");
     let storm = (size / 5).min(100_000);
-    let mut part = sleep(&file, &[size], storm, 1)?;
-    let Said::Armed { per_second, resident_bytes, file_bytes, .. } = part.hear()? else {
+    let mut child = sleep(&file, &[size], storm, 1)?;
+    let ChildMessage::Armed { per_second, resident_bytes, file_bytes, .. } =
+        child.read_message()?
+    else {
         bail!("expected armed sleepers");
     };
-    let Said::Rested { .. } = part.hear()? else { bail!("it did not rest") };
-    part.kill()?;
-    let Woken { ready_ms, first_ms, drained_per_second, peek_us, claim_us, .. } =
+    let ChildMessage::Rested { .. } = child.read_message()? else { bail!("it did not rest") };
+    child.kill()?;
+    let WakeReport { ready_ms, first_ms, drained_per_second, peek_us, claim_us, .. } =
         wake(&file, storm)?;
     let figure =
         |what: &str, value, unit| Figure::new(NAME, format!("{size}: {what}"), value, unit);

@@ -8,43 +8,45 @@ use meantime_core::Json;
 use meantime_kernel::clock::Stopwatch;
 use meantime_kernel::command::{ClaimCommand, ClaimedTask, Command, Reply, Report};
 
-use super::super::load::pause;
-use super::super::part::Said;
-use super::super::partner::Partner;
-use super::super::percentile::Sample;
-use super::super::place::{Place, PostgresPlace};
+use super::super::bench_store::{BenchDatabase, BenchStore};
+use super::super::child::ChildMessage;
+use super::super::child_process::ChildProcess;
+use super::super::kernel_rig::{KernelRig, start};
 use super::super::report::{Figure, float};
-use super::super::rig::{Rig, start};
+use super::super::sample::Sample;
 use super::super::session::Session;
+use super::super::starters::pause;
 
 const NAME: &str = "nodes";
 
 /// How often one node wakes the other.
-const WAKE_UPS: usize = 300;
+const WAKE_UP_SAMPLES: usize = 300;
 
 pub(crate) async fn nodes(session: &mut Session) -> Result<()> {
-    let Place::Postgres(place) = session.common.db.clone() else {
+    let BenchStore::Postgres(database) = session.common.db.clone() else {
         bail!("several nodes need PostgreSQL");
     };
-    carried(session, &place).await?;
-    woken(session, &place).await?;
-    at_rest(session, &place).await
+    measure_throughput(session, &database).await?;
+    measure_wake_up(session, &database).await?;
+    at_rest(session, &database).await
 }
 
 /// Starts per second of one process and of two.
-async fn carried(session: &mut Session, place: &PostgresPlace) -> Result<()> {
+async fn measure_throughput(session: &mut Session, database: &BenchDatabase) -> Result<()> {
     let mut rates = Vec::new();
     for nodes in [1, 2] {
         session.progress.step(format!("{nodes} nodes"), 0);
-        drop(place.connect_empty().await?);
+        drop(database.connect_empty().await?);
         // The first one makes the tables.
-        Rig::join(place).await?.end().await?;
+        KernelRig::join(database).await?.end().await?;
         let seconds = session.common.seconds.to_string();
-        let args = ["load", "--db", &place.url, "--seconds", &seconds];
-        let parts: Result<Vec<_>> = (0..nodes).map(|_| Partner::start(args)).collect();
+        let args = ["load", "--db", &database.url, "--seconds", &seconds];
+        let parts: Result<Vec<_>> = (0..nodes).map(|_| ChildProcess::start(args)).collect();
         let mut rate = 0.0;
-        for mut part in parts? {
-            let Said::Loaded { per_second } = part.hear()? else { bail!("it carried nothing") };
+        for mut child in parts? {
+            let ChildMessage::Loaded { per_second } = child.read_message()? else {
+                bail!("it carried nothing")
+            };
             rate += per_second;
         }
         let name = format!("1-turn instances, {nodes} nodes with 64 callers each");
@@ -59,12 +61,12 @@ async fn carried(session: &mut Session, place: &PostgresPlace) -> Result<()> {
 }
 
 /// From the answer to a start on one node to the answer to a claim that waits on the other.
-async fn woken(session: &mut Session, place: &PostgresPlace) -> Result<()> {
+async fn measure_wake_up(session: &mut Session, database: &BenchDatabase) -> Result<()> {
     session.progress.step("wake-ups across nodes", 0);
-    drop(place.connect_empty().await?);
-    let (worker, caller) = (Rig::join(place).await?, Rig::join(place).await?);
+    drop(database.connect_empty().await?);
+    let (worker, caller) = (KernelRig::join(database).await?, KernelRig::join(database).await?);
     let mut late = Sample::default();
-    for _ in 0..WAKE_UPS {
+    for _ in 0..WAKE_UP_SAMPLES {
         let kernel = worker.kernel.clone();
         let claim = tokio::spawn(async move {
             let claim = ClaimCommand {
@@ -101,18 +103,18 @@ async fn woken(session: &mut Session, place: &PostgresPlace) -> Result<()> {
     Ok(())
 }
 
-async fn complete(rig: &Rig, task: &ClaimedTask) -> Result<()> {
+async fn complete(rig: &KernelRig, task: &ClaimedTask) -> Result<()> {
     let (token, report) = (Some(task.token), Report::Completed(Json::null()));
     rig.kernel.call(Command::Report { task: task.id, token, report }).await?;
     Ok(())
 }
 
 /// Statements of a node that has nothing to do.
-async fn at_rest(session: &mut Session, place: &PostgresPlace) -> Result<()> {
+async fn at_rest(session: &mut Session, database: &BenchDatabase) -> Result<()> {
     let seconds = session.common.seconds * 6;
     session.progress.step(format!("resting for {seconds} s"), 0);
-    drop(place.connect_empty().await?);
-    let rig = Rig::join(place).await?;
+    drop(database.connect_empty().await?);
+    let rig = KernelRig::join(database).await?;
     pause(Duration::from_secs(2)).await;
     let before = rig.counts();
     pause(Duration::from_secs(seconds)).await;

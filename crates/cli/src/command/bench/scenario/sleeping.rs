@@ -4,34 +4,36 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 
-use super::super::part::Said;
-use super::super::partner::Partner;
+use super::super::child::ChildMessage;
+use super::super::child_process::ChildProcess;
+use super::super::kernel_rig::new_bench_directory;
 use super::super::report::{Figure, count, float};
-use super::super::rig::new_directory;
 use super::super::session::Session;
 
 const NAME: &str = "sleeping";
 const MIB: f64 = 1_048_576.0;
 
 /// Sleepers that fall due together after the restart.
-const STORM: usize = 1_000;
+const STORM_TIMERS: usize = 1_000;
 
 pub(crate) async fn sleeping(session: &mut Session) -> Result<()> {
     let counts = [100_000, 1_000_000].map(|count| session.common.scaled(count).max(10_000));
-    let directory = new_directory(&session.common.db)?;
+    let directory = new_bench_directory(&session.common.db)?;
     let file = directory.path().join("meantime.db");
-    asleep(session, &file, counts)?;
+    measure_sleeping(session, &file, counts)?;
     session.progress.step("a restart after kill -9", 0);
-    restarted(session, &file)
+    measure_restart(session, &file)
 }
 
-fn asleep(session: &mut Session, file: &Path, counts: [usize; 2]) -> Result<()> {
+fn measure_sleeping(session: &mut Session, file: &Path, counts: [usize; 2]) -> Result<()> {
     session.progress.step(format!("{} sleeping instances", counts[1]), 0);
     let rest_seconds = session.common.seconds * 6;
-    let mut part = sleep(file, &counts, STORM, rest_seconds)?;
+    let mut child = sleep(file, &counts, STORM_TIMERS, rest_seconds)?;
     let mut resident = Vec::new();
     for expected in counts {
-        let Said::Armed { count: armed, resident_bytes, file_bytes, .. } = part.hear()? else {
+        let ChildMessage::Armed { count: armed, resident_bytes, file_bytes, .. } =
+            child.read_message()?
+        else {
             bail!("expected {expected} armed sleepers");
         };
         resident.push(float(resident_bytes) / MIB);
@@ -46,15 +48,17 @@ fn asleep(session: &mut Session, file: &Path, counts: [usize; 2]) -> Result<()> 
         session.add(Figure::new(NAME, name, large - small, "MiB").at_most(50.0));
     }
     session.progress.step(format!("resting for {rest_seconds} s"), 0);
-    let Said::Rested { core_percent, statements } = part.hear()? else { bail!("it did not rest") };
+    let ChildMessage::Rested { core_percent, statements } = child.read_message()? else {
+        bail!("it did not rest")
+    };
     let name = format!("idle for {rest_seconds} s, of one core");
     session.add(Figure::new(NAME, name, core_percent, "%").at_most(0.5));
     session.add(Figure::new(NAME, "statements while idle", float(statements), ""));
-    part.kill()
+    child.kill()
 }
 
-fn restarted(session: &mut Session, file: &Path) -> Result<()> {
-    let Woken { ready_ms, first_ms, resident_bytes, .. } = wake(file, STORM)?;
+fn measure_restart(session: &mut Session, file: &Path) -> Result<()> {
+    let WakeReport { ready_ms, first_ms, resident_bytes, .. } = wake(file, STORM_TIMERS)?;
     session.add(Figure::new(NAME, "ready after kill -9", ready_ms, "ms").at_most(500.0));
     session
         .add(Figure::new(NAME, "first timer fired after kill -9", first_ms, "ms").at_most(2_000.0));
@@ -69,17 +73,17 @@ pub(super) fn sleep(
     counts: &[usize],
     storm: usize,
     rest_seconds: u64,
-) -> Result<Partner> {
+) -> Result<ChildProcess> {
     let counts: Vec<String> = counts.iter().map(usize::to_string).collect();
     let (storm, rest) = (storm.to_string(), rest_seconds.to_string());
     let file = file.display().to_string();
     let counts = counts.join(",");
     let args = ["sleep", "--file", &file, "--counts", &counts, "--storm", &storm];
-    Partner::start(args.into_iter().chain(["--rest-seconds", &rest]))
+    ChildProcess::start(args.into_iter().chain(["--rest-seconds", &rest]))
 }
 
 /// What a process that was started after a kill has said.
-pub(super) struct Woken {
+pub(super) struct WakeReport {
     pub(super) ready_ms: f64,
     pub(super) first_ms: f64,
     pub(super) drained_per_second: f64,
@@ -89,16 +93,18 @@ pub(super) struct Woken {
 }
 
 /// Opens a file after a kill and lets its storm fall due.
-pub(super) fn wake(file: &Path, storm: usize) -> Result<Woken> {
+pub(super) fn wake(file: &Path, storm: usize) -> Result<WakeReport> {
     let (file, storm) = (file.display().to_string(), storm.to_string());
-    let mut part = Partner::start(["wake", "--file", &file, "--storm", &storm])?;
-    let Said::Ready = part.hear()? else { bail!("it was not ready") };
-    let ready_ms = part.age_ms();
-    let Said::Fired = part.hear()? else { bail!("nothing fired") };
-    let first_ms = part.age_ms();
-    let Said::Drained { per_second, resident_bytes, peek_us, claim_us } = part.hear()? else {
+    let mut child = ChildProcess::start(["wake", "--file", &file, "--storm", &storm])?;
+    let ChildMessage::Ready = child.read_message()? else { bail!("it was not ready") };
+    let ready_ms = child.age_ms();
+    let ChildMessage::Fired = child.read_message()? else { bail!("nothing fired") };
+    let first_ms = child.age_ms();
+    let ChildMessage::Drained { per_second, resident_bytes, peek_us, claim_us } =
+        child.read_message()?
+    else {
         bail!("the storm was not drained");
     };
     let drained_per_second = per_second;
-    Ok(Woken { ready_ms, first_ms, drained_per_second, resident_bytes, peek_us, claim_us })
+    Ok(WakeReport { ready_ms, first_ms, drained_per_second, resident_bytes, peek_us, claim_us })
 }

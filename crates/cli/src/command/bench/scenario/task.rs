@@ -12,33 +12,33 @@ use meantime_kernel::clock::SystemClock;
 use meantime_kernel::command::{ClaimCommand, ClaimedTask, Command, Reply, Report, StartCommand};
 
 use super::super::baseline;
-use super::super::by_hand::ByHand;
 use super::super::database::Database;
-use super::super::log_pages::LogPages;
+use super::super::kernel_rig::{new_bench_directory, start};
+use super::super::manual_driver::ManualDriver;
 use super::super::notation;
 use super::super::report::{Figure, count, float};
-use super::super::rig::{new_directory, start};
 use super::super::session::Session;
+use super::super::wal_pages::WalPages;
 
 const NAME: &str = "task";
-const GROUP: usize = 64;
-const GROUPS: usize = 500;
+const GROUP_SIZE: usize = 64;
+const GROUP_COUNT: usize = 500;
 
 /// A frame of the log: a page and its header.
-const FRAME: u64 = 4_096 + 24;
+const WAL_FRAME_BYTES: u64 = 4_096 + 24;
 
 /// What a group of instances has cost, per instance.
-struct Cost {
+struct CostPerInstance {
     rows: f64,
     commits: f64,
     log_bytes: f64,
-    touched: Touched,
+    touched: TouchedTables,
 }
 
 pub(crate) async fn task(session: &mut Session) -> Result<()> {
     session.progress.step("the cost of a one-task instance", 0);
-    let groups = session.common.scaled(GROUPS).min(GROUPS);
-    let directory = new_directory(&session.common.db)?;
+    let groups = session.common.scaled(GROUP_COUNT).min(GROUP_COUNT);
+    let directory = new_bench_directory(&session.common.db)?;
     let small = cost("small-task", &directory.path().join("small.db"), groups).await?;
     let large = cost("large-task", &directory.path().join("large.db"), groups).await?;
     let plain = |bytes| baseline::appended_log_bytes(&session.common.db, bytes, groups);
@@ -58,40 +58,40 @@ pub(crate) async fn task(session: &mut Session) -> Result<()> {
     Ok(())
 }
 
-async fn cost(definition: &str, path: &Path, groups: usize) -> Result<Cost> {
+async fn cost(definition: &str, path: &Path, groups: usize) -> Result<CostPerInstance> {
     let database = Database::file(path)?;
-    let store = Arc::new(database.watched(Arc::new(SystemClock)));
-    let mut machine = ByHand::new(store.clone()).await?;
+    let store = Arc::new(database.observed(Arc::new(SystemClock)));
+    let mut machine = ManualDriver::new(store.clone()).await?;
     machine.deploy(notation::NAME, notation::source()).await?;
     for _ in 0..groups / 10 {
         run(definition, &mut machine, None).await?;
     }
     let before = database.counts();
-    store.take_seen();
+    store.take_observations();
     for _ in 0..groups {
         run(definition, &mut machine, None).await?;
     }
-    let (after, seen) = (database.counts(), store.take_seen());
-    let instances = count(groups * GROUP);
-    let mut pages = LogPages::new(path)?;
-    Ok(Cost {
-        rows: float(seen.rows) / instances,
+    let (after, observations) = (database.counts(), store.take_observations());
+    let instances = count(groups * GROUP_SIZE);
+    let mut pages = WalPages::new(path)?;
+    Ok(CostPerInstance {
+        rows: float(observations.rows) / instances,
         commits: float(after.commits - before.commits) / count(groups),
-        log_bytes: float((after.log_pages - before.log_pages) * FRAME) / instances,
+        log_bytes: float((after.log_pages - before.log_pages) * WAL_FRAME_BYTES) / instances,
         touched: run(definition, &mut machine, Some(&mut pages)).await?,
     })
 }
 
 /// The B-trees that each commit has touched, with the pages of each.
-type Touched = Vec<(&'static str, Vec<(String, usize)>)>;
+type TouchedTables = Vec<(&'static str, Vec<(String, usize)>)>;
 
 /// One group from start to end, in three commits; says what each has touched, if asked.
 async fn run(
     definition: &str,
-    machine: &mut ByHand,
-    mut pages: Option<&mut LogPages>,
-) -> Result<Touched> {
-    let mut touched = Touched::new();
+    machine: &mut ManualDriver,
+    mut pages: Option<&mut WalPages>,
+) -> Result<TouchedTables> {
+    let mut touched = TouchedTables::new();
     let mut look = |commit| {
         if let Some(pages) = &mut pages {
             touched.push((commit, pages.since()?.into_iter().collect()));
@@ -100,15 +100,16 @@ async fn run(
     };
     let input = Json::parse("{\"order\":4711,\"customer\":\"c-1\"}")?;
     let start = StartCommand { input, ..start(definition) };
-    machine.call(vec![Command::Start(start); GROUP]).await?;
+    machine.call(vec![Command::Start(start); GROUP_SIZE]).await?;
     look("start")?;
     let worker = "worker-1".to_owned();
-    let claim = ClaimCommand { worker, max: GROUP, lease_ms: 60_000, ..ClaimCommand::default() };
+    let claim =
+        ClaimCommand { worker, max: GROUP_SIZE, lease_ms: 60_000, ..ClaimCommand::default() };
     let claimed = machine.call(vec![Command::Claim(claim)]).await?;
     look("claim")?;
     let [Reply::Tasks(tasks)] = claimed.as_slice() else { bail!("no tasks: {claimed:?}") };
-    if tasks.len() != GROUP {
-        bail!("{} tasks instead of {GROUP}", tasks.len());
+    if tasks.len() != GROUP_SIZE {
+        bail!("{} tasks instead of {GROUP_SIZE}", tasks.len());
     }
     let output = Json::parse("{\"receipt\":\"r-1\"}")?;
     machine.call(tasks.iter().map(|task| completed(task, &output)).collect()).await?;

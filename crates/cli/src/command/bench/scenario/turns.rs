@@ -2,10 +2,10 @@
 
 use anyhow::Result;
 
-use super::super::load::start_for;
+use super::super::kernel_rig::KernelRig;
 use super::super::report::{Figure, float};
-use super::super::rig::Rig;
 use super::super::session::Session;
+use super::super::starters::start_for_duration;
 
 const NAME: &str = "turns";
 const CALLERS: usize = 64;
@@ -16,10 +16,10 @@ pub(crate) async fn turns(session: &mut Session) -> Result<()> {
         [("once", 1, 0.4, Some(0.25)), ("five", 5, 0.15, None)]
     {
         session.progress.step(format!("instances of {turns} turns"), 0);
-        let rig = Rig::new(&session.common.db).await?;
-        start_for(&rig.kernel, definition, CALLERS, session.warm_up()).await?;
+        let rig = KernelRig::new(&session.common.db).await?;
+        start_for_duration(&rig.kernel, definition, CALLERS, session.warm_up()).await?;
         let before = rig.counts();
-        let load = start_for(&rig.kernel, definition, CALLERS, session.time()).await?;
+        let load = start_for_duration(&rig.kernel, definition, CALLERS, session.time()).await?;
         let after = rig.counts();
         rig.end().await?;
         let what = format!("{turns}-turn instances, {CALLERS} callers");

@@ -3,11 +3,11 @@
 use anyhow::Result;
 use tokio_postgres::{Client, Statement};
 
-use super::super::super::place::PostgresPlace;
-use super::super::sqlite::GROUP;
+use super::super::super::bench_store::BenchDatabase;
+use super::super::sqlite::GROUP_SIZE;
 use super::transaction::transaction;
 
-const TABLES: &str = "
+const SCHEMA_SQL: &str = "
 CREATE TABLE instance (ord BIGINT PRIMARY KEY, random BIGINT NOT NULL, turn_no BIGINT NOT NULL,
     definition_id BIGINT NOT NULL, started_at BIGINT NOT NULL, ended_at BIGINT,
     last_history BIGINT NOT NULL, phase TEXT COLLATE \"C\" NOT NULL, open BYTEA,
@@ -22,42 +22,44 @@ CREATE TABLE history (seq BIGINT PRIMARY KEY, ord BIGINT NOT NULL, turn_no BIGIN
     happened_at BIGINT NOT NULL, previous BIGINT NOT NULL, records BYTEA NOT NULL);
 ";
 
-const START: &str = "INSERT INTO instance (ord, random, turn_no, definition_id, started_at, \
+const INSERT_INSTANCE: &str = "INSERT INTO instance (ord, random, turn_no, definition_id, started_at, \
      last_history, phase, open, state) SELECT o, o, 1, 1, $2, o * 2, 'running', p, s \
      FROM UNNEST($1::BIGINT[], $3::BYTEA[], $4::BYTEA[]) AS given (o, p, s)";
-const SCHEDULE: &str = "INSERT INTO task (ord, turn_no, available_at, ordinal, priority, claims, \
+const INSERT_TASK: &str = "INSERT INTO task (ord, turn_no, available_at, ordinal, priority, claims, \
      attempt, state, queue, name, spec) SELECT o, 1, $2, 0, 0, 0, 0, 'ready', '', 'work', s \
      FROM UNNEST($1::BIGINT[], $3::BYTEA[]) AS given (o, s)";
-const CLAIM: &str = "UPDATE task SET state = 'leased', claims = 1, attempt = 1, \
+const CLAIM_TASK: &str = "UPDATE task SET state = 'leased', claims = 1, attempt = 1, \
      lease_worker = 'worker', lease_until = $2 FROM UNNEST($1::BIGINT[]) AS given (o) \
      WHERE ord = o AND turn_no = 1 AND ordinal = 0 AND claims = 0";
-const END: &str = "UPDATE instance SET turn_no = 2, phase = 'completed', ended_at = $2, \
+const END_INSTANCE: &str = "UPDATE instance SET turn_no = 2, phase = 'completed', ended_at = $2, \
      last_history = o * 2 + 1, open = NULL, state = s \
      FROM UNNEST($1::BIGINT[], $3::BYTEA[]) AS given (o, s) WHERE ord = o AND turn_no = 1";
-const DONE: &str = "DELETE FROM task USING UNNEST($1::BIGINT[]) AS given (o) \
+const DELETE_TASK: &str = "DELETE FROM task USING UNNEST($1::BIGINT[]) AS given (o) \
      WHERE ord = o AND turn_no = 1 AND ordinal = 0 AND claims = 1";
-const APPEND: &str = "INSERT INTO history (seq, ord, turn_no, happened_at, previous, records) \
+const INSERT_HISTORY: &str = "INSERT INTO history (seq, ord, turn_no, happened_at, previous, records) \
      SELECT o * 2 + $2 - 1, o, $2, $3, 0, r \
      FROM UNNEST($1::BIGINT[], $4::BYTEA[]) AS given (o, r)";
 
 /// Some instant; ids begin with it.
-const NOW: i64 = 1_790_000_000_000;
+const NOW_MS: i64 = 1_790_000_000_000;
 
-pub(crate) struct Appended {
+pub(crate) struct AppendBaseline {
     client: Client,
     statements: Vec<Statement>,
     next: i64,
 }
 
-impl Appended {
-    pub(crate) async fn new(place: &PostgresPlace) -> Result<Self> {
-        let client = place.connect_empty().await?;
-        client.batch_execute(TABLES).await?;
+impl AppendBaseline {
+    pub(crate) async fn new(database: &BenchDatabase) -> Result<Self> {
+        let client = database.connect_empty().await?;
+        client.batch_execute(SCHEMA_SQL).await?;
         let mut statements = Vec::new();
-        for sql in [START, SCHEDULE, APPEND, CLAIM, END, DONE] {
+        for sql in
+            [INSERT_INSTANCE, INSERT_TASK, INSERT_HISTORY, CLAIM_TASK, END_INSTANCE, DELETE_TASK]
+        {
             statements.push(client.prepare(sql).await?);
         }
-        Ok(Self { client, statements, next: NOW << 15 })
+        Ok(Self { client, statements, next: NOW_MS << 15 })
     }
 
     /// A group of instances from start to end; says how many.
@@ -65,31 +67,31 @@ impl Appended {
         let [start, schedule, append, claim, end, done] = self.statements.as_slice() else {
             return Ok(0);
         };
-        let ords: Vec<i64> = (self.next..).take(GROUP).collect();
-        self.next += i64::try_from(GROUP)?;
-        let fill = |byte: u8, len: usize| vec![vec![byte; len]; GROUP];
+        let ords: Vec<i64> = (self.next..).take(GROUP_SIZE).collect();
+        self.next += i64::try_from(GROUP_SIZE)?;
+        let fill = |byte: u8, len: usize| vec![vec![byte; len]; GROUP_SIZE];
         let (states, opens, specs, records) =
             (fill(7, 500), fill(8, 60), fill(6, 60), fill(9, 120));
         let client = &self.client;
         transaction(
             client,
             &[
-                (start, &[&ords, &NOW, &opens, &states]),
-                (schedule, &[&ords, &NOW, &specs]),
-                (append, &[&ords, &1i64, &NOW, &records]),
+                (start, &[&ords, &NOW_MS, &opens, &states]),
+                (schedule, &[&ords, &NOW_MS, &specs]),
+                (append, &[&ords, &1i64, &NOW_MS, &records]),
             ],
         )
         .await?;
-        transaction(client, &[(claim, &[&ords, &NOW])]).await?;
+        transaction(client, &[(claim, &[&ords, &NOW_MS])]).await?;
         transaction(
             client,
             &[
-                (end, &[&ords, &NOW, &states]),
+                (end, &[&ords, &NOW_MS, &states]),
                 (done, &[&ords]),
-                (append, &[&ords, &2i64, &NOW, &records]),
+                (append, &[&ords, &2i64, &NOW_MS, &records]),
             ],
         )
         .await?;
-        Ok(GROUP)
+        Ok(GROUP_SIZE)
     }
 }

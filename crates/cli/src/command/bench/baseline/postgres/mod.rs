@@ -4,5 +4,5 @@ mod appended;
 mod random;
 mod transaction;
 
-pub(crate) use appended::Appended;
-pub(crate) use random::Random;
+pub(crate) use appended::AppendBaseline;
+pub(crate) use random::RandomUpdateBaseline;

@@ -4,14 +4,14 @@ use anyhow::Result;
 use meantime_kernel::random::{Entropy, SeededEntropy};
 use tokio_postgres::{Client, Statement};
 
+use super::super::super::bench_store::BenchDatabase;
 use super::super::super::notation::YEAR_MS;
-use super::super::super::place::PostgresPlace;
 use super::transaction::transaction;
 
 /// Transitions that share a commit.
-const BATCH: usize = 1_000;
+const BATCH_SIZE: usize = 1_000;
 
-const TABLES: &str = "
+const SCHEMA_SQL: &str = "
 CREATE TABLE instance (ord BIGINT PRIMARY KEY, random BIGINT NOT NULL, turn_no BIGINT NOT NULL,
     definition_id BIGINT NOT NULL, started_at BIGINT NOT NULL, last_history BIGINT NOT NULL,
     phase TEXT COLLATE \"C\" NOT NULL, open BYTEA, state BYTEA NOT NULL) WITH (fillfactor = 80);
@@ -22,25 +22,25 @@ CREATE TABLE timer (due_at BIGINT NOT NULL, ord BIGINT NOT NULL, turn_no BIGINT 
     PRIMARY KEY (due_at, ord, turn_no, ordinal));
 ";
 
-const START: &str = "INSERT INTO instance (ord, random, turn_no, definition_id, started_at, \
+const INSERT_INSTANCE: &str = "INSERT INTO instance (ord, random, turn_no, definition_id, started_at, \
      last_history, phase, open, state) SELECT o, o, 1, 1, $2, 0, 'running', p, s \
      FROM UNNEST($1::BIGINT[], $3::BYTEA[], $4::BYTEA[]) AS given (o, p, s)";
-const TURN: &str = "UPDATE instance SET turn_no = t + 1, last_history = h, open = p, state = s \
+const UPDATE_INSTANCE: &str = "UPDATE instance SET turn_no = t + 1, last_history = h, open = p, state = s \
      FROM UNNEST($1::BIGINT[], $2::BIGINT[], $3::BIGINT[], $4::BYTEA[], $5::BYTEA[]) \
      AS given (o, t, h, p, s) WHERE ord = o AND turn_no = t";
-const APPEND: &str = "INSERT INTO history (seq, ord, turn_no, happened_at, previous, records) \
+const INSERT_HISTORY: &str = "INSERT INTO history (seq, ord, turn_no, happened_at, previous, records) \
      SELECT h, o, t, $4, 0, r \
      FROM UNNEST($1::BIGINT[], $2::BIGINT[], $3::BIGINT[], $5::BYTEA[]) AS given (h, o, t, r)";
-const DISARM: &str = "DELETE FROM timer \
+const DELETE_TIMER: &str = "DELETE FROM timer \
      USING UNNEST($1::BIGINT[], $2::BIGINT[], $3::BIGINT[]) AS given (d, o, t) \
      WHERE due_at = d AND ord = o AND turn_no = t AND ordinal = 0";
-const ARM: &str = "INSERT INTO timer (due_at, ord, turn_no, ordinal, kind, place) \
+const INSERT_TIMER: &str = "INSERT INTO timer (due_at, ord, turn_no, ordinal, kind, place) \
      SELECT d, o, t, 0, 'timer', 'sleep' \
      FROM UNNEST($1::BIGINT[], $2::BIGINT[], $3::BIGINT[]) AS given (d, o, t)";
 
-const NOW: i64 = 1_790_000_000_000;
+const NOW_MS: i64 = 1_790_000_000_000;
 
-pub(crate) struct Random {
+pub(crate) struct RandomUpdateBaseline {
     client: Client,
     statements: Vec<Statement>,
     /// When each instance's timer is due, and its turn number.
@@ -49,15 +49,15 @@ pub(crate) struct Random {
     seq: i64,
 }
 
-impl Random {
-    pub(crate) async fn new(place: &PostgresPlace, count: usize) -> Result<Self> {
-        let client = place.connect_empty().await?;
-        client.batch_execute(TABLES).await?;
+impl RandomUpdateBaseline {
+    pub(crate) async fn new(database: &BenchDatabase, count: usize) -> Result<Self> {
+        let client = database.connect_empty().await?;
+        client.batch_execute(SCHEMA_SQL).await?;
         let mut statements = Vec::new();
-        for sql in [START, TURN, APPEND, DISARM, ARM] {
+        for sql in [INSERT_INSTANCE, UPDATE_INSTANCE, INSERT_HISTORY, DELETE_TIMER, INSERT_TIMER] {
             statements.push(client.prepare(sql).await?);
         }
-        let (entropy, seq) = (SeededEntropy::new(1), NOW << 15);
+        let (entropy, seq) = (SeededEntropy::new(1), NOW_MS << 15);
         let mut baseline = Self { client, statements, instances: Vec::new(), entropy, seq };
         while baseline.instances.len() < count {
             baseline.fill().await?;
@@ -70,14 +70,14 @@ impl Random {
     async fn fill(&mut self) -> Result<()> {
         let [start, .., arm] = self.statements.as_slice() else { return Ok(()) };
         let first = self.instances.len();
-        let ords: Vec<i64> = (first..first + BATCH).map(ord).collect();
-        let due: Vec<i64> = (0..BATCH).map(|_| soon(&mut self.entropy)).collect();
-        let turns = vec![1i64; BATCH];
-        let (opens, states) = (vec![vec![8u8; 60]; BATCH], vec![vec![7u8; 500]; BATCH]);
+        let ords: Vec<i64> = (first..first + BATCH_SIZE).map(ord).collect();
+        let due: Vec<i64> = (0..BATCH_SIZE).map(|_| random_due_at(&mut self.entropy)).collect();
+        let turns = vec![1i64; BATCH_SIZE];
+        let (opens, states) = (vec![vec![8u8; 60]; BATCH_SIZE], vec![vec![7u8; 500]; BATCH_SIZE]);
         let client = &self.client;
         transaction(
             client,
-            &[(start, &[&ords, &NOW, &opens, &states]), (arm, &[&due, &ords, &turns])],
+            &[(start, &[&ords, &NOW_MS, &opens, &states]), (arm, &[&due, &ords, &turns])],
         )
         .await?;
         self.instances.extend(due.into_iter().map(|due_at| (due_at, 1)));
@@ -88,18 +88,18 @@ impl Random {
     pub(crate) async fn batch(&mut self) -> Result<usize> {
         let [_, turn, append, disarm, arm] = self.statements.as_slice() else { return Ok(0) };
         let mut picked = std::collections::BTreeSet::new();
-        while picked.len() < BATCH.min(self.instances.len()) {
+        while picked.len() < BATCH_SIZE.min(self.instances.len()) {
             let bits = usize::try_from(self.entropy.next() >> 1)?;
             picked.insert(bits % self.instances.len());
         }
         let (mut ords, mut turns, mut seqs) = (Vec::new(), Vec::new(), Vec::new());
         let (mut due, mut next_due, mut next_turns) = (Vec::new(), Vec::new(), Vec::new());
-        for place in picked {
-            let Some((due_at, turn_no)) = self.instances.get_mut(place) else { continue };
-            ords.push(ord(place));
+        for index in picked {
+            let Some((due_at, turn_no)) = self.instances.get_mut(index) else { continue };
+            ords.push(ord(index));
             due.push(*due_at);
             turns.push(*turn_no);
-            (*due_at, *turn_no) = (soon(&mut self.entropy), *turn_no + 1);
+            (*due_at, *turn_no) = (random_due_at(&mut self.entropy), *turn_no + 1);
             next_due.push(*due_at);
             next_turns.push(*turn_no);
             seqs.push(self.seq);
@@ -113,7 +113,7 @@ impl Random {
             client,
             &[
                 (turn, &[&ords, &turns, &seqs, &opens, &states]),
-                (append, &[&seqs, &ords, &turns, &NOW, &records]),
+                (append, &[&seqs, &ords, &turns, &NOW_MS, &records]),
                 (disarm, &[&due, &ords, &turns]),
                 (arm, &[&next_due, &ords, &next_turns]),
             ],
@@ -124,12 +124,12 @@ impl Random {
 }
 
 /// The key of the instance at a place, made as the engine makes them.
-fn ord(place: usize) -> i64 {
-    (NOW << 15) + i64::try_from(place).unwrap_or_default()
+fn ord(index: usize) -> i64 {
+    (NOW_MS << 15) + i64::try_from(index).unwrap_or_default()
 }
 
 /// Some instant within the next year.
-fn soon(entropy: &mut SeededEntropy) -> i64 {
+fn random_due_at(entropy: &mut SeededEntropy) -> i64 {
     let within = i64::try_from(entropy.next() >> 1).unwrap_or_default();
-    NOW + within.rem_euclid(YEAR_MS)
+    NOW_MS + within.rem_euclid(YEAR_MS)
 }

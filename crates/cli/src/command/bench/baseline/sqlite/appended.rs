@@ -8,9 +8,9 @@ use rusqlite::params;
 use super::file::File;
 
 /// Instances that share each commit.
-pub(crate) const GROUP: usize = 64;
+pub(crate) const GROUP_SIZE: usize = 64;
 
-const TABLES: &str = "
+const SCHEMA_SQL: &str = "
 CREATE TABLE instance (ord INTEGER PRIMARY KEY, random INTEGER NOT NULL, turn_no INTEGER NOT NULL,
     phase TEXT NOT NULL, definition_id INTEGER NOT NULL, started_at INTEGER NOT NULL,
     ended_at INTEGER, last_history INTEGER NOT NULL, open BLOB, state BLOB NOT NULL) STRICT;
@@ -24,32 +24,33 @@ CREATE TABLE history (seq INTEGER PRIMARY KEY, ord INTEGER NOT NULL, turn_no INT
     happened_at INTEGER NOT NULL, previous INTEGER NOT NULL, records BLOB NOT NULL) STRICT;
 ";
 
-const START: &str = "INSERT INTO instance (ord, random, turn_no, phase, definition_id, started_at, \
+const INSERT_INSTANCE: &str = "INSERT INTO instance (ord, random, turn_no, phase, definition_id, started_at, \
      last_history, open, state) VALUES (?1, ?2, 1, 'running', 1, ?3, ?4, ?5, ?6)";
-const SCHEDULE: &str = "INSERT INTO task (ord, turn_no, ordinal, queue, name, priority, state, \
+const INSERT_TASK: &str = "INSERT INTO task (ord, turn_no, ordinal, queue, name, priority, state, \
      available_at, claims, attempt, spec) VALUES (?1, 1, 0, '', 'work', 0, 'ready', ?2, 0, 0, ?3)";
-const CLAIM: &str = "UPDATE task SET state = 'leased', claims = 1, attempt = 1, \
+const CLAIM_TASK: &str = "UPDATE task SET state = 'leased', claims = 1, attempt = 1, \
      lease_worker = 'worker', lease_until = ?2 \
      WHERE ord = ?1 AND turn_no = 1 AND ordinal = 0 AND claims = 0";
-const END: &str = "UPDATE instance SET turn_no = 2, phase = 'completed', ended_at = ?2, \
+const END_INSTANCE: &str = "UPDATE instance SET turn_no = 2, phase = 'completed', ended_at = ?2, \
      last_history = ?3, open = NULL, state = ?4 WHERE ord = ?1 AND turn_no = 1";
-const DONE: &str = "DELETE FROM task WHERE ord = ?1 AND turn_no = 1 AND ordinal = 0 AND claims = 1";
-const APPEND: &str = "INSERT INTO history (seq, ord, turn_no, happened_at, previous, records) \
+const DELETE_TASK: &str =
+    "DELETE FROM task WHERE ord = ?1 AND turn_no = 1 AND ordinal = 0 AND claims = 1";
+const INSERT_HISTORY: &str = "INSERT INTO history (seq, ord, turn_no, happened_at, previous, records) \
      VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
 
 /// Some instant; ids are made from it as the engine makes them.
-const NOW: i64 = 1_790_000_000_000;
+const NOW_MS: i64 = 1_790_000_000_000;
 
-pub(crate) struct Appended {
+pub(crate) struct AppendBaseline {
     file: File,
     next: i64,
     state: Vec<u8>,
 }
 
-impl Appended {
+impl AppendBaseline {
     /// A new file; instances have a state of so many bytes.
     pub(crate) fn new(path: &Path, state: usize) -> Result<Self> {
-        Ok(Self { file: File::new(path, TABLES)?, next: NOW << 15, state: vec![7; state] })
+        Ok(Self { file: File::new(path, SCHEMA_SQL)?, next: NOW_MS << 15, state: vec![7; state] })
     }
 
     /// Pages written to the log so far.
@@ -61,29 +62,29 @@ impl Appended {
     pub(crate) fn group(&mut self) -> Result<usize> {
         let (state, open, records) = (&self.state, [8u8; 60], [9u8; 120]);
         let spec = [6u8; 60];
-        let group = self.next..self.next + i64::try_from(GROUP)?;
+        let group = self.next..self.next + i64::try_from(GROUP_SIZE)?;
         self.next = group.end;
         let file = &self.file;
         file.begin()?;
         for ord in group.clone() {
             let random = ord.wrapping_mul(0x1e37_79b9_7f4a_7c15);
-            file.run(START, params![ord, random, NOW, ord * 2, open, state])?;
-            file.run(SCHEDULE, params![ord, NOW, spec])?;
-            file.run(APPEND, params![ord * 2, ord, 1, NOW, 0, records])?;
+            file.run(INSERT_INSTANCE, params![ord, random, NOW_MS, ord * 2, open, state])?;
+            file.run(INSERT_TASK, params![ord, NOW_MS, spec])?;
+            file.run(INSERT_HISTORY, params![ord * 2, ord, 1, NOW_MS, 0, records])?;
         }
         file.commit()?;
         file.begin()?;
         for ord in group.clone() {
-            file.run(CLAIM, params![ord, NOW])?;
+            file.run(CLAIM_TASK, params![ord, NOW_MS])?;
         }
         file.commit()?;
         file.begin()?;
         for ord in group {
-            file.run(END, params![ord, NOW, ord * 2 + 1, state])?;
-            file.run(DONE, [ord])?;
-            file.run(APPEND, params![ord * 2 + 1, ord, 2, NOW, ord * 2, records])?;
+            file.run(END_INSTANCE, params![ord, NOW_MS, ord * 2 + 1, state])?;
+            file.run(DELETE_TASK, [ord])?;
+            file.run(INSERT_HISTORY, params![ord * 2 + 1, ord, 2, NOW_MS, ord * 2, records])?;
         }
         file.commit()?;
-        Ok(GROUP)
+        Ok(GROUP_SIZE)
     }
 }

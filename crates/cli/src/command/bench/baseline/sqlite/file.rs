@@ -9,9 +9,9 @@ use anyhow::Result;
 use rusqlite::{Connection, Params};
 
 /// The log is emptied when it has so many pages: a sixteenth of 256 MiB.
-const LOG_PAGES: u64 = 4_096;
+const CHECKPOINT_PAGES: u64 = 4_096;
 
-const PASSIVE: &str = "PRAGMA wal_checkpoint(PASSIVE)";
+const PASSIVE_CHECKPOINT: &str = "PRAGMA wal_checkpoint(PASSIVE_CHECKPOINT)";
 
 /// A file, its connection, and a thread that empties the log.
 pub(super) struct File {
@@ -63,8 +63,8 @@ impl File {
         self.run("COMMIT", [])?;
         if self.is_copied.swap(false, Ordering::SeqCst) {
             // The few pages that came meanwhile, so that the next commit starts the log anew.
-            self.connection.query_row(PASSIVE, [], |_| Ok(()))?;
-        } else if self.pages.load(Ordering::Relaxed) >= LOG_PAGES
+            self.connection.query_row(PASSIVE_CHECKPOINT, [], |_| Ok(()))?;
+        } else if self.pages.load(Ordering::Relaxed) >= CHECKPOINT_PAGES
             && !self.is_copying.swap(true, Ordering::SeqCst)
         {
             // The thread waits for it, or is gone with the file.
@@ -96,7 +96,7 @@ fn checkpointer(
     std::thread::spawn(move || {
         while requests.recv().is_ok() {
             // A log that could not be emptied is tried again after the next commit.
-            let _ = connection.query_row(PASSIVE, [], |_| Ok(()));
+            let _ = connection.query_row(PASSIVE_CHECKPOINT, [], |_| Ok(()));
             is_copied.store(true, Ordering::SeqCst);
             is_copying.store(false, Ordering::SeqCst);
         }

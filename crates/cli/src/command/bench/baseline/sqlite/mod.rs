@@ -4,5 +4,5 @@ mod appended;
 mod file;
 mod random;
 
-pub(crate) use appended::{Appended, GROUP};
-pub(crate) use random::Random;
+pub(crate) use appended::{AppendBaseline, GROUP_SIZE};
+pub(crate) use random::RandomUpdateBaseline;

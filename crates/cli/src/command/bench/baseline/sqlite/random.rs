@@ -10,9 +10,9 @@ use super::super::super::notation::YEAR_MS;
 use super::file::File;
 
 /// Transitions that share a commit.
-const BATCH: usize = 1_000;
+const BATCH_SIZE: usize = 1_000;
 
-const TABLES: &str = "
+const SCHEMA_SQL: &str = "
 CREATE TABLE instance (ord INTEGER PRIMARY KEY, random INTEGER NOT NULL, turn_no INTEGER NOT NULL,
     phase TEXT NOT NULL, definition_id INTEGER NOT NULL, started_at INTEGER NOT NULL,
     last_history INTEGER NOT NULL, open BLOB, state BLOB NOT NULL) STRICT;
@@ -23,20 +23,20 @@ CREATE TABLE timer (due_at INTEGER NOT NULL, ord INTEGER NOT NULL, turn_no INTEG
     PRIMARY KEY (due_at, ord, turn_no, ordinal)) WITHOUT ROWID, STRICT;
 ";
 
-const START: &str = "INSERT INTO instance (ord, random, turn_no, phase, definition_id, started_at, \
+const INSERT_INSTANCE: &str = "INSERT INTO instance (ord, random, turn_no, phase, definition_id, started_at, \
      last_history, open, state) VALUES (?1, ?2, 1, 'running', 1, ?3, ?4, ?5, ?6)";
-const TURN: &str = "UPDATE instance SET turn_no = ?2 + 1, last_history = ?3, open = ?4, state = ?5 \
+const UPDATE_INSTANCE: &str = "UPDATE instance SET turn_no = ?2 + 1, last_history = ?3, open = ?4, state = ?5 \
      WHERE ord = ?1 AND turn_no = ?2";
-const APPEND: &str = "INSERT INTO history (seq, ord, turn_no, happened_at, previous, records) \
+const INSERT_HISTORY: &str = "INSERT INTO history (seq, ord, turn_no, happened_at, previous, records) \
      VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-const ARM: &str = "INSERT INTO timer (due_at, ord, turn_no, ordinal, kind, place) \
+const INSERT_TIMER: &str = "INSERT INTO timer (due_at, ord, turn_no, ordinal, kind, place) \
      VALUES (?1, ?2, ?3, 0, 'timer', 'sleep')";
-const DISARM: &str =
+const DELETE_TIMER: &str =
     "DELETE FROM timer WHERE due_at = ?1 AND ord = ?2 AND turn_no = ?3 AND ordinal = 0";
 
-const NOW: i64 = 1_790_000_000_000;
+const NOW_MS: i64 = 1_790_000_000_000;
 
-pub(crate) struct Random {
+pub(crate) struct RandomUpdateBaseline {
     file: File,
     /// When each instance's timer is due, and its turn number.
     instances: Vec<(i64, i64)>,
@@ -44,13 +44,13 @@ pub(crate) struct Random {
     seq: i64,
 }
 
-impl Random {
+impl RandomUpdateBaseline {
     pub(crate) fn new(path: &Path, count: usize) -> Result<Self> {
-        let file = File::new(path, TABLES)?;
+        let file = File::new(path, SCHEMA_SQL)?;
         let mut entropy = SeededEntropy::new(1);
-        let due: Vec<i64> = (0..count).map(|_| soon(&mut entropy)).collect();
-        let mut baseline = Self { file, instances: Vec::new(), entropy, seq: NOW << 15 };
-        for group in due.chunks(BATCH) {
+        let due: Vec<i64> = (0..count).map(|_| random_due_at(&mut entropy)).collect();
+        let mut baseline = Self { file, instances: Vec::new(), entropy, seq: NOW_MS << 15 };
+        for group in due.chunks(BATCH_SIZE) {
             baseline.fill(group)?;
         }
         Ok(baseline)
@@ -61,8 +61,9 @@ impl Random {
         for due_at in group {
             let ord = ord(self.instances.len());
             let random = ord.wrapping_mul(0x1e37_79b9_7f4a_7c15);
-            self.file.run(START, params![ord, random, NOW, 0, [8u8; 60], [7u8; 500]])?;
-            self.file.run(ARM, params![due_at, ord, 1])?;
+            self.file
+                .run(INSERT_INSTANCE, params![ord, random, NOW_MS, 0, [8u8; 60], [7u8; 500]])?;
+            self.file.run(INSERT_TIMER, params![due_at, ord, 1])?;
             self.instances.push((*due_at, 1));
         }
         self.file.commit()
@@ -71,27 +72,27 @@ impl Random {
     /// A batch of transitions; says how many.
     pub(crate) fn batch(&mut self) -> Result<usize> {
         self.file.begin()?;
-        for _ in 0..BATCH {
+        for _ in 0..BATCH_SIZE {
             let picked = pick(&mut self.entropy, self.instances.len());
-            let next_due = soon(&mut self.entropy);
+            let next_due = random_due_at(&mut self.entropy);
             let Some((due_at, turn_no)) = self.instances.get_mut(picked) else { continue };
             let ord = ord(picked);
             let seq = self.seq;
-            self.file.run(TURN, params![ord, *turn_no, seq, [8u8; 60], [7u8; 500]])?;
-            self.file.run(APPEND, params![seq, ord, *turn_no, NOW, 0, [9u8; 120]])?;
-            self.file.run(DISARM, params![*due_at, ord, *turn_no])?;
+            self.file.run(UPDATE_INSTANCE, params![ord, *turn_no, seq, [8u8; 60], [7u8; 500]])?;
+            self.file.run(INSERT_HISTORY, params![seq, ord, *turn_no, NOW_MS, 0, [9u8; 120]])?;
+            self.file.run(DELETE_TIMER, params![*due_at, ord, *turn_no])?;
             (*due_at, *turn_no) = (next_due, *turn_no + 1);
-            self.file.run(ARM, params![*due_at, ord, *turn_no])?;
+            self.file.run(INSERT_TIMER, params![*due_at, ord, *turn_no])?;
             self.seq += 1;
         }
         self.file.commit()?;
-        Ok(BATCH)
+        Ok(BATCH_SIZE)
     }
 }
 
 /// The key of the instance at a place, made as the engine makes them.
-fn ord(place: usize) -> i64 {
-    (NOW << 15) + i64::try_from(place).unwrap_or_default()
+fn ord(index: usize) -> i64 {
+    (NOW_MS << 15) + i64::try_from(index).unwrap_or_default()
 }
 
 fn pick(entropy: &mut SeededEntropy, count: usize) -> usize {
@@ -100,7 +101,7 @@ fn pick(entropy: &mut SeededEntropy, count: usize) -> usize {
 }
 
 /// Some instant within the next year.
-fn soon(entropy: &mut SeededEntropy) -> i64 {
+fn random_due_at(entropy: &mut SeededEntropy) -> i64 {
     let within = i64::try_from(entropy.next() >> 1).unwrap_or_default();
-    NOW + within.rem_euclid(YEAR_MS)
+    NOW_MS + within.rem_euclid(YEAR_MS)
 }

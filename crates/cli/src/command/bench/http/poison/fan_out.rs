@@ -2,21 +2,21 @@
 
 use serde_json::json;
 
-use super::dice::Dice;
 use super::process;
 use super::script::{MEDIA_TYPE, beginning};
-use super::variant::Draft;
+use super::seeded_choice::SeededChoice;
+use super::variant::PoisonDefinition;
 
-pub(super) fn draft(dice: &mut Dice, name: &str) -> Draft {
-    if dice.between(0, 4) == 0 {
-        let times = dice.magnitude(2, 100);
-        let (text, words) = process::calling_itself(dice, name, times);
+pub(super) fn draft(choice: &mut SeededChoice, name: &str) -> PoisonDefinition {
+    if choice.between(0, 4) == 0 {
+        let times = choice.magnitude(2, 100);
+        let (text, words) = process::calling_itself(choice, name, times);
         let title = format!("a process that calls itself {times} times at once, {words}");
-        return Draft { title, media_type: process::MEDIA_TYPE, text, input: json!({}) };
+        return PoisonDefinition { title, media_type: process::MEDIA_TYPE, text, input: json!({}) };
     }
-    let (width, many) = (dice.magnitude(2, 1_000), dice.magnitude(500, 9_000));
+    let (width, many) = (choice.magnitude(2, 1_000), choice.magnitude(500, 9_000));
     let fork = format!("Workflow.run(\"{name}\", {{ level: i }})");
-    let (title, body) = match dice.between(0, 6) {
+    let (title, body) = match choice.between(0, 6) {
         0 | 1 => (
             format!("a flow that starts itself {width} times and stays"),
             format!("{}\nawait Task.delay(\"P1D\")", each(width, &fork)),
@@ -39,8 +39,8 @@ pub(super) fn draft(dice: &mut Dice, name: &str) -> Draft {
             all(many, "Task.race([Signal.next(\"s\" + i), Task.delay(\"P1D\")])", "Task.all"),
         ),
     };
-    let (begin, words) = beginning(dice);
-    Draft {
+    let (begin, words) = beginning(choice);
+    PoisonDefinition {
         title: format!("{title}, {words}"),
         media_type: MEDIA_TYPE,
         text: format!("{begin}{body}\n"),

@@ -2,13 +2,13 @@
 
 use serde_json::json;
 
-use super::dice::Dice;
 use super::process;
-use super::variant::Draft;
+use super::seeded_choice::SeededChoice;
+use super::variant::PoisonDefinition;
 
-pub(super) fn draft(dice: &mut Dice, name: &str) -> Draft {
-    let n = dice.magnitude(100, 4_000);
-    let expression = match dice.between(0, 8) {
+pub(super) fn draft(choice: &mut SeededChoice, name: &str) -> PoisonDefinition {
+    let n = choice.magnitude(100, 4_000);
+    let expression = match choice.between(0, 8) {
         0 => format!("sum(for i in 1..{n}, j in 1..{n} return i * j)"),
         1 => format!("some i in 1..{n}, j in 1..{n} satisfies i + j = 0"),
         2 => format!("every i in 1..{n} satisfies every j in 1..{n} satisfies i + j > 0"),
@@ -22,7 +22,7 @@ pub(super) fn draft(dice: &mut Dice, name: &str) -> Draft {
         7 => format!("count(for i in 1..{n} return (for j in 1..{n} return j)[item > i])"),
         _ => format!("string length(string(product(for i in 1..{n} return i ** 9)))"),
     };
-    let (text, words) = process::evaluating(dice, name, &expression);
+    let (text, words) = process::evaluating(choice, name, &expression);
     let title = format!("{expression}, {words}");
-    Draft { title, media_type: process::MEDIA_TYPE, text, input: json!({}) }
+    PoisonDefinition { title, media_type: process::MEDIA_TYPE, text, input: json!({}) }
 }

@@ -2,16 +2,16 @@
 
 use serde_json::json;
 
-use super::dice::Dice;
-use super::variant::Draft;
+use super::seeded_choice::SeededChoice;
+use super::variant::PoisonDefinition;
 use super::{journey, script};
 
-pub(super) fn draft(dice: &mut Dice, name: &str) -> Draft {
-    let times = dice.magnitude(1, 2_000);
-    if dice.between(0, 3) == 0 {
-        return in_script(dice, times);
+pub(super) fn draft(choice: &mut SeededChoice, name: &str) -> PoisonDefinition {
+    let times = choice.magnitude(1, 2_000);
+    if choice.between(0, 3) == 0 {
+        return in_script(choice, times);
     }
-    let (head, part, tail, value) = *dice.one_of(&[
+    let (head, part, tail, value) = *choice.one_of(&[
         ("", "0", "", "12345.678"),
         ("", "#", "", "12345.678"),
         ("#,##0.", "0", "", "12345.678"),
@@ -24,16 +24,16 @@ pub(super) fn draft(dice: &mut Dice, name: &str) -> Draft {
         ("", "HHmmss", "", "now()"),
         ("", "zzzz VV xxx ", "", "now()"),
     ]);
-    let length = dice.magnitude(200, 65_536);
+    let length = choice.magnitude(200, 65_536);
     let format = format!("{head}{}{tail}", part.repeat(length / part.len() + 1));
-    let call = match dice.between(0, 2) {
+    let call = match choice.between(0, 2) {
         0 if value != "now()" => format!("(\"1\" as Number {{format: \"{format}\"}}) default 0"),
         _ => format!("sizeOf(({value}) as String {{format: \"{format}\"}})"),
     };
     let expression = format!("sum((1 to {times}) map ((i) -> ({call})))");
-    let (text, words) = journey::evaluating(dice, name, &expression);
+    let (text, words) = journey::evaluating(choice, name, &expression);
     let length = format.len();
-    Draft {
+    PoisonDefinition {
         title: format!(
             "DataWeave, {head}{part}…{tail} in {length} letters, {times} times, {words}"
         ),
@@ -43,17 +43,17 @@ pub(super) fn draft(dice: &mut Dice, name: &str) -> Draft {
     }
 }
 
-fn in_script(dice: &mut Dice, times: usize) -> Draft {
-    let length = dice.magnitude(200, 100_000);
-    let call = match dice.between(0, 3) {
+fn in_script(choice: &mut SeededChoice, times: usize) -> PoisonDefinition {
+    let length = choice.magnitude(200, 100_000);
+    let call = match choice.between(0, 3) {
         0 => format!("Time.format(Time.now(), \"yyyy-MM-dd \".repeat({}))", length / 11),
         1 => format!("Time.format(Time.now(), \"HH:mm \".repeat({}), \"Asia/Tokyo\")", length / 6),
         2 => format!("\"x\".padStart({length}, \"ab\")"),
         _ => format!("(String(i) + (i / 3).toFixed(20)).padEnd({length})"),
     };
-    let (begin, words) = script::beginning(dice);
+    let (begin, words) = script::beginning(choice);
     let body = format!("for (let i = 0; i < {times}; i++) {{ size = size + {call}.length }}");
-    Draft {
+    PoisonDefinition {
         title: format!("flow, {call} {times} times, {words}"),
         media_type: script::MEDIA_TYPE,
         text: format!("{begin}let size = 0\n{body}\nreturn size\n"),

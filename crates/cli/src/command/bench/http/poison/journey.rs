@@ -2,13 +2,17 @@
 
 use serde_json::{Map, Value, json};
 
-use super::dice::Dice;
+use super::seeded_choice::SeededChoice;
 
 pub(super) const MEDIA_TYPE: &str = "application/yaml";
 
 /// A journey that evaluates an expression and ends. One that sleeps first is stored before it
 /// hurts, and hurts again after a restart.
-pub(super) fn evaluating(dice: &mut Dice, name: &str, expression: &str) -> (String, &'static str) {
+pub(super) fn evaluating(
+    choice: &mut SeededChoice,
+    name: &str,
+    expression: &str,
+) -> (String, &'static str) {
     let target = json!({ "kind": "var" });
     let transform = json!({
         "mapper": { "lang": "dataweave", "expr": expression },
@@ -16,7 +20,7 @@ pub(super) fn evaluating(dice: &mut Dice, name: &str, expression: &str) -> (Stri
         "resultVar": "result",
     });
     let work = json!({ "type": "transform", "transform": transform, "next": "done" });
-    let (sleeps, words) = sleeping(dice);
+    let (sleeps, words) = sleeping(choice);
     (text(name, sleeps, Some(work), Map::new()), words)
 }
 
@@ -26,8 +30,8 @@ pub(super) fn ending(name: &str, sleeps: bool, spec: Map<String, Value>) -> Stri
 }
 
 /// Whether an instance sleeps before it works, and the words for that.
-pub(super) fn sleeping(dice: &mut Dice) -> (bool, &'static str) {
-    if dice.chance() { (true, "after a second") } else { (false, "at once") }
+pub(super) fn sleeping(choice: &mut SeededChoice) -> (bool, &'static str) {
+    if choice.coin_flip() { (true, "after a second") } else { (false, "at once") }
 }
 
 fn text(name: &str, sleeps: bool, work: Option<Value>, mut spec: Map<String, Value>) -> String {

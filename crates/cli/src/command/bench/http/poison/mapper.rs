@@ -2,19 +2,19 @@
 
 use serde_json::json;
 
-use super::dice::Dice;
 use super::journey;
-use super::variant::Draft;
+use super::seeded_choice::SeededChoice;
+use super::variant::PoisonDefinition;
 
-pub(super) fn draft(dice: &mut Dice, name: &str) -> Draft {
-    let (title, expression) = match dice.between(0, 4) {
-        0 => recursion(dice),
-        1 => texts(dice),
-        2 => digits(dice),
-        _ => loops(dice),
+pub(super) fn draft(choice: &mut SeededChoice, name: &str) -> PoisonDefinition {
+    let (title, expression) = match choice.between(0, 4) {
+        0 => recursion(choice),
+        1 => texts(choice),
+        2 => digits(choice),
+        _ => loops(choice),
     };
-    let (text, words) = journey::evaluating(dice, name, &expression);
-    Draft {
+    let (text, words) = journey::evaluating(choice, name, &expression);
+    PoisonDefinition {
         title: format!("{title}, {words}"),
         media_type: journey::MEDIA_TYPE,
         text,
@@ -23,15 +23,15 @@ pub(super) fn draft(dice: &mut Dice, name: &str) -> Draft {
 }
 
 /// Loops within loops, each level a shape of its own.
-fn loops(dice: &mut Dice) -> (String, String) {
-    let depth = dice.between(1, 4);
+fn loops(choice: &mut SeededChoice) -> (String, String) {
+    let depth = choice.between(1, 4);
     let (mut expression, mut title) = ("1".to_owned(), Vec::new());
-    let mut steps = dice.magnitude(200_000, 50_000_000);
+    let mut steps = choice.magnitude(200_000, 50_000_000);
     for level in 0..depth {
-        let count = if level + 1 == depth { steps } else { dice.magnitude(3, 400) };
+        let count = if level + 1 == depth { steps } else { choice.magnitude(3, 400) };
         let count = count.clamp(2, 1_000_000);
         steps /= count.max(1);
-        let (word, looped) = one_loop(dice, level, count, &expression);
+        let (word, looped) = one_loop(choice, level, count, &expression);
         expression = looped;
         title.insert(0, format!("{word} {count}"));
     }
@@ -39,9 +39,14 @@ fn loops(dice: &mut Dice) -> (String, String) {
 }
 
 /// A loop whose result is a number, around another one.
-fn one_loop(dice: &mut Dice, level: usize, n: usize, inner: &str) -> (&'static str, String) {
+fn one_loop(
+    choice: &mut SeededChoice,
+    level: usize,
+    n: usize,
+    inner: &str,
+) -> (&'static str, String) {
     let i = format!("i{level}");
-    match dice.between(0, 6) {
+    match choice.between(0, 6) {
         0 => ("map", format!("sum((1 to {n}) map (({i}) -> {i} + {inner}))")),
         1 => {
             ("filter", format!("sizeOf((1 to {n}) filter (({i}) -> (({i} + {inner}) mod 2) == 0))"))
@@ -58,16 +63,16 @@ fn one_loop(dice: &mut Dice, level: usize, n: usize, inner: &str) -> (&'static s
 }
 
 /// A function that calls itself twice.
-fn recursion(dice: &mut Dice) -> (String, String) {
-    let n = dice.between(18, 40);
+fn recursion(choice: &mut SeededChoice) -> (String, String) {
+    let n = choice.between(18, 40);
     let function = "fun f(n) = if (n < 2) n else f(n - 1) + f(n - 2)";
     (format!("recursion, {n} levels"), format!("%dw 2.0\n{function}\n---\nf({n})"))
 }
 
 /// Texts that grow, are cut and joined.
-fn texts(dice: &mut Dice) -> (String, String) {
-    let n = dice.magnitude(1_000, 100_000);
-    match dice.between(0, 2) {
+fn texts(choice: &mut SeededChoice) -> (String, String) {
+    let n = choice.magnitude(1_000, 100_000);
+    match choice.between(0, 2) {
         0 => {
             let grown = "reduce ((i, a = \"\") -> a ++ \"some text \")";
             (format!("a text that grows {n} times"), format!("sizeOf((1 to {n}) {grown})"))
@@ -84,8 +89,8 @@ fn texts(dice: &mut Dice) -> (String, String) {
 }
 
 /// Numbers with very many digits.
-fn digits(dice: &mut Dice) -> (String, String) {
-    let (n, base) = (dice.magnitude(100, 20_000), dice.between(2, 999_999));
+fn digits(choice: &mut SeededChoice) -> (String, String) {
+    let (n, base) = (choice.magnitude(100, 20_000), choice.between(2, 999_999));
     let expression = format!("(1 to {n}) reduce ((i, a = 1) -> a * {base})");
     (format!("{base} to the power of {n}"), expression)
 }

@@ -8,7 +8,6 @@
 //! with any selection of kinds. Sizes are drawn so that some variants stay within the engine's
 //! budgets and take long, and others exceed them.
 
-mod dice;
 mod fan_out;
 mod feel;
 mod format;
@@ -20,9 +19,10 @@ mod request;
 mod schedule;
 mod schema;
 mod script;
+mod seeded_choice;
 #[cfg(test)]
 mod tests;
 mod variant;
 
 pub(crate) use variant::Kind;
-pub(super) use variant::{Definition, Variant, variants};
+pub(super) use variant::{Definition, PoisonVariant, variants};

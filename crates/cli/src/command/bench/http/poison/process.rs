@@ -1,14 +1,18 @@
 //! BPMN processes around an expression or a script.
 
-use super::dice::Dice;
 use super::journey::sleeping;
+use super::seeded_choice::SeededChoice;
 
 pub(super) const MEDIA_TYPE: &str = "application/xml";
 
 /// A process that evaluates a FEEL expression, for a script task or for a gateway.
-pub(super) fn evaluating(dice: &mut Dice, name: &str, feel: &str) -> (String, &'static str) {
+pub(super) fn evaluating(
+    choice: &mut SeededChoice,
+    name: &str,
+    feel: &str,
+) -> (String, &'static str) {
     let feel = escaped(feel);
-    if dice.between(0, 3) == 0 {
+    if choice.between(0, 3) == 0 {
         let gateway = format!(
             "<bpmn:exclusiveGateway id=\"work\" default=\"other\"/>\
              <bpmn:sequenceFlow id=\"other\" sourceRef=\"work\" targetRef=\"end\"/>\
@@ -17,42 +21,50 @@ pub(super) fn evaluating(dice: &mut Dice, name: &str, feel: &str) -> (String, &'
              <bpmn:conditionExpression>=string({feel}) = \"\"</bpmn:conditionExpression>\
              </bpmn:sequenceFlow>"
         );
-        return around(dice, name, &gateway);
+        return around(choice, name, &gateway);
     }
     let script = format!(
         "<bpmn:scriptTask id=\"work\"><bpmn:extensionElements>\
          <zeebe:script expression=\"={feel}\" resultVariable=\"result\"/>\
          </bpmn:extensionElements></bpmn:scriptTask>{AFTER_WORK}"
     );
-    around(dice, name, &script)
+    around(choice, name, &script)
 }
 
 /// A process with a script in the language of flows.
-pub(super) fn scripted(dice: &mut Dice, name: &str, script: &str) -> (String, &'static str) {
+pub(super) fn scripted(
+    choice: &mut SeededChoice,
+    name: &str,
+    script: &str,
+) -> (String, &'static str) {
     let script = escaped(script);
     let task = format!(
         "<bpmn:scriptTask id=\"work\" scriptFormat=\"javascript\">\
          <bpmn:script>{script}</bpmn:script></bpmn:scriptTask>{AFTER_WORK}"
     );
-    around(dice, name, &task)
+    around(choice, name, &task)
 }
 
 /// A process that calls itself, several times at once.
-pub(super) fn calling_itself(dice: &mut Dice, name: &str, times: usize) -> (String, &'static str) {
+pub(super) fn calling_itself(
+    choice: &mut SeededChoice,
+    name: &str,
+    times: usize,
+) -> (String, &'static str) {
     let call = format!(
         "<bpmn:callActivity id=\"work\" calledElement=\"{name}\">\
          <bpmn:multiInstanceLoopCharacteristics>\
          <bpmn:loopCardinality>{times}</bpmn:loopCardinality>\
          </bpmn:multiInstanceLoopCharacteristics></bpmn:callActivity>{AFTER_WORK}"
     );
-    around(dice, name, &call)
+    around(choice, name, &call)
 }
 
 const AFTER_WORK: &str = "<bpmn:sequenceFlow id=\"out\" sourceRef=\"work\" targetRef=\"done\"/>";
 
 /// `work` and what comes after it, between a start, which may be followed by a sleep, and `done`.
-fn around(dice: &mut Dice, name: &str, work: &str) -> (String, &'static str) {
-    let (sleeps, words) = sleeping(dice);
+fn around(choice: &mut SeededChoice, name: &str, work: &str) -> (String, &'static str) {
+    let (sleeps, words) = sleeping(choice);
     let begin = if sleeps {
         "<bpmn:sequenceFlow id=\"in\" sourceRef=\"start\" targetRef=\"nap\"/>\
          <bpmn:intermediateCatchEvent id=\"nap\"><bpmn:timerEventDefinition>\

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use super::super::connection::{get_request, request};
-use super::dice::Dice;
-use super::variant::{Kind, Variant};
+use super::seeded_choice::SeededChoice;
+use super::variant::{Kind, PoisonVariant};
 use super::{journey, process, script};
 
 /// Lists that have to look at much to find a page, or nothing.
@@ -24,23 +24,23 @@ const LISTS: &[&str] = &[
 ];
 
 /// Clients who ask for long lists.
-pub(super) fn lists(dice: &mut Dice, label: String) -> Variant {
-    let paths: Vec<_> = (0..dice.between(1, 4)).map(|_| *dice.one_of(LISTS)).collect();
-    Variant {
+pub(super) fn lists(choice: &mut SeededChoice, label: String) -> PoisonVariant {
+    let paths: Vec<_> = (0..choice.between(1, 4)).map(|_| *choice.one_of(LISTS)).collect();
+    PoisonVariant {
         kind: Kind::List,
         label,
         title: paths.join(", "),
         definition: None,
         requests: paths.iter().map(|path| get_request(path)).collect(),
-        clients: *dice.one_of(&[4, 8, 16]),
+        clients: *choice.one_of(&[4, 8, 16]),
         at_most: 400,
     }
 }
 
 /// Clients who have large sources judged.
-pub(super) fn sources(dice: &mut Dice, label: String, name: &str) -> Variant {
-    let bytes = dice.magnitude(1 << 20, 15 << 20);
-    let (what, media_type, text) = match dice.between(0, 4) {
+pub(super) fn sources(choice: &mut SeededChoice, label: String, name: &str) -> PoisonVariant {
+    let bytes = choice.magnitude(1 << 20, 15 << 20);
+    let (what, media_type, text) = match choice.between(0, 4) {
         0 => ("a flow of many functions", script::MEDIA_TYPE, functions(bytes)),
         1 => ("a flow of one long expression", script::MEDIA_TYPE, sum(bytes)),
         2 => ("a flow of one long list", script::MEDIA_TYPE, list(bytes)),
@@ -48,13 +48,13 @@ pub(super) fn sources(dice: &mut Dice, label: String, name: &str) -> Variant {
         _ => ("a process of many tasks", process::MEDIA_TYPE, tasks(bytes, name)),
     };
     let path = format!("/definitions?name={name}&dryRun=true");
-    Variant {
+    PoisonVariant {
         kind: Kind::Source,
         label,
         title: format!("{what}, {} KiB", text.len() >> 10),
         definition: None,
         requests: vec![request(&path, media_type, &text)],
-        clients: dice.between(1, 4),
+        clients: choice.between(1, 4),
         at_most: 20,
     }
 }

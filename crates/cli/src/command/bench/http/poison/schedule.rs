@@ -3,17 +3,17 @@
 use serde_json::json;
 
 use super::super::connection::json_request;
-use super::dice::Dice;
 use super::script;
-use super::variant::{Definition, Kind, Variant};
+use super::seeded_choice::SeededChoice;
+use super::variant::{Definition, Kind, PoisonVariant};
 
-pub(super) fn variant(dice: &mut Dice, label: String, name: String) -> Variant {
-    let year = if dice.chance() { 1 } else { dice.between(1, 1_899) };
-    let rule = *dice.one_of(&["PT1M", "PT61S", "PT1H", "P1D", "P1M", "* * * * *", "*/7 * * * *"]);
+pub(super) fn variant(choice: &mut SeededChoice, label: String, name: String) -> PoisonVariant {
+    let year = if choice.coin_flip() { 1 } else { choice.between(1, 1_899) };
+    let rule = *choice.one_of(&["PT1M", "PT61S", "PT1H", "P1D", "P1M", "* * * * *", "*/7 * * * *"]);
     let word = if rule.starts_with('P') { "interval" } else { "cron" };
-    let zone = *dice.one_of(&["UTC", "UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata"]);
-    let overlap = *dice.one_of(&["skip", "allow"]);
-    let clients = dice.between(1, 8);
+    let zone = *choice.one_of(&["UTC", "UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata"]);
+    let overlap = *choice.one_of(&["skip", "allow"]);
+    let clients = choice.between(1, 8);
     let request = |subject: usize| {
         let body = json!({
             "definition": name,
@@ -27,8 +27,8 @@ pub(super) fn variant(dice: &mut Dice, label: String, name: String) -> Variant {
         json_request("/schedules", &body.to_string())
     };
     let requests = (0..clients).map(request).collect();
-    let text = if dice.chance() { "return 1\n" } else { "await Task.delay(1)\n" }.to_owned();
-    Variant {
+    let text = if choice.coin_flip() { "return 1\n" } else { "await Task.delay(1)\n" }.to_owned();
+    PoisonVariant {
         kind: Kind::Schedule,
         label,
         title: format!("{clients} schedules {rule:?} since the year {year}, {zone}, {overlap}"),

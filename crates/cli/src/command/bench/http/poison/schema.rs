@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
-use super::dice::Dice;
 use super::journey;
 use super::regex::PATTERNS;
-use super::variant::Draft;
+use super::seeded_choice::SeededChoice;
+use super::variant::PoisonDefinition;
 
 /// A schema with a document that makes it cost most.
 struct Shape {
@@ -16,25 +16,25 @@ struct Shape {
 }
 
 /// A journey that checks a document at its start or at its end.
-pub(super) fn draft(dice: &mut Dice, name: &str) -> Draft {
-    let shape = match dice.between(0, 5) {
-        0 => paths(dice),
-        1 => nested(dice),
-        2 => recursive(dice),
-        3 => unique(dice),
-        4 => pattern(dice),
-        _ => items(dice),
+pub(super) fn draft(choice: &mut SeededChoice, name: &str) -> PoisonDefinition {
+    let shape = match choice.between(0, 5) {
+        0 => paths(choice),
+        1 => nested(choice),
+        2 => recursive(choice),
+        3 => unique(choice),
+        4 => pattern(choice),
+        _ => items(choice),
     };
     let Shape { title, definitions, schema, data } = shape;
     let schema =
         json!({ "$defs": definitions, "type": "object", "properties": { "data": schema } });
     // What is checked at the end can come after a sleep.
-    let place = *dice.one_of(&["input", "output", "context"]);
-    let (sleeps, words) = if place == "input" { (false, "") } else { journey::sleeping(dice) };
+    let section = *choice.one_of(&["input", "output", "context"]);
+    let (sleeps, words) = if section == "input" { (false, "") } else { journey::sleeping(choice) };
     let mut spec = Map::new();
-    spec.insert(place.to_owned(), json!({ "schema": schema }));
-    Draft {
-        title: format!("{title}, of the {place} {words}").trim_end().to_owned(),
+    spec.insert(section.to_owned(), json!({ "schema": schema }));
+    PoisonDefinition {
+        title: format!("{title}, of the {section} {words}").trim_end().to_owned(),
         media_type: journey::MEDIA_TYPE,
         text: journey::ending(name, sleeps, spec),
         input: json!({ "data": data }),
@@ -46,8 +46,12 @@ fn reference(number: usize) -> Value {
 }
 
 /// Each level refers to the next one several times: width to the power of depth.
-fn levels(dice: &mut Dice, depth: usize, width: usize) -> (Map<String, Value>, &'static str) {
-    let (word, leaf) = *dice.one_of(&[
+fn levels(
+    choice: &mut SeededChoice,
+    depth: usize,
+    width: usize,
+) -> (Map<String, Value>, &'static str) {
+    let (word, leaf) = *choice.one_of(&[
         ("anyOf", r#"{"const":"never"}"#),
         ("oneOf", r#"{"const":"never"}"#),
         ("allOf", r#"{"type":["string","integer"]}"#),
@@ -62,21 +66,21 @@ fn levels(dice: &mut Dice, depth: usize, width: usize) -> (Map<String, Value>, &
     (definitions, word)
 }
 
-fn paths(dice: &mut Dice) -> Shape {
-    let (depth, width) = (dice.between(10, 45), dice.between(2, 3));
-    let (definitions, word) = levels(dice, depth, width);
+fn paths(choice: &mut SeededChoice) -> Shape {
+    let (depth, width) = (choice.between(10, 45), choice.between(2, 3));
+    let (definitions, word) = levels(choice, depth, width);
     let title = format!("{word} of {width}, {depth} levels of references");
     Shape { title, definitions, schema: reference(0), data: json!("x") }
 }
 
 /// The same without references: the text itself grows.
-fn nested(dice: &mut Dice) -> Shape {
-    let (depth, word) = (dice.between(5, 10), *dice.one_of(&["anyOf", "oneOf"]));
+fn nested(choice: &mut SeededChoice) -> Shape {
+    let (depth, word) = (choice.between(5, 10), *choice.one_of(&["anyOf", "oneOf"]));
     let mut schema = json!({ "const": "never" });
     for _ in 0..depth {
         schema = json!({ word: [schema, schema] });
     }
-    let count = dice.magnitude(100, 5_000);
+    let count = choice.magnitude(100, 5_000);
     let data = (0..count).collect::<Vec<_>>();
     let title = format!("{count} items, {word} within {word}, {depth} levels");
     let schema = json!({ "type": "array", "contains": schema });
@@ -84,8 +88,8 @@ fn nested(dice: &mut Dice) -> Shape {
 }
 
 /// A schema that refers to itself twice, on a document that is as deep.
-fn recursive(dice: &mut Dice) -> Shape {
-    let (depth, word) = (dice.between(10, 60), *dice.one_of(&["anyOf", "oneOf", "allOf"]));
+fn recursive(choice: &mut SeededChoice) -> Shape {
+    let (depth, word) = (choice.between(10, 60), *choice.one_of(&["anyOf", "oneOf", "allOf"]));
     let deeper = json!({ "properties": { "n": reference(0) }, "not": { "required": ["leaf"] } });
     let mut definitions = Map::new();
     definitions.insert("a0".to_owned(), json!({ word: [deeper, deeper] }));
@@ -98,8 +102,8 @@ fn recursive(dice: &mut Dice) -> Shape {
 }
 
 /// Items that differ only at their end.
-fn unique(dice: &mut Dice) -> Shape {
-    let (count, width) = (dice.magnitude(1_000, 5_000), dice.between(1, 8));
+fn unique(choice: &mut SeededChoice) -> Shape {
+    let (count, width) = (choice.magnitude(1_000, 5_000), choice.between(1, 8));
     let item = |number: usize| {
         let same = (0..width).map(|_| json!({ "same": "for all" }));
         same.chain([json!(number)]).collect::<Vec<_>>()
@@ -110,8 +114,8 @@ fn unique(dice: &mut Dice) -> Shape {
     Shape { title, definitions: Map::new(), schema, data: json!(data) }
 }
 
-fn pattern(dice: &mut Dice) -> Shape {
-    let (pattern, length) = (*dice.one_of(PATTERNS), dice.magnitude(100, 100_000));
+fn pattern(choice: &mut SeededChoice) -> Shape {
+    let (pattern, length) = (*choice.one_of(PATTERNS), choice.magnitude(100, 100_000));
     let title = format!("pattern {pattern} on {length} letters");
     let schema = json!({ "type": "string", "pattern": pattern });
     let data = json!(format!("{}!", "a".repeat(length)));
@@ -119,9 +123,9 @@ fn pattern(dice: &mut Dice) -> Shape {
 }
 
 /// A moderate number of paths for each of many items.
-fn items(dice: &mut Dice) -> Shape {
-    let (count, depth) = (dice.magnitude(100, 10_000), dice.between(6, 14));
-    let (definitions, word) = levels(dice, depth, 2);
+fn items(choice: &mut SeededChoice) -> Shape {
+    let (count, depth) = (choice.magnitude(100, 10_000), choice.between(6, 14));
+    let (definitions, word) = levels(choice, depth, 2);
     let title = format!("{count} items, {word} of 2, {depth} levels of references");
     let schema = json!({ "type": "array", "items": reference(0) });
     let data = (0..count).collect::<Vec<_>>();

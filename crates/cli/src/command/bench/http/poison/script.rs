@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use super::dice::Dice;
-use super::variant::Draft;
+use super::seeded_choice::SeededChoice;
+use super::variant::PoisonDefinition;
 use super::{journey, process};
 
 pub(super) const MEDIA_TYPE: &str = "text/javascript";
@@ -56,41 +56,41 @@ const CALLS: &[&str] = &[
 ];
 
 /// A loop that never ends, in a flow or in a script task.
-pub(super) fn endless(dice: &mut Dice, name: &str) -> Draft {
-    let script = *dice.one_of(LOOPS);
-    whole(dice, name, script, &script.replace('\n', "; "))
+pub(super) fn endless(choice: &mut SeededChoice, name: &str) -> PoisonDefinition {
+    let script = *choice.one_of(LOOPS);
+    whole(choice, name, script, &script.replace('\n', "; "))
 }
 
 /// Costly calls on large values, without an end or a good many times.
-pub(super) fn costly(dice: &mut Dice, name: &str) -> Draft {
-    let (entries, letters) = (dice.magnitude(500, 50_000), dice.magnitude(1_000, 400_000));
-    let calls: Vec<_> = (0..dice.between(1, 3)).map(|_| *dice.one_of(CALLS)).collect();
-    let head = if dice.chance() {
+pub(super) fn costly(choice: &mut SeededChoice, name: &str) -> PoisonDefinition {
+    let (entries, letters) = (choice.magnitude(500, 50_000), choice.magnitude(1_000, 400_000));
+    let calls: Vec<_> = (0..choice.between(1, 3)).map(|_| *choice.one_of(CALLS)).collect();
+    let head = if choice.coin_flip() {
         "while (true)".to_owned()
     } else {
-        format!("for (let i = 0; i < {}; i++)", dice.magnitude(10, 10_000))
+        format!("for (let i = 0; i < {}; i++)", choice.magnitude(10, 10_000))
     };
     let fill =
         format!("for (let i = 0; i < {entries}; i++) {{ list.push((i * 7919) % {entries}) }}");
     let values = format!("let list = []\n{fill}\nconst text = \"ab\".repeat({})", letters / 2);
     let script = format!("{values}\n{head} {{ {} }}", calls.join("\n"));
     let title = format!("{head} {}, {entries} entries, {letters} letters", calls.join("; "));
-    whole(dice, name, &script, &title)
+    whole(choice, name, &script, &title)
 }
 
 /// What a flow begins with: nothing, or a sleep.
-pub(super) fn beginning(dice: &mut Dice) -> (&'static str, &'static str) {
-    let (sleeps, words) = journey::sleeping(dice);
+pub(super) fn beginning(choice: &mut SeededChoice) -> (&'static str, &'static str) {
+    let (sleeps, words) = journey::sleeping(choice);
     (if sleeps { "await Task.delay(1)\n" } else { "" }, words)
 }
 
-fn whole(dice: &mut Dice, name: &str, script: &str, title: &str) -> Draft {
-    if dice.between(0, 2) == 0 {
-        let (text, words) = process::scripted(dice, name, script);
+fn whole(choice: &mut SeededChoice, name: &str, script: &str, title: &str) -> PoisonDefinition {
+    if choice.between(0, 2) == 0 {
+        let (text, words) = process::scripted(choice, name, script);
         let title = format!("script task, {title}, {words}");
-        return Draft { title, media_type: process::MEDIA_TYPE, text, input: json!({}) };
+        return PoisonDefinition { title, media_type: process::MEDIA_TYPE, text, input: json!({}) };
     }
-    let (begin, words) = beginning(dice);
+    let (begin, words) = beginning(choice);
     let (title, text) = (format!("flow, {title}, {words}"), format!("{begin}{script}\n"));
-    Draft { title, media_type: MEDIA_TYPE, text, input: json!({}) }
+    PoisonDefinition { title, media_type: MEDIA_TYPE, text, input: json!({}) }
 }

@@ -4,7 +4,7 @@ use clap::ValueEnum as _;
 use meantime_kernel::random::{Entropy as _, SeededEntropy};
 
 use super::super::connection::json_request;
-use super::dice::Dice;
+use super::seeded_choice::SeededChoice;
 use super::{fan_out, feel, format, mapper, regex, request, schedule, schema, script};
 
 /// Families of poison.
@@ -36,7 +36,7 @@ pub(crate) enum Kind {
 
 /// One thing that is bad for others.
 #[derive(Debug, PartialEq, Eq)]
-pub(in super::super) struct Variant {
+pub(in super::super) struct PoisonVariant {
     pub(in super::super) kind: Kind,
     /// What it is called in a report: kind and number.
     pub(in super::super) label: String,
@@ -61,7 +61,7 @@ pub(in super::super) struct Definition {
 }
 
 /// A definition with the input that hurts.
-pub(super) struct Draft {
+pub(super) struct PoisonDefinition {
     pub(super) title: String,
     pub(super) media_type: &'static str,
     pub(super) text: String,
@@ -70,54 +70,62 @@ pub(super) struct Draft {
 
 /// Of each kind so many variants that there are `count` in all, the kinds in turn; of all kinds
 /// when none is named.
-pub(in super::super) fn variants(seed: u64, count: usize, kinds: &[Kind]) -> Vec<Variant> {
+pub(in super::super) fn variants(seed: u64, count: usize, kinds: &[Kind]) -> Vec<PoisonVariant> {
     let kinds = if kinds.is_empty() { Kind::value_variants() } else { kinds };
     let numbers = (0..).flat_map(|number| kinds.iter().map(move |kind| (*kind, number)));
     numbers.take(count).map(|(kind, number)| variant(seed, kind, number)).collect()
 }
 
-fn variant(seed: u64, kind: Kind, number: usize) -> Variant {
+fn variant(seed: u64, kind: Kind, number: usize) -> PoisonVariant {
     let word = kind.to_possible_value().map(|it| it.get_name().to_owned()).unwrap_or_default();
     let label = format!("{word}-{number}");
     let name = format!("poison-{label}");
-    let mut dice = Dice::new(mixed(seed, &label));
-    let dice = &mut dice;
+    let mut choice = SeededChoice::new(variant_seed(seed, &label));
+    let choice = &mut choice;
     match kind {
-        Kind::Schema => started(kind, label, schema::draft(dice, &name), name, dice),
-        Kind::Mapper => started(kind, label, mapper::draft(dice, &name), name, dice),
-        Kind::Regex => started(kind, label, regex::draft(dice, &name), name, dice),
-        Kind::Format => started(kind, label, format::draft(dice, &name), name, dice),
-        Kind::Loop => started(kind, label, script::endless(dice, &name), name, dice),
-        Kind::Sort => started(kind, label, script::costly(dice, &name), name, dice),
-        Kind::Feel => started(kind, label, feel::draft(dice, &name), name, dice),
+        Kind::Schema => started(kind, label, schema::draft(choice, &name), name, choice),
+        Kind::Mapper => started(kind, label, mapper::draft(choice, &name), name, choice),
+        Kind::Regex => started(kind, label, regex::draft(choice, &name), name, choice),
+        Kind::Format => started(kind, label, format::draft(choice, &name), name, choice),
+        Kind::Loop => started(kind, label, script::endless(choice, &name), name, choice),
+        Kind::Sort => started(kind, label, script::costly(choice, &name), name, choice),
+        Kind::Feel => started(kind, label, feel::draft(choice, &name), name, choice),
         Kind::FanOut => {
-            let variant = started(kind, label, fan_out::draft(dice, &name), name, dice);
+            let variant = started(kind, label, fan_out::draft(choice, &name), name, choice);
             // It multiplies by itself.
-            let clients = dice.between(1, 2);
-            Variant { clients, at_most: clients, ..variant }
+            let clients = choice.between(1, 2);
+            PoisonVariant { clients, at_most: clients, ..variant }
         }
-        Kind::Schedule => schedule::variant(dice, label, name),
-        Kind::Source => request::sources(dice, label, &name),
-        Kind::List => request::lists(dice, label),
+        Kind::Schedule => schedule::variant(choice, label, name),
+        Kind::Source => request::sources(choice, label, &name),
+        Kind::List => request::lists(choice, label),
     }
 }
 
 /// Clients who start instances of a definition.
-fn started(kind: Kind, label: String, draft: Draft, name: String, dice: &mut Dice) -> Variant {
-    let Draft { title, media_type, text, input } = draft;
+fn started(
+    kind: Kind,
+    label: String,
+    draft: PoisonDefinition,
+    name: String,
+    choice: &mut SeededChoice,
+) -> PoisonVariant {
+    let PoisonDefinition { title, media_type, text, input } = draft;
     let body = serde_json::json!({ "definition": name, "input": input }).to_string();
-    Variant {
+    PoisonVariant {
         kind,
         label,
         title,
         definition: Some(Definition { name, media_type, text }),
         requests: vec![json_request("/instances", &body)],
-        clients: *dice.one_of(&[2, 4, 8, 16]),
+        clients: *choice.one_of(&[2, 4, 8, 16]),
         at_most: 200,
     }
 }
 
 /// A seed of its own for each variant.
-fn mixed(seed: u64, label: &str) -> u64 {
-    label.bytes().fold(seed, |mixed, byte| SeededEntropy::new(mixed ^ u64::from(byte)).next())
+fn variant_seed(seed: u64, label: &str) -> u64 {
+    label
+        .bytes()
+        .fold(seed, |variant_seed, byte| SeededEntropy::new(variant_seed ^ u64::from(byte)).next())
 }

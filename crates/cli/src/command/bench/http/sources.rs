@@ -1,0 +1,50 @@
+//! What is deployed on the servers that are measured.
+
+/// A definition as it is sent to a server.
+pub(super) struct Source {
+    /// Its name; BPMN and journeys carry their own.
+    pub(super) name: &'static str,
+    pub(super) media_type: &'static str,
+    pub(super) text: &'static str,
+}
+
+const fn flow(name: &'static str, text: &'static str) -> Source {
+    Source { name, media_type: "text/javascript", text }
+}
+
+const fn journey(name: &'static str, text: &'static str) -> Source {
+    Source { name, media_type: "application/yaml", text }
+}
+
+const fn bpmn(name: &'static str, text: &'static str) -> Source {
+    Source { name, media_type: "application/xml", text }
+}
+
+/// `ends` ends at once, `task` waits for a worker, `sleep` for a day.
+pub(super) const FLOWS: &[Source] = &[
+    flow("ends", "return 1"),
+    flow("task", "return await Task.run('noop', {})"),
+    flow("sleep", "await Task.delay('P1D')"),
+];
+
+/// `ends` ends at once, `naps` after a second. While it sleeps it offers a task that nobody does:
+/// whoever waits for it waits until it ends.
+pub(super) const GOOD_DEFINITIONS: &[Source] = &[
+    flow("ends", "return 1"),
+    flow("naps", "await Task.race([Task.run('nobody', {}), Task.delay(1)])"),
+];
+
+/// `decide` ends at once; the others wait for an answer, a callback or an instant.
+pub(super) const JOURNEYS: &[Source] = &[
+    journey("decide", include_str!("definitions/decide.journey.yaml")),
+    journey("asks", include_str!("definitions/asks.journey.yaml")),
+    journey("hears", include_str!("definitions/hears.journey.yaml")),
+    journey("naps", include_str!("definitions/naps.journey.yaml")),
+];
+
+/// `routed` and `guarded` wait for a worker, `scripted` ends at once.
+pub(super) const PROCESSES: &[Source] = &[
+    bpmn("routed", include_str!("definitions/routed.bpmn")),
+    bpmn("scripted", include_str!("definitions/scripted.bpmn")),
+    bpmn("guarded", include_str!("definitions/guarded.bpmn")),
+];

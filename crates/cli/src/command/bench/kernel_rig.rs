@@ -1,0 +1,149 @@
+//! A kernel on a new store, ready to be measured.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use meantime_core::{Json, Notation, Timestamp};
+use meantime_kernel::command::StartCommand;
+use meantime_kernel::driver::{Builder, Kernel};
+use meantime_kernel::machine::Notations;
+use meantime_kernel::store::Store;
+use tempfile::TempDir;
+
+use super::bench_store::{BenchDatabase, BenchStore};
+use super::clock::OffsetClock;
+use super::database::{Counts, Database};
+use super::notation::{self, BenchNotation};
+use super::observed_store::ObservedStore;
+use super::starters::pause;
+
+/// How often a node tries to join.
+const MAX_JOIN_ATTEMPTS: usize = 10;
+
+/// A running kernel and what can be seen of it.
+pub(super) struct KernelRig {
+    pub(super) kernel: Kernel,
+    pub(super) store: Arc<ObservedStore>,
+    pub(super) clock: Arc<OffsetClock>,
+    database: Database,
+    /// Removed at the end.
+    directory: Option<TempDir>,
+}
+
+impl KernelRig {
+    /// A kernel on a new database that goes away with it.
+    pub(super) async fn new(bench_store: &BenchStore) -> Result<Self> {
+        Self::on_new_store(bench_store, notations()).await
+    }
+
+    /// The same with one more notation.
+    pub(super) async fn with(
+        bench_store: &BenchStore,
+        name: &str,
+        notation: Arc<dyn Notation>,
+    ) -> Result<Self> {
+        Self::on_new_store(bench_store, notations().with(name, notation)).await
+    }
+
+    /// A kernel on the database in a file, with a clock that is some time ahead.
+    pub(super) async fn open(path: &Path, offset_ms: i64) -> Result<Self> {
+        Self::build(Database::file(path)?, offset_ms, notations()).await
+    }
+
+    /// One more node on a database that others may use.
+    pub(super) async fn join(database: &BenchDatabase) -> Result<Self> {
+        Self::join_with(database, &notations()).await
+    }
+
+    /// A database that is busy may need some time to answer, and a node does not start before it
+    /// knows the database's time.
+    async fn join_with(database: &BenchDatabase, notations: &Notations) -> Result<Self> {
+        let mut tries = 0;
+        loop {
+            let database = Database::postgres(database).await?;
+            let joined = Self::build(database, 0, notations.clone()).await;
+            tries += 1;
+            if joined.is_ok() || tries == MAX_JOIN_ATTEMPTS {
+                return joined;
+            }
+            pause(Duration::from_millis(500)).await;
+        }
+    }
+
+    async fn on_new_store(bench_store: &BenchStore, notations: Notations) -> Result<Self> {
+        match bench_store {
+            BenchStore::Sqlite(_) => {
+                let directory = new_bench_directory(bench_store)?;
+                let database = Database::file(&directory.path().join("meantime.db"))?;
+                let rig = Self::build(database, 0, notations).await?;
+                Ok(Self { directory: Some(directory), ..rig })
+            }
+            BenchStore::Postgres(database) => {
+                drop(database.connect_empty().await?);
+                Self::join_with(database, &notations).await
+            }
+        }
+    }
+
+    async fn build(database: Database, offset_ms: i64, notations: Notations) -> Result<Self> {
+        let clock = Arc::new(OffsetClock::new(offset_ms));
+        let store = Arc::new(database.observed(clock.clone()));
+        let shared: Arc<dyn Store> = store.clone();
+        let builder = Builder::new(shared, notations).clock(clock.clone());
+        let kernel = builder.start().await.context("the kernel does not start")?;
+        kernel.deploy(notation::NAME, notation::source()).await?;
+        Ok(Self { kernel, store, clock, database, directory: None })
+    }
+
+    pub(super) fn counts(&self) -> Counts {
+        self.database.counts()
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        self.database.bytes()
+    }
+
+    /// Stops the kernel; what was only for this rig is removed.
+    pub(super) async fn end(self) -> Result<()> {
+        self.kernel.stop().await;
+        self.directory.map_or(Ok(()), TempDir::close).context("cannot remove the database")
+    }
+
+    /// Sets the clock forward and tells the kernel.
+    pub(super) fn set_clock(&self, instant: Timestamp) {
+        self.clock.set(instant);
+        self.kernel.clock_moved();
+    }
+
+    /// Waits until so many timers have fired since the rig began.
+    pub(super) async fn wait_until_fired(&self, count: u64) -> Result<()> {
+        self.store.fired().wait_for(|fired| *fired >= count).await?;
+        Ok(())
+    }
+}
+
+pub(super) fn notations() -> Notations {
+    Notations::default().with(notation::NAME, Arc::new(BenchNotation))
+}
+
+/// A directory for one scenario, removed at its end.
+pub(super) fn new_bench_directory(bench_store: &BenchStore) -> Result<TempDir> {
+    let BenchStore::Sqlite(directory) = bench_store else {
+        bail!("only SQLite has files of its own")
+    };
+    let made = tempfile::Builder::new().prefix("meantime-bench-").tempdir_in(directory);
+    made.with_context(|| format!("cannot make a directory in {}", directory.display()))
+}
+
+/// The start of an instance without input.
+pub(super) fn start(definition: &str) -> StartCommand {
+    StartCommand { definition: definition.to_owned(), ..StartCommand::default() }
+}
+
+/// The start of a sleeper.
+pub(super) fn start_sleeper(due_at: Timestamp) -> StartCommand {
+    let input = Json::of(&due_at.as_millis()).unwrap_or_default();
+    StartCommand { input, ..start("sleeper") }
+}

@@ -1,0 +1,41 @@
+//! Numbers from a seed.
+
+/// `SplitMix64`: small, and good enough to choose mutations.
+#[derive(Debug, Clone)]
+pub struct CaseRandom {
+    state: u64,
+}
+
+impl CaseRandom {
+    /// The numbers of one case.
+    pub fn new(seed: u64, case: u64) -> Self {
+        let state =
+            seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ case.wrapping_mul(0xd1b5_4a32_d192_ed03);
+        Self { state }
+    }
+
+    /// The next number.
+    pub fn next_u64(&mut self) -> u64 {
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// A number below another; zero for zero.
+    pub fn below(&mut self, limit: usize) -> usize {
+        let limit = u64::try_from(limit).unwrap_or(u64::MAX).max(1);
+        usize::try_from(self.next_u64() % limit).unwrap_or(0)
+    }
+
+    /// One of them; nothing of none.
+    pub fn pick<'a, T: ?Sized>(&mut self, items: &[&'a T]) -> Option<&'a T> {
+        items.get(self.below(items.len())).copied()
+    }
+
+    /// Whether something happens that happens once in so many times.
+    pub fn one_in(&mut self, times: usize) -> bool {
+        self.below(times) == 0
+    }
+}

@@ -1,0 +1,41 @@
+//! One case: its input, and what came of it.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::case_random::CaseRandom;
+use crate::mutate;
+use crate::target::Target;
+
+/// What went wrong, and how to see it again.
+#[derive(Debug)]
+pub struct CaseFailure {
+    /// Which target.
+    pub target: &'static str,
+    /// Where the cases began.
+    pub seed: u64,
+    /// Which of them.
+    pub case: u64,
+    /// What it was given.
+    pub input: String,
+    /// What the panic said.
+    pub message: String,
+}
+
+/// The input of one case.
+pub fn case_input(target: &Target, seed: u64, case: u64) -> String {
+    let mut random = CaseRandom::new(seed, case);
+    mutate::mutate_seed(&target.seeds(), target.words, &mut random)
+}
+
+/// Plays one case.
+pub fn run_case(target: &'static Target, seed: u64, case: u64) -> Result<(), CaseFailure> {
+    let mut random = CaseRandom::new(seed, case);
+    let input = mutate::mutate_seed(&target.seeds(), target.words, &mut random);
+    let run = AssertUnwindSafe(|| (target.run)(&input, &mut random));
+    catch_unwind(run).map_err(|panic| {
+        let text = panic.downcast_ref::<String>().cloned();
+        let message = text.or_else(|| panic.downcast_ref::<&str>().map(|it| (*it).to_owned()));
+        let message = message.unwrap_or_else(|| "a panic without a text".to_owned());
+        CaseFailure { target: target.name, seed, case, input: input.clone(), message }
+    })
+}

@@ -1,0 +1,153 @@
+//! Script lines of workers, people and the engine.
+
+use meantime_core::{Failure, Json, TaskId, TaskKind, Thrown};
+use meantime_kernel::command::{
+    ClaimCommand, ClaimedTask, Command, LeaseToken, Reply, Report, Wait,
+};
+use meantime_kernel::store::{Page, TaskFilter, TaskState};
+
+use super::player::{Player, answer};
+use super::script::ScriptLine;
+use crate::harness::{CallStatus, block_on};
+
+impl Player<'_> {
+    pub(super) fn claim(&mut self, line: &ScriptLine) -> String {
+        let worker = line.words[1].clone();
+        let lease_ms = line.number("lease").unwrap_or(60_000);
+        let wait_ms = line.number("wait").unwrap_or(0);
+        let command = Command::Claim(ClaimCommand {
+            worker: worker.clone(),
+            types: line.words.get(2).cloned().into_iter().collect(),
+            queues: line.option("queue").map(str::to_owned).into_iter().collect(),
+            max: usize::try_from(line.number("max").unwrap_or(1)).unwrap_or(1),
+            lease_ms,
+            wait_ms,
+        });
+        let (ticket, mut status) = self.sim.call(command.clone(), Wait::Quiet);
+        while status == CallStatus::Lost {
+            status = if self.scenario.exact_attempts {
+                let tasks = self.leased_by(&worker);
+                CallStatus::Answered(Ok(Reply::Tasks(tasks)))
+            } else {
+                // Nobody heard of the claim: its lease runs out, and the worker asks again.
+                self.sim.advance_real(i64::try_from(lease_ms).unwrap_or(0) + 1);
+                self.sim.call(command.clone(), Wait::Quiet).1
+            };
+        }
+        match status {
+            CallStatus::Answered(Ok(Reply::Tasks(tasks))) => self.remember_claimed(tasks),
+            CallStatus::Waiting => {
+                self.parked_calls.insert(worker, (ticket, Some(command)));
+                "waits".to_owned()
+            }
+            status => answer(&status),
+        }
+    }
+
+    pub(super) fn leased_by(&self, worker: &str) -> Vec<ClaimedTask> {
+        let filter = TaskFilter { state: Some(TaskState::Leased), ..TaskFilter::default() };
+        let rows = block_on(self.sim.store.tasks(filter, Page::first(1_000))).unwrap_or_default();
+        let known: Vec<(TaskId, u32)> =
+            self.tasks.values().flatten().map(|task| (task.id, task.token.claims)).collect();
+        let mut rows = rows;
+        rows.sort_by_key(|row| (-row.spec.priority, row.id));
+        let rows = rows.into_iter().filter(|row| !known.contains(&(row.id, row.claims)));
+        let rows = rows.filter_map(|row| {
+            let lease = row.lease.filter(|lease| lease.worker == worker)?;
+            Some(ClaimedTask {
+                id: row.id,
+                name: row.spec.name,
+                input: row.spec.input,
+                headers: None,
+                attempt: row.attempt,
+                token: LeaseToken { epoch: 0, claims: row.claims },
+                lease_until: lease.until,
+                deadline_at: row.deadline_at,
+            })
+        });
+        rows.collect()
+    }
+
+    pub(super) fn remember_claimed(&mut self, tasks: Vec<ClaimedTask>) -> String {
+        if tasks.is_empty() {
+            return "nothing".to_owned();
+        }
+        let mut lines = Vec::new();
+        for task in tasks {
+            let deadline =
+                task.deadline_at.map_or_else(String::new, |at| format!(" deadline {at}"));
+            let input =
+                if task.input.is_null() { String::new() } else { format!(" {}", task.input) };
+            let key = self.tracer.key(task.id.0);
+            let headers =
+                task.headers.as_ref().map_or_else(String::new, |it| format!(" headers {it}"));
+            lines.push(format!("{} {key}{input}{headers}{deadline}", task.name));
+            self.tasks.entry(task.name.clone()).or_default().push(task);
+        }
+        lines.join("\n")
+    }
+
+    /// `complete TYPE JSON`, `fail TYPE CODE [final] [after=MS] [thrown=CODE [variables=JSON]]`;
+    /// `stale` keeps it.
+    pub(super) fn report_task(&mut self, line: &ScriptLine) -> String {
+        let kind = line.words[1].clone();
+        let tasks = self.tasks.get_mut(&kind).filter(|tasks| !tasks.is_empty());
+        let Some(tasks) = tasks else { return format!("no {kind} is claimed") };
+        let task = if line.flag("stale") { tasks[0].clone() } else { tasks.remove(0) };
+        let report = if line.words[0] == "complete" {
+            Report::Completed(line.json(2))
+        } else {
+            let code = line.words.get(2).cloned().unwrap_or_else(|| "FAILED".to_owned());
+            Report::Failed {
+                failure: Failure::new(code, "reported by the worker"),
+                retryable: !line.flag("final"),
+                retry_after_ms: line.number("after"),
+                thrown: line.option("thrown").map(|code| Thrown {
+                    code: code.to_owned(),
+                    variables: line.option("variables").and_then(|it| Json::parse(it).ok()),
+                }),
+            }
+        };
+        self.call(Command::Report { task: task.id, token: Some(task.token), report })
+    }
+
+    pub(super) fn user_task(&mut self, line: &ScriptLine) -> String {
+        let filter = TaskFilter { kind: Some(TaskKind::User), ..TaskFilter::default() };
+        let rows = block_on(self.sim.store.tasks(filter, Page::first(1_000))).unwrap_or_default();
+        let row = rows.into_iter().find(|row| row.spec.name == line.words[2]);
+        let Some(row) = row else { return "no such user task".to_owned() };
+        if line.words[1] == "assign" {
+            let assignee = line.words.get(3).cloned();
+            self.call(Command::Assign { task: row.id, assignee })
+        } else {
+            let report = Report::Completed(line.json(3));
+            self.call(Command::Report { task: row.id, token: None, report })
+        }
+    }
+
+    /// `engine TYPE JSON` or `engine TYPE fail CODE`: the engine itself reports.
+    pub(super) fn engine_task(&mut self, line: &ScriptLine) -> String {
+        let kind = &line.words[1];
+        let place = self.sim.dispatched.iter().position(|task| task.spec.name == *kind);
+        let Some(place) = place else { return format!("no {kind} was dispatched") };
+        let task = self.sim.dispatched.remove(place);
+        let report = match line.words.get(2).map(String::as_str) {
+            Some("fail") => Report::Failed {
+                failure: Failure::new(line.words_from(3), "reported by the engine"),
+                retryable: !line.flag("final"),
+                retry_after_ms: None,
+                thrown: None,
+            },
+            _ => Report::Completed(line.json(2)),
+        };
+        let token = Some(LeaseToken { epoch: 0, claims: task.claims });
+        self.call(Command::Report { task: task.id, token, report })
+    }
+
+    pub(super) fn extend(&mut self, line: &ScriptLine) -> String {
+        let task = self.tasks.get(&line.words[1]).and_then(|tasks| tasks.first().cloned());
+        let Some(task) = task else { return "not claimed".to_owned() };
+        let lease_ms = line.words[2].parse().unwrap_or(0);
+        self.call(Command::Extend { task: task.id, token: task.token, lease_ms })
+    }
+}

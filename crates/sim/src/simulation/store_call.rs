@@ -1,0 +1,382 @@
+//! Errands of machines: calls of the store, with everything that can go wrong on the way.
+
+use std::sync::Arc;
+
+use meantime_core::InstanceId;
+use meantime_kernel::machine::{EFFECTS_PER_BATCH, Input, Job, Machine, Output, rests_by_itself};
+use meantime_kernel::store::{
+    DefinitionFilter, Error, Fence, Fetched, InstanceRow, Plan, Store, Unit, UnitDone, UnitResult,
+};
+
+use super::coverage_counts::CountGroup;
+use super::describe::{describe_commit, describe_output};
+use super::node::{CallStage, StoreCall};
+use super::run::Simulation;
+use super::setup::Fault;
+use crate::checker::ObservedTurn;
+use crate::harness::block_on;
+
+type TurnResult = Result<meantime_core::Turn, meantime_core::Fault>;
+
+/// What happens to one call.
+enum CallOutcome {
+    /// It is made.
+    Done,
+    /// It fails, and nothing was done.
+    Refused(Error),
+    /// It is made, and the answer is lost.
+    AnswerLost,
+    /// It is not made, and nobody knows.
+    CallLost,
+    /// It fails in a way that only a restart can judge; whether it was made.
+    Broken(bool),
+}
+
+impl Simulation {
+    /// Asks a machine for everything it wants done.
+    pub(super) fn poll_machine(&mut self, node: usize) {
+        const MANY: u32 = 50_000;
+        self.nodes[node].needs_poll = false;
+        let mut wanted = 0;
+        while let Some(output) = self.nodes[node].machine.as_mut().and_then(Machine::poll) {
+            self.trace(|| format!("n{node} wants {}", describe_output(&output)));
+            wanted += 1;
+            if wanted > MANY {
+                self.report_violation(
+                    "eventually_everything_settles",
+                    "it wants more and more".to_owned(),
+                );
+                return;
+            }
+            match output {
+                Output::Reply(ticket, answer) => self.record_reply(node, ticket, &answer),
+                Output::Dispatch(task) => self.record_dispatch(node, *task),
+                Output::Fatal(_) => self.nodes[node].has_failed = true,
+                output if self.setup.serial => {
+                    self.logical_time += 1;
+                    let is_commit = matches!(output, Output::Commit(..));
+                    let answer = self.perform_call(node, output);
+                    if is_commit && self.draw_crash() {
+                        // It has taken effect, and nobody was told.
+                        self.crash_node(node);
+                        return;
+                    }
+                    if let Some(input) = answer {
+                        self.nodes[node].handle_input(input);
+                    }
+                }
+                output => {
+                    let ready_at = self.logical_time + self.call_delay();
+                    let call = StoreCall { ready_at, stage: CallStage::Ask(output) };
+                    self.nodes[node].calls_in_flight.push(call);
+                }
+            }
+        }
+    }
+
+    /// Lets one errand of a node go on. Says whether there was one.
+    pub(super) fn advance_one_call(&mut self, node: usize) -> bool {
+        let mut eligible = self.nodes[node].ready_calls(self.logical_time);
+        if self.is_frozen(node) {
+            // What it has sent goes on without it.
+            let calls_in_flight = &self.nodes[node].calls_in_flight;
+            eligible.retain(|place| matches!(calls_in_flight[*place].stage, CallStage::Ask(_)));
+        }
+        let Some(place) = self.rng.pick_optional(&eligible).copied() else { return false };
+        match self.nodes[node].calls_in_flight.remove(place).stage {
+            CallStage::Ask(output) => {
+                if let Some(input) = self.perform_call(node, output) {
+                    let ready_at = self.logical_time + self.call_delay();
+                    let call = StoreCall { ready_at, stage: CallStage::Told(input) };
+                    self.nodes[node].calls_in_flight.push(call);
+                }
+            }
+            CallStage::Compute(batch, number, job) => {
+                self.trace(|| format!("n{node} is through with job {number} of batch {batch}"));
+                let turn = job.run();
+                let computed = self.nodes[node].computed.take();
+                self.nodes[node].slow_turns.extend(computed);
+                self.nodes[node].handle_input(Input::SlowTurn(batch, number, turn));
+                self.poll_machine(node);
+            }
+            CallStage::Told(input) => {
+                self.nodes[node].handle_input(input);
+                // Now and then more is told before the machine is asked.
+                if self.faults_stopped || self.rng.percent(85) {
+                    self.poll_machine(node);
+                }
+            }
+        }
+        true
+    }
+
+    /// How many moments an errand takes.
+    fn call_delay(&mut self) -> u64 {
+        if self.faults_stopped {
+            return 0;
+        }
+        if self.setup.has_fault(Fault::Slow) && self.rng.permyriad(self.setup.fault_rate) {
+            self.counts.count(CountGroup::Fault, Fault::Slow.name());
+            return 20 + self.rng.below(200) as u64;
+        }
+        self.rng.below(4) as u64
+    }
+
+    /// Makes a call of the store and gives back what the machine is to be told.
+    fn perform_call(&mut self, node: usize, output: Output) -> Option<Input> {
+        let store = self.nodes[node].store.clone();
+        Some(match output {
+            Output::Fetch(batch, request) => match self.decide_outcome(node, "take", false) {
+                CallOutcome::Refused(error) => Input::Fetched(batch, Err(error)),
+                _ => Input::Fetched(batch, block_on(store.fetch(request))),
+            },
+            Output::Advance(batch, jobs) => {
+                let turns = self.compute_turns(node, batch, jobs);
+                let computed = self.nodes[node].computed.take();
+                // Of many effects some are put off: their turns come with a later batch.
+                let effects = computed.iter().map(|it| it.effects.len()).sum::<usize>();
+                if effects > EFFECTS_PER_BATCH {
+                    self.nodes[node].slow_turns.extend(computed.iter().cloned());
+                }
+                self.nodes[node].turns.insert(batch, computed);
+                Input::Advanced(batch, turns)
+            }
+            Output::Drop(batch, number) => {
+                let is_it = |call: &StoreCall| match &call.stage {
+                    CallStage::Compute(it, job, _) => (*it, *job) == (batch, number),
+                    _ => false,
+                };
+                self.nodes[node].calls_in_flight.retain(|call| !is_it(call));
+                return None;
+            }
+            Output::Commit(batch, taken, plan) => {
+                Input::Committed(batch, self.commit_with_faults(node, batch, taken, plan))
+            }
+            Output::Verify { batch, commit, results } => {
+                if let CallOutcome::Refused(_) = self.decide_outcome(node, "verify", false) {
+                    self.requeue(node, Output::Verify { batch, commit, results });
+                    return None;
+                }
+                let took_effect = block_on(store.is_committed(commit)).unwrap_or(false);
+                self.nodes[node].lost_commit.take_if(|lost| *lost <= commit);
+                Input::Verified(batch, took_effect, results)
+            }
+            Output::LoadTimers(query) => match self.decide_outcome(node, "timers", false) {
+                CallOutcome::Refused(error) => Input::Timers(Err(error)),
+                _ => Input::Timers(block_on(store.due_timers(query))),
+            },
+            Output::LoadDefinition(id) => {
+                if let CallOutcome::Refused(_) = self.decide_outcome(node, "definition", false) {
+                    self.requeue(node, Output::LoadDefinition(id));
+                    return None;
+                }
+                let row = block_on(store.definition(id)).ok().flatten();
+                let limits = &self.setup.config.limits;
+                let notations = &self.nodes[node].notations;
+                let loaded = row.as_ref().and_then(|row| notations.load(row, limits));
+                Input::Definition(id, Box::new(loaded))
+            }
+            Output::LoadDefinitions => {
+                let rows = block_on(store.definitions(DefinitionFilter::default()));
+                Input::Definitions(rows.unwrap_or_default())
+            }
+            Output::Recover(partition) => {
+                if let CallOutcome::Refused(_) = self.decide_outcome(node, "recover", false) {
+                    self.requeue(node, Output::Recover(partition));
+                    return None;
+                }
+                Input::Adopted(block_on(store.recover(partition)).expect("the store can be read"))
+            }
+            Output::Notify(notices) => {
+                // Nobody waits for it.
+                let _ = block_on(store.notify(notices));
+                return None;
+            }
+            Output::LoadTree(id) => Input::Tree(id, self.load_tree(id)),
+            Output::Compact(request) => {
+                if !matches!(self.decide_outcome(node, "compact", false), CallOutcome::Refused(_)) {
+                    // Nobody waits for it and nothing depends on it.
+                    let _ = block_on(store.compact(request));
+                    self.counts.count(CountGroup::Operation, "compact");
+                }
+                return None;
+            }
+            Output::Reply(..)
+            | Output::Dispatch(_)
+            | Output::Damaged(..)
+            | Output::TimedOut(_)
+            | Output::Fatal(_) => {
+                return None;
+            }
+        })
+    }
+
+    /// Computes turns; some of them take long, and their batch does not wait.
+    fn compute_turns(
+        &mut self,
+        node: usize,
+        batch: u64,
+        jobs: Vec<Job>,
+    ) -> Vec<Option<TurnResult>> {
+        let mut turns = Vec::new();
+        for (number, job) in jobs.into_iter().enumerate() {
+            let may =
+                !self.faults_stopped && !self.setup.serial && self.setup.has_fault(Fault::SlowTurn);
+            if may && self.rng.permyriad(self.setup.fault_rate) {
+                self.counts.count(CountGroup::Fault, Fault::SlowTurn.name());
+                let ready_at = self.logical_time + 20 + self.rng.below(200) as u64;
+                let stage = CallStage::Compute(batch, number, Box::new(job));
+                self.nodes[node].calls_in_flight.push(StoreCall { ready_at, stage });
+                turns.push(None);
+            } else {
+                turns.push(Some(job.run()));
+            }
+        }
+        turns
+    }
+
+    fn requeue(&mut self, node: usize, output: Output) {
+        let ready_at = self.logical_time + 1 + self.call_delay();
+        self.nodes[node]
+            .calls_in_flight
+            .push(StoreCall { ready_at, stage: CallStage::Ask(output) });
+    }
+
+    /// Decides what happens to a call.
+    fn decide_outcome(&mut self, node: usize, kind: &'static str, is_commit: bool) -> CallOutcome {
+        if self.faults_stopped {
+            return CallOutcome::Done;
+        }
+        if self.is_partitioned(node) {
+            return CallOutcome::Refused(Error::Unavailable("cut off".to_owned()));
+        }
+        if is_commit && self.logical_time < self.store_full_until {
+            return CallOutcome::Refused(Error::Full);
+        }
+        if self.logical_time < self.partial_failure_until && self.failing_calls.contains(&kind) {
+            self.counts.count(CountGroup::Fault, Fault::PartialFailure.name());
+            return CallOutcome::Refused(Error::Unavailable("torn".to_owned()));
+        }
+        if !self.rng.permyriad(self.setup.fault_rate) {
+            return CallOutcome::Done;
+        }
+        let mut can: Vec<Fault> = vec![Fault::ErrorBefore];
+        if is_commit {
+            can.extend([Fault::ErrorAfter, Fault::LostCommit, Fault::Failed, Fault::Full]);
+        }
+        let fault = self.rng.pick(&can);
+        if !self.setup.has_fault(fault) {
+            return CallOutcome::Done;
+        }
+        self.counts.count(CountGroup::Fault, fault.name());
+        self.trace(|| format!("  fault: {} at {kind}", fault.name()));
+        match fault {
+            Fault::ErrorAfter => CallOutcome::AnswerLost,
+            Fault::LostCommit => CallOutcome::CallLost,
+            Fault::Failed => CallOutcome::Broken(self.rng.percent(50)),
+            Fault::Full => {
+                self.store_full_until = self.logical_time + self.rng.below(40) as u64;
+                CallOutcome::Refused(Error::Full)
+            }
+            _ => CallOutcome::Refused(Error::Unavailable("simulated".to_owned())),
+        }
+    }
+
+    /// Whether a call that is only made or not made fails.
+    pub(super) fn call_fails(&mut self, node: usize, kind: &'static str) -> bool {
+        matches!(self.decide_outcome(node, kind, false), CallOutcome::Refused(_))
+    }
+
+    fn commit_with_faults(
+        &mut self,
+        node: usize,
+        batch: u64,
+        taken: Fetched,
+        plan: Plan,
+    ) -> Result<Vec<UnitResult>, Error> {
+        let message = "simulated".to_owned();
+        if self.nodes[node].lost_commit.is_some() {
+            // A store that lost a commit writes nothing more until somebody has asked for it.
+            return Err(Error::Unavailable(message));
+        }
+        let store = self.nodes[node].store.clone();
+        let computed = self.nodes[node].turns_of_batch(batch);
+        match self.decide_outcome(node, "commit", true) {
+            CallOutcome::Done => self.write_plan(&store, taken, plan, computed),
+            CallOutcome::Refused(error) => Err(error),
+            CallOutcome::AnswerLost => {
+                let results = self.write_plan(&store, taken, plan, computed)?;
+                Err(Error::Ambiguous { results, message })
+            }
+            CallOutcome::CallLost => {
+                self.nodes[node].lost_commit = Some(plan.batch);
+                let results = vec![UnitResult::Done(UnitDone::default()); plan.units.len()];
+                Err(Error::Ambiguous { results, message })
+            }
+            CallOutcome::Broken(is_made) => {
+                if is_made {
+                    self.write_plan(&store, taken, plan, computed)?;
+                }
+                Err(Error::Failed(message))
+            }
+        }
+    }
+
+    /// The commit itself, with a fence or two that does not hold.
+    pub(super) fn write_plan(
+        &mut self,
+        store: &Arc<dyn Store>,
+        taken: Fetched,
+        mut plan: Plan,
+        computed: Vec<ObservedTurn>,
+    ) -> Result<Vec<UnitResult>, Error> {
+        let missed = self.inject_conflicts(&mut plan);
+        let mut results = block_on(store.commit(taken, plan.clone()))?;
+        for place in missed {
+            results[place] = UnitResult::Conflict;
+        }
+        self.trace(|| format!("  committed {}", describe_commit(&plan, &results)));
+        self.commit_log.record_commit(
+            plan,
+            &results,
+            computed,
+            &mut self.counts,
+            &mut self.violations,
+        );
+        Ok(results)
+    }
+
+    fn inject_conflicts(&mut self, plan: &mut Plan) -> Vec<usize> {
+        let mut missed = Vec::new();
+        if self.faults_stopped || !self.setup.has_fault(Fault::Conflict) {
+            return missed;
+        }
+        for (place, unit) in plan.units.iter_mut().enumerate() {
+            let has_fence = !matches!(unit.fence, Fence::Free);
+            if has_fence && self.rng.permyriad(self.setup.fault_rate) {
+                self.counts.count(CountGroup::Fault, Fault::Conflict.name());
+                *unit = Unit::default();
+                missed.push(place);
+            }
+        }
+        missed
+    }
+
+    /// An instance and its live descendants, up to the first that does not rest by itself.
+    fn load_tree(&self, root: InstanceId) -> Vec<InstanceRow> {
+        let mut rows = Vec::new();
+        let mut next = vec![root];
+        while let Some(id) = next.pop() {
+            if let Some(row) = block_on(self.store.instance(id)).ok().flatten() {
+                let rests = rests_by_itself(&row);
+                rows.push(row);
+                if !rests {
+                    break;
+                }
+            }
+            let children = block_on(self.store.children(id)).unwrap_or_default();
+            next.extend(children.into_iter().map(|child| child.id));
+        }
+        rows
+    }
+}

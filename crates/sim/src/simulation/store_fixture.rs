@@ -1,0 +1,47 @@
+//! The store under a run, and how each process gets at it.
+
+use std::sync::Arc;
+
+use meantime_kernel::store::{MemoryStore, Store};
+
+type OpenStore = Arc<dyn Fn() -> Arc<dyn Store> + Send + Sync>;
+
+/// A store to run on.
+#[derive(Clone)]
+pub struct StoreFixture {
+    /// For reading.
+    pub(super) store: Arc<dyn Store>,
+    /// The same, if it is the one in memory, which shows more.
+    pub(super) memory: Option<Arc<MemoryStore>>,
+    /// What a new process opens.
+    open: OpenStore,
+}
+
+impl StoreFixture {
+    /// A fresh store in memory, for one process or for several.
+    pub fn in_memory(nodes: usize) -> Self {
+        let memory = Arc::new(MemoryStore::new());
+        let root = memory.clone();
+        let open: OpenStore = match nodes {
+            1 => Arc::new(move || root.clone()),
+            _ => Arc::new(move || Arc::new(root.for_node())),
+        };
+        Self { store: memory.clone(), memory: Some(memory), open }
+    }
+
+    /// A fresh store of another kind, which one process uses.
+    pub fn exclusive(store: Arc<dyn Store>) -> Self {
+        let same = store.clone();
+        Self { store, memory: None, open: Arc::new(move || same.clone()) }
+    }
+
+    /// A fresh store of another kind, which each process opens for itself.
+    pub fn shared(store: Arc<dyn Store>, open: OpenStore) -> Self {
+        Self { store, memory: None, open }
+    }
+
+    /// The store, as a new process sees it.
+    pub(super) fn open(&self) -> Arc<dyn Store> {
+        (self.open)()
+    }
+}

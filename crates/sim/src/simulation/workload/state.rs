@@ -1,0 +1,114 @@
+//! What those who act remember of the world.
+
+use std::collections::BTreeMap;
+
+use meantime_core::{InstanceId, Json, Timestamp};
+use meantime_kernel::command::{ClaimedTask, Reply};
+use meantime_kernel::history::AuditInfo;
+
+use crate::simulation::programs::Programs;
+use crate::simulation::randomness::Randomness;
+use crate::simulation::run::Simulation;
+
+/// What those who act remember.
+#[derive(Debug)]
+pub(in crate::simulation) struct WorkloadState {
+    pub(in crate::simulation) programs: Programs,
+    pub(super) rng: Randomness,
+    /// Gives every payload a number of its own, by which it is known again.
+    pub(super) serial: u64,
+    /// Versions that were deployed, by name.
+    pub(super) versions: BTreeMap<String, u32>,
+    /// Schedules that were made.
+    pub(super) schedules: Vec<InstanceId>,
+    /// Calls that may be repeated without harm.
+    pub(super) repeatable: Vec<u64>,
+    /// Tasks in workers' hands.
+    pub(super) held_tasks: Vec<HeldTask>,
+}
+
+/// A task in a worker's hands, and what the worker will do with it.
+#[derive(Debug, Clone)]
+pub(super) struct HeldTask {
+    pub(super) task: ClaimedTask,
+    pub(super) intent: WorkerIntent,
+    /// Not before this instant of real time.
+    pub(super) not_before: Timestamp,
+}
+
+/// What a worker does with a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum WorkerIntent {
+    Complete,
+    Extend,
+    FailOnce,
+    FailPermanently,
+    Throw,
+}
+
+impl WorkloadState {
+    pub(in crate::simulation) fn new(programs: Programs, rng: Randomness) -> Self {
+        Self {
+            programs,
+            rng,
+            serial: 0,
+            versions: BTreeMap::new(),
+            schedules: Vec::new(),
+            repeatable: Vec::new(),
+            held_tasks: Vec::new(),
+        }
+    }
+
+    /// A payload that nobody else sends.
+    pub(super) fn payload(&mut self) -> Json {
+        self.serial += 1;
+        Json::of(&self.serial).unwrap_or_default()
+    }
+
+    /// Variables as an operator sets them.
+    pub(super) fn random_variables(&mut self) -> Json {
+        let value = self.payload();
+        Json::parse(&format!("{{\"set\":{value}}}")).unwrap_or_default()
+    }
+
+    pub(super) fn audit(&mut self) -> AuditInfo {
+        let actor = self.rng.pick(&["ana", "ben"]).to_owned();
+        AuditInfo { actor, reason: "as planned".to_owned() }
+    }
+}
+
+impl Simulation {
+    /// Those who act learn from what they are told.
+    pub(in crate::simulation) fn apply_reply(&mut self, node: usize, reply: &Reply) {
+        match reply {
+            Reply::Tasks(tasks) => {
+                let real = self.nodes[node].clock.real;
+                for task in tasks {
+                    self.accept_task(task, real);
+                }
+            }
+            Reply::Deployed(deployed) => {
+                for it in deployed {
+                    self.workload.versions.insert(it.name.clone(), it.version);
+                }
+            }
+            Reply::Scheduled { schedule } => self.workload.schedules.push(*schedule),
+            _ => {}
+        }
+    }
+
+    /// Some instance that is not over.
+    pub(super) fn random_live_instance(&mut self) -> Option<InstanceId> {
+        let place = self.workload.rng.below(self.commit_log.live.len());
+        self.commit_log.live.iter().nth(place).copied()
+    }
+
+    /// Some instance, over or not, that somebody has heard of.
+    pub(super) fn random_instance(&mut self) -> Option<InstanceId> {
+        if self.workload.rng.percent(92) {
+            return self.random_live_instance();
+        }
+        let place = self.workload.rng.below(self.commit_log.accepted.len());
+        self.commit_log.accepted.iter().nth(place).copied()
+    }
+}
