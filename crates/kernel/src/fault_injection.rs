@@ -1,13 +1,13 @@
-//! Defects to plant on purpose, so that the simulator can prove that it would find them.
+//! Bugs that a test can switch on, to prove that the simulator finds them.
 //!
-//! They exist only with the feature `is_injected-bugs`, which no shipped build has: without it
-//! [`is_injected`] is always false, and the compiler drops what stands behind it. With it a test
-//! chooses one of them for its own thread.
+//! They exist only with the feature `fault-injection`, which no shipped build has: without it
+//! [`is_injected`] is always false, and the compiler removes the code behind it. With it a test
+//! chooses one bug for its own thread.
 
 #[cfg(feature = "fault-injection")]
 use std::cell::Cell;
 
-/// A defect.
+/// A bug that can be injected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InjectedBug {
     /// A fence that does not hold lets the unit through.
@@ -16,36 +16,36 @@ pub enum InjectedBug {
     FireEarly,
     /// An occurrence that has had its run gets another one.
     DoubleOccurrence,
-    /// An event for an instance that is in a batch wakes nobody.
+    /// An event for an instance that is in a batch does not make it ready.
     LoseWakeUp,
     /// Engine tasks run, and timers are armed in memory, before the commit.
     DispatchBeforeCommit,
     /// Callers are answered before the commit.
     AnswerBeforeCommit,
-    /// Effects of later turns get the names of those of the first.
+    /// Effects of later turns reuse the keys of the first turn.
     ReuseActivation,
-    /// Of the events that share a turn only two are taken.
+    /// Only the first two events of a turn are delivered.
     DropCoalescedEvent,
-    /// A signal that was not taken does not return to its place.
+    /// A signal that was not taken does not return to the inbox.
     SwallowSignal,
-    /// The deadline counts anew when an instance gives way.
+    /// The deadline is measured again when an instance yields.
     RecomputeDeadline,
     /// A timer that a definition cancels stays armed.
     ForgetLoser,
-    /// A commit whose answer was lost is tried again without asking.
+    /// A commit whose answer was lost is repeated without `is_committed`.
     RetryAmbiguousCommit,
-    /// Who begins to wait does not look for messages that are there already.
+    /// A new subscription does not look for messages that are already stored.
     MissMatch,
-    /// After a conflict the row that was to be written is remembered.
+    /// After a conflict the rejected row stays in the cache.
     StaleCacheAfterConflict,
-    /// An instance that gave way is not continued.
+    /// An instance that yielded is not continued.
     DropYield,
-    /// A resolved incident is closed, and its place hears nothing of it.
+    /// A resolved incident is closed without an event for the instance.
     CloseWithoutResolving,
 }
 
 impl InjectedBug {
-    /// Every one of them.
+    /// Every bug.
     pub const ALL: [Self; 16] = [
         Self::SkipFence,
         Self::FireEarly,
@@ -71,19 +71,19 @@ thread_local! {
     static INJECTED: Cell<Option<InjectedBug>> = const { Cell::new(None) };
 }
 
-/// Chooses the defect of this thread, or none.
+/// Switches one bug on for this thread, or all of them off.
 #[cfg(feature = "fault-injection")]
 pub fn inject(bug: Option<InjectedBug>) {
     INJECTED.set(bug);
 }
 
-/// Whether a defect was planted in this thread.
+/// Whether a bug is switched on in this thread.
 #[cfg(feature = "fault-injection")]
 pub(crate) fn is_injected(bug: InjectedBug) -> bool {
     INJECTED.get() == Some(bug)
 }
 
-/// Never.
+/// Always false without the feature.
 #[cfg(not(feature = "fault-injection"))]
 pub(crate) const fn is_injected(_bug: InjectedBug) -> bool {
     false

@@ -1,4 +1,4 @@
-//! Bugs that are planted in the kernel are found by the simulator within a thousand seeds each.
+//! The simulator finds every bug that is injected into the kernel within a thousand seeds.
 //!
 //! A generator that cannot reach a bug proves nothing by finding none.
 

@@ -1,4 +1,4 @@
-//! What planted bugs do that takes more than a line. Nothing of it runs unless one is planted.
+//! The bodies of injected bugs that need more than a line; see [`crate::fault_injection`].
 
 use meantime_core::{Execution, Timestamp};
 
@@ -9,7 +9,7 @@ use crate::open::Key;
 use crate::store::Write;
 
 impl Machine {
-    /// `AnswerBeforeCommit`: callers are told what has not happened yet.
+    /// `AnswerBeforeCommit`: sends replies whose turn is not committed yet.
     pub(super) fn answer_early(&mut self, batch: &mut Batch) {
         for entry in &mut batch.entries {
             let Some(builder) = &entry.builder else { continue };
@@ -22,7 +22,7 @@ impl Machine {
         }
     }
 
-    /// `DispatchBeforeCommit`: memory learns what has not happened yet.
+    /// `DispatchBeforeCommit`: applies cache updates of turns that are not committed yet.
     pub(super) fn apply_cache_updates_early(&mut self, batch: &mut Batch) {
         for part in &mut batch.origins {
             let UnitOrigin::Turn(_, _, cache_updates) = part else { continue };
@@ -34,7 +34,7 @@ impl Machine {
 }
 
 impl TurnBuilder {
-    /// `RecomputeDeadline`: the deadline counts from now, and nobody is told.
+    /// `RecomputeDeadline`: measures the deadline from now, without a history record.
     pub(super) fn recompute_deadline(&mut self, execution: Option<&Execution>, now: Timestamp) {
         let Some(due_at) = execution.and_then(|it| it.max_duration.add_to(now, &it.zone).ok())
         else {

@@ -32,7 +32,7 @@
 //! | `outage` | a store that is out of reach: nobody waits without an answer |
 //! | `membership` | several machines on one store: shares, notices, locks |
 //! | `global` | units without an instance: claims, messages, definitions |
-//! | `injected_bugs` | what planted bugs do, for the simulator's own test |
+//! | `injected_bugs` | bodies of injected bugs, for the simulator's own test |
 //! | `claim` | tasks for workers, leases, retries in waiting |
 //! | `pause` | a restored copy that may not act yet |
 //! | `measure` | distributions of what was counted |
