@@ -14,6 +14,7 @@ pub mod id;
 pub mod json;
 pub mod limits;
 pub mod notation;
+pub mod random;
 pub mod retention;
 pub mod retry;
 pub mod schedule;
@@ -36,6 +37,7 @@ pub use notation::{
     Cx, Notation, Outcome, ScopeView, Status, Turn, Verdict, View, Waiting, WaitingKind,
     unknown_scope,
 };
+pub use random::{SplitMix64, instance_seed};
 pub use retention::{Ending, Keep, Periods, Retention};
 pub use retry::RetryPolicy;
 pub use schedule::{

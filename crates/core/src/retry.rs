@@ -4,6 +4,7 @@
 //! same time on every machine and after every restart (I4).
 
 use crate::EffectKey;
+use crate::random::instance_seed;
 
 /// How a task is tried again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, minicbor::Encode, minicbor::Decode)]
@@ -49,18 +50,9 @@ impl RetryPolicy {
             return Some(full);
         }
         let half = full / 2;
-        Some(full - half + spread(key, attempt) % (half + 1))
+        let parts = [key.turn_no, u64::from(key.ordinal), u64::from(attempt)];
+        Some(full - half + instance_seed(key.instance, &parts) % (half + 1))
     }
-}
-
-/// A well-mixed number from the task's name: the finaliser of a 64-bit mixing hash.
-fn spread(key: EffectKey, attempt: u32) -> u64 {
-    let mut hash = key.instance.random() ^ key.instance.order().rotate_left(32);
-    for part in [key.turn_no, u64::from(key.ordinal), u64::from(attempt)] {
-        hash = (hash ^ part).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        hash ^= hash >> 29;
-    }
-    hash ^ (hash >> 32)
 }
 
 #[cfg(test)]

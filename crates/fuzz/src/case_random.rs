@@ -1,9 +1,11 @@
-//! Numbers from a seed.
+//! The choices of one fuzz case, from a seed and the number of the case.
 
-/// `SplitMix64`: small, and good enough to choose mutations.
+use meantime_core::SplitMix64;
+
+/// The choices of one case.
 #[derive(Debug, Clone)]
 pub struct CaseRandom {
-    state: u64,
+    state: SplitMix64,
 }
 
 impl CaseRandom {
@@ -11,16 +13,12 @@ impl CaseRandom {
     pub fn new(seed: u64, case: u64) -> Self {
         let state =
             seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ case.wrapping_mul(0xd1b5_4a32_d192_ed03);
-        Self { state }
+        Self { state: SplitMix64::new(state) }
     }
 
     /// The next number.
     pub fn next_u64(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        self.state.next_u64()
     }
 
     /// A number below another; zero for zero.

@@ -1,6 +1,6 @@
 //! The one random source (I7), and the ids made from it.
 
-use meantime_core::{IncidentId, InstanceId, Timestamp};
+use meantime_core::{IncidentId, InstanceId, SplitMix64, Timestamp};
 
 use crate::store::NodeIndex;
 
@@ -29,23 +29,18 @@ impl Entropy for SystemEntropy {
 
 /// Deterministic bits from a seed, for simulation and tests.
 #[derive(Debug)]
-pub struct SeededEntropy(u64);
+pub struct SeededEntropy(SplitMix64);
 
 impl SeededEntropy {
     /// Starts at a seed.
     pub const fn new(seed: u64) -> Self {
-        Self(seed)
+        Self(SplitMix64::new(seed))
     }
 }
 
 impl Entropy for SeededEntropy {
     fn next(&mut self) -> u64 {
-        // A full-period mixing generator: good spread, no state but a counter.
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
+        self.0.next_u64()
     }
 }
 

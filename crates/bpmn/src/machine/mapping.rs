@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use meantime_core::{Cx, Failure, Json};
+use meantime_core::{Cx, Failure, Json, instance_seed};
 
 use super::json;
 use super::state::Id;
@@ -27,7 +27,7 @@ impl<'a> Machine<'a> {
     pub(super) fn environment(&self) -> Environment<'a> {
         let Cx { now, limits, instance, turn_no, .. } = *self.cx;
         // Each evaluation of a turn is at another place in its operations.
-        let seed = instance.random() ^ turn_no.rotate_left(40) ^ self.ops.rotate_left(20);
+        let seed = instance_seed(instance, &[turn_no, self.ops]);
         Environment { now: Some(now), ops: limits.ops_runaway, seed, limits }
     }
 

@@ -1,6 +1,6 @@
 //! What a script talks to that runs to its end at once: nothing is started, nothing is saved.
 
-use meantime_core::{EffectKey, InstanceId, Json, Timestamp};
+use meantime_core::{EffectKey, InstanceId, Json, SplitMix64, Timestamp};
 
 use super::host::{Host, Refusal, Request, Started, What};
 
@@ -33,8 +33,7 @@ impl Host for Alone<'_> {
 
     fn random(&mut self) -> u64 {
         self.draws = self.draws.wrapping_add(1);
-        let mixed = (self.seed ^ self.draws).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        (mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9)
+        SplitMix64::nth(self.seed, self.draws)
     }
 
     fn has_room(&self, _effects: usize) -> bool {

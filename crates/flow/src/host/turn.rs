@@ -1,7 +1,8 @@
 //! The host of one turn: collects effects, and gives each its key.
 
 use meantime_core::{
-    Cx, Effect, EffectKey, Fault, InstanceId, Json, Position, RetryPolicy, Timestamp,
+    Cx, Effect, EffectKey, Fault, InstanceId, Json, Position, RetryPolicy, SplitMix64, Timestamp,
+    instance_seed,
 };
 use meantime_expr::script::{Host, Operation, Refusal, Request, Started, What};
 
@@ -62,7 +63,8 @@ impl Host for TurnHost<'_> {
 
     fn random(&mut self) -> u64 {
         self.draws += 1;
-        mix(self.cx.instance, self.cx.turn_no, self.draws)
+        // The name of the turn is the seed: a turn that is computed again draws the same numbers.
+        SplitMix64::nth(instance_seed(self.cx.instance, &[self.cx.turn_no]), self.draws)
     }
 
     fn has_room(&self, effects: usize) -> bool {
@@ -97,16 +99,4 @@ impl Host for TurnHost<'_> {
         let data = Json::object(entries.into_iter().filter_map(|(name, it)| Some((name, it?))));
         self.push(Effect::Record { kind: "log".to_owned(), data });
     }
-}
-
-/// Well-mixed bits from the name of a turn: the same turn draws the same numbers again.
-fn mix(instance: InstanceId, turn: u64, draw: u64) -> u64 {
-    let mut hash = instance.random() ^ instance.order().rotate_left(32);
-    for part in [turn, draw, 0x51_7c_c1_b7_27_22_0a_95] {
-        hash = (hash ^ part).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        hash ^= hash >> 29;
-        hash = hash.wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        hash ^= hash >> 32;
-    }
-    hash
 }

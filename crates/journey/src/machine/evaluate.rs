@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use meantime_core::Fault;
+use meantime_core::{Fault, instance_seed};
 use meantime_expr::value::{Object, Value};
 
 use super::data::PAYLOAD;
@@ -144,14 +144,9 @@ impl Run<'_> {
         platform(self.journey, self.settings, run)
     }
 
-    /// The time of the turn, and chance that is the same whenever the turn is computed again.
+    /// The time of the turn, and randomness that is the same whenever the turn is computed again.
     fn moment(&self) -> Moment {
-        let key = self.cx.instance;
-        let mut seed = key.random() ^ key.order().rotate_left(32);
-        for part in [self.cx.turn_no, self.saved.activations] {
-            seed = (seed ^ part).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            seed ^= seed >> 29;
-        }
+        let seed = instance_seed(self.cx.instance, &[self.cx.turn_no, self.saved.activations]);
         Moment { now: self.cx.now, seed }
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use jiff::Zoned;
+use meantime_core::SplitMix64;
 
 use super::super::coerce;
 use super::super::program::{Code, Node, Op};
@@ -10,7 +11,6 @@ use super::super::syntax::{Binary, Span};
 use super::super::types::{Type, TypeTable, is_of};
 use super::budget::{Budget, MAX_NESTING};
 use super::fault::{Fault, Result};
-use super::random::Random;
 use crate::value::{Array, Extent, Kind, Object, Text, Value, text};
 
 /// The moment and the chance of an evaluation.
@@ -32,7 +32,7 @@ pub(super) struct Frame<'f> {
 pub(crate) struct Eval<'p> {
     pub(super) code: &'p Code,
     pub(super) moment: &'p Moment,
-    pub(super) random: Random,
+    pub(super) random: SplitMix64,
     pub(super) globals: Vec<Value>,
     pub(super) stack: Vec<Value>,
     pub(super) budget: Budget,
@@ -48,7 +48,7 @@ impl<'p> Eval<'p> {
         Self {
             code,
             moment,
-            random: Random::new(moment.seed),
+            random: SplitMix64::new(moment.seed),
             globals: Vec::new(),
             stack: Vec::new(),
             budget,
@@ -87,7 +87,7 @@ impl<'p> Eval<'p> {
     }
 
     pub(crate) fn random(&mut self) -> u64 {
-        self.random.next()
+        self.random.next_u64()
     }
 
     pub(crate) fn log(&mut self, prefix: Text, value: Value) {

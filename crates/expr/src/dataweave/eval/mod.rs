@@ -12,7 +12,6 @@ mod function;
 mod machine;
 mod operate;
 mod pattern;
-mod random;
 mod select;
 mod structure;
 mod update;

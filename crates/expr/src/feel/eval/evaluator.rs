@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use meantime_core::SplitMix64;
+
 use super::names::Names;
 use super::{arithmetic, compare, property};
 use crate::feel::foreign::{Function, Interval, of_interval};
@@ -210,11 +212,7 @@ impl<'a> Evaluator<'a> {
     /// Random bits; the same seed gives the same ones.
     pub(in crate::feel) fn random(&mut self) -> u64 {
         self.drawn += 1;
-        let step = self.drawn.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let mut bits = self.environment.seed.wrapping_add(step);
-        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        bits ^ (bits >> 31)
+        SplitMix64::nth(self.environment.seed, self.drawn)
     }
 
     /// Entries see those before them.
