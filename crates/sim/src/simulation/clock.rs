@@ -7,7 +7,7 @@ use meantime_kernel::store::Partition;
 
 use super::coverage_counts::CountGroup;
 use super::run::Simulation;
-use super::setup::{Fault, OperationFamily};
+use super::setup::{FaultFamily, OperationFamily};
 
 const SECOND_MS: i64 = 1_000;
 const HOUR_MS: i64 = 3_600 * SECOND_MS;
@@ -50,7 +50,7 @@ impl Simulation {
     }
 
     /// The clock is set, forwards or back (P6). Processes that share a store go by its clock.
-    pub(super) fn jump_clock(&mut self, fault: Fault) {
+    pub(super) fn jump_clock(&mut self, fault: FaultFamily) {
         if !self.rng.percent(25) {
             return;
         }
@@ -62,7 +62,7 @@ impl Simulation {
         };
         let far = self.rng.pick(&[SECOND_MS, 60 * SECOND_MS, HOUR_MS, furthest]);
         let ms = self.rng.between(1, far);
-        let ms = if fault == Fault::ClockBack { -ms } else { ms };
+        let ms = if fault == FaultFamily::ClockBack { -ms } else { ms };
         self.trace(|| format!("the clock jumps by {ms} ms"));
         self.counts.count(CountGroup::Fault, fault.name());
         for node in &mut self.nodes {

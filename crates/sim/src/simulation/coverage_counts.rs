@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::setup::Fault;
+use super::setup::FaultFamily;
 
 /// Counts by group and name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -58,7 +58,7 @@ impl CoverageCounts {
 
     /// Families that never happened, though many seeds were run.
     pub fn missing_families(&self) -> Vec<String> {
-        let faults = Fault::ALL.iter().map(|(_, name)| (CountGroup::Fault, *name));
+        let faults = FaultFamily::ALL.iter().map(|(_, name)| (CountGroup::Fault, *name));
         let operations = OPERATION_NAMES.iter().map(|name| (CountGroup::Operation, *name));
         let effects = EFFECT_NAMES.iter().map(|name| (CountGroup::Effect, *name));
         let all = faults.chain(operations).chain(effects);

@@ -10,7 +10,7 @@ use super::coverage_counts::CountGroup;
 use super::membership::LateCommit;
 use super::node::CallStage;
 use super::run::Simulation;
-use super::setup::Fault;
+use super::setup::FaultFamily;
 use crate::harness::block_on;
 
 impl Simulation {
@@ -57,7 +57,7 @@ impl Simulation {
 
     /// Whether a process dies here.
     pub(super) fn draw_crash(&mut self) -> bool {
-        !self.faults_stopped && self.setup.has_fault(Fault::Crash) && self.rng.permyriad(100)
+        !self.faults_stopped && self.setup.has_fault(FaultFamily::Crash) && self.rng.permyriad(100)
     }
 
     /// The process dies. What it had sent to the store may still arrive, in order.
@@ -66,7 +66,7 @@ impl Simulation {
             return;
         }
         self.trace(|| format!("n{node} dies"));
-        self.counts.count(CountGroup::Fault, Fault::Crash.name());
+        self.counts.count(CountGroup::Fault, FaultFamily::Crash.name());
         self.deliver_last_commits(node);
         for ticket in std::mem::take(&mut self.nodes[node].waiting) {
             if let Some(call) = self.call_mut(ticket) {

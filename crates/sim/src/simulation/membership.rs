@@ -9,7 +9,7 @@ use meantime_kernel::store::{Fetched, Plan, Store};
 
 use super::coverage_counts::CountGroup;
 use super::run::Simulation;
-use super::setup::Fault;
+use super::setup::FaultFamily;
 use crate::checker::ObservedTurn;
 use crate::harness::block_on;
 
@@ -66,9 +66,9 @@ impl Simulation {
         if notices.is_empty() || !self.nodes[node].is_up() {
             return;
         }
-        let can_lose = !self.faults_stopped && self.setup.has_fault(Fault::LostNotice);
+        let can_lose = !self.faults_stopped && self.setup.has_fault(FaultFamily::LostNotice);
         if can_lose && self.rng.percent(20) {
-            self.counts.count(CountGroup::Fault, Fault::LostNotice.name());
+            self.counts.count(CountGroup::Fault, FaultFamily::LostNotice.name());
             self.trace(|| format!("  fault: n{node} does not hear {notices:?}"));
             return;
         }
@@ -99,12 +99,12 @@ impl Simulation {
     }
 
     /// A process stands still or is cut off for a while (P7).
-    pub(super) fn freeze_or_partition(&mut self, node: usize, fault: Fault) {
+    pub(super) fn freeze_or_partition(&mut self, node: usize, fault: FaultFamily) {
         let until = self.logical_time + 10 + self.rng.below(200) as u64;
         self.counts.count(CountGroup::Fault, fault.name());
         self.trace(|| format!("  fault: {} of n{node} until {until}", fault.name()));
         match fault {
-            Fault::Frozen => self.nodes[node].frozen_until = until,
+            FaultFamily::Frozen => self.nodes[node].frozen_until = until,
             _ => self.nodes[node].partitioned_until = until,
         }
     }

@@ -22,7 +22,7 @@ mod workload;
 pub use coverage_counts::{CountGroup, CoverageCounts};
 pub use randomness::Randomness;
 pub use run::{SeedOutcome, run_seed};
-pub use setup::{Fault, OperationFamily, SeedSetup};
+pub use setup::{FaultFamily, OperationFamily, SeedSetup};
 pub use store_fixture::StoreFixture;
 pub use sweep::{
     FailedSeed, SweepReport, first_differing_commit, run_seed_twice, seed_setup, sweep_seeds,

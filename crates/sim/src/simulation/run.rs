@@ -13,7 +13,7 @@ use super::membership::LateCommit;
 use super::node::Node;
 use super::programs::Programs;
 use super::randomness::Randomness;
-use super::setup::{Fault, SeedSetup};
+use super::setup::{FaultFamily, SeedSetup};
 use super::store_fixture::StoreFixture;
 use super::workload::state::WorkloadState;
 use crate::checker::{self, CallRecord, RunRecord, StoredRows, Violation};
@@ -145,26 +145,26 @@ impl Simulation {
     /// Something goes wrong that is not a call of the store.
     fn inject_fault(&mut self, node: usize) {
         let fault = self.rng.pick(&[
-            Fault::Crash,
-            Fault::ClockForward,
-            Fault::ClockBack,
-            Fault::PartialFailure,
-            Fault::Frozen,
-            Fault::Partitioned,
+            FaultFamily::Crash,
+            FaultFamily::ClockForward,
+            FaultFamily::ClockBack,
+            FaultFamily::PartialFailure,
+            FaultFamily::Frozen,
+            FaultFamily::Partitioned,
         ]);
         if !self.setup.has_fault(fault) {
             return;
         }
         match fault {
-            Fault::Crash if self.draw_rare_crash() => self.crash_node(node),
-            Fault::PartialFailure => {
+            FaultFamily::Crash if self.draw_rare_crash() => self.crash_node(node),
+            FaultFamily::PartialFailure => {
                 let kinds =
                     ["take", "commit", "timers", "verify", "definition", "recover", "renew_lease"];
                 self.failing_calls = kinds.into_iter().filter(|_| self.rng.percent(40)).collect();
                 self.partial_failure_until = self.logical_time + 5 + self.rng.below(60) as u64;
             }
-            Fault::ClockForward | Fault::ClockBack => self.jump_clock(fault),
-            Fault::Frozen | Fault::Partitioned => self.freeze_or_partition(node, fault),
+            FaultFamily::ClockForward | FaultFamily::ClockBack => self.jump_clock(fault),
+            FaultFamily::Frozen | FaultFamily::Partitioned => self.freeze_or_partition(node, fault),
             _ => {}
         }
     }
@@ -220,7 +220,7 @@ impl Simulation {
             held: std::mem::take(&mut self.commit_log.held),
             has_purged: self.has_purged,
             may_have_forgotten: self.has_purged
-                && self.counts.count_of(CountGroup::Fault, Fault::ClockForward.name()) > 0,
+                && self.counts.count_of(CountGroup::Fault, FaultFamily::ClockForward.name()) > 0,
             has_turns: true,
             limits: self.setup.config.limits.clone(),
         })

@@ -14,7 +14,7 @@ use super::randomness::Randomness;
 
 /// A family of things that go wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Fault {
+pub enum FaultFamily {
     /// A call of the store fails, and nothing was done.
     ErrorBefore,
     /// A commit takes effect, and its answer is lost.
@@ -57,7 +57,7 @@ pub enum Fault {
     LostNotice,
 }
 
-impl Fault {
+impl FaultFamily {
     /// Every family with its name.
     pub const ALL: [(Self, &'static str); 20] = [
         (Self::ErrorBefore, "error before commit"),
@@ -156,7 +156,7 @@ pub struct SeedSetup {
     /// How many things happen before faults stop.
     pub steps: u32,
     /// Faults that may happen.
-    pub faults: BTreeSet<Fault>,
+    pub faults: BTreeSet<FaultFamily>,
     /// How often a call of the store goes wrong, in ten thousand.
     pub fault_rate: u32,
     /// What people and programs do.
@@ -178,7 +178,7 @@ impl SeedSetup {
     pub fn from_seed(seed: u64, rng: &mut Randomness) -> Self {
         let calm = rng.percent(10);
         let mut faults = BTreeSet::new();
-        for (fault, _) in Fault::ALL {
+        for (fault, _) in FaultFamily::ALL {
             if rng.percent(45) && !calm {
                 faults.insert(fault);
             }
@@ -235,7 +235,7 @@ impl SeedSetup {
     }
 
     /// Whether a fault may happen.
-    pub fn has_fault(&self, fault: Fault) -> bool {
+    pub fn has_fault(&self, fault: FaultFamily) -> bool {
         self.faults.contains(&fault)
     }
 }

@@ -12,7 +12,7 @@ use super::coverage_counts::CountGroup;
 use super::describe::{describe_commit, describe_output};
 use super::node::{CallStage, StoreCall};
 use super::run::Simulation;
-use super::setup::Fault;
+use super::setup::FaultFamily;
 use crate::checker::ObservedTurn;
 use crate::harness::block_on;
 
@@ -115,8 +115,8 @@ impl Simulation {
         if self.faults_stopped {
             return 0;
         }
-        if self.setup.has_fault(Fault::Slow) && self.rng.permyriad(self.setup.fault_rate) {
-            self.counts.count(CountGroup::Fault, Fault::Slow.name());
+        if self.setup.has_fault(FaultFamily::Slow) && self.rng.permyriad(self.setup.fault_rate) {
+            self.counts.count(CountGroup::Fault, FaultFamily::Slow.name());
             return 20 + self.rng.below(200) as u64;
         }
         self.rng.below(4) as u64
@@ -220,10 +220,11 @@ impl Simulation {
     ) -> Vec<Option<TurnResult>> {
         let mut turns = Vec::new();
         for (number, job) in jobs.into_iter().enumerate() {
-            let may =
-                !self.faults_stopped && !self.setup.serial && self.setup.has_fault(Fault::SlowTurn);
+            let may = !self.faults_stopped
+                && !self.setup.serial
+                && self.setup.has_fault(FaultFamily::SlowTurn);
             if may && self.rng.permyriad(self.setup.fault_rate) {
-                self.counts.count(CountGroup::Fault, Fault::SlowTurn.name());
+                self.counts.count(CountGroup::Fault, FaultFamily::SlowTurn.name());
                 let ready_at = self.logical_time + 20 + self.rng.below(200) as u64;
                 let stage = CallStage::Compute(batch, number, Box::new(job));
                 self.nodes[node].calls_in_flight.push(StoreCall { ready_at, stage });
@@ -254,15 +255,20 @@ impl Simulation {
             return CallOutcome::Refused(Error::Full);
         }
         if self.logical_time < self.partial_failure_until && self.failing_calls.contains(&kind) {
-            self.counts.count(CountGroup::Fault, Fault::PartialFailure.name());
+            self.counts.count(CountGroup::Fault, FaultFamily::PartialFailure.name());
             return CallOutcome::Refused(Error::Unavailable("torn".to_owned()));
         }
         if !self.rng.permyriad(self.setup.fault_rate) {
             return CallOutcome::Done;
         }
-        let mut can: Vec<Fault> = vec![Fault::ErrorBefore];
+        let mut can: Vec<FaultFamily> = vec![FaultFamily::ErrorBefore];
         if is_commit {
-            can.extend([Fault::ErrorAfter, Fault::LostCommit, Fault::Failed, Fault::Full]);
+            can.extend([
+                FaultFamily::ErrorAfter,
+                FaultFamily::LostCommit,
+                FaultFamily::Failed,
+                FaultFamily::Full,
+            ]);
         }
         let fault = self.rng.pick(&can);
         if !self.setup.has_fault(fault) {
@@ -271,10 +277,10 @@ impl Simulation {
         self.counts.count(CountGroup::Fault, fault.name());
         self.trace(|| format!("  fault: {} at {kind}", fault.name()));
         match fault {
-            Fault::ErrorAfter => CallOutcome::AnswerLost,
-            Fault::LostCommit => CallOutcome::CallLost,
-            Fault::Failed => CallOutcome::Broken(self.rng.percent(50)),
-            Fault::Full => {
+            FaultFamily::ErrorAfter => CallOutcome::AnswerLost,
+            FaultFamily::LostCommit => CallOutcome::CallLost,
+            FaultFamily::Failed => CallOutcome::Broken(self.rng.percent(50)),
+            FaultFamily::Full => {
                 self.store_full_until = self.logical_time + self.rng.below(40) as u64;
                 CallOutcome::Refused(Error::Full)
             }
@@ -348,13 +354,13 @@ impl Simulation {
 
     fn inject_conflicts(&mut self, plan: &mut Plan) -> Vec<usize> {
         let mut missed = Vec::new();
-        if self.faults_stopped || !self.setup.has_fault(Fault::Conflict) {
+        if self.faults_stopped || !self.setup.has_fault(FaultFamily::Conflict) {
             return missed;
         }
         for (place, unit) in plan.units.iter_mut().enumerate() {
             let has_fence = !matches!(unit.fence, Fence::Free);
             if has_fence && self.rng.permyriad(self.setup.fault_rate) {
-                self.counts.count(CountGroup::Fault, Fault::Conflict.name());
+                self.counts.count(CountGroup::Fault, FaultFamily::Conflict.name());
                 *unit = Unit::default();
                 missed.push(place);
             }

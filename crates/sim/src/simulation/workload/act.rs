@@ -4,7 +4,7 @@ use meantime_kernel::machine::{Input, Ticket};
 
 use crate::simulation::coverage_counts::CountGroup;
 use crate::simulation::run::Simulation;
-use crate::simulation::setup::{Fault, OperationFamily};
+use crate::simulation::setup::{FaultFamily, OperationFamily};
 
 impl Simulation {
     /// Somebody does something.
@@ -64,7 +64,7 @@ impl Simulation {
 
     /// A caller goes away before it is answered.
     fn abandon_random_call(&mut self) {
-        if !self.setup.has_fault(Fault::CallerGone) || !self.workload.rng.percent(4) {
+        if !self.setup.has_fault(FaultFamily::CallerGone) || !self.workload.rng.percent(4) {
             return;
         }
         let node = self.workload.rng.below(self.nodes.len());
@@ -74,7 +74,7 @@ impl Simulation {
     }
 
     pub(super) fn abandon_call(&mut self, node: usize, ticket: Ticket) {
-        self.counts.count(CountGroup::Fault, Fault::CallerGone.name());
+        self.counts.count(CountGroup::Fault, FaultFamily::CallerGone.name());
         self.counts.count(CountGroup::Operation, "abandon");
         self.trace(|| format!("call {} is abandoned", ticket.0));
         self.nodes[node].handle_input(Input::Abandon(ticket));

@@ -7,7 +7,7 @@ use super::state::{HeldTask, WorkerIntent};
 use crate::simulation::coverage_counts::CountGroup;
 use crate::simulation::programs::{QUEUE_NAMES, TASK_TYPES};
 use crate::simulation::run::Simulation;
-use crate::simulation::setup::Fault;
+use crate::simulation::setup::FaultFamily;
 
 const LONG_LEASE_MS: u64 = 60_000;
 
@@ -57,12 +57,12 @@ impl Simulation {
             self.workload.held_tasks.push(held);
             return;
         }
-        if self.setup.has_fault(Fault::WorkerCrash) && self.workload.rng.percent(15) {
-            self.counts.count(CountGroup::Fault, Fault::WorkerCrash.name());
+        if self.setup.has_fault(FaultFamily::WorkerCrash) && self.workload.rng.percent(15) {
+            self.counts.count(CountGroup::Fault, FaultFamily::WorkerCrash.name());
             return;
         }
-        if self.setup.has_fault(Fault::WorkerFails) && self.workload.rng.percent(30) {
-            self.counts.count(CountGroup::Fault, Fault::WorkerFails.name());
+        if self.setup.has_fault(FaultFamily::WorkerFails) && self.workload.rng.percent(30) {
+            self.counts.count(CountGroup::Fault, FaultFamily::WorkerFails.name());
             let all = [
                 WorkerIntent::FailOnce,
                 WorkerIntent::FailOnce,
@@ -73,8 +73,8 @@ impl Simulation {
         } else if self.workload.rng.percent(20) {
             held.intent = WorkerIntent::Extend;
         }
-        if self.setup.has_fault(Fault::WorkerLate) && self.workload.rng.percent(15) {
-            self.counts.count(CountGroup::Fault, Fault::WorkerLate.name());
+        if self.setup.has_fault(FaultFamily::WorkerLate) && self.workload.rng.percent(15) {
+            self.counts.count(CountGroup::Fault, FaultFamily::WorkerLate.name());
             let late_commits = self.workload.rng.between(1, 5_000);
             held.not_before = task.lease_until.saturating_add_millis(late_commits);
         }
@@ -104,10 +104,10 @@ impl Simulation {
         let command = Command::Report { task: task.id, token: Some(task.token), report };
         self.send_command(name, command);
         if !self.faults_stopped
-            && self.setup.has_fault(Fault::WorkerTwice)
+            && self.setup.has_fault(FaultFamily::WorkerTwice)
             && self.workload.rng.percent(20)
         {
-            self.counts.count(CountGroup::Fault, Fault::WorkerTwice.name());
+            self.counts.count(CountGroup::Fault, FaultFamily::WorkerTwice.name());
             self.workload.held_tasks.push(HeldTask { intent: WorkerIntent::Complete, ..held });
         }
         true
@@ -136,7 +136,7 @@ impl Simulation {
 
     fn act_as_engine(&mut self) {
         let node = self.workload.rng.below(self.nodes.len());
-        if self.setup.has_fault(Fault::WorkerFails) && self.workload.rng.percent(35) {
+        if self.setup.has_fault(FaultFamily::WorkerFails) && self.workload.rng.percent(35) {
             let failure = Failure::new("ENGINE", "it did not work");
             let retryable = self.workload.rng.percent(70);
             let (retry_after_ms, thrown) = (None, None);
