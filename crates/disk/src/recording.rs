@@ -19,14 +19,14 @@ pub struct DiskOp {
 pub enum OpKind {
     /// Bytes were written.
     Write {
-        /// Where.
+        /// The offset in the file.
         offset: u64,
-        /// What.
+        /// The bytes that were written.
         bytes: Vec<u8>,
     },
     /// The file got another length.
     Truncate {
-        /// In bytes.
+        /// The new length in bytes.
         len: u64,
     },
     /// Everything that was done to the file before is durable.

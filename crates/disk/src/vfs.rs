@@ -1,8 +1,8 @@
 //! The layer between SQLite and the system's files. The only `unsafe` code of the project.
 //!
-//! SQLite allocates a file as one block: our [`RecordedFile`] and, behind it, the file of the system's own
-//! layer, to which every call is handed on. A `FileRecorder` hangs on files that are recorded, from open
-//! to close. SQLite calls a file from one thread at a time.
+//! SQLite allocates a file as one block: our [`RecordedFile`] and, behind it, the file of the
+//! system's own layer, to which every call is handed on. A `FileRecorder` hangs on files that are
+//! recorded, from open to close. SQLite calls a file from one thread at a time.
 #![expect(unsafe_code, reason = "SQLite's interface for file systems is a table of C functions")]
 
 use std::ffi::{CStr, OsStr, c_int, c_void};

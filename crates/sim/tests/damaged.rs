@@ -77,7 +77,7 @@ const DAMAGES: &[(&str, &str)] = &[
 const OTHER: &str = "00000000000000000000000000000001";
 
 /// A store, and a way to do damage to it.
-struct Place {
+struct DamagedStore {
     store: Arc<dyn Store>,
     harm: Harm,
 }
@@ -87,7 +87,7 @@ enum Harm {
     Database(Box<Database>),
 }
 
-impl Place {
+impl DamagedStore {
     fn all() -> [Self; 2] {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("meantime.db");
@@ -158,7 +158,7 @@ fn advance(sim: &mut SimKernel, ms: i64) {
 #[test]
 fn a_damaged_instance_is_set_aside_and_all_others_go_on() {
     for (what, statement) in DAMAGES {
-        for place in Place::all() {
+        for place in DamagedStore::all() {
             let mut sim = SimKernel::with_probes(place.store.clone(), PROBES);
             let victim = start(&mut sim, "sleeper");
             let others = [start(&mut sim, "sleeper"), start(&mut sim, "sleeper")];
@@ -207,7 +207,7 @@ fn a_damaged_instance_is_set_aside_and_all_others_go_on() {
 
 #[test]
 fn a_damaged_instance_that_was_repaired_goes_on_after_a_retry() {
-    for place in Place::all() {
+    for place in DamagedStore::all() {
         let mut sim = SimKernel::with_probes(place.store.clone(), PROBES);
         let victim = start(&mut sim, "sleeper");
         place.damage("UPDATE instance SET open = SPOILT WHERE id_order = VICTIM", victim);
@@ -228,7 +228,7 @@ fn a_damaged_instance_that_was_repaired_goes_on_after_a_retry() {
 
 #[test]
 fn a_task_that_cannot_be_decoded_keeps_no_other_from_being_claimed() {
-    for place in Place::all() {
+    for place in DamagedStore::all() {
         let mut sim = SimKernel::with_probes(place.store.clone(), PROBES);
         let victim = start(&mut sim, "work");
         let other = start(&mut sim, "work");
@@ -264,7 +264,7 @@ fn send(sim: &mut SimKernel, command: Command) -> Result<Reply, Error> {
 
 #[test]
 fn an_incident_that_cannot_be_decoded_is_shown_and_harms_nobody() {
-    for place in Place::all() {
+    for place in DamagedStore::all() {
         let mut sim = SimKernel::with_probes(place.store.clone(), PROBES);
         let troubled = start(&mut sim, "troubled");
         let faulty = start(&mut sim, "faulty");
@@ -310,7 +310,7 @@ fn an_incident_that_cannot_be_decoded_is_shown_and_harms_nobody() {
 
 #[test]
 fn an_instance_that_is_damaged_during_a_slow_turn_can_be_cancelled_and_harms_nobody() {
-    for place in Place::all().into_iter().chain([Place::shared()]) {
+    for place in DamagedStore::all().into_iter().chain([DamagedStore::shared()]) {
         let is_shared = place.store.is_shared();
         let mut sim = SimKernel::with_probes(place.store.clone(), PROBES);
         let [finished, cancelled, other] = [(); 3].map(|()| start(&mut sim, "waits"));
@@ -359,7 +359,7 @@ fn an_instance_that_is_damaged_during_a_slow_turn_can_be_cancelled_and_harms_nob
 
 #[test]
 fn a_start_that_faulted_is_not_damaged_when_somebody_retries_it() {
-    for place in Place::all() {
+    for place in DamagedStore::all() {
         let mut sim = SimKernel::with_probes(place.store.clone(), PROBES);
         let parent = start(&mut sim, "parent");
         let children = block_on(sim.store.children(parent)).expect("they read");

@@ -1,4 +1,4 @@
-//! One instance, read from its history alone: nobody listened to its turns.
+//! One instance, summarized from its history alone.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! K4, claim by claim: whoever changes a task names its latest claim (P2, I5).
+//! K4: every change of a task names its latest claim (P2, I5).
 
 use meantime_core::TaskId;
 
@@ -7,7 +7,7 @@ use super::violation::Findings;
 /// A write that changed a task.
 #[derive(Debug, Clone, Copy)]
 pub struct TaskChange {
-    /// Which.
+    /// The task that changed.
     pub task: TaskId,
     /// How often it had been claimed; none when it is not there.
     pub before: Option<u32>,

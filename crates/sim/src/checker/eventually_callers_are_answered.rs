@@ -1,4 +1,5 @@
-//! Whoever asks is answered, unless the process died or what they wait for may never come.
+//! Every call gets a reply, unless its process died or it waits for something that may never
+//! happen.
 
 use meantime_core::{InstanceId, TaskKind};
 use meantime_kernel::command::{Command, Reply, Wait};

@@ -1,4 +1,4 @@
-//! P15: whoever has something to do gets its turn; no wake-up is lost.
+//! P15: every ready instance gets its turn; no wake-up is lost.
 
 use super::run_record::RunRecord;
 use super::violation::Findings;

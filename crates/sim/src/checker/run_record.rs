@@ -1,5 +1,5 @@
-//! What is known of a run, whoever made it: what callers were told, the rows, and, when somebody
-//! listened, every turn.
+//! What checkers know of a run: calls and replies, the stored rows and, if they were recorded, all
+//! turns.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,9 +19,9 @@ pub struct RunRecord {
     pub calls: Vec<CallRecord>,
     /// The rows at the end.
     pub rows: StoredRows,
-    /// Every turn of every instance in order; empty when nobody listened.
+    /// Every turn of every instance in order; empty if turns were not recorded.
     pub turns: BTreeMap<InstanceId, Vec<ObservedTurn>>,
-    /// Instances that commits have accepted; empty when nobody listened.
+    /// Instances that commits have accepted; empty if turns were not recorded.
     pub accepted: BTreeSet<InstanceId>,
     /// Instances that were removed because they were over.
     pub purged: BTreeSet<InstanceId>,
@@ -39,8 +39,8 @@ pub struct RunRecord {
 }
 
 impl RunRecord {
-    /// How every instance began: who, why, and with what. Those that were removed are among them
-    /// if somebody listened. One that could not start and was ended has left no trace of it.
+    /// How every instance began: who, why, and with what. Removed instances are included if turns
+    /// were recorded. One that could not start and was ended has left no trace of it.
     pub fn starts(&self) -> Vec<(InstanceId, StartCause, Json)> {
         let of_turns = self.turns.iter().filter_map(|(id, turns)| match &turns.first()?.cause {
             TurnCause::Start(start) => Some((*id, start.cause.clone(), start.input.clone())),

@@ -1,4 +1,4 @@
-//! A machine, its store and its time, in one pair of hands.
+//! A kernel machine driven by a test: store, clock and crashes under its control.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,14 +14,14 @@ use meantime_kernel::store::{DefinitionFilter, InstanceRow, Notice, Store, TaskR
 use super::block_on;
 use crate::probe::Probe;
 
-/// What became of a command.
+/// The status of a call.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CallStatus {
     /// It was answered.
     Answered(Result<Reply, Error>),
     /// It took effect, and the answer died with the process.
     Lost,
-    /// Nobody has answered yet.
+    /// There is no reply yet.
     Waiting,
 }
 
@@ -39,11 +39,11 @@ pub enum SlowTurns {
     Before,
 }
 
-/// A kernel run by hand.
+/// A kernel without a driver: a test moves its clock and executes its outputs.
 pub struct SimKernel {
     /// The store, which outlives every crash.
     pub store: Arc<dyn Store>,
-    /// Engine tasks that the process of this moment has been told to run.
+    /// Engine tasks that the current process has dispatched.
     pub dispatched: Vec<TaskRow>,
     machine: Machine,
     config: Config,
@@ -60,7 +60,7 @@ pub struct SimKernel {
     commit_ms: i64,
     slow_turns: SlowTurns,
     computing: VecDeque<(u64, usize, Job)>,
-    /// What other nodes have told, if several share the store.
+    /// Notifications from other nodes that share the store.
     received_notices: Arc<Mutex<Vec<Notice>>>,
 }
 
@@ -233,14 +233,14 @@ impl SimKernel {
         self.run();
     }
 
-    /// Sets the clock of the outside, forwards or back (T13).
+    /// Sets the system clock, forwards or back (T13).
     pub fn set_clock(&mut self, instant: Timestamp) {
         self.now = Now::at(instant);
         self.machine.handle(self.now, Input::Tick);
         self.run();
     }
 
-    /// Lets time pass unnoticed: the machine learns of it with the next thing that happens.
+    /// Sets the clock without a tick: the machine sees it with its next input.
     pub fn set_clock_silently(&mut self, instant: Timestamp) {
         self.now = Now::at(instant);
     }
@@ -388,7 +388,7 @@ impl SimKernel {
                 Input::Adopted(block_on(store.recover(partition)).expect("the store recovers"))
             }
             Output::Notify(notices) => {
-                // Nobody waits for it.
+                // Notifications are best effort.
                 let _ = block_on(store.notify(notices));
                 return;
             }
@@ -406,7 +406,7 @@ impl SimKernel {
                 return;
             }
             Output::Compact(request) => {
-                // Nobody waits for it and nothing depends on it.
+                // Compaction is best effort.
                 let _ = block_on(store.compact(request));
                 return;
             }

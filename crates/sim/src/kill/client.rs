@@ -1,4 +1,4 @@
-//! Somebody outside who keeps asking, and writes down what was answered.
+//! The client of the kill rig: sends requests and records what was acknowledged.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::str::FromStr;
@@ -17,7 +17,7 @@ const TASKS_PER_CLAIM: usize = 16;
 /// Every so many tasks are completed twice; the second report must be refused.
 const TASKS_PER_DUPLICATE_REPORT: usize = 8;
 
-/// What the client knows. It outlives every node.
+/// The client's state, which outlives every node.
 #[derive(Debug, Default)]
 pub(super) struct Client {
     /// What was acknowledged.

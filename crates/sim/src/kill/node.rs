@@ -47,8 +47,8 @@ const LEASE_MS: u64 = 500;
 /// How long a claim waits for tasks.
 const CLAIM_WAIT_MS: u64 = 200;
 
-/// Runs a node on a store until its input ends or it is killed; a hasty one answers before it has
-/// committed.
+/// Runs a node on a store until its input ends or it is killed; with `early_ack` it answers before
+/// it has committed.
 ///
 /// # Panics
 ///

@@ -1,4 +1,4 @@
-//! Where nodes keep their store.
+//! The store that the nodes of the kill rig use.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

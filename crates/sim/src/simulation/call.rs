@@ -1,4 +1,4 @@
-//! Callers: what they ask, and what they are told.
+//! Callers: their commands and the replies.
 
 use meantime_kernel::command::{Command, Error, LeaseToken, Reply, Report, Wait};
 use meantime_kernel::machine::{Input, Ticket};
@@ -9,7 +9,7 @@ use super::run::Simulation;
 use crate::checker::{self, CallRecord, Violation};
 
 impl Simulation {
-    /// Somebody asks a process that is up. Gives back the number of the call.
+    /// Sends a command to a running process and returns the number of the call.
     pub(super) fn send_command(&mut self, name: &'static str, command: Command) -> Option<u64> {
         self.send_command_and_wait(name, command, Wait::Quiet)
     }
@@ -58,7 +58,7 @@ impl Simulation {
         self.calls.get_mut(place)
     }
 
-    /// A caller is answered.
+    /// Records the reply to a call and checks it.
     pub(super) fn record_reply(
         &mut self,
         node: usize,
@@ -90,7 +90,7 @@ impl Simulation {
         }
     }
 
-    /// Whether an answer is about what has been removed since it became true.
+    /// Whether a reply names an instance that retention has removed since.
     fn is_purged(&self, reply: &Reply) -> bool {
         match reply {
             Reply::Started { instance, .. } | Reply::Scheduled { schedule: instance } => {
@@ -100,7 +100,7 @@ impl Simulation {
         }
     }
 
-    /// A process is told to run an engine task.
+    /// Records that a process dispatches an engine task.
     pub(super) fn record_dispatch(&mut self, node: usize, task: TaskRow) {
         if !self.commit_log.tasks.contains_key(&task.id) {
             let text = format!("task {} is run, and no commit has scheduled it", task.id);
@@ -109,7 +109,7 @@ impl Simulation {
         self.nodes[node].dispatched.push(task);
     }
 
-    /// The engine reports on a task of its own.
+    /// Reports on an engine task that was dispatched.
     pub(super) fn report_engine_task(&mut self, node: usize, name: &'static str, report: Report) {
         let count = self.nodes[node].dispatched.len();
         if count == 0 {
@@ -122,7 +122,7 @@ impl Simulation {
         self.counts.count(CountGroup::Operation, name);
         let (id, number) = (task.id, self.calls.len() as u64 + 1);
         self.trace(|| format!("call {number} of n{node}: {name} {id} {report:?}"));
-        // The engine hears no answer.
+        // Reports of the engine have no reply.
         self.calls.push(CallRecord {
             number,
             name,

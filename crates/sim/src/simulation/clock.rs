@@ -1,4 +1,4 @@
-//! Time: it passes, it jumps, and in the end it is driven until nothing more is due.
+//! The clocks of a simulation: they advance, jump, and in the end run until nothing is due.
 
 use meantime_core::Timestamp;
 use meantime_kernel::clock::Now;
@@ -14,7 +14,7 @@ const HOUR_MS: i64 = 3_600 * SECOND_MS;
 const YEAR_MS: i64 = 365 * 24 * HOUR_MS;
 
 impl Simulation {
-    /// Time passes: a little, or up to the next thing that is due.
+    /// Advances time: a little, or to the next due instant.
     pub(super) fn advance_randomly(&mut self) {
         let step = match self.rng.below(4) {
             0 | 1 => self.rng.between(1, 5),
@@ -39,7 +39,7 @@ impl Simulation {
         }
         self.renew_due_leases();
         for node in 0..self.nodes.len() {
-            // A process may oversleep.
+            // A process may miss its wake-up.
             if self.has_due_wakeup(node)
                 && !self.is_frozen(node)
                 && (self.faults_stopped || self.rng.percent(90))
@@ -98,8 +98,8 @@ impl Simulation {
         waits.min().map(|ms| ms.max(0))
     }
 
-    /// The same, when faults have stopped: processes that share a store look only a little ahead.
-    /// What is due belongs to somebody who is gone, and the others notice after a while.
+    /// The same after faults have stopped. Processes that share a store load timers only a little
+    /// ahead, and timers of a dead node are adopted after its lease expires.
     pub(super) fn ms_until_next_event(&self, patience_ms: i64) -> Option<i64> {
         let timer = self.earliest_stored_timer().filter(|_| self.nodes.len() > 1);
         let timer = timer.map(|at| at.saturating_since(self.now()).max(patience_ms));
@@ -117,7 +117,7 @@ impl Simulation {
         recovered.map(|recovered| recovered.clock).unwrap_or_default()
     }
 
-    /// The clock is put right: it shows the latest time that it ever has.
+    /// Sets every clock to the latest time that any of them has shown.
     pub(super) fn resynchronize_clocks(&mut self) {
         let latest_engine_time =
             self.nodes.iter().map(|node| node.latest_engine_time).max().unwrap_or_default();

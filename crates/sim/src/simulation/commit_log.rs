@@ -1,4 +1,4 @@
-//! What took effect, commit by commit, as seen between the machines and the store.
+//! What took effect, commit by commit, observed between the machines and the store.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -30,7 +30,7 @@ pub(super) struct CommitLog {
 }
 
 impl CommitLog {
-    /// A plan was committed, and this became of its units.
+    /// Records a committed plan and the results of its units.
     pub(super) fn record_commit(
         &mut self,
         plan: Plan,
@@ -136,7 +136,7 @@ impl CommitLog {
         self.rows.insert(row.id, *row);
     }
 
-    /// What callers were told is part of the history.
+    /// Adds a reply to the hash: replies are part of the history.
     pub(super) fn hash_reply(&mut self, text: &str) {
         text.hash(&mut self.hasher);
     }
@@ -147,7 +147,7 @@ impl CommitLog {
     }
 }
 
-/// Whether a row is what a turn left: a turn that faulted has the number of none.
+/// Whether a row is the result of a turn; a turn that faulted has no number of its own.
 fn is_result_of(turn: &ObservedTurn, row: &InstanceRow) -> bool {
     row.phase.is_ended() || turn.after == row.state
 }

@@ -1,4 +1,4 @@
-//! What happened over many seeds: a run in which nothing went wrong proves nothing.
+//! Counts of what happened over many seeds: a fault that never occurred was not tested.
 
 use std::collections::BTreeMap;
 use std::fmt;

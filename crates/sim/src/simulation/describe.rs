@@ -1,11 +1,11 @@
-//! What happens, in lines for people.
+//! Descriptions of outputs and commits for the log of a seed.
 
 use std::fmt::Write as _;
 
 use meantime_kernel::machine::Output;
 use meantime_kernel::store::{Fence, Plan, UnitResult};
 
-/// What a machine wants.
+/// An output of a machine in one line.
 pub(super) fn describe_output(output: &Output) -> String {
     match output {
         Output::Fetch(batch, request) => {

@@ -1,4 +1,4 @@
-//! Processes begin, die and come back.
+//! Processes start, crash and restart.
 
 use meantime_kernel::command::{Command, Deployment};
 use meantime_kernel::history::AuditInfo;
@@ -55,12 +55,12 @@ impl Simulation {
         node.handle_input(Input::Recovered(recovered, definitions.expect("the store can be read")));
     }
 
-    /// Whether a process dies here.
+    /// Draws whether a process crashes here.
     pub(super) fn draw_crash(&mut self) -> bool {
         !self.faults_stopped && self.setup.has_fault(FaultFamily::Crash) && self.rng.permyriad(100)
     }
 
-    /// The process dies. What it had sent to the store may still arrive, in order.
+    /// Crashes a process. Commits that it had sent may still arrive, in order.
     pub(super) fn crash_node(&mut self, node: usize) {
         if !self.nodes[node].is_up() {
             return;
@@ -77,8 +77,8 @@ impl Simulation {
         self.nodes[node].restart_at = self.logical_time + self.rng.below(12) as u64;
     }
 
-    /// What a dying process had sent to the store may still arrive, in order: at once, or, if
-    /// others go on with the same store, at any later time.
+    /// Delivers some of the commits that a crashing process had sent, in order: at once, or, on a
+    /// shared store, at any later time.
     fn deliver_last_commits(&mut self, node: usize) {
         let store = self.nodes[node].store.clone();
         let is_cut = self.is_store_full() || self.is_partitioned(node);
@@ -100,7 +100,7 @@ impl Simulation {
                     computed,
                 });
             } else {
-                // Nobody is left to hear whether it worked.
+                // The process that sent it is gone: its answer has no receiver.
                 let _ = self.write_plan(&store, taken, plan, computed);
             }
         }
@@ -110,7 +110,7 @@ impl Simulation {
         self.logical_time < self.store_full_until
     }
 
-    /// Processes that were down long enough come back.
+    /// Restarts processes whose downtime is over.
     pub(super) fn restart_nodes(&mut self) {
         for node in 0..self.nodes.len() {
             let is_due = self.nodes[node].restart_at <= self.logical_time || self.faults_stopped;
@@ -121,7 +121,7 @@ impl Simulation {
         }
     }
 
-    /// The store is lost and restored from a copy: every process ends, and the copy is paused.
+    /// Restores the store from a backup: every process ends, and the restored store is paused.
     pub(super) fn restore_backup(&mut self) {
         for node in 0..self.nodes.len() {
             self.crash_node(node);
@@ -134,7 +134,7 @@ impl Simulation {
         }
     }
 
-    /// Everything under way is finished, and nothing goes wrong meanwhile.
+    /// Runs until no call is in flight; true if anything was done.
     pub(super) fn run_until_idle(&mut self) -> bool {
         const MANY: u32 = 200_000;
         let mut has_worked = false;

@@ -55,7 +55,7 @@ impl Simulation {
         }
     }
 
-    /// A process hears what others told, unless it gets lost.
+    /// Delivers notifications of other nodes, unless they are lost.
     pub(super) fn deliver_notices(&mut self, node: usize) {
         if self.is_frozen(node) {
             return;
@@ -76,17 +76,17 @@ impl Simulation {
         self.nodes[node].handle_input(Input::Notices(notices));
     }
 
-    /// Whether a process does nothing at all at the moment.
+    /// Whether a process is frozen now.
     pub(super) fn is_frozen(&self, node: usize) -> bool {
         !self.faults_stopped && self.logical_time < self.nodes[node].frozen_until
     }
 
-    /// Whether the calls of a process do not reach the store at the moment.
+    /// Whether a process cannot reach the store now.
     pub(super) fn is_partitioned(&self, node: usize) -> bool {
         !self.faults_stopped && self.logical_time < self.nodes[node].partitioned_until
     }
 
-    /// What a dead process had sent arrives. The store may know better by then.
+    /// Executes a commit that a dead process had sent. Its fence may have become stale.
     pub(super) fn deliver_late_commit(&mut self) {
         let due =
             |late_commits: &LateCommit| late_commits.at <= self.logical_time || self.faults_stopped;
@@ -94,11 +94,11 @@ impl Simulation {
         let LateCommit { store, taken, plan, computed, .. } = self.late_commits.remove(place);
         self.trace(|| format!("a commit of a dead process arrives: {}", plan.batch));
         self.counts.count(CountGroup::Observation, "late commit of a dead process");
-        // Nobody is left to hear whether it worked.
+        // The process that sent it is gone: its answer has no receiver.
         let _ = self.write_plan(&store, taken, plan, computed);
     }
 
-    /// A process stands still or is cut off for a while (P7).
+    /// Freezes a process or partitions it from the store for a while (P7).
     pub(super) fn freeze_or_partition(&mut self, node: usize, fault: FaultFamily) {
         let until = self.logical_time + 10 + self.rng.below(200) as u64;
         self.counts.count(CountGroup::Fault, fault.name());

@@ -1,5 +1,5 @@
-//! Whole worlds from a seed: kernels, a store, callers, workers and clocks, with everything that
-//! can go wrong, on one thread and without waiting.
+//! The simulator: kernels, a store, callers, workers, clocks and faults from one seed, on one
+//! thread and without waiting.
 
 mod call;
 mod clock;

@@ -1,4 +1,4 @@
-//! One process: a machine, its clock, and the errands it has sent off.
+//! One process: a machine, its clock, and its store calls in flight.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,21 +15,21 @@ use super::recording_notation::{ComputedTurns, RecordingNotation};
 use crate::checker::ObservedTurn;
 use crate::probe::Probe;
 
-/// Something a machine wants done, or the answer on its way back.
+/// A store call in flight, or its answer on the way back.
 #[derive(Debug)]
 pub(super) struct StoreCall {
-    /// Not before this moment.
+    /// The logical time before which it does not advance.
     pub(super) ready_at: u64,
     pub(super) stage: CallStage,
 }
 
 #[derive(Debug)]
 pub(super) enum CallStage {
-    /// Not yet done.
+    /// Requested and not executed.
     Ask(Output),
     /// A turn that is being computed, which its batch did not wait for.
     Compute(u64, usize, Box<Job>),
-    /// Done; the machine does not know yet.
+    /// Executed; the machine has not received the answer.
     Told(Input),
 }
 
@@ -52,15 +52,15 @@ pub(super) struct Node {
     pub(super) clock: Now,
     /// The latest engine time that its clock has shown.
     pub(super) latest_engine_time: Timestamp,
-    /// When a process that is down comes back, as a moment.
+    /// The logical time at which a stopped process restarts.
     pub(super) restart_at: u64,
-    /// It stands still until this moment.
+    /// The process is frozen until this logical time.
     pub(super) frozen_until: u64,
-    /// The store is out of its reach until this moment.
+    /// The store is unreachable until this logical time.
     pub(super) partitioned_until: u64,
     /// When its next heartbeat is due, in real time.
     pub(super) next_heartbeat: Timestamp,
-    /// What others have told it.
+    /// Notifications from other nodes.
     pub(super) received_notices: Arc<Mutex<Vec<Notice>>>,
     pub(super) calls_in_flight: Vec<StoreCall>,
     /// Turns by the batch that computed them.
@@ -74,11 +74,11 @@ pub(super) struct Node {
     pub(super) epoch: u32,
     /// Callers who wait for this process.
     pub(super) waiting: BTreeSet<Ticket>,
-    /// The commit that was lost: nothing more is written until somebody has asked for it.
+    /// The lost commit: the store writes nothing more until the machine has verified it.
     pub(super) lost_commit: Option<u64>,
-    /// The store cannot be trusted any more, the machine says.
+    /// The machine has reported a fatal store error.
     pub(super) has_failed: bool,
-    /// It was told something and has not been asked what to do.
+    /// The machine has received input and has not been polled.
     pub(super) needs_poll: bool,
     pub(super) rng: Randomness,
 }
@@ -117,7 +117,7 @@ impl Node {
         }
     }
 
-    /// Turns that a commit may be about.
+    /// Turns that a commit of this batch may contain.
     pub(super) fn turns_of_batch(&mut self, batch: u64) -> Vec<ObservedTurn> {
         let mut computed = self.turns.remove(&batch).unwrap_or_default();
         // One that came to nothing is followed by another of the same number.
@@ -137,7 +137,7 @@ impl Node {
         !self.is_up() || self.is_paused()
     }
 
-    /// A new process begins; it knows nothing yet.
+    /// Starts a new process with empty memory.
     pub(super) fn boot(&mut self, store: Arc<dyn Store>, config: &Config) {
         let received_notices = Arc::<Mutex<Vec<Notice>>>::default();
         self.received_notices.clone_from(&received_notices);
@@ -149,7 +149,7 @@ impl Node {
         self.machine = Some(Machine::new(config.clone(), self.notations.clone(), entropy));
     }
 
-    /// The process is gone, with all it had in memory.
+    /// Drops everything the process had in memory.
     pub(super) fn clear_memory(&mut self) {
         self.machine = None;
         self.calls_in_flight.clear();
@@ -162,8 +162,8 @@ impl Node {
         self.needs_poll = false;
     }
 
-    /// Errands that may go on at a moment. Commits reach the store in the order they were made, and
-    /// a slow turn is told after the batch that it left.
+    /// Calls that may advance now. Commits reach the store in the order in which the machine made
+    /// them, and a slow turn is reported after the batch that it left.
     pub(super) fn ready_calls(&self, logical_time: u64) -> Vec<usize> {
         let first_commit = self.calls_in_flight.iter().position(StoreCall::is_commit);
         let is_next =

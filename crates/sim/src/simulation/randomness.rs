@@ -1,8 +1,8 @@
-//! Chance from a seed: the only source of variety in a simulation.
+//! Random choices from a seed: the only source of variation in a simulation.
 
 use meantime_kernel::random::{Entropy, SeededEntropy};
 
-/// Draws numbers. The same seed draws the same ones.
+/// A seeded generator: the same seed gives the same choices.
 #[derive(Debug)]
 pub struct Randomness(SeededEntropy);
 
@@ -10,7 +10,7 @@ impl Randomness {
     /// Begins at a seed.
     pub fn new(seed: u64) -> Self {
         let mut entropy = SeededEntropy::new(seed);
-        // Neighbouring seeds begin at unrelated places.
+        // Neighbouring seeds start in unrelated states.
         Self(SeededEntropy::new(entropy.next()))
     }
 
@@ -37,12 +37,12 @@ impl Randomness {
         from.saturating_add(i64::try_from(self.below(width.saturating_add(1))).unwrap_or_default())
     }
 
-    /// True so many times in a hundred.
+    /// True with this probability in percent.
     pub fn percent(&mut self, percent: u32) -> bool {
         self.below(100) < percent as usize
     }
 
-    /// True so many times in ten thousand.
+    /// True with this probability in hundredths of a percent.
     pub fn permyriad(&mut self, share: u32) -> bool {
         self.below(10_000) < share as usize
     }
@@ -53,7 +53,7 @@ impl Randomness {
         of[place].clone()
     }
 
-    /// One of several that may be none.
+    /// One of several, or nothing of none.
     pub fn pick_optional<'a, T>(&mut self, of: &'a [T]) -> Option<&'a T> {
         of.get(self.below(of.len()))
     }

@@ -1,4 +1,4 @@
-//! Listens to a notation: which turns it was asked to compute, and what it answered.
+//! Wraps a notation and records every turn that it computes.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -15,7 +15,7 @@ use crate::checker::{ObservedTurn, TurnCause};
 pub(super) struct ComputedTurns(Arc<Mutex<Vec<ObservedTurn>>>);
 
 impl ComputedTurns {
-    /// Takes out what there is.
+    /// Removes and returns the recorded turns.
     pub(super) fn take(&self) -> Vec<ObservedTurn> {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -25,7 +25,7 @@ impl ComputedTurns {
     }
 }
 
-/// A notation that is listened to.
+/// A notation whose turns are recorded.
 pub(super) struct RecordingNotation {
     pub(super) inner: Arc<dyn Notation>,
     pub(super) computed: ComputedTurns,

@@ -18,24 +18,24 @@ use super::store_fixture::StoreFixture;
 use super::workload::state::WorkloadState;
 use crate::checker::{self, CallRecord, RunRecord, StoredRows, Violation};
 
-/// What came out of a seed.
+/// The result of one seed.
 #[derive(Debug)]
 pub struct SeedOutcome {
     /// The seed.
     pub seed: u64,
-    /// Promises that were broken.
+    /// Violations that the checkers found.
     pub violations: Vec<Violation>,
-    /// The hash of everything that took effect and everything that was told.
+    /// The hash of every commit and every reply.
     pub hash: u64,
     /// The same after each commit.
     pub hashes: Vec<u64>,
     /// What happened.
     pub counts: CoverageCounts,
-    /// The story, if it was asked for.
+    /// The log, if it was requested.
     pub log: Vec<String>,
 }
 
-/// A run under way.
+/// The state of a running seed.
 pub(super) struct Simulation {
     pub(super) setup: SeedSetup,
     pub(super) fixture: StoreFixture,
@@ -49,13 +49,13 @@ pub(super) struct Simulation {
     pub(super) commit_log: CommitLog,
     pub(super) counts: CoverageCounts,
     pub(super) violations: Vec<Violation>,
-    /// Counts things that happen.
+    /// Logical time: increments with everything that happens.
     pub(super) logical_time: u64,
     /// Faults have stopped.
     pub(super) faults_stopped: bool,
     pub(super) store_full_until: u64,
     pub(super) partial_failure_until: u64,
-    /// Calls that fail while the store is torn.
+    /// Kinds of calls that fail during a partial failure.
     pub(super) failing_calls: Vec<&'static str>,
     pub(super) workload: WorkloadState,
     pub(super) purged: BTreeSet<InstanceId>,
@@ -66,7 +66,7 @@ pub(super) struct Simulation {
 /// When the clocks begin.
 const START_TIME: &str = "2026-01-01T00:00:00Z";
 
-/// Runs a seed on a store. With a story, everything that happens is told.
+/// Runs a seed on a store, with a log of everything that happens if requested.
 pub fn run_seed(setup: &SeedSetup, fixture: StoreFixture, with_log: bool) -> SeedOutcome {
     silence_expected_panics();
     let mut rng = Randomness::new(setup.seed ^ 0x5eed);
@@ -113,7 +113,7 @@ impl Simulation {
         self.run_to_quiescence();
     }
 
-    /// One thing happens.
+    /// Does one random thing.
     fn run_step(&mut self) {
         let node = self.rng.below(self.nodes.len());
         self.restart_nodes();
@@ -142,7 +142,7 @@ impl Simulation {
         }
     }
 
-    /// Something goes wrong that is not a call of the store.
+    /// Injects a fault that is not a failing store call.
     fn inject_fault(&mut self, node: usize) {
         let fault = self.rng.pick(&[
             FaultFamily::Crash,
@@ -169,12 +169,12 @@ impl Simulation {
         }
     }
 
-    /// Crashes come now and then, not all the time.
+    /// Keeps crashes rare enough that work proceeds between them.
     fn draw_rare_crash(&mut self) -> bool {
         self.rng.percent(40)
     }
 
-    /// Tells the story, if somebody listens.
+    /// Adds a line to the log, if there is one.
     pub(super) fn trace(&mut self, line: impl FnOnce() -> String) {
         if let Some(log) = &mut self.log {
             log.push(format!("{:>5} {}", self.logical_time, line()));
@@ -227,7 +227,7 @@ impl Simulation {
     }
 }
 
-/// Payloads that panic are part of the game; nobody wants to read of each.
+/// Keeps expected panics of poison payloads out of the output.
 fn silence_expected_panics() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

@@ -1,7 +1,7 @@
 //! What a seed runs with: limits, and which families of faults and operations are switched on.
 //!
-//! A run in which everything can happen is a run in which nothing happens for long. So each seed
-//! switches about half of the families off, and sizes what is left at random.
+//! A run in which every fault can occur makes little progress. So each seed switches about half of
+//! the families off, and sizes what is left at random.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -49,11 +49,11 @@ pub enum FaultFamily {
     WorkerFails,
     /// A caller goes away before it is answered.
     CallerGone,
-    /// A process stands still for a while, and then goes on as if nothing had been.
+    /// A process is frozen for a while and then continues.
     Frozen,
     /// A process cannot reach the store for a while.
     Partitioned,
-    /// What one process tells another gets lost.
+    /// Notifications between processes are lost.
     LostNotice,
 }
 
@@ -111,13 +111,13 @@ pub enum OperationFamily {
     TimerEdits,
     /// Retry and resolve incidents.
     Incidents,
-    /// Make schedules and lay hands on them.
+    /// Create and change schedules.
     Schedules,
     /// Deploy and undeploy.
     Deploys,
     /// Claim tasks and report on them.
     Workers,
-    /// Remove what is over.
+    /// Delete ended instances.
     Purges,
     /// Restore the store from a copy, paused.
     Restores,
@@ -163,7 +163,7 @@ pub struct SeedSetup {
     pub families: BTreeSet<OperationFamily>,
     /// How the machines are set up.
     pub config: Config,
-    /// How long what is over is kept.
+    /// How long ended instances are kept.
     pub retention: Arc<Retention>,
     /// Engine time and real time move apart.
     pub separate_clocks: bool,

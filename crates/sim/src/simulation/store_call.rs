@@ -1,4 +1,4 @@
-//! Errands of machines: calls of the store, with everything that can go wrong on the way.
+//! Store calls of machines: delayed, executed or failed, and answered late.
 
 use std::sync::Arc;
 
@@ -20,20 +20,20 @@ type TurnResult = Result<meantime_core::Turn, meantime_core::Fault>;
 
 /// What happens to one call.
 enum CallOutcome {
-    /// It is made.
+    /// The call is executed.
     Done,
-    /// It fails, and nothing was done.
+    /// It fails without effect.
     Refused(Error),
-    /// It is made, and the answer is lost.
+    /// It is executed and its answer is lost.
     AnswerLost,
-    /// It is not made, and nobody knows.
+    /// It is not executed, and the caller cannot know.
     CallLost,
-    /// It fails in a way that only a restart can judge; whether it was made.
+    /// It fails in a way that only a restart can resolve; says whether it was executed.
     Broken(bool),
 }
 
 impl Simulation {
-    /// Asks a machine for everything it wants done.
+    /// Polls a machine until it has no more outputs.
     pub(super) fn poll_machine(&mut self, node: usize) {
         const MANY: u32 = 50_000;
         self.nodes[node].needs_poll = false;
@@ -74,7 +74,7 @@ impl Simulation {
         }
     }
 
-    /// Lets one errand of a node go on. Says whether there was one.
+    /// Advances one call in flight of a node; false if none is ready.
     pub(super) fn advance_one_call(&mut self, node: usize) -> bool {
         let mut eligible = self.nodes[node].ready_calls(self.logical_time);
         if self.is_frozen(node) {
@@ -110,7 +110,7 @@ impl Simulation {
         true
     }
 
-    /// How many moments an errand takes.
+    /// How many logical steps a call takes.
     fn call_delay(&mut self) -> u64 {
         if self.faults_stopped {
             return 0;
@@ -122,7 +122,7 @@ impl Simulation {
         self.rng.below(4) as u64
     }
 
-    /// Makes a call of the store and gives back what the machine is to be told.
+    /// Executes a store call and returns the input for the machine.
     fn perform_call(&mut self, node: usize, output: Output) -> Option<Input> {
         let store = self.nodes[node].store.clone();
         Some(match output {
@@ -188,14 +188,14 @@ impl Simulation {
                 Input::Adopted(block_on(store.recover(partition)).expect("the store can be read"))
             }
             Output::Notify(notices) => {
-                // Nobody waits for it.
+                // Notifications are best effort.
                 let _ = block_on(store.notify(notices));
                 return None;
             }
             Output::LoadTree(id) => Input::Tree(id, self.load_tree(id)),
             Output::Compact(request) => {
                 if !matches!(self.decide_outcome(node, "compact", false), CallOutcome::Refused(_)) {
-                    // Nobody waits for it and nothing depends on it.
+                    // Compaction is best effort: no caller waits for it.
                     let _ = block_on(store.compact(request));
                     self.counts.count(CountGroup::Operation, "compact");
                 }
@@ -211,7 +211,7 @@ impl Simulation {
         })
     }
 
-    /// Computes turns; some of them take long, and their batch does not wait.
+    /// Computes turns; slow ones leave their batch and are reported later.
     fn compute_turns(
         &mut self,
         node: usize,
@@ -243,7 +243,7 @@ impl Simulation {
             .push(StoreCall { ready_at, stage: CallStage::Ask(output) });
     }
 
-    /// Decides what happens to a call.
+    /// Draws the outcome of a call.
     fn decide_outcome(&mut self, node: usize, kind: &'static str, is_commit: bool) -> CallOutcome {
         if self.faults_stopped {
             return CallOutcome::Done;
@@ -288,7 +288,7 @@ impl Simulation {
         }
     }
 
-    /// Whether a call that is only made or not made fails.
+    /// Whether a call without partial outcomes fails.
     pub(super) fn call_fails(&mut self, node: usize, kind: &'static str) -> bool {
         matches!(self.decide_outcome(node, kind, false), CallOutcome::Refused(_))
     }
@@ -328,7 +328,7 @@ impl Simulation {
         }
     }
 
-    /// The commit itself, with a fence or two that does not hold.
+    /// Commits a plan; some fences are made to conflict.
     pub(super) fn write_plan(
         &mut self,
         store: &Arc<dyn Store>,

@@ -5,9 +5,9 @@
 //!   scenario (kernel in process, real store) ─► figure ─► ratio to J or B ─► ok or miss
 //! ```
 //!
-//! Machines differ and are noisy, so every target is a ratio to a baseline from the same run, or
-//! a time that people feel. Figures count what was committed and synced: [`observed_store`] sits between
-//! kernel and store and sees nothing else.
+//! Machines differ and are noisy, so every target is a ratio to a baseline from the same run, or a
+//! time that people feel. Figures count what was committed and synced: [`observed_store`] sits
+//! between kernel and store and sees nothing else.
 
 mod args;
 mod baseline;

@@ -1,4 +1,4 @@
-//! Somebody acts: which family, and what of it.
+//! Chooses which client acts and how.
 
 use meantime_kernel::machine::{Input, Ticket};
 
@@ -7,7 +7,7 @@ use crate::simulation::run::Simulation;
 use crate::simulation::setup::{FaultFamily, OperationFamily};
 
 impl Simulation {
-    /// Somebody does something.
+    /// Lets a random client do one thing.
     pub(in crate::simulation) fn act_once(&mut self) {
         if self.nodes.iter().all(crate::simulation::node::Node::is_paused_or_down) {
             self.resume_restored();
@@ -41,7 +41,7 @@ impl Simulation {
         self.abandon_random_call();
     }
 
-    /// Common things more often than rare ones.
+    /// Draws a family; common operations have more weight.
     fn pick_family(&mut self) -> OperationFamily {
         match self.workload.rng.below(100) {
             0..=17 => OperationFamily::Starts,
@@ -62,7 +62,7 @@ impl Simulation {
         }
     }
 
-    /// A caller goes away before it is answered.
+    /// Abandons a random call that has no reply yet.
     fn abandon_random_call(&mut self) {
         if !self.setup.has_fault(FaultFamily::CallerGone) || !self.workload.rng.percent(4) {
             return;

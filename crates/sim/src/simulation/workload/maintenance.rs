@@ -1,4 +1,4 @@
-//! Housekeeping, and what operators do to the store as a whole.
+//! Retention, and operations on the store as a whole.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use crate::simulation::coverage_counts::CountGroup;
 use crate::simulation::run::Simulation;
 
 impl Simulation {
-    /// Removes some of what is over; only what is over may be gone afterwards.
+    /// Runs retention and checks that only ended instances were removed.
     pub(super) fn purge_ended(&mut self) {
         if self.nodes.iter().any(crate::simulation::node::Node::is_paused) {
             return;
@@ -44,7 +44,7 @@ impl Simulation {
         rows.unwrap_or_default().into_iter().map(|row| row.id).collect()
     }
 
-    /// Somebody confirms that a restored copy may act.
+    /// Confirms that a restored store may resume.
     pub(super) fn resume_restored(&mut self) {
         let audit = self.workload.audit();
         self.send_command("resume", Command::Resume { audit });

@@ -1,5 +1,5 @@
-//! The end of a run: faults stop, everybody does their work, and time is driven until nothing
-//! more is due.
+//! The end of a run: faults stop, all actors finish their work, and time advances until nothing is
+//! due.
 
 use meantime_core::{Json, SCHEDULE_DEFINITION, TaskKind};
 use meantime_kernel::command::{ClaimCommand, Command, Report};
@@ -17,7 +17,7 @@ const MAX_SETTLE_ROUNDS: u32 = 3_000;
 
 const DAY_MS: i64 = 86_400_000;
 
-/// Further than this nobody looks.
+/// Timers further ahead than this are not awaited.
 const MAX_WAIT_MS: i64 = 40 * 365 * DAY_MS;
 
 impl Simulation {
@@ -61,7 +61,7 @@ impl Simulation {
         );
     }
 
-    /// Everybody sees everybody, and all that follows from it happens.
+    /// Lets every node renew its lease and see the others, and runs until idle.
     fn exchange_heartbeats(&mut self) {
         let rounds = if self.nodes.len() > 1 { 2 } else { 0 };
         for _ in 0..rounds {
@@ -73,7 +73,7 @@ impl Simulation {
         self.run_until_idle();
     }
 
-    /// Workers, people and the engine do all there is to do.
+    /// Workers, people and the engine finish all open work.
     fn finish_all_work(&mut self) {
         const MANY: u32 = 20_000;
         for _ in 0..MANY {
@@ -134,7 +134,7 @@ impl Simulation {
         self.run_until_idle();
     }
 
-    /// Callers who wait for what may never come are sent away.
+    /// Abandons calls that still wait.
     fn abandon_waiting_calls(&mut self) {
         for node in 0..self.nodes.len() {
             let waiting: Vec<Ticket> = self.nodes[node].waiting.iter().copied().collect();

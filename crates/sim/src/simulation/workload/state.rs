@@ -1,4 +1,4 @@
-//! What those who act remember of the world.
+//! What the simulated clients and workers remember.
 
 use std::collections::BTreeMap;
 
@@ -10,12 +10,12 @@ use crate::simulation::programs::Programs;
 use crate::simulation::randomness::Randomness;
 use crate::simulation::run::Simulation;
 
-/// What those who act remember.
+/// State of the simulated clients and workers.
 #[derive(Debug)]
 pub(in crate::simulation) struct WorkloadState {
     pub(in crate::simulation) programs: Programs,
     pub(super) rng: Randomness,
-    /// Gives every payload a number of its own, by which it is known again.
+    /// The unique number of the next payload, by which checkers recognise it.
     pub(super) serial: u64,
     /// Versions that were deployed, by name.
     pub(super) versions: BTreeMap<String, u32>,
@@ -23,11 +23,11 @@ pub(in crate::simulation) struct WorkloadState {
     pub(super) schedules: Vec<InstanceId>,
     /// Calls that may be repeated without harm.
     pub(super) repeatable: Vec<u64>,
-    /// Tasks in workers' hands.
+    /// Tasks that workers hold.
     pub(super) held_tasks: Vec<HeldTask>,
 }
 
-/// A task in a worker's hands, and what the worker will do with it.
+/// A claimed task and what its worker will do with it.
 #[derive(Debug, Clone)]
 pub(super) struct HeldTask {
     pub(super) task: ClaimedTask,
@@ -59,7 +59,7 @@ impl WorkloadState {
         }
     }
 
-    /// A payload that nobody else sends.
+    /// A unique payload.
     pub(super) fn payload(&mut self) -> Json {
         self.serial += 1;
         Json::of(&self.serial).unwrap_or_default()
@@ -78,7 +78,7 @@ impl WorkloadState {
 }
 
 impl Simulation {
-    /// Those who act learn from what they are told.
+    /// Updates clients and workers with a reply.
     pub(in crate::simulation) fn apply_reply(&mut self, node: usize, reply: &Reply) {
         match reply {
             Reply::Tasks(tasks) => {
@@ -97,13 +97,13 @@ impl Simulation {
         }
     }
 
-    /// Some instance that is not over.
+    /// A random live instance.
     pub(super) fn random_live_instance(&mut self) -> Option<InstanceId> {
         let place = self.workload.rng.below(self.commit_log.live.len());
         self.commit_log.live.iter().nth(place).copied()
     }
 
-    /// Some instance, over or not, that somebody has heard of.
+    /// A random instance, mostly a live one.
     pub(super) fn random_instance(&mut self) -> Option<InstanceId> {
         if self.workload.rng.percent(92) {
             return self.random_live_instance();

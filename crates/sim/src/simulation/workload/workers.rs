@@ -49,7 +49,7 @@ impl Simulation {
         self.send_command(name, Command::Claim(claim));
     }
 
-    /// A worker has a task, and its own mind about it.
+    /// Decides what a worker will do with a claimed task.
     pub(super) fn accept_task(&mut self, task: &ClaimedTask, real: Timestamp) {
         let mut held =
             HeldTask { task: task.clone(), intent: WorkerIntent::Complete, not_before: real };
@@ -81,7 +81,7 @@ impl Simulation {
         self.workload.held_tasks.push(held);
     }
 
-    /// A worker goes on with a task it holds.
+    /// Lets a worker continue a task that it holds.
     pub(super) fn finish_held_task(&mut self) -> bool {
         let real = self.nodes.iter().map(|node| node.clock.real).max().unwrap_or_default();
         let ready = |it: &HeldTask| self.faults_stopped || it.not_before <= real;
