@@ -14,6 +14,7 @@ mod markdown;
 mod migrations;
 mod purity;
 mod repo;
+mod retired_words;
 mod single_source;
 mod source;
 mod sql;
@@ -42,6 +43,7 @@ const CHECKS: &[(&str, CheckFn)] = &[
     ("every dependency is explained", dependencies::check),
     ("every licence is allowed", licences::check),
     ("released migrations never change", migrations::check),
+    ("retired words stay retired", retired_words::check),
 ];
 
 /// One broken fact: where, and what to do about it.
