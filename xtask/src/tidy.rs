@@ -15,6 +15,7 @@ mod migrations;
 mod purity;
 mod repo;
 mod retired_words;
+mod shared_names;
 mod single_source;
 mod source;
 mod sql;
@@ -44,6 +45,7 @@ const CHECKS: &[(&str, CheckFn)] = &[
     ("every licence is allowed", licences::check),
     ("released migrations never change", migrations::check),
     ("retired words stay retired", retired_words::check),
+    ("public types have names of their own", shared_names::check),
 ];
 
 /// One broken fact: where, and what to do about it.
