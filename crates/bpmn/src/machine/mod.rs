@@ -15,10 +15,10 @@
 //! |---|---|
 //! | `state`, `codec` | what is saved |
 //! | `turn` | one turn: the queue of steps |
-//! | `take` | events: the dispatch |
+//! | `event` | events: the dispatch |
 //! | `enter`, `perform`, `leave` | the life of an element; `perform` is the dispatch by kind |
 //! | `stop` | ending elements from outside, children of the instance first |
-//! | `task`, `user_task`, `script`, `call`, `sub`, `multi`, `round` | activities |
+//! | `task`, `user_task`, `script`, `call`, `sub_process`, `multi_instance`, `standard_loop` | activities |
 //! | `gateway`, `join`, `reach` | gateways |
 //! | `arm`, `timer`, `trigger`, `condition` | events that wait |
 //! | `throw`, `error`, `escalation`, `compensation` | events that throw |
@@ -26,7 +26,6 @@
 //! | `incident`, `path`, `inspect` | what people see |
 
 mod arm;
-mod begin;
 mod call;
 mod codec;
 mod compensation;
@@ -34,6 +33,7 @@ mod condition;
 mod enter;
 mod error;
 mod escalation;
+mod event;
 mod gateway;
 mod incident;
 mod inspect;
@@ -41,17 +41,17 @@ mod join;
 mod json;
 mod leave;
 mod mapping;
-mod multi;
+mod multi_instance;
 mod path;
 mod perform;
 mod reach;
-mod round;
 mod script;
+mod standard_loop;
 mod start;
+mod start_trigger;
 mod state;
 mod stop;
-mod sub;
-mod take;
+mod sub_process;
 mod task;
 mod throw;
 mod timer;
@@ -60,6 +60,6 @@ mod turn;
 mod user_task;
 mod variables;
 
-pub(crate) use begin::triggers;
 pub(crate) use inspect::{inspect, scopes};
+pub(crate) use start_trigger::triggers;
 pub(crate) use turn::Machine;

@@ -1,7 +1,7 @@
 //! What an instance remembers between turns.
 //!
 //! A tree of *elements*: the process, everything active in it, and everything active in that. A
-//! token on a sequence flow is a [`Step`] still to do; within a turn all of them are done, unless
+//! token on a sequence flow is a [`QueuedStep`] still to do; within a turn all of them are done, unless
 //! the turn gives way first. Elements are numbered by activation, so a loop that comes back to a
 //! node makes a new element, and nothing that was armed for the old one can touch it (T5).
 //!
@@ -13,13 +13,13 @@ use meantime_core::time::Rule;
 use meantime_core::{EffectKey, InstanceId, Json, Timestamp};
 use minicbor::{Decode, Encode};
 
-use super::codec::Names;
+use super::codec::ProcessIds;
 use crate::model::{FlowRef, NodeRef};
 
 /// The saved form, format 1.
 #[derive(Debug, Clone, Encode, Decode)]
-#[cbor(map, context_bound = "Names")]
-pub(crate) struct Instance {
+#[cbor(map, context_bound = "ProcessIds")]
+pub(crate) struct ProcessState {
     /// Whose keys these are.
     #[n(3)]
     pub(super) instance: InstanceId,
@@ -27,35 +27,35 @@ pub(crate) struct Instance {
     #[n(0)]
     pub(super) next: u32,
     #[n(1)]
-    pub(super) elements: BTreeMap<Id, Element>,
+    pub(super) elements: BTreeMap<ElementInstanceId, ElementInstance>,
     /// Left over from a turn that gave way.
     #[n(2)]
     #[cbor(default, skip_if = "VecDeque::is_empty")]
-    pub(super) steps: VecDeque<Step>,
+    pub(super) steps: VecDeque<QueuedStep>,
 }
 
 /// Names an element: the number of its activation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Encode, Decode)]
 #[cbor(transparent)]
-pub(super) struct Id(#[n(0)] pub(super) u32);
+pub(super) struct ElementInstanceId(#[n(0)] pub(super) u32);
 
 /// The process itself.
-pub(super) const ROOT: Id = Id(0);
+pub(super) const ROOT: ElementInstanceId = ElementInstanceId(0);
 
 /// Something that is active.
 #[derive(Debug, Clone, Encode, Decode)]
-#[cbor(map, context_bound = "Names")]
-pub(super) struct Element {
+#[cbor(map, context_bound = "ProcessIds")]
+pub(super) struct ElementInstance {
     /// None for the process itself.
     #[n(0)]
     pub(super) node: Option<NodeRef>,
     /// None for the process itself.
     #[n(1)]
-    pub(super) parent: Option<Id>,
+    pub(super) parent: Option<ElementInstanceId>,
     #[n(2)]
-    pub(super) role: Role,
+    pub(super) role: ElementRole,
     #[n(3)]
-    pub(super) phase: Phase,
+    pub(super) phase: ElementPhase,
     #[n(4)]
     pub(super) since: Timestamp,
     /// Local variables.
@@ -66,25 +66,25 @@ pub(super) struct Element {
     /// sub-processes in it.
     #[n(6)]
     #[cbor(default, skip_if = "Vec::is_empty")]
-    pub(super) waits: Vec<Wait>,
+    pub(super) waits: Vec<ArmedWait>,
     /// It stands still until somebody retries.
     #[n(7)]
-    pub(super) incident: Option<Key>,
+    pub(super) incident: Option<LocalEffectKey>,
     /// Tokens that wait at joining gateways in it, by the flow they came on.
     #[n(8)]
     #[cbor(default, skip_if = "BTreeMap::is_empty")]
-    pub(super) joins: BTreeMap<NodeRef, Join>,
+    pub(super) joins: BTreeMap<NodeRef, JoinState>,
     /// What was completed in it and can be compensated, oldest first.
     #[n(9)]
     #[cbor(default, skip_if = "Vec::is_empty")]
-    pub(super) done: Vec<Done>,
+    pub(super) done: Vec<CompletedActivity>,
     /// An interrupting event sub-process has taken over.
     #[n(10)]
     #[cbor(default, skip_if = "is_false")]
     pub(super) interrupted: bool,
     /// What follows when everything inside has ended.
     #[n(11)]
-    pub(super) then: Option<Then>,
+    pub(super) then: Option<Continuation>,
     /// What it ended with, while that is being handed on.
     #[n(12)]
     pub(super) result: Option<Json>,
@@ -99,17 +99,17 @@ pub(super) struct Element {
 
 /// What an element is, besides its node.
 #[derive(Debug, Clone, Encode, Decode)]
-#[cbor(context_bound = "Names")]
-pub(super) enum Role {
+#[cbor(context_bound = "ProcessIds")]
+pub(super) enum ElementRole {
     /// The process, or a sub-process: variables and tokens live in it.
     #[n(0)]
     Scope,
     /// An event, a gateway, a task, a call.
     #[n(1)]
-    Plain,
+    Leaf,
     /// The whole of a multi-instance activity.
     #[n(2)]
-    Multi(#[n(0)] Progress),
+    MultiInstance(#[n(0)] MultiInstanceProgress),
     /// One iteration: a scope of its own.
     #[n(3)]
     Iteration(#[n(0)] u32),
@@ -118,10 +118,10 @@ pub(super) enum Role {
     Loop(#[n(0)] u32),
     /// Runs compensation handlers, last completed first.
     #[n(5)]
-    Compensating(#[n(0)] Compensating),
+    Compensating(#[n(0)] CompensationProgress),
     /// The variables of a completed sub-process, while its inside is compensated.
     #[n(6)]
-    Memory(#[n(0)] Compensating),
+    CompensationScope(#[n(0)] CompensationProgress),
     /// An ad-hoc sub-process, and what it has not begun yet.
     #[n(7)]
     AdHoc(#[n(0)] Vec<NodeRef>),
@@ -130,7 +130,7 @@ pub(super) enum Role {
 /// Where an element stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 #[cbor(index_only)]
-pub(super) enum Phase {
+pub(super) enum ElementPhase {
     /// It is being set up.
     #[n(0)]
     Entering,
@@ -148,20 +148,20 @@ pub(super) enum Phase {
     Ending,
     /// It raised an error that an ancestor of the instance catches, and waits for its end.
     #[n(5)]
-    Raised,
+    WaitingForCatcher,
 }
 
 /// A token to move or an element to go on with.
 #[derive(Debug, Clone, Encode, Decode)]
-#[cbor(context_bound = "Names")]
-pub(super) enum Step {
+#[cbor(context_bound = "ProcessIds")]
+pub(super) enum QueuedStep {
     /// A token reaches a node.
     #[n(0)]
     Enter {
         #[n(0)]
         node: NodeRef,
         #[n(1)]
-        scope: Id,
+        scope: ElementInstanceId,
         /// The flow it came on.
         #[n(2)]
         flow: Option<FlowRef>,
@@ -171,21 +171,21 @@ pub(super) enum Step {
     },
     /// An element goes on from its phase.
     #[n(1)]
-    Run(#[n(0)] Id),
+    Run(#[n(0)] ElementInstanceId),
     /// A multi-instance activity begins its next iteration.
     #[n(2)]
-    Spawn(#[n(0)] Id),
+    Spawn(#[n(0)] ElementInstanceId),
     /// An element ends from outside.
     #[n(3)]
-    Stop(#[n(0)] Id),
+    Stop(#[n(0)] ElementInstanceId),
 }
 
 /// Something armed.
 #[derive(Debug, Clone, Encode, Decode)]
-#[cbor(map, context_bound = "Names")]
-pub(super) struct Wait {
+#[cbor(map, context_bound = "ProcessIds")]
+pub(super) struct ArmedWait {
     #[n(0)]
-    pub(super) key: Key,
+    pub(super) key: LocalEffectKey,
     /// The event, or the activity itself.
     #[n(1)]
     pub(super) on: NodeRef,
@@ -210,7 +210,7 @@ pub(super) enum WaitKind {
         #[n(0)]
         planned: Timestamp,
         #[n(1)]
-        series: Option<Series>,
+        series: Option<TimerCycle>,
     },
     #[n(3)]
     Message {
@@ -234,7 +234,7 @@ pub(super) enum WaitKind {
 
 /// A cycle that goes on.
 #[derive(Debug, Clone, PartialEq, Encode, Decode)]
-pub(super) struct Series {
+pub(super) struct TimerCycle {
     /// Its grid, without a limit of its own: fires are counted, not occurrences (B2).
     #[n(0)]
     pub(super) rule: Rule,
@@ -246,12 +246,12 @@ pub(super) struct Series {
 /// The part of an effect key that is not the instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Encode, Decode)]
 #[cbor(array)]
-pub(crate) struct Key(#[n(0)] pub(super) u64, #[n(1)] pub(super) u32);
+pub(crate) struct LocalEffectKey(#[n(0)] pub(super) u64, #[n(1)] pub(super) u32);
 
 /// Tokens at one joining gateway.
 #[derive(Debug, Clone, Default, Encode, Decode)]
-#[cbor(map, context_bound = "Names")]
-pub(super) struct Join {
+#[cbor(map, context_bound = "ProcessIds")]
+pub(super) struct JoinState {
     /// The flows they came on, in order of arrival.
     #[n(0)]
     pub(super) tokens: Vec<FlowRef>,
@@ -263,8 +263,8 @@ pub(super) struct Join {
 
 /// A completed activity that can be compensated.
 #[derive(Debug, Clone, Encode, Decode)]
-#[cbor(map, context_bound = "Names")]
-pub(super) struct Done {
+#[cbor(map, context_bound = "ProcessIds")]
+pub(super) struct CompletedActivity {
     #[n(0)]
     pub(super) node: NodeRef,
     /// What was visible only to it: the item of an iteration, the inside of a sub-process.
@@ -274,15 +274,15 @@ pub(super) struct Done {
     /// What was completed inside, when it has no handler of its own.
     #[n(2)]
     #[cbor(default, skip_if = "Vec::is_empty")]
-    pub(super) inner: Vec<Done>,
+    pub(super) inner: Vec<CompletedActivity>,
 }
 
 /// Handlers still to run, next one last.
 #[derive(Debug, Clone, Default, Encode, Decode)]
-#[cbor(map, context_bound = "Names")]
-pub(super) struct Compensating {
+#[cbor(map, context_bound = "ProcessIds")]
+pub(super) struct CompensationProgress {
     #[n(0)]
-    pub(super) rest: Vec<Done>,
+    pub(super) rest: Vec<CompletedActivity>,
     /// A transaction is being cancelled: this boundary event follows.
     #[n(1)]
     #[cbor(default, skip_if = "is_false")]
@@ -292,7 +292,7 @@ pub(super) struct Compensating {
 /// How far a multi-instance activity is.
 #[derive(Debug, Clone, Default, Encode, Decode)]
 #[cbor(map)]
-pub(super) struct Progress {
+pub(super) struct MultiInstanceProgress {
     #[n(0)]
     pub(super) total: u32,
     /// Iterations begun.
@@ -317,8 +317,8 @@ pub(super) struct Progress {
 
 /// What follows when everything inside an element has ended.
 #[derive(Debug, Clone, Encode, Decode)]
-#[cbor(context_bound = "Names")]
-pub(super) enum Then {
+#[cbor(context_bound = "ProcessIds")]
+pub(super) enum Continuation {
     /// A token leaves by a boundary event.
     #[n(0)]
     Boundary {
@@ -329,7 +329,7 @@ pub(super) enum Then {
     },
     /// An event sub-process takes over the scope.
     #[n(1)]
-    EventSub {
+    EventSubProcess {
         #[n(0)]
         sub: NodeRef,
         #[n(1)]
@@ -349,7 +349,7 @@ pub(super) enum Then {
     },
 }
 
-impl Key {
+impl LocalEffectKey {
     pub(super) fn of(self, instance: InstanceId) -> EffectKey {
         instance.effect(self.0, self.1)
     }
@@ -358,19 +358,23 @@ impl Key {
     pub(super) const NONE: Self = Self(0, 0);
 }
 
-impl From<EffectKey> for Key {
+impl From<EffectKey> for LocalEffectKey {
     fn from(key: EffectKey) -> Self {
         Self(key.turn_no, key.ordinal)
     }
 }
 
-impl Element {
-    pub(super) fn new(node: Option<NodeRef>, parent: Option<Id>, since: Timestamp) -> Self {
+impl ElementInstance {
+    pub(super) fn new(
+        node: Option<NodeRef>,
+        parent: Option<ElementInstanceId>,
+        since: Timestamp,
+    ) -> Self {
         Self {
             node,
             parent,
-            role: Role::Plain,
-            phase: Phase::Entering,
+            role: ElementRole::Leaf,
+            phase: ElementPhase::Entering,
             since,
             variables: BTreeMap::new(),
             waits: Vec::new(),
@@ -387,16 +391,16 @@ impl Element {
 
     /// Whether results of what is inside land here.
     pub(super) fn is_scope(&self) -> bool {
-        matches!(self.role, Role::Scope | Role::Iteration(_) | Role::AdHoc(_))
+        matches!(self.role, ElementRole::Scope | ElementRole::Iteration(_) | ElementRole::AdHoc(_))
     }
 
     /// Whether it is the process or a sub-process that runs, with its event sub-processes.
     pub(super) fn runs_body(&self) -> bool {
-        matches!(self.role, Role::Scope | Role::AdHoc(_))
+        matches!(self.role, ElementRole::Scope | ElementRole::AdHoc(_))
     }
 
     pub(super) fn is_ending(&self) -> bool {
-        self.phase == Phase::Ending
+        self.phase == ElementPhase::Ending
     }
 
     /// Whether a child of this instance runs for it, or has to end for it.
@@ -410,7 +414,7 @@ fn is_false(flag: &bool) -> bool {
     !flag
 }
 
-impl Instance {
+impl ProcessState {
     pub(super) fn new(instance: InstanceId) -> Self {
         let (elements, steps) = (BTreeMap::new(), VecDeque::new());
         Self { instance, next: 0, elements, steps }
@@ -418,9 +422,10 @@ impl Instance {
 
     /// Counts what is inside of each element, after loading.
     pub(super) fn count(&mut self) {
-        let parents: Vec<Id> = self.elements.values().filter_map(|it| it.parent).collect();
+        let parents: Vec<ElementInstanceId> =
+            self.elements.values().filter_map(|it| it.parent).collect();
         let scopes = self.steps.iter().filter_map(|step| match step {
-            Step::Enter { scope, .. } => Some(*scope),
+            QueuedStep::Enter { scope, .. } => Some(*scope),
             _ => None,
         });
         for id in parents.into_iter().chain(scopes.collect::<Vec<_>>()) {

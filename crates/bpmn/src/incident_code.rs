@@ -4,7 +4,7 @@ use meantime_core::Failure;
 
 /// Why a place stands still, or why a start is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Trouble {
+pub(crate) enum IncidentCode {
     /// No condition holds and there is no default flow.
     NoFlowTaken,
     /// A condition that is neither true nor false.
@@ -35,7 +35,7 @@ pub(crate) enum Trouble {
     InputNotAnObject,
 }
 
-impl Trouble {
+impl IncidentCode {
     pub(crate) const fn code(self) -> &'static str {
         match self {
             Self::NoFlowTaken => "no_flow_taken",
@@ -55,7 +55,7 @@ impl Trouble {
         }
     }
 
-    pub(crate) fn because(self, text: impl Into<String>) -> Failure {
+    pub(crate) fn failure(self, text: impl Into<String>) -> Failure {
         Failure::new(self.code(), text)
     }
 }
