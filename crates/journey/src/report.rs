@@ -43,7 +43,7 @@ impl Report {
 
     /// Counts an expression; false, and told once, when all of them together are too large. What
     /// is made of an expression takes many times its own size.
-    pub(crate) fn takes_expression(&mut self, bytes: usize, span: Span) -> bool {
+    pub(crate) fn count_expression_bytes(&mut self, bytes: usize, span: Span) -> bool {
         let before = self.expression_bytes;
         self.expression_bytes = before.saturating_add(bytes);
         let fits = self.expression_bytes <= MAX_EXPRESSION_BYTES;

@@ -68,7 +68,7 @@ impl MetadataLimits {
             Some(Document::Limits(limits)) if !report.has_errors() => Ok(limits),
             _ => {
                 if !report.has_errors() {
-                    report.error(Code::Limits, Span::WHOLE, "not a document of limits");
+                    report.error(Code::Limits, Span::WHOLE_DOCUMENT, "not a document of limits");
                 }
                 Err(report.finish())
             }

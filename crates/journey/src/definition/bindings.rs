@@ -8,13 +8,13 @@ use crate::yaml::Span;
 /// `spec.metadata.bindings`: evaluated once, when the run starts.
 #[derive(Debug, Default)]
 pub(crate) struct MetadataBindings {
-    pub(crate) tags: Bound<Vec<String>>,
-    pub(crate) attributes: Bound<BTreeMap<String, String>>,
+    pub(crate) tags: ValueSources<Vec<String>>,
+    pub(crate) attributes: ValueSources<BTreeMap<String, String>>,
 }
 
 /// Values by where they come from.
 #[derive(Debug, Default)]
-pub(crate) struct Bound<T> {
+pub(crate) struct ValueSources<T> {
     pub(crate) payload: T,
     pub(crate) headers: T,
     pub(crate) baggage: T,

@@ -4,7 +4,7 @@ use meantime_core::RetryPolicy;
 
 /// How an HTTP call is tried again.
 #[derive(Debug, Clone)]
-pub(crate) struct Resilience {
+pub(crate) struct ResiliencePolicy {
     pub(crate) retry: RetryPolicy,
     pub(crate) retry_on: Vec<RetryOn>,
 }

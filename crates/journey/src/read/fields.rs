@@ -7,7 +7,7 @@ use crate::report::Report;
 use crate::yaml::{Content, Entry, Node, Span};
 
 /// A mapping that is being read.
-pub(super) struct Fields<'n> {
+pub(super) struct MappingReader<'n> {
     /// What it is, in the words of the source: `timer`, `spec.execution`.
     what: String,
     pub(super) span: Span,
@@ -15,7 +15,7 @@ pub(super) struct Fields<'n> {
     known: BTreeSet<&'static str>,
 }
 
-impl<'n> Fields<'n> {
+impl<'n> MappingReader<'n> {
     /// Opens a mapping; says so when it is something else.
     pub(super) fn open(
         report: &mut Report,

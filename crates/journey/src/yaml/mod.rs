@@ -13,5 +13,5 @@ mod scalar;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use node::{Content, Entry, Node, Place, Span, Text};
+pub(crate) use node::{Content, Entry, Node, SourceLocation, Span, Text};
 pub(crate) use read::{read, read_with_aliases};

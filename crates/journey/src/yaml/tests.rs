@@ -33,7 +33,7 @@ fn show(node: &Node, path: &str, out: &mut String) {
             }
         }
         Content::Text(text) => {
-            let (first, at) = (text.place.start, &text.value);
+            let (first, at) = (text.location.start, &text.value);
             let (from, to) = (first.line, first.column);
             let _ = writeln!(out, "{line}:{column} {path} {at:?} from {from}:{to}");
         }

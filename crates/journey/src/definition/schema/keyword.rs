@@ -81,12 +81,12 @@ pub(super) struct Properties {
     pub(super) named: BTreeMap<String, NodeId>,
     pub(super) patterns: Vec<(Pattern, NodeId)>,
     /// For those that neither names nor patterns mention.
-    pub(super) others: Others,
+    pub(super) others: AdditionalProperties,
 }
 
 /// `additionalProperties`.
 #[derive(Default, Clone, Copy)]
-pub(super) enum Others {
+pub(super) enum AdditionalProperties {
     /// Not mentioned.
     #[default]
     Any,
@@ -180,7 +180,7 @@ impl Keyword {
     }
 
     /// The schemas that look at the same value as this one does.
-    pub(super) fn in_place(&self) -> Vec<NodeId> {
+    pub(super) fn same_value_schemas(&self) -> Vec<NodeId> {
         match self {
             Self::Ref(id) | Self::Not(id, _) => vec![*id],
             Self::AllOf(ids) | Self::AnyOf(ids) | Self::OneOf(ids) => ids.clone(),

@@ -4,9 +4,9 @@ use meantime_core::Json;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::check::{Checked, MAX_MISMATCHES, MAX_OPS, Schema};
+use super::check::{MAX_MISMATCHES, MAX_OPS, Schema, SchemaCheck};
 
-fn check(schema: &Value, value: &Value) -> Checked {
+fn check(schema: &Value, value: &Value) -> SchemaCheck {
     let schema = Schema::compile(schema).unwrap_or_else(|problem| panic!("{problem}: {schema}"));
     schema.check(&Json::of(value).unwrap(), u64::MAX)
 }

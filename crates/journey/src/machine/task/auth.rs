@@ -10,17 +10,17 @@ use meantime_expr::value::Value;
 use super::result::is_ok;
 use crate::definition::{AuthCheck, State};
 use crate::json;
-use crate::machine::flow::{Flow, Trouble};
-use crate::machine::overlay::Change;
+use crate::machine::overlay::ContextChange;
 use crate::machine::run::Run;
 use crate::machine::saved::FrameId;
+use crate::machine::transition::{StateError, Transition};
 
 impl Run<'_> {
     pub(in crate::machine) fn enter_auth(
         &mut self,
         id: FrameId,
         check: &AuthCheck,
-    ) -> Result<Flow, Fault> {
+    ) -> Result<Transition, Fault> {
         let source = check.source.as_ref().map(|source| {
             serde_json::json!({
                 "location": source.location,
@@ -47,12 +47,12 @@ impl Run<'_> {
         state: &State,
         check: &AuthCheck,
         outcome: &TaskOutcome,
-    ) -> Result<Flow, Fault> {
+    ) -> Result<Transition, Fault> {
         let answer = match outcome {
             TaskOutcome::Completed(answer) => json::parse(answer)?,
             TaskOutcome::Failed { failure, .. } => {
                 let text = format!("{}: {}", failure.code, failure.message);
-                return Ok(Trouble::internal(text).into());
+                return Ok(StateError::internal(text).into());
             }
         };
         self.record_gone_request(id, outcome)?;
@@ -67,7 +67,7 @@ impl Run<'_> {
         } else {
             json::object_of([("problem", part("problem"))])
         };
-        self.write(id, &Change::put(place, judged))?;
-        Self::next_of(state)
+        self.write(id, &ContextChange::put(place, judged))?;
+        Self::next_transition(state)
     }
 }

@@ -5,10 +5,10 @@ use meantime_expr::value::Value;
 
 use crate::definition::{Cache, Expression, State};
 use crate::json;
-use crate::machine::evaluate::Computed;
-use crate::machine::flow::{Flow, Trouble};
+use crate::machine::evaluate::StateEvaluation;
 use crate::machine::run::Run;
 use crate::machine::saved::FrameId;
+use crate::machine::transition::{StateError, Transition};
 
 /// The name under which the engine knows the task.
 pub(crate) const CACHE_TASK: &str = "cache:v1";
@@ -18,7 +18,7 @@ impl Run<'_> {
         &mut self,
         id: FrameId,
         cache: &Cache,
-    ) -> Result<Flow, Fault> {
+    ) -> Result<Transition, Fault> {
         let (Cache::Get { key, .. } | Cache::Put { key, .. }) = cache;
         let key = match self.cache_key(id, key)? {
             Ok(key) => key,
@@ -56,7 +56,7 @@ impl Run<'_> {
         state: &State,
         cache: &Cache,
         outcome: &TaskOutcome,
-    ) -> Result<Flow, Fault> {
+    ) -> Result<Transition, Fault> {
         if let Cache::Get { result_var, .. } = cache {
             // What cannot be found, for whatever reason, is a miss.
             let value = match outcome {
@@ -65,15 +65,15 @@ impl Run<'_> {
             };
             self.write_var(id, result_var, value)?;
         }
-        Self::next_of(state)
+        Self::next_transition(state)
     }
 
     /// The key, as text.
-    fn cache_key(&mut self, id: FrameId, key: &Expression) -> Computed<String> {
+    fn cache_key(&mut self, id: FrameId, key: &Expression) -> StateEvaluation<String> {
         let value = self.evaluate(id, key, Vec::new())?;
         Ok(value.and_then(|value| match json::string(&value) {
             Some(text) => Ok(text),
-            None => json::text(&value).map_err(|error| Trouble::internal(error.to_string())),
+            None => json::text(&value).map_err(|error| StateError::internal(error.to_string())),
         }))
     }
 }

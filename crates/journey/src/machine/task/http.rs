@@ -6,10 +6,10 @@ use meantime_expr::value::Value;
 use super::result::{http_result, is_ok};
 use crate::definition::{Binding, BodyPart, HttpBody, HttpCall, RetryOn, State, Template};
 use crate::json;
-use crate::machine::evaluate::{Computed, Encode, percent_encode};
-use crate::machine::flow::{Flow, Trouble};
+use crate::machine::evaluate::{Encode, StateEvaluation, percent_encode};
 use crate::machine::run::Run;
 use crate::machine::saved::FrameId;
+use crate::machine::transition::{StateError, Transition};
 use crate::read::is_absolute;
 use crate::surface::{HTTP_TASK, HttpRequest};
 
@@ -19,7 +19,7 @@ impl Run<'_> {
         id: FrameId,
         state: &State,
         call: &HttpCall,
-    ) -> Result<Flow, Fault> {
+    ) -> Result<Transition, Fault> {
         let request = match self.request(id, call)? {
             Ok(request) => request,
             Err(trouble) => return Ok(trouble.into()),
@@ -34,7 +34,7 @@ impl Run<'_> {
         };
         if notify {
             self.push(meantime_core::Effect::ScheduleTask(spec));
-            return Self::next_of(state);
+            return Self::next_transition(state);
         }
         Ok(self.wait_for_task(spec))
     }
@@ -45,7 +45,7 @@ impl Run<'_> {
         state: &State,
         call: &HttpCall,
         outcome: &TaskOutcome,
-    ) -> Result<Flow, Fault> {
+    ) -> Result<Transition, Fault> {
         self.record_gone_request(id, outcome)?;
         let result = http_result(outcome)?;
         if let Some(var) = &call.result_var {
@@ -59,11 +59,11 @@ impl Run<'_> {
                 return Ok(trouble.into());
             }
         }
-        Self::next_of(state)
+        Self::next_transition(state)
     }
 
     /// What the engine is asked to send.
-    fn request(&mut self, id: FrameId, call: &HttpCall) -> Computed<Json> {
+    fn request(&mut self, id: FrameId, call: &HttpCall) -> StateEvaluation<Json> {
         let mut url = match self.fill(id, &call.url, Encode::Url)? {
             Ok(url) => url,
             Err(trouble) => return Ok(Err(trouble)),
@@ -84,7 +84,7 @@ impl Run<'_> {
             url = format!("{url}{mark}{}={value}", percent_encode(&name));
         }
         if !is_absolute(&url) {
-            return Ok(Err(Trouble::internal(format!("the URL `{url}` is not absolute"))));
+            return Ok(Err(StateError::internal(format!("the URL `{url}` is not absolute"))));
         }
         let mut headers = match self.fill_all(id, &call.headers, Encode::Plain)? {
             Ok(headers) => headers,
@@ -106,7 +106,7 @@ impl Run<'_> {
             auth: auth.map(|auth| Json::from(&auth.document)),
             request: self.frame(id)?.request.clone(),
         };
-        Ok(Json::of(&request).map_err(|error| Trouble::internal(error.to_string())))
+        Ok(Json::of(&request).map_err(|error| StateError::internal(error.to_string())))
     }
 
     fn fill_all(
@@ -114,7 +114,7 @@ impl Run<'_> {
         id: FrameId,
         templates: &[(String, Template)],
         encode: Encode,
-    ) -> Computed<Vec<(String, String)>> {
+    ) -> StateEvaluation<Vec<(String, String)>> {
         let mut filled = Vec::with_capacity(templates.len());
         for (name, template) in templates {
             match self.fill(id, template, encode)? {
@@ -131,7 +131,7 @@ impl Run<'_> {
         id: FrameId,
         body: Option<&HttpBody>,
         headers: &mut Vec<(String, String)>,
-    ) -> Computed<Option<Json>> {
+    ) -> StateEvaluation<Option<Json>> {
         Ok(match body {
             None => Ok(None),
             Some(HttpBody::Text(template)) => {
@@ -147,7 +147,7 @@ impl Run<'_> {
         })
     }
 
-    fn body_part(&mut self, id: FrameId, part: &BodyPart) -> Computed<serde_json::Value> {
+    fn body_part(&mut self, id: FrameId, part: &BodyPart) -> StateEvaluation<serde_json::Value> {
         match part {
             BodyPart::Fixed(value) => Ok(Ok(value.clone())),
             BodyPart::Text(template) => {

@@ -3,33 +3,33 @@
 use meantime_core::Effect;
 
 use super::run::Run;
-use super::saved::{FrameId, Standing};
+use super::saved::{FrameId, WaitState};
 
 impl Run<'_> {
     /// Removes a frame with everything below it.
-    pub(super) fn withdraw(&mut self, id: FrameId) {
+    pub(super) fn cancel_frame(&mut self, id: FrameId) {
         let Some(frame) = self.saved.frames.remove(&id) else { return };
         self.contexts.remove(&id);
-        match frame.standing {
-            Standing::Task(key) => {
+        match frame.wait_state {
+            WaitState::Task(key) => {
                 self.push(Effect::CancelTask { key });
             }
-            Standing::Timer { key, .. } | Standing::Step { timeout: Some((key, _)) } => {
+            WaitState::Timer { key, .. } | WaitState::Step { timeout: Some((key, _)) } => {
                 self.push(Effect::CancelTimer { key });
             }
-            Standing::Parallel(branches) => {
+            WaitState::Parallel(branches) => {
                 for branch in branches {
                     if let Some(frame) = branch.frame {
-                        self.withdraw(frame);
+                        self.cancel_frame(frame);
                     }
                 }
             }
-            Standing::Call(frame) => self.withdraw(frame),
-            Standing::Incident(key) => {
+            WaitState::Call(frame) => self.cancel_frame(frame),
+            WaitState::Incident(key) => {
                 self.push(Effect::CancelIncident { key });
             }
             // A schedule that was asked for is made; nobody hears its answer.
-            Standing::Ready | Standing::Schedule(_) | Standing::Step { timeout: None } => {}
+            WaitState::Ready | WaitState::Schedule(_) | WaitState::Step { timeout: None } => {}
         }
     }
 }
