@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use meantime_core::{Failure, Json, Limits, Timestamp};
 use meantime_expr::dataweave::{EvalContext, EvalLimits, Script};
 use meantime_expr::feel;
-use meantime_expr::script::{Embedded, Ran, Surroundings};
+use meantime_expr::script::{Embedded, EmbeddedEnvironment, EmbeddedResult};
 use meantime_expr::value::Value;
 use meantime_expr::value::json::{self, Layout};
 
@@ -93,7 +93,10 @@ impl Expression {
     ) -> (Result<ScriptResult, Failure>, u64) {
         if let Self::Flow(embedded, _) = self {
             let (ran, ops) = run_flow(embedded, scope, environment);
-            return (ran.map(|Ran { value, assigned }| ScriptResult { value, assigned }), ops);
+            return (
+                ran.map(|EmbeddedResult { value, assigned }| ScriptResult { value, assigned }),
+                ops,
+            );
         }
         let evaluated = self.evaluate(scope, environment);
         let outcome = evaluated.value.map(|value| ScriptResult { value, assigned: Vec::new() });
@@ -204,11 +207,11 @@ fn run_flow(
     embedded: &Embedded,
     scope: &dyn VariableScope,
     environment: &Environment<'_>,
-) -> (Result<Ran, Failure>, u64) {
+) -> (Result<EmbeddedResult, Failure>, u64) {
     let Some(now) = environment.now else {
         return (Err(Failure::new("no_clock", "there is no time yet")), 1);
     };
-    let around = Surroundings { now, key: scope.key(), ops: environment.ops };
+    let around = EmbeddedEnvironment { now, key: scope.key(), ops: environment.ops };
     embedded.run(&|name| scope.get(name), &around, environment.limits)
 }
 

@@ -22,10 +22,10 @@ pub trait Host {
     fn has_room(&self, effects: usize) -> bool;
 
     /// Starts a task, a timer, a wait or a child.
-    fn start(&mut self, request: &Request) -> Result<Started, Refusal>;
+    fn start(&mut self, request: &EffectRequest) -> Result<StartedEffect, StartError>;
 
     /// Takes back what was started.
-    fn withdraw(&mut self, what: What, key: EffectKey);
+    fn cancel(&mut self, what: EffectKind, key: EffectKey);
 
     /// Writes a line into the instance's history.
     fn log(&mut self, level: &'static str, message: Json, data: Option<Json>);
@@ -33,13 +33,13 @@ pub trait Host {
 
 /// A call of a library function that starts something.
 #[derive(Debug, Clone)]
-pub struct Request {
+pub struct EffectRequest {
     /// Which function.
     pub operation: Operation,
     /// Its arguments as documents; `undefined` and missing ones are none.
     pub args: Vec<Option<Json>>,
     /// Where the call stands.
-    pub place: Position,
+    pub position: Position,
 }
 
 /// Library functions that start something.
@@ -61,7 +61,7 @@ pub enum Operation {
 
 /// What kind of thing was started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum What {
+pub enum EffectKind {
     /// A task for a worker.
     Task,
     /// A timer.
@@ -76,9 +76,9 @@ pub enum What {
 
 /// Something that was started.
 #[derive(Debug, Clone)]
-pub struct Started {
+pub struct StartedEffect {
     /// What it is.
-    pub what: What,
+    pub what: EffectKind,
     /// Its effect.
     pub key: EffectKey,
     /// The effect of the timer that limits it, if it has one of its own.
@@ -89,7 +89,7 @@ pub struct Started {
 
 /// Why something was not started.
 #[derive(Debug, Clone)]
-pub enum Refusal {
+pub enum StartError {
     /// The call is wrong: an error that the script can catch.
     Error {
         /// `TypeError` or `RangeError`.
@@ -103,7 +103,7 @@ pub enum Refusal {
     Limit(Fault),
 }
 
-impl Refusal {
+impl StartError {
     /// A wrong argument.
     pub fn type_error(message: impl Into<String>) -> Self {
         Self::Error { name: "TypeError", code: "TypeError", message: message.into() }

@@ -57,8 +57,8 @@ impl Compiler<'_> {
             );
             self.error(Code::Arguments, span, message);
         }
-        for (place, arg) in args.iter().enumerate() {
-            if let Some(arity) = native.callback(place) {
+        for (index, arg) in args.iter().enumerate() {
+            if let Some(arity) = native.callback(index) {
                 self.check_callback(native.name, arg, arity);
             }
         }

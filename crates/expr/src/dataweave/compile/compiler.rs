@@ -65,8 +65,8 @@ pub(super) struct Compiler<'s> {
 impl<'s> Compiler<'s> {
     fn new(source: &'s str, inputs: &[&str], problems: Vec<Problem>) -> Self {
         let mut scope = Scope::default();
-        for (place, name) in inputs.iter().enumerate() {
-            scope.bind(Text::from(*name), Bound::Global(place));
+        for (index, name) in inputs.iter().enumerate() {
+            scope.bind(Text::from(*name), Bound::Global(index));
         }
         scope.globals = inputs.len();
         Self {
@@ -96,14 +96,14 @@ impl<'s> Compiler<'s> {
             if let Directive::Var { name, value } = directive {
                 // A function may call itself by the name of its variable.
                 let is_lambda = super::structure::is_lambda(value);
-                let place = self.scope.globals;
+                let index = self.scope.globals;
                 self.scope.globals += 1;
                 if is_lambda {
-                    self.scope.bind(name.text.clone(), Bound::Global(place));
+                    self.scope.bind(name.text.clone(), Bound::Global(index));
                 }
                 let node = self.expression(value);
                 if !is_lambda {
-                    self.scope.bind(name.text.clone(), Bound::Global(place));
+                    self.scope.bind(name.text.clone(), Bound::Global(index));
                 }
                 variables.push(node);
             }

@@ -107,8 +107,8 @@ impl Compiler<'_> {
                 let mut declared = (*self.lower_type(target)).clone();
                 declared.name = Some(name.text.clone());
                 self.scope.restore(mark);
-                if let Some(place) = self.types.get_mut(at) {
-                    *place = std::sync::Arc::new(declared);
+                if let Some(position) = self.types.get_mut(at) {
+                    *position = std::sync::Arc::new(declared);
                 }
                 at += 1;
             }
@@ -133,8 +133,8 @@ impl Compiler<'_> {
                 set
             });
             let callback = self.callback_of(lambda);
-            if let Some(place) = self.callbacks.get_mut(set.0) {
-                *place = place.or(callback);
+            if let Some(position) = self.callbacks.get_mut(set.0) {
+                *position = position.or(callback);
             }
             pending.push(Pending { set, type_params, lambda });
         }

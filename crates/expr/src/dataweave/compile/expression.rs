@@ -97,7 +97,7 @@ impl Compiler<'_> {
     /// A name as a value.
     fn name(&mut self, module: &[Text], name: &Name, span: Span) -> Node {
         let op = match self.find(module, name) {
-            Some(Bound::Global(place)) => Op::Global(place),
+            Some(Bound::Global(item_index)) => Op::Global(item_index),
             Some(Bound::Slot(slot)) => self.slot(slot),
             Some(Bound::Set(set)) => Op::SetValue(set),
             Some(Bound::Native(native)) => Op::Constant(Function::Native(native).into_value()),

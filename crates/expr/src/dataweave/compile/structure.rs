@@ -117,8 +117,8 @@ impl Compiler<'_> {
             if is_own { compiler.tail(&lambda.body) } else { compiler.expression(&lambda.body) }
         });
         if let Some(Some(compiled)) = self.lambdas.get_mut(id.0) {
-            for (place, param) in compiled.params.iter_mut().zip(params) {
-                *place = param;
+            for (index, param) in compiled.params.iter_mut().zip(params) {
+                *index = param;
             }
         }
         id
@@ -142,8 +142,8 @@ impl Compiler<'_> {
         self.scope.restore(mark);
         let params =
             params.into_iter().map(|name| ParamNode { name, kind: None, default: None }).collect();
-        if let Some(place) = self.lambdas.get_mut(id.0) {
-            *place = Some(Lambda { params, body, captured });
+        if let Some(index) = self.lambdas.get_mut(id.0) {
+            *index = Some(Lambda { params, body, captured });
         }
         id
     }

@@ -206,7 +206,7 @@ impl Eval<'_> {
     }
 
     /// The default of a parameter, for functions that start from it.
-    pub(crate) fn default_of(&mut self, callee: &Value, place: usize) -> Result<Option<Value>> {
+    pub(crate) fn default_of(&mut self, callee: &Value, index: usize) -> Result<Option<Value>> {
         let code = self.code;
         let (id, captured) = match Function::from_value(callee) {
             Some(Function::Lambda { id, captured, .. }) => (*id, captured),
@@ -218,7 +218,7 @@ impl Eval<'_> {
             _ => return Ok(None),
         };
         let lambda = Self::lambda(code, id)?;
-        match lambda.params.get(place).and_then(|param| param.default.as_ref()) {
+        match lambda.params.get(index).and_then(|param| param.default.as_ref()) {
             Some(default) => {
                 let frame = Frame { captured, base: self.stack.len() };
                 self.eval(default, frame).map(Some)

@@ -116,17 +116,17 @@ impl Eval<'_> {
             _ => args.len(),
         };
         let mut fitting = Vec::with_capacity(args.len());
-        for (place, arg) in args.iter().enumerate() {
-            let place = if place >= first_missing { place + missing } else { place };
-            match self.fit(lambda, place, arg, may_coerce)? {
+        for (index, arg) in args.iter().enumerate() {
+            let index = if index >= first_missing { index + missing } else { index };
+            match self.fit(lambda, index, arg, may_coerce)? {
                 Some(value) => fitting.push(value),
                 None => return Ok(None),
             }
         }
         let mut values = Vec::with_capacity(params.len());
         let mut given = fitting.into_iter();
-        for (place, param) in params.iter().enumerate() {
-            if (first_missing..first_missing + missing).contains(&place) {
+        for (index, param) in params.iter().enumerate() {
+            if (first_missing..first_missing + missing).contains(&index) {
                 let frame = Frame { captured, base: self.stack.len() };
                 match &param.default {
                     Some(default) => values.push(self.eval(default, frame)?),
@@ -142,11 +142,11 @@ impl Eval<'_> {
     fn fit(
         &mut self,
         lambda: &Lambda,
-        place: usize,
+        index: usize,
         arg: &Value,
         may_coerce: bool,
     ) -> Result<Option<Value>> {
-        let Some(kind) = lambda.params.get(place).and_then(|param| param.kind.as_ref()) else {
+        let Some(kind) = lambda.params.get(index).and_then(|param| param.kind.as_ref()) else {
             return Ok(Some(arg.clone()));
         };
         if self.is_of(arg, kind)? {

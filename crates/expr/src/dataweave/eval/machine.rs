@@ -226,9 +226,9 @@ impl<'p> Eval<'p> {
     fn step(&mut self, node: &Node, frame: Frame<'_>) -> Result {
         match &node.op {
             Op::Constant(value) => Ok(value.clone()),
-            Op::Global(place) => self.global(*place),
-            Op::Local(place) => Ok(self.stack.get(frame.base + place).cloned().unwrap_or_default()),
-            Op::Captured(place) => Ok(frame.captured.get(*place).cloned().unwrap_or_default()),
+            Op::Global(index) => self.global(*index),
+            Op::Local(index) => Ok(self.stack.get(frame.base + index).cloned().unwrap_or_default()),
+            Op::Captured(index) => Ok(frame.captured.get(*index).cloned().unwrap_or_default()),
             Op::Interpolation(pieces) => self.interpolate(pieces, frame),
             Op::Array(items) => self.make_array(items, frame),
             Op::Object(members) => self.make_object(members, frame),
@@ -261,8 +261,8 @@ impl<'p> Eval<'p> {
         }
     }
 
-    fn global(&self, place: usize) -> Result {
-        match self.globals.get(place) {
+    fn global(&self, index: usize) -> Result {
+        match self.globals.get(index) {
             Some(value) => Ok(value.clone()),
             None => Err(Fault::type_error("the variable has no value yet")
                 .with_help("declare it before the variable that uses it")),
@@ -343,8 +343,8 @@ impl<'p> Eval<'p> {
     fn block_steps(&mut self, steps: &[(usize, Node)], body: &Node, frame: Frame<'_>) -> Result {
         for (slot, node) in steps {
             let value = self.eval(node, frame)?;
-            if let Some(place) = self.stack.get_mut(frame.base + slot) {
-                *place = value;
+            if let Some(index) = self.stack.get_mut(frame.base + slot) {
+                *index = value;
             }
         }
         self.eval(body, frame)

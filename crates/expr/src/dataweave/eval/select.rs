@@ -279,15 +279,17 @@ impl Eval<'_> {
 
     fn element(value: &Value, number: &Number) -> Result {
         let found = match value.bare() {
-            Value::Array(items) => place(number, items.len()).and_then(|at| items.get(at).cloned()),
+            Value::Array(items) => {
+                item_index(number, items.len()).and_then(|at| items.get(at).cloned())
+            }
             Value::Range(range) => {
                 let size = usize::try_from(range.len()).unwrap_or(usize::MAX);
-                place(number, size).and_then(|at| range.get(at as u64)).map(Value::from)
+                item_index(number, size).and_then(|at| range.get(at as u64)).map(Value::from)
             }
-            Value::Object(object) => place(number, object.len())
+            Value::Object(object) => item_index(number, object.len())
                 .and_then(|at| object.entries().get(at))
                 .map(|entry| entry.value.clone()),
-            Value::Binary(bytes) => place(number, bytes.len())
+            Value::Binary(bytes) => item_index(number, bytes.len())
                 .and_then(|at| bytes.get(at))
                 .map(|byte| Value::Binary([*byte].into())),
             Value::Null => None,
@@ -295,7 +297,7 @@ impl Eval<'_> {
                 let Some(text) = coerce::auto_text(other) else {
                     return Err(no_index(value, &Value::Number(number.clone())));
                 };
-                place(number, text::length(&text))
+                item_index(number, text::length(&text))
                     .and_then(|at| text::unit(&text, at))
                     .map(Value::from)
             }
@@ -315,7 +317,8 @@ impl Eval<'_> {
                 None => return Err(no_index(value, &Value::Range(range))),
             },
         };
-        let ends = (place(&Number::Int(range.from), size), place(&Number::Int(range.to), size));
+        let ends =
+            (item_index(&Number::Int(range.from), size), item_index(&Number::Int(range.to), size));
         let (Some(from), Some(to)) = ends else { return Ok(Value::Null) };
         let (low, high) = (from.min(to), from.max(to) + 1);
         self.charge((high - low) as u64)?;
@@ -528,7 +531,7 @@ fn collect(object: &Object, wanted: &Wanted<'_>, found: &mut Vec<Value>) {
 }
 
 /// A position; negative ones count from the end. None outside.
-fn place(number: &Number, size: usize) -> Option<usize> {
+fn item_index(number: &Number, size: usize) -> Option<usize> {
     let index = number.to_i64()?;
     if index >= 0 {
         return usize::try_from(index).ok().filter(|index| *index < size);

@@ -82,13 +82,13 @@ impl Eval<'_> {
                 self.object(object)
             }
             (Step::Index(index), Value::Array(items)) => {
-                let place = place(*index, items.len());
-                let Some(old) = place.and_then(|place| items.get(place)) else {
+                let item_index = item_index(*index, items.len());
+                let Some(old) = item_index.and_then(|item_index| items.get(item_index)) else {
                     return Ok(value.clone());
                 };
                 let new = self.update_path(old, rest, case, frame)?;
                 let mut items = items.to_vec();
-                if let Some(item) = place.and_then(|place| items.get_mut(place)) {
+                if let Some(item) = item_index.and_then(|item_index| items.get_mut(item_index)) {
                     *item = new;
                 }
                 self.array(items)
@@ -136,12 +136,15 @@ impl Eval<'_> {
         frame: Frame<'_>,
     ) -> Result<Key> {
         let mut attributes = key.attributes().cloned().unwrap_or_default();
-        let place = attributes.entries().iter().position(|entry| entry.key.name() == attribute);
-        let old = place.and_then(|place| attributes.entries().get(place)).map(|e| e.value.clone());
+        let item_index =
+            attributes.entries().iter().position(|entry| entry.key.name() == attribute);
+        let old = item_index
+            .and_then(|item_index| attributes.entries().get(item_index))
+            .map(|e| e.value.clone());
         if old.is_some() || case.force {
             let new = self.replacement(&old.unwrap_or_default(), Value::Null, case, frame)?;
-            match place {
-                Some(place) => attributes.replace(place, new),
+            match item_index {
+                Some(item_index) => attributes.replace(item_index, new),
                 None => attributes.push(Key::new(attribute.clone()), new),
             }
         }
@@ -173,8 +176,8 @@ impl Eval<'_> {
     }
 }
 
-fn place(index: i64, size: usize) -> Option<usize> {
+fn item_index(index: i64, size: usize) -> Option<usize> {
     let size = i64::try_from(size).ok()?;
-    let place = if index < 0 { size.checked_add(index)? } else { index };
-    usize::try_from(place).ok()
+    let item_index = if index < 0 { size.checked_add(index)? } else { index };
+    usize::try_from(item_index).ok()
 }

@@ -110,7 +110,7 @@ fn read_field<'t>(
         return None;
     }
     let value: i64 = text.get(..digits)?.parse().ok()?;
-    let place = match letter {
+    let position = match letter {
         'y' | 'u' | 'Y' => &mut parsed.year,
         'M' | 'L' => &mut parsed.month,
         'd' => &mut parsed.day,
@@ -124,7 +124,7 @@ fn read_field<'t>(
         // Weeks and quarters follow from the date.
         _ => return text.get(digits..),
     };
-    *place = Some(match (letter, count) {
+    *position = Some(match (letter, count) {
         ('y' | 'u' | 'Y', 2) => 2000 + value,
         ('A', _) => value.checked_mul(1_000_000)?,
         ('k' | 'h', _) => value % if letter == 'k' { 24 } else { 12 },

@@ -192,28 +192,28 @@ type Places = BTreeMap<Text, Vec<usize>>;
 
 fn by_key(eval: &mut Eval<'_>, items: &Value, key: &Value) -> Result<(Vec<Value>, Places)> {
     let items = eval.collect(items)?;
-    let mut places = Places::new();
+    let mut indices = Places::new();
     for (index, item) in items.iter().enumerate() {
         let key = eval.call(key, &mut [item.clone()])?;
-        places.entry(coerce::to_text(&key)?).or_default().push(index);
+        indices.entry(coerce::to_text(&key)?).or_default().push(index);
     }
-    Ok((items, places))
+    Ok((items, indices))
 }
 
 /// Pairs of elements with the same key; lonely ones of either side if they are wanted.
 fn join_all(eval: &mut Eval<'_>, args: &Args, keep_left: bool, keep_right: bool) -> Result {
-    let (right, places) = by_key(eval, args.get(1), args.get(3))?;
+    let (right, indices) = by_key(eval, args.get(1), args.get(3))?;
     let mut used = vec![false; right.len()];
     let mut joined = Vec::new();
     for left in Eval::items(args.get(0)) {
         let key = eval.call(args.get(2), &mut [left.clone()])?;
-        let partners = places.get(&coerce::to_text(&key)?).map_or(&[][..], Vec::as_slice);
+        let partners = indices.get(&coerce::to_text(&key)?).map_or(&[][..], Vec::as_slice);
         if partners.is_empty() && keep_left {
             joined.push(pair(eval, Some(&left), None)?);
         }
         for partner in partners {
-            if let Some(place) = used.get_mut(*partner) {
-                *place = true;
+            if let Some(position) = used.get_mut(*partner) {
+                *position = true;
             }
             joined.push(pair(eval, Some(&left), right.get(*partner))?);
         }

@@ -86,9 +86,9 @@ const PLAIN: Param = Param::only(Kind::TimeZone)
 /// The arguments after the first as a schema.
 fn schema(args: &Args, names: &[&str]) -> Object {
     let mut schema = Object::default();
-    for (place, name) in (1..).zip(names) {
-        if args.has(place) {
-            schema.insert(name, args.text(place));
+    for (index, name) in (1..).zip(names) {
+        if args.has(index) {
+            schema.insert(name, args.text(index));
         }
     }
     schema

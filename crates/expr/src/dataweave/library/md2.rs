@@ -12,9 +12,9 @@ pub(super) fn md2(message: &[u8]) -> Vec<u8> {
     padded.extend(checksum);
     let mut state = [0; 3 * BLOCK];
     for block in padded.chunks(BLOCK) {
-        for (place, byte) in block.iter().enumerate() {
-            state[BLOCK + place] = *byte;
-            state[2 * BLOCK + place] = *byte ^ state[place];
+        for (index, byte) in block.iter().enumerate() {
+            state[BLOCK + index] = *byte;
+            state[2 * BLOCK + index] = *byte ^ state[index];
         }
         mix(&mut state);
     }
@@ -24,9 +24,9 @@ pub(super) fn md2(message: &[u8]) -> Vec<u8> {
 fn checksum(padded: &[u8]) -> [u8; BLOCK] {
     let (mut sum, mut last) = ([0; BLOCK], 0);
     for block in padded.chunks(BLOCK) {
-        for (place, byte) in sum.iter_mut().zip(block) {
-            *place ^= SHUFFLED[usize::from(byte ^ last)];
-            last = *place;
+        for (index, byte) in sum.iter_mut().zip(block) {
+            *index ^= SHUFFLED[usize::from(byte ^ last)];
+            last = *index;
         }
     }
     sum

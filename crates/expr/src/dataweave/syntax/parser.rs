@@ -163,8 +163,8 @@ impl<'s> Parser<'s> {
     }
 
     /// Takes the sign or fails.
-    pub(super) fn expect(&mut self, sign: &str, place: &str) -> Result<()> {
-        if self.cursor.sign(sign) { Ok(()) } else { self.fail(&format!("`{sign}` {place}")) }
+    pub(super) fn expect(&mut self, sign: &str, context: &str) -> Result<()> {
+        if self.cursor.sign(sign) { Ok(()) } else { self.fail(&format!("`{sign}` {context}")) }
     }
 
     /// Runs a piece one level deeper, within bounds.
@@ -214,13 +214,13 @@ impl<'s> Parser<'s> {
         guess: Guess,
         read: impl FnOnce(&mut Self) -> Result<T>,
     ) -> Option<T> {
-        let place = (self.cursor.at, guess);
-        if self.wrong_guesses.contains(&place) {
+        let context = (self.cursor.at, guess);
+        if self.wrong_guesses.contains(&context) {
             return None;
         }
         let result = self.attempt(read);
         if result.is_none() {
-            self.wrong_guesses.insert(place);
+            self.wrong_guesses.insert(context);
         }
         result
     }

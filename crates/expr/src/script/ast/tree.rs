@@ -122,7 +122,7 @@ pub(crate) struct Pattern {
 pub(crate) enum PatternKind {
     Name(Ident),
     /// A property or an index; in assignments only.
-    Place(Box<Expr>),
+    Member(Box<Expr>),
     Array {
         items: Vec<Option<PatternItem>>,
         rest: Option<Box<Pattern>>,

@@ -170,7 +170,7 @@ pub(crate) fn walk_expr<'a, V: Visitor<'a> + ?Sized>(v: &mut V, expr: &'a Expr) 
 pub(crate) fn walk_pattern<'a, V: Visitor<'a> + ?Sized>(v: &mut V, pattern: &'a Pattern) {
     match &pattern.kind {
         PatternKind::Name(_) => {}
-        PatternKind::Place(expr) => v.expr(expr),
+        PatternKind::Member(expr) => v.expr(expr),
         PatternKind::Array { items, rest } => {
             items.iter().flatten().for_each(|item| walk_item(v, item));
             if let Some(rest) = rest {

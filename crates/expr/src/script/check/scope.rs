@@ -44,7 +44,7 @@ pub(crate) struct Decl {
 
 /// What a name means where it stands.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Use {
+pub(crate) enum NameUse {
     Decl(DeclId),
     Global(Global),
 }
@@ -61,7 +61,7 @@ pub(super) struct Scope {
 pub(crate) struct Analysis {
     pub(crate) decls: Vec<Decl>,
     /// By the place of the name: declarations, reads and assignments alike.
-    pub(crate) uses: BTreeMap<u32, Use>,
+    pub(crate) uses: BTreeMap<u32, NameUse>,
     /// By the place of the function: what it uses of its surroundings.
     pub(crate) captures: BTreeMap<u32, BTreeSet<DeclId>>,
     /// By the place of the function: what it declares by assignment. The file itself has the
@@ -75,14 +75,14 @@ pub(crate) struct Analysis {
 
 impl Analysis {
     /// What the name at a place means.
-    pub(crate) fn at(&self, span: Span) -> Option<Use> {
+    pub(crate) fn at(&self, span: Span) -> Option<NameUse> {
         self.uses.get(&span.start).copied()
     }
 
     /// The declaration at a place.
     pub(crate) fn decl(&self, span: Span) -> Option<DeclId> {
         match self.at(span) {
-            Some(Use::Decl(id)) => Some(id),
+            Some(NameUse::Decl(id)) => Some(id),
             _ => None,
         }
     }

@@ -46,7 +46,7 @@ fn distance(from: &str, to: &str) -> usize {
         let mut next = vec![i + 1];
         for (j, b) in to.iter().enumerate() {
             let at =
-                |row: &[usize], place: usize| row.get(place).copied().unwrap_or(usize::MAX / 2);
+                |row: &[usize], index: usize| row.get(index).copied().unwrap_or(usize::MAX / 2);
             let mut best = (at(&row, j) + usize::from(a != b)).min(at(&row, j + 1) + 1);
             best = best.min(at(&next, j) + 1);
             let swapped = i > 0 && j > 0 && from.get(i - 1) == Some(b) && to.get(j - 1) == Some(a);

@@ -20,5 +20,5 @@ mod unwind;
 
 pub(crate) use function::compile;
 pub(crate) use op::Op;
-pub(crate) use program::{CaptureFrom, Code, Handler, HandlerKind, Point};
+pub(crate) use program::{CaptureFrom, Code, Handler, HandlerKind, SuspensionPoint};
 pub use program::{Program, Workflow};

@@ -46,12 +46,12 @@ pub(crate) struct Code {
     pub(crate) rest: bool,
     /// Whether it is the workflow itself, whose variables people see.
     pub(crate) is_workflow: bool,
-    pub(crate) slots: Vec<Slot>,
+    pub(crate) slots: Vec<LocalSlot>,
     pub(crate) ops: Vec<Op>,
     /// From which operation on which place of the source holds, in order.
-    pub(crate) places: Vec<(u32, u32)>,
+    pub(crate) source_offsets: Vec<(u32, u32)>,
     /// Where it may stand still, in order of their places.
-    pub(crate) points: Vec<Point>,
+    pub(crate) points: Vec<SuspensionPoint>,
     /// The same in order of their operations: the place of each in `points`.
     pub(crate) points_by_pc: Vec<(u32, u32)>,
     /// Slots in order of their keys.
@@ -66,7 +66,7 @@ pub(crate) struct Code {
 
 /// A local variable.
 #[derive(Debug, Clone)]
-pub(crate) struct Slot {
+pub(crate) struct LocalSlot {
     /// Its place in the source with a number for hidden ones; what a saved variable is named by.
     pub(crate) key: u32,
     /// Whether it is shared with inner functions.
@@ -78,7 +78,7 @@ pub(crate) const NO_CHAIN: u32 = u32::MAX;
 
 /// A place where a frame may stand still.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Point {
+pub(crate) struct SuspensionPoint {
     /// Its place in the source; unique within the function.
     pub(crate) at: u32,
     pub(crate) pc: u32,
@@ -111,7 +111,7 @@ pub(crate) enum HandlerKind {
 /// Where a new function finds a variable that it shares.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Capture {
-    /// The key of the variable, as in `Slot`.
+    /// The key of the variable, as in `LocalSlot`.
     pub(crate) key: u32,
     pub(crate) from: CaptureFrom,
 }
@@ -148,17 +148,17 @@ impl Program {
 
 impl Code {
     /// The point of a place in the source.
-    pub(crate) fn point(&self, at: u32) -> Option<&Point> {
+    pub(crate) fn point(&self, at: u32) -> Option<&SuspensionPoint> {
         let found = self.points.binary_search_by_key(&at, |point| point.at).ok();
-        found.and_then(|place| self.points.get(place))
+        found.and_then(|source_offset| self.points.get(source_offset))
     }
 
     /// The point of an operation.
-    pub(crate) fn point_at(&self, pc: usize) -> Option<&Point> {
+    pub(crate) fn point_at(&self, pc: usize) -> Option<&SuspensionPoint> {
         let pc = u32::try_from(pc).ok()?;
         let found = self.points_by_pc.binary_search_by_key(&pc, |(pc, _)| *pc).ok()?;
-        let (_, place) = self.points_by_pc.get(found)?;
-        self.points.get(*place as usize)
+        let (_, source_offset) = self.points_by_pc.get(found)?;
+        self.points.get(*source_offset as usize)
     }
 
     /// The slot of a key.
@@ -168,9 +168,10 @@ impl Code {
     }
 
     /// The place in the source of an operation.
-    pub(crate) fn place(&self, pc: usize) -> u32 {
-        let after = self.places.partition_point(|(from, _)| *from as usize <= pc);
-        let found = after.checked_sub(1).and_then(|place| self.places.get(place));
+    pub(crate) fn source_offset(&self, pc: usize) -> u32 {
+        let after = self.source_offsets.partition_point(|(from, _)| *from as usize <= pc);
+        let found =
+            after.checked_sub(1).and_then(|source_offset| self.source_offsets.get(source_offset));
         found.map_or(0, |(_, at)| *at)
     }
 

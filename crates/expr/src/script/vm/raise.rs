@@ -6,7 +6,7 @@ use meantime_core::time::TimeError;
 use super::value::Value;
 
 /// The result of an operation.
-pub(crate) type Outcome<T> = Result<T, Raise>;
+pub(crate) type VmResult<T> = Result<T, Raise>;
 
 /// Boxed, because results are passed around in the hottest loops.
 #[derive(Debug)]

@@ -88,11 +88,11 @@ impl Text {
     }
 
     /// One unit of the string as a number.
-    pub(crate) fn unit(&self, place: usize) -> Option<u16> {
+    pub(crate) fn unit(&self, index: usize) -> Option<u16> {
         if self.is_plain() {
-            return self.as_str().as_bytes().get(place).map(|byte| u16::from(*byte));
+            return self.as_str().as_bytes().get(index).map(|byte| u16::from(*byte));
         }
-        self.as_str().encode_utf16().nth(place)
+        self.as_str().encode_utf16().nth(index)
     }
 
     /// Where it is in memory: two clones have the same address. Only for counting.

@@ -125,12 +125,12 @@ impl Writer {
             return all.collect();
         }
         let mut pairs: Vec<(&str, &Value)> = Vec::with_capacity(object.len());
-        let mut places = BTreeMap::new();
+        let mut decimals = BTreeMap::new();
         for (name, value) in all {
-            match places.get(name).and_then(|place: &usize| pairs.get_mut(*place)) {
+            match decimals.get(name).and_then(|position: &usize| pairs.get_mut(*position)) {
                 Some(pair) => pair.1 = value,
                 None => {
-                    places.insert(name, pairs.len());
+                    decimals.insert(name, pairs.len());
                     pairs.push((name, value));
                 }
             }

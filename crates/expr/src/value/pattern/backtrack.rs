@@ -132,15 +132,15 @@ impl Run<'_> {
                 }
             };
             match went_on.or_else(|| self.back(&mut undo)) {
-                Some(place) => (pc, at) = place,
+                Some(index) => (pc, at) = index,
                 None => return Ok(None),
             }
         }
     }
 
     fn save(&mut self, slot: usize, new: Option<usize>, undo: &mut Vec<Undo>) {
-        if let Some(place) = self.slots.get_mut(slot) {
-            let old = std::mem::replace(place, new);
+        if let Some(index) = self.slots.get_mut(slot) {
+            let old = std::mem::replace(index, new);
             undo.push(Undo::Slot { slot, old });
         }
     }
@@ -159,8 +159,8 @@ impl Run<'_> {
             match undo.pop()? {
                 Undo::Branch { pc, at } => return Some((pc, at)),
                 Undo::Slot { slot, old } => {
-                    if let Some(place) = self.slots.get_mut(slot) {
-                        *place = old;
+                    if let Some(index) = self.slots.get_mut(slot) {
+                        *index = old;
                     }
                 }
             }
@@ -184,8 +184,8 @@ impl Run<'_> {
     /// The end of the text of a group, where it stands again.
     fn same_again(&mut self, group: usize, fold: bool, at: usize) -> Result<Option<usize>> {
         let slot = group.saturating_mul(2);
-        let place = |slot: usize| self.slots.get(slot).copied().flatten();
-        let (Some(start), Some(end)) = (place(slot), place(slot.saturating_add(1))) else {
+        let index = |slot: usize| self.slots.get(slot).copied().flatten();
+        let (Some(start), Some(end)) = (index(slot), index(slot.saturating_add(1))) else {
             return Ok(None);
         };
         let wanted = self.text.get(start..end).unwrap_or_default();

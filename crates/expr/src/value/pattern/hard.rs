@@ -97,8 +97,8 @@ impl Compiler {
     }
 
     fn set(&mut self, at: usize, inst: Inst) {
-        if let Some(place) = self.code.get_mut(at) {
-            *place = inst;
+        if let Some(position) = self.code.get_mut(at) {
+            *position = inst;
         }
     }
 

@@ -308,8 +308,8 @@ fn unzip(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     }
     let width = lists.iter().map(Vec::len).min().unwrap_or(2);
     let mut columns = Vec::with_capacity(width);
-    for place in 0..width {
-        let column = lists.iter().filter_map(|list| list.get(place).cloned()).collect();
+    for item_index in 0..width {
+        let column = lists.iter().filter_map(|list| list.get(item_index).cloned()).collect();
         columns.push(eval.array(column)?);
     }
     eval.array(columns)

@@ -82,22 +82,22 @@ fn call_with_pair(eval: &mut Eval<'_>, callback: &Value, entry: &Entry) -> Resul
 
 /// Groups in the order of their first element.
 struct Groups<T> {
-    places: BTreeMap<Text, usize>,
+    indices: BTreeMap<Text, usize>,
     groups: Vec<(Text, T)>,
 }
 
 impl<T: Default> Groups<T> {
     fn new() -> Self {
-        Self { places: BTreeMap::new(), groups: Vec::new() }
+        Self { indices: BTreeMap::new(), groups: Vec::new() }
     }
 
     fn group(&mut self, key: &Value) -> Result<&mut T> {
         let name = coerce::to_text(key)?;
-        let place = *self.places.entry(name.clone()).or_insert_with(|| {
+        let position = *self.indices.entry(name.clone()).or_insert_with(|| {
             self.groups.push((name, T::default()));
             self.groups.len() - 1
         });
-        match self.groups.get_mut(place) {
+        match self.groups.get_mut(position) {
             Some((_, group)) => Ok(group),
             None => Err(Fault::type_error("a group is missing")),
         }

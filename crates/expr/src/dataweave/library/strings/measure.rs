@@ -138,11 +138,11 @@ fn levenshtein(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     for (i, a) in (1..).zip(&left) {
         let mut diagonal = i - 1;
         let mut before = i;
-        for (place, b) in row.iter_mut().skip(1).zip(&right) {
+        for (index, b) in row.iter_mut().skip(1).zip(&right) {
             let substituted = diagonal + i64::from(a != b);
-            diagonal = *place;
-            before = substituted.min(*place + 1).min(before + 1);
-            *place = before;
+            diagonal = *index;
+            before = substituted.min(*index + 1).min(before + 1);
+            *index = before;
         }
         if let Some(first) = row.first_mut() {
             *first = i;
