@@ -4,14 +4,14 @@ use jiff::tz::TimeZone;
 use meantime_core::{Diagnostic, Position, Timestamp};
 
 use super::compile::{Compiled, compile};
-use super::eval::{Budget, Eval, Fault, FaultCode, Moment};
+use super::eval::{Budget, Eval, EvalInputs, Fault, FaultCode};
 use super::program::Code;
 use super::syntax::Lines;
 use crate::value::json::{self, Layout, WriteError};
 use crate::value::{Text, Value};
 
 /// Bytes of a source.
-const SOURCE_BYTES: usize = 256 * 1024;
+const MAX_SOURCE_BYTES: usize = 256 * 1024;
 
 /// A compiled script.
 #[derive(Debug)]
@@ -101,11 +101,11 @@ impl Script {
     /// Compiles a script that will get these inputs. With an input `context`, names that are not
     /// declared mean its fields.
     pub fn compile(source: &str, inputs: &[&str]) -> Compilation {
-        if source.len() > SOURCE_BYTES {
+        if source.len() > MAX_SOURCE_BYTES {
             let problem = super::diagnostic::Problem::error(
                 super::diagnostic::Code::TooComplex,
                 super::syntax::Span::default(),
-                format!("the script is longer than {SOURCE_BYTES} bytes"),
+                format!("the script is longer than {MAX_SOURCE_BYTES} bytes"),
             );
             let diagnostic = problem.into_diagnostic("", &Lines::new(""));
             return Compilation { script: None, diagnostics: vec![diagnostic] };
@@ -146,7 +146,7 @@ impl Script {
         };
         let now = jiff::Timestamp::from_millisecond(context.now.as_millis()).unwrap_or_default();
         let utc = TimeZone::fixed(jiff::tz::Offset::UTC);
-        let moment = Moment { now: now.to_zoned(utc), seed: context.seed };
+        let moment = EvalInputs { now: now.to_zoned(utc), seed: context.seed };
         let mut eval = Eval::new(&self.code, &moment, budget);
         let result = eval.run(inputs).and_then(|value| eval.finished(&value));
         let value = result.map_err(|fault| self.error(&fault))?;

@@ -181,13 +181,13 @@ impl Builder<'_> {
         self.add(Node { content, span }, ScalarStyle::Plain);
     }
 
-    fn check_node(&mut self, anchor: usize, tagged: bool, span: Span) {
+    fn check_node(&mut self, anchor: usize, annotated: bool, span: Span) {
         self.nodes += 1;
         if anchor != 0 && self.anchors.is_none() {
             let help = Some("write the value out where it is used");
             self.problem(span, "an anchor: journeys have none", help);
         }
-        if tagged {
+        if annotated {
             let help = Some("remove the tag; quote the value to make it text");
             self.problem(span, "a tag: journeys have none", help);
         }

@@ -12,4 +12,4 @@ mod temporal;
 mod text;
 
 pub(crate) use binary::{decode, encode};
-pub(crate) use kind::{auto, auto_text, to_boolean, to_kind, to_text, with_notes};
+pub(crate) use kind::{auto, auto_text, to_boolean, to_kind, to_text, with_metadata};

@@ -6,9 +6,9 @@ use meantime_core::Severity;
 
 use super::super::diagnostic::{Code as ProblemCode, Problem};
 use super::super::program::{Code, FunctionSet, Lambda, Node, Op, SetId};
-use super::super::syntax::{Directive, Lines, Parsed, Span, parse};
+use super::super::syntax::{Directive, Lines, ParsedScript, Span, parse};
 use super::super::types::TypeTable;
-use super::scope::{Bound, Scope};
+use super::scope::{Binding, Scope};
 use crate::value::{Text, Value};
 
 /// A program if there was no error, and all problems.
@@ -19,7 +19,7 @@ pub(crate) struct Compiled {
 
 /// Compiles a script that will get these inputs.
 pub(crate) fn compile(source: &str, inputs: &[&str]) -> Compiled {
-    let Parsed { directives, body, problems } = parse(source);
+    let ParsedScript { directives, body, problems } = parse(source);
     let mut compiler = Compiler::new(source, inputs, problems);
     if compiler.has_errors() {
         return Compiled { code: None, problems: compiler.problems };
@@ -66,7 +66,7 @@ impl<'s> Compiler<'s> {
     fn new(source: &'s str, inputs: &[&str], problems: Vec<Problem>) -> Self {
         let mut scope = Scope::default();
         for (index, name) in inputs.iter().enumerate() {
-            scope.bind(Text::from(*name), Bound::Global(index));
+            scope.bind(Text::from(*name), Binding::Global(index));
         }
         scope.globals = inputs.len();
         Self {
@@ -99,11 +99,11 @@ impl<'s> Compiler<'s> {
                 let index = self.scope.globals;
                 self.scope.globals += 1;
                 if is_lambda {
-                    self.scope.bind(name.text.clone(), Bound::Global(index));
+                    self.scope.bind(name.text.clone(), Binding::Global(index));
                 }
                 let node = self.expression(value);
                 if !is_lambda {
-                    self.scope.bind(name.text.clone(), Bound::Global(index));
+                    self.scope.bind(name.text.clone(), Binding::Global(index));
                 }
                 variables.push(node);
             }
@@ -125,7 +125,7 @@ impl<'s> Compiler<'s> {
     }
 
     /// Stands where something is wrong; the program is never run.
-    pub(super) fn broken(span: Span) -> Node {
+    pub(super) fn error_node(span: Span) -> Node {
         Self::constant(Value::Null, span)
     }
 }

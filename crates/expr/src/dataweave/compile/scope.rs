@@ -6,7 +6,7 @@ use crate::value::{Namespace, Text, Value};
 
 /// What a name stands for.
 #[derive(Debug, Clone)]
-pub(super) enum Bound {
+pub(super) enum Binding {
     Global(usize),
     /// A place in the frame.
     Slot(usize),
@@ -19,7 +19,7 @@ pub(super) enum Bound {
     TypeParam,
     Namespace(Namespace),
     /// A variable that has no value yet where it is used.
-    Pending,
+    NotYetDeclared,
 }
 
 /// The frame of a function: places it captured, then its own.
@@ -32,7 +32,7 @@ pub(super) struct Frame {
 /// Everything that is visible at one point.
 #[derive(Debug, Default)]
 pub(super) struct Scope {
-    bindings: Vec<(Text, Bound)>,
+    bindings: Vec<(Text, Binding)>,
     pub(super) frame: Frame,
     pub(super) globals: usize,
     /// Modules whose functions are visible without a prefix, first come first.
@@ -42,14 +42,14 @@ pub(super) struct Scope {
 }
 
 impl Scope {
-    pub(super) fn bind(&mut self, name: Text, bound: Bound) {
+    pub(super) fn bind(&mut self, name: Text, bound: Binding) {
         self.bindings.push((name, bound));
     }
 
     /// Gives the name the next place of the frame.
     pub(super) fn bind_slot(&mut self, name: Text) -> usize {
         let slot = self.reserve_slot();
-        self.bind(name, Bound::Slot(slot));
+        self.bind(name, Binding::Slot(slot));
         slot
     }
 
@@ -60,7 +60,7 @@ impl Scope {
         slot
     }
 
-    pub(super) fn find(&self, name: &str) -> Option<&Bound> {
+    pub(super) fn find(&self, name: &str) -> Option<&Binding> {
         self.bindings.iter().rev().find(|(bound, _)| &**bound == name).map(|(_, bound)| bound)
     }
 
@@ -85,7 +85,7 @@ impl Scope {
 }
 
 /// What a module exports under a name.
-pub(super) fn export(module: &'static Module, name: &str) -> Option<Bound> {
-    let native = module.native(name).map(Bound::Native);
-    native.or_else(|| module.constant(name).map(Bound::Constant))
+pub(super) fn export(module: &'static Module, name: &str) -> Option<Binding> {
+    let native = module.native(name).map(Binding::Native);
+    native.or_else(|| module.constant(name).map(Binding::Constant))
 }

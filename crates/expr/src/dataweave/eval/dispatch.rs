@@ -11,12 +11,12 @@ use super::machine::{Eval, Frame};
 use crate::value::{Kind, Value};
 
 /// Operations for a regular expression that is made while the script runs.
-const OPS_OF_PATTERN: u64 = 100;
+const OPS_PER_DYNAMIC_PATTERN: u64 = 100;
 
 impl Eval<'_> {
     pub(crate) fn call_native(&mut self, native: &'static Native, mut args: Args) -> Result {
         let count = args.len();
-        self.pay_for_call(&args)?;
+        self.charge_call(&args)?;
         for overload in native.overloads {
             if overload.takes_count(count) && self.fits(overload, &args) {
                 return (overload.run)(self, &mut args);
@@ -33,7 +33,7 @@ impl Eval<'_> {
     }
 
     /// One operation for the call, and more for arguments that any function may go through.
-    fn pay_for_call(&mut self, args: &Args) -> Result<()> {
+    fn charge_call(&mut self, args: &Args) -> Result<()> {
         let mut ops = 1_u64;
         for arg in args.as_slice() {
             ops = ops.saturating_add(match arg.bare() {
@@ -73,7 +73,7 @@ impl Eval<'_> {
                 })
             }
             Some(Function::Native(native)) => native.takes_count(count),
-            Some(Function::Waiting(_)) => count == 1,
+            Some(Function::Partial(_)) => count == 1,
             None => false,
         }
     }
@@ -88,7 +88,7 @@ impl Eval<'_> {
                 let Some(kind) = param.coerce else { return Ok(None) };
                 if kind == Kind::Regex {
                     // Also when it does not compile.
-                    self.charge(OPS_OF_PATTERN)?;
+                    self.charge(OPS_PER_DYNAMIC_PATTERN)?;
                 }
                 let Some(made) = coerce::auto(arg, kind) else { return Ok(None) };
                 if let Value::Regex(pattern) = &made {
@@ -149,7 +149,7 @@ impl Eval<'_> {
         let Some(kind) = lambda.params.get(index).and_then(|param| param.kind.as_ref()) else {
             return Ok(Some(arg.clone()));
         };
-        if self.is_of(arg, kind)? {
+        if self.is_instance_of(arg, kind)? {
             return Ok(Some(arg.clone()));
         }
         if !may_coerce {
@@ -195,7 +195,7 @@ pub(super) fn kinds(values: &[Value]) -> String {
 
 impl Eval<'_> {
     /// The kind of a value in messages about operators.
-    pub(crate) fn cannot(operator: &str, left: &Value, right: &Value) -> Fault {
+    pub(crate) fn operator_type_error(operator: &str, left: &Value, right: &Value) -> Fault {
         let found = kinds(&[left.clone(), right.clone()]);
         let mut fault = Fault::type_error(format!("`{operator}` does not work on {found}"));
         if left.kind() == Kind::Null || right.kind() == Kind::Null {

@@ -8,39 +8,39 @@ use super::native::{Args, Native, Overload, Param};
 use super::null::{FALSE_2, NULL_2, NULL_3};
 use crate::value::{Number, Object, Text, Value};
 
-const TEST: &[Param] = &[Param::ARRAY, Param::callback(1)];
-const COUNTED: &[Param] = &[Param::ARRAY, Param::NUMBER];
-const JOINED: &[Param] = &[Param::ARRAY, Param::ARRAY, Param::callback(1), Param::callback(1)];
+const PREDICATE_PARAMS: &[Param] = &[Param::ARRAY, Param::callback(1)];
+const COUNT_PARAMS: &[Param] = &[Param::ARRAY, Param::NUMBER];
+const JOIN_PARAMS: &[Param] = &[Param::ARRAY, Param::ARRAY, Param::callback(1), Param::callback(1)];
 
 pub(super) const FUNCTIONS: &[Native] = &[
-    Native::new("countBy", &[Overload::new(TEST, count_by), NULL_2]),
-    Native::new("divideBy", &[Overload::new(COUNTED, divide_by), NULL_2]),
-    Native::new("drop", &[Overload::new(COUNTED, drop_items), NULL_2]),
-    Native::new("dropWhile", &[Overload::new(TEST, drop_while), NULL_2]),
+    Native::new("countBy", &[Overload::new(PREDICATE_PARAMS, count_by), NULL_2]),
+    Native::new("divideBy", &[Overload::new(COUNT_PARAMS, divide_by), NULL_2]),
+    Native::new("drop", &[Overload::new(COUNT_PARAMS, drop_items), NULL_2]),
+    Native::new("dropWhile", &[Overload::new(PREDICATE_PARAMS, drop_while), NULL_2]),
     Native::new(
         "every",
-        &[Overload::new(TEST, every), Overload::new(&[Param::NULL, Param::ANY], yes)],
+        &[Overload::new(PREDICATE_PARAMS, every), Overload::new(&[Param::NULL, Param::ANY], yes)],
     ),
     Native::new(
         "firstWith",
         &[Overload::new(&[Param::ARRAY, Param::callback(2)], first_with), NULL_2],
     ),
     Native::new("indexOf", &[Overload::new(&[Param::ARRAY, Param::ANY], index_of)]),
-    Native::new("indexWhere", &[Overload::new(TEST, index_where), NULL_2]),
-    Native::new("join", &[Overload::new(JOINED, join)]),
-    Native::new("leftJoin", &[Overload::new(JOINED, left_join)]),
-    Native::new("outerJoin", &[Overload::new(JOINED, outer_join)]),
-    Native::new("partition", &[Overload::new(TEST, partition), NULL_2]),
+    Native::new("indexWhere", &[Overload::new(PREDICATE_PARAMS, index_where), NULL_2]),
+    Native::new("join", &[Overload::new(JOIN_PARAMS, join)]),
+    Native::new("leftJoin", &[Overload::new(JOIN_PARAMS, left_join)]),
+    Native::new("outerJoin", &[Overload::new(JOIN_PARAMS, outer_join)]),
+    Native::new("partition", &[Overload::new(PREDICATE_PARAMS, partition), NULL_2]),
     Native::new(
         "slice",
         &[Overload::new(&[Param::ARRAY, Param::NUMBER, Param::NUMBER], slice), NULL_3],
     ),
-    Native::new("some", &[Overload::new(TEST, some), FALSE_2]),
-    Native::new("splitAt", &[Overload::new(COUNTED, split_at), NULL_2]),
-    Native::new("splitWhere", &[Overload::new(TEST, split_where), NULL_2]),
-    Native::new("sumBy", &[Overload::new(TEST, sum_by), NULL_2]),
-    Native::new("take", &[Overload::new(COUNTED, take), NULL_2]),
-    Native::new("takeWhile", &[Overload::new(TEST, take_while), NULL_2]),
+    Native::new("some", &[Overload::new(PREDICATE_PARAMS, some), FALSE_2]),
+    Native::new("splitAt", &[Overload::new(COUNT_PARAMS, split_at), NULL_2]),
+    Native::new("splitWhere", &[Overload::new(PREDICATE_PARAMS, split_where), NULL_2]),
+    Native::new("sumBy", &[Overload::new(PREDICATE_PARAMS, sum_by), NULL_2]),
+    Native::new("take", &[Overload::new(COUNT_PARAMS, take), NULL_2]),
+    Native::new("takeWhile", &[Overload::new(PREDICATE_PARAMS, take_while), NULL_2]),
 ];
 
 fn test(eval: &mut Eval<'_>, args: &Args, item: &Value) -> Result<bool> {
@@ -188,11 +188,11 @@ fn sum_by(eval: &mut Eval<'_>, args: &mut Args) -> Result {
 }
 
 /// Where the elements of each key are.
-type Places = BTreeMap<Text, Vec<usize>>;
+type IndicesByKey = BTreeMap<Text, Vec<usize>>;
 
-fn by_key(eval: &mut Eval<'_>, items: &Value, key: &Value) -> Result<(Vec<Value>, Places)> {
+fn by_key(eval: &mut Eval<'_>, items: &Value, key: &Value) -> Result<(Vec<Value>, IndicesByKey)> {
     let items = eval.collect(items)?;
-    let mut indices = Places::new();
+    let mut indices = IndicesByKey::new();
     for (index, item) in items.iter().enumerate() {
         let key = eval.call(key, &mut [item.clone()])?;
         indices.entry(coerce::to_text(&key)?).or_default().push(index);

@@ -2,22 +2,28 @@
 
 use std::sync::Arc;
 
-use super::super::eval::{Eval, Fault, Function, Result, Waiting};
+use super::super::eval::{Eval, Fault, Function, PartialCall, Result};
 use super::native::{Args, Native, Overload, Param};
 use super::null::NULL_2;
 use super::path::{ARRAY, ATTRIBUTE, OBJECT, PathStep, namespace_value};
 use crate::value::{Key, KeyDetail, Kind, Object, Value};
 
-const SPACE: Param = Param::only(Kind::Namespace).or(Kind::Null);
+const NAMESPACE_PARAM: Param = Param::only(Kind::Namespace).or(Kind::Null);
 
 pub(super) const FUNCTIONS: &[Native] = &[
     Native::new(
         "attr",
-        &[Overload::new(&[SPACE, Param::TEXT], attr), Overload::new(&[Param::TEXT], attr_plain)],
+        &[
+            Overload::new(&[NAMESPACE_PARAM, Param::TEXT], attr),
+            Overload::new(&[Param::TEXT], attr_plain),
+        ],
     ),
     Native::new(
         "field",
-        &[Overload::new(&[SPACE, Param::TEXT], field), Overload::new(&[Param::TEXT], field_plain)],
+        &[
+            Overload::new(&[NAMESPACE_PARAM, Param::TEXT], field),
+            Overload::new(&[Param::TEXT], field_plain),
+        ],
     ),
     Native::new("index", &[Overload::new(&[Param::NUMBER], index)]),
     Native::new("mask", &[NULL_2, Overload::new(&[Param::ANY, Param::ANY], mask)]),
@@ -56,7 +62,7 @@ fn index(eval: &mut Eval<'_>, args: &mut Args) -> Result {
 
 fn waiting(name: &'static str, args: &mut Args, run: super::native::NativeFn) -> Result {
     let args = Arc::from([args.take(0), args.take(1)]);
-    Ok(Function::Waiting(Waiting { name, args, run }).into_value())
+    Ok(Function::Partial(PartialCall { name, args, run }).into_value())
 }
 
 fn update(_: &mut Eval<'_>, args: &mut Args) -> Result {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::super::library::Native;
-use super::super::syntax::{Binary, Part, Reach, Span};
+use super::super::syntax::{BinaryOp, SelectedPart, SelectorReach, Span};
 use super::super::types::Type;
 use crate::value::{Namespace, Text, Value};
 
@@ -49,7 +49,7 @@ pub(crate) enum Op {
     LambdaValue(LambdaId),
     Negate(Box<Node>),
     Not(Box<Node>),
-    Binary(Binary, Box<(Node, Node)>),
+    Binary(BinaryOp, Box<(Node, Node)>),
     Append(Box<(Node, Node)>),
     Remove(Box<(Node, Node)>),
     As {
@@ -98,8 +98,8 @@ pub(crate) enum NameNode {
 
 #[derive(Debug)]
 pub(crate) enum SelectorNode {
-    Field { reach: Reach, what: Part, namespace: Option<Namespace>, name: NameNode },
-    All(Part),
+    Field { reach: SelectorReach, what: SelectedPart, namespace: Option<Namespace>, name: NameNode },
+    All(SelectedPart),
     Descendants,
     Index(Node),
     Filter(LambdaId),

@@ -74,7 +74,7 @@ impl<'s> Cursor<'s> {
     }
 
     /// Whether the sign follows, after white space.
-    pub(super) fn sees(&self, sign: &str) -> bool {
+    pub(super) fn is_next(&self, sign: &str) -> bool {
         let mut ahead = self.clone();
         ahead.sign(sign)
     }

@@ -86,7 +86,7 @@ impl Writer {
             Value::Regex(pattern) => self.text(pattern.source()),
             Value::Binary(bytes) => self.text(&String::from_utf8_lossy(bytes)),
             Value::Namespace(namespace) => self.text(&namespace.uri),
-            Value::Foreign(_) | Value::Tagged(_) => {
+            Value::Foreign(_) | Value::Annotated(_) => {
                 return Err(WriteError::Unsupported(value.kind()));
             }
         }

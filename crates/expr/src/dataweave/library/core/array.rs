@@ -6,24 +6,24 @@ use super::super::native::{Args, Native, Overload, Param};
 use super::super::null::{FALSE_2, NULL_1, NULL_2};
 use crate::value::{Kind, Number, Range, Value, text};
 
-const ELEMENT: &[Param] = &[Param::ARRAY, Param::callback(2)];
+const ELEMENT_PARAMS: &[Param] = &[Param::ARRAY, Param::callback(2)];
 
 pub(super) const FUNCTIONS: &[Native] = &[
-    Native::new("map", &[Overload::new(ELEMENT, map), NULL_2]),
+    Native::new("map", &[Overload::new(ELEMENT_PARAMS, map), NULL_2]),
     Native::new(
         "filter",
         &[
-            Overload::new(ELEMENT, filter),
+            Overload::new(ELEMENT_PARAMS, filter),
             Overload::new(&[Param::TEXT, Param::callback(2)], filter_text),
             NULL_2,
         ],
     ),
-    Native::new("flatMap", &[Overload::new(ELEMENT, flat_map), NULL_2]),
+    Native::new("flatMap", &[Overload::new(ELEMENT_PARAMS, flat_map), NULL_2]),
     Native::new("flatten", &[Overload::new(&[Param::ARRAY], flatten), NULL_1]),
     Native::new(
         "reduce",
         &[
-            Overload::new(ELEMENT, reduce),
+            Overload::new(ELEMENT_PARAMS, reduce),
             Overload::new(&[Param::TEXT, Param::callback(2)], reduce_text),
             NULL_2,
         ],
