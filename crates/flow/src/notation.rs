@@ -11,7 +11,7 @@ use meantime_expr::script::{
 };
 
 use crate::definition::{CompiledWorkflow, compile};
-use crate::host::place_text;
+use crate::host::position_text;
 use crate::lint::lint;
 use crate::turn::{advance, start};
 
@@ -63,7 +63,7 @@ impl Notation for Flow {
     }
 
     fn element(&self, definition: &Definition, state: &State) -> Option<String> {
-        inspect_saved(definition, state, |_, machine| place_text(machine.current_position()))
+        inspect_saved(definition, state, |_, machine| position_text(machine.current_position()))
     }
 }
 
@@ -93,7 +93,7 @@ fn waiting(body: &CompiledWorkflow, pending: PendingAwaitable) -> Waiting {
         },
         key: Some(pending.key),
         name: pending.name,
-        element: place_text(body.program.position(pending.at)),
+        element: position_text(body.program.position(pending.at)),
         since: pending.since,
     }
 }

@@ -89,8 +89,8 @@ impl<'j> GraphBuilder<'j> {
                 ways.extend(timeout.map(|it| (it.next.id.clone(), Some("timeout".to_owned()))));
             }
             StateBody::Parallel(parallel) => ways.extend(parallel.branches.iter().map(|branch| {
-                let place = format!("{}/{}/{}", state.id, branch.name, branch.scope.start.id);
-                (place, Some(branch.name.clone()))
+                let element = format!("{}/{}/{}", state.id, branch.name, branch.scope.start.id);
+                (element, Some(branch.name.clone()))
             })),
             StateBody::Call(call) => {
                 ways.extend(self.called(&call.subjourney.id).map(|(_, scope)| {

@@ -84,7 +84,7 @@ impl Machine<'_> {
     }
 
     fn arm_planned(&mut self, id: ElementInstanceId, on: NodeRef, plan: PlannedWait) {
-        let element = self.place_of_event(id, on);
+        let element = self.event_element_path(id, on);
         let (key, kind, name) = match plan {
             PlannedWait::Timer { due_at, series } => {
                 let key = self.push(Effect::StartTimer { element, due_at });
@@ -111,11 +111,11 @@ impl Machine<'_> {
     }
 
     /// The place of an event that is armed for an element: itself, on its border, or inside.
-    pub(super) fn place_of_event(&self, id: ElementInstanceId, on: NodeRef) -> String {
+    pub(super) fn event_element_path(&self, id: ElementInstanceId, on: NodeRef) -> String {
         let event = self.process.node(on);
         let own = self.element(id).and_then(|it| it.node) == Some(on);
         if own {
-            return self.place_of(id);
+            return self.element_path(id);
         }
         match &event.kind {
             // The start of an event sub-process lies in it, and that in the scope.
@@ -123,7 +123,7 @@ impl Machine<'_> {
                 let sub = event.parent.map_or("", |at| &*self.process.node(at).id);
                 match self.node_of(id) {
                     None => format!("{sub}/{}", event.id),
-                    Some(_) => format!("{}/{sub}/{}", self.place_of(id), event.id),
+                    Some(_) => format!("{}/{sub}/{}", self.element_path(id), event.id),
                 }
             }
             _ => format!("{}{}", self.scope_path(id), event.id),

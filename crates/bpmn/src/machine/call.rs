@@ -18,7 +18,7 @@ impl Machine<'_> {
             return Ok(());
         }
         let definition = self.evaluate_name(&call.definition, id, "the called definition")?;
-        let mut spec = ChildSpec::new(&definition, self.place_of(id), Json::null());
+        let mut spec = ChildSpec::new(&definition, self.element_path(id), Json::null());
         if let Some(version) = &call.version {
             let number = self.number(id, version, "the version")?;
             spec.version = Some(u32::try_from(number).map_err(|_| {

@@ -56,12 +56,12 @@ impl Machine<'_> {
             _ => false,
         };
         let Some(element) = self.element_mut(id) else { return };
-        let place = element.waits.iter().position(|wait| wait.on == on);
-        let Some(place) = place else { return };
+        let index = element.waits.iter().position(|wait| wait.on == on);
+        let Some(index) = index else { return };
         if repeats || !holds {
-            element.waits[place].kind = WaitKind::Condition { held: holds };
+            element.waits[index].kind = WaitKind::Condition { held: holds };
         } else {
-            element.waits.remove(place);
+            element.waits.remove(index);
         }
         if holds {
             let kind = WaitKind::Condition { held: true };

@@ -95,8 +95,8 @@ impl Machine<'_> {
     fn remove_wait(&mut self, key: LocalEffectKey) -> Option<(ElementInstanceId, ArmedWait)> {
         let id = self.find(key)?;
         let element = self.element_mut(id)?;
-        let place = element.waits.iter().position(|wait| wait.key == key)?;
-        Some((id, element.waits.remove(place)))
+        let index = element.waits.iter().position(|wait| wait.key == key)?;
+        Some((id, element.waits.remove(index)))
     }
 
     /// The element for which a child runs; also one that only waits for its end.

@@ -14,7 +14,7 @@ use crate::model::NodeKind;
 impl Machine<'_> {
     /// Parks an element where it stands; the rest of the instance goes on.
     pub(super) fn raise_incident(&mut self, id: ElementInstanceId, failure: Failure) {
-        let element = self.place_of(id);
+        let element = self.element_path(id);
         let key = self.push(Effect::Incident { element, failure });
         if let Some(element) = self.element_mut(id) {
             element.incident = Some(key);
@@ -104,7 +104,7 @@ impl Machine<'_> {
     }
 
     /// The path of an element through the scopes around it: `SubProcess/Task`, `Items#2`.
-    pub(super) fn place_of(&self, id: ElementInstanceId) -> String {
+    pub(super) fn element_path(&self, id: ElementInstanceId) -> String {
         let path = self.scope_path(id);
         if self.is_iterated(id) {
             return path.trim_end_matches('/').to_owned();

@@ -51,8 +51,8 @@ impl Machine<'_> {
         let Some(join) = element.joins.get_mut(&at) else { return Vec::new() };
         let mut taken = Vec::new();
         for flow in incoming {
-            if let Some(place) = join.tokens.iter().position(|it| it == flow) {
-                join.tokens.remove(place);
+            if let Some(index) = join.tokens.iter().position(|it| it == flow) {
+                join.tokens.remove(index);
                 taken.push(*flow);
             }
         }

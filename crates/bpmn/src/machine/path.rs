@@ -34,14 +34,14 @@ enum PathMark {
 
 impl Path {
     pub(super) fn entered(&mut self, id: ElementInstanceId, node: NodeRef) {
-        if let Some(place) = self.mark(node, PathMark::Entered) {
-            self.entered.insert(id, place);
+        if let Some(index) = self.mark(node, PathMark::Entered) {
+            self.entered.insert(id, index);
         }
     }
 
     pub(super) fn left(&mut self, id: ElementInstanceId, node: NodeRef) {
         match self.entered.remove(&id) {
-            Some(place) => self.marks[place].1 = PathMark::Passed,
+            Some(index) => self.marks[index].1 = PathMark::Passed,
             None => {
                 self.mark(node, PathMark::Left);
             }

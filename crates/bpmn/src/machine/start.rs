@@ -63,11 +63,11 @@ impl Machine<'_> {
     fn start_event(&mut self, start: &Start, input: &Variables) -> Result<Option<NodeRef>, String> {
         let process = self.process;
         let starts = &process.body.starts;
-        if let Some(place) = &start.at {
-            let found = starts.iter().find(|at| *self.process.node(**at).id == **place);
+        if let Some(event_id) = &start.at {
+            let found = starts.iter().find(|at| *self.process.node(**at).id == **event_id);
             return match found {
                 Some(at) => Ok(Some(*at)),
-                None => Err(format!("there is no start event {place:?}")),
+                None => Err(format!("there is no start event {event_id:?}")),
             };
         }
         let is_plain = |at: &&NodeRef| self.process.node(**at).is_plain_start();
@@ -113,8 +113,8 @@ impl Machine<'_> {
         }
     }
 
-    fn refused(self, trouble: IncidentCode, problem: &str) -> Result<Turn, Fault> {
+    fn refused(self, code: IncidentCode, problem: &str) -> Result<Turn, Fault> {
         let problem = Json::text(problem);
-        self.finish(vec![Verdict::Refused { code: trouble.code().to_owned(), problem }])
+        self.finish(vec![Verdict::Refused { code: code.code().to_owned(), problem }])
     }
 }

@@ -17,7 +17,7 @@ impl Machine<'_> {
         work: &WorkerJob,
     ) -> Result<(), Failure> {
         let name = self.evaluate_name(&work.kind, id, "the task type")?;
-        let mut spec = TaskSpec::worker(&name, self.place_of(id), Json::null());
+        let mut spec = TaskSpec::worker(&name, self.element_path(id), Json::null());
         spec.retry = self.retry_policy(id, work)?;
         if let Some(priority) = &work.priority {
             spec.priority = i32::try_from(self.number(id, priority, "the priority")?).unwrap_or(0);

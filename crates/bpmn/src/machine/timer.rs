@@ -52,7 +52,7 @@ impl Machine<'_> {
         // A timer that was fired by hand stood for its planned occurrence.
         let after = self.cx.now.max(*planned);
         let Some(next) = occurrences(&series.rule, after).next() else { return };
-        let element = self.place_of_event(id, fired.on);
+        let element = self.event_element_path(id, fired.on);
         let key = self.push(Effect::StartTimer { element, due_at: next.at });
         let left = series.left.map(|left| left - 1);
         let series = Some(TimerCycle { rule: series.rule.clone(), left });

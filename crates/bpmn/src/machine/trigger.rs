@@ -62,7 +62,7 @@ impl Machine<'_> {
             | WaitKind::UserTask
             | WaitKind::Child => return,
         };
-        let element = self.place_of_event(owner, wait.on);
+        let element = self.event_element_path(owner, wait.on);
         let key = self.push(Effect::Subscribe { element, channel });
         if let Some(element) = self.element_mut(owner) {
             element.waits.push(ArmedWait { key, ..wait.clone() });

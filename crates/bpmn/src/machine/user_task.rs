@@ -41,7 +41,8 @@ impl Machine<'_> {
         }
         let assignee = shown.get("assignee").and_then(json::scalar_text);
         let name = node.id.to_string();
-        let mut spec = TaskSpec::worker(&name, self.place_of(id), json::object(&self.visible(id)));
+        let mut spec =
+            TaskSpec::worker(&name, self.element_path(id), json::object(&self.visible(id)));
         (spec.kind, spec.retry, spec.assignee) = (TaskKind::User, RetryPolicy::never(), assignee);
         spec.headers = (!shown.is_empty()).then(|| json::object(&shown));
         let key = self.push(Effect::ScheduleTask(spec));

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::options::{name, options};
 use super::task::arg;
 use super::time::UnparsedTime;
-use super::turn::{TurnHost, place_text};
+use super::turn::{TurnHost, position_text};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, expecting = "an object")]
@@ -30,7 +30,7 @@ impl TurnHost<'_> {
         let input = arg(request, 1).cloned().unwrap_or_default();
         self.check_payload(&input, request.position)?;
         let options: ChildOptions = options(arg(request, 2), "Workflow.run")?;
-        let mut spec = ChildSpec::new(&name, place_text(request.position), input);
+        let mut spec = ChildSpec::new(&name, position_text(request.position), input);
         spec.version = options.version;
         spec.key = options.key;
         if let Some(deadline) = &options.deadline {

@@ -9,4 +9,4 @@ mod turn;
 
 pub(crate) use options::RetryOptions;
 pub(crate) use time::UnparsedTime;
-pub(crate) use turn::{TurnHost, place_text};
+pub(crate) use turn::{TurnHost, position_text};

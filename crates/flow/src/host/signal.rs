@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::options::{name, options};
 use super::task::arg;
 use super::time::UnparsedTime;
-use super::turn::{TurnHost, place_text};
+use super::turn::{TurnHost, position_text};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, expecting = "an object")]
@@ -28,7 +28,7 @@ impl TurnHost<'_> {
             Some(timeout) => Some(timeout.due_after(self.cx.now)?),
             None => None,
         };
-        let element = place_text(request.position);
+        let element = position_text(request.position);
         let channel = Channel::Signal { name: name.clone() };
         let key = self.push(Effect::Subscribe { element: element.clone(), channel });
         let timer = due_at.map(|due_at| self.push(Effect::StartTimer { element, due_at }));

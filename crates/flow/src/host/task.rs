@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::options::{RetryOptions, name, options};
 use super::time::UnparsedTime;
-use super::turn::{TurnHost, place_text};
+use super::turn::{TurnHost, position_text};
 use crate::http::{HTTP_TASK, HttpCallOptions};
 
 #[derive(Debug, Default, Deserialize)]
@@ -41,7 +41,7 @@ impl TurnHost<'_> {
         let input = arg(request, 1).cloned().unwrap_or_default();
         self.check_payload(&input, request.position)?;
         let options: TaskOptions = options(arg(request, 2), "Task.run")?;
-        let mut spec = TaskSpec::worker(&name, place_text(request.position), input);
+        let mut spec = TaskSpec::worker(&name, position_text(request.position), input);
         spec.retry = match &options.retry {
             Some(retry) => retry.policy(self.retry)?,
             None => self.retry,
@@ -75,7 +75,7 @@ impl TurnHost<'_> {
         let (call, name) = call.into_call()?;
         let input = Json::of(&call).map_err(|error| StartError::type_error(error.to_string()))?;
         self.check_payload(&input, request.position)?;
-        let mut spec = TaskSpec::worker(HTTP_TASK, place_text(request.position), input);
+        let mut spec = TaskSpec::worker(HTTP_TASK, position_text(request.position), input);
         spec.kind = TaskKind::Engine;
         spec.retry = retry;
         spec.timeout_ms = call.timeout_ms;
@@ -106,7 +106,7 @@ impl TurnHost<'_> {
         request: &EffectRequest,
         due_at: meantime_core::Timestamp,
     ) -> StartedEffect {
-        let element = place_text(request.position);
+        let element = position_text(request.position);
         let key = self.push(Effect::StartTimer { element, due_at });
         StartedEffect { what: EffectKind::Timer, key, timer: None, name: due_at.to_string() }
     }

@@ -32,21 +32,21 @@ impl<'a> TurnHost<'a> {
     }
 
     /// Refuses a document that the kernel would refuse, with the place of the call.
-    pub(super) fn check_payload(&self, json: &Json, place: Position) -> Result<(), StartError> {
+    pub(super) fn check_payload(&self, json: &Json, position: Position) -> Result<(), StartError> {
         let most = self.cx.limits.payload_bytes;
         if json.size() <= most {
             return Ok(());
         }
         let text = format!("a payload has {} bytes, the limit is {most}", json.size());
         let mut fault = Fault::new("payload_limit", text);
-        fault.element = Some(place_text(place));
+        fault.element = Some(position_text(position));
         Err(StartError::Limit(fault))
     }
 }
 
 /// A place as effects and history name it: line and column.
-pub(crate) fn place_text(place: Position) -> String {
-    format!("{}:{}", place.line, place.column)
+pub(crate) fn position_text(position: Position) -> String {
+    format!("{}:{}", position.line, position.column)
 }
 
 impl Host for TurnHost<'_> {

@@ -101,7 +101,7 @@ impl Run<'_> {
                 let text = format!("a predicate gave {found}, not true or false");
                 Err(StateError::internal(text).at(Some(predicate.start())))
             }
-            Err(trouble) => Err(trouble),
+            Err(error) => Err(error),
         })
     }
 

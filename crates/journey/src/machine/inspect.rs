@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use meantime_core::{Json, Timestamp, View, Waiting, WaitingKind};
 
-use super::run::{place_of, root_state, scope_of};
+use super::run::{element_path, root_state, scope_of};
 use super::saved::{FrameData, FrameId, ROOT_FRAME, RunRole, SavedRun, WaitState};
 use crate::definition::{Journey, StateBody, Task};
 
@@ -66,7 +66,7 @@ pub(crate) fn view(journey: &Journey, saved: &SavedRun) -> View {
             | WaitState::Call(_)
             | WaitState::Incident(_) => return None,
         };
-        let (name, element) = (name_of(journey, saved, *id), place_of(saved, *id));
+        let (name, element) = (name_of(journey, saved, *id), element_path(saved, *id));
         Some(Waiting { kind, key, name, element, since: frame.since })
     });
     let mut waiting: Vec<Waiting> = waiting.collect();
@@ -75,7 +75,7 @@ pub(crate) fn view(journey: &Journey, saved: &SavedRun) -> View {
             kind: WaitingKind::Child,
             key: Some(pending_outcome.compensation),
             name: journey.name.clone(),
-            element: super::start::COMPENSATION_PLACE.to_owned(),
+            element: super::start::COMPENSATION_ELEMENT.to_owned(),
             since: saved.updated_at,
         });
     }

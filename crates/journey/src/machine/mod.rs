@@ -42,4 +42,4 @@ pub(crate) use inspect::{RunView, context_at, view};
 pub(crate) use outcome::CANCELLED_OUTCOME;
 pub(crate) use run::Run;
 pub(crate) use saved::SavedRun;
-pub(crate) use start::GUARD_PLACE;
+pub(crate) use start::GUARD_ELEMENT_PREFIX;

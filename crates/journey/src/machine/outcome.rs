@@ -7,7 +7,7 @@ use meantime_expr::value::Value;
 
 use super::run::{Run, root_state};
 use super::saved::{PendingOutcome, ROOT_FRAME, RunRole};
-use super::start::COMPENSATION_PLACE;
+use super::start::COMPENSATION_ELEMENT;
 use super::state::{error_of, termination_name};
 use super::transition::ScopeEnd;
 use crate::definition::{Binding, CompensationMode, Phase};
@@ -20,7 +20,7 @@ pub(crate) const CANCELLED_OUTCOME: (&str, &str) = ("JOURNEY_CANCELLED", "Cancel
 const COMPENSATION_OVERDUE: &str = "COMPENSATION_OVERDUE";
 
 /// The place of the timer that bounds a compensation.
-const CAP_PLACE: &str = "compensation";
+const COMPENSATION_TIMER_ELEMENT: &str = "compensation";
 
 impl Run<'_> {
     /// The root scope is over.
@@ -113,10 +113,10 @@ impl Run<'_> {
         let input = json::document(&input)?;
         Ok(self.push(Effect::StartChild(ChildSpec {
             version: Some(self.cx.version),
-            at: Some(COMPENSATION_PLACE.to_owned()),
+            at: Some(COMPENSATION_ELEMENT.to_owned()),
             own_budget: true,
             parent_close: ParentClose::Abandon,
-            ..ChildSpec::new(self.journey.name.clone(), COMPENSATION_PLACE, input)
+            ..ChildSpec::new(self.journey.name.clone(), COMPENSATION_ELEMENT, input)
         })))
     }
 
@@ -176,8 +176,8 @@ impl Run<'_> {
         let extra = vec![(Binding::Error, problem), (Binding::Payload, payload)];
         match self.evaluate(ROOT_FRAME, mapper, extra)? {
             Ok(error) => Ok(Some(json::document(&error)?)),
-            Err(trouble) => {
-                let data = Json::object([("message", &Json::text(trouble.message()))]);
+            Err(error) => {
+                let data = Json::object([("message", &Json::text(error.message()))]);
                 self.push(Effect::Record { kind: "envelopeFailed".to_owned(), data });
                 Ok(None)
             }
@@ -217,12 +217,12 @@ impl Run<'_> {
     /// Arms the timer after which somebody is told of a compensation that goes on and on (JR5).
     pub(super) fn arm_compensation_timer(&mut self) {
         let due_at = self.cx.now.saturating_add_millis(self.settings.compensation_ms);
-        let element = CAP_PLACE.to_owned();
+        let element = COMPENSATION_TIMER_ELEMENT.to_owned();
         self.saved.cap = Some(self.push(Effect::StartTimer { element, due_at }));
     }
 
     pub(super) fn compensation_overdue(&mut self) {
-        let element = self.place_of(ROOT_FRAME);
+        let element = self.element_path(ROOT_FRAME);
         let failure = Failure::new(COMPENSATION_OVERDUE, "the compensation has not come to an end");
         self.saved.overdue = Some(self.push(Effect::Incident { element, failure }));
     }

@@ -67,8 +67,8 @@ impl Overlay {
 
     fn record_change_at(&mut self, path: &[String], value: Option<&Value>) -> Result<(), Fault> {
         let Some((name, rest)) = path.split_first() else { return Ok(()) };
-        let place = self.entries.iter().position(|it| it.name == *name);
-        let change = place.and_then(|place| self.entries.get_mut(place)).map(|it| &mut it.change);
+        let index = self.entries.iter().position(|it| it.name == *name);
+        let change = index.and_then(|index| self.entries.get_mut(index)).map(|it| &mut it.change);
         let new = if rest.is_empty() {
             match value {
                 Some(value) => OverlayChange::Value(json::document(value)?),

@@ -102,7 +102,7 @@ impl<'a> Run<'a> {
         let frame = self.frame_mut(id)?;
         (frame.activation, frame.since) = (activation, now);
         match self.path.len() {
-            0..MAX_PATH_STATES => self.path.push(self.place_of(id)),
+            0..MAX_PATH_STATES => self.path.push(self.element_path(id)),
             MAX_PATH_STATES => self.path.push("…".to_owned()),
             _ => {}
         }
@@ -133,9 +133,9 @@ impl<'a> Run<'a> {
                 Ok(())
             }
             Transition::End(end) => self.end_frame(id, end),
-            Transition::Error(trouble) => {
+            Transition::Error(error) => {
                 let written = self.state_of(id)?.span.start;
-                let failure = trouble.into_failure(&self.place_of(id), written);
+                let failure = error.into_failure(&self.element_path(id), written);
                 let termination = Termination::RuntimeError;
                 self.end_frame(id, ScopeEnd::Failed { failure, termination })
             }
@@ -199,8 +199,8 @@ impl<'a> Run<'a> {
     }
 
     /// Where a frame is, for people: parallel, branch and call states from the outside in.
-    pub(super) fn place_of(&self, id: FrameId) -> String {
-        place_of(&self.saved, id)
+    pub(super) fn element_path(&self, id: FrameId) -> String {
+        element_path(&self.saved, id)
     }
 }
 
@@ -224,7 +224,7 @@ pub(super) fn scope_of<'a>(
     }
 }
 
-pub(super) fn place_of(saved: &SavedRun, id: FrameId) -> String {
+pub(super) fn element_path(saved: &SavedRun, id: FrameId) -> String {
     let mut parts = Vec::new();
     let mut at = Some(id);
     while let Some(frame) = at.and_then(|id| saved.frames.get(&id)) {

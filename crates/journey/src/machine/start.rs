@@ -15,10 +15,10 @@ use crate::json;
 use crate::settings::Settings;
 
 /// Where the compensation of a run begins.
-pub(super) const COMPENSATION_PLACE: &str = "@compensation";
+pub(super) const COMPENSATION_ELEMENT: &str = "@compensation";
 
 /// Where a guard begins; its name follows.
-pub(crate) const GUARD_PLACE: &str = "@guard/";
+pub(crate) const GUARD_ELEMENT_PREFIX: &str = "@guard/";
 
 impl<'a> Run<'a> {
     /// Begins a run. A start that is not acceptable is refused, and nothing is written.
@@ -155,16 +155,16 @@ impl RunRole {
 }
 
 fn role_of(start: &Start) -> Result<RunRole, Fault> {
-    let place = start.at.as_deref().unwrap_or_default();
+    let element = start.at.as_deref().unwrap_or_default();
     if let StartCause::Schedule { .. } = start.cause {
         return Ok(RunRole::Scheduled);
     }
-    if place == COMPENSATION_PLACE {
+    if element == COMPENSATION_ELEMENT {
         let input = json::parse(&start.input)?;
         let outcome = json::get(&input, &["outcome".to_owned()]).cloned().unwrap_or_default();
         return Ok(RunRole::Compensation(json::document(&outcome)?));
     }
-    Ok(match place.strip_prefix(GUARD_PLACE) {
+    Ok(match element.strip_prefix(GUARD_ELEMENT_PREFIX) {
         Some(name) => RunRole::Guard(name.to_owned()),
         None => RunRole::Main,
     })

@@ -110,7 +110,7 @@ impl StateError {
 }
 
 impl From<StateError> for Transition {
-    fn from(trouble: StateError) -> Self {
-        Self::Error(trouble)
+    fn from(error: StateError) -> Self {
+        Self::Error(error)
     }
 }

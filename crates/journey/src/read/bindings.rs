@@ -29,8 +29,8 @@ impl Reader<'_> {
                     let node = tags.get(key)?;
                     let what = tags.name(key);
                     let items = reader.list(node, &what, code)?;
-                    let read = items.iter().enumerate().filter_map(|(place, item)| {
-                        reader.source(item, &format!("{what}[{place}]"), field)
+                    let read = items.iter().enumerate().filter_map(|(index, item)| {
+                        reader.source(item, &format!("{what}[{index}]"), field)
                     });
                     Some(read.collect::<Vec<String>>())
                 };
@@ -270,7 +270,7 @@ impl Reader<'_> {
         let items = rules.and_then(|rules| self.list(rules, &what, code)).unwrap_or_default();
         let read = items.iter().enumerate();
         let read =
-            read.filter_map(|(place, item)| self.response_rule(item, &format!("{what}[{place}]")));
+            read.filter_map(|(index, item)| self.response_rule(item, &format!("{what}[{index}]")));
         responses.rules = read.collect();
         fields.finish(&mut self.report);
         Some(responses)

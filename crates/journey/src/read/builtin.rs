@@ -89,14 +89,14 @@ impl Reader<'_> {
     }
 
     fn auth_source(&mut self, node: &Node, what: &str, kind: AuthKind) -> Option<AuthSource> {
-        let places: &[(&str, &str)] = match kind {
+        let locations: &[(&str, &str)] = match kind {
             AuthKind::Jwt => &[("header", "header"), ("query", "query"), ("cookie", "cookie")],
             AuthKind::ApiKey => &[("header", "header"), ("query", "query")],
         };
         let mut fields = self.open(node, what, Code::Shape)?;
         let location = self.required(&mut fields, "location", Code::Shape);
         let location = location
-            .and_then(|node| self.one_of(node, &fields.name("location"), Code::Shape, places));
+            .and_then(|node| self.one_of(node, &fields.name("location"), Code::Shape, locations));
         let name = self.required_text(&mut fields, "name", Code::Shape);
         let scheme = self.optional_text(&mut fields, "scheme", Code::Shape);
         fields.finish(&mut self.report);

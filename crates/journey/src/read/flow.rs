@@ -22,7 +22,7 @@ impl Reader<'_> {
         let ways: Vec<Option<ChoiceOption>> = items
             .iter()
             .enumerate()
-            .map(|(place, item)| self.choice_option(item, &what, place))
+            .map(|(index, item)| self.choice_option(item, &what, index))
             .collect();
         let default = match fields.get("default") {
             Some(node) => Some(self.target(node, &fields.name("default"), Code::Choice)?),
@@ -39,8 +39,8 @@ impl Reader<'_> {
         Some((StateBody::Choice(Choice { ways, default }), None))
     }
 
-    fn choice_option(&mut self, node: &Node, what: &str, place: usize) -> Option<ChoiceOption> {
-        let mut fields = self.open(node, &format!("{what}[{place}]"), Code::Choice)?;
+    fn choice_option(&mut self, node: &Node, what: &str, index: usize) -> Option<ChoiceOption> {
+        let mut fields = self.open(node, &format!("{what}[{index}]"), Code::Choice)?;
         let bindings = self.bindings();
         let predicate = self.required(&mut fields, "when", Code::Choice).and_then(|when| {
             let mut when = self.open(when, &fields.name("when"), Code::Choice)?;

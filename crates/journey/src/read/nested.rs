@@ -48,7 +48,7 @@ impl Reader<'_> {
         let read: Vec<Option<Branch>> = items
             .iter()
             .enumerate()
-            .map(|(place, item)| self.branch(item, &format!("{what}[{place}]"), &mut names))
+            .map(|(index, item)| self.branch(item, &format!("{what}[{index}]"), &mut names))
             .collect();
         read.into_iter().collect()
     }

@@ -192,9 +192,9 @@ impl<'a> Reader<'a> {
         let mut also_for = Vec::new();
         if let Some(node) = inner.get("alsoFor") {
             let what = inner.name("alsoFor");
-            for (place, item) in self.list(node, &what, code).unwrap_or_default().iter().enumerate()
+            for (index, item) in self.list(node, &what, code).unwrap_or_default().iter().enumerate()
             {
-                let rule = self.also_for(item, &format!("{what}[{place}]"));
+                let rule = self.also_for(item, &format!("{what}[{index}]"));
                 also_for.extend(rule);
             }
         }

@@ -28,8 +28,8 @@ fn show(node: &Node, path: &str, out: &mut String) {
             }
         }
         Content::List(items) => {
-            for (place, item) in items.iter().enumerate() {
-                show(item, &format!("{path}/{place}"), out);
+            for (index, item) in items.iter().enumerate() {
+                show(item, &format!("{path}/{index}"), out);
             }
         }
         Content::Text(text) => {

@@ -80,8 +80,8 @@ impl<'d> Compiler<'d> {
             matches!(it, Keyword::UnevaluatedItems(_) | Keyword::UnevaluatedProperties(_))
         };
         let needs_marks = keywords.iter().any(asks);
-        if let Some(place) = self.nodes.get_mut(id) {
-            *place = Some(Node { keywords, needs_marks });
+        if let Some(node) = self.nodes.get_mut(id) {
+            *node = Some(Node { keywords, needs_marks });
         }
         Ok(id)
     }

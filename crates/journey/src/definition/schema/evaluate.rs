@@ -408,8 +408,8 @@ impl<'s> Evaluation<'s> {
     ) -> Result {
         let mut is_valid = true;
         let mut mark = |at: usize| {
-            if let Some(place) = marks.as_mut().and_then(|marks| marks.get_mut(at)) {
-                *place = true;
+            if let Some(mark) = marks.as_mut().and_then(|marks| marks.get_mut(at)) {
+                *mark = true;
             }
         };
         match keyword {

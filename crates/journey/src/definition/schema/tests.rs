@@ -271,7 +271,7 @@ fn keyword(inner: BoxedStrategy<Value>) -> impl Strategy<Value = (String, Value)
     let schema = |keys: Vec<&'static str>, inner: BoxedStrategy<Value>| {
         (prop::sample::select(keys), inner).prop_map(|(key, value)| (key.to_owned(), value))
     };
-    let places = vec![
+    let locations = vec![
         "items",
         "contains",
         "additionalProperties",
@@ -285,7 +285,7 @@ fn keyword(inner: BoxedStrategy<Value>) -> impl Strategy<Value = (String, Value)
     ];
     prop_oneof![
         3 => simple,
-        3 => schema(places, inner.clone()),
+        3 => schema(locations, inner.clone()),
         2 => schema(vec!["allOf", "anyOf", "oneOf", "prefixItems"], list.boxed()),
         2 => schema(vec!["properties", "dependentSchemas"], map(inner.clone()).boxed()),
         1 => (prop::sample::select(vec!["^a", "b|c"]), inner)

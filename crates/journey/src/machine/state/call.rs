@@ -24,7 +24,7 @@ impl Run<'_> {
             Some(mapper) => match self.evaluate(id, mapper, Vec::new())? {
                 Ok(value) if json::object(&value).is_some() => value,
                 Ok(_) => return Ok(StateError::not_object("the input of a subjourney").into()),
-                Err(trouble) => return Ok(trouble.into()),
+                Err(error) => return Ok(error.into()),
             },
             None => json::object_of([]),
         };

@@ -18,7 +18,7 @@ impl Run<'_> {
             match self.holds(id, &way.predicate, Vec::new())? {
                 Ok(true) => return Ok(Transition::Next(way.next.id.clone())),
                 Ok(false) => {}
-                Err(trouble) => return Ok(trouble.into()),
+                Err(error) => return Ok(error.into()),
             }
         }
         Ok(match &choice.default {

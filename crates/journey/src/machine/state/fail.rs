@@ -18,7 +18,7 @@ impl Run<'_> {
             (self.non_empty_text(id, &fail.code)?, self.non_empty_text(id, &fail.reason)?);
         Ok(match (code, reason) {
             (Ok(code), Ok(reason)) => Transition::fail(Failure::new(code, reason)),
-            (Err(trouble), _) | (_, Err(trouble)) => trouble.into(),
+            (Err(error), _) | (_, Err(error)) => error.into(),
         })
     }
 
@@ -27,8 +27,8 @@ impl Run<'_> {
         let filled = self.fill(id, template, Encode::Plain)?;
         Ok(filled.and_then(|text| {
             let is_empty = text.trim().is_empty();
-            let trouble = || StateError::internal("the code or the reason of a failure is empty");
-            if is_empty { Err(trouble()) } else { Ok(text) }
+            let error = || StateError::internal("the code or the reason of a failure is empty");
+            if is_empty { Err(error()) } else { Ok(text) }
         }))
     }
 }

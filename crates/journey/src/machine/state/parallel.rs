@@ -107,7 +107,7 @@ impl Run<'_> {
                     self.write_var(id, var, value.clone())?;
                     result = Some(value);
                 }
-                Err(trouble) => return self.apply_transition(id, trouble.into()),
+                Err(error) => return self.apply_transition(id, error.into()),
             }
         }
         if state.next.is_some() {

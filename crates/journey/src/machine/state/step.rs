@@ -34,7 +34,7 @@ impl Run<'_> {
         let timeout = step.timeout.as_ref().map(|timeout| {
             let ms = timeout.seconds.saturating_mul(1_000);
             let due_at = self.cx.now.saturating_add_millis(ms);
-            let element = self.place_of(id);
+            let element = self.element_path(id);
             (self.push(Effect::StartTimer { element, due_at }), due_at)
         });
         Ok(Transition::Wait(WaitState::Step { timeout }))

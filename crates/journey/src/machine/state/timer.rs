@@ -24,7 +24,7 @@ impl Run<'_> {
             Ok(due_at) => due_at,
             Err(problem) => return Ok(StateError::timer_invalid(problem).into()),
         };
-        let element = self.place_of(id);
+        let element = self.element_path(id);
         let key = self.push(Effect::StartTimer { element, due_at });
         Ok(Transition::Wait(WaitState::Timer { key, due_at }))
     }
@@ -73,10 +73,10 @@ impl Run<'_> {
                         return Ok(Err(format!("the mapper gave {found}, not a text")));
                     }
                 },
-                Err(trouble) => Ok(Err(trouble)),
+                Err(error) => Ok(Err(error)),
             },
         };
-        Ok(text?.map_err(|trouble| trouble.message().to_owned()))
+        Ok(text?.map_err(|error| error.message().to_owned()))
     }
 }
 

@@ -20,7 +20,7 @@ impl Run<'_> {
     ) -> Result<Transition, Fault> {
         match self.compute(id, &transform.mapper, &transform.destination, Vec::new())? {
             Ok(()) => Self::next_transition(state),
-            Err(trouble) => Ok(trouble.into()),
+            Err(error) => Ok(error.into()),
         }
     }
 
@@ -34,7 +34,7 @@ impl Run<'_> {
     ) -> StateEvaluation<()> {
         let value = match self.evaluate(id, mapper, extra)? {
             Ok(value) => value,
-            Err(trouble) => return Ok(Err(trouble)),
+            Err(error) => return Ok(Err(error)),
         };
         let is_object = json::object(&value).is_some();
         match destination {

@@ -36,7 +36,7 @@ impl Run<'_> {
         let spec = TaskSpec {
             kind: TaskKind::Engine,
             retry: RetryPolicy::never(),
-            ..TaskSpec::worker(check.kind.name(), self.place_of(id), Json::from(&input))
+            ..TaskSpec::worker(check.kind.name(), self.element_path(id), Json::from(&input))
         };
         Ok(self.wait_for_task(spec))
     }
@@ -61,13 +61,13 @@ impl Run<'_> {
         };
         // Each method has an object of its own and replaces all of it, also what a caller may have
         // put there: a later check of another method hides no failure.
-        let place = vec![check.auth_var.clone(), check.kind.field().to_owned()];
+        let path = vec![check.auth_var.clone(), check.kind.field().to_owned()];
         let judged = if is_ok(&answer) {
             part("value")
         } else {
             json::object_of([("problem", part("problem"))])
         };
-        self.write(id, &ContextChange::put(place, judged))?;
+        self.write(id, &ContextChange::put(path, judged))?;
         Self::next_transition(state)
     }
 }

@@ -22,7 +22,7 @@ impl Run<'_> {
         let (Cache::Get { key, .. } | Cache::Put { key, .. }) = cache;
         let key = match self.cache_key(id, key)? {
             Ok(key) => key,
-            Err(trouble) => return Ok(trouble.into()),
+            Err(error) => return Ok(error.into()),
         };
         let input = match cache {
             Cache::Get { .. } => {
@@ -31,7 +31,7 @@ impl Run<'_> {
             Cache::Put { value, ttl_seconds, .. } => {
                 let value = match self.evaluate(id, value, Vec::new())? {
                     Ok(value) => json::document(&value)?,
-                    Err(trouble) => return Ok(trouble.into()),
+                    Err(error) => return Ok(error.into()),
                 };
                 let ttl_seconds = ttl_seconds.map_or_else(Json::null, Json::from);
                 Json::object([
@@ -45,7 +45,7 @@ impl Run<'_> {
         let spec = TaskSpec {
             kind: TaskKind::Engine,
             retry: RetryPolicy::never(),
-            ..TaskSpec::worker(CACHE_TASK, self.place_of(id), input)
+            ..TaskSpec::worker(CACHE_TASK, self.element_path(id), input)
         };
         Ok(self.wait_for_task(spec))
     }

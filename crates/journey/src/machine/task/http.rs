@@ -22,7 +22,7 @@ impl Run<'_> {
     ) -> Result<Transition, Fault> {
         let request = match self.request(id, call)? {
             Ok(request) => request,
-            Err(trouble) => return Ok(trouble.into()),
+            Err(error) => return Ok(error.into()),
         };
         let notify = call.result_var.is_none();
         let retry = call.resilience.as_ref().map_or(RetryPolicy::never(), |it| it.retry);
@@ -30,7 +30,7 @@ impl Run<'_> {
             kind: TaskKind::Engine,
             detached: notify,
             retry,
-            ..TaskSpec::worker(HTTP_TASK, self.place_of(id), request)
+            ..TaskSpec::worker(HTTP_TASK, self.element_path(id), request)
         };
         if notify {
             self.push(meantime_core::Effect::ScheduleTask(spec));
@@ -55,8 +55,8 @@ impl Run<'_> {
         {
             let error = json::get(&result, &["error".to_owned()]).cloned().unwrap_or_default();
             let extra = vec![(Binding::Payload, result), (Binding::Error, error)];
-            if let Err(trouble) = self.compute(id, mapper, destination, extra)? {
-                return Ok(trouble.into());
+            if let Err(error) = self.compute(id, mapper, destination, extra)? {
+                return Ok(error.into());
             }
         }
         Self::next_transition(state)
@@ -66,18 +66,18 @@ impl Run<'_> {
     fn request(&mut self, id: FrameId, call: &HttpCall) -> StateEvaluation<Json> {
         let mut url = match self.fill(id, &call.url, Encode::Url)? {
             Ok(url) => url,
-            Err(trouble) => return Ok(Err(trouble)),
+            Err(error) => return Ok(Err(error)),
         };
         let path_params = match self.fill_all(id, &call.path_params, Encode::Percent)? {
             Ok(params) => params,
-            Err(trouble) => return Ok(Err(trouble)),
+            Err(error) => return Ok(Err(error)),
         };
         for (name, value) in path_params {
             url = url.replace(&format!("{{{name}}}"), &value);
         }
         let query = match self.fill_all(id, &call.query, Encode::Percent)? {
             Ok(query) => query,
-            Err(trouble) => return Ok(Err(trouble)),
+            Err(error) => return Ok(Err(error)),
         };
         for (name, value) in query {
             let mark = if url.contains('?') { '&' } else { '?' };
@@ -88,11 +88,11 @@ impl Run<'_> {
         }
         let mut headers = match self.fill_all(id, &call.headers, Encode::Plain)? {
             Ok(headers) => headers,
-            Err(trouble) => return Ok(Err(trouble)),
+            Err(error) => return Ok(Err(error)),
         };
         let body = match self.http_body(id, call.body.as_ref(), &mut headers)? {
             Ok(body) => body,
-            Err(trouble) => return Ok(Err(trouble)),
+            Err(error) => return Ok(Err(error)),
         };
         let causes = call.resilience.iter().flat_map(|it| it.retry_on.iter());
         let auth = call.auth.as_ref().and_then(|id| self.journey.auth.get(id));
@@ -119,7 +119,7 @@ impl Run<'_> {
         for (name, template) in templates {
             match self.fill(id, template, encode)? {
                 Ok(value) => filled.push((name.clone(), value)),
-                Err(trouble) => return Ok(Err(trouble)),
+                Err(error) => return Ok(Err(error)),
             }
         }
         Ok(Ok(filled))
@@ -142,7 +142,7 @@ impl Run<'_> {
             }
             Some(HttpBody::Mapper(mapper)) => match self.evaluate(id, mapper, Vec::new())? {
                 Ok(value) => Ok(Some(typed_body(&value, headers)?)),
-                Err(trouble) => Err(trouble),
+                Err(error) => Err(error),
             },
         })
     }
@@ -158,7 +158,7 @@ impl Run<'_> {
                 for part in parts {
                     match self.body_part(id, part)? {
                         Ok(item) => items.push(item),
-                        Err(trouble) => return Ok(Err(trouble)),
+                        Err(error) => return Ok(Err(error)),
                     }
                 }
                 Ok(Ok(items.into()))
@@ -168,7 +168,7 @@ impl Run<'_> {
                 for (name, part) in parts {
                     match self.body_part(id, part)? {
                         Ok(value) => fields.insert(name.clone(), value),
-                        Err(trouble) => return Ok(Err(trouble)),
+                        Err(error) => return Ok(Err(error)),
                     };
                 }
                 Ok(Ok(fields.into()))

@@ -68,7 +68,7 @@ impl Run<'_> {
         if !can_wait {
             return StateError::internal(format!("{}: {}", failure.code, failure.message)).into();
         }
-        let (element, failure) = (self.place_of(id), failure.clone());
+        let (element, failure) = (self.element_path(id), failure.clone());
         Transition::Wait(WaitState::Incident(self.push(Effect::Incident { element, failure })))
     }
 
@@ -86,7 +86,7 @@ impl Run<'_> {
         let answer = answer.map(json::parse).transpose()?.unwrap_or_default();
         let gone = json::get(&answer, &[REQUEST_GONE.to_owned()]);
         if matches!(gone, Some(Value::Bool(true))) {
-            let data = Json::object([("place", &Json::text(&self.place_of(id)))]);
+            let data = Json::object([("place", &Json::text(&self.element_path(id)))]);
             self.push(Effect::Record { kind: REQUEST_GONE.to_owned(), data });
         }
         Ok(())

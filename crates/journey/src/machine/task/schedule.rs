@@ -23,7 +23,7 @@ impl Run<'_> {
     ) -> Result<Transition, Fault> {
         let spec = match self.schedule_spec(id, schedule)? {
             Ok(spec) => spec,
-            Err(trouble) => return Ok(trouble.into()),
+            Err(error) => return Ok(error.into()),
         };
         if let Some(problem) = spec.problem(self.cx.limits) {
             return Ok(StateError::schedule_invalid(problem).into());
@@ -67,15 +67,15 @@ impl Run<'_> {
         };
         let max_runs = match self.schedule_runs(id, &schedule.max_runs)? {
             Ok(runs) => runs,
-            Err(trouble) => return Ok(Err(trouble)),
+            Err(error) => return Ok(Err(error)),
         };
         let subject = match self.schedule_subject(id, schedule)? {
             Ok(subject) => subject,
-            Err(trouble) => return Ok(Err(trouble)),
+            Err(error) => return Ok(Err(error)),
         };
         let context = match self.schedule_context(id, schedule)? {
             Ok(context) => context,
-            Err(trouble) => return Ok(Err(trouble)),
+            Err(error) => return Ok(Err(error)),
         };
         let (zone, first, count, until) = (Zone::utc(), First::AtAnchor, None, None);
         Ok(Ok(ScheduleSpec {
@@ -138,7 +138,7 @@ impl Run<'_> {
                     )
                 })
             }
-            Err(trouble) => Err(trouble),
+            Err(error) => Err(error),
         })
     }
 
@@ -153,7 +153,7 @@ impl Run<'_> {
                 Some(text) => Ok(Some(text)),
                 None => Err(invalid_schedule("subjectId", "it is not a text, or empty")),
             },
-            Err(trouble) => Err(trouble),
+            Err(error) => Err(error),
         })
     }
 
@@ -167,7 +167,7 @@ impl Run<'_> {
         Ok(match self.evaluate(id, mapper, Vec::new())? {
             Ok(value) if json::object(&value).is_some() => Ok(value),
             Ok(_) => Err(invalid_schedule("context", "it is not an object")),
-            Err(trouble) => Err(trouble),
+            Err(error) => Err(error),
         })
     }
 }

@@ -18,13 +18,13 @@ impl Run<'_> {
         let input = match &task.input {
             Some(mapper) => match self.evaluate(id, mapper, Vec::new())? {
                 Ok(value) => json::document(&value)?,
-                Err(trouble) => return Ok(trouble.into()),
+                Err(error) => return Ok(error.into()),
             },
             None => Json::null(),
         };
         let spec = TaskSpec {
             timeout_ms: task.timeout_ms,
-            ..TaskSpec::worker(task.kind.clone(), self.place_of(id), input)
+            ..TaskSpec::worker(task.kind.clone(), self.element_path(id), input)
         };
         Ok(self.wait_for_task(spec))
     }
