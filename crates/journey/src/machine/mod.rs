@@ -8,13 +8,14 @@
 //! | file | holds |
 //! |---|---|
 //! | `run` | the loop, effects, budgets |
-//! | `start`, `take` | the first turn; events |
+//! | `start`, `event` | the first turn; events |
 //! | `dispatch` | which state type is which function, nothing else |
 //! | `state/*`, `task/*` | one file per state type and task kind |
 //! | `data`, `overlay` | contexts, and what branches write over them |
 //! | `evaluate` | what expressions see |
 //! | `finish`, `outcome` | the end of a frame; the end of the run, compensation |
-//! | `cancel_frame` | frames that lost |
+//! | `cancel` | cancels frames that lost a race |
+//! | `transition` | what a state returns: next, wait, end or error |
 //! | `saved` | what is remembered between turns |
 //! | `inspect` | what people see |
 
