@@ -18,7 +18,8 @@
 //! | `event` | events: the dispatch |
 //! | `enter`, `perform`, `leave` | the life of an element; `perform` is the dispatch by kind |
 //! | `stop` | ending elements from outside, children of the instance first |
-//! | `task`, `user_task`, `script`, `call`, `sub_process`, `multi_instance`, `standard_loop` | activities |
+//! | `task`, `user_task`, `script`, `call`, `sub_process` | activities |
+//! | `multi_instance`, `standard_loop` | repeated activities |
 //! | `gateway`, `join`, `reach` | gateways |
 //! | `arm`, `timer`, `trigger`, `condition` | events that wait |
 //! | `throw`, `error`, `escalation`, `compensation` | events that throw |

@@ -1,7 +1,8 @@
 //! What an instance remembers between turns.
 //!
 //! A tree of *elements*: the process, everything active in it, and everything active in that. A
-//! token on a sequence flow is a [`QueuedStep`] still to do; within a turn all of them are done, unless
+//! token on a sequence flow is a pending
+//! [`QueuedStep`]; within a turn all of them are done, unless
 //! the turn gives way first. Elements are numbered by activation, so a loop that comes back to a
 //! node makes a new element, and nothing that was armed for the old one can touch it (T5).
 //!

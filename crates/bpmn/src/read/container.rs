@@ -27,7 +27,9 @@ impl<'a> Builder<'a> {
             | "userTask" | "receiveTask" | "scriptTask" => self.read_task(element, parent),
             "exclusiveGateway" | "parallelGateway" | "inclusiveGateway" | "eventBasedGateway"
             | "complexGateway" => self.read_gateway(element, parent),
-            "subProcess" | "transaction" | "adHocSubProcess" => self.read_sub_process(element, parent),
+            "subProcess" | "transaction" | "adHocSubProcess" => {
+                self.read_sub_process(element, parent);
+            }
             "callActivity" => self.read_call(element, parent),
             "sequenceFlow" => self.flow_elements.push(element),
             "association" => self.associations.push(element),

@@ -6,7 +6,8 @@
 //! | `tree` | names and attributes by vendor |
 //! | `root` | messages, signals, errors; which processes are executable |
 //! | `container` | the elements of a process or sub-process: the dispatch |
-//! | `event`, `timer`, `task`, `worker_job`, `gateway`, `sub_process`, `call`, `loop_characteristics`, `mapping`, `flow` | one family each |
+//! | `event`, `timer`, `task`, `worker_job`, `gateway` | one family each |
+//! | `sub_process`, `call`, `loop_characteristics`, `mapping`, `flow` | one family each |
 //! | `vocabulary` | what may be written on which element, and what is refused by name |
 //! | `finish` | references between elements, once all are known |
 
