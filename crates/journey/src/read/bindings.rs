@@ -53,12 +53,7 @@ impl Reader<'_> {
     fn attribute_sources(&mut self, node: &Node) -> ValueSources<BTreeMap<String, String>> {
         let what = "spec.metadata.bindings.attributes";
         let mut sources = ValueSources::<BTreeMap<String, String>>::default();
-        let Some(entries) = node.entries() else {
-            let message = format!("`{what}` is {}, not a mapping", node.kind());
-            self.report.error(Code::Shape, node.span, message);
-            return sources;
-        };
-        for entry in entries {
+        for entry in self.entries(node, what, Code::Shape).unwrap_or_default() {
             let name = format!("{what}.{}", entry.key);
             match entry.key.as_str() {
                 "fromPayload" => sources.payload.extend(self.sources(&entry.value, &name, "path")),
@@ -102,28 +97,25 @@ impl Reader<'_> {
         what: &str,
         field: &'static str,
     ) -> BTreeMap<String, String> {
-        let Some(entries) = node.entries() else {
-            let message = format!("`{what}` is {}, not a mapping", node.kind());
-            self.report.error(Code::Shape, node.span, message);
-            return BTreeMap::new();
-        };
-        let read = entries.iter().filter_map(|entry| {
-            let name = format!("{what}.{}", entry.key);
-            Some((entry.key.clone(), self.source(&entry.value, &name, field)?))
-        });
-        read.collect()
+        self.map_of(node, what, |reader, value, name| reader.source(value, name, field))
     }
 
     /// A mapping of names to texts.
     fn text_map(&mut self, node: &Node, what: &str) -> BTreeMap<String, String> {
-        let Some(entries) = node.entries() else {
-            let message = format!("`{what}` is {}, not a mapping", node.kind());
-            self.report.error(Code::Shape, node.span, message);
-            return BTreeMap::new();
-        };
-        let read = entries.iter().filter_map(|entry| {
+        self.map_of(node, what, |reader, value, name| reader.text(value, name, Code::Shape))
+    }
+
+    /// A mapping whose values are read one by one; those that cannot be read are left out.
+    fn map_of(
+        &mut self,
+        node: &Node,
+        what: &str,
+        mut read: impl FnMut(&mut Self, &Node, &str) -> Option<String>,
+    ) -> BTreeMap<String, String> {
+        let entries = self.entries(node, what, Code::Shape).unwrap_or_default().iter();
+        let read = entries.filter_map(|entry| {
             let name = format!("{what}.{}", entry.key);
-            Some((entry.key.clone(), self.text(&entry.value, &name, Code::Shape)?))
+            Some((entry.key.clone(), read(self, &entry.value, &name)?))
         });
         read.collect()
     }
@@ -171,11 +163,7 @@ impl Reader<'_> {
         }
         if let Some(node) = fields.get("steps") {
             let what = fields.name("steps");
-            if node.entries().is_none() {
-                let message = format!("`{what}` is {}, not a mapping", node.kind());
-                self.report.error(Code::StepBindings, node.span, message);
-            }
-            for entry in node.entries().unwrap_or_default() {
+            for entry in self.entries(node, &what, Code::StepBindings).unwrap_or_default() {
                 if let Some(bindings) =
                     self.request_bindings(&entry.value, &format!("{what}.{}", entry.key))
                 {

@@ -126,11 +126,7 @@ impl Reader<'_> {
     pub(super) fn outcomes(&mut self, fields: &mut MappingReader<'_>) -> Vec<OutcomeRule> {
         let code = Code::Outcomes;
         let Some(node) = fields.get("outcomes") else { return Vec::new() };
-        let Some(entries) = node.entries() else {
-            let message = format!("`spec.outcomes` is {}, not a mapping", node.kind());
-            self.report.error(code, node.span, message);
-            return Vec::new();
-        };
+        let Some(entries) = self.entries(node, "spec.outcomes", code) else { return Vec::new() };
         let mut bindings = self.bindings();
         bindings.extend([Binding::Error, Binding::Output]);
         let mut rules = Vec::new();

@@ -175,13 +175,8 @@ impl Reader<'_> {
         what: &str,
         code: Code,
     ) -> Option<Vec<(String, Template)>> {
-        let Some(entries) = node.entries() else {
-            let message = format!("`{what}` is {}, not a mapping", node.kind());
-            self.report.error(code, node.span, message);
-            return None;
-        };
         let mut read = Vec::new();
-        for entry in entries {
+        for entry in self.entries(node, what, code)? {
             let name = format!("{what}.{}", entry.key);
             let template = match &entry.value.content {
                 Content::Number(_) | Content::Bool(_) => {

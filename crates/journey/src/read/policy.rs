@@ -6,7 +6,7 @@ use super::fields::MappingReader;
 use super::reader::{Policies, Reader};
 use crate::code::Code;
 use crate::definition::{ClientAuth, ResiliencePolicy, RetryOn};
-use crate::yaml::{Content, Node};
+use crate::yaml::Node;
 
 /// Milliseconds between attempts when nothing is said.
 const DEFAULT_BASE_DELAY_MS: u64 = 1_000;
@@ -38,18 +38,10 @@ impl Reader<'_> {
         policies.default = self.optional_text(&mut fields, "default", Code::Policy);
         if let Some(node) = fields.get("definitions") {
             let what = fields.name("definitions");
-            match &node.content {
-                Content::Map(entries) => {
-                    for entry in entries {
-                        let name = format!("{what}.{}", entry.key);
-                        if let Some(policy) = read(self, &entry.value, &name) {
-                            policies.by_id.insert(entry.key.clone(), policy);
-                        }
-                    }
-                }
-                _ => {
-                    let message = format!("`{what}` is {}, not a mapping", node.kind());
-                    self.report.error(Code::Policy, node.span, message);
+            for entry in self.entries(node, &what, Code::Policy).unwrap_or_default() {
+                let name = format!("{what}.{}", entry.key);
+                if let Some(policy) = read(self, &entry.value, &name) {
+                    policies.by_id.insert(entry.key.clone(), policy);
                 }
             }
         }

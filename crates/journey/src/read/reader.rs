@@ -12,7 +12,7 @@ use crate::definition::{
 use crate::openapi::OpenApi;
 use crate::report::Report;
 use crate::settings::Settings;
-use crate::yaml::{Content, Node, Span};
+use crate::yaml::{Content, Entry, Node, Span};
 
 /// Reads one document.
 pub(super) struct Reader<'a> {
@@ -186,6 +186,21 @@ impl Reader<'_> {
     pub(super) fn target(&mut self, node: &Node, what: &str, code: Code) -> Option<StateRef> {
         let id = self.text(node, what, code)?;
         Some(StateRef { id, span: node.span })
+    }
+
+    /// The entries of a mapping whose keys the author chooses; reports anything else.
+    pub(super) fn entries<'n>(
+        &mut self,
+        node: &'n Node,
+        what: &str,
+        code: Code,
+    ) -> Option<&'n [Entry]> {
+        let entries = node.entries();
+        if entries.is_none() {
+            let message = format!("`{what}` is {}, not a mapping", node.kind());
+            self.report.error(code, node.span, message);
+        }
+        entries
     }
 
     /// A list of something.

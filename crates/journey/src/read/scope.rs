@@ -21,12 +21,7 @@ impl Reader<'_> {
         }
         let start = start.and_then(|node| self.target(node, &fields.name("start"), code));
         let node = self.required(fields, "states", code)?;
-        let Some(entries) = node.entries() else {
-            let name = fields.name("states");
-            let message = format!("`{name}` is {}, not a mapping", node.kind());
-            self.report.error(code, node.span, message);
-            return None;
-        };
+        let entries = self.entries(node, &fields.name("states"), code)?;
         if entries.is_empty() {
             let name = fields.name("states");
             self.report.error(code, node.span, format!("`{name}` has no state"));

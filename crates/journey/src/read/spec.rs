@@ -73,11 +73,7 @@ impl<'a> Reader<'a> {
                 .help("remove the block; it is not part of the language any more");
         }
         if let Some(node) = fields.get("mappers") {
-            let entries = node.entries().unwrap_or_default();
-            if node.entries().is_none() {
-                let message = format!("`spec.mappers` is {}, not a mapping", node.kind());
-                self.report.error(Code::Expression, node.span, message);
-            }
+            let entries = self.entries(node, "spec.mappers", Code::Expression).unwrap_or_default();
             let bindings = [
                 Binding::Context,
                 Binding::Platform,
@@ -113,12 +109,7 @@ impl<'a> Reader<'a> {
     }
 
     fn apis(&mut self, node: &Node) {
-        let Some(entries) = node.entries() else {
-            let message = format!("`spec.apis` is {}, not a mapping", node.kind());
-            self.report.error(Code::Http, node.span, message);
-            return;
-        };
-        for entry in entries {
+        for entry in self.entries(node, "spec.apis", Code::Http).unwrap_or_default() {
             let what = format!("spec.apis.{}", entry.key);
             let Some(mut fields) = self.open(&entry.value, &what, Code::Http) else { continue };
             let reference = self.required(&mut fields, "openApiRef", Code::Http);
@@ -151,12 +142,8 @@ impl<'a> Reader<'a> {
     fn subjourneys(&mut self, fields: &mut MappingReader<'a>) -> BTreeMap<String, Subjourney> {
         let mut read = BTreeMap::new();
         let Some(node) = fields.get("subjourneys") else { return read };
-        let Some(entries) = node.entries() else {
-            let message = format!("`spec.subjourneys` is {}, not a mapping", node.kind());
-            self.report.error(Code::Subjourney, node.span, message);
-            return read;
-        };
-        for entry in entries {
+        let entries = self.entries(node, "spec.subjourneys", Code::Subjourney);
+        for entry in entries.unwrap_or_default() {
             let what = format!("spec.subjourneys.{}", entry.key);
             let Some(mut inner) = self.open(&entry.value, &what, Code::Subjourney) else {
                 continue;
