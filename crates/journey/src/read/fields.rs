@@ -55,8 +55,9 @@ impl<'n> MappingReader<'n> {
             }
             let name = self.name(&entry.key);
             report.error(Code::Shape, entry.key_span, format!("unknown key `{name}`"));
-            let close = self.known.iter().min_by_key(|known| distance(known, &entry.key));
-            match close.filter(|known| distance(known, &entry.key) <= 2) {
+            let close =
+                self.known.iter().min_by_key(|known| strsim::levenshtein(known, &entry.key));
+            match close.filter(|known| strsim::levenshtein(known, &entry.key) <= 2) {
                 Some(close) => report.help(format!("did you mean `{close}`?")),
                 None if self.known.is_empty() => {}
                 None => {
@@ -66,23 +67,4 @@ impl<'n> MappingReader<'n> {
             }
         }
     }
-}
-
-/// How many letters have to change.
-fn distance(one: &str, other: &str) -> usize {
-    let other: Vec<char> = other.chars().collect();
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (i, a) in one.chars().enumerate() {
-        let mut diagonal = i;
-        if let Some(first) = row.first_mut() {
-            *first = i + 1;
-        }
-        let mut left = i + 1;
-        for (cell, b) in row.iter_mut().skip(1).zip(&other) {
-            let above = *cell;
-            *cell = (diagonal + usize::from(a != *b)).min(above + 1).min(left + 1);
-            (diagonal, left) = (above, *cell);
-        }
-    }
-    row.last().copied().unwrap_or(0)
 }
