@@ -8,7 +8,7 @@ use meantime_core::time::{Span, Zone};
 
 use super::root::RootElements;
 use super::tree::{Vendor, XmlElement, attribute, name, vendor_attribute};
-use super::xml::Lines;
+use super::xml::SourceText;
 use crate::expression::Expression;
 use crate::model::{FlowRef, Mapping, Node, NodeKind, NodeRef, ScopeBody, SequenceFlow};
 use crate::problem::{Code, Problems};
@@ -17,7 +17,7 @@ use crate::problem::{Code, Problems};
 pub(super) struct Builder<'a> {
     pub(super) globals: &'a RootElements<'a>,
     pub(super) problems: &'a mut Problems,
-    lines: &'a Lines<'a>,
+    source: &'a SourceText<'a>,
     pub(super) zone: Zone,
     pub(super) nodes: Vec<Node>,
     /// The element of each node.
@@ -39,13 +39,13 @@ impl<'a> Builder<'a> {
     pub(super) fn new(
         process: XmlElement<'a>,
         globals: &'a RootElements<'a>,
-        lines: &'a Lines<'a>,
+        source: &'a SourceText<'a>,
         problems: &'a mut Problems,
     ) -> Self {
         let mut builder = Self {
             globals,
             problems,
-            lines,
+            source,
             zone: Zone::utc(),
             nodes: Vec::new(),
             elements: Vec::new(),
@@ -63,7 +63,7 @@ impl<'a> Builder<'a> {
     }
 
     pub(super) fn at(&self, element: XmlElement<'_>) -> Position {
-        self.lines.position(element.range().start)
+        self.source.position(element.range().start)
     }
 
     /// How messages name an element.

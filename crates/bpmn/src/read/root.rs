@@ -8,7 +8,7 @@ use super::builder::Builder;
 use super::tree::{
     Vendor, XmlElement, attribute, children, extension, is_bpmn, name, vendor_attribute,
 };
-use super::xml::{self, Lines};
+use super::xml::{self, SourceText};
 use crate::expression::Language;
 use crate::model::Process;
 use crate::problem::{Code, Problems};
@@ -36,7 +36,7 @@ pub(super) struct RootElements<'a> {
 /// Reads every executable process of a text.
 pub(crate) fn read(text: &str, limits: &Limits, problems: &mut Problems) -> Vec<ReadProcess> {
     let Some(document) = xml::parse(text, limits, problems) else { return Vec::new() };
-    let lines = Lines::new(text);
+    let source = SourceText::new(text);
     let root = document.root_element();
     if !is_bpmn(root, "definitions") {
         let found = name(root);
@@ -44,10 +44,10 @@ pub(crate) fn read(text: &str, limits: &Limits, problems: &mut Problems) -> Vec<
         let message =
             format!("the outermost element is `{found}`{of}, not `definitions` of BPMN 2.0");
         let help = "save the model as BPMN 2.0 XML (http://www.omg.org/spec/BPMN/20100524/MODEL)";
-        problems.error_with_help(Code::NotBpmn, lines.position(root.range().start), message, help);
+        problems.error_with_help(Code::NotBpmn, source.position(root.range().start), message, help);
         return Vec::new();
     }
-    check_root(root, &lines, problems);
+    check_root(root, &source, problems);
     let globals = RootElements {
         elements: children(root).filter_map(|it| Some((attribute(it, "id")?, it))).collect(),
         language: attribute(root, "expressionLanguage")
@@ -58,10 +58,10 @@ pub(crate) fn read(text: &str, limits: &Limits, problems: &mut Problems) -> Vec<
         let any = children(root).find(|it| name(*it) == "process").unwrap_or(root);
         let message = "no process is marked as executable";
         let help = "tick Executable in the modeler, or write isExecutable=\"true\" on the process";
-        let at = lines.position(any.range().start);
+        let at = source.position(any.range().start);
         problems.error_with_help(Code::NoExecutableProcess, at, message, help);
     }
-    executable.into_iter().filter_map(|it| read_process(it, &globals, &lines, problems)).collect()
+    executable.into_iter().filter_map(|it| read_process(it, &globals, &source, problems)).collect()
 }
 
 fn is_executable(element: XmlElement<'_>) -> bool {
@@ -69,9 +69,9 @@ fn is_executable(element: XmlElement<'_>) -> bool {
 }
 
 /// Elements beside the processes: some are somebody else's business, some cannot be done.
-fn check_root(root: XmlElement<'_>, lines: &Lines<'_>, problems: &mut Problems) {
+fn check_root(root: XmlElement<'_>, source: &SourceText<'_>, problems: &mut Problems) {
     for element in children(root) {
-        let at = lines.position(element.range().start);
+        let at = source.position(element.range().start);
         match name(element) {
             "extension" if attribute(element, "mustUnderstand") == Some("true") => {
                 let message = "extension: an extension that must be understood is not";
@@ -90,11 +90,11 @@ fn check_root(root: XmlElement<'_>, lines: &Lines<'_>, problems: &mut Problems) 
 fn read_process<'a>(
     element: XmlElement<'a>,
     globals: &'a RootElements<'a>,
-    lines: &'a Lines<'a>,
+    source: &'a SourceText<'a>,
     problems: &'a mut Problems,
 ) -> Option<ReadProcess> {
     let errors = problems.errors();
-    let mut builder = Builder::new(element, globals, lines, problems);
+    let mut builder = Builder::new(element, globals, source, problems);
     builder.check_attributes_and_extensions(element);
     let id = builder.required(element, "id")?;
     let deadline = builder.delay_attribute(element, "deadline");

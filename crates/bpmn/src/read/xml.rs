@@ -1,6 +1,7 @@
 //! From text to a tree of XML, within limits: no document types, no bombs, no abyss.
 
 use meantime_core::{Limits, Position};
+use meantime_expr::LineMap;
 use roxmltree::{Document, ParsingOptions};
 
 use crate::problem::{Code, Problems};
@@ -31,7 +32,7 @@ pub(super) fn parse<'a>(
         return None;
     }
     if let Some((at, message)) = exceeded_shape_limit(text) {
-        problems.error(Code::TooLarge, Lines::new(text).position(at), message);
+        problems.error(Code::TooLarge, SourceText::new(text).position(at), message);
         return None;
     }
     // A byte order mark is no part of the document.
@@ -149,44 +150,19 @@ impl Tag {
     }
 }
 
-/// So many bytes apart are the places whose position is known.
-const POSITION_INTERVAL: usize = 1_024;
-
-/// Turns offsets into positions, also in files that are one long line.
+/// A text with the positions in it.
 #[derive(Debug)]
-pub(super) struct Lines<'a> {
+pub(super) struct SourceText<'a> {
     text: &'a str,
-    /// Offset and position of a character every so many bytes.
-    known: Vec<(usize, Position)>,
+    lines: LineMap,
 }
 
-impl<'a> Lines<'a> {
+impl<'a> SourceText<'a> {
     pub(super) fn new(text: &'a str) -> Self {
-        let mut at = Position { line: 1, column: 1 };
-        let mut known = vec![(0, at)];
-        let mut next = POSITION_INTERVAL;
-        for (offset, c) in text.char_indices() {
-            if offset >= next {
-                known.push((offset, at));
-                next = offset + POSITION_INTERVAL;
-            }
-            at = after(at, c);
-        }
-        Self { text, known }
+        Self { text, lines: LineMap::new(text) }
     }
 
     pub(super) fn position(&self, offset: usize) -> Position {
-        let number = self.known.partition_point(|(known, _)| *known <= offset).max(1);
-        let (from, at) =
-            self.known.get(number - 1).copied().unwrap_or((0, Position { line: 1, column: 1 }));
-        self.text.get(from..offset).unwrap_or_default().chars().fold(at, after)
-    }
-}
-
-/// The position behind a character.
-fn after(at: Position, c: char) -> Position {
-    match c {
-        '\n' => Position { line: at.line.saturating_add(1), column: 1 },
-        _ => Position { line: at.line, column: at.column.saturating_add(1) },
+        self.lines.position(self.text, offset)
     }
 }

@@ -6,7 +6,7 @@ use meantime_core::{Diagnostic, Position, Timestamp};
 use super::compile::{Compiled, compile};
 use super::eval::{Budget, Eval, EvalInputs, Fault, FaultCode};
 use super::program::Code;
-use super::syntax::Lines;
+use crate::LineMap;
 use crate::value::json::{self, Layout, WriteError};
 use crate::value::{Text, Value};
 
@@ -107,11 +107,11 @@ impl Script {
                 super::syntax::Span::default(),
                 format!("the script is longer than {MAX_SOURCE_BYTES} bytes"),
             );
-            let diagnostic = problem.into_diagnostic("", &Lines::new(""));
+            let diagnostic = problem.into_diagnostic("", &LineMap::new(""));
             return Compilation { script: None, diagnostics: vec![diagnostic] };
         }
         let Compiled { code, problems } = compile(source, inputs);
-        let lines = Lines::new(source);
+        let lines = LineMap::new(source);
         let diagnostics =
             problems.into_iter().map(|problem| problem.into_diagnostic(source, &lines)).collect();
         Compilation { script: code.map(|code| Script { code }), diagnostics }
@@ -176,7 +176,7 @@ impl Script {
         EvalError {
             code: fault.code.code(),
             message: fault.message.clone(),
-            position: self.code.lines.position(&self.code.source, start),
+            position: self.code.lines.position(&self.code.source, start as usize),
             help: fault.help,
         }
     }

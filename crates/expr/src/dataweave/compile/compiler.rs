@@ -6,9 +6,10 @@ use meantime_core::Severity;
 
 use super::super::diagnostic::{Code as ProblemCode, Problem};
 use super::super::program::{Code, FunctionSet, Lambda, Node, Op, SetId};
-use super::super::syntax::{Directive, Lines, ParsedScript, Span, parse};
+use super::super::syntax::{Directive, ParsedScript, Span, parse};
 use super::super::types::TypeTable;
 use super::scope::{Binding, Scope};
+use crate::LineMap;
 use crate::value::{Text, Value};
 
 /// A program if there was no error, and all problems.
@@ -34,7 +35,7 @@ pub(crate) fn compile(source: &str, inputs: &[&str]) -> Compiled {
     }
     let code = Code {
         source: Arc::from(source),
-        lines: Lines::new(source),
+        lines: LineMap::new(source),
         inputs: inputs.iter().map(|name| Text::from(*name)).collect(),
         variables,
         sets: compiler.sets,

@@ -109,7 +109,7 @@ impl<'p> Eval<'p> {
     /// A place in the source as text.
     pub(crate) fn location(&self, span: Option<Span>) -> String {
         let start = span.unwrap_or_default().start;
-        let position = self.code.lines.position(&self.code.source, start);
+        let position = self.code.lines.position(&self.code.source, start as usize);
         format!("line {}, column {}", position.line, position.column)
     }
 
