@@ -1,4 +1,4 @@
-//! The one place that knows the YAML library.
+//! The only module that uses the YAML library.
 
 use serde::de::DeserializeOwned;
 

@@ -1,4 +1,4 @@
-//! Collects what is wrong, at its place, never stopping at the first problem.
+//! Collects problems with their positions, never stopping at the first problem.
 
 use meantime_core::{Diagnostic, Position, Severity};
 
@@ -77,7 +77,7 @@ impl Report {
         self.diagnostics.len()
     }
 
-    /// The problems, in the order of their places: the errors first of all, if there are many.
+    /// The problems, in source order: the errors first of all, if there are many.
     pub(crate) fn finish(mut self) -> Vec<Diagnostic> {
         if self.diagnostics.len() > MAX_DIAGNOSTICS {
             self.diagnostics.sort_by_key(|it| (std::cmp::Reverse(it.severity), it.start));

@@ -121,7 +121,7 @@ impl Machine<'_> {
             }
             ElementRole::AdHoc(_) => self.ad_hoc_scope_empty(id),
             ElementRole::Iteration(_) => self.iteration_done(id),
-            ElementRole::Loop(_) => self.iteration_of_loop_done(id),
+            ElementRole::Loop(_) => self.loop_iteration_done(id),
             ElementRole::Compensating(_) | ElementRole::CompensationScope(_) => {
                 self.compensate_next(id)
             }
@@ -130,7 +130,7 @@ impl Machine<'_> {
     }
 
     fn end_process(&mut self) {
-        // Whatever is still armed, such as event sub-processes, the kernel withdraws (T9).
+        // Whatever is still armed, such as event sub-processes, the kernel cancels (T9).
         let output = self.root_variables();
         self.outcome = Some(Outcome::Completed { context: output.clone(), output });
     }

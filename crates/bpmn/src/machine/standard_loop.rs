@@ -17,7 +17,7 @@ impl Machine<'_> {
     }
 
     /// A round is over.
-    pub(super) fn iteration_of_loop_done(&mut self, id: ElementInstanceId) {
+    pub(super) fn loop_iteration_done(&mut self, id: ElementInstanceId) {
         if let Err(failure) = self.next_round(id) {
             self.raise_incident(id, failure);
         }

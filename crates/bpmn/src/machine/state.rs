@@ -3,7 +3,7 @@
 //! A tree of *elements*: the process, everything active in it, and everything active in that. A
 //! token on a sequence flow is a pending
 //! [`QueuedStep`]; within a turn all of them are done, unless
-//! the turn gives way first. Elements are numbered by activation, so a loop that comes back to a
+//! the turn yields first. Elements are numbered by activation, so a loop that comes back to a
 //! node makes a new element, and nothing that was armed for the old one can touch it (T5).
 //!
 //! Encoded field numbers are a storage format: never reuse one.
@@ -29,7 +29,7 @@ pub(crate) struct ProcessState {
     pub(super) next: u32,
     #[n(1)]
     pub(super) elements: BTreeMap<ElementInstanceId, ElementInstance>,
-    /// Left over from a turn that gave way.
+    /// Left over from a turn that yielded.
     #[n(2)]
     #[cbor(default, skip_if = "VecDeque::is_empty")]
     pub(super) steps: VecDeque<QueuedStep>,

@@ -1,6 +1,6 @@
 //! Elements end from outside: interrupted, terminated, cancelled.
 //!
-//! What was armed is withdrawn at once. Children of the instance must end first (B6): until they
+//! What was armed is cancelled at once. Children of the instance must end first (B6): until they
 //! have, the element stays, deaf to everything, and what follows waits.
 
 use meantime_core::Effect;
@@ -122,7 +122,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Withdraws everything an element waits for.
+    /// Cancels everything an element waits for.
     pub(super) fn cancel_waits(&mut self, id: ElementInstanceId) {
         let waits = self.element_mut(id).map(|it| std::mem::take(&mut it.waits));
         for wait in waits.unwrap_or_default() {

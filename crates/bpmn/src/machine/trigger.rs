@@ -38,7 +38,7 @@ impl Machine<'_> {
         }
     }
 
-    /// The first event after a gateway takes its token; the others are withdrawn (B9).
+    /// The first event after a gateway takes its token; the others are cancelled (B9).
     fn take_gateway_event(&mut self, gateway: ElementInstanceId, event: NodeRef, payload: Json) {
         let Some((at, scope)) = self.element(gateway).and_then(|it| it.node.zip(it.parent)) else {
             return;

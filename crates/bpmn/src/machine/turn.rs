@@ -11,7 +11,7 @@ use super::state::{
 };
 use crate::model::{FlowRef, Node, NodeRef, Process};
 
-/// Effects one step may make, at most, before the turn gives way.
+/// Effects one step may make, at most, before the turn yields.
 const MAX_EFFECTS_PER_STEP: usize = 4;
 
 /// One turn of one instance.

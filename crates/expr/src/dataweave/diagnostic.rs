@@ -35,7 +35,7 @@ impl Code {
     }
 }
 
-/// A problem before its place is turned into lines and columns.
+/// A problem before its position is turned into lines and columns.
 #[derive(Debug, Clone)]
 pub(super) struct Problem {
     pub(super) code: Code,

@@ -162,7 +162,7 @@ fn run(machine: &mut Machine<'_>) -> Result<EmbeddedReturn, Failure> {
     match machine.run().map_err(failed)? {
         StopReason::Finished => {
             let result = machine.result().map_err(failed)?;
-            // Its places are those of what was put together, which nobody has written.
+            // Its positions are those of what was put together, which nobody has written.
             let result = result.map_err(|failure| Failure { trace: None, ..failure })?;
             result.read().map_err(|error| Failure::new("TypeError", error.to_string()))
         }

@@ -46,7 +46,7 @@ pub fn evaluate(
     Evaluation { diagnostics: Vec::new(), result }
 }
 
-/// The problem with its place in the text. Of the head only errors count: names that are none.
+/// The problem with its position in the text. Of the head only errors count: names that are none.
 fn without_head(mut diagnostic: Diagnostic, head: usize) -> Option<Diagnostic> {
     let head = u32::try_from(head).unwrap_or(u32::MAX);
     let before = diagnostic.start.line == 1 && diagnostic.start.column <= head;

@@ -132,7 +132,7 @@ impl Problems {
     }
 
     fn push(&mut self, code: Code, at: Span, message: String, help: Option<String>) {
-        // One place, one problem of a kind: what follows from it is noise.
+        // One position, one problem of a kind: what follows from it is noise.
         let known = |it: &(Code, Span, String, Option<String>)| it.0 == code && it.1 == at;
         if !self.is_full() && !self.list.iter().any(known) {
             self.list.push((code, at, message, help));

@@ -123,7 +123,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// The result of a workflow that has finished; or why it cannot leave, with the place of
+    /// The result of a workflow that has finished; or why it cannot leave, with the position of
     /// the `return`.
     pub fn result(&mut self) -> Result<Result<Json, Failure>, Fault> {
         let value = self.stack.last().cloned().unwrap_or_default();
@@ -155,13 +155,13 @@ impl<'a> Machine<'a> {
         (json, text)
     }
 
-    /// Whether something is left to be withdrawn in a later turn.
+    /// Whether something is left to be cancelled in a later turn.
     #[must_use]
     pub fn has_pending_cancellations(&self) -> bool {
         !self.cancellations.is_empty()
     }
 
-    /// Withdraws as much as the turn has room for.
+    /// Cancels as much as the turn has room for.
     pub(crate) fn flush_cancellations(&mut self) {
         let instance = self.instance;
         while let Some((what, step)) = self.cancellations.front().copied() {
@@ -173,7 +173,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Withdraws what was decided against, before the next event could reach it.
+    /// Cancels what was decided against, before the next event could reach it.
     pub fn cancel_losers_now(&mut self) {
         self.flush_cancellations();
     }

@@ -48,7 +48,7 @@ pub(crate) struct Expression {
     location: SourceLocation,
 }
 
-/// The time and the chance of an evaluation: the same give the same result.
+/// The time and the randomness of an evaluation: the same give the same result.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct EvaluationInputs {
     pub(crate) now: Timestamp,

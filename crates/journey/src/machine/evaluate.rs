@@ -144,7 +144,7 @@ impl Run<'_> {
         platform(self.journey, self.settings, run)
     }
 
-    /// The time of the turn, and chance that is the same whenever the turn is computed again.
+    /// The time of the turn, and randomness that is the same whenever the turn is computed again.
     fn evaluation_inputs(&self) -> EvaluationInputs {
         let key = self.cx.instance;
         let mut seed = key.random() ^ key.order().rotate_left(32);

@@ -15,7 +15,7 @@ use crate::settings::Settings;
 /// Longer paths are cut: a loop of thousands of rounds in one turn is not worth reading.
 const MAX_PATH_STATES: usize = 200;
 
-/// Effects left for what a state may need beyond its own before the turn gives way.
+/// Effects left for what a state may need beyond its own before the turn yields.
 const RESERVED_EFFECTS: usize = 16;
 
 /// A turn under way.

@@ -54,7 +54,7 @@ pub(super) struct Compiler<'s> {
     pub(super) sets: Vec<FunctionSet>,
     /// With how many arguments the second parameter of each set is called, if it is a function.
     pub(super) callbacks: Vec<Option<usize>>,
-    /// Filled when the body is done; the place is reserved before, because bodies nest.
+    /// Filled when the body is done; the position is reserved before, because bodies nest.
     pub(super) lambdas: Vec<Option<Lambda>>,
     pub(super) types: TypeTable,
     /// The function whose body is being compiled, for calls of itself in tail position.

@@ -45,7 +45,7 @@ impl Compiler<'_> {
         let lowered = self.nested_type(expr);
         match &lowered.shape {
             Shape::Reference(_, index) => match self.types.get(*index) {
-                // While the table is filled a place may still be empty; the reference is right.
+                // While the table is filled a position may still be empty; the reference is right.
                 Some(target) if target.name.is_some() => Arc::clone(target),
                 _ => lowered,
             },

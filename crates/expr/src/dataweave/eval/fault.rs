@@ -97,7 +97,7 @@ impl Fault {
         self
     }
 
-    /// Fills in the place, if none is known yet.
+    /// Fills in the position, if none is known yet.
     pub(crate) fn at(mut self, span: Span) -> Self {
         if self.span.is_none() {
             self.span = Some(span);

@@ -106,7 +106,7 @@ impl<'p> Eval<'p> {
         self.tail = None;
     }
 
-    /// A place in the source as text.
+    /// A position in the source as text.
     pub(crate) fn location(&self, span: Option<Span>) -> String {
         let start = span.unwrap_or_default().start;
         let position = self.code.lines.position(&self.code.source, start as usize);

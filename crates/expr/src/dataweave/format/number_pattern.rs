@@ -12,7 +12,7 @@ pub(crate) struct NumberPattern {
     pub(super) max_fraction: usize,
     /// Digits of a group; zero for none.
     pub(super) grouping: usize,
-    /// Hundredths or thousandths: how many places to shift.
+    /// Hundredths or thousandths: how many positions to shift.
     pub(super) shift: i64,
     /// At least so many digits of the exponent.
     pub(super) exponent: Option<usize>,

@@ -61,7 +61,7 @@ impl NumberPattern {
         out
     }
 
-    /// With more whole places than required, the exponent is a multiple of their number.
+    /// With more whole positions than required, the exponent is a multiple of their number.
     fn scientific(
         &self,
         number: &Number,

@@ -80,7 +80,7 @@ fn slice(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     sub_array(eval, &items, args.count(1), args.count(2))
 }
 
-/// The elements from a place to before another, as far as there are any.
+/// The elements from a position to before another, as far as there are any.
 fn sub_array(eval: &mut Eval<'_>, items: &[Value], from: usize, to: usize) -> Result {
     let to = to.min(items.len());
     let part = items.get(from.min(to)..to).unwrap_or_default();
@@ -88,7 +88,7 @@ fn sub_array(eval: &mut Eval<'_>, items: &[Value], from: usize, to: usize) -> Re
     eval.array(part.to_vec())
 }
 
-/// The place of the first element that passes, or the size.
+/// The position of the first element that passes, or the size.
 fn first_place(eval: &mut Eval<'_>, args: &Args, wanted: bool) -> Result<Option<usize>> {
     for (index, item) in Eval::items(args.get(0)).enumerate() {
         if test(eval, args, &item)? == wanted {
@@ -168,7 +168,7 @@ fn split_at(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     split(eval, &items, args.count(1))
 }
 
-/// Without a place to split at, everything is on the right.
+/// Without a position to split at, everything is on the right.
 fn split_where(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let items = args.array(0, eval)?;
     let at = first_place(eval, args, true)?.unwrap_or(0);

@@ -130,7 +130,7 @@ impl Native {
         Self { name, overloads }
     }
 
-    /// With how many arguments a function at this place will be called.
+    /// With how many arguments a function at this position will be called.
     pub(crate) fn callback(&self, index: usize) -> Option<usize> {
         self.overloads.iter().find_map(|overload| overload.params.get(index)?.callback)
     }
@@ -183,7 +183,7 @@ impl Args {
         self.len
     }
 
-    /// The value at a place; null when it was left out.
+    /// The value at a position; null when it was left out.
     pub(crate) fn take(&mut self, index: usize) -> Value {
         self.values.get_mut(index).map(std::mem::take).unwrap_or_default()
     }
@@ -222,7 +222,7 @@ impl Args {
         usize::try_from(self.int(index)).unwrap_or(0)
     }
 
-    /// The same for places that count up to a number: a fraction counts as one more.
+    /// The same for positions that count up to a number: a fraction counts as one more.
     pub(crate) fn count_up(&self, index: usize) -> usize {
         let number = self.number(index);
         let fraction = usize::from(!number.is_integer() && !number.is_negative());

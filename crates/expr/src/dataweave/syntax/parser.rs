@@ -52,7 +52,7 @@ pub(super) struct Parser<'s> {
     pub(super) has_header: bool,
     /// Inside `if c then …` the word `then` ends the condition.
     pub(super) stops_at_then: bool,
-    /// Guesses that turned out wrong, by place. Trying each only once keeps reading quadratic where
+    /// Guesses that turned out wrong, by position. Trying each only once keeps reading quadratic where
     /// guesses are nested.
     pub(super) failed_lookaheads: BTreeSet<(usize, Lookahead)>,
 }
@@ -213,7 +213,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// Like [`Self::attempt`], for something that is tried only once at each place.
+    /// Like [`Self::attempt`], for something that is tried only once at each position.
     pub(super) fn lookahead<T>(
         &mut self,
         guess: Lookahead,

@@ -32,7 +32,7 @@ pub(crate) enum Shape {
     Union(Vec<Arc<Type>>),
     Intersection(Vec<Arc<Type>>),
     Literal(Value),
-    /// A declared type inside another one, by its place in the table.
+    /// A declared type inside another one, by its position in the table.
     Reference(Text, usize),
 }
 

@@ -44,7 +44,7 @@ pub(super) fn substring(values: &[Value]) -> Option<Value> {
     Some(Value::from(chars.into_iter().skip(from).take(count).collect::<String>()))
 }
 
-/// A place in something of that length, from 0.
+/// A position in something of that length, from 0.
 pub(super) fn position(start: &Number, length: usize) -> Option<usize> {
     match start.to_i64()? {
         0 => None,

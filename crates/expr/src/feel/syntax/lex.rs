@@ -206,7 +206,7 @@ fn push_unit(out: &mut String, hex: &str) {
         out.push(char::from_u32(both).unwrap_or('\u{fffd}'));
         return;
     }
-    // The first half waits in a private place for the second.
+    // The first half waits in a private position for the second.
     let number =
         if (0xd800..0xdc00).contains(&number) { number - 0xd800 + 0xf_0000 } else { number };
     out.push(char::from_u32(number).unwrap_or('\u{fffd}'));

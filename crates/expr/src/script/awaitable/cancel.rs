@@ -5,7 +5,7 @@ use crate::script::host::EffectKind;
 use crate::script::vm::{AwaitableRef, Machine, Value};
 
 impl Machine<'_> {
-    /// Withdraws the members of a decided combinator that did not end.
+    /// Cancels the members of a decided combinator that did not end.
     pub(super) fn cancel_losers(&mut self, decided: AwaitableRef) {
         let mut todo = vec![decided];
         while let Some(over) = todo.pop() {

@@ -17,7 +17,7 @@ pub(crate) enum CombinatorMode {
     PromiseAllSettled,
 }
 
-/// All modes; the place is what is saved.
+/// All modes; the position is what is saved.
 pub(crate) const COMBINATOR_MODES: [CombinatorMode; 8] = [
     CombinatorMode::All,
     CombinatorMode::Any,
@@ -73,7 +73,7 @@ pub(crate) struct Combinator {
     /// The properties, when it was made from an object.
     pub(crate) keys: Option<Vec<Text>>,
     pub(crate) members: Vec<Value>,
-    /// The place of the call in the source.
+    /// The position of the call in the source.
     pub(crate) at: u32,
     /// Members that are pending. Not saved: it follows from them.
     pub(crate) left: usize,

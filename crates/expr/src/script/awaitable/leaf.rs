@@ -28,7 +28,7 @@ impl LocalEffectKey {
 pub(crate) struct Awaitable {
     pub(crate) kind: Kind,
     pub(crate) state: AwaitableState,
-    /// Combinators that this is a member of, once for each place. Not saved: it follows from them.
+    /// Combinators that this is a member of, once for each position. Not saved: it follows from them.
     pub(crate) parents: Vec<AwaitableRef>,
 }
 
@@ -58,7 +58,7 @@ pub(crate) struct Leaf {
     /// The timer that limits it.
     pub(crate) timer: Option<LocalEffectKey>,
     pub(crate) name: Text,
-    /// The place of the call in the source.
+    /// The position of the call in the source.
     pub(crate) at: u32,
     pub(crate) since: Timestamp,
 }

@@ -74,7 +74,7 @@ impl Machine<'_> {
         }
     }
 
-    /// An error of the engine, with the place of the call that started what failed.
+    /// An error of the engine, with the position of the call that started what failed.
     pub(super) fn engine_error(
         &mut self,
         name: &str,

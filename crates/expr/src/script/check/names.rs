@@ -91,7 +91,7 @@ pub(super) struct Names<'p, 'a> {
     pub(super) lost: &'a BTreeSet<Arc<str>>,
 }
 
-/// A function, its place, and the function around it.
+/// A function, its position, and the function around it.
 pub(super) struct FunctionNode {
     pub(super) at: u32,
     pub(super) parent: Option<FunctionId>,
@@ -121,7 +121,7 @@ impl<'a> Names<'_, 'a> {
         self.join_inputs();
     }
 
-    /// Both names live in one place, so both outlive their block when one does.
+    /// Both names live in one position, so both outlive their block when one does.
     fn join_inputs(&mut self) {
         let is_input = |decl: &&mut Decl| decl.span.start == u32::MAX;
         let captured = self.analysis.decls.iter_mut().filter(is_input).any(|it| it.captured);

@@ -62,19 +62,19 @@ impl<'a> ProgramBuilder<'a> {
     }
 }
 
-/// The identity of the function at a place. Zero is a bare script.
+/// The identity of the function at a position. Zero is a bare script.
 pub(super) const fn function_id(at: u32) -> u32 {
     at.wrapping_mul(2).wrapping_add(2)
 }
 
-/// The identity of what runs before the workflow at a place.
+/// The identity of what runs before the workflow at a position.
 pub(super) const fn entry_id(at: u32) -> u32 {
     function_id(at) + 1
 }
 
 pub(super) const BARE_SCRIPT_ID: u32 = 0;
 
-/// The key of the variable declared at a place; hidden ones at the same place have a number.
+/// The key of the variable declared at a position; hidden ones at the same position have a number.
 pub(super) const fn slot_key(at: u32, hidden: u32) -> u32 {
     at.wrapping_mul(8).wrapping_add(hidden)
 }
@@ -86,7 +86,7 @@ pub(super) fn as_u32(value: usize) -> u32 {
     u32::try_from(value).unwrap_or(u32::MAX)
 }
 
-/// A jump whose place is not known yet.
+/// A jump whose position is not known yet.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct JumpPatch(usize);
 
@@ -147,7 +147,7 @@ impl<'s, 'a> FunctionBuilder<'s, 'a> {
         self.code.ops.push(op);
     }
 
-    /// From here on operations belong to this place of the source.
+    /// From here on operations belong to this position of the source.
     pub(super) fn at(&mut self, offset: u32) {
         let pc = as_u32(self.code.ops.len());
         match self.code.source_offsets.last_mut() {
@@ -157,12 +157,12 @@ impl<'s, 'a> FunctionBuilder<'s, 'a> {
         }
     }
 
-    /// An operation at which the function may stand still, identified by a place of the source.
+    /// An operation at which the function may stand still, identified by a position of the source.
     pub(super) fn emit_suspension_point(&mut self, offset: u32, op: Op) {
         self.emit_suspension_point_at(offset, offset, op);
     }
 
-    /// The same where people look for it at another place than the one that identifies it.
+    /// The same where people look for it at another position than the one that identifies it.
     pub(super) fn emit_suspension_point_at(&mut self, shown: u32, offset: u32, op: Op) {
         self.at(shown);
         let pc = as_u32(self.code.ops.len());
@@ -184,7 +184,7 @@ impl<'s, 'a> FunctionBuilder<'s, 'a> {
         self.patch_to(patch, self.next_pc());
     }
 
-    /// The jump leads to a place that is known.
+    /// The jump leads to a position that is known.
     pub(super) fn patch_to(&mut self, patch: JumpPatch, target: u32) {
         if let Some(op) = self.code.ops.get_mut(patch.0) {
             *op = op.to(target);

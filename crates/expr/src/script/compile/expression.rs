@@ -302,7 +302,7 @@ impl FunctionBuilder<'_, '_> {
         self.jump(Op::JumpIfFalse(0))
     }
 
-    /// Jumps back to a known place when a test holds.
+    /// Jumps back to a known position when a test holds.
     pub(super) fn jump_back_if(&mut self, test: &Expr, target: u32) {
         if let Some(op) = self.counts_up(test) {
             self.at(test.span.start);

@@ -11,7 +11,7 @@ impl FunctionBuilder<'_, '_> {
         self.pattern(pattern, true);
     }
 
-    /// Gives the value on the stack to existing places.
+    /// Gives the value on the stack to existing positions.
     pub(super) fn assign_pattern(&mut self, pattern: &Pattern) {
         self.pattern(pattern, false);
     }

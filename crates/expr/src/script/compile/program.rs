@@ -39,7 +39,7 @@ pub struct Workflow {
 /// A compiled function.
 #[derive(Debug)]
 pub(crate) struct Code {
-    /// The place of the function in the source; unique, and what a saved frame names.
+    /// The position of the function in the source; unique, and what a saved frame names.
     pub(crate) id: u32,
     pub(crate) name: Arc<str>,
     pub(crate) params: u32,
@@ -48,11 +48,11 @@ pub(crate) struct Code {
     pub(crate) is_workflow: bool,
     pub(crate) slots: Vec<LocalSlot>,
     pub(crate) ops: Vec<Op>,
-    /// From which operation on which place of the source holds, in order.
+    /// From which operation on which position of the source holds, in order.
     pub(crate) source_offsets: Vec<(u32, u32)>,
     /// Where it may stand still, in order of their places.
     pub(crate) points: Vec<SuspensionPoint>,
-    /// The same in order of their operations: the place of each in `points`.
+    /// The same in order of their operations: the position of each in `points`.
     pub(crate) points_by_pc: Vec<(u32, u32)>,
     /// Slots in order of their keys.
     pub(crate) slots_by_key: Vec<(u32, u32)>,
@@ -67,7 +67,7 @@ pub(crate) struct Code {
 /// A local variable.
 #[derive(Debug, Clone)]
 pub(crate) struct LocalSlot {
-    /// Its place in the source with a number for hidden ones; what a saved variable is named by.
+    /// Its position in the source with a number for hidden ones; what a saved variable is named by.
     pub(crate) key: u32,
     /// Whether it is shared with inner functions.
     pub(crate) cell: bool,
@@ -76,10 +76,10 @@ pub(crate) struct LocalSlot {
 /// The end of a chain of variables.
 pub(crate) const NO_CHAIN: u32 = u32::MAX;
 
-/// A place where a frame may stand still.
+/// A position where a frame may stand still.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SuspensionPoint {
-    /// Its place in the source; unique within the function.
+    /// Its position in the source; unique within the function.
     pub(crate) at: u32,
     pub(crate) pc: u32,
     /// How many unfinished operands lie on the stack, those of the operation included.
@@ -147,7 +147,7 @@ impl Program {
 }
 
 impl Code {
-    /// The point of a place in the source.
+    /// The point of a position in the source.
     pub(crate) fn point(&self, at: u32) -> Option<&SuspensionPoint> {
         let found = self.points.binary_search_by_key(&at, |point| point.at).ok();
         found.and_then(|source_offset| self.points.get(source_offset))
@@ -167,7 +167,7 @@ impl Code {
         self.slots_by_key.get(found).map(|(_, slot)| *slot as usize)
     }
 
-    /// The place in the source of an operation.
+    /// The position in the source of an operation.
     pub(crate) fn source_offset(&self, pc: usize) -> u32 {
         let after = self.source_offsets.partition_point(|(from, _)| *from as usize <= pc);
         let found =

@@ -1,7 +1,7 @@
 //! Leaving: `break`, `continue`, `return`, errors, and the `finally` blocks on their way.
 //!
 //! A `finally` block is compiled once. Whoever passes through it first notes in hidden variables
-//! how to go on: 0 normally, 1 returning a value, 2 jumping, named by the place of the jump, and 3
+//! how to go on: 0 normally, 1 returning a value, 2 jumping, named by the position of the jump, and 3
 //! with an error. Behind the block the note is read.
 
 use std::sync::Arc;
@@ -124,7 +124,7 @@ impl FunctionBuilder<'_, '_> {
     }
 
     /// The end of the function, or of the workflow. The latter may stand still once more, to
-    /// withdraw what is left; it is identified by the second letter of what leaves.
+    /// cancel what is left; it is identified by the second letter of what leaves.
     pub(super) fn leave_function(&mut self, at: u32) {
         if self.code.is_workflow {
             self.emit_suspension_point_at(at, at.wrapping_add(1), Op::Finish);

@@ -37,7 +37,7 @@ impl Parser<'_> {
             (&mut expr.kind, &pattern.kind)
             && function.name.is_none()
         {
-            // The name is for traces: it has no place of its own and declares nothing.
+            // The name is for traces: it has no position of its own and declares nothing.
             let mut name = name.clone();
             name.span.start = u32::MAX;
             function.name = Some(name);

@@ -286,7 +286,7 @@ impl Parser<'_> {
         token.is_some_and(|token| token.kind == Kind::Sign("("))
     }
 
-    /// The place of reading, to come back to.
+    /// The position of reading, to come back to.
     pub(super) fn mark(&self) -> usize {
         self.at
     }
@@ -317,7 +317,7 @@ fn begins_statement(kind: &Kind) -> bool {
 
 static END_TOKEN: Token = Token { kind: Kind::End, span: Span::new(0, 0), after_newline: true };
 
-/// For each `(` the place of its `)`; `u32::MAX` for everything else.
+/// For each `(` the position of its `)`; `u32::MAX` for everything else.
 fn match_brackets(tokens: &[Token]) -> Vec<u32> {
     let mut closers = vec![u32::MAX; tokens.len()];
     let mut open = Vec::new();

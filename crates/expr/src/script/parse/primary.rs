@@ -92,7 +92,7 @@ impl Parser<'_> {
             return Err(ParseAborted);
         }
         let end = self.expect(")")?;
-        // The parentheses belong to the place, so that they are seen where they decide.
+        // The parentheses belong to the position, so that they are seen where they decide.
         expr.span = start.to(end);
         Ok(expr)
     }

@@ -26,7 +26,7 @@ pub(super) struct Writer<'n> {
 }
 
 impl Machine<'_> {
-    /// What must be remembered of a script that waits or has given way.
+    /// What must be remembered of a script that waits or has yielded.
     pub fn save(&mut self) -> Result<Vec<u8>, Fault> {
         let numbering = self.number_reachable();
         self.cancel_unreachable(&numbering.marks.awaitables);

@@ -36,7 +36,7 @@ impl Numbering {
     }
 }
 
-/// The number of each place: how many before it are marked.
+/// The number of each position: how many before it are marked.
 fn numbers(marks: &[bool]) -> Vec<u32> {
     let mut next = 0;
     marks

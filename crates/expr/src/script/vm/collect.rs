@@ -80,7 +80,7 @@ impl ReachableMarks {
     }
 }
 
-/// Marks a place; says whether that is news.
+/// Marks a position; says whether that is news.
 fn mark(marks: &mut [bool], at: u32) -> bool {
     marks.get_mut(at as usize).is_some_and(|marked| !std::mem::replace(marked, true))
 }

@@ -1,5 +1,5 @@
 //! Conversions between kinds of values, as JavaScript does them: to numbers, to texts, to names of
-//! properties, to places.
+//! properties, to positions.
 
 use super::arithmetic::{Number, number, safe};
 use super::json_out::StringifyStyle;
@@ -147,7 +147,7 @@ impl Machine<'_> {
         }
     }
 
-    /// A place that counts from the end when it is negative.
+    /// A position that counts from the end when it is negative.
     pub(crate) fn relative(
         &mut self,
         value: &Value,
@@ -160,7 +160,7 @@ impl Machine<'_> {
         Ok(usize::try_from(index.clamp(0, length_int)).unwrap_or(length))
     }
 
-    /// A place between 0 and the length.
+    /// A position between 0 and the length.
     pub(crate) fn clamped(
         &mut self,
         value: &Value,
@@ -172,7 +172,7 @@ impl Machine<'_> {
     }
 }
 
-/// The place in a list or string that a text names: `"0"`, not `"00"` or `"-1"`.
+/// The position in a list or string that a text names: `"0"`, not `"00"` or `"-1"`.
 pub(super) fn index_of_name(name: &str) -> Option<usize> {
     let digits = name.bytes().all(|byte| byte.is_ascii_digit());
     let plain = name == "0" || !name.starts_with('0');

@@ -76,7 +76,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// The properties of an object, or the places of a list or string. Other values have none.
+    /// The properties of an object, or the positions of a list or string. Other values have none.
     pub(super) fn properties(&mut self, value: &Value) -> VmResult<Vec<(Text, Value)>> {
         match value {
             Value::Record(at) => {
@@ -142,7 +142,7 @@ impl Machine<'_> {
         self.check_burst()
     }
 
-    /// The elements of the list on top from a place on; the list stays below.
+    /// The elements of the list on top from a position on; the list stays below.
     pub(super) fn rest_of_list(&mut self, from: usize) -> VmResult<()> {
         let Some(Value::List(at)) = self.stack.last() else { return Err(corrupt("no list")) };
         let items = self.heap.lists.get(*at).and_then(|list| list.get(from..));

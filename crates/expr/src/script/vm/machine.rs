@@ -37,9 +37,9 @@ pub struct Machine<'a> {
     pub(crate) next_number: u32,
     /// Operations used in this turn.
     pub(crate) ops: u64,
-    /// At how many operations this turn gives way to others.
+    /// At how many operations this turn yields to others.
     pub(crate) slice_end: u64,
-    /// The operation that is being performed, for the places of errors.
+    /// The operation that is being performed, for the positions of errors.
     pub(crate) pc: usize,
     /// The trace of an error that a `finally` held up.
     pub(crate) held_trace: Option<String>,
@@ -106,7 +106,7 @@ impl<'a> Machine<'a> {
         self.ops >= self.slice_end
     }
 
-    /// The place in the source of what is being performed.
+    /// The position in the source of what is being performed.
     pub(crate) fn current_offset(&self) -> u32 {
         let script = self.frames.iter().rev().find_map(|frame| match frame {
             Frame::Script(script) => Some(script),
@@ -123,7 +123,7 @@ impl<'a> Machine<'a> {
         self.program.position(self.current_offset())
     }
 
-    /// Puts line and column of a place into an error.
+    /// Puts line and column of a position into an error.
     pub(crate) fn set_position(&self, record: &mut Record, at: u32) {
         let position = self.program.position(at);
         record.set("line".into(), Value::Int(i64::from(position.line)));
@@ -200,7 +200,7 @@ impl<'a> Machine<'a> {
             frame_roots(frame, &mut roots);
         }
         for (at, awaitable) in self.heap.awaitables.iter::<AwaitableRef>() {
-            // It may have losers to withdraw one day, so it stays until it is decided.
+            // It may have losers to cancel one day, so it stays until it is decided.
             let is_combinator = matches!(awaitable.kind, Kind::Combinator(_));
             if is_combinator && Awaitable::is_pending(awaitable) {
                 roots.push(Value::Awaitable(at));

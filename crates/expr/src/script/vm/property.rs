@@ -108,7 +108,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Lists have places and a length, and nothing else to set; other values have nothing.
+    /// Lists have positions and a length, and nothing else to set; other values have nothing.
     fn set_other(&mut self, object: &Value, name: &Text, value: Value) -> VmResult<()> {
         let text = format!("cannot set `{}` of {}", name.as_str(), object.kind_name());
         match (object, index_of_name(name.as_str())) {

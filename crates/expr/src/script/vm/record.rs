@@ -56,7 +56,7 @@ impl Record {
     }
 
     /// Name and message, if it is an error: one that was made by `new Error` or by the engine, and
-    /// so has a place.
+    /// so has a position.
     pub(crate) fn error_parts(&self) -> Option<(&str, &str)> {
         let text = |name: &str| match self.get_str(name) {
             Some(Value::Text(text)) => Some(text.as_str()),

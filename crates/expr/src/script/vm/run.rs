@@ -35,7 +35,7 @@ enum LoopControl {
 }
 
 impl Machine<'_> {
-    /// Runs until the script waits, gives way, or is over.
+    /// Runs until the script waits, yields, or is over.
     pub fn run(&mut self) -> Result<StopReason, Fault> {
         self.awaiting = None;
         loop {
@@ -274,7 +274,7 @@ impl Machine<'_> {
                 Op::Finish => {
                     count!();
                     self.set_pc(pc - 1);
-                    // Losers are withdrawn before the end, which would let tasks run on.
+                    // Losers are cancelled before the end, which would let tasks run on.
                     self.flush_cancellations();
                     let over = self.cancellations.is_empty();
                     return Ok(LoopControl::Stop(if over {

@@ -1,6 +1,6 @@
 //! `JSON.stringify`: what is written is first asked for, property by property.
 //!
-//! A function as its second argument, and functions named `toJSON`, say what stands in the place of
+//! A function as its second argument, and functions named `toJSON`, say what stands in the position of
 //! a value. They are functions of the script, so there is a frame that calls them one after
 //! the other and may be saved between any two calls. It makes a copy of the value with their
 //! answers in it, from the outside in, and the copy is written at the end.

@@ -12,7 +12,7 @@ use crate::script::compile::{Handler, HandlerKind};
 use crate::script::library::Builtin;
 
 impl Machine<'_> {
-    /// An error of the engine, with the place of what is being performed.
+    /// An error of the engine, with the position of what is being performed.
     pub(crate) fn new_error(&mut self, name: &str, code: &str, message: &str) -> Value {
         let mut record = Record::default();
         record.set("name".into(), Value::text(name));

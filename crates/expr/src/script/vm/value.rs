@@ -3,7 +3,7 @@
 use super::text::Text;
 use crate::script::library::{Builtin, Kind};
 
-/// A place in one of the heap's arenas.
+/// A position in one of the heap's arenas.
 pub(crate) trait Reference: Copy + Ord {
     fn index(self) -> usize;
     fn at(index: u32) -> Self;
@@ -12,7 +12,7 @@ pub(crate) trait Reference: Copy + Ord {
 macro_rules! references {
     ($($name:ident)*) => {
         $(
-            /// A place in its arena.
+            /// A position in its arena.
             #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
             pub(crate) struct $name(pub(crate) u32);
 

@@ -13,7 +13,7 @@ use crate::value::{Kind, Object, Value};
 /// How the text is laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layout {
-    /// No space; a repeated key is written once, with its last value at its first place.
+    /// No space; a repeated key is written once, with its last value at its first position.
     Compact,
     /// Two spaces per level, every pair as it is.
     Indented,

@@ -60,7 +60,7 @@ pub(super) struct Program {
     pub(super) code: Vec<Instruction>,
     /// Groups, the whole match included.
     pub(super) groups: usize,
-    /// Places for positions: two for each group, one for each loop.
+    /// Positions for positions: two for each group, one for each loop.
     pub(super) slots: usize,
 }
 

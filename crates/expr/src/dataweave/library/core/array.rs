@@ -259,7 +259,7 @@ fn index_of_text(_: &mut Eval<'_>, args: &mut Args) -> Result {
 fn last_index_of_text(_: &mut Eval<'_>, args: &mut Args) -> Result {
     let (text, wanted) = (args.text(0), args.text(1));
     if wanted.is_empty() {
-        // The place before the last character.
+        // The position before the last character.
         return Ok(Value::Number(Number::from(text::length(&text)).sub(&Number::Int(1))?));
     }
     let found = text.rfind(&*wanted).map(|at| text::position(&text, at));

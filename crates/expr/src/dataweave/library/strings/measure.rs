@@ -118,7 +118,7 @@ fn some(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     Ok(Value::Bool(false))
 }
 
-/// Places that differ; null for texts of different size.
+/// Positions that differ; null for texts of different size.
 fn hamming(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let (left, right) = (args.text(0), args.text(1));
     eval.charge(left.len() as u64)?;

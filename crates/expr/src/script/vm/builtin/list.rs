@@ -157,7 +157,7 @@ impl Machine<'_> {
         self.new_list(items)
     }
 
-    /// Removes a part and puts something in its place; gives what was removed.
+    /// Removes a part and puts something in its position; gives what was removed.
     fn splice(&mut self, at: ListRef, args: &[Value]) -> VmResult<Value> {
         let length = self.length(at);
         let from = self.relative(&arg(args, 0), length, 0)?;

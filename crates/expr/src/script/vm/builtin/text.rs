@@ -1,4 +1,4 @@
-//! Methods of strings. Places are counted in UTF-16 units.
+//! Methods of strings. Positions are counted in UTF-16 units.
 
 use super::dispatch::arg;
 use crate::script::library::Method;
@@ -102,7 +102,7 @@ impl Machine<'_> {
         }
         let mut end = text.byte_at(last).saturating_add(wanted.bytes()).min(text.bytes());
         if text.is_inside_pair(last) {
-            // The character at this place begins before it.
+            // The character at this position begins before it.
             end = end.saturating_sub(4).max(wanted.bytes()).min(text.bytes());
         }
         while !text.as_str().is_char_boundary(end) {
@@ -290,7 +290,7 @@ pub(super) fn has_own(name: &Text, length: usize) -> bool {
     name.as_str() == "length" || index.is_some_and(|it| it < length)
 }
 
-/// A place that was found, or -1.
+/// A position that was found, or -1.
 pub(super) fn index_or_minus_one(found: Option<usize>) -> Value {
     Value::Int(found.and_then(|it| i64::try_from(it).ok()).unwrap_or(-1))
 }
