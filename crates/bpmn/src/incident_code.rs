@@ -1,8 +1,8 @@
-//! What can go wrong at a place: the codes of incidents and refused starts. Each has a page.
+//! Codes of incidents and rejected starts. Each has a page in `docs/errors`.
 
 use meantime_core::Failure;
 
-/// Why a place stands still, or why a start is refused.
+/// Why an element has an incident, or why a start was rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum IncidentCode {
     /// No condition holds and there is no default flow.
@@ -25,7 +25,7 @@ pub(crate) enum IncidentCode {
     UnknownActivity,
     /// Tokens wait at a join that nothing can complete.
     JoinNeverCompletes,
-    /// Somebody cancelled a called instance.
+    /// The called instance was cancelled.
     ChildCancelled,
     /// A value that cannot be a variable.
     NotJson,

@@ -9,7 +9,7 @@ use meantime_expr::script::{Program, Workflow, compile_script};
 use crate::front_matter::{Settings, settings};
 use crate::problem::Code;
 
-/// What instances of a workflow share.
+/// The compiled workflow that its instances share.
 #[derive(Debug)]
 pub(crate) struct CompiledWorkflow {
     pub(crate) program: Arc<Program>,

@@ -1,4 +1,4 @@
-//! Events become the ends of what a script waits for.
+//! Turns events into settlements of awaitables.
 
 use meantime_core::{
     Answer, ChildOutcome, EffectKey, Event, Failure, Json, TaskCause, TaskOutcome, Thrown,
@@ -41,7 +41,7 @@ pub(crate) fn settlement(event: &Event, machine: &Machine<'_>) -> Option<(Effect
     Some((key, with))
 }
 
-/// A business error of a worker is the error itself.
+/// A business error thrown by a worker replaces the failure of its task.
 fn prefer_thrown(failure: &Failure, thrown: Option<&Thrown>) -> Failure {
     match thrown {
         None => failure.clone(),

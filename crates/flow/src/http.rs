@@ -1,4 +1,4 @@
-//! `Http.request` on the wire: what the engine gets, and what it answers.
+//! `Http.request`: the request and response documents of the engine task.
 //!
 //! The call is an engine task with the name [`HTTP_TASK`]. Its input is an [`HttpCall`], its output
 //! an [`HttpResponse`]; both are JSON. An answer of any status completes the task. Only a call
@@ -17,7 +17,7 @@ use crate::host::{RetryOptions, UnparsedTime};
 /// The name of the engine task.
 pub const HTTP_TASK: &str = "http";
 
-/// A call, as the engine gets it.
+/// The request that the engine performs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct HttpCall {
@@ -37,7 +37,7 @@ pub struct HttpCall {
     pub timeout_ms: Option<u64>,
 }
 
-/// An answer, as the script gets it.
+/// The response that the script gets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct HttpResponse {
@@ -49,7 +49,7 @@ pub struct HttpResponse {
     pub body: Json,
 }
 
-/// A call, as the script writes it.
+/// The argument of `Http.request`, not checked yet.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, expecting = "an object")]
 pub(crate) struct HttpCallOptions {

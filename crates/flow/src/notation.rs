@@ -67,7 +67,7 @@ impl Notation for Flow {
     }
 }
 
-/// Looks at a saved script.
+/// Loads a saved script for inspection.
 fn inspect_saved<T>(
     definition: &Definition,
     state: &State,
@@ -98,7 +98,7 @@ fn waiting(body: &CompiledWorkflow, pending: PendingAwaitable) -> Waiting {
     }
 }
 
-/// Looks at a saved script and starts nothing.
+/// A host for inspecting a saved script: it starts nothing.
 struct ReadOnlyHost;
 
 impl Host for ReadOnlyHost {

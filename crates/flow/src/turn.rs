@@ -51,7 +51,7 @@ pub(crate) fn advance(
     Ok(Turn { state, effects: host.into_effects(), status, verdicts, ops })
 }
 
-/// A script in the middle of a turn.
+/// A script during one turn.
 struct ScriptTurn<'a> {
     machine: Machine<'a>,
     ended: Option<Outcome>,
@@ -106,7 +106,7 @@ impl ScriptTurn<'_> {
             StopReason::Waiting | StopReason::Yield => {}
             StopReason::Finished => self.ended = Some(finished(&mut self.machine)?),
             StopReason::Uncaught { trace } => {
-                self.ended = Some(uncaught(&mut self.machine, &trace))
+                self.ended = Some(uncaught(&mut self.machine, &trace));
             }
         }
         Ok(())

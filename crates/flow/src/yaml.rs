@@ -2,7 +2,7 @@
 
 use serde::de::DeserializeOwned;
 
-/// A value with its place.
+/// A value with its position in the source.
 pub(crate) type Spanned<T> = serde_saphyr::Spanned<T>;
 
 /// What is wrong with a text, and where; both counted from 1.
@@ -39,7 +39,7 @@ fn line_and_column(at: &serde_saphyr::Location) -> (u32, u32) {
     (number(at.line()), number(at.column()))
 }
 
-/// The message without the place, which the diagnostic has.
+/// The message without the position, which the diagnostic has.
 fn plain(text: &str) -> String {
     let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("not valid YAML");
     let line = line.trim_start_matches("error: ");

@@ -71,7 +71,7 @@ impl<'j> GraphBuilder<'j> {
         (!self.calls.contains(&name.as_str())).then_some((name, &called.scope))
     }
 
-    /// Where a state goes on, and why.
+    /// The next states of a state, with their conditions.
     fn ways(&self, state: &State) -> Vec<(String, Option<String>)> {
         let mut ways: Vec<(String, Option<String>)> =
             state.next.iter().map(|next| (next.id.clone(), None)).collect();
@@ -95,7 +95,7 @@ impl<'j> GraphBuilder<'j> {
             StateBody::Call(call) => {
                 ways.extend(self.called(&call.subjourney.id).map(|(_, scope)| {
                     (format!("{}/{}", state.id, scope.start.id), Some("inside".to_owned()))
-                }))
+                }));
             }
             _ => {}
         }

@@ -29,7 +29,7 @@ pub struct Settings {
     pub deploys: bool,
     /// Limits on tags and attributes.
     pub metadata: MetadataLimits,
-    /// Longest time a compensation may take before somebody is told, in milliseconds.
+    /// How long a compensation may take before it is an incident, in milliseconds.
     pub compensation_ms: i64,
 }
 

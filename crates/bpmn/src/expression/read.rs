@@ -102,7 +102,7 @@ fn first_error(found: Vec<Diagnostic>) -> InvalidExpression {
     InvalidExpression { message, help: first.and_then(|it| it.help) }
 }
 
-/// What modelers write when nobody chose a language.
+/// Names that modelers write by default and that select no language.
 fn is_default(name: &str) -> bool {
     name.contains("XPath") || name.contains("xpath")
 }

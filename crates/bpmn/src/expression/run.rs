@@ -13,7 +13,7 @@ use meantime_expr::value::json::{self, Layout};
 use super::Expression;
 use crate::incident_code::IncidentCode;
 
-/// Values may not grow beyond this.
+/// The largest value that an expression may build, in bytes.
 const MAX_VALUE_BYTES: usize = 16 * 1024 * 1024;
 
 /// The variables that an expression sees.
@@ -39,7 +39,7 @@ pub(crate) struct Environment<'a> {
     pub(crate) limits: &'a Limits,
 }
 
-/// What a script came to.
+/// The result of a script.
 #[derive(Debug, Default)]
 pub(crate) struct ScriptResult {
     pub(crate) value: Json,
@@ -47,13 +47,13 @@ pub(crate) struct ScriptResult {
     pub(crate) assigned: Vec<(String, Json)>,
 }
 
-/// Bytes of everything that one value is put together from.
+/// Bytes of all parts that one value is combined from.
 const MAX_COMBINED_BYTES: usize = 16 << 20;
 
 /// Operations of one expression. Scripts have those that their instance has left.
 const MAX_OPS: u64 = 1_000_000;
 
-/// What came of an expression.
+/// The result of an evaluation, and what it used.
 #[derive(Debug)]
 pub(crate) struct Evaluation {
     pub(crate) value: Result<Json, Failure>,
@@ -63,7 +63,7 @@ pub(crate) struct Evaluation {
     pub(crate) reason: Option<String>,
 }
 
-/// What an evaluation uses up and finds out on its way.
+/// What an evaluation has used so far, and why its value is null.
 #[derive(Default)]
 struct EvaluationUsage {
     ops: u64,

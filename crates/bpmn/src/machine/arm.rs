@@ -8,7 +8,7 @@ use super::turn::Machine;
 use crate::incident_code::IncidentCode;
 use crate::model::{EventTrigger, MessageSubscription, NodeKind, NodeRef, Task};
 
-/// What will be armed, already evaluated.
+/// A wait whose expressions are evaluated and that is still to be armed.
 enum PlannedWait {
     Timer { due_at: Timestamp, series: Option<TimerCycle> },
     Message { name: String, correlation: String },

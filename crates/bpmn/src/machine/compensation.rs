@@ -87,7 +87,7 @@ impl Machine<'_> {
     fn compensation_finished(&mut self, id: ElementInstanceId) {
         match self.element(id).map(|it| &it.role) {
             Some(ElementRole::Compensating(CompensationProgress { cancels: true, .. })) => {
-                self.transaction_cancelled(id)
+                self.transaction_cancelled(id);
             }
             Some(ElementRole::CompensationScope(_)) => {
                 let parent = self.remove(id).and_then(|it| it.parent);
@@ -149,7 +149,7 @@ impl Machine<'_> {
     }
 }
 
-/// Whether it is the whole of a repeated activity.
+/// Whether it is the root of a repeated activity, not one of its iterations.
 fn is_repetition_root(role: &ElementRole) -> bool {
     matches!(role, ElementRole::MultiInstance(_) | ElementRole::Loop(_))
 }

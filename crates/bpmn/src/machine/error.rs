@@ -1,4 +1,5 @@
-//! Errors look for whoever catches them: outwards, scope by scope, across call activities.
+//! Errors propagate outwards, scope by scope and across call activities, to the nearest catch
+//! event.
 
 use meantime_core::{Effect, Failure, Json};
 
@@ -7,7 +8,7 @@ use super::state::{Continuation, ElementInstanceId, ElementPhase, ElementRole};
 use super::turn::Machine;
 use crate::model::{EventTrigger, NodeRef};
 
-/// Who catches something.
+/// The event that catches an error or escalation.
 pub(super) enum Catcher {
     /// A boundary event of an element.
     BoundaryEvent(ElementInstanceId, NodeRef),
@@ -16,7 +17,8 @@ pub(super) enum Catcher {
 }
 
 impl Machine<'_> {
-    /// Throws an error from an element. Nobody catches it: an incident right there.
+    /// Throws an error from an element. An error that no event catches is an incident at the
+    /// element.
     pub(super) fn throw_error(&mut self, id: ElementInstanceId, failure: &Failure, payload: Json) {
         let code = failure.code.clone();
         let matches = |trigger: &EventTrigger| match trigger {
@@ -117,7 +119,7 @@ impl Machine<'_> {
         json::object(&values)
     }
 
-    /// A child raised something that somebody up here catches.
+    /// Catches an error or escalation that a called instance raised.
     pub(super) fn catch_child_error(&mut self, id: ElementInstanceId, raised: &Failure) {
         let payload = raised.data.clone().unwrap_or_default();
         match raised.code.strip_prefix(super::escalation::ESCALATION_PREFIX) {

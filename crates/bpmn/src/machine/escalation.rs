@@ -1,4 +1,4 @@
-//! Escalations: like errors they look outwards; unlike errors nobody has to listen.
+//! Escalations propagate outwards like errors, but need not be caught.
 
 use meantime_core::{Effect, Failure, Json};
 
@@ -8,11 +8,11 @@ use super::state::{Continuation, ElementInstanceId};
 use super::turn::Machine;
 use crate::model::{EventTrigger, NodeKind, NodeRef};
 
-/// How escalations are told from errors where codes cross instances.
+/// Marks codes of escalations where codes cross instances; errors have no prefix.
 pub(super) const ESCALATION_PREFIX: &str = "escalation:";
 
 impl Machine<'_> {
-    /// Throws an escalation; the thrower goes on, unless it was interrupted.
+    /// Throws an escalation; the throwing element continues unless it was interrupted.
     pub(super) fn escalate(&mut self, id: ElementInstanceId, code: &str, payload: Json) {
         let interrupted = self.escalate_from_child(id, code, payload);
         if !interrupted {

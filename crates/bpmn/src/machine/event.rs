@@ -1,4 +1,4 @@
-//! Events reach the elements that wait for them. Only the dispatch.
+//! Delivers events to the elements that wait for them. Dispatch only.
 
 use meantime_core::{Event, Failure, Json, Outcome, Termination, Verdict, unknown_scope};
 
@@ -7,7 +7,7 @@ use super::state::{ArmedWait, ElementInstanceId, LocalEffectKey, ROOT, WaitKind}
 use super::turn::Machine;
 
 impl Machine<'_> {
-    /// Takes one event and says what became of it. Total: what nobody waits for is not taken.
+    /// Handles one event. Total: an event that no element waits for is `NotTaken`.
     pub(super) fn handle_event(&mut self, event: &Event) -> Verdict {
         match event {
             Event::Continue => Verdict::taken(),
@@ -80,7 +80,7 @@ impl Machine<'_> {
         id != ROOT && self.element(id).is_some_and(|element| !element.is_ending())
     }
 
-    /// Something armed has happened.
+    /// An armed wait was fulfilled.
     fn fulfil_wait(&mut self, key: LocalEffectKey, payload: Json) -> Verdict {
         match self.remove_wait(key) {
             Some((id, wait)) => {

@@ -1,4 +1,4 @@
-//! Places that stand still until somebody helps.
+//! Elements with an incident, and the operations that continue them.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::turn::Machine;
 use crate::model::NodeKind;
 
 impl Machine<'_> {
-    /// Parks an element where it stands; the rest of the instance goes on.
+    /// Stops an element with an incident; the rest of the instance continues.
     pub(super) fn raise_incident(&mut self, id: ElementInstanceId, failure: Failure) {
         let element = self.element_path(id);
         let key = self.push(Effect::Incident { element, failure });
@@ -21,7 +21,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Somebody wants a place to be tried again.
+    /// An operator retries an incident.
     pub(super) fn retry_incident(&mut self, key: LocalEffectKey) -> Verdict {
         let Some(id) = self.element_with_incident(key) else { return Verdict::NotTaken };
         self.retry_broken_conditions(id);
@@ -38,13 +38,14 @@ impl Machine<'_> {
         Verdict::taken()
     }
 
-    /// The element that stands still for an incident.
+    /// The element that an incident belongs to.
     fn element_with_incident(&self, key: LocalEffectKey) -> Option<ElementInstanceId> {
         let found = self.state.elements.iter().find(|(_, it)| it.incident == Some(key));
         found.map(|(id, _)| *id)
     }
 
-    /// Somebody says that a place is done, and with what. The process as a whole is not a place.
+    /// An operator resolves an incident: the element completes with the given variables. The
+    /// process as a whole cannot be resolved.
     pub(super) fn resolve_incident(&mut self, key: LocalEffectKey, variables: &Json) -> Verdict {
         let id = self.element_with_incident(key).filter(|id| *id != ROOT);
         let Some((id, values)) = id.zip(json::object_entries(variables)) else {
@@ -64,7 +65,7 @@ impl Machine<'_> {
             // No flow could be chosen: with these perhaps one can.
             ElementPhase::Leaving => self.leave_with(id, values),
             ElementPhase::Entering | ElementPhase::Active | ElementPhase::Ending => {
-                self.complete_with(id, values)
+                self.complete_with(id, values);
             }
         }
         Verdict::taken()

@@ -37,7 +37,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Takes one token of each flow and goes on with one.
+    /// Consumes one token of each incoming flow and continues with one token.
     fn join(&mut self, at: NodeRef, scope: ElementInstanceId) {
         self.take_tokens(at, scope);
         let id = self.create(Some(at), Some(scope));
@@ -62,7 +62,7 @@ impl Machine<'_> {
         taken
     }
 
-    /// Looks at joins when nothing else moves. Whether something moved now.
+    /// Tries all joins when no step is left. Whether one of them continued.
     pub(super) fn try_joins(&mut self) -> bool {
         let waiting: Vec<(ElementInstanceId, NodeRef)> = self
             .state
@@ -84,7 +84,8 @@ impl Machine<'_> {
         waiting.into_iter().any(|(scope, at)| self.is_stuck(scope, at))
     }
 
-    /// Tokens wait in a scope where nothing else lives: nobody will ever join them. Say so.
+    /// Tokens wait in a scope in which nothing else is active, so the join can never complete:
+    /// raises an incident.
     fn is_stuck(&mut self, scope: ElementInstanceId, at: NodeRef) -> bool {
         let alone = self.element(scope).is_some_and(|it| {
             it.busy == 0 && it.then.is_none() && it.incident.is_none() && !it.is_ending()
@@ -107,7 +108,7 @@ impl Machine<'_> {
         }
     }
 
-    /// A parked join is tried again: its tokens are looked at as if they had just come.
+    /// Retries a join after its incident: its tokens are offered again as if they had just arrived.
     pub(super) fn retry_join(&mut self, id: ElementInstanceId) {
         let Some(element) = self.remove(id) else { return };
         let Some((at, scope)) = element.node.zip(element.parent) else { return };
@@ -117,7 +118,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Somebody says that a parked join is done: the tokens that are there go on as one.
+    /// An operator resolves the incident of a join: the tokens that have arrived continue as one.
     pub(super) fn force_join(&mut self, id: ElementInstanceId, values: BTreeMap<String, Json>) {
         let Some(element) = self.remove(id) else { return };
         let Some((at, scope)) = element.node.zip(element.parent) else { return };
@@ -133,7 +134,7 @@ impl Machine<'_> {
         missing.map(|flow| format!("`{}`", self.process.flow(*flow).id)).collect()
     }
 
-    /// A complex gateway goes on as soon as its condition holds.
+    /// A complex gateway continues as soon as its condition holds.
     fn try_complex(&mut self, at: NodeRef, scope: ElementInstanceId, activation: &Expression) {
         let tokens = self.element(scope).and_then(|it| it.joins.get(&at));
         let mut flows = tokens.map(|it| it.tokens.clone()).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Elements complete, hand on their results, and leave by their flows.
+//! Elements complete: output mappings are applied, then tokens leave by the outgoing flows.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::incident_code::IncidentCode;
 use crate::model::{FlowRef, Node, NodeKind, NodeRef};
 
 impl Machine<'_> {
-    /// An element has done its part; what it hands on is applied, then it leaves.
+    /// Completes an element with its result: output mappings first, then the outgoing flows.
     pub(super) fn complete(&mut self, id: ElementInstanceId, result: Json) {
         let Some(element) = self.element_mut(id) else { return };
         element.phase = ElementPhase::Completing;
@@ -19,7 +19,7 @@ impl Machine<'_> {
         self.resume_element(id);
     }
 
-    /// Outputs, then flows.
+    /// Applies output mappings, then leaves by the outgoing flows.
     pub(super) fn apply_outputs_and_leave(&mut self, id: ElementInstanceId) -> Result<(), Failure> {
         let Some(node) = self.node_of(id) else { return Ok(()) };
         let result = self.element(id).and_then(|it| it.result.clone()).unwrap_or_default();
@@ -69,7 +69,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Takes an element away that leaves by no flow.
+    /// Removes an element that leaves by no flow.
     fn remove_without_flow(&mut self, id: ElementInstanceId, at: NodeRef) {
         self.cancel_waits(id);
         let parent = self.remove_left(id, at).and_then(|it| it.parent);
@@ -87,7 +87,7 @@ impl Machine<'_> {
         self.remove(id)
     }
 
-    /// Sends tokens on by chosen flows without an element: joins and links do.
+    /// The outgoing flows that tokens take.
     pub(super) fn choose_flows(
         &mut self,
         id: ElementInstanceId,
@@ -100,7 +100,7 @@ impl Machine<'_> {
         }
     }
 
-    /// A scope in which nothing is left is over.
+    /// Ends a scope in which nothing is active any more, as its role demands.
     pub(super) fn complete_scope_if_empty(&mut self, id: ElementInstanceId) {
         let Some(element) = self.element(id) else { return };
         if element.busy > 0 || !element.joins.is_empty() {
@@ -117,13 +117,13 @@ impl Machine<'_> {
         match &element.role {
             ElementRole::Scope if id == ROOT => self.end_process(),
             ElementRole::Scope if element.phase == ElementPhase::Active => {
-                self.complete(id, Json::null())
+                self.complete(id, Json::null());
             }
             ElementRole::AdHoc(_) => self.ad_hoc_scope_empty(id),
             ElementRole::Iteration(_) => self.iteration_done(id),
             ElementRole::Loop(_) => self.loop_iteration_done(id),
             ElementRole::Compensating(_) | ElementRole::CompensationScope(_) => {
-                self.compensate_next(id)
+                self.compensate_next(id);
             }
             ElementRole::Scope | ElementRole::Leaf | ElementRole::MultiInstance(_) => {}
         }

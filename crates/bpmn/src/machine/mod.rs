@@ -9,7 +9,7 @@
 //! ```
 //!
 //! An element is entered (inputs, boundary events), active, completing (outputs), leaving (flows).
-//! Whatever fails on the way is an incident at that element and phase; a retry goes on there.
+//! A failure on the way is an incident at that element and phase; a retry continues there.
 //!
 //! | file | holds |
 //! |---|---|

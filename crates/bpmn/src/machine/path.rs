@@ -10,7 +10,7 @@ use crate::model::{NodeRef, Process};
 /// Longer paths are cut: a loop of thousands of rounds in one turn is not worth reading.
 const MAX_PATH_MARKS: usize = 200;
 
-/// What was entered and left, in order.
+/// The nodes that were entered and left in this turn, in order.
 #[derive(Debug, Default)]
 pub(super) struct Path {
     marks: Vec<(NodeRef, PathMark)>,

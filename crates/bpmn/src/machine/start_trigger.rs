@@ -1,6 +1,6 @@
-//! What starts instances without a caller: the start events of the process (B8).
+//! Start events that start instances by themselves: timers, messages and signals (B8).
 //!
-//! Nobody is there to give variables, so everything must be known at the deploy.
+//! Such a start has no variables, so their expressions must be constant at deployment.
 
 use std::collections::BTreeMap;
 

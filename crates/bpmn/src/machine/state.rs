@@ -1,4 +1,4 @@
-//! What an instance remembers between turns.
+//! The saved state of an instance.
 //!
 //! A tree of *elements*: the process, everything active in it, and everything active in that. A
 //! token on a sequence flow is a pending
@@ -21,7 +21,7 @@ use crate::model::{FlowRef, NodeRef};
 #[derive(Debug, Clone, Encode, Decode)]
 #[cbor(map, context_bound = "ProcessIds")]
 pub(crate) struct ProcessState {
-    /// Whose keys these are.
+    /// The instance of all effect keys in this state.
     #[n(3)]
     pub(super) instance: InstanceId,
     /// The number of the next element.
@@ -29,13 +29,13 @@ pub(crate) struct ProcessState {
     pub(super) next: u32,
     #[n(1)]
     pub(super) elements: BTreeMap<ElementInstanceId, ElementInstance>,
-    /// Left over from a turn that yielded.
+    /// Steps that a turn did not reach before it yielded.
     #[n(2)]
     #[cbor(default, skip_if = "VecDeque::is_empty")]
     pub(super) steps: VecDeque<QueuedStep>,
 }
 
-/// Names an element: the number of its activation.
+/// The number of an activation: unique within the instance, never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Encode, Decode)]
 #[cbor(transparent)]
 pub(super) struct ElementInstanceId(#[n(0)] pub(super) u32);
@@ -43,7 +43,7 @@ pub(super) struct ElementInstanceId(#[n(0)] pub(super) u32);
 /// The process itself.
 pub(super) const ROOT: ElementInstanceId = ElementInstanceId(0);
 
-/// Something that is active.
+/// One active element. Zeebe calls this an element instance.
 #[derive(Debug, Clone, Encode, Decode)]
 #[cbor(map, context_bound = "ProcessIds")]
 pub(super) struct ElementInstance {
@@ -68,7 +68,7 @@ pub(super) struct ElementInstance {
     #[n(6)]
     #[cbor(default, skip_if = "Vec::is_empty")]
     pub(super) waits: Vec<ArmedWait>,
-    /// It stands still until somebody retries.
+    /// Set while it has an incident.
     #[n(7)]
     pub(super) incident: Option<LocalEffectKey>,
     /// Tokens that wait at joining gateways in it, by the flow they came on.
@@ -86,7 +86,7 @@ pub(super) struct ElementInstance {
     /// What follows when everything inside has ended.
     #[n(11)]
     pub(super) then: Option<Continuation>,
-    /// What it ended with, while that is being handed on.
+    /// Its result, while output mappings are applied.
     #[n(12)]
     pub(super) result: Option<Json>,
     /// Its boundary events and event sub-processes are armed.
@@ -98,7 +98,7 @@ pub(super) struct ElementInstance {
     pub(super) busy: u32,
 }
 
-/// What an element is, besides its node.
+/// How an element takes part in execution, besides the kind of its node.
 #[derive(Debug, Clone, Encode, Decode)]
 #[cbor(context_bound = "ProcessIds")]
 pub(super) enum ElementRole {
@@ -128,7 +128,7 @@ pub(super) enum ElementRole {
     AdHoc(#[n(0)] Vec<NodeRef>),
 }
 
-/// Where an element stands.
+/// The phase of an element's life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 #[cbor(index_only)]
 pub(super) enum ElementPhase {
@@ -138,7 +138,7 @@ pub(super) enum ElementPhase {
     /// It waits for something, or for what is inside.
     #[n(1)]
     Active,
-    /// Its result is being handed on.
+    /// Output mappings are applied to its result.
     #[n(2)]
     Completing,
     /// Its outgoing flows are being chosen.
@@ -152,7 +152,7 @@ pub(super) enum ElementPhase {
     WaitingForCatcher,
 }
 
-/// A token to move or an element to go on with.
+/// A step of the machine: a token to move, or an element to continue.
 #[derive(Debug, Clone, Encode, Decode)]
 #[cbor(context_bound = "ProcessIds")]
 pub(super) enum QueuedStep {
@@ -170,7 +170,7 @@ pub(super) enum QueuedStep {
         #[n(3)]
         payload: Option<Json>,
     },
-    /// An element goes on from its phase.
+    /// Continues an element from its phase.
     #[n(1)]
     Run(#[n(0)] ElementInstanceId),
     /// A multi-instance activity begins its next iteration.
@@ -181,7 +181,7 @@ pub(super) enum QueuedStep {
     Stop(#[n(0)] ElementInstanceId),
 }
 
-/// Something armed.
+/// Something that was armed for an element, with the effect key it waits for.
 #[derive(Debug, Clone, Encode, Decode)]
 #[cbor(map, context_bound = "ProcessIds")]
 pub(super) struct ArmedWait {
@@ -197,14 +197,14 @@ pub(super) struct ArmedWait {
     pub(super) name: String,
 }
 
-/// What is waited for.
+/// What an armed wait waits for.
 #[derive(Debug, Clone, PartialEq, Encode, Decode)]
 pub(super) enum WaitKind {
     #[n(0)]
     Task,
     #[n(1)]
     UserTask,
-    /// A timer, and how it goes on.
+    /// A timer, with the rest of its cycle.
     #[n(2)]
     Timer {
         /// The occurrence it stands for; operators may have moved the timer itself.
@@ -228,12 +228,12 @@ pub(super) enum WaitKind {
         #[n(0)]
         held: bool,
     },
-    /// A condition that could not be evaluated, until somebody retries.
+    /// A condition that could not be evaluated; a retry evaluates it again.
     #[n(7)]
     BrokenCondition,
 }
 
-/// A cycle that goes on.
+/// The occurrences of a timer cycle that are left.
 #[derive(Debug, Clone, PartialEq, Encode, Decode)]
 pub(super) struct TimerCycle {
     /// Its grid, without a limit of its own: fires are counted, not occurrences (B2).

@@ -36,7 +36,7 @@ impl Machine<'_> {
         }
     }
 
-    /// From now on nothing counts that happens to it.
+    /// Marks an element and everything inside as ending, so that later events for them are stale.
     fn mark_ending(&mut self, id: ElementInstanceId) {
         self.forget_tokens(id);
         if let Some(element) = self.element_mut(id) {
@@ -111,11 +111,11 @@ impl Machine<'_> {
         let then = self.element_mut(id).and_then(|element| element.then.take());
         match then {
             Some(Continuation::EventSubProcess { sub, payload }) => {
-                self.begin_event_sub_process(id, sub, payload)
+                self.begin_event_sub_process(id, sub, payload);
             }
             Some(Continuation::CancelTransaction) => self.compensate_transaction(id),
             Some(Continuation::Complete) if id == super::state::ROOT => {
-                self.complete_scope_if_empty(id)
+                self.complete_scope_if_empty(id);
             }
             Some(Continuation::Complete) => self.complete(id, meantime_core::Json::null()),
             Some(Continuation::Boundary { .. } | Continuation::Start { .. }) | None => {}

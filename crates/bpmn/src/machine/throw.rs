@@ -47,7 +47,7 @@ impl Machine<'_> {
         variables.map_or_else(Json::null, json::object)
     }
 
-    /// The scope ends here and now, tokens at joins included; what is around it goes on.
+    /// Ends the scope at once, tokens at joins included; the enclosing scope continues.
     fn terminate(&mut self, id: ElementInstanceId) {
         let Some((at, scope)) = self.element(id).and_then(|it| it.node.zip(it.parent)) else {
             return;

@@ -10,7 +10,7 @@ use crate::incident_code::IncidentCode;
 use crate::model::{TimerDefinition, TimerKind};
 
 impl Machine<'_> {
-    /// When a timer falls due, and how it goes on. Nothing for a cycle that never fires.
+    /// When a timer is due, and the rest of its cycle. None for a cycle that never fires.
     pub(super) fn plan_timer(
         &mut self,
         id: ElementInstanceId,

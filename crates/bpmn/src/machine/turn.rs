@@ -11,7 +11,7 @@ use super::state::{
 };
 use crate::model::{FlowRef, Node, NodeRef, Process};
 
-/// Effects one step may make, at most, before the turn yields.
+/// Effects that one step makes at most. The turn yields while it has room for less than that.
 const MAX_EFFECTS_PER_STEP: usize = 4;
 
 /// One turn of one instance.
@@ -116,7 +116,7 @@ impl<'a> Machine<'a> {
     fn run_step(&mut self, step: QueuedStep) {
         match step {
             QueuedStep::Enter { node, scope, flow, payload } => {
-                self.enter(node, scope, flow, payload)
+                self.enter(node, scope, flow, payload);
             }
             QueuedStep::Run(id) => self.resume_element(id),
             QueuedStep::Spawn(id) => self.spawn(id),
@@ -124,7 +124,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// With no step left: joins that can go on, conditions that hold. Whether anything moved.
+    /// With no step left: tries joins and evaluates conditions. Whether anything continued.
     fn advance_joins_and_conditions(&mut self) -> bool {
         if self.try_joins() {
             return true;
@@ -204,7 +204,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Wants something done, and gives the name it will have.
+    /// Adds an effect and returns its key.
     pub(super) fn push(&mut self, effect: Effect) -> LocalEffectKey {
         let key = self.cx.key_of(self.effects.len());
         self.effects.push(effect);

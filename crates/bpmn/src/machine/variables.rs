@@ -30,7 +30,7 @@ impl VariableScope for VisibleVariables<'_, '_> {
     }
 }
 
-/// Variables that belong to no element yet: an input, or what a child handed over.
+/// Variables of a payload that no element has taken over yet: an input, or the result of a child.
 pub(super) struct PayloadVariables<'a> {
     pub(super) values: &'a BTreeMap<String, Json>,
 }
@@ -145,7 +145,7 @@ impl Machine<'_> {
         self.set(at.unwrap_or(ROOT), name, value);
     }
 
-    /// Writes each value where its variable lives: what somebody sees who looks on, at once.
+    /// Writes each value to the scope that declares its variable, so that it is visible at once.
     pub(super) fn propagate(&mut self, from: ElementInstanceId, values: BTreeMap<String, Json>) {
         for (name, value) in values {
             self.assign(from, &name, value);

@@ -42,7 +42,7 @@ pub(crate) struct ScopeBody {
     pub(crate) implicit_starts: Vec<NodeRef>,
 }
 
-/// Anything a token can stand on.
+/// A flow node.
 #[derive(Debug)]
 pub(crate) struct Node {
     pub(crate) id: Arc<str>,
@@ -59,7 +59,7 @@ pub(crate) struct Node {
     pub(crate) mapping: Mapping,
     /// What compensates it.
     pub(crate) handler: Option<NodeRef>,
-    /// It runs only as somebody's compensation.
+    /// It runs only as a compensation handler.
     pub(crate) for_compensation: bool,
     pub(crate) position: Position,
 }

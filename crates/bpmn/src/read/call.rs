@@ -51,7 +51,7 @@ impl<'a> Builder<'a> {
         self.add_activity(element, NodeKind::Call(call), parent);
     }
 
-    /// What nobody reads would be ignored, so it is refused.
+    /// Rejects attributes that would be ignored (I9).
     fn check_called_element(&mut self, zeebe: XmlElement<'a>) {
         for attribute in zeebe.attributes().filter(|it| it.namespace().is_none()) {
             let word = attribute.name();

@@ -99,7 +99,7 @@ impl<'a> Builder<'a> {
         self.nodes[at.0].mapping = mapping;
     }
 
-    /// Stands for a trigger with problems, so that what surrounds its event is no problem too.
+    /// A placeholder for a trigger with problems, so that references to its event resolve.
     fn placeholder_trigger() -> EventTrigger {
         EventTrigger::Conditional(Expression::null())
     }

@@ -1,4 +1,4 @@
-//! Refuses by name what is written on an element and not executed (I9).
+//! Rejects by name attributes and extensions that are not executed (I9).
 
 use super::builder::Builder;
 use super::tree::{Vendor, XmlElement, children, extensions, name, vendor, vendor_attributes};
@@ -40,10 +40,10 @@ impl<'a> Builder<'a> {
         match treatment {
             ExtensionSupport::Supported | ExtensionSupport::Ignored => {}
             ExtensionSupport::IgnoredWithNote(what) => {
-                self.note(element, &format!("{word}: {what}"))
+                self.note(element, &format!("{word}: {what}"));
             }
             ExtensionSupport::Rejected(code, what) => {
-                self.error(code, element, &format!("{word}: {what}"))
+                self.error(code, element, &format!("{word}: {what}"));
             }
         }
     }

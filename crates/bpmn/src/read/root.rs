@@ -13,7 +13,7 @@ use crate::expression::Language;
 use crate::model::Process;
 use crate::problem::{Code, Problems};
 
-/// A process with what belongs to its definition and not to its machine.
+/// A process, and the parts of its definition that execution does not need.
 #[derive(Debug)]
 pub(crate) struct ReadProcess {
     pub(crate) process: Process,
@@ -29,7 +29,7 @@ pub(crate) struct ReadProcess {
 #[derive(Debug, Default)]
 pub(super) struct RootElements<'a> {
     pub(super) elements: BTreeMap<&'a str, XmlElement<'a>>,
-    /// `expressionLanguage` of the file, when it runs here; others mean that nobody chose one.
+    /// `expressionLanguage` of the file, if it is supported; other values are modelers' defaults.
     pub(super) language: Option<&'a str>,
 }
 
@@ -68,7 +68,7 @@ fn is_executable(element: XmlElement<'_>) -> bool {
     name(element) == "process" && matches!(attribute(element, "isExecutable"), Some("true" | "1"))
 }
 
-/// Elements beside the processes: some are somebody else's business, some cannot be done.
+/// Elements beside the processes: diagrams are ignored, unsupported elements rejected.
 fn check_root(root: XmlElement<'_>, source: &SourceText<'_>, problems: &mut Problems) {
     for element in children(root) {
         let at = source.position(element.range().start);

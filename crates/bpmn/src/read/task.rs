@@ -32,7 +32,7 @@ impl<'a> Builder<'a> {
         self.add_activity(element, NodeKind::Task(task), parent);
     }
 
-    /// A task with problems keeps its place, so that flows to it are no problem too.
+    /// A placeholder for a task with problems, so that flows to it resolve.
     fn add_placeholder_task(&mut self, element: XmlElement<'a>, parent: Option<NodeRef>) {
         self.add_activity(element, NodeKind::Task(Task::Pass), parent);
     }
@@ -170,7 +170,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Static headers for whoever does the work.
+    /// Static headers for the worker.
     pub(super) fn headers(&mut self, element: XmlElement<'a>) -> Vec<(String, String)> {
         let Some(headers) = extension(element, Vendor::Zeebe, "taskHeaders") else {
             return Vec::new();

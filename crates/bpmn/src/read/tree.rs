@@ -5,7 +5,7 @@ use roxmltree::Node;
 /// An element.
 pub(super) type XmlElement<'a> = Node<'a, 'a>;
 
-/// Whose vocabulary a name belongs to.
+/// The vendor whose namespace a name belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Vendor {
     /// BPMN itself; of attributes also those without a prefix.

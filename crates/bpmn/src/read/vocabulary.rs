@@ -1,9 +1,9 @@
-//! Which words may be written where, and what becomes of them. Tables only.
+//! Which attributes and extension elements are supported, ignored or rejected. Tables only.
 
 use super::tree::Vendor;
 use crate::problem::Code;
 
-/// What becomes of a vendor's word.
+/// How an attribute or extension element of a vendor is treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ExtensionSupport {
     /// Read by the element's own reader.

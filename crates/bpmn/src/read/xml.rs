@@ -1,4 +1,4 @@
-//! From text to a tree of XML, within limits: no document types, no bombs, no abyss.
+//! Parses XML within limits: no document types, no entity expansion, bounded nesting.
 
 use meantime_core::{Limits, Position};
 use meantime_expr::LineMap;
@@ -15,7 +15,7 @@ const MAX_DEPTH: usize = 256;
 /// Attributes of one element: the parser compares each with all others.
 const MAX_ATTRIBUTES: usize = 1_000;
 
-/// Namespaces in scope at one place: the parser copies them to every element that adds one.
+/// Namespaces in scope: the parser copies them to every element that declares one.
 const MAX_NAMESPACES: usize = 256;
 
 /// Parses a text, or says why not.

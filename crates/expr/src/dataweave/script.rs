@@ -55,7 +55,7 @@ impl Default for EvalLimits {
     }
 }
 
-/// The moment and the chance of an evaluation: the same give the same result.
+/// The inputs of an evaluation: the same inputs give the same result.
 #[derive(Debug, Clone, Copy)]
 pub struct EvalContext {
     /// What `now()` is, in UTC.
@@ -66,7 +66,7 @@ pub struct EvalContext {
     pub limits: EvalLimits,
 }
 
-/// What an evaluation gave.
+/// The result of an evaluation.
 #[derive(Debug)]
 pub struct Evaluation {
     /// The result, ready to be written.

@@ -25,7 +25,7 @@ pub struct Environment {
     pub seed: u64,
 }
 
-/// What came of an evaluation.
+/// The result of an evaluation, and what it used.
 #[derive(Debug)]
 pub struct Evaluation {
     /// The value.

@@ -1,5 +1,5 @@
 //! Scripts inside of other definitions: they run to their end at once, and names that they do not
-//! declare are variables of whoever runs them.
+//! declare are variables of the surrounding definition.
 //!
 //! The text is put into a workflow whose outermost block declares those names, so that the machine
 //! needs no second kind of scope. Nothing can be awaited or started.
@@ -19,7 +19,7 @@ use super::session::compile_script;
 use super::span::SourceMap;
 use super::vm::{Machine, StopReason};
 
-/// Chance is the same in every run: the definition around it could not be repeated otherwise.
+/// The random seed is constant, so that evaluating the surrounding definition is repeatable.
 const FIXED_SEED: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// A script of another definition.
@@ -30,7 +30,7 @@ pub struct Embedded {
     names: Vec<String>,
 }
 
-/// What came of a run.
+/// The result of a run: its value and the variables it assigned.
 #[derive(Debug)]
 pub struct EmbeddedResult {
     /// What it returned, or its last expression.
@@ -39,7 +39,7 @@ pub struct EmbeddedResult {
     pub assigned: Vec<(String, Json)>,
 }
 
-/// What a run may know and use.
+/// The inputs and the budget of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct EmbeddedEnvironment<'a> {
     /// The one instant there is.

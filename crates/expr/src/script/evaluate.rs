@@ -9,7 +9,7 @@ use super::pure_host::PureHost;
 use super::session::compile_script;
 use super::vm::{Machine, StopReason};
 
-/// What came of an evaluation.
+/// The result of an evaluation.
 #[derive(Debug)]
 pub struct Evaluation {
     /// Problems of the text; with an error among them it was not run.

@@ -4,7 +4,7 @@
 use meantime_core::time::TimeError;
 use meantime_core::{EffectKey, Fault, InstanceId, Json, Position, Timestamp};
 
-/// The surroundings of one turn.
+/// The environment of a script for one turn.
 pub trait Host {
     /// The turn's one instant.
     fn now(&self) -> Timestamp;
@@ -15,7 +15,7 @@ pub trait Host {
     /// Its business key.
     fn key(&self) -> Option<&str>;
 
-    /// A number that nobody can guess and that a repeated turn finds again.
+    /// Random bits: unpredictable, and the same when the turn is repeated.
     fn random(&mut self) -> u64;
 
     /// Whether the turn may have so many more effects.
@@ -24,7 +24,7 @@ pub trait Host {
     /// Starts a task, a timer, a wait or a child.
     fn start(&mut self, request: &EffectRequest) -> Result<StartedEffect, StartError>;
 
-    /// Takes back what was started.
+    /// Cancels an effect that was started.
     fn cancel(&mut self, what: EffectKind, key: EffectKey);
 
     /// Writes a line into the instance's history.
@@ -59,7 +59,7 @@ pub enum Operation {
     Http,
 }
 
-/// What kind of thing was started.
+/// The kind of an effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EffectKind {
     /// A task for a worker.
@@ -74,7 +74,7 @@ pub enum EffectKind {
     Http,
 }
 
-/// Something that was started.
+/// An effect that was started, with its keys.
 #[derive(Debug, Clone)]
 pub struct StartedEffect {
     /// What it is.
@@ -87,7 +87,7 @@ pub struct StartedEffect {
     pub name: String,
 }
 
-/// Why something was not started.
+/// Why an effect could not be started.
 #[derive(Debug, Clone)]
 pub enum StartError {
     /// The call is wrong: an error that the script can catch.
@@ -120,7 +120,7 @@ impl StartError {
     }
 }
 
-/// How something that was started ended.
+/// How an effect ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Settlement {
     /// With a result.

@@ -36,7 +36,7 @@ pub enum Code {
     UsedBeforeDeclaration,
     /// A new name that looks like a misspelt one.
     SimilarName,
-    /// A variable that nobody reads.
+    /// A variable that is never read.
     Unused,
     /// `break`, `continue`, `return` or a label out of place.
     JumpNotAllowed,

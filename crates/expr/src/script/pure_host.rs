@@ -1,10 +1,10 @@
-//! What a script talks to that runs to its end at once: nothing is started, nothing is saved.
+//! The host of a script that runs to its end at once: it starts and saves nothing.
 
 use meantime_core::{EffectKey, InstanceId, Json, Timestamp};
 
 use super::host::{EffectKind, EffectRequest, Host, StartError, StartedEffect};
 
-/// A host of nobody.
+/// A host without effects.
 pub(super) struct PureHost<'a> {
     now: Timestamp,
     seed: u64,

@@ -70,7 +70,7 @@ impl Program {
     }
 }
 
-/// One thing that a script waits for.
+/// An effect that a script has started and that has not ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PendingAwaitable {
     /// What it is.
@@ -108,13 +108,13 @@ impl<'a> Machine<'a> {
         Ok(machine)
     }
 
-    /// Takes the end of an effect. False when nobody waits for it any more.
+    /// Settles the awaitable of an effect. False if it is stale: no longer pending.
     pub fn settle_effect(&mut self, key: EffectKey, with: Settlement) -> Result<bool, Fault> {
         let taken = self.settle(key, with);
         self.or_fault(taken)
     }
 
-    /// What an effect is, while somebody waits for it.
+    /// The kind of an effect that is still pending.
     pub fn kind_of(&self, key: EffectKey) -> Option<EffectKind> {
         let at = *self.steps.get(&LocalEffectKey::of(key))?;
         match &self.heap.awaitables.get(at)?.kind {
@@ -127,7 +127,7 @@ impl<'a> Machine<'a> {
     /// the `return`.
     pub fn result(&mut self) -> Result<Result<Json, Failure>, Fault> {
         let value = self.stack.last().cloned().unwrap_or_default();
-        let message = match self.to_document(&value) {
+        let message = match self.write_document(&value) {
             Ok(json) => return Ok(Ok(json)),
             Err(raise) => match *raise.0 {
                 RaiseKind::Error { message, .. } => message,
@@ -139,7 +139,7 @@ impl<'a> Machine<'a> {
         Ok(Err(Failure { trace: Json::parse(&self.trace()).ok(), ..failure }))
     }
 
-    /// A property of the error that nobody caught, as a document.
+    /// A property of the uncaught error, as a document.
     #[must_use]
     pub fn error_part(&self, name: &str) -> Option<Json> {
         let Some(Value::Record(at)) = self.stack.last() else { return None };
@@ -155,13 +155,13 @@ impl<'a> Machine<'a> {
         (json, text)
     }
 
-    /// Whether something is left to be cancelled in a later turn.
+    /// Whether effects are left to be cancelled in a later turn.
     #[must_use]
     pub fn has_pending_cancellations(&self) -> bool {
         !self.cancellations.is_empty()
     }
 
-    /// Cancels as much as the turn has room for.
+    /// Cancels as many effects as the turn has room for.
     pub(crate) fn flush_cancellations(&mut self) {
         let instance = self.instance;
         while let Some((what, step)) = self.cancellations.front().copied() {
@@ -173,7 +173,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Cancels what was decided against, before the next event could reach it.
+    /// Cancels losers before the next event could reach them (F2).
     pub fn cancel_losers_now(&mut self) {
         self.flush_cancellations();
     }
@@ -183,7 +183,7 @@ impl<'a> Machine<'a> {
         self.cancellations.push_back((EffectKind::Child, LocalEffectKey::of(key)));
     }
 
-    /// Whether the script can only go on when something ends.
+    /// Whether the script is suspended until an awaitable settles.
     pub fn is_waiting(&self) -> bool {
         match (self.next_op(), self.stack.last()) {
             (Some(Op::Await), Some(Value::Awaitable(at))) => {
@@ -193,12 +193,12 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Where the innermost frame stands.
+    /// The source position of the innermost frame.
     pub fn current_position(&self) -> Position {
         self.position()
     }
 
-    /// Adds the line at which the script stands to a fault.
+    /// Adds the current source position to a fault.
     pub fn locate_fault(&self, fault: Fault) -> Fault {
         self.located(fault)
     }

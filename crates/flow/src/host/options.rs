@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 
 use super::time::{InvalidTime, UnparsedTime};
 
-/// How a task is tried again.
+/// Retry options of a task.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, expecting = "an object")]
 pub(crate) struct RetryOptions {
@@ -19,7 +19,7 @@ pub(crate) struct RetryOptions {
     pub(crate) max_delay: Option<UnparsedTime>,
 }
 
-/// Why options make no sense.
+/// Why an option is invalid.
 pub(crate) struct InvalidOption {
     pub(crate) message: String,
     time: Option<InvalidTime>,

@@ -1,4 +1,4 @@
-//! `Signal.next`: a wait for a signal, with a timer beside it if it has a limit.
+//! `Signal.next`: a wait for a signal, with a second timer if it has a timeout.
 
 use meantime_core::{Channel, Effect};
 use meantime_expr::script::{EffectKind, EffectRequest, StartError, StartedEffect};

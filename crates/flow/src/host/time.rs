@@ -5,12 +5,12 @@ use meantime_core::{Json, Timestamp};
 use meantime_expr::script::StartError;
 use serde::Deserialize;
 
-/// A time that was written and not yet understood.
+/// A time argument of a script, not parsed yet.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct UnparsedTime(Json);
 
-/// Why a time makes no sense.
+/// Why a time is invalid.
 #[derive(Debug)]
 pub(crate) struct InvalidTime {
     pub(crate) message: String,

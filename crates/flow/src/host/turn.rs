@@ -7,7 +7,7 @@ use meantime_expr::script::{
     EffectKind, EffectRequest, Host, Operation, StartError, StartedEffect,
 };
 
-/// The surroundings of a script for one turn.
+/// The host of a script for one turn.
 pub(crate) struct TurnHost<'a> {
     pub(super) cx: &'a Cx<'a>,
     pub(super) retry: RetryPolicy,

@@ -35,7 +35,7 @@ pub(super) fn check(journey: &Journey, report: &mut Report) {
     }
 }
 
-/// Goes through what a start can reach before somebody submits something.
+/// Walks over the states that a start can reach before the first submission.
 struct StartWalk<'j> {
     journey: &'j Journey,
     /// States that were looked at, by their address: ids are unique within a scope only.

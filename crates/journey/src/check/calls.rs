@@ -31,7 +31,7 @@ fn called_subjourneys(scope: &Scope) -> Vec<(&str, Span)> {
     for state in scope.states.values() {
         match &state.body {
             StateBody::Call(call) => {
-                found.push((call.subjourney.id.as_str(), call.subjourney.span))
+                found.push((call.subjourney.id.as_str(), call.subjourney.span));
             }
             StateBody::Parallel(parallel) => {
                 found.extend(

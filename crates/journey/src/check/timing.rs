@@ -1,4 +1,4 @@
-//! What the times in a definition will lead to. Everything here deploys; it is told in advance.
+//! Warnings about times in a definition. None of them prevents deployment.
 
 use meantime_core::time::{Span as Duration, Zone};
 use meantime_core::{Diagnostic, Severity, Timestamp};

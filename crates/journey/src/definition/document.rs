@@ -51,7 +51,7 @@ pub(crate) struct Journey {
     pub(crate) public: Option<bool>,
     pub(crate) http: HttpBindings,
     pub(crate) auth: BTreeMap<String, ClientAuth>,
-    /// Whether a task looks at the inbound request: checks a credential, passes headers through.
+    /// Whether a task reads the inbound request: checks a credential, passes headers through.
     pub(crate) reads_inbound_request: bool,
 }
 
@@ -173,7 +173,7 @@ pub(crate) struct Timeout {
 /// What a start answers with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StartMode {
-    /// What the run came to.
+    /// The outcome of the run.
     Sync,
     /// That it was accepted.
     Async,

@@ -31,6 +31,6 @@ impl RetryOn {
 /// How a call proves who it is. Secrets are references, never values.
 #[derive(Debug, Clone)]
 pub(crate) struct ClientAuth {
-    /// The policy as it is written, for whoever performs the call.
+    /// The policy as it is written, for the connector that performs the call.
     pub(crate) document: serde_json::Value,
 }

@@ -13,7 +13,7 @@ pub(crate) struct State {
     /// Where its id stands.
     pub(crate) span: Span,
     pub(crate) body: StateBody,
-    /// Where it goes on; terminal states have none.
+    /// The next state; terminal states have none.
     pub(crate) next: Option<StateRef>,
 }
 
@@ -72,7 +72,7 @@ pub(crate) enum Destination {
     Attributes,
 }
 
-/// A place that waits for input from outside.
+/// A state that waits for a submission.
 #[derive(Debug)]
 pub(crate) struct Step {
     pub(crate) kind: StepKind,
@@ -133,7 +133,7 @@ pub(crate) struct Branch {
     pub(crate) scope: Scope,
 }
 
-/// When a parallel goes on, and with what.
+/// When a parallel continues, and with what.
 #[derive(Debug)]
 pub(crate) struct Join {
     pub(crate) strategy: JoinStrategy,

@@ -1,4 +1,4 @@
-//! Frames that lost: what they waited for is cancelled in the same turn (JP3, T9).
+//! Cancels frames that lost a race; what they waited for is cancelled in the same turn (JP3, T9).
 
 use meantime_core::Effect;
 

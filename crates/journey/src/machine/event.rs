@@ -1,4 +1,4 @@
-//! Events: each finds the frame that waits for it, or nobody.
+//! Delivers each event to the frame that waits for it, if any.
 
 use meantime_core::{
     Effect, EffectKey, Event, Failure, Fault, IncidentId, Json, Outcome, Termination, Verdict,
@@ -51,7 +51,8 @@ impl Run<'_> {
         Ok(if taken { Verdict::taken() } else { Verdict::NotTaken })
     }
 
-    /// A timer goes on, a step times out, a compensation takes too long. Anything else is stale.
+    /// Continues a timer, times out a step, or reports an overdue compensation. Any other key is
+    /// stale.
     fn timer_fired(&mut self, key: EffectKey) -> Result<bool, Fault> {
         if self.saved.cap.take_if(|cap| *cap == key).is_some() {
             self.compensation_overdue();

@@ -16,7 +16,7 @@ use crate::json;
 /// How a cancelled run shows on its own surface.
 pub(crate) const CANCELLED_OUTCOME: (&str, &str) = ("JOURNEY_CANCELLED", "Cancelled by user");
 
-/// The code of the incident of a compensation that does not come to an end.
+/// The code of the incident of a compensation that takes too long.
 const COMPENSATION_OVERDUE: &str = "COMPENSATION_OVERDUE";
 
 /// The place of the timer that bounds a compensation.
@@ -214,7 +214,7 @@ impl Run<'_> {
         Ok(None)
     }
 
-    /// Arms the timer after which somebody is told of a compensation that goes on and on (JR5).
+    /// Arms the timer after which a running compensation is an incident (JR5).
     pub(super) fn arm_compensation_timer(&mut self) {
         let due_at = self.cx.now.saturating_add_millis(self.settings.compensation_ms);
         let element = COMPENSATION_TIMER_ELEMENT.to_owned();

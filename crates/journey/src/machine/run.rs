@@ -15,7 +15,7 @@ use crate::settings::Settings;
 /// Longer paths are cut: a loop of thousands of rounds in one turn is not worth reading.
 const MAX_PATH_STATES: usize = 200;
 
-/// Effects left for what a state may need beyond its own before the turn yields.
+/// Effects that are kept free for what follows from one state. With fewer left, the turn yields.
 const RESERVED_EFFECTS: usize = 16;
 
 /// A turn under way.
@@ -59,7 +59,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// What the turn comes to.
+    /// The result of the turn.
     pub(crate) fn finish(mut self, verdicts: Vec<Verdict>) -> Result<Turn, Fault> {
         self.saved.updated_at = self.cx.now;
         self.record_path();
@@ -120,7 +120,7 @@ impl<'a> Run<'a> {
         self.push(Effect::Record { kind, data });
     }
 
-    /// Does what a state came to.
+    /// Applies the transition that a state returned.
     pub(super) fn apply_transition(&mut self, id: FrameId, flow: Transition) -> Result<(), Fault> {
         match flow {
             Transition::Next(state) => {
@@ -142,7 +142,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Where a state goes on when it has done its work.
+    /// The transition to the next state.
     pub(super) fn next_transition(state: &State) -> Result<Transition, Fault> {
         match &state.next {
             Some(next) => Ok(Transition::Next(next.id.clone())),

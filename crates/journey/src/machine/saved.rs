@@ -1,4 +1,4 @@
-//! What a run remembers between turns. Format 1.
+//! The saved state of a run. Format 1.
 //!
 //! Positions are ids of states in their scopes, never places in compiled code. Field numbers are a
 //! storage format: never reuse one.
@@ -60,16 +60,16 @@ pub(crate) struct SavedRun {
 /// What a run is.
 #[derive(Debug, Clone, PartialEq, Encode, Decode)]
 pub(super) enum RunRole {
-    /// Somebody started it.
+    /// Started by a caller.
     #[n(0)]
     Main,
-    /// A schedule started it: nobody is there to submit (S9).
+    /// Started by a schedule, so no client can submit to it (S9).
     #[n(1)]
     Scheduled,
     /// It compensates another run, whose outcome it sees.
     #[n(2)]
     Compensation(#[n(0)] Json),
-    /// It decides whether somebody may read.
+    /// A guard: decides whether a caller may read another run.
     #[n(3)]
     Guard(#[n(0)] String),
 }
@@ -160,7 +160,7 @@ pub(super) enum WaitState {
     /// The subjourney in a frame.
     #[n(6)]
     Call(#[n(0)] FrameId),
-    /// Somebody who corrects the deployment and retries the incident.
+    /// An operator who corrects the deployment and retries the incident.
     #[n(7)]
     Incident(#[n(0)] EffectKey),
 }

@@ -1,4 +1,4 @@
-//! What comes of a state: where its frame goes on, waits or ends.
+//! The transition that a state returns: next state, wait, end or error.
 
 use meantime_core::{Failure, Json, Position, Termination};
 use meantime_expr::value::Value;
@@ -6,10 +6,10 @@ use meantime_expr::value::Value;
 use super::saved::WaitState;
 use crate::code::Code;
 
-/// What a state came to.
+/// What a frame does after a state.
 #[derive(Debug)]
 pub(super) enum Transition {
-    /// The frame goes on at a state of its scope.
+    /// The frame continues at a state of its scope.
     Next(String),
     /// The frame waits where it is.
     Wait(WaitState),

@@ -58,7 +58,7 @@ impl Reader<'_> {
             match entry.key.as_str() {
                 "fromPayload" => sources.payload.extend(self.sources(&entry.value, &name, "path")),
                 "fromHeaders" => {
-                    sources.headers.extend(self.sources(&entry.value, &name, "header"))
+                    sources.headers.extend(self.sources(&entry.value, &name, "header"));
                 }
                 "fromBaggage" => sources.baggage.extend(self.sources(&entry.value, &name, "key")),
                 _ => match entry.value.get("path").and_then(Node::text) {

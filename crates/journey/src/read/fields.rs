@@ -1,4 +1,4 @@
-//! The keys of a mapping: each is asked for by name, and what nobody asked for is unknown.
+//! Reads a mapping key by key; keys that were not asked for are reported as unknown.
 
 use std::collections::BTreeSet;
 

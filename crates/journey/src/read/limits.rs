@@ -1,4 +1,4 @@
-//! `kind: MetadataLimits` (rule 32): settings of the engine in the same clothes.
+//! `kind: MetadataLimits` (rule 32): settings of the engine, written as a document.
 
 use super::fields::MappingReader;
 use super::reader::Reader;

@@ -8,7 +8,7 @@ use crate::code::Code;
 use crate::definition::{Binding, Scope, State, StateBody, StateRef};
 use crate::yaml::{Content, Entry, Node};
 
-/// What a state reads as: what it does and where it goes on.
+/// The body of a state and its next state; none if it could not be read.
 pub(super) type ReadState = Option<(StateBody, Option<StateRef>)>;
 
 impl Reader<'_> {

@@ -276,7 +276,7 @@ pub(super) fn instant(text: &str) -> Result<Timestamp, String> {
     Timestamp::parse(text).map_err(|error| error.to_string())
 }
 
-/// Where the parts of a step are: in its block, or beside it (D3).
+/// The parts of a step, which may be in its block or in the state around it (D3).
 #[derive(Default)]
 struct StepParts<'n> {
     channel: Option<&'n Node>,

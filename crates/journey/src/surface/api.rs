@@ -95,7 +95,7 @@ pub fn api_refusal(
     Some(ApiAnswer { status, body, is_problem: false })
 }
 
-/// What the expressions of an answer see.
+/// The values that expressions of an answer can use.
 struct AnswerBindings {
     context: Value,
     platform: Value,

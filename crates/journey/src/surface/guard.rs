@@ -1,4 +1,4 @@
-//! `access.read.guardRef`: a subjourney that decides whether somebody may read.
+//! `access.read.guardRef`: a subjourney that decides whether a caller may read.
 
 use meantime_core::{Definition, Outcome, Start, StartCause};
 use meantime_expr::value::Value;

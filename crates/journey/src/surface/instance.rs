@@ -33,7 +33,7 @@ pub enum Kind {
 /// What a start answers with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StartMode {
-    /// What the run came to.
+    /// The outcome of the run.
     Sync,
     /// That it was accepted.
     Async,
@@ -70,7 +70,7 @@ pub fn is_guarded(definition: &Definition) -> bool {
     journey(definition).is_some_and(|it| it.guard.is_some())
 }
 
-/// Whether tasks look at the inbound request: check a credential, pass headers through.
+/// Whether tasks read the inbound request: check a credential, pass headers through.
 pub fn reads_inbound_request(definition: &Definition) -> bool {
     journey(definition).is_some_and(|it| it.reads_inbound_request)
 }

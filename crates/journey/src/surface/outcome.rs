@@ -9,7 +9,7 @@ use super::status::{phase, put_labels};
 use crate::definition::RESERVED_OUTCOME_FIELDS;
 use crate::machine::CANCELLED_OUTCOME;
 
-/// The outcome; nothing while the run goes on.
+/// The outcome; none while the run is active.
 pub fn outcome(definition: &Definition, instance: &Instance<'_>) -> Option<Json> {
     let ended = instance.outcome?;
     let summary = match instance.snapshot() {

@@ -14,7 +14,7 @@ const MAX_DEPTH: usize = 64;
 /// Lines of one source.
 const MAX_LINES: usize = 300_000;
 
-/// Problems of the text itself that are told.
+/// Problems of the text itself that are reported.
 const MAX_PROBLEMS: usize = 100;
 
 /// Values in one source, all documents together.
@@ -217,7 +217,7 @@ impl Builder<'_> {
         })
     }
 
-    /// Where the content of a block scalar begins. The parser tells its first line that is not
+    /// Where the content of a block scalar begins. The parser gives its first line that is not
     /// empty; empty lines at the top belong to the content, so it begins right below its header.
     fn first_content_line(&self, told: Position) -> Position {
         let before = usize::try_from(told.line).unwrap_or(usize::MAX).saturating_sub(1);

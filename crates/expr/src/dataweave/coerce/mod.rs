@@ -1,7 +1,7 @@
 //! Making values of one kind into another.
 //!
-//! `as` converts and may be told how by a schema; at typed positions the same happens by itself where
-//! nothing is lost. Null becomes nothing else, and neither do arrays, objects and functions.
+//! `as` converts and may be told how by a schema; at typed positions the same happens by itself
+//! where nothing is lost. Null becomes nothing else, and neither do arrays, objects and functions.
 
 mod binary;
 mod convert;

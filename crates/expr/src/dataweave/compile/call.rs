@@ -184,7 +184,7 @@ impl Compiler<'_> {
         Self::node(Op::LambdaValue(id), span)
     }
 
-    /// `xs map f` would collect the function itself, which nobody means.
+    /// `xs map f` would collect the function itself, which is never intended.
     fn lint_uncalled(&mut self, operator: &str, right: &Expr) {
         let ExprKind::Name { module, name } = &*right.ungrouped().kind else { return };
         let is_function = match self.find(module, name) {

@@ -192,7 +192,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// `do { … }` and `using (…)`. Variables have their places from the start, so that functions of
+    /// `do { … }` and `using (…)`. Variables have their slots from the start, so that functions of
     /// the block capture all of them.
     pub(super) fn block(
         &mut self,

@@ -19,7 +19,7 @@ impl Compiler<'_> {
         Self::node(Op::Match(Box::new(value), cases), span)
     }
 
-    /// A case has three positions: what was matched, and two for its parts.
+    /// A case has three slots: what was matched, and two for its parts.
     fn case(&mut self, case: &Case, tail: bool) -> CaseNode {
         let mark = self.scope.mark();
         // What the pattern compares with is computed before there is anything to name.
@@ -65,7 +65,7 @@ impl Compiler<'_> {
         Self::node(Op::Update(Box::new(value), cases), span)
     }
 
-    /// A case has two positions: the old value, and its index.
+    /// A case has two slots: the old value, and its index.
     fn update_case(&mut self, case: &UpdateCase) -> UpdateNode {
         let path = case.path.iter().map(|selector| self.selector(selector)).collect();
         let mark = self.scope.mark();

@@ -8,7 +8,7 @@ use crate::value::{Namespace, Text, Value};
 #[derive(Debug, Clone)]
 pub(super) enum Binding {
     Global(usize),
-    /// A position in the frame.
+    /// A slot in the frame.
     Slot(usize),
     Set(SetId),
     Native(&'static Native),
@@ -22,7 +22,7 @@ pub(super) enum Binding {
     NotYetDeclared,
 }
 
-/// The frame of a function: positions it captured, then its own.
+/// The frame of a function: slots it captured, then its own.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Frame {
     pub(super) captured: usize,
@@ -46,14 +46,14 @@ impl Scope {
         self.bindings.push((name, bound));
     }
 
-    /// Gives the name the next position of the frame.
+    /// Gives the name the next slot of the frame.
     pub(super) fn bind_slot(&mut self, name: Text) -> usize {
         let slot = self.reserve_slot();
         self.bind(name, Binding::Slot(slot));
         slot
     }
 
-    /// Takes a position without a name.
+    /// Takes a slot without a name.
     pub(super) fn reserve_slot(&mut self) -> usize {
         let slot = self.frame.slots;
         self.frame.slots += 1;

@@ -152,7 +152,7 @@ impl Compiler<'_> {
         id
     }
 
-    /// The position of a slot, seen from the current function.
+    /// The operation that loads a slot, seen from the current function.
     pub(super) fn slot(&self, slot: usize) -> Op {
         match slot.checked_sub(self.scope.frame.captured) {
             Some(local) => Op::Local(local),

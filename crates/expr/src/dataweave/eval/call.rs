@@ -68,7 +68,7 @@ impl Eval<'_> {
         self.code.sets.get(set.0).map_or(0, |set| set.captured)
     }
 
-    /// The first positions of the current frame.
+    /// The first slots of the current frame.
     pub(super) fn captured_values(&self, count: usize, frame: Frame<'_>) -> Arc<[Value]> {
         if count == 0 {
             return Arc::default();

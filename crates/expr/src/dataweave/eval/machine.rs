@@ -13,7 +13,7 @@ use super::fault::{Fault, Result};
 use super::random::Random;
 use crate::value::{Array, Kind, Object, Text, Value, ValueSize, text};
 
-/// The moment and the chance of an evaluation.
+/// The time and the random seed of an evaluation.
 #[derive(Debug, Clone)]
 pub(crate) struct EvalInputs {
     pub(crate) now: Zoned,
@@ -123,13 +123,13 @@ impl<'p> Eval<'p> {
         &mut self.budget.ops
     }
 
-    /// Pays for a visit of all of a value, shared parts every time.
+    /// Charges for visiting a whole value; shared parts count every time.
     pub(crate) fn charge_visit(&mut self, value: &Value) -> Result<()> {
         let extent = ValueSize::of(value, self.budget.ops);
         self.charge(extent.ops)
     }
 
-    /// Pays for going through two values side by side: the smaller one tells how far.
+    /// Charges for visiting two values side by side: the smaller one limits the work.
     pub(crate) fn charge_pair_visit(&mut self, left: &Value, right: &Value) -> Result<()> {
         if is_small(left) || is_small(right) {
             return Ok(());

@@ -46,7 +46,7 @@ fn parts(chars: &mut Chars<'_>, level: usize) -> Result<Vec<DatePatternPart>, St
         match c {
             '\'' => push_text(&mut parts, &quoted(chars)?),
             '[' if level < 8 => {
-                parts.push(DatePatternPart::Optional(self::parts(chars, level + 1)?))
+                parts.push(DatePatternPart::Optional(self::parts(chars, level + 1)?));
             }
             ']' if level > 0 => return Ok(parts),
             '[' | ']' | '{' | '}' | '#' => return Err(format!("`{c}` cannot stand in a pattern")),

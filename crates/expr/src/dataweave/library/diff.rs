@@ -95,8 +95,8 @@ impl Comparison<'_, '_> {
         Ok(found)
     }
 
-    /// The entry that is compared with the expected one at a position: that at the same position, or, in
-    /// any order, the one with as many of its name before it.
+    /// The entry that is compared with the expected one at a position: that at the same position,
+    /// or, in any order, the one with as many of its name before it.
     fn partner<'o>(
         &mut self,
         actual: &'o Object,

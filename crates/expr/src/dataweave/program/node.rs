@@ -1,4 +1,4 @@
-//! The instructions: a tree in which every name is already a position.
+//! The instructions: a tree in which every name is already a slot.
 
 use std::sync::Arc;
 
@@ -26,9 +26,9 @@ pub(crate) struct LambdaId(pub(crate) usize);
 pub(crate) enum Op {
     Constant(Value),
     Global(usize),
-    /// A position on the stack, from the base of the frame.
+    /// A slot on the stack, from the base of the frame.
     Local(usize),
-    /// A position among the values that the function captured.
+    /// A slot among the values that the function captured.
     Captured(usize),
     Interpolation(Vec<Node>),
     Array(Vec<ItemNode>),
@@ -112,7 +112,7 @@ pub(crate) enum SelectorNode {
 pub(crate) struct FunctionSet {
     pub(crate) name: Text,
     pub(crate) overloads: Vec<LambdaId>,
-    /// How many positions of the surrounding frame it captures.
+    /// How many slots of the surrounding frame it captures.
     pub(crate) captured: usize,
 }
 
@@ -137,7 +137,7 @@ pub(crate) struct CaseNode {
     pub(crate) body: Node,
 }
 
-/// What a case looks for. Every case has three positions on the stack, in which the pattern leaves
+/// What a case looks for. Every case has three slots on the stack, in which the pattern leaves
 /// what it found: the value, and for destructuring two more.
 #[derive(Debug)]
 pub(crate) enum PatternNode {

@@ -38,7 +38,7 @@ const SUM: OperatorLevel = &[
 ];
 const PRODUCT: OperatorLevel = &[("*", BinaryOp::Multiply), ("/", BinaryOp::Divide)];
 
-/// What can follow a value on the loosest level.
+/// Operators of the lowest precedence.
 enum LowestPrecedenceOp {
     Call(Vec<Text>, Name),
     Default,

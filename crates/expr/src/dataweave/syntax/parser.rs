@@ -29,13 +29,13 @@ pub(crate) fn parse(source: &str) -> ParsedScript {
     ParsedScript { directives, body, problems: parser.problems }
 }
 
-/// Why a piece could not be read; the problem itself is recorded.
+/// Parsing of a construct was aborted; the problem is already recorded.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ParseAborted;
 
 pub(super) type Result<T = Expr> = std::result::Result<T, ParseAborted>;
 
-/// What an opening sign may turn out to be.
+/// What an opening token may begin; tried once per offset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Lookahead {
     Lambda,
@@ -52,8 +52,8 @@ pub(super) struct Parser<'s> {
     pub(super) has_header: bool,
     /// Inside `if c then …` the word `then` ends the condition.
     pub(super) stops_at_then: bool,
-    /// Guesses that turned out wrong, by position. Trying each only once keeps reading quadratic where
-    /// guesses are nested.
+    /// Guesses that turned out wrong, by position. Trying each only once keeps reading quadratic
+    /// where guesses are nested.
     pub(super) failed_lookaheads: BTreeSet<(usize, Lookahead)>,
 }
 
@@ -230,7 +230,7 @@ impl<'s> Parser<'s> {
         result
     }
 
-    /// After an error inside brackets: goes on at the next `,` or the closing bracket.
+    /// After an error inside brackets: continues at the next `,` or the closing bracket.
     pub(super) fn skip_to_separator(&mut self, close: char) {
         let mut open = Vec::new();
         loop {

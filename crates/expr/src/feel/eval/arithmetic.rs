@@ -6,7 +6,7 @@ use crate::feel::syntax::Arithmetic;
 use crate::value::temporal::Period;
 use crate::value::{Number, Value};
 
-/// Texts may not grow beyond this.
+/// The longest text that an operation may build, in bytes.
 const MAX_TEXT_BYTES: usize = 1 << 20;
 
 pub(super) fn compute(operator: Arithmetic, left: &Value, right: &Value) -> Option<Value> {

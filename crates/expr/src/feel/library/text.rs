@@ -6,7 +6,7 @@ use crate::value::{Number, Pattern, PatternMatch, Value, base64};
 
 type Result<T> = std::result::Result<T, EvaluationError>;
 
-/// Texts may not grow beyond this.
+/// The longest text that a function may build, in bytes.
 const MAX_TEXT_BYTES: usize = 4 << 20;
 
 fn one(values: &[Value]) -> Option<&str> {

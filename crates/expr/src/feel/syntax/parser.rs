@@ -1,4 +1,4 @@
-//! The parser: tokens in hand, and how deep it is.
+//! The parser: its tokens, position and nesting depth.
 
 use std::collections::BTreeSet;
 
@@ -58,7 +58,7 @@ impl Parser {
         result
     }
 
-    /// Variables are never functions, so a function that nobody has written is a mistake.
+    /// Variables are never functions, so a call of an unknown name is an error.
     fn check_calls(&self) -> Parsed<()> {
         let is_known = |name: &str| self.bound.contains(name) || library::function(name).is_some();
         match self.calls.iter().find(|(name, _)| !is_known(name)) {

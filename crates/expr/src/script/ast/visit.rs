@@ -5,7 +5,7 @@ use super::tree::{
     Stmt, StmtKind,
 };
 
-/// Sees every node. A method that is not overridden goes on to the parts of its node.
+/// Visits every node. A method that is not overridden visits the children of its node.
 pub(crate) trait Visitor<'a> {
     fn stmt(&mut self, stmt: &'a Stmt) {
         walk_stmt(self, stmt);

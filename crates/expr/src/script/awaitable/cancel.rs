@@ -1,11 +1,11 @@
-//! Losers are taken back, unless something else still waits for them (F2).
+//! Cancels losers, unless another pending await contains them (F2).
 
 use super::leaf::{Awaitable, AwaitableState, Kind};
 use crate::script::host::EffectKind;
 use crate::script::vm::{AwaitableRef, Machine, Value};
 
 impl Machine<'_> {
-    /// Cancels the members of a decided combinator that did not end.
+    /// Cancels the members of a decided combinator that have not ended.
     pub(super) fn cancel_losers(&mut self, decided: AwaitableRef) {
         let mut todo = vec![decided];
         while let Some(over) = todo.pop() {
@@ -55,7 +55,7 @@ impl Machine<'_> {
         }
     }
 
-    /// What nobody can await any more: timers and waits go, tasks and children run on.
+    /// Cancels timers and waits that no reachable value can await; tasks and children keep running.
     pub(crate) fn cancel_unreachable(&mut self, reached: &[bool]) {
         let mut gone = Vec::new();
         for (at, awaitable) in self.heap.awaitables.iter::<AwaitableRef>() {

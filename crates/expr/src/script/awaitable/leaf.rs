@@ -28,7 +28,8 @@ impl LocalEffectKey {
 pub(crate) struct Awaitable {
     pub(crate) kind: Kind,
     pub(crate) state: AwaitableState,
-    /// Combinators that this is a member of, once for each position. Not saved: it follows from them.
+    /// Combinators that this is a member of, once for each position. Not saved: it follows from
+    /// them.
     pub(crate) parents: Vec<AwaitableRef>,
 }
 
@@ -38,15 +39,15 @@ pub(crate) enum Kind {
     Combinator(Combinator),
 }
 
-/// How far it is.
+/// The state of an awaitable.
 #[derive(Debug, Clone)]
 pub(crate) enum AwaitableState {
     Pending,
-    /// A result that nobody has looked at: read when somebody does.
+    /// A result as JSON text; parsed when it is first read.
     Raw(Json),
     Done(Value),
     Failed(Value),
-    /// Taken back; whoever awaits it finds `Cancelled`.
+    /// Cancelled; awaiting it throws `Cancelled`.
     Cancelled,
 }
 

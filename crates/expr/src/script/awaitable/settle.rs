@@ -14,7 +14,7 @@ pub(super) enum AwaitableResult {
 }
 
 impl Machine<'_> {
-    /// Takes the end of an effect. False when nobody waits for it any more.
+    /// Settles the awaitable of an effect. False if it is stale: no longer pending.
     pub(crate) fn settle(&mut self, key: EffectKey, with: Settlement) -> VmResult<bool> {
         let step = LocalEffectKey::of(key);
         let Some((at, what, timer)) = self.pending_leaf(step) else { return Ok(false) };
@@ -101,7 +101,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Tells combinators about a member that has ended, and theirs in turn.
+    /// Propagates the end of a member to its combinators, and on to theirs.
     pub(super) fn propagate(&mut self, ended: AwaitableRef) -> VmResult<()> {
         let mut todo = vec![ended];
         while let Some(ended) = todo.pop() {

@@ -35,7 +35,7 @@ pub(super) struct Calls<'p> {
     pub(super) constants: BTreeMap<DeclId, Kind>,
 }
 
-/// What an expression is to the library.
+/// The result of looking an expression up in the library.
 #[derive(PartialEq)]
 enum LibraryLookup {
     Member(Member),

@@ -97,7 +97,7 @@ impl<'a> Jumps<'_, 'a> {
         self.targets.pop();
     }
 
-    /// A loop that always goes on, never leaves and never waits.
+    /// Reports a loop without end: its test always holds, and it neither leaves nor waits.
     fn check_endless_loop(&mut self, stmt: &'a Stmt, test: Option<&Expr>, body: &'a Stmt) {
         if test.is_some_and(|test| !is_always_true(test)) {
             return;

@@ -365,7 +365,7 @@ impl<'a> Visitor<'a> for Declared<'_, '_, 'a> {
     }
 }
 
-/// Warns of variables that nobody reads, and of new names that look like slips.
+/// Warns of variables that are never read, and of new names that look like typing errors.
 fn check_unused(analysis: &Analysis, problems: &mut Problems) {
     for decl in &analysis.decls {
         let counts = !matches!(decl.kind, DeclKind::Param | DeclKind::Caught);

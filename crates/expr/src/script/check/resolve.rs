@@ -7,7 +7,7 @@ use crate::script::ast::{AssignOp, Expr, ExprKind, Ident, Pattern, PatternKind, 
 use crate::script::library::{global, global_names};
 use crate::script::problem::Code;
 
-/// Names that people expect, and what to use instead.
+/// Names of other JavaScript environments, and what to use instead.
 const HELP_FOR_FOREIGN_NAMES: &[(&str, &str)] = &[
     ("console", "use Log.info, Log.warn or Log.error"),
     ("setTimeout", "use `await Task.delay(seconds)`"),
@@ -45,7 +45,7 @@ impl Names<'_, '_> {
             }
             // What is changed by its old value must exist.
             ExprKind::Assign { target, op, .. } if *op != AssignOp::Plain => {
-                self.check_assigned_names(target)
+                self.check_assigned_names(target);
             }
             ExprKind::Update { target, .. } => self.check_assigned_names(target),
             _ => {}

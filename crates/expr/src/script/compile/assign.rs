@@ -7,7 +7,7 @@ use crate::script::ast::{AssignOp, BinaryOp, Expr, ExprKind, LogicalOp, Pattern,
 use crate::script::span::Span;
 
 impl FunctionBuilder<'_, '_> {
-    /// An assignment; leaves its value only if somebody wants it.
+    /// An assignment; leaves its value on the stack only if it is `wanted`.
     pub(super) fn assign(&mut self, target: &Pattern, op: AssignOp, value: &Expr, wanted: bool) {
         match &target.kind {
             PatternKind::Name(name) => match op {

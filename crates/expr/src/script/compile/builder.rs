@@ -10,7 +10,7 @@ use crate::script::check::{Analysis, DeclId};
 use crate::script::library::Method;
 use crate::script::vm::{Text, Value};
 
-/// What all functions of a file share.
+/// The program while it is built: what all functions of a file share.
 pub(super) struct ProgramBuilder<'a> {
     pub(super) analysis: &'a Analysis,
     pub(super) constants: Vec<Value>,

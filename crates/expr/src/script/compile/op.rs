@@ -87,7 +87,7 @@ pub(crate) enum Op {
         limit: i32,
         to: u32,
     },
-    /// Keeps the value and jumps, or drops it and goes on.
+    /// Keeps the value and jumps, or drops it and continues.
     JumpIfFalseKeep(u32),
     JumpIfTrueKeep(u32),
     JumpIfPresentKeep(u32),

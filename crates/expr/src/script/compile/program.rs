@@ -50,7 +50,7 @@ pub(crate) struct Code {
     pub(crate) ops: Vec<Op>,
     /// From which operation on which position of the source holds, in order.
     pub(crate) source_offsets: Vec<(u32, u32)>,
-    /// Where it may stand still, in order of their places.
+    /// Operations at which it may be suspended, in source order.
     pub(crate) points: Vec<SuspensionPoint>,
     /// The same in order of their operations: the position of each in `points`.
     pub(crate) points_by_pc: Vec<(u32, u32)>,
@@ -76,7 +76,7 @@ pub(crate) struct LocalSlot {
 /// The end of a chain of variables.
 pub(crate) const NO_CHAIN: u32 = u32::MAX;
 
-/// A position where a frame may stand still.
+/// An operation at which a frame may be suspended and saved.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SuspensionPoint {
     /// Its position in the source; unique within the function.
@@ -90,7 +90,7 @@ pub(crate) struct SuspensionPoint {
     pub(crate) chain: u32,
 }
 
-/// Who takes an error that is thrown between two operations.
+/// The handler of errors thrown between two operations.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Handler {
     pub(crate) from: u32,
@@ -102,7 +102,7 @@ pub(crate) struct Handler {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum HandlerKind {
     Catch,
-    /// It goes on with the error later; the trace waits in a slot.
+    /// Rethrows the error after the block; the trace is kept in a slot.
     Finally {
         trace: u32,
     },

@@ -1,8 +1,8 @@
 //! Leaving: `break`, `continue`, `return`, errors, and the `finally` blocks on their way.
 //!
 //! A `finally` block is compiled once. Whoever passes through it first notes in hidden variables
-//! how to go on: 0 normally, 1 returning a value, 2 jumping, named by the position of the jump, and 3
-//! with an error. Behind the block the note is read.
+//! how to go on: 0 normally, 1 returning a value, 2 jumping, named by the position of the jump, and
+//! 3 with an error. Behind the block the note is read.
 
 use std::sync::Arc;
 
@@ -189,7 +189,7 @@ impl FunctionBuilder<'_, '_> {
         self.chain = chain;
     }
 
-    /// Behind a `finally` block: what was under way goes on.
+    /// After a `finally` block: resumes the completion that entered it.
     fn resume_after_finally(&mut self, at: u32, passed: &FinallyBlock, trace: u32) {
         let (note, value) = (passed.note, passed.value);
         let over = self.jump_unless_equal(note, COMPLETED_BY_THROW);

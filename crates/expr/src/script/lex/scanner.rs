@@ -43,7 +43,7 @@ pub(super) struct Scanner<'a> {
     pub(super) at: usize,
     tokens: Vec<Token>,
     after_newline: bool,
-    /// The depth of braces at which each open template goes on.
+    /// The brace depth at which each open template continues.
     templates: Vec<u32>,
     braces: u32,
     front_matter: Option<FrontMatter>,
@@ -107,7 +107,7 @@ impl Scanner<'_> {
         self.after_newline = false;
     }
 
-    /// A template goes on when the brace that was opened inside it is closed.
+    /// A template continues when the brace that was opened inside it is closed.
     pub(super) fn open_template(&mut self) {
         self.templates.push(self.braces);
     }

@@ -1,5 +1,5 @@
 //! Arithmetic: that of JavaScript. A number is a double; those that are whole and exact are kept
-//! as integers, which is faster and shorter, and nobody can tell the difference.
+//! as integers, which is faster and shorter and makes no observable difference.
 
 use super::machine::Machine;
 use super::raise::{VmResult, type_error};

@@ -150,7 +150,7 @@ impl Machine<'_> {
         match frame.method {
             Method::Map => self.collect_element_result(frame, vec![value])?,
             Method::Filter if holds => {
-                self.collect_element_result(frame, vec![frame.current.clone()])?
+                self.collect_element_result(frame, vec![frame.current.clone()])?;
             }
             Method::FlatMap => {
                 let items = match &value {

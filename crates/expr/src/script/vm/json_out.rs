@@ -1,4 +1,4 @@
-//! Writing values as JSON: when they leave the script, and when people look at them.
+//! Writes values as JSON: as documents of the engine, and for display.
 
 use std::fmt::Write as _;
 
@@ -25,7 +25,7 @@ enum NonJsonValues {
 
 impl Machine<'_> {
     /// A value that leaves the script: a task's input, a result.
-    pub(crate) fn to_document(&mut self, value: &Value) -> VmResult<Json> {
+    pub(crate) fn write_document(&mut self, value: &Value) -> VmResult<Json> {
         let limit = self.limits.payload_bytes;
         let text =
             write(&self.heap, value, NonJsonValues::Strict, &StringifyStyle::default(), limit)?;

@@ -37,7 +37,7 @@ pub struct Machine<'a> {
     pub(crate) next_number: u32,
     /// Operations used in this turn.
     pub(crate) ops: u64,
-    /// At how many operations this turn yields to others.
+    /// The number of operations after which this turn yields.
     pub(crate) slice_end: u64,
     /// The operation that is being performed, for the positions of errors.
     pub(crate) pc: usize,

@@ -14,7 +14,7 @@ const MAX_UNINDEXED_PROPERTIES: usize = 12;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Record {
     entries: Vec<(Text, Value)>,
-    /// Built when the object is large. A tree, not a hash: nobody can choose colliding names.
+    /// Built when the object is large. A tree, not a hash, so names cannot be chosen to collide.
     index: Option<BTreeMap<Text, u32>>,
     /// Whether a name is an index, so that the order is another one.
     has_index: bool,

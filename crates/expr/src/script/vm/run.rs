@@ -20,7 +20,7 @@ pub enum StopReason {
     Yield,
     /// The workflow has returned. Its value is on top of the stack.
     Finished,
-    /// An error that nobody catches. It is on top of the stack.
+    /// An uncaught error. It is on top of the stack.
     Uncaught {
         /// Where it happened: a JSON array of frames, innermost first.
         trace: String,
@@ -35,7 +35,7 @@ enum LoopControl {
 }
 
 impl Machine<'_> {
-    /// Runs until the script waits, yields, or is over.
+    /// Runs until the script waits, yields or ends.
     pub fn run(&mut self) -> Result<StopReason, Fault> {
         self.awaiting = None;
         loop {
@@ -575,7 +575,7 @@ impl Machine<'_> {
     }
 }
 
-/// Whether the machine goes on after a result was delivered.
+/// Whether the machine continues after a result was delivered.
 fn into_next(stop: Option<StopReason>) -> LoopControl {
     stop.map_or(LoopControl::Frame, LoopControl::Stop)
 }

@@ -1,7 +1,7 @@
 //! `JSON.stringify`: what is written is first asked for, property by property.
 //!
-//! A function as its second argument, and functions named `toJSON`, say what stands in the position of
-//! a value. They are functions of the script, so there is a frame that calls them one after
+//! A function as its second argument, and functions named `toJSON`, say what stands in the position
+//! of a value. They are functions of the script, so there is a frame that calls them one after
 //! the other and may be saved between any two calls. It makes a copy of the value with their
 //! answers in it, from the outside in, and the copy is written at the end.
 
@@ -131,7 +131,7 @@ impl Machine<'_> {
         matches!(found, Value::Function(_) | Value::Builtin(_)).then(|| found.clone())
     }
 
-    /// Takes the answer of the last call, if there is one, and goes on to the next.
+    /// Takes the result of the last call, if there is one, and makes the next call.
     pub(super) fn stringify_step(&mut self, answer: Option<Value>) -> VmResult<Option<StopReason>> {
         let mut answer = answer;
         loop {

@@ -48,7 +48,7 @@ impl Machine<'_> {
         Ok(self.heap.new_record(record))
     }
 
-    /// Goes to whoever catches an error; if nobody does, stops with all frames as they are.
+    /// Unwinds to the handler of an error; without one, stops with all frames as they are.
     pub(crate) fn unwind(&mut self, error: Value) -> Option<StopReason> {
         self.spend(10);
         let trace = self.held_trace.take();

@@ -20,7 +20,7 @@ pub(super) struct LinearMatcher {
     any: meta::Regex,
     whole: meta::Regex,
     nfa: NFA,
-    /// Tells how far a search looked; none where the automaton cannot be made.
+    /// Measures how far a search read; none if the automaton cannot be built.
     scanner: Option<dfa::DFA>,
 }
 
@@ -88,7 +88,7 @@ impl LinearMatcher {
         Ok(spans_of(&captures))
     }
 
-    /// How many bytes a search from a position looks at.
+    /// How many bytes a search from a position reads.
     fn scanned_bytes(&self, cache: &mut Option<dfa::Cache>, text: &str, from: usize) -> usize {
         let rest = text.as_bytes().get(from..).unwrap_or_default();
         let (Some(dfa), Some(cache)) = (&self.scanner, cache) else { return rest.len() };

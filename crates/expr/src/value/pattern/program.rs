@@ -13,7 +13,7 @@ const MAX_INSTRUCTIONS: usize = 20_000;
 /// Ranges of characters, in order.
 pub(super) type Ranges = Arc<[(char, char)]>;
 
-/// One instruction; each but the jumps goes on at the next.
+/// One instruction; all but jumps continue at the next.
 #[derive(Debug, Clone)]
 pub(super) enum Instruction {
     Char {
@@ -38,7 +38,7 @@ pub(super) enum Instruction {
         group: usize,
         fold: bool,
     },
-    /// What follows up to an `End` is matched by itself; then it goes on at `next`.
+    /// Matches the instructions up to an `End` by themselves, then continues at `next`.
     Look {
         ahead: bool,
         negative: bool,

@@ -1,4 +1,4 @@
-//! A compiled schema, and what a check of a document comes to.
+//! A compiled schema, and the result of checking a document.
 
 use std::fmt;
 
@@ -47,7 +47,7 @@ pub(crate) struct SchemaCheck {
     pub(crate) ops: u64,
 }
 
-/// How many mismatches are told.
+/// How many mismatches are reported.
 pub(super) const MAX_MISMATCHES: usize = 20;
 
 /// Operations of one check.

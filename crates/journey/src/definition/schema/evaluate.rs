@@ -11,7 +11,7 @@ use super::message::{choices, count_text, display_value, properties, unexpected}
 /// Schemas inside each other while a value is checked: a frame of the stack for each.
 const MAX_DEPTH: usize = 400;
 
-/// Why a check was given up.
+/// Why a check was aborted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum BudgetExceeded {
     #[error("checking it against the schema takes more than {MAX_OPS} operations")]
@@ -66,7 +66,7 @@ pub(super) struct Evaluation<'s> {
     nodes: &'s [Node],
     budget: Budget,
     depth: usize,
-    /// Above zero while nothing is told, as inside of `anyOf`.
+    /// Above zero while mismatches are not reported, as inside of `anyOf`.
     quiet: usize,
     path: Vec<String>,
     mismatches: Vec<Mismatch>,
@@ -94,7 +94,7 @@ impl<'s> Evaluation<'s> {
         self.mismatches
     }
 
-    /// Checks a value against one schema; marks what it looked at where somebody asks.
+    /// Checks a value against one schema; marks what it evaluated if marks are given.
     fn schema(&mut self, id: NodeId, value: &Value, marks: Option<&mut EvaluatedMarks>) -> Result {
         self.budget.spend(1)?;
         if self.depth >= MAX_DEPTH {
@@ -150,12 +150,12 @@ impl<'s> Evaluation<'s> {
         Ok(vec![false; count])
     }
 
-    /// Whether one more mismatch would not be told anyway.
+    /// Whether further mismatches would not be reported.
     fn has_enough_mismatches(&self) -> bool {
         self.quiet > 0 || self.mismatches.len() >= MAX_MISMATCHES
     }
 
-    /// Tells a mismatch at the current place, and is false.
+    /// Reports a mismatch at the current path. Always false.
     fn report_mismatch(&mut self, message: impl FnOnce() -> String) -> bool {
         if !self.has_enough_mismatches() {
             let pointer = self.path.iter().fold(String::new(), |all, part| {
@@ -170,7 +170,7 @@ impl<'s> Evaluation<'s> {
         holds || self.report_mismatch(message)
     }
 
-    /// Whether a schema matches, without telling why not.
+    /// Whether a schema matches, without reporting mismatches.
     fn matches_silently(
         &mut self,
         id: NodeId,
@@ -505,7 +505,7 @@ impl<'s> Evaluation<'s> {
         Ok(pattern.is_match(name, &mut self.budget.ops)?)
     }
 
-    /// Schemas that look at the same value.
+    /// Keywords whose schemas apply to the same value.
     fn same_value_schemas(
         &mut self,
         keyword: &'s Keyword,

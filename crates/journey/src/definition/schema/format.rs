@@ -1,4 +1,4 @@
-//! `format`, by the library: each one looks at a text once, from its beginning to its end.
+//! `format`, validated by the library: each format reads a text once.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ pub(super) struct Format {
 }
 
 impl Format {
-    /// A format that says something about texts; none for names that nobody defined.
+    /// A format of the draft; none for unknown names.
     pub(super) fn new(name: &str) -> Option<Self> {
         if !FORMAT_NAMES.contains(&name) {
             return None;
@@ -29,7 +29,7 @@ impl Format {
         &self.name
     }
 
-    /// The operations of a look at a text.
+    /// The operations that validating a text costs.
     pub(super) fn ops(text: &str) -> u64 {
         (text.len() as u64 / 4).saturating_add(4)
     }

@@ -9,7 +9,7 @@ use super::format::Format;
 /// The number of a schema inside the compiled whole.
 pub(super) type NodeId = usize;
 
-/// One schema: its assertions, in the order in which they are told.
+/// One schema: its assertions, in the order in which they are reported.
 #[derive(Default)]
 pub(super) struct Node {
     pub(super) keywords: Vec<Keyword>,
@@ -179,7 +179,7 @@ impl Keyword {
         }
     }
 
-    /// The schemas that look at the same value as this one does.
+    /// The subschemas that apply to the same value as this keyword.
     pub(super) fn same_value_schemas(&self) -> Vec<NodeId> {
         match self {
             Self::Ref(id) | Self::Not(id, _) => vec![*id],

@@ -1,4 +1,4 @@
-//! What is told about a value: short, whatever its size.
+//! Messages about values: short, whatever the size of the value.
 
 use meantime_expr::value::Value;
 use meantime_expr::value::json::{Layout, write};

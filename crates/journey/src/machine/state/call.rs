@@ -84,7 +84,7 @@ impl Run<'_> {
         checked.mismatches
     }
 
-    /// A value that does not match is told in the history, and goes on (JR7).
+    /// Records a value that does not match in the history; the run continues (JR7).
     pub(in crate::machine) fn record_mismatches(
         &mut self,
         schema: Option<&Schema>,

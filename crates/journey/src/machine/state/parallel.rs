@@ -81,7 +81,7 @@ impl Run<'_> {
         }
     }
 
-    /// The parallel is over: losers go, the result is computed, the frame goes on.
+    /// Ends a parallel: cancels the remaining branches, computes the result, continues the frame.
     fn join(
         &mut self,
         id: FrameId,

@@ -1,4 +1,4 @@
-//! `wait` and `webhook`: stand until somebody submits, or until the timeout.
+//! `wait` and `webhook`: wait for a submission or the timeout.
 
 use meantime_core::{Effect, Fault, Json, Verdict};
 use meantime_expr::value::Object;
@@ -73,7 +73,7 @@ impl Run<'_> {
         Ok(Verdict::taken())
     }
 
-    /// Nobody submitted in time.
+    /// The timeout of a step was reached without a submission.
     pub(in crate::machine) fn step_timed_out(&mut self, id: FrameId) -> Result<(), Fault> {
         let state = self.state_of(id)?;
         let StateBody::Step(step) = &state.body else {

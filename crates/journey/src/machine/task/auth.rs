@@ -1,4 +1,4 @@
-//! `apiKeyValidate:v1` and `jwtValidate:v1`: the engine looks at the request that is in scope.
+//! `apiKeyValidate:v1` and `jwtValidate:v1`: the engine checks the inbound request in scope.
 //!
 //! The engine answers `{ok: true, value}` or `{ok: false, problem}`, which become
 //! `context.<authVar>.<method>` and `context.<authVar>.<method>.problem`. A credential that is

@@ -1,4 +1,4 @@
-//! `httpCall:v1`: a task of the engine. The run goes on with whatever comes back.
+//! `httpCall:v1`: a task of the engine. Any response or failure continues the run.
 
 use meantime_core::{Fault, Json, RetryPolicy, TaskKind, TaskOutcome, TaskSpec};
 use meantime_expr::value::Value;

@@ -1,4 +1,4 @@
-//! `schedule:v1`: makes a binding, and goes on when the commit has answered (S7, JS7).
+//! `schedule:v1`: creates a schedule and continues with the answer of the commit (S7, JS7).
 
 use meantime_core::time::{First, Rule, Span, Zone};
 use meantime_core::{

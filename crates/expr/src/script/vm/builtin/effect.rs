@@ -21,7 +21,7 @@ impl Machine<'_> {
         for value in args {
             documents.push(match value {
                 Value::Undefined => None,
-                value => Some(self.to_document(value)?),
+                value => Some(self.write_document(value)?),
             });
         }
         let at = self.current_offset();
@@ -55,16 +55,16 @@ impl Machine<'_> {
             _ => "info",
         };
         let message = match arg(args, 0) {
-            text @ Value::Text(_) => self.to_document(&text)?,
+            text @ Value::Text(_) => self.write_document(&text)?,
             other => {
                 let text = self.log_text(&other)?;
                 let text = self.new_text(text)?;
-                self.to_document(&text)?
+                self.write_document(&text)?
             }
         };
         let data = match args.get(1) {
             None | Some(Value::Undefined) => None,
-            Some(value) => Some(self.to_document(value)?),
+            Some(value) => Some(self.write_document(value)?),
         };
         self.host.log(level, message, data);
         Ok(Value::Undefined)
