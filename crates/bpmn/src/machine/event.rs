@@ -87,6 +87,7 @@ impl Machine<'_> {
                 self.wait_fulfilled(id, &wait, payload);
                 Verdict::taken()
             }
+            // Stale: the wait was cancelled or fulfilled before.
             None => Verdict::NotTaken,
         }
     }
@@ -110,11 +111,14 @@ impl Machine<'_> {
 
     /// The element that waits under a key.
     fn find(&self, key: LocalEffectKey) -> Option<ElementInstanceId> {
+        // Conditions are not effects and share the key `NONE`, which must find none of them.
         let waits = |wait: &ArmedWait| wait.key == key && key != LocalEffectKey::NONE;
         let found = self
             .state
             .elements
             .iter()
+            // An element that is ending keeps its child waits; only the end of the child, which
+            // `find_child_element` delivers, may still reach it.
             .find(|(_, it)| !it.is_ending() && it.waits.iter().any(waits));
         found.map(|(id, _)| *id)
     }

@@ -13,6 +13,8 @@ use super::turn::Machine;
 impl Machine<'_> {
     /// Ends an element with all that is inside; then something follows in the scope around it.
     pub(super) fn interrupt(&mut self, id: ElementInstanceId, then: Option<Continuation>) {
+        // Marked at once, stopped step by step: no event of this turn may reach an element whose
+        // stop is still queued.
         self.mark_ending(id);
         if let Some(element) = self.element_mut(id) {
             element.then = then;
@@ -27,6 +29,7 @@ impl Machine<'_> {
         if let Some(element) = self.element_mut(scope) {
             element.then = Some(then);
         }
+        // Reversed, because each goes to the front of the queue: they stop in order of activation.
         for child in children.iter().rev() {
             self.mark_ending(*child);
             self.state.steps.push_front(QueuedStep::Stop(*child));
@@ -69,6 +72,8 @@ impl Machine<'_> {
                 .into_iter()
                 .partition(|wait| wait.kind == WaitKind::Child);
         let incident = element.incident.take();
+        // A child instance is cancelled, but the element stays until the child has ended: the
+        // continuation must not overtake it.
         element.waits.clone_from(&children);
         for wait in &waits {
             self.cancel_wait(wait);

@@ -96,6 +96,7 @@ impl<'a> Machine<'a> {
         while self.outcome.is_none() {
             let used_up = self.ops >= slice || self.effects.len() >= effects.max(1);
             if self.state.steps.is_empty() {
+                // Only now: an inclusive join must know that no moving token can still arrive.
                 if !self.advance_joins_and_conditions() {
                     break;
                 }

@@ -28,7 +28,8 @@ impl Run<'_> {
             WaitState::Incident(key) => {
                 self.push(Effect::CancelIncident { key });
             }
-            // A schedule that was asked for is made; nobody hears its answer.
+            // A schedule that was requested is still created; its answer finds no frame and is
+            // stale.
             WaitState::Ready | WaitState::Schedule(_) | WaitState::Step { timeout: None } => {}
         }
     }

@@ -58,6 +58,7 @@ impl Run<'_> {
             self.compensation_overdue();
             return Ok(true);
         }
+        // Stale: the frame has moved on, or a submission won the race against its timeout.
         let Some((id, is_step)) = self.frame_of_timer(key) else { return Ok(false) };
         // Time moved it: no inbound request is in scope from here on.
         self.frame_mut(id)?.request = None;

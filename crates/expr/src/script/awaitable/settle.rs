@@ -17,10 +17,11 @@ impl Machine<'_> {
     /// Settles the awaitable of an effect. False if it is stale: no longer pending.
     pub(crate) fn settle(&mut self, key: EffectKey, with: Settlement) -> VmResult<bool> {
         let step = LocalEffectKey::of(key);
+        // Stale: settled or cancelled before.
         let Some((at, what, timer)) = self.pending_leaf(step) else { return Ok(false) };
         let timed_out = timer == Some(step);
         if timed_out {
-            // The wait is over; the signal stays for whoever comes next.
+            // Unsubscribes: a later signal stays in its channel for the next wait.
             self.cancellations.push_back((EffectKind::Signal, self.leaf_step(at)));
         } else if let Some(timer) = timer {
             self.cancellations.push_back((EffectKind::Timer, timer));
