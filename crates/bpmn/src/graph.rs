@@ -2,7 +2,9 @@
 
 use meantime_core::graph::{Edge, Graph, Node as Drawn};
 
-use crate::model::{Gateway, Kind, Node, Process, Sub, SubKind, Task, Throw, Trigger};
+use crate::model::{
+    EventTrigger, Gateway, Node, NodeKind, Process, SubProcess, SubProcessKind, Task, ThrownEvent,
+};
 
 /// Draws a process, with what is attached to what and what is inside of what.
 pub(crate) fn graph(process: &Process) -> Graph {
@@ -26,7 +28,7 @@ pub(crate) fn graph(process: &Process) -> Graph {
     });
     let insides = process.nodes.iter().filter_map(|node| {
         let around = process.node(node.parent?);
-        matches!(node.kind, Kind::Start(_)).then(|| Edge {
+        matches!(node.kind, NodeKind::Start(_)).then(|| Edge {
             from: around.id.to_string(),
             to: node.id.to_string(),
             label: Some("inside".to_owned()),
@@ -37,45 +39,45 @@ pub(crate) fn graph(process: &Process) -> Graph {
 
 fn kind(node: &Node) -> &'static str {
     match &node.kind {
-        Kind::Start(start) => start.trigger.as_ref().map_or("start", Trigger::name),
-        Kind::End(Throw::None) => "end",
-        Kind::End(throw) | Kind::Throw(throw) => thrown(throw),
-        Kind::Catch(trigger) => trigger.name(),
-        Kind::Boundary(boundary) => boundary.trigger.name(),
-        Kind::Task(task) => match task {
+        NodeKind::Start(start) => start.trigger.as_ref().map_or("start", EventTrigger::name),
+        NodeKind::End(ThrownEvent::None) => "end",
+        NodeKind::End(throw) | NodeKind::Throw(throw) => thrown(throw),
+        NodeKind::Catch(trigger) => trigger.name(),
+        NodeKind::Boundary(boundary) => boundary.trigger.name(),
+        NodeKind::Task(task) => match task {
             Task::Pass => "pass",
             Task::Worker(_) => "task",
             Task::User(_) => "userTask",
             Task::Receive(_) => "message",
             Task::Script { .. } => "script",
         },
-        Kind::Gateway(gateway) => match gateway {
+        NodeKind::Gateway(gateway) => match gateway {
             Gateway::Exclusive => "choice",
             Gateway::Parallel => "parallel",
             Gateway::Inclusive => "inclusive",
             Gateway::EventBased => "eventGateway",
             Gateway::Complex { .. } => "complex",
         },
-        Kind::Sub(Sub { kind, .. }) => match kind {
-            SubKind::Embedded => "subProcess",
-            SubKind::Event => "eventSubProcess",
-            SubKind::Transaction => "transaction",
-            SubKind::AdHoc(_) => "adHoc",
+        NodeKind::SubProcess(SubProcess { kind, .. }) => match kind {
+            SubProcessKind::Embedded => "subProcess",
+            SubProcessKind::Event => "eventSubProcess",
+            SubProcessKind::Transaction => "transaction",
+            SubProcessKind::AdHoc(_) => "adHoc",
         },
-        Kind::Call(_) => "child",
+        NodeKind::Call(_) => "child",
     }
 }
 
-fn thrown(throw: &Throw) -> &'static str {
+fn thrown(throw: &ThrownEvent) -> &'static str {
     match throw {
-        Throw::None => "pass",
-        Throw::Terminate => "terminate",
-        Throw::Message(_) => "task",
-        Throw::Signal(_) => "signal",
-        Throw::Error(_) => "error",
-        Throw::Escalation(_) => "escalation",
-        Throw::Link(_) => "link",
-        Throw::Compensation(_) => "compensation",
-        Throw::Cancel => "cancel",
+        ThrownEvent::None => "pass",
+        ThrownEvent::Terminate => "terminate",
+        ThrownEvent::Message(_) => "task",
+        ThrownEvent::Signal(_) => "signal",
+        ThrownEvent::Error(_) => "error",
+        ThrownEvent::Escalation(_) => "escalation",
+        ThrownEvent::Link(_) => "link",
+        ThrownEvent::Compensation(_) => "compensation",
+        ThrownEvent::Cancel => "cancel",
     }
 }

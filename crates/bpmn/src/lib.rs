@@ -8,11 +8,11 @@
 mod check;
 mod expression;
 mod graph;
+mod incident_code;
 mod machine;
 mod model;
 mod notation;
 mod problem;
 mod read;
-mod trouble;
 
 pub use notation::{Bpmn, NOTATION};

@@ -11,7 +11,7 @@ use meantime_core::{
 use crate::machine::{Machine, inspect, scopes};
 use crate::model::Process;
 use crate::problem::Problems;
-use crate::read::{Read, read};
+use crate::read::{ReadProcess, read};
 
 /// The name of this notation.
 pub const NOTATION: &str = "bpmn";
@@ -68,8 +68,8 @@ fn body(definition: &Definition) -> Result<&Process, Fault> {
 }
 
 /// A definition from what was read; none when its triggers cannot be fixed.
-fn define(read: Read, limits: &Limits, problems: &mut Problems) -> Option<Definition> {
-    let Read { process, label, deadline, zone } = read;
+fn define(read: ReadProcess, limits: &Limits, problems: &mut Problems) -> Option<Definition> {
+    let ReadProcess { process, label, deadline, zone } = read;
     let errors = problems.errors();
     let triggers = crate::machine::triggers(&process, limits, problems);
     let execution = deadline.and_then(|text| Span::parse_delay(&text).ok()).map(|max_duration| {

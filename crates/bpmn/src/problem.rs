@@ -3,7 +3,7 @@
 use meantime_core::{Diagnostic, Position, Severity};
 
 /// At most so many problems are reported; a file with more is wrong as a whole.
-const MOST: usize = 200;
+const MAX_DIAGNOSTICS: usize = 200;
 
 /// What can be wrong with a source. Every code has a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,7 +101,7 @@ const MAX_CODE_BYTES: usize = 2 << 20;
 
 impl Problems {
     /// Counts an expression or script; false, and told once, when all together are too large.
-    pub(crate) fn takes_code(&mut self, bytes: usize, at: Position) -> bool {
+    pub(crate) fn count_code_bytes(&mut self, bytes: usize, at: Position) -> bool {
         let before = self.code_bytes;
         self.code_bytes = before.saturating_add(bytes);
         let fits = self.code_bytes <= MAX_CODE_BYTES;
@@ -148,7 +148,7 @@ impl Problems {
         message: String,
         help: Option<String>,
     ) {
-        if self.list.len() < MOST {
+        if self.list.len() < MAX_DIAGNOSTICS {
             let code = code.code().to_owned();
             self.list.push(Diagnostic { code, severity, message, start, end: None, help });
         }

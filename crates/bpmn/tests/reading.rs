@@ -277,12 +277,12 @@ fn starts_of_a_process_are_triggers() {
     let triggers: Vec<Trigger> = compiled.definitions[0].triggers.clone();
     let lines: Vec<String> = triggers.iter().map(|it| format!("{it:?}")).collect();
     expect![[r#"
-        Timer { place: "a", recurrence: After("PT1H", "UTC") }
-        Timer { place: "b", recurrence: At(2026-03-01T10:00:00Z) }
-        Timer { place: "c", recurrence: Cycle("R3/P1D", "UTC") }
-        Timer { place: "d", recurrence: Cron("0 0 9 * * MON", "UTC") }
-        Message { name: "order", place: "e" }
-        Signal { name: "alarm", place: "f" }"#]]
+        Timer { element: "a", recurrence: After("PT1H", "UTC") }
+        Timer { element: "b", recurrence: At(2026-03-01T10:00:00Z) }
+        Timer { element: "c", recurrence: Cycle("R3/P1D", "UTC") }
+        Timer { element: "d", recurrence: Cron("0 0 9 * * MON", "UTC") }
+        Message { name: "order", element: "e" }
+        Signal { name: "alarm", element: "f" }"#]]
     .assert_eq(&lines.join("\n"));
 }
 

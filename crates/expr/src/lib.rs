@@ -6,5 +6,8 @@
 
 pub mod dataweave;
 pub mod feel;
+mod line_map;
 pub mod script;
 pub mod value;
+
+pub use line_map::LineMap;

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use meantime_core::{Json, Limits, Timestamp};
 use meantime_expr::dataweave::{EvalContext, EvalLimits, Script};
 use meantime_expr::feel;
-use meantime_expr::script::{Surroundings, compile_embedded};
+use meantime_expr::script::{EmbeddedEnvironment, compile_embedded};
 
 const HOSTILE: &str = include_str!("budget/hostile.txt");
 
@@ -81,8 +81,11 @@ fn script(text: &str) -> String {
         Err(problems) => return format!("{problems:?}"),
     };
     let limits = Limits::default();
-    let around =
-        Surroundings { now: Timestamp::from_millis(0), key: None, ops: limits.ops_runaway / 10 };
+    let around = EmbeddedEnvironment {
+        now: Timestamp::from_millis(0),
+        key: None,
+        ops: limits.ops_runaway / 10,
+    };
     match embedded.run(&|_| None::<Json>, &around, &limits).0 {
         Ok(_) => "no failure".to_owned(),
         Err(failure) => failure.code,

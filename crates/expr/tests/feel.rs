@@ -1,7 +1,7 @@
 //! FEEL against another implementation, and against itself.
 
 use meantime_core::Timestamp;
-use meantime_expr::feel::{Environment, Evaluated, compile, to_json};
+use meantime_expr::feel::{Environment, Evaluation, compile, to_json};
 use meantime_expr::value::Value;
 use meantime_expr::value::json::{Layout, read, write};
 use proptest::prelude::*;
@@ -11,7 +11,7 @@ const DIFFERENCES: &str = include_str!("feel/differences.txt");
 const CASES: &str = include_str!("feel/cases.txt");
 
 /// Evaluates with the entries of an object as variables.
-fn evaluate(text: &str, variables: &Value) -> Evaluated {
+fn evaluate(text: &str, variables: &Value) -> Evaluation {
     let lookup = |name: &str| match variables {
         Value::Object(object) => object.get(name).cloned(),
         _ => None,
@@ -20,7 +20,7 @@ fn evaluate(text: &str, variables: &Value) -> Evaluated {
     match compile(text) {
         Ok(program) => program.evaluate(&lookup, &Environment { now, ops: 100_000, seed: 7 }),
         Err(problem) => {
-            Evaluated { value: Ok(Value::Null), ops: 0, reason: Some(problem.to_string()) }
+            Evaluation { value: Ok(Value::Null), ops: 0, reason: Some(problem.to_string()) }
         }
     }
 }

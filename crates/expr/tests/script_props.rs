@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use meantime_core::{EffectKey, InstanceId, Json, Limits, Timestamp};
 use meantime_expr::script::{
-    Host, Machine, Operation, Program, Refusal, Request, Settlement, Started, Stop, What,
-    compile_script,
+    EffectKind, EffectRequest, Host, Machine, Operation, Program, Settlement, StartError,
+    StartedEffect, StopReason, compile_script,
 };
 use proptest::prelude::*;
 
@@ -134,7 +134,7 @@ const FULL: u32 = 50;
 /// Starts everything, remembers its keys.
 struct Keys {
     turn: u64,
-    keys: Vec<(What, EffectKey)>,
+    keys: Vec<(EffectKind, EffectKey)>,
     ordinal: u32,
 }
 
@@ -159,21 +159,21 @@ impl Host for Keys {
         self.ordinal + u32::try_from(effects).unwrap_or(FULL) < FULL
     }
 
-    fn start(&mut self, request: &Request) -> Result<Started, Refusal> {
+    fn start(&mut self, request: &EffectRequest) -> Result<StartedEffect, StartError> {
         let what = match request.operation {
-            Operation::Task => What::Task,
-            Operation::Delay | Operation::Until => What::Timer,
-            Operation::Signal => What::Signal,
-            Operation::Child => What::Child,
-            Operation::Http => What::Http,
+            Operation::Task => EffectKind::Task,
+            Operation::Delay | Operation::Until => EffectKind::Timer,
+            Operation::Signal => EffectKind::Signal,
+            Operation::Child => EffectKind::Child,
+            Operation::Http => EffectKind::Http,
         };
         let key = self.instance().effect(self.turn, self.ordinal);
         self.ordinal += 1;
         self.keys.push((what, key));
-        Ok(Started { what, key, timer: None, name: "n".to_owned() })
+        Ok(StartedEffect { what, key, timer: None, name: "n".to_owned() })
     }
 
-    fn withdraw(&mut self, _: What, key: EffectKey) {
+    fn cancel(&mut self, _: EffectKind, key: EffectKey) {
         self.ordinal += 1;
         self.keys.retain(|(_, known)| *known != key);
     }
@@ -206,7 +206,7 @@ fn play(program: &Program, choices: &[u8], together: usize) -> Run {
         let mut machine = machine.expect("what was saved can be loaded");
         let mut stop = machine.run();
         for _ in 0..together {
-            if !matches!(stop, Ok(Stop::Waiting)) || known.is_empty() {
+            if !matches!(stop, Ok(StopReason::Waiting)) || known.is_empty() {
                 break;
             }
             let Some(choice) = choices.next() else { break };
@@ -217,24 +217,24 @@ fn play(program: &Program, choices: &[u8], together: usize) -> Run {
             } else {
                 Settlement::Done(Json::parse("{\"r\":1}").expect("JSON"))
             };
-            machine.take(key, with).expect("an event is taken");
-            machine.withdraw_losers_now();
+            machine.settle_effect(key, with).expect("an event is taken");
+            machine.cancel_losers_now();
             stop = machine.run();
         }
         // One operation may cost as much as its longest string.
         assert!(machine.ops() < 100_000, "a slice of {} operations", machine.ops());
         let line = match stop {
-            Ok(Stop::Finished) => format!("returned {:?}", machine.result()),
-            Ok(Stop::Uncaught { trace }) => format!("threw {} {trace}", machine.error().1),
+            Ok(StopReason::Finished) => format!("returned {:?}", machine.result()),
+            Ok(StopReason::Uncaught { trace }) => format!("threw {} {trace}", machine.error().1),
             Err(fault) => format!("fault {fault:?}"),
-            Ok(stop @ (Stop::Waiting | Stop::Yield)) => {
+            Ok(stop @ (StopReason::Waiting | StopReason::Yield)) => {
                 let bytes = machine.save().expect("a state can be saved");
                 run.states.push(bytes.clone());
                 saved = Some(bytes);
-                yields += usize::from(matches!(stop, Stop::Yield));
+                yields += usize::from(matches!(stop, StopReason::Yield));
                 drop(machine);
                 host.keys.retain(|it| known.contains(it) || it.1.turn_no == host.turn);
-                if yields > 60 || (host.keys.is_empty() && matches!(stop, Stop::Waiting)) {
+                if yields > 60 || (host.keys.is_empty() && matches!(stop, StopReason::Waiting)) {
                     run.lines.push("stuck".to_owned());
                     return run;
                 }
@@ -308,7 +308,7 @@ proptest! {
             };
             let _ = machine.variables();
             for pending in machine.pending() {
-                let _ = machine.take(pending.key, Settlement::Done(Json::null()));
+                let _ = machine.settle_effect(pending.key, Settlement::Done(Json::null()));
             }
             if machine.run().is_ok() {
                 let _ = machine.save();

@@ -9,9 +9,9 @@ use meantime_expr::script::{Program, Workflow, compile_script};
 use crate::front_matter::{Settings, settings};
 use crate::problem::Code;
 
-/// What instances of a workflow share.
+/// The compiled workflow that its instances share.
 #[derive(Debug)]
-pub(crate) struct Body {
+pub(crate) struct CompiledWorkflow {
     pub(crate) program: Arc<Program>,
     /// Which workflow of the file.
     pub(crate) workflow: usize,
@@ -29,10 +29,10 @@ pub(crate) fn compile(source: &Source, limits: &Limits) -> Compiled {
         let program = Arc::new(program);
         let workflows = program.workflows().to_vec();
         check_settings(&settings, &workflows, &mut diagnostics);
-        for (place, workflow) in workflows.iter().enumerate() {
+        for (index, workflow) in workflows.iter().enumerate() {
             let at = program.declared_at(workflow);
-            match name_of(workflow, &settings, source, limits) {
-                Ok(name) => definitions.push(definition(name, place, &program, &settings)),
+            match workflow_name(workflow, &settings, source, limits) {
+                Ok(name) => definitions.push(definition(name, index, &program, &settings)),
                 Err(problem) => diagnostics.push(Code::Name.at(at, problem)),
             }
         }
@@ -63,7 +63,7 @@ fn check_settings(
 }
 
 /// The workflow's own name, that of the front matter, or that of the file.
-fn name_of(
+fn workflow_name(
     workflow: &Workflow,
     settings: &Settings,
     source: &Source,
@@ -106,7 +106,7 @@ fn definition(
         reason: format!("the workflow did not end within {max_duration}"),
     });
     let (retry, tags) = (settings.retry, settings.tags.clone());
-    let body = Body { program: program.clone(), workflow, retry, tags };
+    let body = CompiledWorkflow { program: program.clone(), workflow, retry, tags };
     Definition {
         name,
         label: None,

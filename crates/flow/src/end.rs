@@ -14,7 +14,7 @@ pub(crate) fn finished(machine: &mut Machine<'_>) -> Result<Outcome, Fault> {
     })
 }
 
-/// Nobody caught an error.
+/// The script threw an error that it does not catch.
 pub(crate) fn uncaught(machine: &mut Machine<'_>, trace: &str) -> Outcome {
     let context = machine.variables();
     let (value, text) = machine.error();
@@ -35,7 +35,7 @@ pub(crate) fn uncaught(machine: &mut Machine<'_>, trace: &str) -> Outcome {
     Outcome::Failed { failure, termination, context }
 }
 
-/// Somebody cancelled it. No script code runs.
+/// The instance was cancelled. No script code runs.
 pub(crate) fn cancelled(machine: &Machine<'_>, reason: &str) -> Outcome {
     Outcome::Cancelled { reason: reason.to_owned(), context: machine.variables() }
 }

@@ -1,9 +1,9 @@
-//! Events become the ends of what a script waits for.
+//! Turns events into settlements of awaitables.
 
 use meantime_core::{
     Answer, ChildOutcome, EffectKey, Event, Failure, Json, TaskCause, TaskOutcome, Thrown,
 };
-use meantime_expr::script::{Machine, Settlement, What};
+use meantime_expr::script::{EffectKind, Machine, Settlement};
 
 /// The effect that an event ends, and how; nothing for events that end none.
 pub(crate) fn settlement(event: &Event, machine: &Machine<'_>) -> Option<(EffectKey, Settlement)> {
@@ -14,11 +14,11 @@ pub(crate) fn settlement(event: &Event, machine: &Machine<'_>) -> Option<(Effect
         }
         Event::TaskDone { outcome: TaskOutcome::Failed { failure, cause, thrown }, .. } => {
             let name = match (cause, machine.kind_of(key)) {
-                (_, Some(What::Http)) => "HttpError",
+                (_, Some(EffectKind::Http)) => "HttpError",
                 (TaskCause::Timeout | TaskCause::Deadline, _) => "TaskTimeout",
                 (TaskCause::Reported | TaskCause::LeaseExpired, _) => "TaskError",
             };
-            failed(name, &with_thrown(failure, thrown.as_ref()))
+            failed_settlement(name, &prefer_thrown(failure, thrown.as_ref()))
         }
         Event::TimerFired { .. } => Settlement::Done(Json::null()),
         Event::Signal { payload, .. } | Event::Message { payload, .. } => {
@@ -26,22 +26,23 @@ pub(crate) fn settlement(event: &Event, machine: &Machine<'_>) -> Option<(Effect
         }
         Event::ChildDone { outcome, .. } => match outcome {
             ChildOutcome::Completed(output) => Settlement::Done(output.clone()),
-            ChildOutcome::Failed { failure, .. } => failed("ChildError", failure),
-            ChildOutcome::Cancelled => {
-                failed("ChildError", &Failure::new("CANCELLED", "the child was cancelled"))
-            }
+            ChildOutcome::Failed { failure, .. } => failed_settlement("ChildError", failure),
+            ChildOutcome::Cancelled => failed_settlement(
+                "ChildError",
+                &Failure::new("CANCELLED", "the child was cancelled"),
+            ),
         },
-        Event::ChildRaised { raised, .. } => failed("ChildError", raised),
+        Event::ChildRaised { raised, .. } => failed_settlement("ChildError", raised),
         Event::EffectDone { answer: Answer::Conflict { code }, .. } => {
-            failed("ChildError", &Failure::new(code, conflict(code)))
+            failed_settlement("ChildError", &Failure::new(code, conflict_message(code)))
         }
         _ => return None,
     };
     Some((key, with))
 }
 
-/// A business error of a worker is the error itself.
-fn with_thrown(failure: &Failure, thrown: Option<&Thrown>) -> Failure {
+/// A business error thrown by a worker replaces the failure of its task.
+fn prefer_thrown(failure: &Failure, thrown: Option<&Thrown>) -> Failure {
     match thrown {
         None => failure.clone(),
         Some(thrown) => Failure {
@@ -51,7 +52,7 @@ fn with_thrown(failure: &Failure, thrown: Option<&Thrown>) -> Failure {
     }
 }
 
-fn failed(name: &'static str, failure: &Failure) -> Settlement {
+fn failed_settlement(name: &'static str, failure: &Failure) -> Settlement {
     Settlement::Failed {
         name,
         code: failure.code.clone(),
@@ -61,7 +62,7 @@ fn failed(name: &'static str, failure: &Failure) -> Settlement {
 }
 
 /// What a conflict means, in words.
-fn conflict(code: &str) -> String {
+fn conflict_message(code: &str) -> String {
     match code {
         "unknown_definition" => "there is no workflow of this name".to_owned(),
         "key_taken" => "a running instance of this workflow has this key".to_owned(),

@@ -13,9 +13,9 @@ use meantime_expr::script::front_matter;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use crate::host::{RetryOptions, WrittenTime};
+use crate::host::{RetryOptions, UnparsedTime};
 use crate::problem::Code;
-use crate::yaml::{Placed, YamlProblem, place_of, read};
+use crate::yaml::{Spanned, YamlProblem, position_of, read};
 
 /// What the front matter says.
 #[derive(Debug, Default)]
@@ -40,41 +40,44 @@ impl Settings {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Written {
-    name: Option<Placed<String>>,
-    deadline: Option<Placed<String>>,
-    schedule: Option<Placed<WrittenSchedule>>,
-    retry: Option<Placed<WrittenRetry>>,
+struct FrontMatterYaml {
+    name: Option<Spanned<String>>,
+    deadline: Option<Spanned<String>>,
+    schedule: Option<Spanned<ScheduleYaml>>,
+    retry: Option<Spanned<RetryYaml>>,
     #[serde(default)]
-    tags: Vec<Placed<String>>,
+    tags: Vec<Spanned<String>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct WrittenSchedule {
-    cron: Option<Placed<String>>,
-    interval: Option<Placed<String>>,
-    zone: Option<Placed<String>>,
+struct ScheduleYaml {
+    cron: Option<Spanned<String>>,
+    interval: Option<Spanned<String>>,
+    zone: Option<Spanned<String>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct WrittenRetry {
+struct RetryYaml {
     max_attempts: Option<u32>,
-    backoff: Option<Placed<String>>,
-    max_delay: Option<Placed<String>>,
+    backoff: Option<Spanned<String>>,
+    max_delay: Option<Spanned<String>>,
 }
 
 /// Reads the front matter of a text, if it has one.
 pub(crate) fn settings(text: &str, limits: &Limits) -> (Settings, Vec<Diagnostic>) {
-    let Some((yaml, line)) = find(text) else { return (Settings::default(), Vec::new()) };
-    let mut reader = Reader { line, limits, problems: Vec::new(), settings: Settings::default() };
+    let Some((yaml, line)) = find_front_matter(text) else {
+        return (Settings::default(), Vec::new());
+    };
+    let mut reader =
+        FrontMatterReader { line, limits, problems: Vec::new(), settings: Settings::default() };
     if !yaml.trim().is_empty() {
         // What is YAML but not ours is a problem of its settings.
         let read = read::<IgnoredAny>(yaml).map_err(|problem| (Code::FrontMatter, problem));
         let read = read.and_then(|_| read_settings(yaml));
         match read {
-            Ok(written) => reader.take(written),
+            Ok(written) => reader.apply(written),
             Err((code, problem)) => {
                 let at = reader.position((problem.line, problem.column));
                 reader.problems.push(code.at(at, problem.message));
@@ -84,12 +87,12 @@ pub(crate) fn settings(text: &str, limits: &Limits) -> (Settings, Vec<Diagnostic
     (reader.settings, reader.problems)
 }
 
-fn read_settings(yaml: &str) -> Result<Written, (Code, YamlProblem)> {
+fn read_settings(yaml: &str) -> Result<FrontMatterYaml, (Code, YamlProblem)> {
     read(yaml).map_err(|problem| (Code::Setting, problem))
 }
 
 /// The YAML in the first comment, and the line before it.
-fn find(text: &str) -> Option<(&str, u32)> {
+fn find_front_matter(text: &str) -> Option<(&str, u32)> {
     let found = front_matter(text)?;
     // Without an end it is no YAML but the rest of the file; the script's own check says so.
     found.end?;
@@ -98,7 +101,7 @@ fn find(text: &str) -> Option<(&str, u32)> {
     Some((yaml, u32::try_from(lines).unwrap_or(0)))
 }
 
-struct Reader<'l> {
+struct FrontMatterReader<'l> {
     /// The line before the first line of the YAML.
     line: u32,
     limits: &'l Limits,
@@ -106,32 +109,32 @@ struct Reader<'l> {
     settings: Settings,
 }
 
-impl Reader<'_> {
+impl FrontMatterReader<'_> {
     fn position(&self, (line, column): (u32, u32)) -> Position {
         Position { line: self.line.saturating_add(line), column }
     }
 
-    fn wrong<T>(&mut self, value: &Placed<T>, message: String, help: Option<String>) {
-        let at = self.position(place_of(value));
+    fn report_invalid<T>(&mut self, value: &Spanned<T>, message: String, help: Option<String>) {
+        let at = self.position(position_of(value));
         let mut problem = Code::Setting.at(at, message);
         problem.help = help;
         self.problems.push(problem);
     }
 
-    fn time_problem<T>(&mut self, value: &Placed<T>, error: &TimeError) {
+    fn time_problem<T>(&mut self, value: &Spanned<T>, error: &TimeError) {
         let help = error.hint().map(std::borrow::Cow::into_owned);
-        self.wrong(value, error.to_string(), help);
+        self.report_invalid(value, error.to_string(), help);
     }
 
-    fn take(&mut self, written: Written) {
+    fn apply(&mut self, written: FrontMatterYaml) {
         if let Some(name) = written.name {
-            let at = self.position(place_of(&name));
+            let at = self.position(position_of(&name));
             self.settings.name = Some((name.value, at));
         }
         if let Some(deadline) = written.deadline {
             match Span::parse_delay(&deadline.value) {
                 Ok(span) if span.is_zero() => {
-                    self.wrong(&deadline, "the deadline is over at once".to_owned(), None);
+                    self.report_invalid(&deadline, "the deadline is over at once".to_owned(), None);
                 }
                 Ok(span) => self.settings.deadline = Some(span),
                 Err(error) => self.time_problem(&deadline, &error),
@@ -145,7 +148,7 @@ impl Reader<'_> {
         }
         for tag in written.tags {
             if tag.value.is_empty() || tag.value.len() > self.limits.name_bytes {
-                self.wrong(&tag, "a tag is neither empty nor long".to_owned(), None);
+                self.report_invalid(&tag, "a tag is neither empty nor long".to_owned(), None);
             } else {
                 self.settings.tags.push(tag.value);
             }
@@ -157,7 +160,7 @@ impl Reader<'_> {
         }
     }
 
-    fn schedule(&mut self, schedule: &Placed<WrittenSchedule>) {
+    fn schedule(&mut self, schedule: &Spanned<ScheduleYaml>) {
         let zone = match &schedule.value.zone {
             None => Zone::utc(),
             Some(zone) => match Zone::parse(&zone.value) {
@@ -177,35 +180,35 @@ impl Reader<'_> {
             },
             _ => {
                 let text = "a schedule has either `cron` or `interval`".to_owned();
-                return self.wrong(schedule, text, None);
+                return self.report_invalid(schedule, text, None);
             }
         };
         if let Some(problem) = recurrence.problem(self.limits) {
             let written = schedule.value.cron.as_ref().or(schedule.value.interval.as_ref());
             return match written {
-                Some(written) => self.wrong(written, problem, None),
-                None => self.wrong(schedule, problem, None),
+                Some(written) => self.report_invalid(written, problem, None),
+                None => self.report_invalid(schedule, problem, None),
             };
         }
-        self.settings.schedule = Some((recurrence, self.position(place_of(schedule))));
+        self.settings.schedule = Some((recurrence, self.position(position_of(schedule))));
     }
 
-    fn retry(&mut self, retry: &Placed<WrittenRetry>) {
+    fn retry(&mut self, retry: &Spanned<RetryYaml>) {
         let mut options =
             RetryOptions { max_attempts: retry.value.max_attempts, ..RetryOptions::default() };
-        for (written, place) in [
+        for (written, target) in [
             (&retry.value.backoff, &mut options.backoff),
             (&retry.value.max_delay, &mut options.max_delay),
         ] {
             let Some(written) = written else { continue };
-            match WrittenTime::of_text(&written.value).duration_ms() {
-                Ok(_) => *place = Some(WrittenTime::of_text(&written.value)),
-                Err(problem) => return self.wrong(written, problem.message, None),
+            match UnparsedTime::of_text(&written.value).duration_ms() {
+                Ok(_) => *target = Some(UnparsedTime::of_text(&written.value)),
+                Err(problem) => return self.report_invalid(written, problem.message, None),
             }
         }
         match options.policy(RetryPolicy::default()) {
             Ok(policy) => self.settings.retry = policy,
-            Err(problem) => self.wrong(retry, problem.message, None),
+            Err(problem) => self.report_invalid(retry, problem.message, None),
         }
     }
 }

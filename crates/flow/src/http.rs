@@ -1,7 +1,7 @@
-//! `Http.request` on the wire: what the engine gets, and what it answers.
+//! `Http.request`: the request and response documents of the engine task.
 //!
 //! The call is an engine task with the name [`HTTP_TASK`]. Its input is an [`HttpCall`], its output
-//! an [`HttpAnswer`]; both are JSON. An answer of any status completes the task. Only a call
+//! an [`HttpResponse`]; both are JSON. An answer of any status completes the task. Only a call
 //! without an answer fails it, with one of these codes: `HTTP_REFUSED` (the outbound guard),
 //! `HTTP_UNREACHABLE`, `HTTP_TIMEOUT`, `HTTP_TOO_LARGE`, `HTTP_INVALID` (what came back is not
 //! HTTP).
@@ -9,15 +9,15 @@
 use std::collections::BTreeMap;
 
 use meantime_core::{Json, RetryPolicy};
-use meantime_expr::script::Refusal;
+use meantime_expr::script::StartError;
 use serde::{Deserialize, Serialize};
 
-use crate::host::{RetryOptions, WrittenTime};
+use crate::host::{RetryOptions, UnparsedTime};
 
 /// The name of the engine task.
 pub const HTTP_TASK: &str = "http";
 
-/// A call, as the engine gets it.
+/// The request that the engine performs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct HttpCall {
@@ -37,10 +37,10 @@ pub struct HttpCall {
     pub timeout_ms: Option<u64>,
 }
 
-/// An answer, as the script gets it.
+/// The response that the script gets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct HttpAnswer {
+pub struct HttpResponse {
     /// The status.
     pub status: u16,
     /// Headers by name in lower case; several values of one name are joined by `, `.
@@ -49,10 +49,10 @@ pub struct HttpAnswer {
     pub body: Json,
 }
 
-/// A call, as the script writes it.
+/// The argument of `Http.request`, not checked yet.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, expecting = "an object")]
-pub(crate) struct WrittenCall {
+pub(crate) struct HttpCallOptions {
     #[serde(default)]
     method: Option<String>,
     #[serde(default)]
@@ -62,37 +62,37 @@ pub(crate) struct WrittenCall {
     #[serde(default)]
     body: Option<Json>,
     #[serde(default)]
-    timeout: Option<WrittenTime>,
+    timeout: Option<UnparsedTime>,
     #[serde(default)]
     retry: Option<RetryOptions>,
 }
 
-impl WrittenCall {
+impl HttpCallOptions {
     /// How it is tried again: not at all, unless the script says so.
-    pub(crate) fn retry(&self, default: RetryPolicy) -> Result<RetryPolicy, Refusal> {
+    pub(crate) fn retry(&self, default: RetryPolicy) -> Result<RetryPolicy, StartError> {
         let Some(retry) = &self.retry else { return Ok(default) };
         let usual = RetryPolicy { max_attempts: 1, ..RetryPolicy::default() };
         Ok(retry.policy(usual)?)
     }
 
     /// The call with its name for people, or what is wrong with it.
-    pub(crate) fn checked(self) -> Result<(HttpCall, String), Refusal> {
+    pub(crate) fn into_call(self) -> Result<(HttpCall, String), StartError> {
         let method = self.method.unwrap_or_else(|| "GET".to_owned()).to_ascii_uppercase();
         let is_token = |text: &str| !text.is_empty() && text.bytes().all(is_token_byte);
         if !is_token(&method) {
-            return Err(Refusal::type_error("the method of an HTTP request is a word"));
+            return Err(StartError::type_error("the method of an HTTP request is a word"));
         }
         let Some(url) = self.url else {
-            return Err(Refusal::type_error("an HTTP request needs a `url`"));
+            return Err(StartError::type_error("an HTTP request needs a `url`"));
         };
         if !url.starts_with("http://") && !url.starts_with("https://") {
-            return Err(Refusal::type_error("the `url` begins with http:// or https://"));
+            return Err(StartError::type_error("the `url` begins with http:// or https://"));
         }
         let bad = |(name, value): (&String, &String)| {
             !is_token(name) || value.bytes().any(|byte| byte < b' ' && byte != b'\t')
         };
         if self.headers.iter().any(bad) {
-            return Err(Refusal::type_error("a header is not valid"));
+            return Err(StartError::type_error("a header is not valid"));
         }
         let timeout_ms = match &self.timeout {
             Some(timeout) => Some(timeout.duration_ms()?),

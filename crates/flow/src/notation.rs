@@ -6,10 +6,12 @@ use meantime_core::{
     Compiled, Cx, Definition, Diagnostic, EffectKey, Event, Fault, InstanceId, Json, Limits,
     Notation, Source, Start, State, Timestamp, Turn, View, Waiting, WaitingKind,
 };
-use meantime_expr::script::{FORMAT, Host, Machine, Pending, Refusal, Request, Started, What};
+use meantime_expr::script::{
+    EffectKind, EffectRequest, FORMAT, Host, Machine, PendingAwaitable, StartError, StartedEffect,
+};
 
-use crate::definition::{Body, compile};
-use crate::host::place_text;
+use crate::definition::{CompiledWorkflow, compile};
+use crate::host::position_text;
 use crate::lint::lint;
 use crate::turn::{advance, start};
 
@@ -33,7 +35,9 @@ impl Notation for Flow {
     }
 
     fn lint(&self, definition: &Definition, now: Timestamp) -> Vec<Diagnostic> {
-        definition.body().map_or_else(Vec::new, |body: &Body| lint(definition, body, now))
+        definition
+            .body()
+            .map_or_else(Vec::new, |body: &CompiledWorkflow| lint(definition, body, now))
     }
 
     fn start(&self, definition: &Definition, begin: &Start, cx: &Cx<'_>) -> Result<Turn, Fault> {
@@ -51,7 +55,7 @@ impl Notation for Flow {
     }
 
     fn inspect(&self, definition: &Definition, state: &State) -> View {
-        let view = look(definition, state, |body, machine| {
+        let view = inspect_saved(definition, state, |body, machine| {
             let waiting = machine.pending().into_iter().map(|it| waiting(body, it)).collect();
             View { variables: machine.variables(), waiting }
         });
@@ -59,45 +63,45 @@ impl Notation for Flow {
     }
 
     fn element(&self, definition: &Definition, state: &State) -> Option<String> {
-        look(definition, state, |_, machine| place_text(machine.standing_at()))
+        inspect_saved(definition, state, |_, machine| position_text(machine.current_position()))
     }
 }
 
-/// Looks at a saved script.
-fn look<T>(
+/// Loads a saved script for inspection.
+fn inspect_saved<T>(
     definition: &Definition,
     state: &State,
-    at: impl FnOnce(&Body, &Machine<'_>) -> T,
+    at: impl FnOnce(&CompiledWorkflow, &Machine<'_>) -> T,
 ) -> Option<T> {
     let body = body(definition).ok().filter(|_| state.format == FORMAT)?;
-    let (mut host, limits) = (Onlooker, Limits::default());
+    let (mut host, limits) = (ReadOnlyHost, Limits::default());
     let machine = Machine::load(&body.program, &state.bytes, &mut host, &limits).ok()?;
     Some(at(body, &machine))
 }
 
-fn body(definition: &Definition) -> Result<&Body, Fault> {
+fn body(definition: &Definition) -> Result<&CompiledWorkflow, Fault> {
     definition.body().ok_or_else(|| Fault::new("not_a_flow", "the body is of another notation"))
 }
 
-fn waiting(body: &Body, pending: Pending) -> Waiting {
+fn waiting(body: &CompiledWorkflow, pending: PendingAwaitable) -> Waiting {
     Waiting {
         kind: match pending.what {
-            What::Task | What::Http => WaitingKind::Task,
-            What::Timer => WaitingKind::Timer,
-            What::Signal => WaitingKind::Signal,
-            What::Child => WaitingKind::Child,
+            EffectKind::Task | EffectKind::Http => WaitingKind::Task,
+            EffectKind::Timer => WaitingKind::Timer,
+            EffectKind::Signal => WaitingKind::Signal,
+            EffectKind::Child => WaitingKind::Child,
         },
         key: Some(pending.key),
         name: pending.name,
-        element: place_text(body.program.position(pending.at)),
+        element: position_text(body.program.position(pending.at)),
         since: pending.since,
     }
 }
 
-/// Looks at a saved script and starts nothing.
-struct Onlooker;
+/// A host for inspecting a saved script: it starts nothing.
+struct ReadOnlyHost;
 
-impl Host for Onlooker {
+impl Host for ReadOnlyHost {
     fn now(&self) -> Timestamp {
         Timestamp::default()
     }
@@ -119,11 +123,11 @@ impl Host for Onlooker {
         false
     }
 
-    fn start(&mut self, _request: &Request) -> Result<Started, Refusal> {
-        Err(Refusal::type_error("nothing is started by looking"))
+    fn start(&mut self, _request: &EffectRequest) -> Result<StartedEffect, StartError> {
+        Err(StartError::type_error("nothing is started by looking"))
     }
 
-    fn withdraw(&mut self, _what: What, _key: EffectKey) {}
+    fn cancel(&mut self, _what: EffectKind, _key: EffectKey) {}
 
     fn log(&mut self, _level: &'static str, _message: Json, _data: Option<Json>) {}
 }

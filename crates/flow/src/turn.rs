@@ -6,22 +6,22 @@ use meantime_core::{
     Cx, Definition, Effect, Event, Fault, Json, Outcome, Start, State, Status, Turn, Verdict,
     unknown_scope,
 };
-use meantime_expr::script::{FORMAT, Machine, Stop};
+use meantime_expr::script::{FORMAT, Machine, StopReason};
 
-use crate::definition::Body;
+use crate::definition::CompiledWorkflow;
 use crate::end::{cancelled, finished, timed_out, uncaught};
 use crate::event::settlement;
 use crate::host::TurnHost;
 
 /// The first turn.
-pub(crate) fn start(body: &Body, start: &Start, cx: &Cx<'_>) -> Result<Turn, Fault> {
+pub(crate) fn start(body: &CompiledWorkflow, start: &Start, cx: &Cx<'_>) -> Result<Turn, Fault> {
     let mut effects = Vec::new();
     if !body.tags.is_empty() {
         effects.push(Effect::AddTags(body.tags.clone()));
     }
     let mut host = TurnHost::new(cx, body.retry, effects);
     let machine = Machine::start(&body.program, body.workflow, &start.input, &mut host, cx.limits)?;
-    let mut session = Session { machine, ended: None };
+    let mut session = ScriptTurn { machine, ended: None };
     session.run()?;
     let (state, status, ops) = session.finish(cx)?;
     let (effects, verdicts) = (host.into_effects(), vec![Verdict::taken()]);
@@ -31,7 +31,7 @@ pub(crate) fn start(body: &Body, start: &Start, cx: &Cx<'_>) -> Result<Turn, Fau
 /// Any later turn.
 pub(crate) fn advance(
     definition: &Definition,
-    body: &Body,
+    body: &CompiledWorkflow,
     state: &State,
     events: &[Event],
     cx: &Cx<'_>,
@@ -42,25 +42,25 @@ pub(crate) fn advance(
     }
     let mut host = TurnHost::new(cx, body.retry, Vec::new());
     let machine = Machine::load(&body.program, &state.bytes, &mut host, cx.limits)?;
-    let mut session = Session { machine, ended: None };
+    let mut session = ScriptTurn { machine, ended: None };
     let mut verdicts = Vec::with_capacity(events.len());
     for event in events {
-        verdicts.push(session.take(event, definition, cx)?);
+        verdicts.push(session.handle_event(event, definition, cx)?);
     }
     let (state, status, ops) = session.finish(cx)?;
     Ok(Turn { state, effects: host.into_effects(), status, verdicts, ops })
 }
 
-/// A script in the middle of a turn.
-struct Session<'a> {
+/// A script during one turn.
+struct ScriptTurn<'a> {
     machine: Machine<'a>,
     ended: Option<Outcome>,
 }
 
-impl Session<'_> {
+impl ScriptTurn<'_> {
     /// Takes one event and runs as far as it leads, so that events mean the same whether they
     /// come in one turn or in several.
-    fn take(
+    fn handle_event(
         &mut self,
         event: &Event,
         definition: &Definition,
@@ -80,21 +80,21 @@ impl Session<'_> {
             }
             Event::VariablesSet { scope: Some(scope), .. } => return Ok(unknown_scope(scope)),
             Event::VariablesSet { values, scope: None } => return self.set_variables(values),
-            Event::Submitted { step, .. } => return Ok(no_step(step)),
+            Event::Submitted { step, .. } => return Ok(refuse_submission(step)),
             Event::Continue => {}
             _ => {
                 let Some((key, with)) = settlement(event, &self.machine) else {
                     return Ok(Verdict::NotTaken);
                 };
                 if matches!(event, Event::ChildRaised { .. }) {
-                    self.machine.withdraw_child(key);
+                    self.machine.cancel_child(key);
                 }
-                if !self.machine.take(key, with)? {
+                if !self.machine.settle_effect(key, with)? {
                     // A signal goes back to its buffer; everything else has nobody left.
                     let returns = matches!(event, Event::Signal { .. } | Event::Message { .. });
                     return Ok(if returns { Verdict::NotTaken } else { Verdict::taken() });
                 }
-                self.machine.withdraw_losers_now();
+                self.machine.cancel_losers_now();
             }
         }
         self.run()?;
@@ -103,9 +103,11 @@ impl Session<'_> {
 
     fn run(&mut self) -> Result<(), Fault> {
         match self.machine.run()? {
-            Stop::Waiting | Stop::Yield => {}
-            Stop::Finished => self.ended = Some(finished(&mut self.machine)?),
-            Stop::Uncaught { trace } => self.ended = Some(uncaught(&mut self.machine, &trace)),
+            StopReason::Waiting | StopReason::Yield => {}
+            StopReason::Finished => self.ended = Some(finished(&mut self.machine)?),
+            StopReason::Uncaught { trace } => {
+                self.ended = Some(uncaught(&mut self.machine, &trace));
+            }
         }
         Ok(())
     }
@@ -127,7 +129,7 @@ impl Session<'_> {
 
     /// What is remembered, where the instance stands, and what the turn cost.
     fn finish(mut self, cx: &Cx<'_>) -> Result<(State, Status, u64), Fault> {
-        self.machine.withdraw_losers_now();
+        self.machine.cancel_losers_now();
         if let Some(outcome) = self.ended {
             return Ok((State::default(), Status::Ended(outcome), self.machine.ops()));
         }
@@ -135,15 +137,15 @@ impl Session<'_> {
         let most = cx.limits.state_bytes;
         if bytes.len() > most {
             let text = format!("the state has {} bytes, the limit is {most}", bytes.len());
-            return Err(self.machine.place_fault(Fault::new("state_limit", text)));
+            return Err(self.machine.locate_fault(Fault::new("state_limit", text)));
         }
-        let goes_on = !self.machine.is_waiting() || self.machine.has_withdrawals();
+        let goes_on = !self.machine.is_waiting() || self.machine.has_pending_cancellations();
         let status = if goes_on { Status::Yield } else { Status::Running };
         Ok((State::new(FORMAT, bytes), status, self.machine.ops()))
     }
 }
 
-fn no_step(step: &str) -> Verdict {
+fn refuse_submission(step: &str) -> Verdict {
     refused("step_not_active", &format!("a flow has no step {step:?}; send a signal"))
 }
 

@@ -1,9 +1,9 @@
-//! The one place that knows the YAML library.
+//! The only module that uses the YAML library.
 
 use serde::de::DeserializeOwned;
 
-/// A value with its place.
-pub(crate) type Placed<T> = serde_saphyr::Spanned<T>;
+/// A value with its position in the source.
+pub(crate) type Spanned<T> = serde_saphyr::Spanned<T>;
 
 /// What is wrong with a text, and where; both counted from 1.
 #[derive(Debug)]
@@ -24,22 +24,22 @@ pub(crate) fn read<T: DeserializeOwned>(text: &str) -> Result<T, YamlProblem> {
     };
     let options = serde_saphyr::options! { budget: budget, with_snippet: false };
     serde_saphyr::from_str_with_options(text, options).map_err(|error| {
-        let (line, column) = error.location().map_or((1, 1), |at| place(&at));
+        let (line, column) = error.location().map_or((1, 1), |at| line_and_column(&at));
         YamlProblem { message: plain(&error.to_string()), line, column }
     })
 }
 
 /// Line and column of a placed value.
-pub(crate) fn place_of<T>(value: &Placed<T>) -> (u32, u32) {
-    place(&value.defined)
+pub(crate) fn position_of<T>(value: &Spanned<T>) -> (u32, u32) {
+    line_and_column(&value.defined)
 }
 
-fn place(at: &serde_saphyr::Location) -> (u32, u32) {
+fn line_and_column(at: &serde_saphyr::Location) -> (u32, u32) {
     let number = |value: u64| u32::try_from(value).unwrap_or(1).max(1);
     (number(at.line()), number(at.column()))
 }
 
-/// The message without the place, which the diagnostic has.
+/// The message without the position, which the diagnostic has.
 fn plain(text: &str) -> String {
     let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("not valid YAML");
     let line = line.trim_start_matches("error: ");

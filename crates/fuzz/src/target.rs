@@ -8,7 +8,7 @@ use meantime_core::time::{Cron, Cycle, Span, Timestamp, Zone};
 use meantime_core::{Json, Limits};
 use meantime_expr::dataweave::{EvalContext, EvalLimits, Script};
 use meantime_expr::feel;
-use meantime_expr::script::{Surroundings, compile_embedded};
+use meantime_expr::script::{EmbeddedEnvironment, compile_embedded};
 use meantime_expr::value::json::{Layout, read, write};
 use meantime_expr::value::{Number, Pattern, Value};
 use meantime_flow::Flow;
@@ -442,7 +442,7 @@ fn fuzz_script(text: &str, _: &mut CaseRandom) {
     let text = text.rsplit_once(" => ").map_or(text, |(script, _)| script);
     let Ok(embedded) = compile_embedded(text) else { return };
     let limits = Limits::default();
-    let around = Surroundings { now: Timestamp::from_millis(0), key: None, ops: MAX_OPS };
+    let around = EmbeddedEnvironment { now: Timestamp::from_millis(0), key: None, ops: MAX_OPS };
     let variable =
         |name: &str| (name == "n").then(|| Json::parse("[1,{\"a\":2}]").unwrap_or_default());
     let first = embedded.run(&variable, &around, &limits);

@@ -62,7 +62,7 @@ pub(crate) enum Code {
     SchedulePath,
     /// At run time: a schedule's mapper gave the wrong kind of value.
     ScheduleResult,
-    /// At run time: a scheduled run came to a step.
+    /// At run time: a scheduled run reached a step.
     ScheduledStep,
     /// The execution deadline.
     Execution,

@@ -2,14 +2,14 @@
 
 use meantime_core::graph::{Edge, Graph, Node};
 
-use crate::definition::{Body, Journey, Scope, State, Task};
+use crate::definition::{Journey, Scope, State, StateBody, Task};
 
 /// How many states are drawn: a subjourney is drawn at every call, and calls may be nested.
 const MAX_NODES: usize = 5_000;
 
 /// Draws a journey, with what is inside of what. Ids are places, as waits and history name them.
 pub(crate) fn graph(journey: &Journey) -> Graph {
-    let mut drawing = Drawing { journey, graph: Graph::default(), calls: Vec::new() };
+    let mut drawing = GraphBuilder { journey, graph: Graph::default(), calls: Vec::new() };
     drawing.scope(&journey.main, "");
     if let Some(compensation) = &journey.compensation {
         drawing.scope(&compensation.scope, "compensation/");
@@ -17,14 +17,14 @@ pub(crate) fn graph(journey: &Journey) -> Graph {
     drawing.graph
 }
 
-struct Drawing<'j> {
+struct GraphBuilder<'j> {
     journey: &'j Journey,
     graph: Graph,
     /// Subjourneys that are being drawn.
     calls: Vec<&'j str>,
 }
 
-impl<'j> Drawing<'j> {
+impl<'j> GraphBuilder<'j> {
     fn scope(&mut self, scope: &'j Scope, prefix: &str) {
         for state in scope.states.values() {
             if self.graph.nodes.len() >= MAX_NODES {
@@ -49,12 +49,12 @@ impl<'j> Drawing<'j> {
         });
         self.graph.edges.extend(ways.collect::<Vec<_>>());
         match &state.body {
-            Body::Parallel(parallel) => {
+            StateBody::Parallel(parallel) => {
                 for branch in &parallel.branches {
                     self.scope(&branch.scope, &format!("{id}/{}/", branch.name));
                 }
             }
-            Body::Call(call) => {
+            StateBody::Call(call) => {
                 if let Some((name, scope)) = self.called(&call.subjourney.id) {
                     self.calls.push(name);
                     self.scope(scope, &format!("{id}/"));
@@ -71,12 +71,12 @@ impl<'j> Drawing<'j> {
         (!self.calls.contains(&name.as_str())).then_some((name, &called.scope))
     }
 
-    /// Where a state goes on, and why.
+    /// The next states of a state, with their conditions.
     fn ways(&self, state: &State) -> Vec<(String, Option<String>)> {
         let mut ways: Vec<(String, Option<String>)> =
             state.next.iter().map(|next| (next.id.clone(), None)).collect();
         match &state.body {
-            Body::Choice(choice) => {
+            StateBody::Choice(choice) => {
                 let numbered = choice.ways.iter().enumerate();
                 ways.extend(
                     numbered.map(|(n, way)| (way.next.id.clone(), Some(format!("when {}", n + 1)))),
@@ -84,17 +84,19 @@ impl<'j> Drawing<'j> {
                 let default = choice.default.iter();
                 ways.extend(default.map(|it| (it.id.clone(), Some("default".to_owned()))));
             }
-            Body::Step(step) => {
+            StateBody::Step(step) => {
                 let timeout = step.timeout.iter();
                 ways.extend(timeout.map(|it| (it.next.id.clone(), Some("timeout".to_owned()))));
             }
-            Body::Parallel(parallel) => ways.extend(parallel.branches.iter().map(|branch| {
-                let place = format!("{}/{}/{}", state.id, branch.name, branch.scope.start.id);
-                (place, Some(branch.name.clone()))
+            StateBody::Parallel(parallel) => ways.extend(parallel.branches.iter().map(|branch| {
+                let element = format!("{}/{}/{}", state.id, branch.name, branch.scope.start.id);
+                (element, Some(branch.name.clone()))
             })),
-            Body::Call(call) => ways.extend(self.called(&call.subjourney.id).map(|(_, scope)| {
-                (format!("{}/{}", state.id, scope.start.id), Some("inside".to_owned()))
-            })),
+            StateBody::Call(call) => {
+                ways.extend(self.called(&call.subjourney.id).map(|(_, scope)| {
+                    (format!("{}/{}", state.id, scope.start.id), Some("inside".to_owned()))
+                }));
+            }
             _ => {}
         }
         ways
@@ -103,17 +105,17 @@ impl<'j> Drawing<'j> {
 
 fn kind(state: &State) -> &'static str {
     match &state.body {
-        Body::Task(task) => match &**task {
+        StateBody::Task(task) => match &**task {
             Task::Schedule(_) => "schedule",
             _ => "task",
         },
-        Body::Choice(_) => "choice",
-        Body::Transform(_) => "transform",
-        Body::Step(_) => "step",
-        Body::Timer(_) => "timer",
-        Body::Parallel(_) => "parallel",
-        Body::Call(_) => "child",
-        Body::Succeed(_) => "end",
-        Body::Fail(_) => "error",
+        StateBody::Choice(_) => "choice",
+        StateBody::Transform(_) => "transform",
+        StateBody::Step(_) => "step",
+        StateBody::Timer(_) => "timer",
+        StateBody::Parallel(_) => "parallel",
+        StateBody::Call(_) => "child",
+        StateBody::Succeed(_) => "end",
+        StateBody::Fail(_) => "error",
     }
 }

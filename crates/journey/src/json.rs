@@ -8,7 +8,7 @@ use meantime_expr::value::json::{Layout, WriteError, read, write};
 use meantime_expr::value::{Entry, Key, Object, Value};
 
 /// Bytes of a value that is shown in a message.
-const SHOWN_BYTES: usize = 200;
+const MAX_SHOWN_BYTES: usize = 200;
 
 /// Reads a document. Every document was checked where it came in, so one that cannot be read is
 /// damaged; it is never taken for another.
@@ -24,7 +24,7 @@ pub(crate) fn text(value: &Value) -> Result<String, WriteError> {
 /// A value for people, cut where it becomes long.
 pub(crate) fn shown(value: &Value) -> String {
     let mut text = text(value).unwrap_or_else(|error| format!("({error})"));
-    if let Some((end, _)) = text.char_indices().nth(SHOWN_BYTES) {
+    if let Some((end, _)) = text.char_indices().nth(MAX_SHOWN_BYTES) {
         text.truncate(end);
         text.push('…');
     }

@@ -12,7 +12,7 @@ use crate::check;
 use crate::code::Code;
 use crate::definition::Journey;
 use crate::graph::graph;
-use crate::machine::{Run, Saved, view};
+use crate::machine::{Run, SavedRun, view};
 use crate::read::{Document, document};
 use crate::report::Report;
 use crate::settings::Settings;
@@ -79,7 +79,7 @@ impl Notation for JourneyNotation {
             }
         }
         if documents.roots.is_empty() && report.count() == 0 {
-            report.error(Code::Yaml, Span::WHOLE, "the source is empty");
+            report.error(Code::Yaml, Span::WHOLE_DOCUMENT, "the source is empty");
         }
         let is_yaml = !report.has_errors();
         compiled.diagnostics.extend(report.finish());
@@ -107,14 +107,15 @@ impl Notation for JourneyNotation {
         events: &[Event],
         cx: &Cx<'_>,
     ) -> Result<Turn, Fault> {
-        let saved = Saved::read(state)?;
+        let saved = SavedRun::read(state)?;
         let mut run = Run::new(journey(definition)?, &self.settings, saved, cx);
-        let verdicts = events.iter().map(|event| run.take(event)).collect::<Result<_, _>>()?;
+        let verdicts =
+            events.iter().map(|event| run.handle_event(event)).collect::<Result<_, _>>()?;
         run.finish(verdicts)
     }
 
     fn inspect(&self, definition: &Definition, state: &State) -> View {
-        match (journey(definition), Saved::read(state)) {
+        match (journey(definition), SavedRun::read(state)) {
             (Ok(journey), Ok(saved)) => view(journey, &saved),
             _ => View::default(),
         }

@@ -24,11 +24,11 @@ pub(crate) struct Operation {
 #[derive(Debug, Clone)]
 pub(crate) struct Parameter {
     /// `path`, `query` or `headers`.
-    pub(crate) place: String,
+    pub(crate) location: String,
     pub(crate) name: String,
 }
 
-const METHODS: [&str; 6] = ["get", "post", "put", "delete", "patch", "head"];
+const HTTP_METHODS: [&str; 6] = ["get", "post", "put", "delete", "patch", "head"];
 
 impl OpenApi {
     /// Reads a file.
@@ -46,7 +46,7 @@ impl OpenApi {
         let server = first_server(&root)?;
         let mut api = Self::default();
         for path in root.get("paths").and_then(Node::entries).unwrap_or_default() {
-            for method in METHODS {
+            for method in HTTP_METHODS {
                 let Some(operation) = path.value.get(method) else { continue };
                 let Some(id) = operation.get("operationId").and_then(Node::text) else { continue };
                 let shared = parameters(&root, &path.value);
@@ -104,7 +104,7 @@ fn parameters(root: &Node, node: &Node) -> impl Iterator<Item = Parameter> {
 }
 
 fn parameter(node: &Node) -> Option<Parameter> {
-    let place = match node.get("in").and_then(Node::text)? {
+    let location = match node.get("in").and_then(Node::text)? {
         "path" => "path",
         "query" => "query",
         "header" => "headers",
@@ -115,7 +115,7 @@ fn parameter(node: &Node) -> Option<Parameter> {
         Some(crate::yaml::Content::Bool(true))
     );
     let name = node.get("name").and_then(Node::text)?.to_owned();
-    (required || place == "path").then(|| Parameter { place: place.to_owned(), name })
+    (required || location == "path").then(|| Parameter { location: location.to_owned(), name })
 }
 
 /// A reference within the file.

@@ -1,4 +1,4 @@
-//! Collects what is wrong, at its place, never stopping at the first problem.
+//! Collects problems with their positions, never stopping at the first problem.
 
 use meantime_core::{Diagnostic, Position, Severity};
 
@@ -43,7 +43,7 @@ impl Report {
 
     /// Counts an expression; false, and told once, when all of them together are too large. What
     /// is made of an expression takes many times its own size.
-    pub(crate) fn takes_expression(&mut self, bytes: usize, span: Span) -> bool {
+    pub(crate) fn count_expression_bytes(&mut self, bytes: usize, span: Span) -> bool {
         let before = self.expression_bytes;
         self.expression_bytes = before.saturating_add(bytes);
         let fits = self.expression_bytes <= MAX_EXPRESSION_BYTES;
@@ -77,7 +77,7 @@ impl Report {
         self.diagnostics.len()
     }
 
-    /// The problems, in the order of their places: the errors first of all, if there are many.
+    /// The problems, in source order: the errors first of all, if there are many.
     pub(crate) fn finish(mut self) -> Vec<Diagnostic> {
         if self.diagnostics.len() > MAX_DIAGNOSTICS {
             self.diagnostics.sort_by_key(|it| (std::cmp::Reverse(it.severity), it.start));

@@ -29,7 +29,7 @@ pub struct Settings {
     pub deploys: bool,
     /// Limits on tags and attributes.
     pub metadata: MetadataLimits,
-    /// Longest time a compensation may take before somebody is told, in milliseconds.
+    /// How long a compensation may take before it is an incident, in milliseconds.
     pub compensation_ms: i64,
 }
 
@@ -68,7 +68,7 @@ impl MetadataLimits {
             Some(Document::Limits(limits)) if !report.has_errors() => Ok(limits),
             _ => {
                 if !report.has_errors() {
-                    report.error(Code::Limits, Span::WHOLE, "not a document of limits");
+                    report.error(Code::Limits, Span::WHOLE_DOCUMENT, "not a document of limits");
                 }
                 Err(report.finish())
             }

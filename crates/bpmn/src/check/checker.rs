@@ -5,20 +5,20 @@ use crate::problem::{Code, Problems};
 
 /// Checks a process that was read.
 pub(crate) fn check(process: &Process, problems: &mut Problems) {
-    let mut check = Check { process, problems };
-    check.flows();
-    check.scopes();
-    check.gateways();
-    check.events();
-    check.compensation();
+    let mut check = ProcessChecker { process, problems };
+    check.check_flows();
+    check.check_scopes();
+    check.check_gateways();
+    check.check_events();
+    check.check_compensation();
 }
 
-pub(super) struct Check<'a> {
+pub(super) struct ProcessChecker<'a> {
     pub(super) process: &'a Process,
     pub(super) problems: &'a mut Problems,
 }
 
-impl Check<'_> {
+impl ProcessChecker<'_> {
     pub(super) fn error(&mut self, code: Code, node: &Node, what: &str) {
         self.problems.error(code, node.position, format!("`{}`: {what}", node.id));
     }

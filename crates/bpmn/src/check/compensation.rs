@@ -2,16 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use super::checker::Check;
-use crate::model::{Kind, NodeRef, Trigger};
+use super::checker::ProcessChecker;
+use crate::model::{EventTrigger, NodeKind, NodeRef};
 use crate::problem::Code;
 
-impl Check<'_> {
-    pub(super) fn compensation(&mut self) {
+impl ProcessChecker<'_> {
+    pub(super) fn check_compensation(&mut self) {
         let process = self.process;
         for node in &process.nodes {
-            let Kind::Boundary(boundary) = &node.kind else { continue };
-            if !matches!(boundary.trigger, Trigger::Compensation) {
+            let NodeKind::Boundary(boundary) = &node.kind else { continue };
+            if !matches!(boundary.trigger, EventTrigger::Compensation) {
                 continue;
             }
             let host = process.node(boundary.host);

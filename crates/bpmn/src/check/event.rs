@@ -2,28 +2,28 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::checker::Check;
+use super::checker::ProcessChecker;
 use super::scope::is_transaction;
-use crate::model::{Kind, Node, NodeRef, Throw, Trigger};
+use crate::model::{EventTrigger, Node, NodeKind, NodeRef, ThrownEvent};
 use crate::problem::Code;
 
-impl Check<'_> {
-    pub(super) fn events(&mut self) {
-        self.links();
+impl ProcessChecker<'_> {
+    pub(super) fn check_events(&mut self) {
+        self.check_links();
         let process = self.process;
         for node in &process.nodes {
-            self.boundaries(node);
-            if matches!(node.kind, Kind::End(Throw::Cancel)) {
-                self.cancel_end(node);
+            self.check_boundary_events(node);
+            if matches!(node.kind, NodeKind::End(ThrownEvent::Cancel)) {
+                self.check_cancel_end(node);
             }
         }
     }
 
-    fn links(&mut self) {
+    fn check_links(&mut self) {
         let process = self.process;
         let mut targets: BTreeMap<(Option<NodeRef>, &str), u32> = BTreeMap::new();
         for node in &process.nodes {
-            if let Kind::Catch(Trigger::Link(link)) = &node.kind {
+            if let NodeKind::Catch(EventTrigger::Link(link)) = &node.kind {
                 let count = targets.entry((node.parent, link)).or_default();
                 *count += 1;
                 if *count == 2 {
@@ -33,7 +33,7 @@ impl Check<'_> {
             }
         }
         for node in &process.nodes {
-            if let Kind::Throw(Throw::Link(link)) = &node.kind
+            if let NodeKind::Throw(ThrownEvent::Link(link)) = &node.kind
                 && !targets.contains_key(&(node.parent, link.as_str()))
             {
                 let what = format!("nothing catches the link `{link}` in its scope");
@@ -43,19 +43,19 @@ impl Check<'_> {
         }
     }
 
-    fn boundaries(&mut self, host: &Node) {
+    fn check_boundary_events(&mut self, host: &Node) {
         let mut codes: BTreeSet<(&str, Option<&str>)> = BTreeSet::new();
         for at in &host.boundaries {
             let process = self.process;
             let node = process.node(*at);
-            let Kind::Boundary(boundary) = &node.kind else { continue };
-            if host.is_event_sub() {
+            let NodeKind::Boundary(boundary) = &node.kind else { continue };
+            if host.is_event_sub_process() {
                 self.error(Code::Misplaced, node, "an event sub-process has no boundary events");
             }
             let code = match &boundary.trigger {
-                Trigger::Error { code, .. } => ("error", code.as_deref()),
-                Trigger::Escalation { code, .. } => ("escalation", code.as_deref()),
-                Trigger::Cancel if !is_transaction(host) => {
+                EventTrigger::Error { code, .. } => ("error", code.as_deref()),
+                EventTrigger::Escalation { code, .. } => ("escalation", code.as_deref()),
+                EventTrigger::Cancel if !is_transaction(host) => {
                     let what = "only a transaction can be cancelled";
                     self.error(Code::Misplaced, node, what);
                     continue;
@@ -70,7 +70,7 @@ impl Check<'_> {
         }
     }
 
-    fn cancel_end(&mut self, node: &Node) {
+    fn check_cancel_end(&mut self, node: &Node) {
         let process = self.process;
         let around = node.parent.map(|at| process.node(at)).filter(|it| is_transaction(it));
         let Some(transaction) = around else {
@@ -78,8 +78,8 @@ impl Check<'_> {
             return;
         };
         let is_cancel = |at: &NodeRef| {
-            matches!(&process.node(*at).kind, Kind::Boundary(it)
-                if matches!(it.trigger, Trigger::Cancel))
+            matches!(&process.node(*at).kind, NodeKind::Boundary(it)
+                if matches!(it.trigger, EventTrigger::Cancel))
         };
         if !transaction.boundaries.iter().any(is_cancel) {
             let what = format!("the transaction `{}` has no cancel boundary event", transaction.id);

@@ -1,11 +1,11 @@
 //! Sequence flows stay in their scope and touch only what tokens may pass.
 
-use super::checker::Check;
-use crate::model::{Kind, Node, Throw, Trigger};
+use super::checker::ProcessChecker;
+use crate::model::{EventTrigger, Node, NodeKind, ThrownEvent};
 use crate::problem::Code;
 
-impl Check<'_> {
-    pub(super) fn flows(&mut self) {
+impl ProcessChecker<'_> {
+    pub(super) fn check_flows(&mut self) {
         let process = self.process;
         for flow in &process.flows {
             let (source, target) = (process.node(flow.source), process.node(flow.target));
@@ -16,12 +16,12 @@ impl Check<'_> {
         }
         for node in &process.nodes {
             if !node.outgoing.is_empty()
-                && let Some(why) = nothing_leaves(node)
+                && let Some(why) = why_no_outgoing(node)
             {
                 self.error(Code::Misplaced, node, &format!("{why} has no outgoing flow"));
             }
             if !node.incoming.is_empty()
-                && let Some(why) = nothing_arrives(node)
+                && let Some(why) = why_no_incoming(node)
             {
                 self.error(Code::Misplaced, node, &format!("{why} has no incoming flow"));
             }
@@ -29,25 +29,25 @@ impl Check<'_> {
     }
 }
 
-fn nothing_leaves(node: &Node) -> Option<&'static str> {
+fn why_no_outgoing(node: &Node) -> Option<&'static str> {
     match &node.kind {
-        Kind::End(_) => Some("an end event"),
-        Kind::Throw(Throw::Link(_)) => Some("a thrown link"),
-        Kind::Boundary(it) if matches!(it.trigger, Trigger::Compensation) => {
+        NodeKind::End(_) => Some("an end event"),
+        NodeKind::Throw(ThrownEvent::Link(_)) => Some("a thrown link"),
+        NodeKind::Boundary(it) if matches!(it.trigger, EventTrigger::Compensation) => {
             Some("a compensation event (it is associated with its handler)")
         }
-        _ if node.is_event_sub() => Some("an event sub-process"),
+        _ if node.is_event_sub_process() => Some("an event sub-process"),
         _ if node.for_compensation => Some("a compensation handler"),
         _ => None,
     }
 }
 
-fn nothing_arrives(node: &Node) -> Option<&'static str> {
+fn why_no_incoming(node: &Node) -> Option<&'static str> {
     match &node.kind {
-        Kind::Start(_) => Some("a start event"),
-        Kind::Boundary(_) => Some("a boundary event"),
-        Kind::Catch(Trigger::Link(_)) => Some("a caught link"),
-        _ if node.is_event_sub() => Some("an event sub-process"),
+        NodeKind::Start(_) => Some("a start event"),
+        NodeKind::Boundary(_) => Some("a boundary event"),
+        NodeKind::Catch(EventTrigger::Link(_)) => Some("a caught link"),
+        _ if node.is_event_sub_process() => Some("an event sub-process"),
         _ if node.for_compensation => Some("a compensation handler"),
         _ => None,
     }

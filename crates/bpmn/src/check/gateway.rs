@@ -1,20 +1,20 @@
 //! Gateways whose flows make sense.
 
-use super::checker::Check;
-use crate::model::{Flow, Gateway, Kind, Node, Task, Trigger};
+use super::checker::ProcessChecker;
+use crate::model::{EventTrigger, Gateway, Node, NodeKind, SequenceFlow, Task};
 use crate::problem::Code;
 
-impl Check<'_> {
-    pub(super) fn gateways(&mut self) {
+impl ProcessChecker<'_> {
+    pub(super) fn check_gateways(&mut self) {
         let process = self.process;
         for node in &process.nodes {
-            let Kind::Gateway(gateway) = &node.kind else { continue };
+            let NodeKind::Gateway(gateway) = &node.kind else { continue };
             match gateway {
-                Gateway::Exclusive => self.exclusive(node),
+                Gateway::Exclusive => self.check_exclusive(node),
                 Gateway::Parallel => {
-                    self.no_conditions(node, "a parallel gateway takes every flow");
+                    self.refuse_conditions(node, "a parallel gateway takes every flow");
                 }
-                Gateway::EventBased => self.event_based(node),
+                Gateway::EventBased => self.check_event_based(node),
                 Gateway::Complex { activation: None } if node.incoming.len() > 1 => {
                     let what = "a complex gateway that joins needs an activationCondition";
                     let help = "write when it goes on, such as = activationCount >= 2";
@@ -25,12 +25,12 @@ impl Check<'_> {
         }
     }
 
-    fn outgoing(&self, node: &Node) -> Vec<&Flow> {
+    fn outgoing_flows(&self, node: &Node) -> Vec<&SequenceFlow> {
         node.outgoing.iter().map(|at| self.process.flow(*at)).collect()
     }
 
     /// A flow without a condition is always taken, which hides those after it.
-    fn exclusive(&mut self, node: &Node) {
+    fn check_exclusive(&mut self, node: &Node) {
         if node.outgoing.len() < 2 {
             return;
         }
@@ -49,8 +49,9 @@ impl Check<'_> {
         }
     }
 
-    fn no_conditions(&mut self, node: &Node, why: &str) {
-        let conditional = self.outgoing(node).into_iter().find(|flow| flow.condition.is_some());
+    fn refuse_conditions(&mut self, node: &Node, why: &str) {
+        let conditional =
+            self.outgoing_flows(node).into_iter().find(|flow| flow.condition.is_some());
         if let Some(flow) = conditional {
             let what = format!("the flow `{}` has a condition, but {why}", flow.id);
             self.error_with_help(Code::Gateway, node, &what, "use an inclusive gateway");
@@ -60,8 +61,8 @@ impl Check<'_> {
         }
     }
 
-    fn event_based(&mut self, node: &Node) {
-        self.no_conditions(node, "the first event decides");
+    fn check_event_based(&mut self, node: &Node) {
+        self.refuse_conditions(node, "the first event decides");
         if node.outgoing.is_empty() {
             self.error(Code::Gateway, node, "no event follows it");
         }
@@ -69,8 +70,8 @@ impl Check<'_> {
             let process = self.process;
             let target = process.node(process.flow(*flow).target);
             let waits = match &target.kind {
-                Kind::Catch(trigger) => !matches!(trigger, Trigger::Link(_)),
-                Kind::Task(Task::Receive(_)) => {
+                NodeKind::Catch(trigger) => !matches!(trigger, EventTrigger::Link(_)),
+                NodeKind::Task(Task::Receive(_)) => {
                     target.boundaries.is_empty() && target.repeat.is_none()
                 }
                 _ => false,

@@ -2,14 +2,14 @@
 
 use meantime_core::{Diagnostic, Timestamp};
 
-use crate::model::{Process, TimerKind, Trigger};
+use crate::model::{EventTrigger, Process, TimerKind};
 use crate::problem::{Code, Problems};
 
 /// Looks at every literal time of a process.
 pub(crate) fn lint(process: &Process, now: Timestamp) -> Vec<Diagnostic> {
     let mut problems = Problems::default();
     for node in &process.nodes {
-        let Some(Trigger::Timer(timer)) = node.trigger() else { continue };
+        let Some(EventTrigger::Timer(timer)) = node.trigger() else { continue };
         let Some(literal) = timer.text.literal() else { continue };
         if timer.kind == TimerKind::Date
             && let Ok(at) = Timestamp::parse(&literal)

@@ -6,7 +6,7 @@
 
 use std::fmt::Write;
 
-use super::juel::{is_part, is_start, quoted};
+use super::juel::{is_part, is_start, quoted_length};
 
 /// A script in the flow language.
 pub(super) fn translate(text: &str) -> String {
@@ -14,7 +14,7 @@ pub(super) fn translate(text: &str) -> String {
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
         let length = match first {
-            '"' | '\'' | '`' => quoted(rest),
+            '"' | '\'' | '`' => quoted_length(rest),
             '/' if rest.starts_with("//") => rest.find('\n').unwrap_or(rest.len()),
             '/' if rest.starts_with("/*") => rest.find("*/").map_or(rest.len(), |at| at + 2),
             first if is_start(first) => {
@@ -57,7 +57,7 @@ fn call<'a>(after: &'a str, out: &mut String) -> Option<&'a str> {
     if !arguments.starts_with(['"', '\'']) {
         return None;
     }
-    let (name, rest) = arguments.split_at(quoted(arguments));
+    let (name, rest) = arguments.split_at(quoted_length(arguments));
     let name = name.get(1..name.len() - 1).filter(|it| it.starts_with(is_start))?;
     if !name.chars().all(is_part) {
         return None;

@@ -11,7 +11,7 @@ pub(super) fn translate(text: &str) -> String {
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
         if matches!(first, '"' | '\'' | '`') {
-            let length = quoted(rest);
+            let length = quoted_length(rest);
             out.push_str(&rest[..length]);
             rest = &rest[length..];
         } else if is_start(first) {
@@ -21,7 +21,7 @@ pub(super) fn translate(text: &str) -> String {
             rest = if is_property {
                 plain(word, after, &mut out)
             } else {
-                known(word, after, &mut out)
+                translate_word(word, after, &mut out)
             };
         } else {
             out.push(first);
@@ -37,7 +37,7 @@ fn plain<'a>(word: &str, after: &'a str, out: &mut String) -> &'a str {
 }
 
 /// Writes what a word stands for; gives what is left to read.
-fn known<'a>(word: &str, after: &'a str, out: &mut String) -> &'a str {
+fn translate_word<'a>(word: &str, after: &'a str, out: &mut String) -> &'a str {
     // `eq: 1` is a key, and a word that is called is a function.
     let operator = match word {
         "and" => "&&",
@@ -51,7 +51,7 @@ fn known<'a>(word: &str, after: &'a str, out: &mut String) -> &'a str {
         "ge" => ">=",
         "div" => "/",
         "mod" => "%",
-        "empty" => return emptiness(after, out),
+        "empty" => return translate_empty(after, out),
         "execution" => return variable(after, out),
         _ => return plain(word, after, out),
     };
@@ -60,9 +60,9 @@ fn known<'a>(word: &str, after: &'a str, out: &mut String) -> &'a str {
 }
 
 /// `empty x` holds for null, for an empty text, list or object.
-fn emptiness<'a>(after: &'a str, out: &mut String) -> &'a str {
+fn translate_empty<'a>(after: &'a str, out: &mut String) -> &'a str {
     let blank = after.len() - after.trim_start().len();
-    let operand_length = operand(&after[blank..]);
+    let operand_length = operand_length(&after[blank..]);
     let (operand, rest) = after[blank..].split_at(operand_length);
     let operand = translate(operand);
     let _ = write!(
@@ -74,12 +74,12 @@ fn emptiness<'a>(after: &'a str, out: &mut String) -> &'a str {
 }
 
 /// A name with its properties, indices and calls, or something in parentheses.
-fn operand(text: &str) -> usize {
+fn operand_length(text: &str) -> usize {
     let (mut open, mut at) = (0usize, 0);
     while let Some(c) = text[at..].chars().next() {
         match c {
             '"' | '\'' | '`' => {
-                at += quoted(&text[at..]);
+                at += quoted_length(&text[at..]);
                 continue;
             }
             '(' | '[' | '{' => open += 1,
@@ -113,7 +113,7 @@ fn variable<'a>(after: &'a str, out: &mut String) -> &'a str {
 }
 
 /// The length of a text in quotes, its quotes included.
-pub(super) fn quoted(text: &str) -> usize {
+pub(super) fn quoted_length(text: &str) -> usize {
     let quote = text.chars().next().unwrap_or('"');
     let mut escaped = false;
     for (at, c) in text.char_indices().skip(1) {

@@ -12,14 +12,14 @@ pub(crate) enum Expression {
     /// A variable by its name.
     Variable(String),
     /// The business key of the instance.
-    OwnKey,
+    BusinessKey,
     Feel(Arc<meantime_expr::feel::Program>),
     /// The flow language, with the text it was written as.
     Flow(Arc<meantime_expr::script::Embedded>, Arc<str>),
     /// `DataWeave`, with the text it was written as.
     DataWeave(Arc<meantime_expr::dataweave::Script>, Arc<str>),
     /// Parts that are put together to one text.
-    Joined(Vec<Expression>),
+    Concatenated(Vec<Expression>),
     List(Vec<Expression>),
     Map(Vec<(String, Expression)>),
 }
@@ -33,7 +33,7 @@ impl Expression {
         Self::Literal(Json::from(number))
     }
 
-    pub(crate) fn truth(value: bool) -> Self {
+    pub(crate) fn boolean(value: bool) -> Self {
         Self::Literal(Json::from(value))
     }
 
@@ -41,8 +41,8 @@ impl Expression {
         Self::Variable(name.trim().to_owned())
     }
 
-    pub(crate) fn own_key() -> Self {
-        Self::OwnKey
+    pub(crate) fn business_key() -> Self {
+        Self::BusinessKey
     }
 
     /// The variable that it reads, if it is nothing but that or a part of it.
@@ -74,10 +74,10 @@ impl fmt::Display for Expression {
         match self {
             Self::Literal(json) => write!(f, "{json}"),
             Self::Variable(name) => f.write_str(name),
-            Self::OwnKey => f.write_str("the business key"),
+            Self::BusinessKey => f.write_str("the business key"),
             Self::Feel(program) => write!(f, "= {}", program.source()),
             Self::Flow(_, source) | Self::DataWeave(_, source) => f.write_str(source),
-            Self::Joined(parts) => parts.iter().try_for_each(|part| match part {
+            Self::Concatenated(parts) => parts.iter().try_for_each(|part| match part {
                 Self::Flow(_, source) => f.write_str(source),
                 other => f.write_str(&other.literal().unwrap_or_default()),
             }),

@@ -11,7 +11,7 @@ pub(crate) enum Language {
 
 impl Language {
     /// The language of a `language` or `scriptFormat` attribute.
-    pub(crate) fn named(name: &str) -> Option<Self> {
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
         let name = name.trim().to_ascii_lowercase();
         match name.as_str() {
             "feel" => Some(Self::Feel),

@@ -13,4 +13,4 @@ mod template;
 
 pub(crate) use kind::Expression;
 pub(crate) use language::Language;
-pub(crate) use run::{Environment, Evaluated, Scope};
+pub(crate) use run::{Environment, Evaluation, VariableScope};

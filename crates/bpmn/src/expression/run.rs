@@ -6,18 +6,18 @@ use std::collections::BTreeMap;
 use meantime_core::{Failure, Json, Limits, Timestamp};
 use meantime_expr::dataweave::{EvalContext, EvalLimits, Script};
 use meantime_expr::feel;
-use meantime_expr::script::{Embedded, Ran, Surroundings};
+use meantime_expr::script::{Embedded, EmbeddedEnvironment, EmbeddedResult};
 use meantime_expr::value::Value;
 use meantime_expr::value::json::{self, Layout};
 
 use super::Expression;
-use crate::trouble::Trouble;
+use crate::incident_code::IncidentCode;
 
-/// Values may not grow beyond this.
-const MOST_BYTES: usize = 16 * 1024 * 1024;
+/// The largest value that an expression may build, in bytes.
+const MAX_VALUE_BYTES: usize = 16 * 1024 * 1024;
 
 /// The variables that an expression sees.
-pub(crate) trait Scope {
+pub(crate) trait VariableScope {
     fn get(&self, name: &str) -> Option<Json>;
 
     fn all(&self) -> BTreeMap<String, Json>;
@@ -39,23 +39,23 @@ pub(crate) struct Environment<'a> {
     pub(crate) limits: &'a Limits,
 }
 
-/// What a script came to.
+/// The result of a script.
 #[derive(Debug, Default)]
-pub(crate) struct Outcome {
+pub(crate) struct ScriptResult {
     pub(crate) value: Json,
     /// Process variables that it assigned, in order.
     pub(crate) assigned: Vec<(String, Json)>,
 }
 
-/// Bytes of everything that one value is put together from.
-const MOST_PART_BYTES: usize = 16 << 20;
+/// Bytes of all parts that one value is combined from.
+const MAX_COMBINED_BYTES: usize = 16 << 20;
 
 /// Operations of one expression. Scripts have those that their instance has left.
 const MAX_OPS: u64 = 1_000_000;
 
-/// What came of an expression.
+/// The result of an evaluation, and what it used.
 #[derive(Debug)]
-pub(crate) struct Evaluated {
+pub(crate) struct Evaluation {
     pub(crate) value: Result<Json, Failure>,
     /// Operations used.
     pub(crate) ops: u64,
@@ -63,9 +63,9 @@ pub(crate) struct Evaluated {
     pub(crate) reason: Option<String>,
 }
 
-/// What an evaluation uses up and finds out on its way.
+/// What an evaluation has used so far, and why its value is null.
 #[derive(Default)]
-struct Notes {
+struct EvaluationUsage {
     ops: u64,
     /// Bytes of the values that parts of a text, list or object gave.
     bytes: usize,
@@ -74,58 +74,65 @@ struct Notes {
 
 impl Expression {
     /// The value, and what it took.
-    pub(crate) fn evaluate(&self, scope: &dyn Scope, environment: &Environment<'_>) -> Evaluated {
-        let mut notes = Notes::default();
+    pub(crate) fn evaluate(
+        &self,
+        scope: &dyn VariableScope,
+        environment: &Environment<'_>,
+    ) -> Evaluation {
+        let mut notes = EvaluationUsage::default();
         let value = self.value(scope, environment, &mut notes);
         let is_null = value.as_ref().is_ok_and(Json::is_null);
-        Evaluated { value, ops: notes.ops, reason: notes.reason.filter(|_| is_null) }
+        Evaluation { value, ops: notes.ops, reason: notes.reason.filter(|_| is_null) }
     }
 
     /// Runs a script.
     pub(crate) fn run(
         &self,
-        scope: &dyn Scope,
+        scope: &dyn VariableScope,
         environment: &Environment<'_>,
-    ) -> (Result<Outcome, Failure>, u64) {
+    ) -> (Result<ScriptResult, Failure>, u64) {
         if let Self::Flow(embedded, _) = self {
             let (ran, ops) = run_flow(embedded, scope, environment);
-            return (ran.map(|Ran { value, assigned }| Outcome { value, assigned }), ops);
+            return (
+                ran.map(|EmbeddedResult { value, assigned }| ScriptResult { value, assigned }),
+                ops,
+            );
         }
         let evaluated = self.evaluate(scope, environment);
-        let outcome = evaluated.value.map(|value| Outcome { value, assigned: Vec::new() });
+        let outcome = evaluated.value.map(|value| ScriptResult { value, assigned: Vec::new() });
         (outcome, evaluated.ops)
     }
 
     fn value(
         &self,
-        scope: &dyn Scope,
+        scope: &dyn VariableScope,
         environment: &Environment<'_>,
-        notes: &mut Notes,
+        notes: &mut EvaluationUsage,
     ) -> Result<Json, Failure> {
         notes.ops += 1;
         if notes.ops > environment.ops {
             return Err(Failure::new("expression_too_long", "the expressions take too long"));
         }
-        let value = self.part_value(scope, environment, notes)?;
+        let value = self.uncounted_value(scope, environment, notes)?;
         // Parts that are put together each have a value of their own.
         notes.bytes = notes.bytes.saturating_add(value.size());
-        if notes.bytes > MOST_PART_BYTES {
+        if notes.bytes > MAX_COMBINED_BYTES {
             let text = "the parts of a value need too much memory";
             return Err(Failure::new("expression_too_large", text));
         }
         Ok(value)
     }
 
-    fn part_value(
+    fn uncounted_value(
         &self,
-        scope: &dyn Scope,
+        scope: &dyn VariableScope,
         environment: &Environment<'_>,
-        notes: &mut Notes,
+        notes: &mut EvaluationUsage,
     ) -> Result<Json, Failure> {
         match self {
             Self::Literal(json) => Ok(json.clone()),
             Self::Variable(name) => Ok(scope.get(name).unwrap_or_default()),
-            Self::OwnKey => Ok(scope.key().map_or_else(Json::null, Json::text)),
+            Self::BusinessKey => Ok(scope.key().map_or_else(Json::null, Json::text)),
             Self::Feel(program) => run_feel(program, scope, environment, notes),
             Self::Flow(embedded, source) => {
                 let (ran, used) = run_flow(embedded, scope, environment);
@@ -138,10 +145,10 @@ impl Expression {
             Self::DataWeave(script, source) => {
                 run_dataweave(script, source, scope, environment, notes)
             }
-            Self::Joined(parts) => {
+            Self::Concatenated(parts) => {
                 let mut text = String::new();
                 for part in parts {
-                    text.push_str(&shown(&part.value(scope, environment, notes)?));
+                    text.push_str(&display_text(&part.value(scope, environment, notes)?));
                 }
                 Ok(Json::text(&text))
             }
@@ -163,9 +170,9 @@ impl Expression {
 
 fn run_feel(
     program: &feel::Program,
-    scope: &dyn Scope,
+    scope: &dyn VariableScope,
     environment: &Environment<'_>,
-    notes: &mut Notes,
+    notes: &mut EvaluationUsage,
 ) -> Result<Json, Failure> {
     // A variable is read once, however often the expression names it.
     let read: RefCell<BTreeMap<String, Option<Value>>> = RefCell::default();
@@ -173,7 +180,8 @@ fn run_feel(
     let unread: RefCell<Option<Failure>> = RefCell::default();
     let names = |name: &str| {
         let parsed = || {
-            let failed = |error: json::JsonError| unread.replace(Some(unreadable(name, &error)));
+            let failed =
+                |error: json::JsonError| unread.replace(Some(too_deep_failure(name, &error)));
             scope.get(name).and_then(|json| json::read(json.as_str()).map_err(failed).ok())
         };
         read.borrow_mut().entry(name.to_owned()).or_insert_with(parsed).clone()
@@ -192,34 +200,34 @@ fn run_feel(
         let text = format!("`= {}`: {error}", program.source());
         Failure::new(error.code(), text)
     })?;
-    written(&value, &program.source())
+    to_document(&value, &program.source())
 }
 
 fn run_flow(
     embedded: &Embedded,
-    scope: &dyn Scope,
+    scope: &dyn VariableScope,
     environment: &Environment<'_>,
-) -> (Result<Ran, Failure>, u64) {
+) -> (Result<EmbeddedResult, Failure>, u64) {
     let Some(now) = environment.now else {
         return (Err(Failure::new("no_clock", "there is no time yet")), 1);
     };
-    let around = Surroundings { now, key: scope.key(), ops: environment.ops };
+    let around = EmbeddedEnvironment { now, key: scope.key(), ops: environment.ops };
     embedded.run(&|name| scope.get(name), &around, environment.limits)
 }
 
 fn run_dataweave(
     script: &Script,
     source: &str,
-    scope: &dyn Scope,
+    scope: &dyn VariableScope,
     environment: &Environment<'_>,
-    notes: &mut Notes,
+    notes: &mut EvaluationUsage,
 ) -> Result<Json, Failure> {
     let Some(now) = environment.now else {
         return Err(Failure::new("no_clock", "there is no time yet"));
     };
     let all = scope.all();
     let all = Json::object(all.iter().map(|(name, value)| (name.as_str(), value)));
-    let context = json::read(all.as_str()).map_err(|error| unreadable("context", &error))?;
+    let context = json::read(all.as_str()).map_err(|error| too_deep_failure("context", &error))?;
     let ops = environment.ops.saturating_sub(notes.ops).min(MAX_OPS);
     let limits = EvalLimits { ops, ..EvalLimits::default() };
     let failed = |code: &str, text: String| Failure::new(code, format!("`{source}`: {text}"));
@@ -232,17 +240,17 @@ fn run_dataweave(
     let evaluation = evaluation?;
     notes.ops += evaluation.ops;
     let text = json::write(&evaluation.value, Layout::Compact, limits.output_bytes)
-        .map_err(|error| failed(Trouble::NotJson.code(), error.to_string()))?;
-    Json::parse(&text).map_err(|error| failed(Trouble::NotJson.code(), error.to_string()))
+        .map_err(|error| failed(IncidentCode::NotJson.code(), error.to_string()))?;
+    Json::parse(&text).map_err(|error| failed(IncidentCode::NotJson.code(), error.to_string()))
 }
 
 /// A document that grew deeper than any reader goes.
-fn unreadable(name: &str, error: &json::JsonError) -> Failure {
+fn too_deep_failure(name: &str, error: &json::JsonError) -> Failure {
     Failure::new("unsupported_json", format!("`{name}` cannot be read: {error}"))
 }
 
 /// A value as part of a text.
-fn shown(value: &Json) -> String {
+fn display_text(value: &Json) -> String {
     match value.as_str() {
         "null" => String::new(),
         text if text.starts_with('"') => value.read().unwrap_or_default(),
@@ -251,10 +259,10 @@ fn shown(value: &Json) -> String {
 }
 
 /// A value as a document.
-fn written(value: &Value, source: &dyn std::fmt::Display) -> Result<Json, Failure> {
-    let failed = |text: String| Trouble::NotJson.because(format!("`{source}`: {text}"));
+fn to_document(value: &Value, source: &dyn std::fmt::Display) -> Result<Json, Failure> {
+    let failed = |text: String| IncidentCode::NotJson.failure(format!("`{source}`: {text}"));
     let value = feel::to_json(value).map_err(|error| failed(error.to_string()))?;
-    let text = json::write(&value, Layout::Compact, MOST_BYTES)
+    let text = json::write(&value, Layout::Compact, MAX_VALUE_BYTES)
         .map_err(|error| failed(error.to_string()))?;
     Json::parse(&text).map_err(|error| failed(error.to_string()))
 }

@@ -2,33 +2,33 @@
 
 /// A part of such a text.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Part<'a> {
+pub(super) enum TemplatePart<'a> {
     Text(&'a str),
     Code(&'a str),
 }
 
 /// The parts of a text; none when there is no expression in it.
-pub(super) fn parts(text: &str) -> Option<Result<Vec<Part<'_>>, &'static str>> {
+pub(super) fn template_parts(text: &str) -> Option<Result<Vec<TemplatePart<'_>>, &'static str>> {
     let mut found = Vec::new();
     let (mut rest, mut any) = (text, false);
     while let Some(at) = ["${", "#{"].iter().filter_map(|open| rest.find(open)).min() {
         any = true;
         if at > 0 {
-            found.push(Part::Text(&rest[..at]));
+            found.push(TemplatePart::Text(&rest[..at]));
         }
         let code = &rest[at + 2..];
-        let Some(end) = closing(code) else { return Some(Err("a `{` is not closed")) };
-        found.push(Part::Code(&code[..end]));
+        let Some(end) = closing_brace(code) else { return Some(Err("a `{` is not closed")) };
+        found.push(TemplatePart::Code(&code[..end]));
         rest = &code[end + 1..];
     }
     if !rest.is_empty() {
-        found.push(Part::Text(rest));
+        found.push(TemplatePart::Text(rest));
     }
     any.then_some(Ok(found))
 }
 
 /// The brace that closes, past braces and quotes inside.
-fn closing(code: &str) -> Option<usize> {
+fn closing_brace(code: &str) -> Option<usize> {
     let (mut open, mut quote, mut escaped) = (0usize, None, false);
     for (at, c) in code.char_indices() {
         match (quote, c) {
@@ -47,22 +47,25 @@ fn closing(code: &str) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Part, parts};
+    use super::{TemplatePart, template_parts};
 
     #[test]
     fn texts_and_expressions_in_turn() {
-        assert!(parts("plain $5 {x}").is_none());
-        assert_eq!(parts("${a}"), Some(Ok(vec![Part::Code("a")])));
-        let mixed = parts("Dear ${name}, #{x['}']}!");
+        assert!(template_parts("plain $5 {x}").is_none());
+        assert_eq!(template_parts("${a}"), Some(Ok(vec![TemplatePart::Code("a")])));
+        let mixed = template_parts("Dear ${name}, #{x['}']}!");
         let expected = vec![
-            Part::Text("Dear "),
-            Part::Code("name"),
-            Part::Text(", "),
-            Part::Code("x['}']"),
-            Part::Text("!"),
+            TemplatePart::Text("Dear "),
+            TemplatePart::Code("name"),
+            TemplatePart::Text(", "),
+            TemplatePart::Code("x['}']"),
+            TemplatePart::Text("!"),
         ];
         assert_eq!(mixed, Some(Ok(expected)));
-        assert_eq!(parts("${a"), Some(Err("a `{` is not closed")));
-        assert_eq!(parts("${ {a: 1}.a }"), Some(Ok(vec![Part::Code(" {a: 1}.a ")])));
+        assert_eq!(template_parts("${a"), Some(Err("a `{` is not closed")));
+        assert_eq!(
+            template_parts("${ {a: 1}.a }"),
+            Some(Ok(vec![TemplatePart::Code(" {a: 1}.a ")]))
+        );
     }
 }

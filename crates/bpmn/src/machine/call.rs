@@ -5,24 +5,24 @@ use std::collections::BTreeMap;
 use meantime_core::{Answer, ChildOutcome, ChildSpec, Effect, Failure, Json, ParentClose, Verdict};
 
 use super::json;
-use super::state::{Id, WaitKind};
+use super::state::{ElementInstanceId, WaitKind};
 use super::turn::Machine;
-use super::variables::Handed;
-use crate::model::{Call, Inward, Kind, Node};
-use crate::trouble::Trouble;
+use super::variables::PayloadVariables;
+use crate::incident_code::IncidentCode;
+use crate::model::{Call, InputPropagation, Node, NodeKind};
 
 impl Machine<'_> {
-    pub(super) fn begin_call(&mut self, id: Id, call: &Call) -> Result<(), Failure> {
-        if self.element(id).is_some_and(super::state::Element::has_child) {
+    pub(super) fn begin_call(&mut self, id: ElementInstanceId, call: &Call) -> Result<(), Failure> {
+        if self.element(id).is_some_and(super::state::ElementInstance::has_child) {
             // It was parked for something that its child raised; the child is still there.
             return Ok(());
         }
         let definition = self.evaluate_name(&call.definition, id, "the called definition")?;
-        let mut spec = ChildSpec::new(&definition, self.place_of(id), Json::null());
+        let mut spec = ChildSpec::new(&definition, self.element_path(id), Json::null());
         if let Some(version) = &call.version {
             let number = self.number(id, version, "the version")?;
             spec.version = Some(u32::try_from(number).map_err(|_| {
-                Trouble::NotANumber.because(format!("there is no version {number}"))
+                IncidentCode::NotANumber.failure(format!("there is no version {number}"))
             })?);
         }
         if let Some(label) = &call.label {
@@ -30,23 +30,23 @@ impl Machine<'_> {
         }
         if let Some(key) = &call.key {
             let value = self.evaluate(key, id)?;
-            spec.key = json::plain(&value);
+            spec.key = json::scalar_text(&value);
         }
         spec.input = self.call_input(id, call)?;
-        spec.catches = self.catches(id);
+        spec.catches = self.codes_caught_around(id);
         spec.parent_close = ParentClose::Cancel;
         let key = self.push(Effect::StartChild(spec));
-        self.await_own(id, key, WaitKind::Child, definition);
+        self.add_own_wait(id, key, WaitKind::Child, definition);
         Ok(())
     }
 
     /// Everything visible, or only what input mappings made; with `camunda:in`, that too.
-    fn call_input(&mut self, id: Id, call: &Call) -> Result<Json, Failure> {
+    fn call_input(&mut self, id: ElementInstanceId, call: &Call) -> Result<Json, Failure> {
         let mapped = self.node_of(id).is_some_and(|node| !node.mapping.inputs.is_empty());
         let all = match call.all_in {
-            Inward::Everything => true,
-            Inward::Unmapped => !mapped,
-            Inward::Named => false,
+            InputPropagation::All => true,
+            InputPropagation::AllWithoutMappings => !mapped,
+            InputPropagation::MappedOnly => false,
         };
         let mut input = if all {
             self.visible(id)
@@ -63,10 +63,10 @@ impl Machine<'_> {
     }
 
     /// The child has ended.
-    pub(super) fn child_done(&mut self, id: Id, outcome: &ChildOutcome) -> Verdict {
-        if self.element(id).is_some_and(super::state::Element::is_ending) {
+    pub(super) fn child_done(&mut self, id: ElementInstanceId, outcome: &ChildOutcome) -> Verdict {
+        if self.element(id).is_some_and(super::state::ElementInstance::is_ending) {
             // It was told to end, and what it says no longer counts.
-            self.try_end(id);
+            self.try_finish_ending(id);
             return Verdict::taken();
         }
         match outcome {
@@ -74,7 +74,7 @@ impl Machine<'_> {
                 Ok(output) => self.complete(id, output),
                 Err(failure) => {
                     self.restart_on_retry(id);
-                    self.park(id, failure);
+                    self.raise_incident(id, failure);
                 }
             },
             ChildOutcome::Failed { failure, .. } => {
@@ -83,33 +83,36 @@ impl Machine<'_> {
             }
             ChildOutcome::Cancelled => {
                 self.restart_on_retry(id);
-                self.park(id, Trouble::ChildCancelled.because("the called instance was cancelled"));
+                self.raise_incident(
+                    id,
+                    IncidentCode::ChildCancelled.failure("the called instance was cancelled"),
+                );
             }
         }
         Verdict::taken()
     }
 
     /// The child could not be started.
-    pub(super) fn child_refused(&mut self, id: Id, answer: &Answer) -> Verdict {
+    pub(super) fn child_refused(&mut self, id: ElementInstanceId, answer: &Answer) -> Verdict {
         let Answer::Conflict { code } = answer else { return Verdict::taken() };
-        if self.element(id).is_some_and(super::state::Element::is_ending) {
-            self.try_end(id);
+        if self.element(id).is_some_and(super::state::ElementInstance::is_ending) {
+            self.try_finish_ending(id);
             return Verdict::taken();
         }
         self.restart_on_retry(id);
-        self.park(id, Failure::new(code, format!("the call could not be made: {code}")));
+        self.raise_incident(id, Failure::new(code, format!("the call could not be made: {code}")));
         Verdict::taken()
     }
 
     /// Everything the child ended with, or what `camunda:out` takes from it.
-    fn call_output(&mut self, id: Id, output: &Json) -> Result<Json, Failure> {
-        let Some(Node { kind: Kind::Call(call), .. }) = self.node_of(id) else {
+    fn call_output(&mut self, id: ElementInstanceId, output: &Json) -> Result<Json, Failure> {
+        let Some(Node { kind: NodeKind::Call(call), .. }) = self.node_of(id) else {
             return Ok(output.clone());
         };
-        let child = json::handed(output);
+        let child = json::payload_variables(output);
         let mapped = self.node_of(id).is_some_and(|node| !node.mapping.outputs.is_empty());
         let mut result = if call.all_out || mapped { child.clone() } else { BTreeMap::new() };
-        let scope = Handed { values: &child };
+        let scope = PayloadVariables { values: &child };
         for out in &call.outputs {
             let environment = self.environment();
             let evaluated = out.source.evaluate(&scope, &environment);

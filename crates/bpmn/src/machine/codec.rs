@@ -8,36 +8,36 @@ use minicbor::decode::{Decoder, Error as DecodeError};
 use minicbor::encode::{Encoder, Error as EncodeError, Write};
 use minicbor::{Decode, Encode};
 
-use super::state::Instance;
+use super::state::ProcessState;
 use crate::model::{FlowRef, NodeRef, Process};
 
 /// The format of a saved state.
 const FORMAT: u16 = 1;
 
 /// Knows the ids of a process.
-pub(crate) trait Names {
+pub(crate) trait ProcessIds {
     fn process(&self) -> &Process;
 }
 
-impl Names for &Process {
+impl ProcessIds for &Process {
     fn process(&self) -> &Process {
         self
     }
 }
 
 /// Saves an instance.
-pub(crate) fn save(process: &Process, instance: &Instance) -> Result<State, Fault> {
+pub(crate) fn save(process: &Process, instance: &ProcessState) -> Result<State, Fault> {
     let bytes = minicbor::to_vec_with(instance, &mut &*process).map_err(|error| bad(&error))?;
     Ok(State::new(FORMAT, bytes))
 }
 
 /// Loads what [`save`] made.
-pub(crate) fn load(process: &Process, state: &State) -> Result<Instance, Fault> {
+pub(crate) fn load(process: &Process, state: &State) -> Result<ProcessState, Fault> {
     if state.format != FORMAT {
         let text = format!("format {} is not known to this release", state.format);
         return Err(Fault::new("bad_state", text));
     }
-    let mut instance: Instance =
+    let mut instance: ProcessState =
         minicbor::decode_with(&state.bytes, &mut &*process).map_err(|error| bad(&error))?;
     instance.count();
     Ok(instance)
@@ -47,7 +47,7 @@ fn bad(error: &dyn std::fmt::Display) -> Fault {
     Fault::new("bad_state", error.to_string())
 }
 
-impl<C: Names> Encode<C> for NodeRef {
+impl<C: ProcessIds> Encode<C> for NodeRef {
     fn encode<W: Write>(
         &self,
         e: &mut Encoder<W>,
@@ -57,7 +57,7 @@ impl<C: Names> Encode<C> for NodeRef {
     }
 }
 
-impl<'b, C: Names> Decode<'b, C> for NodeRef {
+impl<'b, C: ProcessIds> Decode<'b, C> for NodeRef {
     fn decode(d: &mut Decoder<'b>, names: &mut C) -> Result<Self, DecodeError> {
         let id = d.str()?;
         let found = names.process().node_ids.get(id).copied();
@@ -65,7 +65,7 @@ impl<'b, C: Names> Decode<'b, C> for NodeRef {
     }
 }
 
-impl<C: Names> Encode<C> for FlowRef {
+impl<C: ProcessIds> Encode<C> for FlowRef {
     fn encode<W: Write>(
         &self,
         e: &mut Encoder<W>,
@@ -75,7 +75,7 @@ impl<C: Names> Encode<C> for FlowRef {
     }
 }
 
-impl<'b, C: Names> Decode<'b, C> for FlowRef {
+impl<'b, C: ProcessIds> Decode<'b, C> for FlowRef {
     fn decode(d: &mut Decoder<'b>, names: &mut C) -> Result<Self, DecodeError> {
         let id = d.str()?;
         let found = names.process().flow_ids.get(id).copied();

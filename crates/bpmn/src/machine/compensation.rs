@@ -2,20 +2,24 @@
 
 use meantime_core::Json;
 
-use super::multi::private_variables;
-use super::state::{Compensating, Done, Id, Phase, Role, Step, Then};
+use super::multi_instance::private_variables;
+use super::state::{
+    CompensationProgress, CompletedActivity, Continuation, ElementInstanceId, ElementPhase,
+    ElementRole, QueuedStep,
+};
 use super::turn::Machine;
-use crate::model::{Kind, Node, NodeRef, Trigger};
+use crate::model::{EventTrigger, Node, NodeKind, NodeRef};
 
 impl Machine<'_> {
     /// Notes a completed activity that can be compensated, in the scope around it.
-    pub(super) fn note_done(&mut self, id: Id, at: NodeRef, node: &Node) {
-        if !node.is_activity() || node.is_event_sub() {
+    pub(super) fn record_compensable(&mut self, id: ElementInstanceId, at: NodeRef, node: &Node) {
+        if !node.is_activity() || node.is_event_sub_process() {
             return;
         }
         let Some(parent) = self.parent_of(id) else { return };
         let Some(element) = self.element_mut(id) else { return };
-        let (is_whole, inner) = (is_whole(&element.role), std::mem::take(&mut element.done));
+        let (is_whole, inner) =
+            (is_repetition_root(&element.role), std::mem::take(&mut element.done));
         let variables = if element.runs_body() {
             element.variables.clone()
         } else {
@@ -27,37 +31,38 @@ impl Machine<'_> {
             // Each iteration and round was noted by itself.
             scope.done.extend(inner);
         } else if node.handler.is_some() {
-            scope.done.push(Done { node: at, variables: around, inner: Vec::new() });
+            scope.done.push(CompletedActivity { node: at, variables: around, inner: Vec::new() });
         } else if !inner.is_empty() {
             let variables = around.into_iter().chain(variables).collect();
-            scope.done.push(Done { node: at, variables, inner });
+            scope.done.push(CompletedActivity { node: at, variables, inner });
         }
     }
 
     /// A thrown compensation: of one activity, or of everything done in its scope.
-    pub(super) fn compensate(&mut self, id: Id, activity: Option<NodeRef>) {
+    pub(super) fn compensate(&mut self, id: ElementInstanceId, activity: Option<NodeRef>) {
         let mut rest = Vec::new();
         for scope in self.compensated_scopes(id) {
             let Some(element) = self.element_mut(scope) else { continue };
-            let (chosen, others): (Vec<Done>, Vec<Done>) = std::mem::take(&mut element.done)
-                .into_iter()
-                .partition(|done| activity.is_none_or(|wanted| done.node == wanted));
+            let (chosen, others): (Vec<CompletedActivity>, Vec<CompletedActivity>) =
+                std::mem::take(&mut element.done)
+                    .into_iter()
+                    .partition(|done| activity.is_none_or(|wanted| done.node == wanted));
             element.done = others;
             rest.extend(chosen);
         }
         if let Some(element) = self.element_mut(id) {
-            element.role = Role::Compensating(Compensating { rest, cancels: false });
+            element.role = ElementRole::Compensating(CompensationProgress { rest, cancels: false });
         }
         self.compensate_next(id);
     }
 
     /// The scope around the event; for an event sub-process also the one that it belongs to.
-    fn compensated_scopes(&self, id: Id) -> Vec<Id> {
+    fn compensated_scopes(&self, id: ElementInstanceId) -> Vec<ElementInstanceId> {
         let mut scopes = Vec::new();
         let mut at = self.parent_of(id);
         while let Some(scope) = at {
             scopes.push(scope);
-            let is_event_sub = self.node_of(scope).is_some_and(Node::is_event_sub);
+            let is_event_sub = self.node_of(scope).is_some_and(Node::is_event_sub_process);
             at = self.parent_of(scope).filter(|_| is_event_sub);
         }
         scopes.reverse();
@@ -65,13 +70,13 @@ impl Machine<'_> {
     }
 
     /// Runs the next handler, or is done.
-    pub(super) fn compensate_next(&mut self, id: Id) {
-        let Some(Role::Compensating(work) | Role::Memory(work)) =
+    pub(super) fn compensate_next(&mut self, id: ElementInstanceId) {
+        let Some(ElementRole::Compensating(work) | ElementRole::CompensationScope(work)) =
             self.element_mut(id).map(|it| &mut it.role)
         else {
             return;
         };
-        let Some(done) = work.rest.pop() else { return self.compensated(id) };
+        let Some(done) = work.rest.pop() else { return self.compensation_finished(id) };
         match self.process.node(done.node).handler {
             Some(handler) => self.run_handler(id, handler, done.variables),
             None => self.compensate_inside(id, done),
@@ -79,13 +84,15 @@ impl Machine<'_> {
     }
 
     /// All handlers have run.
-    fn compensated(&mut self, id: Id) {
+    fn compensation_finished(&mut self, id: ElementInstanceId) {
         match self.element(id).map(|it| &it.role) {
-            Some(Role::Compensating(Compensating { cancels: true, .. })) => self.cancelled(id),
-            Some(Role::Memory(_)) => {
+            Some(ElementRole::Compensating(CompensationProgress { cancels: true, .. })) => {
+                self.transaction_cancelled(id);
+            }
+            Some(ElementRole::CompensationScope(_)) => {
                 let parent = self.remove(id).and_then(|it| it.parent);
                 if let Some(parent) = parent {
-                    self.settle(parent);
+                    self.complete_scope_if_empty(parent);
                 }
             }
             _ => self.complete(id, Json::null()),
@@ -94,7 +101,7 @@ impl Machine<'_> {
 
     fn run_handler(
         &mut self,
-        id: Id,
+        id: ElementInstanceId,
         handler: NodeRef,
         variables: std::collections::BTreeMap<String, Json>,
     ) {
@@ -102,47 +109,47 @@ impl Machine<'_> {
         if let Some(element) = self.element_mut(element) {
             element.variables = variables;
         }
-        self.state.steps.push_back(Step::Run(element));
+        self.state.steps.push_back(QueuedStep::Run(element));
     }
 
     /// A completed sub-process without a handler of its own: its inside, with its variables.
-    fn compensate_inside(&mut self, id: Id, done: Done) {
+    fn compensate_inside(&mut self, id: ElementInstanceId, done: CompletedActivity) {
         let memory = self.create(None, Some(id));
-        let work = Compensating { rest: done.inner, cancels: false };
+        let work = CompensationProgress { rest: done.inner, cancels: false };
         if let Some(element) = self.element_mut(memory) {
-            (element.node, element.role) = (Some(done.node), Role::Memory(work));
-            (element.phase, element.variables) = (Phase::Active, done.variables);
+            (element.node, element.role) = (Some(done.node), ElementRole::CompensationScope(work));
+            (element.phase, element.variables) = (ElementPhase::Active, done.variables);
         }
         self.compensate_next(memory);
     }
 
     /// A transaction is cancelled: everything done in it is compensated first.
-    pub(super) fn compensate_transaction(&mut self, scope: Id) {
+    pub(super) fn compensate_transaction(&mut self, scope: ElementInstanceId) {
         let rest = self.element_mut(scope).map(|it| std::mem::take(&mut it.done));
         let rest = rest.unwrap_or_default();
         let id = self.create(None, Some(scope));
         if let Some(element) = self.element_mut(id) {
-            element.phase = Phase::Active;
-            element.role = Role::Compensating(Compensating { rest, cancels: true });
+            element.phase = ElementPhase::Active;
+            element.role = ElementRole::Compensating(CompensationProgress { rest, cancels: true });
         }
         self.compensate_next(id);
     }
 
     /// The compensation of a cancelled transaction is over: its cancel event follows.
-    fn cancelled(&mut self, id: Id) {
+    fn transaction_cancelled(&mut self, id: ElementInstanceId) {
         let Some(scope) = self.parent_of(id) else { return };
         let boundaries = self.node_of(scope).map(|node| &node.boundaries);
         let is_cancel = |at: &&NodeRef| {
-            matches!(&self.process.node(**at).kind, Kind::Boundary(it)
-                if matches!(it.trigger, Trigger::Cancel))
+            matches!(&self.process.node(**at).kind, NodeKind::Boundary(it)
+                if matches!(it.trigger, EventTrigger::Cancel))
         };
         let node = boundaries.into_iter().flatten().find(is_cancel).copied();
-        let then = node.map(|node| Then::Boundary { node, payload: Json::null() });
+        let then = node.map(|node| Continuation::Boundary { node, payload: Json::null() });
         self.interrupt(scope, then);
     }
 }
 
-/// Whether it is the whole of a repeated activity.
-fn is_whole(role: &Role) -> bool {
-    matches!(role, Role::Multi(_) | Role::Loop(_))
+/// Whether it is the root of a repeated activity, not one of its iterations.
+fn is_repetition_root(role: &ElementRole) -> bool {
+    matches!(role, ElementRole::MultiInstance(_) | ElementRole::Loop(_))
 }

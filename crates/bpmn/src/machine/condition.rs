@@ -2,16 +2,16 @@
 
 use meantime_core::{Failure, Json};
 
-use super::state::{Id, Key, Wait, WaitKind};
+use super::state::{ArmedWait, ElementInstanceId, LocalEffectKey, WaitKind};
 use super::turn::Machine;
-use crate::model::{Kind, NodeRef, Trigger};
-use crate::trouble::Trouble;
+use crate::incident_code::IncidentCode;
+use crate::model::{EventTrigger, NodeKind, NodeRef};
 
 impl Machine<'_> {
     /// Triggers every condition that holds now and did not when it was last looked at.
-    pub(super) fn look_at_conditions(&mut self) {
+    pub(super) fn evaluate_conditions(&mut self) {
         self.changed = false;
-        let armed: Vec<(Id, NodeRef, bool)> = self
+        let armed: Vec<(ElementInstanceId, NodeRef, bool)> = self
             .state
             .elements
             .iter()
@@ -24,7 +24,7 @@ impl Machine<'_> {
             })
             .collect();
         for (id, on, held) in armed {
-            let Some(Trigger::Conditional(condition)) = self.process.node(on).trigger() else {
+            let Some(EventTrigger::Conditional(condition)) = self.process.node(on).trigger() else {
                 continue;
             };
             let holds = match self.evaluate(condition, id) {
@@ -34,7 +34,7 @@ impl Machine<'_> {
                     "false" | "null" => false,
                     _ => {
                         let text = format!("the condition `{condition}` gives {value}");
-                        self.broken_condition(id, on, Trouble::NotACondition.because(text));
+                        self.broken_condition(id, on, IncidentCode::NotACondition.failure(text));
                         continue;
                     }
                 },
@@ -49,40 +49,40 @@ impl Machine<'_> {
         }
     }
 
-    fn condition_changed(&mut self, id: Id, on: NodeRef, holds: bool) {
+    fn condition_changed(&mut self, id: ElementInstanceId, on: NodeRef, holds: bool) {
         let repeats = match &self.process.node(on).kind {
-            Kind::Boundary(boundary) => !boundary.interrupting,
-            Kind::Start(start) => !start.interrupting,
+            NodeKind::Boundary(boundary) => !boundary.interrupting,
+            NodeKind::Start(start) => !start.interrupting,
             _ => false,
         };
         let Some(element) = self.element_mut(id) else { return };
-        let place = element.waits.iter().position(|wait| wait.on == on);
-        let Some(place) = place else { return };
+        let index = element.waits.iter().position(|wait| wait.on == on);
+        let Some(index) = index else { return };
         if repeats || !holds {
-            element.waits[place].kind = WaitKind::Condition { held: holds };
+            element.waits[index].kind = WaitKind::Condition { held: holds };
         } else {
-            element.waits.remove(place);
+            element.waits.remove(index);
         }
         if holds {
             let kind = WaitKind::Condition { held: true };
-            let wait = Wait { key: Key::NONE, on, kind, name: String::new() };
-            self.triggered(id, &wait, Json::null());
+            let wait = ArmedWait { key: LocalEffectKey::NONE, on, kind, name: String::new() };
+            self.wait_fulfilled(id, &wait, Json::null());
         }
     }
 
     /// A condition that cannot be evaluated parks the element that waits for it.
-    fn broken_condition(&mut self, id: Id, on: NodeRef, failure: Failure) {
+    fn broken_condition(&mut self, id: ElementInstanceId, on: NodeRef, failure: Failure) {
         let Some(element) = self.element_mut(id) else { return };
         for wait in element.waits.iter_mut().filter(|wait| wait.on == on) {
             wait.kind = WaitKind::BrokenCondition;
         }
         if element.incident.is_none() {
-            self.park(id, failure);
+            self.raise_incident(id, failure);
         }
     }
 
     /// Conditions of an element that could not be evaluated are looked at again.
-    pub(super) fn mend_conditions(&mut self, id: Id) {
+    pub(super) fn retry_broken_conditions(&mut self, id: ElementInstanceId) {
         let Some(element) = self.element_mut(id) else { return };
         let mut is_mended = false;
         for wait in &mut element.waits {

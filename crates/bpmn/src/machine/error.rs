@@ -1,47 +1,49 @@
-//! Errors look for whoever catches them: outwards, scope by scope, across call activities.
+//! Errors propagate outwards, scope by scope and across call activities, to the nearest catch
+//! event.
 
 use meantime_core::{Effect, Failure, Json};
 
 use super::json;
-use super::state::{Id, Phase, Role, Then};
+use super::state::{Continuation, ElementInstanceId, ElementPhase, ElementRole};
 use super::turn::Machine;
-use crate::model::{NodeRef, Trigger};
+use crate::model::{EventTrigger, NodeRef};
 
-/// Who catches something.
+/// The event that catches an error or escalation.
 pub(super) enum Catcher {
     /// A boundary event of an element.
-    Boundary(Id, NodeRef),
+    BoundaryEvent(ElementInstanceId, NodeRef),
     /// The start of an event sub-process in a scope.
-    EventSub(Id, NodeRef),
+    EventSubProcess(ElementInstanceId, NodeRef),
 }
 
 impl Machine<'_> {
-    /// Throws an error from an element. Nobody catches it: an incident right there.
-    pub(super) fn throw_error(&mut self, id: Id, failure: &Failure, payload: Json) {
+    /// Throws an error from an element. An error that no event catches is an incident at the
+    /// element.
+    pub(super) fn throw_error(&mut self, id: ElementInstanceId, failure: &Failure, payload: Json) {
         let code = failure.code.clone();
-        let matches = |trigger: &Trigger| match trigger {
-            Trigger::Error { code: Some(caught), .. } if *caught == code => Some(true),
-            Trigger::Error { code: None, .. } => Some(false),
+        let matches = |trigger: &EventTrigger| match trigger {
+            EventTrigger::Error { code: Some(caught), .. } if *caught == code => Some(true),
+            EventTrigger::Error { code: None, .. } => Some(false),
             _ => None,
         };
         match self.find_catcher(id, &matches) {
-            Some(Catcher::Boundary(host, node)) => {
+            Some(Catcher::BoundaryEvent(host, node)) => {
                 let payload = self.error_payload(node, failure, payload);
-                self.interrupt(host, Some(Then::Boundary { node, payload }));
+                self.interrupt(host, Some(Continuation::Boundary { node, payload }));
             }
-            Some(Catcher::EventSub(scope, start)) => {
+            Some(Catcher::EventSubProcess(scope, start)) => {
                 let payload = self.error_payload(start, failure, payload);
-                self.trigger_event_sub(scope, start, payload);
+                self.trigger_event_sub_process(scope, start, payload);
             }
             None if self.cx.is_caught(&code) => {
                 let data = Some(payload).filter(|payload| !payload.is_null());
                 let raised = Failure { data, ..failure.clone() };
                 self.push(Effect::NotifyParent { raised });
                 if let Some(element) = self.element_mut(id) {
-                    element.phase = Phase::Raised;
+                    element.phase = ElementPhase::WaitingForCatcher;
                 }
             }
-            None => self.park(id, failure.clone()),
+            None => self.raise_incident(id, failure.clone()),
         }
     }
 
@@ -50,26 +52,26 @@ impl Machine<'_> {
     /// `matches` says whether a trigger catches, and whether by its very code.
     pub(super) fn find_catcher(
         &self,
-        from: Id,
-        matches: &dyn Fn(&Trigger) -> Option<bool>,
+        from: ElementInstanceId,
+        matches: &dyn Fn(&EventTrigger) -> Option<bool>,
     ) -> Option<Catcher> {
         let (mut at, mut below) = (Some(from), None);
         while let Some(id) = at {
             let element = self.element(id)?;
             if element.runs_body() && !element.interrupted {
-                let subs = &self.process.body_of(element.node).event_subs;
+                let subs = &self.process.body_of(element.node).event_sub_processes;
                 // What comes out of an event sub-process does not start it again.
                 let others = subs.iter().filter(|sub| below != Some(**sub));
                 let starts = others.filter_map(|it| self.process.body_of(Some(*it)).starts.first());
-                if let Some(start) = self.best(starts.copied(), matches) {
-                    return Some(Catcher::EventSub(id, start));
+                if let Some(start) = self.best_match(starts.copied(), matches) {
+                    return Some(Catcher::EventSubProcess(id, start));
                 }
             }
-            if element.armed && !self.is_part(id) {
+            if element.armed && !self.is_repeated_part(id) {
                 let boundaries = element.node.map(|node| &self.process.node(node).boundaries);
                 let boundaries = boundaries.into_iter().flatten().copied();
-                if let Some(boundary) = self.best(boundaries, matches) {
-                    return Some(Catcher::Boundary(id, boundary));
+                if let Some(boundary) = self.best_match(boundaries, matches) {
+                    return Some(Catcher::BoundaryEvent(id, boundary));
                 }
             }
             below = element.node;
@@ -79,15 +81,16 @@ impl Machine<'_> {
     }
 
     /// Whether an element is only a part of a repeated activity: events are on the whole.
-    fn is_part(&self, id: Id) -> bool {
-        let is_iteration = matches!(self.element(id).map(|it| &it.role), Some(Role::Iteration(_)));
+    fn is_repeated_part(&self, id: ElementInstanceId) -> bool {
+        let is_iteration =
+            matches!(self.element(id).map(|it| &it.role), Some(ElementRole::Iteration(_)));
         is_iteration || self.is_repeated(id)
     }
 
-    fn best(
+    fn best_match(
         &self,
         events: impl Iterator<Item = NodeRef>,
-        matches: &dyn Fn(&Trigger) -> Option<bool>,
+        matches: &dyn Fn(&EventTrigger) -> Option<bool>,
     ) -> Option<NodeRef> {
         let mut any = None;
         for at in events {
@@ -103,10 +106,10 @@ impl Machine<'_> {
     /// What the catcher gets: variables of the thrower, and the code where the model asks for it.
     fn error_payload(&self, node: NodeRef, failure: &Failure, payload: Json) -> Json {
         let trigger = self.process.node(node).trigger();
-        let Some(Trigger::Error { code_variable, message_variable, .. }) = trigger else {
+        let Some(EventTrigger::Error { code_variable, message_variable, .. }) = trigger else {
             return payload;
         };
-        let mut values = json::handed(&payload);
+        let mut values = json::payload_variables(&payload);
         if let Some(name) = code_variable {
             values.insert(name.clone(), json::of_text(&failure.code));
         }
@@ -116,10 +119,10 @@ impl Machine<'_> {
         json::object(&values)
     }
 
-    /// A child raised something that somebody up here catches.
-    pub(super) fn child_raised(&mut self, id: Id, raised: &Failure) {
+    /// Catches an error or escalation that a called instance raised.
+    pub(super) fn catch_child_error(&mut self, id: ElementInstanceId, raised: &Failure) {
         let payload = raised.data.clone().unwrap_or_default();
-        match raised.code.strip_prefix(super::escalation::PREFIX) {
+        match raised.code.strip_prefix(super::escalation::ESCALATION_PREFIX) {
             Some(code) => {
                 self.escalate_from_child(id, code, payload);
             }
@@ -128,26 +131,26 @@ impl Machine<'_> {
     }
 
     /// Everything that is caught around an element: a child may throw these up.
-    pub(super) fn catches(&self, id: Id) -> Vec<String> {
+    pub(super) fn codes_caught_around(&self, id: ElementInstanceId) -> Vec<String> {
         let mut caught = Vec::new();
         let mut at = Some(id);
         while let Some(element) = at.and_then(|id| self.element(id)) {
             let node = element.node.map(|node| self.process.node(node));
             let boundaries = node.into_iter().flat_map(|node| &node.boundaries);
             let subs = if element.runs_body() && !element.interrupted {
-                self.process.body_of(element.node).event_subs.as_slice()
+                self.process.body_of(element.node).event_sub_processes.as_slice()
             } else {
                 &[]
             };
             let starts = subs.iter().flat_map(|sub| &self.process.body_of(Some(*sub)).starts);
             for event in boundaries.chain(starts) {
                 caught.extend(match self.process.node(*event).trigger() {
-                    Some(Trigger::Error { code, .. }) => {
+                    Some(EventTrigger::Error { code, .. }) => {
                         Some(code.clone().unwrap_or_else(|| "*".to_owned()))
                     }
-                    Some(Trigger::Escalation { code, .. }) => {
+                    Some(EventTrigger::Escalation { code, .. }) => {
                         let code = code.as_deref().unwrap_or("*");
-                        Some(format!("{}{code}", super::escalation::PREFIX))
+                        Some(format!("{}{code}", super::escalation::ESCALATION_PREFIX))
                     }
                     _ => None,
                 });

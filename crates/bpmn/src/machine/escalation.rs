@@ -1,19 +1,19 @@
-//! Escalations: like errors they look outwards; unlike errors nobody has to listen.
+//! Escalations propagate outwards like errors, but need not be caught.
 
 use meantime_core::{Effect, Failure, Json};
 
 use super::error::Catcher;
 use super::json;
-use super::state::{Id, Then};
+use super::state::{Continuation, ElementInstanceId};
 use super::turn::Machine;
-use crate::model::{Kind, NodeRef, Trigger};
+use crate::model::{EventTrigger, NodeKind, NodeRef};
 
-/// How escalations are told from errors where codes cross instances.
-pub(super) const PREFIX: &str = "escalation:";
+/// Marks codes of escalations where codes cross instances; errors have no prefix.
+pub(super) const ESCALATION_PREFIX: &str = "escalation:";
 
 impl Machine<'_> {
-    /// Throws an escalation; the thrower goes on, unless it was interrupted.
-    pub(super) fn escalate(&mut self, id: Id, code: &str, payload: Json) {
+    /// Throws an escalation; the throwing element continues unless it was interrupted.
+    pub(super) fn escalate(&mut self, id: ElementInstanceId, code: &str, payload: Json) {
         let interrupted = self.escalate_from_child(id, code, payload);
         if !interrupted {
             self.complete(id, Json::null());
@@ -21,39 +21,46 @@ impl Machine<'_> {
     }
 
     /// Whether the thrower was interrupted.
-    pub(super) fn escalate_from_child(&mut self, id: Id, code: &str, payload: Json) -> bool {
-        let matches = |trigger: &Trigger| match trigger {
-            Trigger::Escalation { code: Some(caught), .. } if caught == code => Some(true),
-            Trigger::Escalation { code: None, .. } => Some(false),
+    pub(super) fn escalate_from_child(
+        &mut self,
+        id: ElementInstanceId,
+        code: &str,
+        payload: Json,
+    ) -> bool {
+        let matches = |trigger: &EventTrigger| match trigger {
+            EventTrigger::Escalation { code: Some(caught), .. } if caught == code => Some(true),
+            EventTrigger::Escalation { code: None, .. } => Some(false),
             _ => None,
         };
         match self.find_catcher(id, &matches) {
-            Some(Catcher::Boundary(host, node)) => {
+            Some(Catcher::BoundaryEvent(host, node)) => {
                 let payload = self.escalation_payload(node, code, payload);
-                let Kind::Boundary(boundary) = &self.process.node(node).kind else { return false };
+                let NodeKind::Boundary(boundary) = &self.process.node(node).kind else {
+                    return false;
+                };
                 if boundary.interrupting {
-                    self.interrupt(host, Some(Then::Boundary { node, payload }));
+                    self.interrupt(host, Some(Continuation::Boundary { node, payload }));
                 } else if let Some(scope) = self.parent_of(host) {
-                    self.send(node, scope, None, Some(payload));
+                    self.send_token(node, scope, None, Some(payload));
                 }
                 boundary.interrupting
             }
-            Some(Catcher::EventSub(scope, start)) => {
+            Some(Catcher::EventSubProcess(scope, start)) => {
                 let payload = self.escalation_payload(start, code, payload);
-                let Kind::Start(event) = &self.process.node(start).kind else { return false };
-                self.trigger_event_sub(scope, start, payload);
+                let NodeKind::Start(event) = &self.process.node(start).kind else { return false };
+                self.trigger_event_sub_process(scope, start, payload);
                 event.interrupting
             }
             None => {
-                self.escalate_up(code, payload);
+                self.escalate_to_parent(code, payload);
                 false
             }
         }
     }
 
     /// To an ancestor that catches it; else it is only a line of history.
-    fn escalate_up(&mut self, code: &str, payload: Json) {
-        let (exact, any) = (format!("{PREFIX}{code}"), format!("{PREFIX}*"));
+    fn escalate_to_parent(&mut self, code: &str, payload: Json) {
+        let (exact, any) = (format!("{ESCALATION_PREFIX}{code}"), format!("{ESCALATION_PREFIX}*"));
         if self.cx.catches.iter().any(|caught| *caught == exact || *caught == any) {
             let data = Some(payload).filter(|payload| !payload.is_null());
             let raised = Failure { data, ..Failure::new(exact, "an escalation") };
@@ -66,10 +73,10 @@ impl Machine<'_> {
 
     fn escalation_payload(&self, node: NodeRef, code: &str, payload: Json) -> Json {
         let trigger = self.process.node(node).trigger();
-        let Some(Trigger::Escalation { code_variable: Some(name), .. }) = trigger else {
+        let Some(EventTrigger::Escalation { code_variable: Some(name), .. }) = trigger else {
             return payload;
         };
-        let mut values = json::handed(&payload);
+        let mut values = json::payload_variables(&payload);
         values.insert(name.clone(), json::of_text(code));
         json::object(&values)
     }

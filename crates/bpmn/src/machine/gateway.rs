@@ -2,15 +2,15 @@
 
 use meantime_core::Failure;
 
-use super::leave::no_way;
-use super::state::Id;
+use super::leave::no_flow_taken;
+use super::state::ElementInstanceId;
 use super::turn::Machine;
 use crate::model::{FlowRef, Gateway, Node};
 
 impl Machine<'_> {
     pub(super) fn choose_at_gateway(
         &mut self,
-        id: Id,
+        id: ElementInstanceId,
         node: &Node,
         gateway: &Gateway,
     ) -> Result<Vec<FlowRef>, Failure> {
@@ -25,7 +25,7 @@ impl Machine<'_> {
 
     /// The first flow in document order whose condition holds; else the default, whose own
     /// condition nobody looks at.
-    fn choose_one(&mut self, id: Id, node: &Node) -> Result<Vec<FlowRef>, Failure> {
+    fn choose_one(&mut self, id: ElementInstanceId, node: &Node) -> Result<Vec<FlowRef>, Failure> {
         for at in node.outgoing.iter().filter(|at| node.default != Some(**at)) {
             let taken = match &self.process.flow(*at).condition {
                 Some(condition) => self.evaluate_condition(condition, id)?,
@@ -38,12 +38,16 @@ impl Machine<'_> {
         match node.default {
             Some(default) => Ok(vec![default]),
             None if node.outgoing.is_empty() => Ok(Vec::new()),
-            None => Err(no_way()),
+            None => Err(no_flow_taken()),
         }
     }
 
     /// Every flow whose condition holds; else the default.
-    pub(super) fn choose_some(&mut self, id: Id, node: &Node) -> Result<Vec<FlowRef>, Failure> {
+    pub(super) fn choose_some(
+        &mut self,
+        id: ElementInstanceId,
+        node: &Node,
+    ) -> Result<Vec<FlowRef>, Failure> {
         let mut chosen = Vec::new();
         for at in node.outgoing.iter().filter(|at| node.default != Some(**at)) {
             let taken = match &self.process.flow(*at).condition {
@@ -56,7 +60,7 @@ impl Machine<'_> {
         }
         match (chosen.is_empty(), node.default) {
             (true, Some(default)) => Ok(vec![default]),
-            (true, None) if !node.outgoing.is_empty() => Err(no_way()),
+            (true, None) if !node.outgoing.is_empty() => Err(no_flow_taken()),
             _ => Ok(chosen),
         }
     }

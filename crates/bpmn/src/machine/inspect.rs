@@ -3,7 +3,7 @@
 use meantime_core::{Json, ScopeView, State, View, Waiting, WaitingKind};
 
 use super::json;
-use super::state::{Element, Id, Key, ROOT, Wait, WaitKind};
+use super::state::{ArmedWait, ElementInstance, ElementInstanceId, LocalEffectKey, ROOT, WaitKind};
 use crate::model::Process;
 
 /// Variables and waits of a saved instance.
@@ -15,7 +15,7 @@ pub(crate) fn inspect(process: &Process, state: &State) -> View {
     for element in instance.elements.values().filter(|it| !it.is_ending()) {
         for wait in &element.waits {
             let Some(kind) = kind_of(wait) else { continue };
-            let key = Some(wait.key).filter(|key| *key != Key::NONE);
+            let key = Some(wait.key).filter(|key| *key != LocalEffectKey::NONE);
             let key = key.map(|key| key.of(instance.instance));
             let since = element.since;
             let element = process.node(wait.on).id.to_string();
@@ -30,7 +30,7 @@ pub(crate) fn inspect(process: &Process, state: &State) -> View {
 /// incident that such a variable could mend.
 pub(crate) fn scopes(process: &Process, state: &State) -> Vec<ScopeView> {
     let Ok(instance) = super::codec::load(process, state) else { return Vec::new() };
-    let is_scope = |element: &Element| {
+    let is_scope = |element: &ElementInstance| {
         element.is_scope() || !element.variables.is_empty() || element.incident.is_some()
     };
     let shown = instance.elements.iter().filter(|(_, it)| !it.is_ending() && is_scope(it));
@@ -53,11 +53,11 @@ pub(crate) fn scopes(process: &Process, state: &State) -> Vec<ScopeView> {
     shown.collect()
 }
 
-fn name_of(id: Id) -> String {
+fn name_of(id: ElementInstanceId) -> String {
     if id == ROOT { ScopeView::ROOT.to_owned() } else { id.0.to_string() }
 }
 
-fn kind_of(wait: &Wait) -> Option<WaitingKind> {
+fn kind_of(wait: &ArmedWait) -> Option<WaitingKind> {
     Some(match wait.kind {
         WaitKind::Task => WaitingKind::Task,
         WaitKind::UserTask => WaitingKind::UserTask,

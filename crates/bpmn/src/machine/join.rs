@@ -5,27 +5,27 @@ use std::collections::BTreeMap;
 use meantime_core::{Failure, Json};
 
 use super::json;
-use super::state::{Id, Join, Phase};
+use super::state::{ElementInstanceId, ElementPhase, JoinState};
 use super::turn::Machine;
 use crate::expression::Expression;
-use crate::model::{FlowRef, Gateway, Kind, Node, NodeRef};
-use crate::trouble::Trouble;
+use crate::incident_code::IncidentCode;
+use crate::model::{FlowRef, Gateway, Node, NodeKind, NodeRef};
 
 impl Machine<'_> {
     /// A token arrives at a joining gateway.
-    pub(super) fn arrive(&mut self, at: NodeRef, scope: Id, flow: FlowRef) {
+    pub(super) fn arrive(&mut self, at: NodeRef, scope: ElementInstanceId, flow: FlowRef) {
         let node = self.process.node(at);
         let Some(element) = self.element_mut(scope) else { return };
         let join = element.joins.entry(at).or_default();
         match &node.kind {
-            Kind::Gateway(Gateway::Complex { .. }) if !join.used.is_empty() => {
-                self.absorb(at, scope, flow, node);
+            NodeKind::Gateway(Gateway::Complex { .. }) if !join.used.is_empty() => {
+                self.absorb_late_token(at, scope, flow, node);
             }
-            Kind::Gateway(Gateway::Complex { activation: Some(activation) }) => {
+            NodeKind::Gateway(Gateway::Complex { activation: Some(activation) }) => {
                 join.tokens.push(flow);
                 self.try_complex(at, scope, activation);
             }
-            Kind::Gateway(Gateway::Parallel) => {
+            NodeKind::Gateway(Gateway::Parallel) => {
                 join.tokens.push(flow);
                 // One token on each distinct flow; what is more stays for the next round.
                 if node.incoming.iter().all(|flow| join.tokens.contains(flow)) {
@@ -37,22 +37,22 @@ impl Machine<'_> {
         }
     }
 
-    /// Takes one token of each flow and goes on with one.
-    fn join(&mut self, at: NodeRef, scope: Id) {
+    /// Consumes one token of each incoming flow and continues with one token.
+    fn join(&mut self, at: NodeRef, scope: ElementInstanceId) {
         self.take_tokens(at, scope);
         let id = self.create(Some(at), Some(scope));
-        self.go_on(id);
+        self.resume_element(id);
     }
 
     /// Removes one token of each flow that has any; gives the flows.
-    fn take_tokens(&mut self, at: NodeRef, scope: Id) -> Vec<FlowRef> {
+    fn take_tokens(&mut self, at: NodeRef, scope: ElementInstanceId) -> Vec<FlowRef> {
         let incoming = &self.process.node(at).incoming;
         let Some(element) = self.element_mut(scope) else { return Vec::new() };
         let Some(join) = element.joins.get_mut(&at) else { return Vec::new() };
         let mut taken = Vec::new();
         for flow in incoming {
-            if let Some(place) = join.tokens.iter().position(|it| it == flow) {
-                join.tokens.remove(place);
+            if let Some(index) = join.tokens.iter().position(|it| it == flow) {
+                join.tokens.remove(index);
                 taken.push(*flow);
             }
         }
@@ -62,9 +62,9 @@ impl Machine<'_> {
         taken
     }
 
-    /// Looks at joins when nothing else moves. Whether something moved now.
-    pub(super) fn look_at_joins(&mut self) -> bool {
-        let waiting: Vec<(Id, NodeRef)> = self
+    /// Tries all joins when no step is left. Whether one of them continued.
+    pub(super) fn try_joins(&mut self) -> bool {
+        let waiting: Vec<(ElementInstanceId, NodeRef)> = self
             .state
             .elements
             .iter()
@@ -73,7 +73,7 @@ impl Machine<'_> {
         for (scope, at) in &waiting {
             let is_open = !self.can_still_arrive(*scope, *at);
             let gateway = &self.process.node(*at).kind;
-            if is_open && matches!(gateway, Kind::Gateway(Gateway::Inclusive)) {
+            if is_open && matches!(gateway, NodeKind::Gateway(Gateway::Inclusive)) {
                 self.join(*at, *scope);
                 return true;
             }
@@ -84,57 +84,58 @@ impl Machine<'_> {
         waiting.into_iter().any(|(scope, at)| self.is_stuck(scope, at))
     }
 
-    /// Tokens wait in a scope where nothing else lives: nobody will ever join them. Say so.
-    fn is_stuck(&mut self, scope: Id, at: NodeRef) -> bool {
+    /// Tokens wait in a scope in which nothing else is active, so the join can never complete:
+    /// raises an incident.
+    fn is_stuck(&mut self, scope: ElementInstanceId, at: NodeRef) -> bool {
         let alone = self.element(scope).is_some_and(|it| {
             it.busy == 0 && it.then.is_none() && it.incident.is_none() && !it.is_ending()
         });
         if !alone {
             return false;
         }
-        let missing = self.missing_flows(scope, at);
+        let missing = self.flows_without_token(scope, at);
         let text = format!("tokens wait here, and none can come by {}", missing.join(", "));
-        self.park_join(at, scope, Trouble::JoinNeverCompletes.because(text));
+        self.raise_join_incident(at, scope, IncidentCode::JoinNeverCompletes.failure(text));
         true
     }
 
     /// Parks the gateway itself; its tokens stay where they are.
-    fn park_join(&mut self, at: NodeRef, scope: Id, failure: Failure) {
+    fn raise_join_incident(&mut self, at: NodeRef, scope: ElementInstanceId, failure: Failure) {
         let id = self.create(Some(at), Some(scope));
-        self.park(id, failure);
+        self.raise_incident(id, failure);
         if let Some(element) = self.element_mut(id) {
-            element.phase = Phase::Raised;
+            element.phase = ElementPhase::WaitingForCatcher;
         }
     }
 
-    /// A parked join is tried again: its tokens are looked at as if they had just come.
-    pub(super) fn look_again(&mut self, id: Id) {
+    /// Retries a join after its incident: its tokens are offered again as if they had just arrived.
+    pub(super) fn retry_join(&mut self, id: ElementInstanceId) {
         let Some(element) = self.remove(id) else { return };
         let Some((at, scope)) = element.node.zip(element.parent) else { return };
         let gateway = &self.process.node(at).kind;
-        if let Kind::Gateway(Gateway::Complex { activation: Some(activation) }) = gateway {
+        if let NodeKind::Gateway(Gateway::Complex { activation: Some(activation) }) = gateway {
             self.try_complex(at, scope, activation);
         }
     }
 
-    /// Somebody says that a parked join is done: the tokens that are there go on as one.
-    pub(super) fn join_anyway(&mut self, id: Id, values: BTreeMap<String, Json>) {
+    /// An operator resolves the incident of a join: the tokens that have arrived continue as one.
+    pub(super) fn force_join(&mut self, id: ElementInstanceId, values: BTreeMap<String, Json>) {
         let Some(element) = self.remove(id) else { return };
         let Some((at, scope)) = element.node.zip(element.parent) else { return };
         self.propagate(scope, values);
         self.join(at, scope);
     }
 
-    fn missing_flows(&self, scope: Id, at: NodeRef) -> Vec<String> {
+    fn flows_without_token(&self, scope: ElementInstanceId, at: NodeRef) -> Vec<String> {
         let join = self.element(scope).and_then(|it| it.joins.get(&at)).cloned();
-        let Join { tokens, .. } = join.unwrap_or_default();
+        let JoinState { tokens, .. } = join.unwrap_or_default();
         let incoming = self.process.node(at).incoming.iter();
         let missing = incoming.filter(|flow| !tokens.contains(flow));
         missing.map(|flow| format!("`{}`", self.process.flow(*flow).id)).collect()
     }
 
-    /// A complex gateway goes on as soon as its condition holds.
-    fn try_complex(&mut self, at: NodeRef, scope: Id, activation: &Expression) {
+    /// A complex gateway continues as soon as its condition holds.
+    fn try_complex(&mut self, at: NodeRef, scope: ElementInstanceId, activation: &Expression) {
         let tokens = self.element(scope).and_then(|it| it.joins.get(&at));
         let mut flows = tokens.map(|it| it.tokens.clone()).unwrap_or_default();
         flows.sort();
@@ -149,20 +150,20 @@ impl Machine<'_> {
             Ok(true) => {
                 let taken = self.take_tokens(at, scope);
                 self.begin_reset(at, scope, taken);
-                self.go_on(id);
+                self.resume_element(id);
             }
             Ok(false) => {
                 self.remove(id);
             }
             Err(failure) => {
                 self.remove(id);
-                self.park_join(at, scope, failure);
+                self.raise_join_incident(at, scope, failure);
             }
         }
     }
 
     /// Until every flow has had its token, what still comes belongs to the round that is over.
-    fn begin_reset(&mut self, at: NodeRef, scope: Id, taken: Vec<FlowRef>) {
+    fn begin_reset(&mut self, at: NodeRef, scope: ElementInstanceId, taken: Vec<FlowRef>) {
         let all = taken.len() == self.process.node(at).incoming.len();
         if let Some(element) = self.element_mut(scope)
             && !all
@@ -172,7 +173,13 @@ impl Machine<'_> {
     }
 
     /// A late token of a round that is over.
-    fn absorb(&mut self, at: NodeRef, scope: Id, flow: FlowRef, node: &Node) {
+    fn absorb_late_token(
+        &mut self,
+        at: NodeRef,
+        scope: ElementInstanceId,
+        flow: FlowRef,
+        node: &Node,
+    ) {
         let Some(element) = self.element_mut(scope) else { return };
         let Some(join) = element.joins.get_mut(&at) else { return };
         if join.used.contains(&flow) {
@@ -181,28 +188,28 @@ impl Machine<'_> {
         }
         join.used.push(flow);
         if node.incoming.iter().all(|flow| join.used.contains(flow)) {
-            self.new_round(at, scope);
+            self.reset_join(at, scope);
         }
     }
 
     /// Nothing more can come: the gateway is ready for the next round.
-    fn reset_complex(&mut self, scope: Id, at: NodeRef) -> bool {
+    fn reset_complex(&mut self, scope: ElementInstanceId, at: NodeRef) -> bool {
         let used = self
             .element(scope)
             .and_then(|it| it.joins.get(&at))
             .is_some_and(|join| !join.used.is_empty());
         if used {
-            self.new_round(at, scope);
-            self.settle(scope);
+            self.reset_join(at, scope);
+            self.complete_scope_if_empty(scope);
         }
         used
     }
 
     /// Forgets a round; tokens that came early for the next one are offered again.
-    fn new_round(&mut self, at: NodeRef, scope: Id) {
+    fn reset_join(&mut self, at: NodeRef, scope: ElementInstanceId) {
         let join = self.element_mut(scope).and_then(|element| element.joins.remove(&at));
         for flow in join.map(|join| join.tokens).unwrap_or_default() {
-            self.send(at, scope, Some(flow), None);
+            self.send_token(at, scope, Some(flow), None);
         }
     }
 }

@@ -16,7 +16,7 @@ pub(crate) fn object_entries(json: &Json) -> Option<BTreeMap<String, Json>> {
 }
 
 /// What a worker, a child or a message hands over: an object, nothing, or one value.
-pub(super) fn handed(json: &Json) -> BTreeMap<String, Json> {
+pub(super) fn payload_variables(json: &Json) -> BTreeMap<String, Json> {
     if json.is_null() {
         return BTreeMap::new();
     }
@@ -44,7 +44,7 @@ pub(super) fn list(items: &[Json]) -> Json {
 }
 
 /// A text or a number or a truth value, as people would write it into a name.
-pub(super) fn plain(json: &Json) -> Option<String> {
+pub(super) fn scalar_text(json: &Json) -> Option<String> {
     match json.as_str() {
         "null" => None,
         other if other.starts_with(['{', '[']) => None,

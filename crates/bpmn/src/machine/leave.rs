@@ -1,37 +1,37 @@
-//! Elements complete, hand on their results, and leave by their flows.
+//! Elements complete: output mappings are applied, then tokens leave by the outgoing flows.
 
 use std::collections::BTreeMap;
 
 use meantime_core::{Failure, Json, Outcome};
 
 use super::json;
-use super::state::{Element, Id, Phase, ROOT, Role};
+use super::state::{ElementInstance, ElementInstanceId, ElementPhase, ElementRole, ROOT};
 use super::turn::Machine;
-use crate::model::{FlowRef, Kind, Node, NodeRef};
-use crate::trouble::Trouble;
+use crate::incident_code::IncidentCode;
+use crate::model::{FlowRef, Node, NodeKind, NodeRef};
 
 impl Machine<'_> {
-    /// An element has done its part; what it hands on is applied, then it leaves.
-    pub(super) fn complete(&mut self, id: Id, result: Json) {
+    /// Completes an element with its result: output mappings first, then the outgoing flows.
+    pub(super) fn complete(&mut self, id: ElementInstanceId, result: Json) {
         let Some(element) = self.element_mut(id) else { return };
-        element.phase = Phase::Completing;
+        element.phase = ElementPhase::Completing;
         element.result = Some(result);
-        self.go_on(id);
+        self.resume_element(id);
     }
 
-    /// Outputs, then flows.
-    pub(super) fn hand_on(&mut self, id: Id) -> Result<(), Failure> {
+    /// Applies output mappings, then leaves by the outgoing flows.
+    pub(super) fn apply_outputs_and_leave(&mut self, id: ElementInstanceId) -> Result<(), Failure> {
         let Some(node) = self.node_of(id) else { return Ok(()) };
         let result = self.element(id).and_then(|it| it.result.clone()).unwrap_or_default();
         if self.is_multi(id) {
             // Iterations have applied their own mappings; only the collection leaves.
-            self.put_out_collection(id, node);
-        } else if !matches!(self.element(id).map(|it| &it.role), Some(Role::Loop(_))) {
+            self.write_output_collection(id, node);
+        } else if !matches!(self.element(id).map(|it| &it.role), Some(ElementRole::Loop(_))) {
             let values = self.named_result(id, &result);
             self.apply_outputs(id, &node.mapping, values)?;
         }
         if let Some(element) = self.element_mut(id) {
-            element.phase = Phase::Leaving;
+            element.phase = ElementPhase::Leaving;
             element.result = None;
         }
         self.leave(id)
@@ -39,92 +39,104 @@ impl Machine<'_> {
 
     /// The result by variables. A scope has none: what was done in it has handed on its own, and
     /// its variables end with it unless output mappings name them.
-    fn named_result(&self, id: Id, result: &Json) -> BTreeMap<String, Json> {
-        let is_scope = self.element(id).is_none_or(super::state::Element::is_scope);
-        if is_scope { BTreeMap::new() } else { json::handed(result) }
+    fn named_result(&self, id: ElementInstanceId, result: &Json) -> BTreeMap<String, Json> {
+        let is_scope = self.element(id).is_none_or(super::state::ElementInstance::is_scope);
+        if is_scope { BTreeMap::new() } else { json::payload_variables(result) }
     }
 
     /// Chooses the flows and goes.
-    pub(super) fn leave(&mut self, id: Id) -> Result<(), Failure> {
+    pub(super) fn leave(&mut self, id: ElementInstanceId) -> Result<(), Failure> {
         let Some((at, node)) = self.element(id).and_then(|it| it.node).zip(self.node_of(id)) else {
             return Ok(());
         };
         if self.is_repeated(id) {
-            self.note_done(id, at, node);
-            self.depart(id, at);
+            self.record_compensable(id, at, node);
+            self.remove_without_flow(id, at);
             return Ok(());
         }
         let flows = self.choose_flows(id, node)?;
-        self.note_done(id, at, node);
-        self.withdraw(id);
-        let Some(element) = self.depart_quietly(id, at) else { return Ok(()) };
+        self.record_compensable(id, at, node);
+        self.cancel_waits(id);
+        let Some(element) = self.remove_left(id, at) else { return Ok(()) };
         let Some(scope) = element.parent else { return Ok(()) };
         for flow in flows {
-            self.send(self.process.flow(flow).target, scope, Some(flow), None);
+            self.send_token(self.process.flow(flow).target, scope, Some(flow), None);
         }
         if let Err(failure) = self.ad_hoc_progress(scope) {
-            self.park(scope, failure);
+            self.raise_incident(scope, failure);
         }
-        self.settle(scope);
+        self.complete_scope_if_empty(scope);
         Ok(())
     }
 
-    /// Takes an element away that leaves by no flow.
-    fn depart(&mut self, id: Id, at: NodeRef) {
-        self.withdraw(id);
-        let parent = self.depart_quietly(id, at).and_then(|it| it.parent);
+    /// Removes an element that leaves by no flow.
+    fn remove_without_flow(&mut self, id: ElementInstanceId, at: NodeRef) {
+        self.cancel_waits(id);
+        let parent = self.remove_left(id, at).and_then(|it| it.parent);
         if let Some(parent) = parent {
-            self.settle(parent);
+            self.complete_scope_if_empty(parent);
         }
     }
 
-    pub(super) fn depart_quietly(&mut self, id: Id, at: NodeRef) -> Option<Element> {
+    pub(super) fn remove_left(
+        &mut self,
+        id: ElementInstanceId,
+        at: NodeRef,
+    ) -> Option<ElementInstance> {
         self.path.left(id, at);
         self.remove(id)
     }
 
-    /// Sends tokens on by chosen flows without an element: joins and links do.
-    pub(super) fn choose_flows(&mut self, id: Id, node: &Node) -> Result<Vec<FlowRef>, Failure> {
+    /// The outgoing flows that tokens take.
+    pub(super) fn choose_flows(
+        &mut self,
+        id: ElementInstanceId,
+        node: &Node,
+    ) -> Result<Vec<FlowRef>, Failure> {
         match &node.kind {
-            Kind::Gateway(gateway) => self.choose_at_gateway(id, node, gateway),
+            NodeKind::Gateway(gateway) => self.choose_at_gateway(id, node, gateway),
             // Several flows from an activity or event fork; conditions filter.
             _ => self.choose_some(id, node),
         }
     }
 
-    /// A scope in which nothing is left is over.
-    pub(super) fn settle(&mut self, id: Id) {
+    /// Ends a scope in which nothing is active any more, as its role demands.
+    pub(super) fn complete_scope_if_empty(&mut self, id: ElementInstanceId) {
         let Some(element) = self.element(id) else { return };
         if element.busy > 0 || !element.joins.is_empty() {
             return;
         }
-        if element.phase == Phase::Ending {
-            self.try_end(id);
+        if element.phase == ElementPhase::Ending {
+            self.try_finish_ending(id);
             return;
         }
         if element.then.is_some() {
-            self.after_clearing(id);
+            self.continue_after_clearing(id);
             return;
         }
         match &element.role {
-            Role::Scope if id == ROOT => self.end_process(),
-            Role::Scope if element.phase == Phase::Active => self.complete(id, Json::null()),
-            Role::AdHoc(_) => self.ad_hoc_idle(id),
-            Role::Iteration(_) => self.iteration_done(id),
-            Role::Loop(_) => self.round_done(id),
-            Role::Compensating(_) | Role::Memory(_) => self.compensate_next(id),
-            Role::Scope | Role::Plain | Role::Multi(_) => {}
+            ElementRole::Scope if id == ROOT => self.end_process(),
+            ElementRole::Scope if element.phase == ElementPhase::Active => {
+                self.complete(id, Json::null());
+            }
+            ElementRole::AdHoc(_) => self.ad_hoc_scope_empty(id),
+            ElementRole::Iteration(_) => self.iteration_done(id),
+            ElementRole::Loop(_) => self.loop_iteration_done(id),
+            ElementRole::Compensating(_) | ElementRole::CompensationScope(_) => {
+                self.compensate_next(id);
+            }
+            ElementRole::Scope | ElementRole::Leaf | ElementRole::MultiInstance(_) => {}
         }
     }
 
     fn end_process(&mut self) {
-        // Whatever is still armed, such as event sub-processes, the kernel withdraws (T9).
+        // Whatever is still armed, such as event sub-processes, the kernel cancels (T9).
         let output = self.root_variables();
         self.outcome = Some(Outcome::Completed { context: output.clone(), output });
     }
 }
 
 /// No flow can be taken, and there is no default.
-pub(super) fn no_way() -> Failure {
-    Trouble::NoFlowTaken.because("no condition holds and there is no default flow")
+pub(super) fn no_flow_taken() -> Failure {
+    IncidentCode::NoFlowTaken.failure("no condition holds and there is no default flow")
 }

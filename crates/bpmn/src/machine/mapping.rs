@@ -5,19 +5,23 @@ use std::collections::BTreeMap;
 use meantime_core::{Cx, Failure, Json, instance_seed};
 
 use super::json;
-use super::state::Id;
+use super::state::ElementInstanceId;
 use super::turn::Machine;
-use super::variables::Visible;
-use crate::expression::{Environment, Evaluated, Expression};
+use super::variables::VisibleVariables;
+use crate::expression::{Environment, Evaluation, Expression};
+use crate::incident_code::IncidentCode;
 use crate::model::{Mapping, Output};
-use crate::trouble::Trouble;
 
 impl<'a> Machine<'a> {
     /// Evaluates in the scope of an element.
-    pub(super) fn evaluate(&mut self, expression: &Expression, from: Id) -> Result<Json, Failure> {
+    pub(super) fn evaluate(
+        &mut self,
+        expression: &Expression,
+        from: ElementInstanceId,
+    ) -> Result<Json, Failure> {
         let environment = self.environment();
-        let visible = Visible { machine: self, from };
-        let Evaluated { value, ops, reason } = expression.evaluate(&visible, &environment);
+        let visible = VisibleVariables { machine: self, from };
+        let Evaluation { value, ops, reason } = expression.evaluate(&visible, &environment);
         self.ops += ops;
         self.reason = reason;
         value
@@ -32,7 +36,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Why the last value was null, to be put behind a message.
-    pub(super) fn because(&mut self) -> String {
+    pub(super) fn null_reason(&mut self) -> String {
         self.reason.take().map_or_else(String::new, |reason| format!(": {reason}"))
     }
 
@@ -40,13 +44,14 @@ impl<'a> Machine<'a> {
     pub(super) fn evaluate_name(
         &mut self,
         expression: &Expression,
-        from: Id,
+        from: ElementInstanceId,
         what: &str,
     ) -> Result<String, Failure> {
         let value = self.evaluate(expression, from)?;
-        json::plain(&value).filter(|name| !name.is_empty()).ok_or_else(|| {
-            let because = self.because();
-            Trouble::NotAName.because(format!("{what} is {value}, which is not a name{because}"))
+        json::scalar_text(&value).filter(|name| !name.is_empty()).ok_or_else(|| {
+            let because = self.null_reason();
+            IncidentCode::NotAName
+                .failure(format!("{what} is {value}, which is not a name{because}"))
         })
     }
 
@@ -54,7 +59,7 @@ impl<'a> Machine<'a> {
     pub(super) fn evaluate_condition(
         &mut self,
         expression: &Expression,
-        from: Id,
+        from: ElementInstanceId,
     ) -> Result<bool, Failure> {
         let value = self.evaluate(expression, from)?;
         match value.as_str() {
@@ -62,17 +67,21 @@ impl<'a> Machine<'a> {
             "false" => Ok(false),
             other => {
                 let short: String = other.chars().take(80).collect();
-                let because = self.because();
+                let because = self.null_reason();
                 let text = format!(
                     "the condition `{expression}` gives {short}, not true or false{because}"
                 );
-                Err(Trouble::NotACondition.because(text))
+                Err(IncidentCode::NotACondition.failure(text))
             }
         }
     }
 
     /// Makes the local variables of an element.
-    pub(super) fn apply_inputs(&mut self, id: Id, mapping: &Mapping) -> Result<(), Failure> {
+    pub(super) fn apply_inputs(
+        &mut self,
+        id: ElementInstanceId,
+        mapping: &Mapping,
+    ) -> Result<(), Failure> {
         for input in &mapping.inputs {
             let value = self.evaluate(&input.source, id)?;
             self.set_target(id, &input.target, value);
@@ -83,7 +92,7 @@ impl<'a> Machine<'a> {
     /// Hands on a result: all of it, or what the mappings say, each to where the variable lives.
     pub(super) fn apply_outputs(
         &mut self,
-        id: Id,
+        id: ElementInstanceId,
         mapping: &Mapping,
         result: BTreeMap<String, Json>,
     ) -> Result<(), Failure> {
@@ -110,8 +119,8 @@ impl<'a> Machine<'a> {
     /// The outputs of an element. Each sees those before it.
     fn mapped(
         &mut self,
-        id: Id,
-        scope: Id,
+        id: ElementInstanceId,
+        scope: ElementInstanceId,
         mapping: &Mapping,
     ) -> Result<BTreeMap<String, Json>, Failure> {
         let mut values = BTreeMap::new();

@@ -9,16 +9,17 @@
 //! ```
 //!
 //! An element is entered (inputs, boundary events), active, completing (outputs), leaving (flows).
-//! Whatever fails on the way is an incident at that element and phase; a retry goes on there.
+//! A failure on the way is an incident at that element and phase; a retry continues there.
 //!
 //! | file | holds |
 //! |---|---|
 //! | `state`, `codec` | what is saved |
 //! | `turn` | one turn: the queue of steps |
-//! | `take` | events: the dispatch |
+//! | `event` | events: the dispatch |
 //! | `enter`, `perform`, `leave` | the life of an element; `perform` is the dispatch by kind |
 //! | `stop` | ending elements from outside, children of the instance first |
-//! | `task`, `user_task`, `script`, `call`, `sub`, `multi`, `round` | activities |
+//! | `task`, `user_task`, `script`, `call`, `sub_process` | activities |
+//! | `multi_instance`, `standard_loop` | repeated activities |
 //! | `gateway`, `join`, `reach` | gateways |
 //! | `arm`, `timer`, `trigger`, `condition` | events that wait |
 //! | `throw`, `error`, `escalation`, `compensation` | events that throw |
@@ -26,7 +27,6 @@
 //! | `incident`, `path`, `inspect` | what people see |
 
 mod arm;
-mod begin;
 mod call;
 mod codec;
 mod compensation;
@@ -34,6 +34,7 @@ mod condition;
 mod enter;
 mod error;
 mod escalation;
+mod event;
 mod gateway;
 mod incident;
 mod inspect;
@@ -41,17 +42,17 @@ mod join;
 mod json;
 mod leave;
 mod mapping;
-mod multi;
+mod multi_instance;
 mod path;
 mod perform;
 mod reach;
-mod round;
 mod script;
+mod standard_loop;
 mod start;
+mod start_trigger;
 mod state;
 mod stop;
-mod sub;
-mod take;
+mod sub_process;
 mod task;
 mod throw;
 mod timer;
@@ -60,6 +61,6 @@ mod turn;
 mod user_task;
 mod variables;
 
-pub(crate) use begin::triggers;
 pub(crate) use inspect::{inspect, scopes};
+pub(crate) use start_trigger::triggers;
 pub(crate) use turn::Machine;

@@ -4,24 +4,24 @@ use std::collections::BTreeMap;
 
 use meantime_core::Json;
 
-use super::state::Id;
+use super::state::ElementInstanceId;
 use crate::model::{NodeRef, Process};
 
 /// Longer paths are cut: a loop of thousands of rounds in one turn is not worth reading.
-const MOST: usize = 200;
+const MAX_PATH_MARKS: usize = 200;
 
-/// What was entered and left, in order.
+/// The nodes that were entered and left in this turn, in order.
 #[derive(Debug, Default)]
 pub(super) struct Path {
-    marks: Vec<(NodeRef, Mark)>,
+    marks: Vec<(NodeRef, PathMark)>,
     /// Elements entered in this turn, by their place in the list.
-    entered: BTreeMap<Id, usize>,
+    entered: BTreeMap<ElementInstanceId, usize>,
     cut: bool,
 }
 
 /// What happened at a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Mark {
+enum PathMark {
     /// Entered, and still there.
     Entered,
     /// Entered and left in one turn.
@@ -33,28 +33,28 @@ enum Mark {
 }
 
 impl Path {
-    pub(super) fn entered(&mut self, id: Id, node: NodeRef) {
-        if let Some(place) = self.mark(node, Mark::Entered) {
-            self.entered.insert(id, place);
+    pub(super) fn entered(&mut self, id: ElementInstanceId, node: NodeRef) {
+        if let Some(index) = self.mark(node, PathMark::Entered) {
+            self.entered.insert(id, index);
         }
     }
 
-    pub(super) fn left(&mut self, id: Id, node: NodeRef) {
+    pub(super) fn left(&mut self, id: ElementInstanceId, node: NodeRef) {
         match self.entered.remove(&id) {
-            Some(place) => self.marks[place].1 = Mark::Passed,
+            Some(index) => self.marks[index].1 = PathMark::Passed,
             None => {
-                self.mark(node, Mark::Left);
+                self.mark(node, PathMark::Left);
             }
         }
     }
 
-    pub(super) fn stopped(&mut self, id: Id, node: NodeRef) {
+    pub(super) fn stopped(&mut self, id: ElementInstanceId, node: NodeRef) {
         self.entered.remove(&id);
-        self.mark(node, Mark::Stopped);
+        self.mark(node, PathMark::Stopped);
     }
 
-    fn mark(&mut self, node: NodeRef, mark: Mark) -> Option<usize> {
-        if self.marks.len() >= MOST {
+    fn mark(&mut self, node: NodeRef, mark: PathMark) -> Option<usize> {
+        if self.marks.len() >= MAX_PATH_MARKS {
             self.cut = true;
             return None;
         }
@@ -64,12 +64,12 @@ impl Path {
 
     /// A list such as `["Start", "-Task_1", "+Task_2", "!Task_3"]`.
     pub(super) fn record(&self, process: &Process) -> Option<Json> {
-        let mark = |(node, mark): &(NodeRef, Mark)| {
+        let mark = |(node, mark): &(NodeRef, PathMark)| {
             let sign = match mark {
-                Mark::Entered => "+",
-                Mark::Passed => "",
-                Mark::Left => "-",
-                Mark::Stopped => "!",
+                PathMark::Entered => "+",
+                PathMark::Passed => "",
+                PathMark::Left => "-",
+                PathMark::Stopped => "!",
             };
             format!("{sign}{}", process.node(*node).id)
         };

@@ -2,29 +2,32 @@
 
 use meantime_core::{Failure, Json};
 
-use super::state::Id;
+use super::state::ElementInstanceId;
 use super::turn::Machine;
-use crate::model::{Gateway, Kind, Task};
+use crate::model::{Gateway, NodeKind, Task};
 
 impl Machine<'_> {
-    pub(super) fn perform(&mut self, id: Id) -> Result<(), Failure> {
+    pub(super) fn perform(&mut self, id: ElementInstanceId) -> Result<(), Failure> {
         let Some(node) = self.node_of(id) else { return Ok(()) };
         match &node.kind {
-            Kind::Catch(trigger) => self.wait_for(id, trigger),
-            Kind::Throw(throw) | Kind::End(throw) => self.throw(id, throw),
-            Kind::Task(Task::Worker(work)) => self.schedule_work(id, work),
-            Kind::Task(Task::User(task)) => self.schedule_user_task(id, task),
-            Kind::Task(Task::Receive(_)) => self.wait_for_own(id),
-            Kind::Task(Task::Script { code, result }) => {
+            NodeKind::Catch(trigger) => self.arm_trigger(id, trigger),
+            NodeKind::Throw(throw) | NodeKind::End(throw) => self.throw(id, throw),
+            NodeKind::Task(Task::Worker(work)) => self.schedule_work(id, work),
+            NodeKind::Task(Task::User(task)) => self.schedule_user_task(id, task),
+            NodeKind::Task(Task::Receive(_)) => self.arm_own_trigger(id),
+            NodeKind::Task(Task::Script { code, result }) => {
                 self.run_script(id, code, result.as_deref())
             }
-            Kind::Gateway(Gateway::EventBased) => self.wait_for_first(id),
-            Kind::Start(_) | Kind::Boundary(_) | Kind::Task(Task::Pass) | Kind::Gateway(_) => {
+            NodeKind::Gateway(Gateway::EventBased) => self.arm_gateway_events(id),
+            NodeKind::Start(_)
+            | NodeKind::Boundary(_)
+            | NodeKind::Task(Task::Pass)
+            | NodeKind::Gateway(_) => {
                 self.complete(id, Json::null());
                 Ok(())
             }
-            Kind::Sub(sub) => self.begin_sub(id, sub),
-            Kind::Call(call) => self.begin_call(id, call),
+            NodeKind::SubProcess(sub) => self.begin_sub_process(id, sub),
+            NodeKind::Call(call) => self.begin_call(id, call),
         }
     }
 }

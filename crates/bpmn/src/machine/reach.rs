@@ -6,15 +6,15 @@
 
 use std::collections::BTreeSet;
 
-use super::state::Id;
+use super::state::ElementInstanceId;
 use super::turn::Machine;
-use crate::model::{FlowRef, Kind, NodeRef, Throw, Trigger};
+use crate::model::{EventTrigger, FlowRef, NodeKind, NodeRef, ThrownEvent};
 
 impl Machine<'_> {
     /// Whether something active in the scope has a path to the gateway by a flow without a token,
     /// and none by a flow that has one. What has both, such as a token that would come round a
     /// loop, is not waited for (BPMN 2.0.2, 13.4.3): it may itself be waiting for this gateway.
-    pub(super) fn can_still_arrive(&mut self, scope: Id, gateway: NodeRef) -> bool {
+    pub(super) fn can_still_arrive(&mut self, scope: ElementInstanceId, gateway: NodeRef) -> bool {
         let active = self.active_nodes(scope, gateway);
         let Some(join) = self.element(scope).and_then(|it| it.joins.get(&gateway)) else {
             return false;
@@ -23,16 +23,16 @@ impl Machine<'_> {
         let incoming = &self.process.node(gateway).incoming;
         let (come, empty): (Vec<FlowRef>, Vec<FlowRef>) = incoming.iter().partition(has_come);
         let on_the_way: Vec<NodeRef> =
-            self.leading_to(gateway, &empty).intersection(&active).copied().collect();
+            self.nodes_leading_to(gateway, &empty).intersection(&active).copied().collect();
         if on_the_way.is_empty() {
             return false;
         }
-        let comes_again = self.leading_to(gateway, &come);
+        let comes_again = self.nodes_leading_to(gateway, &come);
         !on_the_way.iter().all(|at| comes_again.contains(at))
     }
 
     /// Nodes from which a token can come by one of these flows without passing the gateway.
-    fn leading_to(&mut self, gateway: NodeRef, flows: &[FlowRef]) -> BTreeSet<NodeRef> {
+    fn nodes_leading_to(&mut self, gateway: NodeRef, flows: &[FlowRef]) -> BTreeSet<NodeRef> {
         let mut ahead: Vec<NodeRef> =
             flows.iter().map(|flow| self.process.flow(*flow).source).collect();
         // What passes the gateway itself is not on its way to it.
@@ -40,7 +40,7 @@ impl Machine<'_> {
         while let Some(at) = ahead.pop() {
             if seen.insert(at) {
                 self.ops += 1;
-                self.before(at, &mut ahead);
+                self.push_predecessors(at, &mut ahead);
             }
         }
         seen.remove(&gateway);
@@ -48,7 +48,7 @@ impl Machine<'_> {
     }
 
     /// Nodes where a token stands or waits, except at the gateway itself.
-    fn active_nodes(&self, scope: Id, gateway: NodeRef) -> BTreeSet<NodeRef> {
+    fn active_nodes(&self, scope: ElementInstanceId, gateway: NodeRef) -> BTreeSet<NodeRef> {
         let inside = self.state.elements.values().filter(|it| it.parent == Some(scope));
         let waiting = self.element(scope).into_iter().flat_map(|it| it.joins.keys().copied());
         let nodes = inside.filter_map(|it| it.node).chain(waiting);
@@ -56,14 +56,15 @@ impl Machine<'_> {
     }
 
     /// The nodes from which a token comes directly.
-    fn before(&self, at: NodeRef, ahead: &mut Vec<NodeRef>) {
+    fn push_predecessors(&self, at: NodeRef, ahead: &mut Vec<NodeRef>) {
         let node = self.process.node(at);
         ahead.extend(node.incoming.iter().map(|flow| self.process.flow(*flow).source));
         match &node.kind {
-            Kind::Boundary(boundary) => ahead.push(boundary.host),
-            Kind::Catch(Trigger::Link(link)) => {
+            NodeKind::Boundary(boundary) => ahead.push(boundary.host),
+            NodeKind::Catch(EventTrigger::Link(link)) => {
                 let throws = |(index, other): (usize, &crate::model::Node)| {
-                    let same = matches!(&other.kind, Kind::Throw(Throw::Link(it)) if it == link);
+                    let same =
+                        matches!(&other.kind, NodeKind::Throw(ThrownEvent::Link(it)) if it == link);
                     (same && other.parent == node.parent).then_some(NodeRef(index))
                 };
                 ahead.extend(self.process.nodes.iter().enumerate().filter_map(throws));

@@ -3,20 +3,20 @@
 use meantime_core::{Failure, Json};
 
 use super::json;
-use super::state::Id;
+use super::state::ElementInstanceId;
 use super::turn::Machine;
-use super::variables::Visible;
+use super::variables::VisibleVariables;
 use crate::expression::Expression;
 
 impl Machine<'_> {
     pub(super) fn run_script(
         &mut self,
-        id: Id,
+        id: ElementInstanceId,
         code: &Expression,
         result: Option<&str>,
     ) -> Result<(), Failure> {
         let environment = self.environment();
-        let visible = Visible { machine: self, from: id };
+        let visible = VisibleVariables { machine: self, from: id };
         let (outcome, ops) = code.run(&visible, &environment);
         self.ops += ops;
         let outcome = outcome?;

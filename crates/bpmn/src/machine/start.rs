@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use meantime_core::{Failure, Fault, Json, Start, StartCause, Turn, Verdict};
 
 use super::json::object_entries;
-use super::state::{Phase, ROOT, Role, Then};
+use super::state::{Continuation, ElementPhase, ElementRole, ROOT};
 use super::turn::Machine;
-use super::variables::Handed;
+use super::variables::PayloadVariables;
 use crate::expression::Expression;
-use crate::model::{NodeRef, Trigger};
-use crate::trouble::Trouble;
+use crate::incident_code::IncidentCode;
+use crate::model::{EventTrigger, NodeRef};
 
 type Variables = BTreeMap<String, Json>;
 
@@ -22,23 +22,24 @@ impl Machine<'_> {
             (None, _) if start.input.is_null() => Variables::new(),
             // Nobody could be told: a payload that is one value is called `result`.
             (None, StartCause::Message { .. } | StartCause::Signal { .. } | StartCause::Child) => {
-                super::json::handed(&start.input)
+                super::json::payload_variables(&start.input)
             }
             (None, _) => {
-                return self.refused(Trouble::InputNotAnObject, "the input must be a JSON object");
+                return self
+                    .refused(IncidentCode::InputNotAnObject, "the input must be a JSON object");
             }
         };
         let at = match self.start_event(start, &variables) {
             Ok(at) => at,
-            Err(problem) => return self.refused(Trouble::UnknownStart, &problem),
+            Err(problem) => return self.refused(IncidentCode::UnknownStart, &problem),
         };
         let root = self.create(None, None);
         if let Some(element) = self.element_mut(root) {
-            element.role = Role::Scope;
+            element.role = ElementRole::Scope;
             element.variables = variables;
-            element.then = Some(Then::Start { node: at });
+            element.then = Some(Continuation::Start { node: at });
         }
-        self.go_on(root);
+        self.resume_element(root);
         self.run();
         self.finish(vec![Verdict::taken()])
     }
@@ -46,11 +47,11 @@ impl Machine<'_> {
     /// Arms the event sub-processes of the process, then starts it.
     pub(super) fn set_up_process(&mut self) -> Result<(), Failure> {
         let process = self.process;
-        self.arm_event_subs(ROOT, &process.body)?;
+        self.arm_event_sub_processes(ROOT, &process.body)?;
         let Some(element) = self.element_mut(ROOT) else { return Ok(()) };
-        element.phase = Phase::Active;
+        element.phase = ElementPhase::Active;
         let start = match element.then.take() {
-            Some(Then::Start { node }) => node,
+            Some(Continuation::Start { node }) => node,
             _ => None,
         };
         self.start_body(ROOT, &process.body, start);
@@ -62,11 +63,11 @@ impl Machine<'_> {
     fn start_event(&mut self, start: &Start, input: &Variables) -> Result<Option<NodeRef>, String> {
         let process = self.process;
         let starts = &process.body.starts;
-        if let Some(place) = &start.at {
-            let found = starts.iter().find(|at| *self.process.node(**at).id == **place);
+        if let Some(event_id) = &start.at {
+            let found = starts.iter().find(|at| *self.process.node(**at).id == **event_id);
             return match found {
                 Some(at) => Ok(Some(*at)),
-                None => Err(format!("there is no start event {place:?}")),
+                None => Err(format!("there is no start event {event_id:?}")),
             };
         }
         let is_plain = |at: &&NodeRef| self.process.node(**at).is_plain_start();
@@ -75,11 +76,12 @@ impl Machine<'_> {
         }
         let mut conditions = 0;
         for at in starts {
-            let Some(Trigger::Conditional(condition)) = self.process.node(*at).trigger() else {
+            let Some(EventTrigger::Conditional(condition)) = self.process.node(*at).trigger()
+            else {
                 continue;
             };
             conditions += 1;
-            if self.holds_of(condition, input)? {
+            if self.condition_holds_for(condition, input)? {
                 return Ok(Some(*at));
             }
         }
@@ -93,9 +95,13 @@ impl Machine<'_> {
     }
 
     /// Whether the input fulfils the condition of a start event; what is missing does not.
-    fn holds_of(&mut self, condition: &Expression, input: &Variables) -> Result<bool, String> {
+    fn condition_holds_for(
+        &mut self,
+        condition: &Expression,
+        input: &Variables,
+    ) -> Result<bool, String> {
         let environment = self.environment();
-        let evaluated = condition.evaluate(&Handed { values: input }, &environment);
+        let evaluated = condition.evaluate(&PayloadVariables { values: input }, &environment);
         self.ops += evaluated.ops;
         match evaluated.value {
             Ok(value) => match value.as_str() {
@@ -107,8 +113,8 @@ impl Machine<'_> {
         }
     }
 
-    fn refused(self, trouble: Trouble, problem: &str) -> Result<Turn, Fault> {
+    fn refused(self, code: IncidentCode, problem: &str) -> Result<Turn, Fault> {
         let problem = Json::text(problem);
-        self.finish(vec![Verdict::Refused { code: trouble.code().to_owned(), problem }])
+        self.finish(vec![Verdict::Refused { code: code.code().to_owned(), problem }])
     }
 }

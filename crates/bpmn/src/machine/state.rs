@@ -1,8 +1,9 @@
-//! What an instance remembers between turns.
+//! The saved state of an instance.
 //!
 //! A tree of *elements*: the process, everything active in it, and everything active in that. A
-//! token on a sequence flow is a [`Step`] still to do; within a turn all of them are done, unless
-//! the turn gives way first. Elements are numbered by activation, so a loop that comes back to a
+//! token on a sequence flow is a pending
+//! [`QueuedStep`]; within a turn all of them are done, unless
+//! the turn yields first. Elements are numbered by activation, so a loop that comes back to a
 //! node makes a new element, and nothing that was armed for the old one can touch it (T5).
 //!
 //! Encoded field numbers are a storage format: never reuse one.
@@ -13,49 +14,49 @@ use meantime_core::time::Rule;
 use meantime_core::{EffectKey, InstanceId, Json, Timestamp};
 use minicbor::{Decode, Encode};
 
-use super::codec::Names;
+use super::codec::ProcessIds;
 use crate::model::{FlowRef, NodeRef};
 
 /// The saved form, format 1.
 #[derive(Debug, Clone, Encode, Decode)]
-#[cbor(map, context_bound = "Names")]
-pub(crate) struct Instance {
-    /// Whose keys these are.
+#[cbor(map, context_bound = "ProcessIds")]
+pub(crate) struct ProcessState {
+    /// The instance of all effect keys in this state.
     #[n(3)]
     pub(super) instance: InstanceId,
     /// The number of the next element.
     #[n(0)]
     pub(super) next: u32,
     #[n(1)]
-    pub(super) elements: BTreeMap<Id, Element>,
-    /// Left over from a turn that gave way.
+    pub(super) elements: BTreeMap<ElementInstanceId, ElementInstance>,
+    /// Steps that a turn did not reach before it yielded.
     #[n(2)]
     #[cbor(default, skip_if = "VecDeque::is_empty")]
-    pub(super) steps: VecDeque<Step>,
+    pub(super) steps: VecDeque<QueuedStep>,
 }
 
-/// Names an element: the number of its activation.
+/// The number of an activation: unique within the instance, never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Encode, Decode)]
 #[cbor(transparent)]
-pub(super) struct Id(#[n(0)] pub(super) u32);
+pub(super) struct ElementInstanceId(#[n(0)] pub(super) u32);
 
 /// The process itself.
-pub(super) const ROOT: Id = Id(0);
+pub(super) const ROOT: ElementInstanceId = ElementInstanceId(0);
 
-/// Something that is active.
+/// One active element. Zeebe calls this an element instance.
 #[derive(Debug, Clone, Encode, Decode)]
-#[cbor(map, context_bound = "Names")]
-pub(super) struct Element {
+#[cbor(map, context_bound = "ProcessIds")]
+pub(super) struct ElementInstance {
     /// None for the process itself.
     #[n(0)]
     pub(super) node: Option<NodeRef>,
     /// None for the process itself.
     #[n(1)]
-    pub(super) parent: Option<Id>,
+    pub(super) parent: Option<ElementInstanceId>,
     #[n(2)]
-    pub(super) role: Role,
+    pub(super) role: ElementRole,
     #[n(3)]
-    pub(super) phase: Phase,
+    pub(super) phase: ElementPhase,
     #[n(4)]
     pub(super) since: Timestamp,
     /// Local variables.
@@ -66,26 +67,26 @@ pub(super) struct Element {
     /// sub-processes in it.
     #[n(6)]
     #[cbor(default, skip_if = "Vec::is_empty")]
-    pub(super) waits: Vec<Wait>,
-    /// It stands still until somebody retries.
+    pub(super) waits: Vec<ArmedWait>,
+    /// Set while it has an incident.
     #[n(7)]
-    pub(super) incident: Option<Key>,
+    pub(super) incident: Option<LocalEffectKey>,
     /// Tokens that wait at joining gateways in it, by the flow they came on.
     #[n(8)]
     #[cbor(default, skip_if = "BTreeMap::is_empty")]
-    pub(super) joins: BTreeMap<NodeRef, Join>,
+    pub(super) joins: BTreeMap<NodeRef, JoinState>,
     /// What was completed in it and can be compensated, oldest first.
     #[n(9)]
     #[cbor(default, skip_if = "Vec::is_empty")]
-    pub(super) done: Vec<Done>,
+    pub(super) done: Vec<CompletedActivity>,
     /// An interrupting event sub-process has taken over.
     #[n(10)]
     #[cbor(default, skip_if = "is_false")]
     pub(super) interrupted: bool,
     /// What follows when everything inside has ended.
     #[n(11)]
-    pub(super) then: Option<Then>,
-    /// What it ended with, while that is being handed on.
+    pub(super) then: Option<Continuation>,
+    /// Its result, while output mappings are applied.
     #[n(12)]
     pub(super) result: Option<Json>,
     /// Its boundary events and event sub-processes are armed.
@@ -97,19 +98,19 @@ pub(super) struct Element {
     pub(super) busy: u32,
 }
 
-/// What an element is, besides its node.
+/// How an element takes part in execution, besides the kind of its node.
 #[derive(Debug, Clone, Encode, Decode)]
-#[cbor(context_bound = "Names")]
-pub(super) enum Role {
+#[cbor(context_bound = "ProcessIds")]
+pub(super) enum ElementRole {
     /// The process, or a sub-process: variables and tokens live in it.
     #[n(0)]
     Scope,
     /// An event, a gateway, a task, a call.
     #[n(1)]
-    Plain,
+    Leaf,
     /// The whole of a multi-instance activity.
     #[n(2)]
-    Multi(#[n(0)] Progress),
+    MultiInstance(#[n(0)] MultiInstanceProgress),
     /// One iteration: a scope of its own.
     #[n(3)]
     Iteration(#[n(0)] u32),
@@ -118,26 +119,26 @@ pub(super) enum Role {
     Loop(#[n(0)] u32),
     /// Runs compensation handlers, last completed first.
     #[n(5)]
-    Compensating(#[n(0)] Compensating),
+    Compensating(#[n(0)] CompensationProgress),
     /// The variables of a completed sub-process, while its inside is compensated.
     #[n(6)]
-    Memory(#[n(0)] Compensating),
+    CompensationScope(#[n(0)] CompensationProgress),
     /// An ad-hoc sub-process, and what it has not begun yet.
     #[n(7)]
     AdHoc(#[n(0)] Vec<NodeRef>),
 }
 
-/// Where an element stands.
+/// The phase of an element's life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 #[cbor(index_only)]
-pub(super) enum Phase {
+pub(super) enum ElementPhase {
     /// It is being set up.
     #[n(0)]
     Entering,
     /// It waits for something, or for what is inside.
     #[n(1)]
     Active,
-    /// Its result is being handed on.
+    /// Output mappings are applied to its result.
     #[n(2)]
     Completing,
     /// Its outgoing flows are being chosen.
@@ -148,20 +149,20 @@ pub(super) enum Phase {
     Ending,
     /// It raised an error that an ancestor of the instance catches, and waits for its end.
     #[n(5)]
-    Raised,
+    WaitingForCatcher,
 }
 
-/// A token to move or an element to go on with.
+/// A step of the machine: a token to move, or an element to continue.
 #[derive(Debug, Clone, Encode, Decode)]
-#[cbor(context_bound = "Names")]
-pub(super) enum Step {
+#[cbor(context_bound = "ProcessIds")]
+pub(super) enum QueuedStep {
     /// A token reaches a node.
     #[n(0)]
     Enter {
         #[n(0)]
         node: NodeRef,
         #[n(1)]
-        scope: Id,
+        scope: ElementInstanceId,
         /// The flow it came on.
         #[n(2)]
         flow: Option<FlowRef>,
@@ -169,23 +170,23 @@ pub(super) enum Step {
         #[n(3)]
         payload: Option<Json>,
     },
-    /// An element goes on from its phase.
+    /// Continues an element from its phase.
     #[n(1)]
-    Run(#[n(0)] Id),
+    Run(#[n(0)] ElementInstanceId),
     /// A multi-instance activity begins its next iteration.
     #[n(2)]
-    Spawn(#[n(0)] Id),
+    Spawn(#[n(0)] ElementInstanceId),
     /// An element ends from outside.
     #[n(3)]
-    Stop(#[n(0)] Id),
+    Stop(#[n(0)] ElementInstanceId),
 }
 
-/// Something armed.
+/// Something that was armed for an element, with the effect key it waits for.
 #[derive(Debug, Clone, Encode, Decode)]
-#[cbor(map, context_bound = "Names")]
-pub(super) struct Wait {
+#[cbor(map, context_bound = "ProcessIds")]
+pub(super) struct ArmedWait {
     #[n(0)]
-    pub(super) key: Key,
+    pub(super) key: LocalEffectKey,
     /// The event, or the activity itself.
     #[n(1)]
     pub(super) on: NodeRef,
@@ -196,21 +197,21 @@ pub(super) struct Wait {
     pub(super) name: String,
 }
 
-/// What is waited for.
+/// What an armed wait waits for.
 #[derive(Debug, Clone, PartialEq, Encode, Decode)]
 pub(super) enum WaitKind {
     #[n(0)]
     Task,
     #[n(1)]
     UserTask,
-    /// A timer, and how it goes on.
+    /// A timer, with the rest of its cycle.
     #[n(2)]
     Timer {
         /// The occurrence it stands for; operators may have moved the timer itself.
         #[n(0)]
         planned: Timestamp,
         #[n(1)]
-        series: Option<Series>,
+        series: Option<TimerCycle>,
     },
     #[n(3)]
     Message {
@@ -227,14 +228,14 @@ pub(super) enum WaitKind {
         #[n(0)]
         held: bool,
     },
-    /// A condition that could not be evaluated, until somebody retries.
+    /// A condition that could not be evaluated; a retry evaluates it again.
     #[n(7)]
     BrokenCondition,
 }
 
-/// A cycle that goes on.
+/// The occurrences of a timer cycle that are left.
 #[derive(Debug, Clone, PartialEq, Encode, Decode)]
-pub(super) struct Series {
+pub(super) struct TimerCycle {
     /// Its grid, without a limit of its own: fires are counted, not occurrences (B2).
     #[n(0)]
     pub(super) rule: Rule,
@@ -246,12 +247,12 @@ pub(super) struct Series {
 /// The part of an effect key that is not the instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Encode, Decode)]
 #[cbor(array)]
-pub(crate) struct Key(#[n(0)] pub(super) u64, #[n(1)] pub(super) u32);
+pub(crate) struct LocalEffectKey(#[n(0)] pub(super) u64, #[n(1)] pub(super) u32);
 
 /// Tokens at one joining gateway.
 #[derive(Debug, Clone, Default, Encode, Decode)]
-#[cbor(map, context_bound = "Names")]
-pub(super) struct Join {
+#[cbor(map, context_bound = "ProcessIds")]
+pub(super) struct JoinState {
     /// The flows they came on, in order of arrival.
     #[n(0)]
     pub(super) tokens: Vec<FlowRef>,
@@ -263,8 +264,8 @@ pub(super) struct Join {
 
 /// A completed activity that can be compensated.
 #[derive(Debug, Clone, Encode, Decode)]
-#[cbor(map, context_bound = "Names")]
-pub(super) struct Done {
+#[cbor(map, context_bound = "ProcessIds")]
+pub(super) struct CompletedActivity {
     #[n(0)]
     pub(super) node: NodeRef,
     /// What was visible only to it: the item of an iteration, the inside of a sub-process.
@@ -274,15 +275,15 @@ pub(super) struct Done {
     /// What was completed inside, when it has no handler of its own.
     #[n(2)]
     #[cbor(default, skip_if = "Vec::is_empty")]
-    pub(super) inner: Vec<Done>,
+    pub(super) inner: Vec<CompletedActivity>,
 }
 
 /// Handlers still to run, next one last.
 #[derive(Debug, Clone, Default, Encode, Decode)]
-#[cbor(map, context_bound = "Names")]
-pub(super) struct Compensating {
+#[cbor(map, context_bound = "ProcessIds")]
+pub(super) struct CompensationProgress {
     #[n(0)]
-    pub(super) rest: Vec<Done>,
+    pub(super) rest: Vec<CompletedActivity>,
     /// A transaction is being cancelled: this boundary event follows.
     #[n(1)]
     #[cbor(default, skip_if = "is_false")]
@@ -292,7 +293,7 @@ pub(super) struct Compensating {
 /// How far a multi-instance activity is.
 #[derive(Debug, Clone, Default, Encode, Decode)]
 #[cbor(map)]
-pub(super) struct Progress {
+pub(super) struct MultiInstanceProgress {
     #[n(0)]
     pub(super) total: u32,
     /// Iterations begun.
@@ -317,8 +318,8 @@ pub(super) struct Progress {
 
 /// What follows when everything inside an element has ended.
 #[derive(Debug, Clone, Encode, Decode)]
-#[cbor(context_bound = "Names")]
-pub(super) enum Then {
+#[cbor(context_bound = "ProcessIds")]
+pub(super) enum Continuation {
     /// A token leaves by a boundary event.
     #[n(0)]
     Boundary {
@@ -329,7 +330,7 @@ pub(super) enum Then {
     },
     /// An event sub-process takes over the scope.
     #[n(1)]
-    EventSub {
+    EventSubProcess {
         #[n(0)]
         sub: NodeRef,
         #[n(1)]
@@ -349,7 +350,7 @@ pub(super) enum Then {
     },
 }
 
-impl Key {
+impl LocalEffectKey {
     pub(super) fn of(self, instance: InstanceId) -> EffectKey {
         instance.effect(self.0, self.1)
     }
@@ -358,19 +359,23 @@ impl Key {
     pub(super) const NONE: Self = Self(0, 0);
 }
 
-impl From<EffectKey> for Key {
+impl From<EffectKey> for LocalEffectKey {
     fn from(key: EffectKey) -> Self {
         Self(key.turn_no, key.ordinal)
     }
 }
 
-impl Element {
-    pub(super) fn new(node: Option<NodeRef>, parent: Option<Id>, since: Timestamp) -> Self {
+impl ElementInstance {
+    pub(super) fn new(
+        node: Option<NodeRef>,
+        parent: Option<ElementInstanceId>,
+        since: Timestamp,
+    ) -> Self {
         Self {
             node,
             parent,
-            role: Role::Plain,
-            phase: Phase::Entering,
+            role: ElementRole::Leaf,
+            phase: ElementPhase::Entering,
             since,
             variables: BTreeMap::new(),
             waits: Vec::new(),
@@ -387,16 +392,16 @@ impl Element {
 
     /// Whether results of what is inside land here.
     pub(super) fn is_scope(&self) -> bool {
-        matches!(self.role, Role::Scope | Role::Iteration(_) | Role::AdHoc(_))
+        matches!(self.role, ElementRole::Scope | ElementRole::Iteration(_) | ElementRole::AdHoc(_))
     }
 
     /// Whether it is the process or a sub-process that runs, with its event sub-processes.
     pub(super) fn runs_body(&self) -> bool {
-        matches!(self.role, Role::Scope | Role::AdHoc(_))
+        matches!(self.role, ElementRole::Scope | ElementRole::AdHoc(_))
     }
 
     pub(super) fn is_ending(&self) -> bool {
-        self.phase == Phase::Ending
+        self.phase == ElementPhase::Ending
     }
 
     /// Whether a child of this instance runs for it, or has to end for it.
@@ -410,7 +415,7 @@ fn is_false(flag: &bool) -> bool {
     !flag
 }
 
-impl Instance {
+impl ProcessState {
     pub(super) fn new(instance: InstanceId) -> Self {
         let (elements, steps) = (BTreeMap::new(), VecDeque::new());
         Self { instance, next: 0, elements, steps }
@@ -418,9 +423,10 @@ impl Instance {
 
     /// Counts what is inside of each element, after loading.
     pub(super) fn count(&mut self) {
-        let parents: Vec<Id> = self.elements.values().filter_map(|it| it.parent).collect();
+        let parents: Vec<ElementInstanceId> =
+            self.elements.values().filter_map(|it| it.parent).collect();
         let scopes = self.steps.iter().filter_map(|step| match step {
-            Step::Enter { scope, .. } => Some(*scope),
+            QueuedStep::Enter { scope, .. } => Some(*scope),
             _ => None,
         });
         for id in parents.into_iter().chain(scopes.collect::<Vec<_>>()) {

@@ -1,57 +1,62 @@
 //! Elements end from outside: interrupted, terminated, cancelled.
 //!
-//! What was armed is withdrawn at once. Children of the instance must end first (B6): until they
+//! What was armed is cancelled at once. Children of the instance must end first (B6): until they
 //! have, the element stays, deaf to everything, and what follows waits.
 
 use meantime_core::Effect;
 
-use super::state::{Id, Phase, Role, Step, Then, Wait, WaitKind};
+use super::state::{
+    ArmedWait, Continuation, ElementInstanceId, ElementPhase, ElementRole, QueuedStep, WaitKind,
+};
 use super::turn::Machine;
 
 impl Machine<'_> {
     /// Ends an element with all that is inside; then something follows in the scope around it.
-    pub(super) fn interrupt(&mut self, id: Id, then: Option<Then>) {
-        self.doom(id);
+    pub(super) fn interrupt(&mut self, id: ElementInstanceId, then: Option<Continuation>) {
+        // Marked at once, stopped step by step: no event of this turn may reach an element whose
+        // stop is still queued.
+        self.mark_ending(id);
         if let Some(element) = self.element_mut(id) {
             element.then = then;
         }
-        self.state.steps.push_front(Step::Stop(id));
+        self.state.steps.push_front(QueuedStep::Stop(id));
     }
 
     /// Ends everything inside a scope, tokens at joins included; the scope itself stays.
-    pub(super) fn clear(&mut self, scope: Id, then: Then) {
+    pub(super) fn end_scope_content(&mut self, scope: ElementInstanceId, then: Continuation) {
         self.forget_tokens(scope);
         let children = self.children_of(scope);
         if let Some(element) = self.element_mut(scope) {
             element.then = Some(then);
         }
+        // Reversed, because each goes to the front of the queue: they stop in order of activation.
         for child in children.iter().rev() {
-            self.doom(*child);
-            self.state.steps.push_front(Step::Stop(*child));
+            self.mark_ending(*child);
+            self.state.steps.push_front(QueuedStep::Stop(*child));
         }
         if children.is_empty() {
-            self.settle(scope);
+            self.complete_scope_if_empty(scope);
         }
     }
 
-    /// From now on nothing counts that happens to it.
-    fn doom(&mut self, id: Id) {
+    /// Marks an element and everything inside as ending, so that later events for them are stale.
+    fn mark_ending(&mut self, id: ElementInstanceId) {
         self.forget_tokens(id);
         if let Some(element) = self.element_mut(id) {
-            element.phase = Phase::Ending;
+            element.phase = ElementPhase::Ending;
             element.then = None;
         }
         for child in self.children_of(id) {
-            self.doom(child);
+            self.mark_ending(child);
         }
     }
 
     /// Tokens on their way into a scope, and those that wait in it.
-    fn forget_tokens(&mut self, scope: Id) {
+    fn forget_tokens(&mut self, scope: ElementInstanceId) {
         let before = self.state.steps.len();
         self.state
             .steps
-            .retain(|step| !matches!(step, Step::Enter { scope: to, .. } if *to == scope));
+            .retain(|step| !matches!(step, QueuedStep::Enter { scope: to, .. } if *to == scope));
         let gone = u32::try_from(before - self.state.steps.len()).unwrap_or(u32::MAX);
         if let Some(element) = self.element_mut(scope) {
             element.busy = element.busy.saturating_sub(gone);
@@ -60,15 +65,18 @@ impl Machine<'_> {
     }
 
     /// One element ends: what it waited for first, then what is inside.
-    pub(super) fn stop_one(&mut self, id: Id) {
+    pub(super) fn stop_element(&mut self, id: ElementInstanceId) {
         let Some(element) = self.element_mut(id) else { return };
-        let (children, waits): (Vec<Wait>, Vec<Wait>) = std::mem::take(&mut element.waits)
-            .into_iter()
-            .partition(|wait| wait.kind == WaitKind::Child);
+        let (children, waits): (Vec<ArmedWait>, Vec<ArmedWait>) =
+            std::mem::take(&mut element.waits)
+                .into_iter()
+                .partition(|wait| wait.kind == WaitKind::Child);
         let incident = element.incident.take();
+        // A child instance is cancelled, but the element stays until the child has ended: the
+        // continuation must not overtake it.
         element.waits.clone_from(&children);
         for wait in &waits {
-            self.withdraw_wait(wait);
+            self.cancel_wait(wait);
         }
         for wait in &children {
             let key = wait.key.of(self.cx.instance);
@@ -79,51 +87,55 @@ impl Machine<'_> {
             self.push(Effect::CancelIncident { key });
         }
         for child in self.children_of(id).into_iter().rev() {
-            self.state.steps.push_front(Step::Stop(child));
+            self.state.steps.push_front(QueuedStep::Stop(child));
         }
-        self.try_end(id);
+        self.try_finish_ending(id);
     }
 
     /// An element that is ending is gone when nothing is left of it.
-    pub(super) fn try_end(&mut self, id: Id) {
+    pub(super) fn try_finish_ending(&mut self, id: ElementInstanceId) {
         let Some(element) = self.element(id) else { return };
         if element.busy > 0 || element.has_child() {
             return;
         }
-        let is_iteration = matches!(element.role, Role::Iteration(_));
+        let is_iteration = matches!(element.role, ElementRole::Iteration(_));
         if let Some(node) = element.node.filter(|_| !is_iteration) {
             self.path.stopped(id, node);
         }
         self.note_terminated(id);
         let Some(element) = self.remove(id) else { return };
         let Some(parent) = element.parent else { return };
-        if let Some(Then::Boundary { node, payload }) = element.then {
-            self.send(node, parent, None, Some(payload));
+        if let Some(Continuation::Boundary { node, payload }) = element.then {
+            self.send_token(node, parent, None, Some(payload));
         }
-        self.settle(parent);
+        self.complete_scope_if_empty(parent);
     }
 
     /// Everything inside a scope has ended: what takes over?
-    pub(super) fn after_clearing(&mut self, id: Id) {
+    pub(super) fn continue_after_clearing(&mut self, id: ElementInstanceId) {
         let then = self.element_mut(id).and_then(|element| element.then.take());
         match then {
-            Some(Then::EventSub { sub, payload }) => self.begin_event_sub(id, sub, payload),
-            Some(Then::CancelTransaction) => self.compensate_transaction(id),
-            Some(Then::Complete) if id == super::state::ROOT => self.settle(id),
-            Some(Then::Complete) => self.complete(id, meantime_core::Json::null()),
-            Some(Then::Boundary { .. } | Then::Start { .. }) | None => {}
+            Some(Continuation::EventSubProcess { sub, payload }) => {
+                self.begin_event_sub_process(id, sub, payload);
+            }
+            Some(Continuation::CancelTransaction) => self.compensate_transaction(id),
+            Some(Continuation::Complete) if id == super::state::ROOT => {
+                self.complete_scope_if_empty(id);
+            }
+            Some(Continuation::Complete) => self.complete(id, meantime_core::Json::null()),
+            Some(Continuation::Boundary { .. } | Continuation::Start { .. }) | None => {}
         }
     }
 
-    /// Withdraws everything an element waits for.
-    pub(super) fn withdraw(&mut self, id: Id) {
+    /// Cancels everything an element waits for.
+    pub(super) fn cancel_waits(&mut self, id: ElementInstanceId) {
         let waits = self.element_mut(id).map(|it| std::mem::take(&mut it.waits));
         for wait in waits.unwrap_or_default() {
-            self.withdraw_wait(&wait);
+            self.cancel_wait(&wait);
         }
     }
 
-    pub(super) fn withdraw_wait(&mut self, wait: &Wait) {
+    pub(super) fn cancel_wait(&mut self, wait: &ArmedWait) {
         let key = wait.key.of(self.cx.instance);
         let effect = match wait.kind {
             WaitKind::Task | WaitKind::UserTask => Effect::CancelTask { key },

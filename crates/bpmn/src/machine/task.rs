@@ -3,17 +3,21 @@
 use meantime_core::{Effect, Failure, Json, RetryPolicy, TaskOutcome, TaskSpec, Verdict};
 
 use super::json;
-use super::state::{Id, Phase, Wait, WaitKind};
+use super::state::{ArmedWait, ElementInstanceId, ElementPhase, WaitKind};
 use super::turn::Machine;
 use crate::expression::Expression;
-use crate::model::{Kind, Task, Throw, Work};
-use crate::trouble::Trouble;
+use crate::incident_code::IncidentCode;
+use crate::model::{NodeKind, Task, ThrownEvent, WorkerJob};
 
 impl Machine<'_> {
     /// Offers work of a service, send or business rule task, or of a thrown message.
-    pub(super) fn schedule_work(&mut self, id: Id, work: &Work) -> Result<(), Failure> {
+    pub(super) fn schedule_work(
+        &mut self,
+        id: ElementInstanceId,
+        work: &WorkerJob,
+    ) -> Result<(), Failure> {
         let name = self.evaluate_name(&work.kind, id, "the task type")?;
-        let mut spec = TaskSpec::worker(&name, self.place_of(id), Json::null());
+        let mut spec = TaskSpec::worker(&name, self.element_path(id), Json::null());
         spec.retry = self.retry_policy(id, work)?;
         if let Some(priority) = &work.priority {
             spec.priority = i32::try_from(self.number(id, priority, "the priority")?).unwrap_or(0);
@@ -26,26 +30,30 @@ impl Machine<'_> {
         }
         spec.input = json::object(&self.visible(id));
         let key = self.push(Effect::ScheduleTask(spec));
-        self.await_own(id, key, WaitKind::Task, name);
+        self.add_own_wait(id, key, WaitKind::Task, name);
         Ok(())
     }
 
     /// Remembers what the element itself waits for.
-    pub(super) fn await_own(
+    pub(super) fn add_own_wait(
         &mut self,
-        id: Id,
-        key: super::state::Key,
+        id: ElementInstanceId,
+        key: super::state::LocalEffectKey,
         kind: WaitKind,
         name: String,
     ) {
         if let Some(element) = self.element_mut(id)
             && let Some(on) = element.node
         {
-            element.waits.push(Wait { key, on, kind, name });
+            element.waits.push(ArmedWait { key, on, kind, name });
         }
     }
 
-    fn retry_policy(&mut self, id: Id, work: &Work) -> Result<RetryPolicy, Failure> {
+    fn retry_policy(
+        &mut self,
+        id: ElementInstanceId,
+        work: &WorkerJob,
+    ) -> Result<RetryPolicy, Failure> {
         let mut retry = RetryPolicy::default();
         if let Some(retries) = &work.retries {
             let count = self.number(id, retries, "retries")?;
@@ -61,21 +69,21 @@ impl Machine<'_> {
 
     pub(super) fn number(
         &mut self,
-        id: Id,
+        id: ElementInstanceId,
         expression: &Expression,
         what: &str,
     ) -> Result<i64, Failure> {
         let value = self.evaluate(expression, id)?;
-        json::plain(&value)
+        json::scalar_text(&value)
             .and_then(|text| text.parse().ok())
-            .ok_or_else(|| Trouble::NotANumber.because(format!("{what} is {value}")))
+            .ok_or_else(|| IncidentCode::NotANumber.failure(format!("{what} is {value}")))
     }
 
     /// A task has its one outcome.
-    pub(super) fn task_done(&mut self, id: Id, outcome: &TaskOutcome) -> Verdict {
+    pub(super) fn task_done(&mut self, id: ElementInstanceId, outcome: &TaskOutcome) -> Verdict {
         match outcome {
             TaskOutcome::Completed(output) => {
-                let output = self.whole_result(id, output);
+                let output = self.result_as_variable(id, output);
                 self.complete(id, output);
             }
             TaskOutcome::Failed { failure, thrown: Some(thrown), .. } => {
@@ -86,26 +94,26 @@ impl Machine<'_> {
             }
             TaskOutcome::Failed { failure, thrown: None, .. } => {
                 self.restart_on_retry(id);
-                self.park(id, failure.clone());
+                self.raise_incident(id, failure.clone());
             }
         }
         Verdict::taken()
     }
 
     /// A retry does the work again, with the variables of then.
-    pub(super) fn restart_on_retry(&mut self, id: Id) {
+    pub(super) fn restart_on_retry(&mut self, id: ElementInstanceId) {
         if let Some(element) = self.element_mut(id) {
-            element.phase = Phase::Entering;
+            element.phase = ElementPhase::Entering;
         }
     }
 
     /// With a result variable, the result is one value, whatever it is.
-    fn whole_result(&self, id: Id, output: &Json) -> Json {
+    fn result_as_variable(&self, id: ElementInstanceId, output: &Json) -> Json {
         let work = match self.node_of(id).map(|node| &node.kind) {
             Some(
-                Kind::Task(Task::Worker(work))
-                | Kind::End(Throw::Message(work))
-                | Kind::Throw(Throw::Message(work)),
+                NodeKind::Task(Task::Worker(work))
+                | NodeKind::End(ThrownEvent::Message(work))
+                | NodeKind::Throw(ThrownEvent::Message(work)),
             ) => Some(work),
             _ => None,
         };

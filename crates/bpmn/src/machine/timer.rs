@@ -4,23 +4,23 @@ use meantime_core::time::{Cron, Cycle, Rule, Span, TimeError, Zone, occurrences}
 use meantime_core::{Effect, Failure, Recurrence, Timestamp};
 
 use super::json;
-use super::state::{Id, Series, Wait, WaitKind};
+use super::state::{ArmedWait, ElementInstanceId, TimerCycle, WaitKind};
 use super::turn::Machine;
-use crate::model::{Timer, TimerKind};
-use crate::trouble::Trouble;
+use crate::incident_code::IncidentCode;
+use crate::model::{TimerDefinition, TimerKind};
 
 impl Machine<'_> {
-    /// When a timer falls due, and how it goes on. Nothing for a cycle that never fires.
+    /// When a timer is due, and the rest of its cycle. None for a cycle that never fires.
     pub(super) fn plan_timer(
         &mut self,
-        id: Id,
-        timer: &Timer,
-    ) -> Result<Option<(Timestamp, Option<Series>)>, Failure> {
+        id: ElementInstanceId,
+        timer: &TimerDefinition,
+    ) -> Result<Option<(Timestamp, Option<TimerCycle>)>, Failure> {
         let value = self.evaluate(&timer.text, id)?;
         let text = json::text(&value).ok_or_else(|| {
-            let because = self.because();
+            let because = self.null_reason();
             let text = format!("the timer's time `{}` is {value}{because}", timer.text);
-            Trouble::NotATime.because(text)
+            IncidentCode::NotATime.failure(text)
         })?;
         let failed = |error: TimeError| {
             Failure::new(error.code(), format!("the timer's time {text:?}: {error}"))
@@ -37,14 +37,14 @@ impl Machine<'_> {
             }
             TimerKind::Cycle => {
                 let (rule, count) = series(&text, self.cx.now, &timer.zone).map_err(failed)?;
-                Ok(first(rule, count))
+                Ok(first_occurrence(rule, count))
             }
         }
     }
 
     /// The next occurrence of a cycle that has fired: the first one that lies ahead, so that
     /// missed ones are one late fire, and the phase stays (B10).
-    pub(super) fn arm_next(&mut self, id: Id, fired: &Wait) {
+    pub(super) fn arm_next(&mut self, id: ElementInstanceId, fired: &ArmedWait) {
         let WaitKind::Timer { planned, series: Some(series) } = &fired.kind else { return };
         if series.left == Some(0) {
             return;
@@ -52,12 +52,12 @@ impl Machine<'_> {
         // A timer that was fired by hand stood for its planned occurrence.
         let after = self.cx.now.max(*planned);
         let Some(next) = occurrences(&series.rule, after).next() else { return };
-        let element = self.place_of_event(id, fired.on);
+        let element = self.event_element_path(id, fired.on);
         let key = self.push(Effect::StartTimer { element, due_at: next.at });
         let left = series.left.map(|left| left - 1);
-        let series = Some(Series { rule: series.rule.clone(), left });
+        let series = Some(TimerCycle { rule: series.rule.clone(), left });
         let kind = WaitKind::Timer { planned: next.at, series };
-        let wait = Wait { key, on: fired.on, kind, name: String::new() };
+        let wait = ArmedWait { key, on: fired.on, kind, name: String::new() };
         if let Some(element) = self.element_mut(id) {
             element.waits.push(wait);
         }
@@ -72,13 +72,13 @@ fn series(text: &str, now: Timestamp, zone: &Zone) -> Result<(Rule, Option<u64>)
     Ok(Cycle::parse(text)?.series(now, zone.clone()))
 }
 
-fn first(rule: Rule, count: Option<u64>) -> Option<(Timestamp, Option<Series>)> {
+fn first_occurrence(rule: Rule, count: Option<u64>) -> Option<(Timestamp, Option<TimerCycle>)> {
     if count == Some(0) {
         return None;
     }
     let due_at = occurrences(&rule, Timestamp::MIN).next()?.at;
     let left = count.map(|count| count - 1);
-    Some((due_at, Some(Series { rule, left })))
+    Some((due_at, Some(TimerCycle { rule, left })))
 }
 
 /// A timer start of the process as a trigger of the definition (B8).

@@ -2,49 +2,54 @@
 
 use meantime_core::{Channel, Effect, Json};
 
-use super::state::{Id, Then, Wait, WaitKind};
+use super::state::{ArmedWait, Continuation, ElementInstanceId, WaitKind};
 use super::turn::Machine;
-use crate::model::{Kind, NodeRef};
+use crate::model::{NodeKind, NodeRef};
 
 impl Machine<'_> {
     /// A wait of an element was fulfilled; it is no longer in the element's list.
-    pub(super) fn triggered(&mut self, owner: Id, wait: &Wait, payload: Json) {
+    pub(super) fn wait_fulfilled(
+        &mut self,
+        owner: ElementInstanceId,
+        wait: &ArmedWait,
+        payload: Json,
+    ) {
         match &self.process.node(wait.on).kind {
-            Kind::Boundary(boundary) if boundary.interrupting => {
-                let then = Then::Boundary { node: wait.on, payload };
+            NodeKind::Boundary(boundary) if boundary.interrupting => {
+                let then = Continuation::Boundary { node: wait.on, payload };
                 self.interrupt(owner, Some(then));
             }
-            Kind::Boundary(_) => {
-                self.arm_again(owner, wait);
+            NodeKind::Boundary(_) => {
+                self.rearm(owner, wait);
                 if let Some(scope) = self.parent_of(owner) {
-                    self.send(wait.on, scope, None, Some(payload));
+                    self.send_token(wait.on, scope, None, Some(payload));
                 }
             }
-            Kind::Start(start) => {
+            NodeKind::Start(start) => {
                 if !start.interrupting {
-                    self.arm_again(owner, wait);
+                    self.rearm(owner, wait);
                 }
-                self.trigger_event_sub(owner, wait.on, payload);
+                self.trigger_event_sub_process(owner, wait.on, payload);
             }
             _ if self.element(owner).and_then(|it| it.node) == Some(wait.on) => {
                 self.complete(owner, payload);
             }
-            _ => self.first_event(owner, wait.on, payload),
+            _ => self.take_gateway_event(owner, wait.on, payload),
         }
     }
 
-    /// The first event after a gateway takes its token; the others are withdrawn (B9).
-    fn first_event(&mut self, gateway: Id, event: NodeRef, payload: Json) {
+    /// The first event after a gateway takes its token; the others are cancelled (B9).
+    fn take_gateway_event(&mut self, gateway: ElementInstanceId, event: NodeRef, payload: Json) {
         let Some((at, scope)) = self.element(gateway).and_then(|it| it.node.zip(it.parent)) else {
             return;
         };
-        self.withdraw(gateway);
-        self.depart_quietly(gateway, at);
-        self.send(event, scope, None, Some(payload));
+        self.cancel_waits(gateway);
+        self.remove_left(gateway, at);
+        self.send_token(event, scope, None, Some(payload));
     }
 
     /// What does not interrupt can happen again.
-    fn arm_again(&mut self, owner: Id, wait: &Wait) {
+    fn rearm(&mut self, owner: ElementInstanceId, wait: &ArmedWait) {
         let channel = match &wait.kind {
             WaitKind::Timer { .. } => return self.arm_next(owner, wait),
             WaitKind::Message { correlation } => {
@@ -57,10 +62,10 @@ impl Machine<'_> {
             | WaitKind::UserTask
             | WaitKind::Child => return,
         };
-        let element = self.place_of_event(owner, wait.on);
+        let element = self.event_element_path(owner, wait.on);
         let key = self.push(Effect::Subscribe { element, channel });
         if let Some(element) = self.element_mut(owner) {
-            element.waits.push(Wait { key, ..wait.clone() });
+            element.waits.push(ArmedWait { key, ..wait.clone() });
         }
     }
 }

@@ -6,11 +6,13 @@ use meantime_core::{
 
 use super::codec::{load, save};
 use super::path::Path;
-use super::state::{Element, Id, Instance, Key, ROOT, Step};
+use super::state::{
+    ElementInstance, ElementInstanceId, LocalEffectKey, ProcessState, QueuedStep, ROOT,
+};
 use crate::model::{FlowRef, Node, NodeRef, Process};
 
-/// Effects one step may make, at most, before the turn gives way.
-const ROOM: usize = 4;
+/// Effects that one step makes at most. The turn yields while it has room for less than that.
+const MAX_EFFECTS_PER_STEP: usize = 4;
 
 /// One turn of one instance.
 pub(crate) struct Machine<'a> {
@@ -18,7 +20,7 @@ pub(crate) struct Machine<'a> {
     /// The declared deadline.
     pub(super) execution: Option<&'a Execution>,
     pub(super) cx: &'a Cx<'a>,
-    pub(super) state: Instance,
+    pub(super) state: ProcessState,
     pub(super) effects: Vec<Effect>,
     pub(super) outcome: Option<Outcome>,
     pub(super) ops: u64,
@@ -39,7 +41,7 @@ impl<'a> Machine<'a> {
             process,
             execution,
             cx,
-            state: Instance::new(cx.instance),
+            state: ProcessState::new(cx.instance),
             effects: Vec::new(),
             outcome: None,
             ops: 0,
@@ -66,7 +68,7 @@ impl<'a> Machine<'a> {
             self.ops += 1;
             let verdict = match self.outcome {
                 Some(_) => Verdict::NotTaken,
-                None => self.take(event),
+                None => self.handle_event(event),
             };
             verdicts.push(verdict);
             self.run();
@@ -90,11 +92,12 @@ impl<'a> Machine<'a> {
     /// Does steps until nothing moves, or until the slice is used up.
     pub(super) fn run(&mut self) {
         let slice = self.cx.limits.ops_per_slice;
-        let effects = self.cx.limits.slice_effects().saturating_sub(ROOM);
+        let effects = self.cx.limits.slice_effects().saturating_sub(MAX_EFFECTS_PER_STEP);
         while self.outcome.is_none() {
             let used_up = self.ops >= slice || self.effects.len() >= effects.max(1);
             if self.state.steps.is_empty() {
-                if !self.stir() {
+                // Only now: an inclusive join must know that no moving token can still arrive.
+                if !self.advance_joins_and_conditions() {
                     break;
                 }
                 continue;
@@ -104,66 +107,72 @@ impl<'a> Machine<'a> {
             }
             let Some(step) = self.state.steps.pop_front() else { continue };
             self.ops += 1;
-            self.step(step);
+            self.run_step(step);
             if self.changed {
-                self.look_at_conditions();
+                self.evaluate_conditions();
             }
         }
     }
 
-    fn step(&mut self, step: Step) {
+    fn run_step(&mut self, step: QueuedStep) {
         match step {
-            Step::Enter { node, scope, flow, payload } => self.enter(node, scope, flow, payload),
-            Step::Run(id) => self.go_on(id),
-            Step::Spawn(id) => self.spawn(id),
-            Step::Stop(id) => self.stop_one(id),
+            QueuedStep::Enter { node, scope, flow, payload } => {
+                self.enter(node, scope, flow, payload);
+            }
+            QueuedStep::Run(id) => self.resume_element(id),
+            QueuedStep::Spawn(id) => self.spawn(id),
+            QueuedStep::Stop(id) => self.stop_element(id),
         }
     }
 
-    /// With no step left: joins that can go on, conditions that hold. Whether anything moved.
-    fn stir(&mut self) -> bool {
-        if self.look_at_joins() {
+    /// With no step left: tries joins and evaluates conditions. Whether anything continued.
+    fn advance_joins_and_conditions(&mut self) -> bool {
+        if self.try_joins() {
             return true;
         }
         while self.changed && self.state.steps.is_empty() && self.outcome.is_none() {
-            self.look_at_conditions();
+            self.evaluate_conditions();
         }
         !self.state.steps.is_empty()
     }
 
     // The state, in the words of the other files.
 
-    pub(super) fn element(&self, id: Id) -> Option<&Element> {
+    pub(super) fn element(&self, id: ElementInstanceId) -> Option<&ElementInstance> {
         self.state.elements.get(&id)
     }
 
-    pub(super) fn element_mut(&mut self, id: Id) -> Option<&mut Element> {
+    pub(super) fn element_mut(&mut self, id: ElementInstanceId) -> Option<&mut ElementInstance> {
         self.state.elements.get_mut(&id)
     }
 
     /// The node of an element; none for the process and for elements that are gone.
-    pub(super) fn node_of(&self, id: Id) -> Option<&'a Node> {
+    pub(super) fn node_of(&self, id: ElementInstanceId) -> Option<&'a Node> {
         Some(self.process.node(self.element(id)?.node?))
     }
 
-    pub(super) fn parent_of(&self, id: Id) -> Option<Id> {
+    pub(super) fn parent_of(&self, id: ElementInstanceId) -> Option<ElementInstanceId> {
         self.element(id)?.parent
     }
 
     /// Children of an element, in order of activation.
-    pub(super) fn children_of(&self, id: Id) -> Vec<Id> {
+    pub(super) fn children_of(&self, id: ElementInstanceId) -> Vec<ElementInstanceId> {
         // They are made after it, and it counts them: the search ends with the last one.
         let count = self.element(id).map_or(0, |element| element.busy as usize);
-        let is_child = |(_, it): &(&Id, &Element)| it.parent == Some(id);
-        let later = self.state.elements.range(Id(id.0.saturating_add(1))..);
+        let is_child = |(_, it): &(&ElementInstanceId, &ElementInstance)| it.parent == Some(id);
+        let later = self.state.elements.range(ElementInstanceId(id.0.saturating_add(1))..);
         later.filter(is_child).take(count).map(|(id, _)| *id).collect()
     }
 
     /// Makes an element.
-    pub(super) fn create(&mut self, node: Option<NodeRef>, parent: Option<Id>) -> Id {
-        let id = Id(self.state.next);
+    pub(super) fn create(
+        &mut self,
+        node: Option<NodeRef>,
+        parent: Option<ElementInstanceId>,
+    ) -> ElementInstanceId {
+        let id = ElementInstanceId(self.state.next);
         self.state.next += 1;
-        self.state.elements.insert(id, Element::new(node, parent, self.cx.now));
+        self.state.elements.insert(id, ElementInstance::new(node, parent, self.cx.now));
         if let Some(parent) = parent.and_then(|parent| self.element_mut(parent)) {
             parent.busy += 1;
         }
@@ -174,7 +183,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Takes an element out of the tree. Whatever it waited for must be gone.
-    pub(super) fn remove(&mut self, id: Id) -> Option<Element> {
+    pub(super) fn remove(&mut self, id: ElementInstanceId) -> Option<ElementInstance> {
         let element = self.state.elements.remove(&id)?;
         if let Some(parent) = element.parent.and_then(|parent| self.element_mut(parent)) {
             parent.busy = parent.busy.saturating_sub(1);
@@ -183,21 +192,21 @@ impl<'a> Machine<'a> {
     }
 
     /// Puts a token on its way to a node.
-    pub(super) fn send(
+    pub(super) fn send_token(
         &mut self,
         node: NodeRef,
-        scope: Id,
+        scope: ElementInstanceId,
         flow: Option<FlowRef>,
         payload: Option<Json>,
     ) {
         if let Some(element) = self.element_mut(scope) {
             element.busy += 1;
-            self.state.steps.push_back(Step::Enter { node, scope, flow, payload });
+            self.state.steps.push_back(QueuedStep::Enter { node, scope, flow, payload });
         }
     }
 
-    /// Wants something done, and gives the name it will have.
-    pub(super) fn push(&mut self, effect: Effect) -> Key {
+    /// Adds an effect and returns its key.
+    pub(super) fn push(&mut self, effect: Effect) -> LocalEffectKey {
         let key = self.cx.key_of(self.effects.len());
         self.effects.push(effect);
         key.into()

@@ -5,13 +5,17 @@ use std::collections::BTreeMap;
 use meantime_core::{Effect, Failure, Json, RetryPolicy, TaskKind, TaskSpec};
 
 use super::json;
-use super::state::{Id, WaitKind};
+use super::state::{ElementInstanceId, WaitKind};
 use super::turn::Machine;
 use crate::expression::Expression;
 use crate::model::UserTask;
 
 impl Machine<'_> {
-    pub(super) fn schedule_user_task(&mut self, id: Id, task: &UserTask) -> Result<(), Failure> {
+    pub(super) fn schedule_user_task(
+        &mut self,
+        id: ElementInstanceId,
+        task: &UserTask,
+    ) -> Result<(), Failure> {
         let Some(node) = self.node_of(id) else { return Ok(()) };
         let mut shown: BTreeMap<String, Json> =
             task.headers.iter().map(|(key, value)| (key.clone(), json::of_text(value))).collect();
@@ -35,20 +39,21 @@ impl Machine<'_> {
         for (key, expression) in groups {
             self.show(id, &mut shown, key, expression.as_ref(), true)?;
         }
-        let assignee = shown.get("assignee").and_then(json::plain);
+        let assignee = shown.get("assignee").and_then(json::scalar_text);
         let name = node.id.to_string();
-        let mut spec = TaskSpec::worker(&name, self.place_of(id), json::object(&self.visible(id)));
+        let mut spec =
+            TaskSpec::worker(&name, self.element_path(id), json::object(&self.visible(id)));
         (spec.kind, spec.retry, spec.assignee) = (TaskKind::User, RetryPolicy::never(), assignee);
         spec.headers = (!shown.is_empty()).then(|| json::object(&shown));
         let key = self.push(Effect::ScheduleTask(spec));
-        self.await_own(id, key, WaitKind::UserTask, name);
+        self.add_own_wait(id, key, WaitKind::UserTask, name);
         Ok(())
     }
 
     /// Evaluates one thing to show; lists may be written with commas.
     fn show(
         &mut self,
-        id: Id,
+        id: ElementInstanceId,
         shown: &mut BTreeMap<String, Json>,
         key: &str,
         expression: Option<&Expression>,

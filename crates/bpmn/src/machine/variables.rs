@@ -5,18 +5,18 @@ use std::collections::BTreeMap;
 use meantime_core::Json;
 
 use super::json;
-use super::state::{Id, ROOT, Role};
+use super::state::{ElementInstanceId, ElementRole, ROOT};
 use super::turn::Machine;
-use crate::expression::Scope;
-use crate::model::Target;
+use crate::expression::VariableScope;
+use crate::model::VariablePath;
 
 /// What an element sees.
-pub(super) struct Visible<'m, 'a> {
+pub(super) struct VisibleVariables<'m, 'a> {
     pub(super) machine: &'m Machine<'a>,
-    pub(super) from: Id,
+    pub(super) from: ElementInstanceId,
 }
 
-impl Scope for Visible<'_, '_> {
+impl VariableScope for VisibleVariables<'_, '_> {
     fn get(&self, name: &str) -> Option<Json> {
         self.machine.get(self.from, name)
     }
@@ -30,12 +30,12 @@ impl Scope for Visible<'_, '_> {
     }
 }
 
-/// Variables that belong to no element yet: an input, or what a child handed over.
-pub(super) struct Handed<'a> {
+/// Variables of a payload that no element has taken over yet: an input, or the result of a child.
+pub(super) struct PayloadVariables<'a> {
     pub(super) values: &'a BTreeMap<String, Json>,
 }
 
-impl Scope for Handed<'_> {
+impl VariableScope for PayloadVariables<'_> {
     fn get(&self, name: &str) -> Option<Json> {
         self.values.get(name).cloned()
     }
@@ -51,14 +51,14 @@ impl Scope for Handed<'_> {
 
 impl Machine<'_> {
     /// A variable as it is seen from an element: the innermost scope that has it.
-    pub(super) fn get(&self, from: Id, name: &str) -> Option<Json> {
+    pub(super) fn get(&self, from: ElementInstanceId, name: &str) -> Option<Json> {
         let mut at = Some(from);
         while let Some(id) = at {
             let element = self.element(id)?;
             if let Some(value) = element.variables.get(name) {
                 return Some(value.clone());
             }
-            if let Some(value) = self.counted(id, name) {
+            if let Some(value) = self.multi_instance_counter(id, name) {
                 return Some(value);
             }
             at = element.parent;
@@ -67,7 +67,7 @@ impl Machine<'_> {
     }
 
     /// Everything that is seen from an element, inner scopes first.
-    pub(super) fn visible(&self, from: Id) -> BTreeMap<String, Json> {
+    pub(super) fn visible(&self, from: ElementInstanceId) -> BTreeMap<String, Json> {
         let mut all = BTreeMap::new();
         let mut at = Some(from);
         while let Some(element) = at.and_then(|id| self.element(id)) {
@@ -80,8 +80,8 @@ impl Machine<'_> {
     }
 
     /// Counts of a multi-instance activity, under the names of both vocabularies.
-    fn counted(&self, id: Id, name: &str) -> Option<Json> {
-        let Role::Multi(progress) = &self.element(id)?.role else { return None };
+    fn multi_instance_counter(&self, id: ElementInstanceId, name: &str) -> Option<Json> {
+        let ElementRole::MultiInstance(progress) = &self.element(id)?.role else { return None };
         let ended = progress.completed + progress.terminated;
         let count = match name {
             "numberOfInstances" | "nrOfInstances" => progress.total,
@@ -94,7 +94,7 @@ impl Machine<'_> {
     }
 
     /// The nearest scope around an element: where its results land.
-    pub(super) fn enclosing_scope(&self, id: Id) -> Option<Id> {
+    pub(super) fn enclosing_scope(&self, id: ElementInstanceId) -> Option<ElementInstanceId> {
         let mut at = self.parent_of(id);
         while let Some(scope) = at {
             let element = self.element(scope)?;
@@ -106,21 +106,26 @@ impl Machine<'_> {
         None
     }
 
-    pub(super) fn set(&mut self, scope: Id, name: &str, value: Json) {
+    pub(super) fn set(&mut self, scope: ElementInstanceId, name: &str, value: Json) {
         if let Some(element) = self.element_mut(scope) {
             element.variables.insert(name.to_owned(), value);
             self.changed = true;
         }
     }
 
-    pub(super) fn merge(&mut self, scope: Id, values: BTreeMap<String, Json>) {
+    pub(super) fn merge(&mut self, scope: ElementInstanceId, values: BTreeMap<String, Json>) {
         for (name, value) in values {
             self.set(scope, &name, value);
         }
     }
 
     /// Sets a variable, or a place inside the one that is there.
-    pub(super) fn set_target(&mut self, scope: Id, target: &Target, value: Json) {
+    pub(super) fn set_target(
+        &mut self,
+        scope: ElementInstanceId,
+        target: &VariablePath,
+        value: Json,
+    ) {
         let base = self.element(scope).and_then(|it| it.variables.get(&target.variable));
         let value = json::set_path(base, &target.path, value);
         self.set(scope, &target.variable, value);
@@ -128,7 +133,7 @@ impl Machine<'_> {
 
     /// Writes where the variable lives, seen from an element: its own, or that of the nearest
     /// scope that has it. One that lives nowhere becomes a variable of the process.
-    pub(super) fn assign(&mut self, from: Id, name: &str, value: Json) {
+    pub(super) fn assign(&mut self, from: ElementInstanceId, name: &str, value: Json) {
         let mut at = Some(from);
         while let Some((id, element)) = at.and_then(|id| Some((id, self.element(id)?))) {
             let counts = id == from || element.is_scope();
@@ -140,15 +145,20 @@ impl Machine<'_> {
         self.set(at.unwrap_or(ROOT), name, value);
     }
 
-    /// Writes each value where its variable lives: what somebody sees who looks on, at once.
-    pub(super) fn propagate(&mut self, from: Id, values: BTreeMap<String, Json>) {
+    /// Writes each value to the scope that declares its variable, so that it is visible at once.
+    pub(super) fn propagate(&mut self, from: ElementInstanceId, values: BTreeMap<String, Json>) {
         for (name, value) in values {
             self.assign(from, &name, value);
         }
     }
 
     /// Sets a variable where it lives, or a place inside of it.
-    pub(super) fn assign_target(&mut self, from: Id, target: &Target, value: Json) {
+    pub(super) fn assign_target(
+        &mut self,
+        from: ElementInstanceId,
+        target: &VariablePath,
+        value: Json,
+    ) {
         let base = self.get(from, &target.variable);
         let value = json::set_path(base.as_ref(), &target.path, value);
         self.assign(from, &target.variable, value);

@@ -1,6 +1,6 @@
 //! What activities do.
 
-use super::MessageName;
+use super::MessageSubscription;
 use crate::expression::Expression;
 
 /// A task.
@@ -9,9 +9,9 @@ pub(crate) enum Task {
     /// Nothing to do: plain and manual tasks.
     Pass,
     /// For workers: service, send and business rule tasks.
-    Worker(Box<Work>),
+    Worker(Box<WorkerJob>),
     User(Box<UserTask>),
-    Receive(MessageName),
+    Receive(MessageSubscription),
     /// Runs in the engine; its value goes to the result variable.
     Script {
         code: Expression,
@@ -21,7 +21,7 @@ pub(crate) enum Task {
 
 /// Work for a worker.
 #[derive(Debug)]
-pub(crate) struct Work {
+pub(crate) struct WorkerJob {
     pub(crate) kind: Expression,
     /// Attempts in all.
     pub(crate) retries: Option<Expression>,
@@ -55,7 +55,7 @@ pub(crate) struct Call {
     /// The latest version with this label is called.
     pub(crate) label: Option<Expression>,
     pub(crate) key: Option<Expression>,
-    pub(crate) all_in: Inward,
+    pub(crate) all_in: InputPropagation,
     /// Whether the whole result comes out.
     pub(crate) all_out: bool,
     /// Single values in, after or instead of all.
@@ -66,13 +66,13 @@ pub(crate) struct Call {
 
 /// Which visible variables go into a called definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Inward {
+pub(crate) enum InputPropagation {
     /// All of them, and what mappings make.
-    Everything,
+    All,
     /// All of them, unless there are input mappings: then only what those make.
-    Unmapped,
+    AllWithoutMappings,
     /// Only what is named.
-    Named,
+    MappedOnly,
 }
 
 /// An ad-hoc sub-process.

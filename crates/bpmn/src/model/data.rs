@@ -12,25 +12,25 @@ pub(crate) struct Mapping {
 /// A local variable made on entering.
 #[derive(Debug)]
 pub(crate) struct Input {
-    pub(crate) target: Target,
+    pub(crate) target: VariablePath,
     pub(crate) source: Expression,
 }
 
 /// A variable of the enclosing scope made on leaving.
 #[derive(Debug)]
 pub(crate) struct Output {
-    pub(crate) target: Target,
+    pub(crate) target: VariablePath,
     pub(crate) source: Expression,
 }
 
 /// A variable, or a place inside one: `order.total`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Target {
+pub(crate) struct VariablePath {
     pub(crate) variable: String,
     pub(crate) path: Vec<String>,
 }
 
-impl Target {
+impl VariablePath {
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut parts = text.trim().split('.').map(str::to_owned);
         let variable = parts.next()?;
@@ -42,10 +42,10 @@ impl Target {
 
 /// How an activity repeats.
 #[derive(Debug)]
-pub(crate) enum Repeat {
-    Multi(Multi),
+pub(crate) enum LoopCharacteristics {
+    MultiInstance(MultiInstance),
     /// A standard loop.
-    Loop {
+    StandardLoop {
         /// Whether the condition is asked before the first round.
         test_before: bool,
         condition: Option<Expression>,
@@ -55,7 +55,7 @@ pub(crate) enum Repeat {
 
 /// Multi-instance.
 #[derive(Debug)]
-pub(crate) struct Multi {
+pub(crate) struct MultiInstance {
     pub(crate) sequential: bool,
     /// A number of iterations, or a collection of items.
     pub(crate) cardinality: Option<Expression>,
@@ -63,6 +63,6 @@ pub(crate) struct Multi {
     /// The variable of the item.
     pub(crate) item: Option<String>,
     /// The collection that leaves the activity, and what each iteration adds to it.
-    pub(crate) output: Option<(Target, Expression)>,
+    pub(crate) output: Option<(VariablePath, Expression)>,
     pub(crate) completion: Option<Expression>,
 }

@@ -1,30 +1,30 @@
 //! What events catch and throw.
 
-use super::{NodeRef, Timer, Work};
+use super::{NodeRef, TimerDefinition, WorkerJob};
 use crate::expression::Expression;
 
 /// A start event.
 #[derive(Debug)]
-pub(crate) struct Start {
+pub(crate) struct StartEvent {
     /// None for a plain start.
-    pub(crate) trigger: Option<Trigger>,
+    pub(crate) trigger: Option<EventTrigger>,
     /// Only the start of an event sub-process can be non-interrupting.
     pub(crate) interrupting: bool,
 }
 
 /// An event on the border of an activity.
 #[derive(Debug)]
-pub(crate) struct Boundary {
+pub(crate) struct BoundaryEvent {
     pub(crate) host: NodeRef,
     pub(crate) interrupting: bool,
-    pub(crate) trigger: Trigger,
+    pub(crate) trigger: EventTrigger,
 }
 
 /// What an event waits for.
 #[derive(Debug)]
-pub(crate) enum Trigger {
-    Timer(Timer),
-    Message(MessageName),
+pub(crate) enum EventTrigger {
+    Timer(TimerDefinition),
+    Message(MessageSubscription),
     Signal(Expression),
     /// Without a code: any error.
     Error {
@@ -45,7 +45,7 @@ pub(crate) enum Trigger {
 
 /// The message that is waited for.
 #[derive(Debug)]
-pub(crate) struct MessageName {
+pub(crate) struct MessageSubscription {
     pub(crate) name: Expression,
     /// The correlation key; without one, the instance's own key.
     pub(crate) key: Option<Expression>,
@@ -53,11 +53,11 @@ pub(crate) struct MessageName {
 
 /// What an event throws.
 #[derive(Debug)]
-pub(crate) enum Throw {
+pub(crate) enum ThrownEvent {
     None,
     Terminate,
     /// A message leaves through a worker.
-    Message(Box<Work>),
+    Message(Box<WorkerJob>),
     Signal(Expression),
     Error(Expression),
     Escalation(Expression),
@@ -67,7 +67,7 @@ pub(crate) enum Throw {
     Cancel,
 }
 
-impl Trigger {
+impl EventTrigger {
     /// The kind as people call it.
     pub(crate) fn name(&self) -> &'static str {
         match self {

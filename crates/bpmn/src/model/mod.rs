@@ -9,10 +9,11 @@ mod event;
 mod process;
 mod time;
 
-pub(crate) use activity::{AdHoc, Call, Inward, Task, UserTask, Work};
-pub(crate) use data::{Input, Mapping, Multi, Output, Repeat, Target};
-pub(crate) use event::{Boundary, MessageName, Start, Throw, Trigger};
+pub(crate) use activity::{AdHoc, Call, InputPropagation, Task, UserTask, WorkerJob};
+pub(crate) use data::{Input, LoopCharacteristics, Mapping, MultiInstance, Output, VariablePath};
+pub(crate) use event::{BoundaryEvent, EventTrigger, MessageSubscription, StartEvent, ThrownEvent};
 pub(crate) use process::{
-    Body, Flow, FlowRef, Gateway, Kind, Node, NodeRef, Process, Sub, SubKind,
+    FlowRef, Gateway, Node, NodeKind, NodeRef, Process, ScopeBody, SequenceFlow, SubProcess,
+    SubProcessKind,
 };
-pub(crate) use time::{Timer, TimerKind};
+pub(crate) use time::{TimerDefinition, TimerKind};

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use meantime_core::Position;
 
-use super::{Boundary, Call, Mapping, Repeat, Start, Task, Throw, Trigger};
+use super::{
+    BoundaryEvent, Call, EventTrigger, LoopCharacteristics, Mapping, StartEvent, Task, ThrownEvent,
+};
 use crate::expression::Expression;
 
 /// A compiled process: the body of a definition.
@@ -14,8 +16,8 @@ pub(crate) struct Process {
     /// `process/@id`.
     pub(crate) id: Arc<str>,
     pub(crate) nodes: Vec<Node>,
-    pub(crate) flows: Vec<Flow>,
-    pub(crate) body: Body,
+    pub(crate) flows: Vec<SequenceFlow>,
+    pub(crate) body: ScopeBody,
     pub(crate) node_ids: BTreeMap<Arc<str>, NodeRef>,
     pub(crate) flow_ids: BTreeMap<Arc<str>, FlowRef>,
 }
@@ -30,22 +32,22 @@ pub(crate) struct FlowRef(pub(crate) usize);
 
 /// What a process or sub-process contains.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Body {
+pub(crate) struct ScopeBody {
     /// Start events of the body itself, in document order.
     pub(crate) starts: Vec<NodeRef>,
     /// Its event sub-processes.
-    pub(crate) event_subs: Vec<NodeRef>,
+    pub(crate) event_sub_processes: Vec<NodeRef>,
     /// Activities and gateways without an incoming flow: they start with the body when it has no
     /// start event.
-    pub(crate) loose: Vec<NodeRef>,
+    pub(crate) implicit_starts: Vec<NodeRef>,
 }
 
-/// Anything a token can stand on.
+/// A flow node.
 #[derive(Debug)]
 pub(crate) struct Node {
     pub(crate) id: Arc<str>,
     pub(crate) name: Option<String>,
-    pub(crate) kind: Kind,
+    pub(crate) kind: NodeKind,
     /// The sub-process around it; none in the process itself.
     pub(crate) parent: Option<NodeRef>,
     pub(crate) incoming: Vec<FlowRef>,
@@ -53,26 +55,26 @@ pub(crate) struct Node {
     pub(crate) default: Option<FlowRef>,
     /// Events attached to it.
     pub(crate) boundaries: Vec<NodeRef>,
-    pub(crate) repeat: Option<Repeat>,
+    pub(crate) repeat: Option<LoopCharacteristics>,
     pub(crate) mapping: Mapping,
     /// What compensates it.
     pub(crate) handler: Option<NodeRef>,
-    /// It runs only as somebody's compensation.
+    /// It runs only as a compensation handler.
     pub(crate) for_compensation: bool,
     pub(crate) position: Position,
 }
 
 /// What a node does.
 #[derive(Debug)]
-pub(crate) enum Kind {
-    Start(Start),
-    End(Throw),
-    Throw(Throw),
-    Catch(Trigger),
-    Boundary(Boundary),
+pub(crate) enum NodeKind {
+    Start(StartEvent),
+    End(ThrownEvent),
+    Throw(ThrownEvent),
+    Catch(EventTrigger),
+    Boundary(BoundaryEvent),
     Task(Task),
     Gateway(Gateway),
-    Sub(Sub),
+    SubProcess(SubProcess),
     Call(Call),
 }
 
@@ -91,14 +93,14 @@ pub(crate) enum Gateway {
 
 /// A sub-process of any kind.
 #[derive(Debug)]
-pub(crate) struct Sub {
-    pub(crate) kind: SubKind,
-    pub(crate) body: Body,
+pub(crate) struct SubProcess {
+    pub(crate) kind: SubProcessKind,
+    pub(crate) body: ScopeBody,
 }
 
 /// Which kind of sub-process.
 #[derive(Debug)]
-pub(crate) enum SubKind {
+pub(crate) enum SubProcessKind {
     Embedded,
     Event,
     Transaction,
@@ -107,7 +109,7 @@ pub(crate) enum SubKind {
 
 /// A sequence flow.
 #[derive(Debug)]
-pub(crate) struct Flow {
+pub(crate) struct SequenceFlow {
     pub(crate) id: Arc<str>,
     pub(crate) source: NodeRef,
     pub(crate) target: NodeRef,
@@ -119,14 +121,14 @@ impl Process {
         &self.nodes[at.0]
     }
 
-    pub(crate) fn flow(&self, at: FlowRef) -> &Flow {
+    pub(crate) fn flow(&self, at: FlowRef) -> &SequenceFlow {
         &self.flows[at.0]
     }
 
     /// The body of a scope: of a sub-process, or of the process itself.
-    pub(crate) fn body_of(&self, at: Option<NodeRef>) -> &Body {
+    pub(crate) fn body_of(&self, at: Option<NodeRef>) -> &ScopeBody {
         match at.map(|at| &self.node(at).kind) {
-            Some(Kind::Sub(sub)) => &sub.body,
+            Some(NodeKind::SubProcess(sub)) => &sub.body,
             _ => &self.body,
         }
     }
@@ -136,7 +138,7 @@ impl Process {
         let scope = self.node(from).parent;
         let is_target = |node: &Node| {
             node.parent == scope
-                && matches!(&node.kind, Kind::Catch(Trigger::Link(link)) if link == name)
+                && matches!(&node.kind, NodeKind::Catch(EventTrigger::Link(link)) if link == name)
         };
         self.nodes.iter().position(is_target).map(NodeRef)
     }
@@ -145,25 +147,25 @@ impl Process {
 impl Node {
     /// Whether it is an activity: something with an inside that takes time, inputs and outputs.
     pub(crate) fn is_activity(&self) -> bool {
-        matches!(self.kind, Kind::Task(_) | Kind::Sub(_) | Kind::Call(_))
+        matches!(self.kind, NodeKind::Task(_) | NodeKind::SubProcess(_) | NodeKind::Call(_))
     }
 
     /// Whether it is a start event without a trigger.
     pub(crate) fn is_plain_start(&self) -> bool {
-        matches!(&self.kind, Kind::Start(start) if start.trigger.is_none())
+        matches!(&self.kind, NodeKind::Start(start) if start.trigger.is_none())
     }
 
     /// What an event waits for; none for a plain start and for what is no catching event.
-    pub(crate) fn trigger(&self) -> Option<&Trigger> {
+    pub(crate) fn trigger(&self) -> Option<&EventTrigger> {
         match &self.kind {
-            Kind::Boundary(boundary) => Some(&boundary.trigger),
-            Kind::Start(start) => start.trigger.as_ref(),
-            Kind::Catch(trigger) => Some(trigger),
+            NodeKind::Boundary(boundary) => Some(&boundary.trigger),
+            NodeKind::Start(start) => start.trigger.as_ref(),
+            NodeKind::Catch(trigger) => Some(trigger),
             _ => None,
         }
     }
 
-    pub(crate) fn is_event_sub(&self) -> bool {
-        matches!(&self.kind, Kind::Sub(Sub { kind: SubKind::Event, .. }))
+    pub(crate) fn is_event_sub_process(&self) -> bool {
+        matches!(&self.kind, NodeKind::SubProcess(SubProcess { kind: SubProcessKind::Event, .. }))
     }
 }

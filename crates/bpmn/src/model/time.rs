@@ -6,7 +6,7 @@ use crate::expression::Expression;
 
 /// Exactly one of date, duration and cycle (B1).
 #[derive(Debug, Clone)]
-pub(crate) struct Timer {
+pub(crate) struct TimerDefinition {
     pub(crate) kind: TimerKind,
     /// A literal that was checked at deploy, or an expression.
     pub(crate) text: Expression,

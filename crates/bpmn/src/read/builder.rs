@@ -6,51 +6,51 @@ use std::sync::Arc;
 use meantime_core::Position;
 use meantime_core::time::{Span, Zone};
 
-use super::root::Globals;
-use super::tree::{El, Vendor, attribute, name, vendor_attribute};
-use super::xml::Lines;
+use super::root::RootElements;
+use super::tree::{Vendor, XmlElement, attribute, name, vendor_attribute};
+use super::xml::SourceText;
 use crate::expression::Expression;
-use crate::model::{Body, Flow, FlowRef, Kind, Mapping, Node, NodeRef};
+use crate::model::{FlowRef, Mapping, Node, NodeKind, NodeRef, ScopeBody, SequenceFlow};
 use crate::problem::{Code, Problems};
 
 /// Reads one process.
 pub(super) struct Builder<'a> {
-    pub(super) globals: &'a Globals<'a>,
+    pub(super) globals: &'a RootElements<'a>,
     pub(super) problems: &'a mut Problems,
-    lines: &'a Lines<'a>,
+    source: &'a SourceText<'a>,
     pub(super) zone: Zone,
     pub(super) nodes: Vec<Node>,
     /// The element of each node.
-    pub(super) elements: Vec<El<'a>>,
-    pub(super) flows: Vec<Flow>,
-    pub(super) body: Body,
+    pub(super) elements: Vec<XmlElement<'a>>,
+    pub(super) flows: Vec<SequenceFlow>,
+    pub(super) body: ScopeBody,
     pub(super) node_ids: BTreeMap<Arc<str>, NodeRef>,
     pub(super) flow_ids: BTreeMap<Arc<str>, FlowRef>,
     /// How many flows lead from one node to another.
     pub(super) between: BTreeMap<(NodeRef, NodeRef), usize>,
     /// Flows and associations as written: their ends may come later in the text.
-    pub(super) flow_elements: Vec<El<'a>>,
-    pub(super) associations: Vec<El<'a>>,
+    pub(super) flow_elements: Vec<XmlElement<'a>>,
+    pub(super) associations: Vec<XmlElement<'a>>,
     /// Ids of elements that were refused: what refers to them is not wrong as well.
     pub(super) refused: BTreeSet<&'a str>,
 }
 
 impl<'a> Builder<'a> {
     pub(super) fn new(
-        process: El<'a>,
-        globals: &'a Globals<'a>,
-        lines: &'a Lines<'a>,
+        process: XmlElement<'a>,
+        globals: &'a RootElements<'a>,
+        source: &'a SourceText<'a>,
         problems: &'a mut Problems,
     ) -> Self {
         let mut builder = Self {
             globals,
             problems,
-            lines,
+            source,
             zone: Zone::utc(),
             nodes: Vec::new(),
             elements: Vec::new(),
             flows: Vec::new(),
-            body: Body::default(),
+            body: ScopeBody::default(),
             node_ids: BTreeMap::new(),
             flow_ids: BTreeMap::new(),
             between: BTreeMap::new(),
@@ -62,12 +62,12 @@ impl<'a> Builder<'a> {
         builder
     }
 
-    pub(super) fn at(&self, element: El<'_>) -> Position {
-        self.lines.position(element.range().start)
+    pub(super) fn at(&self, element: XmlElement<'_>) -> Position {
+        self.source.position(element.range().start)
     }
 
     /// How messages name an element.
-    pub(super) fn call(element: El<'_>) -> String {
+    pub(super) fn call(element: XmlElement<'_>) -> String {
         let kind = name(element);
         match attribute(element, "id") {
             Some(id) => format!("{kind} `{id}`"),
@@ -85,24 +85,30 @@ impl<'a> Builder<'a> {
         }
     }
 
-    pub(super) fn error(&mut self, code: Code, element: El<'_>, what: &str) {
+    pub(super) fn error(&mut self, code: Code, element: XmlElement<'_>, what: &str) {
         let at = self.at(element);
         self.problems.error(code, at, format!("{}: {what}", Self::call(element)));
     }
 
-    pub(super) fn error_with_help(&mut self, code: Code, element: El<'_>, what: &str, help: &str) {
+    pub(super) fn error_with_help(
+        &mut self,
+        code: Code,
+        element: XmlElement<'_>,
+        what: &str,
+        help: &str,
+    ) {
         let at = self.at(element);
         let message = format!("{}: {what}", Self::call(element));
         self.problems.error_with_help(code, at, message, help);
     }
 
-    pub(super) fn note(&mut self, element: El<'_>, what: &str) {
+    pub(super) fn note(&mut self, element: XmlElement<'_>, what: &str) {
         let at = self.at(element);
         self.problems.note(Code::Ignored, at, format!("{}: {what}", Self::call(element)));
     }
 
     /// An attribute that must be there.
-    pub(super) fn required(&mut self, element: El<'a>, wanted: &str) -> Option<&'a str> {
+    pub(super) fn required(&mut self, element: XmlElement<'a>, wanted: &str) -> Option<&'a str> {
         let found = attribute(element, wanted);
         if found.is_none() {
             self.error(Code::Missing, element, &format!("the attribute `{wanted}` is missing"));
@@ -111,7 +117,7 @@ impl<'a> Builder<'a> {
     }
 
     /// True or false, as XML writes them.
-    pub(super) fn flag(&mut self, element: El<'a>, wanted: &str, default: bool) -> bool {
+    pub(super) fn flag(&mut self, element: XmlElement<'a>, wanted: &str, default: bool) -> bool {
         match attribute(element, wanted) {
             None => default,
             Some("true" | "1") => true,
@@ -125,24 +131,24 @@ impl<'a> Builder<'a> {
     }
 
     /// An expression or a literal.
-    pub(super) fn expression(&mut self, element: El<'a>, text: &str) -> Expression {
+    pub(super) fn expression(&mut self, element: XmlElement<'a>, text: &str) -> Expression {
         self.expression_in(element, text, None)
     }
 
     /// An expression or a literal in a named language.
     pub(super) fn expression_in(
         &mut self,
-        element: El<'a>,
+        element: XmlElement<'a>,
         text: &str,
         language: Option<&str>,
     ) -> Expression {
-        if !self.takes_code(element, text) {
+        if !self.count_code_bytes(element, text) {
             return Expression::null();
         }
         match Expression::read(text, language) {
             Ok(expression) => expression,
             Err(problem) => {
-                let what = format!("`{}`: {}", shortened(text), problem.message);
+                let what = format!("`{}`: {}", excerpt(text), problem.message);
                 match problem.help {
                     Some(help) => {
                         self.error_with_help(Code::BadExpression, element, &what, &help);
@@ -155,18 +161,18 @@ impl<'a> Builder<'a> {
     }
 
     /// Whether a text may be compiled: the code of a file has a limit.
-    pub(super) fn takes_code(&mut self, element: El<'a>, text: &str) -> bool {
+    pub(super) fn count_code_bytes(&mut self, element: XmlElement<'a>, text: &str) -> bool {
         let at = self.at(element);
-        self.problems.takes_code(text.len(), at)
+        self.problems.count_code_bytes(text.len(), at)
     }
 
     /// The language of an expression: its own, or the one of the whole file.
-    pub(super) fn language_of(&self, element: El<'a>) -> Option<&'a str> {
+    pub(super) fn language_of(&self, element: XmlElement<'a>) -> Option<&'a str> {
         attribute(element, "language").or(self.globals.language)
     }
 
     /// `meantime:zone` of an element.
-    pub(super) fn zone_of(&mut self, element: El<'_>) -> Option<Zone> {
+    pub(super) fn zone_of(&mut self, element: XmlElement<'_>) -> Option<Zone> {
         let text = vendor_attribute(element, Vendor::Meantime, "zone")?;
         match Zone::parse(text) {
             Ok(zone) => Some(zone),
@@ -179,7 +185,11 @@ impl<'a> Builder<'a> {
     }
 
     /// A duration of ours, checked.
-    pub(super) fn delay_attribute(&mut self, element: El<'_>, wanted: &str) -> Option<String> {
+    pub(super) fn delay_attribute(
+        &mut self,
+        element: XmlElement<'_>,
+        wanted: &str,
+    ) -> Option<String> {
         let text = vendor_attribute(element, Vendor::Meantime, wanted)?;
         if let Err(error) = Span::parse_delay(text) {
             let help = error.hint().unwrap_or_default().into_owned();
@@ -190,7 +200,12 @@ impl<'a> Builder<'a> {
     }
 
     /// Adds a node that does something.
-    pub(super) fn add(&mut self, element: El<'a>, kind: Kind, parent: Option<NodeRef>) -> NodeRef {
+    pub(super) fn add(
+        &mut self,
+        element: XmlElement<'a>,
+        kind: NodeKind,
+        parent: Option<NodeRef>,
+    ) -> NodeRef {
         let at = NodeRef(self.nodes.len());
         let position = self.at(element);
         let id: Arc<str> = match self.required(element, "id") {
@@ -220,17 +235,17 @@ impl<'a> Builder<'a> {
     }
 
     /// The body that a container's elements belong to.
-    pub(super) fn body_mut(&mut self, parent: Option<NodeRef>) -> &mut Body {
+    pub(super) fn body_mut(&mut self, parent: Option<NodeRef>) -> &mut ScopeBody {
         let node = parent.and_then(|at| self.nodes.get_mut(at.0));
         match node.map(|node| &mut node.kind) {
-            Some(Kind::Sub(sub)) => &mut sub.body,
+            Some(NodeKind::SubProcess(sub)) => &mut sub.body,
             _ => &mut self.body,
         }
     }
 }
 
 /// The beginning of a text, for messages.
-pub(super) fn shortened(text: &str) -> String {
+pub(super) fn excerpt(text: &str) -> String {
     let line = text.trim().lines().next().unwrap_or_default();
     let short: String = line.chars().take(60).collect();
     if short.len() < text.trim().len() { format!("{short}…") } else { short }

@@ -2,16 +2,17 @@
 
 use super::builder::Builder;
 use super::tree::{
-    El, Vendor, attribute, extension, extensions, local_part, name, vendor, vendor_attribute,
+    Vendor, XmlElement, attribute, extension, extensions, local_part, name, vendor,
+    vendor_attribute,
 };
 use crate::expression::Expression;
-use crate::model::{Call, Input, Inward, Kind, NodeRef, Output, Target};
+use crate::model::{Call, Input, InputPropagation, NodeKind, NodeRef, Output, VariablePath};
 use crate::problem::Code;
 
 impl<'a> Builder<'a> {
-    pub(super) fn read_call(&mut self, element: El<'a>, parent: Option<NodeRef>) {
-        self.check_words(element);
-        self.check_parts(element, &[]);
+    pub(super) fn read_call(&mut self, element: XmlElement<'a>, parent: Option<NodeRef>) {
+        self.check_attributes_and_extensions(element);
+        self.check_children(element, &[]);
         let zeebe = extension(element, Vendor::Zeebe, "calledElement");
         let called = zeebe.and_then(|it| attribute(it, "processId"));
         let called = called
@@ -33,7 +34,7 @@ impl<'a> Builder<'a> {
             version: self.version(element),
             label: None,
             key: None,
-            all_in: Inward::Unmapped,
+            all_in: InputPropagation::AllWithoutMappings,
             all_out: true,
             inputs: Vec::new(),
             outputs: Vec::new(),
@@ -42,28 +43,28 @@ impl<'a> Builder<'a> {
             self.check_called_element(zeebe);
             // As in Zeebe: mapped inputs come on top of what is visible.
             let all = self.flag(zeebe, "propagateAllParentVariables", true);
-            call.all_in = if all { Inward::Everything } else { Inward::Named };
+            call.all_in = if all { InputPropagation::All } else { InputPropagation::MappedOnly };
             call.all_out = self.flag(zeebe, "propagateAllChildVariables", true);
             call.label = self.version_tag(zeebe);
         }
         self.camunda_variables(element, &mut call);
-        self.add_activity(element, Kind::Call(call), parent);
+        self.add_activity(element, NodeKind::Call(call), parent);
     }
 
-    /// What nobody reads would be ignored, so it is refused.
-    fn check_called_element(&mut self, zeebe: El<'a>) {
+    /// Rejects attributes that would be ignored (I9).
+    fn check_called_element(&mut self, zeebe: XmlElement<'a>) {
         for attribute in zeebe.attributes().filter(|it| it.namespace().is_none()) {
             let word = attribute.name();
-            if !CALLED_ELEMENT.contains(&word) {
+            if !CALLED_ELEMENT_ATTRIBUTES.contains(&word) {
                 let what = format!("zeebe:calledElement: the attribute `{word}` is not executed");
-                let help = format!("it has {}", CALLED_ELEMENT.join(", "));
+                let help = format!("it has {}", CALLED_ELEMENT_ATTRIBUTES.join(", "));
                 self.error_with_help(Code::UnsupportedAttribute, zeebe, &what, &help);
             }
         }
     }
 
     /// `bindingType="versionTag"`: the latest version that carries the tag is called.
-    fn version_tag(&mut self, zeebe: El<'a>) -> Option<Expression> {
+    fn version_tag(&mut self, zeebe: XmlElement<'a>) -> Option<Expression> {
         let tag = attribute(zeebe, "versionTag");
         match attribute(zeebe, "bindingType") {
             None | Some("latest") => None,
@@ -87,7 +88,7 @@ impl<'a> Builder<'a> {
     }
 
     /// A version to call instead of the latest.
-    fn version(&mut self, element: El<'a>) -> Option<Expression> {
+    fn version(&mut self, element: XmlElement<'a>) -> Option<Expression> {
         let binding = vendor_attribute(element, Vendor::Camunda, "calledElementBinding");
         match binding {
             None | Some("latest") => vendor_attribute(element, Vendor::Meantime, "version"),
@@ -114,21 +115,22 @@ impl<'a> Builder<'a> {
     }
 
     /// `camunda:in` and `camunda:out`: once one is there, only what they name crosses.
-    fn camunda_variables(&mut self, element: El<'a>, call: &mut Call) {
-        let is_mapping =
-            |it: &El<'a>| vendor(*it) == Vendor::Camunda && matches!(name(*it), "in" | "out");
-        let mappings: Vec<El<'a>> = extensions(element).filter(is_mapping).collect();
+    fn camunda_variables(&mut self, element: XmlElement<'a>, call: &mut Call) {
+        let is_mapping = |it: &XmlElement<'a>| {
+            vendor(*it) == Vendor::Camunda && matches!(name(*it), "in" | "out")
+        };
+        let mappings: Vec<XmlElement<'a>> = extensions(element).filter(is_mapping).collect();
         let ins =
             mappings.iter().any(|it| name(*it) == "in" && it.attribute("businessKey").is_none());
         if ins {
-            call.all_in = Inward::Named;
+            call.all_in = InputPropagation::MappedOnly;
         }
         call.all_out &= !mappings.iter().any(|it| name(*it) == "out");
         for mapping in mappings {
             if let Some(key) = attribute(mapping, "businessKey") {
                 // `#{execution.processBusinessKey}` hands on the caller's own key.
                 call.key = Some(if key.contains("processBusinessKey") {
-                    Expression::own_key()
+                    Expression::business_key()
                 } else {
                     self.expression(mapping, key)
                 });
@@ -136,7 +138,7 @@ impl<'a> Builder<'a> {
             }
             if attribute(mapping, "variables") == Some("all") {
                 if name(mapping) == "in" {
-                    call.all_in = Inward::Everything;
+                    call.all_in = InputPropagation::All;
                 } else {
                     call.all_out = true;
                 }
@@ -146,7 +148,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn camunda_variable(&mut self, mapping: El<'a>, call: &mut Call) {
+    fn camunda_variable(&mut self, mapping: XmlElement<'a>, call: &mut Call) {
         let source = match (attribute(mapping, "source"), attribute(mapping, "sourceExpression")) {
             (Some(name), _) => Expression::variable(name),
             (None, Some(text)) => self.expression(mapping, text),
@@ -155,7 +157,9 @@ impl<'a> Builder<'a> {
                 return;
             }
         };
-        let Some(target) = self.required(mapping, "target").and_then(Target::parse) else { return };
+        let Some(target) = self.required(mapping, "target").and_then(VariablePath::parse) else {
+            return;
+        };
         if name(mapping) == "in" {
             call.inputs.push(Input { target, source });
         } else {
@@ -165,7 +169,7 @@ impl<'a> Builder<'a> {
 }
 
 /// What `zeebe:calledElement` says.
-const CALLED_ELEMENT: [&str; 5] = [
+const CALLED_ELEMENT_ATTRIBUTES: [&str; 5] = [
     "processId",
     "propagateAllChildVariables",
     "propagateAllParentVariables",
@@ -173,6 +177,6 @@ const CALLED_ELEMENT: [&str; 5] = [
     "versionTag",
 ];
 
-fn is_global_task(element: &El<'_>) -> bool {
+fn is_global_task(element: &XmlElement<'_>) -> bool {
     name(*element).starts_with("global")
 }

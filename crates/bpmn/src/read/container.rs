@@ -1,12 +1,12 @@
 //! The elements of a process or sub-process. Only the dispatch: each family has its own file.
 
 use super::builder::Builder;
-use super::tree::{El, attribute, children, name};
+use super::tree::{XmlElement, attribute, children, name};
 use crate::model::NodeRef;
 use crate::problem::Code;
 
 impl<'a> Builder<'a> {
-    pub(super) fn read_container(&mut self, container: El<'a>, parent: Option<NodeRef>) {
+    pub(super) fn read_container(&mut self, container: XmlElement<'a>, parent: Option<NodeRef>) {
         for element in children(container) {
             let errors = self.problems.errors();
             self.read_element(element, parent);
@@ -16,7 +16,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn read_element(&mut self, element: El<'a>, parent: Option<NodeRef>) {
+    fn read_element(&mut self, element: XmlElement<'a>, parent: Option<NodeRef>) {
         match name(element) {
             "startEvent" => self.read_start(element, parent),
             "endEvent" => self.read_end(element, parent),
@@ -27,7 +27,9 @@ impl<'a> Builder<'a> {
             | "userTask" | "receiveTask" | "scriptTask" => self.read_task(element, parent),
             "exclusiveGateway" | "parallelGateway" | "inclusiveGateway" | "eventBasedGateway"
             | "complexGateway" => self.read_gateway(element, parent),
-            "subProcess" | "transaction" | "adHocSubProcess" => self.read_sub(element, parent),
+            "subProcess" | "transaction" | "adHocSubProcess" => {
+                self.read_sub_process(element, parent);
+            }
             "callActivity" => self.read_call(element, parent),
             "sequenceFlow" => self.flow_elements.push(element),
             "association" => self.associations.push(element),
@@ -63,7 +65,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Data objects are notes here; moving data between them would need to be executed.
-    pub(super) fn check_data(&mut self, element: El<'a>) {
+    pub(super) fn check_data(&mut self, element: XmlElement<'a>) {
         let moves =
             children(element).find(|it| matches!(name(*it), "assignment" | "transformation"));
         if let Some(part) = moves {

@@ -1,106 +1,110 @@
 //! Start, end, intermediate and boundary events.
 
 use super::builder::Builder;
-use super::tree::{El, Vendor, attribute, children, extension, name, vendor_attribute};
+use super::tree::{Vendor, XmlElement, attribute, children, extension, name, vendor_attribute};
 use crate::expression::Expression;
-use crate::model::{Boundary, Kind, MessageName, NodeRef, Start, Throw, TimerKind, Trigger};
+use crate::model::{
+    BoundaryEvent, EventTrigger, MessageSubscription, NodeKind, NodeRef, StartEvent, ThrownEvent,
+    TimerKind,
+};
 use crate::problem::Code;
 
 impl<'a> Builder<'a> {
-    pub(super) fn read_start(&mut self, element: El<'a>, parent: Option<NodeRef>) {
-        self.check_words(element);
+    pub(super) fn read_start(&mut self, element: XmlElement<'a>, parent: Option<NodeRef>) {
+        self.check_attributes_and_extensions(element);
         self.refuse_parallel_multiple(element);
         let interrupting = self.flag(element, "isInterrupting", true);
         let trigger = self
-            .definition(element)
-            .map(|it| self.trigger(element, it).unwrap_or_else(Self::broken_trigger));
+            .event_definition(element)
+            .map(|it| self.event_trigger(element, it).unwrap_or_else(Self::placeholder_trigger));
         let mapping = self.mapping(element);
         self.check_repetition(element, trigger.as_ref(), interrupting && parent.is_some());
-        let start = Start { trigger, interrupting };
-        let at = self.add(element, Kind::Start(start), parent);
+        let start = StartEvent { trigger, interrupting };
+        let at = self.add(element, NodeKind::Start(start), parent);
         self.nodes[at.0].mapping = mapping;
         self.body_mut(parent).starts.push(at);
     }
 
-    pub(super) fn read_end(&mut self, element: El<'a>, parent: Option<NodeRef>) {
-        self.check_words(element);
-        let throw = self.thrown(element);
-        if let Throw::Link(_) = throw {
+    pub(super) fn read_end(&mut self, element: XmlElement<'a>, parent: Option<NodeRef>) {
+        self.check_attributes_and_extensions(element);
+        let throw = self.thrown_event(element);
+        if let ThrownEvent::Link(_) = throw {
             self.error(Code::Misplaced, element, "a link is thrown in the middle of a flow");
         }
         let mapping = self.mapping(element);
-        let at = self.add(element, Kind::End(throw), parent);
+        let at = self.add(element, NodeKind::End(throw), parent);
         self.nodes[at.0].mapping = mapping;
     }
 
-    pub(super) fn read_throw(&mut self, element: El<'a>, parent: Option<NodeRef>) {
-        self.check_words(element);
-        let throw = self.thrown(element);
-        if matches!(throw, Throw::Terminate | Throw::Error(_) | Throw::Cancel) {
+    pub(super) fn read_throw(&mut self, element: XmlElement<'a>, parent: Option<NodeRef>) {
+        self.check_attributes_and_extensions(element);
+        let throw = self.thrown_event(element);
+        if matches!(throw, ThrownEvent::Terminate | ThrownEvent::Error(_) | ThrownEvent::Cancel) {
             self.error(Code::Misplaced, element, "only an end event can throw this");
         }
         let mapping = self.mapping(element);
-        let at = self.add(element, Kind::Throw(throw), parent);
+        let at = self.add(element, NodeKind::Throw(throw), parent);
         self.nodes[at.0].mapping = mapping;
     }
 
-    pub(super) fn read_catch(&mut self, element: El<'a>, parent: Option<NodeRef>) {
-        self.check_words(element);
+    pub(super) fn read_catch(&mut self, element: XmlElement<'a>, parent: Option<NodeRef>) {
+        self.check_attributes_and_extensions(element);
         self.refuse_parallel_multiple(element);
-        let Some(definition) = self.definition(element) else {
+        let Some(definition) = self.event_definition(element) else {
             self.error(Code::Missing, element, "an intermediate catch event needs what it catches");
             return;
         };
-        let trigger = self.trigger(element, definition).unwrap_or_else(Self::broken_trigger);
+        let trigger =
+            self.event_trigger(element, definition).unwrap_or_else(Self::placeholder_trigger);
         self.check_repetition(element, Some(&trigger), true);
         if matches!(
             trigger,
-            Trigger::Error { .. }
-                | Trigger::Escalation { .. }
-                | Trigger::Compensation
-                | Trigger::Cancel
+            EventTrigger::Error { .. }
+                | EventTrigger::Escalation { .. }
+                | EventTrigger::Compensation
+                | EventTrigger::Cancel
         ) {
             let what = format!("{} is caught by a boundary event", trigger.with_article());
             self.error(Code::Misplaced, element, &what);
             return;
         }
         let mapping = self.mapping(element);
-        let at = self.add(element, Kind::Catch(trigger), parent);
+        let at = self.add(element, NodeKind::Catch(trigger), parent);
         self.nodes[at.0].mapping = mapping;
     }
 
-    pub(super) fn read_boundary(&mut self, element: El<'a>, parent: Option<NodeRef>) {
-        self.check_words(element);
+    pub(super) fn read_boundary(&mut self, element: XmlElement<'a>, parent: Option<NodeRef>) {
+        self.check_attributes_and_extensions(element);
         self.refuse_parallel_multiple(element);
         let interrupting = self.flag(element, "cancelActivity", true);
         self.required(element, "attachedToRef");
-        let Some(definition) = self.definition(element) else {
+        let Some(definition) = self.event_definition(element) else {
             self.error(Code::Missing, element, "a boundary event needs what it catches");
             return;
         };
-        let trigger = self.trigger(element, definition);
+        let trigger = self.event_trigger(element, definition);
         self.check_repetition(element, trigger.as_ref(), interrupting);
         let Some(trigger) = trigger else { return };
-        if let Trigger::Link(_) = trigger {
+        if let EventTrigger::Link(_) = trigger {
             self.error(Code::Misplaced, element, "a link cannot be attached to an activity");
         }
-        if !interrupting && matches!(trigger, Trigger::Error { .. } | Trigger::Cancel) {
+        if !interrupting && matches!(trigger, EventTrigger::Error { .. } | EventTrigger::Cancel) {
             let what = format!("{} always interrupts", trigger.with_article());
             self.error_with_help(Code::BadValue, element, &what, "remove cancelActivity=\"false\"");
         }
         let mapping = self.mapping(element);
         // The host is filled in when all nodes are known.
-        let boundary = Boundary { host: NodeRef(0), interrupting, trigger };
-        let at = self.add(element, Kind::Boundary(boundary), parent);
+        let boundary = BoundaryEvent { host: NodeRef(0), interrupting, trigger };
+        let at = self.add(element, NodeKind::Boundary(boundary), parent);
         self.nodes[at.0].mapping = mapping;
     }
 
-    /// Stands for a trigger with problems, so that what surrounds its event is no problem too.
-    fn broken_trigger() -> Trigger {
-        Trigger::Conditional(Expression::null())
+    /// A placeholder for a trigger with problems, so that references to its event resolve.
+    fn placeholder_trigger() -> EventTrigger {
+        EventTrigger::Conditional(Expression::null())
     }
 
-    fn refuse_parallel_multiple(&mut self, element: El<'a>) {
+    fn refuse_parallel_multiple(&mut self, element: XmlElement<'a>) {
         if self.flag(element, "parallelMultiple", false) {
             let what = "an event that waits for several things at once is not executed";
             self.error(Code::UnsupportedAttribute, element, what);
@@ -108,8 +112,14 @@ impl<'a> Builder<'a> {
     }
 
     /// A cycle needs something that can happen again (B3).
-    fn check_repetition(&mut self, element: El<'a>, trigger: Option<&Trigger>, once: bool) {
-        let is_cycle = matches!(trigger, Some(Trigger::Timer(it)) if it.kind == TimerKind::Cycle);
+    fn check_repetition(
+        &mut self,
+        element: XmlElement<'a>,
+        trigger: Option<&EventTrigger>,
+        once: bool,
+    ) {
+        let is_cycle =
+            matches!(trigger, Some(EventTrigger::Timer(it)) if it.kind == TimerKind::Cycle);
         if once && is_cycle {
             let help = match name(element) {
                 "intermediateCatchEvent" => "use timeDuration or timeDate",
@@ -121,7 +131,7 @@ impl<'a> Builder<'a> {
     }
 
     /// The one event definition inside an event, or by reference.
-    fn definition(&mut self, element: El<'a>) -> Option<El<'a>> {
+    fn event_definition(&mut self, element: XmlElement<'a>) -> Option<XmlElement<'a>> {
         let mut found = Vec::new();
         for part in children(element) {
             match name(part) {
@@ -156,36 +166,42 @@ impl<'a> Builder<'a> {
     }
 
     /// What a catching event waits for.
-    fn trigger(&mut self, event: El<'a>, definition: El<'a>) -> Option<Trigger> {
+    fn event_trigger(
+        &mut self,
+        event: XmlElement<'a>,
+        definition: XmlElement<'a>,
+    ) -> Option<EventTrigger> {
         Some(match name(definition) {
-            "timerEventDefinition" => Trigger::Timer(self.timer(definition)?),
-            "messageEventDefinition" => Trigger::Message(self.message(event, definition)?),
-            "signalEventDefinition" => Trigger::Signal(self.signal(definition)?),
+            "timerEventDefinition" => EventTrigger::Timer(self.timer(definition)?),
+            "messageEventDefinition" => {
+                EventTrigger::Message(self.message_subscription(event, definition)?)
+            }
+            "signalEventDefinition" => EventTrigger::Signal(self.signal(definition)?),
             "errorEventDefinition" => {
-                let code = self.code(definition, "errorRef", "error", "errorCode");
+                let code = self.caught_code(definition, "errorRef", "error", "errorCode");
                 let named = |wanted| {
                     vendor_attribute(definition, Vendor::Camunda, wanted).map(str::to_owned)
                 };
                 let code_variable = named("errorCodeVariable");
                 let message_variable = named("errorMessageVariable");
-                Trigger::Error { code: code?, code_variable, message_variable }
+                EventTrigger::Error { code: code?, code_variable, message_variable }
             }
             "escalationEventDefinition" => {
                 let code =
-                    self.code(definition, "escalationRef", "escalation", "escalationCode")?;
+                    self.caught_code(definition, "escalationRef", "escalation", "escalationCode")?;
                 let named = vendor_attribute(definition, Vendor::Camunda, "escalationCodeVariable");
-                Trigger::Escalation { code, code_variable: named.map(str::to_owned) }
+                EventTrigger::Escalation { code, code_variable: named.map(str::to_owned) }
             }
             "conditionalEventDefinition" => {
                 let Some(condition) = self.condition_in(definition, "condition") else {
                     self.error(Code::Missing, definition, "the condition is missing");
                     return None;
                 };
-                Trigger::Conditional(condition)
+                EventTrigger::Conditional(condition)
             }
-            "linkEventDefinition" => Trigger::Link(self.link(event, definition)?),
-            "compensateEventDefinition" => Trigger::Compensation,
-            "cancelEventDefinition" => Trigger::Cancel,
+            "linkEventDefinition" => EventTrigger::Link(self.link_name(event, definition)?),
+            "compensateEventDefinition" => EventTrigger::Compensation,
+            "cancelEventDefinition" => EventTrigger::Cancel,
             _ => {
                 self.error(Code::UnsupportedElement, definition, "this event is not executed");
                 return None;
@@ -194,42 +210,46 @@ impl<'a> Builder<'a> {
     }
 
     /// What a throwing event does.
-    fn thrown(&mut self, event: El<'a>) -> Throw {
-        let Some(definition) = self.definition(event) else { return Throw::None };
+    fn thrown_event(&mut self, event: XmlElement<'a>) -> ThrownEvent {
+        let Some(definition) = self.event_definition(event) else { return ThrownEvent::None };
         let thrown = match name(definition) {
-            "terminateEventDefinition" => Some(Throw::Terminate),
+            "terminateEventDefinition" => Some(ThrownEvent::Terminate),
             "messageEventDefinition" => {
                 // Camunda 7 writes the implementation on the definition itself.
-                let work = self.work(event, definition);
-                work.map(|work| Throw::Message(Box::new(work)))
+                let work = self.worker_job(event, definition);
+                work.map(|work| ThrownEvent::Message(Box::new(work)))
             }
-            "signalEventDefinition" => self.signal(definition).map(Throw::Signal),
-            "errorEventDefinition" => {
-                self.thrown_code(definition, "errorRef", "error", "errorCode").map(Throw::Error)
-            }
+            "signalEventDefinition" => self.signal(definition).map(ThrownEvent::Signal),
+            "errorEventDefinition" => self
+                .thrown_code(definition, "errorRef", "error", "errorCode")
+                .map(ThrownEvent::Error),
             "escalationEventDefinition" => self
                 .thrown_code(definition, "escalationRef", "escalation", "escalationCode")
-                .map(Throw::Escalation),
-            "linkEventDefinition" => self.link(event, definition).map(Throw::Link),
+                .map(ThrownEvent::Escalation),
+            "linkEventDefinition" => self.link_name(event, definition).map(ThrownEvent::Link),
             "compensateEventDefinition" => {
                 if !self.flag(definition, "waitForCompletion", true) {
                     let what = "compensation is always waited for";
                     self.error(Code::UnsupportedAttribute, definition, what);
                 }
                 // The activity is filled in when all nodes are known.
-                Some(Throw::Compensation(None))
+                Some(ThrownEvent::Compensation(None))
             }
-            "cancelEventDefinition" => Some(Throw::Cancel),
+            "cancelEventDefinition" => Some(ThrownEvent::Cancel),
             _ => {
                 self.error(Code::UnsupportedElement, definition, "this event is not executed");
                 None
             }
         };
-        thrown.unwrap_or(Throw::None)
+        thrown.unwrap_or(ThrownEvent::None)
     }
 
     /// The message of a catching event or receive task, with its correlation key.
-    pub(super) fn message(&mut self, owner: El<'a>, from: El<'a>) -> Option<MessageName> {
+    pub(super) fn message_subscription(
+        &mut self,
+        owner: XmlElement<'a>,
+        from: XmlElement<'a>,
+    ) -> Option<MessageSubscription> {
         let Some(id) = attribute(from, "messageRef") else {
             self.error_with_help(
                 Code::Missing,
@@ -256,10 +276,10 @@ impl<'a> Builder<'a> {
         let key = subscription.and_then(|it| attribute(it, "correlationKey"));
         let key = key.or_else(|| vendor_attribute(message, Vendor::Meantime, "correlationKey"));
         let key = key.map(str::to_owned).map(|key| self.expression(from, &key));
-        Some(MessageName { name, key })
+        Some(MessageSubscription { name, key })
     }
 
-    fn signal(&mut self, definition: El<'a>) -> Option<Expression> {
+    fn signal(&mut self, definition: XmlElement<'a>) -> Option<Expression> {
         let id = attribute(definition, "signalRef");
         let id = id.map(|it| super::tree::local_part(definition, it).to_owned());
         let signal = id.as_ref().and_then(|id| self.globals.get(id, "signal"));
@@ -273,9 +293,9 @@ impl<'a> Builder<'a> {
 
     /// A code to catch: `Some(None)` catches everything.
     #[expect(clippy::option_option, reason = "a missing code is fine, an unknown one is not")]
-    fn code(
+    fn caught_code(
         &mut self,
-        definition: El<'a>,
+        definition: XmlElement<'a>,
         reference: &str,
         kind: &str,
         wanted: &str,
@@ -293,12 +313,12 @@ impl<'a> Builder<'a> {
     /// A code to throw: it must be there.
     fn thrown_code(
         &mut self,
-        definition: El<'a>,
+        definition: XmlElement<'a>,
         reference: &str,
         kind: &str,
         wanted: &str,
     ) -> Option<Expression> {
-        match self.code(definition, reference, kind, wanted)? {
+        match self.caught_code(definition, reference, kind, wanted)? {
             Some(code) => Some(self.expression(definition, &code)),
             None => {
                 let what = format!("the {kind} to throw needs a code");
@@ -309,7 +329,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn link(&mut self, event: El<'a>, definition: El<'a>) -> Option<String> {
+    fn link_name(&mut self, event: XmlElement<'a>, definition: XmlElement<'a>) -> Option<String> {
         let named = attribute(definition, "name").or_else(|| attribute(event, "name"));
         if named.is_none() {
             self.error(Code::Missing, definition, "the link has no name");

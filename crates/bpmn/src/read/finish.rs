@@ -5,8 +5,8 @@ use std::sync::Arc;
 use meantime_core::time::Zone;
 
 use super::builder::Builder;
-use super::tree::{El, attribute, child, name};
-use crate::model::{Kind, NodeRef, Process, Throw, Trigger};
+use super::tree::{XmlElement, attribute, child, name};
+use crate::model::{EventTrigger, NodeKind, NodeRef, Process, ThrownEvent};
 use crate::problem::Code;
 
 impl<'a> Builder<'a> {
@@ -15,19 +15,19 @@ impl<'a> Builder<'a> {
         for index in 0..self.nodes.len() {
             let (at, element) = (NodeRef(index), self.elements[index]);
             self.resolve_default(at, element);
-            self.attach(at, element);
-            self.resolve_compensated(at, element);
+            self.attach_boundary(at, element);
+            self.resolve_compensation_target(at, element);
         }
         for association in std::mem::take(&mut self.associations) {
             self.resolve_association(association);
         }
-        self.find_loose();
+        self.find_implicit_starts();
         let Self { nodes, flows, body, node_ids, flow_ids, zone, .. } = self;
         let id: Arc<str> = id.into();
         (Process { id, nodes, flows, body, node_ids, flow_ids }, zone)
     }
 
-    fn resolve_default(&mut self, at: NodeRef, element: El<'a>) {
+    fn resolve_default(&mut self, at: NodeRef, element: XmlElement<'a>) {
         let Some(id) = attribute(element, "default") else { return };
         let found = self.flow_ids.get(id).copied();
         let found = found.filter(|flow| self.nodes[at.0].outgoing.contains(flow));
@@ -38,7 +38,7 @@ impl<'a> Builder<'a> {
         self.nodes[at.0].default = found;
     }
 
-    fn attach(&mut self, at: NodeRef, element: El<'a>) {
+    fn attach_boundary(&mut self, at: NodeRef, element: XmlElement<'a>) {
         let Some(host_id) = attribute(element, "attachedToRef") else { return };
         let host = self.node_ids.get(host_id).copied().filter(|host| {
             let host = &self.nodes[host.0];
@@ -52,14 +52,14 @@ impl<'a> Builder<'a> {
             self.error(Code::UnknownReference, element, &what);
             return;
         };
-        if let Kind::Boundary(boundary) = &mut self.nodes[at.0].kind {
+        if let NodeKind::Boundary(boundary) = &mut self.nodes[at.0].kind {
             boundary.host = host;
         }
         self.nodes[host.0].boundaries.push(at);
     }
 
     /// `activityRef` of a thrown compensation.
-    fn resolve_compensated(&mut self, at: NodeRef, element: El<'a>) {
+    fn resolve_compensation_target(&mut self, at: NodeRef, element: XmlElement<'a>) {
         let Some(definition) = child(element, "compensateEventDefinition") else { return };
         let Some(id) = attribute(definition, "activityRef") else { return };
         let found = self.node_ids.get(id).copied().filter(|it| self.nodes[it.0].is_activity());
@@ -67,19 +67,19 @@ impl<'a> Builder<'a> {
             let what = format!("activityRef: there is no activity `{id}`");
             self.error(Code::UnknownReference, definition, &what);
         }
-        if let Kind::End(Throw::Compensation(activity))
-        | Kind::Throw(Throw::Compensation(activity)) = &mut self.nodes[at.0].kind
+        if let NodeKind::End(ThrownEvent::Compensation(activity))
+        | NodeKind::Throw(ThrownEvent::Compensation(activity)) = &mut self.nodes[at.0].kind
         {
             *activity = found;
         }
     }
 
     /// Only an association from a compensation event to an activity has a meaning.
-    fn resolve_association(&mut self, element: El<'a>) {
+    fn resolve_association(&mut self, element: XmlElement<'a>) {
         let end = |wanted| attribute(element, wanted).and_then(|id| self.node_ids.get(id).copied());
         let (Some(source), Some(target)) = (end("sourceRef"), end("targetRef")) else { return };
-        let Kind::Boundary(boundary) = &self.nodes[source.0].kind else { return };
-        if !matches!(boundary.trigger, Trigger::Compensation) {
+        let NodeKind::Boundary(boundary) = &self.nodes[source.0].kind else { return };
+        if !matches!(boundary.trigger, EventTrigger::Compensation) {
             return;
         }
         let host = boundary.host;
@@ -94,20 +94,21 @@ impl<'a> Builder<'a> {
     }
 
     /// Nodes that nothing leads to: the beginnings of a body without start events.
-    fn find_loose(&mut self) {
+    fn find_implicit_starts(&mut self) {
         for index in 0..self.nodes.len() {
             let node = &self.nodes[index];
-            let led_to = !node.incoming.is_empty() || node.for_compensation || node.is_event_sub();
+            let led_to =
+                !node.incoming.is_empty() || node.for_compensation || node.is_event_sub_process();
             let begins = match &node.kind {
-                Kind::Start(_)
-                | Kind::End(_)
-                | Kind::Boundary(_)
-                | Kind::Catch(Trigger::Link(_)) => false,
+                NodeKind::Start(_)
+                | NodeKind::End(_)
+                | NodeKind::Boundary(_)
+                | NodeKind::Catch(EventTrigger::Link(_)) => false,
                 _ => !led_to,
             };
             let parent = node.parent;
             if begins {
-                self.body_mut(parent).loose.push(NodeRef(index));
+                self.body_mut(parent).implicit_starts.push(NodeRef(index));
             }
         }
     }

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::builder::Builder;
-use super::tree::{El, attribute, child, text};
+use super::tree::{XmlElement, attribute, child, text};
 use crate::expression::Expression;
-use crate::model::{Flow, FlowRef, NodeRef};
+use crate::model::{FlowRef, NodeRef, SequenceFlow};
 use crate::problem::Code;
 
 impl<'a> Builder<'a> {
@@ -16,10 +16,10 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn read_flow(&mut self, element: El<'a>) {
-        self.check_words(element);
-        let source = self.end_of(element, "sourceRef");
-        let target = self.end_of(element, "targetRef");
+    fn read_flow(&mut self, element: XmlElement<'a>) {
+        self.check_attributes_and_extensions(element);
+        let source = self.flow_end(element, "sourceRef");
+        let target = self.flow_end(element, "targetRef");
         let condition = self.condition_in(element, "conditionExpression");
         let (Some(source), Some(target)) = (source, target) else { return };
         let at = FlowRef(self.flows.len());
@@ -37,12 +37,12 @@ impl<'a> Builder<'a> {
             self.error(Code::DuplicateId, element, "the id is used twice");
         }
         *self.between.entry((source, target)).or_default() += 1;
-        self.flows.push(Flow { id, source, target, condition });
+        self.flows.push(SequenceFlow { id, source, target, condition });
         self.nodes[source.0].outgoing.push(at);
         self.nodes[target.0].incoming.push(at);
     }
 
-    fn end_of(&mut self, element: El<'a>, reference: &str) -> Option<NodeRef> {
+    fn flow_end(&mut self, element: XmlElement<'a>, reference: &str) -> Option<NodeRef> {
         let id = self.required(element, reference)?;
         let found = self.node_ids.get(id).copied();
         if found.is_none() && !self.refused.contains(id) {
@@ -53,7 +53,11 @@ impl<'a> Builder<'a> {
     }
 
     /// A condition inside an element. Modelers leave empty ones behind, which say nothing.
-    pub(super) fn condition_in(&mut self, element: El<'a>, wanted: &str) -> Option<Expression> {
+    pub(super) fn condition_in(
+        &mut self,
+        element: XmlElement<'a>,
+        wanted: &str,
+    ) -> Option<Expression> {
         let found = child(element, wanted)?;
         let is_empty = text(found).is_empty()
             && super::tree::vendor_attribute(found, super::tree::Vendor::Camunda, "resource")
@@ -62,7 +66,7 @@ impl<'a> Builder<'a> {
     }
 
     /// A condition: plain text would never be true or false.
-    fn condition(&mut self, element: El<'a>) -> Expression {
+    fn condition(&mut self, element: XmlElement<'a>) -> Expression {
         let language = self.language_of(element);
         let written = text(element);
         if let Some(script) =
@@ -74,12 +78,12 @@ impl<'a> Builder<'a> {
         }
         let expression = self.expression_in(element, &written, language);
         match expression.literal().as_deref() {
-            Some("true") => Expression::truth(true),
-            Some("false") => Expression::truth(false),
+            Some("true") => Expression::boolean(true),
+            Some("false") => Expression::boolean(false),
             None => expression,
             Some(literal) => {
                 let what =
-                    format!("`{}` is text, not a condition", super::builder::shortened(literal));
+                    format!("`{}` is text, not a condition", super::builder::excerpt(literal));
                 let help = "begin with = for FEEL, or write ${…}";
                 self.error_with_help(Code::BadExpression, element, &what, help);
                 Expression::null()

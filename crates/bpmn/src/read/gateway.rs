@@ -1,14 +1,14 @@
 //! Gateways.
 
 use super::builder::Builder;
-use super::tree::{El, attribute, name};
-use crate::model::{Gateway, Kind, NodeRef};
+use super::tree::{XmlElement, attribute, name};
+use crate::model::{Gateway, NodeKind, NodeRef};
 use crate::problem::Code;
 
 impl<'a> Builder<'a> {
-    pub(super) fn read_gateway(&mut self, element: El<'a>, parent: Option<NodeRef>) {
-        self.check_words(element);
-        self.check_parts(element, &["activationCondition"]);
+    pub(super) fn read_gateway(&mut self, element: XmlElement<'a>, parent: Option<NodeRef>) {
+        self.check_attributes_and_extensions(element);
+        self.check_children(element, &["activationCondition"]);
         let gateway = match name(element) {
             "exclusiveGateway" => Gateway::Exclusive,
             "parallelGateway" => Gateway::Parallel,
@@ -16,10 +16,10 @@ impl<'a> Builder<'a> {
             "eventBasedGateway" => self.event_based(element),
             _ => self.complex(element),
         };
-        self.add(element, Kind::Gateway(gateway), parent);
+        self.add(element, NodeKind::Gateway(gateway), parent);
     }
 
-    fn event_based(&mut self, element: El<'a>) -> Gateway {
+    fn event_based(&mut self, element: XmlElement<'a>) -> Gateway {
         if self.flag(element, "instantiate", false) {
             let what = "a gateway that starts instances is not executed";
             self.error_with_help(
@@ -36,7 +36,7 @@ impl<'a> Builder<'a> {
         Gateway::EventBased
     }
 
-    fn complex(&mut self, element: El<'a>) -> Gateway {
+    fn complex(&mut self, element: XmlElement<'a>) -> Gateway {
         Gateway::Complex { activation: self.condition_in(element, "activationCondition") }
     }
 }

@@ -6,7 +6,8 @@
 //! | `tree` | names and attributes by vendor |
 //! | `root` | messages, signals, errors; which processes are executable |
 //! | `container` | the elements of a process or sub-process: the dispatch |
-//! | `event`, `timer`, `task`, `work`, `gateway`, `sub`, `call`, `repeat`, `mapping`, `flow` | one family each |
+//! | `event`, `timer`, `task`, `worker_job`, `gateway` | one family each |
+//! | `sub_process`, `call`, `loop_characteristics`, `mapping`, `flow` | one family each |
 //! | `vocabulary` | what may be written on which element, and what is refused by name |
 //! | `finish` | references between elements, once all are known |
 
@@ -14,19 +15,19 @@ mod builder;
 mod call;
 mod container;
 mod event;
+mod extension;
 mod finish;
 mod flow;
 mod gateway;
+mod loop_characteristics;
 mod mapping;
-mod repeat;
 mod root;
-mod sub;
+mod sub_process;
 mod task;
 mod timer;
 mod tree;
 mod vocabulary;
-mod words;
-mod work;
+mod worker_job;
 mod xml;
 
-pub(crate) use root::{Read, read};
+pub(crate) use root::{ReadProcess, read};

@@ -5,15 +5,17 @@ use std::collections::BTreeMap;
 use meantime_core::Limits;
 
 use super::builder::Builder;
-use super::tree::{El, Vendor, attribute, children, extension, is_bpmn, name, vendor_attribute};
-use super::xml::{self, Lines};
+use super::tree::{
+    Vendor, XmlElement, attribute, children, extension, is_bpmn, name, vendor_attribute,
+};
+use super::xml::{self, SourceText};
 use crate::expression::Language;
 use crate::model::Process;
 use crate::problem::{Code, Problems};
 
-/// A process with what belongs to its definition and not to its machine.
+/// A process, and the parts of its definition that execution does not need.
 #[derive(Debug)]
-pub(crate) struct Read {
+pub(crate) struct ReadProcess {
     pub(crate) process: Process,
     /// The author's own version text.
     pub(crate) label: Option<String>,
@@ -25,16 +27,16 @@ pub(crate) struct Read {
 
 /// Messages, signals, errors and escalations, by their ids.
 #[derive(Debug, Default)]
-pub(super) struct Globals<'a> {
-    pub(super) elements: BTreeMap<&'a str, El<'a>>,
-    /// `expressionLanguage` of the file, when it runs here; others mean that nobody chose one.
+pub(super) struct RootElements<'a> {
+    pub(super) elements: BTreeMap<&'a str, XmlElement<'a>>,
+    /// `expressionLanguage` of the file, if it is supported; other values are modelers' defaults.
     pub(super) language: Option<&'a str>,
 }
 
 /// Reads every executable process of a text.
-pub(crate) fn read(text: &str, limits: &Limits, problems: &mut Problems) -> Vec<Read> {
+pub(crate) fn read(text: &str, limits: &Limits, problems: &mut Problems) -> Vec<ReadProcess> {
     let Some(document) = xml::parse(text, limits, problems) else { return Vec::new() };
-    let lines = Lines::new(text);
+    let source = SourceText::new(text);
     let root = document.root_element();
     if !is_bpmn(root, "definitions") {
         let found = name(root);
@@ -42,33 +44,34 @@ pub(crate) fn read(text: &str, limits: &Limits, problems: &mut Problems) -> Vec<
         let message =
             format!("the outermost element is `{found}`{of}, not `definitions` of BPMN 2.0");
         let help = "save the model as BPMN 2.0 XML (http://www.omg.org/spec/BPMN/20100524/MODEL)";
-        problems.error_with_help(Code::NotBpmn, lines.position(root.range().start), message, help);
+        problems.error_with_help(Code::NotBpmn, source.position(root.range().start), message, help);
         return Vec::new();
     }
-    check_root(root, &lines, problems);
-    let globals = Globals {
+    check_root(root, &source, problems);
+    let globals = RootElements {
         elements: children(root).filter_map(|it| Some((attribute(it, "id")?, it))).collect(),
-        language: attribute(root, "expressionLanguage").filter(|it| Language::named(it).is_some()),
+        language: attribute(root, "expressionLanguage")
+            .filter(|it| Language::from_name(it).is_some()),
     };
-    let executable: Vec<El<'_>> = children(root).filter(|it| is_executable(*it)).collect();
+    let executable: Vec<XmlElement<'_>> = children(root).filter(|it| is_executable(*it)).collect();
     if executable.is_empty() {
         let any = children(root).find(|it| name(*it) == "process").unwrap_or(root);
         let message = "no process is marked as executable";
         let help = "tick Executable in the modeler, or write isExecutable=\"true\" on the process";
-        let at = lines.position(any.range().start);
+        let at = source.position(any.range().start);
         problems.error_with_help(Code::NoExecutableProcess, at, message, help);
     }
-    executable.into_iter().filter_map(|it| read_process(it, &globals, &lines, problems)).collect()
+    executable.into_iter().filter_map(|it| read_process(it, &globals, &source, problems)).collect()
 }
 
-fn is_executable(element: El<'_>) -> bool {
+fn is_executable(element: XmlElement<'_>) -> bool {
     name(element) == "process" && matches!(attribute(element, "isExecutable"), Some("true" | "1"))
 }
 
-/// Elements beside the processes: some are somebody else's business, some cannot be done.
-fn check_root(root: El<'_>, lines: &Lines<'_>, problems: &mut Problems) {
+/// Elements beside the processes: diagrams are ignored, unsupported elements rejected.
+fn check_root(root: XmlElement<'_>, source: &SourceText<'_>, problems: &mut Problems) {
     for element in children(root) {
-        let at = lines.position(element.range().start);
+        let at = source.position(element.range().start);
         match name(element) {
             "extension" if attribute(element, "mustUnderstand") == Some("true") => {
                 let message = "extension: an extension that must be understood is not";
@@ -85,14 +88,14 @@ fn check_root(root: El<'_>, lines: &Lines<'_>, problems: &mut Problems) {
 }
 
 fn read_process<'a>(
-    element: El<'a>,
-    globals: &'a Globals<'a>,
-    lines: &'a Lines<'a>,
+    element: XmlElement<'a>,
+    globals: &'a RootElements<'a>,
+    source: &'a SourceText<'a>,
     problems: &'a mut Problems,
-) -> Option<Read> {
+) -> Option<ReadProcess> {
     let errors = problems.errors();
-    let mut builder = Builder::new(element, globals, lines, problems);
-    builder.check_words(element);
+    let mut builder = Builder::new(element, globals, source, problems);
+    builder.check_attributes_and_extensions(element);
     let id = builder.required(element, "id")?;
     let deadline = builder.delay_attribute(element, "deadline");
     builder.read_container(element, None);
@@ -102,12 +105,12 @@ fn read_process<'a>(
         .map(str::to_owned);
     let (process, zone) = builder.finish(id);
     crate::check::check(&process, problems);
-    (problems.errors() == errors).then_some(Read { process, label, deadline, zone })
+    (problems.errors() == errors).then_some(ReadProcess { process, label, deadline, zone })
 }
 
-impl Globals<'_> {
+impl RootElements<'_> {
     /// A global element of a certain kind.
-    pub(super) fn get(&self, id: &str, kind: &str) -> Option<El<'_>> {
+    pub(super) fn get(&self, id: &str, kind: &str) -> Option<XmlElement<'_>> {
         self.elements.get(id).copied().filter(|it| name(*it) == kind)
     }
 }

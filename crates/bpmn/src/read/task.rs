@@ -2,44 +2,46 @@
 
 use super::builder::Builder;
 use super::tree::{
-    El, Vendor, attribute, child, children, extension, extensions, name, parts, text, vendor,
-    vendor_attribute,
+    Vendor, XmlElement, attribute, child, children, extension, extensions, name, text, vendor,
+    vendor_attribute, vendor_children,
 };
 use crate::expression::{Expression, Language};
-use crate::model::{Kind, NodeRef, Task, UserTask};
+use crate::model::{NodeKind, NodeRef, Task, UserTask};
 use crate::problem::Code;
 
 impl<'a> Builder<'a> {
-    pub(super) fn read_task(&mut self, element: El<'a>, parent: Option<NodeRef>) {
-        self.check_words(element);
-        self.check_parts(element, &["script", "rendering"]);
+    pub(super) fn read_task(&mut self, element: XmlElement<'a>, parent: Option<NodeRef>) {
+        self.check_attributes_and_extensions(element);
+        self.check_children(element, &["script", "rendering"]);
         let task = match name(element) {
             "userTask" => Task::User(Box::new(self.user_task(element))),
             "receiveTask" => match self.receive_task(element) {
                 Some(task) => task,
-                None => return self.add_broken(element, parent),
+                None => return self.add_placeholder_task(element, parent),
             },
             "scriptTask" => self.script_task(element),
             // Camunda 8 writes scripts as work or as an expression, on any of these.
-            "serviceTask" | "sendTask" | "businessRuleTask" => match self.work(element, element) {
-                Some(work) => Task::Worker(Box::new(work)),
-                None => return self.add_broken(element, parent),
-            },
+            "serviceTask" | "sendTask" | "businessRuleTask" => {
+                match self.worker_job(element, element) {
+                    Some(work) => Task::Worker(Box::new(work)),
+                    None => return self.add_placeholder_task(element, parent),
+                }
+            }
             _ => Task::Pass,
         };
-        self.add_activity(element, Kind::Task(task), parent);
+        self.add_activity(element, NodeKind::Task(task), parent);
     }
 
-    /// A task with problems keeps its place, so that flows to it are no problem too.
-    fn add_broken(&mut self, element: El<'a>, parent: Option<NodeRef>) {
-        self.add_activity(element, Kind::Task(Task::Pass), parent);
+    /// A placeholder for a task with problems, so that flows to it resolve.
+    fn add_placeholder_task(&mut self, element: XmlElement<'a>, parent: Option<NodeRef>) {
+        self.add_activity(element, NodeKind::Task(Task::Pass), parent);
     }
 
     /// What all activities have: mappings, repetition, compensation.
     pub(super) fn add_activity(
         &mut self,
-        element: El<'a>,
-        kind: Kind,
+        element: XmlElement<'a>,
+        kind: NodeKind,
         parent: Option<NodeRef>,
     ) -> NodeRef {
         for wanted in ["startQuantity", "completionQuantity"] {
@@ -49,7 +51,7 @@ impl<'a> Builder<'a> {
             }
         }
         let mapping = self.mapping(element);
-        let repeat = self.repeat(element);
+        let repeat = self.loop_characteristics(element);
         let for_compensation = self.flag(element, "isForCompensation", false);
         let at = self.add(element, kind, parent);
         let node = &mut self.nodes[at.0];
@@ -57,16 +59,16 @@ impl<'a> Builder<'a> {
         at
     }
 
-    fn receive_task(&mut self, element: El<'a>) -> Option<Task> {
+    fn receive_task(&mut self, element: XmlElement<'a>) -> Option<Task> {
         if self.flag(element, "instantiate", false) {
             let what = "a receive task that starts instances is not executed";
             let help = "use a message start event";
             self.error_with_help(Code::UnsupportedAttribute, element, what, help);
         }
-        self.message(element, element).map(Task::Receive)
+        self.message_subscription(element, element).map(Task::Receive)
     }
 
-    fn script_task(&mut self, element: El<'a>) -> Task {
+    fn script_task(&mut self, element: XmlElement<'a>) -> Task {
         if let Some(script) = extension(element, Vendor::Zeebe, "script") {
             let code = attribute(script, "expression").unwrap_or_default().to_owned();
             let code = self.expression(script, &code);
@@ -74,7 +76,7 @@ impl<'a> Builder<'a> {
             return Task::Script { code, result };
         }
         if extension(element, Vendor::Zeebe, "taskDefinition").is_some() {
-            return match self.work(element, element) {
+            return match self.worker_job(element, element) {
                 Some(work) => Task::Worker(Box::new(work)),
                 None => Task::Pass,
             };
@@ -83,7 +85,7 @@ impl<'a> Builder<'a> {
             .or_else(|| vendor_attribute(element, Vendor::Meantime, "resultVariable"))
             .map(str::to_owned);
         let format = attribute(element, "scriptFormat").unwrap_or_default();
-        let Some(language) = Language::named(format) else {
+        let Some(language) = Language::from_name(format) else {
             let what = match format {
                 "" => "the attribute `scriptFormat` is missing".to_owned(),
                 other => format!("scripts in `{other}` do not run here"),
@@ -97,7 +99,7 @@ impl<'a> Builder<'a> {
             return Task::Pass;
         };
         let source = text(script);
-        if !self.takes_code(script, &source) {
+        if !self.count_code_bytes(script, &source) {
             return Task::Pass;
         }
         let code = match Expression::script(&source, language) {
@@ -111,7 +113,7 @@ impl<'a> Builder<'a> {
         Task::Script { code, result }
     }
 
-    fn user_task(&mut self, element: El<'a>) -> UserTask {
+    fn user_task(&mut self, element: XmlElement<'a>) -> UserTask {
         let mut task = UserTask { headers: self.headers(element), ..UserTask::default() };
         let mut camunda = |wanted: &str| {
             let found = vendor_attribute(element, Vendor::Camunda, wanted)
@@ -154,7 +156,7 @@ impl<'a> Builder<'a> {
     }
 
     /// The standard's own way to name people: `humanPerformer` and `potentialOwner`.
-    fn standard_owners(&mut self, element: El<'a>, task: &mut UserTask) {
+    fn standard_owners(&mut self, element: XmlElement<'a>, task: &mut UserTask) {
         for role in children(element) {
             let assignment = child(role, "resourceAssignmentExpression");
             let formal = assignment.and_then(|it| child(it, "formalExpression"));
@@ -168,13 +170,13 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Static headers for whoever does the work.
-    pub(super) fn headers(&mut self, element: El<'a>) -> Vec<(String, String)> {
+    /// Static headers for the worker.
+    pub(super) fn headers(&mut self, element: XmlElement<'a>) -> Vec<(String, String)> {
         let Some(headers) = extension(element, Vendor::Zeebe, "taskHeaders") else {
             return Vec::new();
         };
         let mut found = Vec::new();
-        for header in parts(headers, "header") {
+        for header in vendor_children(headers, "header") {
             let value = header.attribute("value").unwrap_or_default();
             match attribute(header, "key") {
                 Some(key) => found.push((key.to_owned(), value.to_owned())),

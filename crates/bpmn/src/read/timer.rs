@@ -4,16 +4,16 @@ use meantime_core::Timestamp;
 use meantime_core::time::{Cron, Cycle, Span, TimeError};
 
 use super::builder::Builder;
-use super::tree::{El, children, name, text};
-use crate::model::{Timer, TimerKind};
+use super::tree::{XmlElement, children, name, text};
+use crate::model::{TimerDefinition, TimerKind};
 use crate::problem::Code;
 
 impl<'a> Builder<'a> {
-    pub(super) fn timer(&mut self, definition: El<'a>) -> Option<Timer> {
-        let is_time = |it: &El<'a>| {
+    pub(super) fn timer(&mut self, definition: XmlElement<'a>) -> Option<TimerDefinition> {
+        let is_time = |it: &XmlElement<'a>| {
             matches!(name(*it), "timeDate" | "timeDuration" | "timeCycle") && !text(*it).is_empty()
         };
-        let times: Vec<El<'a>> = children(definition).filter(is_time).collect();
+        let times: Vec<XmlElement<'a>> = children(definition).filter(is_time).collect();
         let (time, others) = match times.split_first() {
             Some((time, others)) => (*time, others),
             None => {
@@ -44,7 +44,7 @@ impl<'a> Builder<'a> {
             self.error_with_help(Code::BadTimer, time, &format!("`{literal}`: {error}"), &help);
             return None;
         }
-        Some(Timer { kind, text, zone })
+        Some(TimerDefinition { kind, text, zone })
     }
 }
 

@@ -1,27 +1,27 @@
-//! Which words may be written where, and what becomes of them. Tables only.
+//! Which attributes and extension elements are supported, ignored or rejected. Tables only.
 
 use super::tree::Vendor;
 use crate::problem::Code;
 
-/// What becomes of a vendor's word.
+/// How an attribute or extension element of a vendor is treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Treatment {
+pub(super) enum ExtensionSupport {
     /// Read by the element's own reader.
-    Honoured,
+    Supported,
     /// For people and tools.
-    Informative,
+    Ignored,
     /// Accepted, and people should know that it does nothing.
-    Noted(&'static str),
+    IgnoredWithNote(&'static str),
     /// Would have to be executed, and is not.
-    Refused(Code, &'static str),
+    Rejected(Code, &'static str),
 }
 
-use Treatment::{Honoured, Informative, Noted, Refused};
+use ExtensionSupport::{Ignored, IgnoredWithNote, Rejected, Supported};
 
-const TRANSACTION: &str = "transaction boundaries are the engine's own business here";
-const DURABLE: &str = "every step is durable here, so this has no effect";
-const LISTENER: &str = "listeners are not executed; use a service task or an event";
-const NOT_HERE: &str = "this is not executed";
+const NOTE_TRANSACTION: &str = "transaction boundaries are the engine's own business here";
+const NOTE_DURABLE: &str = "every step is durable here, so this has no effect";
+const HELP_LISTENER: &str = "listeners are not executed; use a service task or an event";
+const HELP_NOT_EXECUTED: &str = "this is not executed";
 
 /// Attributes without a prefix that an element may have, besides `id` and `name`.
 pub(super) fn attributes(element: &str) -> &'static [&'static str] {
@@ -62,7 +62,7 @@ pub(super) fn attributes(element: &str) -> &'static [&'static str] {
 }
 
 /// Elements that any flow node may contain and that need no reading.
-pub(super) const INNER: [&str; 17] = [
+pub(super) const COMMON_CHILDREN: [&str; 17] = [
     "incoming",
     "outgoing",
     "extensionElements",
@@ -83,24 +83,24 @@ pub(super) const INNER: [&str; 17] = [
 ];
 
 /// Attributes with a vendor's prefix.
-pub(super) fn attribute(vendor: Vendor, name: &str) -> Treatment {
+pub(super) fn attribute(vendor: Vendor, name: &str) -> ExtensionSupport {
     match vendor {
         Vendor::Camunda => camunda_attribute(name),
         Vendor::Zeebe => match name {
-            name if name.starts_with("modelerTemplate") => Informative,
-            _ => Refused(Code::UnsupportedAttribute, NOT_HERE),
+            name if name.starts_with("modelerTemplate") => Ignored,
+            _ => Rejected(Code::UnsupportedAttribute, HELP_NOT_EXECUTED),
         },
         Vendor::Meantime => match name {
             "type" | "zone" | "deadline" | "version" | "correlationKey" | "resultVariable"
             | "assignee" | "candidateGroups" | "candidateUsers" | "dueDate" | "followUpDate"
-            | "priority" | "formKey" | "formRef" | "activeElements" => Honoured,
-            _ => Refused(Code::UnsupportedAttribute, "there is no such attribute"),
+            | "priority" | "formKey" | "formRef" | "activeElements" => Supported,
+            _ => Rejected(Code::UnsupportedAttribute, "there is no such attribute"),
         },
-        Vendor::Bpmn | Vendor::Other => Informative,
+        Vendor::Bpmn | Vendor::Other => Ignored,
     }
 }
 
-fn camunda_attribute(name: &str) -> Treatment {
+fn camunda_attribute(name: &str) -> ExtensionSupport {
     match name {
         "topic"
         | "type"
@@ -126,9 +126,9 @@ fn camunda_attribute(name: &str) -> Treatment {
         | "delegateExpression"
         | "expression"
         | "decisionRef"
-        | "resource" => Honoured,
-        "asyncBefore" | "asyncAfter" | "async" => Noted(TRANSACTION),
-        "exclusive" | "jobPriority" => Noted(DURABLE),
+        | "resource" => Supported,
+        "asyncBefore" | "asyncAfter" | "async" => IgnoredWithNote(NOTE_TRANSACTION),
+        "exclusive" | "jobPriority" => IgnoredWithNote(NOTE_DURABLE),
         "historyTimeToLive"
         | "isStartableInTasklist"
         | "candidateStarterGroups"
@@ -145,36 +145,36 @@ fn camunda_attribute(name: &str) -> Treatment {
         | "autoStoreVariables"
         | "calledElementType"
         | "fallbackToDefaultTenant"
-        | "sameDeployment" => Informative,
-        "variableName" => Noted("a condition is looked at whenever a variable changes"),
-        "initiator" => Noted("nobody is recorded as the initiator"),
-        name if name.starts_with("modelerTemplate") => Informative,
-        _ => Refused(Code::UnsupportedAttribute, NOT_HERE),
+        | "sameDeployment" => Ignored,
+        "variableName" => IgnoredWithNote("a condition is looked at whenever a variable changes"),
+        "initiator" => IgnoredWithNote("nobody is recorded as the initiator"),
+        name if name.starts_with("modelerTemplate") => Ignored,
+        _ => Rejected(Code::UnsupportedAttribute, HELP_NOT_EXECUTED),
     }
 }
 
 /// Elements in `extensionElements`.
-pub(super) fn element(vendor: Vendor, name: &str) -> Treatment {
+pub(super) fn element(vendor: Vendor, name: &str) -> ExtensionSupport {
     match (vendor, name) {
         (Vendor::Camunda, name) => camunda_element(name),
         (Vendor::Zeebe, name) => zeebe_element(name),
-        (Vendor::Meantime, _) => Refused(Code::UnsupportedElement, "there is no such element"),
-        (Vendor::Bpmn | Vendor::Other, _) => Informative,
+        (Vendor::Meantime, _) => Rejected(Code::UnsupportedElement, "there is no such element"),
+        (Vendor::Bpmn | Vendor::Other, _) => Ignored,
     }
 }
 
-fn camunda_element(name: &str) -> Treatment {
+fn camunda_element(name: &str) -> ExtensionSupport {
     match name {
-        "inputOutput" | "in" | "out" | "failedJobRetryTimeCycle" => Honoured,
-        "properties" | "formData" | "formProperty" | "potentialStarter" => Informative,
-        "executionListener" | "taskListener" => Refused(Code::Listener, LISTENER),
-        "connector" => Refused(Code::Java, "connectors run Java code of another engine"),
-        "field" => Refused(Code::Java, "injected fields need a Java class"),
-        _ => Refused(Code::UnsupportedElement, NOT_HERE),
+        "inputOutput" | "in" | "out" | "failedJobRetryTimeCycle" => Supported,
+        "properties" | "formData" | "formProperty" | "potentialStarter" => Ignored,
+        "executionListener" | "taskListener" => Rejected(Code::Listener, HELP_LISTENER),
+        "connector" => Rejected(Code::Java, "connectors run Java code of another engine"),
+        "field" => Rejected(Code::Java, "injected fields need a Java class"),
+        _ => Rejected(Code::UnsupportedElement, HELP_NOT_EXECUTED),
     }
 }
 
-fn zeebe_element(name: &str) -> Treatment {
+fn zeebe_element(name: &str) -> ExtensionSupport {
     match name {
         "taskDefinition"
         | "taskHeaders"
@@ -188,14 +188,14 @@ fn zeebe_element(name: &str) -> Treatment {
         | "script"
         | "versionTag"
         | "priorityDefinition"
-        | "adHoc" => Honoured,
-        "properties" | "userTask" | "userTaskForm" | "bindingType" => Informative,
-        "linkedResources" => Noted("linked resources are not handed to the worker"),
-        "executionListeners" | "taskListeners" => Refused(Code::Listener, LISTENER),
-        "calledDecision" => Refused(
+        | "adHoc" => Supported,
+        "properties" | "userTask" | "userTaskForm" | "bindingType" => Ignored,
+        "linkedResources" => IgnoredWithNote("linked resources are not handed to the worker"),
+        "executionListeners" | "taskListeners" => Rejected(Code::Listener, HELP_LISTENER),
+        "calledDecision" => Rejected(
             Code::UnsupportedElement,
             "decisions are not executed: there is no DMN here; name a worker instead",
         ),
-        _ => Refused(Code::UnsupportedElement, NOT_HERE),
+        _ => Rejected(Code::UnsupportedElement, HELP_NOT_EXECUTED),
     }
 }

@@ -1,21 +1,22 @@
-//! From text to a tree of XML, within limits: no document types, no bombs, no abyss.
+//! Parses XML within limits: no document types, no entity expansion, bounded nesting.
 
 use meantime_core::{Limits, Position};
+use meantime_expr::LineMap;
 use roxmltree::{Document, ParsingOptions};
 
 use crate::problem::{Code, Problems};
 
 /// Elements, attributes and texts of one file.
-const NODES: u32 = 200_000;
+const MAX_NODES: u32 = 200_000;
 
 /// Levels of elements. Sub-processes are two levels each, so this is deep enough.
-const DEPTH: usize = 256;
+const MAX_DEPTH: usize = 256;
 
 /// Attributes of one element: the parser compares each with all others.
-const ATTRIBUTES: usize = 1_000;
+const MAX_ATTRIBUTES: usize = 1_000;
 
-/// Namespaces in scope at one place: the parser copies them to every element that adds one.
-const NAMESPACES: usize = 256;
+/// Namespaces in scope: the parser copies them to every element that declares one.
+const MAX_NAMESPACES: usize = 256;
 
 /// Parses a text, or says why not.
 pub(super) fn parse<'a>(
@@ -30,16 +31,17 @@ pub(super) fn parse<'a>(
         problems.error(Code::TooLarge, whole, message);
         return None;
     }
-    if let Some((at, message)) = misshapen(text) {
-        problems.error(Code::TooLarge, Lines::new(text).position(at), message);
+    if let Some((at, message)) = exceeded_shape_limit(text) {
+        problems.error(Code::TooLarge, SourceText::new(text).position(at), message);
         return None;
     }
     // A byte order mark is no part of the document.
-    let options = ParsingOptions { allow_dtd: false, nodes_limit: NODES, entity_resolver: None };
+    let options =
+        ParsingOptions { allow_dtd: false, nodes_limit: MAX_NODES, entity_resolver: None };
     match Document::parse_with_options(text, options) {
         Ok(document) => Some(document),
         Err(roxmltree::Error::NodesLimitReached) => {
-            let message = format!("the file has more than {NODES} elements");
+            let message = format!("the file has more than {MAX_NODES} elements");
             problems.error(Code::TooLarge, whole, message);
             None
         }
@@ -47,27 +49,31 @@ pub(super) fn parse<'a>(
             let help = "remove the <!DOCTYPE>; BPMN files have none";
             problems.error_with_help(
                 Code::NotXml,
-                at_of(&error),
+                error_position(&error),
                 "document types are refused",
                 help,
             );
             None
         }
         Err(error) => {
-            problems.error(Code::NotXml, at_of(&error), format!("this is not XML: {error}"));
+            problems.error(
+                Code::NotXml,
+                error_position(&error),
+                format!("this is not XML: {error}"),
+            );
             None
         }
     }
 }
 
-fn at_of(error: &roxmltree::Error) -> Position {
+fn error_position(error: &roxmltree::Error) -> Position {
     let at = error.pos();
     Position { line: at.row.max(1), column: at.col.max(1) }
 }
 
 /// Where a text passes a limit of shape, and which one, found before anything is built. Looks at
 /// tags outside of comments and texts; what is not well-formed is left to the parser.
-fn misshapen(text: &str) -> Option<(usize, String)> {
+fn exceeded_shape_limit(text: &str) -> Option<(usize, String)> {
     let bytes = text.as_bytes();
     // Namespaces in scope inside of each open element.
     let mut open: Vec<usize> = Vec::new();
@@ -89,17 +95,17 @@ fn misshapen(text: &str) -> Option<(usize, String)> {
             continue;
         }
         let tag = Tag::at(bytes, at);
-        if tag.attributes > ATTRIBUTES {
-            return Some((at, format!("an element has more than {ATTRIBUTES} attributes")));
+        if tag.attributes > MAX_ATTRIBUTES {
+            return Some((at, format!("an element has more than {MAX_ATTRIBUTES} attributes")));
         }
         let namespaces = open.last().copied().unwrap_or_default() + tag.namespaces;
-        if namespaces > NAMESPACES {
-            return Some((at, format!("more than {NAMESPACES} namespaces are declared here")));
+        if namespaces > MAX_NAMESPACES {
+            return Some((at, format!("more than {MAX_NAMESPACES} namespaces are declared here")));
         }
         if bytes.get(tag.end.saturating_sub(1)) != Some(&b'/') {
             open.push(namespaces);
-            if open.len() > DEPTH {
-                let message = format!("elements are nested more than {DEPTH} levels deep");
+            if open.len() > MAX_DEPTH {
+                let message = format!("elements are nested more than {MAX_DEPTH} levels deep");
                 return Some((at, message));
             }
         }
@@ -144,44 +150,19 @@ impl Tag {
     }
 }
 
-/// So many bytes apart are the places whose position is known.
-const APART: usize = 1_024;
-
-/// Turns offsets into positions, also in files that are one long line.
+/// A text with the positions in it.
 #[derive(Debug)]
-pub(super) struct Lines<'a> {
+pub(super) struct SourceText<'a> {
     text: &'a str,
-    /// Offset and position of a character every so many bytes.
-    known: Vec<(usize, Position)>,
+    lines: LineMap,
 }
 
-impl<'a> Lines<'a> {
+impl<'a> SourceText<'a> {
     pub(super) fn new(text: &'a str) -> Self {
-        let mut at = Position { line: 1, column: 1 };
-        let mut known = vec![(0, at)];
-        let mut next = APART;
-        for (offset, c) in text.char_indices() {
-            if offset >= next {
-                known.push((offset, at));
-                next = offset + APART;
-            }
-            at = after(at, c);
-        }
-        Self { text, known }
+        Self { text, lines: LineMap::new(text) }
     }
 
     pub(super) fn position(&self, offset: usize) -> Position {
-        let number = self.known.partition_point(|(known, _)| *known <= offset).max(1);
-        let (from, at) =
-            self.known.get(number - 1).copied().unwrap_or((0, Position { line: 1, column: 1 }));
-        self.text.get(from..offset).unwrap_or_default().chars().fold(at, after)
-    }
-}
-
-/// The position behind a character.
-fn after(at: Position, c: char) -> Position {
-    match c {
-        '\n' => Position { line: at.line.saturating_add(1), column: 1 },
-        _ => Position { line: at.line, column: at.column.saturating_add(1) },
+        self.lines.position(self.text, offset)
     }
 }

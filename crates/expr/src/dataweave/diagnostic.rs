@@ -2,7 +2,8 @@
 
 use meantime_core::{Diagnostic, Severity};
 
-use super::syntax::{Lines, Span};
+use super::syntax::Span;
+use crate::LineMap;
 
 /// The kinds of problems, each with a stable code and a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,7 +35,7 @@ impl Code {
     }
 }
 
-/// A problem before its place is turned into lines and columns.
+/// A problem before its position is turned into lines and columns.
 #[derive(Debug, Clone)]
 pub(super) struct Problem {
     pub(super) code: Code,
@@ -59,13 +60,13 @@ impl Problem {
         self
     }
 
-    pub(super) fn into_diagnostic(self, source: &str, lines: &Lines) -> Diagnostic {
+    pub(super) fn into_diagnostic(self, source: &str, lines: &LineMap) -> Diagnostic {
         Diagnostic {
             code: self.code.code().to_owned(),
             severity: self.severity,
             message: self.message,
-            start: lines.position(source, self.span.start),
-            end: Some(lines.position(source, self.span.end)),
+            start: lines.position(source, self.span.start as usize),
+            end: Some(lines.position(source, self.span.end as usize)),
             help: self.help,
         }
     }

@@ -8,7 +8,7 @@ use crate::value::{Kind, Object, Value};
 impl Eval<'_> {
     /// The value as others may see it, paid for: all of it is visited, shared parts every time.
     pub(crate) fn finished(&mut self, value: &Value) -> Result {
-        self.visit(value)?;
+        self.charge_visit(value)?;
         finished(value)
     }
 }
@@ -16,23 +16,25 @@ impl Eval<'_> {
 /// The value as others may see it. Dates with a format become text, types become their names.
 fn finished(value: &Value) -> Result {
     Ok(match value {
-        Value::Array(items) if items.iter().any(needs_work) => {
+        Value::Array(items) if items.iter().any(needs_finishing) => {
             let items: Result<Vec<Value>> = items.iter().map(finished).collect();
             Value::array(items?)
         }
-        Value::Object(object) if object.entries().iter().any(|entry| needs_work(&entry.value)) => {
+        Value::Object(object)
+            if object.entries().iter().any(|entry| needs_finishing(&entry.value)) =>
+        {
             let mut out = Object::with_capacity(object.len());
             for entry in object.entries() {
                 out.push(entry.key.clone(), finished(&entry.value)?);
             }
             Value::object(out)
         }
-        Value::Tagged(tagged) => match tagged.value.kind() {
+        Value::Annotated(annotated) => match annotated.value.kind() {
             Kind::Date | Kind::DateTime | Kind::LocalDateTime | Kind::LocalTime | Kind::Time => {
-                written(value, &tagged.notes)?
+                written(value, &annotated.metadata)?
             }
             Kind::Binary => Value::Text(coerce::to_text(value)?),
-            _ => finished(&tagged.value)?,
+            _ => finished(&annotated.value)?,
         },
         Value::Foreign(_) => match Type::from_value(value) {
             Some(_) => Value::Text(coerce::to_text(value)?),
@@ -45,15 +47,15 @@ fn finished(value: &Value) -> Result {
 }
 
 /// Whether there is anything to do; most values are returned as they are.
-fn needs_work(value: &Value) -> bool {
+fn needs_finishing(value: &Value) -> bool {
     match value {
-        Value::Tagged(_) | Value::Foreign(_) => true,
-        Value::Array(items) => items.iter().any(needs_work),
-        Value::Object(object) => object.entries().iter().any(|entry| needs_work(&entry.value)),
+        Value::Annotated(_) | Value::Foreign(_) => true,
+        Value::Array(items) => items.iter().any(needs_finishing),
+        Value::Object(object) => object.entries().iter().any(|entry| needs_finishing(&entry.value)),
         _ => false,
     }
 }
 
-fn written(value: &Value, notes: &Object) -> Result {
-    coerce::with_notes(value, Kind::String, notes)
+fn written(value: &Value, metadata: &Object) -> Result {
+    coerce::with_metadata(value, Kind::String, metadata)
 }

@@ -4,14 +4,14 @@ use jiff::tz::TimeZone;
 use meantime_core::{Diagnostic, Position, Timestamp};
 
 use super::compile::{Compiled, compile};
-use super::eval::{Budget, Eval, Fault, FaultCode, Moment};
+use super::eval::{Budget, Eval, EvalInputs, Fault, FaultCode};
 use super::program::Code;
-use super::syntax::Lines;
+use crate::LineMap;
 use crate::value::json::{self, Layout, WriteError};
 use crate::value::{Text, Value};
 
 /// Bytes of a source.
-const SOURCE_BYTES: usize = 256 * 1024;
+const MAX_SOURCE_BYTES: usize = 256 * 1024;
 
 /// A compiled script.
 #[derive(Debug)]
@@ -55,7 +55,7 @@ impl Default for EvalLimits {
     }
 }
 
-/// The moment and the chance of an evaluation: the same give the same result.
+/// The inputs of an evaluation: the same inputs give the same result.
 #[derive(Debug, Clone, Copy)]
 pub struct EvalContext {
     /// What `now()` is, in UTC.
@@ -66,7 +66,7 @@ pub struct EvalContext {
     pub limits: EvalLimits,
 }
 
-/// What an evaluation gave.
+/// The result of an evaluation.
 #[derive(Debug)]
 pub struct Evaluation {
     /// The result, ready to be written.
@@ -101,17 +101,17 @@ impl Script {
     /// Compiles a script that will get these inputs. With an input `context`, names that are not
     /// declared mean its fields.
     pub fn compile(source: &str, inputs: &[&str]) -> Compilation {
-        if source.len() > SOURCE_BYTES {
+        if source.len() > MAX_SOURCE_BYTES {
             let problem = super::diagnostic::Problem::error(
                 super::diagnostic::Code::TooComplex,
                 super::syntax::Span::default(),
-                format!("the script is longer than {SOURCE_BYTES} bytes"),
+                format!("the script is longer than {MAX_SOURCE_BYTES} bytes"),
             );
-            let diagnostic = problem.into_diagnostic("", &Lines::new(""));
+            let diagnostic = problem.into_diagnostic("", &LineMap::new(""));
             return Compilation { script: None, diagnostics: vec![diagnostic] };
         }
         let Compiled { code, problems } = compile(source, inputs);
-        let lines = Lines::new(source);
+        let lines = LineMap::new(source);
         let diagnostics =
             problems.into_iter().map(|problem| problem.into_diagnostic(source, &lines)).collect();
         Compilation { script: code.map(|code| Script { code }), diagnostics }
@@ -146,7 +146,7 @@ impl Script {
         };
         let now = jiff::Timestamp::from_millisecond(context.now.as_millis()).unwrap_or_default();
         let utc = TimeZone::fixed(jiff::tz::Offset::UTC);
-        let moment = Moment { now: now.to_zoned(utc), seed: context.seed };
+        let moment = EvalInputs { now: now.to_zoned(utc), seed: context.seed };
         let mut eval = Eval::new(&self.code, &moment, budget);
         let result = eval.run(inputs).and_then(|value| eval.finished(&value));
         let value = result.map_err(|fault| self.error(&fault))?;
@@ -176,7 +176,7 @@ impl Script {
         EvalError {
             code: fault.code.code(),
             message: fault.message.clone(),
-            position: self.code.lines.position(&self.code.source, start),
+            position: self.code.lines.position(&self.code.source, start as usize),
             help: fault.help,
         }
     }

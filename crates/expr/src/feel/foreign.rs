@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use super::eval::Names;
+use super::eval::LexicalScope;
 use super::syntax::Expr;
 use crate::value::{Foreign, Kind, Opaque, Value};
 
@@ -19,7 +19,7 @@ pub(super) struct Interval {
 /// A function: written in FEEL with the names it was made among, or part of the library.
 #[derive(Debug, Clone)]
 pub(super) enum Function {
-    Written { parameters: Vec<String>, body: Arc<Expr>, names: Names },
+    Written { parameters: Vec<String>, body: Arc<Expr>, names: LexicalScope },
     Library(&'static str),
 }
 
@@ -71,6 +71,6 @@ pub(super) fn interval(value: &Value) -> Option<&Interval> {
 }
 
 /// An interval as a value.
-pub(super) fn of_interval(interval: Interval) -> Value {
+pub(super) fn interval_text(interval: Interval) -> Value {
     Value::Foreign(Foreign::new(interval))
 }

@@ -13,6 +13,6 @@ mod program;
 mod syntax;
 mod written;
 
-pub use problem::{EvaluationError, Problem};
-pub use program::{Environment, Evaluated, Program, compile};
+pub use problem::{EvaluationError, SyntaxError};
+pub use program::{Environment, Evaluation, Program, compile};
 pub use written::to_json;

@@ -6,14 +6,14 @@ use crate::value::MatchTooCostly;
 
 /// A text that is not FEEL.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
+pub struct SyntaxError {
     /// Byte offset into the text.
     pub offset: usize,
     message: String,
     help: Option<String>,
 }
 
-impl Problem {
+impl SyntaxError {
     pub(super) fn new(offset: usize, message: impl Into<String>) -> Self {
         Self { offset, message: message.into(), help: None }
     }
@@ -29,7 +29,7 @@ impl Problem {
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for SyntaxError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} at character {}", self.message, self.offset + 1)
     }

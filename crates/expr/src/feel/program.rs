@@ -3,7 +3,7 @@
 use meantime_core::Timestamp;
 
 use super::eval::Evaluator;
-use super::problem::{EvaluationError, Problem};
+use super::problem::{EvaluationError, SyntaxError};
 use super::syntax::{Expr, parse};
 use crate::value::Value;
 
@@ -25,9 +25,9 @@ pub struct Environment {
     pub seed: u64,
 }
 
-/// What came of an evaluation.
+/// The result of an evaluation, and what it used.
 #[derive(Debug)]
-pub struct Evaluated {
+pub struct Evaluation {
     /// The value.
     pub value: Result<Value, EvaluationError>,
     /// Operations used.
@@ -37,7 +37,7 @@ pub struct Evaluated {
 }
 
 /// Compiles an expression.
-pub fn compile(source: &str) -> Result<Program, Problem> {
+pub fn compile(source: &str) -> Result<Program, SyntaxError> {
     Ok(Program { root: parse(source)?, source: source.to_owned() })
 }
 
@@ -52,15 +52,15 @@ impl Program {
         &self,
         variables: &dyn Fn(&str) -> Option<Value>,
         environment: &Environment,
-    ) -> Evaluated {
+    ) -> Evaluation {
         let mut evaluator = Evaluator::new(variables, environment);
         let mut value = evaluator.evaluate(&self.root);
         // Whoever takes the value copies or writes all of it.
         if let Ok(found) = &value
-            && let Err(error) = evaluator.handed_over(found)
+            && let Err(error) = evaluator.charge_passed_value(found)
         {
             value = Err(error);
         }
-        Evaluated { value, ops: evaluator.ops(), reason: evaluator.into_reason() }
+        Evaluation { value, ops: evaluator.ops(), reason: evaluator.into_null_reason() }
     }
 }

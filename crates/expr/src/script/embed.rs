@@ -1,5 +1,5 @@
 //! Scripts inside of other definitions: they run to their end at once, and names that they do not
-//! declare are variables of whoever runs them.
+//! declare are variables of the surrounding definition.
 //!
 //! The text is put into a workflow whose outermost block declares those names, so that the machine
 //! needs no second kind of scope. Nothing can be awaited or started.
@@ -9,18 +9,18 @@ use std::sync::Arc;
 
 use meantime_core::{Diagnostic, Failure, Fault, Json, Limits, Severity, Timestamp};
 
-use super::alone::Alone;
 use super::ast::{Body, Expr, ExprKind, File, StmtKind, Visitor, walk_expr};
 use super::check::{DeclKind, check};
 use super::compile::Program;
 use super::parse::parse;
 use super::problem::{Code, Problems};
+use super::pure_host::PureHost;
 use super::session::compile_script;
 use super::span::SourceMap;
-use super::vm::{Machine, Stop};
+use super::vm::{Machine, StopReason};
 
-/// Chance is the same in every run: the definition around it could not be repeated otherwise.
-const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
+/// The random seed is constant, so that evaluating the surrounding definition is repeatable.
+const FIXED_SEED: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// A script of another definition.
 #[derive(Debug)]
@@ -30,18 +30,18 @@ pub struct Embedded {
     names: Vec<String>,
 }
 
-/// What came of a run.
+/// The result of a run: its value and the variables it assigned.
 #[derive(Debug)]
-pub struct Ran {
+pub struct EmbeddedResult {
     /// What it returned, or its last expression.
     pub value: Json,
     /// Undeclared names whose value has changed, with the new one.
     pub assigned: Vec<(String, Json)>,
 }
 
-/// What a run may know and use.
+/// The inputs and the budget of a run.
 #[derive(Debug, Clone, Copy)]
-pub struct Surroundings<'a> {
+pub struct EmbeddedEnvironment<'a> {
     /// The one instant there is.
     pub now: Timestamp,
     /// The business key of the instance.
@@ -72,7 +72,7 @@ pub fn compile_embedded(text: &str) -> Result<Embedded, Vec<Diagnostic>> {
         return Err(errors);
     }
     let names: Vec<String> = names.into_iter().collect();
-    let whole: Arc<str> = put_together(&with_result(&alone, &file), &names).into();
+    let whole: Arc<str> = wrap_in_workflow(&return_last_expression(&alone, &file), &names).into();
     let compiled = compile_script(&whole, "script");
     let program = compiled.program.ok_or(compiled.diagnostics)?;
     Ok(Embedded { program, names })
@@ -86,7 +86,7 @@ fn refuse_awaits(file: &File, problems: &mut Problems) {
             if let ExprKind::Await(_) = expr.kind {
                 let message = "a script of a process runs at once and cannot wait";
                 let help = "use a service task, an event, or a call of a flow";
-                self.0.add_with_help(Code::AwaitPlace, expr.span, message, help);
+                self.0.add_with_help(Code::AwaitNotAllowed, expr.span, message, help);
             }
             walk_expr(self, expr);
         }
@@ -98,7 +98,7 @@ fn refuse_awaits(file: &File, problems: &mut Problems) {
 }
 
 /// The text between the braces, its last expression returned.
-fn with_result(alone: &str, file: &File) -> String {
+fn return_last_expression(alone: &str, file: &File) -> String {
     let body = file.workflows.first().map(|it| &it.function.body);
     let last = match body {
         Some(Body::Block(block)) => block.statements.last(),
@@ -115,7 +115,7 @@ fn with_result(alone: &str, file: &File) -> String {
 }
 
 /// The workflow that runs: variables in, the script, its value and the variables out.
-fn put_together(body: &str, names: &[String]) -> String {
+fn wrap_in_workflow(body: &str, names: &[String]) -> String {
     let declared: Vec<String> =
         names.iter().map(|name| format!("let {name} = given$.{name};")).collect();
     format!(
@@ -131,13 +131,13 @@ impl Embedded {
     pub fn run(
         &self,
         variable: &dyn Fn(&str) -> Option<Json>,
-        around: &Surroundings<'_>,
+        around: &EmbeddedEnvironment<'_>,
         limits: &Limits,
-    ) -> (Result<Ran, Failure>, u64) {
+    ) -> (Result<EmbeddedResult, Failure>, u64) {
         let given: BTreeMap<&String, Json> =
             self.names.iter().map(|name| (name, variable(name).unwrap_or_default())).collect();
         let limits = Limits { ops_per_slice: around.ops, ..limits.clone() };
-        let mut host = Alone::new(around.now, SEED, around.key);
+        let mut host = PureHost::new(around.now, FIXED_SEED, around.key);
         let input = Json::object(given.iter().map(|(name, value)| (name.as_str(), value)));
         let mut machine = match Machine::start(&self.program, 0, &input, &mut host, &limits) {
             Ok(machine) => machine,
@@ -149,27 +149,27 @@ impl Embedded {
     }
 }
 
-/// The document that the workflow of [`put_together`] returns.
+/// The document that the workflow of [`wrap_in_workflow`] returns.
 #[derive(serde::Deserialize)]
-struct Returned {
+struct EmbeddedReturn {
     #[serde(default)]
     value: Json,
     #[serde(default)]
     variables: BTreeMap<String, Json>,
 }
 
-fn run(machine: &mut Machine<'_>) -> Result<Returned, Failure> {
+fn run(machine: &mut Machine<'_>) -> Result<EmbeddedReturn, Failure> {
     match machine.run().map_err(failed)? {
-        Stop::Finished => {
+        StopReason::Finished => {
             let result = machine.result().map_err(failed)?;
-            // Its places are those of what was put together, which nobody has written.
+            // Its positions are those of what was put together, which nobody has written.
             let result = result.map_err(|failure| Failure { trace: None, ..failure })?;
             result.read().map_err(|error| Failure::new("TypeError", error.to_string()))
         }
-        Stop::Waiting | Stop::Yield => {
+        StopReason::Waiting | StopReason::Yield => {
             Err(Failure::new("expression_too_long", "the script takes too long"))
         }
-        Stop::Uncaught { .. } => {
+        StopReason::Uncaught { .. } => {
             let (value, text) = machine.error();
             let part = |name| machine.error_part(name).and_then(|it| it.read::<String>().ok());
             let code = part("code").or_else(|| part("name"));
@@ -187,9 +187,9 @@ fn failed(fault: Fault) -> Failure {
     Failure::new(fault.code, fault.message)
 }
 
-fn changed(result: &Returned, given: &BTreeMap<&String, Json>) -> Ran {
+fn changed(result: &EmbeddedReturn, given: &BTreeMap<&String, Json>) -> EmbeddedResult {
     let is_new = |(name, value): &(&String, &Json)| given.get(name) != Some(value);
     let assigned = result.variables.iter().filter(is_new);
     let assigned = assigned.map(|(name, value)| (name.clone(), value.clone())).collect();
-    Ran { value: result.value.clone(), assigned }
+    EmbeddedResult { value: result.value.clone(), assigned }
 }

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use meantime_core::{Diagnostic, Failure, Json, Limits, Severity, Timestamp};
 
-use super::alone::Alone;
 use super::compile::Program;
+use super::pure_host::PureHost;
 use super::session::compile_script;
-use super::vm::{Machine, Stop};
+use super::vm::{Machine, StopReason};
 
-/// What came of an evaluation.
+/// The result of an evaluation.
 #[derive(Debug)]
 pub struct Evaluation {
     /// Problems of the text; with an error among them it was not run.
@@ -42,17 +42,17 @@ pub fn evaluate(
         return Evaluation { diagnostics: diagnostics.collect(), result: None };
     };
     let inputs = Json::object(variables.iter().map(|(name, value)| (name.as_str(), value)));
-    let result = Some(run(&program, &inputs, Alone::new(now, seed, None), limits));
+    let result = Some(run(&program, &inputs, PureHost::new(now, seed, None), limits));
     Evaluation { diagnostics: Vec::new(), result }
 }
 
-/// The problem with its place in the text. Of the head only errors count: names that are none.
+/// The problem with its position in the text. Of the head only errors count: names that are none.
 fn without_head(mut diagnostic: Diagnostic, head: usize) -> Option<Diagnostic> {
     let head = u32::try_from(head).unwrap_or(u32::MAX);
     let before = diagnostic.start.line == 1 && diagnostic.start.column <= head;
-    for place in [Some(&mut diagnostic.start), diagnostic.end.as_mut()].into_iter().flatten() {
-        if place.line == 1 {
-            place.column = place.column.saturating_sub(head).max(1);
+    for index in [Some(&mut diagnostic.start), diagnostic.end.as_mut()].into_iter().flatten() {
+        if index.line == 1 {
+            index.column = index.column.saturating_sub(head).max(1);
         }
     }
     (!before || diagnostic.severity == Severity::Error).then_some(diagnostic)
@@ -61,7 +61,7 @@ fn without_head(mut diagnostic: Diagnostic, head: usize) -> Option<Diagnostic> {
 fn run(
     program: &Program,
     inputs: &Json,
-    mut host: Alone<'_>,
+    mut host: PureHost<'_>,
     limits: &Limits,
 ) -> Result<Json, Failure> {
     // There are no others to give way to, so one slice has the whole budget.
@@ -69,14 +69,14 @@ fn run(
     let failed = |fault: meantime_core::Fault| Failure::new(fault.code, fault.message);
     let mut machine = Machine::start(program, 0, inputs, &mut host, &limits).map_err(failed)?;
     match machine.run().map_err(failed)? {
-        Stop::Finished => machine.result().map_err(failed)?,
-        Stop::Uncaught { trace } => Err(Failure {
+        StopReason::Finished => machine.result().map_err(failed)?,
+        StopReason::Uncaught { trace } => Err(Failure {
             data: machine.error_part("data"),
             trace: Json::parse(&trace).ok(),
             ..Failure::new("uncaught", machine.error().1)
         }),
-        Stop::Waiting => Err(Failure::new("waits", "it waits, and nothing can end here")),
-        Stop::Yield => {
+        StopReason::Waiting => Err(Failure::new("waits", "it waits, and nothing can end here")),
+        StopReason::Yield => {
             let text = format!("more than {} operations", limits.ops_runaway);
             Err(Failure::new("runaway", text))
         }

@@ -4,7 +4,7 @@
 use meantime_core::time::TimeError;
 use meantime_core::{EffectKey, Fault, InstanceId, Json, Position, Timestamp};
 
-/// The surroundings of one turn.
+/// The environment of a script for one turn.
 pub trait Host {
     /// The turn's one instant.
     fn now(&self) -> Timestamp;
@@ -15,17 +15,17 @@ pub trait Host {
     /// Its business key.
     fn key(&self) -> Option<&str>;
 
-    /// A number that nobody can guess and that a repeated turn finds again.
+    /// Random bits: unpredictable, and the same when the turn is repeated.
     fn random(&mut self) -> u64;
 
     /// Whether the turn may have so many more effects.
     fn has_room(&self, effects: usize) -> bool;
 
     /// Starts a task, a timer, a wait or a child.
-    fn start(&mut self, request: &Request) -> Result<Started, Refusal>;
+    fn start(&mut self, request: &EffectRequest) -> Result<StartedEffect, StartError>;
 
-    /// Takes back what was started.
-    fn withdraw(&mut self, what: What, key: EffectKey);
+    /// Cancels an effect that was started.
+    fn cancel(&mut self, what: EffectKind, key: EffectKey);
 
     /// Writes a line into the instance's history.
     fn log(&mut self, level: &'static str, message: Json, data: Option<Json>);
@@ -33,13 +33,13 @@ pub trait Host {
 
 /// A call of a library function that starts something.
 #[derive(Debug, Clone)]
-pub struct Request {
+pub struct EffectRequest {
     /// Which function.
     pub operation: Operation,
     /// Its arguments as documents; `undefined` and missing ones are none.
     pub args: Vec<Option<Json>>,
     /// Where the call stands.
-    pub place: Position,
+    pub position: Position,
 }
 
 /// Library functions that start something.
@@ -59,9 +59,9 @@ pub enum Operation {
     Http,
 }
 
-/// What kind of thing was started.
+/// The kind of an effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum What {
+pub enum EffectKind {
     /// A task for a worker.
     Task,
     /// A timer.
@@ -74,11 +74,11 @@ pub enum What {
     Http,
 }
 
-/// Something that was started.
+/// An effect that was started, with its keys.
 #[derive(Debug, Clone)]
-pub struct Started {
+pub struct StartedEffect {
     /// What it is.
-    pub what: What,
+    pub what: EffectKind,
     /// Its effect.
     pub key: EffectKey,
     /// The effect of the timer that limits it, if it has one of its own.
@@ -87,9 +87,9 @@ pub struct Started {
     pub name: String,
 }
 
-/// Why something was not started.
+/// Why an effect could not be started.
 #[derive(Debug, Clone)]
-pub enum Refusal {
+pub enum StartError {
     /// The call is wrong: an error that the script can catch.
     Error {
         /// `TypeError` or `RangeError`.
@@ -103,7 +103,7 @@ pub enum Refusal {
     Limit(Fault),
 }
 
-impl Refusal {
+impl StartError {
     /// A wrong argument.
     pub fn type_error(message: impl Into<String>) -> Self {
         Self::Error { name: "TypeError", code: "TypeError", message: message.into() }
@@ -120,7 +120,7 @@ impl Refusal {
     }
 }
 
-/// How something that was started ended.
+/// How an effect ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Settlement {
     /// With a result.

@@ -1,6 +1,5 @@
 //! Flow scripts: a subset of JavaScript on a machine that can be saved at every `await`.
 
-mod alone;
 mod ast;
 mod awaitable;
 mod check;
@@ -13,18 +12,19 @@ mod lex;
 mod library;
 mod parse;
 mod problem;
+mod pure_host;
 mod saved;
 mod session;
 mod span;
 mod vm;
 
 pub use compile::{Program, Workflow};
-pub use embed::{Embedded, Ran, Surroundings, compile_embedded};
+pub use embed::{Embedded, EmbeddedEnvironment, EmbeddedResult, compile_embedded};
 pub use evaluate::{Evaluation, evaluate};
 pub use front_matter::{FrontMatter, front_matter};
-pub use host::{Host, Operation, Refusal, Request, Settlement, Started, What};
+pub use host::{EffectKind, EffectRequest, Host, Operation, Settlement, StartError, StartedEffect};
 pub use problem::Code;
 pub use saved::FORMAT;
-pub use session::{Compiled, Pending, WrittenTime, WrittenTimer, compile_script};
+pub use session::{Compiled, PendingAwaitable, SourceTimer, SourceTimerTime, compile_script};
 pub use span::SourceMap;
-pub use vm::{Machine, Stop};
+pub use vm::{Machine, StopReason};

@@ -5,7 +5,7 @@ use meantime_core::{Diagnostic, Severity};
 use super::span::{SourceMap, Span};
 
 /// More problems than this are not reported: by then the first ones matter.
-const MOST: usize = 200;
+const MAX_DIAGNOSTICS: usize = 200;
 
 /// The kinds of problems, each with a stable code and a page of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub enum Code {
     /// `async` in any form.
     Async,
     /// `await` where the machine cannot stop.
-    AwaitPlace,
+    AwaitNotAllowed,
     /// A regular expression.
     Regex,
     /// A name that nothing declares.
@@ -33,13 +33,13 @@ pub enum Code {
     /// A name declared twice in one scope.
     Duplicate,
     /// A use above the declaration.
-    TooEarly,
+    UsedBeforeDeclaration,
     /// A new name that looks like a misspelt one.
-    Resembles,
-    /// A variable that nobody reads.
+    SimilarName,
+    /// A variable that is never read.
     Unused,
     /// `break`, `continue`, `return` or a label out of place.
-    OutOfPlace,
+    JumpNotAllowed,
     /// Code that can never run.
     Unreachable,
     /// A loop that cannot end and never waits.
@@ -73,15 +73,15 @@ impl Code {
             Self::TooComplex => "F004",
             Self::Refused => "F010",
             Self::Async => "F011",
-            Self::AwaitPlace => "F012",
+            Self::AwaitNotAllowed => "F012",
             Self::Regex => "F013",
             Self::UndefinedName => "F020",
             Self::Constant => "F021",
             Self::Duplicate => "F022",
-            Self::TooEarly => "F023",
-            Self::Resembles => "F024",
+            Self::UsedBeforeDeclaration => "F023",
+            Self::SimilarName => "F024",
             Self::Unused => "F025",
-            Self::OutOfPlace => "F030",
+            Self::JumpNotAllowed => "F030",
             Self::Unreachable => "F031",
             Self::Endless => "F032",
             Self::NeverAwaitable => "F033",
@@ -98,7 +98,7 @@ impl Code {
     /// Whether a script with this problem still deploys.
     fn severity(self) -> Severity {
         match self {
-            Self::Resembles
+            Self::SimilarName
             | Self::Unused
             | Self::Unreachable
             | Self::Endless
@@ -132,7 +132,7 @@ impl Problems {
     }
 
     fn push(&mut self, code: Code, at: Span, message: String, help: Option<String>) {
-        // One place, one problem of a kind: what follows from it is noise.
+        // One position, one problem of a kind: what follows from it is noise.
         let known = |it: &(Code, Span, String, Option<String>)| it.0 == code && it.1 == at;
         if !self.is_full() && !self.list.iter().any(known) {
             self.list.push((code, at, message, help));
@@ -141,7 +141,7 @@ impl Problems {
 
     /// Whether more would not be reported.
     pub(crate) fn is_full(&self) -> bool {
-        self.list.len() >= MOST
+        self.list.len() >= MAX_DIAGNOSTICS
     }
 
     /// Whether anything was found that keeps the script from running.

@@ -5,15 +5,16 @@ use std::sync::Arc;
 use meantime_core::{Diagnostic, EffectKey, Failure, Fault, Json, Limits, Position, Timestamp};
 
 use super::ast::File;
-use super::awaitable::{Awaitable, Kind, Step};
+use super::awaitable::{Awaitable, Kind, LocalEffectKey};
 use super::check::{LiteralTimer, TimerLiteral, check};
 use super::compile::{Code, Op, Program, compile};
-use super::host::{Host, Settlement, What};
+use super::host::{EffectKind, Host, Settlement};
 use super::parse::parse;
 use super::problem::Problems;
 use super::span::SourceMap;
 use super::vm::{
-    AwaitableRef, Frame, Machine, Outcome, RaiseKind, ScriptFrame, Value, show, show_property,
+    AwaitableRef, Frame, Machine, RaiseKind, ScriptFrame, Value, VmResult,
+    property_to_display_json, to_display_json,
 };
 
 /// What a source compiles to: a program unless there are errors, and all that was found.
@@ -38,16 +39,16 @@ pub fn compile_script(text: &Arc<str>, name: &str) -> Compiled {
 
 /// A timer whose time is written in the script, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WrittenTimer {
+pub struct SourceTimer {
     /// The byte offset of the time.
     pub at: u32,
     /// How long after it is armed, or when.
-    pub time: WrittenTime,
+    pub time: SourceTimerTime,
 }
 
 /// The time of a written timer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum WrittenTime {
+pub enum SourceTimerTime {
     /// A duration.
     After(meantime_core::time::Span),
     /// An instant.
@@ -57,23 +58,23 @@ pub enum WrittenTime {
 impl Program {
     /// Timers whose time is written in the script.
     #[must_use]
-    pub fn written_timers(&self) -> Vec<WrittenTimer> {
-        let written = |timer: &LiteralTimer| WrittenTimer {
+    pub fn source_timers(&self) -> Vec<SourceTimer> {
+        let written = |timer: &LiteralTimer| SourceTimer {
             at: timer.at,
             time: match &timer.time {
-                TimerLiteral::After(span) => WrittenTime::After(*span),
-                TimerLiteral::At(at) => WrittenTime::At(*at),
+                TimerLiteral::After(span) => SourceTimerTime::After(*span),
+                TimerLiteral::At(at) => SourceTimerTime::At(*at),
             },
         };
         self.timers.iter().map(written).collect()
     }
 }
 
-/// One thing that a script waits for.
+/// An effect that a script has started and that has not ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pending {
+pub struct PendingAwaitable {
     /// What it is.
-    pub what: What,
+    pub what: EffectKind,
     /// Its effect.
     pub key: EffectKey,
     /// Its name.
@@ -107,30 +108,30 @@ impl<'a> Machine<'a> {
         Ok(machine)
     }
 
-    /// Takes the end of an effect. False when nobody waits for it any more.
-    pub fn take(&mut self, key: EffectKey, with: Settlement) -> Result<bool, Fault> {
+    /// Settles the awaitable of an effect. False if it is stale: no longer pending.
+    pub fn settle_effect(&mut self, key: EffectKey, with: Settlement) -> Result<bool, Fault> {
         let taken = self.settle(key, with);
         self.or_fault(taken)
     }
 
-    /// What an effect is, while somebody waits for it.
-    pub fn kind_of(&self, key: EffectKey) -> Option<What> {
-        let at = *self.steps.get(&Step::of(key))?;
+    /// The kind of an effect that is still pending.
+    pub fn kind_of(&self, key: EffectKey) -> Option<EffectKind> {
+        let at = *self.steps.get(&LocalEffectKey::of(key))?;
         match &self.heap.awaitables.get(at)?.kind {
             Kind::Leaf(leaf) => Some(leaf.what),
             Kind::Combinator(_) => None,
         }
     }
 
-    /// The result of a workflow that has finished; or why it cannot leave, with the place of
+    /// The result of a workflow that has finished; or why it cannot leave, with the position of
     /// the `return`.
     pub fn result(&mut self) -> Result<Result<Json, Failure>, Fault> {
         let value = self.stack.last().cloned().unwrap_or_default();
-        let message = match self.leave(&value) {
+        let message = match self.write_document(&value) {
             Ok(json) => return Ok(Ok(json)),
             Err(raise) => match *raise.0 {
                 RaiseKind::Error { message, .. } => message,
-                RaiseKind::Fault(fault) => return Err(self.placed(fault)),
+                RaiseKind::Fault(fault) => return Err(self.located(fault)),
                 RaiseKind::Throw(_) => "it cannot be written".to_owned(),
             },
         };
@@ -138,51 +139,51 @@ impl<'a> Machine<'a> {
         Ok(Err(Failure { trace: Json::parse(&self.trace()).ok(), ..failure }))
     }
 
-    /// A property of the error that nobody caught, as a document.
+    /// A property of the uncaught error, as a document.
     #[must_use]
     pub fn error_part(&self, name: &str) -> Option<Json> {
         let Some(Value::Record(at)) = self.stack.last() else { return None };
         let value = self.heap.records.get(*at)?.get_str(name)?;
-        Some(show(&self.heap, value, self.limits.payload_bytes))
+        Some(to_display_json(&self.heap, value, self.limits.payload_bytes))
     }
 
     /// The error itself, as a document and as text.
     pub fn error(&mut self) -> (Json, String) {
         let value = self.stack.last().cloned().unwrap_or_default();
-        let json = show(&self.heap, &value, self.limits.payload_bytes);
-        let text = self.readable(&value).unwrap_or_default();
+        let json = to_display_json(&self.heap, &value, self.limits.payload_bytes);
+        let text = self.log_text(&value).unwrap_or_default();
         (json, text)
     }
 
-    /// Whether something is left to be withdrawn in a later turn.
+    /// Whether effects are left to be cancelled in a later turn.
     #[must_use]
-    pub fn has_withdrawals(&self) -> bool {
-        !self.withdrawals.is_empty()
+    pub fn has_pending_cancellations(&self) -> bool {
+        !self.cancellations.is_empty()
     }
 
-    /// Withdraws as much as the turn has room for.
-    pub(crate) fn flush_withdrawals(&mut self) {
+    /// Cancels as many effects as the turn has room for.
+    pub(crate) fn flush_cancellations(&mut self) {
         let instance = self.instance;
-        while let Some((what, step)) = self.withdrawals.front().copied() {
+        while let Some((what, step)) = self.cancellations.front().copied() {
             if !self.host.has_room(1) {
                 return;
             }
-            self.withdrawals.pop_front();
-            self.host.withdraw(what, step.key(instance));
+            self.cancellations.pop_front();
+            self.host.cancel(what, step.key(instance));
         }
     }
 
-    /// Withdraws what was decided against, before the next event could reach it.
-    pub fn withdraw_losers_now(&mut self) {
-        self.flush_withdrawals();
+    /// Cancels losers before the next event could reach them (F2).
+    pub fn cancel_losers_now(&mut self) {
+        self.flush_cancellations();
     }
 
     /// Ends a child whose result is known before its end.
-    pub fn withdraw_child(&mut self, key: EffectKey) {
-        self.withdrawals.push_back((What::Child, Step::of(key)));
+    pub fn cancel_child(&mut self, key: EffectKey) {
+        self.cancellations.push_back((EffectKind::Child, LocalEffectKey::of(key)));
     }
 
-    /// Whether the script can only go on when something ends.
+    /// Whether the script is suspended until an awaitable settles.
     pub fn is_waiting(&self) -> bool {
         match (self.next_op(), self.stack.last()) {
             (Some(Op::Await), Some(Value::Awaitable(at))) => {
@@ -192,14 +193,14 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Where the innermost frame stands.
-    pub fn standing_at(&self) -> Position {
+    /// The source position of the innermost frame.
+    pub fn current_position(&self) -> Position {
         self.position()
     }
 
-    /// Adds the line at which the script stands to a fault.
-    pub fn place_fault(&self, fault: Fault) -> Fault {
-        self.placed(fault)
+    /// Adds the current source position to a fault.
+    pub fn locate_fault(&self, fault: Fault) -> Fault {
+        self.located(fault)
     }
 
     /// Whether the workflow has a variable of a name.
@@ -237,7 +238,7 @@ impl<'a> Machine<'a> {
                 value => value,
             };
             let most = self.limits.payload_bytes.saturating_sub(size);
-            if let Some(value) = show_property(&self.heap, &value, most) {
+            if let Some(value) = property_to_display_json(&self.heap, &value, most) {
                 size = size.saturating_add(name.len()).saturating_add(value.size());
                 shown.retain(|(known, _): &(&str, Json)| *known != &**name);
                 shown.push((&**name, value));
@@ -258,7 +259,7 @@ impl<'a> Machine<'a> {
 
     /// What the script waits for or has started, oldest first.
     #[must_use]
-    pub fn pending(&self) -> Vec<Pending> {
+    pub fn pending(&self) -> Vec<PendingAwaitable> {
         let instance = self.instance;
         let leaves = self.heap.awaitables.iter::<AwaitableRef>().filter_map(|(_, it)| {
             match (&it.kind, it.is_pending()) {
@@ -266,8 +267,8 @@ impl<'a> Machine<'a> {
                 _ => None,
             }
         });
-        let mut pending: Vec<Pending> = leaves
-            .map(|leaf| Pending {
+        let mut pending: Vec<PendingAwaitable> = leaves
+            .map(|leaf| PendingAwaitable {
                 what: leaf.what,
                 key: leaf.step.key(instance),
                 name: leaf.name.as_str().to_owned(),
@@ -279,12 +280,12 @@ impl<'a> Machine<'a> {
         pending
     }
 
-    fn or_fault<T>(&mut self, outcome: Outcome<T>) -> Result<T, Fault> {
+    fn or_fault<T>(&mut self, outcome: VmResult<T>) -> Result<T, Fault> {
         outcome.map_err(|raise| match *raise.0 {
-            RaiseKind::Fault(fault) => self.placed(fault),
-            RaiseKind::Error { message, .. } => self.placed(Fault::new("corrupt_state", message)),
+            RaiseKind::Fault(fault) => self.located(fault),
+            RaiseKind::Error { message, .. } => self.located(Fault::new("corrupt_state", message)),
             RaiseKind::Throw(_) => {
-                self.placed(Fault::new("corrupt_state", "an error out of place"))
+                self.located(Fault::new("corrupt_state", "an error out of place"))
             }
         })
     }

@@ -10,11 +10,11 @@ pub(crate) fn encode(bytes: &[u8]) -> String {
     for group in bytes.chunks(3) {
         let byte = |at: usize| u32::from(group.get(at).copied().unwrap_or(0));
         let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
-        for place in 0..4_usize {
-            if place > group.len() {
+        for position in 0..4_usize {
+            if position > group.len() {
                 out.push('=');
             } else {
-                let index = bits >> (18 - 6 * place) & 0x3f;
+                let index = bits >> (18 - 6 * position) & 0x3f;
                 out.push(char::from(DIGITS[index as usize]));
             }
         }

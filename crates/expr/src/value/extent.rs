@@ -7,7 +7,7 @@ use super::{Number, Value};
 
 /// What a visit of a whole value takes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Extent {
+pub struct ValueSize {
     /// Operations.
     pub ops: u64,
     /// Bytes of its texts, and a few for everything else.
@@ -17,7 +17,7 @@ pub struct Extent {
 /// Bytes that a value without text is counted with.
 const VALUE_BYTES: u64 = 16;
 
-impl Extent {
+impl ValueSize {
     /// The extent of a value. Counting ends where the operations go beyond a limit.
     pub fn of(value: &Value, limit: u64) -> Self {
         let mut extent = Self::default();
@@ -94,8 +94,8 @@ mod tests {
         for _ in 0..60 {
             value = Value::array(vec![value.clone(), value]);
         }
-        let extent = Extent::of(&value, 10_000);
+        let extent = ValueSize::of(&value, 10_000);
         assert!(extent.ops > 10_000 && extent.ops < 10_200, "{extent:?}");
-        assert_eq!(Extent::of(&Value::from("abc"), 10), Extent { ops: 1, bytes: 3 });
+        assert_eq!(ValueSize::of(&Value::from("abc"), 10), ValueSize { ops: 1, bytes: 3 });
     }
 }

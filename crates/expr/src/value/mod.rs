@@ -20,11 +20,11 @@ pub mod temporal;
 pub mod text;
 
 pub use array::Array;
-pub use extent::Extent;
+pub use extent::ValueSize;
 pub use foreign::{Foreign, Opaque};
 pub use kind::Kind;
-pub use model::{Range, Tagged, Value};
+pub use model::{Annotated, Range, Value};
 pub use number::{Number, NumberError};
 pub use object::{Entry, Key, KeyDetail, Namespace, Object};
-pub use pattern::{Found, InvalidPattern, MatchTooCostly, Pattern};
+pub use pattern::{InvalidPattern, MatchTooCostly, Pattern, PatternMatch};
 pub use text::Text;

@@ -54,16 +54,16 @@ pub enum Value {
     /// A value of one language, such as a function.
     Foreign(Foreign),
     /// A value with notes, such as the format it is written in.
-    Tagged(Arc<Tagged>),
+    Annotated(Arc<Annotated>),
 }
 
 /// A value and what is noted about it.
 #[derive(Debug, Clone)]
-pub struct Tagged {
+pub struct Annotated {
     /// The value; never tagged itself.
     pub value: Value,
     /// The notes.
-    pub notes: Object,
+    pub metadata: Object,
 }
 
 /// Whole numbers from the first to the last, upwards or downwards.
@@ -121,9 +121,13 @@ impl Value {
     }
 
     /// The value with notes; without notes, the bare value.
-    pub fn tagged(value: Value, notes: Object) -> Self {
+    pub fn annotated(value: Value, metadata: Object) -> Self {
         let value = value.into_bare();
-        if notes.is_empty() { value } else { Self::Tagged(Arc::new(Tagged { value, notes })) }
+        if metadata.is_empty() {
+            value
+        } else {
+            Self::Annotated(Arc::new(Annotated { value, metadata }))
+        }
     }
 
     /// The kind of the value.
@@ -149,14 +153,14 @@ impl Value {
             Self::Uri(_) => Kind::Uri,
             Self::Namespace(_) => Kind::Namespace,
             Self::Foreign(foreign) => foreign.kind(),
-            Self::Tagged(tagged) => tagged.value.kind(),
+            Self::Annotated(annotated) => annotated.value.kind(),
         }
     }
 
     /// The value without its notes.
     pub fn bare(&self) -> &Self {
         match self {
-            Self::Tagged(tagged) => &tagged.value,
+            Self::Annotated(annotated) => &annotated.value,
             other => other,
         }
     }
@@ -165,15 +169,15 @@ impl Value {
     #[must_use]
     pub fn into_bare(self) -> Self {
         match self {
-            Self::Tagged(tagged) => tagged.value.clone(),
+            Self::Annotated(annotated) => annotated.value.clone(),
             other => other,
         }
     }
 
     /// The notes, if there are any.
-    pub fn notes(&self) -> Option<&Object> {
+    pub fn metadata(&self) -> Option<&Object> {
         match self {
-            Self::Tagged(tagged) => Some(&tagged.notes),
+            Self::Annotated(annotated) => Some(&annotated.metadata),
             _ => None,
         }
     }
@@ -186,7 +190,7 @@ impl Value {
             Self::Object(object) => object.depth(),
             Self::Key(key) => key.attributes().map_or(0, Object::depth),
             Self::Foreign(foreign) => foreign.depth(),
-            Self::Tagged(tagged) => tagged.value.depth().max(tagged.notes.depth()),
+            Self::Annotated(annotated) => annotated.value.depth().max(annotated.metadata.depth()),
             _ => 0,
         }
     }

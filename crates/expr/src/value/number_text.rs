@@ -87,15 +87,15 @@ impl Number {
         };
         let sign = sign_of(&unscaled);
         let mut digits = unscaled.magnitude().to_str_radix(10);
-        let places = usize::try_from(scale.unsigned_abs()).unwrap_or(0);
+        let decimals = usize::try_from(scale.unsigned_abs()).unwrap_or(0);
         if scale <= 0 {
-            digits.extend(std::iter::repeat_n('0', places));
+            digits.extend(std::iter::repeat_n('0', decimals));
             return format!("{sign}{digits}");
         }
-        if digits.len() <= places {
-            digits.insert_str(0, &"0".repeat(places + 1 - digits.len()));
+        if digits.len() <= decimals {
+            digits.insert_str(0, &"0".repeat(decimals + 1 - digits.len()));
         }
-        let (whole, fraction) = digits.split_at(digits.len() - places);
+        let (whole, fraction) = digits.split_at(digits.len() - decimals);
         format!("{sign}{whole}.{fraction}")
     }
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use meantime_core::{EffectKey, Fault, InstanceId, Json, Limits, Timestamp};
 use meantime_expr::script::{
-    Host, Machine, Operation, Program, Refusal, Request, Settlement, Started, Stop, What,
-    compile_script,
+    EffectKind, EffectRequest, Host, Machine, Operation, Program, Settlement, StartError,
+    StartedEffect, StopReason, compile_script,
 };
 
 /// A host for tests.
@@ -50,25 +50,25 @@ impl Host for Recorder {
         self.ordinal as usize + effects <= self.room
     }
 
-    fn start(&mut self, request: &Request) -> Result<Started, Refusal> {
+    fn start(&mut self, request: &EffectRequest) -> Result<StartedEffect, StartError> {
         let args: Vec<&str> =
             request.args.iter().map(|arg| arg.as_ref().map_or("-", Json::as_str)).collect();
         let (what, name) = match request.operation {
-            Operation::Task => (What::Task, args[0]),
-            Operation::Delay | Operation::Until => (What::Timer, args[0]),
-            Operation::Signal => (What::Signal, args[0]),
-            Operation::Child => (What::Child, args[0]),
-            Operation::Http => (What::Http, "http"),
+            Operation::Task => (EffectKind::Task, args[0]),
+            Operation::Delay | Operation::Until => (EffectKind::Timer, args[0]),
+            Operation::Signal => (EffectKind::Signal, args[0]),
+            Operation::Child => (EffectKind::Child, args[0]),
+            Operation::Http => (EffectKind::Http, "http"),
         };
         let name = name.trim_matches('"').to_owned();
         if name == "refuse" {
-            return Err(Refusal::type_error("refused by the host"));
+            return Err(StartError::type_error("refused by the host"));
         }
         self.lines.push(format!("{:?} {}", request.operation, args.join(" ")));
-        Ok(Started { what, key: self.next_key(), timer: None, name })
+        Ok(StartedEffect { what, key: self.next_key(), timer: None, name })
     }
 
-    fn withdraw(&mut self, what: What, key: EffectKey) {
+    fn cancel(&mut self, what: EffectKind, key: EffectKey) {
         self.ordinal += 1;
         self.lines.push(format!("withdraw {what:?} {}.{}", key.turn_no, key.ordinal));
     }
@@ -109,16 +109,16 @@ pub(crate) fn eval_with(text: &str, input: &str, limits: &Limits) -> String {
             Err(fault) => return fault_text(&fault),
         };
         match machine.run() {
-            Ok(Stop::Finished) => {
+            Ok(StopReason::Finished) => {
                 return match machine.result() {
                     Ok(Ok(json)) => json.to_string(),
                     Ok(Err(failure)) => failure.message,
                     Err(fault) => fault_text(&fault),
                 };
             }
-            Ok(Stop::Uncaught { .. }) => return format!("threw {}", machine.error().1),
-            Ok(Stop::Waiting) => return "waits".to_owned(),
-            Ok(Stop::Yield) => saved = Some(machine.save().expect("as the test says")),
+            Ok(StopReason::Uncaught { .. }) => return format!("threw {}", machine.error().1),
+            Ok(StopReason::Waiting) => return "waits".to_owned(),
+            Ok(StopReason::Yield) => saved = Some(machine.save().expect("as the test says")),
             Err(fault) => return fault_text(&fault),
         }
     }
@@ -174,7 +174,7 @@ impl Story {
         let key = host.instance().effect(turn, ordinal);
         let mut machine = Machine::load(&self.program, &self.state, &mut host, &self.limits)
             .expect("as the test says");
-        let taken = machine.take(key, with).expect("as the test says");
+        let taken = machine.settle_effect(key, with).expect("as the test says");
         let (line, state) = play(&mut machine);
         drop(machine);
         self.lines.push(format!("{} {turn}.{ordinal}", if taken { "took" } else { "ignored" }));
@@ -194,19 +194,21 @@ impl Story {
 
 fn play(machine: &mut Machine<'_>) -> (String, Vec<u8>) {
     match machine.run().expect("as the test says") {
-        Stop::Finished => (
+        StopReason::Finished => (
             format!(
                 "returned {}",
                 machine.result().expect("as the test says").expect("as the test says")
             ),
             Vec::new(),
         ),
-        Stop::Uncaught { trace } => (format!("threw {} {trace}", machine.error().0), Vec::new()),
-        Stop::Waiting => {
+        StopReason::Uncaught { trace } => {
+            (format!("threw {} {trace}", machine.error().0), Vec::new())
+        }
+        StopReason::Waiting => {
             let state = machine.save().expect("as the test says");
             ("waits".to_owned(), state)
         }
-        Stop::Yield => {
+        StopReason::Yield => {
             let state = machine.save().expect("as the test says");
             ("yields".to_owned(), state)
         }

@@ -1,13 +1,13 @@
 //! `Workflow.run`: a child of any notation.
 
 use meantime_core::{ChildSpec, Effect, ParentClose};
-use meantime_expr::script::{Refusal, Request, Started, What};
+use meantime_expr::script::{EffectKind, EffectRequest, StartError, StartedEffect};
 use serde::Deserialize;
 
 use super::options::{name, options};
 use super::task::arg;
-use super::time::WrittenTime;
-use super::turn::{TurnHost, place_text};
+use super::time::UnparsedTime;
+use super::turn::{TurnHost, position_text};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, expecting = "an object")]
@@ -17,26 +17,29 @@ struct ChildOptions {
     #[serde(default)]
     key: Option<String>,
     #[serde(default)]
-    deadline: Option<WrittenTime>,
+    deadline: Option<UnparsedTime>,
 }
 
 impl TurnHost<'_> {
-    pub(super) fn start_child(&mut self, request: &Request) -> Result<Started, Refusal> {
+    pub(super) fn start_child(
+        &mut self,
+        request: &EffectRequest,
+    ) -> Result<StartedEffect, StartError> {
         let most = self.cx.limits.name_bytes;
         let name = name(arg(request, 0), "the name of the workflow", most)?;
         let input = arg(request, 1).cloned().unwrap_or_default();
-        self.check_payload(&input, request.place)?;
+        self.check_payload(&input, request.position)?;
         let options: ChildOptions = options(arg(request, 2), "Workflow.run")?;
-        let mut spec = ChildSpec::new(&name, place_text(request.place), input);
+        let mut spec = ChildSpec::new(&name, position_text(request.position), input);
         spec.version = options.version;
         spec.key = options.key;
         if let Some(deadline) = &options.deadline {
-            spec.deadline_at = Some(deadline.by(self.cx.now)?);
+            spec.deadline_at = Some(deadline.deadline_instant(self.cx.now)?);
         }
         // Whatever the child raises is thrown at the `await`, so nothing becomes an incident there.
         spec.catches = vec!["*".to_owned()];
         spec.parent_close = ParentClose::Detach;
         let key = self.push(Effect::StartChild(spec));
-        Ok(Started { what: What::Child, key, timer: None, name })
+        Ok(StartedEffect { what: EffectKind::Child, key, timer: None, name })
     }
 }

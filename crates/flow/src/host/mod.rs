@@ -8,5 +8,5 @@ mod time;
 mod turn;
 
 pub(crate) use options::RetryOptions;
-pub(crate) use time::WrittenTime;
-pub(crate) use turn::{TurnHost, place_text};
+pub(crate) use time::UnparsedTime;
+pub(crate) use turn::{TurnHost, position_text};

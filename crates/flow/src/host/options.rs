@@ -1,38 +1,38 @@
 //! Options of library functions.
 
 use meantime_core::{Json, RetryPolicy};
-use meantime_expr::script::Refusal;
+use meantime_expr::script::StartError;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::time::{TimeProblem, WrittenTime};
+use super::time::{InvalidTime, UnparsedTime};
 
-/// How a task is tried again.
+/// Retry options of a task.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, expecting = "an object")]
 pub(crate) struct RetryOptions {
     #[serde(default)]
     pub(crate) max_attempts: Option<u32>,
     #[serde(default)]
-    pub(crate) backoff: Option<WrittenTime>,
+    pub(crate) backoff: Option<UnparsedTime>,
     #[serde(default)]
-    pub(crate) max_delay: Option<WrittenTime>,
+    pub(crate) max_delay: Option<UnparsedTime>,
 }
 
-/// Why options make no sense.
-pub(crate) struct OptionProblem {
+/// Why an option is invalid.
+pub(crate) struct InvalidOption {
     pub(crate) message: String,
-    time: Option<TimeProblem>,
+    time: Option<InvalidTime>,
 }
 
-impl From<TimeProblem> for OptionProblem {
-    fn from(problem: TimeProblem) -> Self {
+impl From<InvalidTime> for InvalidOption {
+    fn from(problem: InvalidTime) -> Self {
         Self { message: problem.message.clone(), time: Some(problem) }
     }
 }
 
-impl From<OptionProblem> for Refusal {
-    fn from(problem: OptionProblem) -> Self {
+impl From<InvalidOption> for StartError {
+    fn from(problem: InvalidOption) -> Self {
         match problem.time {
             Some(time) => time.into(),
             None => Self::range_error(problem.message),
@@ -42,12 +42,12 @@ impl From<OptionProblem> for Refusal {
 
 impl RetryOptions {
     /// The policy, with what is not written taken from another one.
-    pub(crate) fn policy(&self, default: RetryPolicy) -> Result<RetryPolicy, OptionProblem> {
+    pub(crate) fn policy(&self, default: RetryPolicy) -> Result<RetryPolicy, InvalidOption> {
         let mut policy = default;
         if let Some(attempts) = self.max_attempts {
             if attempts == 0 {
                 let message = "maxAttempts is at least 1".to_owned();
-                return Err(OptionProblem { message, time: None });
+                return Err(InvalidOption { message, time: None });
             }
             policy.max_attempts = attempts;
         }
@@ -66,25 +66,25 @@ impl RetryOptions {
 pub(super) fn options<T: DeserializeOwned + Default>(
     value: Option<&Json>,
     of: &str,
-) -> Result<T, Refusal> {
+) -> Result<T, StartError> {
     let Some(json) = value.filter(|json| !json.is_null()) else { return Ok(T::default()) };
     json.read().map_err(|error| {
         let reason = error.to_string();
         let reason = reason.trim_start_matches("not valid JSON: ");
         let reason = reason.split(" at line ").next().unwrap_or(reason);
-        Refusal::type_error(format!("the options of {of}: {reason}"))
+        StartError::type_error(format!("the options of {of}: {reason}"))
     })
 }
 
 /// A name that is there, and not too long.
-pub(super) fn name(value: Option<&Json>, what: &str, most: usize) -> Result<String, Refusal> {
+pub(super) fn name(value: Option<&Json>, what: &str, most: usize) -> Result<String, StartError> {
     let text: Option<String> = value.and_then(|json| json.read().ok());
     match text {
-        Some(text) if text.is_empty() => Err(Refusal::type_error(format!("{what} is empty"))),
+        Some(text) if text.is_empty() => Err(StartError::type_error(format!("{what} is empty"))),
         Some(text) if text.len() > most => {
-            Err(Refusal::range_error(format!("{what} has more than {most} bytes")))
+            Err(StartError::range_error(format!("{what} has more than {most} bytes")))
         }
         Some(text) => Ok(text),
-        None => Err(Refusal::type_error(format!("{what} is a string"))),
+        None => Err(StartError::type_error(format!("{what} is a string"))),
     }
 }

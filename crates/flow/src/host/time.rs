@@ -2,35 +2,35 @@
 
 use meantime_core::time::{Span, TimeError, Zone};
 use meantime_core::{Json, Timestamp};
-use meantime_expr::script::Refusal;
+use meantime_expr::script::StartError;
 use serde::Deserialize;
 
-/// A time that was written and not yet understood.
+/// A time argument of a script, not parsed yet.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(transparent)]
-pub(crate) struct WrittenTime(Json);
+pub(crate) struct UnparsedTime(Json);
 
-/// Why a time makes no sense.
+/// Why a time is invalid.
 #[derive(Debug)]
-pub(crate) struct TimeProblem {
+pub(crate) struct InvalidTime {
     pub(crate) message: String,
     error: Option<TimeError>,
 }
 
-impl TimeProblem {
+impl InvalidTime {
     fn of(message: &str) -> Self {
         Self { message: message.to_owned(), error: None }
     }
 }
 
-impl From<TimeError> for TimeProblem {
+impl From<TimeError> for InvalidTime {
     fn from(error: TimeError) -> Self {
         Self { message: error.to_string(), error: Some(error) }
     }
 }
 
-impl From<TimeProblem> for Refusal {
-    fn from(problem: TimeProblem) -> Self {
+impl From<InvalidTime> for StartError {
+    fn from(problem: InvalidTime) -> Self {
         match &problem.error {
             Some(error) => Self::time(error),
             None => Self::type_error(problem.message),
@@ -38,7 +38,7 @@ impl From<TimeProblem> for Refusal {
     }
 }
 
-impl WrittenTime {
+impl UnparsedTime {
     pub(crate) fn of(json: Json) -> Self {
         Self(json)
     }
@@ -48,13 +48,13 @@ impl WrittenTime {
     }
 
     /// How long: a number of seconds, also a fraction, or an ISO 8601 duration.
-    pub(crate) fn span(&self) -> Result<Span, TimeProblem> {
+    pub(crate) fn span(&self) -> Result<Span, InvalidTime> {
         if let Some(text) = self.text() {
             return Ok(Span::parse_delay(&text)?);
         }
         let Ok(seconds) = self.0.as_str().parse::<f64>() else {
             let text = "a time is a number of seconds or a duration such as \"PT5M\"";
-            return Err(TimeProblem::of(text));
+            return Err(InvalidTime::of(text));
         };
         if seconds < 0.0 {
             return Err(TimeError::NegativeDuration { text: self.0.to_string() }.into());
@@ -70,25 +70,25 @@ impl WrittenTime {
     }
 
     /// The instant so long after now (T4: computed once, here).
-    pub(crate) fn after(&self, now: Timestamp) -> Result<Timestamp, TimeProblem> {
+    pub(crate) fn due_after(&self, now: Timestamp) -> Result<Timestamp, InvalidTime> {
         Ok(self.span()?.add_to(now, &Zone::utc())?)
     }
 
     /// An instant, or the one so long after now.
-    pub(crate) fn by(&self, now: Timestamp) -> Result<Timestamp, TimeProblem> {
+    pub(crate) fn deadline_instant(&self, now: Timestamp) -> Result<Timestamp, InvalidTime> {
         match self.text() {
             Some(text) if !text.starts_with(['P', '-']) => Ok(Timestamp::parse(&text)?),
-            _ => self.after(now),
+            _ => self.due_after(now),
         }
     }
 
     /// An instant: as text, or as milliseconds since 1970.
-    pub(crate) fn instant(&self) -> Result<Timestamp, TimeProblem> {
+    pub(crate) fn instant(&self) -> Result<Timestamp, InvalidTime> {
         match self.text() {
             Some(text) => Ok(Timestamp::parse(&text)?),
             None => match self.0.as_str().parse::<i64>() {
                 Ok(millis) => Ok(Timestamp::from_written_millis(millis)?),
-                Err(_) => Err(TimeProblem::of(
+                Err(_) => Err(InvalidTime::of(
                     "an instant is a text such as \"2026-03-01T10:00:00Z\", or a whole number of \
                      milliseconds since 1970",
                 )),
@@ -97,7 +97,7 @@ impl WrittenTime {
     }
 
     /// A length in milliseconds, for limits of attempts and waits between them.
-    pub(crate) fn duration_ms(&self) -> Result<u64, TimeProblem> {
+    pub(crate) fn duration_ms(&self) -> Result<u64, InvalidTime> {
         let millis = self.span()?.approx_millis();
         Ok(u64::try_from(millis).unwrap_or(0))
     }

@@ -4,9 +4,11 @@ use meantime_core::{
     Cx, Effect, EffectKey, Fault, InstanceId, Json, Position, RetryPolicy, SplitMix64, Timestamp,
     instance_seed,
 };
-use meantime_expr::script::{Host, Operation, Refusal, Request, Started, What};
+use meantime_expr::script::{
+    EffectKind, EffectRequest, Host, Operation, StartError, StartedEffect,
+};
 
-/// The surroundings of a script for one turn.
+/// The host of a script for one turn.
 pub(crate) struct TurnHost<'a> {
     pub(super) cx: &'a Cx<'a>,
     pub(super) retry: RetryPolicy,
@@ -31,21 +33,21 @@ impl<'a> TurnHost<'a> {
     }
 
     /// Refuses a document that the kernel would refuse, with the place of the call.
-    pub(super) fn check_payload(&self, json: &Json, place: Position) -> Result<(), Refusal> {
+    pub(super) fn check_payload(&self, json: &Json, position: Position) -> Result<(), StartError> {
         let most = self.cx.limits.payload_bytes;
         if json.size() <= most {
             return Ok(());
         }
         let text = format!("a payload has {} bytes, the limit is {most}", json.size());
         let mut fault = Fault::new("payload_limit", text);
-        fault.element = Some(place_text(place));
-        Err(Refusal::Limit(fault))
+        fault.element = Some(position_text(position));
+        Err(StartError::Limit(fault))
     }
 }
 
 /// A place as effects and history name it: line and column.
-pub(crate) fn place_text(place: Position) -> String {
-    format!("{}:{}", place.line, place.column)
+pub(crate) fn position_text(position: Position) -> String {
+    format!("{}:{}", position.line, position.column)
 }
 
 impl Host for TurnHost<'_> {
@@ -72,7 +74,7 @@ impl Host for TurnHost<'_> {
         self.effects.is_empty() || self.effects.len() + effects <= self.cx.limits.slice_effects()
     }
 
-    fn start(&mut self, request: &Request) -> Result<Started, Refusal> {
+    fn start(&mut self, request: &EffectRequest) -> Result<StartedEffect, StartError> {
         match request.operation {
             Operation::Task => self.start_task(request),
             Operation::Delay => self.start_delay(request),
@@ -83,12 +85,12 @@ impl Host for TurnHost<'_> {
         }
     }
 
-    fn withdraw(&mut self, what: What, key: EffectKey) {
+    fn cancel(&mut self, what: EffectKind, key: EffectKey) {
         self.push(match what {
-            What::Task | What::Http => Effect::CancelTask { key },
-            What::Timer => Effect::CancelTimer { key },
-            What::Signal => Effect::Unsubscribe { key },
-            What::Child => Effect::CancelChild { key },
+            EffectKind::Task | EffectKind::Http => Effect::CancelTask { key },
+            EffectKind::Timer => Effect::CancelTimer { key },
+            EffectKind::Signal => Effect::Unsubscribe { key },
+            EffectKind::Child => Effect::CancelChild { key },
         });
     }
 

@@ -2,7 +2,7 @@
 
 use super::graph::scopes;
 use crate::code::Code;
-use crate::definition::{Body, Journey, State, Task};
+use crate::definition::{Journey, State, StateBody, Task};
 use crate::report::Report;
 
 pub(super) fn check(journey: &Journey, report: &mut Report) {
@@ -11,7 +11,7 @@ pub(super) fn check(journey: &Journey, report: &mut Report) {
     }
     let states = scopes(journey).into_iter().flat_map(|(_, scope)| scope.states.values());
     let found: Vec<String> =
-        states.filter(|state| lasts(state)).map(|state| format!("`{}`", state.id)).collect();
+        states.filter(|state| may_wait(state)).map(|state| format!("`{}`", state.id)).collect();
     if !found.is_empty() {
         let message = format!("an API cannot have {}", found.join(", "));
         report
@@ -20,10 +20,10 @@ pub(super) fn check(journey: &Journey, report: &mut Report) {
     }
 }
 
-fn lasts(state: &State) -> bool {
+fn may_wait(state: &State) -> bool {
     match &state.body {
-        Body::Step(_) | Body::Timer(_) => true,
-        Body::Task(task) => matches!(**task, Task::Schedule(_)),
+        StateBody::Step(_) | StateBody::Timer(_) => true,
+        StateBody::Task(task) => matches!(**task, Task::Schedule(_)),
         _ => false,
     }
 }

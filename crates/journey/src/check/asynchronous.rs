@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::graph::successors;
 use crate::code::Code;
-use crate::definition::{Body, Journey, Scope, StartMode, State, Task};
+use crate::definition::{Journey, Scope, StartMode, State, StateBody, Task};
 use crate::report::Report;
 
 pub(super) fn check(journey: &Journey, report: &mut Report) {
@@ -21,7 +21,7 @@ pub(super) fn check(journey: &Journey, report: &mut Report) {
         );
     }
     let (seen, lasting, late) = (BTreeSet::new(), BTreeMap::new(), Vec::new());
-    let mut walk = Walk { journey, seen, lasting, late };
+    let mut walk = StartWalk { journey, seen, lasting, late };
     walk.scope(&journey.main, false);
     for state in walk.late {
         let message = format!(
@@ -35,8 +35,8 @@ pub(super) fn check(journey: &Journey, report: &mut Report) {
     }
 }
 
-/// Goes through what a start can reach before somebody submits something.
-struct Walk<'j> {
+/// Walks over the states that a start can reach before the first submission.
+struct StartWalk<'j> {
     journey: &'j Journey,
     /// States that were looked at, by their address: ids are unique within a scope only.
     seen: BTreeSet<(*const State, bool)>,
@@ -45,7 +45,7 @@ struct Walk<'j> {
     late: Vec<&'j State>,
 }
 
-impl<'j> Walk<'j> {
+impl<'j> StartWalk<'j> {
     /// Walks through a scope from its start. `late`: something has taken time before.
     fn scope(&mut self, scope: &'j Scope, late: bool) {
         let mut open = vec![(scope.start.id.as_str(), late)];
@@ -56,17 +56,17 @@ impl<'j> Walk<'j> {
             }
             match &state.body {
                 // Whoever submits brings a request of their own.
-                Body::Step(_) => continue,
+                StateBody::Step(_) => continue,
                 // Each is met late once only: what was seen is not looked at again.
-                Body::Task(task) if matches!(**task, Task::Auth(_)) && late => {
+                StateBody::Task(task) if matches!(**task, Task::Auth(_)) && late => {
                     self.late.push(state);
                 }
-                Body::Parallel(parallel) => {
+                StateBody::Parallel(parallel) => {
                     for branch in &parallel.branches {
                         self.scope(&branch.scope, late);
                     }
                 }
-                Body::Call(call) => {
+                StateBody::Call(call) => {
                     if let Some(called) = self.journey.subjourneys.get(&call.subjourney.id) {
                         self.scope(&called.scope, late);
                     }
@@ -80,24 +80,27 @@ impl<'j> Walk<'j> {
 
     fn takes_time(&mut self, state: &'j State) -> bool {
         match &state.body {
-            Body::Step(_) | Body::Timer(_) => true,
-            Body::Task(task) => match &**task {
+            StateBody::Step(_) | StateBody::Timer(_) => true,
+            StateBody::Task(task) => match &**task {
                 Task::Auth(_) => false,
                 Task::Http(call) => call.result_var.is_some(),
                 Task::Schedule(_) | Task::Cache(_) | Task::Worker(_) => true,
             },
-            Body::Parallel(parallel) => {
-                parallel.branches.iter().any(|branch| self.lasts(&branch.scope))
+            StateBody::Parallel(parallel) => {
+                parallel.branches.iter().any(|branch| self.may_wait(&branch.scope))
             }
-            Body::Call(call) => {
+            StateBody::Call(call) => {
                 let called = self.journey.subjourneys.get(&call.subjourney.id);
-                called.is_some_and(|it| self.lasts(&it.scope))
+                called.is_some_and(|it| self.may_wait(&it.scope))
             }
-            Body::Choice(_) | Body::Transform(_) | Body::Succeed(_) | Body::Fail(_) => false,
+            StateBody::Choice(_)
+            | StateBody::Transform(_)
+            | StateBody::Succeed(_)
+            | StateBody::Fail(_) => false,
         }
     }
 
-    fn lasts(&mut self, scope: &'j Scope) -> bool {
+    fn may_wait(&mut self, scope: &'j Scope) -> bool {
         let key = std::ptr::from_ref(scope);
         if let Some(known) = self.lasting.get(&key) {
             return *known;

@@ -2,16 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::graph::{Owner, scopes};
+use super::graph::{ScopeOwner, scopes};
 use crate::code::Code;
-use crate::definition::{Body, Destination, Journey, Scope, Target, Task};
+use crate::definition::{Destination, Journey, Scope, StateBody, StateRef, Task};
 use crate::report::Report;
 use crate::yaml::Span;
 
 pub(super) fn check(journey: &Journey, report: &mut Report) {
     for (_, scope) in scopes(journey) {
         for state in scope.states.values() {
-            if let Body::Call(call) = &state.body
+            if let StateBody::Call(call) = &state.body
                 && !journey.subjourneys.contains_key(&call.subjourney.id)
             {
                 let message = format!("there is no subjourney `{}`", call.subjourney.id);
@@ -21,18 +21,22 @@ pub(super) fn check(journey: &Journey, report: &mut Report) {
             }
         }
     }
-    recursion(journey, report);
-    guard(journey, report);
+    check_recursion(journey, report);
+    check_guard(journey, report);
 }
 
 /// Subjourneys that a subjourney calls, its branches included, with the place of each call.
-fn calls(scope: &Scope) -> Vec<(&str, Span)> {
+fn called_subjourneys(scope: &Scope) -> Vec<(&str, Span)> {
     let mut found = Vec::new();
     for state in scope.states.values() {
         match &state.body {
-            Body::Call(call) => found.push((call.subjourney.id.as_str(), call.subjourney.span)),
-            Body::Parallel(parallel) => {
-                found.extend(parallel.branches.iter().flat_map(|branch| calls(&branch.scope)));
+            StateBody::Call(call) => {
+                found.push((call.subjourney.id.as_str(), call.subjourney.span));
+            }
+            StateBody::Parallel(parallel) => {
+                found.extend(
+                    parallel.branches.iter().flat_map(|branch| called_subjourneys(&branch.scope)),
+                );
             }
             _ => {}
         }
@@ -40,15 +44,15 @@ fn calls(scope: &Scope) -> Vec<(&str, Span)> {
     found
 }
 
-fn recursion(journey: &Journey, report: &mut Report) {
+fn check_recursion(journey: &Journey, report: &mut Report) {
     let graph: BTreeMap<&str, Vec<(&str, Span)>> = journey
         .subjourneys
         .iter()
-        .map(|(name, subjourney)| (name.as_str(), calls(&subjourney.scope)))
+        .map(|(name, subjourney)| (name.as_str(), called_subjourneys(&subjourney.scope)))
         .collect();
     for (name, direct) in &graph {
         for (called, span) in direct {
-            if leads_to(&graph, called, name) {
+            if reaches(&graph, called, name) {
                 let message = format!("the subjourney `{name}` calls itself through `{called}`");
                 report.error(Code::Subjourney, *span, message).help("use a loop within one scope");
             }
@@ -56,7 +60,7 @@ fn recursion(journey: &Journey, report: &mut Report) {
     }
 }
 
-fn leads_to(graph: &BTreeMap<&str, Vec<(&str, Span)>>, from: &str, to: &str) -> bool {
+fn reaches(graph: &BTreeMap<&str, Vec<(&str, Span)>>, from: &str, to: &str) -> bool {
     let mut seen = BTreeSet::new();
     let mut open = vec![from];
     while let Some(name) = open.pop() {
@@ -71,29 +75,29 @@ fn leads_to(graph: &BTreeMap<&str, Vec<(&str, Span)>>, from: &str, to: &str) -> 
 }
 
 /// A guard runs on a copy and answers at once: it may not wait or leave a trace.
-fn guard(journey: &Journey, report: &mut Report) {
-    let Some(Target { id: name, span }) = &journey.guard else { return };
+fn check_guard(journey: &Journey, report: &mut Report) {
+    let Some(StateRef { id: name, span }) = &journey.guard else { return };
     if !journey.subjourneys.contains_key(name) {
         let message = format!("`spec.access.read.guardRef` names no subjourney: `{name}`");
         report.error(Code::Access, *span, message).help("define it in `spec.subjourneys`");
         return;
     }
     for (owner, scope) in scopes(journey) {
-        if owner != Owner::Subjourney(name.clone()) {
+        if owner != ScopeOwner::Subjourney(name.clone()) {
             continue;
         }
         for state in scope.states.values() {
             let problem = match &state.body {
-                Body::Step(step) => {
+                StateBody::Step(step) => {
                     Some(format!("waits in the {} `{}`", step.kind.name(), state.id))
                 }
-                Body::Timer(_) => Some(format!("sleeps in the timer `{}`", state.id)),
-                Body::Task(task) => match &**task {
+                StateBody::Timer(_) => Some(format!("sleeps in the timer `{}`", state.id)),
+                StateBody::Task(task) => match &**task {
                     Task::Schedule(_) => Some(format!("makes a schedule in `{}`", state.id)),
                     Task::Worker(_) => Some(format!("needs a worker in `{}`", state.id)),
                     _ => None,
                 },
-                Body::Transform(transform)
+                StateBody::Transform(transform)
                     if matches!(transform.destination, Destination::Attributes) =>
                 {
                     let message = format!("the guard `{name}` writes attributes in `{}`", state.id);

@@ -2,18 +2,18 @@
 
 use std::collections::BTreeSet;
 
-use crate::definition::{Body, Journey, Scope, State, Target};
+use crate::definition::{Journey, Scope, State, StateBody, StateRef};
 
 /// What kind of scope it is, and its name for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Owner {
+pub(super) enum ScopeOwner {
     Main,
     Branch(String),
     Subjourney(String),
     Compensation,
 }
 
-impl Owner {
+impl ScopeOwner {
     pub(super) fn name(&self) -> String {
         match self {
             Self::Main => "spec".to_owned(),
@@ -25,38 +25,38 @@ impl Owner {
 }
 
 /// Every scope of a definition, branches included, in source order of their owners.
-pub(super) fn scopes(journey: &Journey) -> Vec<(Owner, &Scope)> {
+pub(super) fn scopes(journey: &Journey) -> Vec<(ScopeOwner, &Scope)> {
     let mut found = Vec::new();
-    add(&mut found, Owner::Main, &journey.main);
+    add(&mut found, ScopeOwner::Main, &journey.main);
     for (name, subjourney) in &journey.subjourneys {
-        add(&mut found, Owner::Subjourney(name.clone()), &subjourney.scope);
+        add(&mut found, ScopeOwner::Subjourney(name.clone()), &subjourney.scope);
     }
     if let Some(compensation) = &journey.compensation {
-        add(&mut found, Owner::Compensation, &compensation.scope);
+        add(&mut found, ScopeOwner::Compensation, &compensation.scope);
     }
     found
 }
 
-fn add<'j>(found: &mut Vec<(Owner, &'j Scope)>, owner: Owner, scope: &'j Scope) {
+fn add<'j>(found: &mut Vec<(ScopeOwner, &'j Scope)>, owner: ScopeOwner, scope: &'j Scope) {
     found.push((owner, scope));
     for state in scope.states.values() {
-        if let Body::Parallel(parallel) = &state.body {
+        if let StateBody::Parallel(parallel) = &state.body {
             for branch in &parallel.branches {
-                add(found, Owner::Branch(branch.name.clone()), &branch.scope);
+                add(found, ScopeOwner::Branch(branch.name.clone()), &branch.scope);
             }
         }
     }
 }
 
 /// Where a state can go on within its scope.
-pub(super) fn successors(state: &State) -> Vec<&Target> {
-    let mut targets: Vec<&Target> = state.next.iter().collect();
+pub(super) fn successors(state: &State) -> Vec<&StateRef> {
+    let mut targets: Vec<&StateRef> = state.next.iter().collect();
     match &state.body {
-        Body::Choice(choice) => {
+        StateBody::Choice(choice) => {
             targets.extend(choice.ways.iter().map(|way| &way.next));
             targets.extend(&choice.default);
         }
-        Body::Step(step) => targets.extend(step.timeout.iter().map(|timeout| &timeout.next)),
+        StateBody::Step(step) => targets.extend(step.timeout.iter().map(|timeout| &timeout.next)),
         _ => {}
     }
     targets
@@ -65,10 +65,10 @@ pub(super) fn successors(state: &State) -> Vec<&Target> {
 /// Whether a state can end its scope.
 pub(super) fn is_terminal(state: &State) -> bool {
     match &state.body {
-        Body::Succeed(_) | Body::Fail(_) => true,
-        Body::Parallel(_) => state.next.is_none(),
+        StateBody::Succeed(_) | StateBody::Fail(_) => true,
+        StateBody::Parallel(_) => state.next.is_none(),
         // Nothing matches: the run fails.
-        Body::Choice(choice) => choice.default.is_none(),
+        StateBody::Choice(choice) => choice.default.is_none(),
         _ => false,
     }
 }

@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 
 use super::graph::{is_terminal, reachable, scopes, successors};
 use crate::code::Code;
-use crate::definition::{Body, Journey, Scope, State};
+use crate::definition::{Journey, Scope, State, StateBody};
 use crate::report::Report;
 
 pub(super) fn check(journey: &Journey, report: &mut Report) {
     let scheduled = schedule_starts(journey);
     for (owner, scope) in scopes(journey) {
         let mut reached = reachable(scope, &scope.start.id);
-        if owner == super::graph::Owner::Main {
+        if owner == super::graph::ScopeOwner::Main {
             for start in &scheduled {
                 reached.extend(reachable(scope, start));
             }
@@ -31,7 +31,7 @@ pub(super) fn check(journey: &Journey, report: &mut Report) {
                 }
             }
         }
-        busy_loops(scope, report);
+        check_busy_loops(scope, report);
     }
 }
 
@@ -39,7 +39,7 @@ fn schedule_starts(journey: &Journey) -> BTreeSet<&str> {
     let mut starts = BTreeSet::new();
     for (_, scope) in scopes(journey) {
         for state in scope.states.values() {
-            if let Body::Task(task) = &state.body
+            if let StateBody::Task(task) = &state.body
                 && let crate::definition::Task::Schedule(schedule) = &**task
             {
                 starts.insert(schedule.start.id.as_str());
@@ -54,9 +54,9 @@ fn can_end(scope: &Scope, from: &str) -> bool {
 }
 
 /// Loops through states that never wait for anything.
-fn busy_loops(scope: &Scope, report: &mut Report) {
+fn check_busy_loops(scope: &Scope, report: &mut Report) {
     let mut told = BTreeSet::new();
-    for state in scope.states.values().filter(|state| !rests(state)) {
+    for state in scope.states.values().filter(|state| !waits_or_acts(state)) {
         if told.contains(state.id.as_str()) {
             continue;
         }
@@ -72,22 +72,24 @@ fn busy_loops(scope: &Scope, report: &mut Report) {
 }
 
 /// Whether a state takes time: it waits, sleeps, or has something done outside.
-fn rests(state: &State) -> bool {
-    !matches!(state.body, Body::Choice(_) | Body::Transform(_))
+fn waits_or_acts(state: &State) -> bool {
+    !matches!(state.body, StateBody::Choice(_) | StateBody::Transform(_))
 }
 
 fn busy_reachable<'j>(scope: &'j Scope, from: &'j State) -> BTreeSet<&'j str> {
     let mut seen = BTreeSet::new();
-    let mut open: Vec<&str> = ids(from);
+    let mut open: Vec<&str> = target_ids(from);
     while let Some(id) = open.pop() {
-        let Some(state) = scope.states.get(id).filter(|state| !rests(state)) else { continue };
+        let Some(state) = scope.states.get(id).filter(|state| !waits_or_acts(state)) else {
+            continue;
+        };
         if seen.insert(state.id.as_str()) {
-            open.extend(ids(state));
+            open.extend(target_ids(state));
         }
     }
     seen
 }
 
-fn ids(state: &State) -> Vec<&str> {
+fn target_ids(state: &State) -> Vec<&str> {
     successors(state).into_iter().map(|target| target.id.as_str()).collect()
 }

@@ -8,13 +8,13 @@ use std::collections::BTreeSet;
 
 use super::graph::{reachable, scopes};
 use crate::code::Code;
-use crate::definition::{Body, Journey, Scope, Task};
+use crate::definition::{Journey, Scope, StateBody, Task};
 use crate::report::Report;
 
 pub(super) fn check(journey: &Journey, report: &mut Report) {
     for (_, scope) in scopes(journey) {
         for state in scope.states.values() {
-            let Body::Task(task) = &state.body else { continue };
+            let StateBody::Task(task) = &state.body else { continue };
             let Task::Schedule(schedule) = &**task else { continue };
             let start = &schedule.start;
             if journey.main.broken.contains(&start.id) {
@@ -52,16 +52,16 @@ fn find_steps<'j>(
     for id in reachable(scope, from) {
         let Some(state) = scope.states.get(id) else { continue };
         match &state.body {
-            Body::Step(_) => {
+            StateBody::Step(_) => {
                 steps.insert(id);
             }
-            Body::Parallel(parallel) => {
+            StateBody::Parallel(parallel) => {
                 for branch in &parallel.branches {
                     let start = &branch.scope.start.id;
                     find_steps(journey, &branch.scope, start, called, steps);
                 }
             }
-            Body::Call(call) => {
+            StateBody::Call(call) => {
                 let name = call.subjourney.id.as_str();
                 if let Some(subjourney) = journey.subjourneys.get(name)
                     && called.insert(name)

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::graph::scopes;
 use crate::code::Code;
-use crate::definition::{Body, Journey};
+use crate::definition::{Journey, StateBody};
 use crate::report::Report;
 use crate::yaml::Span;
 
@@ -12,7 +12,7 @@ pub(super) fn check(journey: &Journey, report: &mut Report) {
     let mut seen: BTreeMap<&str, Span> = BTreeMap::new();
     for (_, scope) in scopes(journey) {
         for state in scope.states.values() {
-            if !matches!(state.body, Body::Step(_)) {
+            if !matches!(state.body, StateBody::Step(_)) {
                 continue;
             }
             if state.id == "cancel" {

@@ -1,25 +1,25 @@
 //! Rule 2: every start and every target names a state of its own scope.
 
-use super::graph::{Owner, scopes, successors};
+use super::graph::{ScopeOwner, scopes, successors};
 use crate::code::Code;
-use crate::definition::{Journey, Scope, Target};
+use crate::definition::{Journey, Scope, StateRef};
 use crate::report::Report;
 
 pub(super) fn check(journey: &Journey, report: &mut Report) {
     for (owner, scope) in scopes(journey) {
-        resolve(&scope.start, "start", &owner, scope, journey, report);
+        check_target(&scope.start, "start", &owner, scope, journey, report);
         for state in scope.states.values() {
             for target in successors(state) {
-                resolve(target, &state.id, &owner, scope, journey, report);
+                check_target(target, &state.id, &owner, scope, journey, report);
             }
         }
     }
 }
 
-fn resolve(
-    target: &Target,
+fn check_target(
+    target: &StateRef,
     from: &str,
-    owner: &Owner,
+    owner: &ScopeOwner,
     scope: &Scope,
     journey: &Journey,
     report: &mut Report,

@@ -1,29 +1,29 @@
-//! What the times in a definition will lead to. Everything here deploys; it is told in advance.
+//! Warnings about times in a definition. None of them prevents deployment.
 
 use meantime_core::time::{Span as Duration, Zone};
 use meantime_core::{Diagnostic, Severity, Timestamp};
 
-use super::graph::{Owner, scopes, successors};
+use super::graph::{ScopeOwner, scopes, successors};
 use crate::code::Code;
-use crate::definition::{Body, Journey, Scope, StartMode, State, Task, Timed, Timer};
+use crate::definition::{Journey, Scope, StartMode, State, StateBody, Task, TimeSource, Timer};
 use crate::report::Report;
 use crate::yaml::Span;
 
 /// What can be said without knowing the time.
 pub(super) fn check(journey: &Journey, report: &mut Report) {
-    sync_timer(journey, report);
+    check_sync_timer(journey, report);
     let Some(timeout) = &journey.timeout else { return };
     let budget_ms = timeout.max_duration_sec.saturating_mul(1_000);
     let mut sum_ms = 0_i64;
     let mut last = None;
     for (owner, scope) in scopes(journey) {
         // Compensation has a budget of its own (D8).
-        if owner == Owner::Compensation {
+        if owner == ScopeOwner::Compensation {
             continue;
         }
         for state in scope.states.values() {
-            after_deadline(state, budget_ms, report);
-            if let Body::Step(step) = &state.body
+            warn_after_deadline(state, budget_ms, report);
+            if let StateBody::Step(step) = &state.body
                 && let Some(wait) = &step.timeout
             {
                 let wait_ms = wait.seconds.saturating_mul(1_000);
@@ -33,7 +33,7 @@ pub(super) fn check(journey: &Journey, report: &mut Report) {
                         .warn(Code::DeadTimeout, wait.next.span, message)
                         .help("the deadline of the journey comes first (D3)");
                 }
-                if owner == Owner::Main {
+                if owner == ScopeOwner::Main {
                     sum_ms = sum_ms.saturating_add(wait_ms);
                     last = Some(state.span);
                 }
@@ -48,8 +48,8 @@ pub(super) fn check(journey: &Journey, report: &mut Report) {
 }
 
 /// D3, T9: the deadline wins, so such a timer never fires.
-fn after_deadline(state: &State, budget_ms: i64, report: &mut Report) {
-    if let Body::Timer(Timer::Duration(Timed::Literal(duration))) = &state.body
+fn warn_after_deadline(state: &State, budget_ms: i64, report: &mut Report) {
+    if let StateBody::Timer(Timer::Duration(TimeSource::Literal(duration))) = &state.body
         && duration.approx_millis() >= budget_ms
     {
         let message = format!("the timer `{}` is due after the deadline", state.id);
@@ -60,7 +60,7 @@ fn after_deadline(state: &State, budget_ms: i64, report: &mut Report) {
 }
 
 /// Rule 19.
-fn sync_timer(journey: &Journey, report: &mut Report) {
+fn check_sync_timer(journey: &Journey, report: &mut Report) {
     if !journey.is_durable() || journey.start_mode != StartMode::Sync {
         return;
     }
@@ -82,16 +82,16 @@ fn first_timer<'j>(journey: &'j Journey, scope: &'j Scope) -> Option<&'j State> 
             continue;
         };
         match &state.body {
-            Body::Timer(_) => return Some(state),
-            Body::Step(_) => continue,
-            Body::Parallel(parallel) => {
+            StateBody::Timer(_) => return Some(state),
+            StateBody::Step(_) => continue,
+            StateBody::Parallel(parallel) => {
                 let mut branches = parallel.branches.iter();
                 let found = branches.find_map(|branch| first_timer(journey, &branch.scope));
                 if found.is_some() {
                     return found;
                 }
             }
-            Body::Call(call) => {
+            StateBody::Call(call) => {
                 let called = journey.subjourneys.get(&call.subjourney.id);
                 if let Some(found) = called.and_then(|it| first_timer(journey, &it.scope)) {
                     return Some(found);
@@ -110,8 +110,8 @@ pub(crate) fn lint(journey: &Journey, now: Timestamp) -> Vec<Diagnostic> {
     for (_, scope) in scopes(journey) {
         for state in scope.states.values() {
             match &state.body {
-                Body::Timer(Timer::Until(Timed::Literal(at))) => {
-                    past(*at, now, "until", state.span, &mut report);
+                StateBody::Timer(Timer::Until(TimeSource::Literal(at))) => {
+                    warn_past_instant(*at, now, "until", state.span, &mut report);
                     let budget = journey.timeout.as_ref().map(|it| it.max_duration_sec);
                     let end = budget.map(|it| now.saturating_add_millis(it.saturating_mul(1_000)));
                     if end.is_some_and(|end| *at >= end) {
@@ -119,18 +119,19 @@ pub(crate) fn lint(journey: &Journey, now: Timestamp) -> Vec<Diagnostic> {
                         report.warn(Code::TimerAfterDeadline, state.span, message);
                     }
                 }
-                Body::Task(task) => {
+                StateBody::Task(task) => {
                     if let Task::Schedule(schedule) = &**task {
                         let at = match &schedule.start_at {
-                            Some(Timed::Literal(at)) => {
-                                past(*at, now, "startAt", state.span, &mut report);
+                            Some(TimeSource::Literal(at)) => {
+                                warn_past_instant(*at, now, "startAt", state.span, &mut report);
                                 Some(*at)
                             }
                             Some(_) => None,
                             None => Some(now),
                         };
-                        if let (Some(at), Timed::Literal(interval)) = (at, &schedule.interval) {
-                            month_end(at, interval, state, &mut report);
+                        if let (Some(at), TimeSource::Literal(interval)) = (at, &schedule.interval)
+                        {
+                            warn_month_end(at, interval, state, &mut report);
                         }
                     }
                 }
@@ -143,7 +144,7 @@ pub(crate) fn lint(journey: &Journey, now: Timestamp) -> Vec<Diagnostic> {
     found
 }
 
-fn past(at: Timestamp, now: Timestamp, key: &str, span: Span, report: &mut Report) {
+fn warn_past_instant(at: Timestamp, now: Timestamp, key: &str, span: Span, report: &mut Report) {
     if at < now {
         report
             .warn(Code::PastInstant, span, format!("`{key}` is {at}, which has passed"))
@@ -152,7 +153,7 @@ fn past(at: Timestamp, now: Timestamp, key: &str, span: Span, report: &mut Repor
 }
 
 /// Occurrences are counted from the anchor, so days that a month lacks are clamped (S1).
-fn month_end(at: Timestamp, interval: &Duration, state: &State, report: &mut Report) {
+fn warn_month_end(at: Timestamp, interval: &Duration, state: &State, report: &mut Report) {
     let utc = Zone::utc();
     let day = |text: &str| text.get(8..10).and_then(|day| day.parse::<u32>().ok());
     let anchor = day(&at.to_string()).unwrap_or(1);

@@ -8,13 +8,13 @@ use crate::yaml::Span;
 /// `spec.metadata.bindings`: evaluated once, when the run starts.
 #[derive(Debug, Default)]
 pub(crate) struct MetadataBindings {
-    pub(crate) tags: Bound<Vec<String>>,
-    pub(crate) attributes: Bound<BTreeMap<String, String>>,
+    pub(crate) tags: ValueSources<Vec<String>>,
+    pub(crate) attributes: ValueSources<BTreeMap<String, String>>,
 }
 
-/// Values by where they come from.
+/// Values by their source.
 #[derive(Debug, Default)]
-pub(crate) struct Bound<T> {
+pub(crate) struct ValueSources<T> {
     pub(crate) payload: T,
     pub(crate) headers: T,
     pub(crate) baggage: T,
@@ -48,7 +48,7 @@ pub(crate) struct RequestBindings {
     pub(crate) passthrough: Vec<Passthrough>,
 }
 
-/// A header that is handed to outbound calls while the request lasts, and never stored.
+/// A header that is passed to outbound calls during the request, and never stored.
 #[derive(Debug)]
 pub(crate) struct Passthrough {
     pub(crate) from: String,

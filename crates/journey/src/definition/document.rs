@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use meantime_core::Json;
 
-use super::{ClientAuth, Expression, HttpBindings, MetadataBindings, Schema, State, Target};
+use super::{ClientAuth, Expression, HttpBindings, MetadataBindings, Schema, State, StateRef};
 use crate::yaml::Span;
 
 /// A durable journey, or an endpoint that answers one request.
@@ -46,19 +46,19 @@ pub(crate) struct Journey {
     pub(crate) metadata: MetadataBindings,
     pub(crate) envelope: Option<Expression>,
     pub(crate) outcomes: Vec<OutcomeRule>,
-    pub(crate) guard: Option<Target>,
+    pub(crate) guard: Option<StateRef>,
     /// `access.public`: whether anybody may call it; none leaves that to the deployment.
     pub(crate) public: Option<bool>,
     pub(crate) http: HttpBindings,
     pub(crate) auth: BTreeMap<String, ClientAuth>,
-    /// Whether a task looks at the inbound request: checks a credential, passes headers through.
-    pub(crate) looks_at_requests: bool,
+    /// Whether a task reads the inbound request: checks a credential, passes headers through.
+    pub(crate) reads_inbound_request: bool,
 }
 
 /// States among which targets resolve; nothing leads from one scope into another.
 #[derive(Debug)]
 pub(crate) struct Scope {
-    pub(crate) start: Target,
+    pub(crate) start: StateRef,
     pub(crate) states: BTreeMap<String, State>,
     /// Ids of states that could not be read; none in a definition that deploys.
     pub(crate) broken: BTreeSet<String>,
@@ -89,7 +89,7 @@ pub(crate) enum CompensationMode {
 }
 
 /// Names that the outcome of a journey has for itself.
-pub(crate) const OUTCOME_NAMES: [&str; 9] = [
+pub(crate) const RESERVED_OUTCOME_FIELDS: [&str; 9] = [
     "journeyId",
     "journeyName",
     "phase",
@@ -102,7 +102,7 @@ pub(crate) const OUTCOME_NAMES: [&str; 9] = [
 ];
 
 /// Names that the answer to a submission has for itself.
-pub(crate) const STATUS_NAMES: [&str; 9] = [
+pub(crate) const RESERVED_STATUS_FIELDS: [&str; 9] = [
     "journeyId",
     "journeyName",
     "phase",
@@ -173,7 +173,7 @@ pub(crate) struct Timeout {
 /// What a start answers with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StartMode {
-    /// What the run came to.
+    /// The outcome of the run.
     Sync,
     /// That it was accepted.
     Async,

@@ -8,7 +8,7 @@ use meantime_expr::value::json::{Layout, read, write};
 
 use crate::code::Code;
 use crate::report::Report;
-use crate::yaml::{Place, Span, Text};
+use crate::yaml::{SourceLocation, Span, Text};
 
 /// What an expression may see, by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,33 +45,33 @@ pub(crate) struct Expression {
     /// In a box: many places hold an expression or something small.
     script: Box<Script>,
     bindings: Vec<Binding>,
-    place: Place,
+    location: SourceLocation,
 }
 
-/// The time and the chance of an evaluation: the same give the same result.
+/// The time and the randomness of an evaluation: the same give the same result.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Moment {
+pub(crate) struct EvaluationInputs {
     pub(crate) now: Timestamp,
     pub(crate) seed: u64,
 }
 
 /// What an evaluation gave, and what it cost.
 #[derive(Debug)]
-pub(crate) struct Evaluated {
-    pub(crate) result: Result<Value, Refusal>,
+pub(crate) struct Evaluation {
+    pub(crate) result: Result<Value, EvaluationError>,
     pub(crate) ops: u64,
 }
 
 /// Why there is no value.
 #[derive(Debug)]
-pub(crate) struct Refusal {
+pub(crate) struct EvaluationError {
     pub(crate) message: String,
     /// Where in the source of the journey.
     pub(crate) at: Position,
 }
 
 /// What one evaluation may use; more is an error of the definition.
-const LIMITS: EvalLimits = EvalLimits {
+const EVALUATION_LIMITS: EvalLimits = EvalLimits {
     ops: 1_000_000,
     bytes: 64 << 20,
     text_bytes: 4 << 20,
@@ -82,15 +82,15 @@ const LIMITS: EvalLimits = EvalLimits {
 impl Expression {
     /// Compiles a text that may see these names; its problems are reported where they are.
     pub(crate) fn compile(text: &Text, bindings: &[Binding], report: &mut Report) -> Option<Self> {
-        let span = Span { start: text.place.start, end: text.place.start };
-        if !report.takes_expression(text.value.len(), span) {
+        let span = Span { start: text.location.start, end: text.location.start };
+        if !report.count_expression_bytes(text.value.len(), span) {
             return None;
         }
         let names: Vec<&str> = bindings.iter().map(|binding| binding.name()).collect();
         let compilation = Script::compile(&text.value, &names);
         for mut diagnostic in compilation.diagnostics {
-            diagnostic.start = text.place.of(diagnostic.start);
-            diagnostic.end = diagnostic.end.map(|end| text.place.of(end));
+            diagnostic.start = text.location.of(diagnostic.start);
+            diagnostic.end = diagnostic.end.map(|end| text.location.of(end));
             if diagnostic.severity == Severity::Error {
                 // Rule 5, in the words of the language.
                 let rule = Code::Expression;
@@ -102,32 +102,37 @@ impl Expression {
         }
         let bindings = bindings.to_vec();
         let script = compilation.script.map(Script::with_headers_in_any_case);
-        script.map(|script| Self { script: Box::new(script), bindings, place: text.place })
+        script.map(|script| Self { script: Box::new(script), bindings, location: text.location })
     }
 
     /// Where it begins in the source.
     pub(crate) fn start(&self) -> Position {
-        self.place.start
+        self.location.start
     }
 
     /// Evaluates with values for the names; one that is not given is null. The result is JSON.
-    pub(crate) fn evaluate(&self, values: &[(Binding, Value)], moment: &Moment) -> Evaluated {
+    pub(crate) fn evaluate(
+        &self,
+        values: &[(Binding, Value)],
+        moment: &EvaluationInputs,
+    ) -> Evaluation {
         let value_of = |binding: &Binding| {
             let found = values.iter().find(|(name, _)| name == binding);
             found.map(|(_, value)| value.clone()).unwrap_or_default()
         };
         let inputs = self.bindings.iter().map(value_of).collect();
-        let context = EvalContext { now: moment.now, seed: moment.seed, limits: LIMITS };
+        let context = EvalContext { now: moment.now, seed: moment.seed, limits: EVALUATION_LIMITS };
         match self.script.evaluate(inputs, &context) {
             Ok(evaluation) => {
-                let at = self.place.of(Position { line: 1, column: 1 });
-                let result = written(&evaluation.value).map_err(|message| Refusal { message, at });
-                Evaluated { result, ops: evaluation.ops }
+                let at = self.location.of(Position { line: 1, column: 1 });
+                let result =
+                    written(&evaluation.value).map_err(|message| EvaluationError { message, at });
+                Evaluation { result, ops: evaluation.ops }
             }
             Err(error) => {
-                let at = self.place.of(error.position);
-                let refusal = Refusal { message: error.message, at };
-                Evaluated { result: Err(refusal), ops: LIMITS.ops }
+                let at = self.location.of(error.position);
+                let refusal = EvaluationError { message: error.message, at };
+                Evaluation { result: Err(refusal), ops: EVALUATION_LIMITS.ops }
             }
         }
     }
@@ -135,6 +140,7 @@ impl Expression {
 
 /// The value as JSON would give it back: keys are unique, dates are texts.
 fn written(value: &Value) -> Result<Value, String> {
-    let text = write(value, Layout::Compact, LIMITS.output_bytes).map_err(|it| it.to_string())?;
+    let text = write(value, Layout::Compact, EVALUATION_LIMITS.output_bytes)
+        .map_err(|it| it.to_string())?;
     read(&text).map_err(|error| error.to_string())
 }

@@ -13,20 +13,21 @@ mod task;
 mod template;
 
 pub(crate) use bindings::{
-    ApiResponse, ApiResponses, Bound, HttpBindings, MetadataBindings, Passthrough, RequestBindings,
-    Route, Status,
+    ApiResponse, ApiResponses, HttpBindings, MetadataBindings, Passthrough, RequestBindings, Route,
+    Status, ValueSources,
 };
 pub(crate) use document::{
-    Compensation, CompensationMode, ConfigKey, ConfigType, Journey, Kind, OUTCOME_NAMES,
-    OutcomeRule, Phase, Projection, STATUS_NAMES, Scope, StartMode, Subjourney, Timeout,
+    Compensation, CompensationMode, ConfigKey, ConfigType, Journey, Kind, OutcomeRule, Phase,
+    Projection, RESERVED_OUTCOME_FIELDS, RESERVED_STATUS_FIELDS, Scope, StartMode, Subjourney,
+    Timeout,
 };
-pub(crate) use expression::{Binding, Expression, Moment};
-pub(crate) use policy::{ClientAuth, Resilience, RetryOn};
+pub(crate) use expression::{Binding, EvaluationInputs, Expression};
+pub(crate) use policy::{ClientAuth, ResiliencePolicy, RetryOn};
 pub(crate) use schema::{Mismatch, Schema};
 pub(crate) use state::{
-    Behaviour, Body, Branch, Call, Choice, Destination, ErrorPolicy, Fail, Join, Parallel,
-    ResultKind, State, Step, StepKind, StepTimeout, Strategy, Succeed, Target, Timed, Timer,
-    Transform, Way,
+    Branch, Choice, ChoiceOption, Destination, Fail, FailureHandling, Join, JoinErrorPolicy,
+    JoinStrategy, Parallel, ResultKind, State, StateBody, StateRef, Step, StepKind, StepTimeout,
+    SubjourneyCall, Succeed, TimeSource, Timer, Transform,
 };
 pub(crate) use task::{
     AuthCheck, AuthKind, AuthSource, BodyPart, Cache, HttpBody, HttpCall, MaxRuns, Schedule, Task,

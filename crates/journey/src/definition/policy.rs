@@ -4,7 +4,7 @@ use meantime_core::RetryPolicy;
 
 /// How an HTTP call is tried again.
 #[derive(Debug, Clone)]
-pub(crate) struct Resilience {
+pub(crate) struct ResiliencePolicy {
     pub(crate) retry: RetryPolicy,
     pub(crate) retry_on: Vec<RetryOn>,
 }
@@ -31,6 +31,6 @@ impl RetryOn {
 /// How a call proves who it is. Secrets are references, never values.
 #[derive(Debug, Clone)]
 pub(crate) struct ClientAuth {
-    /// The policy as it is written, for whoever performs the call.
+    /// The policy as it is written, for the connector that performs the call.
     pub(crate) document: serde_json::Value,
 }

@@ -12,28 +12,28 @@ pub(crate) struct State {
     pub(crate) id: String,
     /// Where its id stands.
     pub(crate) span: Span,
-    pub(crate) body: Body,
-    /// Where it goes on; terminal states have none.
-    pub(crate) next: Option<Target>,
+    pub(crate) body: StateBody,
+    /// The next state; terminal states have none.
+    pub(crate) next: Option<StateRef>,
 }
 
 /// The id of a state, where it is named.
 #[derive(Debug, Clone)]
-pub(crate) struct Target {
+pub(crate) struct StateRef {
     pub(crate) id: String,
     pub(crate) span: Span,
 }
 
 /// What a state does.
 #[derive(Debug)]
-pub(crate) enum Body {
+pub(crate) enum StateBody {
     Task(Box<Task>),
     Choice(Choice),
     Transform(Transform),
     Step(Box<Step>),
     Timer(Timer),
     Parallel(Parallel),
-    Call(Call),
+    Call(SubjourneyCall),
     Succeed(Succeed),
     Fail(Fail),
 }
@@ -41,15 +41,15 @@ pub(crate) enum Body {
 /// The first option whose predicate holds.
 #[derive(Debug)]
 pub(crate) struct Choice {
-    pub(crate) ways: Vec<Way>,
-    pub(crate) default: Option<Target>,
+    pub(crate) ways: Vec<ChoiceOption>,
+    pub(crate) default: Option<StateRef>,
 }
 
 /// One way out of a choice.
 #[derive(Debug)]
-pub(crate) struct Way {
+pub(crate) struct ChoiceOption {
     pub(crate) predicate: Expression,
-    pub(crate) next: Target,
+    pub(crate) next: StateRef,
 }
 
 /// Computes a value and puts it somewhere.
@@ -72,7 +72,7 @@ pub(crate) enum Destination {
     Attributes,
 }
 
-/// A place that waits for input from outside.
+/// A state that waits for a submission.
 #[derive(Debug)]
 pub(crate) struct Step {
     pub(crate) kind: StepKind,
@@ -101,19 +101,19 @@ impl StepKind {
 #[derive(Debug)]
 pub(crate) struct StepTimeout {
     pub(crate) seconds: i64,
-    pub(crate) next: Target,
+    pub(crate) next: StateRef,
 }
 
 /// Sleeps.
 #[derive(Debug)]
 pub(crate) enum Timer {
-    Duration(Timed<time::Span>),
-    Until(Timed<Timestamp>),
+    Duration(TimeSource<time::Span>),
+    Until(TimeSource<Timestamp>),
 }
 
 /// A time that is written down, or computed when it is needed.
 #[derive(Debug)]
-pub(crate) enum Timed<T> {
+pub(crate) enum TimeSource<T> {
     Literal(T),
     Mapper(Expression),
     Template(Template),
@@ -133,17 +133,17 @@ pub(crate) struct Branch {
     pub(crate) scope: Scope,
 }
 
-/// When a parallel goes on, and with what.
+/// When a parallel continues, and with what.
 #[derive(Debug)]
 pub(crate) struct Join {
-    pub(crate) strategy: Strategy,
-    pub(crate) error_policy: ErrorPolicy,
+    pub(crate) strategy: JoinStrategy,
+    pub(crate) error_policy: JoinErrorPolicy,
     pub(crate) result: Option<(Expression, String)>,
 }
 
 /// How many branches must end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Strategy {
+pub(crate) enum JoinStrategy {
     AllOf,
     /// `anyOf` and `firstCompleted`, which are the same (JP3).
     First,
@@ -151,7 +151,7 @@ pub(crate) enum Strategy {
 
 /// What a failed branch means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ErrorPolicy {
+pub(crate) enum JoinErrorPolicy {
     CollectAll,
     FailFast,
     IgnoreErrors,
@@ -159,12 +159,12 @@ pub(crate) enum ErrorPolicy {
 
 /// Runs a subjourney and comes back.
 #[derive(Debug)]
-pub(crate) struct Call {
-    pub(crate) subjourney: Target,
+pub(crate) struct SubjourneyCall {
+    pub(crate) subjourney: StateRef,
     pub(crate) input: Option<Expression>,
     pub(crate) result_var: Option<String>,
     pub(crate) result_kind: ResultKind,
-    pub(crate) on_failure: Behaviour,
+    pub(crate) on_failure: FailureHandling,
 }
 
 /// What a call leaves in its variable.
@@ -176,9 +176,9 @@ pub(crate) enum ResultKind {
 
 /// What becomes of a failure inside a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Behaviour {
+pub(crate) enum FailureHandling {
     Propagate,
-    Capture,
+    CaptureAsResult,
 }
 
 /// Ends its scope well.

@@ -3,7 +3,7 @@
 use meantime_core::time;
 use meantime_core::{OnExisting, Timestamp};
 
-use super::{Destination, Expression, Resilience, Target, Template, Timed};
+use super::{Destination, Expression, ResiliencePolicy, StateRef, Template, TimeSource};
 
 /// One kind each.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ pub(crate) struct HttpCall {
     pub(crate) timeout_ms: u64,
     /// The field of the context that gets the result; none for a notification.
     pub(crate) result_var: Option<String>,
-    pub(crate) resilience: Option<Resilience>,
+    pub(crate) resilience: Option<ResiliencePolicy>,
     /// The id of a policy.
     pub(crate) auth: Option<String>,
     pub(crate) error_mapping: Option<(Expression, Destination)>,
@@ -55,9 +55,9 @@ pub(crate) enum BodyPart {
 /// `schedule:v1`.
 #[derive(Debug)]
 pub(crate) struct Schedule {
-    pub(crate) start: Target,
-    pub(crate) start_at: Option<Timed<Timestamp>>,
-    pub(crate) interval: Timed<time::Span>,
+    pub(crate) start: StateRef,
+    pub(crate) start_at: Option<TimeSource<Timestamp>>,
+    pub(crate) interval: TimeSource<time::Span>,
     pub(crate) max_runs: MaxRuns,
     pub(crate) subject: Option<Expression>,
     pub(crate) context: Option<Expression>,

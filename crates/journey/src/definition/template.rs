@@ -3,16 +3,16 @@
 use meantime_expr::value::Value;
 
 /// Bytes of a text that is filled in.
-const MAX_BYTES: usize = 1 << 20;
+const MAX_FILLED_BYTES: usize = 1 << 20;
 
 /// A text to fill in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Template {
-    parts: Vec<Part>,
+    parts: Vec<TemplatePart>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Part {
+enum TemplatePart {
     Text(String),
     Field(Vec<String>),
 }
@@ -41,7 +41,7 @@ impl TemplateError {
             Self::Missing(name) => format!("there is no value for `${{{name}}}`"),
             Self::Unwritable(reason) => reason.clone(),
             Self::TooLong => {
-                format!("the text has more than {MAX_BYTES} bytes when it is filled in")
+                format!("the text has more than {MAX_FILLED_BYTES} bytes when it is filled in")
             }
         }
     }
@@ -54,27 +54,27 @@ impl Template {
         let mut rest = text;
         while let Some((before, after)) = rest.split_once("${") {
             if !before.is_empty() {
-                parts.push(Part::Text(before.to_owned()));
+                parts.push(TemplatePart::Text(before.to_owned()));
             }
             let (name, after) = after.split_once('}').ok_or(TemplateError::Unclosed)?;
-            parts.push(Part::Field(field(name)?));
+            parts.push(TemplatePart::Field(parse_placeholder(name)?));
             rest = after;
         }
         if !rest.is_empty() || parts.is_empty() {
-            parts.push(Part::Text(rest.to_owned()));
+            parts.push(TemplatePart::Text(rest.to_owned()));
         }
         Ok(Self { parts })
     }
 
     /// A text without placeholders, whatever it looks like.
-    pub(crate) fn fixed(text: &str) -> Self {
-        Self { parts: vec![Part::Text(text.to_owned())] }
+    pub(crate) fn literal_text(text: &str) -> Self {
+        Self { parts: vec![TemplatePart::Text(text.to_owned())] }
     }
 
     /// The text, if it has no placeholder.
     pub(crate) fn literal(&self) -> Option<&str> {
         match self.parts.as_slice() {
-            [Part::Text(text)] => Some(text),
+            [TemplatePart::Text(text)] => Some(text),
             _ => None,
         }
     }
@@ -82,7 +82,7 @@ impl Template {
     /// Names of the configuration values it uses.
     pub(crate) fn config_keys(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().filter_map(|part| match part {
-            Part::Field(path) if path.first().is_some_and(|first| first == "platform") => {
+            TemplatePart::Field(path) if path.first().is_some_and(|first| first == "platform") => {
                 path.get(2).map(String::as_str)
             }
             _ => None,
@@ -99,8 +99,8 @@ impl Template {
         let mut text = String::new();
         for part in &self.parts {
             match part {
-                Part::Text(part) => text.push_str(part),
-                Part::Field(path) => {
+                TemplatePart::Text(part) => text.push_str(part),
+                TemplatePart::Field(path) => {
                     let missing = || TemplateError::Missing(path.join("."));
                     let value = lookup(path).ok_or_else(missing)?;
                     let value = match value.bare() {
@@ -109,7 +109,7 @@ impl Template {
                             .map_err(|error| TemplateError::Unwritable(error.to_string()))?,
                     };
                     // Before it is encoded, which makes it up to three times as long.
-                    if text.len().saturating_add(value.len()) > MAX_BYTES {
+                    if text.len().saturating_add(value.len()) > MAX_FILLED_BYTES {
                         return Err(TemplateError::TooLong);
                     }
                     let encoded = encode(&text, path, value);
@@ -121,7 +121,7 @@ impl Template {
     }
 }
 
-fn field(name: &str) -> Result<Vec<String>, TemplateError> {
+fn parse_placeholder(name: &str) -> Result<Vec<String>, TemplateError> {
     let path: Vec<String> = name.trim().split('.').map(str::to_owned).collect();
     let unknown = || TemplateError::Unknown(name.to_owned());
     if path.iter().any(String::is_empty) {

@@ -3,48 +3,48 @@
 use meantime_core::Fault;
 use meantime_expr::value::Value;
 
-use super::overlay::{Change, difference};
-use super::run::{Run, broken};
-use super::saved::{Data, FrameId};
+use super::overlay::{ContextChange, difference};
+use super::run::{Run, state_mismatch};
+use super::saved::{FrameData, FrameId};
 use crate::json;
 
 /// The field of the context with the last submission; private to a branch.
-pub(super) const PAYLOAD: &str = "payload";
+pub(super) const PAYLOAD_FIELD: &str = "payload";
 
 impl Run<'_> {
     /// What a frame sees.
     pub(super) fn context(&mut self, id: FrameId) -> Result<Value, Fault> {
         let (owner, mut branches) = self.owner(id)?;
-        let mut seen = self.own_context(owner)?;
+        let mut seen = self.load_own_context(owner)?;
         branches.reverse();
         for branch in branches {
-            if let Data::Over(overlay) = &self.frame(branch)?.data {
-                seen = overlay.over(&seen)?;
+            if let FrameData::Overlay(overlay) = &self.frame(branch)?.data {
+                seen = overlay.apply_to(&seen)?;
             }
         }
         Ok(seen)
     }
 
     /// Makes one change, for the frame and for everybody it shares its context with.
-    pub(super) fn write(&mut self, id: FrameId, change: &Change) -> Result<(), Fault> {
+    pub(super) fn write(&mut self, id: FrameId, change: &ContextChange) -> Result<(), Fault> {
         let (owner, branches) = self.owner(id)?;
-        let is_private = change.path.first().is_some_and(|name| name == PAYLOAD);
+        let is_private = change.path.first().is_some_and(|name| name == PAYLOAD_FIELD);
         for branch in &branches {
-            if let Data::Over(overlay) = &mut self.frame_mut(*branch)?.data {
-                overlay.note(change)?;
+            if let FrameData::Overlay(overlay) = &mut self.frame_mut(*branch)?.data {
+                overlay.record_change(change)?;
             }
             if is_private {
                 return Ok(());
             }
         }
-        let changed = change.apply(&self.own_context(owner)?);
+        let changed = change.apply(&self.load_own_context(owner)?);
         self.contexts.insert(owner, changed);
         Ok(())
     }
 
     /// Puts a value into a field.
     pub(super) fn write_var(&mut self, id: FrameId, name: &str, value: Value) -> Result<(), Fault> {
-        self.write(id, &Change::put(vec![name.to_owned()], value))
+        self.write(id, &ContextChange::put(vec![name.to_owned()], value))
     }
 
     /// Replaces the whole context; in a branch as the difference to what it read.
@@ -74,23 +74,27 @@ impl Run<'_> {
         loop {
             let frame = self.frame(at)?;
             match (&frame.data, frame.parent) {
-                (Data::Own(_), _) => return Ok((at, branches)),
-                (Data::Over(_), Some(parent)) => {
+                (FrameData::Own(_), _) => return Ok((at, branches)),
+                (FrameData::Overlay(_), Some(parent)) => {
                     branches.push(at);
                     at = parent;
                 }
-                (Data::Over(_), None) => return Err(broken("a branch belongs to nothing")),
+                (FrameData::Overlay(_), None) => {
+                    return Err(state_mismatch("a branch belongs to nothing"));
+                }
             }
         }
     }
 
-    fn own_context(&mut self, owner: FrameId) -> Result<Value, Fault> {
+    fn load_own_context(&mut self, owner: FrameId) -> Result<Value, Fault> {
         if let Some(context) = self.contexts.get(&owner) {
             return Ok(context.clone());
         }
         let context = match &self.frame(owner)?.data {
-            Data::Own(text) => json::parse(text)?,
-            Data::Over(_) => return Err(broken("a branch has no context of its own")),
+            FrameData::Own(text) => json::parse(text)?,
+            FrameData::Overlay(_) => {
+                return Err(state_mismatch("a branch has no context of its own"));
+            }
         };
         self.contexts.insert(owner, context.clone());
         Ok(context)

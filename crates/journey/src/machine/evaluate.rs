@@ -5,16 +5,16 @@ use std::fmt::Write as _;
 use meantime_core::{Fault, instance_seed};
 use meantime_expr::value::{Object, Value};
 
-use super::data::PAYLOAD;
-use super::flow::Trouble;
+use super::data::PAYLOAD_FIELD;
 use super::run::Run;
-use super::saved::{FrameId, Role};
-use crate::definition::{Binding, Expression, Journey, Moment, Template};
+use super::saved::{FrameId, RunRole};
+use super::transition::StateError;
+use crate::definition::{Binding, EvaluationInputs, Expression, Journey, Template};
 use crate::json;
 use crate::settings::Settings;
 
 /// Values beyond those that every expression sees.
-pub(super) type Extra = Vec<(Binding, Value)>;
+pub(super) type ExtraBindings = Vec<(Binding, Value)>;
 
 /// What becomes of a value that is put into a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,7 +58,7 @@ pub(super) fn percent_encode(text: &str) -> String {
 }
 
 /// The result of an evaluation, or why the state cannot go on.
-pub(super) type Computed<T> = Result<Result<T, Trouble>, Fault>;
+pub(super) type StateEvaluation<T> = Result<Result<T, StateError>, Fault>;
 
 impl Run<'_> {
     /// Evaluates an expression for a frame.
@@ -66,12 +66,12 @@ impl Run<'_> {
         &mut self,
         id: FrameId,
         expression: &Expression,
-        extra: Extra,
-    ) -> Computed<Value> {
+        extra: ExtraBindings,
+    ) -> StateEvaluation<Value> {
         let context = self.context(id)?;
-        let payload = json::get(&context, &[PAYLOAD.to_owned()]).cloned().unwrap_or_default();
+        let payload = json::get(&context, &[PAYLOAD_FIELD.to_owned()]).cloned().unwrap_or_default();
         let outcome = match &self.saved.role {
-            Role::Compensation(outcome) => json::parse(outcome)?,
+            RunRole::Compensation(outcome) => json::parse(outcome)?,
             _ => Value::Null,
         };
         let mut values = vec![
@@ -82,9 +82,9 @@ impl Run<'_> {
         ];
         values.retain(|(binding, _)| !extra.iter().any(|(other, _)| other == binding));
         values.extend(extra);
-        let evaluated = expression.evaluate(&values, &self.moment());
+        let evaluated = expression.evaluate(&values, &self.evaluation_inputs());
         self.ops = self.ops.saturating_add(evaluated.ops);
-        Ok(evaluated.result.map_err(|it| Trouble::internal(it.message).at(Some(it.at))))
+        Ok(evaluated.result.map_err(|it| StateError::internal(it.message).at(Some(it.at))))
     }
 
     /// Evaluates a predicate, which must say true or false (rule 8).
@@ -92,16 +92,16 @@ impl Run<'_> {
         &mut self,
         id: FrameId,
         predicate: &Expression,
-        extra: Extra,
-    ) -> Computed<bool> {
+        extra: ExtraBindings,
+    ) -> StateEvaluation<bool> {
         Ok(match self.evaluate(id, predicate, extra)? {
             Ok(Value::Bool(value)) => Ok(value),
             Ok(other) => {
                 let found = json::shown(&other);
                 let text = format!("a predicate gave {found}, not true or false");
-                Err(Trouble::internal(text).at(Some(predicate.start())))
+                Err(StateError::internal(text).at(Some(predicate.start())))
             }
-            Err(trouble) => Err(trouble),
+            Err(error) => Err(error),
         })
     }
 
@@ -111,7 +111,7 @@ impl Run<'_> {
         id: FrameId,
         template: &Template,
         encode: Encode,
-    ) -> Computed<String> {
+    ) -> StateEvaluation<String> {
         if let Some(text) = template.literal() {
             return Ok(Ok(text.to_owned()));
         }
@@ -122,7 +122,7 @@ impl Run<'_> {
             let root = if first == "context" { &context } else { &platform };
             json::get_header(root, rest).cloned()
         });
-        Ok(filled.map_err(|error| Trouble::internal(error.message())))
+        Ok(filled.map_err(|error| StateError::internal(error.message())))
     }
 
     /// `platform`, with this run; it does not change within a turn.
@@ -130,11 +130,11 @@ impl Run<'_> {
         if let Some(made) = self.platform.get() {
             return Ok(made.clone());
         }
-        let made = self.make_platform()?;
+        let made = self.build_platform()?;
         Ok(self.platform.get_or_init(|| made).clone())
     }
 
-    fn make_platform(&self) -> Result<Value, Fault> {
+    fn build_platform(&self) -> Result<Value, Fault> {
         let mut run = Object::default();
         run.insert("id", self.cx.instance.to_string());
         run.insert("startedAt", self.cx.started_at.to_string());
@@ -145,9 +145,9 @@ impl Run<'_> {
     }
 
     /// The time of the turn, and randomness that is the same whenever the turn is computed again.
-    fn moment(&self) -> Moment {
+    fn evaluation_inputs(&self) -> EvaluationInputs {
         let seed = instance_seed(self.cx.instance, &[self.cx.turn_no, self.saved.activations]);
-        Moment { now: self.cx.now, seed }
+        EvaluationInputs { now: self.cx.now, seed }
     }
 }
 

@@ -2,12 +2,12 @@
 
 use meantime_core::Fault;
 
-use super::flow::End;
-use super::run::{Run, broken};
+use super::run::{Run, state_mismatch};
 use super::saved::{FrameId, ScopeName};
+use super::transition::ScopeEnd;
 
 impl Run<'_> {
-    pub(super) fn end_frame(&mut self, id: FrameId, end: End) -> Result<(), Fault> {
+    pub(super) fn end_frame(&mut self, id: FrameId, end: ScopeEnd) -> Result<(), Fault> {
         let frame = self.frame(id)?;
         let (scope, parent) = (frame.scope.clone(), frame.parent);
         match (scope, parent) {
@@ -15,7 +15,7 @@ impl Run<'_> {
             (ScopeName::Branch(name), Some(parent)) => self.branch_ended(parent, &name, id, end),
             (ScopeName::Call(name), Some(parent)) => self.call_ended(parent, &name, id, end),
             (ScopeName::Branch(_) | ScopeName::Call(_), None) => {
-                Err(broken("a frame belongs to nothing"))
+                Err(state_mismatch("a frame belongs to nothing"))
             }
         }
     }

@@ -8,21 +8,23 @@
 //! | file | holds |
 //! |---|---|
 //! | `run` | the loop, effects, budgets |
-//! | `start`, `take` | the first turn; events |
+//! | `start`, `event` | the first turn; events |
 //! | `dispatch` | which state type is which function, nothing else |
 //! | `state/*`, `task/*` | one file per state type and task kind |
 //! | `data`, `overlay` | contexts, and what branches write over them |
 //! | `evaluate` | what expressions see |
 //! | `finish`, `outcome` | the end of a frame; the end of the run, compensation |
-//! | `withdraw` | frames that lost |
+//! | `cancel` | cancels frames that lost a race |
+//! | `transition` | what a state returns: next, wait, end or error |
 //! | `saved` | what is remembered between turns |
 //! | `inspect` | what people see |
 
+mod cancel;
 mod data;
 mod dispatch;
 mod evaluate;
+mod event;
 mod finish;
-mod flow;
 mod inspect;
 mod outcome;
 mod overlay;
@@ -30,16 +32,15 @@ mod run;
 mod saved;
 mod start;
 mod state;
-mod take;
 mod task;
-mod withdraw;
+mod transition;
 
 #[cfg(test)]
 mod tests;
 
 pub(crate) use evaluate::platform;
-pub(crate) use inspect::{Look, context_at, view};
-pub(crate) use outcome::CANCELLED;
+pub(crate) use inspect::{RunView, context_at, view};
+pub(crate) use outcome::CANCELLED_OUTCOME;
 pub(crate) use run::Run;
-pub(crate) use saved::Saved;
-pub(crate) use start::GUARD_PLACE;
+pub(crate) use saved::SavedRun;
+pub(crate) use start::GUARD_ELEMENT_PREFIX;

@@ -5,45 +5,45 @@ use meantime_core::{
 };
 use meantime_expr::value::Value;
 
-use super::flow::End;
 use super::run::{Run, root_state};
-use super::saved::{Closing, ROOT, Role};
-use super::start::COMPENSATION_PLACE;
+use super::saved::{PendingOutcome, ROOT_FRAME, RunRole};
+use super::start::COMPENSATION_ELEMENT;
 use super::state::{error_of, termination_name};
+use super::transition::ScopeEnd;
 use crate::definition::{Binding, CompensationMode, Phase};
 use crate::json;
 
 /// How a cancelled run shows on its own surface.
-pub(crate) const CANCELLED: (&str, &str) = ("JOURNEY_CANCELLED", "Cancelled by user");
+pub(crate) const CANCELLED_OUTCOME: (&str, &str) = ("JOURNEY_CANCELLED", "Cancelled by user");
 
-/// The code of the incident of a compensation that does not come to an end.
-const OVERDUE: &str = "COMPENSATION_OVERDUE";
+/// The code of the incident of a compensation that takes too long.
+const COMPENSATION_OVERDUE: &str = "COMPENSATION_OVERDUE";
 
 /// The place of the timer that bounds a compensation.
-const CAP_PLACE: &str = "compensation";
+const COMPENSATION_TIMER_ELEMENT: &str = "compensation";
 
 impl Run<'_> {
     /// The root scope is over.
-    pub(super) fn end_run(&mut self, end: End) -> Result<(), Fault> {
+    pub(super) fn end_run(&mut self, end: ScopeEnd) -> Result<(), Fault> {
         let context = self.final_context()?;
         let context_json = json::document(&context)?;
         let outcome = match end {
-            End::Succeeded { output } => {
-                self.compare(self.journey.output.as_ref(), &output, "output")?;
+            ScopeEnd::Succeeded { output } => {
+                self.record_mismatches(self.journey.output.as_ref(), &output, "output")?;
                 Outcome::Completed { output: json::document(&output)?, context: context_json }
             }
-            End::Failed { failure, termination } => {
+            ScopeEnd::Failed { failure, termination } => {
                 Outcome::Failed { failure, termination, context: context_json }
             }
         };
-        self.compare(self.journey.context.as_ref(), &context, "context")?;
-        self.conclude(outcome)
+        self.record_mismatches(self.journey.context.as_ref(), &context, "context")?;
+        self.fix_outcome(outcome)
     }
 
     /// The outcome is fixed. Compensation follows if it is wanted; a synchronous one comes first.
-    pub(super) fn conclude(&mut self, outcome: Outcome) -> Result<(), Fault> {
+    pub(super) fn fix_outcome(&mut self, outcome: Outcome) -> Result<(), Fault> {
         self.summarise(&outcome)?;
-        let mode = self.wanted_compensation(&outcome)?;
+        let mode = self.required_compensation(&outcome)?;
         self.status = Some(match mode {
             None => Status::Ended(outcome),
             Some(CompensationMode::Async) => {
@@ -52,7 +52,8 @@ impl Run<'_> {
             }
             Some(CompensationMode::Sync) => {
                 let compensation = self.compensate(&outcome)?;
-                self.saved.closing = Some(Closing { outcome: outcome.clone(), compensation });
+                self.saved.pending_outcome =
+                    Some(PendingOutcome { outcome: outcome.clone(), compensation });
                 Status::Closing(outcome)
             }
         });
@@ -61,9 +62,9 @@ impl Run<'_> {
 
     /// The synchronous compensation has ended, however it did: the outcome stands.
     pub(super) fn compensation_done(&mut self, key: EffectKey) -> bool {
-        let ours = self.saved.closing.as_ref().is_some_and(|it| it.compensation == key);
-        if ours && let Some(closing) = self.saved.closing.take() {
-            self.status = Some(Status::Ended(closing.outcome));
+        let ours = self.saved.pending_outcome.as_ref().is_some_and(|it| it.compensation == key);
+        if ours && let Some(pending_outcome) = self.saved.pending_outcome.take() {
+            self.status = Some(Status::Ended(pending_outcome.outcome));
         }
         ours
     }
@@ -73,13 +74,13 @@ impl Run<'_> {
         self.compensation_done(key)
     }
 
-    fn wanted_compensation(
+    fn required_compensation(
         &mut self,
         outcome: &Outcome,
     ) -> Result<Option<CompensationMode>, Fault> {
         let journey = self.journey;
         let Some(compensation) = &journey.compensation else { return Ok(None) };
-        if !matches!(self.saved.role, Role::Main | Role::Scheduled) {
+        if !matches!(self.saved.role, RunRole::Main | RunRole::Scheduled) {
             return Ok(None);
         }
         let Outcome::Completed { output, .. } = outcome else {
@@ -92,7 +93,7 @@ impl Run<'_> {
                 (Binding::Outcome, self.outcome_binding(outcome)),
             ];
             // A predicate that fails asks for nothing: the run has succeeded.
-            if self.holds(ROOT, predicate, extra)?.unwrap_or(false) {
+            if self.holds(ROOT_FRAME, predicate, extra)?.unwrap_or(false) {
                 return Ok(Some(compensation.mode));
             }
         }
@@ -112,10 +113,10 @@ impl Run<'_> {
         let input = json::document(&input)?;
         Ok(self.push(Effect::StartChild(ChildSpec {
             version: Some(self.cx.version),
-            at: Some(COMPENSATION_PLACE.to_owned()),
+            at: Some(COMPENSATION_ELEMENT.to_owned()),
             own_budget: true,
             parent_close: ParentClose::Abandon,
-            ..ChildSpec::new(self.journey.name.clone(), COMPENSATION_PLACE, input)
+            ..ChildSpec::new(self.journey.name.clone(), COMPENSATION_ELEMENT, input)
         })))
     }
 
@@ -127,7 +128,7 @@ impl Run<'_> {
                 (Phase::Failed, termination_name(*termination), error_of(failure))
             }
             Outcome::Cancelled { .. } => {
-                let failure = Failure::new(CANCELLED.0, CANCELLED.1);
+                let failure = Failure::new(CANCELLED_OUTCOME.0, CANCELLED_OUTCOME.1);
                 (Phase::Failed, "Cancel", error_of(&failure))
             }
         };
@@ -144,12 +145,12 @@ impl Run<'_> {
     /// What the journey's own surface shows when the state is gone.
     fn summarise(&mut self, outcome: &Outcome) -> Result<(), Fault> {
         let compensates = match &self.saved.role {
-            Role::Compensation(outcome) => {
+            RunRole::Compensation(outcome) => {
                 json::get(&json::parse(outcome)?, &["journeyId".to_owned()]).and_then(json::string)
             }
             _ => None,
         };
-        let envelope = self.enveloped(outcome)?;
+        let envelope = self.error_in_envelope(outcome)?;
         let summary = serde_json::json!({
             "currentState": root_state(&self.saved),
             "updatedAt": self.cx.now.to_string(),
@@ -165,7 +166,7 @@ impl Run<'_> {
 
     /// The error of a journey in its own envelope (`spec.errors.envelope`). APIs put theirs around
     /// the answer. A mapper that fails leaves the usual error, and the history says why.
-    fn enveloped(&mut self, outcome: &Outcome) -> Result<Option<Json>, Fault> {
+    fn error_in_envelope(&mut self, outcome: &Outcome) -> Result<Option<Json>, Fault> {
         let journey = self.journey;
         let Some(mapper) = journey.envelope.as_ref().filter(|_| journey.is_durable()) else {
             return Ok(None);
@@ -173,10 +174,10 @@ impl Run<'_> {
         let Some(problem) = crate::surface::problem_of(outcome) else { return Ok(None) };
         let payload = json::object_of([("error", problem.clone())]);
         let extra = vec![(Binding::Error, problem), (Binding::Payload, payload)];
-        match self.evaluate(ROOT, mapper, extra)? {
+        match self.evaluate(ROOT_FRAME, mapper, extra)? {
             Ok(error) => Ok(Some(json::document(&error)?)),
-            Err(trouble) => {
-                let data = Json::object([("message", &Json::text(trouble.message()))]);
+            Err(error) => {
+                let data = Json::object([("message", &Json::text(error.message()))]);
                 self.push(Effect::Record { kind: "envelopeFailed".to_owned(), data });
                 Ok(None)
             }
@@ -191,7 +192,7 @@ impl Run<'_> {
             }
             Outcome::Failed { failure, .. } => (Phase::Failed, Value::Null, error_of(failure)),
             Outcome::Cancelled { .. } => {
-                let failure = Failure::new(CANCELLED.0, CANCELLED.1);
+                let failure = Failure::new(CANCELLED_OUTCOME.0, CANCELLED_OUTCOME.1);
                 (Phase::Failed, Value::Null, error_of(&failure))
             }
         };
@@ -202,27 +203,27 @@ impl Run<'_> {
                 vec![(Binding::Output, output.clone()), (Binding::Error, error.clone())];
             if phase == Phase::Failed {
                 // The DSL reads the error of the run as `context.error`, too.
-                let context = self.context(ROOT)?;
+                let context = self.context(ROOT_FRAME)?;
                 let seen = json::put(&context, &["error".to_owned()], error.clone());
                 extra.push((Binding::Context, seen));
             }
-            if self.holds(ROOT, predicate, extra)?.unwrap_or(false) {
+            if self.holds(ROOT_FRAME, predicate, extra)?.unwrap_or(false) {
                 return Ok(Some(rule.id.clone()));
             }
         }
         Ok(None)
     }
 
-    /// Arms the timer after which somebody is told of a compensation that goes on and on (JR5).
-    pub(super) fn arm_cap(&mut self) {
+    /// Arms the timer after which a running compensation is an incident (JR5).
+    pub(super) fn arm_compensation_timer(&mut self) {
         let due_at = self.cx.now.saturating_add_millis(self.settings.compensation_ms);
-        let element = CAP_PLACE.to_owned();
+        let element = COMPENSATION_TIMER_ELEMENT.to_owned();
         self.saved.cap = Some(self.push(Effect::StartTimer { element, due_at }));
     }
 
     pub(super) fn compensation_overdue(&mut self) {
-        let element = self.place_of(ROOT);
-        let failure = Failure::new(OVERDUE, "the compensation has not come to an end");
+        let element = self.element_path(ROOT_FRAME);
+        let failure = Failure::new(COMPENSATION_OVERDUE, "the compensation has not come to an end");
         self.saved.overdue = Some(self.push(Effect::Incident { element, failure }));
     }
 }

@@ -13,19 +13,19 @@ use crate::json;
 #[derive(Debug, Clone, PartialEq, Default, Encode, Decode)]
 pub(super) struct Overlay {
     #[n(0)]
-    written: Vec<Written>,
+    entries: Vec<OverlayEntry>,
 }
 
 #[derive(Debug, Clone, PartialEq, Encode, Decode)]
-struct Written {
+struct OverlayEntry {
     #[n(0)]
     name: String,
     #[n(1)]
-    what: What,
+    change: OverlayChange,
 }
 
 #[derive(Debug, Clone, PartialEq, Encode, Decode)]
-enum What {
+enum OverlayChange {
     #[n(0)]
     Value(#[n(0)] Json),
     #[n(1)]
@@ -36,12 +36,12 @@ enum What {
 
 /// One write: a path and what is there now; nothing is a removal.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Change {
+pub(super) struct ContextChange {
     pub(super) path: Vec<String>,
     pub(super) value: Option<Value>,
 }
 
-impl Change {
+impl ContextChange {
     pub(super) fn put(path: Vec<String>, value: Value) -> Self {
         Self { path, value: Some(value) }
     }
@@ -61,58 +61,58 @@ impl Change {
 
 impl Overlay {
     /// Remembers a change.
-    pub(super) fn note(&mut self, change: &Change) -> Result<(), Fault> {
-        self.note_at(&change.path, change.value.as_ref())
+    pub(super) fn record_change(&mut self, change: &ContextChange) -> Result<(), Fault> {
+        self.record_change_at(&change.path, change.value.as_ref())
     }
 
-    fn note_at(&mut self, path: &[String], value: Option<&Value>) -> Result<(), Fault> {
+    fn record_change_at(&mut self, path: &[String], value: Option<&Value>) -> Result<(), Fault> {
         let Some((name, rest)) = path.split_first() else { return Ok(()) };
-        let place = self.written.iter().position(|it| it.name == *name);
-        let what = place.and_then(|place| self.written.get_mut(place)).map(|it| &mut it.what);
+        let index = self.entries.iter().position(|it| it.name == *name);
+        let change = index.and_then(|index| self.entries.get_mut(index)).map(|it| &mut it.change);
         let new = if rest.is_empty() {
             match value {
-                Some(value) => What::Value(json::document(value)?),
-                None => What::Removed,
+                Some(value) => OverlayChange::Value(json::document(value)?),
+                None => OverlayChange::Removed,
             }
         } else {
-            match what.as_deref() {
+            match change.as_deref() {
                 None => {
                     let mut below = Self::default();
-                    below.note_at(rest, value)?;
-                    What::Below(below)
+                    below.record_change_at(rest, value)?;
+                    OverlayChange::Below(below)
                 }
-                Some(What::Below(below)) => {
+                Some(OverlayChange::Below(below)) => {
                     let mut below = below.clone();
-                    below.note_at(rest, value)?;
-                    What::Below(below)
+                    below.record_change_at(rest, value)?;
+                    OverlayChange::Below(below)
                 }
-                Some(What::Value(whole)) => {
-                    let change = Change { path: rest.to_vec(), value: value.cloned() };
-                    What::Value(json::document(&change.apply(&json::parse(whole)?))?)
+                Some(OverlayChange::Value(whole)) => {
+                    let change = ContextChange { path: rest.to_vec(), value: value.cloned() };
+                    OverlayChange::Value(json::document(&change.apply(&json::parse(whole)?))?)
                 }
-                Some(What::Removed) => {
-                    let change = Change { path: rest.to_vec(), value: value.cloned() };
-                    What::Value(json::document(&change.apply(&json::object_of([])))?)
+                Some(OverlayChange::Removed) => {
+                    let change = ContextChange { path: rest.to_vec(), value: value.cloned() };
+                    OverlayChange::Value(json::document(&change.apply(&json::object_of([])))?)
                 }
             }
         };
-        match what {
-            Some(what) => *what = new,
-            None => self.written.push(Written { name: name.clone(), what: new }),
+        match change {
+            Some(change) => *change = new,
+            None => self.entries.push(OverlayEntry { name: name.clone(), change: new }),
         }
         Ok(())
     }
 
     /// What the branch sees of a shared value.
-    pub(super) fn over(&self, shared: &Value) -> Result<Value, Fault> {
-        self.written.iter().try_fold(shared.clone(), |value, written| {
-            let path = std::slice::from_ref(&written.name);
-            Ok(match &written.what {
-                What::Value(new) => json::put(&value, path, json::parse(new)?),
-                What::Removed => json::without(&value, path),
-                What::Below(below) => {
+    pub(super) fn apply_to(&self, shared: &Value) -> Result<Value, Fault> {
+        self.entries.iter().try_fold(shared.clone(), |value, entries| {
+            let path = std::slice::from_ref(&entries.name);
+            Ok(match &entries.change {
+                OverlayChange::Value(new) => json::put(&value, path, json::parse(new)?),
+                OverlayChange::Removed => json::without(&value, path),
+                OverlayChange::Below(below) => {
                     let inner = json::get(&value, path).cloned().unwrap_or_default();
-                    json::put(&value, path, below.over(&inner)?)
+                    json::put(&value, path, below.apply_to(&inner)?)
                 }
             })
         })
@@ -120,16 +120,21 @@ impl Overlay {
 }
 
 /// The changes that make one object into another.
-pub(super) fn difference(old: &Value, new: &Value) -> Vec<Change> {
+pub(super) fn difference(old: &Value, new: &Value) -> Vec<ContextChange> {
     let mut changes = Vec::new();
-    compare(&mut Vec::new(), old, new, &mut changes);
+    collect_changes(&mut Vec::new(), old, new, &mut changes);
     changes
 }
 
-fn compare(path: &mut Vec<String>, old: &Value, new: &Value, changes: &mut Vec<Change>) {
+fn collect_changes(
+    path: &mut Vec<String>,
+    old: &Value,
+    new: &Value,
+    changes: &mut Vec<ContextChange>,
+) {
     let (Some(before), Some(after)) = (json::object(old), json::object(new)) else {
         if old != new {
-            changes.push(Change::put(path.clone(), new.clone()));
+            changes.push(ContextChange::put(path.clone(), new.clone()));
         }
         return;
     };
@@ -137,7 +142,7 @@ fn compare(path: &mut Vec<String>, old: &Value, new: &Value, changes: &mut Vec<C
         let name = entry.key.name();
         if after.get(name).is_none() {
             path.push(name.to_string());
-            changes.push(Change::remove(path.clone()));
+            changes.push(ContextChange::remove(path.clone()));
             path.pop();
         }
     }
@@ -145,8 +150,8 @@ fn compare(path: &mut Vec<String>, old: &Value, new: &Value, changes: &mut Vec<C
         let name = entry.key.name();
         path.push(name.to_string());
         match before.get(name) {
-            Some(old) => compare(path, old, &entry.value, changes),
-            None => changes.push(Change::put(path.clone(), entry.value.clone())),
+            Some(old) => collect_changes(path, old, &entry.value, changes),
+            None => changes.push(ContextChange::put(path.clone(), entry.value.clone())),
         }
         path.pop();
     }

@@ -6,24 +6,24 @@ use std::collections::BTreeMap;
 use meantime_core::{Cx, Effect, EffectKey, Fault, Json, Status, Termination, Turn, Verdict};
 use meantime_expr::value::Value;
 
-use super::flow::{End, Flow};
-use super::saved::{Data, Frame, FrameId, ROOT, Saved, ScopeName, Standing};
-use crate::definition::{Body, Journey, Scope, State};
+use super::saved::{Frame, FrameData, FrameId, ROOT_FRAME, SavedRun, ScopeName, WaitState};
+use super::transition::{ScopeEnd, Transition};
+use crate::definition::{Journey, Scope, State, StateBody};
 use crate::json;
 use crate::settings::Settings;
 
 /// Longer paths are cut: a loop of thousands of rounds in one turn is not worth reading.
-const MAX_PATH: usize = 200;
+const MAX_PATH_STATES: usize = 200;
 
-/// Effects left for what a state may need beyond its own before the turn gives way.
-const SPARE_EFFECTS: usize = 16;
+/// Effects that are kept free for what follows from one state. With fewer left, the turn yields.
+const RESERVED_EFFECTS: usize = 16;
 
 /// A turn under way.
 pub(crate) struct Run<'a> {
     pub(super) journey: &'a Journey,
     pub(super) settings: &'a Settings,
     pub(super) cx: &'a Cx<'a>,
-    pub(super) saved: Saved,
+    pub(super) saved: SavedRun,
     /// Contexts of frames that have their own, as they were read or written in this turn.
     pub(super) contexts: BTreeMap<FrameId, Value>,
     /// What expressions see as `platform`, once one was evaluated.
@@ -40,7 +40,7 @@ impl<'a> Run<'a> {
     pub(crate) fn new(
         journey: &'a Journey,
         settings: &'a Settings,
-        saved: Saved,
+        saved: SavedRun,
         cx: &'a Cx<'a>,
     ) -> Self {
         let (contexts, platform, effects) = (BTreeMap::new(), OnceCell::new(), Vec::new());
@@ -49,9 +49,9 @@ impl<'a> Run<'a> {
     }
 
     /// Lets ready frames run until all wait, the run is over, or the slice is used up.
-    pub(super) fn go_on(&mut self) -> Result<(), Fault> {
+    pub(super) fn run_ready_frames(&mut self) -> Result<(), Fault> {
         while let Some(id) = self.first_ready() {
-            if self.is_used_up() {
+            if self.is_slice_used_up() {
                 break;
             }
             self.enter_state(id)?;
@@ -59,14 +59,14 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// What the turn comes to.
+    /// The result of the turn.
     pub(crate) fn finish(mut self, verdicts: Vec<Verdict>) -> Result<Turn, Fault> {
         self.saved.updated_at = self.cx.now;
         self.record_path();
         let ready = self.first_ready().is_some();
         for (id, context) in std::mem::take(&mut self.contexts) {
             if let Some(frame) = self.saved.frames.get_mut(&id) {
-                frame.data = Data::Own(json::document(&context)?);
+                frame.data = FrameData::Own(json::document(&context)?);
             }
         }
         let going_on = if ready { Status::Yield } else { Status::Running };
@@ -77,21 +77,21 @@ impl<'a> Run<'a> {
 
     /// Whether the outcome is fixed.
     pub(super) fn is_over(&self) -> bool {
-        self.status.is_some() || self.saved.closing.is_some()
+        self.status.is_some() || self.saved.pending_outcome.is_some()
     }
 
     fn first_ready(&self) -> Option<FrameId> {
         if self.is_over() {
             return None;
         }
-        let ready = |frame: &Frame| frame.standing == Standing::Ready;
+        let ready = |frame: &Frame| frame.wait_state == WaitState::Ready;
         self.saved.frames.iter().find(|(_, frame)| ready(frame)).map(|(id, _)| *id)
     }
 
-    fn is_used_up(&self) -> bool {
+    fn is_slice_used_up(&self) -> bool {
         let limits = self.cx.limits;
         self.ops >= limits.ops_per_slice
-            || self.effects.len() + SPARE_EFFECTS > limits.slice_effects()
+            || self.effects.len() + RESERVED_EFFECTS > limits.slice_effects()
     }
 
     fn enter_state(&mut self, id: FrameId) -> Result<(), Fault> {
@@ -102,12 +102,12 @@ impl<'a> Run<'a> {
         let frame = self.frame_mut(id)?;
         (frame.activation, frame.since) = (activation, now);
         match self.path.len() {
-            0..MAX_PATH => self.path.push(self.place_of(id)),
-            MAX_PATH => self.path.push("…".to_owned()),
+            0..MAX_PATH_STATES => self.path.push(self.element_path(id)),
+            MAX_PATH_STATES => self.path.push("…".to_owned()),
             _ => {}
         }
         let flow = self.dispatch(id, state)?;
-        self.follow(id, flow)
+        self.apply_transition(id, flow)
     }
 
     /// The history shows every state that was entered: one line for a turn, as processes have it.
@@ -120,33 +120,33 @@ impl<'a> Run<'a> {
         self.push(Effect::Record { kind, data });
     }
 
-    /// Does what a state came to.
-    pub(super) fn follow(&mut self, id: FrameId, flow: Flow) -> Result<(), Fault> {
+    /// Applies the transition that a state returned.
+    pub(super) fn apply_transition(&mut self, id: FrameId, flow: Transition) -> Result<(), Fault> {
         match flow {
-            Flow::Next(state) => {
+            Transition::Next(state) => {
                 let frame = self.frame_mut(id)?;
-                (frame.state, frame.standing) = (state, Standing::Ready);
+                (frame.state, frame.wait_state) = (state, WaitState::Ready);
                 Ok(())
             }
-            Flow::Wait(standing) => {
-                self.frame_mut(id)?.standing = standing;
+            Transition::Wait(wait_state) => {
+                self.frame_mut(id)?.wait_state = wait_state;
                 Ok(())
             }
-            Flow::End(end) => self.end_frame(id, end),
-            Flow::Trouble(trouble) => {
+            Transition::End(end) => self.end_frame(id, end),
+            Transition::Error(error) => {
                 let written = self.state_of(id)?.span.start;
-                let failure = trouble.into_failure(&self.place_of(id), written);
+                let failure = error.into_failure(&self.element_path(id), written);
                 let termination = Termination::RuntimeError;
-                self.end_frame(id, End::Failed { failure, termination })
+                self.end_frame(id, ScopeEnd::Failed { failure, termination })
             }
         }
     }
 
-    /// Where a state goes on when it has done its work.
-    pub(super) fn next_of(state: &State) -> Result<Flow, Fault> {
+    /// The transition to the next state.
+    pub(super) fn next_transition(state: &State) -> Result<Transition, Fault> {
         match &state.next {
-            Some(next) => Ok(Flow::Next(next.id.clone())),
-            None => Err(broken(&format!("`{}` has no next state", state.id))),
+            Some(next) => Ok(Transition::Next(next.id.clone())),
+            None => Err(state_mismatch(&format!("`{}` has no next state", state.id))),
         }
     }
 
@@ -162,7 +162,7 @@ impl<'a> Run<'a> {
         parent: Option<FrameId>,
         scope: ScopeName,
         state: &str,
-        data: Data,
+        data: FrameData,
     ) -> FrameId {
         let id = self.saved.next_frame;
         self.saved.next_frame += 1;
@@ -174,7 +174,7 @@ impl<'a> Run<'a> {
             state: state.to_owned(),
             activation: 0,
             since: self.cx.now,
-            standing: Standing::Ready,
+            wait_state: WaitState::Ready,
             data,
             request,
         };
@@ -183,11 +183,11 @@ impl<'a> Run<'a> {
     }
 
     pub(super) fn frame(&self, id: FrameId) -> Result<&Frame, Fault> {
-        self.saved.frames.get(&id).ok_or_else(|| broken("a frame is missing"))
+        self.saved.frames.get(&id).ok_or_else(|| state_mismatch("a frame is missing"))
     }
 
     pub(super) fn frame_mut(&mut self, id: FrameId) -> Result<&mut Frame, Fault> {
-        self.saved.frames.get_mut(&id).ok_or_else(|| broken("a frame is missing"))
+        self.saved.frames.get_mut(&id).ok_or_else(|| state_mismatch("a frame is missing"))
     }
 
     /// The state a frame is at.
@@ -195,17 +195,21 @@ impl<'a> Run<'a> {
         let name = &self.frame(id)?.state;
         let scope = scope_of(self.journey, &self.saved, id);
         let state = scope.and_then(|scope| scope.states.get(name));
-        state.ok_or_else(|| broken(&format!("the definition has no state `{name}` there")))
+        state.ok_or_else(|| state_mismatch(&format!("the definition has no state `{name}` there")))
     }
 
     /// Where a frame is, for people: parallel, branch and call states from the outside in.
-    pub(super) fn place_of(&self, id: FrameId) -> String {
-        place_of(&self.saved, id)
+    pub(super) fn element_path(&self, id: FrameId) -> String {
+        element_path(&self.saved, id)
     }
 }
 
 /// The scope a frame runs.
-pub(super) fn scope_of<'a>(journey: &'a Journey, saved: &Saved, id: FrameId) -> Option<&'a Scope> {
+pub(super) fn scope_of<'a>(
+    journey: &'a Journey,
+    saved: &SavedRun,
+    id: FrameId,
+) -> Option<&'a Scope> {
     let frame = saved.frames.get(&id)?;
     match &frame.scope {
         ScopeName::Root => saved.role.scope(journey),
@@ -214,13 +218,13 @@ pub(super) fn scope_of<'a>(journey: &'a Journey, saved: &Saved, id: FrameId) -> 
             let parent = frame.parent?;
             let holder = &saved.frames.get(&parent)?.state;
             let state = scope_of(journey, saved, parent)?.states.get(holder)?;
-            let Body::Parallel(parallel) = &state.body else { return None };
+            let StateBody::Parallel(parallel) = &state.body else { return None };
             parallel.branches.iter().find(|it| it.name == *name).map(|it| &it.scope)
         }
     }
 }
 
-pub(super) fn place_of(saved: &Saved, id: FrameId) -> String {
+pub(super) fn element_path(saved: &SavedRun, id: FrameId) -> String {
     let mut parts = Vec::new();
     let mut at = Some(id);
     while let Some(frame) = at.and_then(|id| saved.frames.get(&id)) {
@@ -235,11 +239,11 @@ pub(super) fn place_of(saved: &Saved, id: FrameId) -> String {
 }
 
 /// The state the whole run is at: the outermost one (JP6).
-pub(super) fn root_state(saved: &Saved) -> &str {
-    saved.frames.get(&ROOT).map_or("", |frame| &frame.state)
+pub(super) fn root_state(saved: &SavedRun) -> &str {
+    saved.frames.get(&ROOT_FRAME).map_or("", |frame| &frame.state)
 }
 
 /// The saved state and the definition do not fit together.
-pub(super) fn broken(message: &str) -> Fault {
+pub(super) fn state_mismatch(message: &str) -> Fault {
     Fault::new("corrupt_state", message.to_owned())
 }

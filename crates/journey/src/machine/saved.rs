@@ -1,4 +1,4 @@
-//! What a run remembers between turns. Format 1.
+//! The saved state of a run. Format 1.
 //!
 //! Positions are ids of states in their scopes, never places in compiled code. Field numbers are a
 //! storage format: never reuse one.
@@ -11,19 +11,19 @@ use minicbor::{Decode, Encode};
 use super::overlay::Overlay;
 
 /// The format of the bytes.
-pub(crate) const FORMAT: u16 = 1;
+pub(crate) const STATE_FORMAT: u16 = 1;
 
 /// A frame's number; the root is 0.
 pub(super) type FrameId = u32;
 
-pub(super) const ROOT: FrameId = 0;
+pub(super) const ROOT_FRAME: FrameId = 0;
 
 /// The whole run.
 #[derive(Debug, Clone, Encode, Decode)]
-pub(crate) struct Saved {
+pub(crate) struct SavedRun {
     /// What this run is.
     #[n(0)]
-    pub(super) role: Role,
+    pub(super) role: RunRole,
     /// One per scope that is being run: the root, branches, calls.
     #[n(1)]
     pub(super) frames: BTreeMap<FrameId, Frame>,
@@ -41,7 +41,7 @@ pub(crate) struct Saved {
     pub(super) tags: Vec<String>,
     /// The outcome and the compensation it waits for.
     #[n(6)]
-    pub(super) closing: Option<Closing>,
+    pub(super) pending_outcome: Option<PendingOutcome>,
     /// The instant of the last turn.
     #[n(7)]
     pub(super) updated_at: Timestamp,
@@ -59,24 +59,24 @@ pub(crate) struct Saved {
 
 /// What a run is.
 #[derive(Debug, Clone, PartialEq, Encode, Decode)]
-pub(super) enum Role {
-    /// Somebody started it.
+pub(super) enum RunRole {
+    /// Started by a caller.
     #[n(0)]
     Main,
-    /// A schedule started it: nobody is there to submit (S9).
+    /// Started by a schedule, so no client can submit to it (S9).
     #[n(1)]
     Scheduled,
     /// It compensates another run, whose outcome it sees.
     #[n(2)]
     Compensation(#[n(0)] Json),
-    /// It decides whether somebody may read.
+    /// A guard: decides whether a caller may read another run.
     #[n(3)]
     Guard(#[n(0)] String),
 }
 
 /// The outcome is fixed and waits for a child.
 #[derive(Debug, Clone, Encode, Decode)]
-pub(super) struct Closing {
+pub(super) struct PendingOutcome {
     #[n(0)]
     pub(super) outcome: Outcome,
     #[n(1)]
@@ -103,10 +103,10 @@ pub(super) struct Frame {
     pub(super) since: Timestamp,
     /// What it waits for there.
     #[n(5)]
-    pub(super) standing: Standing,
+    pub(super) wait_state: WaitState,
     /// What it reads and writes.
     #[n(6)]
-    pub(super) data: Data,
+    pub(super) data: FrameData,
     /// The id of the inbound request that moved this frame: a handle on what the server keeps in
     /// memory while the request lasts, never a credential. Branches have one each, so that what one
     /// caller submits is never done with the credentials of another.
@@ -130,7 +130,7 @@ pub(super) enum ScopeName {
 
 /// What a frame waits for.
 #[derive(Debug, Clone, PartialEq, Encode, Decode)]
-pub(super) enum Standing {
+pub(super) enum WaitState {
     /// Nothing: its state is to be entered.
     #[n(0)]
     Ready,
@@ -160,7 +160,7 @@ pub(super) enum Standing {
     /// The subjourney in a frame.
     #[n(6)]
     Call(#[n(0)] FrameId),
-    /// Somebody who corrects the deployment and retries the incident.
+    /// An operator who corrects the deployment and retries the incident.
     #[n(7)]
     Incident(#[n(0)] EffectKey),
 }
@@ -173,12 +173,12 @@ pub(super) struct BranchState {
     #[n(1)]
     pub(super) frame: Option<FrameId>,
     #[n(2)]
-    pub(super) end: Option<BranchEnd>,
+    pub(super) end: Option<BranchResult>,
 }
 
 /// How a branch ended.
 #[derive(Debug, Clone, PartialEq, Encode, Decode)]
-pub(super) struct BranchEnd {
+pub(super) struct BranchResult {
     /// The error of one that failed.
     #[n(0)]
     pub(super) error: Option<(Failure, Termination)>,
@@ -189,19 +189,19 @@ pub(super) struct BranchEnd {
 
 /// Where the data of a frame is.
 #[derive(Debug, Clone, Encode, Decode)]
-pub(super) enum Data {
+pub(super) enum FrameData {
     /// A context of its own.
     #[n(0)]
     Own(#[n(0)] Json),
     /// The context of the frame above, with what it wrote itself.
     #[n(1)]
-    Over(#[n(0)] Overlay),
+    Overlay(#[n(0)] Overlay),
 }
 
-impl Saved {
+impl SavedRun {
     /// Reads what an earlier turn saved.
     pub(crate) fn read(state: &State) -> Result<Self, Fault> {
-        if state.format != FORMAT {
+        if state.format != STATE_FORMAT {
             let text = format!("state format {} is not known to this release", state.format);
             return Err(Fault::new("corrupt_state", text));
         }
@@ -222,7 +222,7 @@ impl Saved {
     pub(crate) fn write(&self) -> Result<State, Fault> {
         let bytes = minicbor::to_vec(self)
             .map_err(|error| Fault::new("corrupt_state", error.to_string()))?;
-        Ok(State::new(FORMAT, bytes))
+        Ok(State::new(STATE_FORMAT, bytes))
     }
 }
 
@@ -230,25 +230,25 @@ impl Saved {
 mod tests {
     use super::*;
 
-    fn saved(parent: Option<FrameId>, next_frame: FrameId) -> Saved {
+    fn saved(parent: Option<FrameId>, next_frame: FrameId) -> SavedRun {
         let frame = Frame {
             parent,
             scope: ScopeName::Root,
             state: "here".to_owned(),
             activation: 1,
             since: Timestamp::default(),
-            standing: Standing::Ready,
-            data: Data::Own(Json::null()),
+            wait_state: WaitState::Ready,
+            data: FrameData::Own(Json::null()),
             request: None,
         };
-        Saved {
-            role: Role::Main,
-            frames: BTreeMap::from([(ROOT, frame)]),
+        SavedRun {
+            role: RunRole::Main,
+            frames: BTreeMap::from([(ROOT_FRAME, frame)]),
             next_frame,
             activations: 1,
             attributes: BTreeMap::new(),
             tags: Vec::new(),
-            closing: None,
+            pending_outcome: None,
             updated_at: Timestamp::default(),
             traceparent: None,
             cap: None,
@@ -260,9 +260,13 @@ mod tests {
     /// names until the memory was full.
     #[test]
     fn i10_a_state_whose_frames_run_in_a_circle_is_refused() {
-        let read = |saved: Saved| Saved::read(&saved.write().expect("it can be written"));
-        assert!(read(saved(None, ROOT + 1)).is_ok());
-        for (parent, next) in [(Some(ROOT), ROOT + 1), (Some(ROOT + 1), ROOT + 2), (None, ROOT)] {
+        let read = |saved: SavedRun| SavedRun::read(&saved.write().expect("it can be written"));
+        assert!(read(saved(None, ROOT_FRAME + 1)).is_ok());
+        for (parent, next) in [
+            (Some(ROOT_FRAME), ROOT_FRAME + 1),
+            (Some(ROOT_FRAME + 1), ROOT_FRAME + 2),
+            (None, ROOT_FRAME),
+        ] {
             let fault = read(saved(parent, next)).expect_err("it is damaged");
             assert_eq!(fault.code, "corrupt_state");
         }

@@ -8,17 +8,17 @@ use meantime_core::{
 use meantime_expr::value::{Object, Value};
 
 use super::run::Run;
-use super::saved::{Data, ROOT, Role, Saved, ScopeName};
+use super::saved::{FrameData, ROOT_FRAME, RunRole, SavedRun, ScopeName};
 use super::state::INVALID_INPUT;
 use crate::definition::{Journey, Mismatch, Scope};
 use crate::json;
 use crate::settings::Settings;
 
 /// Where the compensation of a run begins.
-pub(super) const COMPENSATION_PLACE: &str = "@compensation";
+pub(super) const COMPENSATION_ELEMENT: &str = "@compensation";
 
 /// Where a guard begins; its name follows.
-pub(crate) const GUARD_PLACE: &str = "@guard/";
+pub(crate) const GUARD_ELEMENT_PREFIX: &str = "@guard/";
 
 impl<'a> Run<'a> {
     /// Begins a run. A start that is not acceptable is refused, and nothing is written.
@@ -33,69 +33,70 @@ impl<'a> Run<'a> {
             return Ok(refused("the definition has no such part"));
         };
         let mut ops = 0;
-        let context = match first_context(journey, start, &role, &mut ops)? {
+        let context = match initial_context(journey, start, &role, &mut ops)? {
             Ok(context) => context,
-            Err(problem) => return Ok(refuse(problem, ops)),
+            Err(problem) => return Ok(refused_turn(problem, ops)),
         };
         let first = match (&role, &start.at) {
-            (Role::Scheduled, Some(state)) if scope.states.contains_key(state) => state.as_str(),
-            (Role::Scheduled, Some(_)) => return Ok(refused("there is no such state")),
+            (RunRole::Scheduled, Some(state)) if scope.states.contains_key(state) => state.as_str(),
+            (RunRole::Scheduled, Some(_)) => return Ok(refused("there is no such state")),
             _ => scope.start.id.as_str(),
         };
         if let Some(missing) = missing_config(journey, settings) {
             return Ok(refused(&format!("`platform.config.{missing}` has no value")));
         }
-        let mut run = Self::new(journey, settings, empty(role.clone()), cx);
+        let mut run = Self::new(journey, settings, new_saved_run(role.clone()), cx);
         run.ops = ops;
-        run.add_frame(None, ScopeName::Root, first, Data::Own(json::document(&context)?));
-        if let Err(problem) = run.label(start, &context)? {
+        run.add_frame(None, ScopeName::Root, first, FrameData::Own(json::document(&context)?));
+        if let Err(problem) = run.set_labels(start, &context)? {
             return Ok(refused(&problem));
         }
-        run.take_bound(ROOT, start.bound.as_ref())?;
-        if matches!(role, Role::Compensation(_)) {
-            run.arm_cap();
+        run.apply_request_bindings(ROOT_FRAME, start.bound.as_ref())?;
+        if matches!(role, RunRole::Compensation(_)) {
+            run.arm_compensation_timer();
         }
-        run.go_on()?;
+        run.run_ready_frames()?;
         run.finish(vec![Verdict::taken()])
     }
 
     /// Tags and attributes, from the definition, the payload and the request.
-    fn label(&mut self, start: &Start, context: &Value) -> Result<Result<(), String>, Fault> {
-        let bound = start.bound.as_ref().map(json::parse).transpose()?.unwrap_or_default();
+    fn set_labels(&mut self, start: &Start, context: &Value) -> Result<Result<(), String>, Fault> {
+        let request_bindings =
+            start.bound.as_ref().map(json::parse).transpose()?.unwrap_or_default();
         self.saved.traceparent =
-            json::get(&bound, &["traceparent".to_owned()]).and_then(json::string);
+            json::get(&request_bindings, &["traceparent".to_owned()]).and_then(json::string);
         let mut tags = self.journey.tags.clone();
         let mut attributes = BTreeMap::new();
         match &self.saved.role {
-            Role::Main => {
+            RunRole::Main => {
                 let bindings = &self.journey.metadata;
                 for path in &bindings.tags.payload {
-                    match label_at(context, path) {
+                    match label_text(context, path) {
                         Ok(text) => tags.extend(text),
                         Err(problem) => return Ok(Err(problem)),
                     }
                 }
                 for (name, path) in &bindings.attributes.payload {
-                    match label_at(context, path) {
+                    match label_text(context, path) {
                         Ok(text) => attributes.extend(text.map(|text| (name.clone(), text))),
                         Err(problem) => return Ok(Err(problem)),
                     }
                 }
-                tags.extend(texts(&bound, "tags"));
-                attributes.extend(pairs(&bound, "attributes"));
+                tags.extend(text_list(&request_bindings, "tags"));
+                attributes.extend(text_pairs(&request_bindings, "attributes"));
             }
-            Role::Scheduled => {
+            RunRole::Scheduled => {
                 attributes.insert("initiatedBy".to_owned(), "system".to_owned());
                 let input = json::parse(&start.input)?;
                 let subject = json::get(&input, &["subject".to_owned()]).and_then(json::string);
                 attributes.extend(subject.map(|subject| ("subjectId".to_owned(), subject)));
             }
-            Role::Compensation(outcome) => {
+            RunRole::Compensation(outcome) => {
                 let outcome = json::parse(outcome)?;
                 let parent = json::get(&outcome, &["journeyId".to_owned()]).and_then(json::string);
                 tags.extend(parent.map(|id| format!("compensationOf:{id}")));
             }
-            Role::Guard(_) => {}
+            RunRole::Guard(_) => {}
         }
         let mut seen = BTreeSet::new();
         tags.retain(|tag| seen.insert(tag.clone()));
@@ -126,7 +127,7 @@ impl<'a> Run<'a> {
         if attributes.len() > limits.attributes {
             return Err(format!("more than {} attributes", limits.attributes));
         }
-        let is_compensation = matches!(self.saved.role, Role::Compensation(_));
+        let is_compensation = matches!(self.saved.role, RunRole::Compensation(_));
         let long_tag = tags.iter().find(|tag| tag.chars().count() > limits.tag_chars);
         if let Some(tag) = long_tag.filter(|_| !is_compensation) {
             return Err(format!("the tag `{tag}` has more than {} characters", limits.tag_chars));
@@ -142,7 +143,7 @@ impl<'a> Run<'a> {
     }
 }
 
-impl Role {
+impl RunRole {
     /// The scope of the root frame.
     pub(super) fn scope<'a>(&self, journey: &'a Journey) -> Option<&'a Scope> {
         match self {
@@ -153,44 +154,44 @@ impl Role {
     }
 }
 
-fn role_of(start: &Start) -> Result<Role, Fault> {
-    let place = start.at.as_deref().unwrap_or_default();
+fn role_of(start: &Start) -> Result<RunRole, Fault> {
+    let element = start.at.as_deref().unwrap_or_default();
     if let StartCause::Schedule { .. } = start.cause {
-        return Ok(Role::Scheduled);
+        return Ok(RunRole::Scheduled);
     }
-    if place == COMPENSATION_PLACE {
+    if element == COMPENSATION_ELEMENT {
         let input = json::parse(&start.input)?;
         let outcome = json::get(&input, &["outcome".to_owned()]).cloned().unwrap_or_default();
-        return Ok(Role::Compensation(json::document(&outcome)?));
+        return Ok(RunRole::Compensation(json::document(&outcome)?));
     }
-    Ok(match place.strip_prefix(GUARD_PLACE) {
-        Some(name) => Role::Guard(name.to_owned()),
-        None => Role::Main,
+    Ok(match element.strip_prefix(GUARD_ELEMENT_PREFIX) {
+        Some(name) => RunRole::Guard(name.to_owned()),
+        None => RunRole::Main,
     })
 }
 
 /// The context a run begins with.
-fn first_context(
+fn initial_context(
     journey: &Journey,
     start: &Start,
-    role: &Role,
+    role: &RunRole,
     ops: &mut u64,
 ) -> Result<Result<Value, Json>, Fault> {
     let context = match role {
-        Role::Scheduled => start.context.as_ref().unwrap_or(&start.input).clone(),
-        Role::Compensation(_) => {
+        RunRole::Scheduled => start.context.as_ref().unwrap_or(&start.input).clone(),
+        RunRole::Compensation(_) => {
             let input = json::parse(&start.input)?;
             let context = json::get(&input, &["context".to_owned()]).cloned().unwrap_or_default();
             json::document(&context)?
         }
-        Role::Main | Role::Guard(_) => start.input.clone(),
+        RunRole::Main | RunRole::Guard(_) => start.input.clone(),
     };
     let context = if context.is_null() { Json::object([]) } else { context };
     let value = json::parse(&context)?;
     if json::object(&value).is_none() {
         return Ok(Err(Json::text("the input of a journey is an object")));
     }
-    if *role == Role::Main
+    if *role == RunRole::Main
         && let Some(schema) = &journey.input
     {
         let checked = schema.check(&context, u64::MAX);
@@ -211,7 +212,7 @@ fn missing_config<'j>(journey: &'j Journey, settings: &Settings) -> Option<&'j s
 }
 
 /// What a tag or an attribute says: a text that is not empty, or a number or truth value as text.
-fn label_at(context: &Value, path: &str) -> Result<Option<String>, String> {
+fn label_text(context: &Value, path: &str) -> Result<Option<String>, String> {
     let names: Vec<String> = path.split('.').map(str::to_owned).collect();
     let Some(value) = json::get(context, &names) else { return Ok(None) };
     match value.bare() {
@@ -226,28 +227,28 @@ fn label_at(context: &Value, path: &str) -> Result<Option<String>, String> {
     }
 }
 
-fn texts(bound: &Value, name: &str) -> Vec<String> {
-    match json::get(bound, &[name.to_owned()]) {
+fn text_list(request_bindings: &Value, name: &str) -> Vec<String> {
+    match json::get(request_bindings, &[name.to_owned()]) {
         Some(Value::Array(items)) => items.iter().filter_map(json::string).collect(),
         _ => Vec::new(),
     }
 }
 
-fn pairs(bound: &Value, name: &str) -> Vec<(String, String)> {
-    let object = json::get(bound, &[name.to_owned()]).and_then(json::object);
+fn text_pairs(request_bindings: &Value, name: &str) -> Vec<(String, String)> {
+    let object = json::get(request_bindings, &[name.to_owned()]).and_then(json::object);
     let entries = object.into_iter().flat_map(Object::entries);
     entries.filter_map(|it| Some((it.key.name().to_string(), json::string(&it.value)?))).collect()
 }
 
-fn empty(role: Role) -> Saved {
-    Saved {
+fn new_saved_run(role: RunRole) -> SavedRun {
+    SavedRun {
         role,
         frames: BTreeMap::new(),
-        next_frame: ROOT,
+        next_frame: ROOT_FRAME,
         activations: 0,
         attributes: BTreeMap::new(),
         tags: Vec::new(),
-        closing: None,
+        pending_outcome: None,
         updated_at: Timestamp::default(),
         traceparent: None,
         cap: None,
@@ -256,10 +257,10 @@ fn empty(role: Role) -> Saved {
 }
 
 fn refused(problem: &str) -> Turn {
-    refuse(Json::text(problem), 1)
+    refused_turn(Json::text(problem), 1)
 }
 
-fn refuse(problem: Json, ops: u64) -> Turn {
+fn refused_turn(problem: Json, ops: u64) -> Turn {
     let verdicts = vec![Verdict::Refused { code: INVALID_INPUT.to_owned(), problem }];
     let (state, effects) = (meantime_core::State::default(), Vec::new());
     Turn { state, effects, status: Status::Running, verdicts, ops: ops.max(1) }

@@ -2,7 +2,7 @@
 
 use meantime_expr::value::Value;
 
-use super::overlay::{Change, Overlay, difference};
+use super::overlay::{ContextChange, Overlay, difference};
 use crate::json;
 
 fn value(text: &str) -> Value {
@@ -16,28 +16,30 @@ fn path(text: &str) -> Vec<String> {
 #[test]
 fn jr1_the_deepest_written_path_wins() {
     let mut overlay = Overlay::default();
-    overlay.note(&Change::put(path("a"), value(r#"{"b":1,"c":2}"#))).expect("it fits");
-    overlay.note(&Change::put(path("a.b"), value("3"))).expect("it fits");
-    overlay.note(&Change::remove(path("a.c"))).expect("it fits");
-    let seen = overlay.over(&value(r#"{"a":{"b":9,"d":9},"e":5}"#)).expect("it fits");
+    overlay
+        .record_change(&ContextChange::put(path("a"), value(r#"{"b":1,"c":2}"#)))
+        .expect("it fits");
+    overlay.record_change(&ContextChange::put(path("a.b"), value("3"))).expect("it fits");
+    overlay.record_change(&ContextChange::remove(path("a.c"))).expect("it fits");
+    let seen = overlay.apply_to(&value(r#"{"a":{"b":9,"d":9},"e":5}"#)).expect("it fits");
     assert_eq!(json::shown(&seen), r#"{"a":{"b":3},"e":5}"#);
 }
 
 #[test]
 fn jr1_what_was_not_written_is_shared() {
     let mut overlay = Overlay::default();
-    overlay.note(&Change::put(path("a.b"), value("1"))).expect("it fits");
-    overlay.note(&Change::remove(path("gone"))).expect("it fits");
-    let seen = overlay.over(&value(r#"{"a":{"c":2},"gone":1,"new":3}"#)).expect("it fits");
+    overlay.record_change(&ContextChange::put(path("a.b"), value("1"))).expect("it fits");
+    overlay.record_change(&ContextChange::remove(path("gone"))).expect("it fits");
+    let seen = overlay.apply_to(&value(r#"{"a":{"c":2},"gone":1,"new":3}"#)).expect("it fits");
     assert_eq!(json::shown(&seen), r#"{"a":{"c":2,"b":1},"new":3}"#);
 }
 
 #[test]
 fn jr1_a_write_below_something_removed_makes_it_anew() {
     let mut overlay = Overlay::default();
-    overlay.note(&Change::remove(path("a"))).expect("it fits");
-    overlay.note(&Change::put(path("a.b"), value("1"))).expect("it fits");
-    let seen = overlay.over(&value(r#"{"a":{"c":2}}"#)).expect("it fits");
+    overlay.record_change(&ContextChange::remove(path("a"))).expect("it fits");
+    overlay.record_change(&ContextChange::put(path("a.b"), value("1"))).expect("it fits");
+    let seen = overlay.apply_to(&value(r#"{"a":{"c":2}}"#)).expect("it fits");
     assert_eq!(json::shown(&seen), r#"{"a":{"b":1}}"#);
 }
 

@@ -2,19 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use super::blocks::PHASES;
-use super::fields::Fields;
+use super::blocks::OUTCOME_PHASES;
+use super::fields::MappingReader;
 use super::reader::{Reader, is_identifier};
 use crate::code::Code;
 use crate::definition::{
-    ApiResponse, ApiResponses, Binding, Bound, HttpBindings, Kind, MetadataBindings, Passthrough,
-    Phase, RequestBindings, Route, Status,
+    ApiResponse, ApiResponses, Binding, HttpBindings, Kind, MetadataBindings, Passthrough, Phase,
+    RequestBindings, Route, Status, ValueSources,
 };
 use crate::yaml::{Content, Node};
 
 impl Reader<'_> {
     /// `spec.metadata.bindings`.
-    pub(super) fn metadata(&mut self, fields: &mut Fields<'_>) -> MetadataBindings {
+    pub(super) fn metadata(&mut self, fields: &mut MappingReader<'_>) -> MetadataBindings {
         let mut bindings = MetadataBindings::default();
         let code = Code::Shape;
         let Some(node) = fields.get("metadata") else { return bindings };
@@ -29,12 +29,12 @@ impl Reader<'_> {
                     let node = tags.get(key)?;
                     let what = tags.name(key);
                     let items = reader.list(node, &what, code)?;
-                    let read = items.iter().enumerate().filter_map(|(place, item)| {
-                        reader.source(item, &format!("{what}[{place}]"), field)
+                    let read = items.iter().enumerate().filter_map(|(index, item)| {
+                        reader.source(item, &format!("{what}[{index}]"), field)
                     });
                     Some(read.collect::<Vec<String>>())
                 };
-                bindings.tags = Bound {
+                bindings.tags = ValueSources {
                     payload: read(self, "fromPayload", "path").unwrap_or_default(),
                     headers: read(self, "fromHeaders", "header").unwrap_or_default(),
                     baggage: read(self, "fromBaggage", "key").unwrap_or_default(),
@@ -42,7 +42,7 @@ impl Reader<'_> {
                 tags.finish(&mut self.report);
             }
             if let Some(node) = inner.get("attributes") {
-                bindings.attributes = self.bound_attributes(node);
+                bindings.attributes = self.attribute_sources(node);
             }
             inner.finish(&mut self.report);
         }
@@ -50,26 +50,23 @@ impl Reader<'_> {
         bindings
     }
 
-    fn bound_attributes(&mut self, node: &Node) -> Bound<BTreeMap<String, String>> {
+    fn attribute_sources(&mut self, node: &Node) -> ValueSources<BTreeMap<String, String>> {
         let what = "spec.metadata.bindings.attributes";
-        let mut bound = Bound::<BTreeMap<String, String>>::default();
-        let Some(entries) = node.entries() else {
-            let message = format!("`{what}` is {}, not a mapping", node.kind());
-            self.report.error(Code::Shape, node.span, message);
-            return bound;
-        };
-        for entry in entries {
+        let mut sources = ValueSources::<BTreeMap<String, String>>::default();
+        for entry in self.entries(node, what, Code::Shape).unwrap_or_default() {
             let name = format!("{what}.{}", entry.key);
             match entry.key.as_str() {
-                "fromPayload" => bound.payload.extend(self.sources(&entry.value, &name, "path")),
-                "fromHeaders" => bound.headers.extend(self.sources(&entry.value, &name, "header")),
-                "fromBaggage" => bound.baggage.extend(self.sources(&entry.value, &name, "key")),
+                "fromPayload" => sources.payload.extend(self.sources(&entry.value, &name, "path")),
+                "fromHeaders" => {
+                    sources.headers.extend(self.sources(&entry.value, &name, "header"));
+                }
+                "fromBaggage" => sources.baggage.extend(self.sources(&entry.value, &name, "key")),
                 _ => match entry.value.get("path").and_then(Node::text) {
                     Some(path) => {
                         self.report
                             .warn(Code::AttributePath, entry.key_span, format!("`{name}.path`"))
                             .help(format!("write `{what}.fromPayload.{}`", entry.key));
-                        bound.payload.insert(entry.key.clone(), path.to_owned());
+                        sources.payload.insert(entry.key.clone(), path.to_owned());
                     }
                     None => {
                         self.report
@@ -79,7 +76,7 @@ impl Reader<'_> {
                 },
             }
         }
-        bound
+        sources
     }
 
     /// Where a value comes from: `{path: x}` with the field of its kind, or the text alone.
@@ -100,28 +97,25 @@ impl Reader<'_> {
         what: &str,
         field: &'static str,
     ) -> BTreeMap<String, String> {
-        let Some(entries) = node.entries() else {
-            let message = format!("`{what}` is {}, not a mapping", node.kind());
-            self.report.error(Code::Shape, node.span, message);
-            return BTreeMap::new();
-        };
-        let read = entries.iter().filter_map(|entry| {
-            let name = format!("{what}.{}", entry.key);
-            Some((entry.key.clone(), self.source(&entry.value, &name, field)?))
-        });
-        read.collect()
+        self.map_of(node, what, |reader, value, name| reader.source(value, name, field))
     }
 
     /// A mapping of names to texts.
-    fn names(&mut self, node: &Node, what: &str) -> BTreeMap<String, String> {
-        let Some(entries) = node.entries() else {
-            let message = format!("`{what}` is {}, not a mapping", node.kind());
-            self.report.error(Code::Shape, node.span, message);
-            return BTreeMap::new();
-        };
-        let read = entries.iter().filter_map(|entry| {
+    fn text_map(&mut self, node: &Node, what: &str) -> BTreeMap<String, String> {
+        self.map_of(node, what, |reader, value, name| reader.text(value, name, Code::Shape))
+    }
+
+    /// A mapping whose values are read one by one; those that cannot be read are left out.
+    fn map_of(
+        &mut self,
+        node: &Node,
+        what: &str,
+        mut read: impl FnMut(&mut Self, &Node, &str) -> Option<String>,
+    ) -> BTreeMap<String, String> {
+        let entries = self.entries(node, what, Code::Shape).unwrap_or_default().iter();
+        let read = entries.filter_map(|entry| {
             let name = format!("{what}.{}", entry.key);
-            Some((entry.key.clone(), self.text(&entry.value, &name, Code::Shape)?))
+            Some((entry.key.clone(), read(self, &entry.value, &name)?))
         });
         read.collect()
     }
@@ -164,16 +158,14 @@ impl Reader<'_> {
             http.route = self.route(node);
         }
         if let Some(node) = fields.get("start") {
-            http.start = self.request(node, "spec.bindings.http.start").unwrap_or_default();
+            http.start =
+                self.request_bindings(node, "spec.bindings.http.start").unwrap_or_default();
         }
         if let Some(node) = fields.get("steps") {
             let what = fields.name("steps");
-            if node.entries().is_none() {
-                let message = format!("`{what}` is {}, not a mapping", node.kind());
-                self.report.error(Code::StepBindings, node.span, message);
-            }
-            for entry in node.entries().unwrap_or_default() {
-                if let Some(bindings) = self.request(&entry.value, &format!("{what}.{}", entry.key))
+            for entry in self.entries(node, &what, Code::StepBindings).unwrap_or_default() {
+                if let Some(bindings) =
+                    self.request_bindings(&entry.value, &format!("{what}.{}", entry.key))
                 {
                     http.steps.insert(entry.key.clone(), (bindings, entry.key_span));
                 }
@@ -198,14 +190,14 @@ impl Reader<'_> {
             if !path.starts_with('/') {
                 let message = format!("the route `{path}` is not absolute");
                 self.report.error(code, node.span, message).help("begin with `/`");
-            } else if let Some(problem) = bad_route(&path) {
+            } else if let Some(problem) = route_problem(&path) {
                 let message = format!("the route `{path}` {problem}");
                 self.report.error(code, node.span, message).help("such as `/orders/quote`");
             }
             Some((path, node.span))
         });
         if let Some(node) = fields.get("method") {
-            self.word(node, "spec.bindings.http.route.method", code, &[("POST", ())]);
+            self.one_of(node, "spec.bindings.http.route.method", code, &[("POST", ())]);
         }
         fields.finish(&mut self.report);
         // Without a path it answers where every API does.
@@ -214,7 +206,7 @@ impl Reader<'_> {
     }
 
     /// Rule 54.
-    fn request(&mut self, node: &Node, what: &str) -> Option<RequestBindings> {
+    fn request_bindings(&mut self, node: &Node, what: &str) -> Option<RequestBindings> {
         let code = Code::StepBindings;
         let mut fields = self.open(node, what, code)?;
         let mut bindings = RequestBindings::default();
@@ -224,7 +216,7 @@ impl Reader<'_> {
         ] {
             let Some(node) = fields.get(key) else { continue };
             let name = fields.name(key);
-            for (from, to) in self.names(node, &name) {
+            for (from, to) in self.text_map(node, &name) {
                 if to.split('.').all(is_identifier) {
                     into.insert(from, to);
                 } else {
@@ -265,7 +257,8 @@ impl Reader<'_> {
         let what = fields.name("rules");
         let items = rules.and_then(|rules| self.list(rules, &what, code)).unwrap_or_default();
         let read = items.iter().enumerate();
-        let read = read.filter_map(|(place, item)| self.rule(item, &format!("{what}[{place}]")));
+        let read =
+            read.filter_map(|(index, item)| self.response_rule(item, &format!("{what}[{index}]")));
         responses.rules = read.collect();
         fields.finish(&mut self.report);
         Some(responses)
@@ -275,16 +268,16 @@ impl Reader<'_> {
     fn default_statuses(&mut self, node: &Node, what: &str, responses: &mut ApiResponses) {
         let Some(mut fields) = self.open(node, what, Code::ApiResponses) else { return };
         if let Some(node) = fields.get("SUCCEEDED") {
-            responses.succeeded = self.status(node, &fields.name("SUCCEEDED"));
+            responses.succeeded = self.status_code(node, &fields.name("SUCCEEDED"));
         }
         if let Some(node) = fields.get("FAILED").filter(|it| it.text() != Some("fromProblemStatus"))
         {
-            responses.failed = self.status(node, &fields.name("FAILED"));
+            responses.failed = self.status_code(node, &fields.name("FAILED"));
         }
         fields.finish(&mut self.report);
     }
 
-    fn rule(&mut self, node: &Node, what: &str) -> Option<ApiResponse> {
+    fn response_rule(&mut self, node: &Node, what: &str) -> Option<ApiResponse> {
         let code = Code::ApiResponses;
         let mut fields = self.open(node, what, code)?;
         let mut bindings = self.bindings();
@@ -292,7 +285,8 @@ impl Reader<'_> {
         let when = self.required(&mut fields, "when", code)?;
         let mut inner = self.open(when, &fields.name("when"), code)?;
         let phase = self.required(&mut inner, "phase", code);
-        let phase = phase.and_then(|node| self.word(node, &inner.name("phase"), code, &PHASES));
+        let phase =
+            phase.and_then(|node| self.one_of(node, &inner.name("phase"), code, &OUTCOME_PHASES));
         let error_type = self.optional_text(&mut inner, "errorType", code);
         let predicate = match inner.get("predicate") {
             Some(node) => Some(self.expression(node, &inner.name("predicate"), &bindings)?),
@@ -304,7 +298,7 @@ impl Reader<'_> {
             self.report.error(code, when.span, message);
         }
         let status = match (fields.get("status"), fields.get("statusExpr")) {
-            (Some(node), None) => self.status(node, &fields.name("status")).map(Status::Fixed),
+            (Some(node), None) => self.status_code(node, &fields.name("status")).map(Status::Fixed),
             (None, Some(node)) => {
                 self.expression(node, &fields.name("statusExpr"), &bindings).map(Status::Computed)
             }
@@ -318,7 +312,7 @@ impl Reader<'_> {
         Some(ApiResponse { phase: phase?, error_type, predicate, status: status? })
     }
 
-    fn status(&mut self, node: &Node, what: &str) -> Option<u16> {
+    fn status_code(&mut self, node: &Node, what: &str) -> Option<u16> {
         let number = match &node.content {
             Content::Number(digits) => digits.parse::<u16>().ok(),
             _ => None,
@@ -333,7 +327,7 @@ impl Reader<'_> {
 }
 
 /// Parts of paths below the base that the engine serves itself.
-const RESERVED: [&str; 29] = [
+const RESERVED_ROUTES: [&str; 29] = [
     "definitions",
     "instances",
     "messages",
@@ -366,10 +360,10 @@ const RESERVED: [&str; 29] = [
 ];
 
 /// Why nothing can be served at a route.
-fn bad_route(path: &str) -> Option<&'static str> {
+fn route_problem(path: &str) -> Option<&'static str> {
     let first = path.trim_start_matches('/').split('/').next().unwrap_or_default();
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-._~/".contains(c);
-    if RESERVED.contains(&first) {
+    if RESERVED_ROUTES.contains(&first) {
         return Some("belongs to the API of the engine");
     }
     if !path.chars().all(is_plain) {

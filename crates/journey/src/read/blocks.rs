@@ -2,21 +2,21 @@
 
 use meantime_expr::value::Pattern;
 
-use super::fields::Fields;
+use super::fields::MappingReader;
 use super::reader::{Reader, is_identifier};
 use crate::code::Code;
 use crate::definition::{
-    AuthKind, Binding, ConfigKey, ConfigType, Expression, OUTCOME_NAMES, OutcomeRule, Phase,
-    Projection, Schema, Target, Timeout,
+    AuthKind, Binding, ConfigKey, ConfigType, Expression, OutcomeRule, Phase, Projection,
+    RESERVED_OUTCOME_FIELDS, Schema, StateRef, Timeout,
 };
 use crate::yaml::{Node, Span};
 
-pub(super) const PHASES: [(&str, Phase); 2] =
+pub(super) const OUTCOME_PHASES: [(&str, Phase); 2] =
     [("SUCCEEDED", Phase::Succeeded), ("FAILED", Phase::Failed)];
 
 impl Reader<'_> {
     /// Rule 30.
-    pub(super) fn execution(&mut self, fields: &mut Fields<'_>) -> Option<Timeout> {
+    pub(super) fn execution(&mut self, fields: &mut MappingReader<'_>) -> Option<Timeout> {
         let code = Code::Execution;
         let node = fields.get("execution")?;
         let mut inner = self.open(node, "spec.execution", code)?;
@@ -38,7 +38,7 @@ impl Reader<'_> {
     /// `spec.output` (rule 58).
     pub(super) fn output(
         &mut self,
-        fields: &mut Fields<'_>,
+        fields: &mut MappingReader<'_>,
     ) -> (Option<Schema>, Option<Projection>) {
         let code = Code::OutputResponse;
         let Some(node) = fields.get("output") else { return (None, None) };
@@ -50,7 +50,7 @@ impl Reader<'_> {
             let output_var = output_var
                 .and_then(|node| self.identifier(node, "spec.output.response.outputVar", code));
             if let Some(node) = block.get("schema") {
-                self.projected(node, "spec.output.response", &OUTCOME_NAMES, code);
+                self.projected_schema(node, "spec.output.response", &RESERVED_OUTCOME_FIELDS, code);
             }
             block.finish(&mut self.report);
             Some(Projection { output_var: output_var? })
@@ -60,7 +60,7 @@ impl Reader<'_> {
     }
 
     /// A schema of what is shown at the top level of an answer, which has names of its own.
-    pub(super) fn projected(&mut self, node: &Node, what: &str, taken: &[&str], code: Code) {
+    pub(super) fn projected_schema(&mut self, node: &Node, what: &str, taken: &[&str], code: Code) {
         let Some(schema) = self.schema(node, &format!("{what}.schema")) else { return };
         for name in schema.properties().filter(|name| taken.contains(name)) {
             let message = format!("`{what}` cannot have the property `{name}`");
@@ -68,7 +68,7 @@ impl Reader<'_> {
         }
     }
 
-    pub(super) fn links(&mut self, fields: &mut Fields<'_>) -> bool {
+    pub(super) fn links(&mut self, fields: &mut MappingReader<'_>) -> bool {
         let Some(node) = fields.get("httpSurface") else { return true };
         let Some(mut inner) = self.open(node, "spec.httpSurface", Code::Shape) else { return true };
         let enabled = inner.get("links").and_then(|node| {
@@ -84,12 +84,12 @@ impl Reader<'_> {
     }
 
     /// Rule 56. Gives the mapper of a custom envelope.
-    pub(super) fn errors(&mut self, fields: &mut Fields<'_>) -> Option<Expression> {
+    pub(super) fn errors(&mut self, fields: &mut MappingReader<'_>) -> Option<Expression> {
         let code = Code::Errors;
         let node = fields.get("errors")?;
         let mut inner = self.open(node, "spec.errors", code)?;
         if let Some(node) = inner.get("canonicalFormat") {
-            self.word(node, "spec.errors.canonicalFormat", code, &[("rfc9457", ())]);
+            self.one_of(node, "spec.errors.canonicalFormat", code, &[("rfc9457", ())]);
         }
         let mut bindings = self.bindings();
         bindings.push(Binding::Error);
@@ -103,7 +103,7 @@ impl Reader<'_> {
             let mut block = self.open(node, "spec.errors.envelope", code)?;
             let words = [("problemDetails", false), ("custom", true)];
             let custom = match block.get("format") {
-                Some(node) => self.word(node, "spec.errors.envelope.format", code, &words)?,
+                Some(node) => self.one_of(node, "spec.errors.envelope.format", code, &words)?,
                 None => false,
             };
             let mapper = if custom {
@@ -123,14 +123,10 @@ impl Reader<'_> {
     }
 
     /// Rule 57.
-    pub(super) fn outcomes(&mut self, fields: &mut Fields<'_>) -> Vec<OutcomeRule> {
+    pub(super) fn outcomes(&mut self, fields: &mut MappingReader<'_>) -> Vec<OutcomeRule> {
         let code = Code::Outcomes;
         let Some(node) = fields.get("outcomes") else { return Vec::new() };
-        let Some(entries) = node.entries() else {
-            let message = format!("`spec.outcomes` is {}, not a mapping", node.kind());
-            self.report.error(code, node.span, message);
-            return Vec::new();
-        };
+        let Some(entries) = self.entries(node, "spec.outcomes", code) else { return Vec::new() };
         let mut bindings = self.bindings();
         bindings.extend([Binding::Error, Binding::Output]);
         let mut rules = Vec::new();
@@ -141,8 +137,8 @@ impl Reader<'_> {
                 block.finish(&mut self.report);
                 let mut when = self.open(when?, &format!("{what}.when"), code)?;
                 let phase = self.required(&mut when, "phase", code);
-                let phase =
-                    phase.and_then(|node| self.word(node, &when.name("phase"), code, &PHASES));
+                let phase = phase
+                    .and_then(|node| self.one_of(node, &when.name("phase"), code, &OUTCOME_PHASES));
                 let predicate = match when.get("predicate") {
                     Some(node) => {
                         Some(self.expression(node, &when.name("predicate"), &bindings)?)
@@ -158,7 +154,10 @@ impl Reader<'_> {
     }
 
     /// Rule 60, as far as it is shape: the read guard, and whether the definition is public.
-    pub(super) fn access(&mut self, fields: &mut Fields<'_>) -> (Option<Target>, Option<bool>) {
+    pub(super) fn access(
+        &mut self,
+        fields: &mut MappingReader<'_>,
+    ) -> (Option<StateRef>, Option<bool>) {
         let Some(node) = fields.get("access") else { return (None, None) };
         let Some(mut inner) = self.open(node, "spec.access", Code::Access) else {
             return (None, None);
@@ -179,7 +178,7 @@ impl Reader<'_> {
 
     /// `spec.platform.config` (rule 61).
     pub(super) fn platform(&mut self, node: &Node) {
-        const TYPES: [(&str, ConfigType); 5] = [
+        const CONFIG_TYPES: [(&str, ConfigType); 5] = [
             ("string", ConfigType::String),
             ("integer", ConfigType::Integer),
             ("number", ConfigType::Number),
@@ -193,7 +192,8 @@ impl Reader<'_> {
             let what = format!("spec.platform.config.{}", entry.key);
             let Some(mut block) = self.open(&entry.value, &what, code) else { continue };
             let kind = self.required(&mut block, "type", code);
-            let kind = kind.and_then(|node| self.word(node, &block.name("type"), code, &TYPES));
+            let kind =
+                kind.and_then(|node| self.one_of(node, &block.name("type"), code, &CONFIG_TYPES));
             let required = match block.get("required") {
                 Some(node) => self.boolean(node, &block.name("required"), code),
                 None => Some(false),
@@ -221,19 +221,23 @@ impl Reader<'_> {
             None if key.required => format!("`platform.config.{name}` has no value"),
             None => return,
         };
-        self.lacks(span, problem, "configure it before deploying");
+        self.report_missing_config(span, problem, "configure it before deploying");
     }
 
     /// A secret that a call needs.
-    pub(super) fn needs_secret(&mut self, node: &Node, reference: &str) {
+    pub(super) fn require_secret(&mut self, node: &Node, reference: &str) {
         if !self.settings.secrets.contains(reference) {
             let problem = format!("no secret is configured for `{reference}`");
-            self.lacks(node.span, problem, "configure it in `journeys.secrets` before deploying");
+            self.report_missing_config(
+                node.span,
+                problem,
+                "configure it in `journeys.secrets` before deploying",
+            );
         }
     }
 
     /// A profile that a check of credentials needs.
-    pub(super) fn needs_profile(&mut self, span: Span, kind: AuthKind, profile: &str) {
+    pub(super) fn require_profile(&mut self, span: Span, kind: AuthKind, profile: &str) {
         let (known, what) = match kind {
             AuthKind::ApiKey => (&self.settings.key_profiles, "keys"),
             AuthKind::Jwt => (&self.settings.jwt_profiles, "jwt"),
@@ -241,12 +245,12 @@ impl Reader<'_> {
         if !known.contains(profile) {
             let problem = format!("the profile `{profile}` has no `{what}` for `{}`", kind.name());
             let help = format!("configure `journeys.profiles.{profile}.{what}` before deploying");
-            self.lacks(span, problem, &help);
+            self.report_missing_config(span, problem, &help);
         }
     }
 
     /// What the deployment lacks is an error where it is deployed, and a warning elsewhere.
-    fn lacks(&mut self, span: Span, problem: String, help: &str) {
+    fn report_missing_config(&mut self, span: Span, problem: String, help: &str) {
         if self.settings.deploys {
             self.report.error(Code::Config, span, problem).help(help);
         } else {

@@ -1,6 +1,6 @@
 //! `cache:v1`, `apiKeyValidate:v1` and `jwtValidate:v1`.
 
-use super::fields::Fields;
+use super::fields::MappingReader;
 use super::reader::Reader;
 use crate::code::Code;
 use crate::definition::{AuthCheck, AuthKind, AuthSource, Cache};
@@ -14,13 +14,13 @@ enum Operation {
 
 impl Reader<'_> {
     /// Rule 48.
-    pub(super) fn cache(&mut self, fields: &mut Fields<'_>) -> Option<Cache> {
+    pub(super) fn cache(&mut self, fields: &mut MappingReader<'_>) -> Option<Cache> {
         const OPERATIONS: [(&str, Operation); 2] =
             [("get", Operation::Get), ("put", Operation::Put)];
         let code = Code::Cache;
         let operation = self.required(fields, "operation", code);
         let operation = operation
-            .and_then(|node| self.word(node, &fields.name("operation"), code, &OPERATIONS));
+            .and_then(|node| self.one_of(node, &fields.name("operation"), code, &OPERATIONS));
         let bindings = self.bindings();
         let key = self.required(fields, "key", code);
         let key =
@@ -57,20 +57,24 @@ impl Reader<'_> {
         }
     }
 
-    fn refuse(&mut self, fields: &mut Fields<'_>, key: &'static str, what: &str) {
+    fn refuse(&mut self, fields: &mut MappingReader<'_>, key: &'static str, what: &str) {
         if let Some(entry) = fields.entry(key) {
             self.report.error(Code::Cache, entry.key_span, format!("{what} has no `{key}`"));
         }
     }
 
-    pub(super) fn auth_check(&mut self, fields: &mut Fields<'_>, kind: &str) -> Option<AuthCheck> {
+    pub(super) fn auth_check(
+        &mut self,
+        fields: &mut MappingReader<'_>,
+        kind: &str,
+    ) -> Option<AuthCheck> {
         let kind = if kind == AuthKind::Jwt.name() { AuthKind::Jwt } else { AuthKind::ApiKey };
         self.checks_credentials = true;
         let code = Code::Shape;
         let profile = self.optional_text(fields, "profile", code);
         let profile = profile.unwrap_or_else(|| "default".to_owned());
         let span = fields.get("profile").map_or(fields.span, |node| node.span);
-        self.needs_profile(span, kind, &profile);
+        self.require_profile(span, kind, &profile);
         let source = fields.get("source");
         let source = source.map(|node| self.auth_source(node, &fields.name("source"), kind));
         let auth_var = match fields.get("authVar") {
@@ -85,14 +89,14 @@ impl Reader<'_> {
     }
 
     fn auth_source(&mut self, node: &Node, what: &str, kind: AuthKind) -> Option<AuthSource> {
-        let places: &[(&str, &str)] = match kind {
+        let locations: &[(&str, &str)] = match kind {
             AuthKind::Jwt => &[("header", "header"), ("query", "query"), ("cookie", "cookie")],
             AuthKind::ApiKey => &[("header", "header"), ("query", "query")],
         };
         let mut fields = self.open(node, what, Code::Shape)?;
         let location = self.required(&mut fields, "location", Code::Shape);
         let location = location
-            .and_then(|node| self.word(node, &fields.name("location"), Code::Shape, places));
+            .and_then(|node| self.one_of(node, &fields.name("location"), Code::Shape, locations));
         let name = self.required_text(&mut fields, "name", Code::Shape);
         let scheme = self.optional_text(&mut fields, "scheme", Code::Shape);
         fields.finish(&mut self.report);

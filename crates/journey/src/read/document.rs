@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use meantime_core::{Limits, SourceFile};
 
-use super::fields::Fields;
+use super::fields::MappingReader;
 use super::reader::{Defaults, Policies, Reader};
 use crate::code::Code;
 use crate::definition::{Journey, Kind};
@@ -41,7 +41,7 @@ pub(crate) fn document(
         limits,
         files,
         kind: Kind::Journey,
-        kind_span: Span::WHOLE,
+        kind_span: Span::WHOLE_DOCUMENT,
         mappers: BTreeMap::new(),
         apis: BTreeMap::new(),
         resilience: Policies::default(),
@@ -59,7 +59,7 @@ impl<'a> Reader<'a> {
     fn document(&mut self, root: &'a Node) -> Option<Document> {
         let mut fields = self.open(root, "", Code::Header)?;
         if let Some(node) = self.required(&mut fields, "apiVersion", Code::Header) {
-            self.word(node, "apiVersion", Code::Header, &[("v1", ())]);
+            self.one_of(node, "apiVersion", Code::Header, &[("v1", ())]);
         }
         let kind = self.required(&mut fields, "kind", Code::Header)?;
         self.kind_span = kind.span;
@@ -78,7 +78,7 @@ impl<'a> Reader<'a> {
             }
             _ => {
                 let words = [("Journey", ()), ("Api", ()), ("MetadataLimits", ())];
-                self.word(kind, "kind", Code::Header, &words);
+                self.one_of(kind, "kind", Code::Header, &words);
                 return None;
             }
         }
@@ -120,7 +120,7 @@ impl<'a> Reader<'a> {
         Some(Header { name: name?, version: version?, tags })
     }
 
-    fn definition_tags(&mut self, fields: &mut Fields<'_>) -> Vec<String> {
+    fn definition_tags(&mut self, fields: &mut MappingReader<'_>) -> Vec<String> {
         let Some(node) = fields.get("tags") else { return Vec::new() };
         let tags = self.texts(node, "metadata.tags", Code::Header);
         let limits = self.settings.metadata;

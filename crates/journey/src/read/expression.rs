@@ -1,7 +1,7 @@
 //! Mappers and predicates (rule 5).
 
-use super::fields::Fields;
-use super::reader::{Mapper, Reader};
+use super::fields::MappingReader;
+use super::reader::{MaybeExpression, Reader};
 use crate::code::Code;
 use crate::definition::{Binding, Expression};
 use crate::yaml::{Content, Node};
@@ -17,7 +17,7 @@ impl Reader<'_> {
         what: &str,
         code: Code,
         bindings: &[Binding],
-    ) -> Mapper {
+    ) -> MaybeExpression {
         let mut fields = self.open(node, what, code)?;
         let mapper = self.mapper(&mut fields, code, bindings);
         fields.finish(&mut self.report);
@@ -27,10 +27,10 @@ impl Reader<'_> {
     /// `mapper` or `mapperRef` among other keys; one of them must be there.
     pub(super) fn mapper(
         &mut self,
-        fields: &mut Fields<'_>,
+        fields: &mut MappingReader<'_>,
         code: Code,
         bindings: &[Binding],
-    ) -> Mapper {
+    ) -> MaybeExpression {
         let (inline, named) = (fields.get("mapper"), fields.get("mapperRef"));
         match (inline, named) {
             (Some(_), Some(named)) => {
@@ -65,7 +65,12 @@ impl Reader<'_> {
     }
 
     /// `{lang, expr}`.
-    pub(super) fn expression(&mut self, node: &Node, what: &str, bindings: &[Binding]) -> Mapper {
+    pub(super) fn expression(
+        &mut self,
+        node: &Node,
+        what: &str,
+        bindings: &[Binding],
+    ) -> MaybeExpression {
         let mut fields = self.open(node, what, Code::Expression)?;
         let lang = self.required(&mut fields, "lang", Code::Expression);
         let expr = self.required(&mut fields, "expr", Code::Expression);
@@ -92,7 +97,10 @@ impl Reader<'_> {
             // `expr: 1` and `expr: true` are scripts too.
             Content::Number(_) | Content::Bool(_) => crate::yaml::Text {
                 value: expr.to_json().to_string(),
-                place: crate::yaml::Place { start: expr.span.start, later_column: None },
+                location: crate::yaml::SourceLocation {
+                    start: expr.span.start,
+                    later_column: None,
+                },
             },
             _ => {
                 let message = format!("`{what}.expr` is {}, not text", expr.kind());
@@ -106,10 +114,10 @@ impl Reader<'_> {
     /// `{predicate: {lang, expr}}`.
     pub(super) fn predicate(
         &mut self,
-        fields: &mut Fields<'_>,
+        fields: &mut MappingReader<'_>,
         code: Code,
         bindings: &[Binding],
-    ) -> Mapper {
+    ) -> MaybeExpression {
         let node = self.required(fields, "predicate", code)?;
         self.expression(node, &fields.name("predicate"), bindings)
     }

@@ -1,4 +1,4 @@
-//! The keys of a mapping: each is asked for by name, and what nobody asked for is unknown.
+//! Reads a mapping key by key; keys that were not asked for are reported as unknown.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use crate::report::Report;
 use crate::yaml::{Content, Entry, Node, Span};
 
 /// A mapping that is being read.
-pub(super) struct Fields<'n> {
+pub(super) struct MappingReader<'n> {
     /// What it is, in the words of the source: `timer`, `spec.execution`.
     what: String,
     pub(super) span: Span,
@@ -15,7 +15,7 @@ pub(super) struct Fields<'n> {
     known: BTreeSet<&'static str>,
 }
 
-impl<'n> Fields<'n> {
+impl<'n> MappingReader<'n> {
     /// Opens a mapping; says so when it is something else.
     pub(super) fn open(
         report: &mut Report,
@@ -55,8 +55,9 @@ impl<'n> Fields<'n> {
             }
             let name = self.name(&entry.key);
             report.error(Code::Shape, entry.key_span, format!("unknown key `{name}`"));
-            let close = self.known.iter().min_by_key(|known| distance(known, &entry.key));
-            match close.filter(|known| distance(known, &entry.key) <= 2) {
+            let close =
+                self.known.iter().min_by_key(|known| strsim::levenshtein(known, &entry.key));
+            match close.filter(|known| strsim::levenshtein(known, &entry.key) <= 2) {
                 Some(close) => report.help(format!("did you mean `{close}`?")),
                 None if self.known.is_empty() => {}
                 None => {
@@ -66,23 +67,4 @@ impl<'n> Fields<'n> {
             }
         }
     }
-}
-
-/// How many letters have to change.
-fn distance(one: &str, other: &str) -> usize {
-    let other: Vec<char> = other.chars().collect();
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (i, a) in one.chars().enumerate() {
-        let mut diagonal = i;
-        if let Some(first) = row.first_mut() {
-            *first = i + 1;
-        }
-        let mut left = i + 1;
-        for (cell, b) in row.iter_mut().skip(1).zip(&other) {
-            let above = *cell;
-            *cell = (diagonal + usize::from(a != *b)).min(above + 1).min(left + 1);
-            (diagonal, left) = (above, *cell);
-        }
-    }
-    row.last().copied().unwrap_or(0)
 }

@@ -1,25 +1,29 @@
 //! States that only compute or decide: choice, transform, succeed, fail.
 
-use super::fields::Fields;
+use super::fields::MappingReader;
 use super::reader::Reader;
-use super::scope::Read;
+use super::scope::ReadState;
 use crate::code::Code;
 use crate::definition::{
-    Binding, Body, Choice, Destination, Expression, Fail, Succeed, Template, Transform, Way,
+    Binding, Choice, ChoiceOption, Destination, Expression, Fail, StateBody, Succeed, Template,
+    Transform,
 };
 use crate::yaml::Node;
 
 impl Reader<'_> {
     /// Rule 8.
-    pub(super) fn choice(&mut self, fields: &mut Fields<'_>) -> Read {
+    pub(super) fn choice(&mut self, fields: &mut MappingReader<'_>) -> ReadState {
         let node = self.required(fields, "choices", Code::Choice);
         let what = fields.name("choices");
         let items = node.and_then(|node| self.list(node, &what, Code::Choice)).unwrap_or_default();
         if items.is_empty() && node.is_some() {
             self.report.error(Code::Choice, fields.span, format!("`{what}` is empty"));
         }
-        let ways: Vec<Option<Way>> =
-            items.iter().enumerate().map(|(place, item)| self.way(item, &what, place)).collect();
+        let ways: Vec<Option<ChoiceOption>> = items
+            .iter()
+            .enumerate()
+            .map(|(index, item)| self.choice_option(item, &what, index))
+            .collect();
         let default = match fields.get("default") {
             Some(node) => Some(self.target(node, &fields.name("default"), Code::Choice)?),
             None => {
@@ -32,11 +36,11 @@ impl Reader<'_> {
         };
         node?;
         let ways = ways.into_iter().collect::<Option<Vec<_>>>()?;
-        Some((Body::Choice(Choice { ways, default }), None))
+        Some((StateBody::Choice(Choice { ways, default }), None))
     }
 
-    fn way(&mut self, node: &Node, what: &str, place: usize) -> Option<Way> {
-        let mut fields = self.open(node, &format!("{what}[{place}]"), Code::Choice)?;
+    fn choice_option(&mut self, node: &Node, what: &str, index: usize) -> Option<ChoiceOption> {
+        let mut fields = self.open(node, &format!("{what}[{index}]"), Code::Choice)?;
         let bindings = self.bindings();
         let predicate = self.required(&mut fields, "when", Code::Choice).and_then(|when| {
             let mut when = self.open(when, &fields.name("when"), Code::Choice)?;
@@ -46,29 +50,29 @@ impl Reader<'_> {
         });
         let next = self.next(&mut fields, Code::Choice);
         fields.finish(&mut self.report);
-        Some(Way { predicate: predicate?, next: next? })
+        Some(ChoiceOption { predicate: predicate?, next: next? })
     }
 
     /// Rule 9.
-    pub(super) fn transform_state(&mut self, fields: &mut Fields<'_>) -> Read {
+    pub(super) fn transform_state(&mut self, fields: &mut MappingReader<'_>) -> ReadState {
         let node = self.required(fields, "transform", Code::Transform);
         let beside = fields.get("resultVar");
         let bindings = self.bindings();
         let read = node.and_then(|node| {
             let mut inner = self.open(node, &fields.name("transform"), Code::Transform)?;
-            let read = self.computed(&mut inner, beside, Code::Transform, &bindings);
+            let read = self.mapper_to_destination(&mut inner, beside, Code::Transform, &bindings);
             inner.finish(&mut self.report);
             read
         });
         let next = self.next(fields, Code::Flow);
         let (mapper, destination) = read?;
-        Some((Body::Transform(Transform { mapper, destination }), next))
+        Some((StateBody::Transform(Transform { mapper, destination }), next))
     }
 
     /// `mapper`, `target` and `resultVar`: of a transform and of an error mapping.
-    pub(super) fn computed(
+    pub(super) fn mapper_to_destination(
         &mut self,
-        fields: &mut Fields<'_>,
+        fields: &mut MappingReader<'_>,
         beside: Option<&Node>,
         code: Code,
         bindings: &[Binding],
@@ -81,17 +85,20 @@ impl Reader<'_> {
     /// Where a value goes: `target {kind, path}` and `resultVar`.
     pub(super) fn destination(
         &mut self,
-        fields: &mut Fields<'_>,
+        fields: &mut MappingReader<'_>,
         beside: Option<&Node>,
         code: Code,
     ) -> Option<Destination> {
-        const KINDS: [(&str, Word); 3] =
-            [("context", Word::Context), ("var", Word::Var), ("attributes", Word::Attributes)];
-        let (mut kind, mut path) = (Word::Context, None);
+        const DESTINATION_KINDS: [(&str, DestinationKind); 3] = [
+            ("context", DestinationKind::Context),
+            ("var", DestinationKind::Var),
+            ("attributes", DestinationKind::Attributes),
+        ];
+        let (mut kind, mut path) = (DestinationKind::Context, None);
         if let Some(node) = fields.get("target") {
             let mut target = self.open(node, &fields.name("target"), code)?;
             if let Some(node) = target.get("kind") {
-                kind = self.word(node, &target.name("kind"), code, &KINDS)?;
+                kind = self.one_of(node, &target.name("kind"), code, &DESTINATION_KINDS)?;
             }
             path = target.get("path").map(|node| (node, target.name("path")));
             target.finish(&mut self.report);
@@ -104,11 +111,11 @@ impl Reader<'_> {
         }
         let result_var = inside.or(beside);
         match kind {
-            Word::Context => match path {
+            DestinationKind::Context => match path {
                 Some((node, what)) => self.path(node, &what, code),
                 None => Some(Destination::Context),
             },
-            Word::Var => match result_var {
+            DestinationKind::Var => match result_var {
                 Some(node) => {
                     let name = self.identifier(node, &fields.name("resultVar"), code)?;
                     Some(Destination::Var(name))
@@ -120,11 +127,11 @@ impl Reader<'_> {
                     None
                 }
             },
-            Word::Attributes => self.attributes(fields, code),
+            DestinationKind::Attributes => self.attributes(fields, code),
         }
     }
 
-    fn attributes(&mut self, fields: &Fields<'_>, code: Code) -> Option<Destination> {
+    fn attributes(&mut self, fields: &MappingReader<'_>, code: Code) -> Option<Destination> {
         if self.kind == crate::definition::Kind::Api {
             let message = "an API has no attributes";
             self.report.error(code, fields.span, message).help("write to the context");
@@ -158,18 +165,18 @@ impl Reader<'_> {
         }
     }
 
-    pub(super) fn succeed(&mut self, fields: &mut Fields<'_>) -> Read {
+    pub(super) fn succeed(&mut self, fields: &mut MappingReader<'_>) -> ReadState {
         let output_var = match fields.get("outputVar") {
             Some(node) => Some(self.identifier(node, &fields.name("outputVar"), Code::Shape)?),
             None => None,
         };
-        Some((Body::Succeed(Succeed { output_var }), None))
+        Some((StateBody::Succeed(Succeed { output_var }), None))
     }
 
     /// A text that is not empty and may have placeholders.
     fn required_template(
         &mut self,
-        fields: &mut Fields<'_>,
+        fields: &mut MappingReader<'_>,
         key: &'static str,
     ) -> Option<Template> {
         let node = self.required(fields, key, Code::Fail)?;
@@ -179,15 +186,15 @@ impl Reader<'_> {
     }
 
     /// Rule 10.
-    pub(super) fn fail(&mut self, fields: &mut Fields<'_>) -> Read {
+    pub(super) fn fail(&mut self, fields: &mut MappingReader<'_>) -> ReadState {
         let code = self.required_template(fields, "errorCode");
         let reason = self.required_template(fields, "reason");
-        Some((Body::Fail(Fail { code: code?, reason: reason? }), None))
+        Some((StateBody::Fail(Fail { code: code?, reason: reason? }), None))
     }
 }
 
 #[derive(Clone, Copy)]
-enum Word {
+enum DestinationKind {
     Context,
     Var,
     Attributes,

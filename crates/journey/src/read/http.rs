@@ -1,6 +1,6 @@
 //! `httpCall:v1` (rule 45).
 
-use super::fields::Fields;
+use super::fields::MappingReader;
 use super::reader::Reader;
 use crate::code::Code;
 use crate::definition::{Binding, BodyPart, Destination, Expression, HttpBody, HttpCall, Template};
@@ -8,10 +8,10 @@ use crate::openapi::Operation;
 use crate::yaml::{Content, Node, Span};
 
 /// How long a call may take when nothing is said.
-const TIMEOUT_MS: u64 = 10_000;
+const DEFAULT_TIMEOUT_MS: u64 = 10_000;
 
 /// Where a call goes.
-struct Line {
+struct RequestLine {
     method: String,
     url: Template,
     /// The operation it was found by.
@@ -20,7 +20,7 @@ struct Line {
 
 /// `params`.
 #[derive(Default)]
-struct Params<'n> {
+struct HttpParams<'n> {
     path: Vec<(String, Template)>,
     query: Vec<(String, Template)>,
     headers: Vec<(String, Template)>,
@@ -28,20 +28,20 @@ struct Params<'n> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Mode {
+enum CallMode {
     RequestResponse,
     Notify,
 }
 
 impl Reader<'_> {
-    pub(super) fn http_call(&mut self, fields: &mut Fields<'_>) -> Option<HttpCall> {
-        const MODES: [(&str, Mode); 2] =
-            [("requestResponse", Mode::RequestResponse), ("notify", Mode::Notify)];
+    pub(super) fn http_call(&mut self, fields: &mut MappingReader<'_>) -> Option<HttpCall> {
+        const CALL_MODES: [(&str, CallMode); 2] =
+            [("requestResponse", CallMode::RequestResponse), ("notify", CallMode::Notify)];
         let code = Code::Http;
-        let line = self.line(fields);
+        let line = self.request_line(fields);
         let mode = match fields.get("mode") {
-            Some(node) => self.word(node, &fields.name("mode"), code, &MODES),
-            None => Some(Mode::RequestResponse),
+            Some(node) => self.one_of(node, &fields.name("mode"), code, &CALL_MODES),
+            None => Some(CallMode::RequestResponse),
         };
         let params = self.params(fields);
         let headers = match fields.get("headers") {
@@ -52,16 +52,16 @@ impl Reader<'_> {
         let body = self.body(fields, params.as_ref().and_then(|it| it.body), line.as_ref());
         let timeout_ms = match fields.get("timeoutMs") {
             Some(node) => self.milliseconds(node, &fields.name("timeoutMs"), code),
-            None => Some(self.defaults.timeout_ms.unwrap_or(TIMEOUT_MS)),
+            None => Some(self.defaults.timeout_ms.unwrap_or(DEFAULT_TIMEOUT_MS)),
         };
-        let (result_var, error_mapping) = self.result(fields, mode);
+        let (result_var, error_mapping) = self.result_mapping(fields, mode);
         let resilience = self.resilience_of(fields);
         let auth = self.auth_of(fields);
         let (line, params) = (line?, params?);
         self.check_params(&line, &params, fields.span);
-        let mut all = vec![accepted("application/json")];
+        let mut all = vec![accept_header("application/json")];
         merge(&mut all, self.defaults.headers.clone());
-        merge(&mut all, accept.as_deref().map(accepted).into_iter().collect());
+        merge(&mut all, accept.as_deref().map(accept_header).into_iter().collect());
         merge(&mut all, params.headers);
         merge(&mut all, headers?);
         Some(HttpCall {
@@ -79,8 +79,8 @@ impl Reader<'_> {
         })
     }
 
-    fn line(&mut self, fields: &mut Fields<'_>) -> Option<Line> {
-        const METHODS: [(&str, &str); 6] = [
+    fn request_line(&mut self, fields: &mut MappingReader<'_>) -> Option<RequestLine> {
+        const HTTP_METHODS: [(&str, &str); 6] = [
             ("GET", "GET"),
             ("POST", "POST"),
             ("PUT", "PUT"),
@@ -94,7 +94,7 @@ impl Reader<'_> {
         match (operation, method, url) {
             (Some(node), None, None) => self.operation(node, &fields.name("operationRef")),
             (None, Some(method), Some(url)) => {
-                let method = self.word(method, &fields.name("method"), code, &METHODS);
+                let method = self.one_of(method, &fields.name("method"), code, &HTTP_METHODS);
                 let what = fields.name("url");
                 let template = self.template(url, &what, code)?;
                 // What begins with a placeholder is checked when it is filled in (D16).
@@ -104,7 +104,7 @@ impl Reader<'_> {
                         .error(code, url.span, format!("`{what}` is not absolute"))
                         .help("begin with `http://` or `https://`");
                 }
-                Some(Line { method: method?.to_owned(), url: template, operation: None })
+                Some(RequestLine { method: method?.to_owned(), url: template, operation: None })
             }
             (Some(node), _, _) => {
                 let message = "both `operationRef` and `method` or `url`";
@@ -119,7 +119,7 @@ impl Reader<'_> {
         }
     }
 
-    fn operation(&mut self, node: &Node, what: &str) -> Option<Line> {
+    fn operation(&mut self, node: &Node, what: &str) -> Option<RequestLine> {
         let code = Code::Http;
         let text = self.text(node, what, code)?;
         let Some((api, id)) = text.split_once('.') else {
@@ -136,7 +136,11 @@ impl Reader<'_> {
             Ok(operation) => {
                 let operation = operation.clone();
                 let url = Template::parse(&operation.url).ok()?;
-                Some(Line { method: operation.method.clone(), url, operation: Some(operation) })
+                Some(RequestLine {
+                    method: operation.method.clone(),
+                    url,
+                    operation: Some(operation),
+                })
             }
             Err(problem) => {
                 self.report.error(code, node.span, format!("`{what}`: {problem}"));
@@ -145,8 +149,8 @@ impl Reader<'_> {
         }
     }
 
-    fn params<'n>(&mut self, fields: &mut Fields<'n>) -> Option<Params<'n>> {
-        let Some(node) = fields.get("params") else { return Some(Params::default()) };
+    fn params<'n>(&mut self, fields: &mut MappingReader<'n>) -> Option<HttpParams<'n>> {
+        let Some(node) = fields.get("params") else { return Some(HttpParams::default()) };
         let mut inner = self.open(node, &fields.name("params"), Code::Http)?;
         let mut group = |reader: &mut Self, key: &'static str| match inner.get(key) {
             Some(node) => reader.templates(node, &inner.name(key), Code::Http),
@@ -161,7 +165,7 @@ impl Reader<'_> {
                 .help("move it out of `params`");
         }
         inner.finish(&mut self.report);
-        Some(Params { path: path?, query: query?, headers: headers?, body })
+        Some(HttpParams { path: path?, query: query?, headers: headers?, body })
     }
 
     /// A mapping of names to texts; numbers and booleans are texts as they are written.
@@ -171,13 +175,8 @@ impl Reader<'_> {
         what: &str,
         code: Code,
     ) -> Option<Vec<(String, Template)>> {
-        let Some(entries) = node.entries() else {
-            let message = format!("`{what}` is {}, not a mapping", node.kind());
-            self.report.error(code, node.span, message);
-            return None;
-        };
         let mut read = Vec::new();
-        for entry in entries {
+        for entry in self.entries(node, what, code)? {
             let name = format!("{what}.{}", entry.key);
             let template = match &entry.value.content {
                 Content::Number(_) | Content::Bool(_) => {
@@ -193,9 +192,9 @@ impl Reader<'_> {
     #[expect(clippy::option_option, reason = "none is an error, none inside is no body")]
     fn body(
         &mut self,
-        fields: &mut Fields<'_>,
+        fields: &mut MappingReader<'_>,
         in_params: Option<&Node>,
-        line: Option<&Line>,
+        line: Option<&RequestLine>,
     ) -> Option<Option<HttpBody>> {
         let Some(node) = fields.get("body").or(in_params) else { return Some(None) };
         if let Some(line) = line.filter(|line| matches!(line.method.as_str(), "GET" | "HEAD")) {
@@ -238,14 +237,14 @@ impl Reader<'_> {
 
     /// `resultVar` and `errorMapping`, which a notification has not.
     #[expect(clippy::type_complexity, reason = "two parts, each possibly wrong, possibly absent")]
-    fn result(
+    fn result_mapping(
         &mut self,
-        fields: &mut Fields<'_>,
-        mode: Option<Mode>,
+        fields: &mut MappingReader<'_>,
+        mode: Option<CallMode>,
     ) -> (Option<Option<String>>, Option<Option<(Expression, Destination)>>) {
         let code = Code::Http;
         let (var, mapping) = (fields.get("resultVar"), fields.get("errorMapping"));
-        if mode == Some(Mode::Notify) {
+        if mode == Some(CallMode::Notify) {
             for (key, node) in [("resultVar", var), ("errorMapping", mapping)] {
                 if let Some(node) = node {
                     let message = format!("a notification has no `{key}`");
@@ -276,35 +275,36 @@ impl Reader<'_> {
     fn error_mapping(&mut self, node: &Node, what: &str) -> Option<(Expression, Destination)> {
         let mut fields = self.open(node, what, Code::Http)?;
         if let Some(node) = self.required(&mut fields, "when", Code::Http) {
-            self.word(node, &fields.name("when"), Code::Http, &[("nonOk", ())]);
+            self.one_of(node, &fields.name("when"), Code::Http, &[("nonOk", ())]);
         }
         let mut bindings = self.bindings();
         bindings.push(Binding::Error);
-        let read = self.computed(&mut fields, None, Code::Http, &bindings);
+        let read = self.mapper_to_destination(&mut fields, None, Code::Http, &bindings);
         fields.finish(&mut self.report);
         read
     }
 
     /// Every parameter that the operation requires has a value.
-    fn check_params(&mut self, line: &Line, params: &Params<'_>, span: Span) {
+    fn check_params(&mut self, line: &RequestLine, params: &HttpParams<'_>, span: Span) {
         let Some(operation) = &line.operation else { return };
         for required in &operation.required {
-            let given = match required.place.as_str() {
+            let given = match required.location.as_str() {
                 "path" => &params.path,
                 "query" => &params.query,
                 _ => &params.headers,
             };
             if !given.iter().any(|(name, _)| name.eq_ignore_ascii_case(&required.name)) {
-                let (place, name) = (&required.place, &required.name);
-                let message = format!("`params.{place}.{name}` is missing: the operation needs it");
+                let (location, name) = (&required.location, &required.name);
+                let message =
+                    format!("`params.{location}.{name}` is missing: the operation needs it");
                 self.report.error(Code::Http, span, message);
             }
         }
     }
 }
 
-fn accepted(media_type: &str) -> (String, Template) {
-    ("Accept".to_owned(), Template::fixed(media_type))
+fn accept_header(media_type: &str) -> (String, Template) {
+    ("Accept".to_owned(), Template::literal_text(media_type))
 }
 
 /// Later ones win, by name whatever its case.

@@ -1,13 +1,16 @@
-//! `kind: MetadataLimits` (rule 32): settings of the engine in the same clothes.
+//! `kind: MetadataLimits` (rule 32): settings of the engine, written as a document.
 
-use super::fields::Fields;
+use super::fields::MappingReader;
 use super::reader::Reader;
 use crate::code::Code;
 use crate::settings::MetadataLimits;
 use crate::yaml::Node;
 
 impl Reader<'_> {
-    pub(super) fn metadata_limits(&mut self, fields: &mut Fields<'_>) -> Option<MetadataLimits> {
+    pub(super) fn metadata_limits(
+        &mut self,
+        fields: &mut MappingReader<'_>,
+    ) -> Option<MetadataLimits> {
         let code = Code::Limits;
         fields.get("metadata");
         let node = self.required(fields, "spec", code)?;

@@ -1,4 +1,4 @@
-//! From the tree of a document to a definition, with every problem at its place.
+//! From the tree of a document to a definition, with every problem at its position.
 //!
 //! One file per part of the language. A part that cannot be read is left out, and reading goes on:
 //! whoever deploys sees all problems at once. Rules that need the whole definition are in `check`.

@@ -2,18 +2,19 @@
 
 use std::collections::BTreeSet;
 
-use super::fields::Fields;
+use super::fields::MappingReader;
 use super::reader::Reader;
-use super::scope::Read;
+use super::scope::ReadState;
 use crate::code::Code;
 use crate::definition::{
-    Behaviour, Binding, Body, Branch, Call, ErrorPolicy, Join, Parallel, ResultKind, Strategy,
+    Binding, Branch, FailureHandling, Join, JoinErrorPolicy, JoinStrategy, Parallel, ResultKind,
+    StateBody, SubjourneyCall,
 };
 use crate::yaml::Node;
 
 impl Reader<'_> {
     /// Rules 40 and 41.
-    pub(super) fn parallel(&mut self, fields: &mut Fields<'_>) -> Read {
+    pub(super) fn parallel(&mut self, fields: &mut MappingReader<'_>) -> ReadState {
         let node = self.required(fields, "parallel", Code::Branches);
         let parallel = node.and_then(|node| {
             let mut inner = self.open(node, &fields.name("parallel"), Code::Branches)?;
@@ -33,10 +34,10 @@ impl Reader<'_> {
                 None
             }
         };
-        Some((Body::Parallel(parallel?), next))
+        Some((StateBody::Parallel(parallel?), next))
     }
 
-    fn branches(&mut self, fields: &mut Fields<'_>) -> Option<Vec<Branch>> {
+    fn branches(&mut self, fields: &mut MappingReader<'_>) -> Option<Vec<Branch>> {
         let node = self.required(fields, "branches", Code::Branches)?;
         let what = fields.name("branches");
         let items = self.list(node, &what, Code::Branches)?;
@@ -47,7 +48,7 @@ impl Reader<'_> {
         let read: Vec<Option<Branch>> = items
             .iter()
             .enumerate()
-            .map(|(place, item)| self.branch(item, &format!("{what}[{place}]"), &mut names))
+            .map(|(index, item)| self.branch(item, &format!("{what}[{index}]"), &mut names))
             .collect();
         read.into_iter().collect()
     }
@@ -66,23 +67,26 @@ impl Reader<'_> {
     }
 
     fn join(&mut self, node: &Node, what: &str) -> Option<Join> {
-        const STRATEGIES: [(&str, Strategy); 3] = [
-            ("allOf", Strategy::AllOf),
-            ("anyOf", Strategy::First),
-            ("firstCompleted", Strategy::First),
+        const JOIN_STRATEGIES: [(&str, JoinStrategy); 3] = [
+            ("allOf", JoinStrategy::AllOf),
+            ("anyOf", JoinStrategy::First),
+            ("firstCompleted", JoinStrategy::First),
         ];
-        const POLICIES: [(&str, ErrorPolicy); 3] = [
-            ("collectAll", ErrorPolicy::CollectAll),
-            ("failFast", ErrorPolicy::FailFast),
-            ("ignoreErrors", ErrorPolicy::IgnoreErrors),
+        const ERROR_POLICIES: [(&str, JoinErrorPolicy); 3] = [
+            ("collectAll", JoinErrorPolicy::CollectAll),
+            ("failFast", JoinErrorPolicy::FailFast),
+            ("ignoreErrors", JoinErrorPolicy::IgnoreErrors),
         ];
         let mut fields = self.open(node, what, Code::Join)?;
         let strategy = self.required(&mut fields, "strategy", Code::Join);
-        let strategy = strategy
-            .and_then(|node| self.word(node, &fields.name("strategy"), Code::Join, &STRATEGIES));
+        let strategy = strategy.and_then(|node| {
+            self.one_of(node, &fields.name("strategy"), Code::Join, &JOIN_STRATEGIES)
+        });
         let error_policy = match fields.get("errorPolicy") {
-            Some(node) => self.word(node, &fields.name("errorPolicy"), Code::Join, &POLICIES),
-            None => Some(ErrorPolicy::FailFast),
+            Some(node) => {
+                self.one_of(node, &fields.name("errorPolicy"), Code::Join, &ERROR_POLICIES)
+            }
+            None => Some(JoinErrorPolicy::FailFast),
         };
         let mut bindings = self.bindings();
         bindings.extend([Binding::Branches, Binding::Outcomes]);
@@ -110,11 +114,13 @@ impl Reader<'_> {
     }
 
     /// Rule 42.
-    pub(super) fn call(&mut self, fields: &mut Fields<'_>) -> Read {
-        const KINDS: [(&str, ResultKind); 2] =
+    pub(super) fn call(&mut self, fields: &mut MappingReader<'_>) -> ReadState {
+        const RESULT_KINDS: [(&str, ResultKind); 2] =
             [("output", ResultKind::Output), ("outcome", ResultKind::Outcome)];
-        const BEHAVIOURS: [(&str, Behaviour); 2] =
-            [("propagate", Behaviour::Propagate), ("capture", Behaviour::Capture)];
+        const FAILURE_HANDLING: [(&str, FailureHandling); 2] = [
+            ("propagate", FailureHandling::Propagate),
+            ("capture", FailureHandling::CaptureAsResult),
+        ];
         let code = Code::Subjourney;
         let node = self.required(fields, "subjourney", code);
         let call = node.and_then(|node| {
@@ -134,25 +140,31 @@ impl Reader<'_> {
                 None => None,
             };
             let result_kind = match inner.get("resultKind") {
-                Some(node) => self.word(node, &inner.name("resultKind"), code, &KINDS),
+                Some(node) => self.one_of(node, &inner.name("resultKind"), code, &RESULT_KINDS),
                 None => Some(ResultKind::Output),
             };
             let on_failure = match inner.get("onFailure") {
                 Some(node) => {
                     let mut block = self.open(node, &inner.name("onFailure"), code)?;
                     let word = self.required(&mut block, "behavior", code).and_then(|node| {
-                        self.word(node, &block.name("behavior"), code, &BEHAVIOURS)
+                        self.one_of(node, &block.name("behavior"), code, &FAILURE_HANDLING)
                     });
                     block.finish(&mut self.report);
                     word
                 }
-                None => Some(Behaviour::Propagate),
+                None => Some(FailureHandling::Propagate),
             };
             inner.finish(&mut self.report);
             let (result_kind, on_failure) = (result_kind?, on_failure?);
-            Some(Call { subjourney: subjourney?, input, result_var, result_kind, on_failure })
+            Some(SubjourneyCall {
+                subjourney: subjourney?,
+                input,
+                result_var,
+                result_kind,
+                on_failure,
+            })
         });
         let next = self.next(fields, Code::Flow);
-        Some((Body::Call(call?), next))
+        Some((StateBody::Call(call?), next))
     }
 }

@@ -2,14 +2,14 @@
 
 use meantime_core::RetryPolicy;
 
-use super::fields::Fields;
+use super::fields::MappingReader;
 use super::reader::{Policies, Reader};
 use crate::code::Code;
-use crate::definition::{ClientAuth, Resilience, RetryOn};
-use crate::yaml::{Content, Node};
+use crate::definition::{ClientAuth, ResiliencePolicy, RetryOn};
+use crate::yaml::Node;
 
 /// Milliseconds between attempts when nothing is said.
-const BASE_DELAY_MS: u64 = 1_000;
+const DEFAULT_BASE_DELAY_MS: u64 = 1_000;
 
 impl Reader<'_> {
     pub(super) fn policies(&mut self, node: &Node) {
@@ -38,18 +38,10 @@ impl Reader<'_> {
         policies.default = self.optional_text(&mut fields, "default", Code::Policy);
         if let Some(node) = fields.get("definitions") {
             let what = fields.name("definitions");
-            match &node.content {
-                Content::Map(entries) => {
-                    for entry in entries {
-                        let name = format!("{what}.{}", entry.key);
-                        if let Some(policy) = read(self, &entry.value, &name) {
-                            policies.by_id.insert(entry.key.clone(), policy);
-                        }
-                    }
-                }
-                _ => {
-                    let message = format!("`{what}` is {}, not a mapping", node.kind());
-                    self.report.error(Code::Policy, node.span, message);
+            for entry in self.entries(node, &what, Code::Policy).unwrap_or_default() {
+                let name = format!("{what}.{}", entry.key);
+                if let Some(policy) = read(self, &entry.value, &name) {
+                    policies.by_id.insert(entry.key.clone(), policy);
                 }
             }
         }
@@ -66,8 +58,8 @@ impl Reader<'_> {
         }
     }
 
-    fn resilience_policy(&mut self, node: &Node, what: &str) -> Option<Resilience> {
-        const CAUSES: [(&str, RetryOn); 3] = [
+    fn resilience_policy(&mut self, node: &Node, what: &str) -> Option<ResiliencePolicy> {
+        const RETRY_CAUSES: [(&str, RetryOn); 3] = [
             (RetryOn::NetworkError.name(), RetryOn::NetworkError),
             (RetryOn::ServerError.name(), RetryOn::ServerError),
             (RetryOn::TooManyRequests.name(), RetryOn::TooManyRequests),
@@ -82,13 +74,16 @@ impl Reader<'_> {
             Some(node) => {
                 let name = fields.name("retryOn");
                 let items = self.list(node, &name, code).unwrap_or_default();
-                items.iter().filter_map(|item| self.word(item, &name, code, &CAUSES)).collect()
+                items
+                    .iter()
+                    .filter_map(|item| self.one_of(item, &name, code, &RETRY_CAUSES))
+                    .collect()
             }
-            None => CAUSES.iter().map(|(_, cause)| *cause).collect(),
+            None => RETRY_CAUSES.iter().map(|(_, cause)| *cause).collect(),
         };
         let mut retry = RetryPolicy {
             max_attempts: u32::try_from(attempts.unwrap_or(1)).unwrap_or(u32::MAX),
-            base_ms: BASE_DELAY_MS,
+            base_ms: DEFAULT_BASE_DELAY_MS,
             max_ms: 60_000,
             exponential: false,
             jitter: false,
@@ -104,7 +99,7 @@ impl Reader<'_> {
         }
         fields.finish(&mut self.report);
         attempts?;
-        Some(Resilience { retry, retry_on })
+        Some(ResiliencePolicy { retry, retry_on })
     }
 
     fn backoff(&mut self, node: &Node, what: &str, retry: &mut RetryPolicy) {
@@ -112,13 +107,13 @@ impl Reader<'_> {
         let Some(mut fields) = self.open(node, what, code) else { return };
         if let Some(node) = fields.get("kind") {
             let words = [("fixed", false), ("exponential", true)];
-            let kind = self.word(node, &fields.name("kind"), code, &words);
+            let kind = self.one_of(node, &fields.name("kind"), code, &words);
             retry.exponential = kind.unwrap_or_default();
         }
         if let Some(node) = fields.get("jitter") {
             let words = [("none", false), ("full", true)];
             retry.jitter =
-                self.word(node, &fields.name("jitter"), code, &words).unwrap_or_default();
+                self.one_of(node, &fields.name("jitter"), code, &words).unwrap_or_default();
         }
         let mut delay = |reader: &mut Self, key: &'static str| {
             let node = fields.get(key)?;
@@ -159,27 +154,27 @@ impl Reader<'_> {
             }
             _ => {
                 let words = [("bearerStatic", ()), ("oauth2ClientCredentials", ())];
-                self.word(kind, &fields.name("kind"), Code::Policy, &words)?;
+                self.one_of(kind, &fields.name("kind"), Code::Policy, &words)?;
             }
         }
         fields.finish(&mut self.report);
         Some(ClientAuth { document: node.to_json() })
     }
 
-    fn required_secret(&mut self, fields: &mut Fields<'_>, key: &'static str) -> Option<()> {
+    fn required_secret(&mut self, fields: &mut MappingReader<'_>, key: &'static str) -> Option<()> {
         let reference = self.required_text(fields, key, Code::Policy)?;
         let node = fields.get(key)?;
-        self.needs_secret(node, &reference);
+        self.require_secret(node, &reference);
         Some(())
     }
 
-    fn oauth_client(&mut self, fields: &mut Fields<'_>) -> Option<()> {
+    fn oauth_client(&mut self, fields: &mut MappingReader<'_>) -> Option<()> {
         let node = self.required(fields, "auth", Code::Policy)?;
         let mut auth = self.open(node, &fields.name("auth"), Code::Policy)?;
         let method = self.required(&mut auth, "method", Code::Policy)?;
         let words =
             [("clientSecretPost", true), ("clientSecretBasic", true), ("tlsClientAuth", false)];
-        let secret = self.word(method, &auth.name("method"), Code::Policy, &words)?;
+        let secret = self.one_of(method, &auth.name("method"), Code::Policy, &words)?;
         self.required_text(&mut auth, "clientId", Code::Policy)?;
         if secret {
             self.required_secret(&mut auth, "clientSecretRef")?;
@@ -194,7 +189,10 @@ impl Reader<'_> {
 
     /// Task, then defaults, then the default policy. The outer option is an error.
     #[expect(clippy::option_option, reason = "none is an error, none inside is no policy")]
-    pub(super) fn resilience_of(&mut self, fields: &mut Fields<'_>) -> Option<Option<Resilience>> {
+    pub(super) fn resilience_of(
+        &mut self,
+        fields: &mut MappingReader<'_>,
+    ) -> Option<Option<ResiliencePolicy>> {
         let node = fields.get("resiliencePolicyRef");
         let id = match node {
             Some(node) => {
@@ -218,7 +216,7 @@ impl Reader<'_> {
     }
 
     #[expect(clippy::option_option, reason = "none is an error, none inside is no policy")]
-    pub(super) fn auth_of(&mut self, fields: &mut Fields<'_>) -> Option<Option<String>> {
+    pub(super) fn auth_of(&mut self, fields: &mut MappingReader<'_>) -> Option<Option<String>> {
         let Some(node) = fields.get("auth") else { return Some(None) };
         let mut block = self.open(node, &fields.name("auth"), Code::Policy)?;
         let id = self.required_text(&mut block, "policyRef", Code::Policy);

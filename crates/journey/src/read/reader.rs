@@ -4,13 +4,15 @@ use std::collections::BTreeMap;
 
 use meantime_core::{Limits, SourceFile};
 
-use super::fields::Fields;
+use super::fields::MappingReader;
 use crate::code::Code;
-use crate::definition::{ClientAuth, ConfigKey, Expression, Kind, Resilience, Schema, Target};
+use crate::definition::{
+    ClientAuth, ConfigKey, Expression, Kind, ResiliencePolicy, Schema, StateRef,
+};
 use crate::openapi::OpenApi;
 use crate::report::Report;
 use crate::settings::Settings;
-use crate::yaml::{Content, Node, Span};
+use crate::yaml::{Content, Entry, Node, Span};
 
 /// Reads one document.
 pub(super) struct Reader<'a> {
@@ -23,7 +25,7 @@ pub(super) struct Reader<'a> {
     /// `spec.mappers`, as they are written.
     pub(super) mappers: BTreeMap<String, &'a Node>,
     pub(super) apis: BTreeMap<String, OpenApi>,
-    pub(super) resilience: Policies<Resilience>,
+    pub(super) resilience: Policies<ResiliencePolicy>,
     pub(super) auth: Policies<ClientAuth>,
     pub(super) config: BTreeMap<String, ConfigKey>,
     pub(super) defaults: Defaults,
@@ -60,8 +62,8 @@ impl Reader<'_> {
         node: &'n Node,
         what: &str,
         code: Code,
-    ) -> Option<Fields<'n>> {
-        Fields::open(&mut self.report, node, what, code)
+    ) -> Option<MappingReader<'n>> {
+        MappingReader::open(&mut self.report, node, what, code)
     }
 
     /// A text that is not empty.
@@ -83,7 +85,7 @@ impl Reader<'_> {
     /// A text that must be there.
     pub(super) fn required_text(
         &mut self,
-        fields: &mut Fields<'_>,
+        fields: &mut MappingReader<'_>,
         key: &'static str,
         code: Code,
     ) -> Option<String> {
@@ -95,7 +97,7 @@ impl Reader<'_> {
     /// A text that may be there.
     pub(super) fn optional_text(
         &mut self,
-        fields: &mut Fields<'_>,
+        fields: &mut MappingReader<'_>,
         key: &'static str,
         code: Code,
     ) -> Option<String> {
@@ -107,7 +109,7 @@ impl Reader<'_> {
     /// A value that must be there.
     pub(super) fn required<'n>(
         &mut self,
-        fields: &mut Fields<'n>,
+        fields: &mut MappingReader<'n>,
         key: &'static str,
         code: Code,
     ) -> Option<&'n Node> {
@@ -120,7 +122,7 @@ impl Reader<'_> {
     }
 
     /// One of some words.
-    pub(super) fn word<T: Copy>(
+    pub(super) fn one_of<T: Copy>(
         &mut self,
         node: &Node,
         what: &str,
@@ -181,9 +183,24 @@ impl Reader<'_> {
     }
 
     /// The id of a state.
-    pub(super) fn target(&mut self, node: &Node, what: &str, code: Code) -> Option<Target> {
+    pub(super) fn target(&mut self, node: &Node, what: &str, code: Code) -> Option<StateRef> {
         let id = self.text(node, what, code)?;
-        Some(Target { id, span: node.span })
+        Some(StateRef { id, span: node.span })
+    }
+
+    /// The entries of a mapping whose keys the author chooses; reports anything else.
+    pub(super) fn entries<'n>(
+        &mut self,
+        node: &'n Node,
+        what: &str,
+        code: Code,
+    ) -> Option<&'n [Entry]> {
+        let entries = node.entries();
+        if entries.is_none() {
+            let message = format!("`{what}` is {}, not a mapping", node.kind());
+            self.report.error(code, node.span, message);
+        }
+        entries
     }
 
     /// A list of something.
@@ -244,7 +261,7 @@ impl Reader<'_> {
 }
 
 /// What expressions a reader hands around.
-pub(super) type Mapper = Option<Expression>;
+pub(super) type MaybeExpression = Option<Expression>;
 
 /// Whether a text can be the name of a field.
 pub(super) fn is_identifier(text: &str) -> bool {

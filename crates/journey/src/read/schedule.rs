@@ -3,7 +3,7 @@
 use meantime_core::OnExisting;
 use meantime_core::time;
 
-use super::fields::Fields;
+use super::fields::MappingReader;
 use super::reader::Reader;
 use super::waiting::instant;
 use crate::code::Code;
@@ -11,7 +11,7 @@ use crate::definition::{Expression, Kind, MaxRuns, Schedule};
 use crate::yaml::{Content, Node};
 
 impl Reader<'_> {
-    pub(super) fn schedule(&mut self, fields: &mut Fields<'_>) -> Option<Schedule> {
+    pub(super) fn schedule(&mut self, fields: &mut MappingReader<'_>) -> Option<Schedule> {
         const ON_EXISTING: [(&str, OnExisting); 3] = [
             ("fail", OnExisting::Fail),
             ("upsert", OnExisting::Upsert),
@@ -29,7 +29,7 @@ impl Reader<'_> {
         let least = self.limits.binding_interval_ms;
         let interval = interval.and_then(|node| {
             let code = Code::ScheduleInterval;
-            self.timed(node, &fields.name("interval"), code, code, |it| interval_of(it, least))
+            self.timed(node, &fields.name("interval"), code, code, |it| parse_interval(it, least))
         });
         let max_runs = self.required(fields, "maxRuns", Code::ScheduleMaxRuns);
         let max_runs = max_runs.and_then(|node| self.max_runs(node, &fields.name("maxRuns")));
@@ -38,12 +38,12 @@ impl Reader<'_> {
             Some(node) => self.timed(node, &fields.name("startAt"), code, code, instant).map(Some),
             None => Some(None),
         };
-        let subject = self.only_mapper(fields, "subjectId");
-        let context = self.only_mapper(fields, "context");
+        let subject = self.optional_mapper(fields, "subjectId");
+        let context = self.optional_mapper(fields, "context");
         let on_existing = match fields.get("onExisting") {
             Some(node) => {
                 let name = fields.name("onExisting");
-                self.word(node, &name, Code::ScheduleOnExisting, &ON_EXISTING)
+                self.one_of(node, &name, Code::ScheduleOnExisting, &ON_EXISTING)
             }
             None => Some(OnExisting::Fail),
         };
@@ -71,9 +71,9 @@ impl Reader<'_> {
 
     /// Rule 25. The outer option is an error.
     #[expect(clippy::option_option, reason = "none is an error, none inside is not there")]
-    fn only_mapper(
+    fn optional_mapper(
         &mut self,
-        fields: &mut Fields<'_>,
+        fields: &mut MappingReader<'_>,
         key: &'static str,
     ) -> Option<Option<Expression>> {
         let Some(node) = fields.get(key) else { return Some(None) };
@@ -84,7 +84,7 @@ impl Reader<'_> {
 }
 
 /// Rule 22: a duration above zero, and not shorter than the engine allows (S11).
-fn interval_of(text: &str, least_ms: i64) -> Result<time::Span, String> {
+fn parse_interval(text: &str, least_ms: i64) -> Result<time::Span, String> {
     let span = time::Span::parse_delay(text).map_err(|error| error.to_string())?;
     if span.is_zero() {
         return Err("an interval is longer than zero".to_owned());

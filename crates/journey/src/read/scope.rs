@@ -2,18 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::fields::Fields;
+use super::fields::MappingReader;
 use super::reader::Reader;
 use crate::code::Code;
-use crate::definition::{Binding, Body, Scope, State, Target};
+use crate::definition::{Binding, Scope, State, StateBody, StateRef};
 use crate::yaml::{Content, Entry, Node};
 
-/// What a state reads as: what it does and where it goes on.
-pub(super) type Read = Option<(Body, Option<Target>)>;
+/// The body of a state and its next state; none if it could not be read.
+pub(super) type ReadState = Option<(StateBody, Option<StateRef>)>;
 
 impl Reader<'_> {
     /// `start` and `states` of a block.
-    pub(super) fn scope(&mut self, fields: &mut Fields<'_>, code: Code) -> Option<Scope> {
+    pub(super) fn scope(&mut self, fields: &mut MappingReader<'_>, code: Code) -> Option<Scope> {
         let start = fields.get("start");
         if start.is_none() {
             let message = format!("`{}` is missing", fields.name("start"));
@@ -21,12 +21,7 @@ impl Reader<'_> {
         }
         let start = start.and_then(|node| self.target(node, &fields.name("start"), code));
         let node = self.required(fields, "states", code)?;
-        let Some(entries) = node.entries() else {
-            let name = fields.name("states");
-            let message = format!("`{name}` is {}, not a mapping", node.kind());
-            self.report.error(code, node.span, message);
-            return None;
-        };
+        let entries = self.entries(node, &fields.name("states"), code)?;
         if entries.is_empty() {
             let name = fields.name("states");
             self.report.error(code, node.span, format!("`{name}` has no state"));
@@ -40,18 +35,18 @@ impl Reader<'_> {
                 }
                 None => {
                     broken.insert(entry.key.clone());
-                    self.check_targets_of_broken(entry, entries);
+                    self.check_targets_of_unreadable_state(entry, entries);
                 }
             }
         }
         // Without a start the definition is refused; its states are checked all the same.
-        let first = || entries.first().map(|it| Target { id: it.key.clone(), span: it.key_span });
+        let first = || entries.first().map(|it| StateRef { id: it.key.clone(), span: it.key_span });
         Some(Scope { start: start.or_else(first)?, states, broken })
     }
 
     /// A state that cannot be read says where it goes on all the same, and a wrong target is told
     /// together with what is wrong with the rest of it.
-    fn check_targets_of_broken(&mut self, state: &Entry, states: &[Entry]) {
+    fn check_targets_of_unreadable_state(&mut self, state: &Entry, states: &[Entry]) {
         let body = &state.value;
         let inner = ["wait", "webhook"].iter().filter_map(|it| body.get(it)?.get("onTimeout"));
         let choices = match body.get("choices").map(|it| &it.content) {
@@ -94,7 +89,7 @@ impl Reader<'_> {
                 let shown = kind.text().unwrap_or_else(|| kind.kind());
                 self.report
                     .error(Code::Shape, kind.span, format!("`{id}` has the unknown type `{shown}`"))
-                    .help(TYPES);
+                    .help(STATE_TYPES);
                 return None;
             }
         };
@@ -104,7 +99,7 @@ impl Reader<'_> {
     }
 
     /// `next`, which must be there.
-    pub(super) fn next(&mut self, fields: &mut Fields<'_>, code: Code) -> Option<Target> {
+    pub(super) fn next(&mut self, fields: &mut MappingReader<'_>, code: Code) -> Option<StateRef> {
         let node = self.required(fields, "next", code)?;
         self.target(node, &fields.name("next"), code)
     }
@@ -119,5 +114,5 @@ impl Reader<'_> {
     }
 }
 
-const TYPES: &str = "one of: task, choice, transform, wait, webhook, timer, parallel, subjourney, \
+const STATE_TYPES: &str = "one of: task, choice, transform, wait, webhook, timer, parallel, subjourney, \
                      succeed, fail";

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::document::Header;
-use super::fields::Fields;
+use super::fields::MappingReader;
 use super::reader::Reader;
 use crate::code::Code;
 use crate::definition::{
@@ -15,7 +15,7 @@ use crate::yaml::Node;
 impl<'a> Reader<'a> {
     pub(super) fn spec(&mut self, node: &'a Node, header: Option<Header>) -> Option<Journey> {
         let mut fields = self.open(node, "spec", Code::Shape)?;
-        self.referred(&mut fields);
+        self.referenced_blocks(&mut fields);
         let main = self.scope(&mut fields, Code::Target);
         let subjourneys = self.subjourneys(&mut fields);
         let compensation = self.compensation(&mut fields);
@@ -59,25 +59,21 @@ impl<'a> Reader<'a> {
             outcomes,
             guard,
             public,
-            looks_at_requests: self.checks_credentials || passes_headers(http.as_ref()),
+            reads_inbound_request: self.checks_credentials || has_passthrough(http.as_ref()),
             http: http.unwrap_or_default(),
             auth: std::mem::take(&mut self.auth.by_id),
         })
     }
 
     /// What states refer to.
-    fn referred(&mut self, fields: &mut Fields<'a>) {
+    fn referenced_blocks(&mut self, fields: &mut MappingReader<'a>) {
         if let Some(entry) = fields.entry("resources") {
             self.report
                 .warn(Code::Resources, entry.key_span, "`spec.resources` is ignored")
                 .help("remove the block; it is not part of the language any more");
         }
         if let Some(node) = fields.get("mappers") {
-            let entries = node.entries().unwrap_or_default();
-            if node.entries().is_none() {
-                let message = format!("`spec.mappers` is {}, not a mapping", node.kind());
-                self.report.error(Code::Expression, node.span, message);
-            }
+            let entries = self.entries(node, "spec.mappers", Code::Expression).unwrap_or_default();
             let bindings = [
                 Binding::Context,
                 Binding::Platform,
@@ -113,12 +109,7 @@ impl<'a> Reader<'a> {
     }
 
     fn apis(&mut self, node: &Node) {
-        let Some(entries) = node.entries() else {
-            let message = format!("`spec.apis` is {}, not a mapping", node.kind());
-            self.report.error(Code::Http, node.span, message);
-            return;
-        };
-        for entry in entries {
+        for entry in self.entries(node, "spec.apis", Code::Http).unwrap_or_default() {
             let what = format!("spec.apis.{}", entry.key);
             let Some(mut fields) = self.open(&entry.value, &what, Code::Http) else { continue };
             let reference = self.required(&mut fields, "openApiRef", Code::Http);
@@ -148,15 +139,11 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn subjourneys(&mut self, fields: &mut Fields<'a>) -> BTreeMap<String, Subjourney> {
+    fn subjourneys(&mut self, fields: &mut MappingReader<'a>) -> BTreeMap<String, Subjourney> {
         let mut read = BTreeMap::new();
         let Some(node) = fields.get("subjourneys") else { return read };
-        let Some(entries) = node.entries() else {
-            let message = format!("`spec.subjourneys` is {}, not a mapping", node.kind());
-            self.report.error(Code::Subjourney, node.span, message);
-            return read;
-        };
-        for entry in entries {
+        let entries = self.entries(node, "spec.subjourneys", Code::Subjourney);
+        for entry in entries.unwrap_or_default() {
             let what = format!("spec.subjourneys.{}", entry.key);
             let Some(mut inner) = self.open(&entry.value, &what, Code::Subjourney) else {
                 continue;
@@ -176,14 +163,14 @@ impl<'a> Reader<'a> {
     }
 
     /// Rule 43.
-    fn compensation(&mut self, fields: &mut Fields<'a>) -> Option<Compensation> {
+    fn compensation(&mut self, fields: &mut MappingReader<'a>) -> Option<Compensation> {
         const MODES: [(&str, CompensationMode); 2] =
             [("async", CompensationMode::Async), ("sync", CompensationMode::Sync)];
         let code = Code::Compensation;
         let node = fields.get("compensation")?;
         let mut inner = self.open(node, "spec.compensation", code)?;
         let mode = match inner.get("mode") {
-            Some(node) => self.word(node, &inner.name("mode"), code, &MODES),
+            Some(node) => self.one_of(node, &inner.name("mode"), code, &MODES),
             None => Some(CompensationMode::Async),
         };
         self.in_compensation = true;
@@ -192,9 +179,9 @@ impl<'a> Reader<'a> {
         let mut also_for = Vec::new();
         if let Some(node) = inner.get("alsoFor") {
             let what = inner.name("alsoFor");
-            for (place, item) in self.list(node, &what, code).unwrap_or_default().iter().enumerate()
+            for (index, item) in self.list(node, &what, code).unwrap_or_default().iter().enumerate()
             {
-                let rule = self.also_for(item, &format!("{what}[{place}]"));
+                let rule = self.also_for(item, &format!("{what}[{index}]"));
                 also_for.extend(rule);
             }
         }
@@ -233,7 +220,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Rule 31.
-    fn lifecycle(&mut self, fields: &mut Fields<'_>) -> (bool, StartMode) {
+    fn lifecycle(&mut self, fields: &mut MappingReader<'_>) -> (bool, StartMode) {
         const MODES: [(&str, StartMode); 2] =
             [("sync", StartMode::Sync), ("async", StartMode::Async)];
         let code = Code::Lifecycle;
@@ -254,7 +241,7 @@ impl<'a> Reader<'a> {
                 let message = "an API has no `startMode`";
                 self.report.error(code, node.span, message).help("an API always answers itself");
             }
-            let mode = self.word(node, "spec.lifecycle.startMode", code, &MODES);
+            let mode = self.one_of(node, "spec.lifecycle.startMode", code, &MODES);
             start_mode = mode.unwrap_or(StartMode::Sync);
         }
         inner.finish(&mut self.report);
@@ -262,7 +249,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-fn passes_headers(http: Option<&HttpBindings>) -> bool {
+fn has_passthrough(http: Option<&HttpBindings>) -> bool {
     http.is_some_and(|http| {
         let mut requests = http.steps.values().map(|(request, _)| request).chain([&http.start]);
         requests.any(|it| !it.passthrough.is_empty())

@@ -1,18 +1,18 @@
 //! Tasks by their kind (rules 44 to 49).
 
-use super::fields::Fields;
+use super::fields::MappingReader;
 use super::reader::Reader;
-use super::scope::Read;
+use super::scope::ReadState;
 use crate::code::Code;
-use crate::definition::{Body, Destination, Task, WorkerTask};
+use crate::definition::{Destination, StateBody, Task, WorkerTask};
 use crate::yaml::{Node, Span};
 
 impl Reader<'_> {
-    pub(super) fn task_state(&mut self, fields: &mut Fields<'_>) -> Read {
+    pub(super) fn task_state(&mut self, fields: &mut MappingReader<'_>) -> ReadState {
         let node = self.required(fields, "task", Code::TaskKind);
         let task = node.and_then(|node| self.task(node, &fields.name("task")));
         let next = self.next(fields, Code::Flow);
-        Some((Body::Task(Box::new(task?)), next))
+        Some((StateBody::Task(Box::new(task?)), next))
     }
 
     fn task(&mut self, node: &Node, what: &str) -> Option<Task> {
@@ -49,7 +49,7 @@ impl Reader<'_> {
     /// A kind that is not built in is done by workers who ask for it (JR8).
     fn worker_task(
         &mut self,
-        fields: &mut Fields<'_>,
+        fields: &mut MappingReader<'_>,
         kind: String,
         span: Span,
     ) -> Option<WorkerTask> {
@@ -79,7 +79,7 @@ impl Reader<'_> {
     }
 
     /// Rule 46.
-    fn check_cookies(&mut self, fields: &mut Fields<'_>, kind: &str) {
+    fn check_cookies(&mut self, fields: &mut MappingReader<'_>, kind: &str) {
         let Some(node) = fields.get("cookies") else { return };
         if kind != "httpCall:v1" {
             let message = format!("`{kind}` has no `cookies`");
@@ -96,7 +96,7 @@ impl Reader<'_> {
     }
 
     /// Rule 47, by shape; this engine has no broker.
-    fn refuse_kafka(&mut self, fields: &mut Fields<'_>, span: Span) -> Option<Task> {
+    fn refuse_kafka(&mut self, fields: &mut MappingReader<'_>, span: Span) -> Option<Task> {
         let code = Code::Kafka;
         self.required_text(fields, "topic", code);
         let bindings = self.bindings();
@@ -120,7 +120,7 @@ impl Reader<'_> {
     }
 
     /// Rule 49, by shape; this engine reads no XML.
-    fn refuse_xml(&mut self, fields: &mut Fields<'_>, span: Span) -> Option<Task> {
+    fn refuse_xml(&mut self, fields: &mut MappingReader<'_>, span: Span) -> Option<Task> {
         let code = Code::XmlDecode;
         if let Some(node) = self.required(fields, "sourceVar", code) {
             self.identifier(node, &fields.name("sourceVar"), code);
@@ -135,7 +135,7 @@ impl Reader<'_> {
         None
     }
 
-    fn refuse_mtls(&mut self, fields: &mut Fields<'_>, span: Span) -> Option<Task> {
+    fn refuse_mtls(&mut self, fields: &mut MappingReader<'_>, span: Span) -> Option<Task> {
         let keys = [
             "profile",
             "authVar",
@@ -165,7 +165,7 @@ fn is_kind(name: &str) -> bool {
 
 /// Whether the engine itself knows the kind, in some version.
 fn is_built_in(name: &str) -> bool {
-    const BUILT_IN: [&str; 8] = [
+    const BUILT_IN_KINDS: [&str; 8] = [
         "httpCall",
         "schedule",
         "cache",
@@ -175,5 +175,5 @@ fn is_built_in(name: &str) -> bool {
         "kafkaPublish",
         "xmlDecode",
     ];
-    name.split_once(':').is_some_and(|(kind, _)| BUILT_IN.contains(&kind))
+    name.split_once(':').is_some_and(|(kind, _)| BUILT_IN_KINDS.contains(&kind))
 }

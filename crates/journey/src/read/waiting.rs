@@ -3,19 +3,19 @@
 use meantime_core::Timestamp;
 use meantime_core::time;
 
-use super::fields::Fields;
+use super::fields::MappingReader;
 use super::reader::Reader;
-use super::scope::Read;
+use super::scope::ReadState;
 use crate::code::Code;
 use crate::definition::{
-    Body, Kind, Projection, STATUS_NAMES, Step, StepKind, StepTimeout, Target, Template, Timed,
-    Timer,
+    Kind, Projection, RESERVED_STATUS_FIELDS, StateBody, StateRef, Step, StepKind, StepTimeout,
+    Template, TimeSource, Timer,
 };
 use crate::yaml::Node;
 
 impl Reader<'_> {
     /// Rules 33 to 39.
-    pub(super) fn step(&mut self, fields: &mut Fields<'_>, kind: StepKind) -> Read {
+    pub(super) fn step(&mut self, fields: &mut MappingReader<'_>, kind: StepKind) -> ReadState {
         if self.kind == Kind::Api {
             let message = format!("an API has no `{}`", kind.name());
             self.report
@@ -27,11 +27,11 @@ impl Reader<'_> {
             let name = fields.name(kind.name());
             self.report.error(Code::StepInput, fields.span, format!("`{name}` is missing"));
         }
-        let mut beside = Beside::read(fields, kind);
+        let mut beside = StepParts::read(fields, kind);
         let step = match block.map(|entry| &entry.value).filter(|node| !node.is_null()) {
             Some(node) => {
                 let mut inner = self.open(node, &fields.name(kind.name()), Code::Shape)?;
-                beside.prefer(&mut inner, kind);
+                beside.prefer_block(&mut inner, kind);
                 let step = self.step_body(&mut inner, &mut beside, kind);
                 inner.finish(&mut self.report);
                 step
@@ -47,18 +47,18 @@ impl Reader<'_> {
                 .help(format!("move them into the block `{}`", kind.name()));
         }
         let next = self.step_next(fields, &beside);
-        Some((Body::Step(Box::new(step?)), next))
+        Some((StateBody::Step(Box::new(step?)), next))
     }
 
     fn step_body(
         &mut self,
-        fields: &mut Fields<'_>,
-        beside: &mut Beside<'_>,
+        fields: &mut MappingReader<'_>,
+        beside: &mut StepParts<'_>,
         kind: StepKind,
     ) -> Option<Step> {
         if kind == StepKind::Wait {
             if let Some(node) = beside.channel {
-                self.word(node, "wait.channel", Code::Channel, &[("manual", ())]);
+                self.one_of(node, "wait.channel", Code::Channel, &[("manual", ())]);
             } else {
                 let message = "`wait.channel` is missing";
                 self.report
@@ -86,7 +86,7 @@ impl Reader<'_> {
     fn step_response<'n>(
         &mut self,
         node: &'n Node,
-        beside: &mut Beside<'n>,
+        beside: &mut StepParts<'n>,
         kind: StepKind,
     ) -> Option<Projection> {
         let what = format!("{}.response", kind.name());
@@ -95,7 +95,7 @@ impl Reader<'_> {
         let output_var = output_var
             .and_then(|node| self.identifier(node, &fields.name("outputVar"), Code::StepResponse));
         if let Some(node) = fields.get("schema") {
-            self.projected(node, &what, &STATUS_NAMES, Code::StepResponse);
+            self.projected_schema(node, &what, &RESERVED_STATUS_FIELDS, Code::StepResponse);
         }
         beside.default_in_response = fields.get("default");
         fields.finish(&mut self.report);
@@ -106,7 +106,7 @@ impl Reader<'_> {
     #[expect(clippy::option_option, reason = "none is an error, none inside is no timeout")]
     fn step_timeout(
         &mut self,
-        fields: &mut Fields<'_>,
+        fields: &mut MappingReader<'_>,
         kind: StepKind,
     ) -> Option<Option<StepTimeout>> {
         let (seconds, next) = (fields.get("timeoutSec"), fields.get("onTimeout"));
@@ -137,7 +137,11 @@ impl Reader<'_> {
     }
 
     /// Rule 37, with the spellings of D1 and D2.
-    fn step_next(&mut self, fields: &mut Fields<'_>, beside: &Beside<'_>) -> Option<Target> {
+    fn step_next(
+        &mut self,
+        fields: &mut MappingReader<'_>,
+        beside: &StepParts<'_>,
+    ) -> Option<StateRef> {
         let spellings = [
             (fields.get("next"), None),
             (beside.default_inside, Some(Code::StepDefault)),
@@ -159,7 +163,7 @@ impl Reader<'_> {
     }
 
     /// Rules 11 to 17.
-    pub(super) fn timer(&mut self, fields: &mut Fields<'_>) -> Read {
+    pub(super) fn timer(&mut self, fields: &mut MappingReader<'_>) -> ReadState {
         if self.kind == Kind::Api {
             self.report
                 .error(Code::TimerKind, fields.span, "an API has no `timer`")
@@ -175,10 +179,10 @@ impl Reader<'_> {
         });
         self.refuse_step_keys(fields);
         let next = self.next(fields, Code::TimerNext);
-        Some((Body::Timer(timer?), next))
+        Some((StateBody::Timer(timer?), next))
     }
 
-    fn timer_body(&mut self, fields: &mut Fields<'_>) -> Option<Timer> {
+    fn timer_body(&mut self, fields: &mut MappingReader<'_>) -> Option<Timer> {
         match (fields.get("duration"), fields.get("until")) {
             (Some(node), None) => {
                 let what = fields.name("duration");
@@ -212,7 +216,7 @@ impl Reader<'_> {
         literal: Code,
         mapper: Code,
         parse: impl Fn(&str) -> Result<T, String>,
-    ) -> Option<Timed<T>> {
+    ) -> Option<TimeSource<T>> {
         let Some(text) = node.text() else {
             if node.entries().is_none() {
                 let message = format!("`{what}` is {}, neither text nor a mapper", node.kind());
@@ -220,16 +224,16 @@ impl Reader<'_> {
                 return None;
             }
             let bindings = self.bindings();
-            return self.mapper_object(node, what, mapper, &bindings).map(Timed::Mapper);
+            return self.mapper_object(node, what, mapper, &bindings).map(TimeSource::Mapper);
         };
         if text.contains("${") {
             self.report
                 .warn(Code::TimerTemplate, node.span, format!("`{what}` has a placeholder"))
                 .help("write a mapper");
-            return self.template(node, what, literal).map(Timed::Template);
+            return self.template(node, what, literal).map(TimeSource::Template);
         }
         match parse(text) {
-            Ok(value) => Some(Timed::Literal(value)),
+            Ok(value) => Some(TimeSource::Literal(value)),
             Err(problem) => {
                 self.report.error(literal, node.span, format!("`{what}`: {problem}"));
                 None
@@ -255,7 +259,7 @@ impl Reader<'_> {
     }
 
     /// Rule 17: a timer takes no input.
-    fn refuse_step_keys(&mut self, fields: &mut Fields<'_>) {
+    fn refuse_step_keys(&mut self, fields: &mut MappingReader<'_>) {
         for key in ["input", "response", "timeoutSec", "onTimeout"] {
             if let Some(entry) = fields.entry(key) {
                 let message = format!("a timer has no `{key}`");
@@ -272,9 +276,9 @@ pub(super) fn instant(text: &str) -> Result<Timestamp, String> {
     Timestamp::parse(text).map_err(|error| error.to_string())
 }
 
-/// Where the parts of a step are: in its block, or beside it (D3).
+/// The parts of a step, which may be in its block or in the state around it (D3).
 #[derive(Default)]
-struct Beside<'n> {
+struct StepParts<'n> {
     channel: Option<&'n Node>,
     input: Option<&'n Node>,
     response: Option<&'n Node>,
@@ -283,8 +287,8 @@ struct Beside<'n> {
     default_in_response: Option<&'n Node>,
 }
 
-impl<'n> Beside<'n> {
-    fn read(fields: &mut Fields<'n>, kind: StepKind) -> Self {
+impl<'n> StepParts<'n> {
+    fn read(fields: &mut MappingReader<'n>, kind: StepKind) -> Self {
         let mut beside = Self { response: fields.get("response"), ..Self::default() };
         beside.input = fields.get("input");
         if kind == StepKind::Wait {
@@ -295,7 +299,7 @@ impl<'n> Beside<'n> {
     }
 
     /// What stands in the block counts.
-    fn prefer(&mut self, inner: &mut Fields<'n>, kind: StepKind) {
+    fn prefer_block(&mut self, inner: &mut MappingReader<'n>, kind: StepKind) {
         self.input = inner.get("input").or(self.input);
         self.response = inner.get("response").or(self.response);
         if kind == StepKind::Wait {

@@ -4,9 +4,11 @@ use meantime_core::{Definition, Fault, Json, Outcome, Termination, Timestamp};
 use meantime_expr::value::{Object, Value};
 
 use super::instance::journey;
-use crate::definition::{ApiResponse, Binding, Expression, Journey, Moment, Phase, Status};
+use crate::definition::{
+    ApiResponse, Binding, EvaluationInputs, Expression, Journey, Phase, Status,
+};
 use crate::json;
-use crate::machine::{CANCELLED, platform};
+use crate::machine::{CANCELLED_OUTCOME, platform};
 use crate::settings::Settings;
 
 /// An answer to send.
@@ -22,7 +24,7 @@ pub struct ApiAnswer {
 
 /// A start that was refused: nothing ran.
 #[derive(Debug, Clone, Copy)]
-pub struct Refusal<'a> {
+pub struct RefusedStart<'a> {
     /// The stable code.
     pub code: &'a str,
     /// What is wrong with the input.
@@ -32,7 +34,7 @@ pub struct Refusal<'a> {
 }
 
 /// How an error shows before the definition has its say.
-struct Error {
+struct ApiError {
     code: String,
     reason: String,
     status: u16,
@@ -47,26 +49,27 @@ pub fn api_answer(
 ) -> ApiAnswer {
     let error = error_of(outcome);
     let context = context_of(outcome);
-    let problem = error.as_ref().map(problem).unwrap_or_default();
+    let problem = error.as_ref().map(canonical_problem).unwrap_or_default();
     let journey = journey(definition);
-    let seen = journey.and_then(|it| Seen::new(it, settings, context, problem.clone(), now).ok());
-    let (Some(journey), Some(seen)) = (journey, seen) else {
-        return ApiAnswer { status: 500, body: body_of(&problem), is_problem: true };
+    let bindings = journey
+        .and_then(|it| AnswerBindings::new(it, settings, context, problem.clone(), now).ok());
+    let (Some(journey), Some(bindings)) = (journey, bindings) else {
+        return ApiAnswer { status: 500, body: answer_body(&problem), is_problem: true };
     };
     let responses = &journey.http.responses;
     let default = match &error {
         Some(error) => responses.failed.unwrap_or(error.status),
         None => responses.succeeded.unwrap_or(200),
     };
-    let status = rule(journey, error.as_ref(), &seen).unwrap_or(default);
+    let status = matching_status(journey, error.as_ref(), &bindings).unwrap_or(default);
     match outcome {
         Outcome::Completed { output, .. } => {
             ApiAnswer { status, body: output.clone(), is_problem: false }
         }
         Outcome::Failed { .. } | Outcome::Cancelled { .. } => {
-            let custom = journey.envelope.as_ref().and_then(|mapper| seen.evaluate(mapper));
+            let custom = journey.envelope.as_ref().and_then(|mapper| bindings.evaluate(mapper));
             let is_problem = custom.is_none();
-            let body = body_of(custom.as_ref().unwrap_or(&seen.problem));
+            let body = answer_body(custom.as_ref().unwrap_or(&bindings.problem));
             ApiAnswer { status, body, is_problem }
         }
     }
@@ -77,23 +80,23 @@ pub fn api_answer(
 pub fn api_refusal(
     settings: &Settings,
     definition: &Definition,
-    refusal: &Refusal<'_>,
+    refusal: &RefusedStart<'_>,
     now: Timestamp,
 ) -> Option<ApiAnswer> {
     let journey = journey(definition)?;
     let envelope = journey.envelope.as_ref()?;
     let status = 400;
     let (code, reason) = (refusal.code.to_owned(), "the input was refused".to_owned());
-    let problem = problem(&Error { code, reason, status });
+    let problem = canonical_problem(&ApiError { code, reason, status });
     let errors = json::parse(refusal.problem).ok()?;
     let problem = json::put(&problem, &["errors".to_owned()], errors);
-    let seen = Seen::new(journey, settings, refusal.input, problem, now).ok()?;
-    let body = body_of(&seen.evaluate(envelope)?);
+    let bindings = AnswerBindings::new(journey, settings, refusal.input, problem, now).ok()?;
+    let body = answer_body(&bindings.evaluate(envelope)?);
     Some(ApiAnswer { status, body, is_problem: false })
 }
 
-/// What the expressions of an answer see.
-struct Seen {
+/// The values that expressions of an answer can use.
+struct AnswerBindings {
     context: Value,
     platform: Value,
     problem: Value,
@@ -101,14 +104,14 @@ struct Seen {
 }
 
 /// The text of a value that an expression gave, or of a problem: neither is deeper than any other.
-fn body_of(value: &Value) -> Json {
+fn answer_body(value: &Value) -> Json {
     json::document(value).unwrap_or_else(|fault| {
         let fields = [("code", Json::text(&fault.code)), ("detail", Json::text(&fault.message))];
         Json::object(fields.iter().map(|(name, text)| (*name, text)))
     })
 }
 
-impl Seen {
+impl AnswerBindings {
     fn new(
         journey: &Journey,
         settings: &Settings,
@@ -129,12 +132,16 @@ impl Seen {
             (Binding::Error, self.problem.clone()),
             (Binding::Payload, payload),
         ];
-        expression.evaluate(&values, &Moment { now: self.now, seed: 0 }).result.ok()
+        expression.evaluate(&values, &EvaluationInputs { now: self.now, seed: 0 }).result.ok()
     }
 }
 
 /// The status of the first rule that fits.
-fn rule(journey: &Journey, error: Option<&Error>, seen: &Seen) -> Option<u16> {
+fn matching_status(
+    journey: &Journey,
+    error: Option<&ApiError>,
+    bindings: &AnswerBindings,
+) -> Option<u16> {
     let phase = if error.is_some() { Phase::Failed } else { Phase::Succeeded };
     let fits = |rule: &&ApiResponse| {
         rule.phase == phase
@@ -142,18 +149,18 @@ fn rule(journey: &Journey, error: Option<&Error>, seen: &Seen) -> Option<u16> {
             && rule
                 .predicate
                 .as_ref()
-                .is_none_or(|it| matches!(seen.evaluate(it), Some(Value::Bool(true))))
+                .is_none_or(|it| matches!(bindings.evaluate(it), Some(Value::Bool(true))))
     };
     match &journey.http.responses.rules.iter().find(fits)?.status {
         Status::Fixed(status) => Some(*status),
         Status::Computed(expression) => {
-            let status = json::shown(&seen.evaluate(expression)?).parse::<u16>().ok();
+            let status = json::shown(&bindings.evaluate(expression)?).parse::<u16>().ok();
             status.filter(|status| (100..=599).contains(status))
         }
     }
 }
 
-fn error_of(outcome: &Outcome) -> Option<Error> {
+fn error_of(outcome: &Outcome) -> Option<ApiError> {
     match outcome {
         Outcome::Completed { .. } => None,
         Outcome::Failed { failure, termination, .. } => {
@@ -162,22 +169,22 @@ fn error_of(outcome: &Outcome) -> Option<Error> {
                 Termination::Fail | Termination::RuntimeError => 500,
             };
             let (code, reason) = (failure.code.clone(), failure.message.clone());
-            Some(Error { code, reason, status })
+            Some(ApiError { code, reason, status })
         }
         Outcome::Cancelled { .. } => {
-            let (code, reason) = (CANCELLED.0.to_owned(), CANCELLED.1.to_owned());
-            Some(Error { code, reason, status: 500 })
+            let (code, reason) = (CANCELLED_OUTCOME.0.to_owned(), CANCELLED_OUTCOME.1.to_owned());
+            Some(ApiError { code, reason, status: 500 })
         }
     }
 }
 
 /// The canonical form of a failed outcome.
 pub(crate) fn problem_of(outcome: &Outcome) -> Option<Value> {
-    error_of(outcome).as_ref().map(problem)
+    error_of(outcome).as_ref().map(canonical_problem)
 }
 
 /// The canonical form of an error.
-fn problem(error: &Error) -> Value {
+fn canonical_problem(error: &ApiError) -> Value {
     json::object_of([
         ("type", error.code.as_str().into()),
         ("title", error.reason.as_str().into()),

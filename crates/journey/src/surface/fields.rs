@@ -7,9 +7,9 @@ use meantime_core::Json;
 
 /// An object that is being put together.
 #[derive(Debug, Default)]
-pub(super) struct Fields(BTreeMap<String, Json>);
+pub(super) struct AnswerFields(BTreeMap<String, Json>);
 
-impl Fields {
+impl AnswerFields {
     pub(super) fn put(&mut self, name: &str, value: Json) {
         self.0.insert(name.to_owned(), value);
     }

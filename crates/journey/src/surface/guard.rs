@@ -1,17 +1,17 @@
-//! `access.read.guardRef`: a subjourney that decides whether somebody may read.
+//! `access.read.guardRef`: a subjourney that decides whether a caller may read.
 
 use meantime_core::{Definition, Outcome, Start, StartCause};
 use meantime_expr::value::Value;
 
 use super::instance::{Instance, journey};
 use crate::json;
-use crate::machine::GUARD_PLACE;
+use crate::machine::GUARD_ELEMENT_PREFIX;
 
 /// The run that decides, on a copy of the context; nothing when reading is not guarded.
 pub fn guard_start(definition: &Definition, instance: &Instance<'_>) -> Option<Start> {
     let guard = &journey(definition)?.guard.as_ref()?.id;
     let start = Start::new(StartCause::Api, instance.context());
-    Some(Start { at: Some(format!("{GUARD_PLACE}{guard}")), ..start })
+    Some(Start { at: Some(format!("{GUARD_ELEMENT_PREFIX}{guard}")), ..start })
 }
 
 /// Whether the guard said yes. Anything but a plain yes is a no.

@@ -4,7 +4,7 @@ use meantime_core::{Definition, Json, Outcome, Position, State, Timestamp};
 
 use crate::code::Code;
 use crate::definition::{self, Journey};
-use crate::machine::{Look, Saved, context_at};
+use crate::machine::{RunView, SavedRun, context_at};
 
 /// An instance as the engine keeps it.
 #[derive(Debug, Clone, Copy)]
@@ -33,7 +33,7 @@ pub enum Kind {
 /// What a start answers with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StartMode {
-    /// What the run came to.
+    /// The outcome of the run.
     Sync,
     /// That it was accepted.
     Async,
@@ -70,9 +70,9 @@ pub fn is_guarded(definition: &Definition) -> bool {
     journey(definition).is_some_and(|it| it.guard.is_some())
 }
 
-/// Whether tasks look at the inbound request: check a credential, pass headers through.
-pub fn looks_at_requests(definition: &Definition) -> bool {
-    journey(definition).is_some_and(|it| it.looks_at_requests)
+/// Whether tasks read the inbound request: check a credential, pass headers through.
+pub fn reads_inbound_request(definition: &Definition) -> bool {
+    journey(definition).is_some_and(|it| it.reads_inbound_request)
 }
 
 /// The path of an API below the base, beginning with `/`.
@@ -97,15 +97,15 @@ pub(super) fn journey(definition: &Definition) -> Option<&Journey> {
 }
 
 /// A live run, or what an ended one left behind.
-pub(super) enum Seen {
-    Live(Box<Look>),
-    Ended(Summary),
+pub(super) enum RunSnapshot {
+    Live(Box<RunView>),
+    Ended(EndedRun),
 }
 
 /// What an ended run left behind.
 #[derive(Debug, Default, serde::Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(super) struct Summary {
+pub(super) struct EndedRun {
     pub(super) current_state: String,
     pub(super) updated_at: String,
     pub(super) tags: Vec<String>,
@@ -122,19 +122,19 @@ impl Instance<'_> {
         self.outcome.is_some()
     }
 
-    pub(super) fn seen(&self) -> Seen {
+    pub(super) fn snapshot(&self) -> RunSnapshot {
         if !self.is_ended()
-            && let Ok(saved) = Saved::read(self.state)
+            && let Ok(saved) = SavedRun::read(self.state)
         {
-            return Seen::Live(Box::new(Look::new(&saved)));
+            return RunSnapshot::Live(Box::new(RunView::new(&saved)));
         }
         let summary = self.summary.and_then(|summary| summary.read().ok());
-        Seen::Ended(summary.unwrap_or_default())
+        RunSnapshot::Ended(summary.unwrap_or_default())
     }
 
     /// The final or the current context.
     pub(super) fn context(&self) -> Json {
-        match (self.outcome, self.seen()) {
+        match (self.outcome, self.snapshot()) {
             (
                 Some(
                     Outcome::Completed { context, .. }
@@ -143,14 +143,14 @@ impl Instance<'_> {
                 ),
                 _,
             ) => context.clone(),
-            (None, Seen::Live(look)) => look.context,
-            (None, Seen::Ended(_)) => Json::null(),
+            (None, RunSnapshot::Live(look)) => look.context,
+            (None, RunSnapshot::Ended(_)) => Json::null(),
         }
     }
 
     /// The context that a step belongs to: that of its subjourney while it runs, else the run's.
     pub(super) fn context_at(&self, definition: &Definition, step: &str) -> Json {
-        let own = || context_at(journey(definition)?, &Saved::read(self.state).ok()?, step);
+        let own = || context_at(journey(definition)?, &SavedRun::read(self.state).ok()?, step);
         if self.is_ended() { self.context() } else { own().unwrap_or_else(|| self.context()) }
     }
 }

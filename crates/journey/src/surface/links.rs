@@ -4,7 +4,7 @@ use meantime_core::Json;
 use serde_json::{Map, Value, json};
 
 /// The base of every path.
-pub(super) const BASE: &str = "/api/v1";
+pub(super) const BASE_PATH: &str = "/api/v1";
 
 /// Links of one instance.
 pub(super) struct Links {
@@ -49,5 +49,5 @@ impl Links {
 
 /// The path of an instance.
 pub(super) fn href(id: &str) -> String {
-    format!("{BASE}/journeys/{id}")
+    format!("{BASE_PATH}/journeys/{id}")
 }

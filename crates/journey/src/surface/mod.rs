@@ -18,16 +18,18 @@ mod status;
 mod tests;
 
 pub(crate) use api::problem_of;
-pub use api::{ApiAnswer, Refusal, api_answer, api_refusal};
+pub use api::{ApiAnswer, RefusedStart, api_answer, api_refusal};
 pub use guard::{guard_allows, guard_start};
 pub use http::{
     DEADLINE_AT, HTTP_BODY, HTTP_DEADLINE, HTTP_TASK, HttpRequest, REQUEST_GONE, is_config_error,
 };
 pub use instance::{
     Instance, Kind, ROUTE_CODE, StartMode, declares_public, is_cancellable, is_guarded, kind,
-    looks_at_requests, route, route_position, start_mode,
+    reads_inbound_request, route, route_position, start_mode,
 };
 pub use outcome::outcome;
 pub use refer::references;
-pub use request::{Bound, Request, named_request, start_bound, step_bound};
+pub use request::{
+    BoundRequest, Request, named_request, start_request_bindings, step_request_bindings,
+};
 pub use status::{is_compensation, labels, start_response, status, submitted_status};

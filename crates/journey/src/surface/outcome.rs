@@ -2,22 +2,22 @@
 
 use meantime_core::{Definition, Json, Outcome};
 
-use super::fields::{Fields, member};
-use super::instance::{Instance, Seen, Summary, journey};
+use super::fields::{AnswerFields, member};
+use super::instance::{EndedRun, Instance, RunSnapshot, journey};
 use super::links::Links;
 use super::status::{phase, put_labels};
-use crate::definition::OUTCOME_NAMES;
-use crate::machine::CANCELLED;
+use crate::definition::RESERVED_OUTCOME_FIELDS;
+use crate::machine::CANCELLED_OUTCOME;
 
-/// The outcome; nothing while the run goes on.
+/// The outcome; none while the run is active.
 pub fn outcome(definition: &Definition, instance: &Instance<'_>) -> Option<Json> {
     let ended = instance.outcome?;
-    let summary = match instance.seen() {
-        Seen::Ended(summary) => summary,
-        Seen::Live(_) => Summary::default(),
+    let summary = match instance.snapshot() {
+        RunSnapshot::Ended(summary) => summary,
+        RunSnapshot::Live(_) => EndedRun::default(),
     };
     let journey = journey(definition);
-    let mut fields = Fields::default();
+    let mut fields = AnswerFields::default();
     fields.put_text("journeyId", instance.id);
     fields.put_text("journeyName", &definition.name);
     fields.put_text("phase", phase(Some(ended)).name());
@@ -31,8 +31,8 @@ pub fn outcome(definition: &Definition, instance: &Instance<'_>) -> Option<Json>
             fields.put("error", error(&failure.code, &failure.message));
         }
         Outcome::Cancelled { .. } => {
-            fields.put_text("status", CANCELLED.0);
-            fields.put("error", error(CANCELLED.0, CANCELLED.1));
+            fields.put_text("status", CANCELLED_OUTCOME.0);
+            fields.put("error", error(CANCELLED_OUTCOME.0, CANCELLED_OUTCOME.1));
         }
     }
     let enveloped = summary.error.as_deref().and_then(|text| Json::parse(text).ok());
@@ -47,7 +47,7 @@ pub fn outcome(definition: &Definition, instance: &Instance<'_>) -> Option<Json>
         fields.put("_links", Links::new(instance.id).into_json());
     }
     if let Some(response) = journey.and_then(|it| it.response.as_ref()) {
-        fields.merge(&response.output_var, &instance.context(), &OUTCOME_NAMES);
+        fields.merge(&response.output_var, &instance.context(), &RESERVED_OUTCOME_FIELDS);
     }
     Some(fields.into_json())
 }

@@ -1,4 +1,4 @@
-//! Files that a source refers to, so that whoever deploys can bring them along.
+//! Files that a source refers to and that must be deployed with it.
 
 use crate::yaml::{self, Node};
 

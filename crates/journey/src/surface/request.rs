@@ -19,9 +19,9 @@ pub struct Request {
 
 /// What of a request goes into the run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Bound {
+pub struct BoundRequest {
     /// For the notation: goes with the start or the submission, and is stored.
-    pub bound: Option<Json>,
+    pub request_bindings: Option<Json>,
     /// Headers for outbound calls while this request lasts; never stored.
     pub passthrough: Vec<(String, String)>,
 }
@@ -50,25 +50,29 @@ impl Request {
 }
 
 /// What a start brings.
-pub fn start_bound(definition: &Definition, request: &Request) -> Bound {
-    let Some(journey) = journey(definition) else { return Bound::default() };
-    let (mut bound, passthrough) = read(&journey.http.start, request);
-    labels(journey, request, &mut bound);
+pub fn start_request_bindings(definition: &Definition, request: &Request) -> BoundRequest {
+    let Some(journey) = journey(definition) else { return BoundRequest::default() };
+    let (mut request_bindings, passthrough) = read_bindings(&journey.http.start, request);
+    insert_labels(journey, request, &mut request_bindings);
     if let Some(traceparent) = request.header("traceparent") {
-        bound.insert("traceparent".to_owned(), traceparent.into());
+        request_bindings.insert("traceparent".to_owned(), traceparent.into());
     }
-    name(journey, request, &mut bound);
-    finish(&bound, passthrough)
+    insert_request_name(journey, request, &mut request_bindings);
+    bound_request(&request_bindings, passthrough)
 }
 
 /// What a submission to a step brings.
-pub fn step_bound(definition: &Definition, step: &str, request: &Request) -> Bound {
-    let Some(journey) = journey(definition) else { return Bound::default() };
+pub fn step_request_bindings(
+    definition: &Definition,
+    step: &str,
+    request: &Request,
+) -> BoundRequest {
+    let Some(journey) = journey(definition) else { return BoundRequest::default() };
     let none = RequestBindings::default();
     let bindings = journey.http.steps.get(step).map_or(&none, |(bindings, _)| bindings);
-    let (mut bound, passthrough) = read(bindings, request);
-    name(journey, request, &mut bound);
-    finish(&bound, passthrough)
+    let (mut request_bindings, passthrough) = read_bindings(bindings, request);
+    insert_request_name(journey, request, &mut request_bindings);
+    bound_request(&request_bindings, passthrough)
 }
 
 /// The name of a request alone, for runs that begin without bindings.
@@ -78,13 +82,17 @@ pub fn named_request(request: &Request) -> Option<Json> {
 
 /// The request is named only where something looks at it again: checks of credentials, and calls
 /// that pass headers through.
-fn name(journey: &Journey, request: &Request, bound: &mut Map<String, Value>) {
-    if journey.looks_at_requests && !request.name.is_empty() {
-        bound.insert("request".to_owned(), request.name.as_str().into());
+fn insert_request_name(
+    journey: &Journey,
+    request: &Request,
+    request_bindings: &mut Map<String, Value>,
+) {
+    if journey.reads_inbound_request && !request.name.is_empty() {
+        request_bindings.insert("request".to_owned(), request.name.as_str().into());
     }
 }
 
-fn read(
+fn read_bindings(
     bindings: &RequestBindings,
     request: &Request,
 ) -> (Map<String, Value>, Vec<(String, String)>) {
@@ -104,15 +112,15 @@ fn read(
         .iter()
         .filter_map(|pair| Some((pair.to.clone(), request.header(&pair.from)?.to_owned())));
     let passthrough = passthrough.collect();
-    let mut bound = Map::new();
+    let mut request_bindings = Map::new();
     if !context.is_empty() {
-        bound.insert("context".to_owned(), context.into());
+        request_bindings.insert("context".to_owned(), context.into());
     }
-    (bound, passthrough)
+    (request_bindings, passthrough)
 }
 
 /// Tags and attributes from headers and baggage; those from the payload are the notation's.
-fn labels(journey: &Journey, request: &Request, bound: &mut Map<String, Value>) {
+fn insert_labels(journey: &Journey, request: &Request, request_bindings: &mut Map<String, Value>) {
     let metadata = &journey.metadata;
     let from_headers = metadata.tags.headers.iter().filter_map(|it| request.header(it));
     let tags: Vec<String> = from_headers
@@ -131,16 +139,20 @@ fn labels(journey: &Journey, request: &Request, bound: &mut Map<String, Value>) 
         }
     }
     if !tags.is_empty() {
-        bound.insert("tags".to_owned(), json!(tags));
+        request_bindings.insert("tags".to_owned(), json!(tags));
     }
     if !attributes.is_empty() {
-        bound.insert("attributes".to_owned(), attributes.into());
+        request_bindings.insert("attributes".to_owned(), attributes.into());
     }
 }
 
-fn finish(bound: &Map<String, Value>, passthrough: Vec<(String, String)>) -> Bound {
-    let bound = if bound.is_empty() { None } else { Json::of(bound).ok() };
-    Bound { bound, passthrough }
+fn bound_request(
+    request_bindings: &Map<String, Value>,
+    passthrough: Vec<(String, String)>,
+) -> BoundRequest {
+    let request_bindings =
+        if request_bindings.is_empty() { None } else { Json::of(request_bindings).ok() };
+    BoundRequest { request_bindings, passthrough }
 }
 
 fn percent_decode(text: &str) -> String {

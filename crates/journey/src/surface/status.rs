@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use meantime_core::{Definition, Json, Outcome};
 
-use super::fields::Fields;
-use super::instance::{Instance, Seen, journey};
+use super::fields::AnswerFields;
+use super::instance::{Instance, RunSnapshot, journey};
 use super::links::{Links, href};
-use crate::definition::{Body, Journey, Phase, Projection, STATUS_NAMES, Scope};
+use crate::definition::{Journey, Phase, Projection, RESERVED_STATUS_FIELDS, Scope, StateBody};
 
 /// What an asynchronous start answers.
 pub fn start_response(definition: &Definition, id: &str) -> Json {
-    let mut fields = Fields::default();
+    let mut fields = AnswerFields::default();
     fields.put_text("journeyId", id);
     fields.put_text("journeyName", &definition.name);
     fields.put_text("statusUrl", &href(id));
@@ -32,38 +32,38 @@ pub fn submitted_status(definition: &Definition, instance: &Instance<'_>, step: 
     let projection = journey(definition).and_then(|journey| projection(journey, step));
     if let Some(projection) = projection {
         let context = instance.context_at(definition, step);
-        fields.merge(&projection.output_var, &context, &STATUS_NAMES);
+        fields.merge(&projection.output_var, &context, &RESERVED_STATUS_FIELDS);
     }
     fields.into_json()
 }
 
 /// Whether the instance compensates another one; such are not listed as journeys (JR5).
 pub fn is_compensation(instance: &Instance<'_>) -> bool {
-    match instance.seen() {
-        Seen::Live(look) => look.is_compensation,
-        Seen::Ended(summary) => summary.compensation_of.is_some(),
+    match instance.snapshot() {
+        RunSnapshot::Live(look) => look.is_compensation,
+        RunSnapshot::Ended(summary) => summary.compensation_of.is_some(),
     }
 }
 
 /// Tags, and attributes as `name=value`: what an instance can be found by.
 pub fn labels(instance: &Instance<'_>) -> Vec<String> {
-    let (tags, attributes) = match instance.seen() {
-        Seen::Live(look) => (look.tags, look.attributes),
-        Seen::Ended(summary) => (summary.tags, summary.attributes),
+    let (tags, attributes) = match instance.snapshot() {
+        RunSnapshot::Live(look) => (look.tags, look.attributes),
+        RunSnapshot::Ended(summary) => (summary.tags, summary.attributes),
     };
     let named = attributes.into_iter().map(|(name, value)| format!("{name}={value}"));
     tags.into_iter().chain(named).collect()
 }
 
-fn fields(definition: &Definition, instance: &Instance<'_>) -> Fields {
+fn fields(definition: &Definition, instance: &Instance<'_>) -> AnswerFields {
     let journey = journey(definition);
     let links = journey.is_none_or(|it| it.links);
-    let mut fields = Fields::default();
+    let mut fields = AnswerFields::default();
     fields.put_text("journeyId", instance.id);
     fields.put_text("journeyName", &definition.name);
     fields.put_text("phase", phase(instance.outcome).name());
-    match instance.seen() {
-        Seen::Live(look) => {
+    match instance.snapshot() {
+        RunSnapshot::Live(look) => {
             fields.put_text("currentState", &look.current_state);
             fields.put_text("updatedAt", &look.updated_at.to_string());
             // What is due after the deadline never comes (D3).
@@ -81,7 +81,7 @@ fn fields(definition: &Definition, instance: &Instance<'_>) -> Fields {
                 fields.put("_links", links.into_json());
             }
         }
-        Seen::Ended(summary) => {
+        RunSnapshot::Ended(summary) => {
             fields.put_text("currentState", &summary.current_state);
             fields.put_text("updatedAt", &summary.updated_at);
             put_labels(&mut fields, &summary.tags, &summary.attributes);
@@ -94,7 +94,7 @@ fn fields(definition: &Definition, instance: &Instance<'_>) -> Fields {
 }
 
 pub(super) fn put_labels(
-    fields: &mut Fields,
+    fields: &mut AnswerFields,
     tags: &[String],
     attributes: &BTreeMap<String, String>,
 ) {
@@ -127,8 +127,8 @@ fn projection<'j>(journey: &'j Journey, step: &str) -> Option<&'j Projection> {
 
 fn projection_in<'j>(scope: &'j Scope, step: &str) -> Option<&'j Projection> {
     scope.states.values().find_map(|state| match &state.body {
-        Body::Step(it) if state.id == step => it.response.as_ref(),
-        Body::Parallel(parallel) => {
+        StateBody::Step(it) if state.id == step => it.response.as_ref(),
+        StateBody::Parallel(parallel) => {
             parallel.branches.iter().find_map(|branch| projection_in(&branch.scope, step))
         }
         _ => None,

@@ -161,10 +161,10 @@ fn request() -> Request {
 #[test]
 fn a_start_brings_headers_query_and_baggage_and_hands_credentials_to_nobody() {
     let bench = Bench::new(JOURNEY);
-    let bound = start_bound(&bench.definition, &request());
+    let bound = start_request_bindings(&bench.definition, &request());
     assert_eq!(bound.passthrough, [("X-User".to_owned(), "Bearer secret".to_owned())]);
     show(
-        &bound.bound.expect("something is bound"),
+        &bound.request_bindings.expect("something is bound"),
         &expect![[r#"
             {
               "attributes": {
@@ -186,7 +186,7 @@ fn a_start_brings_headers_query_and_baggage_and_hands_credentials_to_nobody() {
 #[test]
 fn status_while_a_step_waits() {
     let mut bench = Bench::new(JOURNEY);
-    let bound = start_bound(&bench.definition, &request()).bound;
+    let bound = start_request_bindings(&bench.definition, &request()).request_bindings;
     bench.start(r#"{"customer":{"id":"c-1"}}"#, bound);
     show(
         &status(&bench.definition, &bench.instance()),

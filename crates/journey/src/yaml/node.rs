@@ -11,7 +11,7 @@ pub(crate) struct Span {
 
 impl Span {
     /// The whole document.
-    pub(crate) const WHOLE: Self =
+    pub(crate) const WHOLE_DOCUMENT: Self =
         Self { start: Position { line: 1, column: 1 }, end: Position { line: 1, column: 1 } };
 }
 
@@ -38,19 +38,19 @@ pub(crate) enum Content {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Text {
     pub(crate) value: String,
-    pub(crate) place: Place,
+    pub(crate) location: SourceLocation,
 }
 
 /// Where the lines of a text are in the source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct SourceLocation {
     /// Where its first character stands.
     pub(crate) start: Position,
     /// The column at which later lines begin; none when lines were folded together.
     pub(crate) later_column: Option<u32>,
 }
 
-impl Place {
+impl SourceLocation {
     /// The place in the source of a place within the text, as exactly as it is known.
     pub(crate) fn of(&self, within: Position) -> Position {
         if within.line <= 1 {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use meantime_core::Position;
 use serde_saphyr::granit_parser::{self, Event, Marker, Parser, ScalarStyle};
 
-use super::node::{Content, Entry, Node, Place, Span, Text};
+use super::node::{Content, Entry, Node, SourceLocation, Span, Text};
 use super::scalar;
 
 /// Levels of nesting that are read.
@@ -14,7 +14,7 @@ const MAX_DEPTH: usize = 64;
 /// Lines of one source.
 const MAX_LINES: usize = 300_000;
 
-/// Problems of the text itself that are told.
+/// Problems of the text itself that are reported.
 const MAX_PROBLEMS: usize = 100;
 
 /// Values in one source, all documents together.
@@ -49,7 +49,7 @@ pub(crate) fn read_with_aliases(text: &str) -> Documents {
 fn build<'a>(text: &'a str, mut builder: Builder<'a>) -> Documents {
     if text.lines().nth(MAX_LINES).is_some() {
         let message = format!("the text has more than {MAX_LINES} lines");
-        builder.problem(Span::WHOLE, message, Some("split it into several sources"));
+        builder.problem(Span::WHOLE_DOCUMENT, message, Some("split it into several sources"));
         return builder.documents;
     }
     builder.lines = text.lines().collect();
@@ -73,7 +73,7 @@ fn build<'a>(text: &'a str, mut builder: Builder<'a>) -> Documents {
         }
         if builder.nodes > MAX_NODES {
             let text = format!("the text has more than {MAX_NODES} values");
-            builder.problem(Span::WHOLE, text, Some("split it into several sources"));
+            builder.problem(Span::WHOLE_DOCUMENT, text, Some("split it into several sources"));
             break;
         }
     }
@@ -90,14 +90,14 @@ fn convert(marker: Marker) -> Position {
 struct Builder<'a> {
     lines: Vec<&'a str>,
     documents: Documents,
-    open: Vec<Open>,
+    open: Vec<OpenCollection>,
     nodes: usize,
     /// What anchors stand for, with how many values that is; none where there are no aliases.
     anchors: Option<BTreeMap<usize, (Node, usize)>>,
 }
 
 /// A collection whose end has not come.
-enum Open {
+enum OpenCollection {
     List {
         start: Position,
         anchor: usize,
@@ -124,7 +124,7 @@ impl Builder<'_> {
             let indent = line.len() - line.trim_start().len();
             let tab = line.get(..indent).and_then(|indent| indent.find('\t'));
             if let Some(column) = tab.filter(|_| !line.trim().is_empty()) {
-                let start = place(number + 1, column + 1);
+                let start = location(number + 1, column + 1);
                 let help = Some("indent with spaces");
                 self.problem(Span { start, end: start }, "a tab in the indentation", help);
             }
@@ -143,12 +143,12 @@ impl Builder<'_> {
             }
             Event::SequenceStart(_, anchor, tag) => {
                 self.check_node(anchor, tag.is_some(), span);
-                self.open.push(Open::List { start, anchor, items: Vec::new() });
+                self.open.push(OpenCollection::List { start, anchor, items: Vec::new() });
             }
             Event::MappingStart(_, anchor, tag) => {
                 self.check_node(anchor, tag.is_some(), span);
                 let (entries, seen) = (Vec::new(), BTreeSet::new());
-                self.open.push(Open::Map { start, anchor, entries, seen, key: None });
+                self.open.push(OpenCollection::Map { start, anchor, entries, seen, key: None });
             }
             Event::SequenceEnd | Event::MappingEnd => self.close(end),
             Event::Alias(anchor) if self.anchors.is_some() => self.alias(anchor, span),
@@ -181,13 +181,13 @@ impl Builder<'_> {
         self.add(Node { content, span }, ScalarStyle::Plain);
     }
 
-    fn check_node(&mut self, anchor: usize, tagged: bool, span: Span) {
+    fn check_node(&mut self, anchor: usize, annotated: bool, span: Span) {
         self.nodes += 1;
         if anchor != 0 && self.anchors.is_none() {
             let help = Some("write the value out where it is used");
             self.problem(span, "an anchor: journeys have none", help);
         }
-        if tagged {
+        if annotated {
             let help = Some("remove the tag; quote the value to make it text");
             self.problem(span, "a tag: journeys have none", help);
         }
@@ -211,10 +211,13 @@ impl Builder<'_> {
             }
             ScalarStyle::Plain => (span.start, None),
         };
-        Content::Text(Text { value: value.to_owned(), place: Place { start, later_column } })
+        Content::Text(Text {
+            value: value.to_owned(),
+            location: SourceLocation { start, later_column },
+        })
     }
 
-    /// Where the content of a block scalar begins. The parser tells its first line that is not
+    /// Where the content of a block scalar begins. The parser gives its first line that is not
     /// empty; empty lines at the top belong to the content, so it begins right below its header.
     fn first_content_line(&self, told: Position) -> Position {
         let before = usize::try_from(told.line).unwrap_or(usize::MAX).saturating_sub(1);
@@ -226,10 +229,10 @@ impl Builder<'_> {
 
     fn close(&mut self, end: Position) {
         let (node, anchor) = match self.open.pop() {
-            Some(Open::List { start, anchor, items }) => {
+            Some(OpenCollection::List { start, anchor, items }) => {
                 (Node { content: Content::List(items), span: Span { start, end } }, anchor)
             }
-            Some(Open::Map { start, anchor, entries, .. }) => {
+            Some(OpenCollection::Map { start, anchor, entries, .. }) => {
                 let entries = if self.anchors.is_some() { merged(entries) } else { entries };
                 (Node { content: Content::Map(entries), span: Span { start, end } }, anchor)
             }
@@ -245,8 +248,8 @@ impl Builder<'_> {
         let mut problem = None;
         match self.open.last_mut() {
             None => self.documents.roots.push(node),
-            Some(Open::List { items, .. }) => items.push(node),
-            Some(Open::Map { entries, seen, key, .. }) => match key.take() {
+            Some(OpenCollection::List { items, .. }) => items.push(node),
+            Some(OpenCollection::Map { entries, seen, key, .. }) => match key.take() {
                 Some((key, key_span)) => entries.push(Entry { key, key_span, value: node }),
                 None => {
                     let span = node.span;
@@ -302,7 +305,7 @@ fn merged(entries: Vec<Entry>) -> Vec<Entry> {
     own
 }
 
-fn place(line: usize, column: usize) -> Position {
+fn location(line: usize, column: usize) -> Position {
     let number = |value: usize| u32::try_from(value).unwrap_or(u32::MAX);
     Position { line: number(line), column: number(column) }
 }

@@ -28,12 +28,12 @@ fn show(node: &Node, path: &str, out: &mut String) {
             }
         }
         Content::List(items) => {
-            for (place, item) in items.iter().enumerate() {
-                show(item, &format!("{path}/{place}"), out);
+            for (index, item) in items.iter().enumerate() {
+                show(item, &format!("{path}/{index}"), out);
             }
         }
         Content::Text(text) => {
-            let (first, at) = (text.place.start, &text.value);
+            let (first, at) = (text.location.start, &text.value);
             let (from, to) = (first.line, first.column);
             let _ = writeln!(out, "{line}:{column} {path} {at:?} from {from}:{to}");
         }

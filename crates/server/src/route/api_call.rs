@@ -74,17 +74,20 @@ async fn answer(
     let unreadable = || Error::UnknownDefinition { name: name.to_owned(), version: None };
     let definition = named.definition().ok_or_else(unreadable)?;
     let request = read(app, headers, query);
-    let bound = surface::start_bound(definition, &request);
+    let bound = surface::start_request_bindings(definition, &request);
     let _lasting = app.requests().keep(Inbound { request, passthrough: bound.passthrough });
-    let command =
-        StartCommand { input: input.clone(), bound: bound.bound, ..StartCommand::default() };
+    let command = StartCommand {
+        input: input.clone(),
+        bound: bound.request_bindings,
+        ..StartCommand::default()
+    };
     let patience = app.patience(app.settings().http.wait.into());
     let run = app.ephemeral().run(app.store(), named.id, command, patience);
     let outcome = match place.while_waiting(run).await? {
         Ok(Some(outcome)) => outcome,
         Ok(None) => too_late(definition, input),
         Err(Error::Refused { code, problem }) => {
-            let refused = surface::Refusal { code: &code, problem: &problem, input: &input };
+            let refused = surface::RefusedStart { code: &code, problem: &problem, input: &input };
             let settings = app.journey_settings();
             let now = app.kernel().now().engine;
             return Ok(match surface::api_refusal(settings, definition, &refused, now) {

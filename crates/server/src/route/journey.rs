@@ -57,12 +57,12 @@ async fn start(
     let named = latest(&app, &name, Kind::Journey).await?;
     let definition = named.definition().ok_or_else(|| unreadable(&name))?;
     let request = read(&app, &headers, query.as_deref());
-    let bound = surface::start_bound(definition, &request);
+    let bound = surface::start_request_bindings(definition, &request);
     let lasting = app.requests().keep(Inbound { request, passthrough: bound.passthrough });
     let start = StartCommand {
         definition: name.clone(),
         input,
-        bound: bound.bound,
+        bound: bound.request_bindings,
         idempotency: idempotency_key(&headers)?,
         ..StartCommand::default()
     };
@@ -80,7 +80,7 @@ async fn start(
     };
     if !is_sync {
         // What the run does first is still done for this request (rule 31 refuses the rest).
-        if surface::looks_at_requests(definition) {
+        if surface::reads_inbound_request(definition) {
             let patience = app.patience(app.settings().http.wait.into());
             tokio::spawn(async move {
                 patience.await;
@@ -168,10 +168,10 @@ async fn submit(
     let seen = find(&app, id).await?;
     let (definition, _) = seen.parts().ok_or(Error::UnknownInstance(id))?;
     let request = read(&app, &headers, query.as_deref());
-    let bound = surface::step_bound(definition, &step, &request);
+    let bound = surface::step_request_bindings(definition, &step, &request);
     let _lasting = app.requests().keep(Inbound { request, passthrough: bound.passthrough });
     let (instance, name) = (id, step.clone());
-    let command = Command::Submit { instance, step: name, payload, bound: bound.bound };
+    let command = Command::Submit { instance, step: name, payload, bound: bound.request_bindings };
     settled(&app, &place, command).await?.map_err(|error| match error {
         // Nobody waits for it any more.
         Error::InstanceEnded(_) => not_active(&step),

@@ -36,7 +36,7 @@ pub(super) fn to_text(value: &Value, bytes: &[u8], schema: &Schema<'_>) -> Resul
         Some(other) => return Err(Fault::invalid(format!("there is no base `{other}`"))),
         None => {}
     }
-    let noted = value.notes().map(Schema::new).and_then(|notes| notes.text("encoding"));
+    let noted = value.metadata().map(Schema::new).and_then(|metadata| metadata.text("encoding"));
     let encoding = schema.text("encoding").or(noted);
     Ok(decode(bytes, encoding.as_deref().unwrap_or("UTF-8"))?.into())
 }

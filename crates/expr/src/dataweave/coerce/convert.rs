@@ -14,16 +14,16 @@ impl Eval<'_> {
         &mut self,
         value: &Value,
         target: &Arc<Type>,
-        mut notes: Object,
+        mut metadata: Object,
     ) -> Result {
         let target = target.resolved(self.types());
-        for entry in target.notes.entries() {
-            if notes.find(entry.key.name()).is_none() {
-                notes.add(entry.clone());
+        for entry in target.metadata.entries() {
+            if metadata.find(entry.key.name()).is_none() {
+                metadata.add(entry.clone());
             }
         }
-        let schema = Schema::new(&notes);
-        self.pay_for_conversion(value)?;
+        let schema = Schema::new(&metadata);
+        self.charge_conversion(value)?;
         let converted = self.shaped(value, target, &schema)?;
         match &converted {
             Value::Text(text) => self.reserve_text(text.len())?,
@@ -32,11 +32,11 @@ impl Eval<'_> {
             }
             _ => {}
         }
-        Ok(if notes.is_empty() { converted } else { Value::tagged(converted, notes) })
+        Ok(if metadata.is_empty() { converted } else { Value::annotated(converted, metadata) })
     }
 
     /// Converting goes through the text or the digits; other values are taken as they are.
-    fn pay_for_conversion(&mut self, value: &Value) -> Result<()> {
+    fn charge_conversion(&mut self, value: &Value) -> Result<()> {
         match value.bare() {
             Value::Text(text) => self.charge(text.len() as u64 / 16),
             Value::Binary(bytes) => self.charge(bytes.len() as u64 / 16),
@@ -52,7 +52,7 @@ impl Eval<'_> {
             Shape::Kind(wanted) => kind::convert(value, *wanted, schema),
             Shape::Array(_) => kind::convert(value, Kind::Array, schema),
             Shape::Union(members) => {
-                if self.is_of(value, target)? {
+                if self.is_instance_of(value, target)? {
                     return Ok(value.clone());
                 }
                 let convert = |member: &Arc<Type>| {
@@ -70,7 +70,7 @@ impl Eval<'_> {
             | Shape::Intersection(_)
             | Shape::Literal(_)
             | Shape::Reference(..) => {
-                if self.is_of(value, target)? {
+                if self.is_instance_of(value, target)? {
                     Ok(value.clone())
                 } else {
                     Err(fail())

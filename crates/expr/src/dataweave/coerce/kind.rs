@@ -13,8 +13,8 @@ pub(crate) fn to_kind(value: &Value, kind: Kind) -> Result {
 }
 
 /// The value as that kind, as the notes say.
-pub(crate) fn with_notes(value: &Value, kind: Kind, notes: &Object) -> Result {
-    convert(value, kind, &Schema::new(notes))
+pub(crate) fn with_metadata(value: &Value, kind: Kind, metadata: &Object) -> Result {
+    convert(value, kind, &Schema::new(metadata))
 }
 
 /// The value as that kind, if it may become one by itself.

@@ -5,16 +5,16 @@ use crate::value::{Object, Text, Value};
 /// How to convert: `{format: "…", locale: "…"}`.
 #[derive(Debug, Default)]
 pub(crate) struct Schema<'s> {
-    notes: Option<&'s Object>,
+    metadata: Option<&'s Object>,
 }
 
 impl<'s> Schema<'s> {
-    pub(super) fn new(notes: &'s Object) -> Self {
-        Self { notes: Some(notes) }
+    pub(super) fn new(metadata: &'s Object) -> Self {
+        Self { metadata: Some(metadata) }
     }
 
     pub(super) fn text(&self, name: &str) -> Option<Text> {
-        match self.notes?.get(name)?.bare() {
+        match self.metadata?.get(name)?.bare() {
             Value::Text(text) => Some(text.clone()),
             Value::Number(number) => Some(number.to_string().into()),
             _ => None,

@@ -33,7 +33,11 @@ pub(super) fn to_text(value: &Value, schema: &Schema<'_>) -> Result<Text> {
             Some(kind) => kind.to_string().into(),
             None => return Err(Fault::coercion(value, "String")),
         },
-        Value::Null | Value::Array(_) | Value::Range(_) | Value::Object(_) | Value::Tagged(_) => {
+        Value::Null
+        | Value::Array(_)
+        | Value::Range(_)
+        | Value::Object(_)
+        | Value::Annotated(_) => {
             return Err(Fault::coercion(value, "String"));
         }
     })

@@ -4,9 +4,9 @@ use super::super::diagnostic::{Code, Problem};
 use super::super::eval::Function;
 use super::super::library::{Native, find};
 use super::super::program::{Node, Op, SetId};
-use super::super::syntax::{Binary, Expr, ExprKind, Name, Span};
+use super::super::syntax::{BinaryOp, Expr, ExprKind, Name, Span};
 use super::compiler::Compiler;
-use super::scope::Bound;
+use super::scope::Binding;
 use crate::value::Text;
 
 impl Compiler<'_> {
@@ -14,8 +14,8 @@ impl Compiler<'_> {
     pub(super) fn call(&mut self, callee: &Expr, args: &[Expr], span: Span, tail: bool) -> Node {
         if let ExprKind::Name { module, name } = &*callee.kind {
             match self.find(module, name) {
-                Some(Bound::Native(native)) => return self.call_native(native, args, span),
-                Some(Bound::Set(set)) => return self.call_set(set, args, span, tail),
+                Some(Binding::Native(native)) => return self.call_native(native, args, span),
+                Some(Binding::Set(set)) => return self.call_set(set, args, span, tail),
                 Some(_) => {}
                 None => {
                     if module.is_empty() && &*name.text == "durationBetween" {
@@ -23,7 +23,7 @@ impl Compiler<'_> {
                     }
                     if super::super::types::Type::built_in(&name.text).is_none() {
                         self.unknown_name(module, name);
-                        return Self::broken(span);
+                        return Self::error_node(span);
                     }
                 }
             }
@@ -40,10 +40,10 @@ impl Compiler<'_> {
         self.problems.push(warning.with_help("the standard form is `b - a`"));
         let [from, to] = args else {
             self.error(Code::Arguments, span, "`durationBetween` takes 2 arguments");
-            return Self::broken(span);
+            return Self::error_node(span);
         };
         let operands = (self.expression(to), self.expression(from));
-        Self::node(Op::Binary(Binary::Subtract, Box::new(operands)), span)
+        Self::node(Op::Binary(BinaryOp::Subtract, Box::new(operands)), span)
     }
 
     fn call_native(&mut self, native: &'static Native, args: &[Expr], span: Span) -> Node {
@@ -57,8 +57,8 @@ impl Compiler<'_> {
             );
             self.error(Code::Arguments, span, message);
         }
-        for (place, arg) in args.iter().enumerate() {
-            if let Some(arity) = native.callback(place) {
+        for (index, arg) in args.iter().enumerate() {
+            if let Some(arity) = native.callback(index) {
                 self.check_callback(native.name, arg, arity);
             }
         }
@@ -105,33 +105,33 @@ impl Compiler<'_> {
         let pair = |op: fn(Box<(Node, Node)>) -> Op, nodes| Self::node(op(Box::new(nodes)), span);
         match &*operator.text {
             "++" => {
-                self.lint_right_side("++", right);
+                self.lint_right_operand("++", right);
                 return pair(Op::Append, (self.expression(left), self.expression(right)));
             }
             "--" => {
-                self.lint_right_side("--", right);
+                self.lint_right_operand("--", right);
                 return pair(Op::Remove, (self.expression(left), self.expression(right)));
             }
             _ => {}
         }
-        match self.find(module, operator).or_else(|| self.other_name(operator)) {
-            Some(Bound::Native(native)) => {
+        match self.find(module, operator).or_else(|| self.alternative_name(operator)) {
+            Some(Binding::Native(native)) => {
                 if !native.takes_count(2) {
                     let message = format!("`{}` cannot stand between two values", native.name);
                     self.error(Code::Arguments, operator.span, message);
                 }
                 let left = self.expression(left);
-                let right = self.right_side(&operator.text, right, native.callback(1));
+                let right = self.right_operand(&operator.text, right, native.callback(1));
                 Self::node(Op::Native(native, vec![left, right]), span)
             }
-            Some(Bound::Set(set)) => {
+            Some(Binding::Set(set)) => {
                 let callback = self.callbacks.get(set.0).copied().flatten();
                 let left = self.expression(left);
-                let right = self.right_side(&operator.text, right, callback);
+                let right = self.right_operand(&operator.text, right, callback);
                 let tail = tail && self.current == Some(set);
                 Self::node(Op::CallSet { set, args: vec![left, right], tail }, span)
             }
-            Some(Bound::Slot(_) | Bound::Global(_) | Bound::Constant(_)) => {
+            Some(Binding::Slot(_) | Binding::Global(_) | Binding::Constant(_)) => {
                 let callee = Expr::new(
                     ExprKind::Name { module: Vec::new(), name: operator.clone() },
                     operator.span,
@@ -142,13 +142,13 @@ impl Compiler<'_> {
             }
             _ => {
                 self.unknown_name(module, operator);
-                Self::broken(span)
+                Self::error_node(span)
             }
         }
     }
 
     /// Extras: `any` and `all` for `some` and `every`.
-    fn other_name(&mut self, operator: &Name) -> Option<Bound> {
+    fn alternative_name(&mut self, operator: &Name) -> Option<Binding> {
         let standard = match &*operator.text {
             "any" => "some",
             "all" => "every",
@@ -158,13 +158,13 @@ impl Compiler<'_> {
         let help = format!("the standard form is `{standard}`, imported from dw::core::Arrays");
         let warning = Problem::warning(Code::Extension, operator.span, message).with_help(help);
         self.problems.push(warning);
-        find("dw::core::Arrays", standard).map(Bound::Native)
+        find("dw::core::Arrays", standard).map(Binding::Native)
     }
 
     /// The right side: a value, or where a function is expected, its body.
-    fn right_side(&mut self, operator: &str, right: &Expr, callback: Option<usize>) -> Node {
+    fn right_operand(&mut self, operator: &str, right: &Expr, callback: Option<usize>) -> Node {
         let Some(arity) = callback else {
-            self.lint_right_side(operator, right);
+            self.lint_right_operand(operator, right);
             return self.expression(right);
         };
         let span = right.span;
@@ -184,12 +184,12 @@ impl Compiler<'_> {
         Self::node(Op::LambdaValue(id), span)
     }
 
-    /// `xs map f` would collect the function itself, which nobody means.
+    /// `xs map f` would collect the function itself, which is never intended.
     fn lint_uncalled(&mut self, operator: &str, right: &Expr) {
         let ExprKind::Name { module, name } = &*right.ungrouped().kind else { return };
         let is_function = match self.find(module, name) {
-            Some(Bound::Set(_) | Bound::Native(_)) => true,
-            Some(Bound::Constant(value)) => Function::from_value(&value).is_some(),
+            Some(Binding::Set(_) | Binding::Native(_)) => true,
+            Some(Binding::Constant(value)) => Function::from_value(&value).is_some(),
             _ => false,
         };
         if is_function {
@@ -206,7 +206,7 @@ impl Compiler<'_> {
         let warning = Problem::warning(Code::Extension, operator.span, message);
         self.problems.push(warning.with_help("the standard form is `orderBy` with one key"));
         let left = self.expression(left);
-        let right = self.right_side("orderBy", right, Some(2));
+        let right = self.right_operand("orderBy", right, Some(2));
         Self::node(Op::SortWith(Box::new((left, right))), span)
     }
 }

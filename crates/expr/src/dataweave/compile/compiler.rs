@@ -6,9 +6,10 @@ use meantime_core::Severity;
 
 use super::super::diagnostic::{Code as ProblemCode, Problem};
 use super::super::program::{Code, FunctionSet, Lambda, Node, Op, SetId};
-use super::super::syntax::{Directive, Lines, Parsed, Span, parse};
+use super::super::syntax::{Directive, ParsedScript, Span, parse};
 use super::super::types::TypeTable;
-use super::scope::{Bound, Scope};
+use super::scope::{Binding, Scope};
+use crate::LineMap;
 use crate::value::{Text, Value};
 
 /// A program if there was no error, and all problems.
@@ -19,7 +20,7 @@ pub(crate) struct Compiled {
 
 /// Compiles a script that will get these inputs.
 pub(crate) fn compile(source: &str, inputs: &[&str]) -> Compiled {
-    let Parsed { directives, body, problems } = parse(source);
+    let ParsedScript { directives, body, problems } = parse(source);
     let mut compiler = Compiler::new(source, inputs, problems);
     if compiler.has_errors() {
         return Compiled { code: None, problems: compiler.problems };
@@ -34,7 +35,7 @@ pub(crate) fn compile(source: &str, inputs: &[&str]) -> Compiled {
     }
     let code = Code {
         source: Arc::from(source),
-        lines: Lines::new(source),
+        lines: LineMap::new(source),
         inputs: inputs.iter().map(|name| Text::from(*name)).collect(),
         variables,
         sets: compiler.sets,
@@ -53,7 +54,7 @@ pub(super) struct Compiler<'s> {
     pub(super) sets: Vec<FunctionSet>,
     /// With how many arguments the second parameter of each set is called, if it is a function.
     pub(super) callbacks: Vec<Option<usize>>,
-    /// Filled when the body is done; the place is reserved before, because bodies nest.
+    /// Filled when the body is done; the position is reserved before, because bodies nest.
     pub(super) lambdas: Vec<Option<Lambda>>,
     pub(super) types: TypeTable,
     /// The function whose body is being compiled, for calls of itself in tail position.
@@ -65,8 +66,8 @@ pub(super) struct Compiler<'s> {
 impl<'s> Compiler<'s> {
     fn new(source: &'s str, inputs: &[&str], problems: Vec<Problem>) -> Self {
         let mut scope = Scope::default();
-        for (place, name) in inputs.iter().enumerate() {
-            scope.bind(Text::from(*name), Bound::Global(place));
+        for (index, name) in inputs.iter().enumerate() {
+            scope.bind(Text::from(*name), Binding::Global(index));
         }
         scope.globals = inputs.len();
         Self {
@@ -96,14 +97,14 @@ impl<'s> Compiler<'s> {
             if let Directive::Var { name, value } = directive {
                 // A function may call itself by the name of its variable.
                 let is_lambda = super::structure::is_lambda(value);
-                let place = self.scope.globals;
+                let index = self.scope.globals;
                 self.scope.globals += 1;
                 if is_lambda {
-                    self.scope.bind(name.text.clone(), Bound::Global(place));
+                    self.scope.bind(name.text.clone(), Binding::Global(index));
                 }
                 let node = self.expression(value);
                 if !is_lambda {
-                    self.scope.bind(name.text.clone(), Bound::Global(place));
+                    self.scope.bind(name.text.clone(), Binding::Global(index));
                 }
                 variables.push(node);
             }
@@ -125,7 +126,7 @@ impl<'s> Compiler<'s> {
     }
 
     /// Stands where something is wrong; the program is never run.
-    pub(super) fn broken(span: Span) -> Node {
+    pub(super) fn error_node(span: Span) -> Node {
         Self::constant(Value::Null, span)
     }
 }

@@ -7,12 +7,12 @@ use super::super::syntax::{
     Directive, Expr, ExprKind, Import, Imported, LambdaExpr, Name, Span, TypeExprKind,
 };
 use super::compiler::Compiler;
-use super::scope::{Bound, export};
+use super::scope::{Binding, export};
 use super::suggest::did_you_mean;
 use crate::value::{Namespace, Text};
 
 /// A declared function whose body is still to be compiled.
-pub(super) struct Pending<'e> {
+pub(super) struct PendingFunction<'e> {
     set: SetId,
     type_params: &'e [Text],
     lambda: &'e LambdaExpr,
@@ -26,7 +26,7 @@ impl Compiler<'_> {
                 Directive::Import(import) => self.import(import),
                 Directive::Namespace { name, uri } => {
                     let namespace = Namespace { prefix: name.text.clone(), uri: uri.clone() };
-                    self.scope.bind(name.text.clone(), Bound::Namespace(namespace));
+                    self.scope.bind(name.text.clone(), Binding::Namespace(namespace));
                 }
                 Directive::Output { mime, span } => self.check_output(mime, *span),
                 _ => {}
@@ -77,7 +77,7 @@ impl Compiler<'_> {
         }
         // Types of modules are described structurally; importing their names is harmless.
         if name.text.starts_with(char::is_uppercase) {
-            self.scope.bind(name.text.clone(), Bound::TypeParam);
+            self.scope.bind(name.text.clone(), Binding::TypeParam);
             return;
         }
         let message = format!("`{path}` has no function `{}`", name.text);
@@ -91,7 +91,7 @@ impl Compiler<'_> {
         let mut next = first;
         for directive in directives {
             if let Directive::Type { name, .. } = directive {
-                self.scope.bind(name.text.clone(), Bound::Type(next));
+                self.scope.bind(name.text.clone(), Binding::Type(next));
                 next += 1;
                 let placeholder = super::super::types::Type::new(super::super::types::Shape::Any);
                 self.types.push(std::sync::Arc::new(placeholder));
@@ -102,13 +102,13 @@ impl Compiler<'_> {
             if let Directive::Type { name, params, target } = directive {
                 let mark = self.scope.mark();
                 for param in params {
-                    self.scope.bind(param.clone(), Bound::TypeParam);
+                    self.scope.bind(param.clone(), Binding::TypeParam);
                 }
                 let mut declared = (*self.lower_type(target)).clone();
                 declared.name = Some(name.text.clone());
                 self.scope.restore(mark);
-                if let Some(place) = self.types.get_mut(at) {
-                    *place = std::sync::Arc::new(declared);
+                if let Some(position) = self.types.get_mut(at) {
+                    *position = std::sync::Arc::new(declared);
                 }
                 at += 1;
             }
@@ -119,7 +119,7 @@ impl Compiler<'_> {
     pub(super) fn declare_functions<'e>(
         &mut self,
         directives: &'e [Directive],
-    ) -> Vec<Pending<'e>> {
+    ) -> Vec<PendingFunction<'e>> {
         let mut pending = Vec::new();
         let mut names: Vec<(Text, SetId)> = Vec::new();
         for directive in directives {
@@ -129,14 +129,14 @@ impl Compiler<'_> {
             let set = known.unwrap_or_else(|| {
                 let set = self.new_set(name);
                 names.push((name.text.clone(), set));
-                self.scope.bind(name.text.clone(), Bound::Set(set));
+                self.scope.bind(name.text.clone(), Binding::Set(set));
                 set
             });
             let callback = self.callback_of(lambda);
-            if let Some(place) = self.callbacks.get_mut(set.0) {
-                *place = place.or(callback);
+            if let Some(position) = self.callbacks.get_mut(set.0) {
+                *position = position.or(callback);
             }
-            pending.push(Pending { set, type_params, lambda });
+            pending.push(PendingFunction { set, type_params, lambda });
         }
         pending
     }
@@ -166,7 +166,7 @@ impl Compiler<'_> {
         match &kind.kind {
             TypeExprKind::Function { params, .. } => Some(params.len()),
             TypeExprKind::Named { name, .. } => match self.scope.find(&name.text) {
-                Some(Bound::Type(index)) => match &self.types.get(*index)?.shape {
+                Some(Binding::Type(index)) => match &self.types.get(*index)?.shape {
                     super::super::types::Shape::Function { params, .. } => Some(params.len()),
                     _ => None,
                 },
@@ -176,11 +176,11 @@ impl Compiler<'_> {
         }
     }
 
-    pub(super) fn compile_functions(&mut self, pending: Vec<Pending<'_>>) {
-        for Pending { set, type_params, lambda } in pending {
+    pub(super) fn compile_functions(&mut self, pending: Vec<PendingFunction<'_>>) {
+        for PendingFunction { set, type_params, lambda } in pending {
             let mark = self.scope.mark();
             for param in type_params {
-                self.scope.bind(param.clone(), Bound::TypeParam);
+                self.scope.bind(param.clone(), Binding::TypeParam);
             }
             let outer = self.current.replace(set);
             let id = self.lambda(lambda, lambda.params.len());
@@ -192,7 +192,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// `do { … }` and `using (…)`. Variables have their places from the start, so that functions of
+    /// `do { … }` and `using (…)`. Variables have their slots from the start, so that functions of
     /// the block capture all of them.
     pub(super) fn block(
         &mut self,
@@ -215,7 +215,7 @@ impl Compiler<'_> {
         let recursive = self.declare_lambda_variables(directives);
         for directive in directives.iter().filter(is_variable) {
             if let Directive::Var { name, .. } = directive {
-                self.scope.bind(name.text.clone(), Bound::Pending);
+                self.scope.bind(name.text.clone(), Binding::NotYetDeclared);
             }
         }
         let mut steps = Vec::new();
@@ -223,7 +223,7 @@ impl Compiler<'_> {
             if let Directive::Var { name, value } = directive {
                 let node = self.expression(value);
                 let slot = first + steps.len();
-                self.scope.bind(name.text.clone(), Bound::Slot(slot));
+                self.scope.bind(name.text.clone(), Binding::Slot(slot));
                 steps.push((slot - self.scope.frame.captured, node));
             }
         }
@@ -235,15 +235,18 @@ impl Compiler<'_> {
     }
 
     /// A variable that holds a function is a function that can call itself.
-    fn declare_lambda_variables<'e>(&mut self, directives: &'e [Directive]) -> Vec<Pending<'e>> {
+    fn declare_lambda_variables<'e>(
+        &mut self,
+        directives: &'e [Directive],
+    ) -> Vec<PendingFunction<'e>> {
         let mut pending = Vec::new();
         for directive in directives {
             if let Directive::Var { name, value } = directive
                 && let ExprKind::Lambda(lambda) = &*value.ungrouped().kind
             {
                 let set = self.new_set(name);
-                self.scope.bind(name.text.clone(), Bound::Set(set));
-                pending.push(Pending { set, type_params: &[], lambda });
+                self.scope.bind(name.text.clone(), Binding::Set(set));
+                pending.push(PendingFunction { set, type_params: &[], lambda });
             }
         }
         pending

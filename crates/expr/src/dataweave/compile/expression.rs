@@ -4,10 +4,10 @@ use super::super::diagnostic::{Code, Problem};
 use super::super::eval::Function;
 use super::super::library::{find, find_anywhere, refusal};
 use super::super::program::{Node, Op};
-use super::super::syntax::{Binary, Expr, ExprKind, Name, Span, Unary};
+use super::super::syntax::{BinaryOp, Expr, ExprKind, Name, Span, UnaryOp};
 use super::super::types::Type;
 use super::compiler::Compiler;
-use super::scope::{Bound, export};
+use super::scope::{Binding, export};
 use crate::value::{Text, Value};
 
 impl Compiler<'_> {
@@ -45,8 +45,8 @@ impl Compiler<'_> {
             ExprKind::Infix { left, module, operator, right } => {
                 return self.infix(left, (module, operator), right, span, tail);
             }
-            ExprKind::Unary { operator: Unary::Minus, operand } => self.negate(operand),
-            ExprKind::Unary { operator: Unary::Not, operand } => {
+            ExprKind::Unary { operator: UnaryOp::Minus, operand } => self.negate(operand),
+            ExprKind::Unary { operator: UnaryOp::Not, operand } => {
                 Op::Not(Box::new(self.expression(operand)))
             }
             ExprKind::Binary { operator, left, right } => self.binary(*operator, left, right),
@@ -59,7 +59,7 @@ impl Compiler<'_> {
                 Op::Is(Box::new(self.expression(value)), self.lower_type(target))
             }
             ExprKind::Default { value, fallback } => {
-                self.lint_right_side("default", fallback);
+                self.lint_right_operand("default", fallback);
                 Op::Default(Box::new((self.expression(value), self.expression(fallback))))
             }
             ExprKind::If { condition, then, otherwise } => {
@@ -77,7 +77,7 @@ impl Compiler<'_> {
             ExprKind::Do { directives, body } => return self.block(directives, body, span, tail),
             ExprKind::Match { value, cases } => return self.match_cases(value, cases, span, tail),
             ExprKind::Update { value, cases } => return self.update_cases(value, cases, span),
-            ExprKind::Broken => return Self::broken(span),
+            ExprKind::Broken => return Self::error_node(span),
         };
         Self::node(op, span)
     }
@@ -90,35 +90,35 @@ impl Compiler<'_> {
         }
     }
 
-    fn binary(&mut self, operator: Binary, left: &Expr, right: &Expr) -> Op {
+    fn binary(&mut self, operator: BinaryOp, left: &Expr, right: &Expr) -> Op {
         Op::Binary(operator, Box::new((self.expression(left), self.expression(right))))
     }
 
     /// A name as a value.
     fn name(&mut self, module: &[Text], name: &Name, span: Span) -> Node {
         let op = match self.find(module, name) {
-            Some(Bound::Global(place)) => Op::Global(place),
-            Some(Bound::Slot(slot)) => self.slot(slot),
-            Some(Bound::Set(set)) => Op::SetValue(set),
-            Some(Bound::Native(native)) => Op::Constant(Function::Native(native).into_value()),
-            Some(Bound::Constant(value)) => Op::Constant(value),
-            Some(Bound::Type(index)) => match self.types.get(index) {
+            Some(Binding::Global(item_index)) => Op::Global(item_index),
+            Some(Binding::Slot(slot)) => self.slot(slot),
+            Some(Binding::Set(set)) => Op::SetValue(set),
+            Some(Binding::Native(native)) => Op::Constant(Function::Native(native).into_value()),
+            Some(Binding::Constant(value)) => Op::Constant(value),
+            Some(Binding::Type(index)) => match self.types.get(index) {
                 Some(found) => Op::Constant((**found).clone().into_value()),
                 None => Op::Constant(Value::Null),
             },
-            Some(Bound::TypeParam) => match Type::built_in("Any") {
+            Some(Binding::TypeParam) => match Type::built_in("Any") {
                 Some(any) => Op::Constant(any.into_value()),
                 None => Op::Constant(Value::Null),
             },
-            Some(Bound::Namespace(namespace)) => {
+            Some(Binding::Namespace(namespace)) => {
                 Op::Constant(Value::Namespace(std::sync::Arc::new(namespace)))
             }
-            Some(Bound::Pending) => {
+            Some(Binding::NotYetDeclared) => {
                 let message = format!("`{}` has no value yet", name.text);
                 let help = "a variable is declared before it is used";
                 let problem = Problem::error(Code::UnknownName, name.span, message);
                 self.problems.push(problem.with_help(help));
-                return Self::broken(span);
+                return Self::error_node(span);
             }
             None => return self.unknown_value(module, name, span),
         };
@@ -126,7 +126,7 @@ impl Compiler<'_> {
     }
 
     /// What a name stands for: the innermost declaration, imports, the core library.
-    pub(super) fn find(&self, module: &[Text], name: &Name) -> Option<Bound> {
+    pub(super) fn find(&self, module: &[Text], name: &Name) -> Option<Binding> {
         if !module.is_empty() {
             return export(self.find_module(module)?, &name.text);
         }
@@ -135,7 +135,7 @@ impl Compiler<'_> {
         }
         let mut open = self.scope.open_modules.iter();
         let imported = open.find_map(|module| export(module, &name.text));
-        imported.or_else(|| find("dw::Core", &name.text).map(Bound::Native))
+        imported.or_else(|| find("dw::Core", &name.text).map(Binding::Native))
     }
 
     fn find_module(&self, path: &[Text]) -> Option<&'static super::super::library::Module> {
@@ -162,15 +162,15 @@ impl Compiler<'_> {
             return Self::context_field(context, name, span);
         }
         self.unknown_name(module, name);
-        Self::broken(span)
+        Self::error_node(span)
     }
 
     fn context_field(context: usize, name: &Name, span: Span) -> Node {
         use super::super::program::{NameNode, SelectorNode};
-        use super::super::syntax::{Part, Reach};
+        use super::super::syntax::{SelectedPart, SelectorReach};
         let selector = SelectorNode::Field {
-            reach: Reach::First,
-            what: Part::Value,
+            reach: SelectorReach::First,
+            what: SelectedPart::Value,
             namespace: None,
             name: NameNode::Plain(name.text.clone()),
         };

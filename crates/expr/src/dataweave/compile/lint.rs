@@ -1,18 +1,18 @@
 //! What is allowed but probably not meant.
 
 use super::super::diagnostic::{Code, Problem};
-use super::super::syntax::{Binary, Expr, ExprKind, LambdaExpr, Selector};
+use super::super::syntax::{BinaryOp, Expr, ExprKind, LambdaExpr, Selector};
 use super::compiler::Compiler;
 
 impl Compiler<'_> {
     /// `xs contains 1 and y` means `xs contains (1 and y)`.
-    pub(super) fn lint_right_side(&mut self, operator: &str, right: &Expr) {
+    pub(super) fn lint_right_operand(&mut self, operator: &str, right: &Expr) {
         let ExprKind::Binary { operator: swallowed, left, .. } = &*right.kind else { return };
         let sign = match swallowed {
-            Binary::And => "and",
-            Binary::Or => "or",
-            Binary::Equal => "==",
-            Binary::NotEqual => "!=",
+            BinaryOp::And => "and",
+            BinaryOp::Or => "or",
+            BinaryOp::Equal => "==",
+            BinaryOp::NotEqual => "!=",
             _ => return,
         };
         let first = left.span.text(self.source);
@@ -31,22 +31,22 @@ pub(super) fn is_comparator(expr: &Expr) -> bool {
         return false;
     };
     let [first, second] = params.as_slice() else { return false };
-    let mut uses = Uses::default();
+    let mut uses = ParameterUses::default();
     uses.visit(body, &first.name.text, &second.name.text);
     uses.compares || (uses.selects_first && uses.selects_second)
 }
 
 #[derive(Default)]
-struct Uses {
+struct ParameterUses {
     compares: bool,
     selects_first: bool,
     selects_second: bool,
 }
 
-impl Uses {
+impl ParameterUses {
     fn visit(&mut self, expr: &Expr, first: &str, second: &str) {
         match &*expr.kind {
-            ExprKind::Binary { operator: Binary::Compare, .. } => self.compares = true,
+            ExprKind::Binary { operator: BinaryOp::Compare, .. } => self.compares = true,
             ExprKind::Select { target, selector: Selector::Field { .. } } => {
                 if let ExprKind::Name { name, .. } = &*target.kind {
                     self.selects_first |= &*name.text == first;

@@ -1,8 +1,8 @@
-//! From syntax tree to program: names become places, types become values.
+//! From syntax tree to program: names become slots, types become values.
 //!
-//! Every function has a frame. The frame of an inner function begins with the places of the outer
+//! Every function has a frame. The frame of an inner function begins with the slots of the outer
 //! one as they were when the inner function was made: captured values. So a name has the same
-//! place wherever it is seen, and making a function copies the places that exist at that moment.
+//! slot wherever it is seen, and making a function copies the slots that exist at that moment.
 
 mod call;
 mod compiler;

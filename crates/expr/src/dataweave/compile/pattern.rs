@@ -3,7 +3,7 @@
 use super::super::program::{CaseNode, Node, Op, PatternNode, UpdateNode};
 use super::super::syntax::{Case, Expr, Name, Pattern, Span, UpdateCase};
 use super::compiler::Compiler;
-use super::scope::Bound;
+use super::scope::Binding;
 use crate::value::Text;
 
 impl Compiler<'_> {
@@ -19,17 +19,17 @@ impl Compiler<'_> {
         Self::node(Op::Match(Box::new(value), cases), span)
     }
 
-    /// A case has three places: what was matched, and two for its parts.
+    /// A case has three slots: what was matched, and two for its parts.
     fn case(&mut self, case: &Case, tail: bool) -> CaseNode {
         let mark = self.scope.mark();
         // What the pattern compares with is computed before there is anything to name.
         let (pattern, names) = self.pattern(&case.pattern);
         let first = self.scope.frame.slots;
         self.scope.frame.slots += 3;
-        self.scope.bind(Text::from("$"), Bound::Slot(first));
+        self.scope.bind(Text::from("$"), Binding::Slot(first));
         for (offset, name) in names.into_iter().enumerate() {
             if let Some(name) = name {
-                self.scope.bind(name.text.clone(), Bound::Slot(first + offset));
+                self.scope.bind(name.text.clone(), Binding::Slot(first + offset));
             }
         }
         let guard = case.guard.as_ref().map(|guard| self.expression(guard));
@@ -65,16 +65,16 @@ impl Compiler<'_> {
         Self::node(Op::Update(Box::new(value), cases), span)
     }
 
-    /// A case has two places: the old value, and its index.
+    /// A case has two slots: the old value, and its index.
     fn update_case(&mut self, case: &UpdateCase) -> UpdateNode {
         let path = case.path.iter().map(|selector| self.selector(selector)).collect();
         let mark = self.scope.mark();
         let first = self.scope.frame.slots;
         self.scope.frame.slots += 2;
-        self.scope.bind(Text::from("$"), Bound::Slot(first));
-        self.scope.bind(Text::from("$$"), Bound::Slot(first + 1));
+        self.scope.bind(Text::from("$"), Binding::Slot(first));
+        self.scope.bind(Text::from("$$"), Binding::Slot(first + 1));
         if let Some(name) = &case.name {
-            self.scope.bind(name.text.clone(), Bound::Slot(first));
+            self.scope.bind(name.text.clone(), Binding::Slot(first));
         }
         let guard = case.guard.as_ref().map(|guard| self.expression(guard));
         let body = self.expression(&case.body);

@@ -6,23 +6,23 @@ use crate::value::{Namespace, Text, Value};
 
 /// What a name stands for.
 #[derive(Debug, Clone)]
-pub(super) enum Bound {
+pub(super) enum Binding {
     Global(usize),
-    /// A place in the frame.
+    /// A slot in the frame.
     Slot(usize),
     Set(SetId),
     Native(&'static Native),
     Constant(Value),
-    /// A declared type, by its place in the table.
+    /// A declared type, by its position in the table.
     Type(usize),
     /// A type parameter, which may be anything.
     TypeParam,
     Namespace(Namespace),
     /// A variable that has no value yet where it is used.
-    Pending,
+    NotYetDeclared,
 }
 
-/// The frame of a function: places it captured, then its own.
+/// The frame of a function: slots it captured, then its own.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Frame {
     pub(super) captured: usize,
@@ -32,7 +32,7 @@ pub(super) struct Frame {
 /// Everything that is visible at one point.
 #[derive(Debug, Default)]
 pub(super) struct Scope {
-    bindings: Vec<(Text, Bound)>,
+    bindings: Vec<(Text, Binding)>,
     pub(super) frame: Frame,
     pub(super) globals: usize,
     /// Modules whose functions are visible without a prefix, first come first.
@@ -42,25 +42,25 @@ pub(super) struct Scope {
 }
 
 impl Scope {
-    pub(super) fn bind(&mut self, name: Text, bound: Bound) {
+    pub(super) fn bind(&mut self, name: Text, bound: Binding) {
         self.bindings.push((name, bound));
     }
 
-    /// Gives the name the next place of the frame.
+    /// Gives the name the next slot of the frame.
     pub(super) fn bind_slot(&mut self, name: Text) -> usize {
         let slot = self.reserve_slot();
-        self.bind(name, Bound::Slot(slot));
+        self.bind(name, Binding::Slot(slot));
         slot
     }
 
-    /// Takes a place without a name.
+    /// Takes a slot without a name.
     pub(super) fn reserve_slot(&mut self) -> usize {
         let slot = self.frame.slots;
         self.frame.slots += 1;
         slot
     }
 
-    pub(super) fn find(&self, name: &str) -> Option<&Bound> {
+    pub(super) fn find(&self, name: &str) -> Option<&Binding> {
         self.bindings.iter().rev().find(|(bound, _)| &**bound == name).map(|(_, bound)| bound)
     }
 
@@ -85,7 +85,7 @@ impl Scope {
 }
 
 /// What a module exports under a name.
-pub(super) fn export(module: &'static Module, name: &str) -> Option<Bound> {
-    let native = module.native(name).map(Bound::Native);
-    native.or_else(|| module.constant(name).map(Bound::Constant))
+pub(super) fn export(module: &'static Module, name: &str) -> Option<Binding> {
+    let native = module.native(name).map(Binding::Native);
+    native.or_else(|| module.constant(name).map(Binding::Constant))
 }

@@ -5,14 +5,14 @@ use super::super::program::{
     ItemNode, KeyNode, Lambda, LambdaId, MemberNode, NameNode, Node, Op, ParamNode, SelectorNode,
 };
 use super::super::syntax::{
-    Expr, ExprKind, Item, KeyExpr, KeyName, LambdaExpr, Member, Name, Piece, Selector,
+    Expr, ExprKind, InterpolationPart, Item, KeyExpr, KeyName, LambdaExpr, Member, Name, Selector,
 };
 use super::compiler::Compiler;
-use super::scope::Bound;
+use super::scope::Binding;
 use crate::value::{Namespace, Text, Value};
 
 /// The names of parameters that have none.
-const DOLLARS: &[&str] = &["$", "$$", "$$$"];
+const IMPLICIT_PARAMETERS: &[&str] = &["$", "$$", "$$$"];
 
 /// Whether the expression is written as a function.
 pub(super) fn is_lambda(expr: &Expr) -> bool {
@@ -20,10 +20,12 @@ pub(super) fn is_lambda(expr: &Expr) -> bool {
 }
 
 impl Compiler<'_> {
-    pub(super) fn interpolation(&mut self, pieces: &[Piece]) -> Vec<Node> {
-        let piece = |compiler: &mut Self, piece: &Piece| match piece {
-            Piece::Text(text) => Self::constant(Value::Text(text.clone()), <_>::default()),
-            Piece::Expr(expr) => compiler.expression(expr),
+    pub(super) fn interpolation(&mut self, pieces: &[InterpolationPart]) -> Vec<Node> {
+        let piece = |compiler: &mut Self, piece: &InterpolationPart| match piece {
+            InterpolationPart::Text(text) => {
+                Self::constant(Value::Text(text.clone()), <_>::default())
+            }
+            InterpolationPart::Expr(expr) => compiler.expression(expr),
         };
         pieces.iter().map(|each| piece(self, each)).collect()
     }
@@ -67,7 +69,7 @@ impl Compiler<'_> {
     }
 
     pub(super) fn namespace(&mut self, name: &Name) -> Option<Namespace> {
-        if let Some(Bound::Namespace(namespace)) = self.scope.find(&name.text) {
+        if let Some(Binding::Namespace(namespace)) = self.scope.find(&name.text) {
             return Some(namespace.clone());
         }
         let message = format!("there is no namespace `{}`: declare it with `ns`", name.text);
@@ -94,7 +96,7 @@ impl Compiler<'_> {
 
     /// A function of `$`, `$$` and `$$$`.
     pub(super) fn implicit_lambda(&mut self, body: &Expr, arity: usize) -> LambdaId {
-        let names = DOLLARS.iter().take(arity).map(|name| Text::from(*name));
+        let names = IMPLICIT_PARAMETERS.iter().take(arity).map(|name| Text::from(*name));
         self.function(names.collect(), |compiler| compiler.expression(body))
     }
 
@@ -112,13 +114,15 @@ impl Compiler<'_> {
         let is_own = self.current.is_some();
         let mut names: Vec<Text> = params.iter().map(|param| param.name.clone()).collect();
         // What the function does not name is there all the same.
-        names.extend(DOLLARS.iter().take(arity).skip(names.len()).map(|name| Text::from(*name)));
+        names.extend(
+            IMPLICIT_PARAMETERS.iter().take(arity).skip(names.len()).map(|name| Text::from(*name)),
+        );
         let id = self.function(names, |compiler| {
             if is_own { compiler.tail(&lambda.body) } else { compiler.expression(&lambda.body) }
         });
         if let Some(Some(compiled)) = self.lambdas.get_mut(id.0) {
-            for (place, param) in compiled.params.iter_mut().zip(params) {
-                *place = param;
+            for (index, param) in compiled.params.iter_mut().zip(params) {
+                *index = param;
             }
         }
         id
@@ -142,13 +146,13 @@ impl Compiler<'_> {
         self.scope.restore(mark);
         let params =
             params.into_iter().map(|name| ParamNode { name, kind: None, default: None }).collect();
-        if let Some(place) = self.lambdas.get_mut(id.0) {
-            *place = Some(Lambda { params, body, captured });
+        if let Some(index) = self.lambdas.get_mut(id.0) {
+            *index = Some(Lambda { params, body, captured });
         }
         id
     }
 
-    /// The place of a slot, seen from the current function.
+    /// The operation that loads a slot, seen from the current function.
     pub(super) fn slot(&self, slot: usize) -> Op {
         match slot.checked_sub(self.scope.frame.captured) {
             Some(local) => Op::Local(local),

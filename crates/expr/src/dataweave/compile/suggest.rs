@@ -1,4 +1,4 @@
-//! What somebody may have meant.
+//! Suggestions for misspelt names.
 
 use super::super::library::module;
 use super::compiler::Compiler;
@@ -20,29 +20,11 @@ impl Compiler<'_> {
 pub(super) fn did_you_mean<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Option<String> {
     let limit = (name.chars().count() / 3).clamp(1, 3);
     let near = |known: &'n str| {
-        let distance = distance(&name.to_lowercase(), &known.to_lowercase());
+        let distance = strsim::levenshtein(&name.to_lowercase(), &known.to_lowercase());
         (distance <= limit && !known.starts_with('$')).then_some((distance, known))
     };
     let (_, nearest) = names.filter(|known| !known.is_empty()).filter_map(near).min()?;
     Some(format!("did you mean `{nearest}`?"))
-}
-
-/// Edits that turn one word into the other.
-fn distance(left: &str, right: &str) -> usize {
-    let right: Vec<char> = right.chars().collect();
-    let mut row: Vec<usize> = (0..=right.len()).collect();
-    for (i, a) in left.chars().enumerate() {
-        let mut diagonal = i;
-        if let Some(first) = row.first_mut() {
-            *first = i + 1;
-        }
-        for (j, b) in right.iter().enumerate() {
-            let substituted = diagonal + usize::from(a != *b);
-            diagonal = row[j + 1];
-            row[j + 1] = substituted.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row.last().copied().unwrap_or(0)
 }
 
 #[cfg(test)]

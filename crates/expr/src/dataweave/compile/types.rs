@@ -6,11 +6,11 @@ use super::super::diagnostic::{Code, Problem};
 use super::super::syntax::{FieldExpr, Name, TypeExpr, TypeExprKind};
 use super::super::types::{Field, Parameter, Shape, Type};
 use super::compiler::Compiler;
-use super::scope::Bound;
+use super::scope::Binding;
 use super::suggest::did_you_mean;
 use crate::value::{Kind, Namespace, Object, Text};
 
-const NAMES: &[&str] = &[
+const TYPE_NAMES: &[&str] = &[
     "Any",
     "Array",
     "Binary",
@@ -45,7 +45,7 @@ impl Compiler<'_> {
         let lowered = self.nested_type(expr);
         match &lowered.shape {
             Shape::Reference(_, index) => match self.types.get(*index) {
-                // While the table is filled a place may still be empty; the reference is right.
+                // While the table is filled a position may still be empty; the reference is right.
                 Some(target) if target.name.is_some() => Arc::clone(target),
                 _ => lowered,
             },
@@ -76,14 +76,14 @@ impl Compiler<'_> {
             TypeExprKind::Select(target, namespace, name) => {
                 return self.selected_type(target, namespace.as_ref(), name);
             }
-            TypeExprKind::Noted(inner, notes) => {
+            TypeExprKind::Noted(inner, metadata) => {
                 let mut lowered = (*self.lower_type(inner)).clone();
                 let mut object = Object::default();
-                for (name, value) in notes {
+                for (name, value) in metadata {
                     object.insert(name, value.clone());
                 }
-                lowered.notes.entries().iter().for_each(|entry| object.add(entry.clone()));
-                lowered.notes = object;
+                lowered.metadata.entries().iter().for_each(|entry| object.add(entry.clone()));
+                lowered.metadata = object;
                 lowered.name = None;
                 return Arc::new(lowered);
             }
@@ -114,10 +114,10 @@ impl Compiler<'_> {
     fn named_type(&mut self, module: &[Text], name: &Name, args: &[TypeExpr]) -> Arc<Type> {
         if module.is_empty() {
             match self.scope.find(&name.text) {
-                Some(Bound::Type(index)) => {
+                Some(Binding::Type(index)) => {
                     return Arc::new(Type::new(Shape::Reference(name.text.clone(), *index)));
                 }
-                Some(Bound::TypeParam) => return Arc::new(Type::new(Shape::Any)),
+                Some(Binding::TypeParam) => return Arc::new(Type::new(Shape::Any)),
                 _ => {}
             }
         }
@@ -135,7 +135,7 @@ impl Compiler<'_> {
                 let mut problem = Problem::error(Code::UnknownType, name.span, message);
                 let declared =
                     self.scope.names().filter(|name| name.starts_with(char::is_uppercase));
-                problem.help = did_you_mean(&name.text, NAMES.iter().copied().chain(declared));
+                problem.help = did_you_mean(&name.text, TYPE_NAMES.iter().copied().chain(declared));
                 self.problems.push(problem);
                 Arc::new(Type::new(Shape::Any))
             }

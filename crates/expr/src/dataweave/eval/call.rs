@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::super::library::{Args, Native};
 use super::super::program::{Lambda, LambdaId, Node, SetId};
 use super::fault::{Fault, FaultCode, Result};
-use super::function::{Function, Waiting};
+use super::function::{Function, PartialCall};
 use super::machine::{Eval, Frame};
 use crate::value::{Kind, Value};
 
@@ -38,7 +38,7 @@ impl Eval<'_> {
             self.tail = Some(args);
             return Ok(Value::Null);
         }
-        let captured = self.capture(self.set_captures(set), frame);
+        let captured = self.captured_values(self.set_captures(set), frame);
         self.call_set(set, &captured, args)
     }
 
@@ -52,14 +52,14 @@ impl Eval<'_> {
     }
 
     pub(super) fn set_value(&mut self, set: SetId, frame: Frame<'_>) -> Result {
-        let captured = self.capture(self.set_captures(set), frame);
+        let captured = self.captured_values(self.set_captures(set), frame);
         let depth = Function::captured_depth(&captured);
         Self::nested(Function::Set { id: set, captured, depth }.into_value())
     }
 
     pub(super) fn lambda_value(&mut self, id: LambdaId, frame: Frame<'_>) -> Result {
         let count = self.code.lambdas.get(id.0).map_or(0, |lambda| lambda.captured);
-        let captured = self.capture(count, frame);
+        let captured = self.captured_values(count, frame);
         let depth = Function::captured_depth(&captured);
         Self::nested(Function::Lambda { id, captured, depth }.into_value())
     }
@@ -68,8 +68,8 @@ impl Eval<'_> {
         self.code.sets.get(set.0).map_or(0, |set| set.captured)
     }
 
-    /// The first places of the current frame.
-    pub(super) fn capture(&self, count: usize, frame: Frame<'_>) -> Arc<[Value]> {
+    /// The first slots of the current frame.
+    pub(super) fn captured_values(&self, count: usize, frame: Frame<'_>) -> Arc<[Value]> {
         if count == 0 {
             return Arc::default();
         }
@@ -93,12 +93,12 @@ impl Eval<'_> {
                 let args = args.iter_mut().map(std::mem::take).collect();
                 self.call_set(*id, captured, args)
             }
-            Some(Function::Waiting(waiting)) => self.call_waiting(waiting, args),
+            Some(Function::Partial(waiting)) => self.call_partial(waiting, args),
             None => Err(Fault::expected(Kind::Function, callee)),
         }
     }
 
-    fn call_waiting(&mut self, waiting: &Waiting, args: &mut [Value]) -> Result {
+    fn call_partial(&mut self, waiting: &PartialCall, args: &mut [Value]) -> Result {
         let [last] = args else {
             return Err(Fault::type_error(format!("`{}` waits for `with`", waiting.name)));
         };
@@ -206,7 +206,7 @@ impl Eval<'_> {
     }
 
     /// The default of a parameter, for functions that start from it.
-    pub(crate) fn default_of(&mut self, callee: &Value, place: usize) -> Result<Option<Value>> {
+    pub(crate) fn default_of(&mut self, callee: &Value, index: usize) -> Result<Option<Value>> {
         let code = self.code;
         let (id, captured) = match Function::from_value(callee) {
             Some(Function::Lambda { id, captured, .. }) => (*id, captured),
@@ -218,7 +218,7 @@ impl Eval<'_> {
             _ => return Ok(None),
         };
         let lambda = Self::lambda(code, id)?;
-        match lambda.params.get(place).and_then(|param| param.default.as_ref()) {
+        match lambda.params.get(index).and_then(|param| param.default.as_ref()) {
             Some(default) => {
                 let frame = Frame { captured, base: self.stack.len() };
                 self.eval(default, frame).map(Some)

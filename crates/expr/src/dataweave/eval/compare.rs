@@ -8,7 +8,7 @@ use crate::dataweave::calendar;
 use crate::value::{Kind, Value, text};
 
 /// The order of two values that must be of the same kind.
-pub(crate) fn compare_alike(left: &Value, right: &Value) -> Result<Ordering> {
+pub(crate) fn compare_same_kind(left: &Value, right: &Value) -> Result<Ordering> {
     let (left, right) = (left.bare(), right.bare());
     match same_kind(left, right) {
         Some(order) => Ok(order),

@@ -11,12 +11,12 @@ use super::machine::{Eval, Frame};
 use crate::value::{Kind, Value};
 
 /// Operations for a regular expression that is made while the script runs.
-const OPS_OF_PATTERN: u64 = 100;
+const OPS_PER_DYNAMIC_PATTERN: u64 = 100;
 
 impl Eval<'_> {
     pub(crate) fn call_native(&mut self, native: &'static Native, mut args: Args) -> Result {
         let count = args.len();
-        self.pay_for_call(&args)?;
+        self.charge_call(&args)?;
         for overload in native.overloads {
             if overload.takes_count(count) && self.fits(overload, &args) {
                 return (overload.run)(self, &mut args);
@@ -33,7 +33,7 @@ impl Eval<'_> {
     }
 
     /// One operation for the call, and more for arguments that any function may go through.
-    fn pay_for_call(&mut self, args: &Args) -> Result<()> {
+    fn charge_call(&mut self, args: &Args) -> Result<()> {
         let mut ops = 1_u64;
         for arg in args.as_slice() {
             ops = ops.saturating_add(match arg.bare() {
@@ -73,7 +73,7 @@ impl Eval<'_> {
                 })
             }
             Some(Function::Native(native)) => native.takes_count(count),
-            Some(Function::Waiting(_)) => count == 1,
+            Some(Function::Partial(_)) => count == 1,
             None => false,
         }
     }
@@ -88,7 +88,7 @@ impl Eval<'_> {
                 let Some(kind) = param.coerce else { return Ok(None) };
                 if kind == Kind::Regex {
                     // Also when it does not compile.
-                    self.charge(OPS_OF_PATTERN)?;
+                    self.charge(OPS_PER_DYNAMIC_PATTERN)?;
                 }
                 let Some(made) = coerce::auto(arg, kind) else { return Ok(None) };
                 if let Value::Regex(pattern) = &made {
@@ -116,17 +116,17 @@ impl Eval<'_> {
             _ => args.len(),
         };
         let mut fitting = Vec::with_capacity(args.len());
-        for (place, arg) in args.iter().enumerate() {
-            let place = if place >= first_missing { place + missing } else { place };
-            match self.fit(lambda, place, arg, may_coerce)? {
+        for (index, arg) in args.iter().enumerate() {
+            let index = if index >= first_missing { index + missing } else { index };
+            match self.fit(lambda, index, arg, may_coerce)? {
                 Some(value) => fitting.push(value),
                 None => return Ok(None),
             }
         }
         let mut values = Vec::with_capacity(params.len());
         let mut given = fitting.into_iter();
-        for (place, param) in params.iter().enumerate() {
-            if (first_missing..first_missing + missing).contains(&place) {
+        for (index, param) in params.iter().enumerate() {
+            if (first_missing..first_missing + missing).contains(&index) {
                 let frame = Frame { captured, base: self.stack.len() };
                 match &param.default {
                     Some(default) => values.push(self.eval(default, frame)?),
@@ -142,14 +142,14 @@ impl Eval<'_> {
     fn fit(
         &mut self,
         lambda: &Lambda,
-        place: usize,
+        index: usize,
         arg: &Value,
         may_coerce: bool,
     ) -> Result<Option<Value>> {
-        let Some(kind) = lambda.params.get(place).and_then(|param| param.kind.as_ref()) else {
+        let Some(kind) = lambda.params.get(index).and_then(|param| param.kind.as_ref()) else {
             return Ok(Some(arg.clone()));
         };
-        if self.is_of(arg, kind)? {
+        if self.is_instance_of(arg, kind)? {
             return Ok(Some(arg.clone()));
         }
         if !may_coerce {
@@ -195,7 +195,7 @@ pub(super) fn kinds(values: &[Value]) -> String {
 
 impl Eval<'_> {
     /// The kind of a value in messages about operators.
-    pub(crate) fn cannot(operator: &str, left: &Value, right: &Value) -> Fault {
+    pub(crate) fn operator_type_error(operator: &str, left: &Value, right: &Value) -> Fault {
         let found = kinds(&[left.clone(), right.clone()]);
         let mut fault = Fault::type_error(format!("`{operator}` does not work on {found}"));
         if left.kind() == Kind::Null || right.kind() == Kind::Null {

@@ -35,11 +35,11 @@ impl FaultCode {
 
 /// A failure. It is boxed, because results are returned much more often than failures.
 #[derive(Debug, Clone)]
-pub(crate) struct Fault(Box<Detail>);
+pub(crate) struct Fault(Box<FaultDetail>);
 
 /// What failed, and where once that is known.
 #[derive(Debug, Clone)]
-pub(crate) struct Detail {
+pub(crate) struct FaultDetail {
     pub(crate) code: FaultCode,
     pub(crate) message: String,
     pub(crate) span: Option<Span>,
@@ -50,7 +50,7 @@ pub(crate) type Result<T = Value> = std::result::Result<T, Fault>;
 
 impl Fault {
     pub(crate) fn new(code: FaultCode, message: impl Into<String>) -> Self {
-        Self(Box::new(Detail { code, message: message.into(), span: None, help: None }))
+        Self(Box::new(FaultDetail { code, message: message.into(), span: None, help: None }))
     }
 
     pub(crate) fn type_error(message: impl Into<String>) -> Self {
@@ -97,7 +97,7 @@ impl Fault {
         self
     }
 
-    /// Fills in the place, if none is known yet.
+    /// Fills in the position, if none is known yet.
     pub(crate) fn at(mut self, span: Span) -> Self {
         if self.span.is_none() {
             self.span = Some(span);
@@ -107,15 +107,15 @@ impl Fault {
 }
 
 impl Deref for Fault {
-    type Target = Detail;
+    type Target = FaultDetail;
 
-    fn deref(&self) -> &Detail {
+    fn deref(&self) -> &FaultDetail {
         &self.0
     }
 }
 
 impl DerefMut for Fault {
-    fn deref_mut(&mut self) -> &mut Detail {
+    fn deref_mut(&mut self) -> &mut FaultDetail {
         &mut self.0
     }
 }

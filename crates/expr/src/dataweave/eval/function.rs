@@ -22,11 +22,11 @@ pub(crate) enum Function {
         depth: u32,
     },
     /// A library function that waits for its last argument, as `replace` waits for `with`.
-    Waiting(Waiting),
+    Partial(PartialCall),
 }
 
 #[derive(Debug, Clone)]
-pub(crate) struct Waiting {
+pub(crate) struct PartialCall {
     pub(crate) name: &'static str,
     pub(crate) args: Arc<[Value]>,
     /// Gets the arguments and the last one.
@@ -68,7 +68,7 @@ impl Opaque for Function {
         match self {
             Self::Native(_) => 0,
             Self::Lambda { depth, .. } | Self::Set { depth, .. } => *depth,
-            Self::Waiting(waiting) => Self::captured_depth(&waiting.args),
+            Self::Partial(waiting) => Self::captured_depth(&waiting.args),
         }
     }
 }

@@ -7,15 +7,15 @@ use meantime_core::SplitMix64;
 
 use super::super::coerce;
 use super::super::program::{Code, Node, Op};
-use super::super::syntax::{Binary, Span};
-use super::super::types::{Type, TypeTable, is_of};
+use super::super::syntax::{BinaryOp, Span};
+use super::super::types::{Type, TypeTable, is_instance_of};
 use super::budget::{Budget, MAX_NESTING};
 use super::fault::{Fault, Result};
-use crate::value::{Array, Extent, Kind, Object, Text, Value, text};
+use crate::value::{Array, Kind, Object, Text, Value, ValueSize, text};
 
-/// The moment and the chance of an evaluation.
+/// The time and the random seed of an evaluation.
 #[derive(Debug, Clone)]
-pub(crate) struct Moment {
+pub(crate) struct EvalInputs {
     pub(crate) now: Zoned,
     pub(crate) seed: u64,
 }
@@ -31,7 +31,7 @@ pub(super) struct Frame<'f> {
 /// One evaluation.
 pub(crate) struct Eval<'p> {
     pub(super) code: &'p Code,
-    pub(super) moment: &'p Moment,
+    pub(super) moment: &'p EvalInputs,
     pub(super) random: SplitMix64,
     pub(super) globals: Vec<Value>,
     pub(super) stack: Vec<Value>,
@@ -44,7 +44,7 @@ pub(crate) struct Eval<'p> {
 }
 
 impl<'p> Eval<'p> {
-    pub(crate) fn new(code: &'p Code, moment: &'p Moment, budget: Budget) -> Self {
+    pub(crate) fn new(code: &'p Code, moment: &'p EvalInputs, budget: Budget) -> Self {
         Self {
             code,
             moment,
@@ -106,10 +106,10 @@ impl<'p> Eval<'p> {
         self.tail = None;
     }
 
-    /// A place in the source as text.
+    /// A position in the source as text.
     pub(crate) fn location(&self, span: Option<Span>) -> String {
         let start = span.unwrap_or_default().start;
-        let position = self.code.lines.position(&self.code.source, start);
+        let position = self.code.lines.position(&self.code.source, start as usize);
         format!("line {}, column {}", position.line, position.column)
     }
 
@@ -123,33 +123,33 @@ impl<'p> Eval<'p> {
         &mut self.budget.ops
     }
 
-    /// Pays for a visit of all of a value, shared parts every time.
-    pub(crate) fn visit(&mut self, value: &Value) -> Result<()> {
-        let extent = Extent::of(value, self.budget.ops);
+    /// Charges for visiting a whole value; shared parts count every time.
+    pub(crate) fn charge_visit(&mut self, value: &Value) -> Result<()> {
+        let extent = ValueSize::of(value, self.budget.ops);
         self.charge(extent.ops)
     }
 
-    /// Pays for going through two values side by side: the smaller one tells how far.
-    pub(crate) fn visit_both(&mut self, left: &Value, right: &Value) -> Result<()> {
+    /// Charges for visiting two values side by side: the smaller one limits the work.
+    pub(crate) fn charge_pair_visit(&mut self, left: &Value, right: &Value) -> Result<()> {
         if is_small(left) || is_small(right) {
             return Ok(());
         }
-        let most = Extent::of(left, self.budget.ops);
-        let ops = Extent::of(right, most.ops).ops.min(most.ops);
+        let most = ValueSize::of(left, self.budget.ops);
+        let ops = ValueSize::of(right, most.ops).ops.min(most.ops);
         self.charge(ops)
     }
 
     /// Whether two values are equal, paid for.
     pub(crate) fn same(&mut self, left: &Value, right: &Value) -> Result<bool> {
-        self.visit_both(left, right)?;
+        self.charge_pair_visit(left, right)?;
         Ok(left == right)
     }
 
     /// Whether a value is of a type, paid for: a type that is written with itself can ask for
     /// more than there are values.
-    pub(crate) fn is_of(&mut self, value: &Value, kind: &Arc<Type>) -> Result<bool> {
+    pub(crate) fn is_instance_of(&mut self, value: &Value, kind: &Arc<Type>) -> Result<bool> {
         let table = self.types();
-        match is_of(value, kind, table, &mut self.budget.ops) {
+        match is_instance_of(value, kind, table, &mut self.budget.ops) {
             Some(found) => Ok(found),
             None => {
                 self.budget.ops = 0;
@@ -208,11 +208,11 @@ impl<'p> Eval<'p> {
     }
 
     /// The elements of an array or range.
-    pub(crate) fn items(value: &Value) -> Items {
+    pub(crate) fn items(value: &Value) -> ItemIter {
         match value.bare() {
-            Value::Array(items) => Items::Array(std::sync::Arc::clone(items), 0),
-            Value::Range(range) => Items::Range(*range, 0),
-            _ => Items::Range(crate::value::Range { from: 0, to: 0 }, 1),
+            Value::Array(items) => ItemIter::Array(std::sync::Arc::clone(items), 0),
+            Value::Range(range) => ItemIter::Range(*range, 0),
+            _ => ItemIter::Range(crate::value::Range { from: 0, to: 0 }, 1),
         }
     }
 
@@ -226,9 +226,9 @@ impl<'p> Eval<'p> {
     fn step(&mut self, node: &Node, frame: Frame<'_>) -> Result {
         match &node.op {
             Op::Constant(value) => Ok(value.clone()),
-            Op::Global(place) => self.global(*place),
-            Op::Local(place) => Ok(self.stack.get(frame.base + place).cloned().unwrap_or_default()),
-            Op::Captured(place) => Ok(frame.captured.get(*place).cloned().unwrap_or_default()),
+            Op::Global(index) => self.global(*index),
+            Op::Local(index) => Ok(self.stack.get(frame.base + index).cloned().unwrap_or_default()),
+            Op::Captured(index) => Ok(frame.captured.get(*index).cloned().unwrap_or_default()),
             Op::Interpolation(pieces) => self.interpolate(pieces, frame),
             Op::Array(items) => self.make_array(items, frame),
             Op::Object(members) => self.make_object(members, frame),
@@ -246,7 +246,7 @@ impl<'p> Eval<'p> {
             Op::As { value, target, schema } => self.convert(value, target, schema, frame),
             Op::Is(value, target) => {
                 let value = self.eval(value, frame)?;
-                self.is_of(&value, target).map(Value::Bool)
+                self.is_instance_of(&value, target).map(Value::Bool)
             }
             Op::Default(operands) => self.default(operands, frame),
             Op::If(parts) => {
@@ -261,8 +261,8 @@ impl<'p> Eval<'p> {
         }
     }
 
-    fn global(&self, place: usize) -> Result {
-        match self.globals.get(place) {
+    fn global(&self, index: usize) -> Result {
+        match self.globals.get(index) {
             Some(value) => Ok(value.clone()),
             None => Err(Fault::type_error("the variable has no value yet")
                 .with_help("declare it before the variable that uses it")),
@@ -275,14 +275,14 @@ impl<'p> Eval<'p> {
         coerce::to_boolean(&value).map_err(|_| Fault::expected(Kind::Boolean, &value).at(node.span))
     }
 
-    fn binary(&mut self, operator: Binary, operands: &(Node, Node), frame: Frame<'_>) -> Result {
+    fn binary(&mut self, operator: BinaryOp, operands: &(Node, Node), frame: Frame<'_>) -> Result {
         match operator {
-            Binary::And => {
+            BinaryOp::And => {
                 let both =
                     self.condition(&operands.0, frame)? && self.condition(&operands.1, frame)?;
                 Ok(Value::Bool(both))
             }
-            Binary::Or => {
+            BinaryOp::Or => {
                 let either =
                     self.condition(&operands.0, frame)? || self.condition(&operands.1, frame)?;
                 Ok(Value::Bool(either))
@@ -343,8 +343,8 @@ impl<'p> Eval<'p> {
     fn block_steps(&mut self, steps: &[(usize, Node)], body: &Node, frame: Frame<'_>) -> Result {
         for (slot, node) in steps {
             let value = self.eval(node, frame)?;
-            if let Some(place) = self.stack.get_mut(frame.base + slot) {
-                *place = value;
+            if let Some(index) = self.stack.get_mut(frame.base + slot) {
+                *index = value;
             }
         }
         self.eval(body, frame)
@@ -352,12 +352,12 @@ impl<'p> Eval<'p> {
 }
 
 /// The elements of an array or range, one after the other.
-pub(crate) enum Items {
+pub(crate) enum ItemIter {
     Array(std::sync::Arc<Array>, usize),
     Range(crate::value::Range, u64),
 }
 
-impl Iterator for Items {
+impl Iterator for ItemIter {
     type Item = Value;
 
     fn next(&mut self) -> Option<Value> {

@@ -17,7 +17,7 @@ mod structure;
 mod update;
 
 pub(crate) use budget::Budget;
-pub(crate) use compare::{compare, compare_alike};
+pub(crate) use compare::{compare, compare_same_kind};
 pub(crate) use fault::{Fault, FaultCode, Result};
-pub(crate) use function::{Function, Waiting};
-pub(crate) use machine::{Eval, Moment};
+pub(crate) use function::{Function, PartialCall};
+pub(crate) use machine::{Eval, EvalInputs};

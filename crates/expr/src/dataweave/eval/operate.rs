@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::super::coerce;
 use super::super::program::Node;
-use super::super::syntax::Binary;
+use super::super::syntax::BinaryOp;
 use super::compare::{compare, is_similar};
 use super::fault::{Fault, Result};
 use super::machine::{Eval, Frame};
@@ -13,30 +13,34 @@ use crate::dataweave::calendar;
 use crate::value::{Array, Kind, Number, NumberError, Object, Value};
 
 /// An operation on two numbers.
-type Compute = fn(&Number, &Number) -> std::result::Result<Number, NumberError>;
+type NumberOp = fn(&Number, &Number) -> std::result::Result<Number, NumberError>;
 
 impl Eval<'_> {
-    pub(super) fn operate(&mut self, operator: Binary, left: Value, right: Value) -> Result {
+    pub(super) fn operate(&mut self, operator: BinaryOp, left: Value, right: Value) -> Result {
         match operator {
-            Binary::Add => self.add(left, right),
-            Binary::Subtract => self.subtract(&left, &right),
-            Binary::Multiply => self.arithmetic("*", &left, &right, Number::mul),
-            Binary::Divide => self.arithmetic("/", &left, &right, Number::div),
-            Binary::ShiftLeft => self.push_back(left, right),
-            Binary::ShiftRight => self.shift_right(left, &right),
-            Binary::Equal => self.same(&left, &right).map(Value::Bool),
-            Binary::NotEqual => self.same(&left, &right).map(|same| Value::Bool(!same)),
-            Binary::Similar => {
-                self.visit_both(&left, &right)?;
+            BinaryOp::Add => self.add(left, right),
+            BinaryOp::Subtract => self.subtract(&left, &right),
+            BinaryOp::Multiply => self.arithmetic("*", &left, &right, Number::mul),
+            BinaryOp::Divide => self.arithmetic("/", &left, &right, Number::div),
+            BinaryOp::ShiftLeft => self.push_back(left, right),
+            BinaryOp::ShiftRight => self.shift_right(left, &right),
+            BinaryOp::Equal => self.same(&left, &right).map(Value::Bool),
+            BinaryOp::NotEqual => self.same(&left, &right).map(|same| Value::Bool(!same)),
+            BinaryOp::Similar => {
+                self.charge_pair_visit(&left, &right)?;
                 Ok(Value::Bool(is_similar(&left, &right)))
             }
-            Binary::Less => Ok(Value::Bool(compare(&left, &right)?.is_lt())),
-            Binary::LessOrEqual => Ok(Value::Bool(compare(&left, &right)?.is_le())),
-            Binary::Greater => Ok(Value::Bool(compare(&left, &right)?.is_gt())),
-            Binary::GreaterOrEqual => Ok(Value::Bool(compare(&left, &right)?.is_ge())),
-            Binary::Compare => Ok(Value::from(compare(&left, &right)? as i64)),
-            Binary::And => Ok(Value::Bool(left == Value::Bool(true) && right == Value::Bool(true))),
-            Binary::Or => Ok(Value::Bool(left == Value::Bool(true) || right == Value::Bool(true))),
+            BinaryOp::Less => Ok(Value::Bool(compare(&left, &right)?.is_lt())),
+            BinaryOp::LessOrEqual => Ok(Value::Bool(compare(&left, &right)?.is_le())),
+            BinaryOp::Greater => Ok(Value::Bool(compare(&left, &right)?.is_gt())),
+            BinaryOp::GreaterOrEqual => Ok(Value::Bool(compare(&left, &right)?.is_ge())),
+            BinaryOp::Compare => Ok(Value::from(compare(&left, &right)? as i64)),
+            BinaryOp::And => {
+                Ok(Value::Bool(left == Value::Bool(true) && right == Value::Bool(true)))
+            }
+            BinaryOp::Or => {
+                Ok(Value::Bool(left == Value::Bool(true) || right == Value::Bool(true)))
+            }
         }
     }
 
@@ -45,19 +49,19 @@ impl Eval<'_> {
         operator: &str,
         left: &Value,
         right: &Value,
-        compute: Compute,
+        compute: NumberOp,
     ) -> Result {
         if let (Value::Number(a), Value::Number(b)) = (left, right) {
             return self.compute(a, b, compute);
         }
         match (coerce::auto(left, Kind::Number), coerce::auto(right, Kind::Number)) {
             (Some(Value::Number(a)), Some(Value::Number(b))) => self.compute(&a, &b, compute),
-            _ => Err(Self::cannot(operator, left, right)),
+            _ => Err(Self::operator_type_error(operator, left, right)),
         }
     }
 
     /// Pays for long numbers, then computes.
-    fn compute(&mut self, left: &Number, right: &Number, compute: Compute) -> Result {
+    fn compute(&mut self, left: &Number, right: &Number, compute: NumberOp) -> Result {
         self.charge(left.pair_ops(right))?;
         Ok(Value::Number(compute(left, right)?))
     }
@@ -106,7 +110,7 @@ impl Eval<'_> {
                 return self.without_keys(object, keys);
             }
             (Value::Object(object), _) => {
-                let key = to_key(right).map_err(|_| Self::cannot("-", left, right))?;
+                let key = to_key(right).map_err(|_| Self::operator_type_error("-", left, right))?;
                 return self.without_keys(object, &Array::from(vec![Value::Key(key)]));
             }
             (Value::Period(_), Value::Period(_)) => {}
@@ -151,7 +155,7 @@ impl Eval<'_> {
             Value::Array(mut items) => {
                 self.budget.allocate(size_of::<Value>())?;
                 if Arc::get_mut(&mut items).is_none() {
-                    self.pay_for_copy(items.len())?;
+                    self.charge_copy(items.len())?;
                 }
                 Arc::make_mut(&mut items).push(right);
                 Self::nested(Value::Array(items))
@@ -161,21 +165,21 @@ impl Eval<'_> {
                 items.push(right);
                 self.array(items)
             }
-            left => Err(Self::cannot("<<", &left, &right)),
+            left => Err(Self::operator_type_error("<<", &left, &right)),
         }
     }
 
     /// Pays for comparing something with each of these.
-    fn pay_for_all(&mut self, items: &[Value]) -> Result<()> {
+    fn charge_comparisons(&mut self, items: &[Value]) -> Result<()> {
         for item in items {
             if !is_simple(item) {
-                self.visit(item)?;
+                self.charge_visit(item)?;
             }
         }
         Ok(())
     }
 
-    fn pay_for_copy(&mut self, items: usize) -> Result<()> {
+    fn charge_copy(&mut self, items: usize) -> Result<()> {
         self.charge(items as u64)?;
         self.budget.allocate(items.saturating_mul(size_of::<Value>()))
     }
@@ -207,7 +211,7 @@ impl Eval<'_> {
             (Some(Value::DateTime(moment)), Some(Value::TimeZone(zone))) => {
                 Ok(Value::date_time(moment.with_time_zone(zone)))
             }
-            _ => Err(Self::cannot(">>", &left, right)),
+            _ => Err(Self::operator_type_error(">>", &left, right)),
         }
     }
 
@@ -234,7 +238,7 @@ impl Eval<'_> {
                 let texts = (coerce::auto_text(a), coerce::auto_text(b));
                 match texts {
                     (Some(a), Some(b)) => self.concatenate(&a, &b),
-                    _ => Err(Self::cannot("++", &left, right)),
+                    _ => Err(Self::operator_type_error("++", &left, right)),
                 }
             }
         }
@@ -254,7 +258,7 @@ impl Eval<'_> {
         match left.into_bare() {
             Value::Array(mut items) => {
                 if Arc::get_mut(&mut items).is_none() {
-                    self.pay_for_copy(items.len())?;
+                    self.charge_copy(items.len())?;
                 }
                 Arc::make_mut(&mut items).extend_from_slice(&more);
                 Self::nested(Value::Array(items))
@@ -273,9 +277,9 @@ impl Eval<'_> {
             return Err(Fault::type_error("expected two objects"));
         };
         if Arc::get_mut(&mut object).is_none() {
-            self.pay_for_copy(object.len().saturating_mul(2))?;
+            self.charge_copy(object.len().saturating_mul(2))?;
         }
-        self.pay_for_copy(more.len().saturating_mul(2))?;
+        self.charge_copy(more.len().saturating_mul(2))?;
         let grown = Arc::make_mut(&mut object);
         more.entries().iter().for_each(|entry| grown.add(entry.clone()));
         Self::nested(Value::Object(object))
@@ -290,7 +294,7 @@ impl Eval<'_> {
                 let mut kept = Vec::new();
                 for item in Self::items(left) {
                     self.charge((unwanted.len() as u64).saturating_add(1))?;
-                    self.pay_for_all(&unwanted)?;
+                    self.charge_comparisons(&unwanted)?;
                     if !unwanted.contains(&item) {
                         kept.push(item);
                     }
@@ -301,7 +305,7 @@ impl Eval<'_> {
                 self.charge((object.len() as u64).saturating_mul(unwanted.len() as u64))?;
                 for entry in object.entries() {
                     if !is_simple(&entry.value) {
-                        self.visit(&Value::Object(Arc::clone(unwanted)))?;
+                        self.charge_visit(&Value::Object(Arc::clone(unwanted)))?;
                     }
                 }
                 let is_kept = |entry: &&crate::value::Entry| !unwanted.entries().contains(entry);
@@ -309,7 +313,7 @@ impl Eval<'_> {
                 self.object(kept)
             }
             (Value::Object(object), Value::Array(keys)) => self.without_keys(object, keys),
-            _ => Err(Self::cannot("--", left, right)),
+            _ => Err(Self::operator_type_error("--", left, right)),
         }
     }
 

@@ -16,7 +16,7 @@ impl Eval<'_> {
     ) -> Result {
         let value = self.eval(value, frame)?;
         for case in cases {
-            let Some(found) = self.matched(&case.pattern, &value, frame)? else { continue };
+            let Some(found) = self.match_pattern(&case.pattern, &value, frame)? else { continue };
             let top = self.stack.len();
             self.stack.extend(found);
             let result = self.case_body(case, frame);
@@ -39,7 +39,7 @@ impl Eval<'_> {
     }
 
     /// The three values that a case names: what was matched, and its parts.
-    fn matched(
+    fn match_pattern(
         &mut self,
         pattern: &PatternNode,
         value: &Value,
@@ -50,10 +50,10 @@ impl Eval<'_> {
             PatternNode::Any => whole(true),
             PatternNode::Literal(node) => {
                 let literal = self.eval(node, frame)?;
-                self.visit_both(value, &literal)?;
+                self.charge_pair_visit(value, &literal)?;
                 whole(is_similar(value, &literal))
             }
-            PatternNode::Is(kind) => whole(self.is_of(value, kind)?),
+            PatternNode::Is(kind) => whole(self.is_instance_of(value, kind)?),
             PatternNode::Matches(node) => {
                 let pattern = self.eval(node, frame)?;
                 let groups = self.groups(value, &pattern)?;

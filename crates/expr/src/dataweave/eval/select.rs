@@ -2,19 +2,19 @@
 
 use super::super::coerce;
 use super::super::program::{NameNode, Node, Op, SelectorNode};
-use super::super::syntax::{Part, Reach};
+use super::super::syntax::{SelectedPart, SelectorReach};
 use super::fault::{Fault, FaultCode, Result};
 use super::machine::{Eval, Frame};
 use crate::dataweave::calendar;
 use crate::value::{Entry, Kind, Namespace, Number, Object, Range, Text, Value, text};
 
 /// What a selector looks for.
-struct Wanted<'w> {
+struct FieldQuery<'w> {
     name: &'w str,
     namespace: Option<&'w Namespace>,
 }
 
-impl Wanted<'_> {
+impl FieldQuery<'_> {
     fn is(&self, entry: &Entry) -> bool {
         &**entry.key.name() == self.name
             && match (self.namespace, entry.key.namespace()) {
@@ -35,11 +35,14 @@ impl Eval<'_> {
         match selector {
             SelectorNode::Exists => self.exists(target, frame),
             SelectorNode::Required => self.required(target, frame),
-            SelectorNode::Field { reach: Reach::First, what: Part::Attribute, name, namespace } => {
-                self.attribute(target, name, namespace.as_ref(), frame)
-            }
-            SelectorNode::All(Part::Attribute | Part::Namespace) => {
-                self.of_key(target, selector, frame)
+            SelectorNode::Field {
+                reach: SelectorReach::First,
+                what: SelectedPart::Attribute,
+                name,
+                namespace,
+            } => self.attribute(target, name, namespace.as_ref(), frame),
+            SelectorNode::All(SelectedPart::Attribute | SelectedPart::Namespace) => {
+                self.select_of_key(target, selector, frame)
             }
             _ => {
                 let value = self.eval(target, frame)?;
@@ -61,8 +64,8 @@ impl Eval<'_> {
         let Value::Object(headers) = headers.bare() else { return Ok(Value::Null) };
         let name = match selector {
             SelectorNode::Field {
-                reach: Reach::First,
-                what: Part::Value,
+                reach: SelectorReach::First,
+                what: SelectedPart::Value,
                 namespace: None,
                 name,
             } => self.name(name, frame)?.to_string(),
@@ -80,22 +83,22 @@ impl Eval<'_> {
     fn apply(&mut self, value: &Value, selector: &SelectorNode, frame: Frame<'_>) -> Result {
         match selector {
             SelectorNode::Field { reach, what, namespace, name } => {
-                if *what == Part::Note {
+                if *what == SelectedPart::Metadata {
                     let name = self.name(name, frame)?;
                     return Ok(note(value, &name));
                 }
-                if let (Reach::First, Part::Value, NameNode::Plain(name), None) =
+                if let (SelectorReach::First, SelectedPart::Value, NameNode::Plain(name), None) =
                     (reach, what, name, namespace)
                 {
-                    return self.field(value, &Wanted { name, namespace: None });
+                    return self.field(value, &FieldQuery { name, namespace: None });
                 }
                 let name = self.name(name, frame)?;
-                let wanted = Wanted { name: &name, namespace: namespace.as_ref() };
+                let wanted = FieldQuery { name: &name, namespace: namespace.as_ref() };
                 self.reach(value, *reach, *what, &wanted)
             }
             SelectorNode::All(_) => {
-                let notes = value.notes().cloned().unwrap_or_default();
-                Ok(Value::object(notes))
+                let metadata = value.metadata().cloned().unwrap_or_default();
+                Ok(Value::object(metadata))
             }
             SelectorNode::Descendants => {
                 let mut found = Vec::new();
@@ -117,18 +120,28 @@ impl Eval<'_> {
         }
     }
 
-    fn reach(&mut self, value: &Value, reach: Reach, what: Part, wanted: &Wanted<'_>) -> Result {
+    fn reach(
+        &mut self,
+        value: &Value,
+        reach: SelectorReach,
+        what: SelectedPart,
+        wanted: &FieldQuery<'_>,
+    ) -> Result {
         match (reach, what) {
-            (Reach::First, Part::Value) => self.field(value, wanted),
-            (Reach::First | Reach::Every, Part::Pair) => self.pairs(value, wanted),
-            (Reach::Every, Part::Value) => self.every(value, wanted),
-            (Reach::Below | Reach::EveryBelow, _) => self.below(value, reach, what, wanted),
-            (Reach::First | Reach::Every, _) => Ok(Value::Null),
+            (SelectorReach::First, SelectedPart::Value) => self.field(value, wanted),
+            (SelectorReach::First | SelectorReach::All, SelectedPart::Pair) => {
+                self.pairs(value, wanted)
+            }
+            (SelectorReach::All, SelectedPart::Value) => self.all_fields(value, wanted),
+            (SelectorReach::Descendants | SelectorReach::AllDescendants, _) => {
+                self.descendant_fields(value, reach, what, wanted)
+            }
+            (SelectorReach::First | SelectorReach::All, _) => Ok(Value::Null),
         }
     }
 
     /// `.name`.
-    fn field(&mut self, value: &Value, wanted: &Wanted<'_>) -> Result {
+    fn field(&mut self, value: &Value, wanted: &FieldQuery<'_>) -> Result {
         match value.bare() {
             Value::Object(object) => {
                 let found = object.entries().iter().find(|entry| wanted.is(entry));
@@ -144,7 +157,7 @@ impl Eval<'_> {
                         found.extend(entry.map(|entry| entry.value.clone()));
                     }
                 }
-                self.found(found)
+                self.found_or_null(found)
             }
             Value::Namespace(namespace) => Ok(match wanted.name {
                 "prefix" => Value::Text(namespace.prefix.clone()),
@@ -159,12 +172,12 @@ impl Eval<'_> {
     }
 
     /// What was found, or null if that is nothing.
-    fn found(&mut self, found: Vec<Value>) -> Result {
+    fn found_or_null(&mut self, found: Vec<Value>) -> Result {
         if found.is_empty() { Ok(Value::Null) } else { self.array(found) }
     }
 
     /// `.&name`: the pairs with that name.
-    fn pairs(&mut self, value: &Value, wanted: &Wanted<'_>) -> Result {
+    fn pairs(&mut self, value: &Value, wanted: &FieldQuery<'_>) -> Result {
         match value.bare() {
             Value::Object(object) => {
                 let pairs: Object =
@@ -182,7 +195,7 @@ impl Eval<'_> {
                         }
                     }
                 }
-                self.found(found)
+                self.found_or_null(found)
             }
             Value::Null => Ok(Value::Null),
             _ => Err(no_fields(value, wanted.name)),
@@ -190,7 +203,7 @@ impl Eval<'_> {
     }
 
     /// `.*name`.
-    fn every(&mut self, value: &Value, wanted: &Wanted<'_>) -> Result {
+    fn all_fields(&mut self, value: &Value, wanted: &FieldQuery<'_>) -> Result {
         let mut found = Vec::new();
         match value.bare() {
             Value::Object(object) => collect(object, wanted, &mut found),
@@ -205,11 +218,17 @@ impl Eval<'_> {
             Value::Null => {}
             _ => return Err(no_fields(value, wanted.name)),
         }
-        self.found(found)
+        self.found_or_null(found)
     }
 
     /// `..name`: at every level, the outer ones first.
-    fn below(&mut self, value: &Value, reach: Reach, what: Part, wanted: &Wanted<'_>) -> Result {
+    fn descendant_fields(
+        &mut self,
+        value: &Value,
+        reach: SelectorReach,
+        what: SelectedPart,
+        wanted: &FieldQuery<'_>,
+    ) -> Result {
         if value.is_null() {
             return Err(no_fields(value, wanted.name));
         }
@@ -217,23 +236,23 @@ impl Eval<'_> {
         let mut pick = |object: &Object, found: &mut Vec<Value>| {
             let own = object.entries().iter().filter(|entry| wanted.is(entry));
             match what {
-                Part::Attribute => {
+                SelectedPart::Attribute => {
                     let keys = object.entries().iter().filter_map(|entry| entry.key.attributes());
                     let pairs = keys.flat_map(Object::entries).filter(|entry| wanted.is(entry));
                     found.extend(pairs.map(|entry| entry.value.clone()));
                 }
-                Part::Pair => {
+                SelectedPart::Pair => {
                     let pairs: Object = own.cloned().collect();
                     found.extend((!pairs.is_empty()).then(|| Value::object(pairs)));
                 }
                 _ => {
-                    let most = if reach == Reach::Below { 1 } else { usize::MAX };
+                    let most = if reach == SelectorReach::Descendants { 1 } else { usize::MAX };
                     found.extend(own.take(most).map(|entry| entry.value.clone()));
                 }
             }
         };
         self.descend(value, &mut pick, &mut found)?;
-        self.found(found)
+        self.found_or_null(found)
     }
 
     fn descend(
@@ -274,20 +293,22 @@ impl Eval<'_> {
     }
 
     fn named_element(&mut self, value: &Value, name: &Text) -> Result {
-        self.field(value, &Wanted { name, namespace: None })
+        self.field(value, &FieldQuery { name, namespace: None })
     }
 
     fn element(value: &Value, number: &Number) -> Result {
         let found = match value.bare() {
-            Value::Array(items) => place(number, items.len()).and_then(|at| items.get(at).cloned()),
+            Value::Array(items) => {
+                item_index(number, items.len()).and_then(|at| items.get(at).cloned())
+            }
             Value::Range(range) => {
                 let size = usize::try_from(range.len()).unwrap_or(usize::MAX);
-                place(number, size).and_then(|at| range.get(at as u64)).map(Value::from)
+                item_index(number, size).and_then(|at| range.get(at as u64)).map(Value::from)
             }
-            Value::Object(object) => place(number, object.len())
+            Value::Object(object) => item_index(number, object.len())
                 .and_then(|at| object.entries().get(at))
                 .map(|entry| entry.value.clone()),
-            Value::Binary(bytes) => place(number, bytes.len())
+            Value::Binary(bytes) => item_index(number, bytes.len())
                 .and_then(|at| bytes.get(at))
                 .map(|byte| Value::Binary([*byte].into())),
             Value::Null => None,
@@ -295,7 +316,7 @@ impl Eval<'_> {
                 let Some(text) = coerce::auto_text(other) else {
                     return Err(no_index(value, &Value::Number(number.clone())));
                 };
-                place(number, text::length(&text))
+                item_index(number, text::length(&text))
                     .and_then(|at| text::unit(&text, at))
                     .map(Value::from)
             }
@@ -315,7 +336,8 @@ impl Eval<'_> {
                 None => return Err(no_index(value, &Value::Range(range))),
             },
         };
-        let ends = (place(&Number::Int(range.from), size), place(&Number::Int(range.to), size));
+        let ends =
+            (item_index(&Number::Int(range.from), size), item_index(&Number::Int(range.to), size));
         let (Some(from), Some(to)) = ends else { return Ok(Value::Null) };
         let (low, high) = (from.min(to), from.max(to) + 1);
         self.charge((high - low) as u64)?;
@@ -357,7 +379,7 @@ impl Eval<'_> {
                         found.push(item);
                     }
                 }
-                self.found(found)
+                self.found_or_null(found)
             }
             Value::Object(object) => {
                 let mut found = Object::default();
@@ -387,7 +409,7 @@ impl Eval<'_> {
             return Ok(Value::Bool(!value.is_null()));
         };
         let value = match &**selector {
-            SelectorNode::Field { what: Part::Attribute, .. } | SelectorNode::All(_) => {
+            SelectorNode::Field { what: SelectedPart::Attribute, .. } | SelectorNode::All(_) => {
                 let value = self.select(inner, selector, frame)?;
                 return Ok(Value::Bool(!value.is_null()));
             }
@@ -395,12 +417,12 @@ impl Eval<'_> {
         };
         if let (
             Value::Object(object),
-            SelectorNode::Field { reach: Reach::First, name, namespace, .. },
+            SelectorNode::Field { reach: SelectorReach::First, name, namespace, .. },
         ) = (value.bare(), &**selector)
         {
             // A key with the value null is there.
             let name = self.name(name, frame)?;
-            let wanted = Wanted { name: &name, namespace: namespace.as_ref() };
+            let wanted = FieldQuery { name: &name, namespace: namespace.as_ref() };
             return Ok(Value::Bool(object.entries().iter().any(|entry| wanted.is(entry))));
         }
         match self.apply(&value, selector, frame) {
@@ -437,12 +459,12 @@ impl Eval<'_> {
         frame: Frame<'_>,
     ) -> Result {
         let name = self.name(name, frame)?;
-        let wanted = Wanted { name: &name, namespace };
-        if let Some(entries) = self.keys_of_every(target, frame)? {
+        let wanted = FieldQuery { name: &name, namespace };
+        if let Some(entries) = self.pairs_of_all(target, frame)? {
             let attributes = entries.iter().filter_map(|entry| entry.key.attributes());
             let pairs = attributes.flat_map(Object::entries).filter(|entry| wanted.is(entry));
             let found = pairs.map(|entry| entry.value.clone()).collect();
-            return self.found(found);
+            return self.found_or_null(found);
         }
         let key = self.key_of(target, frame)?;
         let attributes = key.as_ref().and_then(|entry| entry.key.attributes());
@@ -451,10 +473,15 @@ impl Eval<'_> {
     }
 
     /// `.@` and `.#`.
-    fn of_key(&mut self, target: &Node, selector: &SelectorNode, frame: Frame<'_>) -> Result {
+    fn select_of_key(
+        &mut self,
+        target: &Node,
+        selector: &SelectorNode,
+        frame: Frame<'_>,
+    ) -> Result {
         let Some(entry) = self.key_of(target, frame)? else { return Ok(Value::Null) };
         Ok(match selector {
-            SelectorNode::All(Part::Namespace) => match entry.key.namespace() {
+            SelectorNode::All(SelectedPart::Namespace) => match entry.key.namespace() {
                 Some(namespace) => Value::Namespace(std::sync::Arc::new(namespace.clone())),
                 None => Value::Null,
             },
@@ -466,16 +493,20 @@ impl Eval<'_> {
     }
 
     /// The pairs that `.*name` finds.
-    fn keys_of_every(&mut self, target: &Node, frame: Frame<'_>) -> Result<Option<Vec<Entry>>> {
+    fn pairs_of_all(&mut self, target: &Node, frame: Frame<'_>) -> Result<Option<Vec<Entry>>> {
         let Op::Select(inner, selector) = &target.op else { return Ok(None) };
-        let SelectorNode::Field { reach: Reach::Every, what: Part::Value, name, namespace } =
-            &**selector
+        let SelectorNode::Field {
+            reach: SelectorReach::All,
+            what: SelectedPart::Value,
+            name,
+            namespace,
+        } = &**selector
         else {
             return Ok(None);
         };
         let value = self.eval(inner, frame)?;
         let name = self.name(name, frame)?;
-        let wanted = Wanted { name: &name, namespace: namespace.as_ref() };
+        let wanted = FieldQuery { name: &name, namespace: namespace.as_ref() };
         Ok(match value.bare() {
             Value::Object(object) => {
                 Some(object.entries().iter().filter(|entry| wanted.is(entry)).cloned().collect())
@@ -487,12 +518,16 @@ impl Eval<'_> {
     /// The pair that a field selector finds; keys themselves count as pairs.
     fn key_of(&mut self, target: &Node, frame: Frame<'_>) -> Result<Option<Entry>> {
         if let Op::Select(inner, selector) = &target.op
-            && let SelectorNode::Field { reach: Reach::First, what: Part::Value, name, namespace } =
-                &**selector
+            && let SelectorNode::Field {
+                reach: SelectorReach::First,
+                what: SelectedPart::Value,
+                name,
+                namespace,
+            } = &**selector
         {
             let value = self.eval(inner, frame)?;
             let name = self.name(name, frame)?;
-            let wanted = Wanted { name: &name, namespace: namespace.as_ref() };
+            let wanted = FieldQuery { name: &name, namespace: namespace.as_ref() };
             return Ok(match value.bare() {
                 Value::Object(object) => {
                     object.entries().iter().find(|entry| wanted.is(entry)).cloned()
@@ -514,21 +549,21 @@ fn is_headers(node: &Node) -> bool {
     matches!(
         &**selector,
         SelectorNode::Field {
-            reach: Reach::First,
-            what: Part::Value,
+            reach: SelectorReach::First,
+            what: SelectedPart::Value,
             namespace: None,
             name: NameNode::Plain(name),
         } if &**name == "headers"
     )
 }
 
-fn collect(object: &Object, wanted: &Wanted<'_>, found: &mut Vec<Value>) {
+fn collect(object: &Object, wanted: &FieldQuery<'_>, found: &mut Vec<Value>) {
     let entries = object.entries().iter().filter(|entry| wanted.is(entry));
     found.extend(entries.map(|entry| entry.value.clone()));
 }
 
 /// A position; negative ones count from the end. None outside.
-fn place(number: &Number, size: usize) -> Option<usize> {
+fn item_index(number: &Number, size: usize) -> Option<usize> {
     let index = number.to_i64()?;
     if index >= 0 {
         return usize::try_from(index).ok().filter(|index| *index < size);
@@ -537,7 +572,7 @@ fn place(number: &Number, size: usize) -> Option<usize> {
 }
 
 fn note(value: &Value, name: &str) -> Value {
-    value.notes().and_then(|notes| notes.get(name)).cloned().unwrap_or_default()
+    value.metadata().and_then(|metadata| metadata.get(name)).cloned().unwrap_or_default()
 }
 
 fn no_fields(value: &Value, name: &str) -> Fault {

@@ -116,8 +116,8 @@ impl Eval<'_> {
         frame: Frame<'_>,
     ) -> Result {
         let value = self.eval(value, frame)?;
-        let notes = self.members(schema, frame)?;
-        self.convert_to(&value, target, notes)
+        let metadata = self.members(schema, frame)?;
+        self.convert_to(&value, target, metadata)
     }
 
     pub(super) fn name(&mut self, name: &NameNode, frame: Frame<'_>) -> Result<Text> {

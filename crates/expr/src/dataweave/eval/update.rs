@@ -1,13 +1,13 @@
 //! `update`: a copy with other values at some paths.
 
 use super::super::program::{Node, SelectorNode, UpdateNode};
-use super::super::syntax::{Part, Reach};
+use super::super::syntax::{SelectedPart, SelectorReach};
 use super::fault::Result;
 use super::machine::{Eval, Frame};
 use crate::value::{Key, KeyDetail, Object, Text, Value};
 
 /// One step of a path, with its expressions computed.
-enum Step {
+enum UpdateStep {
     Field {
         name: Text,
         every: bool,
@@ -15,7 +15,7 @@ enum Step {
     Attribute(Text),
     Index(i64),
     /// A selector that cannot be updated through; nothing is there.
-    Nowhere,
+    Unresolvable,
 }
 
 impl Eval<'_> {
@@ -39,31 +39,35 @@ impl Eval<'_> {
         Ok(value)
     }
 
-    fn path_step(&mut self, selector: &SelectorNode, frame: Frame<'_>) -> Result<Step> {
+    fn path_step(&mut self, selector: &SelectorNode, frame: Frame<'_>) -> Result<UpdateStep> {
         Ok(match selector {
             SelectorNode::Field { reach, what, name, .. } => {
                 let name = self.name(name, frame)?;
                 match (reach, what) {
-                    (Reach::First, Part::Value) => Step::Field { name, every: false },
-                    (Reach::Every, Part::Value) => Step::Field { name, every: true },
-                    (Reach::First, Part::Attribute) => Step::Attribute(name),
-                    _ => Step::Nowhere,
+                    (SelectorReach::First, SelectedPart::Value) => {
+                        UpdateStep::Field { name, every: false }
+                    }
+                    (SelectorReach::All, SelectedPart::Value) => {
+                        UpdateStep::Field { name, every: true }
+                    }
+                    (SelectorReach::First, SelectedPart::Attribute) => UpdateStep::Attribute(name),
+                    _ => UpdateStep::Unresolvable,
                 }
             }
             SelectorNode::Index(node) => match self.eval(node, frame)?.into_bare() {
-                Value::Number(number) => Step::Index(number.to_i64().unwrap_or(i64::MAX)),
-                Value::Text(name) => Step::Field { name, every: false },
-                Value::Key(key) => Step::Field { name: key.name().clone(), every: false },
-                _ => Step::Nowhere,
+                Value::Number(number) => UpdateStep::Index(number.to_i64().unwrap_or(i64::MAX)),
+                Value::Text(name) => UpdateStep::Field { name, every: false },
+                Value::Key(key) => UpdateStep::Field { name: key.name().clone(), every: false },
+                _ => UpdateStep::Unresolvable,
             },
-            _ => Step::Nowhere,
+            _ => UpdateStep::Unresolvable,
         })
     }
 
     fn update_path(
         &mut self,
         value: &Value,
-        path: &[Step],
+        path: &[UpdateStep],
         case: &UpdateNode,
         frame: Frame<'_>,
     ) -> Result {
@@ -72,23 +76,23 @@ impl Eval<'_> {
             return self.replacement(value, Value::Null, case, frame);
         };
         match (step, value.bare()) {
-            (Step::Field { name, every }, Value::Object(object)) => {
+            (UpdateStep::Field { name, every }, Value::Object(object)) => {
                 self.update_field(object, name, *every, rest, case, frame)
             }
-            (Step::Field { name, .. }, Value::Null) if case.force => {
+            (UpdateStep::Field { name, .. }, Value::Null) if case.force => {
                 let inner = self.update_path(&Value::Null, rest, case, frame)?;
                 let mut object = Object::default();
                 object.push(Key::new(name.clone()), inner);
                 self.object(object)
             }
-            (Step::Index(index), Value::Array(items)) => {
-                let place = place(*index, items.len());
-                let Some(old) = place.and_then(|place| items.get(place)) else {
+            (UpdateStep::Index(index), Value::Array(items)) => {
+                let item_index = item_index(*index, items.len());
+                let Some(old) = item_index.and_then(|item_index| items.get(item_index)) else {
                     return Ok(value.clone());
                 };
                 let new = self.update_path(old, rest, case, frame)?;
                 let mut items = items.to_vec();
-                if let Some(item) = place.and_then(|place| items.get_mut(place)) {
+                if let Some(item) = item_index.and_then(|item_index| items.get_mut(item_index)) {
                     *item = new;
                 }
                 self.array(items)
@@ -102,7 +106,7 @@ impl Eval<'_> {
         object: &std::sync::Arc<Object>,
         name: &Text,
         every: bool,
-        rest: &[Step],
+        rest: &[UpdateStep],
         case: &UpdateNode,
         frame: Frame<'_>,
     ) -> Result {
@@ -113,7 +117,7 @@ impl Eval<'_> {
                 continue;
             }
             found = true;
-            if let [Step::Attribute(attribute)] = rest {
+            if let [UpdateStep::Attribute(attribute)] = rest {
                 let key = self.update_attribute(&entry.key, attribute, case, frame)?;
                 updated.rename(index, key);
                 continue;
@@ -136,12 +140,15 @@ impl Eval<'_> {
         frame: Frame<'_>,
     ) -> Result<Key> {
         let mut attributes = key.attributes().cloned().unwrap_or_default();
-        let place = attributes.entries().iter().position(|entry| entry.key.name() == attribute);
-        let old = place.and_then(|place| attributes.entries().get(place)).map(|e| e.value.clone());
+        let item_index =
+            attributes.entries().iter().position(|entry| entry.key.name() == attribute);
+        let old = item_index
+            .and_then(|item_index| attributes.entries().get(item_index))
+            .map(|e| e.value.clone());
         if old.is_some() || case.force {
             let new = self.replacement(&old.unwrap_or_default(), Value::Null, case, frame)?;
-            match place {
-                Some(place) => attributes.replace(place, new),
+            match item_index {
+                Some(item_index) => attributes.replace(item_index, new),
                 None => attributes.push(Key::new(attribute.clone()), new),
             }
         }
@@ -173,8 +180,8 @@ impl Eval<'_> {
     }
 }
 
-fn place(index: i64, size: usize) -> Option<usize> {
+fn item_index(index: i64, size: usize) -> Option<usize> {
     let size = i64::try_from(size).ok()?;
-    let place = if index < 0 { size.checked_add(index)? } else { index };
-    usize::try_from(place).ok()
+    let item_index = if index < 0 { size.checked_add(index)? } else { index };
+    usize::try_from(item_index).ok()
 }

@@ -3,11 +3,11 @@
 /// A pattern, taken apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct DatePattern {
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: Vec<DatePatternPart>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum DatePatternPart {
     Text(String),
     /// A letter and how often it stands there, padded with spaces to a width.
     Field {
@@ -16,20 +16,20 @@ pub(super) enum Part {
         pad: usize,
     },
     /// `[…]`: may be missing when reading.
-    Optional(Vec<Part>),
+    Optional(Vec<DatePatternPart>),
 }
 
 /// Letters that have a meaning.
-const LETTERS: &str = "GuyDMLdQqYwWEecFaBhKkHmsSAnNVvzOXxZ";
+const PATTERN_LETTERS: &str = "GuyDMLdQqYwWEecFaBhKkHmsSAnNVvzOXxZ";
 
 /// Bytes of a pattern. Widths come from it, and the widths of texts have a limit of their own.
-const MAX_PATTERN: usize = 10_000;
+const MAX_PATTERN_BYTES: usize = 10_000;
 
 impl DatePattern {
     /// Reads a pattern; the problem if it makes no sense.
     pub(crate) fn parse(pattern: &str) -> Result<Self, String> {
-        if pattern.len() > MAX_PATTERN {
-            return Err(format!("it has more than {MAX_PATTERN} bytes"));
+        if pattern.len() > MAX_PATTERN_BYTES {
+            return Err(format!("it has more than {MAX_PATTERN_BYTES} bytes"));
         }
         let mut chars = pattern.chars().peekable();
         let parts = parts(&mut chars, 0)?;
@@ -39,22 +39,24 @@ impl DatePattern {
 
 type Chars<'c> = std::iter::Peekable<std::str::Chars<'c>>;
 
-fn parts(chars: &mut Chars<'_>, level: usize) -> Result<Vec<Part>, String> {
+fn parts(chars: &mut Chars<'_>, level: usize) -> Result<Vec<DatePatternPart>, String> {
     let mut parts = Vec::new();
     let mut pad = 0;
     while let Some(c) = chars.next() {
         match c {
             '\'' => push_text(&mut parts, &quoted(chars)?),
-            '[' if level < 8 => parts.push(Part::Optional(self::parts(chars, level + 1)?)),
+            '[' if level < 8 => {
+                parts.push(DatePatternPart::Optional(self::parts(chars, level + 1)?));
+            }
             ']' if level > 0 => return Ok(parts),
             '[' | ']' | '{' | '}' | '#' => return Err(format!("`{c}` cannot stand in a pattern")),
             'p' => {
                 pad = 1 + repeats(chars, 'p');
                 continue;
             }
-            _ if LETTERS.contains(c) => {
+            _ if PATTERN_LETTERS.contains(c) => {
                 let count = 1 + repeats(chars, c);
-                parts.push(Part::Field { letter: c, count, pad });
+                parts.push(DatePatternPart::Field { letter: c, count, pad });
             }
             _ if c.is_ascii_alphabetic() => {
                 return Err(format!("`{c}` is not a letter of date patterns; quote text with '"));
@@ -95,9 +97,9 @@ fn quoted(chars: &mut Chars<'_>) -> Result<String, String> {
     }
 }
 
-fn push_text(parts: &mut Vec<Part>, text: &str) {
+fn push_text(parts: &mut Vec<DatePatternPart>, text: &str) {
     match parts.last_mut() {
-        Some(Part::Text(last)) => last.push_str(text),
-        _ => parts.push(Part::Text(text.to_owned())),
+        Some(DatePatternPart::Text(last)) => last.push_str(text),
+        _ => parts.push(DatePatternPart::Text(text.to_owned())),
     }
 }

@@ -5,12 +5,12 @@ use jiff::tz::{Offset, TimeZone};
 use jiff::{Span, Zoned};
 
 use super::Locale;
-use super::date_pattern::{DatePattern, Part};
+use super::date_pattern::{DatePattern, DatePatternPart};
 use crate::value::temporal::{at_zone, parse_time_zone};
 
 /// The fields that were found.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Parsed {
+pub(crate) struct ParsedDate {
     year: Option<i64>,
     month: Option<i64>,
     day: Option<i64>,
@@ -28,24 +28,24 @@ pub(crate) struct Parsed {
 
 impl DatePattern {
     /// Reads the whole text; none if it does not fit.
-    pub(crate) fn read(&self, text: &str, locale: &Locale) -> Option<Parsed> {
-        let mut parsed = Parsed::default();
+    pub(crate) fn read(&self, text: &str, locale: &Locale) -> Option<ParsedDate> {
+        let mut parsed = ParsedDate::default();
         let rest = read_parts(&self.parts, text, locale, &mut parsed)?;
         rest.is_empty().then_some(parsed)
     }
 }
 
 fn read_parts<'t>(
-    parts: &[Part],
+    parts: &[DatePatternPart],
     text: &'t str,
     locale: &Locale,
-    parsed: &mut Parsed,
+    parsed: &mut ParsedDate,
 ) -> Option<&'t str> {
     let mut rest = text;
     for (index, part) in parts.iter().enumerate() {
         rest = match part {
-            Part::Text(expected) => rest.strip_prefix(expected.as_str())?,
-            Part::Optional(inner) => {
+            DatePatternPart::Text(expected) => rest.strip_prefix(expected.as_str())?,
+            DatePatternPart::Optional(inner) => {
                 let mut attempt = parsed.clone();
                 match read_parts(inner, rest, locale, &mut attempt) {
                     Some(after) => {
@@ -55,9 +55,10 @@ fn read_parts<'t>(
                     None => rest,
                 }
             }
-            Part::Field { letter, count, .. } => {
+            DatePatternPart::Field { letter, count, .. } => {
                 // Digits right after this field belong to the next one.
-                let is_adjacent = matches!(parts.get(index + 1), Some(Part::Field { .. }));
+                let is_adjacent =
+                    matches!(parts.get(index + 1), Some(DatePatternPart::Field { .. }));
                 read_field(*letter, *count, is_adjacent, rest, locale, parsed)?
             }
         };
@@ -71,7 +72,7 @@ fn read_field<'t>(
     is_adjacent: bool,
     text: &'t str,
     locale: &Locale,
-    parsed: &mut Parsed,
+    parsed: &mut ParsedDate,
 ) -> Option<&'t str> {
     let text = text.trim_start_matches(|c: char| letter == 'p' && c == ' ');
     match (letter, count) {
@@ -110,7 +111,7 @@ fn read_field<'t>(
         return None;
     }
     let value: i64 = text.get(..digits)?.parse().ok()?;
-    let place = match letter {
+    let position = match letter {
         'y' | 'u' | 'Y' => &mut parsed.year,
         'M' | 'L' => &mut parsed.month,
         'd' => &mut parsed.day,
@@ -124,7 +125,7 @@ fn read_field<'t>(
         // Weeks and quarters follow from the date.
         _ => return text.get(digits..),
     };
-    *place = Some(match (letter, count) {
+    *position = Some(match (letter, count) {
         ('y' | 'u' | 'Y', 2) => 2000 + value,
         ('A', _) => value.checked_mul(1_000_000)?,
         ('k' | 'h', _) => value % if letter == 'k' { 24 } else { 12 },
@@ -157,7 +158,7 @@ fn read_offset<'t>(
     letter: char,
     count: usize,
     text: &'t str,
-    parsed: &mut Parsed,
+    parsed: &mut ParsedDate,
 ) -> Option<&'t str> {
     let takes_zero = letter == 'X' || (letter == 'Z' && count == 5);
     if takes_zero && let Some(rest) = text.strip_prefix('Z') {
@@ -193,14 +194,14 @@ fn read_offset<'t>(
     Some(rest)
 }
 
-fn read_zone<'t>(text: &'t str, parsed: &mut Parsed) -> Option<&'t str> {
+fn read_zone<'t>(text: &'t str, parsed: &mut ParsedDate) -> Option<&'t str> {
     let is_part = |c: char| c.is_alphanumeric() || "/_+-:".contains(c);
     let end = text.find(|c: char| !is_part(c)).unwrap_or(text.len());
     parsed.zone = Some(parse_time_zone(text.get(..end)?)?);
     text.get(end..)
 }
 
-impl Parsed {
+impl ParsedDate {
     /// The day; one beyond the end of a month is its last, up to 31.
     pub(crate) fn date(&self) -> Option<Date> {
         let year = i16::try_from(self.year?).ok()?;

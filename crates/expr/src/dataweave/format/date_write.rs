@@ -5,12 +5,12 @@ use jiff::civil::{Date, Time};
 use jiff::tz::Offset;
 
 use super::Locale;
-use super::date_pattern::{DatePattern, Part};
+use super::date_pattern::{DatePattern, DatePatternPart};
 use crate::value::Value;
 use crate::value::temporal::{format_time_zone, nanoseconds};
 
 /// What a value has of a date.
-struct Fields<'v> {
+struct DateFields<'v> {
     date: Option<Date>,
     time: Option<Time>,
     offset: Option<Offset>,
@@ -20,7 +20,7 @@ struct Fields<'v> {
 impl DatePattern {
     /// The value in this pattern; the problem if it lacks a field.
     pub(crate) fn write(&self, value: &Value, locale: &Locale) -> Result<String, String> {
-        let mut fields = Fields { date: None, time: None, offset: None, zoned: None };
+        let mut fields = DateFields { date: None, time: None, offset: None, zoned: None };
         match value.bare() {
             Value::Date(date) => fields.date = Some(*date),
             Value::LocalTime(time) => fields.time = Some(*time),
@@ -47,21 +47,21 @@ impl DatePattern {
 }
 
 fn write_parts(
-    parts: &[Part],
-    fields: &Fields<'_>,
+    parts: &[DatePatternPart],
+    fields: &DateFields<'_>,
     locale: &Locale,
     out: &mut String,
 ) -> Result<(), String> {
     for part in parts {
         match part {
-            Part::Text(text) => out.push_str(text),
-            Part::Optional(inner) => {
+            DatePatternPart::Text(text) => out.push_str(text),
+            DatePatternPart::Optional(inner) => {
                 let mut optional = String::new();
                 if write_parts(inner, fields, locale, &mut optional).is_ok() {
                     out.push_str(&optional);
                 }
             }
-            Part::Field { letter, count, pad } => {
+            DatePatternPart::Field { letter, count, pad } => {
                 let text = fields
                     .field(*letter, *count, locale)
                     .ok_or_else(|| format!("the value has no field for `{letter}`"))?;
@@ -73,7 +73,7 @@ fn write_parts(
     Ok(())
 }
 
-impl Fields<'_> {
+impl DateFields<'_> {
     fn field(&self, letter: char, count: usize, locale: &Locale) -> Option<String> {
         match letter {
             'G' | 'u' | 'y' | 'D' | 'M' | 'L' | 'd' | 'Q' | 'q' | 'Y' | 'w' | 'W' | 'E' | 'e'

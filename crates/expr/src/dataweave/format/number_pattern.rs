@@ -12,7 +12,7 @@ pub(crate) struct NumberPattern {
     pub(super) max_fraction: usize,
     /// Digits of a group; zero for none.
     pub(super) grouping: usize,
-    /// Hundredths or thousandths: how many places to shift.
+    /// Hundredths or thousandths: how many positions to shift.
     pub(super) shift: i64,
     /// At least so many digits of the exponent.
     pub(super) exponent: Option<usize>,
@@ -27,7 +27,7 @@ pub(super) struct Affixes {
 
 /// The digits part.
 #[derive(Default)]
-struct Digits {
+struct DigitCounts {
     whole_optional: usize,
     whole_required: usize,
     fraction_required: usize,
@@ -38,12 +38,12 @@ struct Digits {
 }
 
 /// Bytes of a pattern. Widths come from it, and the widths of texts have a limit of their own.
-const MAX_PATTERN: usize = 10_000;
+const MAX_PATTERN_BYTES: usize = 10_000;
 
 impl NumberPattern {
     /// Reads a pattern; none if it makes no sense.
     pub(crate) fn parse(pattern: &str) -> Option<Self> {
-        if pattern.len() > MAX_PATTERN {
+        if pattern.len() > MAX_PATTERN_BYTES {
             return None;
         }
         let mut chars = pattern.chars().peekable();
@@ -105,8 +105,8 @@ fn affix(chars: &mut Chars<'_>, shift: &mut i64) -> String {
     text
 }
 
-fn digits(chars: &mut Chars<'_>) -> Option<Digits> {
-    let mut digits = Digits::default();
+fn digits(chars: &mut Chars<'_>) -> Option<DigitCounts> {
+    let mut digits = DigitCounts::default();
     while let Some(c) = chars.peek().copied() {
         match (c, digits.in_fraction) {
             ('#', false) if digits.whole_required > 0 => return None,

@@ -61,7 +61,7 @@ impl NumberPattern {
         out
     }
 
-    /// With more whole places than required, the exponent is a multiple of their number.
+    /// With more whole positions than required, the exponent is a multiple of their number.
     fn scientific(
         &self,
         number: &Number,
@@ -82,13 +82,13 @@ impl NumberPattern {
         };
         // Steps keep a fixed number of significant digits, plain exponents a fixed fraction.
         let mantissa = shift(&number.abs(), -exponent);
-        let places = if self.max_whole > self.min_whole && self.max_whole > 1 {
+        let decimals = if self.max_whole > self.min_whole && self.max_whole > 1 {
             let whole = signed(mantissa.to_plain_string().split('.').next().map_or(1, str::len));
             (signed(self.min_whole + self.max_fraction) - whole).max(signed(self.max_fraction) + 1)
         } else {
             signed(self.max_fraction)
         };
-        let mut mantissa = mantissa.round_to(places.max(0), rounding);
+        let mut mantissa = mantissa.round_to(decimals.max(0), rounding);
         if self.max_whole <= self.min_whole
             && mantissa >= Number::Int(10_i64.pow(1))
             && self.min_whole <= 1
@@ -116,12 +116,12 @@ impl NumberPattern {
 }
 
 /// The number with the point moved to the right.
-fn shift(number: &Number, places: i64) -> Number {
-    if places == 0 {
+fn shift(number: &Number, decimals: i64) -> Number {
+    if decimals == 0 {
         return number.clone();
     }
     let (unscaled, scale) = number.to_parts();
-    Number::from_parts(unscaled, scale.saturating_sub(places)).unwrap_or_else(|_| number.clone())
+    Number::from_parts(unscaled, scale.saturating_sub(decimals)).unwrap_or_else(|_| number.clone())
 }
 
 #[cfg(test)]

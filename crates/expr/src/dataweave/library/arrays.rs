@@ -8,39 +8,39 @@ use super::native::{Args, Native, Overload, Param};
 use super::null::{FALSE_2, NULL_2, NULL_3};
 use crate::value::{Number, Object, Text, Value};
 
-const TEST: &[Param] = &[Param::ARRAY, Param::callback(1)];
-const COUNTED: &[Param] = &[Param::ARRAY, Param::NUMBER];
-const JOINED: &[Param] = &[Param::ARRAY, Param::ARRAY, Param::callback(1), Param::callback(1)];
+const PREDICATE_PARAMS: &[Param] = &[Param::ARRAY, Param::callback(1)];
+const COUNT_PARAMS: &[Param] = &[Param::ARRAY, Param::NUMBER];
+const JOIN_PARAMS: &[Param] = &[Param::ARRAY, Param::ARRAY, Param::callback(1), Param::callback(1)];
 
 pub(super) const FUNCTIONS: &[Native] = &[
-    Native::new("countBy", &[Overload::new(TEST, count_by), NULL_2]),
-    Native::new("divideBy", &[Overload::new(COUNTED, divide_by), NULL_2]),
-    Native::new("drop", &[Overload::new(COUNTED, drop_items), NULL_2]),
-    Native::new("dropWhile", &[Overload::new(TEST, drop_while), NULL_2]),
+    Native::new("countBy", &[Overload::new(PREDICATE_PARAMS, count_by), NULL_2]),
+    Native::new("divideBy", &[Overload::new(COUNT_PARAMS, divide_by), NULL_2]),
+    Native::new("drop", &[Overload::new(COUNT_PARAMS, drop_items), NULL_2]),
+    Native::new("dropWhile", &[Overload::new(PREDICATE_PARAMS, drop_while), NULL_2]),
     Native::new(
         "every",
-        &[Overload::new(TEST, every), Overload::new(&[Param::NULL, Param::ANY], yes)],
+        &[Overload::new(PREDICATE_PARAMS, every), Overload::new(&[Param::NULL, Param::ANY], yes)],
     ),
     Native::new(
         "firstWith",
         &[Overload::new(&[Param::ARRAY, Param::callback(2)], first_with), NULL_2],
     ),
     Native::new("indexOf", &[Overload::new(&[Param::ARRAY, Param::ANY], index_of)]),
-    Native::new("indexWhere", &[Overload::new(TEST, index_where), NULL_2]),
-    Native::new("join", &[Overload::new(JOINED, join)]),
-    Native::new("leftJoin", &[Overload::new(JOINED, left_join)]),
-    Native::new("outerJoin", &[Overload::new(JOINED, outer_join)]),
-    Native::new("partition", &[Overload::new(TEST, partition), NULL_2]),
+    Native::new("indexWhere", &[Overload::new(PREDICATE_PARAMS, index_where), NULL_2]),
+    Native::new("join", &[Overload::new(JOIN_PARAMS, join)]),
+    Native::new("leftJoin", &[Overload::new(JOIN_PARAMS, left_join)]),
+    Native::new("outerJoin", &[Overload::new(JOIN_PARAMS, outer_join)]),
+    Native::new("partition", &[Overload::new(PREDICATE_PARAMS, partition), NULL_2]),
     Native::new(
         "slice",
         &[Overload::new(&[Param::ARRAY, Param::NUMBER, Param::NUMBER], slice), NULL_3],
     ),
-    Native::new("some", &[Overload::new(TEST, some), FALSE_2]),
-    Native::new("splitAt", &[Overload::new(COUNTED, split_at), NULL_2]),
-    Native::new("splitWhere", &[Overload::new(TEST, split_where), NULL_2]),
-    Native::new("sumBy", &[Overload::new(TEST, sum_by), NULL_2]),
-    Native::new("take", &[Overload::new(COUNTED, take), NULL_2]),
-    Native::new("takeWhile", &[Overload::new(TEST, take_while), NULL_2]),
+    Native::new("some", &[Overload::new(PREDICATE_PARAMS, some), FALSE_2]),
+    Native::new("splitAt", &[Overload::new(COUNT_PARAMS, split_at), NULL_2]),
+    Native::new("splitWhere", &[Overload::new(PREDICATE_PARAMS, split_where), NULL_2]),
+    Native::new("sumBy", &[Overload::new(PREDICATE_PARAMS, sum_by), NULL_2]),
+    Native::new("take", &[Overload::new(COUNT_PARAMS, take), NULL_2]),
+    Native::new("takeWhile", &[Overload::new(PREDICATE_PARAMS, take_while), NULL_2]),
 ];
 
 fn test(eval: &mut Eval<'_>, args: &Args, item: &Value) -> Result<bool> {
@@ -80,7 +80,7 @@ fn slice(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     sub_array(eval, &items, args.count(1), args.count(2))
 }
 
-/// The elements from a place to before another, as far as there are any.
+/// The elements from a position to before another, as far as there are any.
 fn sub_array(eval: &mut Eval<'_>, items: &[Value], from: usize, to: usize) -> Result {
     let to = to.min(items.len());
     let part = items.get(from.min(to)..to).unwrap_or_default();
@@ -88,7 +88,7 @@ fn sub_array(eval: &mut Eval<'_>, items: &[Value], from: usize, to: usize) -> Re
     eval.array(part.to_vec())
 }
 
-/// The place of the first element that passes, or the size.
+/// The position of the first element that passes, or the size.
 fn first_place(eval: &mut Eval<'_>, args: &Args, wanted: bool) -> Result<Option<usize>> {
     for (index, item) in Eval::items(args.get(0)).enumerate() {
         if test(eval, args, &item)? == wanted {
@@ -168,7 +168,7 @@ fn split_at(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     split(eval, &items, args.count(1))
 }
 
-/// Without a place to split at, everything is on the right.
+/// Without a position to split at, everything is on the right.
 fn split_where(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let items = args.array(0, eval)?;
     let at = first_place(eval, args, true)?.unwrap_or(0);
@@ -188,32 +188,32 @@ fn sum_by(eval: &mut Eval<'_>, args: &mut Args) -> Result {
 }
 
 /// Where the elements of each key are.
-type Places = BTreeMap<Text, Vec<usize>>;
+type IndicesByKey = BTreeMap<Text, Vec<usize>>;
 
-fn by_key(eval: &mut Eval<'_>, items: &Value, key: &Value) -> Result<(Vec<Value>, Places)> {
+fn by_key(eval: &mut Eval<'_>, items: &Value, key: &Value) -> Result<(Vec<Value>, IndicesByKey)> {
     let items = eval.collect(items)?;
-    let mut places = Places::new();
+    let mut indices = IndicesByKey::new();
     for (index, item) in items.iter().enumerate() {
         let key = eval.call(key, &mut [item.clone()])?;
-        places.entry(coerce::to_text(&key)?).or_default().push(index);
+        indices.entry(coerce::to_text(&key)?).or_default().push(index);
     }
-    Ok((items, places))
+    Ok((items, indices))
 }
 
 /// Pairs of elements with the same key; lonely ones of either side if they are wanted.
 fn join_all(eval: &mut Eval<'_>, args: &Args, keep_left: bool, keep_right: bool) -> Result {
-    let (right, places) = by_key(eval, args.get(1), args.get(3))?;
+    let (right, indices) = by_key(eval, args.get(1), args.get(3))?;
     let mut used = vec![false; right.len()];
     let mut joined = Vec::new();
     for left in Eval::items(args.get(0)) {
         let key = eval.call(args.get(2), &mut [left.clone()])?;
-        let partners = places.get(&coerce::to_text(&key)?).map_or(&[][..], Vec::as_slice);
+        let partners = indices.get(&coerce::to_text(&key)?).map_or(&[][..], Vec::as_slice);
         if partners.is_empty() && keep_left {
             joined.push(pair(eval, Some(&left), None)?);
         }
         for partner in partners {
-            if let Some(place) = used.get_mut(*partner) {
-                *place = true;
+            if let Some(position) = used.get_mut(*partner) {
+                *position = true;
             }
             joined.push(pair(eval, Some(&left), right.get(*partner))?);
         }

@@ -5,14 +5,14 @@ use super::super::eval::{Eval, Result};
 use super::native::{Args, Native, Overload, Param};
 use crate::value::{Kind, Object, Value};
 
-const TEXT: &[Param] = &[Param::TEXT];
-const BINARY: &[Param] = &[Param::BINARY];
+const TEXT_PARAMS: &[Param] = &[Param::TEXT];
+const BINARY_PARAMS: &[Param] = &[Param::BINARY];
 
 pub(super) const FUNCTIONS: &[Native] = &[
-    Native::new("fromBase64", &[Overload::new(TEXT, from_base64)]),
-    Native::new("fromHex", &[Overload::new(TEXT, from_hex)]),
-    Native::new("toBase64", &[Overload::new(BINARY, to_base64)]),
-    Native::new("toHex", &[Overload::new(BINARY, to_hex)]),
+    Native::new("fromBase64", &[Overload::new(TEXT_PARAMS, from_base64)]),
+    Native::new("fromHex", &[Overload::new(TEXT_PARAMS, from_hex)]),
+    Native::new("toBase64", &[Overload::new(BINARY_PARAMS, to_base64)]),
+    Native::new("toHex", &[Overload::new(BINARY_PARAMS, to_hex)]),
     Native::new(
         "concatWith",
         &[
@@ -28,7 +28,7 @@ pub(super) const FUNCTIONS: &[Native] = &[
 fn based(value: &Value, kind: Kind, base: &str) -> Result {
     let mut schema = Object::default();
     schema.insert("base", base);
-    coerce::with_notes(value, kind, &schema)
+    coerce::with_metadata(value, kind, &schema)
 }
 
 fn from_base64(_: &mut Eval<'_>, args: &mut Args) -> Result {

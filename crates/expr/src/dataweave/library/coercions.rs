@@ -10,45 +10,51 @@ macro_rules! formatted {
     ($run:ident, $listed:ident) => {
         &[
             Overload::new(&[Param::only(Kind::String), Param::ARRAY], $listed),
-            Overload::new(&[Param::TEXT, OPTIONAL, OPTIONAL], $run).optional(2),
+            Overload::new(&[Param::TEXT, OPTIONAL_PARAM, OPTIONAL_PARAM], $run).optional(2),
         ]
     };
 }
 
-const OPTIONAL: Param = Param::TEXT.or(Kind::Null);
-const LISTED: &[Param] = &[Param::only(Kind::String), Param::ARRAY];
+const OPTIONAL_PARAM: Param = Param::TEXT.or(Kind::Null);
+const LISTED_PARAMS: &[Param] = &[Param::only(Kind::String), Param::ARRAY];
 
 pub(super) const FUNCTIONS: &[Native] = &[
     Native::new("toArray", &[Overload::new(&[Param::TEXT], to_array)]),
     Native::new("toBinary", &[Overload::new(&[Param::TEXT, Param::TEXT], to_binary)]),
     Native::new("toBoolean", &[Overload::new(&[Param::only(Kind::String)], to_boolean)]),
     Native::new("toDate", formatted!(to_date, to_date_listed)),
-    Native::new("toDateOrNull", &[Overload::new(LISTED, to_date_or_null)]),
+    Native::new("toDateOrNull", &[Overload::new(LISTED_PARAMS, to_date_or_null)]),
     Native::new(
         "toDateTime",
         &[
-            Overload::new(LISTED, to_date_time_listed),
-            Overload::new(&[Param::only(Kind::Number), OPTIONAL], number_to_date_time).optional(1),
-            Overload::new(&[Param::TEXT, OPTIONAL, OPTIONAL], to_date_time).optional(2),
+            Overload::new(LISTED_PARAMS, to_date_time_listed),
+            Overload::new(&[Param::only(Kind::Number), OPTIONAL_PARAM], number_to_date_time)
+                .optional(1),
+            Overload::new(&[Param::TEXT, OPTIONAL_PARAM, OPTIONAL_PARAM], to_date_time).optional(2),
         ],
     ),
-    Native::new("toDateTimeOrNull", &[Overload::new(LISTED, to_date_time_or_null)]),
+    Native::new("toDateTimeOrNull", &[Overload::new(LISTED_PARAMS, to_date_time_or_null)]),
     Native::new("toLocalDateTime", formatted!(to_local_date_time, to_local_date_time_listed)),
-    Native::new("toLocalDateTimeOrNull", &[Overload::new(LISTED, to_local_date_time_or_null)]),
+    Native::new(
+        "toLocalDateTimeOrNull",
+        &[Overload::new(LISTED_PARAMS, to_local_date_time_or_null)],
+    ),
     Native::new("toLocalTime", formatted!(to_local_time, to_local_time_listed)),
-    Native::new("toLocalTimeOrNull", &[Overload::new(LISTED, to_local_time_or_null)]),
+    Native::new("toLocalTimeOrNull", &[Overload::new(LISTED_PARAMS, to_local_time_or_null)]),
     Native::new("toTime", formatted!(to_time, to_time_listed)),
-    Native::new("toTimeOrNull", &[Overload::new(LISTED, to_time_or_null)]),
+    Native::new("toTimeOrNull", &[Overload::new(LISTED_PARAMS, to_time_or_null)]),
     Native::new(
         "toNumber",
         &[
-            Overload::new(LISTED, to_number_listed),
-            Overload::new(&[Param::only(Kind::DateTime), OPTIONAL], unit_to_number).optional(1),
-            Overload::new(&[Param::only(Kind::Period), OPTIONAL], unit_to_number).optional(1),
-            Overload::new(&[Param::TEXT.or(Kind::Key), OPTIONAL, OPTIONAL], to_number).optional(2),
+            Overload::new(LISTED_PARAMS, to_number_listed),
+            Overload::new(&[Param::only(Kind::DateTime), OPTIONAL_PARAM], unit_to_number)
+                .optional(1),
+            Overload::new(&[Param::only(Kind::Period), OPTIONAL_PARAM], unit_to_number).optional(1),
+            Overload::new(&[Param::TEXT.or(Kind::Key), OPTIONAL_PARAM, OPTIONAL_PARAM], to_number)
+                .optional(2),
         ],
     ),
-    Native::new("toNumberOrNull", &[Overload::new(LISTED, to_number_or_null)]),
+    Native::new("toNumberOrNull", &[Overload::new(LISTED_PARAMS, to_number_or_null)]),
     Native::new("toPeriod", &[Overload::new(&[Param::TEXT], to_period)]),
     Native::new("toRegex", &[Overload::new(&[Param::TEXT], to_regex)]),
     Native::new("toTimeZone", &[Overload::new(&[Param::TEXT], to_time_zone)]),
@@ -57,25 +63,26 @@ pub(super) const FUNCTIONS: &[Native] = &[
         "toString",
         &[
             Overload::new(
-                &[Param::only(Kind::Number), OPTIONAL, OPTIONAL, OPTIONAL],
+                &[Param::only(Kind::Number), OPTIONAL_PARAM, OPTIONAL_PARAM, OPTIONAL_PARAM],
                 number_to_string,
             )
             .optional(3),
-            Overload::new(&[TEMPORAL, OPTIONAL, OPTIONAL], temporal_to_string).optional(2),
+            Overload::new(&[TEMPORAL_PARAM, OPTIONAL_PARAM, OPTIONAL_PARAM], temporal_to_string)
+                .optional(2),
             Overload::new(&[Param::only(Kind::Binary), Param::TEXT], binary_to_string),
             Overload::new(&[Param::ARRAY], array_to_string),
-            Overload::new(&[PLAIN], plain_to_string),
+            Overload::new(&[PLAIN_PARAM], plain_to_string),
         ],
     ),
 ];
 
-const TEMPORAL: Param = Param::only(Kind::Date)
+const TEMPORAL_PARAM: Param = Param::only(Kind::Date)
     .or(Kind::DateTime)
     .or(Kind::LocalDateTime)
     .or(Kind::LocalTime)
     .or(Kind::Time);
 
-const PLAIN: Param = Param::only(Kind::TimeZone)
+const PLAIN_PARAM: Param = Param::only(Kind::TimeZone)
     .or(Kind::Uri)
     .or(Kind::Boolean)
     .or(Kind::Period)
@@ -86,9 +93,9 @@ const PLAIN: Param = Param::only(Kind::TimeZone)
 /// The arguments after the first as a schema.
 fn schema(args: &Args, names: &[&str]) -> Object {
     let mut schema = Object::default();
-    for (place, name) in (1..).zip(names) {
-        if args.has(place) {
-            schema.insert(name, args.text(place));
+    for (index, name) in (1..).zip(names) {
+        if args.has(index) {
+            schema.insert(name, args.text(index));
         }
     }
     schema
@@ -97,8 +104,8 @@ fn schema(args: &Args, names: &[&str]) -> Object {
 /// Converts; the schema stays with a date, so that it is written in its format.
 fn convert(args: &Args, kind: Kind, names: &[&str]) -> Result {
     let schema = schema(args, names);
-    let converted = coerce::with_notes(args.get(0), kind, &schema)?;
-    Ok(Value::tagged(converted, schema))
+    let converted = coerce::with_metadata(args.get(0), kind, &schema)?;
+    Ok(Value::annotated(converted, schema))
 }
 
 /// Tries the formats in order.
@@ -106,8 +113,8 @@ fn convert_listed(eval: &mut Eval<'_>, args: &Args, kind: Kind) -> Result<Option
     for format in Eval::items(args.get(1)) {
         eval.charge(1)?;
         let Value::Object(format) = format.bare() else { continue };
-        if let Ok(converted) = coerce::with_notes(args.get(0), kind, format) {
-            return Ok(Some(Value::tagged(converted, (**format).clone())));
+        if let Ok(converted) = coerce::with_metadata(args.get(0), kind, format) {
+            return Ok(Some(Value::annotated(converted, (**format).clone())));
         }
     }
     Ok(None)
@@ -123,7 +130,7 @@ fn listed_or_null(eval: &mut Eval<'_>, args: &Args, kind: Kind) -> Result {
     Ok(convert_listed(eval, args, kind)?.unwrap_or_default())
 }
 
-const FORMAT: &[&str] = &["format", "locale"];
+const FORMAT_FIELDS: &[&str] = &["format", "locale"];
 
 fn to_array(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let units = eval.units(&args.text(0))?.into_iter().map(Value::Text).collect();
@@ -139,7 +146,7 @@ fn to_boolean(_: &mut Eval<'_>, args: &mut Args) -> Result {
 }
 
 fn to_date(_: &mut Eval<'_>, args: &mut Args) -> Result {
-    convert(args, Kind::Date, FORMAT)
+    convert(args, Kind::Date, FORMAT_FIELDS)
 }
 
 fn to_date_listed(eval: &mut Eval<'_>, args: &mut Args) -> Result {
@@ -151,12 +158,12 @@ fn to_date_or_null(eval: &mut Eval<'_>, args: &mut Args) -> Result {
 }
 
 fn to_date_time(_: &mut Eval<'_>, args: &mut Args) -> Result {
-    convert(args, Kind::DateTime, FORMAT)
+    convert(args, Kind::DateTime, FORMAT_FIELDS)
 }
 
 fn number_to_date_time(_: &mut Eval<'_>, args: &mut Args) -> Result {
     let schema = schema(args, &["unit"]);
-    coerce::with_notes(args.get(0), Kind::DateTime, &schema)
+    coerce::with_metadata(args.get(0), Kind::DateTime, &schema)
 }
 
 fn to_date_time_listed(eval: &mut Eval<'_>, args: &mut Args) -> Result {
@@ -168,7 +175,7 @@ fn to_date_time_or_null(eval: &mut Eval<'_>, args: &mut Args) -> Result {
 }
 
 fn to_local_date_time(_: &mut Eval<'_>, args: &mut Args) -> Result {
-    convert(args, Kind::LocalDateTime, FORMAT)
+    convert(args, Kind::LocalDateTime, FORMAT_FIELDS)
 }
 
 fn to_local_date_time_listed(eval: &mut Eval<'_>, args: &mut Args) -> Result {
@@ -180,7 +187,7 @@ fn to_local_date_time_or_null(eval: &mut Eval<'_>, args: &mut Args) -> Result {
 }
 
 fn to_local_time(_: &mut Eval<'_>, args: &mut Args) -> Result {
-    convert(args, Kind::LocalTime, FORMAT)
+    convert(args, Kind::LocalTime, FORMAT_FIELDS)
 }
 
 fn to_local_time_listed(eval: &mut Eval<'_>, args: &mut Args) -> Result {
@@ -192,7 +199,7 @@ fn to_local_time_or_null(eval: &mut Eval<'_>, args: &mut Args) -> Result {
 }
 
 fn to_time(_: &mut Eval<'_>, args: &mut Args) -> Result {
-    convert(args, Kind::Time, FORMAT)
+    convert(args, Kind::Time, FORMAT_FIELDS)
 }
 
 fn to_time_listed(eval: &mut Eval<'_>, args: &mut Args) -> Result {
@@ -204,13 +211,13 @@ fn to_time_or_null(eval: &mut Eval<'_>, args: &mut Args) -> Result {
 }
 
 fn to_number(_: &mut Eval<'_>, args: &mut Args) -> Result {
-    let schema = schema(args, FORMAT);
-    coerce::with_notes(args.get(0), Kind::Number, &schema)
+    let schema = schema(args, FORMAT_FIELDS);
+    coerce::with_metadata(args.get(0), Kind::Number, &schema)
 }
 
 fn unit_to_number(_: &mut Eval<'_>, args: &mut Args) -> Result {
     let schema = schema(args, &["unit"]);
-    coerce::with_notes(args.get(0), Kind::Number, &schema)
+    coerce::with_metadata(args.get(0), Kind::Number, &schema)
 }
 
 fn to_number_listed(eval: &mut Eval<'_>, args: &mut Args) -> Result {
@@ -243,17 +250,17 @@ fn to_uri(_: &mut Eval<'_>, args: &mut Args) -> Result {
 
 fn number_to_string(_: &mut Eval<'_>, args: &mut Args) -> Result {
     let schema = schema(args, &["format", "locale", "roundMode"]);
-    coerce::with_notes(args.get(0), Kind::String, &schema)
+    coerce::with_metadata(args.get(0), Kind::String, &schema)
 }
 
 fn temporal_to_string(_: &mut Eval<'_>, args: &mut Args) -> Result {
-    let schema = schema(args, FORMAT);
-    coerce::with_notes(args.get(0), Kind::String, &schema)
+    let schema = schema(args, FORMAT_FIELDS);
+    coerce::with_metadata(args.get(0), Kind::String, &schema)
 }
 
 fn binary_to_string(_: &mut Eval<'_>, args: &mut Args) -> Result {
     let schema = schema(args, &["encoding"]);
-    coerce::with_notes(args.get(0), Kind::String, &schema)
+    coerce::with_metadata(args.get(0), Kind::String, &schema)
 }
 
 fn plain_to_string(eval: &mut Eval<'_>, args: &mut Args) -> Result {

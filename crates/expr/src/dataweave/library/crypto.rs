@@ -10,14 +10,14 @@ use super::md2::md2;
 use super::native::{Args, Native, Overload, Param};
 use crate::value::Value;
 
-const KEYED: &[Param] = &[Param::BINARY, Param::BINARY, Param::TEXT];
+const KEYED_PARAMS: &[Param] = &[Param::BINARY, Param::BINARY, Param::TEXT];
 
 pub(super) const FUNCTIONS: &[Native] = &[
     Native::new("MD5", &[Overload::new(&[Param::BINARY], md5)]),
     Native::new("SHA1", &[Overload::new(&[Param::BINARY], sha1)]),
     Native::new("hashWith", &[Overload::new(&[Param::BINARY, Param::TEXT], hash_with).optional(1)]),
-    Native::new("HMACBinary", &[Overload::new(KEYED, hmac_binary).optional(1)]),
-    Native::new("HMACWith", &[Overload::new(KEYED, hmac_with).optional(1)]),
+    Native::new("HMACBinary", &[Overload::new(KEYED_PARAMS, hmac_binary).optional(1)]),
+    Native::new("HMACWith", &[Overload::new(KEYED_PARAMS, hmac_with).optional(1)]),
 ];
 
 fn hex(bytes: &[u8]) -> String {

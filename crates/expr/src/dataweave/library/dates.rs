@@ -10,11 +10,11 @@ use super::native::{Args, Native, Overload, Param};
 use crate::value::temporal::{OffsetTime, at_zone};
 use crate::value::{Kind, Object, Value};
 
-const DAY: &[Overload] = &[
+const DAY_OVERLOADS: &[Overload] = &[
     Overload::new(&[Param::only(Kind::DateTime)], at_beginning_of_day),
     Overload::new(&[Param::LOCAL_DATE_TIME], at_beginning_of_day),
 ];
-const PARTS: &[Param] = &[Param::OBJECT];
+const PARTS_PARAMS: &[Param] = &[Param::OBJECT];
 
 /// One overload for every kind that has such a beginning.
 macro_rules! beginnings {
@@ -24,7 +24,7 @@ macro_rules! beginnings {
 }
 
 pub(super) const FUNCTIONS: &[Native] = &[
-    Native::new("atBeginningOfDay", DAY),
+    Native::new("atBeginningOfDay", DAY_OVERLOADS),
     Native::new(
         "atBeginningOfHour",
         beginnings!(at_beginning_of_hour, DateTime, LocalDateTime, LocalTime, Time),
@@ -41,11 +41,11 @@ pub(super) const FUNCTIONS: &[Native] = &[
         "atBeginningOfYear",
         beginnings!(at_beginning_of_year, DateTime, LocalDateTime, Date),
     ),
-    Native::new("date", &[Overload::new(PARTS, date)]),
-    Native::new("dateTime", &[Overload::new(PARTS, date_time)]),
-    Native::new("localDateTime", &[Overload::new(PARTS, local_date_time)]),
-    Native::new("localTime", &[Overload::new(PARTS, local_time)]),
-    Native::new("time", &[Overload::new(PARTS, time)]),
+    Native::new("date", &[Overload::new(PARTS_PARAMS, date)]),
+    Native::new("dateTime", &[Overload::new(PARTS_PARAMS, date_time)]),
+    Native::new("localDateTime", &[Overload::new(PARTS_PARAMS, local_date_time)]),
+    Native::new("localTime", &[Overload::new(PARTS_PARAMS, local_time)]),
+    Native::new("time", &[Overload::new(PARTS_PARAMS, time)]),
     Native::new("today", &[Overload::new(&[], today)]),
     Native::new("tomorrow", &[Overload::new(&[], tomorrow)]),
     Native::new("yesterday", &[Overload::new(&[], yesterday)]),

@@ -71,8 +71,8 @@ impl Comparison<'_, '_> {
         }
         let mut found = Vec::new();
         // What comes last is reported first.
-        for (place, (actual, expected)) in actual.iter().zip(&expected).enumerate().rev() {
-            found.extend(self.values(actual, expected, &format!("{path}[{place}]"))?);
+        for (index, (actual, expected)) in actual.iter().zip(&expected).enumerate().rev() {
+            found.extend(self.values(actual, expected, &format!("{path}[{index}]"))?);
         }
         Ok(found)
     }
@@ -83,9 +83,9 @@ impl Comparison<'_, '_> {
             return self.one(&wanted, &actual.len().to_string(), path);
         }
         let mut found = Vec::new();
-        for (place, wanted) in expected.entries().iter().enumerate().rev() {
+        for (index, wanted) in expected.entries().iter().enumerate().rev() {
             let path = format!("{path}.{}", wanted.key.name());
-            if let Some(entry) = self.partner(actual, expected, place)? {
+            if let Some(entry) = self.partner(actual, expected, index)? {
                 found.extend(self.entries(entry, wanted, &path)?);
             } else {
                 let wanted = format!("Entry {path} with type {}", wanted.value.kind().name());
@@ -95,22 +95,22 @@ impl Comparison<'_, '_> {
         Ok(found)
     }
 
-    /// The entry that is compared with the expected one at a place: that at the same place, or, in
-    /// any order, the one with as many of its name before it.
+    /// The entry that is compared with the expected one at a position: that at the same position,
+    /// or, in any order, the one with as many of its name before it.
     fn partner<'o>(
         &mut self,
         actual: &'o Object,
         expected: &Object,
-        place: usize,
+        index: usize,
     ) -> Result<Option<&'o Entry>> {
         let Some((wanted, before)) =
-            expected.entries().get(..=place).and_then(<[Entry]>::split_last)
+            expected.entries().get(..=index).and_then(<[Entry]>::split_last)
         else {
             return Ok(None);
         };
         let is_namesake = |entry: &&Entry| entry.key.name() == wanted.key.name();
         if !self.unordered {
-            return Ok(actual.entries().get(place).filter(is_namesake));
+            return Ok(actual.entries().get(index).filter(is_namesake));
         }
         self.eval.charge(actual.len() as u64)?;
         let earlier = before.iter().filter(is_namesake).count();

@@ -94,11 +94,11 @@ fn quoted(text: &str) -> String {
 }
 
 fn scalar(value: &Value) -> Result<String> {
-    let mut notes = Object::default();
+    let mut metadata = Object::default();
     if let Value::Binary(_) = value {
-        notes.insert("base", Value::Text("64".into()));
+        metadata.insert("base", Value::Text("64".into()));
     }
-    let text = match coerce::with_notes(value, Kind::String, &notes) {
+    let text = match coerce::with_metadata(value, Kind::String, &metadata) {
         Ok(text) => coerce::to_text(&text)?,
         Err(_) if value.kind() == Kind::Function => return Ok("???".to_owned()),
         Err(fault) => return Err(fault),

@@ -7,19 +7,19 @@ use super::super::eval::{Eval, Result};
 use super::native::{Args, Constant, Native, Overload, Param};
 use crate::value::{Number, NumberError, Value};
 
-const ONE: &[Param] = &[Param::NUMBER];
+const ONE_PARAM: &[Param] = &[Param::NUMBER];
 
 pub(super) const FUNCTIONS: &[Native] = &[
-    Native::new("sin", &[Overload::new(ONE, sin)]),
-    Native::new("cos", &[Overload::new(ONE, cos)]),
-    Native::new("tan", &[Overload::new(ONE, tan)]),
-    Native::new("asin", &[Overload::new(ONE, asin)]),
-    Native::new("acos", &[Overload::new(ONE, acos)]),
-    Native::new("atan", &[Overload::new(ONE, atan)]),
-    Native::new("log10", &[Overload::new(ONE, log10)]),
-    Native::new("logn", &[Overload::new(ONE, logn)]),
-    Native::new("toDegrees", &[Overload::new(ONE, to_degrees)]),
-    Native::new("toRadians", &[Overload::new(ONE, to_radians)]),
+    Native::new("sin", &[Overload::new(ONE_PARAM, sin)]),
+    Native::new("cos", &[Overload::new(ONE_PARAM, cos)]),
+    Native::new("tan", &[Overload::new(ONE_PARAM, tan)]),
+    Native::new("asin", &[Overload::new(ONE_PARAM, asin)]),
+    Native::new("acos", &[Overload::new(ONE_PARAM, acos)]),
+    Native::new("atan", &[Overload::new(ONE_PARAM, atan)]),
+    Native::new("log10", &[Overload::new(ONE_PARAM, log10)]),
+    Native::new("logn", &[Overload::new(ONE_PARAM, logn)]),
+    Native::new("toDegrees", &[Overload::new(ONE_PARAM, to_degrees)]),
+    Native::new("toRadians", &[Overload::new(ONE_PARAM, to_radians)]),
 ];
 
 pub(super) const CONSTANTS: &[Constant] = &[("PI", pi_value), ("E", e_value)];

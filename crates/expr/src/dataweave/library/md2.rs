@@ -1,42 +1,42 @@
 //! The hash MD2, which no library here has. It protects nothing; old systems still ask for it.
 
-const BLOCK: usize = 16;
+const BLOCK_BYTES: usize = 16;
 const ROUNDS: u8 = 18;
 
 /// The hash of some bytes.
 pub(super) fn md2(message: &[u8]) -> Vec<u8> {
-    let padding = BLOCK - message.len() % BLOCK;
+    let padding = BLOCK_BYTES - message.len() % BLOCK_BYTES;
     let mut padded = message.to_vec();
     padded.extend(std::iter::repeat_n(u8::try_from(padding).unwrap_or(0), padding));
     let checksum = checksum(&padded);
     padded.extend(checksum);
-    let mut state = [0; 3 * BLOCK];
-    for block in padded.chunks(BLOCK) {
-        for (place, byte) in block.iter().enumerate() {
-            state[BLOCK + place] = *byte;
-            state[2 * BLOCK + place] = *byte ^ state[place];
+    let mut state = [0; 3 * BLOCK_BYTES];
+    for block in padded.chunks(BLOCK_BYTES) {
+        for (index, byte) in block.iter().enumerate() {
+            state[BLOCK_BYTES + index] = *byte;
+            state[2 * BLOCK_BYTES + index] = *byte ^ state[index];
         }
         mix(&mut state);
     }
-    state[..BLOCK].to_vec()
+    state[..BLOCK_BYTES].to_vec()
 }
 
-fn checksum(padded: &[u8]) -> [u8; BLOCK] {
-    let (mut sum, mut last) = ([0; BLOCK], 0);
-    for block in padded.chunks(BLOCK) {
-        for (place, byte) in sum.iter_mut().zip(block) {
-            *place ^= SHUFFLED[usize::from(byte ^ last)];
-            last = *place;
+fn checksum(padded: &[u8]) -> [u8; BLOCK_BYTES] {
+    let (mut sum, mut last) = ([0; BLOCK_BYTES], 0);
+    for block in padded.chunks(BLOCK_BYTES) {
+        for (index, byte) in sum.iter_mut().zip(block) {
+            *index ^= PI_SUBSTITUTION[usize::from(byte ^ last)];
+            last = *index;
         }
     }
     sum
 }
 
-fn mix(state: &mut [u8; 3 * BLOCK]) {
+fn mix(state: &mut [u8; 3 * BLOCK_BYTES]) {
     let mut last = 0_u8;
     for round in 0..ROUNDS {
         for byte in state.iter_mut() {
-            *byte ^= SHUFFLED[usize::from(last)];
+            *byte ^= PI_SUBSTITUTION[usize::from(last)];
             last = *byte;
         }
         last = last.wrapping_add(round);
@@ -45,7 +45,7 @@ fn mix(state: &mut [u8; 3 * BLOCK]) {
 
 /// All bytes in an order that the digits of pi give.
 #[rustfmt::skip]
-const SHUFFLED: [u8; 256] = [
+const PI_SUBSTITUTION: [u8; 256] = [
     41, 46, 67, 201, 162, 216, 124, 1, 61, 54, 84, 161, 236, 240, 6, 19, 98, 167, 5, 243, 192,
     199, 115, 140, 152, 147, 43, 217, 188, 76, 130, 202, 30, 155, 87, 60, 253, 212, 224, 22, 103,
     66, 111, 24, 138, 23, 229, 18, 190, 78, 196, 214, 218, 158, 222, 73, 160, 251, 245, 142, 187,

@@ -130,9 +130,9 @@ impl Native {
         Self { name, overloads }
     }
 
-    /// With how many arguments a function at this place will be called.
-    pub(crate) fn callback(&self, place: usize) -> Option<usize> {
-        self.overloads.iter().find_map(|overload| overload.params.get(place)?.callback)
+    /// With how many arguments a function at this position will be called.
+    pub(crate) fn callback(&self, index: usize) -> Option<usize> {
+        self.overloads.iter().find_map(|overload| overload.params.get(index)?.callback)
     }
 
     pub(crate) fn takes_count(&self, count: usize) -> bool {
@@ -169,8 +169,8 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn push(&mut self, value: Value) {
-        if let Some(place) = self.values.get_mut(self.len) {
-            *place = value;
+        if let Some(index) = self.values.get_mut(self.len) {
+            *index = value;
             self.len += 1;
         }
     }
@@ -183,62 +183,62 @@ impl Args {
         self.len
     }
 
-    /// The value at a place; null when it was left out.
-    pub(crate) fn take(&mut self, place: usize) -> Value {
-        self.values.get_mut(place).map(std::mem::take).unwrap_or_default()
+    /// The value at a position; null when it was left out.
+    pub(crate) fn take(&mut self, index: usize) -> Value {
+        self.values.get_mut(index).map(std::mem::take).unwrap_or_default()
     }
 
-    pub(crate) fn get(&self, place: usize) -> &Value {
-        self.values.get(place).map_or(&Value::Null, Value::bare)
+    pub(crate) fn get(&self, index: usize) -> &Value {
+        self.values.get(index).map_or(&Value::Null, Value::bare)
     }
 
-    pub(crate) fn has(&self, place: usize) -> bool {
-        place < self.len && !self.get(place).is_null()
+    pub(crate) fn has(&self, index: usize) -> bool {
+        index < self.len && !self.get(index).is_null()
     }
 
-    pub(crate) fn text(&self, place: usize) -> Text {
-        match self.get(place) {
+    pub(crate) fn text(&self, index: usize) -> Text {
+        match self.get(index) {
             Value::Text(text) | Value::Uri(text) => text.clone(),
             Value::Key(key) => key.name().clone(),
             _ => Text::from(""),
         }
     }
 
-    pub(crate) fn number(&self, place: usize) -> Number {
-        match self.get(place) {
+    pub(crate) fn number(&self, index: usize) -> Number {
+        match self.get(index) {
             Value::Number(number) => number.clone(),
             _ => Number::ZERO,
         }
     }
 
     /// A number without its fraction, as near as fits.
-    pub(crate) fn int(&self, place: usize) -> i64 {
-        let number = self.number(place);
+    pub(crate) fn int(&self, index: usize) -> i64 {
+        let number = self.number(index);
         number.to_i64().unwrap_or(if number.is_negative() { i64::MIN } else { i64::MAX })
     }
 
     /// A number that counts something: not negative.
-    pub(crate) fn count(&self, place: usize) -> usize {
-        usize::try_from(self.int(place)).unwrap_or(0)
+    pub(crate) fn count(&self, index: usize) -> usize {
+        usize::try_from(self.int(index)).unwrap_or(0)
     }
 
-    /// The same for places that count up to a number: a fraction counts as one more.
-    pub(crate) fn count_up(&self, place: usize) -> usize {
-        let number = self.number(place);
+    /// The same for positions that count up to a number: a fraction counts as one more.
+    pub(crate) fn count_up(&self, index: usize) -> usize {
+        let number = self.number(index);
         let fraction = usize::from(!number.is_integer() && !number.is_negative());
-        self.count(place).saturating_add(fraction)
+        self.count(index).saturating_add(fraction)
     }
 
-    pub(crate) fn object(&self, place: usize) -> Arc<Object> {
-        match self.get(place) {
+    pub(crate) fn object(&self, index: usize) -> Arc<Object> {
+        match self.get(index) {
             Value::Object(object) => Arc::clone(object),
             _ => Arc::default(),
         }
     }
 
     /// An array; a range is written out, which the caller pays for.
-    pub(crate) fn array(&self, place: usize, eval: &mut Eval<'_>) -> Result<Arc<Array>> {
-        match self.get(place) {
+    pub(crate) fn array(&self, index: usize, eval: &mut Eval<'_>) -> Result<Arc<Array>> {
+        match self.get(index) {
             Value::Array(items) => Ok(Arc::clone(items)),
             Value::Range(range) => {
                 eval.charge(range.len())?;
@@ -249,15 +249,15 @@ impl Args {
         }
     }
 
-    pub(crate) fn regex(&self, place: usize) -> Option<Arc<Pattern>> {
-        match self.get(place) {
+    pub(crate) fn regex(&self, index: usize) -> Option<Arc<Pattern>> {
+        match self.get(index) {
             Value::Regex(pattern) => Some(Arc::clone(pattern)),
             _ => None,
         }
     }
 
-    pub(crate) fn binary(&self, place: usize) -> Arc<[u8]> {
-        match self.get(place) {
+    pub(crate) fn binary(&self, index: usize) -> Arc<[u8]> {
+        match self.get(index) {
             Value::Binary(bytes) => Arc::clone(bytes),
             _ => Arc::from([]),
         }

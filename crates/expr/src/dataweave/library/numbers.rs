@@ -7,15 +7,15 @@ use super::native::{Args, Native, Overload, Param};
 use super::null::NULL_1;
 use crate::value::{Number, NumberError, Value};
 
-const TEXT: &[Param] = &[Param::TEXT];
-const NUMBER: &[Param] = &[Param::NUMBER];
+const TEXT_PARAMS: &[Param] = &[Param::TEXT];
+const NUMBER_PARAMS: &[Param] = &[Param::NUMBER];
 
 pub(super) const FUNCTIONS: &[Native] = &[
-    Native::new("fromBinary", &[Overload::new(TEXT, from_binary), NULL_1]),
-    Native::new("fromHex", &[Overload::new(TEXT, from_hex), NULL_1]),
+    Native::new("fromBinary", &[Overload::new(TEXT_PARAMS, from_binary), NULL_1]),
+    Native::new("fromHex", &[Overload::new(TEXT_PARAMS, from_hex), NULL_1]),
     Native::new("fromRadixNumber", &[Overload::new(&[Param::TEXT, Param::NUMBER], from_radix)]),
-    Native::new("toBinary", &[Overload::new(NUMBER, to_binary), NULL_1]),
-    Native::new("toHex", &[Overload::new(NUMBER, to_hex), NULL_1]),
+    Native::new("toBinary", &[Overload::new(NUMBER_PARAMS, to_binary), NULL_1]),
+    Native::new("toHex", &[Overload::new(NUMBER_PARAMS, to_hex), NULL_1]),
     Native::new("toRadixNumber", &[Overload::new(&[Param::NUMBER, Param::NUMBER], to_radix)]),
 ];
 

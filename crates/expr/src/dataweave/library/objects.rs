@@ -6,21 +6,24 @@ use super::native::{Args, Native, Overload, Param};
 use super::null::FALSE_2;
 use crate::value::{Entry, Object, Value};
 
-const ONE: &[Param] = &[Param::OBJECT];
-const TEST: &[Param] = &[Param::OBJECT, Param::callback(2)];
+const ONE_PARAM: &[Param] = &[Param::OBJECT];
+const PREDICATE_PARAMS: &[Param] = &[Param::OBJECT, Param::callback(2)];
 
 pub(super) const FUNCTIONS: &[Native] = &[
     Native::new("divideBy", &[Overload::new(&[Param::OBJECT, Param::NUMBER], divide_by)]),
-    Native::new("entrySet", &[Overload::new(ONE, entries_of)]),
-    Native::new("keySet", &[Overload::new(ONE, keys_of)]),
-    Native::new("nameSet", &[Overload::new(ONE, names_of)]),
-    Native::new("valueSet", &[Overload::new(ONE, values_of)]),
+    Native::new("entrySet", &[Overload::new(ONE_PARAM, entries_of)]),
+    Native::new("keySet", &[Overload::new(ONE_PARAM, keys_of)]),
+    Native::new("nameSet", &[Overload::new(ONE_PARAM, names_of)]),
+    Native::new("valueSet", &[Overload::new(ONE_PARAM, values_of)]),
     Native::new(
         "everyEntry",
-        &[Overload::new(TEST, every_entry), Overload::new(&[Param::NULL, Param::ANY], yes)],
+        &[
+            Overload::new(PREDICATE_PARAMS, every_entry),
+            Overload::new(&[Param::NULL, Param::ANY], yes),
+        ],
     ),
-    Native::new("someEntry", &[Overload::new(TEST, some_entry), FALSE_2]),
-    Native::new("takeWhile", &[Overload::new(TEST, take_while)]),
+    Native::new("someEntry", &[Overload::new(PREDICATE_PARAMS, some_entry), FALSE_2]),
+    Native::new("takeWhile", &[Overload::new(PREDICATE_PARAMS, take_while)]),
     Native::new(
         "mergeWith",
         &[

@@ -6,8 +6,8 @@ use super::native::{Args, Native, Overload, Param};
 use crate::value::temporal::Period;
 use crate::value::{Kind, Number, Object, Value};
 
-const ONE: &[Param] = &[Param::NUMBER];
-const PARTS: &[Param] = &[Param::OBJECT];
+const ONE_PARAM: &[Param] = &[Param::NUMBER];
+const PARTS_PARAMS: &[Param] = &[Param::OBJECT];
 
 /// Seconds of a unit.
 const DAY: i64 = 86_400;
@@ -16,14 +16,14 @@ const MINUTE: i64 = 60;
 
 pub(super) const FUNCTIONS: &[Native] = &[
     Native::new("between", &[Overload::new(&[Param::DATE, Param::DATE], between)]),
-    Native::new("years", &[Overload::new(ONE, years)]),
-    Native::new("months", &[Overload::new(ONE, months)]),
-    Native::new("days", &[Overload::new(ONE, days)]),
-    Native::new("hours", &[Overload::new(ONE, hours)]),
-    Native::new("minutes", &[Overload::new(ONE, minutes)]),
-    Native::new("seconds", &[Overload::new(ONE, seconds)]),
-    Native::new("duration", &[Overload::new(PARTS, duration)]),
-    Native::new("period", &[Overload::new(PARTS, period)]),
+    Native::new("years", &[Overload::new(ONE_PARAM, years)]),
+    Native::new("months", &[Overload::new(ONE_PARAM, months)]),
+    Native::new("days", &[Overload::new(ONE_PARAM, days)]),
+    Native::new("hours", &[Overload::new(ONE_PARAM, hours)]),
+    Native::new("minutes", &[Overload::new(ONE_PARAM, minutes)]),
+    Native::new("seconds", &[Overload::new(ONE_PARAM, seconds)]),
+    Native::new("duration", &[Overload::new(PARTS_PARAMS, duration)]),
+    Native::new("period", &[Overload::new(PARTS_PARAMS, period)]),
 ];
 
 fn too_long() -> Fault {

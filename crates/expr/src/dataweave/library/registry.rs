@@ -20,7 +20,7 @@ pub(crate) static MODULES: &[Module] = &[
     Module::new("dw::core::Numbers", &[super::numbers::FUNCTIONS]),
     Module::new("dw::core::Dates", &[super::dates::FUNCTIONS]),
     Module::new("dw::core::Periods", &[super::periods::FUNCTIONS]),
-    Module::new("dw::core::Types", &[super::types::QUESTIONS, super::types::FUNCTIONS]),
+    Module::new("dw::core::Types", &[super::types::TYPE_QUERIES, super::types::FUNCTIONS]),
     Module::new("dw::core::Binaries", &[super::binaries::FUNCTIONS]),
     Module::new("dw::core::URL", &[super::url::FUNCTIONS]),
     Module::new("dw::util::Coercions", &[super::coercions::FUNCTIONS]),
@@ -35,7 +35,7 @@ pub(crate) static MODULES: &[Module] = &[
 ];
 
 /// What is refused by name: it would reach outside of the script.
-const REFUSED: &[(&str, &str, &str)] = &[
+const REFUSED_FUNCTIONS: &[(&str, &str, &str)] = &[
     ("dw::Core", "readUrl", "`readUrl` is refused: a script reads nothing from outside"),
     ("dw::Runtime", "eval", "`eval` is refused: a script runs no other script"),
     ("dw::Runtime", "evalUrl", "`evalUrl` is refused: a script runs no other script"),
@@ -94,5 +94,5 @@ pub(crate) fn refusal(path: &str, name: &str) -> Option<&'static str> {
     let is_it = |(module, function, _): &&(&str, &str, &str)| {
         *module == path && (function.is_empty() || *function == name)
     };
-    REFUSED.iter().find(is_it).map(|(_, _, reason)| *reason)
+    REFUSED_FUNCTIONS.iter().find(is_it).map(|(_, _, reason)| *reason)
 }

@@ -1,4 +1,4 @@
-//! `dw::util::Timer`. Time stands still during an evaluation, so nothing ever takes any.
+//! `dw::util::Timer`. `now` is constant during an evaluation, so every duration is zero.
 
 use super::super::eval::{Eval, Result};
 use super::native::{Args, Native, Overload, Param};

@@ -5,19 +5,19 @@ use super::native::{Args, Constant, Native, Overload, Param};
 use super::path::{ARRAY, ATTRIBUTE, OBJECT, PathStep, path_value};
 use crate::value::{Key, KeyDetail, Object, Text, Value};
 
-const WALK: &[Param] = &[Param::ANY, Param::callback(2)];
-const PATH: &[Param] = &[Param::ARRAY];
+const WALK_PARAMS: &[Param] = &[Param::ANY, Param::callback(2)];
+const PATH_PARAMS: &[Param] = &[Param::ARRAY];
 
 pub(super) const FUNCTIONS: &[Native] = &[
-    Native::new("asExpressionString", &[Overload::new(PATH, as_expression_string)]),
-    Native::new("isArrayType", &[Overload::new(PATH, is_array_type)]),
-    Native::new("isAttributeType", &[Overload::new(PATH, is_attribute_type)]),
-    Native::new("isObjectType", &[Overload::new(PATH, is_object_type)]),
-    Native::new("mapLeafValues", &[Overload::new(WALK, map_leaf_values)]),
-    Native::new("filterArrayLeafs", &[Overload::new(WALK, filter_array_leafs)]),
-    Native::new("filterObjectLeafs", &[Overload::new(WALK, filter_object_leafs)]),
-    Native::new("filterTree", &[Overload::new(WALK, filter_tree)]),
-    Native::new("nodeExists", &[Overload::new(WALK, node_exists)]),
+    Native::new("asExpressionString", &[Overload::new(PATH_PARAMS, as_expression_string)]),
+    Native::new("isArrayType", &[Overload::new(PATH_PARAMS, is_array_type)]),
+    Native::new("isAttributeType", &[Overload::new(PATH_PARAMS, is_attribute_type)]),
+    Native::new("isObjectType", &[Overload::new(PATH_PARAMS, is_object_type)]),
+    Native::new("mapLeafValues", &[Overload::new(WALK_PARAMS, map_leaf_values)]),
+    Native::new("filterArrayLeafs", &[Overload::new(WALK_PARAMS, filter_array_leafs)]),
+    Native::new("filterObjectLeafs", &[Overload::new(WALK_PARAMS, filter_object_leafs)]),
+    Native::new("filterTree", &[Overload::new(WALK_PARAMS, filter_tree)]),
+    Native::new("nodeExists", &[Overload::new(WALK_PARAMS, node_exists)]),
 ];
 
 pub(super) const CONSTANTS: &[Constant] = &[

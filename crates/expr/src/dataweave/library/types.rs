@@ -7,12 +7,12 @@ use super::super::types::{Field, Shape, Type};
 use super::native::{Args, Native, Overload, Param};
 use crate::value::{Kind, Namespace, Object, Text, Value};
 
-const ONE: &[Param] = &[Param::TYPE];
+const ONE_PARAM: &[Param] = &[Param::TYPE];
 
 /// `isXType` for every kind, each a question about the shape behind the name.
 macro_rules! questions {
     ($($name:literal => $is:expr),+ $(,)?) => {
-        &[$(Native::new($name, &[Overload::new(ONE, |eval, args| {
+        &[$(Native::new($name, &[Overload::new(ONE_PARAM, |eval, args| {
             let is: fn(&Shape) -> bool = $is;
             Ok(Value::Bool(is(&resolved(eval, args)?.shape)))
         })])),+]
@@ -25,7 +25,7 @@ macro_rules! is_kind {
     };
 }
 
-pub(super) const QUESTIONS: &[Native] = questions! {
+pub(super) const TYPE_QUERIES: &[Native] = questions! {
     "isAnyType" => |shape| matches!(shape, Shape::Any),
     "isNothingType" => |shape| matches!(shape, Shape::Nothing),
     "isArrayType" => |shape| matches!(shape, Shape::Array(_) | Shape::Kind(Kind::Array)),
@@ -57,17 +57,17 @@ pub(super) const QUESTIONS: &[Native] = questions! {
 };
 
 pub(super) const FUNCTIONS: &[Native] = &[
-    Native::new("isReferenceType", &[Overload::new(ONE, is_reference)]),
-    Native::new("arrayItem", &[Overload::new(ONE, array_item)]),
-    Native::new("baseTypeOf", &[Overload::new(ONE, base_type_of)]),
-    Native::new("functionParamTypes", &[Overload::new(ONE, function_param_types)]),
-    Native::new("functionReturnType", &[Overload::new(ONE, function_return_type)]),
-    Native::new("intersectionItems", &[Overload::new(ONE, intersection_items)]),
-    Native::new("unionItems", &[Overload::new(ONE, union_items)]),
-    Native::new("literalValueOf", &[Overload::new(ONE, literal_value_of)]),
-    Native::new("metadataOf", &[Overload::new(ONE, metadata_of)]),
-    Native::new("nameOf", &[Overload::new(ONE, name_of)]),
-    Native::new("objectFields", &[Overload::new(ONE, object_fields)]),
+    Native::new("isReferenceType", &[Overload::new(ONE_PARAM, is_reference)]),
+    Native::new("arrayItem", &[Overload::new(ONE_PARAM, array_item)]),
+    Native::new("baseTypeOf", &[Overload::new(ONE_PARAM, base_type_of)]),
+    Native::new("functionParamTypes", &[Overload::new(ONE_PARAM, function_param_types)]),
+    Native::new("functionReturnType", &[Overload::new(ONE_PARAM, function_return_type)]),
+    Native::new("intersectionItems", &[Overload::new(ONE_PARAM, intersection_items)]),
+    Native::new("unionItems", &[Overload::new(ONE_PARAM, union_items)]),
+    Native::new("literalValueOf", &[Overload::new(ONE_PARAM, literal_value_of)]),
+    Native::new("metadataOf", &[Overload::new(ONE_PARAM, metadata_of)]),
+    Native::new("nameOf", &[Overload::new(ONE_PARAM, name_of)]),
+    Native::new("objectFields", &[Overload::new(ONE_PARAM, object_fields)]),
 ];
 
 fn given(args: &Args) -> Result<Arc<Type>> {
@@ -164,7 +164,7 @@ fn literal_value_of(eval: &mut Eval<'_>, args: &mut Args) -> Result {
 
 fn metadata_of(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let found = resolved(eval, args)?;
-    eval.object(found.notes.clone())
+    eval.object(found.metadata.clone())
 }
 
 fn name_of(eval: &mut Eval<'_>, args: &mut Args) -> Result {

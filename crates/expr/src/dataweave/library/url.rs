@@ -5,15 +5,15 @@ use super::super::eval::{Eval, Fault, Result};
 use super::native::{Args, Native, Overload, Param};
 use crate::value::{Object, Value};
 
-const ONE: &[Param] = &[Param::TEXT];
+const ONE_PARAM: &[Param] = &[Param::TEXT];
 
 pub(super) const FUNCTIONS: &[Native] = &[
     Native::new("compose", &[Overload::new(&[Param::ARRAY, Param::ARRAY], compose)]),
-    Native::new("decodeURI", &[Overload::new(ONE, decode)]),
-    Native::new("decodeURIComponent", &[Overload::new(ONE, decode)]),
-    Native::new("encodeURI", &[Overload::new(ONE, encode_uri)]),
-    Native::new("encodeURIComponent", &[Overload::new(ONE, encode_component)]),
-    Native::new("parseURI", &[Overload::new(ONE, parse_uri)]),
+    Native::new("decodeURI", &[Overload::new(ONE_PARAM, decode)]),
+    Native::new("decodeURIComponent", &[Overload::new(ONE_PARAM, decode)]),
+    Native::new("encodeURI", &[Overload::new(ONE_PARAM, encode_uri)]),
+    Native::new("encodeURIComponent", &[Overload::new(ONE_PARAM, encode_component)]),
+    Native::new("parseURI", &[Overload::new(ONE_PARAM, parse_uri)]),
 ];
 
 /// What is never escaped.

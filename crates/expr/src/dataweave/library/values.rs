@@ -2,22 +2,28 @@
 
 use std::sync::Arc;
 
-use super::super::eval::{Eval, Fault, Function, Result, Waiting};
+use super::super::eval::{Eval, Fault, Function, PartialCall, Result};
 use super::native::{Args, Native, Overload, Param};
 use super::null::NULL_2;
 use super::path::{ARRAY, ATTRIBUTE, OBJECT, PathStep, namespace_value};
 use crate::value::{Key, KeyDetail, Kind, Object, Value};
 
-const SPACE: Param = Param::only(Kind::Namespace).or(Kind::Null);
+const NAMESPACE_PARAM: Param = Param::only(Kind::Namespace).or(Kind::Null);
 
 pub(super) const FUNCTIONS: &[Native] = &[
     Native::new(
         "attr",
-        &[Overload::new(&[SPACE, Param::TEXT], attr), Overload::new(&[Param::TEXT], attr_plain)],
+        &[
+            Overload::new(&[NAMESPACE_PARAM, Param::TEXT], attr),
+            Overload::new(&[Param::TEXT], attr_plain),
+        ],
     ),
     Native::new(
         "field",
-        &[Overload::new(&[SPACE, Param::TEXT], field), Overload::new(&[Param::TEXT], field_plain)],
+        &[
+            Overload::new(&[NAMESPACE_PARAM, Param::TEXT], field),
+            Overload::new(&[Param::TEXT], field_plain),
+        ],
     ),
     Native::new("index", &[Overload::new(&[Param::NUMBER], index)]),
     Native::new("mask", &[NULL_2, Overload::new(&[Param::ANY, Param::ANY], mask)]),
@@ -56,7 +62,7 @@ fn index(eval: &mut Eval<'_>, args: &mut Args) -> Result {
 
 fn waiting(name: &'static str, args: &mut Args, run: super::native::NativeFn) -> Result {
     let args = Arc::from([args.take(0), args.take(1)]);
-    Ok(Function::Waiting(Waiting { name, args, run }).into_value())
+    Ok(Function::Partial(PartialCall { name, args, run }).into_value())
 }
 
 fn update(_: &mut Eval<'_>, args: &mut Args) -> Result {
@@ -92,18 +98,21 @@ fn change(eval: &mut Eval<'_>, value: &Value, path: &[PathStep], callback: &Valu
     match (step, value.bare()) {
         (PathStep::Field(name, namespace), Value::Object(object)) => {
             let mut changed = (**object).clone();
-            for (place, entry) in object.entries().iter().enumerate() {
+            for (item_index, entry) in object.entries().iter().enumerate() {
                 let same = entry.key.name() == name
                     && namespace.as_ref().is_none_or(|space| entry.key.namespace() == Some(space));
                 if !same {
                     continue;
                 }
                 if let [PathStep::Attribute(attribute, _)] = rest {
-                    changed.rename(place, change_attribute(eval, &entry.key, attribute, callback)?);
+                    changed.rename(
+                        item_index,
+                        change_attribute(eval, &entry.key, attribute, callback)?,
+                    );
                     continue;
                 }
-                let new = replaced(eval, &entry.value, place, rest, callback)?;
-                changed.replace(place, new);
+                let new = replaced(eval, &entry.value, item_index, rest, callback)?;
+                changed.replace(item_index, new);
             }
             eval.object(changed)
         }
@@ -128,12 +137,12 @@ fn change(eval: &mut Eval<'_>, value: &Value, path: &[PathStep], callback: &Valu
 fn replaced(
     eval: &mut Eval<'_>,
     old: &Value,
-    place: usize,
+    item_index: usize,
     rest: &[PathStep],
     callback: &Value,
 ) -> Result {
     if rest.is_empty() {
-        eval.call(callback, &mut [old.clone(), Value::from(place)])
+        eval.call(callback, &mut [old.clone(), Value::from(item_index)])
     } else {
         change(eval, old, rest, callback)
     }
@@ -146,12 +155,12 @@ fn change_attribute(
     callback: &Value,
 ) -> Result<Key> {
     let mut attributes = key.attributes().cloned().unwrap_or_default();
-    let place = attributes.entries().iter().position(|entry| &**entry.key.name() == attribute);
-    if let Some((place, entry)) =
-        place.and_then(|place| Some((place, attributes.entries().get(place)?)))
+    let item_index = attributes.entries().iter().position(|entry| &**entry.key.name() == attribute);
+    if let Some((item_index, entry)) =
+        item_index.and_then(|item_index| Some((item_index, attributes.entries().get(item_index)?)))
     {
-        let new = eval.call(callback, &mut [entry.value.clone(), Value::from(place)])?;
-        attributes.replace(place, new);
+        let new = eval.call(callback, &mut [entry.value.clone(), Value::from(item_index)])?;
+        attributes.replace(item_index, new);
     }
     let namespace = key.namespace().cloned();
     Ok(Key::with_detail(key.name().clone(), KeyDetail { namespace, attributes }))
@@ -170,22 +179,22 @@ fn mask_all(eval: &mut Eval<'_>, value: &Value, step: &PathStep, callback: &Valu
     match value.bare() {
         Value::Object(object) => {
             let mut masked = Object::with_capacity(object.len());
-            for (place, entry) in object.entries().iter().enumerate() {
+            for (item_index, entry) in object.entries().iter().enumerate() {
                 let hit = matches!(step, PathStep::Field(name, _) if entry.key.name() == name);
                 let mut key = entry.key.clone();
                 if let PathStep::Attribute(attribute, _) = step {
                     key = change_attribute(eval, &key, attribute, callback)?;
                 }
-                let value = masked_value(eval, &entry.value, place, hit, step, callback)?;
+                let value = masked_value(eval, &entry.value, item_index, hit, step, callback)?;
                 masked.push(key, value);
             }
             eval.object(masked)
         }
         Value::Array(items) => {
             let mut masked = Vec::with_capacity(items.len());
-            for (place, item) in items.iter().enumerate() {
-                let hit = matches!(step, PathStep::Index(index) if *index == place);
-                masked.push(masked_value(eval, item, place, hit, step, callback)?);
+            for (item_index, item) in items.iter().enumerate() {
+                let hit = matches!(step, PathStep::Index(index) if *index == item_index);
+                masked.push(masked_value(eval, item, item_index, hit, step, callback)?);
             }
             eval.array(masked)
         }
@@ -196,14 +205,14 @@ fn mask_all(eval: &mut Eval<'_>, value: &Value, step: &PathStep, callback: &Valu
 fn masked_value(
     eval: &mut Eval<'_>,
     value: &Value,
-    place: usize,
+    item_index: usize,
     hit: bool,
     step: &PathStep,
     callback: &Value,
 ) -> Result {
     let is_simple = !matches!(value.bare(), Value::Object(_) | Value::Array(_));
     if hit && is_simple {
-        return eval.call(callback, &mut [value.clone(), Value::from(place)]);
+        return eval.call(callback, &mut [value.clone(), Value::from(item_index)]);
     }
     mask_all(eval, value, step, callback)
 }

@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use super::super::syntax::Lines;
 use super::super::types::TypeTable;
 use super::{FunctionSet, Lambda, Node};
+use crate::LineMap;
 use crate::value::Text;
 
 /// A compiled script, to be evaluated any number of times.
 #[derive(Debug)]
 pub(crate) struct Code {
     pub(crate) source: Arc<str>,
-    pub(crate) lines: Lines,
+    pub(crate) lines: LineMap,
     /// Names of the inputs; they are the first globals.
     pub(crate) inputs: Vec<Text>,
     /// Variables of the header, in order; they are the globals after the inputs.

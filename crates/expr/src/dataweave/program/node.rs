@@ -1,9 +1,9 @@
-//! The instructions: a tree in which every name is already a place.
+//! The instructions: a tree in which every name is already a slot.
 
 use std::sync::Arc;
 
 use super::super::library::Native;
-use super::super::syntax::{Binary, Part, Reach, Span};
+use super::super::syntax::{BinaryOp, SelectedPart, SelectorReach, Span};
 use super::super::types::Type;
 use crate::value::{Namespace, Text, Value};
 
@@ -14,11 +14,11 @@ pub(crate) struct Node {
     pub(crate) span: Span,
 }
 
-/// Place of an overloaded function.
+/// Index of an overloaded function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SetId(pub(crate) usize);
 
-/// Place of a function body.
+/// Index of a function body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LambdaId(pub(crate) usize);
 
@@ -26,9 +26,9 @@ pub(crate) struct LambdaId(pub(crate) usize);
 pub(crate) enum Op {
     Constant(Value),
     Global(usize),
-    /// A place on the stack, from the base of the frame.
+    /// A slot on the stack, from the base of the frame.
     Local(usize),
-    /// A place among the values that the function captured.
+    /// A slot among the values that the function captured.
     Captured(usize),
     Interpolation(Vec<Node>),
     Array(Vec<ItemNode>),
@@ -49,7 +49,7 @@ pub(crate) enum Op {
     LambdaValue(LambdaId),
     Negate(Box<Node>),
     Not(Box<Node>),
-    Binary(Binary, Box<(Node, Node)>),
+    Binary(BinaryOp, Box<(Node, Node)>),
     Append(Box<(Node, Node)>),
     Remove(Box<(Node, Node)>),
     As {
@@ -98,8 +98,8 @@ pub(crate) enum NameNode {
 
 #[derive(Debug)]
 pub(crate) enum SelectorNode {
-    Field { reach: Reach, what: Part, namespace: Option<Namespace>, name: NameNode },
-    All(Part),
+    Field { reach: SelectorReach, what: SelectedPart, namespace: Option<Namespace>, name: NameNode },
+    All(SelectedPart),
     Descendants,
     Index(Node),
     Filter(LambdaId),
@@ -112,7 +112,7 @@ pub(crate) enum SelectorNode {
 pub(crate) struct FunctionSet {
     pub(crate) name: Text,
     pub(crate) overloads: Vec<LambdaId>,
-    /// How many places of the surrounding frame it captures.
+    /// How many slots of the surrounding frame it captures.
     pub(crate) captured: usize,
 }
 
@@ -137,7 +137,7 @@ pub(crate) struct CaseNode {
     pub(crate) body: Node,
 }
 
-/// What a case looks for. Every case has three places on the stack, in which the pattern leaves
+/// What a case looks for. Every case has three slots on the stack, in which the pattern leaves
 /// what it found: the value, and for destructuring two more.
 #[derive(Debug)]
 pub(crate) enum PatternNode {

@@ -23,7 +23,7 @@ pub(crate) struct Name {
 pub(crate) enum ExprKind {
     Literal(Value),
     /// A text with expressions inside.
-    Interpolation(Vec<Piece>),
+    Interpolation(Vec<InterpolationPart>),
     /// A name, possibly with a module in front: `Crypto::MD5`.
     Name {
         module: Vec<Text>,
@@ -49,11 +49,11 @@ pub(crate) enum ExprKind {
         right: Expr,
     },
     Unary {
-        operator: Unary,
+        operator: UnaryOp,
         operand: Expr,
     },
     Binary {
-        operator: Binary,
+        operator: BinaryOp,
         left: Expr,
         right: Expr,
     },
@@ -94,19 +94,19 @@ pub(crate) enum ExprKind {
 
 /// Part of an interpolated text.
 #[derive(Debug, Clone)]
-pub(crate) enum Piece {
+pub(crate) enum InterpolationPart {
     Text(Text),
     Expr(Expr),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Unary {
+pub(crate) enum UnaryOp {
     Minus,
     Not,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Binary {
+pub(crate) enum BinaryOp {
     Add,
     Subtract,
     Multiply,
@@ -160,9 +160,9 @@ pub(crate) enum KeyName {
 #[derive(Debug, Clone)]
 pub(crate) enum Selector {
     /// `.name`, `.*name`, `..name` and their relatives.
-    Field { reach: Reach, what: Part, namespace: Option<Name>, name: KeyName },
+    Field { reach: SelectorReach, what: SelectedPart, namespace: Option<Name>, name: KeyName },
     /// `.@`: all attributes; `.^`: all notes; `.#`: the namespace.
-    All(Part),
+    All(SelectedPart),
     /// `..`: everything below.
     Descendants,
     /// `[expression]`.
@@ -176,26 +176,26 @@ pub(crate) enum Selector {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Reach {
+pub(crate) enum SelectorReach {
     /// `.name`: the first.
     First,
     /// `.*name`: all.
-    Every,
+    All,
     /// `..name`: the first at every level below.
-    Below,
+    Descendants,
     /// `..*name`: all at every level below.
-    EveryBelow,
+    AllDescendants,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum SelectedPart {
     Value,
     /// `.&name`: the pair itself.
     Pair,
     /// `.@name`.
     Attribute,
     /// `.^name`.
-    Note,
+    Metadata,
     /// `.#`.
     Namespace,
 }
@@ -335,7 +335,7 @@ impl ExprKind {
         match self {
             Self::Literal(_) | Self::Name { .. } | Self::Broken => {}
             Self::Interpolation(pieces) => pieces.iter().for_each(|piece| {
-                if let Piece::Expr(expr) = piece {
+                if let InterpolationPart::Expr(expr) = piece {
                     visit(expr);
                 }
             }),

@@ -14,7 +14,7 @@ pub(crate) fn is_reserved(word: &str) -> bool {
     RESERVED.contains(&word)
 }
 
-/// A place in the source that moves forwards, and back when a guess was wrong.
+/// A position in the source that moves forwards, and back when a guess was wrong.
 #[derive(Debug, Clone)]
 pub(super) struct Cursor<'s> {
     pub(super) source: &'s str,
@@ -30,7 +30,7 @@ impl<'s> Cursor<'s> {
         self.rest().chars().next()
     }
 
-    /// The byte so many places further, if there is one.
+    /// The byte so many positions further, if there is one.
     pub(super) fn byte(&self, ahead: usize) -> Option<u8> {
         self.source.as_bytes().get(self.at + ahead).copied()
     }
@@ -74,12 +74,12 @@ impl<'s> Cursor<'s> {
     }
 
     /// Whether the sign follows, after white space.
-    pub(super) fn sees(&self, sign: &str) -> bool {
+    pub(super) fn is_next(&self, sign: &str) -> bool {
         let mut ahead = self.clone();
         ahead.sign(sign)
     }
 
-    /// The word at this very place.
+    /// The word at this very position.
     pub(super) fn word(&self) -> &'s str {
         let rest = self.rest();
         let is_start = |c: char| c.is_alphabetic() || c == '_';

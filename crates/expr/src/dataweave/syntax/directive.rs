@@ -1,7 +1,7 @@
 //! The header: version, input and output, imports, variables, functions, types, namespaces.
 
 use super::cursor::is_reserved;
-use super::parser::{Parser, Result, Stop};
+use super::parser::{ParseAborted, Parser, Result};
 use super::{Directive, Import, Imported, LambdaExpr, Name};
 use crate::value::Text;
 
@@ -33,13 +33,13 @@ impl Parser<'_> {
             return true;
         }
         match self.cursor.word() {
-            "output" => self.names_a_mime_type(),
+            "output" => self.is_output_directive(),
             word => KEYWORDS.contains(&word) && word != "private" && word != "async",
         }
     }
 
     /// `output application/json`, not `output.total`.
-    fn names_a_mime_type(&self) -> bool {
+    fn is_output_directive(&self) -> bool {
         let after = self.cursor.rest()["output".len()..].trim_start();
         let word = after.split(|c: char| c.is_whitespace()).next().unwrap_or_default();
         word.contains('/') && word.starts_with(char::is_alphabetic)
@@ -79,8 +79,8 @@ impl Parser<'_> {
             }
             match self.directive(word) {
                 Ok(directive) => directives.extend(directive),
-                Err(Stop) if self.may_recover() => self.skip_to_directive(),
-                Err(Stop) => return directives,
+                Err(ParseAborted) if self.may_recover() => self.skip_to_directive(),
+                Err(ParseAborted) => return directives,
             }
         }
     }
@@ -241,7 +241,7 @@ impl Parser<'_> {
         }
         let first = self.module_path()?;
         if let [only] = first.as_slice()
-            && (self.cursor.sees(",") || matches!(self.cursor.next_word(), "from" | "as"))
+            && (self.cursor.is_next(",") || matches!(self.cursor.next_word(), "from" | "as"))
         {
             let name = Name { text: only.clone(), span: self.cursor.span(start) };
             return self.import_names(start, name);

@@ -15,30 +15,31 @@
 
 use super::cursor::is_reserved;
 use super::parser::{Parser, Result};
-use super::{Binary, Expr, ExprKind, Name, Span, Unary};
+use super::{BinaryOp, Expr, ExprKind, Name, Span, UnaryOp};
 use crate::value::Text;
 
 /// Operators of one level, longest first.
-type Level = &'static [(&'static str, Binary)];
+type OperatorLevel = &'static [(&'static str, BinaryOp)];
 
-const EQUALITY: Level = &[("==", Binary::Equal), ("!=", Binary::NotEqual), ("~=", Binary::Similar)];
-const ORDER: Level = &[
-    ("<=>", Binary::Compare),
-    ("<=", Binary::LessOrEqual),
-    (">=", Binary::GreaterOrEqual),
-    ("<", Binary::Less),
-    (">", Binary::Greater),
+const EQUALITY: OperatorLevel =
+    &[("==", BinaryOp::Equal), ("!=", BinaryOp::NotEqual), ("~=", BinaryOp::Similar)];
+const ORDER: OperatorLevel = &[
+    ("<=>", BinaryOp::Compare),
+    ("<=", BinaryOp::LessOrEqual),
+    (">=", BinaryOp::GreaterOrEqual),
+    ("<", BinaryOp::Less),
+    (">", BinaryOp::Greater),
 ];
-const SUM: Level = &[
-    ("<<", Binary::ShiftLeft),
-    (">>", Binary::ShiftRight),
-    ("+", Binary::Add),
-    ("-", Binary::Subtract),
+const SUM: OperatorLevel = &[
+    ("<<", BinaryOp::ShiftLeft),
+    (">>", BinaryOp::ShiftRight),
+    ("+", BinaryOp::Add),
+    ("-", BinaryOp::Subtract),
 ];
-const PRODUCT: Level = &[("*", Binary::Multiply), ("/", Binary::Divide)];
+const PRODUCT: OperatorLevel = &[("*", BinaryOp::Multiply), ("/", BinaryOp::Divide)];
 
-/// What can follow a value on the loosest level.
-enum Loose {
+/// Operators of the lowest precedence.
+enum LowestPrecedenceOp {
     Call(Vec<Text>, Name),
     Default,
     Match,
@@ -56,13 +57,13 @@ impl Parser<'_> {
         while let Some(operator) = self.infix_operator() {
             let start = left.span.start as usize;
             let kind = match operator {
-                Loose::Call(module, operator) => {
+                LowestPrecedenceOp::Call(module, operator) => {
                     let right = self.deeper(Self::negation)?;
                     ExprKind::Infix { left, module, operator, right }
                 }
-                Loose::Default => self.default(left)?,
-                Loose::Match => self.match_cases(left)?,
-                Loose::Update => self.update_cases(left)?,
+                LowestPrecedenceOp::Default => self.default(left)?,
+                LowestPrecedenceOp::Match => self.match_cases(left)?,
+                LowestPrecedenceOp::Update => self.update_cases(left)?,
             };
             left = self.node(kind, Span::new(start, self.cursor.at))?;
         }
@@ -70,17 +71,17 @@ impl Parser<'_> {
     }
 
     /// Takes the next operator of the loosest level, if there is one.
-    fn infix_operator(&mut self) -> Option<Loose> {
+    fn infix_operator(&mut self) -> Option<LowestPrecedenceOp> {
         let back = self.cursor.at;
         self.cursor.space();
-        let operator = self.loose();
+        let operator = self.lowest_precedence_operator();
         if operator.is_none() {
             self.cursor.at = back;
         }
         operator
     }
 
-    fn loose(&mut self) -> Option<Loose> {
+    fn lowest_precedence_operator(&mut self) -> Option<LowestPrecedenceOp> {
         if self.cursor.starts_with("---") {
             return None;
         }
@@ -88,9 +89,9 @@ impl Parser<'_> {
             return Some(self.infix_name(2));
         }
         match self.cursor.word() {
-            "default" => Some(Loose::Default),
-            "match" if self.opens_block("match") => Some(Loose::Match),
-            "update" if self.opens_block("update") => Some(Loose::Update),
+            "default" => Some(LowestPrecedenceOp::Default),
+            "match" if self.opens_block("match") => Some(LowestPrecedenceOp::Match),
+            "update" if self.opens_block("update") => Some(LowestPrecedenceOp::Update),
             "then" if self.stops_at_then => None,
             "" | "not" => None,
             word if is_reserved(word) => None,
@@ -98,7 +99,7 @@ impl Parser<'_> {
         }
     }
 
-    fn infix_name(&mut self, length: usize) -> Loose {
+    fn infix_name(&mut self, length: usize) -> LowestPrecedenceOp {
         let mut module = Vec::new();
         let mut start = self.cursor.at;
         self.cursor.at += length;
@@ -109,7 +110,7 @@ impl Parser<'_> {
             self.cursor.at += self.cursor.word().len();
         }
         let span = self.cursor.span(start);
-        Loose::Call(module, Name { text: span.text(self.cursor.source).into(), span })
+        LowestPrecedenceOp::Call(module, Name { text: span.text(self.cursor.source).into(), span })
     }
 
     fn opens_block(&self, word: &str) -> bool {
@@ -123,7 +124,7 @@ impl Parser<'_> {
         self.cursor.keyword("default");
         if self.cursor.sign(":") {
             let span = self.cursor.span(start);
-            self.extra(span, "`default` is written without a colon", "`x default y`");
+            self.warn_extension(span, "`default` is written without a colon", "`x default y`");
         }
         let fallback = self.deeper(Self::negation)?;
         Ok(ExprKind::Default { value, fallback })
@@ -134,7 +135,7 @@ impl Parser<'_> {
         let start = self.cursor.at;
         if self.cursor.keyword("not") {
             let operand = self.deeper(Self::negation)?;
-            let kind = ExprKind::Unary { operator: Unary::Not, operand };
+            let kind = ExprKind::Unary { operator: UnaryOp::Not, operand };
             return self.node(kind, self.cursor.span(start));
         }
         self.disjunction()
@@ -144,7 +145,7 @@ impl Parser<'_> {
         let mut left = self.conjunction()?;
         while self.cursor.keyword("or") {
             let right = self.conjunction()?;
-            left = self.binary(Binary::Or, left, right)?;
+            left = self.binary(BinaryOp::Or, left, right)?;
         }
         Ok(left)
     }
@@ -153,7 +154,7 @@ impl Parser<'_> {
         let mut left = self.equality()?;
         while self.cursor.keyword("and") {
             let right = self.equality()?;
-            left = self.binary(Binary::And, left, right)?;
+            left = self.binary(BinaryOp::And, left, right)?;
         }
         Ok(left)
     }
@@ -170,9 +171,13 @@ impl Parser<'_> {
                 let span = left.span.to(target.span);
                 left = self.node(ExprKind::Is { value: left, target }, span)?;
             } else if let Some(operator) = self.operator(ORDER) {
-                if operator == Binary::Compare {
+                if operator == BinaryOp::Compare {
                     let span = Span::new(self.cursor.at - 3, self.cursor.at);
-                    self.extra(span, "`<=>` compares two values", "`orderBy` with one key");
+                    self.warn_extension(
+                        span,
+                        "`<=>` compares two values",
+                        "`orderBy` with one key",
+                    );
                 }
                 let right = self.sum()?;
                 left = self.binary(operator, left, right)?;
@@ -190,7 +195,7 @@ impl Parser<'_> {
         self.level(PRODUCT, Self::conversion)
     }
 
-    fn level(&mut self, operators: Level, operand: fn(&mut Self) -> Result) -> Result {
+    fn level(&mut self, operators: OperatorLevel, operand: fn(&mut Self) -> Result) -> Result {
         let mut left = operand(self)?;
         while let Some(operator) = self.operator(operators) {
             let right = operand(self)?;
@@ -199,12 +204,12 @@ impl Parser<'_> {
         Ok(left)
     }
 
-    fn binary(&mut self, operator: Binary, left: Expr, right: Expr) -> Result {
+    fn binary(&mut self, operator: BinaryOp, left: Expr, right: Expr) -> Result {
         let span = left.span.to(right.span);
         self.node(ExprKind::Binary { operator, left, right }, span)
     }
 
-    fn operator(&mut self, operators: Level) -> Option<Binary> {
+    fn operator(&mut self, operators: OperatorLevel) -> Option<BinaryOp> {
         let back = self.cursor.at;
         self.cursor.space();
         // These are signs of other levels or none at all.
@@ -245,7 +250,7 @@ impl Parser<'_> {
                 }
                 let operand = self.deeper(Self::prefix)?;
                 self.node(
-                    ExprKind::Unary { operator: Unary::Minus, operand },
+                    ExprKind::Unary { operator: UnaryOp::Minus, operand },
                     self.cursor.span(start),
                 )
             }
@@ -253,11 +258,11 @@ impl Parser<'_> {
                 self.cursor.at += 1;
                 if self.cursor.peek() == Some('!') {
                     let message = "two `!` need parentheses between them";
-                    self.extra(self.cursor.span(start), message, "`!(!x)`");
+                    self.warn_extension(self.cursor.span(start), message, "`!(!x)`");
                 }
                 let operand = self.deeper(Self::prefix)?;
                 self.node(
-                    ExprKind::Unary { operator: Unary::Not, operand },
+                    ExprKind::Unary { operator: UnaryOp::Not, operand },
                     self.cursor.span(start),
                 )
             }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::parser::{Parser, Result};
-use super::{Expr, ExprKind, Name, Piece, Span};
+use super::{Expr, ExprKind, InterpolationPart, Name, Span};
 use crate::value::temporal::{
     Period, parse_date, parse_date_time, parse_local_date_time, parse_local_time, parse_time,
     parse_time_zone,
@@ -17,8 +17,8 @@ impl Parser<'_> {
         let span = self.cursor.span(start);
         let kind = match pieces.as_slice() {
             [] => ExprKind::Literal(Value::from("")),
-            [Piece::Text(_)] => match pieces.pop() {
-                Some(Piece::Text(text)) => ExprKind::Literal(Value::Text(text)),
+            [InterpolationPart::Text(_)] => match pieces.pop() {
+                Some(InterpolationPart::Text(text)) => ExprKind::Literal(Value::Text(text)),
                 _ => ExprKind::Broken,
             },
             _ => ExprKind::Interpolation(pieces),
@@ -27,7 +27,7 @@ impl Parser<'_> {
     }
 
     /// A text in any of the three quotes, cut into pieces at its interpolations.
-    pub(super) fn string_literal(&mut self) -> Result<Vec<Piece>> {
+    pub(super) fn string_literal(&mut self) -> Result<Vec<InterpolationPart>> {
         let start = self.cursor.at;
         let quote = self.cursor.next();
         let mut pieces = Vec::new();
@@ -45,10 +45,10 @@ impl Parser<'_> {
                 Some('\\') => self.escape(&mut text),
                 Some('$') => {
                     if !text.is_empty() {
-                        pieces.push(Piece::Text(std::mem::take(&mut text).into()));
+                        pieces.push(InterpolationPart::Text(std::mem::take(&mut text).into()));
                     }
                     let expr = self.interpolation()?;
-                    pieces.push(Piece::Expr(expr));
+                    pieces.push(InterpolationPart::Expr(expr));
                 }
                 Some(c) => {
                     self.cursor.at += c.len_utf8();
@@ -57,7 +57,7 @@ impl Parser<'_> {
             }
         }
         if !text.is_empty() {
-            pieces.push(Piece::Text(text.into()));
+            pieces.push(InterpolationPart::Text(text.into()));
         }
         Ok(pieces)
     }

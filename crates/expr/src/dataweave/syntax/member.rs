@@ -1,7 +1,7 @@
 //! Objects, arrays, and pairs that stand alone.
 
 use super::cursor::is_reserved;
-use super::parser::{Guess, Parser, Result, Stop};
+use super::parser::{Lookahead, ParseAborted, Parser, Result};
 use super::{Expr, ExprKind, Item, KeyExpr, KeyName, Member, Name};
 use crate::value::Text;
 
@@ -17,7 +17,7 @@ impl Parser<'_> {
             }
             let expr = parser.expression()?;
             let is_group = matches!(&*expr.kind, ExprKind::Group(_));
-            if !is_group || !parser.sees_key_end() {
+            if !is_group || !parser.is_key_end_next() {
                 return Ok(expr);
             }
             let member = parser.dynamic_pair(expr)?;
@@ -26,7 +26,7 @@ impl Parser<'_> {
     }
 
     /// After a key comes `:` but not `::`, or attributes.
-    fn sees_key_end(&self) -> bool {
+    fn is_key_end_next(&self) -> bool {
         let mut ahead = self.cursor.clone();
         ahead.space();
         (ahead.starts_with(":") && !ahead.starts_with("::")) || ahead.starts_with("@(")
@@ -46,7 +46,7 @@ impl Parser<'_> {
                 name = self.cursor.word();
                 self.cursor.at += name.len();
             }
-            if !self.sees_key_end() || (name == "case" || name == "else") {
+            if !self.is_key_end_next() || (name == "case" || name == "else") {
                 self.cursor.at = start;
                 return Ok(None);
             }
@@ -63,9 +63,9 @@ impl Parser<'_> {
         }
         let text_key = |parser: &mut Self| {
             let pieces = parser.string_literal()?;
-            if parser.sees_key_end() { Ok(pieces) } else { Err(Stop) }
+            if parser.is_key_end_next() { Ok(pieces) } else { Err(ParseAborted) }
         };
-        let Some(pieces) = self.guess(Guess::TextKey, text_key) else { return Ok(None) };
+        let Some(pieces) = self.lookahead(Lookahead::TextKey, text_key) else { return Ok(None) };
         let name = self.key_of(pieces, start);
         let attributes = self.attributes()?;
         Ok(Some(KeyExpr { namespace: None, name, attributes }))
@@ -111,10 +111,10 @@ impl Parser<'_> {
         let mut members = Vec::new();
         let end = close.to_string();
         let mut failed = false;
-        while !self.cursor.sees(&end) && !self.cursor.sees("|}") {
+        while !self.cursor.is_next(&end) && !self.cursor.is_next("|}") {
             match self.deeper(Self::member) {
                 Ok(member) => members.push(member),
-                Err(Stop) => {
+                Err(ParseAborted) => {
                     failed = true;
                     if !self.may_recover() {
                         break;
@@ -126,7 +126,7 @@ impl Parser<'_> {
                 break;
             }
         }
-        if failed { Err(Stop) } else { Ok(members) }
+        if failed { Err(ParseAborted) } else { Ok(members) }
     }
 
     fn member(&mut self) -> Result<Member> {
@@ -141,7 +141,7 @@ impl Parser<'_> {
         self.cursor.space();
         let inner = self.pair_or_expression()?;
         self.expect(")", "to close the parenthesis")?;
-        if self.sees_key_end() {
+        if self.is_key_end_next() {
             return self.dynamic_pair(inner);
         }
         let condition = self.condition_after()?;
@@ -169,7 +169,7 @@ impl Parser<'_> {
                     Some(Member::Pair { key, value, .. }) => {
                         Ok(Member::Pair { key, value, condition })
                     }
-                    _ => Err(Stop),
+                    _ => Err(ParseAborted),
                 }
             }
             (kind, None) => Ok(Member::Splice(Expr::new(kind, inner.span))),
@@ -187,10 +187,10 @@ impl Parser<'_> {
         self.cursor.at += 1;
         let mut items = Vec::new();
         let mut failed = false;
-        while !self.cursor.sees("]") {
+        while !self.cursor.is_next("]") {
             match self.deeper(Self::item) {
                 Ok(item) => items.push(item),
-                Err(Stop) => {
+                Err(ParseAborted) => {
                     failed = true;
                     if !self.may_recover() {
                         break;
@@ -203,7 +203,7 @@ impl Parser<'_> {
             }
         }
         if failed {
-            return Err(Stop);
+            return Err(ParseAborted);
         }
         self.expect("]", "or `,` in the array")?;
         self.node(ExprKind::Array(items), self.cursor.span(start))

@@ -19,5 +19,5 @@ mod type_expression;
 
 pub(crate) use ast::*;
 pub(crate) use cursor::is_reserved;
-pub(crate) use parser::{Parsed, parse};
-pub(crate) use span::{Lines, Span};
+pub(crate) use parser::{ParsedScript, parse};
+pub(crate) use span::Span;

@@ -16,28 +16,28 @@ const MAX_PROBLEMS: usize = 20;
 
 /// What was read.
 #[derive(Debug)]
-pub(crate) struct Parsed {
+pub(crate) struct ParsedScript {
     pub(crate) directives: Vec<Directive>,
     pub(crate) body: Expr,
     pub(crate) problems: Vec<Problem>,
 }
 
 /// Reads a script: an optional header, and the body.
-pub(crate) fn parse(source: &str) -> Parsed {
+pub(crate) fn parse(source: &str) -> ParsedScript {
     let mut parser = Parser::new(source);
     let (directives, body) = parser.script();
-    Parsed { directives, body, problems: parser.problems }
+    ParsedScript { directives, body, problems: parser.problems }
 }
 
-/// Why a piece could not be read; the problem itself is recorded.
+/// Parsing of a construct was aborted; the problem is already recorded.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Stop;
+pub(super) struct ParseAborted;
 
-pub(super) type Result<T = Expr> = std::result::Result<T, Stop>;
+pub(super) type Result<T = Expr> = std::result::Result<T, ParseAborted>;
 
-/// What an opening sign may turn out to be.
+/// What an opening token may begin; tried once per offset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Guess {
+pub(super) enum Lookahead {
     Lambda,
     FunctionType,
     TextKey,
@@ -52,9 +52,9 @@ pub(super) struct Parser<'s> {
     pub(super) has_header: bool,
     /// Inside `if c then …` the word `then` ends the condition.
     pub(super) stops_at_then: bool,
-    /// Guesses that turned out wrong, by place. Trying each only once keeps reading quadratic where
-    /// guesses are nested.
-    pub(super) wrong_guesses: BTreeSet<(usize, Guess)>,
+    /// Guesses that turned out wrong, by position. Trying each only once keeps reading quadratic
+    /// where guesses are nested.
+    pub(super) failed_lookaheads: BTreeSet<(usize, Lookahead)>,
 }
 
 impl<'s> Parser<'s> {
@@ -65,7 +65,7 @@ impl<'s> Parser<'s> {
             depth: 0,
             has_header: false,
             stops_at_then: false,
-            wrong_guesses: BTreeSet::new(),
+            failed_lookaheads: BTreeSet::new(),
         }
     }
 
@@ -75,20 +75,20 @@ impl<'s> Parser<'s> {
         let start = self.cursor.at;
         if self.cursor.is_end() {
             self.error(Span::new(start, start), "the script has no body expression");
-            return (directives, self.broken(start));
+            return (directives, self.error_node(start));
         }
-        let body = self.body().unwrap_or_else(|Stop| self.broken(start));
+        let body = self.body().unwrap_or_else(|ParseAborted| self.error_node(start));
         self.cursor.space();
         if !self.cursor.is_end() && !self.has_errors() {
             let at = self.cursor.at;
             let problem = self.unexpected("the end");
-            self.hint_about_rest(at, problem);
+            self.explain_trailing_text(at, problem);
         }
         (directives, body)
     }
 
     /// Explains the most common reasons for text after a complete expression.
-    fn hint_about_rest(&mut self, at: usize, mut problem: Problem) {
+    fn explain_trailing_text(&mut self, at: usize, mut problem: Problem) {
         let rest = &self.cursor.source[at..];
         if rest.starts_with("---") {
             problem.help = Some("a script has one `---`, between its header and its body".into());
@@ -106,7 +106,7 @@ impl<'s> Parser<'s> {
         self.pair_or_expression()
     }
 
-    pub(super) fn broken(&self, start: usize) -> Expr {
+    pub(super) fn error_node(&self, start: usize) -> Expr {
         Expr::new(ExprKind::Broken, self.cursor.span(start))
     }
 
@@ -119,9 +119,9 @@ impl<'s> Parser<'s> {
         self.problems.len() < MAX_PROBLEMS
     }
 
-    pub(super) fn error(&mut self, span: Span, message: impl Into<String>) -> Stop {
+    pub(super) fn error(&mut self, span: Span, message: impl Into<String>) -> ParseAborted {
         self.problems.push(Problem::error(Code::Syntax, span, message));
-        Stop
+        ParseAborted
     }
 
     pub(super) fn error_with_help(
@@ -129,13 +129,18 @@ impl<'s> Parser<'s> {
         span: Span,
         message: impl Into<String>,
         help: impl Into<String>,
-    ) -> Stop {
+    ) -> ParseAborted {
         self.problems.push(Problem::error(Code::Syntax, span, message).with_help(help));
-        Stop
+        ParseAborted
     }
 
     /// Accepted, though it is not standard.
-    pub(super) fn extra(&mut self, span: Span, message: impl Into<String>, standard: &str) {
+    pub(super) fn warn_extension(
+        &mut self,
+        span: Span,
+        message: impl Into<String>,
+        standard: &str,
+    ) {
         let problem = Problem::warning(Code::Extension, span, message);
         self.problems.push(problem.with_help(format!("the standard form is {standard}")));
     }
@@ -159,12 +164,12 @@ impl<'s> Parser<'s> {
     pub(super) fn fail<T>(&mut self, expected: &str) -> Result<T> {
         let problem = self.unexpected(expected);
         self.problems.push(problem);
-        Err(Stop)
+        Err(ParseAborted)
     }
 
     /// Takes the sign or fails.
-    pub(super) fn expect(&mut self, sign: &str, place: &str) -> Result<()> {
-        if self.cursor.sign(sign) { Ok(()) } else { self.fail(&format!("`{sign}` {place}")) }
+    pub(super) fn expect(&mut self, sign: &str, context: &str) -> Result<()> {
+        if self.cursor.sign(sign) { Ok(()) } else { self.fail(&format!("`{sign}` {context}")) }
     }
 
     /// Runs a piece one level deeper, within bounds.
@@ -185,11 +190,11 @@ impl<'s> Parser<'s> {
         if expr.depth > 2 * MAX_DEPTH { Err(self.too_deep(span)) } else { Ok(expr) }
     }
 
-    fn too_deep(&mut self, span: Span) -> Stop {
+    fn too_deep(&mut self, span: Span) -> ParseAborted {
         let message = "expressions are nested too deeply";
         let problem = Problem::error(Code::TooComplex, span, message);
         self.problems.push(problem.with_help("split it with `var` or `fun`"));
-        Stop
+        ParseAborted
     }
 
     /// Tries a piece; if it cannot be read, nothing has happened.
@@ -199,7 +204,7 @@ impl<'s> Parser<'s> {
         let depth = self.depth;
         match read(self) {
             Ok(value) => Some(value),
-            Err(Stop) => {
+            Err(ParseAborted) => {
                 self.cursor.at = back;
                 self.depth = depth;
                 self.problems.truncate(problems);
@@ -208,24 +213,24 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// Like [`Self::attempt`], for something that is tried only once at each place.
-    pub(super) fn guess<T>(
+    /// Like [`Self::attempt`], for something that is tried only once at each position.
+    pub(super) fn lookahead<T>(
         &mut self,
-        guess: Guess,
+        guess: Lookahead,
         read: impl FnOnce(&mut Self) -> Result<T>,
     ) -> Option<T> {
-        let place = (self.cursor.at, guess);
-        if self.wrong_guesses.contains(&place) {
+        let context = (self.cursor.at, guess);
+        if self.failed_lookaheads.contains(&context) {
             return None;
         }
         let result = self.attempt(read);
         if result.is_none() {
-            self.wrong_guesses.insert(place);
+            self.failed_lookaheads.insert(context);
         }
         result
     }
 
-    /// After an error inside brackets: goes on at the next `,` or the closing bracket.
+    /// After an error inside brackets: continues at the next `,` or the closing bracket.
     pub(super) fn skip_to_separator(&mut self, close: char) {
         let mut open = Vec::new();
         loop {

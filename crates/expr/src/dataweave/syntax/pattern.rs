@@ -16,7 +16,7 @@ impl Parser<'_> {
                 let body = self.pair_or_expression()?;
                 cases.push(Case { pattern, guard, body });
             } else if self.cursor.keyword("else") {
-                let name = if self.cursor.sees("->") {
+                let name = if self.cursor.is_next("->") {
                     None
                 } else {
                     Some(self.identifier("the remaining value")?)
@@ -41,7 +41,7 @@ impl Parser<'_> {
         if is_name != guard.is_some() {
             let message = "a condition belongs to a case that is a name, and such a case needs one";
             let span = self.cursor.span(start);
-            self.extra(span, message, "`case name if (condition) -> …`");
+            self.warn_extension(span, message, "`case name if (condition) -> …`");
         }
         Ok((pattern, guard))
     }
@@ -74,7 +74,7 @@ impl Parser<'_> {
         if self.cursor.keyword("matches") {
             return Ok(Pattern::Matches(Some(name), self.expression()?));
         }
-        if !self.cursor.sees("::") && self.cursor.sign(":") {
+        if !self.cursor.is_next("::") && self.cursor.sign(":") {
             return Ok(Pattern::Literal(Some(name), self.literal_pattern()?));
         }
         Ok(Pattern::Any(Some(name)))

@@ -1,8 +1,8 @@
 //! The smallest expressions, and what `if`, `do`, `using` and lambdas open.
 
 use super::cursor::is_reserved;
-use super::parser::{Guess, Parser, Result, Stop};
-use super::{Directive, Expr, ExprKind, LambdaExpr, Name, Param, Piece, Span, Unary};
+use super::parser::{Lookahead, ParseAborted, Parser, Result};
+use super::{Directive, Expr, ExprKind, InterpolationPart, LambdaExpr, Name, Param, Span, UnaryOp};
 use crate::value::{Number, Text, Value};
 
 impl Parser<'_> {
@@ -67,7 +67,7 @@ impl Parser<'_> {
         }
         let name = Name { text: word.into(), span: self.cursor.span(word_start) };
         let expr = self.node(ExprKind::Name { module, name }, self.cursor.span(start))?;
-        if self.cursor.sees("`") { self.interpolator(expr) } else { Ok(expr) }
+        if self.cursor.is_next("`") { self.interpolator(expr) } else { Ok(expr) }
     }
 
     /// ``name `text $(x)` ``: the function gets the texts and the values between them.
@@ -80,12 +80,12 @@ impl Parser<'_> {
         let mut values = Vec::new();
         for piece in pieces {
             match piece {
-                Piece::Text(text) => {
+                InterpolationPart::Text(text) => {
                     if let Some(last) = texts.last_mut() {
                         *last = text;
                     }
                 }
-                Piece::Expr(expr) => {
+                InterpolationPart::Expr(expr) => {
                     values.push(super::Item { value: expr, condition: None });
                     texts.push(Text::from(""));
                 }
@@ -141,7 +141,7 @@ impl Parser<'_> {
         let condition = self.condition()?;
         let condition = if negated {
             let span = condition.span;
-            self.node(ExprKind::Unary { operator: Unary::Not, operand: condition }, span)?
+            self.node(ExprKind::Unary { operator: UnaryOp::Not, operand: condition }, span)?
         } else {
             condition
         };
@@ -161,7 +161,7 @@ impl Parser<'_> {
     fn condition(&mut self) -> Result {
         self.cursor.space();
         let start = self.cursor.at;
-        if self.cursor.peek() == Some('(') && !self.is_wrong(Guess::ShortCondition) {
+        if self.cursor.peek() == Some('(') && !self.is_wrong(Lookahead::ShortCondition) {
             self.cursor.at += 1;
             let condition = self.expression()?;
             self.expect(")", "after the condition")?;
@@ -170,7 +170,7 @@ impl Parser<'_> {
                 return Ok(condition);
             }
             self.cursor.at = start;
-            self.wrong_guesses.insert((start, Guess::ShortCondition));
+            self.failed_lookaheads.insert((start, Lookahead::ShortCondition));
         }
         let stops = std::mem::replace(&mut self.stops_at_then, true);
         let condition = self.expression();
@@ -184,14 +184,14 @@ impl Parser<'_> {
         Ok(condition)
     }
 
-    fn is_wrong(&self, guess: Guess) -> bool {
-        self.wrong_guesses.contains(&(self.cursor.at, guess))
+    fn is_wrong(&self, guess: Lookahead) -> bool {
+        self.failed_lookaheads.contains(&(self.cursor.at, guess))
     }
 
     /// `if (a) and (b) then …`: what looked like the whole condition is its first part.
     fn continues_condition(&self) -> bool {
         matches!(self.cursor.next_word(), "and" | "or" | "is")
-            || ["==", "!=", "<", ">", "~="].iter().any(|sign| self.cursor.sees(sign))
+            || ["==", "!=", "<", ">", "~="].iter().any(|sign| self.cursor.is_next(sign))
     }
 
     /// Takes `then` where it is not a function of its own.
@@ -201,7 +201,7 @@ impl Parser<'_> {
         }
         self.cursor.keyword("then");
         let span = self.cursor.span(start);
-        self.extra(span, "`if` is written without `then`", "`if (condition) a else b`");
+        self.warn_extension(span, "`if` is written without `then`", "`if (condition) a else b`");
         true
     }
 
@@ -212,7 +212,7 @@ impl Parser<'_> {
         if !directives.is_empty() && !self.cursor.sign("---") {
             let at = self.cursor.at;
             let message = "`---` is missing between the declarations and the result";
-            self.extra(Span::new(at, at), message, "`do { var x = 1 --- x }`");
+            self.warn_extension(Span::new(at, at), message, "`do { var x = 1 --- x }`");
         }
         let body = self.pair_or_expression()?;
         self.expect("}", "at the end of `do`")?;
@@ -256,7 +256,7 @@ impl Parser<'_> {
 
     fn lambda_or_group(&mut self) -> Result {
         let start = self.cursor.at;
-        if let Some(params) = self.guess(Guess::Lambda, Self::lambda_head) {
+        if let Some(params) = self.lookahead(Lookahead::Lambda, Self::lambda_head) {
             return self.lambda_body(start, params);
         }
         self.cursor.at += 1;
@@ -280,17 +280,17 @@ impl Parser<'_> {
         if self.cursor.sign(":") {
             self.type_expression()?;
         }
-        if self.cursor.sign("->") { Ok(params) } else { Err(Stop) }
+        if self.cursor.sign("->") { Ok(params) } else { Err(ParseAborted) }
     }
 
     pub(super) fn params(&mut self) -> Result<Vec<Param>> {
         self.expect("(", "before the parameters")?;
         let mut params = Vec::new();
-        while !self.cursor.sees(")") {
+        while !self.cursor.is_next(")") {
             self.annotations()?;
             let name = self.identifier("a parameter")?;
             let kind = if self.cursor.sign(":") { Some(self.type_expression()?) } else { None };
-            let has_default = !self.cursor.sees("==") && self.cursor.sign("=");
+            let has_default = !self.cursor.is_next("==") && self.cursor.sign("=");
             let default = if has_default { Some(self.expression()?) } else { None };
             params.push(Param { name, kind, default });
             if !self.cursor.sign(",") {

@@ -2,7 +2,9 @@
 
 use super::cursor::is_reserved;
 use super::parser::{Parser, Result};
-use super::{Expr, ExprKind, KeyName, Name, Part, Piece, Reach, Selector, Span};
+use super::{
+    Expr, ExprKind, InterpolationPart, KeyName, Name, SelectedPart, Selector, SelectorReach, Span,
+};
 use crate::value::Text;
 
 impl Parser<'_> {
@@ -12,7 +14,7 @@ impl Parser<'_> {
             let start = target.span.start as usize;
             let kind = if let Some(selector) = self.selector(true)? {
                 ExprKind::Select { target, selector }
-            } else if self.cursor.sees("(") && !matches!(&*target.kind, ExprKind::Lambda(_)) {
+            } else if self.cursor.is_next("(") && !matches!(&*target.kind, ExprKind::Lambda(_)) {
                 let args = self.arguments()?;
                 ExprKind::Call { callee: target, args }
             } else {
@@ -25,7 +27,7 @@ impl Parser<'_> {
     fn arguments(&mut self) -> Result<Vec<Expr>> {
         self.expect("(", "before the arguments")?;
         let mut args = Vec::new();
-        while !self.cursor.sees(")") {
+        while !self.cursor.is_next(")") {
             args.push(self.pair_or_expression()?);
             if !self.cursor.sign(",") {
                 break;
@@ -73,37 +75,39 @@ impl Parser<'_> {
             self.cursor.at += 1;
         }
         let reach = match (below, every) {
-            (false, false) => Reach::First,
-            (false, true) => Reach::Every,
-            (true, false) => Reach::Below,
-            (true, true) => Reach::EveryBelow,
+            (false, false) => SelectorReach::First,
+            (false, true) => SelectorReach::All,
+            (true, false) => SelectorReach::Descendants,
+            (true, true) => SelectorReach::AllDescendants,
         };
         let what = match self.cursor.peek() {
-            Some('@') => Part::Attribute,
-            Some('&') => Part::Pair,
-            Some('^') => Part::Note,
-            Some('#') => Part::Namespace,
-            _ => Part::Value,
+            Some('@') => SelectedPart::Attribute,
+            Some('&') => SelectedPart::Pair,
+            Some('^') => SelectedPart::Metadata,
+            Some('#') => SelectedPart::Namespace,
+            _ => SelectedPart::Value,
         };
-        if what != Part::Value {
+        if what != SelectedPart::Value {
             self.cursor.at += 1;
         }
-        if what == Part::Namespace {
+        if what == SelectedPart::Namespace {
             return Ok(Selector::All(what));
         }
-        if every && what == Part::Pair {
+        if every && what == SelectedPart::Pair {
             self.cursor.at -= 1;
             return self.fail("a field name");
         }
         self.field(reach, what)
     }
 
-    fn field(&mut self, reach: Reach, what: Part) -> Result<Selector> {
+    fn field(&mut self, reach: SelectorReach, what: SelectedPart) -> Result<Selector> {
         let word = self.cursor.word();
         if word.is_empty() && !matches!(self.cursor.peek(), Some('"' | '\'' | '`')) {
             return match (reach, what) {
-                (Reach::First, Part::Attribute | Part::Note) => Ok(Selector::All(what)),
-                (Reach::Below, Part::Value) => Ok(Selector::Descendants),
+                (SelectorReach::First, SelectedPart::Attribute | SelectedPart::Metadata) => {
+                    Ok(Selector::All(what))
+                }
+                (SelectorReach::Descendants, SelectedPart::Value) => Ok(Selector::Descendants),
                 _ => self.fail("a field name"),
             };
         }
@@ -139,14 +143,14 @@ impl Parser<'_> {
 
     pub(super) fn reserved_name(&mut self, word: &str, span: Span) {
         let message = format!("`{word}` is a reserved word");
-        self.extra(span, message, &format!("`\"{word}\"`, in quotes"));
+        self.warn_extension(span, message, &format!("`\"{word}\"`, in quotes"));
     }
 
     /// A text without expressions is a plain key.
-    pub(super) fn key_of(&mut self, pieces: Vec<Piece>, start: usize) -> KeyName {
+    pub(super) fn key_of(&mut self, pieces: Vec<InterpolationPart>, start: usize) -> KeyName {
         match pieces.as_slice() {
             [] => KeyName::Plain(Text::from("")),
-            [Piece::Text(text)] => KeyName::Plain(text.clone()),
+            [InterpolationPart::Text(text)] => KeyName::Plain(text.clone()),
             _ => {
                 let span = self.cursor.span(start);
                 KeyName::Dynamic(Expr::new(ExprKind::Interpolation(pieces), span))
@@ -170,12 +174,13 @@ impl Parser<'_> {
             Some('@' | '*' | '&' | '^') => {
                 self.cursor.at += 1;
                 let what = match sign {
-                    Some('@') => Part::Attribute,
-                    Some('&') => Part::Pair,
-                    Some('^') => Part::Note,
-                    _ => Part::Value,
+                    Some('@') => SelectedPart::Attribute,
+                    Some('&') => SelectedPart::Pair,
+                    Some('^') => SelectedPart::Metadata,
+                    _ => SelectedPart::Value,
                 };
-                let reach = if sign == Some('*') { Reach::Every } else { Reach::First };
+                let reach =
+                    if sign == Some('*') { SelectorReach::All } else { SelectorReach::First };
                 let name = self.bracket_name()?;
                 Selector::Field { reach, what, namespace: None, name }
             }

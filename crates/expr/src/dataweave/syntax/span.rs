@@ -1,6 +1,4 @@
-//! Places in the source.
-
-use meantime_core::Position;
+//! Ranges of the source.
 
 /// Byte offsets of a piece of source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -26,28 +24,5 @@ impl Span {
     /// The text of the span.
     pub(crate) fn text(self, source: &str) -> &str {
         source.get(self.start as usize..self.end as usize).unwrap_or_default()
-    }
-}
-
-/// Where lines start, to turn offsets into lines and columns.
-#[derive(Debug, Clone)]
-pub(crate) struct Lines {
-    starts: Vec<u32>,
-}
-
-impl Lines {
-    pub(crate) fn new(source: &str) -> Self {
-        let breaks = source.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
-        let starts = breaks.map(|(at, _)| u32::try_from(at + 1).unwrap_or(u32::MAX));
-        Self { starts: std::iter::once(0).chain(starts).collect() }
-    }
-
-    /// Line and column in characters, both from 1.
-    pub(crate) fn position(&self, source: &str, offset: u32) -> Position {
-        let line = self.starts.partition_point(|start| *start <= offset).max(1);
-        let start = self.starts.get(line - 1).copied().unwrap_or(0);
-        let before = source.get(start as usize..offset as usize).unwrap_or_default();
-        let fit = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
-        Position { line: fit(line), column: fit(before.chars().count() + 1) }
     }
 }

@@ -1,7 +1,7 @@
 //! Types as they are written.
 
-use super::parser::{Guess, Parser, Result};
-use super::{Expr, ExprKind, FieldExpr, Member, Name, Span, TypeExpr, TypeExprKind, Unary};
+use super::parser::{Lookahead, Parser, Result};
+use super::{Expr, ExprKind, FieldExpr, Member, Name, Span, TypeExpr, TypeExprKind, UnaryOp};
 use crate::value::{Text, Value};
 
 impl Parser<'_> {
@@ -17,7 +17,7 @@ impl Parser<'_> {
 
     /// `{name: expression, …}` after a type.
     pub(super) fn schema(&mut self) -> Result<Vec<Member>> {
-        if !self.sees_schema() {
+        if !self.is_schema_next() {
             return Ok(Vec::new());
         }
         self.expect("{", "before the schema")?;
@@ -27,7 +27,7 @@ impl Parser<'_> {
     }
 
     /// `{` followed by a key.
-    fn sees_schema(&self) -> bool {
+    fn is_schema_next(&self) -> bool {
         let mut ahead = self.cursor.clone();
         if !ahead.sign("{") {
             return false;
@@ -41,11 +41,11 @@ impl Parser<'_> {
         !word.is_empty() && ahead.sign(":")
     }
 
-    fn union_type(&mut self, with_notes: bool) -> Result<TypeExpr> {
+    fn union_type(&mut self, with_metadata: bool) -> Result<TypeExpr> {
         self.deeper(|parser| {
             parser.separated("|", TypeExprKind::Union, |parser| {
                 parser.separated("&", TypeExprKind::Intersection, |parser| {
-                    parser.single_type(with_notes)
+                    parser.single_type(with_metadata)
                 })
             })
         })
@@ -60,7 +60,7 @@ impl Parser<'_> {
         let first = read(self)?;
         let span = first.span;
         let mut all = vec![first];
-        while !self.cursor.sees("|}") && self.cursor.sign(sign) {
+        while !self.cursor.is_next("|}") && self.cursor.sign(sign) {
             all.push(read(self)?);
         }
         match (all.len(), all.pop()) {
@@ -73,7 +73,7 @@ impl Parser<'_> {
         }
     }
 
-    fn single_type(&mut self, with_notes: bool) -> Result<TypeExpr> {
+    fn single_type(&mut self, with_metadata: bool) -> Result<TypeExpr> {
         self.cursor.space();
         let start = self.cursor.at;
         let mut kind = match self.cursor.peek() {
@@ -88,10 +88,10 @@ impl Parser<'_> {
             let (namespace, name) = self.type_field_name()?;
             kind = TypeExprKind::Select(Box::new(inner), namespace, name);
         }
-        if with_notes && self.sees_schema() {
+        if with_metadata && self.is_schema_next() {
             let inner = TypeExpr { kind, span: self.cursor.span(start) };
-            let notes = self.constant_schema()?;
-            kind = TypeExprKind::Noted(Box::new(inner), notes);
+            let metadata = self.constant_schema()?;
+            kind = TypeExprKind::Noted(Box::new(inner), metadata);
         }
         Ok(TypeExpr { kind, span: self.cursor.span(start) })
     }
@@ -141,7 +141,7 @@ impl Parser<'_> {
             }
             kind => {
                 let operand = Expr::new(kind, operand.span);
-                self.node(ExprKind::Unary { operator: Unary::Minus, operand }, span)
+                self.node(ExprKind::Unary { operator: UnaryOp::Minus, operand }, span)
             }
         }
     }
@@ -179,7 +179,7 @@ impl Parser<'_> {
     }
 
     fn function_or_group(&mut self) -> Result<TypeExprKind> {
-        if let Some(kind) = self.guess(Guess::FunctionType, Self::function_type) {
+        if let Some(kind) = self.lookahead(Lookahead::FunctionType, Self::function_type) {
             return Ok(kind);
         }
         self.expect("(", "")?;
@@ -191,7 +191,7 @@ impl Parser<'_> {
     fn function_type(&mut self) -> Result<TypeExprKind> {
         self.expect("(", "")?;
         let mut params = Vec::new();
-        while !self.cursor.sees(")") {
+        while !self.cursor.is_next(")") {
             params.push(self.function_param()?);
             if !self.cursor.sign(",") {
                 break;
@@ -207,7 +207,7 @@ impl Parser<'_> {
         let named = self.attempt(|parser| {
             let name = parser.plain_word("a parameter")?;
             let optional = parser.cursor.sign("?");
-            if parser.cursor.sees("::") {
+            if parser.cursor.is_next("::") {
                 return parser.fail("`:`");
             }
             parser.expect(":", "after the name")?;
@@ -230,7 +230,7 @@ impl Parser<'_> {
         }
         let end = if closed { "|" } else { "}" };
         let mut fields = Vec::new();
-        while !self.cursor.sees(end) && !self.cursor.sees("-}") {
+        while !self.cursor.is_next(end) && !self.cursor.is_next("-}") {
             fields.push(self.field_type()?);
             if !self.cursor.sign(",") {
                 break;
@@ -255,8 +255,8 @@ impl Parser<'_> {
                 let text: String = pieces
                     .into_iter()
                     .filter_map(|piece| match piece {
-                        super::Piece::Text(text) => Some(text.to_string()),
-                        super::Piece::Expr(_) => None,
+                        super::InterpolationPart::Text(text) => Some(text.to_string()),
+                        super::InterpolationPart::Expr(_) => None,
                     })
                     .collect();
                 (None, Some(Text::from(text)))
@@ -274,7 +274,7 @@ impl Parser<'_> {
         };
         let mut attributes = Vec::new();
         if self.cursor.sign("@(") {
-            while !self.cursor.sees(")") {
+            while !self.cursor.is_next(")") {
                 attributes.push(self.deeper(Self::field_type)?);
                 if !self.cursor.sign(",") {
                     break;
@@ -292,15 +292,15 @@ impl Parser<'_> {
 
     fn constant_schema(&mut self) -> Result<Vec<(Text, Value)>> {
         let members = self.schema()?;
-        let mut notes = Vec::new();
+        let mut metadata = Vec::new();
         for member in members {
             if let Member::Pair { key, value, .. } = member
                 && let super::KeyName::Plain(name) = key.name
                 && let ExprKind::Literal(value) = *value.kind
             {
-                notes.push((name, value));
+                metadata.push((name, value));
             }
         }
-        Ok(notes)
+        Ok(metadata)
     }
 }

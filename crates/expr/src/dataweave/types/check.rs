@@ -7,7 +7,7 @@ use crate::value::{Key, Kind, Object, Value};
 
 /// Whether the value is of the type; none when that takes more operations than are left. The
 /// elements of arrays are not looked at.
-pub(crate) fn is_of(
+pub(crate) fn is_instance_of(
     value: &Value,
     kind: &Arc<Type>,
     table: &TypeTable,
@@ -28,7 +28,7 @@ pub(crate) fn is_of(
         Shape::Function { .. } => value.kind() == Kind::Function,
         Shape::Union(members) => {
             for member in members {
-                if is_of(value, member, table, ops)? {
+                if is_instance_of(value, member, table, ops)? {
                     return Some(true);
                 }
             }
@@ -36,7 +36,7 @@ pub(crate) fn is_of(
         }
         Shape::Intersection(members) => {
             for member in members {
-                if !is_of(value, member, table, ops)? {
+                if !is_instance_of(value, member, table, ops)? {
                     return Some(false);
                 }
             }
@@ -59,7 +59,7 @@ fn has_fields(
         let mut is_there = field.optional || field.name.is_none();
         for entry in object.entries().iter().filter(|entry| is_key(&entry.key, field)) {
             is_there = true;
-            if !is_of(&entry.value, &field.kind, table, ops)? {
+            if !is_instance_of(&entry.value, &field.kind, table, ops)? {
                 return Some(false);
             }
         }

@@ -4,5 +4,5 @@ mod check;
 mod model;
 mod text;
 
-pub(crate) use check::is_of;
+pub(crate) use check::is_instance_of;
 pub(crate) use model::{Field, Parameter, Shape, Type, TypeTable};

@@ -11,7 +11,7 @@ pub(crate) struct Type {
     /// The name it was declared with, or the name of a built-in type.
     pub(crate) name: Option<Text>,
     pub(crate) shape: Shape,
-    pub(crate) notes: Object,
+    pub(crate) metadata: Object,
 }
 
 /// What a type says about values.
@@ -32,7 +32,7 @@ pub(crate) enum Shape {
     Union(Vec<Arc<Type>>),
     Intersection(Vec<Arc<Type>>),
     Literal(Value),
-    /// A declared type inside another one, by its place in the table.
+    /// A declared type inside another one, by its position in the table.
     Reference(Text, usize),
 }
 
@@ -60,7 +60,7 @@ pub(crate) type TypeTable = Vec<Arc<Type>>;
 impl Type {
     /// A type without name or notes.
     pub(crate) fn new(shape: Shape) -> Self {
-        Self { name: None, shape, notes: Object::default() }
+        Self { name: None, shape, metadata: Object::default() }
     }
 
     pub(crate) fn of_kind(kind: Kind) -> Self {

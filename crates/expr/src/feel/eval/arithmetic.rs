@@ -6,8 +6,8 @@ use crate::feel::syntax::Arithmetic;
 use crate::value::temporal::Period;
 use crate::value::{Number, Value};
 
-/// Texts may not grow beyond this.
-const MOST_TEXT: usize = 1 << 20;
+/// The longest text that an operation may build, in bytes.
+const MAX_TEXT_BYTES: usize = 1 << 20;
 
 pub(super) fn compute(operator: Arithmetic, left: &Value, right: &Value) -> Option<Value> {
     match operator {
@@ -48,7 +48,7 @@ fn add(left: &Value, right: &Value) -> Option<Value> {
     match (left, right) {
         (Value::Number(left), Value::Number(right)) => left.add(right).ok().map(Value::Number),
         (Value::Text(left), Value::Text(right)) => {
-            let fits = left.len().saturating_add(right.len()) <= MOST_TEXT;
+            let fits = left.len().saturating_add(right.len()) <= MAX_TEXT_BYTES;
             fits.then(|| Value::from(format!("{left}{right}")))
         }
         (Value::Period(left), Value::Period(right)) => {

@@ -4,17 +4,17 @@ use std::sync::Arc;
 
 use meantime_core::SplitMix64;
 
-use super::names::Names;
+use super::names::LexicalScope;
 use super::{arithmetic, compare, property};
-use crate::feel::foreign::{Function, Interval, of_interval};
+use crate::feel::foreign::{Function, Interval, interval_text};
 use crate::feel::library;
 use crate::feel::problem::EvaluationError;
 use crate::feel::program::Environment;
-use crate::feel::syntax::{Comparison, Expr, Test};
-use crate::value::{Extent, Foreign, Kind, Object, Value};
+use crate::feel::syntax::{Comparison, Expr, UnaryTest};
+use crate::value::{Foreign, Kind, Object, Value, ValueSize};
 
 /// Levels of evaluation.
-const DEPTH: u32 = 400;
+const MAX_DEPTH: u32 = 400;
 
 /// Levels of lists and contexts inside each other.
 const MAX_NESTING: u32 = 256;
@@ -28,7 +28,7 @@ pub(in crate::feel) type Result<T = Value> = std::result::Result<T, EvaluationEr
 pub(in crate::feel) struct Evaluator<'a> {
     variables: &'a dyn Fn(&str) -> Option<Value>,
     pub(in crate::feel) environment: &'a Environment,
-    pub(super) names: Names,
+    pub(super) names: LexicalScope,
     ops: u64,
     bytes: u64,
     depth: u32,
@@ -42,7 +42,7 @@ impl<'a> Evaluator<'a> {
         variables: &'a dyn Fn(&str) -> Option<Value>,
         environment: &'a Environment,
     ) -> Self {
-        let names = Names::default();
+        let names = LexicalScope::default();
         Self { variables, environment, names, ops: 0, bytes: 0, depth: 0, drawn: 0, reason: None }
     }
 
@@ -50,7 +50,7 @@ impl<'a> Evaluator<'a> {
         self.ops
     }
 
-    pub(in crate::feel) fn into_reason(self) -> Option<String> {
+    pub(in crate::feel) fn into_null_reason(self) -> Option<String> {
         self.reason
     }
 
@@ -93,21 +93,21 @@ impl<'a> Evaluator<'a> {
     }
 
     /// Counts what is done with a result outside.
-    pub(in crate::feel) fn handed_over(&mut self, value: &Value) -> Result<()> {
+    pub(in crate::feel) fn charge_passed_value(&mut self, value: &Value) -> Result<()> {
         let extent = self.visit(value)?;
         self.allocate(extent.bytes)
     }
 
     /// Counts the visit of a whole value, shared parts every time.
-    pub(in crate::feel) fn visit(&mut self, value: &Value) -> Result<Extent> {
-        let extent = Extent::of(value, self.left());
+    pub(in crate::feel) fn visit(&mut self, value: &Value) -> Result<ValueSize> {
+        let extent = ValueSize::of(value, self.left());
         self.spend(extent.ops)?;
         Ok(extent)
     }
 
     pub(in crate::feel) fn evaluate(&mut self, expr: &Expr) -> Result {
         self.spend(1)?;
-        if self.depth >= DEPTH {
+        if self.depth >= MAX_DEPTH {
             return Err(EvaluationError::TooDeep);
         }
         self.depth += 1;
@@ -134,7 +134,7 @@ impl<'a> Evaluator<'a> {
             Expr::Interval { start, end, start_included, end_included } => {
                 let (start, end) = (self.evaluate(start)?, self.evaluate(end)?);
                 let (start_included, end_included) = (*start_included, *end_included);
-                of_interval(Interval { start, end, start_included, end_included })
+                interval_text(Interval { start, end, start_included, end_included })
             }
             Expr::Negate(inner) => {
                 let value = self.evaluate(inner)?;
@@ -241,8 +241,8 @@ impl<'a> Evaluator<'a> {
 
     pub(super) fn compared(&mut self, how: Comparison, left: &Value, right: &Value) -> Result {
         // Both are gone through as long as they are alike, so the smaller one tells.
-        let most = Extent::of(left, self.left());
-        self.spend(Extent::of(right, most.ops).ops.min(most.ops))?;
+        let most = ValueSize::of(left, self.left());
+        self.spend(ValueSize::of(right, most.ops).ops.min(most.ops))?;
         Ok(match compare::compare(how, left, right) {
             Some(result) => Value::Bool(result),
             None => {
@@ -274,16 +274,16 @@ impl<'a> Evaluator<'a> {
         })
     }
 
-    fn is_in(&mut self, value: &Expr, tests: &[Test]) -> Result {
+    fn is_in(&mut self, value: &Expr, tests: &[UnaryTest]) -> Result {
         let value = self.evaluate(value)?;
         let mut result = Value::Bool(false);
         for test in tests {
             let passed = match test {
-                Test::Compare(how, expr) => {
+                UnaryTest::Compare(how, expr) => {
                     let other = self.evaluate(expr)?;
                     self.compared(*how, &value, &other)?
                 }
-                Test::Matches(expr) => {
+                UnaryTest::Matches(expr) => {
                     let other = self.evaluate(expr)?;
                     self.visit(&other)?;
                     compare::matches(&value, &other).map_or(Value::Null, Value::Bool)

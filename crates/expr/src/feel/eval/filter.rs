@@ -57,7 +57,7 @@ impl Evaluator<'_> {
     /// Counted from 1, or from the end with -1.
     fn at(&mut self, items: &[Value], index: &Number) -> Value {
         let position = index.to_i64().filter(|_| index.is_integer());
-        let place = match position {
+        let item_index = match position {
             Some(position) if position > 0 => usize::try_from(position - 1).ok(),
             Some(position) if position < 0 => {
                 let back = usize::try_from(position.unsigned_abs()).ok();
@@ -65,7 +65,7 @@ impl Evaluator<'_> {
             }
             _ => None,
         };
-        match place.and_then(|place| items.get(place)) {
+        match item_index.and_then(|item_index| items.get(item_index)) {
             Some(item) => item.clone(),
             None => {
                 let count = items.len();

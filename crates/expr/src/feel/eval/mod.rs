@@ -11,4 +11,4 @@ mod property;
 pub(in crate::feel) mod temporal;
 
 pub(in crate::feel) use evaluator::Evaluator;
-pub(in crate::feel) use names::Names;
+pub(in crate::feel) use names::LexicalScope;

@@ -6,32 +6,36 @@ use crate::value::{Object, Value};
 
 /// A chain of frames, innermost first. Cheap to clone, so functions can keep theirs.
 #[derive(Debug, Clone, Default)]
-pub(in crate::feel) struct Names(Option<Arc<Frame>>);
+pub(in crate::feel) struct LexicalScope(Option<Arc<Frame>>);
 
 #[derive(Debug)]
 struct Frame {
-    what: What,
-    outer: Names,
+    what: FrameBinding,
+    outer: LexicalScope,
     /// Levels of the deepest value in the chain.
     depth: u32,
 }
 
 #[derive(Debug)]
-enum What {
+enum FrameBinding {
     One(String, Value),
     Object(Arc<Object>),
 }
 
-impl Names {
+impl LexicalScope {
     pub(in crate::feel) fn with(&self, name: &str, value: Value) -> Self {
         let depth = value.depth().max(self.depth());
-        let what = What::One(name.to_owned(), value);
+        let what = FrameBinding::One(name.to_owned(), value);
         Self(Some(Arc::new(Frame { what, outer: self.clone(), depth })))
     }
 
     pub(in crate::feel) fn with_object(&self, object: Arc<Object>) -> Self {
         let depth = object.depth().max(self.depth());
-        Self(Some(Arc::new(Frame { what: What::Object(object), outer: self.clone(), depth })))
+        Self(Some(Arc::new(Frame {
+            what: FrameBinding::Object(object),
+            outer: self.clone(),
+            depth,
+        })))
     }
 
     /// Levels of the deepest value among them.
@@ -45,8 +49,8 @@ impl Names {
         let mut looked_at = 0_u64;
         while let Some(frame) = at {
             let (found, names) = match &frame.what {
-                What::One(own, value) => ((own == name).then(|| value.clone()), 1),
-                What::Object(object) => (object.get(name).cloned(), object.len() as u64),
+                FrameBinding::One(own, value) => ((own == name).then(|| value.clone()), 1),
+                FrameBinding::Object(object) => (object.get(name).cloned(), object.len() as u64),
             };
             looked_at = looked_at.saturating_add(names);
             if found.is_some() {
@@ -60,7 +64,7 @@ impl Names {
 
 /// One frame after the other: a long chain that freed itself from the inside would need as much of
 /// the stack as it has frames.
-impl Drop for Names {
+impl Drop for LexicalScope {
     fn drop(&mut self) {
         let mut at = self.0.take();
         while let Some(frame) = at {

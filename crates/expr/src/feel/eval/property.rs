@@ -8,7 +8,7 @@ use crate::feel::foreign::interval;
 use crate::value::temporal::Period;
 use crate::value::{Number, Value};
 
-const NANOS: i128 = 1_000_000_000;
+const NANOS_PER_SECOND: i128 = 1_000_000_000;
 
 pub(super) fn get(value: &Value, name: &str) -> Option<Value> {
     match value {
@@ -59,7 +59,7 @@ fn of_offset(value: &Value, name: &str) -> Option<Value> {
     match (name, value) {
         ("time offset", _) => {
             let seconds = i128::from(offset_of(value)?);
-            Period::from_nanos(seconds * NANOS).map(Value::Period)
+            Period::from_nanos(seconds * NANOS_PER_SECOND).map(Value::Period)
         }
         ("timezone", Value::DateTime(at)) => {
             at.time_zone().iana_name().map(Value::from).or(Some(Value::Null))
@@ -78,13 +78,13 @@ fn of_period(period: &Period, name: &str) -> Option<Value> {
         return Some(Value::from(part));
     }
     let nanos = period.to_nanos()?;
-    let seconds = nanos / NANOS;
+    let seconds = nanos / NANOS_PER_SECOND;
     let part = match name {
         "days" => seconds / 86_400,
         "hours" => seconds % 86_400 / 3_600,
         "minutes" => seconds % 3_600 / 60,
         "seconds" => {
-            let rest = i64::try_from(nanos % (60 * NANOS)).ok()?;
+            let rest = i64::try_from(nanos % (60 * NANOS_PER_SECOND)).ok()?;
             return Number::from(rest)
                 .div(&Number::from(1_000_000_000_i64))
                 .ok()

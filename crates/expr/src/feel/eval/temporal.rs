@@ -10,7 +10,7 @@ use super::compare::months;
 use crate::value::temporal::{OffsetTime, Period, parse_date, parse_local_date_time};
 use crate::value::{Value, temporal as shared};
 
-const NANOS: i128 = 1_000_000_000;
+const NANOS_PER_SECOND: i128 = 1_000_000_000;
 
 /// A text as whatever it is: a date, a time, both, or a duration.
 pub(in crate::feel) fn parse(text: &str) -> Option<Value> {
@@ -31,7 +31,7 @@ pub(in crate::feel) fn parse_duration(text: &str) -> Option<Value> {
     let period: Period = text.parse().ok()?;
     Some(Value::Period(match period {
         Period::Calendar { years: 0, months: 0, days } => {
-            Period::from_nanos(i128::from(days) * 86_400 * NANOS)?
+            Period::from_nanos(i128::from(days) * 86_400 * NANOS_PER_SECOND)?
         }
         Period::Calendar { days: 0, .. } => of_months(months(&period)?)?,
         Period::Calendar { .. } => return None,
@@ -127,7 +127,7 @@ fn nanos_of(time: Time) -> i128 {
     let seconds = i128::from(time.hour()) * 3_600
         + i128::from(time.minute()) * 60
         + i128::from(time.second());
-    seconds * NANOS + i128::from(time.subsec_nanosecond())
+    seconds * NANOS_PER_SECOND + i128::from(time.subsec_nanosecond())
 }
 
 /// A point in time moved by a duration.
@@ -161,8 +161,8 @@ pub(super) fn add(value: &Value, period: &Period) -> Option<Value> {
 
 fn exact(period: &Period) -> Option<SignedDuration> {
     let nanos = period.to_nanos()?;
-    let seconds = i64::try_from(nanos.div_euclid(NANOS)).ok()?;
-    let rest = i32::try_from(nanos.rem_euclid(NANOS)).ok()?;
+    let seconds = i64::try_from(nanos.div_euclid(NANOS_PER_SECOND)).ok()?;
+    let rest = i32::try_from(nanos.rem_euclid(NANOS_PER_SECOND)).ok()?;
     Some(SignedDuration::new(seconds, rest))
 }
 
@@ -233,7 +233,7 @@ fn duration_text(period: &Period) -> Option<String> {
     }
     let nanos = period.to_nanos()?;
     let sign = if nanos < 0 { "-" } else { "" };
-    let (total, fraction) = (nanos.abs() / NANOS, nanos.abs() % NANOS);
+    let (total, fraction) = (nanos.abs() / NANOS_PER_SECOND, nanos.abs() % NANOS_PER_SECOND);
     let (days, hours) = (total / 86_400, total % 86_400 / 3_600);
     let (minutes, seconds) = (total % 3_600 / 60, total % 60);
     let mut text = format!("{sign}P");

@@ -105,9 +105,9 @@ fn put_path(
 }
 
 fn set(object: &mut Object, key: &str, value: Value) {
-    let place = object.entries().iter().position(|entry| &**entry.key.name() == key);
-    match place {
-        Some(place) => object.replace(place, value),
+    let index = object.entries().iter().position(|entry| &**entry.key.name() == key);
+    match index {
+        Some(index) => object.replace(index, value),
         None => object.insert(key, value),
     }
 }

@@ -7,7 +7,7 @@ use crate::value::json::{self, Layout};
 use crate::value::{Number, Value};
 
 /// JSON texts that expressions make may not be longer.
-const MOST_BYTES: usize = 1 << 20;
+const MAX_JSON_BYTES: usize = 1 << 20;
 
 /// `number("1 000,5", " ", ",")`
 pub(super) fn number(values: &[Value]) -> Option<Value> {
@@ -46,7 +46,7 @@ pub(super) fn string(
         [Value::Null] => Some(Value::Null),
         [Value::Text(text)] => Some(Value::Text(text.clone())),
         [value] => {
-            evaluator.handed_over(value)?;
+            evaluator.charge_passed_value(value)?;
             Some(Value::from(display(value)))
         }
         _ => None,
@@ -111,7 +111,7 @@ fn key(name: &str) -> String {
 
 /// Without an exponent.
 fn plain_number(number: &Number) -> String {
-    json::write(&Value::Number(number.clone()), Layout::Compact, MOST_BYTES).unwrap_or_default()
+    json::write(&Value::Number(number.clone()), Layout::Compact, MAX_JSON_BYTES).unwrap_or_default()
 }
 
 pub(super) fn to_json(
@@ -119,9 +119,9 @@ pub(super) fn to_json(
     values: &[Value],
 ) -> Result<Option<Value>, EvaluationError> {
     let [value] = values else { return Ok(None) };
-    evaluator.handed_over(value)?;
+    evaluator.charge_passed_value(value)?;
     let Ok(plain) = crate::feel::to_json(value) else { return Ok(None) };
-    Ok(json::write(&plain, Layout::Compact, MOST_BYTES).ok().map(Value::from))
+    Ok(json::write(&plain, Layout::Compact, MAX_JSON_BYTES).ok().map(Value::from))
 }
 
 pub(super) fn from_json(values: &[Value]) -> Option<Value> {

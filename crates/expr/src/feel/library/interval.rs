@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use crate::feel::eval::compare::{contains, order};
-use crate::feel::foreign::{Interval, interval, of_interval};
+use crate::feel::foreign::{Interval, interval, interval_text};
 use crate::value::Value;
 
 /// A point is an interval of itself.
@@ -44,7 +44,7 @@ pub(super) fn range(values: &[Value]) -> Option<Value> {
     let interval = Interval { start: part(start)?, end: part(end)?, start_included, end_included };
     let open = interval.start.is_null() || interval.end.is_null();
     let ordered = open || order(&interval.start, &interval.end)?.is_le();
-    ordered.then(|| of_interval(interval))
+    ordered.then(|| interval_text(interval))
 }
 
 pub(super) fn before(values: &[Value]) -> Option<Value> {

@@ -75,16 +75,16 @@ pub(super) fn concatenate(values: &[Value]) -> Option<Value> {
 pub(super) fn insert_before(values: &[Value]) -> Option<Value> {
     let [items, Value::Number(at), item] = values else { return None };
     let mut items = list(items)?;
-    let place = position(at, items.len()).filter(|place| *place <= items.len())?;
-    items.insert(place, item.clone());
+    let item_index = position(at, items.len()).filter(|item_index| *item_index <= items.len())?;
+    items.insert(item_index, item.clone());
     Some(Value::from(items))
 }
 
 pub(super) fn remove(values: &[Value]) -> Option<Value> {
     let [items, Value::Number(at)] = values else { return None };
     let mut items = list(items)?;
-    let place = position(at, items.len()).filter(|place| *place < items.len())?;
-    items.remove(place);
+    let item_index = position(at, items.len()).filter(|item_index| *item_index < items.len())?;
+    items.remove(item_index);
     Some(Value::from(items))
 }
 
@@ -96,18 +96,19 @@ pub(super) fn replace(evaluator: &mut Evaluator<'_>, values: &[Value]) -> Result
     let Some(mut items) = list(first) else { return Ok(Value::Null) };
     match which {
         Value::Number(at) => {
-            let place = position(at, items.len()).and_then(|place| items.get_mut(place));
-            match place {
-                Some(place) => *place = item.clone(),
+            let item_index =
+                position(at, items.len()).and_then(|item_index| items.get_mut(item_index));
+            match item_index {
+                Some(item_index) => *item_index = item.clone(),
                 None => return Ok(evaluator.null(|| format!("there is no item {at}"))),
             }
         }
         Value::Foreign(foreign) => {
             let Some(function) = foreign.get::<Function>().cloned() else { return Ok(Value::Null) };
-            for place in &mut items {
-                let arguments = vec![place.clone(), item.clone()];
+            for item_index in &mut items {
+                let arguments = vec![item_index.clone(), item.clone()];
                 if evaluator.invoke(&function, arguments)? == Value::Bool(true) {
-                    *place = item.clone();
+                    *item_index = item.clone();
                 }
             }
         }
@@ -128,8 +129,8 @@ pub(super) fn index_of(evaluator: &mut Evaluator<'_>, values: &[Value]) -> Resul
     let Some(items) = list(first) else { return Ok(None) };
     evaluator.visit(first)?;
     let found = items.iter().enumerate().filter(|(_, item)| is_same(item, wanted));
-    let places = found.map(|(index, _)| Value::from(index.saturating_add(1)));
-    Ok(Some(Value::from(places.collect::<Vec<_>>())))
+    let indices = found.map(|(index, _)| Value::from(index.saturating_add(1)));
+    Ok(Some(Value::from(indices.collect::<Vec<_>>())))
 }
 
 pub(super) fn union(evaluator: &mut Evaluator<'_>, values: &[Value]) -> Result<Option<Value>> {

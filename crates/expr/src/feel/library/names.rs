@@ -7,15 +7,15 @@ use crate::feel::problem::EvaluationError;
 use crate::value::{Foreign, Value};
 
 /// A function that needs nothing but its arguments; `None` for those that make no sense.
-type Plain = fn(&[Value]) -> Option<Value>;
+type PureFunction = fn(&[Value]) -> Option<Value>;
 
 /// A function whose work does not follow from the number of its arguments: it counts by itself.
-type Counted = fn(&mut Evaluator<'_>, &[Value]) -> Result<Option<Value>, EvaluationError>;
+type CountedFunction = fn(&mut Evaluator<'_>, &[Value]) -> Result<Option<Value>, EvaluationError>;
 
 /// A function of the library as a value.
 pub(in crate::feel) fn function(name: &str) -> Option<Value> {
-    let mut plain = TABLE.iter().map(|(known, _)| known).chain(&WITH_EVALUATOR);
-    let counted = COUNTED.iter().map(|(known, _)| known);
+    let mut plain = PURE_FUNCTIONS.iter().map(|(known, _)| known).chain(&EVALUATOR_FUNCTIONS);
+    let counted = COUNTED_FUNCTIONS.iter().map(|(known, _)| known);
     let mut names = plain.by_ref().chain(counted);
     let known = names.find(|known| **known == name)?;
     Some(Value::Foreign(Foreign::new(Function::Library(known))))
@@ -39,11 +39,11 @@ pub(in crate::feel) fn call(
         "list replace" => return list::replace(evaluator, values),
         "sort" => return list::sort(evaluator, values),
         _ => {
-            let counted = COUNTED.iter().find(|(known, _)| *known == name);
+            let counted = COUNTED_FUNCTIONS.iter().find(|(known, _)| *known == name);
             match counted {
                 Some((_, counted)) => counted(evaluator, values)?,
                 None => {
-                    let entry = TABLE.iter().find(|(known, _)| *known == name);
+                    let entry = PURE_FUNCTIONS.iter().find(|(known, _)| *known == name);
                     entry.and_then(|(_, plain)| plain(values))
                 }
             }
@@ -79,7 +79,7 @@ fn bytes(value: &Value) -> u64 {
     }
 }
 
-const COUNTED: &[(&str, Counted)] = &[
+const COUNTED_FUNCTIONS: &[(&str, CountedFunction)] = &[
     ("string", conversion::string),
     ("to json", conversion::to_json),
     ("is", logic::is),
@@ -109,10 +109,10 @@ const COUNTED: &[(&str, Counted)] = &[
 ];
 
 /// Functions that need the moment or random bits, or call others.
-const WITH_EVALUATOR: [&str; 7] =
+const EVALUATOR_FUNCTIONS: [&str; 7] =
     ["now", "today", "time", "random number", "uuid", "list replace", "sort"];
 
-const TABLE: &[(&str, Plain)] = &[
+const PURE_FUNCTIONS: &[(&str, PureFunction)] = &[
     ("date", time::date),
     ("date and time", time::date_and_time),
     ("duration", time::duration),

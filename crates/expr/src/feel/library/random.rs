@@ -4,13 +4,13 @@ use crate::feel::eval::Evaluator;
 use crate::value::{Number, Value};
 
 /// Digits of a random number.
-const DIGITS: u32 = 15;
+const RANDOM_DIGITS: u32 = 15;
 
 /// From 0 up to, and without, 1.
 pub(super) fn number(evaluator: &mut Evaluator<'_>, values: &[Value]) -> Option<Value> {
     let [] = values else { return None };
-    let fraction = evaluator.random() % 10_u64.pow(DIGITS);
-    let text = format!("0.{fraction:0width$}", width = DIGITS as usize);
+    let fraction = evaluator.random() % 10_u64.pow(RANDOM_DIGITS);
+    let text = format!("0.{fraction:0width$}", width = RANDOM_DIGITS as usize);
     text.parse::<Number>().ok().map(Value::Number)
 }
 

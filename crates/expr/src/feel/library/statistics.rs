@@ -12,7 +12,7 @@ use crate::value::{Number, Value};
 type Result<T> = std::result::Result<T, EvaluationError>;
 
 /// Operations of a product with a number that can have all the digits there are.
-const OPS_OF_LONG_PRODUCT: u64 = 4_000;
+const OPS_PER_LONG_PRODUCT: u64 = 4_000;
 
 /// Counts what going through all values takes, then does it.
 fn counted(
@@ -40,7 +40,7 @@ fn multiplied(
             Value::Array(items) => long(items),
             other => long(std::slice::from_ref(other)),
         };
-        evaluator.spend((count as u64).saturating_mul(OPS_OF_LONG_PRODUCT))?;
+        evaluator.spend((count as u64).saturating_mul(OPS_PER_LONG_PRODUCT))?;
     }
     counted(evaluator, values, plain)
 }

@@ -2,12 +2,12 @@
 
 use crate::feel::eval::Evaluator;
 use crate::feel::problem::EvaluationError;
-use crate::value::{Found, Number, Pattern, Value, base64};
+use crate::value::{Number, Pattern, PatternMatch, Value, base64};
 
 type Result<T> = std::result::Result<T, EvaluationError>;
 
-/// Texts may not grow beyond this.
-const MOST_TEXT: usize = 4 << 20;
+/// The longest text that a function may build, in bytes.
+const MAX_TEXT_BYTES: usize = 4 << 20;
 
 fn one(values: &[Value]) -> Option<&str> {
     match values {
@@ -44,7 +44,7 @@ pub(super) fn substring(values: &[Value]) -> Option<Value> {
     Some(Value::from(chars.into_iter().skip(from).take(count).collect::<String>()))
 }
 
-/// A place in something of that length, from 0.
+/// A position in something of that length, from 0.
 pub(super) fn position(start: &Number, length: usize) -> Option<usize> {
     match start.to_i64()? {
         0 => None,
@@ -114,14 +114,14 @@ fn pattern(evaluator: &mut Evaluator<'_>, source: &str, flags: &str) -> Result<O
             Ok(Some(pattern))
         }
         Err(_) => {
-            evaluator.spend(OPS_OF_BAD_PATTERN)?;
+            evaluator.spend(OPS_PER_INVALID_PATTERN)?;
             Ok(None)
         }
     }
 }
 
 /// Operations for an expression that does not compile: it may have been large.
-const OPS_OF_BAD_PATTERN: u64 = 1_000;
+const OPS_PER_INVALID_PATTERN: u64 = 1_000;
 
 pub(super) fn matches(evaluator: &mut Evaluator<'_>, values: &[Value]) -> Result<Option<Value>> {
     let (text, source, flags) = match values {
@@ -156,12 +156,12 @@ pub(super) fn replace(evaluator: &mut Evaluator<'_>, values: &[Value]) -> Result
         let references = replacement.bytes().filter(|byte| *byte == b'$').count();
         let most = references.saturating_mul(longest).saturating_add(replacement.len());
         evaluator.spend((replacement.len() as u64 / 16).saturating_add(1))?;
-        if most > MOST_TEXT {
+        if most > MAX_TEXT_BYTES {
             return Err(EvaluationError::TooLarge);
         }
         expand(replacement, &groups, &mut out);
         evaluator.allocate(out.len().saturating_sub(before) as u64)?;
-        if out.len() > MOST_TEXT {
+        if out.len() > MAX_TEXT_BYTES {
             return Err(EvaluationError::TooLarge);
         }
         at = end;
@@ -195,7 +195,7 @@ pub(super) fn split(evaluator: &mut Evaluator<'_>, values: &[Value]) -> Result<O
     evaluator.allocate(text.len() as u64)?;
     let mut parts = Vec::new();
     let mut at = 0;
-    for (start, end) in found.iter().map(Found::span) {
+    for (start, end) in found.iter().map(PatternMatch::span) {
         if end == start {
             continue;
         }
@@ -243,7 +243,7 @@ pub(super) fn join(evaluator: &mut Evaluator<'_>, values: &[Value]) -> Result<Op
         }
     }
     evaluator.spend(length as u64 / 64)?;
-    if length > MOST_TEXT {
+    if length > MAX_TEXT_BYTES {
         return Err(EvaluationError::TooLarge);
     }
     Ok(Some(Value::from(format!("{prefix}{}{suffix}", parts.join(delimiter)))))

@@ -134,15 +134,15 @@ pub(super) fn today(now: Option<Timestamp>, values: &[Value]) -> Option<Value> {
 }
 
 pub(super) fn day_of_week(values: &[Value]) -> Option<Value> {
-    const DAYS: [&str; 7] =
+    const WEEKDAY_NAMES: [&str; 7] =
         ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
     let [value] = values else { return None };
     let day = usize::try_from(date_of(value)?.weekday().to_monday_zero_offset()).ok()?;
-    DAYS.get(day).map(|day| Value::from(*day))
+    WEEKDAY_NAMES.get(day).map(|day| Value::from(*day))
 }
 
 pub(super) fn month_of_year(values: &[Value]) -> Option<Value> {
-    const MONTHS: [&str; 12] = [
+    const MONTH_NAMES: [&str; 12] = [
         "January",
         "February",
         "March",
@@ -158,7 +158,7 @@ pub(super) fn month_of_year(values: &[Value]) -> Option<Value> {
     ];
     let [value] = values else { return None };
     let month = usize::try_from(date_of(value)?.month() - 1).ok()?;
-    MONTHS.get(month).map(|month| Value::from(*month))
+    MONTH_NAMES.get(month).map(|month| Value::from(*month))
 }
 
 pub(super) fn day_of_year(values: &[Value]) -> Option<Value> {

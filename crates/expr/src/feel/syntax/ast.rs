@@ -18,7 +18,7 @@ pub(in crate::feel) enum Expr {
     And(Box<Expr>, Box<Expr>),
     Or(Box<Expr>, Box<Expr>),
     Between { value: Box<Expr>, low: Box<Expr>, high: Box<Expr> },
-    In { value: Box<Expr>, tests: Vec<Test> },
+    In { value: Box<Expr>, tests: Vec<UnaryTest> },
     InstanceOf { value: Box<Expr>, kind: String },
     If { condition: Box<Expr>, yes: Box<Expr>, no: Box<Expr> },
     For { iterations: Vec<Iteration>, body: Box<Expr> },
@@ -53,7 +53,7 @@ pub(in crate::feel) enum Comparison {
 
 /// What stands after `in`.
 #[derive(Debug)]
-pub(in crate::feel) enum Test {
+pub(in crate::feel) enum UnaryTest {
     /// `> 5`
     Compare(Comparison, Expr),
     /// A value, a list or an interval.

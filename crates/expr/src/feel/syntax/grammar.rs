@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::ast::{Arithmetic, Comparison, Expr, Iteration, Test};
+use super::ast::{Arithmetic, Comparison, Expr, Iteration, UnaryTest};
 use super::lex::TokenKind;
 use super::parser::{Parsed, Parser};
 
@@ -67,7 +67,7 @@ impl Parser {
     }
 
     /// One test, or several in parentheses, of which one is enough.
-    fn tests(&mut self) -> Parsed<Vec<Test>> {
+    fn tests(&mut self) -> Parsed<Vec<UnaryTest>> {
         // `(1..3)` is an interval, `(1, 2)` are two tests.
         let is_interval = self.is_symbol("(") && self.is_interval_ahead();
         if is_interval || !self.take_symbol("(") {
@@ -81,10 +81,10 @@ impl Parser {
         Ok(tests)
     }
 
-    fn test(&mut self) -> Parsed<Test> {
+    fn test(&mut self) -> Parsed<UnaryTest> {
         match self.take_comparison() {
-            Some(comparison) => Ok(Test::Compare(comparison, self.sum()?)),
-            None => Ok(Test::Matches(self.sum()?)),
+            Some(comparison) => Ok(UnaryTest::Compare(comparison, self.sum()?)),
+            None => Ok(UnaryTest::Matches(self.sum()?)),
         }
     }
 

@@ -1,6 +1,6 @@
 //! From text to tokens.
 
-use super::super::problem::Problem;
+use super::super::problem::SyntaxError;
 
 /// A token and where it begins.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,7 +31,7 @@ const SYMBOLS: [&str; 23] = [
 ];
 
 /// All tokens of a text, the last one `End`.
-pub(super) fn tokens(text: &str) -> Result<Vec<Token>, Problem> {
+pub(super) fn tokens(text: &str) -> Result<Vec<Token>, SyntaxError> {
     let mut lexer = Lexer { text, at: 0 };
     let mut found = Vec::new();
     loop {
@@ -61,7 +61,7 @@ impl Lexer<'_> {
     }
 
     /// Blanks and comments.
-    fn skip(&mut self) -> Result<(), Problem> {
+    fn skip(&mut self) -> Result<(), SyntaxError> {
         loop {
             let rest = self.rest();
             let blank = rest.len() - rest.trim_start().len();
@@ -71,14 +71,15 @@ impl Lexer<'_> {
                 self.at += rest.find('\n').unwrap_or(rest.len());
             } else if rest.starts_with("/*") {
                 let end = rest.find("*/");
-                self.at += end.ok_or_else(|| Problem::new(self.at, "a comment does not end"))? + 2;
+                self.at +=
+                    end.ok_or_else(|| SyntaxError::new(self.at, "a comment does not end"))? + 2;
             } else {
                 return Ok(());
             }
         }
     }
 
-    fn next(&mut self) -> Result<TokenKind, Problem> {
+    fn next(&mut self) -> Result<TokenKind, SyntaxError> {
         let Some(first) = self.peek() else { return Ok(TokenKind::End) };
         match first {
             '"' => self.text().map(TokenKind::Text),
@@ -96,7 +97,7 @@ impl Lexer<'_> {
         }
     }
 
-    fn symbol(&mut self) -> Result<TokenKind, Problem> {
+    fn symbol(&mut self) -> Result<TokenKind, SyntaxError> {
         let found = SYMBOLS.iter().find(|symbol| self.rest().starts_with(**symbol));
         match found {
             Some(symbol) => {
@@ -105,7 +106,7 @@ impl Lexer<'_> {
             }
             None => {
                 let c = self.peek().unwrap_or_default();
-                let problem = Problem::new(self.at, format!("`{c}` has no meaning here"));
+                let problem = SyntaxError::new(self.at, format!("`{c}` has no meaning here"));
                 Err(match c {
                     '\'' => problem.with_help("texts are written in double quotes"),
                     '&' => problem.with_help("write `and`"),
@@ -122,10 +123,10 @@ impl Lexer<'_> {
         TokenKind::Word(word)
     }
 
-    fn quoted(&mut self) -> Result<TokenKind, Problem> {
+    fn quoted(&mut self) -> Result<TokenKind, SyntaxError> {
         let rest = self.rest().get(1..).unwrap_or_default();
         let Some(end) = rest.find('`') else {
-            return Err(Problem::new(self.at, "a name in backticks does not end"));
+            return Err(SyntaxError::new(self.at, "a name in backticks does not end"));
         };
         let name = rest.get(..end).unwrap_or_default().to_owned();
         self.at += end + 2;
@@ -154,7 +155,7 @@ impl Lexer<'_> {
         TokenKind::Number(text)
     }
 
-    fn text(&mut self) -> Result<String, Problem> {
+    fn text(&mut self) -> Result<String, SyntaxError> {
         let start = self.at;
         let mut out = String::new();
         let mut chars = self.rest().char_indices().skip(1);
@@ -187,7 +188,7 @@ impl Lexer<'_> {
                 other => out.push(other),
             }
         }
-        Err(Problem::new(start, "a text does not end"))
+        Err(SyntaxError::new(start, "a text does not end"))
     }
 }
 
@@ -205,7 +206,7 @@ fn push_unit(out: &mut String, hex: &str) {
         out.push(char::from_u32(both).unwrap_or('\u{fffd}'));
         return;
     }
-    // The first half waits in a private place for the second.
+    // The first half waits in a private position for the second.
     let number =
         if (0xd800..0xdc00).contains(&number) { number - 0xd800 + 0xf_0000 } else { number };
     out.push(char::from_u32(number).unwrap_or('\u{fffd}'));

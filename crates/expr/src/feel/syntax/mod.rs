@@ -7,5 +7,5 @@ mod names;
 mod parser;
 mod primary;
 
-pub(super) use ast::{Arguments, Arithmetic, Comparison, Expr, Iteration, Test};
+pub(super) use ast::{Arguments, Arithmetic, Comparison, Expr, Iteration, UnaryTest};
 pub(super) use parser::parse;

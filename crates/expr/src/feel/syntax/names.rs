@@ -2,7 +2,7 @@
 //! and any other is written in backticks.
 
 /// Functions and properties with more than one word.
-pub(super) const COMPOSED: &[&str] = &[
+pub(super) const MULTI_WORD_NAMES: &[&str] = &[
     "date and time",
     "years and months duration",
     "days and time duration",

@@ -1,18 +1,18 @@
-//! The parser: tokens in hand, and how deep it is.
+//! The parser: its tokens, position and nesting depth.
 
 use std::collections::BTreeSet;
 
 use super::ast::Expr;
 use super::lex::{Token, TokenKind, tokens};
-use super::names::{COMPOSED, KEYWORDS};
+use super::names::{KEYWORDS, MULTI_WORD_NAMES};
 use crate::feel::library;
-use crate::feel::problem::Problem;
+use crate::feel::problem::SyntaxError;
 
 /// Levels of an expression.
-const DEPTH: u32 = 200;
+const MAX_DEPTH: u32 = 200;
 
 /// Parses a whole text.
-pub(in crate::feel) fn parse(text: &str) -> Result<Expr, Problem> {
+pub(in crate::feel) fn parse(text: &str) -> Result<Expr, SyntaxError> {
     let (calls, bound) = (Vec::new(), BTreeSet::new());
     let mut parser = Parser { tokens: tokens(text)?, at: 0, depth: 0, calls, bound };
     let expr = parser.expression()?;
@@ -32,7 +32,7 @@ pub(super) struct Parser {
     pub(super) bound: BTreeSet<String>,
 }
 
-pub(super) type Parsed<T = Expr> = Result<T, Problem>;
+pub(super) type Parsed<T = Expr> = Result<T, SyntaxError>;
 
 impl Parser {
     pub(super) fn peek(&self) -> &TokenKind {
@@ -49,7 +49,7 @@ impl Parser {
 
     /// Goes one level down, unless that is too deep.
     pub(super) fn nested<T>(&mut self, inner: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
-        if self.depth >= DEPTH {
+        if self.depth >= MAX_DEPTH {
             return Err(self.problem("the expression is nested too deeply"));
         }
         self.depth += 1;
@@ -58,14 +58,15 @@ impl Parser {
         result
     }
 
-    /// Variables are never functions, so a function that nobody has written is a mistake.
+    /// Variables are never functions, so a call of an unknown name is an error.
     fn check_calls(&self) -> Parsed<()> {
         let is_known = |name: &str| self.bound.contains(name) || library::function(name).is_some();
         match self.calls.iter().find(|(name, _)| !is_known(name)) {
             None => Ok(()),
             Some((name, offset)) => {
                 let help = "the functions are listed in docs/reference/feel.md";
-                Err(Problem::new(*offset, format!("there is no function `{name}`")).with_help(help))
+                Err(SyntaxError::new(*offset, format!("there is no function `{name}`"))
+                    .with_help(help))
             }
         }
     }
@@ -75,11 +76,11 @@ impl Parser {
         self.tokens.get(self.at).or(self.tokens.last()).map_or(0, |it| it.offset)
     }
 
-    pub(super) fn problem(&self, message: &str) -> Problem {
-        Problem::new(self.offset(), message)
+    pub(super) fn problem(&self, message: &str) -> SyntaxError {
+        SyntaxError::new(self.offset(), message)
     }
 
-    pub(super) fn expected(&self, what: &str) -> Problem {
+    pub(super) fn expected(&self, what: &str) -> SyntaxError {
         self.problem(&format!("expected {what} instead of {}", described(self.peek())))
     }
 
@@ -114,7 +115,7 @@ impl Parser {
     /// A name of the library with several words, if one begins here.
     pub(super) fn composed(&self) -> Option<(&'static str, usize)> {
         let mut best = None;
-        for name in COMPOSED {
+        for name in MULTI_WORD_NAMES {
             let words: Vec<&str> = name.split(' ').collect();
             let is_it = |(ahead, word): (usize, &&str)| {
                 let token = self.peek_at(ahead);

@@ -1,4 +1,4 @@
-//! The syntax tree. Every node knows its place; names are unresolved.
+//! The syntax tree. Every node knows its position; names are unresolved.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::script::lex::Number;
 use crate::script::span::Span;
 
-/// A name with its place. The place identifies the use: no two share one.
+/// A name with its position. The position identifies the use: no two share one.
 #[derive(Debug, Clone)]
 pub(crate) struct Ident {
     pub(crate) name: Arc<str>,
@@ -122,7 +122,7 @@ pub(crate) struct Pattern {
 pub(crate) enum PatternKind {
     Name(Ident),
     /// A property or an index; in assignments only.
-    Place(Box<Expr>),
+    Member(Box<Expr>),
     Array {
         items: Vec<Option<PatternItem>>,
         rest: Option<Box<Pattern>>,
@@ -199,7 +199,7 @@ pub(crate) enum ExprKind {
         index: Box<Expr>,
         optional: bool,
     },
-    /// `paren` is the place of the opening parenthesis: it identifies the call.
+    /// `paren` is the position of the opening parenthesis: it identifies the call.
     Call {
         callee: Box<Expr>,
         args: Vec<Arg>,

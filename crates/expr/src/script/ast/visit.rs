@@ -5,7 +5,7 @@ use super::tree::{
     Stmt, StmtKind,
 };
 
-/// Sees every node. A method that is not overridden goes on to the parts of its node.
+/// Visits every node. A method that is not overridden visits the children of its node.
 pub(crate) trait Visitor<'a> {
     fn stmt(&mut self, stmt: &'a Stmt) {
         walk_stmt(self, stmt);
@@ -170,7 +170,7 @@ pub(crate) fn walk_expr<'a, V: Visitor<'a> + ?Sized>(v: &mut V, expr: &'a Expr) 
 pub(crate) fn walk_pattern<'a, V: Visitor<'a> + ?Sized>(v: &mut V, pattern: &'a Pattern) {
     match &pattern.kind {
         PatternKind::Name(_) => {}
-        PatternKind::Place(expr) => v.expr(expr),
+        PatternKind::Member(expr) => v.expr(expr),
         PatternKind::Array { items, rest } => {
             items.iter().flatten().for_each(|item| walk_item(v, item));
             if let Some(rest) = rest {

@@ -1,12 +1,12 @@
 //! Combinators: made from a list or an object, settled by their members.
 
-use super::leaf::{Awaitable, Kind, State};
+use super::leaf::{Awaitable, AwaitableState, Kind};
 use crate::script::library::Builtin;
-use crate::script::vm::{AwaitableRef, Machine, Outcome, Record, Text, Value, type_error};
+use crate::script::vm::{AwaitableRef, Machine, Record, Text, Value, VmResult, type_error};
 
 /// What decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Mode {
+pub(crate) enum CombinatorMode {
     All,
     Any,
     Race,
@@ -17,19 +17,19 @@ pub(crate) enum Mode {
     PromiseAllSettled,
 }
 
-/// All modes; the place is what is saved.
-pub(crate) const MODES: [Mode; 8] = [
-    Mode::All,
-    Mode::Any,
-    Mode::Race,
-    Mode::Settle,
-    Mode::PromiseAll,
-    Mode::PromiseAny,
-    Mode::PromiseRace,
-    Mode::PromiseAllSettled,
+/// All modes; the position is what is saved.
+pub(crate) const COMBINATOR_MODES: [CombinatorMode; 8] = [
+    CombinatorMode::All,
+    CombinatorMode::Any,
+    CombinatorMode::Race,
+    CombinatorMode::Settle,
+    CombinatorMode::PromiseAll,
+    CombinatorMode::PromiseAny,
+    CombinatorMode::PromiseRace,
+    CombinatorMode::PromiseAllSettled,
 ];
 
-impl Mode {
+impl CombinatorMode {
     /// The mode of a library function.
     pub(crate) const fn of(function: Builtin) -> Option<Self> {
         Some(match function {
@@ -59,7 +59,7 @@ impl Mode {
     }
 
     /// Whether those that did not decide are taken back (F2).
-    pub(crate) const fn withdraws(self) -> bool {
+    pub(crate) const fn cancels_losers(self) -> bool {
         matches!(self, Self::All | Self::Any | Self::Race)
     }
 }
@@ -67,13 +67,13 @@ impl Mode {
 /// A combination.
 #[derive(Debug, Clone)]
 pub(crate) struct Combinator {
-    pub(crate) mode: Mode,
+    pub(crate) mode: CombinatorMode,
     /// Its number within the instance.
     pub(crate) number: u32,
     /// The properties, when it was made from an object.
     pub(crate) keys: Option<Vec<Text>>,
     pub(crate) members: Vec<Value>,
-    /// The place of the call in the source.
+    /// The position of the call in the source.
     pub(crate) at: u32,
     /// Members that are pending. Not saved: it follows from them.
     pub(crate) left: usize,
@@ -81,17 +81,17 @@ pub(crate) struct Combinator {
 
 impl Combinator {
     /// The key of a member: its index, or its property.
-    pub(crate) fn key(&self, place: usize) -> Value {
-        match self.keys.as_ref().and_then(|keys| keys.get(place)) {
+    pub(crate) fn key(&self, position: usize) -> Value {
+        match self.keys.as_ref().and_then(|keys| keys.get(position)) {
             Some(key) => Value::Text(key.clone()),
-            None => Value::Int(i64::try_from(place).unwrap_or(i64::MAX)),
+            None => Value::Int(i64::try_from(position).unwrap_or(i64::MAX)),
         }
     }
 }
 
 impl Machine<'_> {
     /// Makes a combinator of the members of a list or object.
-    pub(crate) fn combine(&mut self, mode: Mode, from: &Value) -> Outcome<Value> {
+    pub(crate) fn combine(&mut self, mode: CombinatorMode, from: &Value) -> VmResult<Value> {
         let (keys, members) = match from {
             Value::List(at) => (None, self.heap.lists.get(*at).cloned().unwrap_or_default()),
             Value::Record(at) => {
@@ -106,13 +106,13 @@ impl Machine<'_> {
             }
         };
         self.spend(members.len());
-        let at = self.place();
+        let at = self.current_offset();
         let number = self.next_number;
         self.next_number = self.next_number.wrapping_add(1);
         let left = members.iter().filter(|member| self.is_pending(member)).count();
         let combinator = Combinator { mode, number, keys, members: members.clone(), at, left };
         let kind = Kind::Combinator(combinator);
-        let new: AwaitableRef = self.heap.awaitable(Awaitable::new(kind, State::Pending));
+        let new: AwaitableRef = self.heap.awaitable(Awaitable::new(kind, AwaitableState::Pending));
         for member in &members {
             if let Value::Awaitable(member) = member
                 && let Some(member) = self.heap.awaitables.get_mut(*member)

@@ -3,17 +3,17 @@
 use meantime_core::{EffectKey, InstanceId, Json, Timestamp};
 
 use super::combine::Combinator;
-use crate::script::host::What;
+use crate::script::host::EffectKind;
 use crate::script::vm::{AwaitableRef, Text, Value};
 
 /// An effect of this instance: turn and ordinal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Step {
+pub(crate) struct LocalEffectKey {
     pub(crate) turn: u64,
     pub(crate) ordinal: u32,
 }
 
-impl Step {
+impl LocalEffectKey {
     pub(crate) const fn of(key: EffectKey) -> Self {
         Self { turn: key.turn_no, ordinal: key.ordinal }
     }
@@ -27,8 +27,9 @@ impl Step {
 #[derive(Debug, Clone)]
 pub(crate) struct Awaitable {
     pub(crate) kind: Kind,
-    pub(crate) state: State,
-    /// Combinators that this is a member of, once for each place. Not saved: it follows from them.
+    pub(crate) state: AwaitableState,
+    /// Combinators that this is a member of, once for each position. Not saved: it follows from
+    /// them.
     pub(crate) parents: Vec<AwaitableRef>,
 }
 
@@ -38,38 +39,38 @@ pub(crate) enum Kind {
     Combinator(Combinator),
 }
 
-/// How far it is.
+/// The state of an awaitable.
 #[derive(Debug, Clone)]
-pub(crate) enum State {
+pub(crate) enum AwaitableState {
     Pending,
-    /// A result that nobody has looked at: read when somebody does.
+    /// A result as JSON text; parsed when it is first read.
     Raw(Json),
     Done(Value),
     Failed(Value),
-    /// Taken back; whoever awaits it finds `Cancelled`.
-    Withdrawn,
+    /// Cancelled; awaiting it throws `Cancelled`.
+    Cancelled,
 }
 
 /// One effect that will end.
 #[derive(Debug, Clone)]
 pub(crate) struct Leaf {
-    pub(crate) what: What,
-    pub(crate) step: Step,
+    pub(crate) what: EffectKind,
+    pub(crate) step: LocalEffectKey,
     /// The timer that limits it.
-    pub(crate) timer: Option<Step>,
+    pub(crate) timer: Option<LocalEffectKey>,
     pub(crate) name: Text,
-    /// The place of the call in the source.
+    /// The position of the call in the source.
     pub(crate) at: u32,
     pub(crate) since: Timestamp,
 }
 
 impl Awaitable {
-    pub(crate) const fn new(kind: Kind, state: State) -> Self {
+    pub(crate) const fn new(kind: Kind, state: AwaitableState) -> Self {
         Self { kind, state, parents: Vec::new() }
     }
 
     pub(crate) const fn is_pending(&self) -> bool {
-        matches!(self.state, State::Pending)
+        matches!(self.state, AwaitableState::Pending)
     }
 
     /// What scripts see as `.id`, and as `item_id` in results.
@@ -77,10 +78,10 @@ impl Awaitable {
         match &self.kind {
             Kind::Leaf(leaf) => {
                 let prefix = match leaf.what {
-                    What::Task | What::Http => "tk",
-                    What::Timer => "tm",
-                    What::Signal => "sg",
-                    What::Child => "ch",
+                    EffectKind::Task | EffectKind::Http => "tk",
+                    EffectKind::Timer => "tm",
+                    EffectKind::Signal => "sg",
+                    EffectKind::Child => "ch",
                 };
                 format!("{prefix}_{}", leaf.step.key(instance))
             }
@@ -91,7 +92,7 @@ impl Awaitable {
     /// Bytes of its own, for the memory budget.
     pub(crate) fn weight(&self) -> usize {
         let state = match &self.state {
-            State::Raw(json) => json.size(),
+            AwaitableState::Raw(json) => json.size(),
             _ => 0,
         };
         let members = match &self.kind {
@@ -104,10 +105,10 @@ impl Awaitable {
     /// The values it holds on to.
     pub(crate) fn references(&self, found: &mut Vec<Value>) {
         // Once it is decided, its members no longer matter to it.
-        if let (Kind::Combinator(combinator), State::Pending) = (&self.kind, &self.state) {
+        if let (Kind::Combinator(combinator), AwaitableState::Pending) = (&self.kind, &self.state) {
             found.extend(combinator.members.iter().cloned());
         }
-        if let State::Done(value) | State::Failed(value) = &self.state {
+        if let AwaitableState::Done(value) | AwaitableState::Failed(value) = &self.state {
             found.push(value.clone());
         }
     }

@@ -2,13 +2,13 @@
 //!
 //! A *leaf* stands for one effect. A *combinator* settles by its members, at the moment at which
 //! the event of the deciding member is taken, not when somebody looks: so of two events in one turn
-//! the first decides (T10), and losers are withdrawn before a later event could reach them (F2).
+//! the first decides (T10), and losers are cancelled before a later event could reach them (F2).
 
+mod cancel;
 mod combine;
 mod leaf;
 mod outcome;
 mod settle;
-mod withdraw;
 
-pub(crate) use combine::{Combinator, MODES, Mode};
-pub(crate) use leaf::{Awaitable, Kind, Leaf, State, Step};
+pub(crate) use combine::{COMBINATOR_MODES, Combinator, CombinatorMode};
+pub(crate) use leaf::{Awaitable, AwaitableState, Kind, Leaf, LocalEffectKey};

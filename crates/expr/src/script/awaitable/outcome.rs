@@ -1,22 +1,22 @@
 //! What combinators give: lists or objects in the shape of their members.
 
 use super::leaf::{Awaitable, Kind};
-use super::settle::Ended;
-use crate::script::vm::{AwaitableRef, Machine, Outcome, Record, Value};
+use super::settle::AwaitableResult;
+use crate::script::vm::{AwaitableRef, Machine, Record, Value, VmResult};
 
 impl Machine<'_> {
     /// `{item_id, key, …}` of the member that decided.
     pub(super) fn winner(
         &mut self,
         parent: AwaitableRef,
-        place: usize,
+        index: usize,
         status: Option<&str>,
         name: &str,
         value: Value,
     ) -> Value {
         let mut record = Record::default();
         let (member, key) = match self.heap.awaitables.get(parent).map(|it| &it.kind) {
-            Some(Kind::Combinator(it)) => (it.members.get(place).cloned(), it.key(place)),
+            Some(Kind::Combinator(it)) => (it.members.get(index).cloned(), it.key(index)),
             _ => (None, Value::Undefined),
         };
         let id = match member {
@@ -36,30 +36,39 @@ impl Machine<'_> {
     }
 
     /// The same with how it ended.
-    pub(super) fn entry(&mut self, parent: AwaitableRef, place: usize, ended: Ended) -> Value {
+    pub(super) fn entry(
+        &mut self,
+        parent: AwaitableRef,
+        index: usize,
+        ended: AwaitableResult,
+    ) -> Value {
         match ended {
-            Ended::Done(value) => self.winner(parent, place, Some("completed"), "result", value),
-            Ended::Failed(error) => self.winner(parent, place, Some("failed"), "error", error),
+            AwaitableResult::Done(value) => {
+                self.winner(parent, index, Some("completed"), "result", value)
+            }
+            AwaitableResult::Failed(error) => {
+                self.winner(parent, index, Some("failed"), "error", error)
+            }
         }
     }
 
     /// Results in the shape of the members.
-    pub(super) fn all_results(&mut self, parent: AwaitableRef) -> Outcome<Value> {
+    pub(super) fn all_results(&mut self, parent: AwaitableRef) -> VmResult<Value> {
         self.shaped(parent, |_, _, ended| match ended {
-            Ended::Done(value) | Ended::Failed(value) => value,
+            AwaitableResult::Done(value) | AwaitableResult::Failed(value) => value,
         })
     }
 
-    pub(super) fn all_entries(&mut self, parent: AwaitableRef) -> Outcome<Value> {
-        self.shaped(parent, |it, place, ended| it.entry(parent, place, ended))
+    pub(super) fn all_entries(&mut self, parent: AwaitableRef) -> VmResult<Value> {
+        self.shaped(parent, |it, index, ended| it.entry(parent, index, ended))
     }
 
     /// JavaScript's `{status, value}` and `{status, reason}`.
-    pub(super) fn all_settled(&mut self, parent: AwaitableRef) -> Outcome<Value> {
+    pub(super) fn all_settled(&mut self, parent: AwaitableRef) -> VmResult<Value> {
         self.shaped(parent, |it, _, ended| {
             let (status, name, value) = match ended {
-                Ended::Done(value) => ("fulfilled", "value", value),
-                Ended::Failed(error) => ("rejected", "reason", error),
+                AwaitableResult::Done(value) => ("fulfilled", "value", value),
+                AwaitableResult::Failed(error) => ("rejected", "reason", error),
             };
             let mut record = Record::default();
             record.set("status".into(), Value::text(status));
@@ -69,10 +78,10 @@ impl Machine<'_> {
     }
 
     /// An `AggregateError` with every error, in order.
-    pub(super) fn all_errors(&mut self, parent: AwaitableRef) -> Outcome<Value> {
+    pub(super) fn all_errors(&mut self, parent: AwaitableRef) -> VmResult<Value> {
         let mut errors = Vec::new();
-        for place in 0..self.member_count(parent) {
-            if let Some(Ended::Failed(error)) = self.member_end(parent, place)? {
+        for index in 0..self.member_count(parent) {
+            if let Some(AwaitableResult::Failed(error)) = self.member_end(parent, index)? {
                 errors.push(error);
             }
         }
@@ -97,14 +106,14 @@ impl Machine<'_> {
     fn shaped(
         &mut self,
         parent: AwaitableRef,
-        each: impl Fn(&mut Self, usize, Ended) -> Value,
-    ) -> Outcome<Value> {
+        each: impl Fn(&mut Self, usize, AwaitableResult) -> Value,
+    ) -> VmResult<Value> {
         let count = self.member_count(parent);
         self.spend(count);
         let mut values = Vec::with_capacity(count);
-        for place in 0..count {
-            let value = match self.member_end(parent, place)? {
-                Some(ended) => each(self, place, ended),
+        for index in 0..count {
+            let value = match self.member_end(parent, index)? {
+                Some(ended) => each(self, index, ended),
                 None => Value::Undefined,
             };
             values.push(value);

@@ -2,37 +2,38 @@
 
 use meantime_core::{EffectKey, Json};
 
-use super::combine::{Combinator, Mode};
-use super::leaf::{Kind, State, Step};
-use crate::script::host::{Settlement, What};
-use crate::script::vm::{AwaitableRef, Machine, Outcome, Record, Value};
+use super::combine::{Combinator, CombinatorMode};
+use super::leaf::{AwaitableState, Kind, LocalEffectKey};
+use crate::script::host::{EffectKind, Settlement};
+use crate::script::vm::{AwaitableRef, Machine, Record, Value, VmResult};
 
 /// How a member ended.
-pub(super) enum Ended {
+pub(super) enum AwaitableResult {
     Done(Value),
     Failed(Value),
 }
 
 impl Machine<'_> {
-    /// Takes the end of an effect. False when nobody waits for it any more.
-    pub(crate) fn settle(&mut self, key: EffectKey, with: Settlement) -> Outcome<bool> {
-        let step = Step::of(key);
+    /// Settles the awaitable of an effect. False if it is stale: no longer pending.
+    pub(crate) fn settle(&mut self, key: EffectKey, with: Settlement) -> VmResult<bool> {
+        let step = LocalEffectKey::of(key);
+        // Stale: settled or cancelled before.
         let Some((at, what, timer)) = self.pending_leaf(step) else { return Ok(false) };
         let timed_out = timer == Some(step);
         if timed_out {
-            // The wait is over; the signal stays for whoever comes next.
-            self.withdrawals.push_back((What::Signal, self.leaf_step(at)));
+            // Unsubscribes: a later signal stays in its channel for the next wait.
+            self.cancellations.push_back((EffectKind::Signal, self.leaf_step(at)));
         } else if let Some(timer) = timer {
-            self.withdrawals.push_back((What::Timer, timer));
+            self.cancellations.push_back((EffectKind::Timer, timer));
         }
         let state = match with {
             Settlement::Done(_) if timed_out => {
                 let text = format!("no signal came in time ({})", self.leaf_name(at));
                 let error = self.engine_error("SignalTimeout", "SIGNAL_TIMEOUT", &text, at);
-                State::Failed(error)
+                AwaitableState::Failed(error)
             }
-            Settlement::Done(_) if what == What::Timer => State::Done(Value::Null),
-            Settlement::Done(json) => State::Raw(json),
+            Settlement::Done(_) if what == EffectKind::Timer => AwaitableState::Done(Value::Null),
+            Settlement::Done(json) => AwaitableState::Raw(json),
             Settlement::Failed { name, code, message, data } => {
                 let error = self.engine_error(name, &code, &message, at);
                 if let (Some(data), Value::Record(record)) = (data, &error) {
@@ -41,7 +42,7 @@ impl Machine<'_> {
                         record.set("data".into(), data);
                     }
                 }
-                State::Failed(error)
+                AwaitableState::Failed(error)
             }
         };
         self.end(at, state);
@@ -49,7 +50,10 @@ impl Machine<'_> {
         Ok(true)
     }
 
-    fn pending_leaf(&self, step: Step) -> Option<(AwaitableRef, What, Option<Step>)> {
+    fn pending_leaf(
+        &self,
+        step: LocalEffectKey,
+    ) -> Option<(AwaitableRef, EffectKind, Option<LocalEffectKey>)> {
         let at = *self.steps.get(&step)?;
         let awaitable = self.heap.awaitables.get(at)?;
         let Kind::Leaf(leaf) = &awaitable.kind else { return None };
@@ -57,10 +61,10 @@ impl Machine<'_> {
         (names && awaitable.is_pending()).then_some((at, leaf.what, leaf.timer))
     }
 
-    fn leaf_step(&self, at: AwaitableRef) -> Step {
+    fn leaf_step(&self, at: AwaitableRef) -> LocalEffectKey {
         match self.heap.awaitables.get(at).map(|it| &it.kind) {
             Some(Kind::Leaf(leaf)) => leaf.step,
-            _ => Step { turn: 0, ordinal: 0 },
+            _ => LocalEffectKey { turn: 0, ordinal: 0 },
         }
     }
 
@@ -71,7 +75,7 @@ impl Machine<'_> {
         }
     }
 
-    /// An error of the engine, with the place of the call that started what failed.
+    /// An error of the engine, with the position of the call that started what failed.
     pub(super) fn engine_error(
         &mut self,
         name: &str,
@@ -92,14 +96,14 @@ impl Machine<'_> {
         self.heap.new_record(record)
     }
 
-    pub(super) fn end(&mut self, at: AwaitableRef, state: State) {
+    pub(super) fn end(&mut self, at: AwaitableRef, state: AwaitableState) {
         if let Some(awaitable) = self.heap.awaitables.get_mut(at) {
             awaitable.state = state;
         }
     }
 
-    /// Tells combinators about a member that has ended, and theirs in turn.
-    pub(super) fn propagate(&mut self, ended: AwaitableRef) -> Outcome<()> {
+    /// Propagates the end of a member to its combinators, and on to theirs.
+    pub(super) fn propagate(&mut self, ended: AwaitableRef) -> VmResult<()> {
         let mut todo = vec![ended];
         while let Some(ended) = todo.pop() {
             self.spend(1);
@@ -120,84 +124,97 @@ impl Machine<'_> {
     }
 
     /// A new combinator may be decided already.
-    pub(super) fn settle_new(&mut self, made: AwaitableRef) -> Outcome<()> {
+    pub(super) fn settle_new(&mut self, made: AwaitableRef) -> VmResult<()> {
         let members = match self.heap.awaitables.get(made).map(|it| &it.kind) {
             Some(Kind::Combinator(combinator)) => combinator.members.len(),
             _ => 0,
         };
         let mut decided = members == 0 && self.decide(made, None)?;
-        for place in 0..members {
+        for index in 0..members {
             if decided {
                 break;
             }
-            decided = self.decide_by(made, place)?;
+            decided = self.decide_by(made, index)?;
         }
         if decided { self.propagate(made) } else { Ok(()) }
     }
 
     /// Looks at the first member that is or was `ended`.
-    fn decide(&mut self, parent: AwaitableRef, ended: Option<AwaitableRef>) -> Outcome<bool> {
+    fn decide(&mut self, parent: AwaitableRef, ended: Option<AwaitableRef>) -> VmResult<bool> {
         let Some((mode, left)) = self.pending_combinator(parent) else { return Ok(false) };
-        let place = match (ended, mode) {
+        let index = match (ended, mode) {
             // Only those that end with one member need to know which.
-            (Some(ended), Mode::Any | Mode::Race | Mode::PromiseAny | Mode::PromiseRace) => {
-                self.member_place(parent, ended)
-            }
-            (Some(ended), Mode::All | Mode::PromiseAll) => {
+            (
+                Some(ended),
+                CombinatorMode::Any
+                | CombinatorMode::Race
+                | CombinatorMode::PromiseAny
+                | CombinatorMode::PromiseRace,
+            ) => self.member_index(parent, ended),
+            (Some(ended), CombinatorMode::All | CombinatorMode::PromiseAll) => {
                 let failed = self.heap.awaitables.get(ended);
-                let failed = failed
-                    .is_some_and(|it| matches!(it.state, State::Failed(_) | State::Withdrawn));
-                if failed { self.member_place(parent, ended) } else { None }
+                let failed = failed.is_some_and(|it| {
+                    matches!(it.state, AwaitableState::Failed(_) | AwaitableState::Cancelled)
+                });
+                if failed { self.member_index(parent, ended) } else { None }
             }
             _ => None,
         };
-        match place {
-            Some(place) => self.decide_by(parent, place),
+        match index {
+            Some(index) => self.decide_by(parent, index),
             None if left == 0 => self.complete(parent, mode),
             None => Ok(false),
         }
     }
 
     /// Lets one member decide, if it has ended and can.
-    fn decide_by(&mut self, parent: AwaitableRef, place: usize) -> Outcome<bool> {
+    fn decide_by(&mut self, parent: AwaitableRef, index: usize) -> VmResult<bool> {
         let Some((mode, left)) = self.pending_combinator(parent) else { return Ok(false) };
-        let Some(ended) = self.member_end(parent, place)? else { return Ok(false) };
+        let Some(ended) = self.member_end(parent, index)? else { return Ok(false) };
         let state = match (mode, ended) {
-            (Mode::All | Mode::PromiseAll | Mode::PromiseRace, Ended::Failed(error)) => {
-                State::Failed(error)
+            (
+                CombinatorMode::All | CombinatorMode::PromiseAll | CombinatorMode::PromiseRace,
+                AwaitableResult::Failed(error),
+            ) => AwaitableState::Failed(error),
+            (CombinatorMode::Any, AwaitableResult::Done(value)) => {
+                AwaitableState::Done(self.winner(parent, index, None, "result", value))
             }
-            (Mode::Any, Ended::Done(value)) => {
-                State::Done(self.winner(parent, place, None, "result", value))
-            }
-            (Mode::PromiseAny | Mode::PromiseRace, Ended::Done(value)) => State::Done(value),
-            (Mode::Race, ended) => State::Done(self.entry(parent, place, ended)),
+            (
+                CombinatorMode::PromiseAny | CombinatorMode::PromiseRace,
+                AwaitableResult::Done(value),
+            ) => AwaitableState::Done(value),
+            (CombinatorMode::Race, ended) => AwaitableState::Done(self.entry(parent, index, ended)),
             _ if left == 0 => return self.complete(parent, mode),
             _ => return Ok(false),
         };
         self.end(parent, state);
-        if mode.withdraws() {
-            self.withdraw_losers(parent);
+        if mode.cancels_losers() {
+            self.cancel_losers(parent);
         }
         Ok(true)
     }
 
     /// Every member has ended and none decided alone.
-    fn complete(&mut self, parent: AwaitableRef, mode: Mode) -> Outcome<bool> {
+    fn complete(&mut self, parent: AwaitableRef, mode: CombinatorMode) -> VmResult<bool> {
         let state = match mode {
-            Mode::All | Mode::PromiseAll => State::Done(self.all_results(parent)?),
-            Mode::Settle => State::Done(self.all_entries(parent)?),
-            Mode::PromiseAllSettled => State::Done(self.all_settled(parent)?),
-            Mode::Any | Mode::PromiseAny => State::Failed(self.all_errors(parent)?),
-            Mode::Race | Mode::PromiseRace => {
+            CombinatorMode::All | CombinatorMode::PromiseAll => {
+                AwaitableState::Done(self.all_results(parent)?)
+            }
+            CombinatorMode::Settle => AwaitableState::Done(self.all_entries(parent)?),
+            CombinatorMode::PromiseAllSettled => AwaitableState::Done(self.all_settled(parent)?),
+            CombinatorMode::Any | CombinatorMode::PromiseAny => {
+                AwaitableState::Failed(self.all_errors(parent)?)
+            }
+            CombinatorMode::Race | CombinatorMode::PromiseRace => {
                 let text = "a race of nobody has no winner";
-                State::Failed(self.engine_error("RangeError", "RangeError", text, parent))
+                AwaitableState::Failed(self.engine_error("RangeError", "RangeError", text, parent))
             }
         };
         self.end(parent, state);
         Ok(true)
     }
 
-    fn pending_combinator(&self, at: AwaitableRef) -> Option<(Mode, usize)> {
+    fn pending_combinator(&self, at: AwaitableRef) -> Option<(CombinatorMode, usize)> {
         let awaitable = self.heap.awaitables.get(at).filter(|it| it.is_pending())?;
         match &awaitable.kind {
             Kind::Combinator(Combinator { mode, left, .. }) => Some((*mode, *left)),
@@ -205,7 +222,7 @@ impl Machine<'_> {
         }
     }
 
-    fn member_place(&self, parent: AwaitableRef, member: AwaitableRef) -> Option<usize> {
+    fn member_index(&self, parent: AwaitableRef, member: AwaitableRef) -> Option<usize> {
         let Kind::Combinator(combinator) = &self.heap.awaitables.get(parent)?.kind else {
             return None;
         };
@@ -217,42 +234,46 @@ impl Machine<'_> {
     pub(super) fn member_end(
         &mut self,
         parent: AwaitableRef,
-        place: usize,
-    ) -> Outcome<Option<Ended>> {
+        index: usize,
+    ) -> VmResult<Option<AwaitableResult>> {
         let member = match self.heap.awaitables.get(parent).map(|it| &it.kind) {
-            Some(Kind::Combinator(combinator)) => combinator.members.get(place).cloned(),
+            Some(Kind::Combinator(combinator)) => combinator.members.get(index).cloned(),
             _ => None,
         };
         match member {
             Some(Value::Awaitable(at)) => self.ended(at),
-            other => Ok(other.map(Ended::Done)),
+            other => Ok(other.map(AwaitableResult::Done)),
         }
     }
 
     /// How an awaitable ended. A result is read when it is first looked at, and only once.
-    fn ended(&mut self, at: AwaitableRef) -> Outcome<Option<Ended>> {
+    fn ended(&mut self, at: AwaitableRef) -> VmResult<Option<AwaitableResult>> {
         let raw = match self.heap.awaitables.get(at).map(|it| &it.state) {
-            Some(State::Raw(json)) => json.clone(),
-            Some(State::Done(value)) => return Ok(Some(Ended::Done(value.clone()))),
-            Some(State::Failed(error)) => return Ok(Some(Ended::Failed(error.clone()))),
-            Some(State::Withdrawn) => {
+            Some(AwaitableState::Raw(json)) => json.clone(),
+            Some(AwaitableState::Done(value)) => {
+                return Ok(Some(AwaitableResult::Done(value.clone())));
+            }
+            Some(AwaitableState::Failed(error)) => {
+                return Ok(Some(AwaitableResult::Failed(error.clone())));
+            }
+            Some(AwaitableState::Cancelled) => {
                 let text = "withdrawn: something else was decided first";
                 let error = self.engine_error("Cancelled", "CANCELLED", text, at);
-                self.end(at, State::Failed(error.clone()));
-                return Ok(Some(Ended::Failed(error)));
+                self.end(at, AwaitableState::Failed(error.clone()));
+                return Ok(Some(AwaitableResult::Failed(error)));
             }
-            Some(State::Pending) | None => return Ok(None),
+            Some(AwaitableState::Pending) | None => return Ok(None),
         };
         let value = self.read_json(Json::as_str(&raw))?;
-        self.end(at, State::Done(value.clone()));
-        Ok(Some(Ended::Done(value)))
+        self.end(at, AwaitableState::Done(value.clone()));
+        Ok(Some(AwaitableResult::Done(value)))
     }
 
     /// What `await` finds: a value, an error, or nothing yet.
-    pub(crate) fn awaited(&mut self, at: AwaitableRef) -> Outcome<Option<Result<Value, Value>>> {
+    pub(crate) fn awaited(&mut self, at: AwaitableRef) -> VmResult<Option<Result<Value, Value>>> {
         Ok(self.ended(at)?.map(|ended| match ended {
-            Ended::Done(value) => Ok(value),
-            Ended::Failed(error) => Err(error),
+            AwaitableResult::Done(value) => Ok(value),
+            AwaitableResult::Failed(error) => Err(error),
         }))
     }
 }

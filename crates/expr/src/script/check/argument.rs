@@ -18,7 +18,7 @@ const CHILD_OPTIONS: &[&str] = &["version", "key", "deadline"];
 const HTTP_OPTIONS: &[&str] = &["method", "url", "headers", "body", "timeout", "retry"];
 
 /// As many seconds are an instant, not a delay.
-const LONGEST_NUMBER: i64 = 1_000_000_000;
+const MAX_DELAY_SECONDS: i64 = 1_000_000_000;
 
 /// A timer whose time is written in the script.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub(crate) enum TimerLiteral {
 
 impl Calls<'_> {
     pub(super) fn check_arguments(&mut self, function: Builtin, args: &[Arg]) {
-        let plain = |place: usize| args.get(place).filter(|arg| !arg.spread).map(|arg| &arg.value);
+        let plain = |index: usize| args.get(index).filter(|arg| !arg.spread).map(|arg| &arg.value);
         match function {
             Builtin::TaskRun => {
                 self.check_name(plain(0), "the type of the task");
@@ -44,7 +44,7 @@ impl Calls<'_> {
             }
             Builtin::TaskDelay | Builtin::TimerDelay => {
                 if let Some(time) = plain(0).and_then(|value| self.check_delay(value)) {
-                    self.note_timer(plain(0), TimerLiteral::After(time));
+                    self.record_timer(plain(0), TimerLiteral::After(time));
                 }
             }
             Builtin::TimerUntil => self.check_until(plain(0)),
@@ -61,7 +61,7 @@ impl Calls<'_> {
         }
     }
 
-    fn note_timer(&mut self, value: Option<&Expr>, time: TimerLiteral) {
+    fn record_timer(&mut self, value: Option<&Expr>, time: TimerLiteral) {
         let at = value.map_or(0, |value| value.span.start);
         self.timers.push(LiteralTimer { at, time });
     }
@@ -93,7 +93,7 @@ impl Calls<'_> {
                     None
                 }
             },
-            ExprKind::Number(Number::Int(number)) if *number >= LONGEST_NUMBER => {
+            ExprKind::Number(Number::Int(number)) if *number >= MAX_DELAY_SECONDS => {
                 self.time_problem(value.span, &TimeError::InstantAsDelay { number: *number });
                 None
             }
@@ -132,7 +132,7 @@ impl Calls<'_> {
             _ => return,
         };
         match (found, &value.kind) {
-            (Ok(at), _) => self.note_timer(Some(value), TimerLiteral::At(at)),
+            (Ok(at), _) => self.record_timer(Some(value), TimerLiteral::At(at)),
             (Err(_), ExprKind::Text(text)) if Duration::parse(text).is_ok() => {
                 let message = format!("{text:?} is a duration, not an instant");
                 let help = "use `Timer.delay` for a duration";

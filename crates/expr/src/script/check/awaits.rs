@@ -1,6 +1,6 @@
 //! `await` where the machine cannot stop, and `await` on what is never awaitable.
 
-use super::scope::{Analysis, Use};
+use super::scope::{Analysis, NameUse};
 use crate::script::ast::{
     Expr, ExprKind, File, Function, Stmt, Visitor, walk_expr, walk_function, walk_stmt,
 };
@@ -34,21 +34,21 @@ impl Awaits<'_> {
         if let Some(method) = &self.refused_by {
             let message = format!("`await` cannot stand in a callback of `{}`", method.name());
             let help = "await first, then call it with the results";
-            self.problems.add_with_help(Code::AwaitPlace, expr.span, message, help);
+            self.problems.add_with_help(Code::AwaitNotAllowed, expr.span, message, help);
         } else if self.beside_workflows {
             let message = "`await` cannot stand outside of a workflow";
             let help = "move it into the workflow";
-            self.problems.add_with_help(Code::AwaitPlace, expr.span, message, help);
+            self.problems.add_with_help(Code::AwaitNotAllowed, expr.span, message, help);
         }
-        if let Some((what, help)) = self.never(operand) {
+        if let Some((what, help)) = self.why_never_awaitable(operand) {
             let message = format!("{what} is never awaitable");
             self.problems.add_with_help(Code::NeverAwaitable, expr.span, message, help);
         }
     }
 
     /// What an operand is, when it can be no awaitable.
-    fn never(&self, operand: &Expr) -> Option<(&'static str, &'static str)> {
-        const REMOVE: &str = "remove `await`";
+    fn why_never_awaitable(&self, operand: &Expr) -> Option<(&'static str, &'static str)> {
+        const HELP_REMOVE_AWAIT: &str = "remove `await`";
         Some(match &operand.kind {
             ExprKind::Array(_) => ("a list", "use `await Task.all([…])`"),
             ExprKind::Object(_) => ("an object", "use `await Task.all({…})`"),
@@ -58,13 +58,13 @@ impl Awaits<'_> {
             | ExprKind::Number(_)
             | ExprKind::Text(_)
             | ExprKind::Template { .. }
-            | ExprKind::NewError { .. } => ("this value", REMOVE),
+            | ExprKind::NewError { .. } => ("this value", HELP_REMOVE_AWAIT),
             ExprKind::Unary { .. } | ExprKind::Binary { .. } | ExprKind::Update { .. } => {
-                ("the result of an operator", REMOVE)
+                ("the result of an operator", HELP_REMOVE_AWAIT)
             }
             ExprKind::Call { callee, .. } => match self.library_function(callee)? {
                 Member::Function(function) if function.gives_awaitable() => return None,
-                _ => ("the result of this function", REMOVE),
+                _ => ("the result of this function", HELP_REMOVE_AWAIT),
             },
             _ => return None,
         })
@@ -73,14 +73,14 @@ impl Awaits<'_> {
     fn library_function(&self, callee: &Expr) -> Option<Member> {
         match &callee.kind {
             ExprKind::Name(_) => match self.analysis.at(callee.span)? {
-                Use::Global(Global::Function(function)) => Some(Member::Function(function)),
+                NameUse::Global(Global::Function(function)) => Some(Member::Function(function)),
                 _ => None,
             },
             ExprKind::Member { object, name, .. } => {
                 let ExprKind::Name(namespace) = &object.kind else { return None };
                 match self.analysis.at(object.span)? {
-                    Use::Global(_) => member(namespace, &name.name),
-                    Use::Decl(_) => None,
+                    NameUse::Global(_) => member(namespace, &name.name),
+                    NameUse::Decl(_) => None,
                 }
             }
             _ => None,

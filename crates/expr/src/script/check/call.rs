@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::argument::LiteralTimer;
-use super::scope::{Analysis, DeclId, Use};
+use super::scope::{Analysis, DeclId, NameUse};
 use super::similar::closest;
 use crate::script::ast::{Arg, Expr, ExprKind, File, Ident, Stmt, Visitor, walk_expr, walk_stmt};
 use crate::script::library::{Builtin, Global, Kind, Member, member, member_names};
@@ -35,9 +35,9 @@ pub(super) struct Calls<'p> {
     pub(super) constants: BTreeMap<DeclId, Kind>,
 }
 
-/// What an expression is to the library.
+/// The result of looking an expression up in the library.
 #[derive(PartialEq)]
-enum Found {
+enum LibraryLookup {
     Member(Member),
     /// A member that does not exist.
     Unknown,
@@ -50,8 +50,8 @@ impl Calls<'_> {
     fn library_name(&self, expr: &Expr) -> Option<(Global, std::sync::Arc<str>)> {
         let ExprKind::Name(name) = &expr.kind else { return None };
         match self.analysis.at(expr.span)? {
-            Use::Global(global) => Some((global, name.clone())),
-            Use::Decl(_) => None,
+            NameUse::Global(global) => Some((global, name.clone())),
+            NameUse::Decl(_) => None,
         }
     }
 
@@ -72,13 +72,13 @@ impl Calls<'_> {
     }
 
     /// Whether an expression is a member of the library; one that is none is reported.
-    fn library_member(&mut self, expr: &Expr) -> Found {
-        let ExprKind::Member { object, name, .. } = &expr.kind else { return Found::Other };
+    fn library_member(&mut self, expr: &Expr) -> LibraryLookup {
+        let ExprKind::Member { object, name, .. } = &expr.kind else { return LibraryLookup::Other };
         match self.library_name(object) {
-            None | Some((Global::Undefined | Global::Number(_), _)) => Found::Other,
+            None | Some((Global::Undefined | Global::Number(_), _)) => LibraryLookup::Other,
             Some((_, namespace)) => match self.check_member(&namespace, name) {
-                Some(member) => Found::Member(member),
-                None => Found::Unknown,
+                Some(member) => LibraryLookup::Member(member),
+                None => LibraryLookup::Unknown,
             },
         }
     }
@@ -95,13 +95,13 @@ impl Calls<'_> {
             }
             Some((Global::Undefined | Global::Number(_), _)) => None,
             None => match self.library_member(callee) {
-                Found::Member(Member::Function(function)) => Some(function),
-                Found::Member(_) => {
+                LibraryLookup::Member(Member::Function(function)) => Some(function),
+                LibraryLookup::Member(_) => {
                     self.problems.add(Code::UnknownMember, callee.span, "this is not a function");
                     None
                 }
-                Found::Unknown => None,
-                Found::Other => {
+                LibraryLookup::Unknown => None,
+                LibraryLookup::Other => {
                     self.check_script_call(callee, args, span);
                     self.check_method(callee, args, span);
                     None
@@ -138,7 +138,7 @@ impl Calls<'_> {
 
     fn check_script_call(&mut self, callee: &Expr, args: &[Arg], span: Span) {
         let ExprKind::Name(name) = &callee.kind else { return };
-        let Some(Use::Decl(id)) = self.analysis.at(callee.span) else { return };
+        let Some(NameUse::Decl(id)) = self.analysis.at(callee.span) else { return };
         let Some((least, most)) = self.analysis.decls.get(id).and_then(|decl| decl.arity) else {
             return;
         };
@@ -168,7 +168,7 @@ pub(super) fn wrong_count(args: &[Arg], least: usize, most: Option<usize>) -> Op
 impl<'a> Visitor<'a> for Calls<'_> {
     fn stmt(&mut self, stmt: &'a Stmt) {
         walk_stmt(self, stmt);
-        self.note_constants(stmt);
+        self.record_constants(stmt);
     }
 
     fn expr(&mut self, expr: &'a Expr) {
@@ -186,7 +186,7 @@ impl<'a> Visitor<'a> for Calls<'_> {
                     self.expr(&arg.value);
                 }
             }
-            ExprKind::Member { .. } if self.library_member(expr) != Found::Other => {}
+            ExprKind::Member { .. } if self.library_member(expr) != LibraryLookup::Other => {}
             ExprKind::Name(_) => {
                 if let Some((Global::Namespace(namespace), _)) = self.library_name(expr) {
                     let message = format!("`{namespace}` is not a value");

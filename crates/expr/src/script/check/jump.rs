@@ -19,7 +19,7 @@ pub(super) fn check_jumps(file: &File, problems: &mut Problems) {
     let in_function = file.workflows.is_empty();
     let mut jumps =
         Jumps { problems, targets: Vec::new(), in_function, some_function_awaits: finder.found };
-    jumps.statements(&file.statements);
+    jumps.check_statements(&file.statements);
     for workflow in &file.workflows {
         jumps.function(&workflow.function);
     }
@@ -42,10 +42,10 @@ struct Jumps<'p, 'a> {
 
 impl<'a> Jumps<'_, 'a> {
     /// Statements in a row: what follows a jump never runs.
-    fn statements(&mut self, statements: &'a [Stmt]) {
+    fn check_statements(&mut self, statements: &'a [Stmt]) {
         let mut reported = false;
-        for (place, statement) in statements.iter().enumerate() {
-            let before = place.checked_sub(1).and_then(|place| statements.get(place));
+        for (index, statement) in statements.iter().enumerate() {
+            let before = index.checked_sub(1).and_then(|index| statements.get(index));
             let declares = matches!(statement.kind, StmtKind::Function(_) | StmtKind::Empty);
             if !reported && !declares && before.is_some_and(never_completes) {
                 let message = "this can never run";
@@ -56,13 +56,19 @@ impl<'a> Jumps<'_, 'a> {
         }
     }
 
-    fn within(&mut self, label: Option<&'a str>, is_loop: bool, breaks: bool, body: &'a Stmt) {
+    fn check_body_of_target(
+        &mut self,
+        label: Option<&'a str>,
+        is_loop: bool,
+        breaks: bool,
+        body: &'a Stmt,
+    ) {
         self.targets.push(Target { label, is_loop, breaks });
         self.stmt(body);
         self.targets.pop();
     }
 
-    fn jump(&mut self, stmt: &'a Stmt, label: Option<&'a Ident>, word: &str) {
+    fn check_jump(&mut self, stmt: &'a Stmt, label: Option<&'a Ident>, word: &str) {
         let fits = |target: &Target<'_>| match (label, word) {
             (Some(label), "break") => target.label == Some(&*label.name),
             (Some(label), _) => target.label == Some(&*label.name) && target.is_loop,
@@ -76,10 +82,10 @@ impl<'a> Jumps<'_, 'a> {
             Some(label) => format!("no enclosing statement has the label `{}`", label.name),
             None => format!("`{word}` is out of place: no loop is around it"),
         };
-        self.problems.add(Code::OutOfPlace, stmt.span, message);
+        self.problems.add(Code::JumpNotAllowed, stmt.span, message);
     }
 
-    fn labeled(&mut self, label: &'a Ident, body: &'a Stmt) {
+    fn check_labeled(&mut self, label: &'a Ident, body: &'a Stmt) {
         let name = Some(&*label.name);
         if self.targets.iter().any(|target| target.label == name) {
             let message = format!("the label `{}` is used twice", label.name);
@@ -91,8 +97,8 @@ impl<'a> Jumps<'_, 'a> {
         self.targets.pop();
     }
 
-    /// A loop that always goes on, never leaves and never waits.
-    fn endless(&mut self, stmt: &'a Stmt, test: Option<&Expr>, body: &'a Stmt) {
+    /// Reports a loop without end: its test always holds, and it neither leaves nor waits.
+    fn check_endless_loop(&mut self, stmt: &'a Stmt, test: Option<&Expr>, body: &'a Stmt) {
         if test.is_some_and(|test| !is_always_true(test)) {
             return;
         }
@@ -113,21 +119,21 @@ impl<'a> Visitor<'a> for Jumps<'_, 'a> {
     fn stmt(&mut self, stmt: &'a Stmt) {
         match &stmt.kind {
             StmtKind::While { test, body } | StmtKind::DoWhile { body, test } => {
-                self.endless(stmt, Some(test), body);
+                self.check_endless_loop(stmt, Some(test), body);
                 self.expr(test);
-                self.within(None, true, true, body);
+                self.check_body_of_target(None, true, true, body);
             }
             StmtKind::For { init, test, update, body } => {
-                self.endless(stmt, test.as_ref(), body);
+                self.check_endless_loop(stmt, test.as_ref(), body);
                 if let Some(init) = init {
                     self.stmt(init);
                 }
                 test.iter().chain(update).for_each(|expr| self.expr(expr));
-                self.within(None, true, true, body);
+                self.check_body_of_target(None, true, true, body);
             }
             StmtKind::ForEach { subject, body, .. } => {
                 self.expr(subject);
-                self.within(None, true, true, body);
+                self.check_body_of_target(None, true, true, body);
             }
             StmtKind::Switch { subject, cases } => {
                 self.expr(subject);
@@ -136,23 +142,23 @@ impl<'a> Visitor<'a> for Jumps<'_, 'a> {
                     if let Some(test) = &case.test {
                         self.expr(test);
                     }
-                    self.statements(&case.body);
+                    self.check_statements(&case.body);
                 }
                 self.targets.pop();
             }
-            StmtKind::Break(label) => self.jump(stmt, label.as_ref(), "break"),
-            StmtKind::Continue(label) => self.jump(stmt, label.as_ref(), "continue"),
+            StmtKind::Break(label) => self.check_jump(stmt, label.as_ref(), "break"),
+            StmtKind::Continue(label) => self.check_jump(stmt, label.as_ref(), "continue"),
             StmtKind::Return(_) if !self.in_function => {
                 let message = "`return` is out of place: no function is around it";
-                self.problems.add(Code::OutOfPlace, stmt.span, message);
+                self.problems.add(Code::JumpNotAllowed, stmt.span, message);
             }
-            StmtKind::Labeled(label, body) => self.labeled(label, body),
+            StmtKind::Labeled(label, body) => self.check_labeled(label, body),
             _ => walk_stmt(self, stmt),
         }
     }
 
     fn block(&mut self, block: &'a Block) {
-        self.statements(&block.statements);
+        self.check_statements(&block.statements);
     }
 
     fn function(&mut self, function: &'a Function) {

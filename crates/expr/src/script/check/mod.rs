@@ -15,5 +15,5 @@ mod similar;
 
 pub(crate) use argument::{LiteralTimer, TimerLiteral};
 pub(crate) use names::check;
-pub(crate) use scope::{Analysis, DeclId, DeclKind, Use};
+pub(crate) use scope::{Analysis, DeclId, DeclKind, NameUse};
 pub(crate) use similar::closest;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::awaits::check_awaits;
 use super::call::check_calls;
 use super::jump::check_jumps;
-use super::scope::{Analysis, Decl, DeclKind, FunctionId, Scope, ScopeId, Use};
+use super::scope::{Analysis, Decl, DeclKind, FunctionId, NameUse, Scope, ScopeId};
 use super::similar::resembles;
 use crate::script::ast::{
     Block, Body, Catch, Expr, ExprKind, File, ForBinding, Function, Ident, Pattern, PatternKind,
@@ -19,10 +19,10 @@ use crate::script::problem::{Code, Problems};
 use crate::script::span::Span;
 
 /// The names of the input in a bare script.
-pub(crate) const INPUTS: [&str; 2] = ["inputs", "Inputs"];
+pub(crate) const INPUT_NAMES: [&str; 2] = ["inputs", "Inputs"];
 
 /// Above so many declarations no name is compared with all others.
-const MOST_COMPARED: usize = 1_000;
+const MAX_COMPARED_NAMES: usize = 1_000;
 
 /// Checks a file and finds out what its names mean.
 pub(crate) fn check(file: &File, problems: &mut Problems) -> Analysis {
@@ -91,7 +91,7 @@ pub(super) struct Names<'p, 'a> {
     pub(super) lost: &'a BTreeSet<Arc<str>>,
 }
 
-/// A function, its place, and the function around it.
+/// A function, its position, and the function around it.
 pub(super) struct FunctionNode {
     pub(super) at: u32,
     pub(super) parent: Option<FunctionId>,
@@ -113,15 +113,15 @@ impl<'a> Names<'_, 'a> {
         for workflow in &file.workflows {
             self.enqueue(&workflow.function);
         }
-        self.settle_late();
+        self.resolve_late_names();
         while let Some((function, scope, id)) = self.queue.pop_front() {
             self.function_body(function, scope, id);
-            self.settle_late();
+            self.resolve_late_names();
         }
         self.join_inputs();
     }
 
-    /// Both names live in one place, so both outlive their block when one does.
+    /// Both names live in one position, so both outlive their block when one does.
     fn join_inputs(&mut self) {
         let is_input = |decl: &&mut Decl| decl.span.start == u32::MAX;
         let captured = self.analysis.decls.iter_mut().filter(is_input).any(|it| it.captured);
@@ -132,7 +132,7 @@ impl<'a> Names<'_, 'a> {
 
     /// `inputs` and `Inputs` are two names of one parameter.
     fn declare_inputs(&mut self) {
-        for name in INPUTS {
+        for name in INPUT_NAMES {
             let ident = Ident { name: name.into(), span: Span::new(u32::MAX, u32::MAX) };
             self.declare(&ident, DeclKind::Param, 0);
         }
@@ -186,7 +186,7 @@ impl<'a> Names<'_, 'a> {
                         let init = declarator.init.as_ref();
                         let ready_at = init.map_or(pattern.span.start, |init| init.span.end);
                         pattern.each_name(&mut |name| self.declare(name, kind, ready_at));
-                        self.note_arity(pattern, init, *constant);
+                        self.record_arity(pattern, init, *constant);
                     }
                 }
                 StmtKind::Function(function) => {
@@ -201,7 +201,7 @@ impl<'a> Names<'_, 'a> {
     }
 
     /// A constant that is a function keeps its parameters for good.
-    fn note_arity(&mut self, pattern: &Pattern, init: Option<&'a Expr>, constant: bool) {
+    fn record_arity(&mut self, pattern: &Pattern, init: Option<&'a Expr>, constant: bool) {
         if let (true, PatternKind::Name(name), Some(ExprKind::Function(function))) =
             (constant, &pattern.kind, init.map(|init| &init.kind))
         {
@@ -238,7 +238,7 @@ impl<'a> Names<'_, 'a> {
             read: false,
             arity: None,
         });
-        self.analysis.uses.insert(span.start, Use::Decl(id));
+        self.analysis.uses.insert(span.start, NameUse::Decl(id));
     }
 
     /// Runs with a scope of its own.
@@ -343,7 +343,7 @@ impl<'a> Visitor<'a> for Names<'_, 'a> {
     }
 
     fn expr(&mut self, expr: &'a Expr) {
-        self.names_of(expr);
+        self.resolve_names_of(expr);
         walk_expr(self, expr);
     }
 
@@ -365,7 +365,7 @@ impl<'a> Visitor<'a> for Declared<'_, '_, 'a> {
     }
 }
 
-/// Warns of variables that nobody reads, and of new names that look like slips.
+/// Warns of variables that are never read, and of new names that look like typing errors.
 fn check_unused(analysis: &Analysis, problems: &mut Problems) {
     for decl in &analysis.decls {
         let counts = !matches!(decl.kind, DeclKind::Param | DeclKind::Caught);
@@ -375,14 +375,14 @@ fn check_unused(analysis: &Analysis, problems: &mut Problems) {
             problems.add_with_help(Code::Unused, decl.span, message, help);
         }
         // Guessing compares names with names; a file with thousands of them needs no guesses.
-        let few = analysis.decls.len() <= MOST_COMPARED;
+        let few = analysis.decls.len() <= MAX_COMPARED_NAMES;
         if decl.kind == DeclKind::Implicit && few {
             let other = analysis.decls.iter().find(|other| resembles(&decl.name, &other.name));
             if let Some(other) = other {
                 let message = format!("`{}` is a new variable here", decl.name);
                 let help =
                     format!("did you mean `{}`? Otherwise declare it with `let`", other.name);
-                problems.add_with_help(Code::Resembles, decl.span, message, help);
+                problems.add_with_help(Code::SimilarName, decl.span, message, help);
             }
         }
     }

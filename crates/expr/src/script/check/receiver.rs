@@ -42,7 +42,7 @@ impl Calls<'_> {
     }
 
     /// Remembers what constants are.
-    pub(super) fn note_constants(&mut self, stmt: &Stmt) {
+    pub(super) fn record_constants(&mut self, stmt: &Stmt) {
         let StmtKind::Declare { constant: true, declarators } = &stmt.kind else { return };
         for declarator in declarators {
             let (PatternKind::Name(name), Some(init)) =

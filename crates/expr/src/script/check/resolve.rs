@@ -1,14 +1,14 @@
 //! Uses of names: finding their declarations, and what follows from a use.
 
-use super::names::{INPUTS, Names};
-use super::scope::{DeclId, DeclKind, FunctionId, ScopeId, Use};
+use super::names::{INPUT_NAMES, Names};
+use super::scope::{DeclId, DeclKind, FunctionId, NameUse, ScopeId};
 use super::similar::closest;
 use crate::script::ast::{AssignOp, Expr, ExprKind, Ident, Pattern, PatternKind, Prop};
 use crate::script::library::{global, global_names};
 use crate::script::problem::Code;
 
-/// Names that people expect, and what to use instead.
-const ELSEWHERE: &[(&str, &str)] = &[
+/// Names of other JavaScript environments, and what to use instead.
+const HELP_FOR_FOREIGN_NAMES: &[(&str, &str)] = &[
     ("console", "use Log.info, Log.warn or Log.error"),
     ("setTimeout", "use `await Task.delay(seconds)`"),
     ("setInterval", "use a loop with `await Task.delay(seconds)`"),
@@ -26,16 +26,16 @@ const ELSEWHERE: &[(&str, &str)] = &[
 
 impl Names<'_, '_> {
     /// Names that an expression uses itself; its parts come later.
-    pub(super) fn names_of(&mut self, expr: &Expr) {
+    pub(super) fn resolve_names_of(&mut self, expr: &Expr) {
         match &expr.kind {
             ExprKind::Name(name) => {
                 let name = Ident { name: name.clone(), span: expr.span };
-                self.read(&name);
+                self.resolve_read(&name);
             }
             ExprKind::Object(props) => {
                 for prop in props {
                     if let Prop::Short { name, default } = prop {
-                        self.read(name);
+                        self.resolve_read(name);
                         if default.is_some() {
                             let message = "a default is legal only where values are taken apart";
                             self.problems.add(Code::Syntax, name.span, message);
@@ -44,35 +44,37 @@ impl Names<'_, '_> {
                 }
             }
             // What is changed by its old value must exist.
-            ExprKind::Assign { target, op, .. } if *op != AssignOp::Plain => self.needs(target),
-            ExprKind::Update { target, .. } => self.needs(target),
+            ExprKind::Assign { target, op, .. } if *op != AssignOp::Plain => {
+                self.check_assigned_names(target);
+            }
+            ExprKind::Update { target, .. } => self.check_assigned_names(target),
             _ => {}
         }
     }
 
-    fn needs(&mut self, target: &Pattern) {
+    fn check_assigned_names(&mut self, target: &Pattern) {
         let PatternKind::Name(name) = &target.kind else { return };
         if self.find(name, self.scope).is_none() {
             self.late.push((name.clone(), self.scope));
         } else {
-            self.read(name);
+            self.resolve_read(name);
         }
     }
 
-    fn read(&mut self, name: &Ident) {
+    fn resolve_read(&mut self, name: &Ident) {
         match self.find(name, self.scope) {
-            Some(id) => self.used(name, id, self.scope),
+            Some(id) => self.mark_used(name, id, self.scope),
             None => match global(&name.name) {
                 Some(global) => {
-                    self.analysis.uses.insert(name.span.start, Use::Global(global));
+                    self.analysis.uses.insert(name.span.start, NameUse::Global(global));
                 }
                 None => self.late.push((name.clone(), self.scope)),
             },
         }
     }
 
-    fn used(&mut self, name: &Ident, id: DeclId, scope: ScopeId) {
-        self.refer(name, id, scope);
+    fn mark_used(&mut self, name: &Ident, id: DeclId, scope: ScopeId) {
+        self.record_use(name, id, scope);
         if let Some(decl) = self.analysis.decls.get_mut(id) {
             decl.read = true;
         }
@@ -113,7 +115,7 @@ impl Names<'_, '_> {
             let help = "declare it with `let`, or choose another name";
             self.problems.add_with_help(Code::Constant, name.span, message, help);
         }
-        self.refer(name, id, self.scope);
+        self.record_use(name, id, self.scope);
     }
 
     pub(super) fn find(&self, name: &Ident, from: ScopeId) -> Option<DeclId> {
@@ -128,14 +130,14 @@ impl Names<'_, '_> {
     }
 
     /// Notes that a name refers to a declaration, and that functions in between capture it.
-    fn refer(&mut self, name: &Ident, id: DeclId, scope: ScopeId) {
-        self.analysis.uses.insert(name.span.start, Use::Decl(id));
+    fn record_use(&mut self, name: &Ident, id: DeclId, scope: ScopeId) {
+        self.analysis.uses.insert(name.span.start, NameUse::Decl(id));
         let user = self.scopes.get(scope).map_or(0, |scope| scope.function);
         let Some(decl) = self.analysis.decls.get_mut(id) else { return };
         if decl.function == user {
             if name.span.start < decl.ready_at && name.span != decl.span {
                 let message = format!("`{}` is used before its declaration", name.name);
-                self.problems.add(Code::TooEarly, name.span, message);
+                self.problems.add(Code::UsedBeforeDeclaration, name.span, message);
             }
             return;
         }
@@ -158,10 +160,10 @@ impl Names<'_, '_> {
 
     /// Tries again what was not found: by now all assignments of this function are known, and
     /// those of the functions around it were before.
-    pub(super) fn settle_late(&mut self) {
+    pub(super) fn resolve_late_names(&mut self) {
         for (name, scope) in std::mem::take(&mut self.late) {
             match self.find(&name, scope) {
-                Some(id) => self.used(&name, id, scope),
+                Some(id) => self.mark_used(&name, id, scope),
                 None => self.report_undefined(&name, scope),
             }
         }
@@ -170,10 +172,10 @@ impl Names<'_, '_> {
     fn report_undefined(&mut self, name: &Ident, scope: ScopeId) {
         self.analysis.undefined.insert(name.name.to_string());
         if !self.problems.is_full() && !self.lost.contains(&name.name) {
-            let known = ELSEWHERE.iter().find(|(word, _)| *word == &*name.name);
+            let known = HELP_FOR_FOREIGN_NAMES.iter().find(|(word, _)| *word == &*name.name);
             let help = match known {
                 Some((_, help)) => Some((*help).to_owned()),
-                None => self.guess(name, scope),
+                None => self.suggest_name(name, scope),
             };
             let message = format!("`{}` is not defined", name.name);
             match help {
@@ -185,7 +187,7 @@ impl Names<'_, '_> {
         }
     }
 
-    fn guess(&self, name: &Ident, scope: ScopeId) -> Option<String> {
+    fn suggest_name(&self, name: &Ident, scope: ScopeId) -> Option<String> {
         let mut visible: Vec<&str> = Vec::new();
         let mut at = Some(scope);
         while let Some(scope) = at.and_then(|id| self.scopes.get(id)) {
@@ -194,7 +196,7 @@ impl Names<'_, '_> {
         }
         visible.sort_unstable();
         let all = visible.into_iter().chain(global_names().map(|name| -> &str { name }));
-        let meant = closest(&name.name, all.filter(|name| *name != INPUTS[1]))?;
+        let meant = closest(&name.name, all.filter(|name| *name != INPUT_NAMES[1]))?;
         Some(format!("did you mean `{meant}`?"))
     }
 }

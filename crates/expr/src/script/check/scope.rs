@@ -44,7 +44,7 @@ pub(crate) struct Decl {
 
 /// What a name means where it stands.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Use {
+pub(crate) enum NameUse {
     Decl(DeclId),
     Global(Global),
 }
@@ -60,12 +60,12 @@ pub(super) struct Scope {
 #[derive(Debug, Default)]
 pub(crate) struct Analysis {
     pub(crate) decls: Vec<Decl>,
-    /// By the place of the name: declarations, reads and assignments alike.
-    pub(crate) uses: BTreeMap<u32, Use>,
-    /// By the place of the function: what it uses of its surroundings.
+    /// By the position of the name: declarations, reads and assignments alike.
+    pub(crate) uses: BTreeMap<u32, NameUse>,
+    /// By the position of the function: what it uses of its surroundings.
     pub(crate) captures: BTreeMap<u32, BTreeSet<DeclId>>,
-    /// By the place of the function: what it declares by assignment. The file itself has the
-    /// place `u32::MAX`.
+    /// By the position of the function: what it declares by assignment. The file itself has the
+    /// position `u32::MAX`.
     pub(crate) implicit: BTreeMap<u32, Vec<DeclId>>,
     /// Names that are read and declared nowhere.
     pub(crate) undefined: BTreeSet<String>,
@@ -74,15 +74,15 @@ pub(crate) struct Analysis {
 }
 
 impl Analysis {
-    /// What the name at a place means.
-    pub(crate) fn at(&self, span: Span) -> Option<Use> {
+    /// What the name at a position means.
+    pub(crate) fn at(&self, span: Span) -> Option<NameUse> {
         self.uses.get(&span.start).copied()
     }
 
-    /// The declaration at a place.
+    /// The declaration at a position.
     pub(crate) fn decl(&self, span: Span) -> Option<DeclId> {
         match self.at(span) {
-            Some(Use::Decl(id)) => Some(id),
+            Some(NameUse::Decl(id)) => Some(id),
             _ => None,
         }
     }

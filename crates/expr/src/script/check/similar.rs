@@ -1,4 +1,4 @@
-//! Guessing what was meant.
+//! Suggestions for misspelt names, and names that look like slips.
 
 /// The known name that is closest to a misspelt one, if any is close.
 pub(crate) fn closest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
@@ -33,31 +33,15 @@ pub(super) fn resembles(one: &str, other: &str) -> bool {
     one.eq_ignore_ascii_case(other) || distance(one, other) <= allowed
 }
 
+/// Letters to compare: more would take long and say little.
+const MAX_COMPARED_LETTERS: usize = 64;
+
 /// How many letters must be inserted, removed, replaced or swapped with their neighbour. A
 /// different case costs nothing but is not the same.
 fn distance(from: &str, to: &str) -> usize {
-    let (from, to): (Vec<char>, Vec<char>) = (
-        from.to_lowercase().chars().take(64).collect(),
-        to.to_lowercase().chars().take(64).collect(),
-    );
-    let mut before: Vec<usize> = Vec::new();
-    let mut row: Vec<usize> = (0..=to.len()).collect();
-    for (i, a) in from.iter().enumerate() {
-        let mut next = vec![i + 1];
-        for (j, b) in to.iter().enumerate() {
-            let at =
-                |row: &[usize], place: usize| row.get(place).copied().unwrap_or(usize::MAX / 2);
-            let mut best = (at(&row, j) + usize::from(a != b)).min(at(&row, j + 1) + 1);
-            best = best.min(at(&next, j) + 1);
-            let swapped = i > 0 && j > 0 && from.get(i - 1) == Some(b) && to.get(j - 1) == Some(a);
-            if swapped {
-                best = best.min(at(&before, j - 1) + 1);
-            }
-            next.push(best);
-        }
-        before = std::mem::replace(&mut row, next);
-    }
-    row.last().copied().unwrap_or_default()
+    let letters =
+        |text: &str| text.to_lowercase().chars().take(MAX_COMPARED_LETTERS).collect::<String>();
+    strsim::osa_distance(&letters(from), &letters(to))
 }
 
 #[cfg(test)]

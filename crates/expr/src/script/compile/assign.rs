@@ -1,13 +1,13 @@
 //! Assignments and counting.
 
-use super::builder::Builder;
-use super::expression::{binary, keeps};
+use super::builder::FunctionBuilder;
+use super::expression::{binary, short_circuit_op};
 use super::op::Op;
 use crate::script::ast::{AssignOp, BinaryOp, Expr, ExprKind, LogicalOp, Pattern, PatternKind};
 use crate::script::span::Span;
 
-impl Builder<'_, '_> {
-    /// An assignment; leaves its value only if somebody wants it.
+impl FunctionBuilder<'_, '_> {
+    /// An assignment; leaves its value on the stack only if it is `wanted`.
     pub(super) fn assign(&mut self, target: &Pattern, op: AssignOp, value: &Expr, wanted: bool) {
         match &target.kind {
             PatternKind::Name(name) => match op {
@@ -27,7 +27,7 @@ impl Builder<'_, '_> {
                 }
                 AssignOp::Logical(op) => self.assign_logically(target, op, value, wanted),
             },
-            PatternKind::Place(place) => self.assign_place(place, op, value, wanted),
+            PatternKind::Member(offset) => self.assign_member(offset, op, value, wanted),
             PatternKind::Array { .. } | PatternKind::Object { .. } => {
                 self.expr(value);
                 self.keep_if(wanted);
@@ -73,17 +73,17 @@ impl Builder<'_, '_> {
     fn assign_logically(&mut self, target: &Pattern, op: LogicalOp, value: &Expr, wanted: bool) {
         let PatternKind::Name(name) = &target.kind else { return };
         self.load_name(name.span);
-        let over = self.jump(keeps(op));
+        let over = self.jump(short_circuit_op(op));
         self.expr(value);
         self.emit(Op::Dup);
         self.store_name(name.span);
-        self.land(over);
+        self.patch_here(over);
         self.drop_unless(wanted);
     }
 
-    fn assign_place(&mut self, place: &Expr, op: AssignOp, value: &Expr, wanted: bool) {
+    fn assign_member(&mut self, offset: &Expr, op: AssignOp, value: &Expr, wanted: bool) {
         // The object, and the index if there is one, are found before the value is.
-        let (get, set, again, parts) = match &place.kind {
+        let (get, set, again, parts) = match &offset.kind {
             ExprKind::Member { object, name, .. } => {
                 self.expr(object);
                 let id = self.shared.text(&name.name);
@@ -96,7 +96,7 @@ impl Builder<'_, '_> {
             }
             _ => return,
         };
-        let at = place.span.start;
+        let at = offset.span.start;
         match op {
             AssignOp::Plain => self.expr(value),
             AssignOp::Binary(op) => {
@@ -111,20 +111,20 @@ impl Builder<'_, '_> {
                 self.emit(again);
                 self.at(at);
                 self.emit(get);
-                let over = self.jump(keeps(op));
+                let over = self.jump(short_circuit_op(op));
                 self.expr(value);
                 self.at(at);
                 self.emit(set);
-                let height = self.height();
+                let height = self.stack_height();
                 let end = self.jump(Op::Jump(0));
-                self.land(over);
+                self.patch_here(over);
                 // The old value stays; the object below it goes.
                 for _ in 0..parts {
                     self.emit(Op::Swap);
                     self.emit(Op::Pop);
                 }
-                self.set_height(height);
-                self.land(end);
+                self.set_stack_height(height);
+                self.patch_here(end);
                 return self.drop_unless(wanted);
             }
         }
@@ -150,7 +150,7 @@ impl Builder<'_, '_> {
                 }
                 self.store_name(name.span);
             }
-            PatternKind::Place(place) => match &place.kind {
+            PatternKind::Member(offset) => match &offset.kind {
                 ExprKind::Member { object, name, .. } => {
                     self.expr(object);
                     let name = self.shared.text(&name.name);

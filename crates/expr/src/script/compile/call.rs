@@ -1,13 +1,13 @@
 //! Calls: of functions, of methods, of the library.
 
-use super::builder::{Builder, Patch, number};
+use super::builder::{FunctionBuilder, JumpPatch, as_u32};
 use super::op::Op;
 use crate::script::ast::{Arg, Expr, ExprKind, Ident};
-use crate::script::check::Use;
+use crate::script::check::NameUse;
 use crate::script::library::{Builtin, Global, Member};
 
-impl Builder<'_, '_> {
-    pub(super) fn call(&mut self, expr: &Expr, exits: &mut Vec<Patch>) {
+impl FunctionBuilder<'_, '_> {
+    pub(super) fn call(&mut self, expr: &Expr, exits: &mut Vec<JumpPatch>) {
         let ExprKind::Call { callee, args, optional, paren } = &expr.kind else { return };
         if let Some(function) = self.library_function(callee) {
             return self.call_builtin(function, args, callee.span.start, *paren);
@@ -23,10 +23,14 @@ impl Builder<'_, '_> {
                 exits.push(self.jump(Op::JumpIfNoMethod { name: id, to: 0 }));
             }
             if self.args(args) {
-                self.emit_point_at(name.span.start, *paren, Op::CallMethodSpread(id));
+                self.emit_suspension_point_at(name.span.start, *paren, Op::CallMethodSpread(id));
             } else {
-                let args = number(args.len());
-                self.emit_point_at(name.span.start, *paren, Op::CallMethod { name: id, args });
+                let args = as_u32(args.len());
+                self.emit_suspension_point_at(
+                    name.span.start,
+                    *paren,
+                    Op::CallMethod { name: id, args },
+                );
             }
         } else {
             self.link(callee, exits);
@@ -34,20 +38,20 @@ impl Builder<'_, '_> {
                 exits.push(self.jump(Op::JumpIfNothing(0)));
             }
             if self.args(args) {
-                self.emit_point_at(callee.span.start, *paren, Op::CallSpread);
+                self.emit_suspension_point_at(callee.span.start, *paren, Op::CallSpread);
             } else {
-                let args = number(args.len());
-                self.emit_point_at(callee.span.start, *paren, Op::Call(args));
+                let args = as_u32(args.len());
+                self.emit_suspension_point_at(callee.span.start, *paren, Op::Call(args));
             }
         }
     }
 
     fn call_builtin(&mut self, function: Builtin, args: &[Arg], shown: u32, paren: u32) {
         if self.args(args) {
-            self.emit_point_at(shown, paren, Op::CallBuiltinSpread(function));
+            self.emit_suspension_point_at(shown, paren, Op::CallBuiltinSpread(function));
         } else {
-            let args = number(args.len());
-            self.emit_point_at(shown, paren, Op::CallBuiltin { function, args });
+            let args = as_u32(args.len());
+            self.emit_suspension_point_at(shown, paren, Op::CallBuiltin { function, args });
         }
     }
 
@@ -67,7 +71,7 @@ impl Builder<'_, '_> {
     fn library_function(&self, callee: &Expr) -> Option<Builtin> {
         match &callee.kind {
             ExprKind::Name(_) => match self.shared.analysis.at(callee.span)? {
-                Use::Global(Global::Function(function)) => Some(function),
+                NameUse::Global(Global::Function(function)) => Some(function),
                 _ => None,
             },
             ExprKind::Member { object, name, .. } => {
@@ -87,6 +91,6 @@ impl Builder<'_, '_> {
             self.expr(&arg.value);
         }
         self.at(at);
-        self.emit(Op::NewError { function, args: number(plain.len()) });
+        self.emit(Op::NewError { function, args: as_u32(plain.len()) });
     }
 }

@@ -1,14 +1,14 @@
 //! Expressions: each leaves one value on the stack.
 
-use super::builder::{Builder, Patch};
+use super::builder::{FunctionBuilder, JumpPatch};
 use super::op::Op;
 use crate::script::ast::{Arg, BinaryOp, Expr, ExprKind, LogicalOp, Prop, PropKey, UnaryOp};
-use crate::script::check::Use;
+use crate::script::check::NameUse;
 use crate::script::lex::Number;
 use crate::script::library::{Global, Member, member};
 use crate::script::vm::Value;
 
-impl Builder<'_, '_> {
+impl FunctionBuilder<'_, '_> {
     /// A dispatch and little else.
     pub(super) fn expr(&mut self, expr: &Expr) {
         match &expr.kind {
@@ -40,19 +40,19 @@ impl Builder<'_, '_> {
             }
             ExprKind::Logical { op, left, right } => {
                 self.expr(left);
-                let over = self.jump(keeps(*op));
+                let over = self.jump(short_circuit_op(*op));
                 self.expr(right);
-                self.land(over);
+                self.patch_here(over);
             }
             ExprKind::Ternary { test, then, otherwise } => {
                 let no = self.jump_unless(test);
-                let height = self.height();
+                let height = self.stack_height();
                 self.expr(then);
                 let over = self.jump(Op::Jump(0));
-                self.land(no);
-                self.set_height(height);
+                self.patch_here(no);
+                self.set_stack_height(height);
                 self.expr(otherwise);
-                self.land(over);
+                self.patch_here(over);
             }
             ExprKind::Assign { target, op, value } => {
                 self.assign(target, *op, value, true);
@@ -62,7 +62,7 @@ impl Builder<'_, '_> {
             ExprKind::Chain(inner) => self.chain(inner),
             ExprKind::Await(operand) => {
                 self.expr(operand);
-                self.emit_point(expr.span.start, Op::Await);
+                self.emit_suspension_point(expr.span.start, Op::Await);
             }
             ExprKind::NewError { name, args } => self.new_error(expr.span.start, name, args),
             ExprKind::Bad => self.emit(Op::Undefined),
@@ -118,12 +118,12 @@ impl Builder<'_, '_> {
 
     fn name(&mut self, expr: &Expr) {
         match self.shared.analysis.at(expr.span) {
-            Some(Use::Decl(id)) => self.load(id),
-            Some(Use::Global(Global::Function(function))) => {
+            Some(NameUse::Decl(id)) => self.load(id),
+            Some(NameUse::Global(Global::Function(function))) => {
                 let id = self.shared.constant(Value::Builtin(function));
                 self.emit(Op::Const(id));
             }
-            Some(Use::Global(Global::Number(value))) => self.number(Number::Float(value)),
+            Some(NameUse::Global(Global::Number(value))) => self.number(Number::Float(value)),
             _ => self.emit(Op::Undefined),
         }
     }
@@ -154,7 +154,7 @@ impl Builder<'_, '_> {
                 }
                 Prop::Short { name, .. } => {
                     match self.shared.analysis.at(name.span) {
-                        Some(Use::Decl(id)) => self.load(id),
+                        Some(NameUse::Decl(id)) => self.load(id),
                         _ => self.emit(Op::Undefined),
                     }
                     let name = self.shared.text(&name.name);
@@ -210,7 +210,7 @@ impl Builder<'_, '_> {
     }
 
     /// A property or an index; `exits` collects the ways out of an optional chain.
-    pub(super) fn access(&mut self, expr: &Expr, exits: &mut Vec<Patch>) {
+    pub(super) fn access(&mut self, expr: &Expr, exits: &mut Vec<JumpPatch>) {
         match &expr.kind {
             ExprKind::Member { object, name, optional } => {
                 if let Some(found) = self.library_member(object, &name.name) {
@@ -238,7 +238,7 @@ impl Builder<'_, '_> {
     }
 
     /// The object of a link: part of the same chain when it is a link itself.
-    pub(super) fn link(&mut self, object: &Expr, exits: &mut Vec<Patch>) {
+    pub(super) fn link(&mut self, object: &Expr, exits: &mut Vec<JumpPatch>) {
         match &object.kind {
             ExprKind::Member { .. } | ExprKind::Index { .. } => self.access(object, exits),
             ExprKind::Call { .. } => self.call(object, exits),
@@ -249,15 +249,15 @@ impl Builder<'_, '_> {
     fn chain(&mut self, inner: &Expr) {
         let mut exits = Vec::new();
         self.link(inner, &mut exits);
-        self.land_all(exits);
+        self.patch_all_here(exits);
     }
 
     /// What a member of the library means, when the object is a name of the library.
     pub(super) fn library_member(&self, object: &Expr, name: &str) -> Option<Member> {
         let ExprKind::Name(namespace) = &object.kind else { return None };
         match self.shared.analysis.at(object.span)? {
-            Use::Global(_) => member(namespace, name),
-            Use::Decl(_) => None,
+            NameUse::Global(_) => member(namespace, name),
+            NameUse::Decl(_) => None,
         }
     }
 
@@ -273,7 +273,7 @@ impl Builder<'_, '_> {
         self.emit(Op::Const(id));
     }
 
-    /// `name < number` of a plain local variable, as one operation.
+    /// `name < as_u32` of a plain local variable, as one operation.
     fn counts_up(&self, test: &Expr) -> Option<Op> {
         let ExprKind::Binary { op: BinaryOp::Lt, left, right } = &test.kind else { return None };
         let ExprKind::Number(Number::Int(limit)) = right.kind else { return None };
@@ -289,9 +289,9 @@ impl Builder<'_, '_> {
     }
 
     /// Jumps when a test fails.
-    pub(super) fn jump_unless(&mut self, test: &Expr) -> Patch {
+    pub(super) fn jump_unless(&mut self, test: &Expr) -> JumpPatch {
         if let ExprKind::Binary { op, left, right } = &test.kind
-            && let Some(jump) = fails(*op)
+            && let Some(jump) = jump_if_not_op(*op)
         {
             self.expr(left);
             self.expr(right);
@@ -302,7 +302,7 @@ impl Builder<'_, '_> {
         self.jump(Op::JumpIfFalse(0))
     }
 
-    /// Jumps back to a known place when a test holds.
+    /// Jumps back to a known position when a test holds.
     pub(super) fn jump_back_if(&mut self, test: &Expr, target: u32) {
         if let Some(op) = self.counts_up(test) {
             self.at(test.span.start);
@@ -349,7 +349,7 @@ fn compare(op: Option<BinaryOp>) -> Option<Op> {
 
 /// A jump when a comparison fails. With NaN neither `<` nor `>=` holds, so that the order of two
 /// values has jumps of its own.
-fn fails(op: BinaryOp) -> Option<Op> {
+fn jump_if_not_op(op: BinaryOp) -> Option<Op> {
     Some(match op {
         BinaryOp::Lt => Op::JumpUnlessLt(0),
         BinaryOp::Le => Op::JumpUnlessLe(0),
@@ -383,7 +383,7 @@ pub(super) const fn binary(op: BinaryOp) -> Op {
     }
 }
 
-pub(super) const fn keeps(op: LogicalOp) -> Op {
+pub(super) const fn short_circuit_op(op: LogicalOp) -> Op {
     match op {
         LogicalOp::And => Op::JumpIfFalseKeep(0),
         LogicalOp::Or => Op::JumpIfTrueKeep(0),

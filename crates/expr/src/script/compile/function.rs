@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::builder::{
-    BARE_ID, Builder, INPUT_KEY, Shared, entry_id, function_id, number, slot_key,
+    BARE_SCRIPT_ID, FunctionBuilder, INPUT_KEY, ProgramBuilder, as_u32, entry_id, function_id,
+    slot_key,
 };
 use super::op::Op;
 use super::program::{Program, Workflow};
@@ -14,10 +15,10 @@ use crate::script::span::SourceMap;
 
 /// Compiles a file that was checked.
 pub(crate) fn compile(file: &File, analysis: Analysis, map: SourceMap, name: &str) -> Program {
-    let mut shared = Shared::new(&analysis);
+    let mut shared = ProgramBuilder::new(&analysis);
     let has_prelude = !file.statements.is_empty();
     if file.workflows.is_empty() {
-        shared.add_function(BARE_ID);
+        shared.add_function(BARE_SCRIPT_ID);
     } else if has_prelude {
         for workflow in &file.workflows {
             shared.add_function(entry_id(workflow.function.span.start));
@@ -26,8 +27,8 @@ pub(crate) fn compile(file: &File, analysis: Analysis, map: SourceMap, name: &st
     shared.number_functions();
     let mut workflows = Vec::new();
     if file.workflows.is_empty() {
-        compile_bare(&mut shared, &file.statements, number(map.text().len()));
-        let entry = shared.index(BARE_ID) as usize;
+        compile_bare(&mut shared, &file.statements, as_u32(map.text().len()));
+        let entry = shared.index(BARE_SCRIPT_ID) as usize;
         workflows.push(Workflow { name: None, at: 0, entry });
     }
     for workflow in &file.workflows {
@@ -40,7 +41,7 @@ pub(crate) fn compile(file: &File, analysis: Analysis, map: SourceMap, name: &st
         let (name, entry) = (Some(workflow.name.name.clone()), shared.index(id) as usize);
         workflows.push(Workflow { name, at, entry });
     }
-    let Shared { constants, methods, functions, .. } = shared;
+    let ProgramBuilder { constants, methods, functions, .. } = shared;
     let functions = functions.into_values().flatten().collect();
     let fingerprint = fingerprint(map.text());
     let (file, timers) = (name.to_owned(), analysis.timers);
@@ -53,8 +54,8 @@ fn fingerprint(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, step)
 }
 
-fn compile_bare(shared: &mut Shared<'_>, statements: &[Stmt], end: u32) {
-    let mut builder = Builder::new(shared, BARE_ID, Arc::from("workflow"), &[]);
+fn compile_bare(shared: &mut ProgramBuilder<'_>, statements: &[Stmt], end: u32) {
+    let mut builder = FunctionBuilder::new(shared, BARE_SCRIPT_ID, Arc::from("workflow"), &[]);
     builder.code.is_workflow = true;
     builder.code.params = 1;
     let inputs: Vec<DeclId> = builder.inputs();
@@ -67,56 +68,56 @@ fn compile_bare(shared: &mut Shared<'_>, statements: &[Stmt], end: u32) {
     if captured {
         builder.emit(Op::BoxCell(slot));
     }
-    builder.implicit(u32::MAX);
+    builder.declare_implicit(u32::MAX);
     builder.statements(statements);
-    builder.visible(statements, u32::MAX);
+    builder.mark_visible_variables(statements, u32::MAX);
     builder.emit(Op::Undefined);
     builder.leave_function(end);
     let code = builder.finish();
-    shared.functions.insert(BARE_ID, Some(code));
+    shared.functions.insert(BARE_SCRIPT_ID, Some(code));
 }
 
 /// The workflow itself: a function that finishes instead of returning.
-fn compile_workflow(shared: &mut Shared<'_>, workflow: &WorkflowNode) {
+fn compile_workflow(shared: &mut ProgramBuilder<'_>, workflow: &WorkflowNode) {
     let function = &workflow.function;
-    let ups = captures(shared, function);
+    let captured_cells = captures(shared, function);
     let id = function_id(function.span.start);
-    let mut builder = Builder::new(shared, id, workflow.name.name.clone(), &ups);
+    let mut builder = FunctionBuilder::new(shared, id, workflow.name.name.clone(), &captured_cells);
     builder.code.is_workflow = true;
     builder.function(function);
     if let Body::Block(block) = &function.body {
         for param in &function.params {
-            param.pattern.each_name(&mut |name| builder.see(name.span));
+            param.pattern.each_name(&mut |name| builder.mark_visible(name.span));
         }
-        builder.visible(&block.statements, function.span.start);
+        builder.mark_visible_variables(&block.statements, function.span.start);
     }
     let code = builder.finish();
     shared.functions.insert(id, Some(code));
 }
 
 /// Functions and constants of the file, then the workflow.
-fn compile_entry(shared: &mut Shared<'_>, statements: &[Stmt], workflow: &WorkflowNode) {
+fn compile_entry(shared: &mut ProgramBuilder<'_>, statements: &[Stmt], workflow: &WorkflowNode) {
     let at = workflow.function.span.start;
     let id = entry_id(at);
-    let mut builder = Builder::new(shared, id, workflow.name.name.clone(), &[]);
+    let mut builder = FunctionBuilder::new(shared, id, workflow.name.name.clone(), &[]);
     builder.code.params = 1;
     let slot = builder.new_slot(slot_key(at, 1), false);
     builder.bring_into_scope(slot);
-    builder.implicit(u32::MAX);
+    builder.declare_implicit(u32::MAX);
     builder.statements(statements);
     builder.closure(&workflow.function);
     builder.emit(Op::Load(slot));
-    builder.emit_point(at, Op::Call(1));
+    builder.emit_suspension_point(at, Op::Call(1));
     builder.emit(Op::Return);
     let code = builder.finish();
     shared.functions.insert(id, Some(code));
 }
 
-fn captures(shared: &Shared<'_>, function: &Function) -> Vec<DeclId> {
+fn captures(shared: &ProgramBuilder<'_>, function: &Function) -> Vec<DeclId> {
     shared.analysis.captures.get(&function.span.start).into_iter().flatten().copied().collect()
 }
 
-impl Builder<'_, '_> {
+impl FunctionBuilder<'_, '_> {
     /// The two names of the input of a bare script.
     fn inputs(&self) -> Vec<DeclId> {
         let decls = self.shared.analysis.decls.iter().enumerate();
@@ -124,15 +125,15 @@ impl Builder<'_, '_> {
     }
 
     /// Variables that this function declares by assignment.
-    fn implicit(&mut self, at: u32) {
+    fn declare_implicit(&mut self, at: u32) {
         let ids = self.shared.analysis.implicit.get(&at).cloned().unwrap_or_default();
         for id in ids {
-            self.open(id);
+            self.declare_without_value(id);
         }
     }
 
     /// Brings a declaration into scope without a value.
-    pub(super) fn open(&mut self, id: DeclId) {
+    pub(super) fn declare_without_value(&mut self, id: DeclId) {
         let slot = self.slot_of(id);
         self.bring_into_scope(slot);
         if self.is_captured(id) {
@@ -143,16 +144,16 @@ impl Builder<'_, '_> {
     /// Makes a function and leaves it on the stack.
     pub(super) fn closure(&mut self, function: &Function) {
         let id = function_id(function.span.start);
-        let ups = captures(self.shared, function);
+        let captured_cells = captures(self.shared, function);
         if self.shared.functions.get(&id).is_none_or(Option::is_none) {
             let name =
                 function.name.as_ref().map_or_else(|| "anonymous".into(), |it| it.name.clone());
-            let mut builder = Builder::new(self.shared, id, name, &ups);
+            let mut builder = FunctionBuilder::new(self.shared, id, name, &captured_cells);
             builder.function(function);
             let code = builder.finish();
             self.shared.functions.insert(id, Some(code));
         }
-        let captures = self.captures_of(&ups);
+        let captures = self.captures_of(&captured_cells);
         if let Some(Some(code)) = self.shared.functions.get_mut(&id) {
             code.captures = captures;
         }
@@ -164,7 +165,7 @@ impl Builder<'_, '_> {
         let rest = function.rest.iter();
         let patterns: Vec<_> =
             function.params.iter().map(|param| &param.pattern).chain(rest).collect();
-        self.code.params = number(function.params.len());
+        self.code.params = as_u32(function.params.len());
         self.code.rest = function.rest.is_some();
         let mut slots = Vec::new();
         for pattern in &patterns {
@@ -183,7 +184,7 @@ impl Builder<'_, '_> {
                 self.emit(Op::BoxCell(*slot));
             }
         }
-        self.implicit(function.span.start);
+        self.declare_implicit(function.span.start);
         for (param, slot) in function.params.iter().zip(&slots) {
             if let Some(default) = &param.default {
                 let given = self.jump(Op::JumpIfGiven { slot: *slot, to: 0 });
@@ -192,7 +193,7 @@ impl Builder<'_, '_> {
                     PatternKind::Name(name) => self.store_name(name.span),
                     _ => self.emit(Op::Store(*slot)),
                 }
-                self.land(given);
+                self.patch_here(given);
             }
         }
         for (pattern, slot) in patterns.iter().zip(&slots) {
@@ -235,7 +236,7 @@ impl Builder<'_, '_> {
                         declarator.pattern.each_name(&mut |name| {
                             let id = self.shared.analysis.decl(name.span);
                             if let Some(id) = id.filter(|id| self.is_captured(*id)) {
-                                self.open(id);
+                                self.declare_without_value(id);
                             }
                         });
                     }
@@ -244,7 +245,7 @@ impl Builder<'_, '_> {
                     let id = function.name.as_ref();
                     let id = id.and_then(|name| self.shared.analysis.decl(name.span));
                     if let Some(id) = id {
-                        self.open(id);
+                        self.declare_without_value(id);
                     }
                 }
                 _ => {}
@@ -262,11 +263,11 @@ impl Builder<'_, '_> {
     }
 
     /// Notes which variables people see: those of the outermost block, without functions.
-    fn visible(&mut self, statements: &[Stmt], at: u32) {
+    fn mark_visible_variables(&mut self, statements: &[Stmt], at: u32) {
         for statement in statements {
             if let StmtKind::Declare { declarators, .. } = &statement.kind {
                 for declarator in declarators {
-                    declarator.pattern.each_name(&mut |name| self.see(name.span));
+                    declarator.pattern.each_name(&mut |name| self.mark_visible(name.span));
                 }
             }
         }
@@ -280,7 +281,7 @@ impl Builder<'_, '_> {
         }
     }
 
-    fn see(&mut self, span: crate::script::span::Span) {
+    fn mark_visible(&mut self, span: crate::script::span::Span) {
         let id = self.shared.analysis.decl(span);
         let decl = id.and_then(|id| self.shared.analysis.decls.get(id));
         let slot = id.and_then(|id| self.locals.get(&id));

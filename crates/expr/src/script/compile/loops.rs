@@ -1,12 +1,12 @@
 //! Loops. The test stands at the end, so that a round costs one jump.
 
-use super::builder::Builder;
+use super::builder::FunctionBuilder;
 use super::op::Op;
-use super::unwind::Context;
+use super::unwind::JumpScope;
 use crate::script::ast::{Expr, ForBinding, Ident, Stmt, StmtKind};
 use crate::script::check::DeclId;
 
-impl Builder<'_, '_> {
+impl FunctionBuilder<'_, '_> {
     pub(super) fn labeled(&mut self, label: &Ident, body: &Stmt) {
         // A label of a loop belongs to the loop, so that `continue` finds it.
         let is_loop = matches!(
@@ -17,31 +17,31 @@ impl Builder<'_, '_> {
                 | StmtKind::ForEach { .. }
                 | StmtKind::Labeled(..)
         );
-        self.contexts.push(Context::label(label.name.clone(), is_loop));
-        self.scoped(body);
+        self.contexts.push(JumpScope::label(label.name.clone(), is_loop));
+        self.scoped_statement(body);
         if let Some(context) = self.contexts.pop() {
-            self.land_all(context.into_breaks());
+            self.patch_all_here(context.into_breaks());
         }
     }
 
     pub(super) fn while_loop(&mut self, at: u32, test: &Expr, body: &Stmt) {
         let to_test = self.jump(Op::Jump(0));
-        let start = self.here();
-        self.contexts.push(Context::enclosing_loop());
-        self.scoped(body);
-        self.land_continues();
-        self.land(to_test);
-        self.emit_point(at, Op::LoopHead);
+        let start = self.next_pc();
+        self.contexts.push(JumpScope::enclosing_loop());
+        self.scoped_statement(body);
+        self.patch_continues();
+        self.patch_here(to_test);
+        self.emit_suspension_point(at, Op::LoopHead);
         self.jump_back_if(test, start);
         self.end_loop();
     }
 
     pub(super) fn do_while(&mut self, at: u32, body: &Stmt, test: &Expr) {
-        let start = self.here();
-        self.emit_point(at, Op::LoopHead);
-        self.contexts.push(Context::enclosing_loop());
-        self.scoped(body);
-        self.land_continues();
+        let start = self.next_pc();
+        self.emit_suspension_point(at, Op::LoopHead);
+        self.contexts.push(JumpScope::enclosing_loop());
+        self.scoped_statement(body);
+        self.patch_continues();
         self.jump_back_if(test, start);
         self.end_loop();
     }
@@ -61,10 +61,10 @@ impl Builder<'_, '_> {
         }
         let shared = self.captured_by(init);
         let to_test = self.jump(Op::Jump(0));
-        let start = self.here();
-        self.contexts.push(Context::enclosing_loop());
-        self.scoped(body);
-        self.land_continues();
+        let start = self.next_pc();
+        self.contexts.push(JumpScope::enclosing_loop());
+        self.scoped_statement(body);
+        self.patch_continues();
         // Functions made in this round keep its variables; the next round has its own.
         for id in shared {
             let slot = self.slot_of(id);
@@ -73,8 +73,8 @@ impl Builder<'_, '_> {
         for update in update {
             self.expr_for_effect(update);
         }
-        self.land(to_test);
-        self.emit_point(at, Op::LoopHead);
+        self.patch_here(to_test);
+        self.emit_suspension_point(at, Op::LoopHead);
         match test {
             Some(test) => self.jump_back_if(test, start),
             None => self.emit(Op::Jump(start)),
@@ -113,37 +113,39 @@ impl Builder<'_, '_> {
         self.emit(Op::Store(list));
         self.emit(Op::Int(0));
         self.emit(Op::Store(count));
-        let start = self.here();
-        self.emit_point(at, Op::LoopHead);
+        let start = self.next_pc();
+        self.emit_suspension_point(at, Op::LoopHead);
         let end = self.jump(Op::Next { slot: list, to: 0 });
         let inside = self.chain;
         if binding.declares.is_some() {
             binding.pattern.each_name(&mut |name| {
                 let id = self.shared.analysis.decl(name.span);
-                id.filter(|id| self.is_captured(*id)).into_iter().for_each(|id| self.open(id));
+                id.filter(|id| self.is_captured(*id))
+                    .into_iter()
+                    .for_each(|id| self.declare_without_value(id));
             });
             self.declare_pattern(&binding.pattern);
         } else {
             self.assign_pattern(&binding.pattern);
         }
-        self.contexts.push(Context::enclosing_loop());
-        self.scoped(body);
-        self.land_continues();
+        self.contexts.push(JumpScope::enclosing_loop());
+        self.scoped_statement(body);
+        self.patch_continues();
         self.chain = inside;
         self.emit(Op::Jump(start));
-        self.land(end);
+        self.patch_here(end);
         self.end_loop();
         self.chain = chain;
     }
 
-    fn land_continues(&mut self) {
+    fn patch_continues(&mut self) {
         let continues = self.take_continues();
-        self.land_all(continues);
+        self.patch_all_here(continues);
     }
 
     fn end_loop(&mut self) {
         if let Some(context) = self.contexts.pop() {
-            self.land_all(context.into_breaks());
+            self.patch_all_here(context.into_breaks());
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::script::library::Builtin;
 
-/// One operation. Jumps name places in the same function; `slot` is a local variable.
+/// One operation. Jumps name positions in the same function; `slot` is a local variable.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Op {
     Undefined,
@@ -87,7 +87,7 @@ pub(crate) enum Op {
         limit: i32,
         to: u32,
     },
-    /// Keeps the value and jumps, or drops it and goes on.
+    /// Keeps the value and jumps, or drops it and continues.
     JumpIfFalseKeep(u32),
     JumpIfTrueKeep(u32),
     JumpIfPresentKeep(u32),
@@ -134,7 +134,7 @@ pub(crate) enum Op {
     NeedList,
     /// The object without so many keys, which lie on top of it.
     RestOfRecord(u32),
-    /// The list from a place on.
+    /// The list from a position on.
     RestOfList(u32),
 
     Closure(u32),
@@ -292,7 +292,7 @@ impl Op {
         }
     }
 
-    /// The same jump with its place filled in.
+    /// The same jump with its position filled in.
     pub(super) fn to(self, target: u32) -> Self {
         match self {
             Self::Jump(_) => Self::Jump(target),

@@ -1,17 +1,17 @@
 //! Taking values apart.
 
-use super::builder::{Builder, number};
+use super::builder::{FunctionBuilder, as_u32};
 use super::op::Op;
 use crate::script::ast::{Expr, ExprKind, Pattern, PatternItem, PatternKind, PropKey};
 use crate::script::span::Span;
 
-impl Builder<'_, '_> {
+impl FunctionBuilder<'_, '_> {
     /// Gives the value on the stack to new variables.
     pub(super) fn declare_pattern(&mut self, pattern: &Pattern) {
         self.pattern(pattern, true);
     }
 
-    /// Gives the value on the stack to existing places.
+    /// Gives the value on the stack to existing positions.
     pub(super) fn assign_pattern(&mut self, pattern: &Pattern) {
         self.pattern(pattern, false);
     }
@@ -20,19 +20,19 @@ impl Builder<'_, '_> {
         match &pattern.kind {
             PatternKind::Name(name) if declares => self.declare_name(name.span),
             PatternKind::Name(name) => self.store_name(name.span),
-            PatternKind::Place(place) => self.store_place(place),
+            PatternKind::Member(offset) => self.store_member(offset),
             PatternKind::Array { items, rest } => {
                 self.at(pattern.span.start);
                 self.emit(Op::NeedList);
-                for (place, item) in items.iter().enumerate() {
+                for (offset, item) in items.iter().enumerate() {
                     let Some(item) = item else { continue };
                     self.emit(Op::Dup);
-                    self.emit(Op::Int(i32::try_from(place).unwrap_or(i32::MAX)));
+                    self.emit(Op::Int(i32::try_from(offset).unwrap_or(i32::MAX)));
                     self.emit(Op::GetIndex);
                     self.item(item, declares);
                 }
                 if let Some(rest) = rest {
-                    self.emit(Op::RestOfList(number(items.len())));
+                    self.emit(Op::RestOfList(as_u32(items.len())));
                     self.pattern(rest, declares);
                 }
                 self.emit(Op::Pop);
@@ -91,7 +91,7 @@ impl Builder<'_, '_> {
         if let Some(default) = &item.default {
             let given = self.jump(Op::JumpIfDefinedKeep(0));
             self.expr(default);
-            self.land(given);
+            self.patch_here(given);
         }
         self.pattern(&item.pattern, declares);
     }
@@ -115,8 +115,8 @@ impl Builder<'_, '_> {
     }
 
     /// A property or an index gets the value on the stack.
-    fn store_place(&mut self, place: &Expr) {
-        match &place.kind {
+    fn store_member(&mut self, offset: &Expr) {
+        match &offset.kind {
             ExprKind::Member { object, name, .. } => {
                 self.expr(object);
                 self.emit(Op::Swap);
@@ -128,7 +128,7 @@ impl Builder<'_, '_> {
                 self.expr(object);
                 self.expr(index);
                 self.emit(Op::Rotate);
-                self.at(place.span.start);
+                self.at(offset.span.start);
                 self.emit(Op::SetIndex);
             }
             _ => {}

@@ -39,20 +39,20 @@ pub struct Workflow {
 /// A compiled function.
 #[derive(Debug)]
 pub(crate) struct Code {
-    /// The place of the function in the source; unique, and what a saved frame names.
+    /// The position of the function in the source; unique, and what a saved frame names.
     pub(crate) id: u32,
     pub(crate) name: Arc<str>,
     pub(crate) params: u32,
     pub(crate) rest: bool,
     /// Whether it is the workflow itself, whose variables people see.
     pub(crate) is_workflow: bool,
-    pub(crate) slots: Vec<Slot>,
+    pub(crate) slots: Vec<LocalSlot>,
     pub(crate) ops: Vec<Op>,
-    /// From which operation on which place of the source holds, in order.
-    pub(crate) places: Vec<(u32, u32)>,
-    /// Where it may stand still, in order of their places.
-    pub(crate) points: Vec<Point>,
-    /// The same in order of their operations: the place of each in `points`.
+    /// From which operation on which position of the source holds, in order.
+    pub(crate) source_offsets: Vec<(u32, u32)>,
+    /// Operations at which it may be suspended, in source order.
+    pub(crate) points: Vec<SuspensionPoint>,
+    /// The same in order of their operations: the position of each in `points`.
     pub(crate) points_by_pc: Vec<(u32, u32)>,
     /// Slots in order of their keys.
     pub(crate) slots_by_key: Vec<(u32, u32)>,
@@ -66,8 +66,8 @@ pub(crate) struct Code {
 
 /// A local variable.
 #[derive(Debug, Clone)]
-pub(crate) struct Slot {
-    /// Its place in the source with a number for hidden ones; what a saved variable is named by.
+pub(crate) struct LocalSlot {
+    /// Its position in the source with a number for hidden ones; what a saved variable is named by.
     pub(crate) key: u32,
     /// Whether it is shared with inner functions.
     pub(crate) cell: bool,
@@ -76,10 +76,10 @@ pub(crate) struct Slot {
 /// The end of a chain of variables.
 pub(crate) const NO_CHAIN: u32 = u32::MAX;
 
-/// A place where a frame may stand still.
+/// An operation at which a frame may be suspended and saved.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Point {
-    /// Its place in the source; unique within the function.
+pub(crate) struct SuspensionPoint {
+    /// Its position in the source; unique within the function.
     pub(crate) at: u32,
     pub(crate) pc: u32,
     /// How many unfinished operands lie on the stack, those of the operation included.
@@ -90,7 +90,7 @@ pub(crate) struct Point {
     pub(crate) chain: u32,
 }
 
-/// Who takes an error that is thrown between two operations.
+/// The handler of errors thrown between two operations.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Handler {
     pub(crate) from: u32,
@@ -102,7 +102,7 @@ pub(crate) struct Handler {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum HandlerKind {
     Catch,
-    /// It goes on with the error later; the trace waits in a slot.
+    /// Rethrows the error after the block; the trace is kept in a slot.
     Finally {
         trace: u32,
     },
@@ -111,7 +111,7 @@ pub(crate) enum HandlerKind {
 /// Where a new function finds a variable that it shares.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Capture {
-    /// The key of the variable, as in `Slot`.
+    /// The key of the variable, as in `LocalSlot`.
     pub(crate) key: u32,
     pub(crate) from: CaptureFrom,
 }
@@ -147,18 +147,18 @@ impl Program {
 }
 
 impl Code {
-    /// The point of a place in the source.
-    pub(crate) fn point(&self, at: u32) -> Option<&Point> {
+    /// The point of a position in the source.
+    pub(crate) fn point(&self, at: u32) -> Option<&SuspensionPoint> {
         let found = self.points.binary_search_by_key(&at, |point| point.at).ok();
-        found.and_then(|place| self.points.get(place))
+        found.and_then(|source_offset| self.points.get(source_offset))
     }
 
     /// The point of an operation.
-    pub(crate) fn point_at(&self, pc: usize) -> Option<&Point> {
+    pub(crate) fn point_at(&self, pc: usize) -> Option<&SuspensionPoint> {
         let pc = u32::try_from(pc).ok()?;
         let found = self.points_by_pc.binary_search_by_key(&pc, |(pc, _)| *pc).ok()?;
-        let (_, place) = self.points_by_pc.get(found)?;
-        self.points.get(*place as usize)
+        let (_, source_offset) = self.points_by_pc.get(found)?;
+        self.points.get(*source_offset as usize)
     }
 
     /// The slot of a key.
@@ -167,10 +167,11 @@ impl Code {
         self.slots_by_key.get(found).map(|(_, slot)| *slot as usize)
     }
 
-    /// The place in the source of an operation.
-    pub(crate) fn place(&self, pc: usize) -> u32 {
-        let after = self.places.partition_point(|(from, _)| *from as usize <= pc);
-        let found = after.checked_sub(1).and_then(|place| self.places.get(place));
+    /// The position in the source of an operation.
+    pub(crate) fn source_offset(&self, pc: usize) -> u32 {
+        let after = self.source_offsets.partition_point(|(from, _)| *from as usize <= pc);
+        let found =
+            after.checked_sub(1).and_then(|source_offset| self.source_offsets.get(source_offset));
         found.map_or(0, |(_, at)| *at)
     }
 

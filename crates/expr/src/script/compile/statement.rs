@@ -1,10 +1,10 @@
 //! Statements. At their beginning and end no operand is left on the stack.
 
-use super::builder::Builder;
+use super::builder::FunctionBuilder;
 use super::op::Op;
 use crate::script::ast::{Expr, ExprKind, Stmt, StmtKind};
 
-impl Builder<'_, '_> {
+impl FunctionBuilder<'_, '_> {
     /// A dispatch and nothing else.
     pub(super) fn statement(&mut self, stmt: &Stmt) {
         self.at(stmt.span.start);
@@ -50,23 +50,23 @@ impl Builder<'_, '_> {
 
     fn if_else(&mut self, branches: &[(Expr, Stmt)], otherwise: Option<&Stmt>) {
         let mut ends = Vec::new();
-        for (place, (test, then)) in branches.iter().enumerate() {
+        for (offset, (test, then)) in branches.iter().enumerate() {
             let next = self.jump_unless(test);
-            self.scoped(then);
-            let is_last = place + 1 == branches.len() && otherwise.is_none();
+            self.scoped_statement(then);
+            let is_last = offset + 1 == branches.len() && otherwise.is_none();
             if !is_last {
                 ends.push(self.jump(Op::Jump(0)));
             }
-            self.land(next);
+            self.patch_here(next);
         }
         if let Some(otherwise) = otherwise {
-            self.scoped(otherwise);
+            self.scoped_statement(otherwise);
         }
-        self.land_all(ends);
+        self.patch_all_here(ends);
     }
 
     /// A statement whose variables end with it.
-    pub(super) fn scoped(&mut self, stmt: &Stmt) {
+    pub(super) fn scoped_statement(&mut self, stmt: &Stmt) {
         let chain = self.chain;
         self.statement(stmt);
         self.chain = chain;
@@ -82,7 +82,7 @@ impl Builder<'_, '_> {
             !matches!(value.kind, ExprKind::Object(_) | ExprKind::Array(_) | ExprKind::Text(_))
         });
         if self.code.is_workflow && may_be_awaitable {
-            self.emit_point(at, Op::Await);
+            self.emit_suspension_point(at, Op::Await);
         }
         self.return_value(at);
     }

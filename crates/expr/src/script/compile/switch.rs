@@ -1,11 +1,11 @@
 //! `switch`: tests in order, then bodies that fall through.
 
-use super::builder::Builder;
+use super::builder::FunctionBuilder;
 use super::op::Op;
-use super::unwind::Context;
+use super::unwind::JumpScope;
 use crate::script::ast::{Case, Expr};
 
-impl Builder<'_, '_> {
+impl FunctionBuilder<'_, '_> {
     pub(super) fn switch(&mut self, at: u32, subject: &Expr, cases: &[Case]) {
         let chain = self.chain;
         self.expr(subject);
@@ -25,23 +25,23 @@ impl Builder<'_, '_> {
             }));
         }
         let no_match = self.jump(Op::Jump(0));
-        self.contexts.push(Context::switch());
+        self.contexts.push(JumpScope::switch());
         let mut default = None;
         for (case, entry) in cases.iter().zip(entries) {
             match entry {
-                Some(entry) => self.land(entry),
-                None => default = Some(self.here()),
+                Some(entry) => self.patch_here(entry),
+                None => default = Some(self.next_pc()),
             }
             for statement in &case.body {
                 self.statement(statement);
             }
         }
         match default {
-            Some(target) => self.land_at(no_match, target),
-            None => self.land(no_match),
+            Some(target) => self.patch_to(no_match, target),
+            None => self.patch_here(no_match),
         }
         if let Some(context) = self.contexts.pop() {
-            self.land_all(context.into_breaks());
+            self.patch_all_here(context.into_breaks());
         }
         self.chain = chain;
     }

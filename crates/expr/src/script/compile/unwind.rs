@@ -1,27 +1,27 @@
 //! Leaving: `break`, `continue`, `return`, errors, and the `finally` blocks on their way.
 //!
 //! A `finally` block is compiled once. Whoever passes through it first notes in hidden variables
-//! how to go on: 0 normally, 1 returning a value, 2 jumping, named by the place of the jump, and 3
-//! with an error. Behind the block the note is read.
+//! how to go on: 0 normally, 1 returning a value, 2 jumping, named by the position of the jump, and
+//! 3 with an error. Behind the block the note is read.
 
 use std::sync::Arc;
 
-use super::builder::{Builder, Patch};
+use super::builder::{FunctionBuilder, JumpPatch};
 use super::op::Op;
 use super::program::{Handler, HandlerKind};
 use crate::script::ast::{Block, Catch, Ident};
 
-const NORMAL: i32 = 0;
-const RETURNS: i32 = 1;
-const JUMPS: i32 = 2;
-const THROWS: i32 = 3;
+const COMPLETED_NORMALLY: i32 = 0;
+const COMPLETED_BY_RETURN: i32 = 1;
+const COMPLETED_BY_JUMP: i32 = 2;
+const COMPLETED_BY_THROW: i32 = 3;
 
 /// Something that jumps can refer to or must pass.
 #[derive(Debug)]
-pub(super) struct Context {
+pub(super) struct JumpScope {
     kind: Kind,
-    breaks: Vec<Patch>,
-    continues: Vec<Patch>,
+    breaks: Vec<JumpPatch>,
+    continues: Vec<JumpPatch>,
 }
 
 #[derive(Debug)]
@@ -30,12 +30,12 @@ enum Kind {
     Switch,
     /// A label; of a loop, if `continue` may name it.
     Label(Arc<str>, bool),
-    Finally(Finally),
+    Finally(FinallyBlock),
 }
 
 /// A `finally` block that those inside must pass.
 #[derive(Debug)]
-struct Finally {
+struct FinallyBlock {
     note: u32,
     value: u32,
     returns: bool,
@@ -43,7 +43,7 @@ struct Finally {
     jumps: Vec<(u32, Option<Ident>, bool)>,
 }
 
-impl Context {
+impl JumpScope {
     const fn of(kind: Kind) -> Self {
         Self { kind, breaks: Vec::new(), continues: Vec::new() }
     }
@@ -60,14 +60,14 @@ impl Context {
         Self::of(Kind::Label(name, is_loop))
     }
 
-    pub(super) fn into_breaks(self) -> Vec<Patch> {
+    pub(super) fn into_breaks(self) -> Vec<JumpPatch> {
         self.breaks
     }
 }
 
-impl Builder<'_, '_> {
+impl FunctionBuilder<'_, '_> {
     /// Jumps to the next round of the innermost loop, and of the labels right around it.
-    pub(super) fn take_continues(&mut self) -> Vec<Patch> {
+    pub(super) fn take_continues(&mut self) -> Vec<JumpPatch> {
         let Some((innermost, around)) = self.contexts.split_last_mut() else { return Vec::new() };
         let mut patches = std::mem::take(&mut innermost.continues);
         for context in around.iter_mut().rev() {
@@ -89,19 +89,19 @@ impl Builder<'_, '_> {
             (Kind::Switch, None) => !goes_on,
             _ => false,
         };
-        for place in (0..self.contexts.len()).rev() {
-            let Some(context) = self.contexts.get_mut(place) else { return };
+        for offset in (0..self.contexts.len()).rev() {
+            let Some(context) = self.contexts.get_mut(offset) else { return };
             if let Kind::Finally(finally) = &mut context.kind {
                 let (note, value) = (finally.note, finally.value);
                 if !finally.jumps.iter().any(|(known, ..)| *known == at) {
                     finally.jumps.push((at, label.cloned(), goes_on));
                 }
                 self.emit(Op::Int(i32::try_from(at).unwrap_or(i32::MAX)));
-                return self.pass(place, note, value, JUMPS);
+                return self.enter_finally(offset, note, value, COMPLETED_BY_JUMP);
             }
             if fits(&context.kind) {
                 let patch = self.jump(Op::Jump(0));
-                if let Some(context) = self.contexts.get_mut(place) {
+                if let Some(context) = self.contexts.get_mut(offset) {
                     let list = if goes_on { &mut context.continues } else { &mut context.breaks };
                     list.push(patch);
                 }
@@ -112,22 +112,22 @@ impl Builder<'_, '_> {
 
     /// Returns the value on the stack.
     pub(super) fn return_value(&mut self, at: u32) {
-        for place in (0..self.contexts.len()).rev() {
-            let Some(context) = self.contexts.get_mut(place) else { continue };
+        for offset in (0..self.contexts.len()).rev() {
+            let Some(context) = self.contexts.get_mut(offset) else { continue };
             if let Kind::Finally(finally) = &mut context.kind {
                 finally.returns = true;
                 let (note, value) = (finally.note, finally.value);
-                return self.pass(place, note, value, RETURNS);
+                return self.enter_finally(offset, note, value, COMPLETED_BY_RETURN);
             }
         }
         self.leave_function(at);
     }
 
     /// The end of the function, or of the workflow. The latter may stand still once more, to
-    /// withdraw what is left; it is identified by the second letter of what leaves.
+    /// cancel what is left; it is identified by the second letter of what leaves.
     pub(super) fn leave_function(&mut self, at: u32) {
         if self.code.is_workflow {
-            self.emit_point_at(at, at.wrapping_add(1), Op::Finish);
+            self.emit_suspension_point_at(at, at.wrapping_add(1), Op::Finish);
         } else {
             self.at(at);
             self.emit(Op::Return);
@@ -135,12 +135,12 @@ impl Builder<'_, '_> {
     }
 
     /// Leaves the value and a note for a `finally` block, and goes there.
-    fn pass(&mut self, place: usize, note: u32, value: u32, how: i32) {
+    fn enter_finally(&mut self, offset: usize, note: u32, value: u32, how: i32) {
         self.emit(Op::Store(value));
         self.emit(Op::Int(how));
         self.emit(Op::Store(note));
         let patch = self.jump(Op::Jump(0));
-        if let Some(context) = self.contexts.get_mut(place) {
+        if let Some(context) = self.contexts.get_mut(offset) {
             context.breaks.push(patch);
         }
     }
@@ -161,54 +161,59 @@ impl Builder<'_, '_> {
         let value = self.hidden(at, 2);
         let trace = self.hidden(at, 3);
         let (returns, jumps) = (false, Vec::new());
-        self.contexts.push(Context::of(Kind::Finally(Finally { note, value, returns, jumps })));
-        let from = self.here();
+        self.contexts.push(JumpScope::of(Kind::Finally(FinallyBlock {
+            note,
+            value,
+            returns,
+            jumps,
+        })));
+        let from = self.next_pc();
         self.try_catch(block, catch);
-        self.emit(Op::Int(NORMAL));
+        self.emit(Op::Int(COMPLETED_NORMALLY));
         self.emit(Op::Store(note));
-        let to = self.here();
+        let to = self.next_pc();
         let over = self.jump(Op::Jump(0));
-        let target = self.here();
+        let target = self.next_pc();
         let kind = HandlerKind::Finally { trace };
         self.code.handlers.push(Handler { from, to, target, kind });
-        self.set_height(1);
+        self.set_stack_height(1);
         self.emit(Op::Store(value));
-        self.emit(Op::Int(THROWS));
+        self.emit(Op::Int(COMPLETED_BY_THROW));
         self.emit(Op::Store(note));
-        self.land(over);
+        self.patch_here(over);
         let passed = self.contexts.pop();
-        let Some(Context { kind: Kind::Finally(passed), breaks, .. }) = passed else { return };
-        self.land_all(breaks);
+        let Some(JumpScope { kind: Kind::Finally(passed), breaks, .. }) = passed else { return };
+        self.patch_all_here(breaks);
         self.block(finally);
-        self.go_on(at, &passed, trace);
+        self.resume_after_finally(at, &passed, trace);
         self.chain = chain;
     }
 
-    /// Behind a `finally` block: what was under way goes on.
-    fn go_on(&mut self, at: u32, passed: &Finally, trace: u32) {
+    /// After a `finally` block: resumes the completion that entered it.
+    fn resume_after_finally(&mut self, at: u32, passed: &FinallyBlock, trace: u32) {
         let (note, value) = (passed.note, passed.value);
-        let over = self.unless(note, THROWS);
+        let over = self.jump_unless_equal(note, COMPLETED_BY_THROW);
         self.at(at);
         self.emit(Op::Rethrow { value, trace });
-        self.land(over);
+        self.patch_here(over);
         if passed.returns {
-            let over = self.unless(note, RETURNS);
+            let over = self.jump_unless_equal(note, COMPLETED_BY_RETURN);
             self.emit(Op::Load(value));
             self.return_value(at);
-            self.set_height(0);
-            self.land(over);
+            self.set_stack_height(0);
+            self.patch_here(over);
         }
         for (jump, label, goes_on) in &passed.jumps {
-            let over = self.unless(note, JUMPS);
-            let other = self.unless(value, i32::try_from(*jump).unwrap_or(i32::MAX));
+            let over = self.jump_unless_equal(note, COMPLETED_BY_JUMP);
+            let other = self.jump_unless_equal(value, i32::try_from(*jump).unwrap_or(i32::MAX));
             self.leave(*jump, label.as_ref(), *goes_on);
-            self.set_height(0);
-            self.land(over);
-            self.land(other);
+            self.set_stack_height(0);
+            self.patch_here(over);
+            self.patch_here(other);
         }
     }
 
-    fn unless(&mut self, slot: u32, number: i32) -> Patch {
+    fn jump_unless_equal(&mut self, slot: u32, number: i32) -> JumpPatch {
         self.emit(Op::Load(slot));
         self.emit(Op::Int(number));
         self.emit(Op::Eq);
@@ -216,20 +221,22 @@ impl Builder<'_, '_> {
     }
 
     fn try_catch(&mut self, block: &Block, catch: Option<&Catch>) {
-        let from = self.here();
+        let from = self.next_pc();
         self.block(block);
-        let to = self.here();
+        let to = self.next_pc();
         let Some(catch) = catch else { return };
         let over = self.jump(Op::Jump(0));
-        let target = self.here();
+        let target = self.next_pc();
         self.code.handlers.push(Handler { from, to, target, kind: HandlerKind::Catch });
-        self.set_height(1);
+        self.set_stack_height(1);
         let chain = self.chain;
         match &catch.param {
             Some(param) => {
                 param.each_name(&mut |name| {
                     let id = self.shared.analysis.decl(name.span);
-                    id.filter(|id| self.is_captured(*id)).into_iter().for_each(|id| self.open(id));
+                    id.filter(|id| self.is_captured(*id))
+                        .into_iter()
+                        .for_each(|id| self.declare_without_value(id));
                 });
                 self.declare_pattern(param);
             }
@@ -237,6 +244,6 @@ impl Builder<'_, '_> {
         }
         self.block(&catch.body);
         self.chain = chain;
-        self.land(over);
+        self.patch_here(over);
     }
 }

@@ -6,7 +6,7 @@ use crate::script::problem::Code;
 use crate::script::vm::is_exact;
 
 /// Up to here every integer is a double.
-const MAX_SAFE: i64 = (1 << 53) - 1;
+const MAX_SAFE_INTEGER: i64 = (1 << 53) - 1;
 
 impl Scanner<'_> {
     pub(super) fn number(&mut self) {
@@ -45,11 +45,11 @@ impl Scanner<'_> {
                 wrong(Code::Literal, "letters follow the number", "separate them by a blank");
                 None
             }
-            Err(Mistake::Form) => {
+            Err(NumberProblem::Form) => {
                 wrong(Code::Literal, "this is not a number", "write for example 12, 0.5 or 1e3");
                 None
             }
-            Err(Mistake::Range) => {
+            Err(NumberProblem::Range) => {
                 let help = "numbers are doubles; keep longer ones as strings";
                 wrong(Code::Literal, "no double is exactly this number", help);
                 None
@@ -82,37 +82,37 @@ impl Scanner<'_> {
     }
 }
 
-enum Mistake {
+enum NumberProblem {
     Form,
     Range,
 }
 
-fn read(text: &str, radix: u32) -> Result<Number, Mistake> {
+fn read(text: &str, radix: u32) -> Result<Number, NumberProblem> {
     if text.contains("__") || text.ends_with('_') || text.contains("._") || text.contains("_.") {
-        return Err(Mistake::Form);
+        return Err(NumberProblem::Form);
     }
     let digits = text.replace('_', "");
     if radix != 10 {
         let digits = digits.get(2..).unwrap_or_default();
         if digits.is_empty() || !digits.chars().all(|c| c.is_digit(radix)) {
-            return Err(Mistake::Form);
+            return Err(NumberProblem::Form);
         }
-        let value = i64::from_str_radix(digits, radix).ok().filter(|it| *it <= MAX_SAFE);
-        return value.map(Number::Int).ok_or(Mistake::Range);
+        let value = i64::from_str_radix(digits, radix).ok().filter(|it| *it <= MAX_SAFE_INTEGER);
+        return value.map(Number::Int).ok_or(NumberProblem::Range);
     }
     if digits.bytes().all(|byte| byte.is_ascii_digit()) {
         if digits.len() > 1 && digits.starts_with('0') {
-            return Err(Mistake::Form);
+            return Err(NumberProblem::Form);
         }
         return match digits.parse::<i64>() {
-            Ok(value) if value <= MAX_SAFE => Ok(Number::Int(value)),
+            Ok(value) if value <= MAX_SAFE_INTEGER => Ok(Number::Int(value)),
             // An integer that would silently become another one is a mistake, not a number.
-            _ if !is_exact(&digits) => Err(Mistake::Range),
-            _ => digits.parse().map(Number::Float).map_err(|_| Mistake::Form),
+            _ if !is_exact(&digits) => Err(NumberProblem::Range),
+            _ => digits.parse().map(Number::Float).map_err(|_| NumberProblem::Form),
         };
     }
     match digits.parse::<f64>() {
         Ok(value) => Ok(Number::Float(value)),
-        Err(_) => Err(Mistake::Form),
+        Err(_) => Err(NumberProblem::Form),
     }
 }

@@ -8,7 +8,7 @@ use crate::script::problem::{Code, Problems};
 use crate::script::span::Span;
 
 /// Signs, longest first, so that the first that fits is the right one.
-const SIGNS: &[&str] = &[
+const PUNCTUATORS: &[&str] = &[
     ">>>=", "...", "===", "!==", "**=", "<<=", ">>=", ">>>", "&&=", "||=", "??=", "=>", "==", "!=",
     "<=", ">=", "&&", "||", "??", "?.", "++", "--", "+=", "-=", "*=", "/=", "%=", "**", "<<", ">>",
     "&=", "|=", "^=", "{", "}", "(", ")", "[", "]", ";", ",", "<", ">", "+", "-", "*", "/", "%",
@@ -16,7 +16,7 @@ const SIGNS: &[&str] = &[
 ];
 
 /// Words after which a slash begins a regular expression.
-const BEFORE_EXPRESSION: &[&str] =
+const WORDS_BEFORE_EXPRESSION: &[&str] =
     &["return", "typeof", "case", "do", "else", "in", "of", "throw", "await", "delete", "void"];
 
 /// Words and signs of one script. What is made of each takes about two hundred bytes.
@@ -43,7 +43,7 @@ pub(super) struct Scanner<'a> {
     pub(super) at: usize,
     tokens: Vec<Token>,
     after_newline: bool,
-    /// The depth of braces at which each open template goes on.
+    /// The brace depth at which each open template continues.
     templates: Vec<u32>,
     braces: u32,
     front_matter: Option<FrontMatter>,
@@ -107,7 +107,7 @@ impl Scanner<'_> {
         self.after_newline = false;
     }
 
-    /// A template goes on when the brace that was opened inside it is closed.
+    /// A template continues when the brace that was opened inside it is closed.
     pub(super) fn open_template(&mut self) {
         self.templates.push(self.braces);
     }
@@ -169,7 +169,7 @@ impl Scanner<'_> {
     }
 
     fn sign(&mut self, start: usize) {
-        let Some(mut sign) = SIGNS.iter().find(|sign| self.starts_with(sign)).copied() else {
+        let Some(mut sign) = PUNCTUATORS.iter().find(|sign| self.starts_with(sign)).copied() else {
             let c = self.peek().unwrap_or_default();
             self.at += c.len_utf8();
             let span = self.span_from(start);
@@ -194,7 +194,7 @@ impl Scanner<'_> {
     fn slash_begins_regex(&self) -> bool {
         match self.tokens.last().map(|token| &token.kind) {
             None => true,
-            Some(Kind::Word(word)) => BEFORE_EXPRESSION.contains(&&**word),
+            Some(Kind::Word(word)) => WORDS_BEFORE_EXPRESSION.contains(&&**word),
             Some(Kind::Sign(sign)) => !matches!(*sign, ")" | "]" | "}" | "++" | "--"),
             Some(Kind::Template { last, .. }) => !last,
             Some(_) => false,

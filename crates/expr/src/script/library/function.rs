@@ -1,7 +1,7 @@
 //! Every library function, with its name and how many arguments it takes.
 
 /// Any number of arguments.
-const MANY: u8 = u8::MAX;
+const ANY_COUNT: u8 = u8::MAX;
 
 macro_rules! functions {
     ($($namespace:literal { $($name:literal $variant:ident $min:literal ..= $max:expr;)* })*) => {
@@ -72,13 +72,13 @@ functions! {
         "keys" ObjectKeys 1..=1;
         "values" ObjectValues 1..=1;
         "entries" ObjectEntries 1..=1;
-        "assign" ObjectAssign 1..=MANY;
+        "assign" ObjectAssign 1..=ANY_COUNT;
         "fromEntries" ObjectFromEntries 1..=1;
         "is" ObjectIs 2..=2;
     }
     "Array" {
         "isArray" ArrayIsArray 1..=1;
-        "of" ArrayOf 0..=MANY;
+        "of" ArrayOf 0..=ANY_COUNT;
         "from" ArrayFrom 1..=1;
     }
     "Number" {
@@ -96,12 +96,12 @@ functions! {
         "round" MathRound 1..=1;
         "trunc" MathTrunc 1..=1;
         "sign" MathSign 1..=1;
-        "min" MathMin 0..=MANY;
-        "max" MathMax 0..=MANY;
+        "min" MathMin 0..=ANY_COUNT;
+        "max" MathMax 0..=ANY_COUNT;
         "pow" MathPow 2..=2;
         "sqrt" MathSqrt 1..=1;
         "cbrt" MathCbrt 1..=1;
-        "hypot" MathHypot 0..=MANY;
+        "hypot" MathHypot 0..=ANY_COUNT;
         "exp" MathExp 1..=1;
         "log" MathLog 1..=1;
         "log2" MathLog2 1..=1;
@@ -117,7 +117,7 @@ functions! {
 impl Builtin {
     fn entry(self) -> (&'static str, &'static str, Self, u8, u8) {
         let found = FUNCTIONS.iter().find(|entry| entry.2 == self);
-        found.copied().unwrap_or(("", "?", self, 0, MANY))
+        found.copied().unwrap_or(("", "?", self, 0, ANY_COUNT))
     }
 
     /// The name as scripts write it.
@@ -136,7 +136,7 @@ impl Builtin {
     /// Least and most arguments; no most means any number.
     pub(crate) fn arity(self) -> (usize, Option<usize>) {
         let (.., min, max) = self.entry();
-        (usize::from(min), Some(usize::from(max)).filter(|_| max != MANY))
+        (usize::from(min), Some(usize::from(max)).filter(|_| max != ANY_COUNT))
     }
 
     /// Whether its result can be awaited with sense.

@@ -1,7 +1,7 @@
 //! The methods of lists, strings, numbers and objects, and how many arguments they take.
 
 /// Any number of arguments.
-const MANY: u8 = u8::MAX;
+const ANY_COUNT: u8 = u8::MAX;
 
 /// What a value is, as far as its methods are concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,13 +103,13 @@ const LIST: &[(Method, u8, u8)] = &[
     (Method::Includes, 1, 2),
     (Method::IndexOf, 1, 2),
     (Method::LastIndexOf, 1, 2),
-    (Method::Concat, 0, MANY),
+    (Method::Concat, 0, ANY_COUNT),
     (Method::Slice, 0, 2),
-    (Method::Splice, 0, MANY),
-    (Method::Push, 0, MANY),
+    (Method::Splice, 0, ANY_COUNT),
+    (Method::Push, 0, ANY_COUNT),
     (Method::Pop, 0, 0),
     (Method::Shift, 0, 0),
-    (Method::Unshift, 0, MANY),
+    (Method::Unshift, 0, ANY_COUNT),
     (Method::Reverse, 0, 0),
     (Method::Join, 0, 1),
     (Method::Flat, 0, 1),
@@ -123,7 +123,7 @@ const TEXT: &[(Method, u8, u8)] = &[
     (Method::Includes, 1, 2),
     (Method::IndexOf, 1, 2),
     (Method::LastIndexOf, 1, 2),
-    (Method::Concat, 0, MANY),
+    (Method::Concat, 0, ANY_COUNT),
     (Method::Slice, 0, 2),
     (Method::At, 1, 1),
     (Method::StartsWith, 1, 2),
@@ -188,7 +188,7 @@ impl Method {
     /// Least and most arguments for a kind of value that has the method; no most means any number.
     pub(crate) fn arity(self, kind: Kind) -> Option<(usize, Option<usize>)> {
         let (_, least, most) = table(kind).iter().find(|(method, ..)| *method == self)?;
-        Some((usize::from(*least), Some(usize::from(*most)).filter(|_| *most != MANY)))
+        Some((usize::from(*least), Some(usize::from(*most)).filter(|_| *most != ANY_COUNT)))
     }
 
     /// Whether it calls a function for its elements.

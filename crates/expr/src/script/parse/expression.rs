@@ -1,6 +1,6 @@
 //! Expressions with operators, by binding power.
 
-use super::parser::{Halt, MAX_DEPTH, Parsed, Parser};
+use super::parser::{MAX_DEPTH, ParseAborted, Parsed, Parser};
 use super::refused;
 use crate::script::ast::{
     AssignOp, BinaryOp, Expr, ExprKind, LogicalOp, Pattern, PatternKind, UnaryOp,
@@ -22,7 +22,7 @@ enum InfixOp {
 }
 
 /// How tightly a prefix operator holds its operand: tighter than all binary ones.
-const PREFIX: u8 = 20;
+const PREFIX_BINDING_POWER: u8 = 20;
 
 impl Parser<'_> {
     /// An expression, assignments included.
@@ -37,7 +37,7 @@ impl Parser<'_> {
             (&mut expr.kind, &pattern.kind)
             && function.name.is_none()
         {
-            // The name is for traces: it has no place of its own and declares nothing.
+            // The name is for traces: it has no position of its own and declares nothing.
             let mut name = name.clone();
             name.span.start = u32::MAX;
             function.name = Some(name);
@@ -59,10 +59,10 @@ impl Parser<'_> {
         let span = left.span;
         let target = self.as_pattern(left)?;
         if op != AssignOp::Plain
-            && !matches!(target.kind, PatternKind::Name(_) | PatternKind::Place(_))
+            && !matches!(target.kind, PatternKind::Name(_) | PatternKind::Member(_))
         {
             self.problems.add(Code::Syntax, token.span, "only a plain `=` takes values apart");
-            return Err(Halt);
+            return Err(ParseAborted);
         }
         let value = self.named_expression(&target)?;
         let span = span.to(value.span);
@@ -124,7 +124,7 @@ impl Parser<'_> {
             length += 1;
             if length > MAX_DEPTH {
                 self.too_deep();
-                return Err(Halt);
+                return Err(ParseAborted);
             }
             self.check_power(&left, &infix)?;
             self.check_mixed(&left, &infix);
@@ -149,7 +149,7 @@ impl Parser<'_> {
         if is_power && is_unary && !self.ends_with_paren(left) {
             let message = "put parentheses around the left side of `**`";
             self.problems.add(Code::Syntax, left.span, message);
-            return Err(Halt);
+            return Err(ParseAborted);
         }
         Ok(())
     }
@@ -192,14 +192,14 @@ impl Parser<'_> {
                 sign if refused::is_bitwise(sign) => {
                     let help = "numbers have 64 bits here, bit operations would not mean the same";
                     self.refuse(token.span, &format!("the bit operator `{sign}`"), help);
-                    return Err(Halt);
+                    return Err(ParseAborted);
                 }
                 _ => return Ok(None),
             },
             Kind::Word(word) if **word == *"in" && !self.no_in => binary(BinaryOp::In, 6),
             Kind::Word(word) if **word == *"instanceof" => {
                 self.refuse(token.span, "`instanceof`", "look at the `name` of an error");
-                return Err(Halt);
+                return Err(ParseAborted);
             }
             _ => return Ok(None),
         };
@@ -216,7 +216,7 @@ impl Parser<'_> {
             Kind::Sign("~") => {
                 let help = "numbers have 64 bits here, bit operations would not mean the same";
                 self.refuse(token.span, "the bit operator `~`", help);
-                return Err(Halt);
+                return Err(ParseAborted);
             }
             Kind::Word(word) if **word == *"typeof" => UnaryOp::Typeof,
             Kind::Word(word) if **word == *"delete" => UnaryOp::Delete,
@@ -229,13 +229,13 @@ impl Parser<'_> {
             _ => return self.postfix(),
         };
         self.next();
-        let operand = self.deeper(|it| it.binary(PREFIX))?;
+        let operand = self.deeper(|it| it.binary(PREFIX_BINDING_POWER))?;
         let span = token.span.to(operand.span);
         if op == UnaryOp::Delete
             && !matches!(operand.kind, ExprKind::Member { .. } | ExprKind::Index { .. })
         {
             self.problems.add(Code::Syntax, span, "only a property can be deleted");
-            return Err(Halt);
+            return Err(ParseAborted);
         }
         Ok(Expr { kind: ExprKind::Unary { op, operand: Box::new(operand) }, span })
     }
@@ -257,9 +257,9 @@ impl Parser<'_> {
         let add = if sign == "++" { 1 } else { -1 };
         let at = operand.span;
         let target = self.as_pattern(operand)?;
-        if !matches!(target.kind, PatternKind::Name(_) | PatternKind::Place(_)) {
+        if !matches!(target.kind, PatternKind::Name(_) | PatternKind::Member(_)) {
             self.problems.add(Code::Syntax, at, "only a variable or a property can be counted");
-            return Err(Halt);
+            return Err(ParseAborted);
         }
         Ok(Expr { kind: ExprKind::Update { target: Box::new(target), add, prefix }, span })
     }

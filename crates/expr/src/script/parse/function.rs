@@ -9,7 +9,7 @@ impl Parser<'_> {
     pub(super) fn function_rest(&mut self, start: Span, name: Option<Ident>) -> Parsed<Function> {
         let (params, rest) = self.params()?;
         let body = self.function_body()?;
-        let span = Span::new(start.start, self.behind());
+        let span = Span::new(start.start, self.previous_end());
         Ok(Function { name, params, rest, body, span })
     }
 
@@ -40,7 +40,7 @@ impl Parser<'_> {
         } else {
             Body::Expr(Box::new(self.expression()?))
         };
-        let span = Span::new(start.start, self.behind());
+        let span = Span::new(start.start, self.previous_end());
         let function = Function { name: None, params, rest, body, span };
         Ok(Expr { kind: ExprKind::Function(Box::new(function)), span })
     }

@@ -15,9 +15,9 @@ pub(crate) const MAX_DEPTH: u32 = 200;
 
 /// A problem was reported; the statement is given up.
 #[derive(Debug)]
-pub(super) struct Halt;
+pub(super) struct ParseAborted;
 
-pub(super) type Parsed<T> = Result<T, Halt>;
+pub(super) type Parsed<T> = Result<T, ParseAborted>;
 
 /// Parses a file.
 pub(crate) fn parse(text: &str, problems: &mut Problems) -> File {
@@ -52,7 +52,7 @@ impl Parser<'_> {
                 let start = self.at;
                 match self.workflow() {
                     Ok(workflow) => file.workflows.push(workflow),
-                    Err(Halt) => self.recover(start),
+                    Err(ParseAborted) => self.recover(start),
                 }
             } else if self.at_sign("}") {
                 self.unexpected("a statement");
@@ -87,7 +87,7 @@ impl Parser<'_> {
         if let Ok(statement) = self.statement() {
             Some(statement)
         } else {
-            self.lose_names(before);
+            self.remember_lost_names(before);
             if self.at == before {
                 self.next();
             }
@@ -97,14 +97,14 @@ impl Parser<'_> {
     }
 
     /// Remembers what a statement that was given up would have declared.
-    fn lose_names(&mut self, start: usize) {
+    fn remember_lost_names(&mut self, start: usize) {
         let mut tokens = self.tokens.iter().skip(start);
         let Some(Token { kind: Kind::Word(first), .. }) = tokens.next() else { return };
         if !matches!(&**first, "let" | "const" | "function") {
             return;
         }
         // Every word up to the end of the line is as good as declared.
-        for token in tokens.take_while(|token| !token.after_newline).take(MAX_LOST) {
+        for token in tokens.take_while(|token| !token.after_newline).take(MAX_LOST_NAMES) {
             if let Kind::Word(word) = &token.kind {
                 self.lost.insert(word.clone());
             }
@@ -145,7 +145,7 @@ impl Parser<'_> {
     pub(super) fn deeper<T>(&mut self, parse: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         if self.depth >= MAX_DEPTH {
             self.too_deep();
-            return Err(Halt);
+            return Err(ParseAborted);
         }
         self.depth += 1;
         let result = parse(self);
@@ -169,7 +169,7 @@ impl Parser<'_> {
     pub(super) fn ahead(&self, count: usize) -> &Token {
         // The last token is `End`, and it stays.
         let last = self.tokens.len().saturating_sub(1);
-        self.tokens.get((self.at + count).min(last)).unwrap_or(&END)
+        self.tokens.get((self.at + count).min(last)).unwrap_or(&END_TOKEN)
     }
 
     pub(super) fn next(&mut self) -> Token {
@@ -213,7 +213,7 @@ impl Parser<'_> {
             return Ok(self.next().span);
         }
         self.unexpected(&format!("`{sign}`"));
-        Err(Halt)
+        Err(ParseAborted)
     }
 
     /// The end of a statement: a semicolon, a line end, or a closing brace.
@@ -223,7 +223,7 @@ impl Parser<'_> {
             return Ok(());
         }
         self.unexpected("the end of the statement");
-        Err(Halt)
+        Err(ParseAborted)
     }
 
     /// A name that may be declared or used.
@@ -237,11 +237,11 @@ impl Parser<'_> {
             Kind::Word(word) => {
                 let message = format!("`{word}` is reserved and cannot be {what}");
                 self.problems.add(Code::Syntax, token.span, message);
-                Err(Halt)
+                Err(ParseAborted)
             }
             _ => {
                 self.unexpected(what);
-                Err(Halt)
+                Err(ParseAborted)
             }
         }
     }
@@ -254,7 +254,7 @@ impl Parser<'_> {
             return Ok(Ident { name: word.clone(), span: token.span });
         }
         self.unexpected(what);
-        Err(Halt)
+        Err(ParseAborted)
     }
 
     pub(super) fn unexpected(&mut self, wanted: &str) {
@@ -274,7 +274,7 @@ impl Parser<'_> {
     }
 
     /// Where the token before this one ends.
-    pub(super) fn behind(&self) -> u32 {
+    pub(super) fn previous_end(&self) -> u32 {
         let before = self.at.checked_sub(1).and_then(|at| self.tokens.get(at));
         before.map_or(0, |token| token.span.end)
     }
@@ -286,7 +286,7 @@ impl Parser<'_> {
         token.is_some_and(|token| token.kind == Kind::Sign("("))
     }
 
-    /// The place of reading, to come back to.
+    /// The position of reading, to come back to.
     pub(super) fn mark(&self) -> usize {
         self.at
     }
@@ -304,20 +304,20 @@ impl Parser<'_> {
 }
 
 /// How many words of a lost declaration are remembered.
-const MAX_LOST: usize = 50;
+const MAX_LOST_NAMES: usize = 50;
 
 /// Whether a line that begins so is a statement of its own, whatever is still open before it.
 fn begins_statement(kind: &Kind) -> bool {
-    const WORDS: [&str; 14] = [
+    const STATEMENT_KEYWORDS: [&str; 14] = [
         "let", "const", "if", "for", "while", "do", "switch", "try", "throw", "return", "function",
         "workflow", "break", "continue",
     ];
-    matches!(kind, Kind::Word(word) if WORDS.contains(&&**word))
+    matches!(kind, Kind::Word(word) if STATEMENT_KEYWORDS.contains(&&**word))
 }
 
-static END: Token = Token { kind: Kind::End, span: Span::new(0, 0), after_newline: true };
+static END_TOKEN: Token = Token { kind: Kind::End, span: Span::new(0, 0), after_newline: true };
 
-/// For each `(` the place of its `)`; `u32::MAX` for everything else.
+/// For each `(` the position of its `)`; `u32::MAX` for everything else.
 fn match_brackets(tokens: &[Token]) -> Vec<u32> {
     let mut closers = vec![u32::MAX; tokens.len()];
     let mut open = Vec::new();

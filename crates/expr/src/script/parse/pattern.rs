@@ -1,6 +1,6 @@
 //! Patterns: what declarations, parameters and assignments take values apart with.
 
-use super::parser::{Halt, Parsed, Parser};
+use super::parser::{ParseAborted, Parsed, Parser};
 use crate::script::ast::AssignOp;
 use crate::script::ast::{
     Arg, Expr, ExprKind, Ident, Pattern, PatternItem, PatternKind, Prop, PropKey,
@@ -17,7 +17,7 @@ impl Pattern {
     pub(crate) fn each_name<'a>(&'a self, found: &mut impl FnMut(&'a Ident)) {
         match &self.kind {
             PatternKind::Name(name) => found(name),
-            PatternKind::Place(_) => {}
+            PatternKind::Member(_) => {}
             PatternKind::Array { items, rest } => {
                 items.iter().flatten().for_each(|item| item.pattern.each_name(found));
                 if let Some(rest) = rest {
@@ -116,7 +116,7 @@ impl Parser<'_> {
         let kind = match expr.kind {
             ExprKind::Name(name) => PatternKind::Name(Ident { name, span }),
             ExprKind::Member { optional: false, .. } | ExprKind::Index { optional: false, .. } => {
-                PatternKind::Place(Box::new(expr))
+                PatternKind::Member(Box::new(expr))
             }
             ExprKind::Array(items) => self.as_array_pattern(items)?,
             ExprKind::Object(props) => self.as_object_pattern(props)?,
@@ -128,11 +128,11 @@ impl Parser<'_> {
     fn as_array_pattern(&mut self, elements: Vec<Arg>) -> Parsed<PatternKind> {
         let (mut items, mut rest) = (Vec::new(), None);
         let last = elements.len();
-        for (place, element) in elements.into_iter().enumerate() {
+        for (position, element) in elements.into_iter().enumerate() {
             let span = element.value.span;
             if !element.spread {
                 items.push(Some(self.as_item(element.value)?));
-            } else if place + 1 == last {
+            } else if position + 1 == last {
                 rest = Some(Box::new(self.as_pattern(element.value)?));
             } else {
                 return self.not_assignable(span);
@@ -144,7 +144,7 @@ impl Parser<'_> {
     fn as_object_pattern(&mut self, props: Vec<Prop>) -> Parsed<PatternKind> {
         let (mut entries, mut rest) = (Vec::new(), None);
         let last = props.len();
-        for (place, prop) in props.into_iter().enumerate() {
+        for (position, prop) in props.into_iter().enumerate() {
             match prop {
                 Prop::Pair { key, value } => entries.push((key, self.as_item(value)?)),
                 Prop::Short { name, default } => {
@@ -152,7 +152,7 @@ impl Parser<'_> {
                     let pattern = Pattern { kind: PatternKind::Name(name), span };
                     entries.push((key, PatternItem { pattern, default }));
                 }
-                Prop::Spread(value) if place + 1 == last => {
+                Prop::Spread(value) if position + 1 == last => {
                     rest = Some(Box::new(self.as_pattern(value)?));
                 }
                 Prop::Spread(value) => return self.not_assignable(value.span),
@@ -178,6 +178,6 @@ impl Parser<'_> {
         let message = "nothing can be assigned to this";
         let help = "assign to a variable, a property or an index";
         self.problems.add_with_help(Code::Syntax, span, message, help);
-        Err(Halt)
+        Err(ParseAborted)
     }
 }

@@ -1,6 +1,6 @@
 //! What follows an expression: properties, indices, calls, `?.`, `++`.
 
-use super::parser::{Halt, MAX_DEPTH, Parsed, Parser};
+use super::parser::{MAX_DEPTH, ParseAborted, Parsed, Parser};
 use crate::script::ast::{Arg, Expr, ExprKind};
 use crate::script::lex::Kind;
 
@@ -12,7 +12,7 @@ impl Parser<'_> {
             length += 1;
             if length > MAX_DEPTH {
                 self.too_deep();
-                return Err(Halt);
+                return Err(ParseAborted);
             }
             let token = self.token().clone();
             expr = match token.kind {
@@ -31,7 +31,7 @@ impl Parser<'_> {
                 }
                 Kind::Template { first: true, .. } => {
                     self.refuse(token.span, "a tagged template", "call the function");
-                    return Err(Halt);
+                    return Err(ParseAborted);
                 }
                 _ => break,
             };
@@ -54,7 +54,7 @@ impl Parser<'_> {
         if self.at_sign("#") {
             let span = self.token().span;
             self.refuse(span, "a private name", "use a property");
-            return Err(Halt);
+            return Err(ParseAborted);
         }
         let name = self.any_word("a property name")?;
         if matches!(&*name.name, "__proto__" | "prototype" | "constructor") {
@@ -79,7 +79,7 @@ impl Parser<'_> {
     fn call(&mut self, callee: Expr, optional: bool) -> Parsed<Expr> {
         let paren = self.token().span.start;
         let args = self.arguments()?;
-        let span = crate::script::span::Span::new(callee.span.start, self.behind());
+        let span = crate::script::span::Span::new(callee.span.start, self.previous_end());
         let callee = Box::new(callee);
         Ok(Expr { kind: ExprKind::Call { callee, args, optional, paren }, span })
     }
@@ -106,7 +106,7 @@ impl Parser<'_> {
             if self.at_sign(",") {
                 let span = self.token().span;
                 self.refuse(span, "an empty place in a list", "write `undefined`");
-                return Err(Halt);
+                return Err(ParseAborted);
             }
             let spread = self.take_sign("...");
             elements.push(Arg { value: self.expression()?, spread });

@@ -1,6 +1,6 @@
 //! The smallest expressions: literals, names, lists, objects, functions, parentheses.
 
-use super::parser::{Halt, Parsed, Parser};
+use super::parser::{ParseAborted, Parsed, Parser};
 use super::refused;
 use crate::script::ast::{Expr, ExprKind, Ident, Prop, PropKey};
 use crate::script::lex::{Kind, Number};
@@ -8,7 +8,7 @@ use crate::script::problem::Code;
 use crate::script::span::Span;
 
 /// What `new` may make.
-const ERRORS: [&str; 3] = ["Error", "TypeError", "RangeError"];
+const ERROR_CONSTRUCTORS: [&str; 3] = ["Error", "TypeError", "RangeError"];
 
 impl Parser<'_> {
     pub(super) fn primary(&mut self) -> Parsed<Expr> {
@@ -25,7 +25,7 @@ impl Parser<'_> {
             Kind::Word(word) => return self.word_expression(&word, span),
             _ => {
                 self.unexpected("an expression");
-                return Err(Halt);
+                return Err(ParseAborted);
             }
         };
         self.next();
@@ -36,7 +36,7 @@ impl Parser<'_> {
         if let Some((what, help)) = refused::expression(word) {
             self.refuse(span, what, help);
             if **word != *"this" {
-                return Err(Halt);
+                return Err(ParseAborted);
             }
             self.next();
             return Ok(Expr { kind: ExprKind::Bad, span });
@@ -53,7 +53,7 @@ impl Parser<'_> {
             }
             _ if refused::is_reserved(word) => {
                 self.unexpected("an expression");
-                return Err(Halt);
+                return Err(ParseAborted);
             }
             _ => ExprKind::Name(word.clone()),
         };
@@ -65,18 +65,18 @@ impl Parser<'_> {
         let start = self.next().span;
         let token = self.token().clone();
         let name = match &token.kind {
-            Kind::Word(word) if ERRORS.contains(&&**word) => {
+            Kind::Word(word) if ERROR_CONSTRUCTORS.contains(&&**word) => {
                 Ident { name: word.clone(), span: token.span }
             }
             _ => {
                 let help = "only errors are made with `new`: new Error(\"what happened\")";
                 self.refuse(start, "`new`", help);
-                return Err(Halt);
+                return Err(ParseAborted);
             }
         };
         self.next();
         let args = if self.at_sign("(") { self.arguments()? } else { Vec::new() };
-        let span = Span::new(start.start, self.behind());
+        let span = Span::new(start.start, self.previous_end());
         Ok(Expr { kind: ExprKind::NewError { name, args }, span })
     }
 
@@ -89,10 +89,10 @@ impl Parser<'_> {
         if self.at_sign(",") {
             let span = self.token().span;
             self.refuse(span, "the comma operator", "write two statements");
-            return Err(Halt);
+            return Err(ParseAborted);
         }
         let end = self.expect(")")?;
-        // The parentheses belong to the place, so that they are seen where they decide.
+        // The parentheses belong to the position, so that they are seen where they decide.
         expr.span = start.to(end);
         Ok(expr)
     }
@@ -108,7 +108,7 @@ impl Parser<'_> {
         loop {
             let Kind::Template { text, last, .. } = self.token().kind.clone() else {
                 self.unexpected("the rest of the template");
-                return Err(Halt);
+                return Err(ParseAborted);
             };
             let end = self.next().span;
             texts.push(text);
@@ -167,7 +167,7 @@ impl Parser<'_> {
                 if refused::is_reserved(&name.name) {
                     let message = format!("`{}` is reserved and is no variable", name.name);
                     self.problems.add(Code::Syntax, name.span, message);
-                    return Err(Halt);
+                    return Err(ParseAborted);
                 }
                 Ok(Prop::Short { name, default })
             }
@@ -194,7 +194,7 @@ impl Parser<'_> {
             "get" | "set" if follows_key => {
                 let span = self.token().span;
                 self.refuse(span, "a getter or setter", "use a function");
-                Err(Halt)
+                Err(ParseAborted)
             }
             _ => Ok(()),
         }
@@ -228,7 +228,7 @@ impl Parser<'_> {
             }
             _ => {
                 self.unexpected("a property name");
-                Err(Halt)
+                Err(ParseAborted)
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Words that cannot be names, and constructs of JavaScript that are refused by name.
 
 /// Words with a meaning of their own.
-const RESERVED: &[&str] = &[
+const RESERVED_WORDS: &[&str] = &[
     "let",
     "const",
     "if",
@@ -45,7 +45,7 @@ const RESERVED: &[&str] = &[
 ];
 
 /// Statements that begin with a refused word: the word, what it is, what to do instead.
-const STATEMENTS: &[(&str, &str, &str)] = &[
+const REFUSED_STATEMENTS: &[(&str, &str, &str)] = &[
     ("var", "`var`", "use `let` or `const`"),
     ("class", "`class`", "use objects and functions"),
     ("import", "`import`", "a flow is one file; call other work with Task.run or Workflow.run"),
@@ -56,7 +56,7 @@ const STATEMENTS: &[(&str, &str, &str)] = &[
 ];
 
 /// Expressions that begin with a refused word.
-const EXPRESSIONS: &[(&str, &str, &str)] = &[
+const REFUSED_EXPRESSIONS: &[(&str, &str, &str)] = &[
     ("this", "`this`", "pass what the function needs as an argument"),
     ("super", "`super`", "use functions"),
     ("class", "`class`", "use objects and functions"),
@@ -66,25 +66,25 @@ const EXPRESSIONS: &[(&str, &str, &str)] = &[
 ];
 
 /// Operators that are refused.
-const OPERATORS: &[&str] =
+const REFUSED_OPERATORS: &[&str] =
     &["&", "|", "^", "~", "<<", ">>", ">>>", "&=", "|=", "^=", "<<=", ">>=", ">>>="];
 
 pub(super) fn is_reserved(word: &str) -> bool {
-    RESERVED.contains(&word)
+    RESERVED_WORDS.contains(&word)
 }
 
 /// What a refused statement is, and what to do instead.
 pub(super) fn statement(word: &str) -> Option<(&'static str, &'static str)> {
-    find(STATEMENTS, word)
+    find(REFUSED_STATEMENTS, word)
 }
 
 /// What a refused expression is, and what to do instead.
 pub(super) fn expression(word: &str) -> Option<(&'static str, &'static str)> {
-    find(EXPRESSIONS, word)
+    find(REFUSED_EXPRESSIONS, word)
 }
 
 pub(super) fn is_bitwise(sign: &str) -> bool {
-    OPERATORS.contains(&sign)
+    REFUSED_OPERATORS.contains(&sign)
 }
 
 fn find(

@@ -1,6 +1,6 @@
 //! Small pieces that several statements share.
 
-use super::parser::{Halt, Parsed, Parser};
+use super::parser::{ParseAborted, Parsed, Parser};
 use crate::script::ast::{Declarator, Expr};
 use crate::script::lex::Kind;
 use crate::script::problem::Code;
@@ -26,7 +26,7 @@ impl Parser<'_> {
             if needs_value && init.is_none() {
                 let message = "a value is missing: this declaration needs `= …`";
                 self.problems.add(Code::Syntax, at.to(pattern.span), message);
-                return Err(Halt);
+                return Err(ParseAborted);
             }
             declarators.push(Declarator { pattern, init });
             if !self.take_sign(",") {

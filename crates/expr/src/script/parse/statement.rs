@@ -1,6 +1,6 @@
 //! Statements, one function each.
 
-use super::parser::{Halt, Parsed, Parser};
+use super::parser::{ParseAborted, Parsed, Parser};
 use super::refused;
 use crate::script::ast::{Block, Body, Case, Catch, ForBinding, Ident, Stmt, StmtKind};
 use crate::script::lex::Kind;
@@ -23,7 +23,7 @@ impl Parser<'_> {
             }
             Kind::Sign("@") => {
                 self.refuse(start, "a decorator", "remove it");
-                return Err(Halt);
+                return Err(ParseAborted);
             }
             Kind::Word(word) => self.word_statement(word.as_ref(), start)?,
             _ => self.expression_statement()?,
@@ -32,7 +32,7 @@ impl Parser<'_> {
     }
 
     fn stmt(&self, start: Span, kind: StmtKind) -> Stmt {
-        Stmt { kind, span: Span::new(start.start, self.behind()) }
+        Stmt { kind, span: Span::new(start.start, self.previous_end()) }
     }
 
     /// A statement that begins with a word. A dispatch and nothing else.
@@ -61,7 +61,7 @@ impl Parser<'_> {
             "workflow" if matches!(after.kind, Kind::Word(_)) && !after.after_newline => {
                 let message = "a workflow cannot be declared here";
                 self.problems.add(Code::Form, start, message);
-                Err(Halt)
+                Err(ParseAborted)
             }
             _ if after.kind == Kind::Sign(":") && !refused::is_reserved(word) => {
                 let label = self.name("a label")?;
@@ -79,7 +79,7 @@ impl Parser<'_> {
             return self.declaration();
         }
         self.next();
-        Err(Halt)
+        Err(ParseAborted)
     }
 
     /// Reports a construct that is not in the language.
@@ -93,7 +93,7 @@ impl Parser<'_> {
         if self.at_sign(",") {
             let span = self.token().span;
             self.refuse(span, "the comma operator", "write two statements");
-            return Err(Halt);
+            return Err(ParseAborted);
         }
         self.end_of_statement()?;
         Ok(StmtKind::Expr(expr))
@@ -108,7 +108,7 @@ impl Parser<'_> {
         if self.at_end() {
             let message = "this block has no closing `}`";
             self.problems.add(Code::Unterminated, start, message);
-            return Err(Halt);
+            return Err(ParseAborted);
         }
         self.next();
         Ok(Block { statements })
@@ -158,7 +158,7 @@ impl Parser<'_> {
         let body = Box::new(self.statement()?);
         if !self.take_word("while") {
             self.unexpected("`while`");
-            return Err(Halt);
+            return Err(ParseAborted);
         }
         let test = self.in_parens()?;
         // A semicolon after it is usual and never needed.
@@ -263,7 +263,7 @@ impl Parser<'_> {
                 Some(self.expression()?)
             } else {
                 self.unexpected("`case`, `default` or `}`");
-                return Err(Halt);
+                return Err(ParseAborted);
             };
             self.expect(":")?;
             let mut body = Vec::new();
@@ -294,7 +294,7 @@ impl Parser<'_> {
         let finally = if self.take_word("finally") { Some(self.block()?) } else { None };
         if catch.is_none() && finally.is_none() {
             self.unexpected("`catch` or `finally`");
-            return Err(Halt);
+            return Err(ParseAborted);
         }
         Ok(StmtKind::Try { block, catch, finally })
     }
@@ -303,7 +303,7 @@ impl Parser<'_> {
         self.next();
         if self.token().after_newline {
             self.unexpected("the value to throw on the same line");
-            return Err(Halt);
+            return Err(ParseAborted);
         }
         let value = self.expression()?;
         self.end_of_statement()?;

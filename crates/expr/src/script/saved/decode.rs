@@ -7,22 +7,24 @@ use minicbor::data::Type;
 use minicbor::decode::{Decoder, Error};
 
 use super::layout::{
-    AWAITABLE, BUILTIN, CELL, COMBINATORS, DONE, FAILED, FUNCTION, ITERATION_FRAME, LIST, PENDING,
-    RAW, RECORD, SCRIPT_FRAME, SHARED, SHORTEST_SHARED, SORT_FRAME, STATES, STRINGIFY_FRAME,
-    VERBATIM, WHATS, WITHDRAWN,
+    AWAITABLE, BUILTIN, CANCELLED, CELL, DONE, EFFECT_KINDS, FAILED, FIRST_COMBINATOR, FUNCTION,
+    ITERATION_FRAME, LIST, MIN_SHARED_BYTES, PENDING, RAW, RECORD, SCRIPT_FRAME, SHARED,
+    SORT_FRAME, STATE_FACTOR, STRINGIFY_FRAME, VERBATIM,
 };
-use crate::script::awaitable::{Awaitable, Combinator, Kind, Leaf, MODES, State, Step};
+use crate::script::awaitable::{
+    Awaitable, AwaitableState, COMBINATOR_MODES, Combinator, Kind, Leaf, LocalEffectKey,
+};
 use crate::script::compile::{Op, Program};
-use crate::script::host::{Host, What};
+use crate::script::host::{EffectKind, Host};
 use crate::script::library::{Builtin, Method};
 use crate::script::vm::{
     AwaitableRef, CellRef, Closure, Frame, FunctionRef, IterationFrame, ListRef, Machine, Record,
     RecordRef, ScriptFrame, SortFrame, StringifyFrame, Text, Value,
 };
 
-type Read<T> = Result<T, Error>;
+type DecodeResult<T> = Result<T, Error>;
 
-fn wrong<T>(what: &'static str) -> Read<T> {
+fn malformed<T>(what: &'static str) -> DecodeResult<T> {
     Err(Error::message(what))
 }
 
@@ -48,7 +50,7 @@ impl<'a> Machine<'a> {
             Reader { from: Decoder::new(bytes), strings: Vec::new(), sizes: [0; 5], text_bytes: 0 };
         match machine.read(&mut reader) {
             Ok(()) => {
-                machine.connect();
+                machine.rebuild_links();
                 machine.heap.grow_text(reader.text_bytes);
                 if let Some(Frame::Script(frame)) = machine.frames.last() {
                     machine.pc = frame.pc;
@@ -59,42 +61,42 @@ impl<'a> Machine<'a> {
         }
     }
 
-    fn read(&mut self, reader: &mut Reader<'_>) -> Read<()> {
+    fn read(&mut self, reader: &mut Reader<'_>) -> DecodeResult<()> {
         reader.expect_array(6)?;
         if reader.from.u64()? != self.program.fingerprint {
-            return wrong("it belongs to another source");
+            return malformed("it belongs to another source");
         }
-        let Ok(instance) = reader.from.bytes()?.try_into() else { return wrong("no instance") };
+        let Ok(instance) = reader.from.bytes()?.try_into() else { return malformed("no instance") };
         self.instance = InstanceId::from_bytes(instance);
         self.next_number = reader.from.u32()?;
         let count = reader.array()?;
         for _ in 0..count / 3 {
             let what = reader.what()?;
-            self.withdrawals.push_back((what, reader.step()?));
+            self.cancellations.push_back((what, reader.step()?));
         }
         self.read_heap(reader)?;
         let frames = reader.array()?;
         if frames == 0 {
-            return wrong("no frames");
+            return malformed("no frames");
         }
-        for place in 0..frames {
-            self.read_frame(reader, place + 1 == frames)?;
+        for position in 0..frames {
+            self.read_frame(reader, position + 1 == frames)?;
         }
         Ok(())
     }
 
-    fn read_heap(&mut self, reader: &mut Reader<'_>) -> Read<()> {
+    fn read_heap(&mut self, reader: &mut Reader<'_>) -> DecodeResult<()> {
         let fields = reader.array()?;
         let mut total: u64 = 6;
-        for place in 0..5 {
+        for position in 0..5 {
             let size = reader.from.u32()?;
             total += u64::from(size);
-            if let Some(slot) = reader.sizes.get_mut(place) {
+            if let Some(slot) = reader.sizes.get_mut(position) {
                 *slot = size;
             }
         }
         if total != fields {
-            return wrong("sizes that do not add up");
+            return malformed("sizes that do not add up");
         }
         let since = reader.from.i64()?;
         let [lists, records, functions, cells, awaitables] = reader.sizes;
@@ -127,56 +129,56 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    fn read_function(&mut self, reader: &mut Reader<'_>) -> Read<Closure> {
+    fn read_function(&mut self, reader: &mut Reader<'_>) -> DecodeResult<Closure> {
         let count = reader.array()?;
         if count % 2 == 0 {
-            return wrong("a function without an end");
+            return malformed("a function without an end");
         }
         let id = reader.from.u32()?;
         let mut shared = BTreeMap::new();
         for _ in 0..count / 2 {
             let key = reader.from.u32()?;
             let number = reader.from.u32()?;
-            shared.insert(key, CellRef(reader.checked(CELL, number)?));
+            shared.insert(key, CellRef(reader.checked_index(CELL, number)?));
         }
         let index = self.program.function(id);
         let code = index.and_then(|index| self.program.functions.get(index));
-        let (Some(index), Some(code)) = (index, code) else { return wrong("no such function") };
+        let (Some(index), Some(code)) = (index, code) else { return malformed("no such function") };
         let cells: Option<Vec<CellRef>> =
             code.captures.iter().map(|capture| shared.get(&capture.key).copied()).collect();
-        let Some(cells) = cells else { return wrong("a shared variable is missing") };
+        let Some(cells) = cells else { return malformed("a shared variable is missing") };
         Ok(Closure { function: u32::try_from(index).unwrap_or(u32::MAX), cells })
     }
 
-    fn read_frame(&mut self, reader: &mut Reader<'_>, is_top: bool) -> Read<()> {
+    fn read_frame(&mut self, reader: &mut Reader<'_>, is_top: bool) -> DecodeResult<()> {
         let fields = reader.array()?;
         let frame = match (reader.from.u64()?, fields) {
             (SCRIPT_FRAME, 6) => return self.read_script(reader, is_top),
             (ITERATION_FRAME, 8) => Frame::Iteration(reader.iteration()?),
             (SORT_FRAME, 9) => Frame::Sort(reader.sort()?),
             (STRINGIFY_FRAME, 8) => Frame::Stringify(reader.stringify()?),
-            _ => return wrong("an unknown frame"),
+            _ => return malformed("an unknown frame"),
         };
         if !matches!(self.frames.last(), Some(Frame::Script(_))) {
-            return wrong("a method that nobody called");
+            return malformed("a method that nobody called");
         }
         self.frames.push(frame);
         Ok(())
     }
 
-    fn read_script(&mut self, reader: &mut Reader<'_>, is_top: bool) -> Read<()> {
+    fn read_script(&mut self, reader: &mut Reader<'_>, is_top: bool) -> DecodeResult<()> {
         let (id, at) = (reader.from.u32()?, reader.from.u32()?);
         let closure = if reader.from.datatype()? == Type::Null {
             reader.from.null()?;
             None
         } else {
             let number = reader.from.u32()?;
-            Some(FunctionRef(reader.checked(FUNCTION, number)?))
+            Some(FunctionRef(reader.checked_index(FUNCTION, number)?))
         };
         let index = self.program.function(id);
         let code = index.and_then(|index| self.program.functions.get(index));
-        let (Some(index), Some(code)) = (index, code) else { return wrong("no such function") };
-        let Some(point) = code.point(at).copied() else { return wrong("no such place") };
+        let (Some(index), Some(code)) = (index, code) else { return malformed("no such function") };
+        let Some(point) = code.point(at).copied() else { return malformed("no such place") };
         if !self.frames.is_empty() {
             // Below the variables of a called function lies the function itself.
             self.stack.push(closure.map_or(Value::Undefined, Value::Function));
@@ -188,16 +190,16 @@ impl<'a> Machine<'a> {
             let key = reader.from.u32()?;
             let value = reader.value()?;
             let slot = code.slot(key);
-            let place = slot.and_then(|slot| self.stack.get_mut(base + slot));
-            match place {
-                Some(place) => *place = value,
-                None => return wrong("no such variable"),
+            let position = slot.and_then(|slot| self.stack.get_mut(base + slot));
+            match position {
+                Some(position) => *position = value,
+                None => return malformed("no such variable"),
             }
         }
         let operands = reader.values()?;
         let wanted = if is_top { point.depth } else { point.after };
         if operands.len() != wanted as usize {
-            return wrong("operands that do not fit their place");
+            return malformed("operands that do not fit their place");
         }
         self.stack.extend(operands);
         let pc = point.pc as usize + usize::from(!is_top);
@@ -207,7 +209,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Rebuilds what is not saved because it follows from the rest.
-    fn connect(&mut self) {
+    fn rebuild_links(&mut self) {
         let mut parents: Vec<(AwaitableRef, AwaitableRef)> = Vec::new();
         for (at, awaitable) in self.heap.awaitables.iter::<AwaitableRef>() {
             if !awaitable.is_pending() {
@@ -251,34 +253,34 @@ impl<'a> Machine<'a> {
 }
 
 impl Reader<'_> {
-    fn array(&mut self) -> Read<u64> {
+    fn array(&mut self) -> DecodeResult<u64> {
         match self.from.array()? {
             Some(count) => Ok(count),
-            None => wrong("an array without a length"),
+            None => malformed("an array without a length"),
         }
     }
 
-    fn expect_array(&mut self, wanted: u64) -> Read<()> {
-        if self.array()? == wanted { Ok(()) } else { wrong("an array of another length") }
+    fn expect_array(&mut self, wanted: u64) -> DecodeResult<()> {
+        if self.array()? == wanted { Ok(()) } else { malformed("an array of another length") }
     }
 
-    fn values(&mut self) -> Read<Vec<Value>> {
+    fn values(&mut self) -> DecodeResult<Vec<Value>> {
         let count = self.array()?;
         (0..count).map(|_| self.value()).collect()
     }
 
-    fn step(&mut self) -> Read<Step> {
-        Ok(Step { turn: self.from.u64()?, ordinal: self.from.u32()? })
+    fn step(&mut self) -> DecodeResult<LocalEffectKey> {
+        Ok(LocalEffectKey { turn: self.from.u64()?, ordinal: self.from.u32()? })
     }
 
-    fn what(&mut self) -> Read<What> {
+    fn what(&mut self) -> DecodeResult<EffectKind> {
         let number = self.from.u64()?;
-        let what = usize::try_from(number).ok().and_then(|it| WHATS.get(it)).copied();
-        what.map_or_else(|| wrong("an unknown kind of effect"), Ok)
+        let what = usize::try_from(number).ok().and_then(|it| EFFECT_KINDS.get(it)).copied();
+        what.map_or_else(|| malformed("an unknown kind of effect"), Ok)
     }
 
     /// A number that is within its table.
-    fn checked(&self, tag: u64, number: u32) -> Read<u32> {
+    fn checked_index(&self, tag: u64, number: u32) -> DecodeResult<u32> {
         let [lists, records, functions, cells, awaitables] = self.sizes;
         let size = match tag {
             LIST => lists,
@@ -287,32 +289,32 @@ impl Reader<'_> {
             CELL => cells,
             _ => awaitables,
         };
-        if number < size { Ok(number) } else { wrong("a reference to nothing") }
+        if number < size { Ok(number) } else { malformed("a reference to nothing") }
     }
 
-    fn text(&mut self) -> Read<Text> {
+    fn text(&mut self) -> DecodeResult<Text> {
         if self.from.datatype()? == Type::Tag {
             let tag = self.from.tag()?.as_u64();
             if tag != SHARED {
-                return wrong("not a string");
+                return malformed("not a string");
             }
             return self.shared();
         }
         let text = Text::new(self.from.str()?);
         self.text_bytes += text.bytes();
-        if text.bytes() >= SHORTEST_SHARED {
+        if text.bytes() >= MIN_SHARED_BYTES {
             self.strings.push(text.clone());
         }
         Ok(text)
     }
 
-    fn shared(&mut self) -> Read<Text> {
+    fn shared(&mut self) -> DecodeResult<Text> {
         let number = self.from.u64()?;
         let text = usize::try_from(number).ok().and_then(|it| self.strings.get(it)).cloned();
-        text.map_or_else(|| wrong("no such string"), Ok)
+        text.map_or_else(|| malformed("no such string"), Ok)
     }
 
-    fn value(&mut self) -> Read<Value> {
+    fn value(&mut self) -> DecodeResult<Value> {
         Ok(match self.from.datatype()? {
             Type::Undefined => {
                 self.from.undefined()?;
@@ -330,7 +332,7 @@ impl Reader<'_> {
         })
     }
 
-    fn tagged(&mut self) -> Read<Value> {
+    fn tagged(&mut self) -> DecodeResult<Value> {
         let tag = self.from.tag()?.as_u64();
         match tag {
             SHARED => return self.shared().map(Value::Text),
@@ -338,40 +340,40 @@ impl Reader<'_> {
             BUILTIN => {
                 let function = Builtin::by_full_name(self.from.str()?);
                 return function.map_or_else(
-                    || wrong("no such library function"),
+                    || malformed("no such library function"),
                     |it| Ok(Value::Builtin(it)),
                 );
             }
             _ => {}
         }
         let number = self.from.u32()?;
-        let at = self.checked(tag, number)?;
+        let at = self.checked_index(tag, number)?;
         Ok(match tag {
             LIST => Value::List(ListRef(at)),
             RECORD => Value::Record(RecordRef(at)),
             FUNCTION => Value::Function(FunctionRef(at)),
             CELL => Value::Cell(CellRef(at)),
             AWAITABLE => Value::Awaitable(AwaitableRef(at)),
-            _ => return wrong("an unknown tag"),
+            _ => return malformed("an unknown tag"),
         })
     }
 
-    fn list(&mut self) -> Read<ListRef> {
+    fn list(&mut self) -> DecodeResult<ListRef> {
         match self.value()? {
             Value::List(at) => Ok(at),
-            _ => wrong("not a list"),
+            _ => malformed("not a list"),
         }
     }
 
-    fn size(&mut self) -> Read<usize> {
+    fn size(&mut self) -> DecodeResult<usize> {
         let size = self.from.u32()?;
         Ok(size as usize)
     }
 
-    fn iteration(&mut self) -> Read<IterationFrame> {
+    fn iteration(&mut self) -> DecodeResult<IterationFrame> {
         let Some(method) = Method::by_name(self.from.str()?).filter(|it| it.takes_callback())
         else {
-            return wrong("no such method");
+            return malformed("no such method");
         };
         Ok(IterationFrame {
             method,
@@ -384,7 +386,7 @@ impl Reader<'_> {
         })
     }
 
-    fn sort(&mut self) -> Read<SortFrame> {
+    fn sort(&mut self) -> DecodeResult<SortFrame> {
         Ok(SortFrame {
             list: self.list()?,
             from: self.list()?,
@@ -397,7 +399,7 @@ impl Reader<'_> {
         })
     }
 
-    fn stringify(&mut self) -> Read<StringifyFrame> {
+    fn stringify(&mut self) -> DecodeResult<StringifyFrame> {
         Ok(StringifyFrame {
             replacer: self.value()?,
             names: self.value()?,
@@ -409,32 +411,32 @@ impl Reader<'_> {
         })
     }
 
-    fn awaitable(&mut self, since: i64) -> Read<Awaitable> {
+    fn awaitable(&mut self, since: i64) -> DecodeResult<Awaitable> {
         let fields = self.array()?;
         let head = self.from.u64()?;
-        let (kind, state) = (head / STATES, head % STATES);
-        let kind = if kind < COMBINATORS {
+        let (kind, state) = (head / STATE_FACTOR, head % STATE_FACTOR);
+        let kind = if kind < FIRST_COMBINATOR {
             self.leaf(kind, state, fields, since)?
         } else {
-            self.combinator(kind - COMBINATORS, state, fields)?
+            self.combinator(kind - FIRST_COMBINATOR, state, fields)?
         };
         let state = match state {
-            PENDING => State::Pending,
+            PENDING => AwaitableState::Pending,
             RAW => match Json::parse(self.from.str()?) {
-                Ok(json) => State::Raw(json),
-                Err(_) => return wrong("a result that is no JSON"),
+                Ok(json) => AwaitableState::Raw(json),
+                Err(_) => return malformed("a result that is no JSON"),
             },
-            DONE => State::Done(self.value()?),
-            FAILED => State::Failed(self.value()?),
-            WITHDRAWN => State::Withdrawn,
-            _ => return wrong("an unknown state"),
+            DONE => AwaitableState::Done(self.value()?),
+            FAILED => AwaitableState::Failed(self.value()?),
+            CANCELLED => AwaitableState::Cancelled,
+            _ => return malformed("an unknown state"),
         };
         Ok(Awaitable::new(kind, state))
     }
 
-    fn leaf(&mut self, kind: u64, state: u64, fields: u64, since: i64) -> Read<Kind> {
-        let what = usize::try_from(kind).ok().and_then(|it| WHATS.get(it)).copied();
-        let Some(what) = what else { return wrong("an unknown kind of effect") };
+    fn leaf(&mut self, kind: u64, state: u64, fields: u64, since: i64) -> DecodeResult<Kind> {
+        let what = usize::try_from(kind).ok().and_then(|it| EFFECT_KINDS.get(it)).copied();
+        let Some(what) = what else { return malformed("an unknown kind of effect") };
         let step = self.step()?;
         let mut leaf = Leaf {
             what,
@@ -449,19 +451,19 @@ impl Reader<'_> {
             leaf.name = self.text()?;
             leaf.since = Timestamp::from_millis(since.saturating_add(self.from.i64()?));
             leaf.timer = if fields == 8 { Some(self.step()?) } else { None };
-        } else if state == WITHDRAWN {
+        } else if state == CANCELLED {
             leaf.at = self.from.u32()?;
         }
         Ok(Kind::Leaf(leaf))
     }
 
-    fn combinator(&mut self, mode: u64, state: u64, fields: u64) -> Read<Kind> {
-        let mode = usize::try_from(mode).ok().and_then(|it| MODES.get(it)).copied();
-        let Some(mode) = mode else { return wrong("an unknown combinator") };
+    fn combinator(&mut self, mode: u64, state: u64, fields: u64) -> DecodeResult<Kind> {
+        let mode = usize::try_from(mode).ok().and_then(|it| COMBINATOR_MODES.get(it)).copied();
+        let Some(mode) = mode else { return malformed("an unknown combinator") };
         let number = self.from.u32()?;
         let mut combinator =
             Combinator { mode, number, keys: None, members: Vec::new(), at: 0, left: 0 };
-        if state == WITHDRAWN {
+        if state == CANCELLED {
             combinator.at = self.from.u32()?;
         }
         if state == PENDING {
@@ -471,7 +473,7 @@ impl Reader<'_> {
                 None
             } else {
                 let count = self.array()?;
-                Some((0..count).map(|_| self.text()).collect::<Read<Vec<Text>>>()?)
+                Some((0..count).map(|_| self.text()).collect::<DecodeResult<Vec<Text>>>()?)
             };
             for _ in 4..fields {
                 combinator.members.push(self.value()?);

@@ -8,15 +8,15 @@ use minicbor::encode::{Encoder, Error};
 
 use super::heap::Numbering;
 use super::layout::{
-    AWAITABLE, BUILTIN, CELL, FUNCTION, ITERATION_FRAME, LIST, RECORD, SCRIPT_FRAME, SHARED,
-    SHORTEST_SHARED, SORT_FRAME, STRINGIFY_FRAME, VERBATIM, what_number,
+    AWAITABLE, BUILTIN, CELL, FUNCTION, ITERATION_FRAME, LIST, MIN_SHARED_BYTES, RECORD,
+    SCRIPT_FRAME, SHARED, SORT_FRAME, STRINGIFY_FRAME, VERBATIM, what_number,
 };
-use crate::script::compile::{Code, Point};
+use crate::script::compile::{Code, SuspensionPoint};
 use crate::script::vm::{
     Frame, IterationFrame, Machine, ScriptFrame, SortFrame, StringifyFrame, Text, Value,
 };
 
-pub(super) type Written = Result<(), Error<std::convert::Infallible>>;
+pub(super) type EncodeResult = Result<(), Error<std::convert::Infallible>>;
 
 /// Writes values, sharing what occurs twice.
 pub(super) struct Writer<'n> {
@@ -26,11 +26,11 @@ pub(super) struct Writer<'n> {
 }
 
 impl Machine<'_> {
-    /// What must be remembered of a script that waits or has given way.
+    /// What must be remembered of a script that waits or has yielded.
     pub fn save(&mut self) -> Result<Vec<u8>, Fault> {
         let numbering = self.number_reachable();
-        self.withdraw_unreachable(&numbering.marks.awaitables);
-        self.flush_withdrawals();
+        self.cancel_unreachable(&numbering.marks.awaitables);
+        self.flush_cancellations();
         let mut writer = Writer {
             out: Encoder::new(Vec::new()),
             numbering: &numbering,
@@ -42,18 +42,18 @@ impl Machine<'_> {
         }
     }
 
-    fn write(&self, writer: &mut Writer<'_>) -> Written {
+    fn write(&self, writer: &mut Writer<'_>) -> EncodeResult {
         writer.out.array(6)?.u64(self.program.fingerprint)?;
         writer.out.bytes(&self.instance.to_bytes())?.u32(self.next_number)?;
-        writer.out.array(self.withdrawals.len() as u64 * 3)?;
-        for (what, step) in &self.withdrawals {
+        writer.out.array(self.cancellations.len() as u64 * 3)?;
+        for (what, step) in &self.cancellations {
             writer.out.u64(what_number(*what))?.u64(step.turn)?.u32(step.ordinal)?;
         }
         self.write_heap(writer)?;
         writer.out.array(self.frames.len() as u64)?;
-        for (place, frame) in self.frames.iter().enumerate() {
+        for (index, frame) in self.frames.iter().enumerate() {
             match frame {
-                Frame::Script(script) => self.write_script(writer, place, script)?,
+                Frame::Script(script) => self.write_script(writer, index, script)?,
                 Frame::Iteration(frame) => write_iteration(writer, frame)?,
                 Frame::Sort(frame) => write_sort(writer, frame)?,
                 Frame::Stringify(frame) => write_stringify(writer, frame)?,
@@ -62,8 +62,13 @@ impl Machine<'_> {
         Ok(())
     }
 
-    fn write_script(&self, writer: &mut Writer<'_>, place: usize, frame: &ScriptFrame) -> Written {
-        let Some((code, point)) = self.standing_point(place, frame) else {
+    fn write_script(
+        &self,
+        writer: &mut Writer<'_>,
+        index: usize,
+        frame: &ScriptFrame,
+    ) -> EncodeResult {
+        let Some((code, point)) = self.suspension_point(index, frame) else {
             return Err(Error::message("a frame stands where it cannot be saved"));
         };
         writer.out.array(6)?.u64(SCRIPT_FRAME)?.u32(code.id)?.u32(point.at)?;
@@ -77,7 +82,7 @@ impl Machine<'_> {
             writer.out.u32(*key)?;
             writer.value(value)?;
         }
-        let operands = self.operands(place, frame, code);
+        let operands = self.operands(index, frame, code);
         writer.out.array(operands.len() as u64)?;
         operands.iter().try_for_each(|value| writer.value(value))
     }
@@ -87,7 +92,7 @@ impl Machine<'_> {
         &self,
         frame: &ScriptFrame,
         code: &Code,
-        point: Point,
+        point: SuspensionPoint,
     ) -> Vec<(u32, &Value)> {
         let variable = |slot: u32| {
             let value = self.stack.get(frame.base + slot as usize)?;
@@ -98,37 +103,41 @@ impl Machine<'_> {
     }
 
     /// Unfinished operands of a frame.
-    fn operands(&self, place: usize, frame: &ScriptFrame, code: &Code) -> &[Value] {
+    fn operands(&self, index: usize, frame: &ScriptFrame, code: &Code) -> &[Value] {
         let from = frame.base + code.slots.len();
-        let to = self.frame_end(place).min(self.stack.len());
+        let to = self.frame_end(index).min(self.stack.len());
         self.stack.get(from..to).unwrap_or_default()
     }
 
     /// The values on the stack that are worth saving: not those of blocks that were left.
     pub(super) fn saved_roots(&self) -> Vec<Value> {
         let mut roots = Vec::new();
-        for (place, frame) in self.frames.iter().enumerate() {
+        for (index, frame) in self.frames.iter().enumerate() {
             let Frame::Script(frame) = frame else { continue };
-            if let Some((code, point)) = self.standing_point(place, frame) {
+            if let Some((code, point)) = self.suspension_point(index, frame) {
                 let variables = self.variables_in_scope(frame, code, point);
                 roots.extend(variables.into_iter().map(|(_, value)| value.clone()));
-                roots.extend(self.operands(place, frame, code).iter().cloned());
+                roots.extend(self.operands(index, frame, code).iter().cloned());
             }
         }
         roots
     }
 
     /// The code of a frame and the point at which it stands.
-    fn standing_point(&self, place: usize, frame: &ScriptFrame) -> Option<(&Code, Point)> {
+    fn suspension_point(
+        &self,
+        index: usize,
+        frame: &ScriptFrame,
+    ) -> Option<(&Code, SuspensionPoint)> {
         let code = self.program.functions.get(frame.function as usize)?;
-        let is_top = place + 1 == self.frames.len();
+        let is_top = index + 1 == self.frames.len();
         let pc = if is_top { frame.pc } else { frame.pc.checked_sub(1)? };
         Some((code, *code.point_at(pc)?))
     }
 
     /// Where the values of a frame end: below the function that it called.
-    fn frame_end(&self, place: usize) -> usize {
-        let above = self.frames.get(place + 1..).unwrap_or_default();
+    fn frame_end(&self, index: usize) -> usize {
+        let above = self.frames.get(index + 1..).unwrap_or_default();
         let next = above.iter().find_map(|frame| match frame {
             Frame::Script(script) => Some(script.base.saturating_sub(1)),
             _ => None,
@@ -137,7 +146,7 @@ impl Machine<'_> {
     }
 }
 
-fn write_iteration(writer: &mut Writer<'_>, frame: &IterationFrame) -> Written {
+fn write_iteration(writer: &mut Writer<'_>, frame: &IterationFrame) -> EncodeResult {
     writer.out.array(8)?.u64(ITERATION_FRAME)?.str(frame.method.name())?;
     writer.value(&Value::List(frame.list))?;
     writer.value(&frame.callback)?;
@@ -146,7 +155,7 @@ fn write_iteration(writer: &mut Writer<'_>, frame: &IterationFrame) -> Written {
     writer.value(&frame.result)
 }
 
-fn write_sort(writer: &mut Writer<'_>, frame: &SortFrame) -> Written {
+fn write_sort(writer: &mut Writer<'_>, frame: &SortFrame) -> EncodeResult {
     writer.out.array(9)?.u64(SORT_FRAME)?;
     for list in [frame.list, frame.from, frame.to] {
         writer.value(&Value::List(list))?;
@@ -156,7 +165,7 @@ fn write_sort(writer: &mut Writer<'_>, frame: &SortFrame) -> Written {
     numbers.iter().try_for_each(|number| writer.out.u64(*number as u64)?.ok())
 }
 
-fn write_stringify(writer: &mut Writer<'_>, frame: &StringifyFrame) -> Written {
+fn write_stringify(writer: &mut Writer<'_>, frame: &StringifyFrame) -> EncodeResult {
     writer.out.array(8)?.u64(STRINGIFY_FRAME)?;
     for value in [&frame.replacer, &frame.names, &frame.indent] {
         writer.value(value)?;
@@ -168,7 +177,7 @@ fn write_stringify(writer: &mut Writer<'_>, frame: &StringifyFrame) -> Written {
 }
 
 impl Writer<'_> {
-    pub(super) fn value(&mut self, value: &Value) -> Written {
+    pub(super) fn value(&mut self, value: &Value) -> EncodeResult {
         match value {
             Value::Undefined => self.out.undefined()?.ok(),
             Value::Null => self.out.null()?.ok(),
@@ -188,13 +197,13 @@ impl Writer<'_> {
         }
     }
 
-    fn reference(&mut self, tag: u64, value: &Value) -> Written {
+    fn reference(&mut self, tag: u64, value: &Value) -> EncodeResult {
         let number = self.numbering.of(value);
         self.out.tag(Tag::new(tag))?.u32(number)?.ok()
     }
 
-    pub(super) fn text(&mut self, text: &Text) -> Written {
-        if text.bytes() >= SHORTEST_SHARED {
+    pub(super) fn text(&mut self, text: &Text) -> EncodeResult {
+        if text.bytes() >= MIN_SHARED_BYTES {
             if let Some(number) = self.strings.get(text) {
                 return self.out.tag(Tag::new(SHARED))?.u64(*number)?.ok();
             }

@@ -1,15 +1,20 @@
 //! The part of the heap that can be reached, numbered anew.
 
-use super::encode::{Writer, Written};
-use super::layout::{COMBINATORS, DONE, FAILED, PENDING, RAW, STATES, WITHDRAWN, what_number};
-use crate::script::awaitable::{Awaitable, Combinator, Kind, Leaf, MODES, State};
+use super::encode::{EncodeResult, Writer};
+use super::layout::{
+    CANCELLED, DONE, FAILED, FIRST_COMBINATOR, PENDING, RAW, STATE_FACTOR, what_number,
+};
+use crate::script::awaitable::{
+    Awaitable, AwaitableState, COMBINATOR_MODES, Combinator, Kind, Leaf,
+};
 use crate::script::vm::{
-    AwaitableRef, CellRef, FunctionRef, ListRef, Machine, Marks, RecordRef, Reference, Value,
+    AwaitableRef, CellRef, FunctionRef, ListRef, Machine, ReachableMarks, RecordRef, Reference,
+    Value,
 };
 
 /// New numbers of what was reached, without gaps.
 pub(super) struct Numbering {
-    pub(super) marks: Marks,
+    pub(super) marks: ReachableMarks,
     lists: Vec<u32>,
     records: Vec<u32>,
     functions: Vec<u32>,
@@ -31,7 +36,7 @@ impl Numbering {
     }
 }
 
-/// The number of each place: how many before it are marked.
+/// The number of each position: how many before it are marked.
 fn numbers(marks: &[bool]) -> Vec<u32> {
     let mut next = 0;
     marks
@@ -45,8 +50,8 @@ fn numbers(marks: &[bool]) -> Vec<u32> {
 }
 
 fn marked<R: Reference>(marks: &[bool]) -> Vec<R> {
-    let places = marks.iter().zip(0u32..).filter(|(marked, _)| **marked);
-    places.map(|(_, at)| R::at(at)).collect()
+    let indices = marks.iter().zip(0u32..).filter(|(marked, _)| **marked);
+    indices.map(|(_, at)| R::at(at)).collect()
 }
 
 impl Machine<'_> {
@@ -63,7 +68,7 @@ impl Machine<'_> {
     }
 
     /// The sizes of all tables first, so that every reference can be checked when it is read.
-    pub(super) fn write_heap(&self, writer: &mut Writer<'_>) -> Written {
+    pub(super) fn write_heap(&self, writer: &mut Writer<'_>) -> EncodeResult {
         let marks = &writer.numbering.marks;
         let lists: Vec<ListRef> = marked(&marks.lists);
         let records: Vec<RecordRef> = marked(&marks.records);
@@ -113,7 +118,7 @@ impl Machine<'_> {
         since.min().unwrap_or_default()
     }
 
-    fn write_function(&self, writer: &mut Writer<'_>, at: FunctionRef) -> Written {
+    fn write_function(&self, writer: &mut Writer<'_>, at: FunctionRef) -> EncodeResult {
         let closure = self.heap.functions.get(at);
         let code = closure.and_then(|it| self.program.functions.get(it.function as usize));
         let (Some(closure), Some(code)) = (closure, code) else {
@@ -129,33 +134,33 @@ impl Machine<'_> {
     }
 }
 
-fn write_awaitable(writer: &mut Writer<'_>, awaitable: &Awaitable, since: i64) -> Written {
+fn write_awaitable(writer: &mut Writer<'_>, awaitable: &Awaitable, since: i64) -> EncodeResult {
     let state = match &awaitable.state {
-        State::Pending => PENDING,
-        State::Raw(_) => RAW,
-        State::Done(_) => DONE,
-        State::Failed(_) => FAILED,
-        State::Withdrawn => WITHDRAWN,
+        AwaitableState::Pending => PENDING,
+        AwaitableState::Raw(_) => RAW,
+        AwaitableState::Done(_) => DONE,
+        AwaitableState::Failed(_) => FAILED,
+        AwaitableState::Cancelled => CANCELLED,
     };
     match &awaitable.kind {
         Kind::Leaf(leaf) => write_leaf(writer, leaf, state, since)?,
         Kind::Combinator(combinator) => write_combinator(writer, combinator, state)?,
     }
     match &awaitable.state {
-        State::Pending | State::Withdrawn => Ok(()),
-        State::Raw(json) => writer.out.str(json.as_str())?.ok(),
-        State::Done(value) | State::Failed(value) => writer.value(value),
+        AwaitableState::Pending | AwaitableState::Cancelled => Ok(()),
+        AwaitableState::Raw(json) => writer.out.str(json.as_str())?.ok(),
+        AwaitableState::Done(value) | AwaitableState::Failed(value) => writer.value(value),
     }
 }
 
-/// `[kind and state, turn, ordinal, place?, …, value?]`
-fn write_leaf(writer: &mut Writer<'_>, leaf: &Leaf, state: u64, since: i64) -> Written {
+/// `[kind and state, turn, ordinal, index?, …, value?]`
+fn write_leaf(writer: &mut Writer<'_>, leaf: &Leaf, state: u64, since: i64) -> EncodeResult {
     let fields = match (state, leaf.timer) {
         (PENDING, Some(_)) => 8,
         (PENDING, None) => 6,
         (_, _) => 4,
     };
-    writer.out.array(fields)?.u64(what_number(leaf.what) * STATES + state)?;
+    writer.out.array(fields)?.u64(what_number(leaf.what) * STATE_FACTOR + state)?;
     writer.out.u64(leaf.step.turn)?.u32(leaf.step.ordinal)?;
     if state == PENDING {
         writer.out.u32(leaf.at)?;
@@ -164,19 +169,20 @@ fn write_leaf(writer: &mut Writer<'_>, leaf: &Leaf, state: u64, since: i64) -> W
         if let Some(timer) = leaf.timer {
             writer.out.u64(timer.turn)?.u32(timer.ordinal)?;
         }
-    } else if state == WITHDRAWN {
+    } else if state == CANCELLED {
         writer.out.u32(leaf.at)?;
     }
     Ok(())
 }
 
-/// `[kind and state, number, place, keys, members…]` or `[kind and state, number, value or place]`
-fn write_combinator(writer: &mut Writer<'_>, combinator: &Combinator, state: u64) -> Written {
-    let mode = MODES.iter().position(|mode| *mode == combinator.mode).unwrap_or_default() as u64;
+/// `[kind and state, number, index, keys, members…]` or `[kind and state, number, value or index]`
+fn write_combinator(writer: &mut Writer<'_>, combinator: &Combinator, state: u64) -> EncodeResult {
+    let mode = COMBINATOR_MODES.iter().position(|mode| *mode == combinator.mode).unwrap_or_default()
+        as u64;
     let fields = if state == PENDING { 4 + combinator.members.len() as u64 } else { 3 };
-    writer.out.array(fields)?.u64((COMBINATORS + mode) * STATES + state)?;
+    writer.out.array(fields)?.u64((FIRST_COMBINATOR + mode) * STATE_FACTOR + state)?;
     writer.out.u32(combinator.number)?;
-    if state == WITHDRAWN {
+    if state == CANCELLED {
         return writer.out.u32(combinator.at)?.ok();
     }
     if state != PENDING {

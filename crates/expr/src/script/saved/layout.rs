@@ -1,6 +1,6 @@
 //! Numbers of the format. None of them is ever used for anything else.
 
-use crate::script::host::What;
+use crate::script::host::EffectKind;
 
 /// The number of this format.
 pub const FORMAT: u16 = 1;
@@ -17,19 +17,19 @@ pub(super) const VERBATIM: u64 = 12;
 pub(super) const BUILTIN: u64 = 13;
 
 /// Shorter strings are written again each time.
-pub(super) const SHORTEST_SHARED: usize = 3;
+pub(super) const MIN_SHARED_BYTES: usize = 3;
 
 /// States of an awaitable.
 pub(super) const PENDING: u64 = 0;
 pub(super) const RAW: u64 = 1;
 pub(super) const DONE: u64 = 2;
 pub(super) const FAILED: u64 = 3;
-pub(super) const WITHDRAWN: u64 = 4;
+pub(super) const CANCELLED: u64 = 4;
 
 /// The first number of an awaitable: eight times what it is, plus its state.
-pub(super) const STATES: u64 = 8;
+pub(super) const STATE_FACTOR: u64 = 8;
 /// Combinators come behind the kinds of leaves.
-pub(super) const COMBINATORS: u64 = 8;
+pub(super) const FIRST_COMBINATOR: u64 = 8;
 
 /// Kinds of frames.
 pub(super) const SCRIPT_FRAME: u64 = 0;
@@ -38,10 +38,10 @@ pub(super) const SORT_FRAME: u64 = 2;
 pub(super) const STRINGIFY_FRAME: u64 = 3;
 
 /// Kinds of leaves, by number.
-pub(super) const WHATS: [What; 5] =
-    [What::Task, What::Timer, What::Signal, What::Child, What::Http];
+pub(super) const EFFECT_KINDS: [EffectKind; 5] =
+    [EffectKind::Task, EffectKind::Timer, EffectKind::Signal, EffectKind::Child, EffectKind::Http];
 
-pub(super) fn what_number(what: What) -> u64 {
-    let place = WHATS.iter().position(|known| *known == what);
-    place.and_then(|it| u64::try_from(it).ok()).unwrap_or_default()
+pub(super) fn what_number(what: EffectKind) -> u64 {
+    let index = EFFECT_KINDS.iter().position(|known| *known == what);
+    index.and_then(|it| u64::try_from(it).ok()).unwrap_or_default()
 }

@@ -1,12 +1,12 @@
 //! Arithmetic: that of JavaScript. A number is a double; those that are whole and exact are kept
-//! as integers, which is faster and shorter, and nobody can tell the difference.
+//! as integers, which is faster and shorter and makes no observable difference.
 
 use super::machine::Machine;
-use super::raise::{Outcome, type_error};
+use super::raise::{VmResult, type_error};
 use super::value::Value;
 
 /// The largest integer below which every integer is a double: 2^53 - 1.
-const MAX_SAFE: u64 = (1 << 53) - 1;
+const MAX_SAFE_INTEGER: u64 = (1 << 53) - 1;
 
 /// A number to compute with.
 #[derive(Debug, Clone, Copy)]
@@ -28,7 +28,7 @@ impl Number {
 /// Whether an integer is a double, and so are its neighbours.
 #[inline]
 pub(crate) const fn safe(value: i64) -> bool {
-    value.unsigned_abs() <= MAX_SAFE
+    value.unsigned_abs() <= MAX_SAFE_INTEGER
 }
 
 /// The sum of two integers, if all three can be computed with exactly.
@@ -41,7 +41,7 @@ pub(crate) fn exact_sum(left: i64, right: i64) -> Option<i64> {
 #[expect(clippy::cast_possible_truncation, reason = "the range is checked")]
 #[expect(clippy::cast_precision_loss, reason = "the limit is a power of two less one")]
 pub(crate) fn number(value: f64) -> Value {
-    let is_whole = value.fract() == 0.0 && value.abs() <= MAX_SAFE as f64;
+    let is_whole = value.fract() == 0.0 && value.abs() <= MAX_SAFE_INTEGER as f64;
     if is_whole && (value != 0.0 || value.is_sign_positive()) {
         Value::Int(value as i64)
     } else {
@@ -50,13 +50,13 @@ pub(crate) fn number(value: f64) -> Value {
 }
 
 impl Machine<'_> {
-    fn two_numbers(&mut self) -> Outcome<(Number, Number)> {
+    fn two_numbers(&mut self) -> VmResult<(Number, Number)> {
         let (right, left) = (self.pop(), self.pop());
         Ok((self.number_of(&left)?, self.number_of(&right)?))
     }
 
     #[inline]
-    pub(super) fn add(&mut self) -> Outcome<()> {
+    pub(super) fn add(&mut self) -> VmResult<()> {
         let right = self.pop();
         if let (Some(Value::Int(left)), Value::Int(right)) = (self.stack.last_mut(), &right)
             && let Some(sum) = exact_sum(*left, *right)
@@ -68,7 +68,7 @@ impl Machine<'_> {
     }
 
     /// Adds to a local variable, also texts.
-    pub(super) fn add_to_local(&mut self, base: usize, slot: u32, value: Value) -> Outcome<()> {
+    pub(super) fn add_to_local(&mut self, base: usize, slot: u32, value: Value) -> VmResult<()> {
         let old = self.local(base, slot);
         self.stack.extend([old, value]);
         self.add()?;
@@ -78,7 +78,7 @@ impl Machine<'_> {
     }
 
     /// Adds a small number to the value on top, which may be a text.
-    pub(super) fn add_small(&mut self, by: i8) -> Outcome<()> {
+    pub(super) fn add_small(&mut self, by: i8) -> VmResult<()> {
         if by < 0 {
             // Only a subtraction adds a negative number.
             self.stack.push(Value::Int(-i64::from(by)));
@@ -88,7 +88,7 @@ impl Machine<'_> {
         self.add()
     }
 
-    fn add_others(&mut self, right: &Value) -> Outcome<()> {
+    fn add_others(&mut self, right: &Value) -> VmResult<()> {
         let left = self.pop();
         let is_text = |it: &Value| matches!(it, Value::Text(_));
         let is_awaitable = |it: &Value| matches!(it, Value::Awaitable(_));
@@ -104,7 +104,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    fn concatenate(&mut self, left: &Value, right: &Value) -> Outcome<Value> {
+    fn concatenate(&mut self, left: &Value, right: &Value) -> VmResult<Value> {
         let mut text = self.text_of(left)?;
         match right {
             Value::Text(right) => text.push_str(right.as_str()),
@@ -114,7 +114,7 @@ impl Machine<'_> {
     }
 
     #[inline]
-    pub(super) fn subtract(&mut self) -> Outcome<()> {
+    pub(super) fn subtract(&mut self) -> VmResult<()> {
         let right = self.pop();
         if let (Some(Value::Int(left)), Value::Int(right)) = (self.stack.last_mut(), &right)
             && let Some(negated) = right.checked_neg()
@@ -129,7 +129,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    pub(super) fn multiply(&mut self) -> Outcome<()> {
+    pub(super) fn multiply(&mut self) -> VmResult<()> {
         let (left, right) = self.two_numbers()?;
         let product = match (left, right) {
             (Number::Int(left), Number::Int(right)) if left != 0 && right != 0 => {
@@ -141,14 +141,14 @@ impl Machine<'_> {
         Ok(())
     }
 
-    pub(super) fn divide(&mut self) -> Outcome<()> {
+    pub(super) fn divide(&mut self) -> VmResult<()> {
         let (left, right) = self.two_numbers()?;
         self.stack.push(number(left.as_float() / right.as_float()));
         Ok(())
     }
 
     /// The remainder has the sign of the dividend.
-    pub(super) fn remainder(&mut self) -> Outcome<()> {
+    pub(super) fn remainder(&mut self) -> VmResult<()> {
         let (left, right) = self.two_numbers()?;
         let rest = match (left, right) {
             (Number::Int(left), Number::Int(right)) => {
@@ -160,13 +160,13 @@ impl Machine<'_> {
         Ok(())
     }
 
-    pub(super) fn power(&mut self) -> Outcome<()> {
+    pub(super) fn power(&mut self) -> VmResult<()> {
         let (left, right) = self.two_numbers()?;
         self.stack.push(power(left, right));
         Ok(())
     }
 
-    pub(super) fn negate(&mut self) -> Outcome<()> {
+    pub(super) fn negate(&mut self) -> VmResult<()> {
         let value = self.pop();
         let negated = match self.number_of(&value)? {
             Number::Int(value) if value != 0 => Value::Int(-value),
@@ -177,7 +177,7 @@ impl Machine<'_> {
     }
 
     /// A number and a small one.
-    pub(super) fn add_int(&mut self, value: &Value, by: i8) -> Outcome<Value> {
+    pub(super) fn add_int(&mut self, value: &Value, by: i8) -> VmResult<Value> {
         Ok(match self.number_of(value)? {
             Number::Int(value) if exact_sum(value, i64::from(by)).is_some() => {
                 Value::Int(value + i64::from(by))

@@ -3,19 +3,19 @@
 use super::frame::{Frame, ScriptFrame};
 use super::heap::Closure;
 use super::machine::Machine;
-use super::raise::{Outcome, corrupt, limit, range_error, type_error, unsupported};
-use super::run::Stop;
+use super::raise::{VmResult, corrupt, limit, range_error, type_error, unsupported};
+use super::run::StopReason;
 use super::value::{CellRef, FunctionRef, Value};
 use crate::script::check::closest;
 use crate::script::compile::{CaptureFrom, Op};
 use crate::script::library::{Builtin, Kind, Method, is_inherited};
 
 /// Arguments that a spread may give.
-const MOST_ARGUMENTS: usize = 10_000;
+const MAX_SPREAD_ARGUMENTS: usize = 10_000;
 
 impl Machine<'_> {
     /// Performs a call whose arguments lie on the stack. True when a new frame was made.
-    pub(super) fn call(&mut self, op: Op) -> Outcome<bool> {
+    pub(super) fn call(&mut self, op: Op) -> VmResult<bool> {
         match op {
             Op::Call(args) => self.call_value(args as usize),
             Op::CallSpread => {
@@ -41,8 +41,8 @@ impl Machine<'_> {
         let function = match op {
             Op::CallBuiltin { function, .. } | Op::CallBuiltinSpread(function) => function,
             Op::Call(args) => {
-                let place = self.stack.len().checked_sub(args as usize + 1);
-                match place.and_then(|place| self.stack.get(place)) {
+                let position = self.stack.len().checked_sub(args as usize + 1);
+                match position.and_then(|position| self.stack.get(position)) {
                     Some(Value::Builtin(function)) => *function,
                     _ => return true,
                 }
@@ -58,20 +58,20 @@ impl Machine<'_> {
     }
 
     /// The elements of the list on top become arguments.
-    fn spread(&mut self) -> Outcome<usize> {
+    fn spread(&mut self) -> VmResult<usize> {
         let Value::List(at) = self.pop() else { return Err(corrupt("no arguments")) };
         let items = self.heap.lists.get(at).cloned().unwrap_or_default();
-        if items.len() > MOST_ARGUMENTS {
-            return Err(range_error(format!("more than {MOST_ARGUMENTS} arguments")));
+        if items.len() > MAX_SPREAD_ARGUMENTS {
+            return Err(range_error(format!("more than {MAX_SPREAD_ARGUMENTS} arguments")));
         }
         let count = items.len();
         self.stack.extend(items);
         Ok(count)
     }
 
-    fn call_value(&mut self, args: usize) -> Outcome<bool> {
-        let place = self.stack.len().checked_sub(args + 1);
-        match place.and_then(|place| self.stack.get(place)).cloned() {
+    fn call_value(&mut self, args: usize) -> VmResult<bool> {
+        let position = self.stack.len().checked_sub(args + 1);
+        match position.and_then(|position| self.stack.get(position)).cloned() {
             Some(Value::Function(function)) => {
                 self.enter(function, args)?;
                 Ok(true)
@@ -93,7 +93,7 @@ impl Machine<'_> {
         }
     }
 
-    fn call_library(&mut self, function: Builtin, args: usize) -> Outcome<bool> {
+    fn call_library(&mut self, function: Builtin, args: usize) -> VmResult<bool> {
         let args = self.pop_many(args);
         if function == Builtin::JsonStringify {
             return self.begin_stringify(&args);
@@ -103,16 +103,16 @@ impl Machine<'_> {
         Ok(false)
     }
 
-    fn call_method(&mut self, name: u32, args: usize) -> Outcome<bool> {
-        let Some(place) = self.stack.len().checked_sub(args + 1) else {
+    fn call_method(&mut self, name: u32, args: usize) -> VmResult<bool> {
+        let Some(position) = self.stack.len().checked_sub(args + 1) else {
             return Err(corrupt("a call without an object"));
         };
-        let receiver = self.stack.get(place).cloned().unwrap_or_default();
+        let receiver = self.stack.get(position).cloned().unwrap_or_default();
         if let Value::Record(at) = &receiver {
             let text = self.name_constant(name);
             let property = self.heap.records.get(*at).and_then(|it| it.get(&text)).cloned();
             if let Some(property) = property.filter(|it| !it.is_nullish()) {
-                if let Some(slot) = self.stack.get_mut(place) {
+                if let Some(slot) = self.stack.get_mut(position) {
                     *slot = property;
                 }
                 return self.call_value(args);
@@ -194,7 +194,7 @@ impl Machine<'_> {
     }
 
     /// Makes a frame for a function whose arguments lie on the stack, right above it.
-    pub(super) fn enter(&mut self, function: FunctionRef, args: usize) -> Outcome<()> {
+    pub(super) fn enter(&mut self, function: FunctionRef, args: usize) -> VmResult<()> {
         let Some(closure) = self.heap.functions.get(function) else {
             return Err(corrupt("no such function"));
         };
@@ -233,7 +233,7 @@ impl Machine<'_> {
     }
 
     /// Gives a result to the frame that is innermost now.
-    pub(super) fn deliver(&mut self, value: Value) -> Outcome<Option<Stop>> {
+    pub(super) fn deliver_result(&mut self, value: Value) -> VmResult<Option<StopReason>> {
         match self.frames.last() {
             Some(Frame::Script(_)) => {
                 self.stack.push(value);
@@ -246,7 +246,7 @@ impl Machine<'_> {
         }
     }
 
-    pub(super) fn make_closure(&mut self, function: u32, base: usize) -> Outcome<()> {
+    pub(super) fn make_closure(&mut self, function: u32, base: usize) -> VmResult<()> {
         let Some(code) = self.program.functions.get(function as usize) else {
             return Err(corrupt("no such function"));
         };
@@ -266,7 +266,7 @@ impl Machine<'_> {
     }
 
     /// A variable of a surrounding function.
-    pub(super) fn up(&self, up: u32) -> Outcome<CellRef> {
+    pub(super) fn up(&self, up: u32) -> VmResult<CellRef> {
         let closure = match self.frames.last() {
             Some(Frame::Script(frame)) => frame.closure,
             _ => None,
@@ -281,17 +281,17 @@ impl Machine<'_> {
         self.set_local(base, slot, Value::Cell(cell));
     }
 
-    pub(super) fn load_cell(&self, base: usize, slot: u32) -> Outcome<Value> {
+    pub(super) fn load_cell(&self, base: usize, slot: u32) -> VmResult<Value> {
         match self.local(base, slot) {
             Value::Cell(cell) => Ok(self.heap.cells.get(cell).cloned().unwrap_or_default()),
             _ => Err(corrupt("a variable is not shared")),
         }
     }
 
-    pub(crate) fn set_cell(&mut self, cell: CellRef, value: Value) -> Outcome<()> {
+    pub(crate) fn set_cell(&mut self, cell: CellRef, value: Value) -> VmResult<()> {
         match self.heap.cells.get_mut(cell) {
-            Some(place) => {
-                *place = value;
+            Some(position) => {
+                *position = value;
                 Ok(())
             }
             None => Err(corrupt("no such shared variable")),

@@ -7,11 +7,11 @@ use super::text::Text;
 use super::value::Value;
 
 /// Texts up to this length are counted each time.
-const SHORT: usize = 64;
+const MAX_UNTRACKED_TEXT: usize = 64;
 
 /// What was reached, by arena.
 #[derive(Debug, Default)]
-pub(crate) struct Marks {
+pub(crate) struct ReachableMarks {
     pub(crate) lists: Vec<bool>,
     pub(crate) records: Vec<bool>,
     pub(crate) functions: Vec<bool>,
@@ -22,7 +22,7 @@ pub(crate) struct Marks {
     texts: BTreeSet<usize>,
 }
 
-impl Marks {
+impl ReachableMarks {
     /// Marks everything that the roots lead to.
     pub(crate) fn from_roots(heap: &Heap, roots: Vec<Value>) -> Self {
         let mut marks = Self {
@@ -72,22 +72,22 @@ impl Marks {
     }
 }
 
-impl Marks {
+impl ReachableMarks {
     fn count(&mut self, text: &Text) {
-        if text.bytes() <= SHORT || self.texts.insert(text.address()) {
+        if text.bytes() <= MAX_UNTRACKED_TEXT || self.texts.insert(text.address()) {
             self.text_bytes += text.bytes();
         }
     }
 }
 
-/// Marks a place; says whether that is news.
+/// Marks a position; says whether that is news.
 fn mark(marks: &mut [bool], at: u32) -> bool {
     marks.get_mut(at as usize).is_some_and(|marked| !std::mem::replace(marked, true))
 }
 
 impl Heap {
     /// Removes what is not marked and counts the rest.
-    pub(crate) fn sweep(&mut self, marks: &Marks) {
+    pub(crate) fn sweep(&mut self, marks: &ReachableMarks) {
         let mut bytes = marks.text_bytes;
         bytes += self.lists.sweep(&marks.lists, |list| list_size(list));
         bytes += self.records.sweep(&marks.records, record_size);

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use super::machine::Machine;
 use super::number::read_number;
-use super::raise::{Outcome, type_error, unsupported};
+use super::raise::{VmResult, type_error, unsupported};
 use super::value::Value;
 
 impl Machine<'_> {
@@ -41,7 +41,7 @@ impl Machine<'_> {
     }
 
     /// `==`
-    pub(crate) fn is_loosely_equal(&mut self, left: &Value, right: &Value) -> Outcome<bool> {
+    pub(crate) fn is_loosely_equal(&mut self, left: &Value, right: &Value) -> VmResult<bool> {
         let is_object = |it: &Value| matches!(it, Value::List(_) | Value::Record(_));
         let is_plain = |it: &Value| matches!(it, Value::Text(_) | Value::Int(_) | Value::Float(_));
         match (left, right) {
@@ -76,7 +76,7 @@ impl Machine<'_> {
 
     /// How the two values on top compare; nothing when one of them is NaN.
     #[inline]
-    pub(super) fn compare_top(&mut self) -> Outcome<Option<Ordering>> {
+    pub(super) fn compare_top(&mut self) -> VmResult<Option<Ordering>> {
         let (right, left) = (self.pop(), self.pop());
         if let (Value::Int(left), Value::Int(right)) = (&left, &right) {
             return Ok(Some(left.cmp(right)));
@@ -93,7 +93,7 @@ impl Machine<'_> {
 
     /// Whether the two values on top are equal, with or without conversion.
     #[inline]
-    pub(super) fn equal_top(&mut self, strict: bool) -> Outcome<bool> {
+    pub(super) fn equal_top(&mut self, strict: bool) -> VmResult<bool> {
         let (right, left) = (self.pop(), self.pop());
         if let (Value::Int(left), Value::Int(right)) = (&left, &right) {
             return Ok(left == right);
@@ -103,14 +103,14 @@ impl Machine<'_> {
     }
 
     /// Whether a local variable is below a number.
-    pub(super) fn is_below(&mut self, base: usize, slot: u32, limit: i32) -> Outcome<bool> {
+    pub(super) fn is_below(&mut self, base: usize, slot: u32, limit: i32) -> VmResult<bool> {
         let value = self.local(base, slot);
         let order = self.compare(&value, &Value::Int(i64::from(limit)))?;
         Ok(order.is_some_and(Ordering::is_lt))
     }
 
     /// Two texts by their units, everything else by number.
-    pub(super) fn compare(&mut self, left: &Value, right: &Value) -> Outcome<Option<Ordering>> {
+    pub(super) fn compare(&mut self, left: &Value, right: &Value) -> VmResult<Option<Ordering>> {
         let is_number = |it: &Value| matches!(it, Value::Int(_) | Value::Float(_));
         if is_number(left) && is_number(right) {
             return Ok(compare_numbers(left, right));
@@ -128,7 +128,7 @@ impl Machine<'_> {
         Ok(left.partial_cmp(&right))
     }
 
-    pub(super) fn compare_with(&mut self, holds: impl Fn(Ordering) -> bool) -> Outcome<()> {
+    pub(super) fn compare_with(&mut self, holds: impl Fn(Ordering) -> bool) -> VmResult<()> {
         let order = self.compare_top()?;
         self.stack.push(Value::Bool(order.is_some_and(holds)));
         Ok(())
@@ -158,11 +158,11 @@ pub(super) fn compare_numbers(left: &Value, right: &Value) -> Option<Ordering> {
 
 #[expect(clippy::cast_possible_truncation, reason = "the range is checked before")]
 fn compare_mixed(left: i64, right: f64) -> Option<Ordering> {
-    const LIMIT: f64 = 9_223_372_036_854_775_808.0;
-    if right >= LIMIT {
+    const I64_RANGE_LIMIT: f64 = 9_223_372_036_854_775_808.0;
+    if right >= I64_RANGE_LIMIT {
         return Some(Ordering::Less);
     }
-    if right < -LIMIT {
+    if right < -I64_RANGE_LIMIT {
         return Some(Ordering::Greater);
     }
     if right.is_nan() {

@@ -1,18 +1,18 @@
 //! Conversions between kinds of values, as JavaScript does them: to numbers, to texts, to names of
-//! properties, to places.
+//! properties, to positions.
 
 use super::arithmetic::{Number, number, safe};
-use super::json_out::Style;
+use super::json_out::StringifyStyle;
 use super::machine::Machine;
 use super::number::{print_float, read_number};
-use super::raise::{Outcome, type_error, unsupported};
+use super::raise::{VmResult, type_error, unsupported};
 use super::record::Record;
 use super::text::Text;
 use super::value::Value;
 
 impl Machine<'_> {
     /// A value as a number; what is none is NaN.
-    pub(crate) fn number_of(&mut self, value: &Value) -> Outcome<Number> {
+    pub(crate) fn number_of(&mut self, value: &Value) -> VmResult<Number> {
         match value {
             Value::Int(value) if safe(*value) => Ok(Number::Int(*value)),
             Value::Int(_) | Value::Verbatim(_) => Err(unsupported(
@@ -39,12 +39,12 @@ impl Machine<'_> {
     }
 
     /// The same as a double.
-    pub(crate) fn float_of(&mut self, value: &Value) -> Outcome<f64> {
+    pub(crate) fn float_of(&mut self, value: &Value) -> VmResult<f64> {
         Ok(self.number_of(value)?.as_float())
     }
 
     /// The same as a value.
-    pub(crate) fn numeric(&mut self, value: &Value) -> Outcome<Value> {
+    pub(crate) fn numeric(&mut self, value: &Value) -> VmResult<Value> {
         Ok(match self.number_of(value)? {
             Number::Int(value) => Value::Int(value),
             Number::Float(value) => number(value),
@@ -52,7 +52,7 @@ impl Machine<'_> {
     }
 
     /// A value that is no object: lists, objects and functions become texts.
-    pub(crate) fn primitive_of(&mut self, value: &Value) -> Outcome<Value> {
+    pub(crate) fn primitive_of(&mut self, value: &Value) -> VmResult<Value> {
         match value {
             Value::List(_) | Value::Record(_) | Value::Function(_) | Value::Builtin(_) => {
                 let text = self.text_of(value)?;
@@ -63,7 +63,7 @@ impl Machine<'_> {
     }
 
     /// A value as text, for `+`, templates and `String()`.
-    pub(crate) fn text_of(&mut self, value: &Value) -> Outcome<String> {
+    pub(crate) fn text_of(&mut self, value: &Value) -> VmResult<String> {
         Ok(match value {
             Value::Undefined | Value::Cell(_) => "undefined".to_owned(),
             Value::Null => "null".to_owned(),
@@ -99,14 +99,14 @@ impl Machine<'_> {
     }
 
     /// A value for people who read a log: lists and objects as their JSON.
-    pub(crate) fn readable(&mut self, value: &Value) -> Outcome<String> {
+    pub(crate) fn log_text(&mut self, value: &Value) -> VmResult<String> {
         let is_error = match value {
             Value::Record(at) => self.heap.records.get(*at).is_some_and(Record::is_error),
             _ => false,
         };
         match value {
             Value::List(_) | Value::Record(_) if !is_error => {
-                match self.stringify(value, &Style::default())? {
+                match self.stringify(value, &StringifyStyle::default())? {
                     Value::Text(text) => Ok(text.as_str().to_owned()),
                     _ => Ok(String::new()),
                 }
@@ -117,7 +117,7 @@ impl Machine<'_> {
     }
 
     /// A value as a string.
-    pub(crate) fn string_of(&mut self, value: &Value) -> Outcome<Text> {
+    pub(crate) fn string_of(&mut self, value: &Value) -> VmResult<Text> {
         match value {
             Value::Text(text) => Ok(text.clone()),
             other => {
@@ -129,7 +129,7 @@ impl Machine<'_> {
     }
 
     /// A value as the name of a property.
-    pub(crate) fn property_name(&mut self, value: &Value) -> Outcome<Text> {
+    pub(crate) fn property_name(&mut self, value: &Value) -> VmResult<Text> {
         match value {
             Value::Text(text) | Value::Verbatim(text) => Ok(text.clone()),
             Value::Awaitable(_) => Err(type_error("an awaitable cannot name a property")),
@@ -139,7 +139,7 @@ impl Machine<'_> {
 
     /// A whole number, or a default for `undefined`; fractions are cut off, NaN is 0.
     #[expect(clippy::cast_possible_truncation, reason = "casts of doubles saturate")]
-    pub(crate) fn whole_number(&mut self, value: &Value, default: i64) -> Outcome<i64> {
+    pub(crate) fn whole_number(&mut self, value: &Value, default: i64) -> VmResult<i64> {
         match value {
             Value::Undefined => Ok(default),
             Value::Int(value) => Ok(*value),
@@ -147,32 +147,32 @@ impl Machine<'_> {
         }
     }
 
-    /// A place that counts from the end when it is negative.
+    /// A position that counts from the end when it is negative.
     pub(crate) fn relative(
         &mut self,
         value: &Value,
         length: usize,
         default: usize,
-    ) -> Outcome<usize> {
+    ) -> VmResult<usize> {
         let length_int = i64::try_from(length).unwrap_or(i64::MAX);
-        let place = self.whole_number(value, i64::try_from(default).unwrap_or(i64::MAX))?;
-        let place = if place < 0 { place.saturating_add(length_int) } else { place };
-        Ok(usize::try_from(place.clamp(0, length_int)).unwrap_or(length))
+        let index = self.whole_number(value, i64::try_from(default).unwrap_or(i64::MAX))?;
+        let index = if index < 0 { index.saturating_add(length_int) } else { index };
+        Ok(usize::try_from(index.clamp(0, length_int)).unwrap_or(length))
     }
 
-    /// A place between 0 and the length.
+    /// A position between 0 and the length.
     pub(crate) fn clamped(
         &mut self,
         value: &Value,
         length: usize,
         default: usize,
-    ) -> Outcome<usize> {
-        let place = self.whole_number(value, i64::try_from(default).unwrap_or(i64::MAX))?;
-        Ok(usize::try_from(place.max(0)).unwrap_or(usize::MAX).min(length))
+    ) -> VmResult<usize> {
+        let index = self.whole_number(value, i64::try_from(default).unwrap_or(i64::MAX))?;
+        Ok(usize::try_from(index.max(0)).unwrap_or(usize::MAX).min(length))
     }
 }
 
-/// The place in a list or string that a text names: `"0"`, not `"00"` or `"-1"`.
+/// The position in a list or string that a text names: `"0"`, not `"00"` or `"-1"`.
 pub(super) fn index_of_name(name: &str) -> Option<usize> {
     let digits = name.bytes().all(|byte| byte.is_ascii_digit());
     let plain = name == "0" || !name.starts_with('0');

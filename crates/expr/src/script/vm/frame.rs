@@ -1,4 +1,4 @@
-//! Frames: who is in the middle of what.
+//! Frames: calls that have not returned.
 
 use super::value::{FunctionRef, ListRef, Value};
 use crate::script::library::Method;

@@ -8,9 +8,9 @@ use super::value::{AwaitableRef, CellRef, FunctionRef, ListRef, RecordRef, Refer
 use crate::script::awaitable::Awaitable;
 
 /// What an object costs besides its contents, in bytes.
-const OBJECT: usize = 32;
+const OBJECT_BYTES: usize = 32;
 /// What a value in a list or object costs.
-const ENTRY: usize = 16;
+const ENTRY_BYTES: usize = 16;
 
 /// A function with the variables it shares.
 #[derive(Debug, Clone)]
@@ -34,11 +34,11 @@ impl<T> Default for Arena<T> {
 
 impl<T> Arena<T> {
     pub(crate) fn add<R: Reference>(&mut self, object: T) -> R {
-        if let Some(place) = self.free.pop()
-            && let Some(slot) = self.slots.get_mut(place as usize)
+        if let Some(position) = self.free.pop()
+            && let Some(slot) = self.slots.get_mut(position as usize)
         {
             *slot = Some(object);
-            return R::at(place);
+            return R::at(position);
         }
         self.slots.push(Some(object));
         R::at(u32::try_from(self.slots.len() - 1).unwrap_or(u32::MAX))
@@ -58,8 +58,8 @@ impl<T> Arena<T> {
 
     /// All objects with their places.
     pub(crate) fn iter<R: Reference>(&self) -> impl Iterator<Item = (R, &T)> {
-        let places = self.slots.iter().zip(0u32..);
-        places.filter_map(|(slot, at)| slot.as_ref().map(|object| (R::at(at), object)))
+        let indices = self.slots.iter().zip(0u32..);
+        indices.filter_map(|(slot, at)| slot.as_ref().map(|object| (R::at(at), object)))
     }
 
     /// Removes what is not marked; gives the sizes of what stays.
@@ -113,12 +113,12 @@ impl Heap {
     }
 
     pub(crate) fn cell(&mut self, value: Value) -> CellRef {
-        self.bytes += OBJECT;
+        self.bytes += OBJECT_BYTES;
         self.cells.add(value)
     }
 
     pub(crate) fn function(&mut self, closure: Closure) -> FunctionRef {
-        self.bytes += OBJECT + closure.cells.len() * 4;
+        self.bytes += OBJECT_BYTES + closure.cells.len() * 4;
         self.functions.add(closure)
     }
 
@@ -129,31 +129,31 @@ impl Heap {
 
     /// A list or object has grown by so many values.
     pub(crate) fn grow(&mut self, values: usize) {
-        self.bytes += values * ENTRY;
+        self.bytes += values * ENTRY_BYTES;
     }
 
     /// A text was made.
     pub(crate) fn grow_text(&mut self, bytes: usize) {
-        self.bytes += OBJECT + bytes;
+        self.bytes += OBJECT_BYTES + bytes;
     }
 }
 
 pub(super) fn list_size(items: &[Value]) -> usize {
-    OBJECT + items.len() * ENTRY
+    OBJECT_BYTES + items.len() * ENTRY_BYTES
 }
 
 pub(super) fn record_size(record: &Record) -> usize {
-    OBJECT + record.len() * 2 * ENTRY
+    OBJECT_BYTES + record.len() * 2 * ENTRY_BYTES
 }
 
 pub(super) fn cell_size() -> usize {
-    OBJECT
+    OBJECT_BYTES
 }
 
 pub(super) fn closure_size(closure: &Closure) -> usize {
-    OBJECT + closure.cells.len() * 4
+    OBJECT_BYTES + closure.cells.len() * 4
 }
 
 pub(super) fn awaitable_size(awaitable: &Awaitable) -> usize {
-    3 * OBJECT + awaitable.weight()
+    3 * OBJECT_BYTES + awaitable.weight()
 }

@@ -3,8 +3,8 @@
 
 use super::frame::{Frame, IterationFrame};
 use super::machine::Machine;
-use super::raise::{Outcome, corrupt, type_error};
-use super::run::Stop;
+use super::raise::{VmResult, corrupt, type_error};
+use super::run::StopReason;
 use super::value::{ListRef, Value};
 use crate::script::library::Method;
 
@@ -15,7 +15,7 @@ impl Machine<'_> {
         method: Method,
         list: ListRef,
         args: &[Value],
-    ) -> Outcome<bool> {
+    ) -> VmResult<bool> {
         if method == Method::Sort {
             return self.begin_sort(list, args.first());
         }
@@ -49,7 +49,7 @@ impl Machine<'_> {
         Ok(true)
     }
 
-    pub(super) fn push_frame(&mut self, frame: Frame) -> Outcome<()> {
+    pub(super) fn push_frame(&mut self, frame: Frame) -> VmResult<()> {
         if self.frames.len() >= self.limits.call_depth {
             let text = format!("more than {} calls within calls", self.limits.call_depth);
             return Err(super::raise::limit("call_depth_limit", text));
@@ -59,14 +59,14 @@ impl Machine<'_> {
     }
 
     /// Takes the result of the last call, if there is one, and makes the next call.
-    pub(super) fn iterate(&mut self, mut result: Option<Value>) -> Outcome<Option<Stop>> {
+    pub(super) fn iterate(&mut self, mut result: Option<Value>) -> VmResult<Option<StopReason>> {
         loop {
             let Some(Frame::Iteration(frame)) = self.frames.last() else {
                 return Err(corrupt("no iteration"));
             };
             if let Some(value) = result.take() {
                 let frame = frame.clone();
-                if let Some(done) = self.accept(&frame, value)? {
+                if let Some(done) = self.accept_element_result(&frame, value)? {
                     return self.end_iteration(done);
                 }
             }
@@ -86,7 +86,7 @@ impl Machine<'_> {
                 let (done, missing) = (finished(frame), frame.length.saturating_sub(frame.next));
                 if frame.method == Method::Map && missing > 0 {
                     let frame = frame.clone();
-                    self.gather(&frame, vec![Value::Undefined; missing])?;
+                    self.collect_element_result(&frame, vec![Value::Undefined; missing])?;
                 }
                 return self.end_iteration(done);
             };
@@ -95,10 +95,10 @@ impl Machine<'_> {
                 _ => false,
             };
             if self.is_slice_over() || no_room {
-                return Ok(Some(Stop::Yield));
+                return Ok(Some(StopReason::Yield));
             }
             self.check_memory()?;
-            result = self.call_for(element)?;
+            result = self.call_for_element(element)?;
             if result.is_none() {
                 return Ok(None);
             }
@@ -106,11 +106,11 @@ impl Machine<'_> {
     }
 
     /// Calls the function for an element; a library function answers at once.
-    fn call_for(&mut self, element: Value) -> Outcome<Option<Value>> {
+    fn call_for_element(&mut self, element: Value) -> VmResult<Option<Value>> {
         let Some(Frame::Iteration(frame)) = self.frames.last_mut() else {
             return Err(corrupt("no iteration"));
         };
-        let place = Value::Int(i64::try_from(frame.next).unwrap_or(i64::MAX));
+        let index = Value::Int(i64::try_from(frame.next).unwrap_or(i64::MAX));
         frame.next += 1;
         frame.current = element.clone();
         let mut args = Vec::with_capacity(5);
@@ -121,14 +121,14 @@ impl Machine<'_> {
         match frame.callback.clone() {
             // A library function gets what it takes, as in JavaScript.
             Value::Builtin(function) => {
-                args.extend([place, Value::List(frame.list)]);
+                args.extend([index, Value::List(frame.list)]);
                 if let Some(most) = function.arity().1 {
                     args.truncate(most);
                 }
                 self.builtin(function, &args).map(Some)
             }
             Value::Function(function) => {
-                args.extend([place, Value::List(frame.list)]);
+                args.extend([index, Value::List(frame.list)]);
                 let count = args.len();
                 self.stack.push(Value::Function(function));
                 self.stack.extend(args);
@@ -140,18 +140,24 @@ impl Machine<'_> {
     }
 
     /// Takes the result for one element; gives the final result when it is decided.
-    fn accept(&mut self, frame: &IterationFrame, value: Value) -> Outcome<Option<Value>> {
-        let place = i64::try_from(frame.next.saturating_sub(1)).unwrap_or(i64::MAX);
+    fn accept_element_result(
+        &mut self,
+        frame: &IterationFrame,
+        value: Value,
+    ) -> VmResult<Option<Value>> {
+        let index = i64::try_from(frame.next.saturating_sub(1)).unwrap_or(i64::MAX);
         let holds = value.is_truthy();
         match frame.method {
-            Method::Map => self.gather(frame, vec![value])?,
-            Method::Filter if holds => self.gather(frame, vec![frame.current.clone()])?,
+            Method::Map => self.collect_element_result(frame, vec![value])?,
+            Method::Filter if holds => {
+                self.collect_element_result(frame, vec![frame.current.clone()])?;
+            }
             Method::FlatMap => {
                 let items = match &value {
                     Value::List(_) => self.elements(&value)?,
                     _ => vec![value],
                 };
-                self.gather(frame, items)?;
+                self.collect_element_result(frame, items)?;
             }
             Method::Reduce => {
                 if let Some(Frame::Iteration(frame)) = self.frames.last_mut() {
@@ -159,7 +165,7 @@ impl Machine<'_> {
                 }
             }
             Method::Find if holds => return Ok(Some(frame.current.clone())),
-            Method::FindIndex if holds => return Ok(Some(Value::Int(place))),
+            Method::FindIndex if holds => return Ok(Some(Value::Int(index))),
             Method::Some if holds => return Ok(Some(Value::Bool(true))),
             Method::Every if !holds => return Ok(Some(Value::Bool(false))),
             _ => {}
@@ -167,7 +173,11 @@ impl Machine<'_> {
         Ok(None)
     }
 
-    fn gather(&mut self, frame: &IterationFrame, values: Vec<Value>) -> Outcome<()> {
+    fn collect_element_result(
+        &mut self,
+        frame: &IterationFrame,
+        values: Vec<Value>,
+    ) -> VmResult<()> {
         let Value::List(at) = &frame.result else { return Err(corrupt("no list to gather in")) };
         self.heap.grow(values.len());
         let Some(list) = self.heap.lists.get_mut(*at) else {
@@ -179,9 +189,9 @@ impl Machine<'_> {
         self.check_burst()
     }
 
-    fn end_iteration(&mut self, value: Value) -> Outcome<Option<Stop>> {
+    fn end_iteration(&mut self, value: Value) -> VmResult<Option<StopReason>> {
         self.frames.pop();
-        self.deliver(value)
+        self.deliver_result(value)
     }
 }
 

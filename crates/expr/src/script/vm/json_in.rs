@@ -2,7 +2,7 @@
 
 use super::machine::Machine;
 use super::number::{document_number, nearest_number};
-use super::raise::{Outcome, Raise, limit, syntax_error, unsupported};
+use super::raise::{Raise, VmResult, limit, syntax_error, unsupported};
 use super::record::Record;
 use super::text::Text;
 use super::value::Value;
@@ -12,7 +12,7 @@ pub(super) const MAX_DEPTH: usize = meantime_core::Json::MAX_DEPTH;
 
 impl Machine<'_> {
     /// Reads a document that is known to be JSON.
-    pub(crate) fn read_json(&mut self, text: &str) -> Outcome<Value> {
+    pub(crate) fn read_json(&mut self, text: &str) -> VmResult<Value> {
         self.parse_json(text, document_number).map_err(|problem| match problem {
             Problem::Raise(raise) => raise,
             // It was checked where it came in, so this is one that is too deep.
@@ -23,7 +23,7 @@ impl Machine<'_> {
     }
 
     /// `JSON.parse`: the text may be anything.
-    pub(super) fn json_parse(&mut self, text: &str) -> Outcome<Value> {
+    pub(super) fn json_parse(&mut self, text: &str) -> VmResult<Value> {
         self.parse_json(text, nearest_number).map_err(|problem| match problem {
             Problem::Raise(raise) => raise,
             Problem::Text(at) => syntax_error(format!("not JSON: unexpected text at byte {at}")),
@@ -40,7 +40,7 @@ impl Machine<'_> {
 }
 
 /// Strings hold characters, and half of a surrogate pair is none.
-pub(super) fn half_of_a_pair() -> Raise {
+pub(super) fn lone_surrogate_error() -> Raise {
     unsupported("half of a surrogate pair is no character, and cannot be part of a string here")
 }
 
@@ -248,7 +248,7 @@ impl Reader<'_, '_, '_> {
                 _ => self.at = before,
             }
         }
-        Err(Problem::Raise(half_of_a_pair()))
+        Err(Problem::Raise(lone_surrogate_error()))
     }
 
     fn hex(&mut self) -> Option<u32> {

@@ -1,4 +1,4 @@
-//! Writing values as JSON: when they leave the script, and when people look at them.
+//! Writes values as JSON: as documents of the engine, and for display.
 
 use std::fmt::Write as _;
 
@@ -7,14 +7,14 @@ use meantime_core::Json;
 use super::json_in::MAX_DEPTH;
 use super::machine::Machine;
 use super::number::print_float;
-use super::raise::{Outcome, limit, type_error};
+use super::raise::{VmResult, limit, type_error};
 use super::text::Text;
 use super::value::Value;
 use crate::script::vm::heap::Heap;
 
 /// What to do with values that JSON does not have.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Manner {
+enum NonJsonValues {
     /// They cannot leave.
     Strict,
     /// `JSON.stringify`: functions are left out.
@@ -25,19 +25,21 @@ enum Manner {
 
 impl Machine<'_> {
     /// A value that leaves the script: a task's input, a result.
-    pub(crate) fn leave(&mut self, value: &Value) -> Outcome<Json> {
+    pub(crate) fn write_document(&mut self, value: &Value) -> VmResult<Json> {
         let limit = self.limits.payload_bytes;
-        let text = write(&self.heap, value, Manner::Strict, &Style::default(), limit)?;
+        let text =
+            write(&self.heap, value, NonJsonValues::Strict, &StringifyStyle::default(), limit)?;
         self.spend_bytes(text.len());
         as_json(&text)
     }
 
     /// A value as the text of `JSON.stringify`; nothing for what JSON does not have.
-    pub(super) fn stringify(&mut self, value: &Value, style: &Style) -> Outcome<Value> {
+    pub(super) fn stringify(&mut self, value: &Value, style: &StringifyStyle) -> VmResult<Value> {
         if matches!(value, Value::Undefined | Value::Function(_) | Value::Builtin(_)) {
             return Ok(Value::Undefined);
         }
-        let text = write(&self.heap, value, Manner::Stringify, style, self.limits.string_bytes)?;
+        let text =
+            write(&self.heap, value, NonJsonValues::Stringify, style, self.limits.string_bytes)?;
         self.spend_bytes(text.len());
         self.new_text(text)
     }
@@ -45,7 +47,7 @@ impl Machine<'_> {
 
 /// How `JSON.stringify` writes.
 #[derive(Debug, Default)]
-pub(super) struct Style {
+pub(super) struct StringifyStyle {
     /// What stands before a line, once for each level.
     pub(super) indent: Option<String>,
     /// The only names that are written, in this order.
@@ -53,13 +55,13 @@ pub(super) struct Style {
 }
 
 /// A value for people, as far as it can be shown.
-pub(crate) fn show(heap: &Heap, value: &Value, most: usize) -> Json {
-    let written = write(heap, value, Manner::Show, &Style::default(), most);
+pub(crate) fn to_display_json(heap: &Heap, value: &Value, most: usize) -> Json {
+    let written = write(heap, value, NonJsonValues::Show, &StringifyStyle::default(), most);
     written.and_then(|text| as_json(&text)).unwrap_or_else(|_| Json::text("(too large to show)"))
 }
 
 /// The value of a property for people, or nothing if it cannot be shown.
-pub(crate) fn show_property(heap: &Heap, value: &Value, most: usize) -> Option<Json> {
+pub(crate) fn property_to_display_json(heap: &Heap, value: &Value, most: usize) -> Option<Json> {
     let hidden = matches!(
         value,
         Value::Undefined | Value::Function(_) | Value::Builtin(_) | Value::Awaitable(_)
@@ -67,22 +69,22 @@ pub(crate) fn show_property(heap: &Heap, value: &Value, most: usize) -> Option<J
     if hidden {
         return None;
     }
-    let shown = write(heap, value, Manner::Show, &Style::default(), most);
+    let shown = write(heap, value, NonJsonValues::Show, &StringifyStyle::default(), most);
     shown.and_then(|text| as_json(&text)).ok()
 }
 
 /// Text that this module wrote is JSON; the check costs little and keeps the type honest.
-fn as_json(text: &str) -> Outcome<Json> {
+fn as_json(text: &str) -> VmResult<Json> {
     Json::parse(text).map_err(|error| limit("payload_limit", error.to_string()))
 }
 
 fn write(
     heap: &Heap,
     value: &Value,
-    manner: Manner,
-    style: &Style,
+    manner: NonJsonValues,
+    style: &StringifyStyle,
     most: usize,
-) -> Outcome<String> {
+) -> VmResult<String> {
     let (text, path) = (String::new(), Vec::new());
     let mut writer = Writer { heap, text, path, manner, style, most };
     writer.value(value)?;
@@ -94,13 +96,13 @@ struct Writer<'h> {
     text: String,
     /// The lists and objects that are being written, to notice cycles.
     path: Vec<Value>,
-    manner: Manner,
-    style: &'h Style,
+    manner: NonJsonValues,
+    style: &'h StringifyStyle,
     most: usize,
 }
 
 impl Writer<'_> {
-    fn value(&mut self, value: &Value) -> Outcome<()> {
+    fn value(&mut self, value: &Value) -> VmResult<()> {
         match value {
             Value::Undefined | Value::Null | Value::Cell(_) => self.text.push_str("null"),
             Value::Bool(value) => self.text.push_str(if *value { "true" } else { "false" }),
@@ -108,7 +110,7 @@ impl Writer<'_> {
                 // Writing to a String cannot fail.
                 let _ = write!(self.text, "{value}");
             }
-            Value::Float(value) if !value.is_finite() && self.manner == Manner::Strict => {
+            Value::Float(value) if !value.is_finite() && self.manner == NonJsonValues::Strict => {
                 let text = format!("{} cannot leave the script", print_float(*value));
                 return Err(type_error(text));
             }
@@ -119,7 +121,7 @@ impl Writer<'_> {
             Value::Verbatim(text) => self.text.push_str(text.as_str()),
             Value::List(_) | Value::Record(_) => self.nested(value)?,
             Value::Function(_) | Value::Builtin(_) | Value::Awaitable(_) => {
-                if self.manner == Manner::Strict || self.refuses(value) {
+                if self.manner == NonJsonValues::Strict || self.refuses(value) {
                     let kind = value.kind_name();
                     let hint =
                         if matches!(value, Value::Awaitable(_)) { ": await it first" } else { "" };
@@ -136,10 +138,10 @@ impl Writer<'_> {
     }
 
     fn refuses(&self, value: &Value) -> bool {
-        self.manner == Manner::Stringify && matches!(value, Value::Awaitable(_))
+        self.manner == NonJsonValues::Stringify && matches!(value, Value::Awaitable(_))
     }
 
-    fn nested(&mut self, value: &Value) -> Outcome<()> {
+    fn nested(&mut self, value: &Value) -> VmResult<()> {
         let same = |other: &Value| match (value, other) {
             (Value::List(one), Value::List(other)) => one == other,
             (Value::Record(one), Value::Record(other)) => one == other,
@@ -147,9 +149,9 @@ impl Writer<'_> {
         };
         let is_cycle = self.path.iter().any(same);
         // What is shown is put into other documents.
-        let most = if self.manner == Manner::Show { MAX_DEPTH - 2 } else { MAX_DEPTH };
+        let most = if self.manner == NonJsonValues::Show { MAX_DEPTH - 2 } else { MAX_DEPTH };
         if is_cycle || self.path.len() >= most {
-            if self.manner == Manner::Show {
+            if self.manner == NonJsonValues::Show {
                 self.text.push_str("null");
                 return Ok(());
             }
@@ -167,7 +169,7 @@ impl Writer<'_> {
                         let entries: Vec<(Text, Value)> = names.iter().filter_map(found).collect();
                         self.record(&entries)?;
                     }
-                    (None, Some(record)) if self.manner == Manner::Stringify => {
+                    (None, Some(record)) if self.manner == NonJsonValues::Stringify => {
                         self.record(&record.enumerable())?;
                     }
                     (None, Some(record)) => self.record(&record.ordered())?,
@@ -180,17 +182,17 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn list(&mut self, items: &[Value]) -> Outcome<()> {
+    fn list(&mut self, items: &[Value]) -> VmResult<()> {
         self.text.push('[');
-        for (place, item) in items.iter().enumerate() {
-            self.separate(place > 0);
+        for (index, item) in items.iter().enumerate() {
+            self.separate(index > 0);
             self.value(item)?;
         }
         self.close(!items.is_empty(), ']');
         Ok(())
     }
 
-    fn record(&mut self, entries: &[(Text, Value)]) -> Outcome<()> {
+    fn record(&mut self, entries: &[(Text, Value)]) -> VmResult<()> {
         self.text.push('{');
         let mut any = false;
         for (name, value) in entries {
@@ -211,8 +213,8 @@ impl Writer<'_> {
     fn is_left_out(&self, value: &Value) -> bool {
         match value {
             Value::Undefined => true,
-            Value::Function(_) | Value::Builtin(_) => self.manner != Manner::Strict,
-            Value::Awaitable(_) => self.manner == Manner::Show,
+            Value::Function(_) | Value::Builtin(_) => self.manner != NonJsonValues::Strict,
+            Value::Awaitable(_) => self.manner == NonJsonValues::Show,
             _ => false,
         }
     }

@@ -1,27 +1,27 @@
 //! Building lists and objects, taking them apart, going over them.
 
-use super::json_in::half_of_a_pair;
+use super::json_in::lone_surrogate_error;
 use super::machine::Machine;
-use super::raise::{Outcome, corrupt, type_error};
+use super::raise::{VmResult, corrupt, type_error};
 use super::record::Record;
 use super::text::Text;
 use super::value::Value;
 
 impl Machine<'_> {
     /// Appends the value on top to the list below it.
-    pub(super) fn append(&mut self) -> Outcome<()> {
+    pub(super) fn append(&mut self) -> VmResult<()> {
         let value = self.pop();
         self.append_values(vec![value])
     }
 
     /// Appends all elements of the value on top.
-    pub(super) fn append_all(&mut self) -> Outcome<()> {
+    pub(super) fn append_all(&mut self) -> VmResult<()> {
         let value = self.pop();
         let items = self.elements(&value)?;
         self.append_values(items)
     }
 
-    fn append_values(&mut self, values: Vec<Value>) -> Outcome<()> {
+    fn append_values(&mut self, values: Vec<Value>) -> VmResult<()> {
         let Some(Value::List(at)) = self.stack.last() else { return Err(corrupt("no list")) };
         let at = *at;
         self.heap.grow(values.len());
@@ -34,7 +34,7 @@ impl Machine<'_> {
     }
 
     /// What a list, or the characters of a string, consist of.
-    pub(super) fn elements(&mut self, value: &Value) -> Outcome<Vec<Value>> {
+    pub(super) fn elements(&mut self, value: &Value) -> VmResult<Vec<Value>> {
         match value {
             Value::List(at) => {
                 let items = self.heap.lists.get(*at).cloned().unwrap_or_default();
@@ -56,7 +56,7 @@ impl Machine<'_> {
     }
 
     /// Puts a property into the object on top.
-    pub(super) fn put(&mut self, name: Text, value: Value) -> Outcome<()> {
+    pub(super) fn put(&mut self, name: Text, value: Value) -> VmResult<()> {
         let Some(Value::Record(at)) = self.stack.last() else { return Err(corrupt("no object")) };
         let at = *at;
         let Some(record) = self.heap.records.get_mut(at) else { return Err(corrupt("no object")) };
@@ -68,7 +68,7 @@ impl Machine<'_> {
     }
 
     /// Puts all properties of the value on top into the object below it.
-    pub(super) fn put_all(&mut self) -> Outcome<()> {
+    pub(super) fn put_all(&mut self) -> VmResult<()> {
         let value = self.pop();
         for (name, value) in self.properties(&value)? {
             self.put(name, value)?;
@@ -76,19 +76,19 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// The properties of an object, or the places of a list or string. Other values have none.
-    pub(super) fn properties(&mut self, value: &Value) -> Outcome<Vec<(Text, Value)>> {
+    /// The properties of an object, or the positions of a list or string. Other values have none.
+    pub(super) fn properties(&mut self, value: &Value) -> VmResult<Vec<(Text, Value)>> {
         match value {
             Value::Record(at) => {
                 let entries = self.heap.records.get(*at).map_or(Vec::new(), Record::enumerable);
                 self.spend(entries.len() / 4);
                 Ok(entries)
             }
-            Value::Text(text) if text.has_pairs() => Err(half_of_a_pair()),
+            Value::Text(text) if text.has_pairs() => Err(lone_surrogate_error()),
             Value::List(_) | Value::Text(_) => {
                 let items = self.elements(value)?;
                 let named = items.into_iter().enumerate();
-                Ok(named.map(|(place, item)| (Text::new(place.to_string()), item)).collect())
+                Ok(named.map(|(index, item)| (Text::new(index.to_string()), item)).collect())
             }
             Value::Awaitable(_) => {
                 Err(type_error("an awaitable has no properties: await it first"))
@@ -98,7 +98,7 @@ impl Machine<'_> {
     }
 
     /// Throws unless properties can be taken from the value on top.
-    pub(super) fn need_record(&self) -> Outcome<()> {
+    pub(super) fn need_record(&self) -> VmResult<()> {
         match self.stack.last() {
             None | Some(Value::Undefined | Value::Null) => {
                 let kind = self.stack.last().map_or("nothing", Value::kind_name);
@@ -112,7 +112,7 @@ impl Machine<'_> {
     }
 
     /// Makes the value on top a list, or throws.
-    pub(super) fn need_list(&mut self) -> Outcome<()> {
+    pub(super) fn need_list(&mut self) -> VmResult<()> {
         if matches!(self.stack.last(), Some(Value::List(_))) {
             return Ok(());
         }
@@ -124,7 +124,7 @@ impl Machine<'_> {
     }
 
     /// The object below so many keys, without them.
-    pub(super) fn rest_of_record(&mut self, keys: usize) -> Outcome<()> {
+    pub(super) fn rest_of_record(&mut self, keys: usize) -> VmResult<()> {
         let keys = self.pop_many(keys);
         let object = self.pop();
         let mut names: Vec<Text> = Vec::with_capacity(keys.len());
@@ -142,8 +142,8 @@ impl Machine<'_> {
         self.check_burst()
     }
 
-    /// The elements of the list on top from a place on; the list stays below.
-    pub(super) fn rest_of_list(&mut self, from: usize) -> Outcome<()> {
+    /// The elements of the list on top from a position on; the list stays below.
+    pub(super) fn rest_of_list(&mut self, from: usize) -> VmResult<()> {
         let Some(Value::List(at)) = self.stack.last() else { return Err(corrupt("no list")) };
         let items = self.heap.lists.get(*at).and_then(|list| list.get(from..));
         let items = items.unwrap_or_default().to_vec();
@@ -153,12 +153,12 @@ impl Machine<'_> {
     }
 
     /// What a `for … of` goes over: the list itself, which may still grow, or letters.
-    pub(super) fn values_to_visit(&mut self) -> Outcome<()> {
+    pub(super) fn values_to_visit(&mut self) -> VmResult<()> {
         self.need_list()
     }
 
     /// What a `for … in` goes over: the keys at this moment.
-    pub(super) fn keys_to_visit(&mut self) -> Outcome<()> {
+    pub(super) fn keys_to_visit(&mut self) -> VmResult<()> {
         let value = self.pop();
         let properties = self.properties(&value)?;
         let keys = properties.into_iter().map(|(name, _)| Value::Text(name)).collect();
@@ -168,18 +168,18 @@ impl Machine<'_> {
     }
 
     /// Pushes the next element of the list in a slot; false at its end.
-    pub(super) fn next_element(&mut self, base: usize, slot: u32) -> Outcome<bool> {
-        let (Value::List(at), Value::Int(place)) =
+    pub(super) fn next_element(&mut self, base: usize, slot: u32) -> VmResult<bool> {
+        let (Value::List(at), Value::Int(index)) =
             (self.local(base, slot), self.local(base, slot + 1))
         else {
             return Err(corrupt("a loop over no list"));
         };
         let list = self.heap.lists.get(at);
         let element =
-            list.zip(usize::try_from(place).ok()).and_then(|(list, place)| list.get(place));
+            list.zip(usize::try_from(index).ok()).and_then(|(list, index)| list.get(index));
         let Some(element) = element.cloned() else { return Ok(false) };
         self.stack.push(element);
-        self.set_local(base, slot + 1, Value::Int(place.saturating_add(1)));
+        self.set_local(base, slot + 1, Value::Int(index.saturating_add(1)));
         Ok(true)
     }
 }

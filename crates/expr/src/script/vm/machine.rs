@@ -4,18 +4,18 @@ use std::collections::{BTreeMap, VecDeque};
 
 use meantime_core::{Fault, InstanceId, Limits, Position};
 
-use super::collect::Marks;
+use super::collect::ReachableMarks;
 use super::frame::{Frame, ScriptFrame};
 use super::heap::Heap;
-use super::raise::{Outcome, Raise, corrupt, limit};
+use super::raise::{Raise, VmResult, corrupt, limit};
 use super::record::Record;
 use super::value::{AwaitableRef, Value};
-use crate::script::awaitable::{Awaitable, Kind, Step};
+use crate::script::awaitable::{Awaitable, Kind, LocalEffectKey};
 use crate::script::compile::{Code, Program};
-use crate::script::host::{Host, What};
+use crate::script::host::{EffectKind, Host};
 
 /// How far above the memory limit a straight piece of code may go before the next collection.
-const SLACK: usize = 4;
+const BURST_FACTOR: usize = 4;
 
 /// A running script.
 pub struct Machine<'a> {
@@ -28,18 +28,18 @@ pub struct Machine<'a> {
     pub(crate) stack: Vec<Value>,
     pub(crate) frames: Vec<Frame>,
     /// Pending effects, by their step.
-    pub(crate) steps: BTreeMap<Step, AwaitableRef>,
+    pub(crate) steps: BTreeMap<LocalEffectKey, AwaitableRef>,
     /// What is to be taken back as soon as the turn has room for it.
-    pub(crate) withdrawals: VecDeque<(What, Step)>,
+    pub(crate) cancellations: VecDeque<(EffectKind, LocalEffectKey)>,
     /// What the innermost frame waits for.
     pub(crate) awaiting: Option<AwaitableRef>,
     /// The number of the next combinator.
     pub(crate) next_number: u32,
     /// Operations used in this turn.
     pub(crate) ops: u64,
-    /// At how many operations this turn gives way to others.
+    /// The number of operations after which this turn yields.
     pub(crate) slice_end: u64,
-    /// The operation that is being performed, for the places of errors.
+    /// The operation that is being performed, for the positions of errors.
     pub(crate) pc: usize,
     /// The trace of an error that a `finally` held up.
     pub(crate) held_trace: Option<String>,
@@ -57,7 +57,7 @@ impl<'a> Machine<'a> {
             stack: Vec::new(),
             frames: Vec::new(),
             steps: BTreeMap::new(),
-            withdrawals: VecDeque::new(),
+            cancellations: VecDeque::new(),
             awaiting: None,
             next_number: 1,
             ops: 0,
@@ -73,7 +73,7 @@ impl<'a> Machine<'a> {
         self.ops
     }
 
-    pub(crate) fn code(&self, frame: &ScriptFrame) -> Outcome<&'a Code> {
+    pub(crate) fn code(&self, frame: &ScriptFrame) -> VmResult<&'a Code> {
         let code = self.program.functions.get(frame.function as usize);
         code.ok_or_else(|| corrupt("a frame of no function"))
     }
@@ -106,8 +106,8 @@ impl<'a> Machine<'a> {
         self.ops >= self.slice_end
     }
 
-    /// The place in the source of what is being performed.
-    pub(crate) fn place(&self) -> u32 {
+    /// The position in the source of what is being performed.
+    pub(crate) fn current_offset(&self) -> u32 {
         let script = self.frames.iter().rev().find_map(|frame| match frame {
             Frame::Script(script) => Some(script),
             _ => None,
@@ -116,14 +116,14 @@ impl<'a> Machine<'a> {
         let code = self.program.functions.get(script.function as usize);
         let is_top = matches!(self.frames.last(), Some(Frame::Script(_)));
         let pc = if is_top { self.pc } else { script.pc.saturating_sub(1) };
-        code.map_or(0, |code| code.place(pc))
+        code.map_or(0, |code| code.source_offset(pc))
     }
 
     pub(crate) fn position(&self) -> Position {
-        self.program.position(self.place())
+        self.program.position(self.current_offset())
     }
 
-    /// Puts line and column of a place into an error.
+    /// Puts line and column of a position into an error.
     pub(crate) fn set_position(&self, record: &mut Record, at: u32) {
         let position = self.program.position(at);
         record.set("line".into(), Value::Int(i64::from(position.line)));
@@ -131,20 +131,20 @@ impl<'a> Machine<'a> {
     }
 
     /// Makes room when too much memory is in use. Only where all values lie on the stack.
-    pub(crate) fn check_memory(&mut self) -> Outcome<()> {
+    pub(crate) fn check_memory(&mut self) -> VmResult<()> {
         if self.heap.bytes <= self.limits.value_bytes {
             return Ok(());
         }
         let marks = self.mark();
-        self.withdraw_unreachable(&marks.awaitables);
+        self.cancel_unreachable(&marks.awaitables);
         self.spend(self.heap.bytes / 256);
         self.heap.sweep(&marks);
         if self.heap.bytes > self.limits.value_bytes { Err(self.out_of_memory()) } else { Ok(()) }
     }
 
     /// Refuses to go far beyond the limit between two collections.
-    pub(crate) fn check_burst(&self) -> Outcome<()> {
-        let most = self.limits.value_bytes.saturating_mul(SLACK);
+    pub(crate) fn check_burst(&self) -> VmResult<()> {
+        let most = self.limits.value_bytes.saturating_mul(BURST_FACTOR);
         if self.heap.bytes > most { Err(self.out_of_memory()) } else { Ok(()) }
     }
 
@@ -154,7 +154,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Refuses a list or object of too many entries.
-    pub(crate) fn check_entries(&self, count: usize) -> Outcome<()> {
+    pub(crate) fn check_entries(&self, count: usize) -> VmResult<()> {
         if count <= self.limits.entries {
             return Ok(());
         }
@@ -163,7 +163,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Refuses a string of too many bytes, and counts its cost.
-    pub(crate) fn check_text(&mut self, bytes: usize) -> Outcome<()> {
+    pub(crate) fn check_text(&mut self, bytes: usize) -> VmResult<()> {
         if bytes > self.limits.string_bytes {
             let text = format!("a string has more than {} bytes", self.limits.string_bytes);
             return Err(limit("string_limit", text));
@@ -174,14 +174,14 @@ impl<'a> Machine<'a> {
     }
 
     /// A new string.
-    pub(crate) fn new_text(&mut self, text: impl Into<Box<str>>) -> Outcome<Value> {
+    pub(crate) fn new_text(&mut self, text: impl Into<Box<str>>) -> VmResult<Value> {
         let text = text.into();
         self.check_text(text.len())?;
         Ok(Value::text(text))
     }
 
     /// A new list.
-    pub(crate) fn new_list(&mut self, items: Vec<Value>) -> Outcome<Value> {
+    pub(crate) fn new_list(&mut self, items: Vec<Value>) -> VmResult<Value> {
         self.check_entries(items.len())?;
         self.spend(items.len() / 8);
         let list = self.heap.new_list(items);
@@ -190,27 +190,27 @@ impl<'a> Machine<'a> {
     }
 
     /// Everything that can still be reached from the stack, the frames and pending combinators.
-    fn mark(&self) -> Marks {
+    fn mark(&self) -> ReachableMarks {
         self.mark_from(self.stack.clone())
     }
 
     /// The same from other values than those of the stack.
-    pub(crate) fn mark_from(&self, mut roots: Vec<Value>) -> Marks {
+    pub(crate) fn mark_from(&self, mut roots: Vec<Value>) -> ReachableMarks {
         for frame in &self.frames {
             frame_roots(frame, &mut roots);
         }
         for (at, awaitable) in self.heap.awaitables.iter::<AwaitableRef>() {
-            // It may have losers to withdraw one day, so it stays until it is decided.
+            // It may have losers to cancel one day, so it stays until it is decided.
             let is_combinator = matches!(awaitable.kind, Kind::Combinator(_));
             if is_combinator && Awaitable::is_pending(awaitable) {
                 roots.push(Value::Awaitable(at));
             }
         }
-        Marks::from_roots(&self.heap, roots)
+        ReachableMarks::from_roots(&self.heap, roots)
     }
 
     /// A fault with the line at which it happened.
-    pub(crate) fn placed(&self, mut fault: Fault) -> Fault {
+    pub(crate) fn located(&self, mut fault: Fault) -> Fault {
         if fault.element.is_none() {
             let position = self.position();
             fault.message = format!(

@@ -33,16 +33,16 @@ mod text;
 mod throw;
 mod value;
 
-pub(crate) use collect::Marks;
+pub(crate) use collect::ReachableMarks;
 pub(crate) use frame::{Frame, IterationFrame, ScriptFrame, SortFrame, StringifyFrame};
 pub(crate) use heap::Closure;
-pub(crate) use json_out::{show, show_property};
+pub(crate) use json_out::{property_to_display_json, to_display_json};
 pub use machine::Machine;
 pub(crate) use number::{is_exact, print_float};
 pub(crate) use raise::{
-    Outcome, Raise, RaiseKind, range_error, time_error, type_error, unsupported,
+    Raise, RaiseKind, VmResult, range_error, time_error, type_error, unsupported,
 };
 pub(crate) use record::Record;
-pub use run::Stop;
+pub use run::StopReason;
 pub(crate) use text::Text;
 pub(crate) use value::{AwaitableRef, CellRef, FunctionRef, ListRef, RecordRef, Reference, Value};

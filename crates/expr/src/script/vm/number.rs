@@ -218,8 +218,8 @@ fn significant(value: f64, count: usize) -> (String, i32) {
     if zeros == all.len() {
         return ("0".repeat(count), 0);
     }
-    let place = |count: usize| i32::try_from(count).unwrap_or(i32::MAX);
-    let exponent = place(whole.len()) - 1 - place(zeros);
+    let index = |count: usize| i32::try_from(count).unwrap_or(i32::MAX);
+    let exponent = index(whole.len()) - 1 - index(zeros);
     let mut digits = all.get(zeros..).unwrap_or_default().to_owned();
     // A double near its end has fewer digits than are asked for.
     digits.extend(std::iter::repeat_n('0', count.saturating_sub(digits.len())));

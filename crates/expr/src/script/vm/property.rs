@@ -1,9 +1,9 @@
 //! Properties and indices.
 
 use super::convert::index_of_name;
-use super::json_in::half_of_a_pair;
+use super::json_in::lone_surrogate_error;
 use super::machine::Machine;
-use super::raise::{Outcome, range_error, type_error, unsupported};
+use super::raise::{VmResult, range_error, type_error, unsupported};
 use super::text::Text;
 use super::value::Value;
 use crate::script::library::is_inherited;
@@ -17,7 +17,7 @@ impl Machine<'_> {
     }
 
     /// A property by its name in the source.
-    pub(super) fn get_property(&self, object: &Value, name: u32) -> Outcome<Value> {
+    pub(super) fn get_property(&self, object: &Value, name: u32) -> VmResult<Value> {
         if let (Value::Record(at), Some(Value::Text(name))) =
             (object, self.program.constants.get(name as usize))
         {
@@ -31,7 +31,7 @@ impl Machine<'_> {
         }
     }
 
-    fn get_named(&self, object: &Value, name: &Text) -> Outcome<Value> {
+    fn get_named(&self, object: &Value, name: &Text) -> VmResult<Value> {
         let length = |count: usize| Value::Int(i64::try_from(count).unwrap_or(i64::MAX));
         match object {
             Value::Record(at) => match self.heap.records.get(*at).and_then(|it| it.get(name)) {
@@ -56,24 +56,24 @@ impl Machine<'_> {
                 Err(type_error(text))
             }
             _ => match (object, index_of_name(name.as_str())) {
-                (Value::List(at), Some(place)) => {
+                (Value::List(at), Some(position)) => {
                     let list = self.heap.lists.get(*at);
-                    Ok(list.and_then(|it| it.get(place)).cloned().unwrap_or_default())
+                    Ok(list.and_then(|it| it.get(position)).cloned().unwrap_or_default())
                 }
-                (Value::Text(text), Some(place)) => unit_of(text, place),
+                (Value::Text(text), Some(position)) => unit_of(text, position),
                 _ => nothing(object, name),
             },
         }
     }
 
-    pub(super) fn get_index(&mut self, object: &Value, index: &Value) -> Outcome<Value> {
-        let place = index.as_int().and_then(|it| usize::try_from(it).ok());
-        match (object, place) {
-            (Value::List(at), Some(place)) => {
+    pub(super) fn get_index(&mut self, object: &Value, index: &Value) -> VmResult<Value> {
+        let position = index.as_int().and_then(|it| usize::try_from(it).ok());
+        match (object, position) {
+            (Value::List(at), Some(position)) => {
                 let list = self.heap.lists.get(*at);
-                Ok(list.and_then(|it| it.get(place)).cloned().unwrap_or_default())
+                Ok(list.and_then(|it| it.get(position)).cloned().unwrap_or_default())
             }
-            (Value::Text(text), Some(place)) => unit_of(text, place),
+            (Value::Text(text), Some(position)) => unit_of(text, position),
             (Value::List(_) | Value::Text(_), None) if index.as_int().is_some() => {
                 Ok(Value::Undefined)
             }
@@ -88,12 +88,12 @@ impl Machine<'_> {
         }
     }
 
-    pub(super) fn set_property(&mut self, object: &Value, name: u32, value: Value) -> Outcome<()> {
+    pub(super) fn set_property(&mut self, object: &Value, name: u32, value: Value) -> VmResult<()> {
         let name = self.name_constant(name);
         self.set_named(object, name, value)
     }
 
-    fn set_named(&mut self, object: &Value, name: Text, value: Value) -> Outcome<()> {
+    fn set_named(&mut self, object: &Value, name: Text, value: Value) -> VmResult<()> {
         let Value::Record(at) = object else {
             return self.set_other(object, &name, value);
         };
@@ -108,11 +108,11 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Lists have places and a length, and nothing else to set; other values have nothing.
-    fn set_other(&mut self, object: &Value, name: &Text, value: Value) -> Outcome<()> {
+    /// Lists have positions and a length, and nothing else to set; other values have nothing.
+    fn set_other(&mut self, object: &Value, name: &Text, value: Value) -> VmResult<()> {
         let text = format!("cannot set `{}` of {}", name.as_str(), object.kind_name());
         match (object, index_of_name(name.as_str())) {
-            (Value::List(_), Some(place)) => self.set_place(object, place, value),
+            (Value::List(_), Some(position)) => self.set_at_index(object, position, value),
             (Value::List(at), None) if name.as_str() == "length" => {
                 let Some(length) = value.as_int().and_then(|it| usize::try_from(it).ok()) else {
                     return Err(range_error("the length of a list is a whole number from 0"));
@@ -130,33 +130,38 @@ impl Machine<'_> {
         }
     }
 
-    pub(super) fn set_index(&mut self, object: &Value, index: &Value, value: Value) -> Outcome<()> {
-        let place = index.as_int().and_then(|it| usize::try_from(it).ok());
-        if let (Value::List(_), Some(place)) = (object, place) {
-            return self.set_place(object, place, value);
+    pub(super) fn set_index(
+        &mut self,
+        object: &Value,
+        index: &Value,
+        value: Value,
+    ) -> VmResult<()> {
+        let position = index.as_int().and_then(|it| usize::try_from(it).ok());
+        if let (Value::List(_), Some(position)) = (object, position) {
+            return self.set_at_index(object, position, value);
         }
         let name = self.property_name(index)?;
         self.set_named(object, name, value)
     }
 
     /// Sets an element, or adds one at the end.
-    fn set_place(&mut self, object: &Value, place: usize, value: Value) -> Outcome<()> {
+    fn set_at_index(&mut self, object: &Value, position: usize, value: Value) -> VmResult<()> {
         let Value::List(at) = object else { return Ok(()) };
         let length = self.heap.lists.get(*at).map_or(0, Vec::len);
-        if place > length {
+        if position > length {
             let text = format!(
-                "index {place} is behind the end of the list ({length}) and would leave holes; \
+                "index {position} is behind the end of the list ({length}) and would leave holes; \
                  use `push` or `fill`"
             );
             return Err(unsupported(text));
         }
-        if place == length {
-            self.check_entries(place + 1)?;
+        if position == length {
+            self.check_entries(position + 1)?;
             self.heap.grow(1);
             self.check_burst()?;
         }
         if let Some(list) = self.heap.lists.get_mut(*at) {
-            match list.get_mut(place) {
+            match list.get_mut(position) {
                 Some(slot) => *slot = value,
                 None => list.push(value),
             }
@@ -164,7 +169,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    pub(super) fn delete(&mut self, object: &Value, key: &Value) -> Outcome<bool> {
+    pub(super) fn delete(&mut self, object: &Value, key: &Value) -> VmResult<bool> {
         let Value::Record(at) = object else {
             let text = format!("nothing can be deleted from {}; use `splice`", object.kind_name());
             return Err(if object.is_nullish() { type_error(text) } else { unsupported(text) });
@@ -176,7 +181,7 @@ impl Machine<'_> {
     }
 
     /// `key in object`
-    pub(super) fn is_in(&mut self) -> Outcome<()> {
+    pub(super) fn is_in(&mut self) -> VmResult<()> {
         let (object, key) = (self.pop(), self.pop());
         let found = match &object {
             Value::Record(at) => {
@@ -190,8 +195,9 @@ impl Machine<'_> {
             Value::List(at) => {
                 let length = self.heap.lists.get(*at).map_or(0, Vec::len);
                 let name = self.property_name(&key)?;
-                let place = index_of_name(name.as_str());
-                let found = place.is_some_and(|place| place < length) || name.as_str() == "length";
+                let position = index_of_name(name.as_str());
+                let found =
+                    position.is_some_and(|position| position < length) || name.as_str() == "length";
                 if !found {
                     nothing(&object, &name)?;
                 }
@@ -210,7 +216,7 @@ impl Machine<'_> {
 }
 
 /// What a property is that a value does not have: nothing, unless JavaScript has something there.
-fn nothing(object: &Value, name: &Text) -> Outcome<Value> {
+fn nothing(object: &Value, name: &Text) -> VmResult<Value> {
     match object.kind() {
         Some(kind) if is_inherited(kind, name.as_str()) => {
             let (kind, name) = (kind.name(), name.as_str());
@@ -221,9 +227,9 @@ fn nothing(object: &Value, name: &Text) -> Outcome<Value> {
 }
 
 /// One unit of a string as a string.
-fn unit_of(text: &Text, place: usize) -> Outcome<Value> {
-    if place >= text.units() {
+fn unit_of(text: &Text, position: usize) -> VmResult<Value> {
+    if position >= text.units() {
         return Ok(Value::Undefined);
     }
-    text.slice(place, place + 1).map(Value::Text).ok_or_else(half_of_a_pair)
+    text.slice(position, position + 1).map(Value::Text).ok_or_else(lone_surrogate_error)
 }

@@ -6,7 +6,7 @@ use meantime_core::time::TimeError;
 use super::value::Value;
 
 /// The result of an operation.
-pub(crate) type Outcome<T> = Result<T, Raise>;
+pub(crate) type VmResult<T> = Result<T, Raise>;
 
 /// Boxed, because results are passed around in the hottest loops.
 #[derive(Debug)]
@@ -16,7 +16,7 @@ pub(crate) struct Raise(pub(crate) Box<RaiseKind>);
 pub(crate) enum RaiseKind {
     /// Thrown by the script, or an error that is complete.
     Throw(Value),
-    /// An error of the engine; it gets its place where it is noticed.
+    /// An error of the engine; it gets its position where it is noticed.
     Error { name: &'static str, code: &'static str, message: String },
     /// A limit was reached, or the state makes no sense: the turn cannot go on.
     Fault(Fault),

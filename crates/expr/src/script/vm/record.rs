@@ -8,13 +8,13 @@ use super::text::Text;
 use super::value::Value;
 
 /// Above this size properties are also found through an index.
-const SMALL: usize = 12;
+const MAX_UNINDEXED_PROPERTIES: usize = 12;
 
 /// The properties of an object.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Record {
     entries: Vec<(Text, Value)>,
-    /// Built when the object is large. A tree, not a hash: nobody can choose colliding names.
+    /// Built when the object is large. A tree, not a hash, so names cannot be chosen to collide.
     index: Option<BTreeMap<Text, u32>>,
     /// Whether a name is an index, so that the order is another one.
     has_index: bool,
@@ -56,7 +56,7 @@ impl Record {
     }
 
     /// Name and message, if it is an error: one that was made by `new Error` or by the engine, and
-    /// so has a place.
+    /// so has a position.
     pub(crate) fn error_parts(&self) -> Option<(&str, &str)> {
         let text = |name: &str| match self.get_str(name) {
             Some(Value::Text(text)) => Some(text.as_str()),
@@ -71,15 +71,17 @@ impl Record {
         self.error_parts().is_some()
     }
 
-    fn place(&self, name: &Text) -> Option<usize> {
+    fn index_of(&self, name: &Text) -> Option<usize> {
         match &self.index {
-            Some(index) => index.get(name).map(|place| *place as usize),
+            Some(index) => index.get(name).map(|item_index| *item_index as usize),
             None => self.entries.iter().position(|(known, _)| known.same(name)),
         }
     }
 
     pub(crate) fn get(&self, name: &Text) -> Option<&Value> {
-        self.place(name).and_then(|place| self.entries.get(place)).map(|(_, value)| value)
+        self.index_of(name)
+            .and_then(|item_index| self.entries.get(item_index))
+            .map(|(_, value)| value)
     }
 
     /// By a name that is not a value of a script.
@@ -90,7 +92,9 @@ impl Record {
 
     /// Sets a property; says whether it is new.
     pub(crate) fn set(&mut self, name: Text, value: Value) -> bool {
-        if let Some(entry) = self.place(&name).and_then(|place| self.entries.get_mut(place)) {
+        if let Some(entry) =
+            self.index_of(&name).and_then(|item_index| self.entries.get_mut(item_index))
+        {
             entry.1 = value;
             return false;
         }
@@ -99,15 +103,15 @@ impl Record {
             index.insert(name.clone(), u32::try_from(self.entries.len()).unwrap_or(u32::MAX));
         }
         self.entries.push((name, value));
-        if self.index.is_none() && self.entries.len() > SMALL {
+        if self.index.is_none() && self.entries.len() > MAX_UNINDEXED_PROPERTIES {
             self.build_index();
         }
         true
     }
 
     pub(crate) fn remove(&mut self, name: &Text) -> bool {
-        let Some(place) = self.place(name) else { return false };
-        self.entries.remove(place);
+        let Some(item_index) = self.index_of(name) else { return false };
+        self.entries.remove(item_index);
         if self.index.is_some() {
             self.build_index();
         }

@@ -7,20 +7,20 @@ use meantime_core::Fault;
 
 use super::frame::Frame;
 use super::machine::Machine;
-use super::raise::{Outcome, RaiseKind, corrupt, type_error};
+use super::raise::{RaiseKind, VmResult, corrupt, type_error};
 use super::value::Value;
 use crate::script::compile::{Code, Op};
 
 /// Why the machine stopped.
 #[derive(Debug)]
-pub enum Stop {
+pub enum StopReason {
     /// It waits for something to end.
     Waiting,
     /// It has used up its share of this turn, or the turn has no room for more effects.
     Yield,
     /// The workflow has returned. Its value is on top of the stack.
     Finished,
-    /// An error that nobody catches. It is on top of the stack.
+    /// An uncaught error. It is on top of the stack.
     Uncaught {
         /// Where it happened: a JSON array of frames, innermost first.
         trace: String,
@@ -28,15 +28,15 @@ pub enum Stop {
 }
 
 /// What an operation asks of the loop.
-enum Next {
+enum LoopControl {
     /// The innermost frame is another one now.
     Frame,
-    Stop(Stop),
+    Stop(StopReason),
 }
 
 impl Machine<'_> {
-    /// Runs until the script waits, gives way, or is over.
-    pub fn run(&mut self) -> Result<Stop, Fault> {
+    /// Runs until the script waits, yields or ends.
+    pub fn run(&mut self) -> Result<StopReason, Fault> {
         self.awaiting = None;
         loop {
             let next = match self.frames.last() {
@@ -47,11 +47,11 @@ impl Machine<'_> {
                 None => Err(corrupt("no frame")),
             };
             match next {
-                Ok(Next::Frame) => {}
-                Ok(Next::Stop(stop)) => return Ok(stop),
+                Ok(LoopControl::Frame) => {}
+                Ok(LoopControl::Stop(stop)) => return Ok(stop),
                 Err(raise) => {
                     let error = match *raise.0 {
-                        RaiseKind::Fault(fault) => return Err(self.placed(fault)),
+                        RaiseKind::Fault(fault) => return Err(self.located(fault)),
                         RaiseKind::Throw(value) => value,
                         RaiseKind::Error { name, code, message } => {
                             self.new_error(name, code, &message)
@@ -67,7 +67,7 @@ impl Machine<'_> {
 
     /// Performs operations of the innermost frame until another one is.
     #[expect(clippy::too_many_lines, reason = "one arm per operation, nothing else")]
-    fn execute(&mut self) -> Outcome<Next> {
+    fn execute(&mut self) -> VmResult<LoopControl> {
         let Some(Frame::Script(frame)) = self.frames.last() else {
             return Err(corrupt("no script frame"));
         };
@@ -233,7 +233,7 @@ impl Machine<'_> {
                 Op::LoopHead => {
                     if self.is_slice_over() {
                         self.set_pc(pc - 1);
-                        return Ok(Next::Stop(Stop::Yield));
+                        return Ok(LoopControl::Stop(StopReason::Yield));
                     }
                     if self.heap.bytes > self.limits.value_bytes {
                         self.check_memory()?;
@@ -242,7 +242,7 @@ impl Machine<'_> {
                 Op::Await => {
                     if let Some(stop) = self.await_top(pc - 1)? {
                         count!();
-                        return Ok(Next::Stop(stop));
+                        return Ok(LoopControl::Stop(stop));
                     }
                 }
                 Op::Call(_)
@@ -255,13 +255,13 @@ impl Machine<'_> {
                     from = pc;
                     if self.is_slice_over() || !self.has_room_for(op) {
                         self.set_pc(pc - 1);
-                        return Ok(Next::Stop(Stop::Yield));
+                        return Ok(LoopControl::Stop(StopReason::Yield));
                     }
                     self.check_memory()?;
                     // Whoever is called may be on top when this returns.
                     self.set_pc(pc);
                     if self.call(op)? {
-                        return Ok(Next::Frame);
+                        return Ok(LoopControl::Frame);
                     }
                 }
                 Op::Return => {
@@ -269,15 +269,19 @@ impl Machine<'_> {
                     let value = self.pop();
                     self.stack.truncate(base.saturating_sub(1));
                     self.frames.pop();
-                    return self.deliver(value).map(into_next);
+                    return self.deliver_result(value).map(into_next);
                 }
                 Op::Finish => {
                     count!();
                     self.set_pc(pc - 1);
-                    // Losers are withdrawn before the end, which would let tasks run on.
-                    self.flush_withdrawals();
-                    let over = self.withdrawals.is_empty();
-                    return Ok(Next::Stop(if over { Stop::Finished } else { Stop::Yield }));
+                    // Losers are cancelled before the end, which would let tasks run on.
+                    self.flush_cancellations();
+                    let over = self.cancellations.is_empty();
+                    return Ok(LoopControl::Stop(if over {
+                        StopReason::Finished
+                    } else {
+                        StopReason::Yield
+                    }));
                 }
                 _ => {
                     if let Some(target) = self.perform(op, base, code)? {
@@ -291,7 +295,7 @@ impl Machine<'_> {
     /// Operations that the innermost loops rarely meet. A jump is given back.
     #[inline(never)]
     #[expect(clippy::too_many_lines, reason = "one arm per operation, nothing else")]
-    fn perform(&mut self, op: Op, base: usize, code: &Code) -> Outcome<Option<usize>> {
+    fn perform(&mut self, op: Op, base: usize, code: &Code) -> VmResult<Option<usize>> {
         let jump = |to: u32| Ok(Some(to as usize));
         match op {
             Op::Undefined => self.stack.push(Value::Undefined),
@@ -521,8 +525,8 @@ impl Machine<'_> {
 
     #[inline]
     pub(crate) fn set_local(&mut self, base: usize, slot: u32, value: Value) {
-        if let Some(place) = self.stack.get_mut(base + slot as usize) {
-            *place = value;
+        if let Some(position) = self.stack.get_mut(base + slot as usize) {
+            *position = value;
         }
     }
 
@@ -535,7 +539,7 @@ impl Machine<'_> {
     }
 
     /// `await`: the value of what has ended, an error of what failed, or a stop.
-    fn await_top(&mut self, pc: usize) -> Outcome<Option<Stop>> {
+    fn await_top(&mut self, pc: usize) -> VmResult<Option<StopReason>> {
         let Some(Value::Awaitable(at)) = self.stack.last() else { return Ok(None) };
         let at = *at;
         match self.awaited(at)? {
@@ -549,19 +553,19 @@ impl Machine<'_> {
                 Err(super::raise::Raise::throw(error))
             }
             None => {
-                if let Some(method) = self.unwaiting_method() {
+                if let Some(method) = self.method_cannot_wait() {
                     let text = format!("a callback of `{method}` cannot wait; await first");
                     return Err(type_error(text));
                 }
                 self.set_pc(pc);
                 self.awaiting = Some(at);
-                Ok(Some(Stop::Waiting))
+                Ok(Some(StopReason::Waiting))
             }
         }
     }
 
     /// A method in progress whose callbacks may not wait.
-    fn unwaiting_method(&self) -> Option<&'static str> {
+    fn method_cannot_wait(&self) -> Option<&'static str> {
         self.frames.iter().find_map(|frame| match frame {
             Frame::Iteration(it) if !it.method.may_wait() => Some(it.method.name()),
             Frame::Sort(_) => Some("sort"),
@@ -571,7 +575,7 @@ impl Machine<'_> {
     }
 }
 
-/// Whether the machine goes on after a result was delivered.
-fn into_next(stop: Option<Stop>) -> Next {
-    stop.map_or(Next::Frame, Next::Stop)
+/// Whether the machine continues after a result was delivered.
+fn into_next(stop: Option<StopReason>) -> LoopControl {
+    stop.map_or(LoopControl::Frame, LoopControl::Stop)
 }

@@ -4,20 +4,20 @@
 use super::compare::compare_texts;
 use super::frame::{Frame, SortFrame};
 use super::machine::Machine;
-use super::raise::{Outcome, corrupt, type_error};
-use super::run::Stop;
+use super::raise::{VmResult, corrupt, type_error};
+use super::run::StopReason;
 use super::value::{ListRef, Value};
 
 impl Machine<'_> {
     /// Begins a sort. True when a frame was made.
-    pub(super) fn begin_sort(&mut self, list: ListRef, by: Option<&Value>) -> Outcome<bool> {
+    pub(super) fn begin_sort(&mut self, list: ListRef, by: Option<&Value>) -> VmResult<bool> {
         let items = self.heap.lists.get(list).cloned().unwrap_or_default();
         self.spend(items.len());
         match by {
             None | Some(Value::Undefined) => {
                 let sorted = self.sort_plainly(items)?;
-                if let Some(place) = self.heap.lists.get_mut(list) {
-                    *place = sorted;
+                if let Some(index) = self.heap.lists.get_mut(list) {
+                    *index = sorted;
                 }
                 self.stack.push(Value::List(list));
                 Ok(false)
@@ -40,7 +40,7 @@ impl Machine<'_> {
         }
     }
 
-    fn sort_plainly(&mut self, mut items: Vec<Value>) -> Outcome<Vec<Value>> {
+    fn sort_plainly(&mut self, mut items: Vec<Value>) -> VmResult<Vec<Value>> {
         // About as many comparisons as a sort needs.
         let steps = items.len().max(2).ilog2() as usize;
         self.spend(items.len().saturating_mul(steps) / 2);
@@ -59,7 +59,7 @@ impl Machine<'_> {
     }
 
     /// Takes the result of the last comparison, if there is one, and asks for the next.
-    pub(super) fn sort_step(&mut self, mut result: Option<Value>) -> Outcome<Option<Stop>> {
+    pub(super) fn sort_step(&mut self, mut result: Option<Value>) -> VmResult<Option<StopReason>> {
         loop {
             let Some(Frame::Sort(frame)) = self.frames.last() else {
                 return Err(corrupt("no sort"));
@@ -78,7 +78,7 @@ impl Machine<'_> {
                 }
             }
             let pair = self.heap.lists.get(frame.from).map(|from| {
-                let at = |place: usize| from.get(place).cloned().unwrap_or_default();
+                let at = |index: usize| from.get(index).cloned().unwrap_or_default();
                 [at(frame.left), at(frame.right)]
             });
             let [left, right] = pair.ok_or_else(|| corrupt("nothing to sort"))?;
@@ -87,7 +87,7 @@ impl Machine<'_> {
                 *top = Frame::Sort(frame);
             }
             if self.is_slice_over() {
-                return Ok(Some(Stop::Yield));
+                return Ok(Some(StopReason::Yield));
             }
             self.check_memory()?;
             match callback {
@@ -103,14 +103,14 @@ impl Machine<'_> {
     }
 
     /// Moves the smaller of the two next elements.
-    fn take_one(&mut self, frame: &mut SortFrame, left_first: bool) -> Outcome<()> {
-        let place = if left_first { &mut frame.left } else { &mut frame.right };
-        let from = *place;
-        *place += 1;
+    fn take_one(&mut self, frame: &mut SortFrame, left_first: bool) -> VmResult<()> {
+        let index = if left_first { &mut frame.left } else { &mut frame.right };
+        let from = *index;
+        *index += 1;
         self.move_range(frame, from, from + 1)
     }
 
-    fn move_range(&mut self, frame: &SortFrame, from: usize, to: usize) -> Outcome<()> {
+    fn move_range(&mut self, frame: &SortFrame, from: usize, to: usize) -> VmResult<()> {
         let items = self.heap.lists.get(frame.from).and_then(|list| list.get(from..to));
         let items = items.ok_or_else(|| corrupt("nothing to sort"))?.to_vec();
         self.spend(items.len());
@@ -122,7 +122,7 @@ impl Machine<'_> {
     }
 
     /// Whether two elements must be compared; if not, the sort has moved on.
-    fn needs_comparison(&mut self, frame: &mut SortFrame, total: usize) -> Outcome<bool> {
+    fn needs_comparison(&mut self, frame: &mut SortFrame, total: usize) -> VmResult<bool> {
         if frame.width >= total {
             return Ok(false);
         }
@@ -148,13 +148,13 @@ impl Machine<'_> {
         Ok(false)
     }
 
-    fn end_sort(&mut self, frame: &SortFrame) -> Outcome<Option<Stop>> {
+    fn end_sort(&mut self, frame: &SortFrame) -> VmResult<Option<StopReason>> {
         let mut sorted = self.heap.lists.get(frame.from).cloned().unwrap_or_default();
         if let Some(list) = self.heap.lists.get_mut(frame.list) {
             sorted.resize(list.len().max(sorted.len()), Value::Undefined);
             *list = sorted;
         }
         self.frames.pop();
-        self.deliver(Value::List(frame.list))
+        self.deliver_result(Value::List(frame.list))
     }
 }

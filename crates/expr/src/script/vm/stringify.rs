@@ -1,30 +1,30 @@
 //! `JSON.stringify`: what is written is first asked for, property by property.
 //!
-//! A function as its second argument, and functions named `toJSON`, say what stands in the place of
-//! a value. They are functions of the script, so there is a frame that calls them one after
+//! A function as its second argument, and functions named `toJSON`, say what stands in the position
+//! of a value. They are functions of the script, so there is a frame that calls them one after
 //! the other and may be saved between any two calls. It makes a copy of the value with their
 //! answers in it, from the outside in, and the copy is written at the end.
 
 use super::frame::{Frame, StringifyFrame};
-use super::json_in::{MAX_DEPTH, half_of_a_pair};
-use super::json_out::Style;
+use super::json_in::{MAX_DEPTH, lone_surrogate_error};
+use super::json_out::StringifyStyle;
 use super::machine::Machine;
-use super::raise::{Outcome, corrupt, type_error};
+use super::raise::{VmResult, corrupt, type_error};
 use super::record::Record;
-use super::run::Stop;
+use super::run::StopReason;
 use super::text::Text;
 use super::value::{ListRef, Value};
 
 /// Values that one level of the copy takes in the list of levels: what is gone through, its copy,
 /// the names that are left to do, and how many are done.
-const LEVEL: usize = 4;
+const VALUES_PER_LEVEL: usize = 4;
 
 /// The most that stands before a line for one level.
 const MAX_INDENT: usize = 10;
 
 impl Machine<'_> {
     /// Begins `JSON.stringify`. True when a frame was made; otherwise the text is on the stack.
-    pub(super) fn begin_stringify(&mut self, args: &[Value]) -> Outcome<bool> {
+    pub(super) fn begin_stringify(&mut self, args: &[Value]) -> VmResult<bool> {
         let value = args.first().cloned().unwrap_or_default();
         let replacer = args.get(1).cloned().unwrap_or_default();
         let replacer = match replacer {
@@ -65,7 +65,7 @@ impl Machine<'_> {
     }
 
     /// `JSON.stringify` where no function of the script has to be asked.
-    pub(super) fn stringify_at_once(&mut self, args: &[Value]) -> Outcome<Value> {
+    pub(super) fn stringify_at_once(&mut self, args: &[Value]) -> VmResult<Value> {
         let value = args.first().cloned().unwrap_or_default();
         let calls = matches!(args.get(1), Some(Value::Function(_) | Value::Builtin(_)));
         if calls || self.has_to_json(&value) {
@@ -74,11 +74,11 @@ impl Machine<'_> {
             return Err(type_error(text));
         }
         let names = self.only_names(args.get(1))?;
-        self.stringify(&value, &Style { indent: indent(args.get(2))?, names })
+        self.stringify(&value, &StringifyStyle { indent: indent(args.get(2))?, names })
     }
 
     /// The names of a list as second argument, each once.
-    fn only_names(&mut self, replacer: Option<&Value>) -> Outcome<Option<Vec<Text>>> {
+    fn only_names(&mut self, replacer: Option<&Value>) -> VmResult<Option<Vec<Text>>> {
         let Some(list @ Value::List(_)) = replacer else { return Ok(None) };
         let mut names: Vec<Text> = Vec::new();
         let mut known = std::collections::BTreeSet::new();
@@ -131,8 +131,8 @@ impl Machine<'_> {
         matches!(found, Value::Function(_) | Value::Builtin(_)).then(|| found.clone())
     }
 
-    /// Takes the answer of the last call, if there is one, and goes on to the next.
-    pub(super) fn stringify_step(&mut self, answer: Option<Value>) -> Outcome<Option<Stop>> {
+    /// Takes the result of the last call, if there is one, and makes the next call.
+    pub(super) fn stringify_step(&mut self, answer: Option<Value>) -> VmResult<Option<StopReason>> {
         let mut answer = answer;
         loop {
             let frame = self.stringify_frame()?.clone();
@@ -156,9 +156,9 @@ impl Machine<'_> {
                 answer = self.call_with(&frame.replacer, vec![key, value])?;
             } else {
                 self.stringify_frame()?.asked_to_json = false;
-                self.place_property(&frame, &key, &value)?;
+                self.store_property(&frame, &key, &value)?;
                 if self.is_slice_over() {
-                    return Ok(Some(Stop::Yield));
+                    return Ok(Some(StopReason::Yield));
                 }
                 self.check_memory()?;
                 continue;
@@ -169,7 +169,7 @@ impl Machine<'_> {
         }
     }
 
-    fn stringify_frame(&mut self) -> Outcome<&mut StringifyFrame> {
+    fn stringify_frame(&mut self) -> VmResult<&mut StringifyFrame> {
         match self.frames.last_mut() {
             Some(Frame::Stringify(frame)) => Ok(frame),
             _ => Err(corrupt("no `JSON.stringify`")),
@@ -177,7 +177,7 @@ impl Machine<'_> {
     }
 
     /// Calls a function; a library function answers at once.
-    fn call_with(&mut self, function: &Value, args: Vec<Value>) -> Outcome<Option<Value>> {
+    fn call_with(&mut self, function: &Value, args: Vec<Value>) -> VmResult<Option<Value>> {
         match function {
             Value::Builtin(function) => self.builtin(*function, &args).map(Some),
             Value::Function(function) => {
@@ -192,19 +192,19 @@ impl Machine<'_> {
     }
 
     /// The property that comes next, its name and value; nothing when all are done.
-    fn next_property(&mut self, levels: ListRef) -> Outcome<Option<(Value, Value)>> {
+    fn next_property(&mut self, levels: ListRef) -> VmResult<Option<(Value, Value)>> {
         loop {
             self.spend(1);
             let list = self.heap.lists.get(levels).map_or(&[][..], Vec::as_slice);
-            let Some(start) = list.len().checked_sub(LEVEL) else { return Ok(None) };
+            let Some(start) = list.len().checked_sub(VALUES_PER_LEVEL) else { return Ok(None) };
             let Some([source, _, keys, Value::Int(next)]) = list.get(start..) else {
                 return Err(corrupt("a level of `JSON.stringify`"));
             };
             let (source, keys, next) = (source.clone(), keys.clone(), *next);
-            let place = usize::try_from(next).map_err(|_| corrupt("a place below zero"))?;
+            let index = usize::try_from(next).map_err(|_| corrupt("a place below zero"))?;
             let key = match &keys {
                 Value::Int(count) => (next < *count).then_some(Value::Int(next)),
-                Value::List(at) => self.heap.lists.get(*at).and_then(|it| it.get(place)).cloned(),
+                Value::List(at) => self.heap.lists.get(*at).and_then(|it| it.get(index)).cloned(),
                 _ => return Err(corrupt("no names for `JSON.stringify`")),
             };
             let Some(list) = self.heap.lists.get_mut(levels) else {
@@ -214,11 +214,11 @@ impl Machine<'_> {
                 list.truncate(start);
                 continue;
             };
-            if let Some(place) = list.last_mut() {
-                *place = Value::Int(next.saturating_add(1));
+            if let Some(index) = list.last_mut() {
+                *index = Value::Int(next.saturating_add(1));
             }
             let value = match (&source, &key) {
-                (Value::List(at), _) => self.heap.lists.get(*at).and_then(|it| it.get(place)),
+                (Value::List(at), _) => self.heap.lists.get(*at).and_then(|it| it.get(index)),
                 (Value::Record(at), Value::Text(name)) => {
                     self.heap.records.get(*at).and_then(|it| it.get(name))
                 }
@@ -234,12 +234,12 @@ impl Machine<'_> {
     }
 
     /// Puts a value into the copy; one with properties of its own is gone through next.
-    fn place_property(
+    fn store_property(
         &mut self,
         frame: &StringifyFrame,
         key: &Value,
         value: &Value,
-    ) -> Outcome<()> {
+    ) -> VmResult<()> {
         let (new, keys) = match value {
             Value::List(at) => {
                 let count = self.heap.lists.get(*at).map_or(0, Vec::len);
@@ -261,9 +261,10 @@ impl Machine<'_> {
             other => return self.attach(frame.levels, key, other.clone()),
         };
         let list = self.heap.lists.get(frame.levels).map_or(&[][..], Vec::as_slice);
-        let depth = list.len() / LEVEL;
-        let is_cycle =
-            list.chunks(LEVEL).any(|level| level.first().is_some_and(|it| same(it, value)));
+        let depth = list.len() / VALUES_PER_LEVEL;
+        let is_cycle = list
+            .chunks(VALUES_PER_LEVEL)
+            .any(|level| level.first().is_some_and(|it| same(it, value)));
         self.spend(depth);
         if is_cycle || depth > MAX_DEPTH {
             let text = if is_cycle { "it contains itself" } else { "it is nested too deeply" };
@@ -274,16 +275,17 @@ impl Machine<'_> {
             Some(list) => list.extend([value.clone(), new, keys, Value::Int(0)]),
             None => return Err(corrupt("no levels of `JSON.stringify`")),
         }
-        self.heap.grow(LEVEL);
+        self.heap.grow(VALUES_PER_LEVEL);
         Ok(())
     }
 
     /// Adds a property to the innermost copy. What JSON does not have is null in a list and nothing
     /// in an object.
-    fn attach(&mut self, levels: ListRef, key: &Value, value: Value) -> Outcome<()> {
+    fn attach(&mut self, levels: ListRef, key: &Value, value: Value) -> VmResult<()> {
         let is_nothing = matches!(value, Value::Undefined | Value::Function(_) | Value::Builtin(_));
         let list = self.heap.lists.get(levels).map_or(&[][..], Vec::as_slice);
-        let copy = list.len().checked_sub(LEVEL - 1).and_then(|at| list.get(at)).cloned();
+        let copy =
+            list.len().checked_sub(VALUES_PER_LEVEL - 1).and_then(|at| list.get(at)).cloned();
         self.heap.grow(2);
         match (copy, key) {
             (Some(Value::List(at)), _) => {
@@ -303,7 +305,7 @@ impl Machine<'_> {
         self.check_burst()
     }
 
-    fn end_stringify(&mut self, frame: &StringifyFrame) -> Outcome<Option<Stop>> {
+    fn end_stringify(&mut self, frame: &StringifyFrame) -> VmResult<Option<StopReason>> {
         let value = match &frame.copy {
             Value::Record(at) => self.heap.records.get(*at).and_then(|it| it.get_str("")).cloned(),
             _ => None,
@@ -312,10 +314,10 @@ impl Machine<'_> {
             Value::Text(text) => Some(text.as_str().to_owned()),
             _ => None,
         };
-        let style = Style { indent, names: None };
+        let style = StringifyStyle { indent, names: None };
         let text = self.stringify(&value.unwrap_or_default(), &style)?;
         self.frames.pop();
-        self.deliver(text)
+        self.deliver_result(text)
     }
 }
 
@@ -334,7 +336,7 @@ fn same(one: &Value, other: &Value) -> bool {
 }
 
 /// What stands before a line for each level: so many spaces, or the beginning of a text.
-fn indent(space: Option<&Value>) -> Outcome<Option<String>> {
+fn indent(space: Option<&Value>) -> VmResult<Option<String>> {
     let Some(space) = space else { return Ok(None) };
     let indent = match space {
         Value::Int(count) => " ".repeat(usize::try_from(*count).unwrap_or(0).min(MAX_INDENT)),
@@ -344,7 +346,7 @@ fn indent(space: Option<&Value>) -> Outcome<Option<String>> {
         }
         Value::Text(text) => {
             let units: Vec<u16> = text.as_str().encode_utf16().take(MAX_INDENT).collect();
-            String::from_utf16(&units).map_err(|_| half_of_a_pair())?
+            String::from_utf16(&units).map_err(|_| lone_surrogate_error())?
         }
         _ => return Ok(None),
     };

@@ -38,7 +38,7 @@ impl Text {
         self.units() == self.bytes()
     }
 
-    /// The part between two places, counted in units; nothing when one of them is inside a pair.
+    /// The part between two positions, counted in units; nothing when one of them is inside a pair.
     pub(crate) fn slice(&self, from: usize, to: usize) -> Option<Self> {
         let (from, to) = (from.min(self.units()), to.min(self.units()));
         if from >= to {
@@ -54,7 +54,7 @@ impl Text {
         String::from_utf16(&units).ok().map(Self::new)
     }
 
-    /// Whether a place is between the halves of a pair.
+    /// Whether a position is between the halves of a pair.
     pub(crate) fn is_inside_pair(&self, unit: usize) -> bool {
         unit < self.units() && self.unit_at(self.byte_at(unit)) != unit
     }
@@ -64,7 +64,7 @@ impl Text {
         !self.is_plain() && self.as_str().chars().any(|c| c.len_utf16() > 1)
     }
 
-    /// The byte offset of a place in units; inside a pair, the end of it.
+    /// The byte offset of a position in units; inside a pair, the end of it.
     pub(crate) fn byte_at(&self, unit: usize) -> usize {
         if self.is_plain() {
             return unit.min(self.bytes());
@@ -79,7 +79,7 @@ impl Text {
         self.bytes()
     }
 
-    /// The place in units of a byte offset.
+    /// The position in units of a byte offset.
     pub(crate) fn unit_at(&self, byte: usize) -> usize {
         if self.is_plain() {
             return byte;
@@ -88,11 +88,11 @@ impl Text {
     }
 
     /// One unit of the string as a number.
-    pub(crate) fn unit(&self, place: usize) -> Option<u16> {
+    pub(crate) fn unit(&self, index: usize) -> Option<u16> {
         if self.is_plain() {
-            return self.as_str().as_bytes().get(place).map(|byte| u16::from(*byte));
+            return self.as_str().as_bytes().get(index).map(|byte| u16::from(*byte));
         }
-        self.as_str().encode_utf16().nth(place)
+        self.as_str().encode_utf16().nth(index)
     }
 
     /// Where it is in memory: two clones have the same address. Only for counting.

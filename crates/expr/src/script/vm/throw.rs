@@ -4,27 +4,27 @@ use std::fmt::Write as _;
 
 use super::frame::{Frame, ScriptFrame};
 use super::machine::Machine;
-use super::raise::Outcome;
+use super::raise::VmResult;
 use super::record::Record;
-use super::run::Stop;
+use super::run::StopReason;
 use super::value::Value;
 use crate::script::compile::{Handler, HandlerKind};
 use crate::script::library::Builtin;
 
 impl Machine<'_> {
-    /// An error of the engine, with the place of what is being performed.
+    /// An error of the engine, with the position of what is being performed.
     pub(crate) fn new_error(&mut self, name: &str, code: &str, message: &str) -> Value {
         let mut record = Record::default();
         record.set("name".into(), Value::text(name));
         record.set("code".into(), Value::text(code));
         record.set("message".into(), Value::text(message));
-        let at = self.place();
+        let at = self.current_offset();
         self.set_position(&mut record, at);
         self.heap.new_record(record)
     }
 
     /// `new Error(message, { code, data })`.
-    pub(crate) fn make_error(&mut self, function: Builtin, args: &[Value]) -> Outcome<Value> {
+    pub(crate) fn make_error(&mut self, function: Builtin, args: &[Value]) -> VmResult<Value> {
         let name = match function {
             Builtin::MakeTypeError => "TypeError",
             Builtin::MakeRangeError => "RangeError",
@@ -43,31 +43,31 @@ impl Machine<'_> {
                 record.set(key, value);
             }
         }
-        let at = self.place();
+        let at = self.current_offset();
         self.set_position(&mut record, at);
         Ok(self.heap.new_record(record))
     }
 
-    /// Goes to whoever catches an error; if nobody does, stops with all frames as they are.
-    pub(crate) fn unwind(&mut self, error: Value) -> Option<Stop> {
+    /// Unwinds to the handler of an error; without one, stops with all frames as they are.
+    pub(crate) fn unwind(&mut self, error: Value) -> Option<StopReason> {
         self.spend(10);
         let trace = self.held_trace.take();
-        let found = self.frames.iter().enumerate().rev().find_map(|(place, frame)| match frame {
-            Frame::Script(script) => self.handler(place, script).map(|handler| (place, handler)),
+        let found = self.frames.iter().enumerate().rev().find_map(|(index, frame)| match frame {
+            Frame::Script(script) => self.handler(index, script).map(|handler| (index, handler)),
             _ => None,
         });
-        let Some((place, handler)) = found else {
+        let Some((index, handler)) = found else {
             let trace = trace.unwrap_or_else(|| self.trace());
             self.stack.push(error);
-            return Some(Stop::Uncaught { trace });
+            return Some(StopReason::Uncaught { trace });
         };
         if let HandlerKind::Finally { trace: slot } = handler.kind {
             let trace = trace.unwrap_or_else(|| self.trace());
-            if let Some(Frame::Script(script)) = self.frames.get(place) {
+            if let Some(Frame::Script(script)) = self.frames.get(index) {
                 self.set_local(script.base, slot, Value::text(trace));
             }
         }
-        self.frames.truncate(place + 1);
+        self.frames.truncate(index + 1);
         if let Some(Frame::Script(script)) = self.frames.last_mut() {
             script.pc = handler.target as usize;
             let code = self.program.functions.get(script.function as usize);
@@ -79,13 +79,13 @@ impl Machine<'_> {
     }
 
     /// The operation at which a frame stands.
-    fn standing(&self, place: usize, script: &ScriptFrame) -> usize {
-        let is_top = place + 1 == self.frames.len();
+    fn frame_pc(&self, index: usize, script: &ScriptFrame) -> usize {
+        let is_top = index + 1 == self.frames.len();
         if is_top { self.pc } else { script.pc.saturating_sub(1) }
     }
 
-    fn handler(&self, place: usize, script: &ScriptFrame) -> Option<Handler> {
-        let at = self.standing(place, script);
+    fn handler(&self, index: usize, script: &ScriptFrame) -> Option<Handler> {
+        let at = self.frame_pc(index, script);
         let code = self.program.functions.get(script.function as usize)?;
         let covers = |it: &&Handler| (it.from as usize..it.to as usize).contains(&at);
         code.handlers.iter().find(covers).copied()
@@ -94,16 +94,16 @@ impl Machine<'_> {
     /// Where every frame stands, innermost first, as a JSON array.
     pub(crate) fn trace(&self) -> String {
         let mut text = String::from("[");
-        for (place, frame) in self.frames.iter().enumerate().rev() {
+        for (index, frame) in self.frames.iter().enumerate().rev() {
             let Frame::Script(script) = frame else { continue };
             let Some(code) = self.program.functions.get(script.function as usize) else {
                 continue;
             };
             // What runs before a workflow is no call of anybody.
-            if place == 0 && !code.is_workflow {
+            if index == 0 && !code.is_workflow {
                 continue;
             }
-            let at = self.program.position(code.place(self.standing(place, script)));
+            let at = self.program.position(code.source_offset(self.frame_pc(index, script)));
             let separator = if text.len() > 1 { "," } else { "" };
             let (function, file) = (quoted(&code.name), quoted(&self.program.file));
             // Writing to a String cannot fail.

@@ -3,7 +3,7 @@
 use super::text::Text;
 use crate::script::library::{Builtin, Kind};
 
-/// A place in one of the heap's arenas.
+/// A position in one of the heap's arenas.
 pub(crate) trait Reference: Copy + Ord {
     fn index(self) -> usize;
     fn at(index: u32) -> Self;
@@ -12,7 +12,7 @@ pub(crate) trait Reference: Copy + Ord {
 macro_rules! references {
     ($($name:ident)*) => {
         $(
-            /// A place in its arena.
+            /// A position in its arena.
             #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
             pub(crate) struct $name(pub(crate) u32);
 
@@ -116,10 +116,10 @@ impl Value {
     /// An integer, also when it is written as a double.
     #[expect(clippy::cast_possible_truncation, reason = "the fraction and range are checked")]
     pub(crate) fn as_int(&self) -> Option<i64> {
-        const LIMIT: f64 = 9_007_199_254_740_992.0;
+        const EXACT_INTEGER_LIMIT: f64 = 9_007_199_254_740_992.0;
         match self {
             Self::Int(value) => Some(*value),
-            Self::Float(value) if value.fract() == 0.0 && value.abs() <= LIMIT => {
+            Self::Float(value) if value.fract() == 0.0 && value.abs() <= EXACT_INTEGER_LIMIT => {
                 Some(*value as i64)
             }
             _ => None,

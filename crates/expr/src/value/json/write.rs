@@ -13,7 +13,7 @@ use crate::value::{Kind, Object, Value};
 /// How the text is laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layout {
-    /// No space; a repeated key is written once, with its last value at its first place.
+    /// No space; a repeated key is written once, with its last value at its first position.
     Compact,
     /// Two spaces per level, every pair as it is.
     Indented,
@@ -86,7 +86,7 @@ impl Writer {
             Value::Regex(pattern) => self.text(pattern.source()),
             Value::Binary(bytes) => self.text(&String::from_utf8_lossy(bytes)),
             Value::Namespace(namespace) => self.text(&namespace.uri),
-            Value::Foreign(_) | Value::Tagged(_) => {
+            Value::Foreign(_) | Value::Annotated(_) => {
                 return Err(WriteError::Unsupported(value.kind()));
             }
         }
@@ -125,12 +125,12 @@ impl Writer {
             return all.collect();
         }
         let mut pairs: Vec<(&str, &Value)> = Vec::with_capacity(object.len());
-        let mut places = BTreeMap::new();
+        let mut decimals = BTreeMap::new();
         for (name, value) in all {
-            match places.get(name).and_then(|place: &usize| pairs.get_mut(*place)) {
+            match decimals.get(name).and_then(|position: &usize| pairs.get_mut(*position)) {
                 Some(pair) => pair.1 = value,
                 None => {
-                    places.insert(name, pairs.len());
+                    decimals.insert(name, pairs.len());
                     pairs.push((name, value));
                 }
             }

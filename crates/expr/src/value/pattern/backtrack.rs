@@ -2,24 +2,24 @@
 
 use fancy_regex::Assertion;
 
-use super::expression::{InvalidPattern, Result, Spans, next_boundary, spend};
-use super::hard::{Inst, Program, Width, compile};
+use super::expression::{GroupSpans, InvalidPattern, Result, next_boundary, spend};
+use super::program::{Instruction, Program, Width, compile};
 
 /// A pattern with look-around or back-references.
 #[derive(Debug)]
-pub(super) struct Backtracking {
+pub(super) struct BacktrackingMatcher {
     program: Program,
 }
 
 /// What is undone when an attempt fails.
-enum Undo {
+enum BacktrackEntry {
     /// The other way of a split.
     Branch { pc: usize, at: usize },
     /// A position as it was.
     Slot { slot: usize, old: Option<usize> },
 }
 
-impl Backtracking {
+impl BacktrackingMatcher {
     pub(super) fn new(translated: &str) -> Result<Self, InvalidPattern> {
         Ok(Self { program: compile(translated)? })
     }
@@ -29,14 +29,19 @@ impl Backtracking {
         self.program.code.len()
     }
 
-    pub(super) fn match_whole(&self, text: &str, ops: &mut u64) -> Result<Option<Spans>> {
+    pub(super) fn match_whole(&self, text: &str, ops: &mut u64) -> Result<Option<GroupSpans>> {
         let mut run = Run { program: &self.program, text, slots: self.slots(), ops };
         let found = run.attempt(0, 0, Some(text.len()))?;
         Ok(found.map(|_| self.spans(&run.slots)))
     }
 
     /// The first match from a position on.
-    pub(super) fn find(&self, text: &str, from: usize, ops: &mut u64) -> Result<Option<Spans>> {
+    pub(super) fn find(
+        &self,
+        text: &str,
+        from: usize,
+        ops: &mut u64,
+    ) -> Result<Option<GroupSpans>> {
         let mut start = from;
         while start <= text.len() {
             let mut run = Run { program: &self.program, text, slots: self.slots(), ops };
@@ -53,7 +58,7 @@ impl Backtracking {
         vec![None; self.program.slots]
     }
 
-    fn spans(&self, slots: &[Option<usize>]) -> Spans {
+    fn spans(&self, slots: &[Option<usize>]) -> GroupSpans {
         let span = |pair: &[Option<usize>]| match pair {
             [Some(start), Some(end)] => Some((*start, *end)),
             _ => None,
@@ -76,39 +81,43 @@ impl Run<'_> {
     /// Calls itself only for look-around and atomic groups, whose nesting the parser bounds.
     fn attempt(&mut self, pc: usize, at: usize, target: Option<usize>) -> Result<Option<usize>> {
         let (mut pc, mut at) = (pc, at);
-        let mut undo: Vec<Undo> = Vec::new();
+        let mut undo: Vec<BacktrackEntry> = Vec::new();
         let program = self.program;
         loop {
             spend(self.ops, 1)?;
             let Some(inst) = program.code.get(pc) else { return Ok(None) };
             let next = pc.saturating_add(1);
             let went_on = match inst {
-                Inst::End if target.is_none_or(|target| target == at) => return Ok(Some(at)),
-                Inst::End => None,
-                Inst::Split(first, second) => {
-                    undo.push(Undo::Branch { pc: *second, at });
+                Instruction::End if target.is_none_or(|target| target == at) => {
+                    return Ok(Some(at));
+                }
+                Instruction::End => None,
+                Instruction::Split(first, second) => {
+                    undo.push(BacktrackEntry::Branch { pc: *second, at });
                     Some((*first, at))
                 }
-                Inst::Jump(to) => Some((*to, at)),
-                Inst::Save(slot) | Inst::Enter(slot) => {
+                Instruction::Jump(to) => Some((*to, at)),
+                Instruction::Save(slot) | Instruction::Enter(slot) => {
                     self.save(*slot, Some(at), &mut undo);
                     Some((next, at))
                 }
-                Inst::Progress(slot, exit) => {
+                Instruction::Progress(slot, exit) => {
                     let began = self.slots.get(*slot).copied().flatten();
                     Some((if began == Some(at) { *exit } else { next }, at))
                 }
-                Inst::Assert(assertion) => holds(*assertion, self.text, at).then_some((next, at)),
-                Inst::Backref { group, fold } => {
-                    self.same_again(*group, *fold, at)?.map(|end| (next, end))
+                Instruction::Assert(assertion) => {
+                    holds(*assertion, self.text, at).then_some((next, at))
                 }
-                Inst::Look { ahead, negative, width, next: after } => {
+                Instruction::Backref { group, fold } => {
+                    self.matches_back_reference(*group, *fold, at)?.map(|end| (next, end))
+                }
+                Instruction::Look { ahead, negative, width, next: after } => {
                     let before = self.slots.clone();
                     spend(self.ops, before.len() as u64 / 16)?;
                     let found = if *ahead {
                         self.attempt(next, at, None)?.is_some()
                     } else {
-                        self.look_behind(next, at, *width)?
+                        self.match_look_behind(next, at, *width)?
                     };
                     if found == *negative {
                         self.slots = before;
@@ -118,56 +127,56 @@ impl Run<'_> {
                         Some((*after, at))
                     }
                 }
-                Inst::Atomic { next: after } => {
+                Instruction::Atomic { next: after } => {
                     let before = self.slots.clone();
                     spend(self.ops, before.len() as u64 / 16)?;
                     let end = self.attempt(next, at, None)?;
                     self.remember(&before, &mut undo);
                     end.map(|end| (*after, end))
                 }
-                Inst::Char { .. } | Inst::Any { .. } | Inst::Class(_) => {
+                Instruction::Char { .. } | Instruction::Any { .. } | Instruction::Class(_) => {
                     let c = self.text.get(at..).and_then(|rest| rest.chars().next());
                     let c = c.filter(|c| takes(inst, *c));
                     c.map(|c| (next, at.saturating_add(c.len_utf8())))
                 }
             };
             match went_on.or_else(|| self.back(&mut undo)) {
-                Some(place) => (pc, at) = place,
+                Some(index) => (pc, at) = index,
                 None => return Ok(None),
             }
         }
     }
 
-    fn save(&mut self, slot: usize, new: Option<usize>, undo: &mut Vec<Undo>) {
-        if let Some(place) = self.slots.get_mut(slot) {
-            let old = std::mem::replace(place, new);
-            undo.push(Undo::Slot { slot, old });
+    fn save(&mut self, slot: usize, new: Option<usize>, undo: &mut Vec<BacktrackEntry>) {
+        if let Some(index) = self.slots.get_mut(slot) {
+            let old = std::mem::replace(index, new);
+            undo.push(BacktrackEntry::Slot { slot, old });
         }
     }
 
     /// Makes what a nested attempt saved part of what this one can undo.
-    fn remember(&self, before: &[Option<usize>], undo: &mut Vec<Undo>) {
+    fn remember(&self, before: &[Option<usize>], undo: &mut Vec<BacktrackEntry>) {
         for (slot, (old, new)) in before.iter().zip(&self.slots).enumerate() {
             if old != new {
-                undo.push(Undo::Slot { slot, old: *old });
+                undo.push(BacktrackEntry::Slot { slot, old: *old });
             }
         }
     }
 
-    fn back(&mut self, undo: &mut Vec<Undo>) -> Option<(usize, usize)> {
+    fn back(&mut self, undo: &mut Vec<BacktrackEntry>) -> Option<(usize, usize)> {
         loop {
             match undo.pop()? {
-                Undo::Branch { pc, at } => return Some((pc, at)),
-                Undo::Slot { slot, old } => {
-                    if let Some(place) = self.slots.get_mut(slot) {
-                        *place = old;
+                BacktrackEntry::Branch { pc, at } => return Some((pc, at)),
+                BacktrackEntry::Slot { slot, old } => {
+                    if let Some(index) = self.slots.get_mut(slot) {
+                        *index = old;
                     }
                 }
             }
         }
     }
 
-    fn look_behind(&mut self, pc: usize, at: usize, (min, max): Width) -> Result<bool> {
+    fn match_look_behind(&mut self, pc: usize, at: usize, (min, max): Width) -> Result<bool> {
         let mut start = at;
         for count in 0..=max.unwrap_or(usize::MAX) {
             spend(self.ops, 1)?;
@@ -182,10 +191,15 @@ impl Run<'_> {
     }
 
     /// The end of the text of a group, where it stands again.
-    fn same_again(&mut self, group: usize, fold: bool, at: usize) -> Result<Option<usize>> {
+    fn matches_back_reference(
+        &mut self,
+        group: usize,
+        fold: bool,
+        at: usize,
+    ) -> Result<Option<usize>> {
         let slot = group.saturating_mul(2);
-        let place = |slot: usize| self.slots.get(slot).copied().flatten();
-        let (Some(start), Some(end)) = (place(slot), place(slot.saturating_add(1))) else {
+        let index = |slot: usize| self.slots.get(slot).copied().flatten();
+        let (Some(start), Some(end)) = (index(slot), index(slot.saturating_add(1))) else {
             return Ok(None);
         };
         let wanted = self.text.get(start..end).unwrap_or_default();
@@ -208,13 +222,13 @@ impl Run<'_> {
     }
 }
 
-fn takes(inst: &Inst, c: char) -> bool {
+fn takes(inst: &Instruction, c: char) -> bool {
     match inst {
-        Inst::Char { c: wanted, fold: false } => *wanted == c,
-        Inst::Char { c: wanted, fold: true } => folded_equal(*wanted, c),
-        Inst::Any { newline: true, .. } => true,
-        Inst::Any { crlf, .. } => c != '\n' && !(*crlf && c == '\r'),
-        Inst::Class(ranges) => {
+        Instruction::Char { c: wanted, fold: false } => *wanted == c,
+        Instruction::Char { c: wanted, fold: true } => folded_equal(*wanted, c),
+        Instruction::Any { newline: true, .. } => true,
+        Instruction::Any { crlf, .. } => c != '\n' && !(*crlf && c == '\r'),
+        Instruction::Class(ranges) => {
             let at = ranges.partition_point(|(_, end)| *end < c);
             ranges.get(at).is_some_and(|(start, _)| *start <= c)
         }

@@ -1,15 +1,15 @@
 //! A compiled regular expression: which engine it runs on, and what it finds.
 
-use super::backtrack::Backtracking;
-use super::linear::Linear;
+use super::backtrack::BacktrackingMatcher;
+use super::linear::LinearMatcher;
 use super::translate;
 use crate::value::Text;
 
 /// Bytes of a compiled expression.
-pub(super) const SIZE_LIMIT: usize = 1 << 20;
+pub(super) const MAX_COMPILED_BYTES: usize = 1 << 20;
 
 /// Bytes of the text of an expression.
-const SOURCE_LIMIT: usize = 64 << 10;
+const MAX_SOURCE_BYTES: usize = 64 << 10;
 
 /// Operations for one match that is kept, beside those for finding it: a match takes memory.
 const OPS_PER_MATCH: u64 = 2;
@@ -23,8 +23,8 @@ pub struct Pattern {
 
 #[derive(Debug)]
 enum Engine {
-    Linear(Box<Linear>),
-    Backtracking(Box<Backtracking>),
+    Linear(Box<LinearMatcher>),
+    Backtracking(Box<BacktrackingMatcher>),
 }
 
 /// The text is not a regular expression.
@@ -64,24 +64,24 @@ pub(super) fn spend(ops: &mut u64, count: u64) -> Result<()> {
 impl Pattern {
     /// Compiles an expression in Java's dialect.
     pub fn new(source: &str) -> Result<Self, InvalidPattern> {
-        if source.len() > SOURCE_LIMIT {
-            return Err(InvalidPattern::new(format!("it has more than {SOURCE_LIMIT} bytes")));
+        if source.len() > MAX_SOURCE_BYTES {
+            return Err(InvalidPattern::new(format!("it has more than {MAX_SOURCE_BYTES} bytes")));
         }
         Self::compile(source, &translate::translate(source))
     }
 
     /// Compiles an expression that is written in the engine's own dialect.
     pub fn translated(source: &str, translated: &str) -> Result<Self, InvalidPattern> {
-        if source.len().max(translated.len()) > SOURCE_LIMIT {
-            return Err(InvalidPattern::new(format!("it has more than {SOURCE_LIMIT} bytes")));
+        if source.len().max(translated.len()) > MAX_SOURCE_BYTES {
+            return Err(InvalidPattern::new(format!("it has more than {MAX_SOURCE_BYTES} bytes")));
         }
         Self::compile(source, translated)
     }
 
     fn compile(source: &str, translated: &str) -> Result<Self, InvalidPattern> {
-        let engine = match Linear::new(translated)? {
+        let engine = match LinearMatcher::new(translated)? {
             Some(linear) => Engine::Linear(Box::new(linear)),
-            None => Engine::Backtracking(Box::new(Backtracking::new(translated)?)),
+            None => Engine::Backtracking(Box::new(BacktrackingMatcher::new(translated)?)),
         };
         Ok(Self { source: source.into(), engine })
     }
@@ -101,12 +101,16 @@ impl Pattern {
     }
 
     /// The groups of a match of the whole text.
-    pub fn match_whole<'t>(&self, text: &'t str, ops: &mut u64) -> Result<Option<Found<'t>>> {
+    pub fn match_whole<'t>(
+        &self,
+        text: &'t str,
+        ops: &mut u64,
+    ) -> Result<Option<PatternMatch<'t>>> {
         let spans = match &self.engine {
             Engine::Linear(linear) => linear.match_whole(text, ops)?,
             Engine::Backtracking(hard) => hard.match_whole(text, ops)?,
         };
-        Ok(spans.map(|spans| Found { text, spans }))
+        Ok(spans.map(|spans| PatternMatch { text, spans }))
     }
 
     /// Whether there is a match anywhere.
@@ -118,7 +122,7 @@ impl Pattern {
     }
 
     /// The groups of every match, from left to right.
-    pub fn matches<'t>(&self, text: &'t str, ops: &mut u64) -> Result<Vec<Found<'t>>> {
+    pub fn matches<'t>(&self, text: &'t str, ops: &mut u64) -> Result<Vec<PatternMatch<'t>>> {
         let mut scan = match &self.engine {
             Engine::Linear(linear) => Some((&**linear, linear.scan())),
             Engine::Backtracking(_) => None,
@@ -139,7 +143,7 @@ impl Pattern {
             }
             spend(ops, OPS_PER_MATCH.saturating_add(spans.len() as u64))?;
             (from, last_end) = (end, Some(end));
-            all.push(Found { text, spans });
+            all.push(PatternMatch { text, spans });
         }
         Ok(all)
     }
@@ -152,16 +156,16 @@ pub(super) fn next_boundary(text: &str, at: usize) -> usize {
 }
 
 /// Byte offsets of groups; the whole match is the first.
-pub(super) type Spans = Vec<Option<(usize, usize)>>;
+pub(super) type GroupSpans = Vec<Option<(usize, usize)>>;
 
 /// One match: the whole of it is group 0.
 #[derive(Debug, Clone)]
-pub struct Found<'t> {
+pub struct PatternMatch<'t> {
     text: &'t str,
-    spans: Spans,
+    spans: GroupSpans,
 }
 
-impl<'t> Found<'t> {
+impl<'t> PatternMatch<'t> {
     /// The text of every group; none where a group took no part.
     pub fn groups(&self) -> impl Iterator<Item = Option<&'t str>> {
         let text = self.text;

@@ -8,32 +8,32 @@ use regex_automata::util::syntax;
 use regex_automata::{Anchored, Input};
 use regex_syntax::hir::{Hir, Look};
 
-use super::expression::{InvalidPattern, Result, SIZE_LIMIT, Spans, spend};
+use super::expression::{GroupSpans, InvalidPattern, MAX_COMPILED_BYTES, Result, spend};
 
 /// Bytes of text times states of the automaton for one operation. A state is visited in a few
 /// nanoseconds at worst, an operation takes about a microsecond at worst.
-const WORK_PER_OP: u64 = 512;
+const STATE_VISITS_PER_OP: u64 = 512;
 
 /// A pattern without look-around and back-references.
 #[derive(Debug)]
-pub(super) struct Linear {
+pub(super) struct LinearMatcher {
     any: meta::Regex,
     whole: meta::Regex,
     nfa: NFA,
-    /// Tells how far a search looked; none where the automaton cannot be made.
+    /// Measures how far a search read; none if the automaton cannot be built.
     scanner: Option<dfa::DFA>,
 }
 
-impl Linear {
+impl LinearMatcher {
     /// Compiles; none when the pattern needs more than this can do, or is wrong.
     pub(super) fn new(translated: &str) -> Result<Option<Self>, InvalidPattern> {
         let Ok(hir) = syntax::parse(translated) else { return Ok(None) };
         let too_large = || InvalidPattern::new("it is too large");
-        let limit = thompson::Config::new().nfa_size_limit(Some(SIZE_LIMIT));
+        let limit = thompson::Config::new().nfa_size_limit(Some(MAX_COMPILED_BYTES));
         let nfa = thompson::Compiler::new().configure(limit).build_from_hir(&hir);
         let nfa = nfa.map_err(|_| too_large())?;
         let build = |hir: &Hir| {
-            let limits = meta::Config::new().nfa_size_limit(Some(SIZE_LIMIT));
+            let limits = meta::Config::new().nfa_size_limit(Some(MAX_COMPILED_BYTES));
             meta::Builder::new().configure(limits).build_from_hir(hir).map_err(|_| too_large())
         };
         let any = build(&hir)?;
@@ -51,7 +51,7 @@ impl Linear {
     /// The operations of looking at so many bytes.
     fn ops_of(&self, bytes: usize) -> u64 {
         let work = (bytes as u64).saturating_mul(self.size() as u64);
-        (work / WORK_PER_OP).saturating_add(bytes as u64 / 64).saturating_add(1)
+        (work / STATE_VISITS_PER_OP).saturating_add(bytes as u64 / 64).saturating_add(1)
     }
 
     pub(super) fn is_match(&self, text: &str, ops: &mut u64) -> Result<bool> {
@@ -59,7 +59,7 @@ impl Linear {
         Ok(self.any.is_match(text))
     }
 
-    pub(super) fn match_whole(&self, text: &str, ops: &mut u64) -> Result<Option<Spans>> {
+    pub(super) fn match_whole(&self, text: &str, ops: &mut u64) -> Result<Option<GroupSpans>> {
         spend(ops, self.ops_of(text.len()))?;
         let mut captures = self.whole.create_captures();
         self.whole.search_captures(&Input::new(text).anchored(Anchored::Yes), &mut captures);
@@ -81,15 +81,15 @@ impl Linear {
         text: &str,
         from: usize,
         ops: &mut u64,
-    ) -> Result<Option<Spans>> {
-        spend(ops, self.ops_of(self.looked_at(scan, text, from)))?;
+    ) -> Result<Option<GroupSpans>> {
+        spend(ops, self.ops_of(self.scanned_bytes(scan, text, from)))?;
         let mut captures = self.any.create_captures();
         self.any.search_captures(&Input::new(text).range(from..), &mut captures);
         Ok(spans_of(&captures))
     }
 
-    /// How many bytes a search from a position looks at.
-    fn looked_at(&self, cache: &mut Option<dfa::Cache>, text: &str, from: usize) -> usize {
+    /// How many bytes a search from a position reads.
+    fn scanned_bytes(&self, cache: &mut Option<dfa::Cache>, text: &str, from: usize) -> usize {
         let rest = text.as_bytes().get(from..).unwrap_or_default();
         let (Some(dfa), Some(cache)) = (&self.scanner, cache) else { return rest.len() };
         let Ok(mut state) = dfa.start_state_forward(cache, &Input::new(text).range(from..)) else {
@@ -106,7 +106,7 @@ impl Linear {
     }
 }
 
-fn spans_of(captures: &Captures) -> Option<Spans> {
+fn spans_of(captures: &Captures) -> Option<GroupSpans> {
     let span = |group| captures.get_group(group).map(|span| (span.start, span.end));
     captures.is_match().then(|| (0..captures.group_len()).map(span).collect())
 }

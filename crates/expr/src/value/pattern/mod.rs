@@ -6,10 +6,10 @@
 
 mod backtrack;
 mod expression;
-mod hard;
 mod linear;
+mod program;
 #[cfg(test)]
 mod tests;
 mod translate;
 
-pub use expression::{Found, InvalidPattern, MatchTooCostly, Pattern};
+pub use expression::{InvalidPattern, MatchTooCostly, Pattern, PatternMatch};

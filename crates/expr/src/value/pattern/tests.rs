@@ -2,9 +2,9 @@
 
 use proptest::prelude::*;
 
-use super::backtrack::Backtracking;
-use super::expression::{Found, MatchTooCostly, Pattern};
-use super::linear::Linear;
+use super::backtrack::BacktrackingMatcher;
+use super::expression::{MatchTooCostly, Pattern, PatternMatch};
+use super::linear::LinearMatcher;
 
 /// More than any of these matches needs.
 const OPS: u64 = 1_000_000;
@@ -20,7 +20,7 @@ fn is_match(pattern: &str, text: &str) -> bool {
 fn spans(pattern: &str, text: &str) -> Vec<(usize, usize)> {
     let found = Pattern::new(pattern).unwrap();
     let found = found.matches(text, &mut ops()).unwrap();
-    found.iter().map(Found::span).collect()
+    found.iter().map(PatternMatch::span).collect()
 }
 
 #[test]
@@ -132,8 +132,8 @@ fn simple() -> impl Strategy<Value = String> {
 proptest! {
     #[test]
     fn both_engines_find_the_same(pattern in simple(), text in "[abé\n ]{0,12}") {
-        let linear = Linear::new(&pattern).unwrap().unwrap();
-        let hard = Backtracking::new(&pattern).unwrap();
+        let linear = LinearMatcher::new(&pattern).unwrap().unwrap();
+        let hard = BacktrackingMatcher::new(&pattern).unwrap();
         let mut scan = linear.scan();
         for from in (0..=text.len()).filter(|at| text.is_char_boundary(*at)) {
             prop_assert_eq!(

@@ -25,7 +25,7 @@ pub enum Period {
     },
 }
 
-const NANOS: i128 = 1_000_000_000;
+const NANOS_PER_SECOND: i128 = 1_000_000_000;
 
 impl Period {
     /// A calendar period.
@@ -35,8 +35,8 @@ impl Period {
 
     /// A duration of so many nanoseconds; none if it is too long.
     pub fn from_nanos(nanos: i128) -> Option<Self> {
-        let seconds = i64::try_from(nanos.div_euclid(NANOS)).ok()?;
-        let nanos = i32::try_from(nanos.rem_euclid(NANOS)).ok()?;
+        let seconds = i64::try_from(nanos.div_euclid(NANOS_PER_SECOND)).ok()?;
+        let nanos = i32::try_from(nanos.rem_euclid(NANOS_PER_SECOND)).ok()?;
         Some(Self::Exact { seconds, nanos })
     }
 
@@ -44,7 +44,9 @@ impl Period {
     pub fn to_nanos(self) -> Option<i128> {
         match self {
             Self::Calendar { .. } => None,
-            Self::Exact { seconds, nanos } => Some(i128::from(seconds) * NANOS + i128::from(nanos)),
+            Self::Exact { seconds, nanos } => {
+                Some(i128::from(seconds) * NANOS_PER_SECOND + i128::from(nanos))
+            }
         }
     }
 
@@ -82,9 +84,9 @@ impl fmt::Display for Period {
 }
 
 fn write_exact(nanos: i128, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    let seconds = nanos / NANOS;
+    let seconds = nanos / NANOS_PER_SECOND;
     let (hours, minutes) = (seconds / 3600, seconds % 3600 / 60);
-    let (seconds, fraction) = (seconds % 60, nanos % NANOS);
+    let (seconds, fraction) = (seconds % 60, nanos % NANOS_PER_SECOND);
     f.write_str("PT")?;
     if hours != 0 {
         write!(f, "{hours}H")?;
@@ -127,7 +129,7 @@ fn parse(text: &str) -> Option<Period> {
         Some(at) => (&rest[..at], Some(&rest[at + 1..])),
         None => (rest, None),
     };
-    let mut calendar = Parts::read(date, "YMWD")?;
+    let mut calendar = PeriodParts::read(date, "YMWD")?;
     let Some(time) = time else {
         let [years, months, weeks, days] = calendar.whole()?;
         let days = weeks.checked_mul(7)?.checked_add(days)?;
@@ -136,19 +138,19 @@ fn parse(text: &str) -> Option<Period> {
         return Some(Period::calendar(fit(years)?, fit(months)?, fit(days)?));
     };
     (!time.is_empty()).then_some(())?;
-    let mut exact = Parts::read(time, "HMS")?;
+    let mut exact = PeriodParts::read(time, "HMS")?;
     let [years, months, weeks, days] = calendar.whole()?;
     (years == 0 && months == 0 && weeks == 0).then_some(())?;
-    let nanos = i128::from(days) * 86_400 * NANOS + exact.nanos()?;
+    let nanos = i128::from(days) * 86_400 * NANOS_PER_SECOND + exact.nanos()?;
     Period::from_nanos(nanos * i128::from(sign))
 }
 
 /// Amounts with their units, each unit at most once and in order.
-struct Parts<'a> {
+struct PeriodParts<'a> {
     amounts: Vec<(&'a str, usize)>,
 }
 
-impl<'a> Parts<'a> {
+impl<'a> PeriodParts<'a> {
     fn read(text: &'a str, units: &str) -> Option<Self> {
         let mut amounts = Vec::new();
         let mut rest = text;
@@ -177,8 +179,8 @@ impl<'a> Parts<'a> {
         let mut total = 0_i128;
         for (text, position) in &self.amounts {
             let part = match position {
-                0 => i128::from(text.parse::<i64>().ok()?) * 3600 * NANOS,
-                1 => i128::from(text.parse::<i64>().ok()?) * 60 * NANOS,
+                0 => i128::from(text.parse::<i64>().ok()?) * 3600 * NANOS_PER_SECOND,
+                1 => i128::from(text.parse::<i64>().ok()?) * 60 * NANOS_PER_SECOND,
                 _ => seconds(text)?,
             };
             total = total.checked_add(part)?;
@@ -195,7 +197,7 @@ fn seconds(text: &str) -> Option<i128> {
         return None;
     }
     let nanos: i128 = format!("{fraction:0<9}").parse().ok()?;
-    Some(i128::from(seconds) * NANOS + if negative { -nanos } else { nanos })
+    Some(i128::from(seconds) * NANOS_PER_SECOND + if negative { -nanos } else { nanos })
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! A compiled schema, and what a check of a document comes to.
+//! A compiled schema, and the result of checking a document.
 
 use std::fmt;
 
@@ -41,13 +41,13 @@ impl Mismatch {
 
 /// What a check found, and what it cost.
 #[derive(Debug)]
-pub(crate) struct Checked {
+pub(crate) struct SchemaCheck {
     /// Nothing when the value matches.
     pub(crate) mismatches: Vec<Mismatch>,
     pub(crate) ops: u64,
 }
 
-/// How many mismatches are told.
+/// How many mismatches are reported.
 pub(super) const MAX_MISMATCHES: usize = 20;
 
 /// Operations of one check.
@@ -66,12 +66,12 @@ impl Schema {
     }
 
     /// Checks a document with so many operations, at most [`MAX_OPS`].
-    pub(crate) fn check(&self, value: &Json, ops: u64) -> Checked {
+    pub(crate) fn check(&self, value: &Json, ops: u64) -> SchemaCheck {
         let whole = |message: String| vec![Mismatch { pointer: String::new(), message }];
         let value = match json::read(value.as_str()) {
             Ok(value) => value,
             Err(error) => {
-                return Checked {
+                return SchemaCheck {
                     mismatches: whole(format!("it cannot be read: {error}")),
                     ops: 1,
                 };
@@ -79,13 +79,13 @@ impl Schema {
         };
         let allowed = ops.min(MAX_OPS);
         let mut evaluation = Evaluation::new(&self.nodes, allowed);
-        let result = evaluation.whole(&value);
+        let result = evaluation.check_document(&value);
         let used = allowed.saturating_sub(evaluation.ops());
         let mismatches = match result {
             Ok(()) => evaluation.into_mismatches(),
             Err(overrun) => whole(overrun.to_string()),
         };
-        Checked { mismatches, ops: used.max(1) }
+        SchemaCheck { mismatches, ops: used.max(1) }
     }
 
     /// Names of the properties it declares at its top level.

@@ -7,7 +7,7 @@ use meantime_expr::value::{Number, Pattern, Value};
 use serde_json::{Map, Value as Json};
 
 use super::format::Format;
-use super::keyword::{Keyword, Node, NodeId, Others, Properties, Type};
+use super::keyword::{AdditionalProperties, Keyword, Node, NodeId, Properties, Type};
 use super::refer::{References, join};
 
 /// Schemas within one schema.
@@ -80,8 +80,8 @@ impl<'d> Compiler<'d> {
             matches!(it, Keyword::UnevaluatedItems(_) | Keyword::UnevaluatedProperties(_))
         };
         let needs_marks = keywords.iter().any(asks);
-        if let Some(place) = self.nodes.get_mut(id) {
-            *place = Some(Node { keywords, needs_marks });
+        if let Some(node) = self.nodes.get_mut(id) {
+            *node = Some(Node { keywords, needs_marks });
         }
         Ok(id)
     }
@@ -136,7 +136,7 @@ impl<'d> Compiler<'d> {
                 "allOf" => Keyword::AllOf(self.schemas(value, &at)?),
                 "anyOf" => Keyword::AnyOf(self.schemas(value, &at)?),
                 "oneOf" => Keyword::OneOf(self.schemas(value, &at)?),
-                "not" => Keyword::Not(self.schema(value, &at)?, super::message::short(value)),
+                "not" => Keyword::Not(self.schema(value, &at)?, super::message::excerpt(value)),
                 "if" => {
                     let mut other = |key: &str| {
                         let schema = members.get(key);
@@ -176,11 +176,11 @@ impl<'d> Compiler<'d> {
             }
         }
         properties.others = match members.get("additionalProperties") {
-            None => Others::Any,
-            Some(Json::Bool(false)) => Others::None,
-            Some(schema) => {
-                Others::Match(self.schema(schema, &join(pointer, "additionalProperties"))?)
-            }
+            None => AdditionalProperties::Any,
+            Some(Json::Bool(false)) => AdditionalProperties::None,
+            Some(schema) => AdditionalProperties::Match(
+                self.schema(schema, &join(pointer, "additionalProperties"))?,
+            ),
         };
         found.push(Keyword::Properties(properties));
         Ok(())
@@ -242,8 +242,10 @@ impl<'d> Compiler<'d> {
 
 /// Whether evaluating a node can come back to it with the same value.
 fn cycle(nodes: &[Node]) -> Option<()> {
-    let edges: Vec<Vec<NodeId>> =
-        nodes.iter().map(|it| it.keywords.iter().flat_map(Keyword::in_place).collect()).collect();
+    let edges: Vec<Vec<NodeId>> = nodes
+        .iter()
+        .map(|it| it.keywords.iter().flat_map(Keyword::same_value_schemas).collect())
+        .collect();
     // 0: not seen, 1: on the way, 2: done.
     let mut seen = vec![0_u8; nodes.len()];
     for root in 0..nodes.len() {

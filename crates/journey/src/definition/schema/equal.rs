@@ -5,10 +5,14 @@ use std::fmt::Write as _;
 
 use meantime_expr::value::Value;
 
-use super::evaluate::{Budget, Overrun};
+use super::evaluate::{Budget, BudgetExceeded};
 
 /// Whether two values are the same.
-pub(super) fn same(left: &Value, right: &Value, budget: &mut Budget) -> Result<bool, Overrun> {
+pub(super) fn is_same(
+    left: &Value,
+    right: &Value,
+    budget: &mut Budget,
+) -> Result<bool, BudgetExceeded> {
     budget.spend(1)?;
     Ok(match (left.bare(), right.bare()) {
         (Value::Null, Value::Null) => true,
@@ -27,7 +31,7 @@ pub(super) fn same(left: &Value, right: &Value, budget: &mut Budget) -> Result<b
                 return Ok(false);
             }
             for (left, right) in left.iter().zip(right.iter()) {
-                if !same(left, right, budget)? {
+                if !is_same(left, right, budget)? {
                     return Ok(false);
                 }
             }
@@ -40,7 +44,7 @@ pub(super) fn same(left: &Value, right: &Value, budget: &mut Budget) -> Result<b
             for entry in left.entries() {
                 budget.spend(right.len() as u64 / 8)?;
                 let Some(other) = right.get(entry.key.name()) else { return Ok(false) };
-                if !same(&entry.value, other, budget)? {
+                if !is_same(&entry.value, other, budget)? {
                     return Ok(false);
                 }
             }
@@ -51,7 +55,7 @@ pub(super) fn same(left: &Value, right: &Value, budget: &mut Budget) -> Result<b
 }
 
 /// Whether no two items are the same, by a text that is the same for the same values.
-pub(super) fn all_differ(items: &[Value], budget: &mut Budget) -> Result<bool, Overrun> {
+pub(super) fn all_differ(items: &[Value], budget: &mut Budget) -> Result<bool, BudgetExceeded> {
     let mut seen = BTreeSet::new();
     // What finding a place among the others compares, at most.
     let comparisons = u64::from(items.len().max(2).ilog2()).saturating_add(1);
@@ -66,7 +70,7 @@ pub(super) fn all_differ(items: &[Value], budget: &mut Budget) -> Result<bool, O
     Ok(true)
 }
 
-fn canonical(value: &Value, out: &mut String, budget: &mut Budget) -> Result<(), Overrun> {
+fn canonical(value: &Value, out: &mut String, budget: &mut Budget) -> Result<(), BudgetExceeded> {
     budget.spend(1)?;
     match value.bare() {
         Value::Bool(value) => out.push_str(if *value { "t" } else { "f" }),

@@ -3,30 +3,30 @@
 use meantime_expr::value::{MatchTooCostly, Number, Object, Pattern, Value};
 
 use super::check::{MAX_MISMATCHES, MAX_OPS, Mismatch};
-use super::equal::{all_differ, same};
+use super::equal::{all_differ, is_same};
 use super::format::Format;
-use super::keyword::{Keyword, Node, NodeId, Others, Properties, Type};
-use super::message::{choices, counted, properties, shown, unexpected};
+use super::keyword::{AdditionalProperties, Keyword, Node, NodeId, Properties, Type};
+use super::message::{choices, count_text, display_value, properties, unexpected};
 
 /// Schemas inside each other while a value is checked: a frame of the stack for each.
 const MAX_DEPTH: usize = 400;
 
-/// Why a check was given up.
+/// Why a check was aborted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Overrun {
+pub(super) enum BudgetExceeded {
     #[error("checking it against the schema takes more than {MAX_OPS} operations")]
     Operations,
     #[error("checking it against the schema goes deeper than {MAX_DEPTH} levels")]
     Depth,
 }
 
-impl From<MatchTooCostly> for Overrun {
+impl From<MatchTooCostly> for BudgetExceeded {
     fn from(_: MatchTooCostly) -> Self {
         Self::Operations
     }
 }
 
-type Result<T = bool> = std::result::Result<T, Overrun>;
+type Result<T = bool> = std::result::Result<T, BudgetExceeded>;
 
 /// The operations that are left.
 pub(super) struct Budget {
@@ -42,7 +42,7 @@ impl Budget {
             }
             None => {
                 self.ops = 0;
-                Err(Overrun::Operations)
+                Err(BudgetExceeded::Operations)
             }
         }
     }
@@ -59,14 +59,14 @@ impl Budget {
 }
 
 /// Which items or properties of one value a keyword has looked at, by position.
-type Marks = Vec<bool>;
+type EvaluatedMarks = Vec<bool>;
 
 /// One check.
 pub(super) struct Evaluation<'s> {
     nodes: &'s [Node],
     budget: Budget,
     depth: usize,
-    /// Above zero while nothing is told, as inside of `anyOf`.
+    /// Above zero while mismatches are not reported, as inside of `anyOf`.
     quiet: usize,
     path: Vec<String>,
     mismatches: Vec<Mismatch>,
@@ -79,7 +79,7 @@ impl<'s> Evaluation<'s> {
     }
 
     /// Checks a value against the whole schema.
-    pub(super) fn whole(&mut self, value: &Value) -> Result<()> {
+    pub(super) fn check_document(&mut self, value: &Value) -> Result<()> {
         self.schema(0, value, None).map(|_| ())
     }
 
@@ -94,11 +94,11 @@ impl<'s> Evaluation<'s> {
         self.mismatches
     }
 
-    /// Checks a value against one schema; marks what it looked at where somebody asks.
-    fn schema(&mut self, id: NodeId, value: &Value, marks: Option<&mut Marks>) -> Result {
+    /// Checks a value against one schema; marks what it evaluated if marks are given.
+    fn schema(&mut self, id: NodeId, value: &Value, marks: Option<&mut EvaluatedMarks>) -> Result {
         self.budget.spend(1)?;
         if self.depth >= MAX_DEPTH {
-            return Err(Overrun::Depth);
+            return Err(BudgetExceeded::Depth);
         }
         let nodes = self.nodes;
         let Some(node) = nodes.get(id) else { return Ok(false) };
@@ -108,7 +108,12 @@ impl<'s> Evaluation<'s> {
         result
     }
 
-    fn node(&mut self, node: &'s Node, value: &Value, marks: Option<&mut Marks>) -> Result {
+    fn node(
+        &mut self,
+        node: &'s Node,
+        value: &Value,
+        marks: Option<&mut EvaluatedMarks>,
+    ) -> Result {
         let mut own = None;
         let is_asked = node.needs_marks || marks.is_some();
         if is_asked {
@@ -122,7 +127,7 @@ impl<'s> Evaluation<'s> {
                 break;
             }
             is_valid &= self.keyword(keyword, value, own.as_mut())?;
-            if !is_valid && self.is_told_enough() {
+            if !is_valid && self.has_enough_mismatches() {
                 return Ok(false);
             }
         }
@@ -135,7 +140,7 @@ impl<'s> Evaluation<'s> {
         Ok(is_valid)
     }
 
-    fn marks_of(&mut self, value: &Value) -> Result<Marks> {
+    fn marks_of(&mut self, value: &Value) -> Result<EvaluatedMarks> {
         let count = match value.bare() {
             Value::Array(items) => items.len(),
             Value::Object(object) => object.len(),
@@ -145,14 +150,14 @@ impl<'s> Evaluation<'s> {
         Ok(vec![false; count])
     }
 
-    /// Whether one more mismatch would not be told anyway.
-    fn is_told_enough(&self) -> bool {
+    /// Whether further mismatches would not be reported.
+    fn has_enough_mismatches(&self) -> bool {
         self.quiet > 0 || self.mismatches.len() >= MAX_MISMATCHES
     }
 
-    /// Tells a mismatch at the current place, and is false.
-    fn told(&mut self, message: impl FnOnce() -> String) -> bool {
-        if !self.is_told_enough() {
+    /// Reports a mismatch at the current path. Always false.
+    fn report_mismatch(&mut self, message: impl FnOnce() -> String) -> bool {
+        if !self.has_enough_mismatches() {
             let pointer = self.path.iter().fold(String::new(), |all, part| {
                 all + "/" + &part.replace('~', "~0").replace('/', "~1")
             });
@@ -161,12 +166,17 @@ impl<'s> Evaluation<'s> {
         false
     }
 
-    fn tell_unless(&mut self, holds: bool, message: impl FnOnce() -> String) -> bool {
-        holds || self.told(message)
+    fn report_unless(&mut self, holds: bool, message: impl FnOnce() -> String) -> bool {
+        holds || self.report_mismatch(message)
     }
 
-    /// Whether a schema matches, without telling why not.
-    fn quietly(&mut self, id: NodeId, value: &Value, marks: Option<&mut Marks>) -> Result {
+    /// Whether a schema matches, without reporting mismatches.
+    fn matches_silently(
+        &mut self,
+        id: NodeId,
+        value: &Value,
+        marks: Option<&mut EvaluatedMarks>,
+    ) -> Result {
         self.quiet += 1;
         let result = self.schema(id, value, marks);
         self.quiet -= 1;
@@ -174,7 +184,7 @@ impl<'s> Evaluation<'s> {
     }
 
     /// Checks something inside of the value.
-    fn inside(&mut self, part: impl FnOnce() -> String, id: NodeId, value: &Value) -> Result {
+    fn check_member(&mut self, part: impl FnOnce() -> String, id: NodeId, value: &Value) -> Result {
         if self.quiet > 0 {
             return self.schema(id, value, None);
         }
@@ -188,17 +198,18 @@ impl<'s> Evaluation<'s> {
         &mut self,
         keyword: &'s Keyword,
         value: &Value,
-        marks: Option<&mut Marks>,
+        marks: Option<&mut EvaluatedMarks>,
     ) -> Result {
         self.budget.spend(1)?;
         match (keyword, value.bare()) {
-            (Keyword::Never, _) => {
-                Ok(self.told(|| format!("False schema does not allow {}", shown(value))))
-            }
+            (Keyword::Never, _) => Ok(self.report_mismatch(|| {
+                format!("False schema does not allow {}", display_value(value))
+            })),
             (Keyword::Type(types), _) => Ok(self.has_type(types, value)),
             (Keyword::Const(expected), _) => {
-                let holds = same(expected, value, &mut self.budget)?;
-                Ok(self.tell_unless(holds, || format!("{} was expected", shown(expected))))
+                let holds = is_same(expected, value, &mut self.budget)?;
+                Ok(self
+                    .report_unless(holds, || format!("{} was expected", display_value(expected))))
             }
             (Keyword::Enum(options), _) => self.is_one_of(options, value),
             (_, Value::Number(number)) if keyword.rank() == 3 => self.number(keyword, number),
@@ -236,55 +247,57 @@ impl<'s> Evaluation<'s> {
             (Keyword::UnevaluatedProperties(id), Value::Object(object)) => {
                 self.unevaluated_properties(*id, object, marks)
             }
-            (_, _) if keyword.rank() == 8 => self.in_place(keyword, value, marks),
+            (_, _) if keyword.rank() == 8 => self.same_value_schemas(keyword, value, marks),
             _ => Ok(true),
         }
     }
 
     fn has_type(&mut self, types: &[Type], value: &Value) -> bool {
         let holds = types.iter().any(|it| it.holds(value));
-        self.tell_unless(holds, || match types {
-            [only] => format!("{} is not of type \"{}\"", shown(value), only.name()),
+        self.report_unless(holds, || match types {
+            [only] => format!("{} is not of type \"{}\"", display_value(value), only.name()),
             all => {
                 let names: Vec<String> =
                     all.iter().map(|it| format!("\"{}\"", it.name())).collect();
-                format!("{} is not of types {}", shown(value), names.join(", "))
+                format!("{} is not of types {}", display_value(value), names.join(", "))
             }
         })
     }
 
     fn is_one_of(&mut self, options: &[Value], value: &Value) -> Result {
         for option in options {
-            if same(option, value, &mut self.budget)? {
+            if is_same(option, value, &mut self.budget)? {
                 return Ok(true);
             }
         }
-        Ok(self.told(|| format!("{} is not one of {}", shown(value), choices(options))))
+        Ok(self.report_mismatch(|| {
+            format!("{} is not one of {}", display_value(value), choices(options))
+        }))
     }
 
     fn number(&mut self, keyword: &Keyword, number: &Number) -> Result {
         self.budget.spend_number(number)?;
-        let value = || shown(&Value::Number(number.clone()));
-        let limit_text = |limit: &Number| shown(&Value::Number(limit.clone()));
+        let value = || display_value(&Value::Number(number.clone()));
+        let limit_text = |limit: &Number| display_value(&Value::Number(limit.clone()));
         Ok(match keyword {
             Keyword::Minimum { limit, exclusive } => {
                 let holds = if *exclusive { number > limit } else { number >= limit };
                 let than = if *exclusive { "less than or equal to" } else { "less than" };
-                self.tell_unless(holds, || {
+                self.report_unless(holds, || {
                     format!("{} is {than} the minimum of {}", value(), limit_text(limit))
                 })
             }
             Keyword::Maximum { limit, exclusive } => {
                 let holds = if *exclusive { number < limit } else { number <= limit };
                 let than = if *exclusive { "greater than or equal to" } else { "greater than" };
-                self.tell_unless(holds, || {
+                self.report_unless(holds, || {
                     format!("{} is {than} the maximum of {}", value(), limit_text(limit))
                 })
             }
             Keyword::MultipleOf(divisor) => {
                 self.budget.spend_number(divisor)?;
                 let holds = number.rem(divisor).is_ok_and(|rest| rest.is_zero());
-                self.tell_unless(holds, || {
+                self.report_unless(holds, || {
                     format!("{} is not a multiple of {}", value(), limit_text(divisor))
                 })
             }
@@ -296,28 +309,32 @@ impl<'s> Evaluation<'s> {
         Ok(match keyword {
             Keyword::MinLength(least) => {
                 let holds = self.length(text)? >= *least;
-                self.tell_unless(holds, || {
-                    let least = counted(*least, "character", "s");
-                    format!("{} is shorter than {least}", shown(value))
+                self.report_unless(holds, || {
+                    let least = count_text(*least, "character", "s");
+                    format!("{} is shorter than {least}", display_value(value))
                 })
             }
             Keyword::MaxLength(most) => {
                 let holds = self.length(text)? <= *most;
-                self.tell_unless(holds, || {
-                    format!("{} is longer than {}", shown(value), counted(*most, "character", "s"))
+                self.report_unless(holds, || {
+                    format!(
+                        "{} is longer than {}",
+                        display_value(value),
+                        count_text(*most, "character", "s")
+                    )
                 })
             }
             Keyword::Pattern(pattern) => {
                 let holds = pattern.is_match(text, &mut self.budget.ops)?;
-                self.tell_unless(holds, || {
-                    format!("{} does not match \"{}\"", shown(value), pattern.source())
+                self.report_unless(holds, || {
+                    format!("{} does not match \"{}\"", display_value(value), pattern.source())
                 })
             }
             Keyword::Format(format) => {
                 self.budget.spend(Format::ops(text))?;
                 let holds = format.holds(text);
-                self.tell_unless(holds, || {
-                    format!("{} is not a \"{}\"", shown(value), format.name())
+                self.report_unless(holds, || {
+                    format!("{} is not a \"{}\"", display_value(value), format.name())
                 })
             }
             _ => true,
@@ -333,15 +350,21 @@ impl<'s> Evaluation<'s> {
     fn size(&mut self, keyword: &Keyword, value: &Value, items: &[Value]) -> Result {
         let count = items.len() as u64;
         Ok(match keyword {
-            Keyword::MinItems(least) => self.tell_unless(count >= *least, || {
-                format!("{} has less than {}", shown(value), counted(*least, "item", "s"))
+            Keyword::MinItems(least) => self.report_unless(count >= *least, || {
+                format!(
+                    "{} has less than {}",
+                    display_value(value),
+                    count_text(*least, "item", "s")
+                )
             }),
-            Keyword::MaxItems(most) => self.tell_unless(count <= *most, || {
-                format!("{} has more than {}", shown(value), counted(*most, "item", "s"))
+            Keyword::MaxItems(most) => self.report_unless(count <= *most, || {
+                format!("{} has more than {}", display_value(value), count_text(*most, "item", "s"))
             }),
             Keyword::UniqueItems => {
                 let holds = all_differ(items, &mut self.budget)?;
-                self.tell_unless(holds, || format!("{} has non-unique elements", shown(value)))
+                self.report_unless(holds, || {
+                    format!("{} has non-unique elements", display_value(value))
+                })
             }
             _ => true,
         })
@@ -349,11 +372,11 @@ impl<'s> Evaluation<'s> {
 
     fn object_size(&mut self, keyword: &Keyword, value: &Value, count: u64) -> bool {
         match keyword {
-            Keyword::MinProperties(least) => self.tell_unless(count >= *least, || {
-                format!("{} has less than {}", shown(value), properties(*least))
+            Keyword::MinProperties(least) => self.report_unless(count >= *least, || {
+                format!("{} has less than {}", display_value(value), properties(*least))
             }),
-            Keyword::MaxProperties(most) => self.tell_unless(count <= *most, || {
-                format!("{} has more than {}", shown(value), properties(*most))
+            Keyword::MaxProperties(most) => self.report_unless(count <= *most, || {
+                format!("{} has more than {}", display_value(value), properties(*most))
             }),
             _ => true,
         }
@@ -368,8 +391,8 @@ impl<'s> Evaluation<'s> {
         let mut is_valid = true;
         for name in names {
             let holds = self.has(object, name)?;
-            is_valid &= self.tell_unless(holds, || {
-                let name = shown(&Value::from(name.as_str()));
+            is_valid &= self.report_unless(holds, || {
+                let name = display_value(&Value::from(name.as_str()));
                 format!("{name} is a required property")
             });
         }
@@ -381,26 +404,26 @@ impl<'s> Evaluation<'s> {
         keyword: &Keyword,
         value: &Value,
         items: &[Value],
-        mut marks: Option<&mut Marks>,
+        mut marks: Option<&mut EvaluatedMarks>,
     ) -> Result {
         let mut is_valid = true;
         let mut mark = |at: usize| {
-            if let Some(place) = marks.as_mut().and_then(|marks| marks.get_mut(at)) {
-                *place = true;
+            if let Some(mark) = marks.as_mut().and_then(|marks| marks.get_mut(at)) {
+                *mark = true;
             }
         };
         match keyword {
             Keyword::PrefixItems(ids) => {
                 for (at, (id, item)) in ids.iter().zip(items).enumerate() {
-                    is_valid &= self.inside(|| at.to_string(), *id, item)?;
+                    is_valid &= self.check_member(|| at.to_string(), *id, item)?;
                     mark(at);
                 }
             }
             Keyword::Items { skip, schema } => {
                 for (at, item) in items.iter().enumerate().skip(*skip) {
-                    is_valid &= self.inside(|| at.to_string(), *schema, item)?;
+                    is_valid &= self.check_member(|| at.to_string(), *schema, item)?;
                     mark(at);
-                    if !is_valid && self.is_told_enough() {
+                    if !is_valid && self.has_enough_mismatches() {
                         break;
                     }
                 }
@@ -408,20 +431,23 @@ impl<'s> Evaluation<'s> {
             Keyword::Contains { schema, min, max } => {
                 let mut count = 0_u64;
                 for (at, item) in items.iter().enumerate() {
-                    if self.quietly(*schema, item, None)? {
+                    if self.matches_silently(*schema, item, None)? {
                         count = count.saturating_add(1);
                         mark(at);
                     }
                 }
                 is_valid = if count < *min {
-                    self.told(|| {
-                        format!("None of {} are valid under the given schema", shown(value))
+                    self.report_mismatch(|| {
+                        format!("None of {} are valid under the given schema", display_value(value))
                     })
                 } else {
                     let most = max.unwrap_or(u64::MAX);
-                    self.tell_unless(count <= most, || {
-                        let most = counted(most, "item", "s");
-                        format!("More than {most} of {} match the given schema", shown(value))
+                    self.report_unless(count <= most, || {
+                        let most = count_text(most, "item", "s");
+                        format!(
+                            "More than {most} of {} match the given schema",
+                            display_value(value)
+                        )
                     })
                 };
             }
@@ -434,7 +460,7 @@ impl<'s> Evaluation<'s> {
         &mut self,
         rules: &'s Properties,
         object: &Object,
-        mut marks: Option<&mut Marks>,
+        mut marks: Option<&mut EvaluatedMarks>,
     ) -> Result {
         let (mut is_valid, mut extra) = (true, Vec::new());
         for (at, entry) in object.entries().iter().enumerate() {
@@ -443,22 +469,22 @@ impl<'s> Evaluation<'s> {
             let mut is_known = false;
             if let Some(id) = rules.named.get(name) {
                 is_known = true;
-                is_valid &= self.inside(|| name.to_owned(), *id, &entry.value)?;
+                is_valid &= self.check_member(|| name.to_owned(), *id, &entry.value)?;
             }
             for (pattern, id) in &rules.patterns {
                 if self.is_match(pattern, name)? {
                     is_known = true;
-                    is_valid &= self.inside(|| name.to_owned(), *id, &entry.value)?;
+                    is_valid &= self.check_member(|| name.to_owned(), *id, &entry.value)?;
                 }
             }
             match rules.others {
-                Others::None if !is_known => {
+                AdditionalProperties::None if !is_known => {
                     is_valid = false;
                     extra.push(name.to_owned());
                 }
-                Others::Match(id) if !is_known => {
+                AdditionalProperties::Match(id) if !is_known => {
                     is_known = true;
-                    is_valid &= self.inside(|| name.to_owned(), id, &entry.value)?;
+                    is_valid &= self.check_member(|| name.to_owned(), id, &entry.value)?;
                 }
                 _ => {}
             }
@@ -470,7 +496,7 @@ impl<'s> Evaluation<'s> {
             }
         }
         if !extra.is_empty() {
-            self.told(|| unexpected("Additional properties", &extra));
+            self.report_mismatch(|| unexpected("Additional properties", &extra));
         }
         Ok(is_valid)
     }
@@ -479,12 +505,12 @@ impl<'s> Evaluation<'s> {
         Ok(pattern.is_match(name, &mut self.budget.ops)?)
     }
 
-    /// Schemas that look at the same value.
-    fn in_place(
+    /// Keywords whose schemas apply to the same value.
+    fn same_value_schemas(
         &mut self,
         keyword: &'s Keyword,
         value: &Value,
-        marks: Option<&mut Marks>,
+        marks: Option<&mut EvaluatedMarks>,
     ) -> Result {
         let mut marks = marks;
         match keyword {
@@ -493,7 +519,7 @@ impl<'s> Evaluation<'s> {
                 let mut is_valid = true;
                 for id in ids {
                     is_valid &= self.schema(*id, value, marks.as_deref_mut())?;
-                    if !is_valid && self.is_told_enough() {
+                    if !is_valid && self.has_enough_mismatches() {
                         return Ok(false);
                     }
                 }
@@ -502,34 +528,39 @@ impl<'s> Evaluation<'s> {
             Keyword::AnyOf(ids) => {
                 let mut holds = false;
                 for id in ids {
-                    holds |= self.quietly(*id, value, marks.as_deref_mut())?;
+                    holds |= self.matches_silently(*id, value, marks.as_deref_mut())?;
                     // Where somebody asks what was looked at, every branch counts.
                     if holds && marks.is_none() {
                         return Ok(true);
                     }
                 }
-                Ok(self.tell_unless(holds, || none_of("anyOf", value)))
+                Ok(self.report_unless(holds, || no_match_message("anyOf", value)))
             }
             Keyword::OneOf(ids) => {
                 let mut count = 0;
                 for id in ids {
-                    count += usize::from(self.quietly(*id, value, marks.as_deref_mut())?);
+                    count +=
+                        usize::from(self.matches_silently(*id, value, marks.as_deref_mut())?);
                     if count > 1 {
-                        return Ok(self.told(|| {
+                        return Ok(self.report_mismatch(|| {
                             let listed = "of the schemas listed in the 'oneOf' keyword";
-                            format!("{} is valid under more than one {listed}", shown(value))
+                            format!(
+                                "{} is valid under more than one {listed}",
+                                display_value(value)
+                            )
                         }));
                     }
                 }
-                Ok(self.tell_unless(count == 1, || none_of("oneOf", value)))
+                Ok(self.report_unless(count == 1, || no_match_message("oneOf", value)))
             }
             Keyword::Not(id, schema) => {
-                let holds = !self.quietly(*id, value, None)?;
-                Ok(self
-                    .tell_unless(holds, || format!("{schema} is not allowed for {}", shown(value))))
+                let holds = !self.matches_silently(*id, value, None)?;
+                Ok(self.report_unless(holds, || {
+                    format!("{schema} is not allowed for {}", display_value(value))
+                }))
             }
             Keyword::If { test, then, otherwise } => {
-                let holds = self.quietly(*test, value, marks.as_deref_mut())?;
+                let holds = self.matches_silently(*test, value, marks.as_deref_mut())?;
                 let branch = if holds { then } else { otherwise };
                 match branch {
                     Some(id) => self.schema(*id, value, marks),
@@ -554,40 +585,40 @@ impl<'s> Evaluation<'s> {
         &mut self,
         id: NodeId,
         items: &[Value],
-        marks: Option<&mut Marks>,
+        marks: Option<&mut EvaluatedMarks>,
     ) -> Result {
         let Some(marks) = marks else { return Ok(true) };
         let mut extra = Vec::new();
         for (item, mark) in items.iter().zip(marks.iter_mut()) {
             self.budget.spend(1)?;
-            if !*mark && !self.quietly(id, item, None)? {
-                extra.push(shown(item));
+            if !*mark && !self.matches_silently(id, item, None)? {
+                extra.push(display_value(item));
             }
             *mark = true;
         }
-        Ok(self.tell_unless(extra.is_empty(), || unexpected("Unevaluated items", &extra)))
+        Ok(self.report_unless(extra.is_empty(), || unexpected("Unevaluated items", &extra)))
     }
 
     fn unevaluated_properties(
         &mut self,
         id: NodeId,
         object: &Object,
-        marks: Option<&mut Marks>,
+        marks: Option<&mut EvaluatedMarks>,
     ) -> Result {
         let Some(marks) = marks else { return Ok(true) };
         let mut extra = Vec::new();
         for (entry, mark) in object.entries().iter().zip(marks.iter_mut()) {
             self.budget.spend(1)?;
-            if !*mark && !self.quietly(id, &entry.value, None)? {
+            if !*mark && !self.matches_silently(id, &entry.value, None)? {
                 extra.push(entry.key.name().to_string());
             }
             *mark = true;
         }
-        Ok(self.tell_unless(extra.is_empty(), || unexpected("Unevaluated properties", &extra)))
+        Ok(self.report_unless(extra.is_empty(), || unexpected("Unevaluated properties", &extra)))
     }
 }
 
-fn none_of(keyword: &str, value: &Value) -> String {
+fn no_match_message(keyword: &str, value: &Value) -> String {
     let listed = "of the schemas listed in the";
-    format!("{} is not valid under any {listed} '{keyword}' keyword", shown(value))
+    format!("{} is not valid under any {listed} '{keyword}' keyword", display_value(value))
 }

@@ -1,9 +1,9 @@
-//! `format`, by the library: each one looks at a text once, from its beginning to its end.
+//! `format`, validated by the library: each format reads a text once.
 
 use std::fmt;
 
 /// Bytes of the texts that are compiled or mapped to be checked; longer ones are none.
-const MAX_BYTES: usize = 4_096;
+const MAX_COSTLY_BYTES: usize = 4_096;
 
 /// A known format.
 pub(super) struct Format {
@@ -13,9 +13,9 @@ pub(super) struct Format {
 }
 
 impl Format {
-    /// A format that says something about texts; none for names that nobody defined.
+    /// A format of the draft; none for unknown names.
     pub(super) fn new(name: &str) -> Option<Self> {
-        if !NAMES.contains(&name) {
+        if !FORMAT_NAMES.contains(&name) {
             return None;
         }
         let schema = serde_json::json!({ "format": name });
@@ -29,13 +29,13 @@ impl Format {
         &self.name
     }
 
-    /// The operations of a look at a text.
+    /// The operations that validating a text costs.
     pub(super) fn ops(text: &str) -> u64 {
         (text.len() as u64 / 4).saturating_add(4)
     }
 
     pub(super) fn holds(&self, text: &str) -> bool {
-        if self.is_costly && text.len() > MAX_BYTES {
+        if self.is_costly && text.len() > MAX_COSTLY_BYTES {
             return false;
         }
         self.validator.is_valid(&serde_json::Value::String(text.to_owned()))
@@ -49,7 +49,7 @@ impl fmt::Debug for Format {
 }
 
 /// The formats of the draft; others are notes for people.
-const NAMES: &[&str] = &[
+const FORMAT_NAMES: &[&str] = &[
     "date",
     "date-time",
     "duration",

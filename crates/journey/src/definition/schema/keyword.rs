@@ -9,7 +9,7 @@ use super::format::Format;
 /// The number of a schema inside the compiled whole.
 pub(super) type NodeId = usize;
 
-/// One schema: its assertions, in the order in which they are told.
+/// One schema: its assertions, in the order in which they are reported.
 #[derive(Default)]
 pub(super) struct Node {
     pub(super) keywords: Vec<Keyword>,
@@ -81,12 +81,12 @@ pub(super) struct Properties {
     pub(super) named: BTreeMap<String, NodeId>,
     pub(super) patterns: Vec<(Pattern, NodeId)>,
     /// For those that neither names nor patterns mention.
-    pub(super) others: Others,
+    pub(super) others: AdditionalProperties,
 }
 
 /// `additionalProperties`.
 #[derive(Default, Clone, Copy)]
-pub(super) enum Others {
+pub(super) enum AdditionalProperties {
     /// Not mentioned.
     #[default]
     Any,
@@ -179,8 +179,8 @@ impl Keyword {
         }
     }
 
-    /// The schemas that look at the same value as this one does.
-    pub(super) fn in_place(&self) -> Vec<NodeId> {
+    /// The subschemas that apply to the same value as this keyword.
+    pub(super) fn same_value_schemas(&self) -> Vec<NodeId> {
         match self {
             Self::Ref(id) | Self::Not(id, _) => vec![*id],
             Self::AllOf(ids) | Self::AnyOf(ids) | Self::OneOf(ids) => ids.clone(),

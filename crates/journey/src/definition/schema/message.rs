@@ -1,4 +1,4 @@
-//! What is told about a value: short, whatever its size.
+//! Messages about values: short, whatever the size of the value.
 
 use meantime_expr::value::Value;
 use meantime_expr::value::json::{Layout, write};
@@ -10,7 +10,7 @@ const MAX_SHOWN: usize = 200;
 const MAX_LISTED: usize = 10;
 
 /// A value as JSON, or what kind of value it is when that is long.
-pub(super) fn shown(value: &Value) -> String {
+pub(super) fn display_value(value: &Value) -> String {
     if let Ok(text) = write(value, Layout::Compact, MAX_SHOWN) {
         return text;
     }
@@ -19,7 +19,9 @@ pub(super) fn shown(value: &Value) -> String {
             let start: String = text.chars().take(40).collect();
             serde_json::Value::String(format!("{start}…")).to_string()
         }
-        Value::Array(items) => format!("the array of {}", counted(items.len() as u64, "item", "s")),
+        Value::Array(items) => {
+            format!("the array of {}", count_text(items.len() as u64, "item", "s"))
+        }
         Value::Object(object) => {
             format!("the object of {}", properties(object.len() as u64))
         }
@@ -28,7 +30,7 @@ pub(super) fn shown(value: &Value) -> String {
 }
 
 /// A part of a schema, or its beginning when it is long.
-pub(super) fn short(schema: &serde_json::Value) -> String {
+pub(super) fn excerpt(schema: &serde_json::Value) -> String {
     let text = schema.to_string();
     if text.len() <= MAX_SHOWN {
         return text;
@@ -38,7 +40,7 @@ pub(super) fn short(schema: &serde_json::Value) -> String {
 }
 
 /// A number of things.
-pub(super) fn counted(count: u64, one: &str, plural: &str) -> String {
+pub(super) fn count_text(count: u64, one: &str, plural: &str) -> String {
     if count == 1 { format!("1 {one}") } else { format!("{count} {one}{plural}") }
 }
 
@@ -49,20 +51,20 @@ pub(super) fn properties(count: u64) -> String {
 /// `('a', 'b' were unexpected)`
 pub(super) fn unexpected(what: &str, names: &[String]) -> String {
     let listed: Vec<String> =
-        names.iter().take(MAX_LISTED).map(|name| format!("'{}'", clipped(name))).collect();
+        names.iter().take(MAX_LISTED).map(|name| format!("'{}'", clip_name(name))).collect();
     let rest = names.len().saturating_sub(MAX_LISTED);
     let more = if rest == 0 { String::new() } else { format!(" and {rest} more") };
     let verb = if names.len() == 1 { "was" } else { "were" };
     format!("{what} are not allowed ({}{more} {verb} unexpected)", listed.join(", "))
 }
 
-fn clipped(name: &str) -> String {
+fn clip_name(name: &str) -> String {
     if name.len() <= MAX_SHOWN { name.to_owned() } else { name.chars().take(40).collect() }
 }
 
 /// `1, 2 or 2 other candidates`
 pub(super) fn choices(options: &[Value]) -> String {
-    let shown: Vec<String> = options.iter().take(3).map(shown).collect();
+    let shown: Vec<String> = options.iter().take(3).map(display_value).collect();
     match (shown.as_slice(), options.len()) {
         ([], _) => "nothing".to_owned(),
         ([first, second], 2) => format!("{first} or {second}"),

@@ -13,7 +13,7 @@ pub(super) struct References {
 }
 
 /// Keywords whose values are data, in which nothing is a schema.
-const DATA: [&str; 4] = ["const", "enum", "default", "examples"];
+const DATA_KEYWORDS: [&str; 4] = ["const", "enum", "default", "examples"];
 
 impl References {
     /// Finds every anchor of a document.
@@ -40,7 +40,8 @@ impl References {
                             "`$id` below the top, at `{pointer}`, is not supported"
                         ));
                     }
-                    let schemas = members.iter().filter(|(key, _)| !DATA.contains(&key.as_str()));
+                    let schemas =
+                        members.iter().filter(|(key, _)| !DATA_KEYWORDS.contains(&key.as_str()));
                     rest.extend(schemas.map(|(key, value)| (join(&pointer, key), value)));
                 }
                 _ => {}

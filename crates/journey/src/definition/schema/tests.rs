@@ -4,9 +4,9 @@ use meantime_core::Json;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::check::{Checked, MAX_MISMATCHES, MAX_OPS, Schema};
+use super::check::{MAX_MISMATCHES, MAX_OPS, Schema, SchemaCheck};
 
-fn check(schema: &Value, value: &Value) -> Checked {
+fn check(schema: &Value, value: &Value) -> SchemaCheck {
     let schema = Schema::compile(schema).unwrap_or_else(|problem| panic!("{problem}: {schema}"));
     schema.check(&Json::of(value).unwrap(), u64::MAX)
 }
@@ -271,7 +271,7 @@ fn keyword(inner: BoxedStrategy<Value>) -> impl Strategy<Value = (String, Value)
     let schema = |keys: Vec<&'static str>, inner: BoxedStrategy<Value>| {
         (prop::sample::select(keys), inner).prop_map(|(key, value)| (key.to_owned(), value))
     };
-    let places = vec![
+    let locations = vec![
         "items",
         "contains",
         "additionalProperties",
@@ -285,7 +285,7 @@ fn keyword(inner: BoxedStrategy<Value>) -> impl Strategy<Value = (String, Value)
     ];
     prop_oneof![
         3 => simple,
-        3 => schema(places, inner.clone()),
+        3 => schema(locations, inner.clone()),
         2 => schema(vec!["allOf", "anyOf", "oneOf", "prefixItems"], list.boxed()),
         2 => schema(vec!["properties", "dependentSchemas"], map(inner.clone()).boxed()),
         1 => (prop::sample::select(vec!["^a", "b|c"]), inner)

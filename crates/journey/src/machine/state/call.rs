@@ -4,35 +4,35 @@
 use meantime_core::{Effect, Failure, Fault, Json, Termination};
 use meantime_expr::value::Value;
 
-use crate::definition::{Behaviour, Body, Call, Mismatch, ResultKind, Schema};
+use crate::definition::{FailureHandling, Mismatch, ResultKind, Schema, StateBody, SubjourneyCall};
 use crate::json;
-use crate::machine::flow::{End, Flow, Trouble};
-use crate::machine::run::{Run, broken};
-use crate::machine::saved::{Data, FrameId, ScopeName, Standing};
+use crate::machine::run::{Run, state_mismatch};
+use crate::machine::saved::{FrameData, FrameId, ScopeName, WaitState};
+use crate::machine::transition::{ScopeEnd, StateError, Transition};
 
 impl Run<'_> {
     pub(in crate::machine) fn enter_call(
         &mut self,
         id: FrameId,
-        call: &Call,
-    ) -> Result<Flow, Fault> {
+        call: &SubjourneyCall,
+    ) -> Result<Transition, Fault> {
         let name = &call.subjourney.id;
         let Some(subjourney) = self.journey.subjourneys.get(name) else {
-            return Err(broken(&format!("the definition has no subjourney `{name}`")));
+            return Err(state_mismatch(&format!("the definition has no subjourney `{name}`")));
         };
         let context = match &call.input {
             Some(mapper) => match self.evaluate(id, mapper, Vec::new())? {
                 Ok(value) if json::object(&value).is_some() => value,
-                Ok(_) => return Ok(Trouble::not_object("the input of a subjourney").into()),
-                Err(trouble) => return Ok(trouble.into()),
+                Ok(_) => return Ok(StateError::not_object("the input of a subjourney").into()),
+                Err(error) => return Ok(error.into()),
             },
             None => json::object_of([]),
         };
-        self.compare(subjourney.input.as_ref(), &context, "subjourney input")?;
-        let data = Data::Own(json::document(&context)?);
+        self.record_mismatches(subjourney.input.as_ref(), &context, "subjourney input")?;
+        let data = FrameData::Own(json::document(&context)?);
         let scope = ScopeName::Call(name.clone());
         let child = self.add_frame(Some(id), scope, &subjourney.scope.start.id, data);
-        Ok(Flow::Wait(Standing::Call(child)))
+        Ok(Transition::Wait(WaitState::Call(child)))
     }
 
     /// The subjourney is over: back in the frame that called it.
@@ -41,34 +41,34 @@ impl Run<'_> {
         id: FrameId,
         name: &str,
         child: FrameId,
-        end: End,
+        end: ScopeEnd,
     ) -> Result<(), Fault> {
         let state = self.state_of(id)?;
-        let Body::Call(call) = &state.body else {
-            return Err(broken("a subjourney was called by a state that calls none"));
+        let StateBody::Call(call) = &state.body else {
+            return Err(state_mismatch("a subjourney was called by a state that calls none"));
         };
         let request = self.frame(child)?.request.clone();
         self.frame_mut(id)?.request = request;
-        self.withdraw(child);
-        if let End::Succeeded { output } = &end {
+        self.cancel_frame(child);
+        if let ScopeEnd::Succeeded { output } = &end {
             let schema = self.journey.subjourneys.get(name).and_then(|it| it.output.as_ref());
-            self.compare(schema, output, "subjourney output")?;
+            self.record_mismatches(schema, output, "subjourney output")?;
         }
-        if let (End::Failed { .. }, Behaviour::Propagate) = (&end, call.on_failure) {
-            return self.follow(id, Flow::End(end));
+        if let (ScopeEnd::Failed { .. }, FailureHandling::Propagate) = (&end, call.on_failure) {
+            return self.apply_transition(id, Transition::End(end));
         }
         if let Some(var) = &call.result_var {
             let value = match call.result_kind {
-                ResultKind::Outcome => mini_outcome(&end),
+                ResultKind::Outcome => scope_outcome(&end),
                 ResultKind::Output => match end {
-                    End::Succeeded { output } => output,
-                    End::Failed { .. } => Value::Null,
+                    ScopeEnd::Succeeded { output } => output,
+                    ScopeEnd::Failed { .. } => Value::Null,
                 },
             };
             self.write_var(id, var, value)?;
         }
-        let flow = Self::next_of(state)?;
-        self.follow(id, flow)
+        let flow = Self::next_transition(state)?;
+        self.apply_transition(id, flow)
     }
 
     /// Checks a document. All checks of a turn together have no more operations than a run may use
@@ -84,8 +84,8 @@ impl Run<'_> {
         checked.mismatches
     }
 
-    /// A value that does not match is told in the history, and goes on (JR7).
-    pub(in crate::machine) fn compare(
+    /// Records a value that does not match in the history; the run continues (JR7).
+    pub(in crate::machine) fn record_mismatches(
         &mut self,
         schema: Option<&Schema>,
         value: &Value,
@@ -103,15 +103,15 @@ impl Run<'_> {
 }
 
 /// What `resultKind: outcome` gives.
-fn mini_outcome(end: &End) -> Value {
+fn scope_outcome(end: &ScopeEnd) -> Value {
     match end {
-        End::Succeeded { output } => json::object_of([
+        ScopeEnd::Succeeded { output } => json::object_of([
             ("phase", "SUCCEEDED".into()),
             ("terminationKind", "Success".into()),
             ("output", output.clone()),
             ("error", Value::Null),
         ]),
-        End::Failed { failure, termination } => json::object_of([
+        ScopeEnd::Failed { failure, termination } => json::object_of([
             ("phase", "FAILED".into()),
             ("terminationKind", termination_name(*termination).into()),
             ("output", Value::Null),

@@ -3,9 +3,9 @@
 use meantime_core::Fault;
 
 use crate::definition::{Choice, State};
-use crate::machine::flow::{Flow, Trouble};
 use crate::machine::run::Run;
 use crate::machine::saved::FrameId;
+use crate::machine::transition::{StateError, Transition};
 
 impl Run<'_> {
     pub(in crate::machine) fn enter_choice(
@@ -13,17 +13,17 @@ impl Run<'_> {
         id: FrameId,
         state: &State,
         choice: &Choice,
-    ) -> Result<Flow, Fault> {
+    ) -> Result<Transition, Fault> {
         for way in &choice.ways {
             match self.holds(id, &way.predicate, Vec::new())? {
-                Ok(true) => return Ok(Flow::Next(way.next.id.clone())),
+                Ok(true) => return Ok(Transition::Next(way.next.id.clone())),
                 Ok(false) => {}
-                Err(trouble) => return Ok(trouble.into()),
+                Err(error) => return Ok(error.into()),
             }
         }
         Ok(match &choice.default {
-            Some(default) => Flow::Next(default.id.clone()),
-            None => Trouble::no_choice(&state.id).into(),
+            Some(default) => Transition::Next(default.id.clone()),
+            None => StateError::no_choice(&state.id).into(),
         })
     }
 }

@@ -5,25 +5,29 @@ use meantime_core::{Failure, Fault, Termination};
 use meantime_expr::value::{Object, Value};
 
 use super::call::error_of;
-use crate::definition::{Binding, Body, ErrorPolicy, Parallel, State, Strategy};
+use crate::definition::{Binding, JoinErrorPolicy, JoinStrategy, Parallel, State, StateBody};
 use crate::json;
-use crate::machine::flow::{End, Flow};
 use crate::machine::overlay::Overlay;
-use crate::machine::run::{Run, broken};
-use crate::machine::saved::{BranchEnd, BranchState, Data, FrameId, ScopeName, Standing};
+use crate::machine::run::{Run, state_mismatch};
+use crate::machine::saved::{BranchResult, BranchState, FrameData, FrameId, ScopeName, WaitState};
+use crate::machine::transition::{ScopeEnd, Transition};
 
 /// An error with its kind.
 type Error = (Failure, Termination);
 
 impl Run<'_> {
-    pub(in crate::machine) fn enter_parallel(&mut self, id: FrameId, parallel: &Parallel) -> Flow {
+    pub(in crate::machine) fn enter_parallel(
+        &mut self,
+        id: FrameId,
+        parallel: &Parallel,
+    ) -> Transition {
         let branches = parallel.branches.iter().map(|branch| {
             let scope = ScopeName::Branch(branch.name.clone());
-            let data = Data::Over(Overlay::default());
+            let data = FrameData::Overlay(Overlay::default());
             let frame = self.add_frame(Some(id), scope, &branch.scope.start.id, data);
             BranchState { name: branch.name.clone(), frame: Some(frame), end: None }
         });
-        Flow::Wait(Standing::Parallel(branches.collect()))
+        Transition::Wait(WaitState::Parallel(branches.collect()))
     }
 
     /// One branch is over: perhaps the parallel is.
@@ -32,11 +36,11 @@ impl Run<'_> {
         id: FrameId,
         name: &str,
         branch: FrameId,
-        end: End,
+        end: ScopeEnd,
     ) -> Result<(), Fault> {
         let state = self.state_of(id)?;
-        let Body::Parallel(parallel) = &state.body else {
-            return Err(broken("a branch belongs to a state that has none"));
+        let StateBody::Parallel(parallel) = &state.body else {
+            return Err(state_mismatch("a branch belongs to a state that has none"));
         };
         let context = match parallel.join.result {
             Some(_) => Some(json::document(&self.context(branch)?)?),
@@ -45,39 +49,39 @@ impl Run<'_> {
         // What follows the join is done for whoever moved the branch that decided.
         let request = self.frame(branch)?.request.clone();
         self.frame_mut(id)?.request = request;
-        self.withdraw(branch);
+        self.cancel_frame(branch);
         let (output, error) = match end {
-            End::Succeeded { output } => (Some(output), None),
-            End::Failed { failure, termination } => (None, Some((failure, termination))),
+            ScopeEnd::Succeeded { output } => (Some(output), None),
+            ScopeEnd::Failed { failure, termination } => (None, Some((failure, termination))),
         };
-        let Standing::Parallel(branches) = &mut self.frame_mut(id)?.standing else {
-            return Err(broken("a branch belongs to a frame that runs none"));
+        let WaitState::Parallel(branches) = &mut self.frame_mut(id)?.wait_state else {
+            return Err(state_mismatch("a branch belongs to a frame that runs none"));
         };
         if let Some(it) = branches.iter_mut().find(|it| it.name == name) {
-            (it.frame, it.end) = (None, Some(BranchEnd { error: error.clone(), context }));
+            (it.frame, it.end) = (None, Some(BranchResult { error: error.clone(), context }));
         }
         let policy = parallel.join.error_policy;
         let all_ended = branches.iter().all(|it| it.end.is_some());
         match parallel.join.strategy {
-            Strategy::First => {
+            JoinStrategy::First => {
                 // The decider's failure is the parallel's, whatever collects errors (JP5).
-                let error = error.filter(|_| policy != ErrorPolicy::IgnoreErrors);
+                let error = error.filter(|_| policy != JoinErrorPolicy::IgnoreErrors);
                 self.join(id, state, parallel, error, output)
             }
-            Strategy::AllOf if error.is_some() && policy == ErrorPolicy::FailFast => {
+            JoinStrategy::AllOf if error.is_some() && policy == JoinErrorPolicy::FailFast => {
                 self.join(id, state, parallel, error, output)
             }
-            Strategy::AllOf if all_ended => {
+            JoinStrategy::AllOf if all_ended => {
                 let failed = self.first_error(id)?;
-                let ends_scope = state.next.is_none() && policy != ErrorPolicy::IgnoreErrors;
+                let ends_scope = state.next.is_none() && policy != JoinErrorPolicy::IgnoreErrors;
                 let error = failed.filter(|_| ends_scope);
                 self.join(id, state, parallel, error, None)
             }
-            Strategy::AllOf => Ok(()),
+            JoinStrategy::AllOf => Ok(()),
         }
     }
 
-    /// The parallel is over: losers go, the result is computed, the frame goes on.
+    /// Ends a parallel: cancels the remaining branches, computes the result, continues the frame.
     fn join(
         &mut self,
         id: FrameId,
@@ -86,40 +90,41 @@ impl Run<'_> {
         error: Option<Error>,
         output: Option<Value>,
     ) -> Result<(), Fault> {
-        let Standing::Parallel(branches) = self.frame(id)?.standing.clone() else {
-            return Err(broken("a frame joins branches that it does not run"));
+        let WaitState::Parallel(branches) = self.frame(id)?.wait_state.clone() else {
+            return Err(state_mismatch("a frame joins branches that it does not run"));
         };
         for loser in branches.iter().filter_map(|it| it.frame) {
-            self.withdraw(loser);
+            self.cancel_frame(loser);
         }
         if let Some((failure, termination)) = error {
-            return self.follow(id, Flow::End(End::Failed { failure, termination }));
+            return self
+                .apply_transition(id, Transition::End(ScopeEnd::Failed { failure, termination }));
         }
         let mut result = None;
         if let Some((mapper, var)) = &parallel.join.result {
-            match self.evaluate(id, mapper, seen(&branches)?)? {
+            match self.evaluate(id, mapper, branch_bindings(&branches)?)? {
                 Ok(value) => {
                     self.write_var(id, var, value.clone())?;
                     result = Some(value);
                 }
-                Err(trouble) => return self.follow(id, trouble.into()),
+                Err(error) => return self.apply_transition(id, error.into()),
             }
         }
         if state.next.is_some() {
-            let flow = Self::next_of(state)?;
-            return self.follow(id, flow);
+            let flow = Self::next_transition(state)?;
+            return self.apply_transition(id, flow);
         }
         // Without `next` it ends its scope (JP4): the decider's output, or what was joined.
         let output = match output.or(result) {
             Some(output) => output,
             None => self.context(id)?,
         };
-        self.follow(id, Flow::End(End::Succeeded { output }))
+        self.apply_transition(id, Transition::End(ScopeEnd::Succeeded { output }))
     }
 
     fn first_error(&self, id: FrameId) -> Result<Option<Error>, Fault> {
-        let Standing::Parallel(branches) = &self.frame(id)?.standing else {
-            return Err(broken("a frame joins branches that it does not run"));
+        let WaitState::Parallel(branches) = &self.frame(id)?.wait_state else {
+            return Err(state_mismatch("a frame joins branches that it does not run"));
         };
         let mut errors = branches.iter().filter_map(|it| it.end.as_ref()?.error.clone());
         Ok(errors.next())
@@ -127,7 +132,7 @@ impl Run<'_> {
 }
 
 /// `branches` and `outcomes`: the branches that have ended.
-fn seen(branches: &[BranchState]) -> Result<Vec<(Binding, Value)>, Fault> {
+fn branch_bindings(branches: &[BranchState]) -> Result<Vec<(Binding, Value)>, Fault> {
     let (mut contexts, mut outcomes) = (Object::default(), Object::default());
     for branch in branches {
         let Some(end) = &branch.end else { continue };

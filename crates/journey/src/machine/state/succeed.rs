@@ -3,16 +3,16 @@
 use meantime_core::{Effect, Fault, Json};
 
 use crate::definition::Succeed;
-use crate::machine::flow::{End, Flow};
 use crate::machine::run::Run;
 use crate::machine::saved::FrameId;
+use crate::machine::transition::{ScopeEnd, Transition};
 
 impl Run<'_> {
     pub(in crate::machine) fn enter_succeed(
         &mut self,
         id: FrameId,
         succeed: &Succeed,
-    ) -> Result<Flow, Fault> {
+    ) -> Result<Transition, Fault> {
         let named = match &succeed.output_var {
             Some(name) => self.read_var(id, name)?,
             None => None,
@@ -23,15 +23,15 @@ impl Run<'_> {
             // meant: it is told in the history (JC3).
             None => {
                 if let Some(name) = &succeed.output_var {
-                    self.tell_missing_output(name);
+                    self.record_missing_output(name);
                 }
                 self.context(id)?
             }
         };
-        Ok(Flow::End(End::Succeeded { output }))
+        Ok(Transition::End(ScopeEnd::Succeeded { output }))
     }
 
-    fn tell_missing_output(&mut self, name: &str) {
+    fn record_missing_output(&mut self, name: &str) {
         let (name, output) = (Json::text(name), Json::text("whole context"));
         let data = Json::object([("output", &output), ("outputVar", &name)]);
         self.push(Effect::Record { kind: "outputMissing".to_owned(), data });

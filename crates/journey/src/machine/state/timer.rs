@@ -3,35 +3,35 @@
 use meantime_core::time::{Span, Zone};
 use meantime_core::{Effect, Fault, Timestamp};
 
-use crate::definition::{Timed, Timer};
+use crate::definition::{TimeSource, Timer};
 use crate::json;
-use crate::machine::evaluate::{Computed, Encode};
-use crate::machine::flow::{Flow, Trouble};
+use crate::machine::evaluate::{Encode, StateEvaluation};
 use crate::machine::run::Run;
-use crate::machine::saved::{FrameId, Standing};
+use crate::machine::saved::{FrameId, WaitState};
+use crate::machine::transition::{StateError, Transition};
 
 impl Run<'_> {
     pub(in crate::machine) fn enter_timer(
         &mut self,
         id: FrameId,
         timer: &Timer,
-    ) -> Result<Flow, Fault> {
+    ) -> Result<Transition, Fault> {
         let due_at = match timer {
             Timer::Duration(duration) => self.after(id, duration)?,
             Timer::Until(until) => self.instant(id, until)?,
         };
         let due_at = match due_at {
             Ok(due_at) => due_at,
-            Err(problem) => return Ok(Trouble::timer_invalid(problem).into()),
+            Err(problem) => return Ok(StateError::timer_invalid(problem).into()),
         };
-        let element = self.place_of(id);
+        let element = self.element_path(id);
         let key = self.push(Effect::StartTimer { element, due_at });
-        Ok(Flow::Wait(Standing::Timer { key, due_at }))
+        Ok(Transition::Wait(WaitState::Timer { key, due_at }))
     }
 
-    fn after(&mut self, id: FrameId, duration: &Timed<Span>) -> TimedResult<Timestamp> {
+    fn after(&mut self, id: FrameId, duration: &TimeSource<Span>) -> TimeResult<Timestamp> {
         let span = match duration {
-            Timed::Literal(span) => Ok(*span),
+            TimeSource::Literal(span) => Ok(*span),
             other => match self.timed_text(id, other)? {
                 Ok(text) => Span::parse_delay(&text).map_err(|error| error.to_string()),
                 Err(problem) => Err(problem),
@@ -45,10 +45,10 @@ impl Run<'_> {
     pub(in crate::machine) fn instant(
         &mut self,
         id: FrameId,
-        until: &Timed<Timestamp>,
-    ) -> TimedResult<Timestamp> {
+        until: &TimeSource<Timestamp>,
+    ) -> TimeResult<Timestamp> {
         Ok(match until {
-            Timed::Literal(at) => Ok(*at),
+            TimeSource::Literal(at) => Ok(*at),
             other => match self.timed_text(id, other)? {
                 Ok(text) => Timestamp::parse(&text).map_err(|error| error.to_string()),
                 Err(problem) => Err(problem),
@@ -60,12 +60,12 @@ impl Run<'_> {
     pub(in crate::machine) fn timed_text<T>(
         &mut self,
         id: FrameId,
-        timed: &Timed<T>,
-    ) -> TimedResult<String> {
-        let text: Computed<String> = match timed {
-            Timed::Literal(_) => return Ok(Err("a literal is not computed".to_owned())),
-            Timed::Template(template) => self.fill(id, template, Encode::Plain),
-            Timed::Mapper(mapper) => match self.evaluate(id, mapper, Vec::new())? {
+        timed: &TimeSource<T>,
+    ) -> TimeResult<String> {
+        let text: StateEvaluation<String> = match timed {
+            TimeSource::Literal(_) => return Ok(Err("a literal is not computed".to_owned())),
+            TimeSource::Template(template) => self.fill(id, template, Encode::Plain),
+            TimeSource::Mapper(mapper) => match self.evaluate(id, mapper, Vec::new())? {
                 Ok(value) => match json::string(&value) {
                     Some(text) => Ok(Ok(text)),
                     None => {
@@ -73,12 +73,12 @@ impl Run<'_> {
                         return Ok(Err(format!("the mapper gave {found}, not a text")));
                     }
                 },
-                Err(trouble) => Ok(Err(trouble)),
+                Err(error) => Ok(Err(error)),
             },
         };
-        Ok(text?.map_err(|trouble| trouble.message().to_owned()))
+        Ok(text?.map_err(|error| error.message().to_owned()))
     }
 }
 
 /// A time, or what is wrong with the text that should say one.
-pub(in crate::machine) type TimedResult<T> = Result<Result<T, String>, Fault>;
+pub(in crate::machine) type TimeResult<T> = Result<Result<T, String>, Fault>;

@@ -5,11 +5,11 @@ use meantime_expr::value::{Object, Value};
 
 use crate::definition::{Destination, Expression, State, Transform};
 use crate::json;
-use crate::machine::evaluate::{Computed, Extra};
-use crate::machine::flow::{Flow, Trouble};
-use crate::machine::overlay::Change;
+use crate::machine::evaluate::{ExtraBindings, StateEvaluation};
+use crate::machine::overlay::ContextChange;
 use crate::machine::run::Run;
 use crate::machine::saved::FrameId;
+use crate::machine::transition::{StateError, Transition};
 
 impl Run<'_> {
     pub(in crate::machine) fn enter_transform(
@@ -17,10 +17,10 @@ impl Run<'_> {
         id: FrameId,
         state: &State,
         transform: &Transform,
-    ) -> Result<Flow, Fault> {
+    ) -> Result<Transition, Fault> {
         match self.compute(id, &transform.mapper, &transform.destination, Vec::new())? {
-            Ok(()) => Self::next_of(state),
-            Err(trouble) => Ok(trouble.into()),
+            Ok(()) => Self::next_transition(state),
+            Err(error) => Ok(error.into()),
         }
     }
 
@@ -30,37 +30,37 @@ impl Run<'_> {
         id: FrameId,
         mapper: &Expression,
         destination: &Destination,
-        extra: Extra,
-    ) -> Computed<()> {
+        extra: ExtraBindings,
+    ) -> StateEvaluation<()> {
         let value = match self.evaluate(id, mapper, extra)? {
             Ok(value) => value,
-            Err(trouble) => return Ok(Err(trouble)),
+            Err(error) => return Ok(Err(error)),
         };
         let is_object = json::object(&value).is_some();
         match destination {
             Destination::Var(name) => self.write_var(id, name, value)?,
             _ if !is_object => {
-                return Ok(Err(Trouble::not_object("the result of a mapper")));
+                return Ok(Err(StateError::not_object("the result of a mapper")));
             }
             Destination::Context => self.replace(id, &value)?,
-            Destination::Path(path) => self.write(id, &Change::put(path.clone(), value))?,
+            Destination::Path(path) => self.write(id, &ContextChange::put(path.clone(), value))?,
             Destination::Attributes => return Ok(self.write_attributes(&value)),
         }
         Ok(Ok(()))
     }
 
     /// Attributes are texts, and written once.
-    fn write_attributes(&mut self, value: &Value) -> Result<(), Trouble> {
+    fn write_attributes(&mut self, value: &Value) -> Result<(), StateError> {
         let mut written = Vec::new();
         for entry in json::object(value).into_iter().flat_map(Object::entries) {
             let name = entry.key.name().to_string();
             let text = match json::string(&entry.value) {
                 Some(text) => text,
                 None => json::text(&entry.value)
-                    .map_err(|error| Trouble::internal(error.to_string()))?,
+                    .map_err(|error| StateError::internal(error.to_string()))?,
             };
             if self.saved.attributes.contains_key(&name) {
-                return Err(Trouble::attribute_exists(&name));
+                return Err(StateError::attribute_exists(&name));
             }
             written.push(Attribute { name, value: text });
         }
@@ -71,13 +71,16 @@ impl Run<'_> {
                 || it.value.chars().count() > limits.attribute_value_chars
         });
         if let Some(attribute) = too_long {
-            return Err(Trouble::internal(format!(
+            return Err(StateError::internal(format!(
                 "the attribute `{}` is too long",
                 attribute.name
             )));
         }
         if all > limits.attributes {
-            return Err(Trouble::internal(format!("more than {} attributes", limits.attributes)));
+            return Err(StateError::internal(format!(
+                "more than {} attributes",
+                limits.attributes
+            )));
         }
         for attribute in &written {
             self.saved.attributes.insert(attribute.name.clone(), attribute.value.clone());

@@ -1,4 +1,4 @@
-//! `apiKeyValidate:v1` and `jwtValidate:v1`: the engine looks at the request that is in scope.
+//! `apiKeyValidate:v1` and `jwtValidate:v1`: the engine checks the inbound request in scope.
 //!
 //! The engine answers `{ok: true, value}` or `{ok: false, problem}`, which become
 //! `context.<authVar>.<method>` and `context.<authVar>.<method>.problem`. A credential that is
@@ -10,17 +10,17 @@ use meantime_expr::value::Value;
 use super::result::is_ok;
 use crate::definition::{AuthCheck, State};
 use crate::json;
-use crate::machine::flow::{Flow, Trouble};
-use crate::machine::overlay::Change;
+use crate::machine::overlay::ContextChange;
 use crate::machine::run::Run;
 use crate::machine::saved::FrameId;
+use crate::machine::transition::{StateError, Transition};
 
 impl Run<'_> {
     pub(in crate::machine) fn enter_auth(
         &mut self,
         id: FrameId,
         check: &AuthCheck,
-    ) -> Result<Flow, Fault> {
+    ) -> Result<Transition, Fault> {
         let source = check.source.as_ref().map(|source| {
             serde_json::json!({
                 "location": source.location,
@@ -36,7 +36,7 @@ impl Run<'_> {
         let spec = TaskSpec {
             kind: TaskKind::Engine,
             retry: RetryPolicy::never(),
-            ..TaskSpec::worker(check.kind.name(), self.place_of(id), Json::from(&input))
+            ..TaskSpec::worker(check.kind.name(), self.element_path(id), Json::from(&input))
         };
         Ok(self.wait_for_task(spec))
     }
@@ -47,12 +47,12 @@ impl Run<'_> {
         state: &State,
         check: &AuthCheck,
         outcome: &TaskOutcome,
-    ) -> Result<Flow, Fault> {
+    ) -> Result<Transition, Fault> {
         let answer = match outcome {
             TaskOutcome::Completed(answer) => json::parse(answer)?,
             TaskOutcome::Failed { failure, .. } => {
                 let text = format!("{}: {}", failure.code, failure.message);
-                return Ok(Trouble::internal(text).into());
+                return Ok(StateError::internal(text).into());
             }
         };
         self.record_gone_request(id, outcome)?;
@@ -61,13 +61,13 @@ impl Run<'_> {
         };
         // Each method has an object of its own and replaces all of it, also what a caller may have
         // put there: a later check of another method hides no failure.
-        let place = vec![check.auth_var.clone(), check.kind.field().to_owned()];
+        let path = vec![check.auth_var.clone(), check.kind.field().to_owned()];
         let judged = if is_ok(&answer) {
             part("value")
         } else {
             json::object_of([("problem", part("problem"))])
         };
-        self.write(id, &Change::put(place, judged))?;
-        Self::next_of(state)
+        self.write(id, &ContextChange::put(path, judged))?;
+        Self::next_transition(state)
     }
 }

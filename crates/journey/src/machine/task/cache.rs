@@ -5,10 +5,10 @@ use meantime_expr::value::Value;
 
 use crate::definition::{Cache, Expression, State};
 use crate::json;
-use crate::machine::evaluate::Computed;
-use crate::machine::flow::{Flow, Trouble};
+use crate::machine::evaluate::StateEvaluation;
 use crate::machine::run::Run;
 use crate::machine::saved::FrameId;
+use crate::machine::transition::{StateError, Transition};
 
 /// The name under which the engine knows the task.
 pub(crate) const CACHE_TASK: &str = "cache:v1";
@@ -18,11 +18,11 @@ impl Run<'_> {
         &mut self,
         id: FrameId,
         cache: &Cache,
-    ) -> Result<Flow, Fault> {
+    ) -> Result<Transition, Fault> {
         let (Cache::Get { key, .. } | Cache::Put { key, .. }) = cache;
         let key = match self.cache_key(id, key)? {
             Ok(key) => key,
-            Err(trouble) => return Ok(trouble.into()),
+            Err(error) => return Ok(error.into()),
         };
         let input = match cache {
             Cache::Get { .. } => {
@@ -31,7 +31,7 @@ impl Run<'_> {
             Cache::Put { value, ttl_seconds, .. } => {
                 let value = match self.evaluate(id, value, Vec::new())? {
                     Ok(value) => json::document(&value)?,
-                    Err(trouble) => return Ok(trouble.into()),
+                    Err(error) => return Ok(error.into()),
                 };
                 let ttl_seconds = ttl_seconds.map_or_else(Json::null, Json::from);
                 Json::object([
@@ -45,7 +45,7 @@ impl Run<'_> {
         let spec = TaskSpec {
             kind: TaskKind::Engine,
             retry: RetryPolicy::never(),
-            ..TaskSpec::worker(CACHE_TASK, self.place_of(id), input)
+            ..TaskSpec::worker(CACHE_TASK, self.element_path(id), input)
         };
         Ok(self.wait_for_task(spec))
     }
@@ -56,7 +56,7 @@ impl Run<'_> {
         state: &State,
         cache: &Cache,
         outcome: &TaskOutcome,
-    ) -> Result<Flow, Fault> {
+    ) -> Result<Transition, Fault> {
         if let Cache::Get { result_var, .. } = cache {
             // What cannot be found, for whatever reason, is a miss.
             let value = match outcome {
@@ -65,15 +65,15 @@ impl Run<'_> {
             };
             self.write_var(id, result_var, value)?;
         }
-        Self::next_of(state)
+        Self::next_transition(state)
     }
 
     /// The key, as text.
-    fn cache_key(&mut self, id: FrameId, key: &Expression) -> Computed<String> {
+    fn cache_key(&mut self, id: FrameId, key: &Expression) -> StateEvaluation<String> {
         let value = self.evaluate(id, key, Vec::new())?;
         Ok(value.and_then(|value| match json::string(&value) {
             Some(text) => Ok(text),
-            None => json::text(&value).map_err(|error| Trouble::internal(error.to_string())),
+            None => json::text(&value).map_err(|error| StateError::internal(error.to_string())),
         }))
     }
 }

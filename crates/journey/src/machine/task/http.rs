@@ -1,4 +1,4 @@
-//! `httpCall:v1`: a task of the engine. The run goes on with whatever comes back.
+//! `httpCall:v1`: a task of the engine. Any response or failure continues the run.
 
 use meantime_core::{Fault, Json, RetryPolicy, TaskKind, TaskOutcome, TaskSpec};
 use meantime_expr::value::Value;
@@ -6,10 +6,10 @@ use meantime_expr::value::Value;
 use super::result::{http_result, is_ok};
 use crate::definition::{Binding, BodyPart, HttpBody, HttpCall, RetryOn, State, Template};
 use crate::json;
-use crate::machine::evaluate::{Computed, Encode, percent_encode};
-use crate::machine::flow::{Flow, Trouble};
+use crate::machine::evaluate::{Encode, StateEvaluation, percent_encode};
 use crate::machine::run::Run;
 use crate::machine::saved::FrameId;
+use crate::machine::transition::{StateError, Transition};
 use crate::read::is_absolute;
 use crate::surface::{HTTP_TASK, HttpRequest};
 
@@ -19,10 +19,10 @@ impl Run<'_> {
         id: FrameId,
         state: &State,
         call: &HttpCall,
-    ) -> Result<Flow, Fault> {
+    ) -> Result<Transition, Fault> {
         let request = match self.request(id, call)? {
             Ok(request) => request,
-            Err(trouble) => return Ok(trouble.into()),
+            Err(error) => return Ok(error.into()),
         };
         let notify = call.result_var.is_none();
         let retry = call.resilience.as_ref().map_or(RetryPolicy::never(), |it| it.retry);
@@ -30,11 +30,11 @@ impl Run<'_> {
             kind: TaskKind::Engine,
             detached: notify,
             retry,
-            ..TaskSpec::worker(HTTP_TASK, self.place_of(id), request)
+            ..TaskSpec::worker(HTTP_TASK, self.element_path(id), request)
         };
         if notify {
             self.push(meantime_core::Effect::ScheduleTask(spec));
-            return Self::next_of(state);
+            return Self::next_transition(state);
         }
         Ok(self.wait_for_task(spec))
     }
@@ -45,7 +45,7 @@ impl Run<'_> {
         state: &State,
         call: &HttpCall,
         outcome: &TaskOutcome,
-    ) -> Result<Flow, Fault> {
+    ) -> Result<Transition, Fault> {
         self.record_gone_request(id, outcome)?;
         let result = http_result(outcome)?;
         if let Some(var) = &call.result_var {
@@ -55,44 +55,44 @@ impl Run<'_> {
         {
             let error = json::get(&result, &["error".to_owned()]).cloned().unwrap_or_default();
             let extra = vec![(Binding::Payload, result), (Binding::Error, error)];
-            if let Err(trouble) = self.compute(id, mapper, destination, extra)? {
-                return Ok(trouble.into());
+            if let Err(error) = self.compute(id, mapper, destination, extra)? {
+                return Ok(error.into());
             }
         }
-        Self::next_of(state)
+        Self::next_transition(state)
     }
 
     /// What the engine is asked to send.
-    fn request(&mut self, id: FrameId, call: &HttpCall) -> Computed<Json> {
+    fn request(&mut self, id: FrameId, call: &HttpCall) -> StateEvaluation<Json> {
         let mut url = match self.fill(id, &call.url, Encode::Url)? {
             Ok(url) => url,
-            Err(trouble) => return Ok(Err(trouble)),
+            Err(error) => return Ok(Err(error)),
         };
         let path_params = match self.fill_all(id, &call.path_params, Encode::Percent)? {
             Ok(params) => params,
-            Err(trouble) => return Ok(Err(trouble)),
+            Err(error) => return Ok(Err(error)),
         };
         for (name, value) in path_params {
             url = url.replace(&format!("{{{name}}}"), &value);
         }
         let query = match self.fill_all(id, &call.query, Encode::Percent)? {
             Ok(query) => query,
-            Err(trouble) => return Ok(Err(trouble)),
+            Err(error) => return Ok(Err(error)),
         };
         for (name, value) in query {
             let mark = if url.contains('?') { '&' } else { '?' };
             url = format!("{url}{mark}{}={value}", percent_encode(&name));
         }
         if !is_absolute(&url) {
-            return Ok(Err(Trouble::internal(format!("the URL `{url}` is not absolute"))));
+            return Ok(Err(StateError::internal(format!("the URL `{url}` is not absolute"))));
         }
         let mut headers = match self.fill_all(id, &call.headers, Encode::Plain)? {
             Ok(headers) => headers,
-            Err(trouble) => return Ok(Err(trouble)),
+            Err(error) => return Ok(Err(error)),
         };
         let body = match self.http_body(id, call.body.as_ref(), &mut headers)? {
             Ok(body) => body,
-            Err(trouble) => return Ok(Err(trouble)),
+            Err(error) => return Ok(Err(error)),
         };
         let causes = call.resilience.iter().flat_map(|it| it.retry_on.iter());
         let auth = call.auth.as_ref().and_then(|id| self.journey.auth.get(id));
@@ -106,7 +106,7 @@ impl Run<'_> {
             auth: auth.map(|auth| Json::from(&auth.document)),
             request: self.frame(id)?.request.clone(),
         };
-        Ok(Json::of(&request).map_err(|error| Trouble::internal(error.to_string())))
+        Ok(Json::of(&request).map_err(|error| StateError::internal(error.to_string())))
     }
 
     fn fill_all(
@@ -114,12 +114,12 @@ impl Run<'_> {
         id: FrameId,
         templates: &[(String, Template)],
         encode: Encode,
-    ) -> Computed<Vec<(String, String)>> {
+    ) -> StateEvaluation<Vec<(String, String)>> {
         let mut filled = Vec::with_capacity(templates.len());
         for (name, template) in templates {
             match self.fill(id, template, encode)? {
                 Ok(value) => filled.push((name.clone(), value)),
-                Err(trouble) => return Ok(Err(trouble)),
+                Err(error) => return Ok(Err(error)),
             }
         }
         Ok(Ok(filled))
@@ -131,7 +131,7 @@ impl Run<'_> {
         id: FrameId,
         body: Option<&HttpBody>,
         headers: &mut Vec<(String, String)>,
-    ) -> Computed<Option<Json>> {
+    ) -> StateEvaluation<Option<Json>> {
         Ok(match body {
             None => Ok(None),
             Some(HttpBody::Text(template)) => {
@@ -142,12 +142,12 @@ impl Run<'_> {
             }
             Some(HttpBody::Mapper(mapper)) => match self.evaluate(id, mapper, Vec::new())? {
                 Ok(value) => Ok(Some(typed_body(&value, headers)?)),
-                Err(trouble) => Err(trouble),
+                Err(error) => Err(error),
             },
         })
     }
 
-    fn body_part(&mut self, id: FrameId, part: &BodyPart) -> Computed<serde_json::Value> {
+    fn body_part(&mut self, id: FrameId, part: &BodyPart) -> StateEvaluation<serde_json::Value> {
         match part {
             BodyPart::Fixed(value) => Ok(Ok(value.clone())),
             BodyPart::Text(template) => {
@@ -158,7 +158,7 @@ impl Run<'_> {
                 for part in parts {
                     match self.body_part(id, part)? {
                         Ok(item) => items.push(item),
-                        Err(trouble) => return Ok(Err(trouble)),
+                        Err(error) => return Ok(Err(error)),
                     }
                 }
                 Ok(Ok(items.into()))
@@ -168,7 +168,7 @@ impl Run<'_> {
                 for (name, part) in parts {
                     match self.body_part(id, part)? {
                         Ok(value) => fields.insert(name.clone(), value),
-                        Err(trouble) => return Ok(Err(trouble)),
+                        Err(error) => return Ok(Err(error)),
                     };
                 }
                 Ok(Ok(fields.into()))

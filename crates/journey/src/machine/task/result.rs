@@ -4,11 +4,11 @@
 use meantime_core::{Effect, Failure, Fault, Json, TaskCause, TaskOutcome};
 use meantime_expr::value::{Object, Value};
 
-use crate::definition::{Body, Task};
+use crate::definition::{StateBody, Task};
 use crate::json;
-use crate::machine::flow::{Flow, Trouble};
-use crate::machine::run::{Run, broken};
-use crate::machine::saved::{FrameId, Role, Standing};
+use crate::machine::run::{Run, state_mismatch};
+use crate::machine::saved::{FrameId, RunRole, WaitState};
+use crate::machine::transition::{StateError, Transition};
 use crate::surface::{DEADLINE_AT, HTTP_BODY, HTTP_DEADLINE, REQUEST_GONE, is_config_error};
 
 /// The code with which the engine reports a call that took too long.
@@ -21,37 +21,37 @@ impl Run<'_> {
         key: meantime_core::EffectKey,
         outcome: &TaskOutcome,
     ) -> Result<bool, Fault> {
-        let waits = |standing: &Standing| *standing == Standing::Task(key);
-        let found = self.saved.frames.iter().find(|(_, frame)| waits(&frame.standing));
+        let waits = |wait_state: &WaitState| *wait_state == WaitState::Task(key);
+        let found = self.saved.frames.iter().find(|(_, frame)| waits(&frame.wait_state));
         let Some(id) = found.map(|(id, _)| *id) else { return Ok(false) };
         let state = self.state_of(id)?;
-        let Body::Task(task) = &state.body else {
-            return Err(broken("a frame waits for a task at another state"));
+        let StateBody::Task(task) = &state.body else {
+            return Err(state_mismatch("a frame waits for a task at another state"));
         };
         if let TaskOutcome::Failed { failure, .. } = outcome
             && is_config_error(&failure.code)
         {
-            let flow = self.misconfigured(id, failure);
-            self.follow(id, flow)?;
+            let flow = self.raise_config_incident(id, failure);
+            self.apply_transition(id, flow)?;
             return Ok(true);
         }
-        if self.is_cut_by_the_deadline(outcome)? {
-            return self.timed_out();
+        if self.is_cut_by_deadline(outcome)? {
+            return self.time_out_run();
         }
         let flow = match &**task {
             Task::Http(call) => self.http_done(id, state, call, outcome)?,
             Task::Cache(cache) => self.cache_done(id, state, cache, outcome)?,
             Task::Auth(check) => self.auth_done(id, state, check, outcome)?,
             Task::Worker(worker) => self.worker_done(id, state, worker, outcome)?,
-            Task::Schedule(_) => return Err(broken("a schedule is not a task")),
+            Task::Schedule(_) => return Err(state_mismatch("a schedule is not a task")),
         };
-        self.follow(id, flow)?;
+        self.apply_transition(id, flow)?;
         Ok(true)
     }
 
     /// Whether a call took all the time that was left, until the deadline that still holds. Its end
     /// is that of the run then (JE2), also where the clock stands still.
-    fn is_cut_by_the_deadline(&self, outcome: &TaskOutcome) -> Result<bool, Fault> {
+    fn is_cut_by_deadline(&self, outcome: &TaskOutcome) -> Result<bool, Fault> {
         let TaskOutcome::Failed { failure, .. } = outcome else { return Ok(false) };
         let Some(data) = failure.data.as_ref().filter(|_| failure.code == HTTP_DEADLINE) else {
             return Ok(false);
@@ -63,13 +63,13 @@ impl Run<'_> {
     /// Something that the deployment should have is not there: nothing of the run's own doing, so
     /// somebody is told, and the state is entered again when they retry. What answers a request at
     /// once cannot wait for that and fails.
-    fn misconfigured(&mut self, id: FrameId, failure: &Failure) -> Flow {
-        let can_wait = self.journey.is_durable() && !matches!(self.saved.role, Role::Guard(_));
+    fn raise_config_incident(&mut self, id: FrameId, failure: &Failure) -> Transition {
+        let can_wait = self.journey.is_durable() && !matches!(self.saved.role, RunRole::Guard(_));
         if !can_wait {
-            return Trouble::internal(format!("{}: {}", failure.code, failure.message)).into();
+            return StateError::internal(format!("{}: {}", failure.code, failure.message)).into();
         }
-        let (element, failure) = (self.place_of(id), failure.clone());
-        Flow::Wait(Standing::Incident(self.push(Effect::Incident { element, failure })))
+        let (element, failure) = (self.element_path(id), failure.clone());
+        Transition::Wait(WaitState::Incident(self.push(Effect::Incident { element, failure })))
     }
 
     /// History says when a task named an inbound request that was over, or was one of another
@@ -86,15 +86,18 @@ impl Run<'_> {
         let answer = answer.map(json::parse).transpose()?.unwrap_or_default();
         let gone = json::get(&answer, &[REQUEST_GONE.to_owned()]);
         if matches!(gone, Some(Value::Bool(true))) {
-            let data = Json::object([("place", &Json::text(&self.place_of(id)))]);
+            let data = Json::object([("place", &Json::text(&self.element_path(id)))]);
             self.push(Effect::Record { kind: REQUEST_GONE.to_owned(), data });
         }
         Ok(())
     }
 
-    pub(in crate::machine) fn wait_for_task(&mut self, spec: meantime_core::TaskSpec) -> Flow {
+    pub(in crate::machine) fn wait_for_task(
+        &mut self,
+        spec: meantime_core::TaskSpec,
+    ) -> Transition {
         let key = self.push(Effect::ScheduleTask(spec));
-        Flow::Wait(Standing::Task(key))
+        Transition::Wait(WaitState::Task(key))
     }
 }
 
@@ -103,7 +106,7 @@ impl Run<'_> {
 /// so does the head of one whose body cannot be kept.
 pub(super) fn http_result(outcome: &TaskOutcome) -> Result<Value, Fault> {
     let (failure, cause) = match outcome {
-        TaskOutcome::Completed(answer) => return Ok(answered(&json::parse(answer)?)),
+        TaskOutcome::Completed(answer) => return Ok(response_result(&json::parse(answer)?)),
         TaskOutcome::Failed { failure, cause, .. } => (failure, *cause),
     };
     let data = failure.data.as_ref().map(json::parse).transpose()?;
@@ -115,19 +118,19 @@ pub(super) fn http_result(outcome: &TaskOutcome) -> Result<Value, Fault> {
                 ("code", HTTP_BODY.into()),
                 ("message", failure.message.as_str().into()),
             ]);
-            let result = answered(answer);
+            let result = response_result(answer);
             let result = json::put(&result, &["ok".to_owned()], false.into());
             json::put(&result, &["error".to_owned()], error)
         }
-        Some(answer) => answered(answer),
+        Some(answer) => response_result(answer),
         None if matches!(failure.code.as_str(), HTTP_TIMEOUT | HTTP_DEADLINE) => {
-            failed("TIMEOUT", failure, None)
+            failure_result("TIMEOUT", failure, None)
         }
-        None => failed(kind_of(cause), failure, data),
+        None => failure_result(kind_of(cause), failure, data),
     })
 }
 
-fn answered(answer: &Value) -> Value {
+fn response_result(answer: &Value) -> Value {
     let part = |name: &str| json::get(answer, &[name.to_owned()]).cloned().unwrap_or_default();
     let status = part("status");
     let ok = json::shown(&status).parse::<u16>().is_ok_and(|it| (200..=299).contains(&it));
@@ -150,7 +153,7 @@ pub(super) fn worker_result(outcome: &TaskOutcome) -> Result<Value, Fault> {
                 TaskCause::Reported => failure.code.as_str(),
                 other => kind_of(*other),
             };
-            failed(kind, failure, failure.data.as_ref().map(json::parse).transpose()?)
+            failure_result(kind, failure, failure.data.as_ref().map(json::parse).transpose()?)
         }
     })
 }
@@ -162,7 +165,7 @@ const fn kind_of(cause: TaskCause) -> &'static str {
     }
 }
 
-fn failed(kind: &str, failure: &Failure, data: Option<Value>) -> Value {
+fn failure_result(kind: &str, failure: &Failure, data: Option<Value>) -> Value {
     let mut error = Object::default();
     error.insert("type", kind);
     error.insert("message", failure.message.as_str());

@@ -6,24 +6,24 @@ use super::super::native::{Args, Native, Overload, Param};
 use super::super::null::{FALSE_2, NULL_1, NULL_2};
 use crate::value::{Kind, Number, Range, Value, text};
 
-const ELEMENT: &[Param] = &[Param::ARRAY, Param::callback(2)];
+const ELEMENT_PARAMS: &[Param] = &[Param::ARRAY, Param::callback(2)];
 
 pub(super) const FUNCTIONS: &[Native] = &[
-    Native::new("map", &[Overload::new(ELEMENT, map), NULL_2]),
+    Native::new("map", &[Overload::new(ELEMENT_PARAMS, map), NULL_2]),
     Native::new(
         "filter",
         &[
-            Overload::new(ELEMENT, filter),
+            Overload::new(ELEMENT_PARAMS, filter),
             Overload::new(&[Param::TEXT, Param::callback(2)], filter_text),
             NULL_2,
         ],
     ),
-    Native::new("flatMap", &[Overload::new(ELEMENT, flat_map), NULL_2]),
+    Native::new("flatMap", &[Overload::new(ELEMENT_PARAMS, flat_map), NULL_2]),
     Native::new("flatten", &[Overload::new(&[Param::ARRAY], flatten), NULL_1]),
     Native::new(
         "reduce",
         &[
-            Overload::new(ELEMENT, reduce),
+            Overload::new(ELEMENT_PARAMS, reduce),
             Overload::new(&[Param::TEXT, Param::callback(2)], reduce_text),
             NULL_2,
         ],
@@ -259,7 +259,7 @@ fn index_of_text(_: &mut Eval<'_>, args: &mut Args) -> Result {
 fn last_index_of_text(_: &mut Eval<'_>, args: &mut Args) -> Result {
     let (text, wanted) = (args.text(0), args.text(1));
     if wanted.is_empty() {
-        // The place before the last character.
+        // The position before the last character.
         return Ok(Value::Number(Number::from(text::length(&text)).sub(&Number::Int(1))?));
     }
     let found = text.rfind(&*wanted).map(|at| text::position(&text, at));
@@ -308,8 +308,8 @@ fn unzip(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     }
     let width = lists.iter().map(Vec::len).min().unwrap_or(2);
     let mut columns = Vec::with_capacity(width);
-    for place in 0..width {
-        let column = lists.iter().filter_map(|list| list.get(place).cloned()).collect();
+    for item_index in 0..width {
+        let column = lists.iter().filter_map(|list| list.get(item_index).cloned()).collect();
         columns.push(eval.array(column)?);
     }
     eval.array(columns)

@@ -8,7 +8,7 @@ use super::super::native::{Args, Native, Overload, Param};
 use super::super::null::NULL_2;
 use crate::value::{Key, Kind, Object, Text, Value};
 
-const LOGGED: &[Overload] =
+const LOG_OVERLOADS: &[Overload] =
     &[Overload::new(&[Param::TEXT, Param::ANY], log), Overload::new(&[Param::ANY], log_bare)];
 
 pub(super) const FUNCTIONS: &[Native] = &[
@@ -21,11 +21,11 @@ pub(super) const FUNCTIONS: &[Native] = &[
         ],
     ),
     Native::new("with", &[Overload::new(&[Param::FUNCTION, Param::callback(2)], with), NULL_2]),
-    Native::new("log", LOGGED),
-    Native::new("logInfo", LOGGED),
-    Native::new("logDebug", LOGGED),
-    Native::new("logWarn", LOGGED),
-    Native::new("logError", LOGGED),
+    Native::new("log", LOG_OVERLOADS),
+    Native::new("logInfo", LOG_OVERLOADS),
+    Native::new("logDebug", LOG_OVERLOADS),
+    Native::new("logWarn", LOG_OVERLOADS),
+    Native::new("logError", LOG_OVERLOADS),
     Native::new("logWith", &[Overload::new(&[Param::ANY, Param::TEXT, Param::ANY], log_with)]),
     Native::new("typeOf", &[Overload::new(&[Param::ANY], type_of)]),
     Native::new(
@@ -74,14 +74,14 @@ fn log_with(eval: &mut Eval<'_>, args: &mut Args) -> Result {
 fn type_of(_: &mut Eval<'_>, args: &mut Args) -> Result {
     let kind = args.get(0).kind();
     let shape = Shape::Kind(kind);
-    let found = Type { name: Some(Text::from(kind.name())), shape, notes: Object::default() };
+    let found = Type { name: Some(Text::from(kind.name())), shape, metadata: Object::default() };
     Ok(found.into_value())
 }
 
 fn xsi_type(eval: &mut Eval<'_>, args: &mut Args) -> Result {
-    const URI: &str = "http://www.w3.org/2001/XMLSchema-instance";
+    const XSI_NAMESPACE: &str = "http://www.w3.org/2001/XMLSchema-instance";
     let Value::Namespace(namespace) = args.get(1) else { return Ok(Value::Null) };
-    let xsi = crate::value::Namespace { prefix: "xsi".into(), uri: URI.into() };
+    let xsi = crate::value::Namespace { prefix: "xsi".into(), uri: XSI_NAMESPACE.into() };
     let detail = crate::value::KeyDetail { namespace: Some(xsi), ..Default::default() };
     let mut object = Object::default();
     let name = eval.text(format!("{}:{}", namespace.prefix, args.text(0)))?;

@@ -6,23 +6,23 @@ use super::super::super::eval::{Eval, Fault, Result};
 use super::super::native::{Args, Native, Overload, Param};
 use crate::value::{Number, Value};
 
-const ONE: &[Param] = &[Param::NUMBER];
-const TWO: &[Param] = &[Param::NUMBER, Param::NUMBER];
+const ONE_PARAM: &[Param] = &[Param::NUMBER];
+const TWO_PARAMS: &[Param] = &[Param::NUMBER, Param::NUMBER];
 
 pub(super) const FUNCTIONS: &[Native] = &[
-    Native::new("abs", &[Overload::new(ONE, abs)]),
-    Native::new("ceil", &[Overload::new(ONE, ceil)]),
-    Native::new("floor", &[Overload::new(ONE, floor)]),
-    Native::new("round", &[Overload::new(ONE, round)]),
-    Native::new("sqrt", &[Overload::new(ONE, sqrt)]),
-    Native::new("mod", &[Overload::new(TWO, modulo)]),
-    Native::new("pow", &[Overload::new(TWO, pow)]),
-    Native::new("isInteger", &[Overload::new(ONE, is_integer)]),
-    Native::new("isDecimal", &[Overload::new(ONE, is_decimal)]),
-    Native::new("isEven", &[Overload::new(ONE, is_even)]),
-    Native::new("isOdd", &[Overload::new(ONE, is_odd)]),
+    Native::new("abs", &[Overload::new(ONE_PARAM, abs)]),
+    Native::new("ceil", &[Overload::new(ONE_PARAM, ceil)]),
+    Native::new("floor", &[Overload::new(ONE_PARAM, floor)]),
+    Native::new("round", &[Overload::new(ONE_PARAM, round)]),
+    Native::new("sqrt", &[Overload::new(ONE_PARAM, sqrt)]),
+    Native::new("mod", &[Overload::new(TWO_PARAMS, modulo)]),
+    Native::new("pow", &[Overload::new(TWO_PARAMS, pow)]),
+    Native::new("isInteger", &[Overload::new(ONE_PARAM, is_integer)]),
+    Native::new("isDecimal", &[Overload::new(ONE_PARAM, is_decimal)]),
+    Native::new("isEven", &[Overload::new(ONE_PARAM, is_even)]),
+    Native::new("isOdd", &[Overload::new(ONE_PARAM, is_odd)]),
     Native::new("random", &[Overload::new(&[], random)]),
-    Native::new("randomInt", &[Overload::new(ONE, random_int)]),
+    Native::new("randomInt", &[Overload::new(ONE_PARAM, random_int)]),
 ];
 
 fn abs(_: &mut Eval<'_>, args: &mut Args) -> Result {
@@ -78,10 +78,10 @@ fn is_odd(_: &mut Eval<'_>, args: &mut Args) -> Result {
 
 /// A number from zero to below one, with 53 random bits.
 fn fraction(eval: &mut Eval<'_>) -> f64 {
-    const BITS: u32 = 53;
+    const RANDOM_BITS: u32 = 53;
     #[expect(clippy::cast_precision_loss, reason = "53 bits fit a floating point number exactly")]
     let of = |bits: u64| bits as f64;
-    of(eval.random() >> (u64::BITS - BITS)) / of(1 << BITS)
+    of(eval.random() >> (u64::BITS - RANDOM_BITS)) / of(1 << RANDOM_BITS)
 }
 
 fn random(eval: &mut Eval<'_>, _: &mut Args) -> Result {

@@ -5,12 +5,12 @@ use super::super::native::{Args, Native, Overload, Param};
 use super::super::null::{NULL_1, NULL_2};
 use crate::value::{Entry, Kind, Object, Value, text};
 
-const PAIR: &[Param] = &[Param::OBJECT, Param::callback(3)];
+const PAIR_PARAMS: &[Param] = &[Param::OBJECT, Param::callback(3)];
 
 pub(super) const FUNCTIONS: &[Native] = &[
-    Native::new("mapObject", &[Overload::new(PAIR, map_object), NULL_2]),
-    Native::new("filterObject", &[Overload::new(PAIR, filter_object), NULL_2]),
-    Native::new("pluck", &[Overload::new(PAIR, pluck), NULL_2]),
+    Native::new("mapObject", &[Overload::new(PAIR_PARAMS, map_object), NULL_2]),
+    Native::new("filterObject", &[Overload::new(PAIR_PARAMS, filter_object), NULL_2]),
+    Native::new("pluck", &[Overload::new(PAIR_PARAMS, pluck), NULL_2]),
     Native::new("keysOf", &[Overload::new(&[Param::OBJECT], keys_of), NULL_1]),
     Native::new("namesOf", &[Overload::new(&[Param::OBJECT], names_of), NULL_1]),
     Native::new("valuesOf", &[Overload::new(&[Param::OBJECT], values_of), NULL_1]),

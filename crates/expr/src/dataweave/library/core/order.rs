@@ -4,31 +4,39 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::super::coerce;
-use super::super::super::eval::{Eval, Fault, Result, compare, compare_alike};
+use super::super::super::eval::{Eval, Fault, Result, compare, compare_same_kind};
 use super::super::native::{Args, Native, Overload, Param};
 use super::super::null::NULL_2;
-use crate::value::{Entry, Extent, Key, Number, Object, Text, Value};
+use crate::value::{Entry, Key, Number, Object, Text, Value, ValueSize};
 
-const ELEMENT: &[Param] = &[Param::ARRAY, Param::callback(2)];
-const PAIR: &[Param] = &[Param::OBJECT, Param::callback(2)];
+const ELEMENT_PARAMS: &[Param] = &[Param::ARRAY, Param::callback(2)];
+const PAIR_PARAMS: &[Param] = &[Param::OBJECT, Param::callback(2)];
 
 pub(super) const FUNCTIONS: &[Native] = &[
     Native::new(
         "orderBy",
-        &[Overload::new(PAIR, order_object), Overload::new(ELEMENT, order_array), NULL_2],
+        &[
+            Overload::new(PAIR_PARAMS, order_object),
+            Overload::new(ELEMENT_PARAMS, order_array),
+            NULL_2,
+        ],
     ),
     Native::new(
         "groupBy",
         &[
-            Overload::new(ELEMENT, group_array),
+            Overload::new(ELEMENT_PARAMS, group_array),
             Overload::new(&[Param::TEXT, Param::callback(2)], group_text),
-            Overload::new(PAIR, group_object),
+            Overload::new(PAIR_PARAMS, group_object),
             NULL_2,
         ],
     ),
     Native::new(
         "distinctBy",
-        &[Overload::new(ELEMENT, distinct_array), Overload::new(PAIR, distinct_object), NULL_2],
+        &[
+            Overload::new(ELEMENT_PARAMS, distinct_array),
+            Overload::new(PAIR_PARAMS, distinct_object),
+            NULL_2,
+        ],
     ),
     Native::new("max", &[Overload::new(&[Param::ARRAY], max)]),
     Native::new("min", &[Overload::new(&[Param::ARRAY], min)]),
@@ -45,12 +53,13 @@ fn sort<T>(eval: &mut Eval<'_>, mut keyed: Vec<(Value, T)>) -> Result<Vec<T>> {
     // gets a total order, which it needs.
     if let Some(((first, _), others)) = keyed.split_first() {
         for (key, _) in others {
-            let extent = Extent::of(key, *eval.ops());
+            let extent = ValueSize::of(key, *eval.ops());
             eval.charge(extent.ops.saturating_mul(rounds))?;
-            compare_alike(first, key)?;
+            compare_same_kind(first, key)?;
         }
     }
-    keyed.sort_by(|(left, _), (right, _)| compare_alike(left, right).unwrap_or(Ordering::Equal));
+    keyed
+        .sort_by(|(left, _), (right, _)| compare_same_kind(left, right).unwrap_or(Ordering::Equal));
     Ok(keyed.into_iter().map(|(_, item)| item).collect())
 }
 
@@ -82,22 +91,22 @@ fn call_with_pair(eval: &mut Eval<'_>, callback: &Value, entry: &Entry) -> Resul
 
 /// Groups in the order of their first element.
 struct Groups<T> {
-    places: BTreeMap<Text, usize>,
+    indices: BTreeMap<Text, usize>,
     groups: Vec<(Text, T)>,
 }
 
 impl<T: Default> Groups<T> {
     fn new() -> Self {
-        Self { places: BTreeMap::new(), groups: Vec::new() }
+        Self { indices: BTreeMap::new(), groups: Vec::new() }
     }
 
     fn group(&mut self, key: &Value) -> Result<&mut T> {
         let name = coerce::to_text(key)?;
-        let place = *self.places.entry(name.clone()).or_insert_with(|| {
+        let position = *self.indices.entry(name.clone()).or_insert_with(|| {
             self.groups.push((name, T::default()));
             self.groups.len() - 1
         });
-        match self.groups.get_mut(place) {
+        match self.groups.get_mut(position) {
             Some((_, group)) => Ok(group),
             None => Err(Fault::type_error("a group is missing")),
         }
@@ -142,13 +151,13 @@ fn group_object(eval: &mut Eval<'_>, args: &mut Args) -> Result {
 
 /// Values that were seen; texts and numbers are found quickly.
 #[derive(Default)]
-struct Seen {
+struct SeenValues {
     texts: BTreeSet<Text>,
     numbers: BTreeSet<Number>,
     others: Vec<Value>,
 }
 
-impl Seen {
+impl SeenValues {
     /// Whether the value is new; it is remembered.
     fn insert(&mut self, eval: &mut Eval<'_>, value: Value) -> Result<bool> {
         Ok(match value.into_bare() {
@@ -170,7 +179,7 @@ impl Seen {
 }
 
 fn distinct_array(eval: &mut Eval<'_>, args: &mut Args) -> Result {
-    let mut seen = Seen::default();
+    let mut seen = SeenValues::default();
     let mut kept = Vec::new();
     for (index, item) in Eval::items(args.get(0)).enumerate() {
         let key = eval.call(args.get(1), &mut [item.clone(), Value::from(index)])?;
@@ -182,7 +191,7 @@ fn distinct_array(eval: &mut Eval<'_>, args: &mut Args) -> Result {
 }
 
 fn distinct_object(eval: &mut Eval<'_>, args: &mut Args) -> Result {
-    let mut seen = Seen::default();
+    let mut seen = SeenValues::default();
     let mut kept = Object::default();
     for entry in args.object(0).entries() {
         let key = call_with_pair(eval, args.get(1), entry)?;

@@ -3,33 +3,36 @@
 use std::sync::Arc;
 
 use super::super::super::coerce;
-use super::super::super::eval::{Eval, Fault, Function, Result, Waiting};
+use super::super::super::eval::{Eval, Fault, Function, PartialCall, Result};
 use super::super::native::{Args, Native, Overload, Param};
 use super::super::null::{FALSE_2, NULL_1, NULL_2};
-use crate::value::{Found, Kind, Value};
+use crate::value::{Kind, PatternMatch, Value};
 
-const ONE: &[Param] = &[Param::TEXT];
-const TWO: &[Param] = &[Param::TEXT, Param::TEXT];
-const MATCH: &[Param] = &[Param::TEXT, Param::REGEX];
+const ONE_PARAM: &[Param] = &[Param::TEXT];
+const TWO_PARAMS: &[Param] = &[Param::TEXT, Param::TEXT];
+const MATCH_PARAMS: &[Param] = &[Param::TEXT, Param::REGEX];
 
 pub(super) const FUNCTIONS: &[Native] = &[
-    Native::new("upper", &[Overload::new(ONE, upper), NULL_1]),
-    Native::new("lower", &[Overload::new(ONE, lower), NULL_1]),
-    Native::new("trim", &[Overload::new(ONE, trim), NULL_1]),
+    Native::new("upper", &[Overload::new(ONE_PARAM, upper), NULL_1]),
+    Native::new("lower", &[Overload::new(ONE_PARAM, lower), NULL_1]),
+    Native::new("trim", &[Overload::new(ONE_PARAM, trim), NULL_1]),
     Native::new(
         "isBlank",
-        &[Overload::new(ONE, is_blank), Overload::new(&[Param::NULL], is_blank)],
+        &[Overload::new(ONE_PARAM, is_blank), Overload::new(&[Param::NULL], is_blank)],
     ),
-    Native::new("startsWith", &[Overload::new(TWO, starts_with), FALSE_2]),
-    Native::new("endsWith", &[Overload::new(TWO, ends_with), FALSE_2]),
+    Native::new("startsWith", &[Overload::new(TWO_PARAMS, starts_with), FALSE_2]),
+    Native::new("endsWith", &[Overload::new(TWO_PARAMS, ends_with), FALSE_2]),
     Native::new(
         "splitBy",
-        &[Overload::new(MATCH, split_by_match), Overload::new(TWO, split_by), NULL_2],
+        &[Overload::new(MATCH_PARAMS, split_by_match), Overload::new(TWO_PARAMS, split_by), NULL_2],
     ),
-    Native::new("match", &[Overload::new(MATCH, groups), NULL_2]),
-    Native::new("matches", &[Overload::new(MATCH, matches), FALSE_2]),
-    Native::new("scan", &[Overload::new(MATCH, scan), NULL_2]),
-    Native::new("replace", &[Overload::new(MATCH, replace), Overload::new(TWO, replace), NULL_2]),
+    Native::new("match", &[Overload::new(MATCH_PARAMS, groups), NULL_2]),
+    Native::new("matches", &[Overload::new(MATCH_PARAMS, matches), FALSE_2]),
+    Native::new("scan", &[Overload::new(MATCH_PARAMS, scan), NULL_2]),
+    Native::new(
+        "replace",
+        &[Overload::new(MATCH_PARAMS, replace), Overload::new(TWO_PARAMS, replace), NULL_2],
+    ),
 ];
 
 fn upper(eval: &mut Eval<'_>, args: &mut Args) -> Result {
@@ -99,7 +102,7 @@ fn split_by_match(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     pieces_of(eval, &text, pieces)
 }
 
-fn group_values(eval: &mut Eval<'_>, found: &Found<'_>) -> Result {
+fn group_values(eval: &mut Eval<'_>, found: &PatternMatch<'_>) -> Result {
     let groups = found.groups().map(|group| group.map_or(Value::Null, Value::from)).collect();
     eval.array(groups)
 }
@@ -137,7 +140,7 @@ fn scan(eval: &mut Eval<'_>, args: &mut Args) -> Result {
 /// Waits for `with`.
 fn replace(_: &mut Eval<'_>, args: &mut Args) -> Result {
     let args = Arc::from([args.take(0).into_bare(), args.take(1).into_bare()]);
-    Ok(Function::Waiting(Waiting { name: "replace", args, run: replace_with }).into_value())
+    Ok(Function::Partial(PartialCall { name: "replace", args, run: replace_with }).into_value())
 }
 
 /// The text, what to replace, and the function that gives the new text from the groups of the

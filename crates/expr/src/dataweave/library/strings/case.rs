@@ -4,13 +4,13 @@ use super::super::super::eval::{Eval, Result};
 use super::super::native::{Args, Native, Overload, Param};
 use super::super::null::NULL_1;
 
-const ONE: &[Param] = &[Param::TEXT];
+const ONE_PARAM: &[Param] = &[Param::TEXT];
 
 pub(super) const FUNCTIONS: &[Native] = &[
-    Native::new("camelize", &[Overload::new(ONE, camelize), NULL_1]),
-    Native::new("capitalize", &[Overload::new(ONE, capitalize), NULL_1]),
-    Native::new("dasherize", &[Overload::new(ONE, dasherize), NULL_1]),
-    Native::new("underscore", &[Overload::new(ONE, underscore), NULL_1]),
+    Native::new("camelize", &[Overload::new(ONE_PARAM, camelize), NULL_1]),
+    Native::new("capitalize", &[Overload::new(ONE_PARAM, capitalize), NULL_1]),
+    Native::new("dasherize", &[Overload::new(ONE_PARAM, dasherize), NULL_1]),
+    Native::new("underscore", &[Overload::new(ONE_PARAM, underscore), NULL_1]),
 ];
 
 /// Underscores go, and what follows them becomes a capital; the first letter is small.

@@ -4,11 +4,11 @@ use super::super::super::eval::{Eval, Result};
 use super::super::native::{Args, Native, Overload, Param};
 use super::super::null::NULL_1;
 
-const ONE: &[Param] = &[Param::TEXT];
+const ONE_PARAM: &[Param] = &[Param::TEXT];
 
 pub(super) const FUNCTIONS: &[Native] = &[
-    Native::new("pluralize", &[Overload::new(ONE, pluralize), NULL_1]),
-    Native::new("singularize", &[Overload::new(ONE, singularize), NULL_1]),
+    Native::new("pluralize", &[Overload::new(ONE_PARAM, pluralize), NULL_1]),
+    Native::new("singularize", &[Overload::new(ONE_PARAM, singularize), NULL_1]),
     Native::new("ordinalize", &[Overload::new(&[Param::NUMBER], ordinalize), NULL_1]),
 ];
 
@@ -122,7 +122,7 @@ fn plural(word: &str) -> String {
 }
 
 /// Words in `-ses` whose singular ends in `-sis`.
-const SIS: &[&str] = &["analy", "ba", "diagno", "parenthe", "progno", "synop", "the", "cri"];
+const SIS_STEMS: &[&str] = &["analy", "ba", "diagno", "parenthe", "progno", "synop", "the", "cri"];
 
 fn singular(word: &str) -> String {
     if is_uncountable(word) {
@@ -154,7 +154,7 @@ fn singular(word: &str) -> String {
         ending(word, 1, "us")
     } else if ends("axes")
         || ends("testes")
-        || (ends("ses") && SIS.iter().any(|end| stem(3).ends_with(end)))
+        || (ends("ses") && SIS_STEMS.iter().any(|end| stem(3).ends_with(end)))
     {
         ending(word, 2, "is")
     } else if ends("shoes") || ends("movies") || ends("hives") || ends("tives") {

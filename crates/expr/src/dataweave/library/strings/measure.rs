@@ -5,39 +5,39 @@ use super::super::native::{Args, Native, Overload, Param};
 use super::super::null::{FALSE_1, FALSE_2, NULL_1, NULL_2};
 use crate::value::{Number, Text, Value, text};
 
-const ONE: &[Param] = &[Param::TEXT];
-const TWO: &[Param] = &[Param::TEXT, Param::TEXT];
-const CHARACTER: &[Param] = &[Param::TEXT, Param::callback(1)];
+const ONE_PARAM: &[Param] = &[Param::TEXT];
+const TWO_PARAMS: &[Param] = &[Param::TEXT, Param::TEXT];
+const CHARACTER_PARAMS: &[Param] = &[Param::TEXT, Param::callback(1)];
 
 pub(super) const FUNCTIONS: &[Native] = &[
-    Native::new("charCode", &[Overload::new(ONE, char_code), NULL_1]),
+    Native::new("charCode", &[Overload::new(ONE_PARAM, char_code), NULL_1]),
     Native::new(
         "charCodeAt",
         &[Overload::new(&[Param::TEXT, Param::NUMBER], char_code_at), NULL_2],
     ),
     Native::new("fromCharCode", &[Overload::new(&[Param::NUMBER], from_char_code), NULL_1]),
-    Native::new("countCharactersBy", &[Overload::new(CHARACTER, count_by), NULL_2]),
+    Native::new("countCharactersBy", &[Overload::new(CHARACTER_PARAMS, count_by), NULL_2]),
     Native::new(
         "countMatches",
         &[
-            Overload::new(TWO, count_text),
+            Overload::new(TWO_PARAMS, count_text),
             Overload::new(&[Param::TEXT, Param::REGEX], count_matches),
             NULL_2,
         ],
     ),
     Native::new(
         "everyCharacter",
-        &[Overload::new(CHARACTER, every), Overload::new(&[Param::NULL, Param::ANY], yes)],
+        &[Overload::new(CHARACTER_PARAMS, every), Overload::new(&[Param::NULL, Param::ANY], yes)],
     ),
-    Native::new("someCharacter", &[Overload::new(CHARACTER, some), FALSE_2]),
-    Native::new("hammingDistance", &[Overload::new(TWO, hamming)]),
-    Native::new("levenshteinDistance", &[Overload::new(TWO, levenshtein)]),
-    Native::new("isAlpha", &[Overload::new(ONE, is_alpha), FALSE_1]),
-    Native::new("isAlphanumeric", &[Overload::new(ONE, is_alphanumeric), FALSE_1]),
-    Native::new("isLowerCase", &[Overload::new(ONE, is_lower), FALSE_1]),
-    Native::new("isNumeric", &[Overload::new(ONE, is_numeric), FALSE_1]),
-    Native::new("isUpperCase", &[Overload::new(ONE, is_upper), FALSE_1]),
-    Native::new("isWhitespace", &[Overload::new(ONE, is_whitespace), FALSE_1]),
+    Native::new("someCharacter", &[Overload::new(CHARACTER_PARAMS, some), FALSE_2]),
+    Native::new("hammingDistance", &[Overload::new(TWO_PARAMS, hamming)]),
+    Native::new("levenshteinDistance", &[Overload::new(TWO_PARAMS, levenshtein)]),
+    Native::new("isAlpha", &[Overload::new(ONE_PARAM, is_alpha), FALSE_1]),
+    Native::new("isAlphanumeric", &[Overload::new(ONE_PARAM, is_alphanumeric), FALSE_1]),
+    Native::new("isLowerCase", &[Overload::new(ONE_PARAM, is_lower), FALSE_1]),
+    Native::new("isNumeric", &[Overload::new(ONE_PARAM, is_numeric), FALSE_1]),
+    Native::new("isUpperCase", &[Overload::new(ONE_PARAM, is_upper), FALSE_1]),
+    Native::new("isWhitespace", &[Overload::new(ONE_PARAM, is_whitespace), FALSE_1]),
 ];
 
 fn char_code(_: &mut Eval<'_>, args: &mut Args) -> Result {
@@ -118,7 +118,7 @@ fn some(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     Ok(Value::Bool(false))
 }
 
-/// Places that differ; null for texts of different size.
+/// Positions that differ; null for texts of different size.
 fn hamming(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     let (left, right) = (args.text(0), args.text(1));
     eval.charge(left.len() as u64)?;
@@ -138,11 +138,11 @@ fn levenshtein(eval: &mut Eval<'_>, args: &mut Args) -> Result {
     for (i, a) in (1..).zip(&left) {
         let mut diagonal = i - 1;
         let mut before = i;
-        for (place, b) in row.iter_mut().skip(1).zip(&right) {
+        for (index, b) in row.iter_mut().skip(1).zip(&right) {
             let substituted = diagonal + i64::from(a != b);
-            diagonal = *place;
-            before = substituted.min(*place + 1).min(before + 1);
-            *place = before;
+            diagonal = *index;
+            before = substituted.min(*index + 1).min(before + 1);
+            *index = before;
         }
         if let Some(first) = row.first_mut() {
             *first = i;

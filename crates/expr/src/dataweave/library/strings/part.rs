@@ -5,29 +5,29 @@ use super::super::native::{Args, Native, Overload, Param};
 use super::super::null::{NULL_1, NULL_2, NULL_3};
 use crate::value::{Value, text};
 
-const ONE: &[Param] = &[Param::TEXT];
-const TWO: &[Param] = &[Param::TEXT, Param::TEXT];
-const COUNTED: &[Param] = &[Param::TEXT, Param::NUMBER];
+const ONE_PARAM: &[Param] = &[Param::TEXT];
+const TWO_PARAMS: &[Param] = &[Param::TEXT, Param::TEXT];
+const COUNT_PARAMS: &[Param] = &[Param::TEXT, Param::NUMBER];
 
 pub(super) const FUNCTIONS: &[Native] = &[
-    Native::new("first", &[Overload::new(COUNTED, first), NULL_2]),
-    Native::new("last", &[Overload::new(COUNTED, last), NULL_2]),
+    Native::new("first", &[Overload::new(COUNT_PARAMS, first), NULL_2]),
+    Native::new("last", &[Overload::new(COUNT_PARAMS, last), NULL_2]),
     Native::new(
         "substring",
         &[Overload::new(&[Param::TEXT, Param::NUMBER, Param::NUMBER], substring), NULL_3],
     ),
-    Native::new("substringAfter", &[Overload::new(TWO, after), NULL_2]),
-    Native::new("substringAfterLast", &[Overload::new(TWO, after_last), NULL_2]),
-    Native::new("substringBefore", &[Overload::new(TWO, before), NULL_2]),
-    Native::new("substringBeforeLast", &[Overload::new(TWO, before_last), NULL_2]),
+    Native::new("substringAfter", &[Overload::new(TWO_PARAMS, after), NULL_2]),
+    Native::new("substringAfterLast", &[Overload::new(TWO_PARAMS, after_last), NULL_2]),
+    Native::new("substringBefore", &[Overload::new(TWO_PARAMS, before), NULL_2]),
+    Native::new("substringBeforeLast", &[Overload::new(TWO_PARAMS, before_last), NULL_2]),
     Native::new(
         "substringBy",
         &[Overload::new(&[Param::TEXT, Param::callback(2)], substring_by), NULL_2],
     ),
-    Native::new("substringEvery", &[Overload::new(COUNTED, substring_every), NULL_2]),
-    Native::new("lines", &[Overload::new(ONE, lines), NULL_1]),
-    Native::new("words", &[Overload::new(ONE, words), NULL_1]),
-    Native::new("collapse", &[Overload::new(ONE, collapse), NULL_1]),
+    Native::new("substringEvery", &[Overload::new(COUNT_PARAMS, substring_every), NULL_2]),
+    Native::new("lines", &[Overload::new(ONE_PARAM, lines), NULL_1]),
+    Native::new("words", &[Overload::new(ONE_PARAM, words), NULL_1]),
+    Native::new("collapse", &[Overload::new(ONE_PARAM, collapse), NULL_1]),
 ];
 
 fn first(eval: &mut Eval<'_>, args: &mut Args) -> Result {

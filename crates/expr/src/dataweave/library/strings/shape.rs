@@ -6,26 +6,26 @@ use super::super::native::{Args, Native, Overload, Param};
 use super::super::null::{NULL_1, NULL_2, NULL_3};
 use crate::value::{Kind, Value, text};
 
-const TWO: &[Param] = &[Param::TEXT, Param::TEXT];
-const COUNTED: &[Param] = &[Param::TEXT, Param::NUMBER];
-const PADDED: &[Param] = &[Param::TEXT, Param::NUMBER, Param::TEXT];
+const TWO_PARAMS: &[Param] = &[Param::TEXT, Param::TEXT];
+const COUNT_PARAMS: &[Param] = &[Param::TEXT, Param::NUMBER];
+const PADDED_PARAMS: &[Param] = &[Param::TEXT, Param::NUMBER, Param::TEXT];
 
 pub(super) const FUNCTIONS: &[Native] = &[
-    Native::new("leftPad", &[Overload::new(PADDED, left_pad).optional(1), NULL_3]),
-    Native::new("rightPad", &[Overload::new(PADDED, right_pad).optional(1), NULL_3]),
-    Native::new("repeat", &[Overload::new(COUNTED, repeat), NULL_2]),
+    Native::new("leftPad", &[Overload::new(PADDED_PARAMS, left_pad).optional(1), NULL_3]),
+    Native::new("rightPad", &[Overload::new(PADDED_PARAMS, right_pad).optional(1), NULL_3]),
+    Native::new("repeat", &[Overload::new(COUNT_PARAMS, repeat), NULL_2]),
     Native::new("reverse", &[Overload::new(&[Param::TEXT], reverse), NULL_1]),
-    Native::new("remove", &[Overload::new(TWO, remove), NULL_2]),
+    Native::new("remove", &[Overload::new(TWO_PARAMS, remove), NULL_2]),
     Native::new(
         "replaceAll",
         &[Overload::new(&[Param::TEXT, Param::TEXT, Param::TEXT], replace_all), NULL_3],
     ),
-    Native::new("appendIfMissing", &[Overload::new(TWO, append_if_missing), NULL_2]),
-    Native::new("prependIfMissing", &[Overload::new(TWO, prepend_if_missing), NULL_2]),
-    Native::new("wrapIfMissing", &[Overload::new(TWO, wrap_if_missing), NULL_2]),
-    Native::new("wrapWith", &[Overload::new(TWO, wrap_with), NULL_2]),
-    Native::new("unwrap", &[Overload::new(TWO, unwrap), NULL_2]),
-    Native::new("withMaxSize", &[Overload::new(COUNTED, with_max_size), NULL_2]),
+    Native::new("appendIfMissing", &[Overload::new(TWO_PARAMS, append_if_missing), NULL_2]),
+    Native::new("prependIfMissing", &[Overload::new(TWO_PARAMS, prepend_if_missing), NULL_2]),
+    Native::new("wrapIfMissing", &[Overload::new(TWO_PARAMS, wrap_if_missing), NULL_2]),
+    Native::new("wrapWith", &[Overload::new(TWO_PARAMS, wrap_with), NULL_2]),
+    Native::new("unwrap", &[Overload::new(TWO_PARAMS, unwrap), NULL_2]),
+    Native::new("withMaxSize", &[Overload::new(COUNT_PARAMS, with_max_size), NULL_2]),
     Native::new(
         "mapString",
         &[Overload::new(&[Param::TEXT, Param::callback(2)], map_string), NULL_2],

@@ -5,10 +5,10 @@ use meantime_core::time::{Span, Zone};
 
 use super::dispatch::arg;
 use crate::script::library::Builtin;
-use crate::script::vm::{Machine, Outcome, Text, Value, time_error, type_error};
+use crate::script::vm::{Machine, Text, Value, VmResult, time_error, type_error};
 
 impl Machine<'_> {
-    pub(super) fn time(&mut self, function: Builtin, args: &[Value]) -> Outcome<Value> {
+    pub(super) fn time(&mut self, function: Builtin, args: &[Value]) -> VmResult<Value> {
         let now = self.host.now();
         match function {
             Builtin::TimeNow => Ok(Value::text(now.to_string())),
@@ -40,7 +40,7 @@ impl Machine<'_> {
 }
 
 /// A value that must be a string.
-fn need_text(value: &Value, of: &str) -> Outcome<Text> {
+fn need_text(value: &Value, of: &str) -> VmResult<Text> {
     match value {
         Value::Text(text) => Ok(text.clone()),
         other => Err(type_error(format!("`{of}` needs a string, not {}", other.kind_name()))),
@@ -48,7 +48,7 @@ fn need_text(value: &Value, of: &str) -> Outcome<Text> {
 }
 
 /// An instant as text, or as milliseconds since 1970.
-fn instant(value: &Value, of: &str) -> Outcome<Timestamp> {
+fn instant(value: &Value, of: &str) -> VmResult<Timestamp> {
     match value {
         Value::Text(text) => Timestamp::parse(text.as_str()).map_err(|error| time_error(&error)),
         Value::Int(millis) => {
@@ -58,7 +58,7 @@ fn instant(value: &Value, of: &str) -> Outcome<Timestamp> {
     }
 }
 
-fn zone(value: &Value) -> Outcome<Zone> {
+fn zone(value: &Value) -> VmResult<Zone> {
     match value {
         Value::Undefined => Ok(Zone::utc()),
         other => {

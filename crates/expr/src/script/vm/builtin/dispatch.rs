@@ -1,22 +1,22 @@
 //! Which function is in which family. A dispatch and nothing else.
 
-use crate::script::awaitable::Mode;
+use crate::script::awaitable::CombinatorMode;
 use crate::script::library::{Builtin, Method};
-use crate::script::vm::{Machine, Outcome, Value};
+use crate::script::vm::{Machine, Value, VmResult};
 
 /// An argument, or `undefined`.
-pub(super) fn arg(args: &[Value], place: usize) -> Value {
-    args.get(place).cloned().unwrap_or_default()
+pub(super) fn arg(args: &[Value], index: usize) -> Value {
+    args.get(index).cloned().unwrap_or_default()
 }
 
 impl Machine<'_> {
     /// Calls a library function.
-    pub(crate) fn builtin(&mut self, function: Builtin, args: &[Value]) -> Outcome<Value> {
+    pub(crate) fn builtin(&mut self, function: Builtin, args: &[Value]) -> VmResult<Value> {
         check_arity(function, args)?;
         if function.is_effect() {
             return self.effect(function, args);
         }
-        if let Some(mode) = Mode::of(function) {
+        if let Some(mode) = CombinatorMode::of(function) {
             return self.combine(mode, &arg(args, 0));
         }
         match function {
@@ -74,7 +74,7 @@ impl Machine<'_> {
         receiver: &Value,
         method: Method,
         args: &[Value],
-    ) -> Outcome<Option<Value>> {
+    ) -> VmResult<Option<Value>> {
         match (receiver, method) {
             (Value::Undefined | Value::Null | Value::Awaitable(_), _) => Ok(None),
             (Value::Int(_) | Value::Float(_) | Value::Verbatim(_), _) => {
@@ -98,7 +98,7 @@ impl Machine<'_> {
 
 /// Wrong numbers are found at deploy, except where the arguments are spread or the function
 /// is a value.
-fn check_arity(function: Builtin, args: &[Value]) -> Outcome<()> {
+fn check_arity(function: Builtin, args: &[Value]) -> VmResult<()> {
     let (least, most) = function.arity();
     if args.len() >= least && most.is_none_or(|most| args.len() <= most) {
         return Ok(());

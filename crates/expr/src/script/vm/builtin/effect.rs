@@ -1,13 +1,13 @@
 //! Functions that start something outside: their arguments become documents for the host.
 
 use super::dispatch::arg;
-use crate::script::awaitable::{Awaitable, Kind, Leaf, State, Step};
-use crate::script::host::{Operation, Refusal, Request};
+use crate::script::awaitable::{Awaitable, AwaitableState, Kind, Leaf, LocalEffectKey};
+use crate::script::host::{EffectRequest, Operation, StartError};
 use crate::script::library::Builtin;
-use crate::script::vm::{Machine, Outcome, Raise, RaiseKind, Text, Value};
+use crate::script::vm::{Machine, Raise, RaiseKind, Text, Value, VmResult};
 
 impl Machine<'_> {
-    pub(super) fn effect(&mut self, function: Builtin, args: &[Value]) -> Outcome<Value> {
+    pub(super) fn effect(&mut self, function: Builtin, args: &[Value]) -> VmResult<Value> {
         let operation = match function {
             Builtin::TaskRun => Operation::Task,
             Builtin::TaskDelay | Builtin::TimerDelay => Operation::Delay,
@@ -21,16 +21,16 @@ impl Machine<'_> {
         for value in args {
             documents.push(match value {
                 Value::Undefined => None,
-                value => Some(self.leave(value)?),
+                value => Some(self.write_document(value)?),
             });
         }
-        let at = self.place();
-        let place = self.program.position(at);
+        let at = self.current_offset();
+        let position = self.program.position(at);
         self.spend(10);
-        let request = Request { operation, args: documents, place };
+        let request = EffectRequest { operation, args: documents, position };
         let started = self.host.start(&request).map_err(refused)?;
-        let step = Step::of(started.key);
-        let timer = started.timer.map(Step::of);
+        let step = LocalEffectKey::of(started.key);
+        let timer = started.timer.map(LocalEffectKey::of);
         let leaf = Leaf {
             what: started.what,
             step,
@@ -39,7 +39,7 @@ impl Machine<'_> {
             at,
             since: self.host.now(),
         };
-        let made = self.heap.awaitable(Awaitable::new(Kind::Leaf(leaf), State::Pending));
+        let made = self.heap.awaitable(Awaitable::new(Kind::Leaf(leaf), AwaitableState::Pending));
         self.steps.insert(step, made);
         if let Some(timer) = timer {
             self.steps.insert(timer, made);
@@ -48,34 +48,34 @@ impl Machine<'_> {
     }
 
     /// `Log.info(message, data?)`
-    fn log(&mut self, function: Builtin, args: &[Value]) -> Outcome<Value> {
+    fn log(&mut self, function: Builtin, args: &[Value]) -> VmResult<Value> {
         let level = match function {
             Builtin::LogWarn => "warn",
             Builtin::LogError => "error",
             _ => "info",
         };
         let message = match arg(args, 0) {
-            text @ Value::Text(_) => self.leave(&text)?,
+            text @ Value::Text(_) => self.write_document(&text)?,
             other => {
-                let text = self.readable(&other)?;
+                let text = self.log_text(&other)?;
                 let text = self.new_text(text)?;
-                self.leave(&text)?
+                self.write_document(&text)?
             }
         };
         let data = match args.get(1) {
             None | Some(Value::Undefined) => None,
-            Some(value) => Some(self.leave(value)?),
+            Some(value) => Some(self.write_document(value)?),
         };
         self.host.log(level, message, data);
         Ok(Value::Undefined)
     }
 }
 
-fn refused(refusal: Refusal) -> Raise {
+fn refused(refusal: StartError) -> Raise {
     match refusal {
-        Refusal::Error { name, code, message } => {
+        StartError::Error { name, code, message } => {
             Raise(Box::new(RaiseKind::Error { name, code, message }))
         }
-        Refusal::Limit(fault) => Raise::fault(fault),
+        StartError::Limit(fault) => Raise::fault(fault),
     }
 }

@@ -1,12 +1,12 @@
 //! Methods of lists that need no function.
 
 use super::dispatch::arg;
-use super::text::{has_own, place};
+use super::text::{has_own, index_or_minus_one};
 use crate::script::library::Method;
-use crate::script::vm::{ListRef, Machine, Outcome, Value, range_error, unsupported};
+use crate::script::vm::{ListRef, Machine, Value, VmResult, range_error, unsupported};
 
 /// How deep lists are joined or flattened.
-const DEEPEST: usize = 64;
+const MAX_FLATTEN_DEPTH: usize = 64;
 
 impl Machine<'_> {
     pub(super) fn list_method(
@@ -14,7 +14,7 @@ impl Machine<'_> {
         at: ListRef,
         method: Method,
         args: &[Value],
-    ) -> Outcome<Option<Value>> {
+    ) -> VmResult<Option<Value>> {
         Ok(Some(match method {
             Method::Push | Method::Unshift => self.insert(at, method, args)?,
             Method::Pop => self.list_mut(at).and_then(Vec::pop).unwrap_or_default(),
@@ -27,16 +27,16 @@ impl Machine<'_> {
                 let found = self.find_item(at, method, args)?;
                 Value::Bool(found.is_some())
             }
-            Method::IndexOf => place(self.find_item(at, method, args)?),
+            Method::IndexOf => index_or_minus_one(self.find_item(at, method, args)?),
             Method::LastIndexOf => {
                 let items = self.items(at);
                 let wanted = arg(args, 0);
                 let most = match args.get(1) {
                     None => items.len(),
-                    Some(from) => self.last_place(from, items.len())?,
+                    Some(from) => self.last_index_limit(from, items.len())?,
                 };
                 let items = items.get(..most).unwrap_or_default();
-                place(items.iter().rposition(|item| self.is_equal(item, &wanted)))
+                index_or_minus_one(items.iter().rposition(|item| self.is_equal(item, &wanted)))
             }
             Method::Concat => self.concat(at, args)?,
             Method::Slice => {
@@ -71,9 +71,9 @@ impl Machine<'_> {
                 let length = i64::try_from(self.length(at)).unwrap_or(i64::MAX);
                 let wanted = self.whole_number(&arg(args, 0), 0)?;
                 let wanted = if wanted < 0 { wanted.saturating_add(length) } else { wanted };
-                let place = usize::try_from(wanted).ok();
+                let index = usize::try_from(wanted).ok();
                 let list = self.heap.lists.get(at);
-                let item = list.zip(place).and_then(|(list, place)| list.get(place));
+                let item = list.zip(index).and_then(|(list, index)| list.get(index));
                 item.cloned().unwrap_or_default()
             }
             Method::Fill => self.fill(at, args)?,
@@ -101,29 +101,34 @@ impl Machine<'_> {
     }
 
     /// `push` and `unshift`: both give the new length.
-    fn insert(&mut self, at: ListRef, method: Method, args: &[Value]) -> Outcome<Value> {
+    fn insert(&mut self, at: ListRef, method: Method, args: &[Value]) -> VmResult<Value> {
         self.check_entries(self.length(at) + args.len())?;
         self.heap.grow(args.len());
         if method == Method::Unshift {
             self.spend(self.length(at) / 8);
         }
         if let Some(list) = self.list_mut(at) {
-            let place = if method == Method::Push { list.len() } else { 0 };
-            list.splice(place..place, args.iter().cloned());
+            let index = if method == Method::Push { list.len() } else { 0 };
+            list.splice(index..index, args.iter().cloned());
         }
         self.check_burst()?;
         Ok(Value::Int(i64::try_from(self.length(at)).unwrap_or(i64::MAX)))
     }
 
     /// How many elements `lastIndexOf` looks at.
-    fn last_place(&mut self, from: &Value, length: usize) -> Outcome<usize> {
+    fn last_index_limit(&mut self, from: &Value, length: usize) -> VmResult<usize> {
         let from = self.whole_number(from, 0)?;
         let length_int = i64::try_from(length).unwrap_or(i64::MAX);
         let last = if from < 0 { from.saturating_add(length_int) } else { from };
         Ok(usize::try_from(last.saturating_add(1)).unwrap_or(0).min(length))
     }
 
-    fn find_item(&mut self, at: ListRef, method: Method, args: &[Value]) -> Outcome<Option<usize>> {
+    fn find_item(
+        &mut self,
+        at: ListRef,
+        method: Method,
+        args: &[Value],
+    ) -> VmResult<Option<usize>> {
         let wanted = arg(args, 0);
         let from = self.relative(&arg(args, 1), self.length(at), 0)?;
         self.spend(self.length(at).saturating_sub(from) / 4);
@@ -134,10 +139,10 @@ impl Machine<'_> {
             Method::Includes => self.is_same(item, &wanted),
             _ => self.is_equal(item, &wanted),
         };
-        Ok(rest.iter().position(is_wanted).map(|place| place + from))
+        Ok(rest.iter().position(is_wanted).map(|index| index + from))
     }
 
-    fn concat(&mut self, at: ListRef, args: &[Value]) -> Outcome<Value> {
+    fn concat(&mut self, at: ListRef, args: &[Value]) -> VmResult<Value> {
         let mut items = self.items(at);
         for value in args {
             match value {
@@ -152,8 +157,8 @@ impl Machine<'_> {
         self.new_list(items)
     }
 
-    /// Removes a part and puts something in its place; gives what was removed.
-    fn splice(&mut self, at: ListRef, args: &[Value]) -> Outcome<Value> {
+    /// Removes a part and puts something in its position; gives what was removed.
+    fn splice(&mut self, at: ListRef, args: &[Value]) -> VmResult<Value> {
         let length = self.length(at);
         let from = self.relative(&arg(args, 0), length, 0)?;
         let count = match args.get(1) {
@@ -173,7 +178,7 @@ impl Machine<'_> {
         self.new_list(removed.unwrap_or_default())
     }
 
-    fn fill(&mut self, at: ListRef, args: &[Value]) -> Outcome<Value> {
+    fn fill(&mut self, at: ListRef, args: &[Value]) -> VmResult<Value> {
         let length = self.length(at);
         let from = self.relative(&arg(args, 1), length, 0)?;
         let to = self.relative(&arg(args, 2), length, length)?;
@@ -193,12 +198,12 @@ impl Machine<'_> {
         level: usize,
         out: &mut Vec<Value>,
         visits: &mut usize,
-    ) -> Outcome<()> {
+    ) -> VmResult<()> {
         for item in self.items(at) {
             *visits += 1;
             self.check_entries(*visits)?;
             match item {
-                Value::List(_) if level < depth && level >= DEEPEST => {
+                Value::List(_) if level < depth && level >= MAX_FLATTEN_DEPTH => {
                     return Err(unsupported("the list is nested too deeply to be flat"));
                 }
                 Value::List(inner) if level < depth => {
@@ -216,14 +221,14 @@ impl Machine<'_> {
         list: &Value,
         separator: &str,
         depth: usize,
-    ) -> Outcome<String> {
+    ) -> VmResult<String> {
         let Value::List(at) = list else { return Ok(String::new()) };
-        if depth > DEEPEST {
+        if depth > MAX_FLATTEN_DEPTH {
             return Err(unsupported("the list is nested too deeply to be a string"));
         }
         let mut text = String::new();
-        for (place, item) in self.items(*at).into_iter().enumerate() {
-            if place > 0 {
+        for (index, item) in self.items(*at).into_iter().enumerate() {
+            if index > 0 {
                 text.push_str(separator);
             }
             match &item {

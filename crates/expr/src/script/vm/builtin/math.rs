@@ -3,10 +3,10 @@
 
 use crate::script::library::Builtin;
 use crate::script::vm::arithmetic::{Number, number, power};
-use crate::script::vm::{Machine, Outcome, Value, type_error};
+use crate::script::vm::{Machine, Value, VmResult, type_error};
 
 impl Machine<'_> {
-    pub(super) fn math(&mut self, function: Builtin, args: &[Value]) -> Outcome<Value> {
+    pub(super) fn math(&mut self, function: Builtin, args: &[Value]) -> VmResult<Value> {
         if function == Builtin::MathRandom {
             return Ok(self.random());
         }

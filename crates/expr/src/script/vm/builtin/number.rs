@@ -7,13 +7,13 @@ use crate::script::vm::convert::is_blank;
 use crate::script::vm::number::{
     decimal_length, decimal_number, exponential, fixed, precise, with_radix,
 };
-use crate::script::vm::{Machine, Outcome, Value, print_float, range_error, unsupported};
+use crate::script::vm::{Machine, Value, VmResult, print_float, range_error, unsupported};
 
 /// Up to here a text of digits to any base is an exact number.
-const EXACT: f64 = 9_007_199_254_740_992.0;
+const EXACT_INTEGER_LIMIT: f64 = 9_007_199_254_740_992.0;
 
 impl Machine<'_> {
-    pub(super) fn convert(&mut self, function: Builtin, args: &[Value]) -> Outcome<Value> {
+    pub(super) fn convert(&mut self, function: Builtin, args: &[Value]) -> VmResult<Value> {
         let value = arg(args, 0);
         match function {
             Builtin::ToText => {
@@ -34,7 +34,7 @@ impl Machine<'_> {
         }
     }
 
-    fn parse_int(&mut self, value: &Value, radix: &Value) -> Outcome<Value> {
+    fn parse_int(&mut self, value: &Value, radix: &Value) -> VmResult<Value> {
         let text = self.string_of(value)?;
         self.spend_bytes(text.bytes());
         let mut radix = match radix {
@@ -65,13 +65,13 @@ impl Machine<'_> {
             };
             digits.chars().fold(0.0, add)
         };
-        if value > EXACT && radix != 10 {
+        if value > EXACT_INTEGER_LIMIT && radix != 10 {
             return Err(unsupported("`parseInt` to this base is not exact beyond 2^53"));
         }
         Ok(number(if negative { -value } else { value }))
     }
 
-    fn parse_float(&mut self, value: &Value) -> Outcome<Value> {
+    fn parse_float(&mut self, value: &Value) -> VmResult<Value> {
         let text = self.string_of(value)?;
         self.spend_bytes(text.bytes());
         let trimmed = text.as_str().trim_start_matches(is_blank);
@@ -87,7 +87,7 @@ impl Machine<'_> {
         value: &Value,
         method: Method,
         args: &[Value],
-    ) -> Outcome<Option<Value>> {
+    ) -> VmResult<Option<Value>> {
         let digits = arg(args, 0);
         if method == Method::ToString {
             return self.number_text(value, &digits).map(Some);
@@ -108,7 +108,7 @@ impl Machine<'_> {
         self.new_text(text).map(Some)
     }
 
-    fn number_text(&mut self, value: &Value, radix: &Value) -> Outcome<Value> {
+    fn number_text(&mut self, value: &Value, radix: &Value) -> VmResult<Value> {
         let radix = self.whole_number(radix, 10)?;
         let Some(radix) = u32::try_from(radix).ok().filter(|it| (2..=36).contains(it)) else {
             return Err(range_error("the base of `toString` is between 2 and 36"));
@@ -126,7 +126,7 @@ impl Machine<'_> {
 }
 
 /// How many digits a method is asked for.
-fn digits_within(count: i64, least: usize, method: Method) -> Outcome<usize> {
+fn digits_within(count: i64, least: usize, method: Method) -> VmResult<usize> {
     let digits = usize::try_from(count).ok().filter(|it| (least..=100).contains(it));
     digits.ok_or_else(|| {
         range_error(format!("`{}` gives between {least} and 100 digits", method.name()))
@@ -148,7 +148,7 @@ fn is_number(function: Builtin, value: &Value) -> bool {
     };
     match function {
         Builtin::NumberIsInteger => float.fract() == 0.0,
-        Builtin::NumberIsSafeInteger => float.fract() == 0.0 && float.abs() < EXACT,
+        Builtin::NumberIsSafeInteger => float.fract() == 0.0 && float.abs() < EXACT_INTEGER_LIMIT,
         Builtin::NumberIsFinite => float.is_finite(),
         _ => float.is_nan(),
     }

@@ -2,10 +2,10 @@
 
 use super::dispatch::arg;
 use crate::script::library::Builtin;
-use crate::script::vm::{Machine, Outcome, Record, Text, Value, type_error, unsupported};
+use crate::script::vm::{Machine, Record, Text, Value, VmResult, type_error, unsupported};
 
 impl Machine<'_> {
-    pub(super) fn object_function(&mut self, function: Builtin, args: &[Value]) -> Outcome<Value> {
+    pub(super) fn object_function(&mut self, function: Builtin, args: &[Value]) -> VmResult<Value> {
         let first = arg(args, 0);
         match function {
             Builtin::ObjectAssign => {
@@ -29,7 +29,7 @@ impl Machine<'_> {
         self.new_list(items)
     }
 
-    fn object_assign(&mut self, target: &Value, sources: &[Value]) -> Outcome<Value> {
+    fn object_assign(&mut self, target: &Value, sources: &[Value]) -> VmResult<Value> {
         if !matches!(target, Value::Record(_)) {
             let text = format!("`Object.assign` needs an object, not {}", target.kind_name());
             return Err(if target.is_nullish() { type_error(text) } else { unsupported(text) });
@@ -42,7 +42,7 @@ impl Machine<'_> {
         Ok(self.pop())
     }
 
-    fn object_from_entries(&mut self, entries: &Value) -> Outcome<Value> {
+    fn object_from_entries(&mut self, entries: &Value) -> VmResult<Value> {
         let mut record = Record::default();
         for entry in self.elements(entries)? {
             let text = "`Object.fromEntries` needs a list of [key, value]";
@@ -61,8 +61,9 @@ impl Machine<'_> {
         Ok(made)
     }
 
-    /// A copy of a list, the letters of a string, or so many places: `Array.from({ length: 3 })`.
-    pub(super) fn array_from(&mut self, value: &Value) -> Outcome<Value> {
+    /// A copy of a list, the letters of a string, or so many positions:
+    /// `Array.from({ length: 3 })`.
+    pub(super) fn array_from(&mut self, value: &Value) -> VmResult<Value> {
         let items = match value {
             Value::Record(at) => {
                 let length = self.heap.records.get(*at).and_then(|it| it.get_str("length"));
@@ -71,8 +72,8 @@ impl Machine<'_> {
                 self.check_entries(length)?;
                 self.spend(length / 4);
                 let record = self.heap.records.get(*at);
-                let item = |place: usize| record?.get(&Text::new(place.to_string())).cloned();
-                (0..length).map(|place| item(place).unwrap_or_default()).collect()
+                let item = |index: usize| record?.get(&Text::new(index.to_string())).cloned();
+                (0..length).map(|index| item(index).unwrap_or_default()).collect()
             }
             Value::Int(_) | Value::Float(_) | Value::Bool(_) => Vec::new(),
             other => self.elements(other)?,

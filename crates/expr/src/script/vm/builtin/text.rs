@@ -1,11 +1,11 @@
-//! Methods of strings. Places are counted in UTF-16 units.
+//! Methods of strings. Positions are counted in UTF-16 units.
 
 use super::dispatch::arg;
 use crate::script::library::Method;
 use crate::script::vm::arithmetic::number;
 use crate::script::vm::convert::is_blank;
-use crate::script::vm::json_in::half_of_a_pair;
-use crate::script::vm::{Machine, Outcome, Text, Value, range_error, unsupported};
+use crate::script::vm::json_in::lone_surrogate_error;
+use crate::script::vm::{Machine, Text, Value, VmResult, range_error, unsupported};
 
 impl Machine<'_> {
     pub(super) fn text_method(
@@ -13,7 +13,7 @@ impl Machine<'_> {
         text: &Text,
         method: Method,
         args: &[Value],
-    ) -> Outcome<Option<Value>> {
+    ) -> VmResult<Option<Value>> {
         let units = text.units();
         self.spend_bytes(text.bytes());
         Ok(Some(match method {
@@ -67,7 +67,7 @@ impl Machine<'_> {
     }
 
     /// `includes`, `indexOf` and `startsWith`
-    fn search(&mut self, text: &Text, method: Method, args: &[Value]) -> Outcome<Value> {
+    fn search(&mut self, text: &Text, method: Method, args: &[Value]) -> VmResult<Value> {
         let wanted = self.string_of(&arg(args, 0))?;
         let from = self.clamped(&arg(args, 1), text.units(), 0)?;
         let found = if wanted.units() == 0 {
@@ -81,10 +81,14 @@ impl Machine<'_> {
                 _ => rest.find(wanted.as_str()).map(|at| text.unit_at(at + start)),
             }
         };
-        Ok(if method == Method::IndexOf { place(found) } else { Value::Bool(found.is_some()) })
+        Ok(if method == Method::IndexOf {
+            index_or_minus_one(found)
+        } else {
+            Value::Bool(found.is_some())
+        })
     }
 
-    fn last_index(&mut self, text: &Text, args: &[Value]) -> Outcome<Value> {
+    fn last_index(&mut self, text: &Text, args: &[Value]) -> VmResult<Value> {
         let wanted = self.string_of(&arg(args, 0))?;
         let from = self.float_of(&arg(args, 1))?;
         // What is no number means the end.
@@ -94,29 +98,29 @@ impl Machine<'_> {
             self.clamped(&Value::Float(from), text.units(), 0)?
         };
         if wanted.units() == 0 {
-            return Ok(place(Some(last)));
+            return Ok(index_or_minus_one(Some(last)));
         }
         let mut end = text.byte_at(last).saturating_add(wanted.bytes()).min(text.bytes());
         if text.is_inside_pair(last) {
-            // The character at this place begins before it.
+            // The character at this position begins before it.
             end = end.saturating_sub(4).max(wanted.bytes()).min(text.bytes());
         }
         while !text.as_str().is_char_boundary(end) {
             end -= 1;
         }
         let head = text.as_str().get(..end).unwrap_or_default();
-        Ok(place(head.rfind(wanted.as_str()).map(|byte| text.unit_at(byte))))
+        Ok(index_or_minus_one(head.rfind(wanted.as_str()).map(|byte| text.unit_at(byte))))
     }
 
-    fn piece(&mut self, text: &Text, from: usize, to: usize) -> Outcome<Value> {
+    fn piece(&mut self, text: &Text, from: usize, to: usize) -> VmResult<Value> {
         self.check_text(to.saturating_sub(from))?;
-        text.slice(from, to).map(Value::Text).ok_or_else(half_of_a_pair)
+        text.slice(from, to).map(Value::Text).ok_or_else(lone_surrogate_error)
     }
 
     /// `at` and `charAt`
-    fn char_at(&mut self, text: &Text, method: Method, place: &Value) -> Outcome<Value> {
+    fn char_at(&mut self, text: &Text, method: Method, position: &Value) -> VmResult<Value> {
         let units = i64::try_from(text.units()).unwrap_or(i64::MAX);
-        let at = self.whole_number(place, 0)?;
+        let at = self.whole_number(position, 0)?;
         let at = if method == Method::At && at < 0 { at.saturating_add(units) } else { at };
         match usize::try_from(at).ok().filter(|_| at < units) {
             Some(at) => self.piece(text, at, at + 1),
@@ -126,8 +130,8 @@ impl Machine<'_> {
     }
 
     /// `charCodeAt` and `codePointAt`
-    fn code_at(&mut self, text: &Text, method: Method, place: &Value) -> Outcome<Value> {
-        let at = usize::try_from(self.whole_number(place, 0)?).ok();
+    fn code_at(&mut self, text: &Text, method: Method, position: &Value) -> VmResult<Value> {
+        let at = usize::try_from(self.whole_number(position, 0)?).ok();
         let Some((at, unit)) = at.and_then(|at| Some((at, text.unit(at)?))) else {
             let is_code = method == Method::CharCodeAt;
             return Ok(if is_code { Value::Float(f64::NAN) } else { Value::Undefined });
@@ -140,7 +144,7 @@ impl Machine<'_> {
         Ok(Value::Int(i64::from(unit)))
     }
 
-    fn split(&mut self, text: &Text, args: &[Value]) -> Outcome<Value> {
+    fn split(&mut self, text: &Text, args: &[Value]) -> VmResult<Value> {
         let most = match arg(args, 1) {
             Value::Undefined => u32::MAX,
             other => wrapped(self.float_of(&other)?),
@@ -152,7 +156,7 @@ impl Machine<'_> {
                 let separator = self.string_of(&separator)?;
                 if separator.bytes() == 0 {
                     if text.has_pairs() {
-                        return Err(half_of_a_pair());
+                        return Err(lone_surrogate_error());
                     }
                     let letters = Value::Text(text.clone());
                     self.elements(&letters)?
@@ -167,7 +171,7 @@ impl Machine<'_> {
         self.new_list(parts.into_iter().take(most).collect())
     }
 
-    fn replace(&mut self, text: &Text, method: Method, args: &[Value]) -> Outcome<Value> {
+    fn replace(&mut self, text: &Text, method: Method, args: &[Value]) -> VmResult<Value> {
         let name = method.name();
         let wanted = self.string_of(&arg(args, 0))?;
         if let Value::Function(_) | Value::Builtin(_) = arg(args, 1) {
@@ -177,7 +181,7 @@ impl Machine<'_> {
         let by = self.string_of(&arg(args, 1))?;
         let all = method == Method::ReplaceAll;
         if all && wanted.bytes() == 0 && text.has_pairs() {
-            return Err(half_of_a_pair());
+            return Err(lone_surrogate_error());
         }
         let most = if all { usize::MAX } else { 1 };
         let mut result = String::new();
@@ -201,7 +205,7 @@ impl Machine<'_> {
         self.new_text(result)
     }
 
-    fn pad(&mut self, text: &Text, method: Method, args: &[Value]) -> Outcome<Value> {
+    fn pad(&mut self, text: &Text, method: Method, args: &[Value]) -> VmResult<Value> {
         let wanted = usize::try_from(self.whole_number(&arg(args, 0), 0)?).unwrap_or(0);
         let filler = match arg(args, 1) {
             Value::Undefined => Text::new(" "),
@@ -214,14 +218,14 @@ impl Machine<'_> {
         self.check_text(missing.saturating_add(text.bytes()))?;
         let rounds = missing / filler.units() + 1;
         let padding = Text::new(filler.as_str().repeat(rounds)).slice(0, missing);
-        let padding = padding.ok_or_else(half_of_a_pair)?;
+        let padding = padding.ok_or_else(lone_surrogate_error)?;
         Ok(match method {
             Method::PadStart => Value::text(format!("{}{}", padding.as_str(), text.as_str())),
             _ => Value::text(format!("{}{}", text.as_str(), padding.as_str())),
         })
     }
 
-    fn repeat(&mut self, text: &Text, count: &Value) -> Outcome<Value> {
+    fn repeat(&mut self, text: &Text, count: &Value) -> VmResult<Value> {
         let count = self.float_of(count)?;
         if count <= -1.0 || count.is_infinite() {
             return Err(range_error("`repeat` needs a number from 0"));
@@ -232,7 +236,7 @@ impl Machine<'_> {
     }
 
     /// The texts of so many values, joined.
-    pub(crate) fn join(&mut self, count: usize) -> Outcome<()> {
+    pub(crate) fn join(&mut self, count: usize) -> VmResult<()> {
         let values = self.pop_many(count);
         let mut text = String::new();
         for value in &values {
@@ -286,7 +290,7 @@ pub(super) fn has_own(name: &Text, length: usize) -> bool {
     name.as_str() == "length" || index.is_some_and(|it| it < length)
 }
 
-/// A place that was found, or -1.
-pub(super) fn place(found: Option<usize>) -> Value {
+/// A position that was found, or -1.
+pub(super) fn index_or_minus_one(found: Option<usize>) -> Value {
     Value::Int(found.and_then(|it| i64::try_from(it).ok()).unwrap_or(-1))
 }

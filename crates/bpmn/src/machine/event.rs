@@ -1,35 +1,35 @@
-//! Events reach the elements that wait for them. Only the dispatch.
+//! Delivers events to the elements that wait for them. Dispatch only.
 
 use meantime_core::{Event, Failure, Json, Outcome, Termination, Verdict, unknown_scope};
 
 use super::json;
-use super::state::{Id, Key, ROOT, Wait, WaitKind};
+use super::state::{ArmedWait, ElementInstanceId, LocalEffectKey, ROOT, WaitKind};
 use super::turn::Machine;
 
 impl Machine<'_> {
-    /// Takes one event and says what became of it. Total: what nobody waits for is not taken.
-    pub(super) fn take(&mut self, event: &Event) -> Verdict {
+    /// Handles one event. Total: an event that no element waits for is `NotTaken`.
+    pub(super) fn handle_event(&mut self, event: &Event) -> Verdict {
         match event {
             Event::Continue => Verdict::taken(),
-            Event::TaskDone { key, outcome } => match self.take_wait((*key).into()) {
+            Event::TaskDone { key, outcome } => match self.remove_wait((*key).into()) {
                 Some((id, _)) => self.task_done(id, outcome),
                 None => Verdict::NotTaken,
             },
-            Event::TimerFired { key, .. } => self.happened((*key).into(), Json::null()),
+            Event::TimerFired { key, .. } => self.fulfil_wait((*key).into(), Json::null()),
             Event::Signal { key, payload, .. } | Event::Message { key, payload, .. } => {
-                self.happened((*key).into(), payload.clone())
+                self.fulfil_wait((*key).into(), payload.clone())
             }
-            Event::ChildDone { key, outcome, .. } => match self.take_child((*key).into()) {
+            Event::ChildDone { key, outcome, .. } => match self.find_child_element((*key).into()) {
                 Some(id) => self.child_done(id, outcome),
                 None => Verdict::NotTaken,
             },
-            Event::EffectDone { key, answer } => match self.take_child((*key).into()) {
+            Event::EffectDone { key, answer } => match self.find_child_element((*key).into()) {
                 Some(id) => self.child_refused(id, answer),
                 None => Verdict::NotTaken,
             },
             Event::ChildRaised { key, raised } => match self.find((*key).into()) {
                 Some(id) => {
-                    self.child_raised(id, raised);
+                    self.catch_child_error(id, raised);
                     Verdict::taken()
                 }
                 None => Verdict::NotTaken,
@@ -39,11 +39,11 @@ impl Machine<'_> {
                 Verdict::Refused { code: "step_not_active".to_owned(), problem }
             }
             Event::IncidentRetried { key, .. } => match key {
-                Some(key) => self.retried((*key).into()),
+                Some(key) => self.retry_incident((*key).into()),
                 None => Verdict::NotTaken,
             },
             Event::IncidentResolved { key, variables, .. } => {
-                self.resolved((*key).into(), variables)
+                self.resolve_incident((*key).into(), variables)
             }
             Event::VariablesSet { values, scope } => self.set_variables(values, scope.as_deref()),
             Event::Cancel { reason } => {
@@ -64,7 +64,7 @@ impl Machine<'_> {
     fn set_variables(&mut self, values: &Json, scope: Option<&str>) -> Verdict {
         let id = match scope {
             None => Some(ROOT),
-            Some(text) => text.parse().ok().map(Id).filter(|id| self.has_scope(*id)),
+            Some(text) => text.parse().ok().map(ElementInstanceId).filter(|id| self.has_scope(*id)),
         };
         match (id, json::object_entries(values)) {
             (Some(id), Some(values)) => {
@@ -76,32 +76,33 @@ impl Machine<'_> {
         }
     }
 
-    fn has_scope(&self, id: Id) -> bool {
+    fn has_scope(&self, id: ElementInstanceId) -> bool {
         id != ROOT && self.element(id).is_some_and(|element| !element.is_ending())
     }
 
-    /// Something armed has happened.
-    fn happened(&mut self, key: Key, payload: Json) -> Verdict {
-        match self.take_wait(key) {
+    /// An armed wait was fulfilled.
+    fn fulfil_wait(&mut self, key: LocalEffectKey, payload: Json) -> Verdict {
+        match self.remove_wait(key) {
             Some((id, wait)) => {
-                self.triggered(id, &wait, payload);
+                self.wait_fulfilled(id, &wait, payload);
                 Verdict::taken()
             }
+            // Stale: the wait was cancelled or fulfilled before.
             None => Verdict::NotTaken,
         }
     }
 
     /// The wait of that key, out of its element; none when the element is ending.
-    fn take_wait(&mut self, key: Key) -> Option<(Id, Wait)> {
+    fn remove_wait(&mut self, key: LocalEffectKey) -> Option<(ElementInstanceId, ArmedWait)> {
         let id = self.find(key)?;
         let element = self.element_mut(id)?;
-        let place = element.waits.iter().position(|wait| wait.key == key)?;
-        Some((id, element.waits.remove(place)))
+        let index = element.waits.iter().position(|wait| wait.key == key)?;
+        Some((id, element.waits.remove(index)))
     }
 
     /// The element for which a child runs; also one that only waits for its end.
-    fn take_child(&mut self, key: Key) -> Option<Id> {
-        let waits = |wait: &Wait| wait.key == key && wait.kind == WaitKind::Child;
+    fn find_child_element(&mut self, key: LocalEffectKey) -> Option<ElementInstanceId> {
+        let waits = |wait: &ArmedWait| wait.key == key && wait.kind == WaitKind::Child;
         let found = self.state.elements.iter_mut().find(|(_, it)| it.waits.iter().any(waits));
         let (id, element) = found?;
         element.waits.retain(|wait| !waits(wait));
@@ -109,12 +110,15 @@ impl Machine<'_> {
     }
 
     /// The element that waits under a key.
-    fn find(&self, key: Key) -> Option<Id> {
-        let waits = |wait: &Wait| wait.key == key && key != Key::NONE;
+    fn find(&self, key: LocalEffectKey) -> Option<ElementInstanceId> {
+        // Conditions are not effects and share the key `NONE`, which must find none of them.
+        let waits = |wait: &ArmedWait| wait.key == key && key != LocalEffectKey::NONE;
         let found = self
             .state
             .elements
             .iter()
+            // An element that is ending keeps its child waits; only the end of the child, which
+            // `find_child_element` delivers, may still reach it.
             .find(|(_, it)| !it.is_ending() && it.waits.iter().any(waits));
         found.map(|(id, _)| *id)
     }

@@ -5,17 +5,23 @@ use std::collections::BTreeMap;
 use meantime_core::{Failure, Json};
 
 use super::json;
-use super::state::{Id, Phase, Progress, Role, Step, Then};
+use super::state::{
+    Continuation, ElementInstanceId, ElementPhase, ElementRole, MultiInstanceProgress, QueuedStep,
+};
 use super::turn::Machine;
-use crate::model::{Multi, Node, Repeat};
-use crate::trouble::Trouble;
+use crate::incident_code::IncidentCode;
+use crate::model::{LoopCharacteristics, MultiInstance, Node};
 
 /// More iterations than this are a mistake.
-const MOST: u64 = 100_000;
+const MAX_ITERATIONS: u64 = 100_000;
 
 impl Machine<'_> {
     /// The collection is read once; then iterations begin, all or one by one.
-    pub(super) fn begin_multi(&mut self, id: Id, multi: &Multi) -> Result<(), Failure> {
+    pub(super) fn begin_multi(
+        &mut self,
+        id: ElementInstanceId,
+        multi: &MultiInstance,
+    ) -> Result<(), Failure> {
         let items = match &multi.collection {
             Some(collection) => Some(self.collection(id, collection)?),
             None => None,
@@ -25,56 +31,64 @@ impl Machine<'_> {
             (None, Some(cardinality)) => self.cardinality(id, cardinality)?,
             (None, None) => 0,
         };
-        if total > MOST {
-            let text = format!("{total} iterations are more than {MOST}");
-            return Err(Trouble::TooManyIterations.because(text));
+        if total > MAX_ITERATIONS {
+            let text = format!("{total} iterations are more than {MAX_ITERATIONS}");
+            return Err(IncidentCode::TooManyIterations.failure(text));
         }
         let total = u32::try_from(total).unwrap_or(u32::MAX);
         if let Some(element) = self.element_mut(id) {
-            element.role = Role::Multi(Progress { total, items, ..Progress::default() });
+            element.role = ElementRole::MultiInstance(MultiInstanceProgress {
+                total,
+                items,
+                ..MultiInstanceProgress::default()
+            });
         }
         if total == 0 {
             self.complete(id, Json::null());
         } else {
-            self.state.steps.push_back(Step::Spawn(id));
+            self.state.steps.push_back(QueuedStep::Spawn(id));
         }
         Ok(())
     }
 
     fn collection(
         &mut self,
-        id: Id,
+        id: ElementInstanceId,
         collection: &crate::expression::Expression,
     ) -> Result<Vec<Json>, Failure> {
         let value = self.evaluate(collection, id)?;
         json::items(&value).ok_or_else(|| {
             let short: String = value.as_str().chars().take(80).collect();
-            let because = self.because();
-            Trouble::NotAList.because(format!("the collection `{collection}` is {short}{because}"))
+            let because = self.null_reason();
+            IncidentCode::NotAList
+                .failure(format!("the collection `{collection}` is {short}{because}"))
         })
     }
 
     fn cardinality(
         &mut self,
-        id: Id,
+        id: ElementInstanceId,
         cardinality: &crate::expression::Expression,
     ) -> Result<u64, Failure> {
         let value = self.evaluate(cardinality, id)?;
-        json::plain(&value).and_then(|text| text.parse().ok()).ok_or_else(|| {
-            Trouble::NotANumber.because(format!("the number of iterations is {value}"))
+        json::scalar_text(&value).and_then(|text| text.parse().ok()).ok_or_else(|| {
+            IncidentCode::NotANumber.failure(format!("the number of iterations is {value}"))
         })
     }
 
     /// Begins the next iteration, and sees to it that the others follow.
-    pub(super) fn spawn(&mut self, id: Id) {
-        let Some(Repeat::Multi(multi)) = self.node_of(id).and_then(|it| it.repeat.as_ref()) else {
+    pub(super) fn spawn(&mut self, id: ElementInstanceId) {
+        let Some(LoopCharacteristics::MultiInstance(multi)) =
+            self.node_of(id).and_then(|it| it.repeat.as_ref())
+        else {
             return;
         };
-        let Some(element) = self.element_mut(id).filter(|it| it.phase == Phase::Active) else {
+        let Some(element) = self.element_mut(id).filter(|it| it.phase == ElementPhase::Active)
+        else {
             return;
         };
         let node = element.node;
-        let Role::Multi(progress) = &mut element.role else { return };
+        let ElementRole::MultiInstance(progress) = &mut element.role else { return };
         if progress.begun >= progress.total || progress.over {
             return;
         }
@@ -82,9 +96,9 @@ impl Machine<'_> {
         progress.begun += 1;
         let item = progress.items.as_ref().and_then(|items| items.get(index as usize)).cloned();
         let more = progress.begun < progress.total;
-        let scope = self.create_quietly(node, id);
+        let scope = self.create_hidden(node, id);
         if let Some(element) = self.element_mut(scope) {
-            (element.role, element.phase) = (Role::Iteration(index), Phase::Active);
+            (element.role, element.phase) = (ElementRole::Iteration(index), ElementPhase::Active);
             element.armed = true;
         }
         self.set(scope, "loopCounter", Json::from(u64::from(index) + 1));
@@ -98,15 +112,19 @@ impl Machine<'_> {
         }
         if let Some(node) = node {
             let inner = self.create(Some(node), Some(scope));
-            self.state.steps.push_back(Step::Run(inner));
+            self.state.steps.push_back(QueuedStep::Run(inner));
         }
         if more && !multi.sequential {
-            self.state.steps.push_back(Step::Spawn(id));
+            self.state.steps.push_back(QueuedStep::Spawn(id));
         }
     }
 
     /// An element that people need not see in the path.
-    fn create_quietly(&mut self, node: Option<crate::model::NodeRef>, parent: Id) -> Id {
+    fn create_hidden(
+        &mut self,
+        node: Option<crate::model::NodeRef>,
+        parent: ElementInstanceId,
+    ) -> ElementInstanceId {
         let id = self.create(None, Some(parent));
         if let Some(element) = self.element_mut(id) {
             element.node = node;
@@ -115,26 +133,27 @@ impl Machine<'_> {
     }
 
     /// Everything in an iteration has completed.
-    pub(super) fn iteration_done(&mut self, id: Id) {
+    pub(super) fn iteration_done(&mut self, id: ElementInstanceId) {
         if let Err(failure) = self.count_iteration(id) {
-            self.park(id, failure);
+            self.raise_incident(id, failure);
         }
     }
 
-    fn count_iteration(&mut self, id: Id) -> Result<(), Failure> {
+    fn count_iteration(&mut self, id: ElementInstanceId) -> Result<(), Failure> {
         let Some(body) = self.parent_of(id) else { return Ok(()) };
-        let Some(Repeat::Multi(multi)) = self.node_of(body).and_then(|it| it.repeat.as_ref())
+        let Some(LoopCharacteristics::MultiInstance(multi)) =
+            self.node_of(body).and_then(|it| it.repeat.as_ref())
         else {
             return Ok(());
         };
-        let Some(&Role::Iteration(index)) = self.element(id).map(|it| &it.role) else {
+        let Some(&ElementRole::Iteration(index)) = self.element(id).map(|it| &it.role) else {
             return Ok(());
         };
         let output = match &multi.output {
             Some((_, source)) => Some(self.evaluate(source, id)?),
             None => None,
         };
-        let counted = |progress: &mut Progress, count: bool| {
+        let counted = |progress: &mut MultiInstanceProgress, count: bool| {
             if count {
                 progress.completed += 1;
             } else {
@@ -149,7 +168,7 @@ impl Machine<'_> {
             })?,
             None => false,
         };
-        self.keep_iteration(id, body);
+        self.keep_compensable_of_iteration(id, body);
         self.with_progress(body, |it| {
             it.over |= over;
             if let Some(output) = output {
@@ -162,48 +181,63 @@ impl Machine<'_> {
     }
 
     /// What an iteration has done that can be compensated now belongs to the body.
-    fn keep_iteration(&mut self, id: Id, body: Id) {
+    fn keep_compensable_of_iteration(&mut self, id: ElementInstanceId, body: ElementInstanceId) {
         let done = self.element_mut(id).map(|it| std::mem::take(&mut it.done));
         if let Some(element) = self.element_mut(body) {
             element.done.extend(done.unwrap_or_default());
         }
     }
 
-    fn after_iteration(&mut self, body: Id, multi: &Multi) {
-        let Some(Role::Multi(progress)) = self.element(body).map(|it| &it.role) else { return };
+    fn after_iteration(&mut self, body: ElementInstanceId, multi: &MultiInstance) {
+        let Some(ElementRole::MultiInstance(progress)) = self.element(body).map(|it| &it.role)
+        else {
+            return;
+        };
         if progress.over {
-            self.clear(body, Then::Complete);
+            self.end_scope_content(body, Continuation::Complete);
         } else if progress.completed + progress.terminated >= progress.total {
             self.complete(body, Json::null());
         } else if multi.sequential {
-            self.state.steps.push_back(Step::Spawn(body));
+            self.state.steps.push_back(QueuedStep::Spawn(body));
         }
     }
 
-    fn with_progress(&mut self, body: Id, change: impl FnOnce(&mut Progress)) {
-        if let Some(Role::Multi(progress)) = self.element_mut(body).map(|it| &mut it.role) {
+    fn with_progress(
+        &mut self,
+        body: ElementInstanceId,
+        change: impl FnOnce(&mut MultiInstanceProgress),
+    ) {
+        if let Some(ElementRole::MultiInstance(progress)) =
+            self.element_mut(body).map(|it| &mut it.role)
+        {
             change(progress);
         }
     }
 
     /// An iteration was ended from outside.
-    pub(super) fn note_terminated(&mut self, id: Id) {
+    pub(super) fn note_terminated(&mut self, id: ElementInstanceId) {
         let Some(element) = self.element(id) else { return };
-        if let (Role::Iteration(_), Some(body)) = (&element.role, element.parent) {
+        if let (ElementRole::Iteration(_), Some(body)) = (&element.role, element.parent) {
             self.with_progress(body, |it| it.terminated += 1);
         }
     }
 
-    pub(super) fn is_multi(&self, id: Id) -> bool {
-        matches!(self.element(id).map(|it| &it.role), Some(Role::Multi(_)))
+    pub(super) fn is_multi(&self, id: ElementInstanceId) -> bool {
+        matches!(self.element(id).map(|it| &it.role), Some(ElementRole::MultiInstance(_)))
     }
 
     /// The collection leaves in the order of the items; what was ended early is null.
-    pub(super) fn put_out_collection(&mut self, id: Id, node: &Node) {
-        let Some(Repeat::Multi(Multi { output: Some((target, _)), .. })) = &node.repeat else {
+    pub(super) fn write_output_collection(&mut self, id: ElementInstanceId, node: &Node) {
+        let Some(LoopCharacteristics::MultiInstance(MultiInstance {
+            output: Some((target, _)),
+            ..
+        })) = &node.repeat
+        else {
             return;
         };
-        let Some(Role::Multi(progress)) = self.element(id).map(|it| &it.role) else { return };
+        let Some(ElementRole::MultiInstance(progress)) = self.element(id).map(|it| &it.role) else {
+            return;
+        };
         let slot = |index| progress.outputs.get(&index).cloned().unwrap_or_default();
         let outputs: Vec<Json> = (0..progress.total).map(slot).collect();
         if let Some(scope) = self.enclosing_scope(id) {
@@ -213,9 +247,9 @@ impl Machine<'_> {
 }
 
 /// The variables of a completed activity that its handler must see again.
-pub(super) fn private_variables(element: &super::state::Element) -> BTreeMap<String, Json> {
+pub(super) fn private_variables(element: &super::state::ElementInstance) -> BTreeMap<String, Json> {
     match element.role {
-        Role::Iteration(_) => element.variables.clone(),
+        ElementRole::Iteration(_) => element.variables.clone(),
         _ => BTreeMap::new(),
     }
 }

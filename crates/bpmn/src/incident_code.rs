@@ -1,10 +1,10 @@
-//! What can go wrong at a place: the codes of incidents and refused starts. Each has a page.
+//! Codes of incidents and rejected starts. Each has a page in `docs/errors`.
 
 use meantime_core::Failure;
 
-/// Why a place stands still, or why a start is refused.
+/// Why an element has an incident, or why a start was rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Trouble {
+pub(crate) enum IncidentCode {
     /// No condition holds and there is no default flow.
     NoFlowTaken,
     /// A condition that is neither true nor false.
@@ -25,7 +25,7 @@ pub(crate) enum Trouble {
     UnknownActivity,
     /// Tokens wait at a join that nothing can complete.
     JoinNeverCompletes,
-    /// Somebody cancelled a called instance.
+    /// The called instance was cancelled.
     ChildCancelled,
     /// A value that cannot be a variable.
     NotJson,
@@ -35,7 +35,7 @@ pub(crate) enum Trouble {
     InputNotAnObject,
 }
 
-impl Trouble {
+impl IncidentCode {
     pub(crate) const fn code(self) -> &'static str {
         match self {
             Self::NoFlowTaken => "no_flow_taken",
@@ -55,7 +55,7 @@ impl Trouble {
         }
     }
 
-    pub(crate) fn because(self, text: impl Into<String>) -> Failure {
+    pub(crate) fn failure(self, text: impl Into<String>) -> Failure {
         Failure::new(self.code(), text)
     }
 }

@@ -1,34 +1,34 @@
 //! Embedded, event, transaction and ad-hoc sub-processes.
 
 use super::builder::Builder;
-use super::tree::{El, Vendor, attribute, extension, name, vendor_attribute};
-use crate::model::{AdHoc, Body, Kind, NodeRef, Sub, SubKind};
+use super::tree::{Vendor, XmlElement, attribute, extension, name, vendor_attribute};
+use crate::model::{AdHoc, NodeKind, NodeRef, ScopeBody, SubProcess, SubProcessKind};
 use crate::problem::Code;
 
 impl<'a> Builder<'a> {
-    pub(super) fn read_sub(&mut self, element: El<'a>, parent: Option<NodeRef>) {
-        self.check_words(element);
+    pub(super) fn read_sub_process(&mut self, element: XmlElement<'a>, parent: Option<NodeRef>) {
+        self.check_attributes_and_extensions(element);
         let event = self.flag(element, "triggeredByEvent", false);
         let kind = match name(element) {
-            "transaction" => SubKind::Transaction,
-            "adHocSubProcess" => SubKind::AdHoc(self.ad_hoc(element)),
-            _ if event => SubKind::Event,
-            _ => SubKind::Embedded,
+            "transaction" => SubProcessKind::Transaction,
+            "adHocSubProcess" => SubProcessKind::AdHoc(self.ad_hoc(element)),
+            _ if event => SubProcessKind::Event,
+            _ => SubProcessKind::Embedded,
         };
         if event && name(element) != "subProcess" {
             let what = "only a plain sub-process can be triggered by an event";
             self.error(Code::UnsupportedAttribute, element, what);
         }
-        let is_event = matches!(kind, SubKind::Event);
-        let sub = Sub { kind, body: Body::default() };
-        let at = self.add_activity(element, Kind::Sub(sub), parent);
+        let is_event = matches!(kind, SubProcessKind::Event);
+        let sub = SubProcess { kind, body: ScopeBody::default() };
+        let at = self.add_activity(element, NodeKind::SubProcess(sub), parent);
         if is_event {
-            self.body_mut(parent).event_subs.push(at);
+            self.body_mut(parent).event_sub_processes.push(at);
         }
         self.read_container(element, Some(at));
     }
 
-    fn ad_hoc(&mut self, element: El<'a>) -> AdHoc {
+    fn ad_hoc(&mut self, element: XmlElement<'a>) -> AdHoc {
         let sequential = attribute(element, "ordering") == Some("Sequential");
         let cancel_remaining = self.flag(element, "cancelRemainingInstances", true);
         let completion = self.condition_in(element, "completionCondition");
@@ -42,7 +42,7 @@ impl<'a> Builder<'a> {
     }
 
     /// A worker that chooses the activities, and results that are gathered, are not executed.
-    fn refuse_ad_hoc_work(&mut self, element: El<'a>, zeebe: Option<El<'a>>) {
+    fn refuse_ad_hoc_work(&mut self, element: XmlElement<'a>, zeebe: Option<XmlElement<'a>>) {
         if let Some(work) = extension(element, Vendor::Zeebe, "taskDefinition") {
             let what = "a worker cannot choose what runs in an ad-hoc sub-process";
             let help = "list the activities with zeebe:adHoc activeElementsCollection";

@@ -3,33 +3,37 @@
 use meantime_core::{Failure, Json};
 
 use super::json;
-use super::state::{Id, Role, Step};
+use super::state::{ElementInstanceId, ElementRole, QueuedStep};
 use super::turn::Machine;
-use crate::model::Repeat;
-use crate::trouble::Trouble;
+use crate::incident_code::IncidentCode;
+use crate::model::LoopCharacteristics;
 
 impl Machine<'_> {
-    pub(super) fn begin_loop(&mut self, id: Id) -> Result<(), Failure> {
+    pub(super) fn begin_loop(&mut self, id: ElementInstanceId) -> Result<(), Failure> {
         if let Some(element) = self.element_mut(id) {
-            element.role = Role::Loop(0);
+            element.role = ElementRole::Loop(0);
         }
         self.next_round(id)
     }
 
     /// A round is over.
-    pub(super) fn round_done(&mut self, id: Id) {
+    pub(super) fn loop_iteration_done(&mut self, id: ElementInstanceId) {
         if let Err(failure) = self.next_round(id) {
-            self.park(id, failure);
+            self.raise_incident(id, failure);
         }
     }
 
     /// Another round, or the end of the loop.
-    fn next_round(&mut self, id: Id) -> Result<(), Failure> {
+    fn next_round(&mut self, id: ElementInstanceId) -> Result<(), Failure> {
         let Some(node) = self.node_of(id) else { return Ok(()) };
-        let Some(Repeat::Loop { test_before, condition, maximum }) = &node.repeat else {
+        let Some(LoopCharacteristics::StandardLoop { test_before, condition, maximum }) =
+            &node.repeat
+        else {
             return Ok(());
         };
-        let Some(&Role::Loop(rounds)) = self.element(id).map(|it| &it.role) else { return Ok(()) };
+        let Some(&ElementRole::Loop(rounds)) = self.element(id).map(|it| &it.role) else {
+            return Ok(());
+        };
         let maximum = match maximum {
             Some(maximum) => Some(self.maximum(id, maximum)?),
             None => None,
@@ -46,18 +50,22 @@ impl Machine<'_> {
             return Ok(());
         }
         if let Some(element) = self.element_mut(id) {
-            element.role = Role::Loop(rounds + 1);
+            element.role = ElementRole::Loop(rounds + 1);
         }
         self.set(id, "loopCounter", Json::from(u64::from(rounds) + 1));
         let inner = self.create(self.element(id).and_then(|it| it.node), Some(id));
-        self.state.steps.push_back(Step::Run(inner));
+        self.state.steps.push_back(QueuedStep::Run(inner));
         Ok(())
     }
 
-    fn maximum(&mut self, id: Id, maximum: &crate::expression::Expression) -> Result<u64, Failure> {
+    fn maximum(
+        &mut self,
+        id: ElementInstanceId,
+        maximum: &crate::expression::Expression,
+    ) -> Result<u64, Failure> {
         let value = self.evaluate(maximum, id)?;
-        json::plain(&value)
+        json::scalar_text(&value)
             .and_then(|text| text.parse().ok())
-            .ok_or_else(|| Trouble::NotANumber.because(format!("loopMaximum is {value}")))
+            .ok_or_else(|| IncidentCode::NotANumber.failure(format!("loopMaximum is {value}")))
     }
 }

@@ -3,18 +3,22 @@
 use meantime_core::{Failure, Json};
 
 use super::json;
-use super::state::{Id, Phase, Role};
+use super::state::{ElementInstanceId, ElementPhase, ElementRole};
 use super::turn::Machine;
-use crate::model::{AdHoc, Body, Kind, NodeRef, Sub, SubKind};
-use crate::trouble::Trouble;
+use crate::incident_code::IncidentCode;
+use crate::model::{AdHoc, NodeKind, NodeRef, ScopeBody, SubProcess, SubProcessKind};
 
 impl Machine<'_> {
     /// An embedded sub-process or a transaction starts; an ad-hoc one offers its activities.
-    pub(super) fn begin_sub(&mut self, id: Id, sub: &Sub) -> Result<(), Failure> {
-        self.arm_event_subs(id, &sub.body)?;
+    pub(super) fn begin_sub_process(
+        &mut self,
+        id: ElementInstanceId,
+        sub: &SubProcess,
+    ) -> Result<(), Failure> {
+        self.arm_event_sub_processes(id, &sub.body)?;
         match &sub.kind {
-            SubKind::AdHoc(ad_hoc) => self.begin_ad_hoc(id, ad_hoc, &sub.body),
-            _ if sub.body.starts.is_empty() && sub.body.loose.is_empty() => {
+            SubProcessKind::AdHoc(ad_hoc) => self.begin_ad_hoc(id, ad_hoc, &sub.body),
+            _ if sub.body.starts.is_empty() && sub.body.implicit_starts.is_empty() => {
                 self.complete(id, Json::null());
                 Ok(())
             }
@@ -26,23 +30,32 @@ impl Machine<'_> {
     }
 
     /// Puts the first tokens into a scope.
-    pub(super) fn start_body(&mut self, scope: Id, body: &Body, start: Option<NodeRef>) {
+    pub(super) fn start_body(
+        &mut self,
+        scope: ElementInstanceId,
+        body: &ScopeBody,
+        start: Option<NodeRef>,
+    ) {
         let plain = |at: &&NodeRef| self.process.node(**at).is_plain_start();
         let plain = body.starts.iter().find(plain).or(body.starts.first());
         match start.or(plain.copied()) {
-            Some(at) => self.send(at, scope, None, Some(Json::null())),
+            Some(at) => self.send_token(at, scope, None, Some(Json::null())),
             None => {
-                for at in &body.loose {
-                    self.send(*at, scope, None, None);
+                for at in &body.implicit_starts {
+                    self.send_token(*at, scope, None, None);
                 }
             }
         }
     }
 
     /// Arms the event sub-processes of a scope (B7).
-    pub(super) fn arm_event_subs(&mut self, scope: Id, body: &Body) -> Result<(), Failure> {
+    pub(super) fn arm_event_sub_processes(
+        &mut self,
+        scope: ElementInstanceId,
+        body: &ScopeBody,
+    ) -> Result<(), Failure> {
         let starts: Vec<NodeRef> = body
-            .event_subs
+            .event_sub_processes
             .iter()
             .flat_map(|sub| &self.process.body_of(Some(*sub)).starts)
             .copied()
@@ -55,56 +68,71 @@ impl Machine<'_> {
     }
 
     /// An event sub-process was triggered, and interrupts or not.
-    pub(super) fn trigger_event_sub(&mut self, scope: Id, start: NodeRef, payload: Json) {
+    pub(super) fn trigger_event_sub_process(
+        &mut self,
+        scope: ElementInstanceId,
+        start: NodeRef,
+        payload: Json,
+    ) {
         let node = self.process.node(start);
-        let (Some(sub), Kind::Start(event)) = (node.parent, &node.kind) else { return };
+        let (Some(sub), NodeKind::Start(event)) = (node.parent, &node.kind) else { return };
         if !event.interrupting {
-            self.begin_event_sub(scope, sub, payload);
+            self.begin_event_sub_process(scope, sub, payload);
             return;
         }
         if let Some(element) = self.element_mut(scope) {
             element.interrupted = true;
         }
-        self.disarm_event_subs(scope);
-        self.clear(scope, super::state::Then::EventSub { sub, payload });
+        self.disarm_event_sub_processes(scope);
+        self.end_scope_content(scope, super::state::Continuation::EventSubProcess { sub, payload });
     }
 
     /// The scope's other event sub-processes are over; its boundary events are not.
-    fn disarm_event_subs(&mut self, scope: Id) {
+    fn disarm_event_sub_processes(&mut self, scope: ElementInstanceId) {
         let Some(element) = self.element_mut(scope) else { return };
         let waits = std::mem::take(&mut element.waits);
         let process = self.process;
         let (starts, others) = waits
             .into_iter()
-            .partition(|wait| matches!(process.node(wait.on).kind, Kind::Start(_)));
+            .partition(|wait| matches!(process.node(wait.on).kind, NodeKind::Start(_)));
         if let Some(element) = self.element_mut(scope) {
             element.waits = others;
         }
         for wait in Vec::from_iter::<Vec<_>>(starts) {
-            self.withdraw_wait(&wait);
+            self.cancel_wait(&wait);
         }
     }
 
     /// Starts an event sub-process inside a scope.
-    pub(super) fn begin_event_sub(&mut self, scope: Id, sub: NodeRef, payload: Json) {
+    pub(super) fn begin_event_sub_process(
+        &mut self,
+        scope: ElementInstanceId,
+        sub: NodeRef,
+        payload: Json,
+    ) {
         let id = self.create(Some(sub), Some(scope));
         if let Some(element) = self.element_mut(id) {
-            (element.role, element.phase) = (Role::Scope, Phase::Active);
+            (element.role, element.phase) = (ElementRole::Scope, ElementPhase::Active);
             // It has no boundary events, and its own event sub-processes are armed below.
             element.armed = true;
         }
         let body = self.process.body_of(Some(sub));
-        if let Err(failure) = self.arm_event_subs(id, body) {
-            self.park(id, failure);
+        if let Err(failure) = self.arm_event_sub_processes(id, body) {
+            self.raise_incident(id, failure);
             return;
         }
         if let Some(start) = body.starts.first() {
-            self.send(*start, id, None, Some(payload));
+            self.send_token(*start, id, None, Some(payload));
         }
     }
 
-    fn begin_ad_hoc(&mut self, id: Id, ad_hoc: &AdHoc, body: &Body) -> Result<(), Failure> {
-        let mut offered = body.loose.clone();
+    fn begin_ad_hoc(
+        &mut self,
+        id: ElementInstanceId,
+        ad_hoc: &AdHoc,
+        body: &ScopeBody,
+    ) -> Result<(), Failure> {
+        let mut offered = body.implicit_starts.clone();
         if let Some(active) = &ad_hoc.active {
             let value = self.evaluate(active, id)?;
             offered = self.named_activities(&value, body)?;
@@ -113,28 +141,29 @@ impl Machine<'_> {
         let first = if ad_hoc.sequential { offered.pop() } else { None };
         let all = if ad_hoc.sequential { Vec::new() } else { std::mem::take(&mut offered) };
         if let Some(element) = self.element_mut(id) {
-            element.role = Role::AdHoc(offered);
+            element.role = ElementRole::AdHoc(offered);
         }
         for at in all.into_iter().rev().chain(first) {
-            self.send(at, id, None, None);
+            self.send_token(at, id, None, None);
         }
-        self.settle(id);
+        self.complete_scope_if_empty(id);
         Ok(())
     }
 
-    fn named_activities(&self, value: &Json, body: &Body) -> Result<Vec<NodeRef>, Failure> {
+    fn named_activities(&self, value: &Json, body: &ScopeBody) -> Result<Vec<NodeRef>, Failure> {
         let ids = json::items(value).ok_or_else(|| {
-            Trouble::NotAList.because(format!("the activities to begin are {value}, not a list"))
+            IncidentCode::NotAList
+                .failure(format!("the activities to begin are {value}, not a list"))
         })?;
         let mut found = Vec::new();
         for id in &ids {
             let named = json::text(id).unwrap_or_default();
             let at = self.process.node_ids.get(named.as_str()).copied();
-            match at.filter(|at| body.loose.contains(at)) {
+            match at.filter(|at| body.implicit_starts.contains(at)) {
                 Some(at) => found.push(at),
                 None => {
                     let text = format!("there is no activity {id} to begin");
-                    return Err(Trouble::UnknownActivity.because(text));
+                    return Err(IncidentCode::UnknownActivity.failure(text));
                 }
             }
         }
@@ -142,22 +171,24 @@ impl Machine<'_> {
     }
 
     /// Nothing runs in an ad-hoc sub-process: is it over, or is there more?
-    pub(super) fn ad_hoc_idle(&mut self, id: Id) {
+    pub(super) fn ad_hoc_scope_empty(&mut self, id: ElementInstanceId) {
         let next = match self.element_mut(id).map(|it| &mut it.role) {
-            Some(Role::AdHoc(rest)) => rest.pop(),
+            Some(ElementRole::AdHoc(rest)) => rest.pop(),
             _ => None,
         };
         match next {
-            Some(at) => self.send(at, id, None, None),
+            Some(at) => self.send_token(at, id, None, None),
             None => self.complete(id, Json::null()),
         }
     }
 
     /// After each activity in an ad-hoc sub-process: does the condition hold?
-    pub(super) fn ad_hoc_progress(&mut self, scope: Id) -> Result<(), Failure> {
-        let is_ad_hoc = matches!(self.element(scope).map(|it| &it.role), Some(Role::AdHoc(_)));
+    pub(super) fn ad_hoc_progress(&mut self, scope: ElementInstanceId) -> Result<(), Failure> {
+        let is_ad_hoc =
+            matches!(self.element(scope).map(|it| &it.role), Some(ElementRole::AdHoc(_)));
         let node = self.node_of(scope).filter(|_| is_ad_hoc);
-        let Some(Kind::Sub(Sub { kind: SubKind::AdHoc(ad_hoc), .. })) = node.map(|it| &it.kind)
+        let Some(NodeKind::SubProcess(SubProcess { kind: SubProcessKind::AdHoc(ad_hoc), .. })) =
+            node.map(|it| &it.kind)
         else {
             return Ok(());
         };
@@ -166,10 +197,10 @@ impl Machine<'_> {
             return Ok(());
         }
         if let Some(element) = self.element_mut(scope) {
-            element.role = Role::AdHoc(Vec::new());
+            element.role = ElementRole::AdHoc(Vec::new());
         }
         if ad_hoc.cancel_remaining {
-            self.clear(scope, super::state::Then::Complete);
+            self.end_scope_content(scope, super::state::Continuation::Complete);
         }
         Ok(())
     }

@@ -2,20 +2,23 @@
 
 use super::builder::Builder;
 use super::tree::{
-    El, Vendor, attribute, child, children, extension, name, text, vendor_attribute,
+    Vendor, XmlElement, attribute, child, children, extension, name, text, vendor_attribute,
 };
 use crate::expression::Expression;
-use crate::model::{Multi, Repeat, Target};
+use crate::model::{LoopCharacteristics, MultiInstance, VariablePath};
 use crate::problem::Code;
 
 impl<'a> Builder<'a> {
-    pub(super) fn repeat(&mut self, element: El<'a>) -> Option<Repeat> {
+    pub(super) fn loop_characteristics(
+        &mut self,
+        element: XmlElement<'a>,
+    ) -> Option<LoopCharacteristics> {
         let multi = child(element, "multiInstanceLoopCharacteristics");
         if let Some(multi) = multi {
-            return Some(Repeat::Multi(self.multi(multi)));
+            return Some(LoopCharacteristics::MultiInstance(self.multi_instance(multi)));
         }
         let standard = child(element, "standardLoopCharacteristics")?;
-        self.check_words(standard);
+        self.check_attributes_and_extensions(standard);
         let test_before = self.flag(standard, "testBefore", false);
         let condition = self.condition_in(standard, "loopCondition");
         let maximum = attribute(standard, "loopMaximum").map(|it| self.expression(standard, it));
@@ -23,16 +26,16 @@ impl<'a> Builder<'a> {
             let what = "a loop needs a loopCondition or a loopMaximum, else it never ends";
             self.error(Code::Missing, standard, what);
         }
-        Some(Repeat::Loop { test_before, condition, maximum })
+        Some(LoopCharacteristics::StandardLoop { test_before, condition, maximum })
     }
 
-    fn multi(&mut self, element: El<'a>) -> Multi {
-        self.check_words(element);
+    fn multi_instance(&mut self, element: XmlElement<'a>) -> MultiInstance {
+        self.check_attributes_and_extensions(element);
         if attribute(element, "behavior").is_some_and(|it| it != "All") {
             let what = "`behavior` other than All is not executed";
             self.error(Code::UnsupportedAttribute, element, what);
         }
-        let mut multi = Multi {
+        let mut multi = MultiInstance {
             sequential: self.flag(element, "isSequential", false),
             cardinality: None,
             collection: None,
@@ -56,7 +59,7 @@ impl<'a> Builder<'a> {
                 _ => self.error(Code::UnsupportedElement, part, "this is not executed here"),
             }
         }
-        multi.output = standard_output(element);
+        multi.output = standard_output_mapping(element);
         self.camunda_collection(element, &mut multi);
         self.zeebe_collection(element, &mut multi);
         if multi.cardinality.is_none() && multi.collection.is_none() {
@@ -67,7 +70,7 @@ impl<'a> Builder<'a> {
         multi
     }
 
-    fn camunda_collection(&mut self, element: El<'a>, multi: &mut Multi) {
+    fn camunda_collection(&mut self, element: XmlElement<'a>, multi: &mut MultiInstance) {
         if let Some(collection) = vendor_attribute(element, Vendor::Camunda, "collection") {
             multi.collection = Some(if collection.contains('{') {
                 self.expression(element, collection)
@@ -80,13 +83,13 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn zeebe_collection(&mut self, element: El<'a>, multi: &mut Multi) {
+    fn zeebe_collection(&mut self, element: XmlElement<'a>, multi: &mut MultiInstance) {
         let Some(zeebe) = extension(element, Vendor::Zeebe, "loopCharacteristics") else { return };
         if let Some(collection) = attribute(zeebe, "inputCollection") {
             multi.collection = Some(self.expression(zeebe, collection));
         }
         multi.item = attribute(zeebe, "inputElement").map(str::to_owned);
-        let output = attribute(zeebe, "outputCollection").and_then(Target::parse);
+        let output = attribute(zeebe, "outputCollection").and_then(VariablePath::parse);
         match (output, attribute(zeebe, "outputElement")) {
             (Some(target), Some(item)) => {
                 multi.output = Some((target, self.expression(zeebe, item)));
@@ -103,8 +106,8 @@ impl<'a> Builder<'a> {
 }
 
 /// `loopDataOutputRef` and `outputDataItem`: both name variables.
-fn standard_output(element: El<'_>) -> Option<(Target, Expression)> {
+fn standard_output_mapping(element: XmlElement<'_>) -> Option<(VariablePath, Expression)> {
     let collection = child(element, "loopDataOutputRef").map(text)?;
     let item = child(element, "outputDataItem").and_then(|it| attribute(it, "name"))?;
-    Some((Target::parse(&collection)?, Expression::variable(item)))
+    Some((VariablePath::parse(&collection)?, Expression::variable(item)))
 }

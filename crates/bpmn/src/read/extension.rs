@@ -1,13 +1,13 @@
-//! Refuses by name what is written on an element and not executed (I9).
+//! Rejects by name attributes and extensions that are not executed (I9).
 
 use super::builder::Builder;
-use super::tree::{El, Vendor, children, extensions, name, vendor, vendor_attributes};
-use super::vocabulary::{self, Treatment};
+use super::tree::{Vendor, XmlElement, children, extensions, name, vendor, vendor_attributes};
+use super::vocabulary::{self, ExtensionSupport};
 use crate::problem::Code;
 
 impl<'a> Builder<'a> {
     /// Attributes and extensions of an element and of its event definitions.
-    pub(super) fn check_words(&mut self, element: El<'a>) {
+    pub(super) fn check_attributes_and_extensions(&mut self, element: XmlElement<'a>) {
         let allowed = vocabulary::attributes(name(element));
         for attribute in element.attributes().filter(|it| it.namespace().is_none()) {
             let word = attribute.name();
@@ -16,40 +16,44 @@ impl<'a> Builder<'a> {
                 self.error(Code::UnsupportedAttribute, element, &what);
             }
         }
-        self.check_vendor_words(element);
+        self.check_vendor_extensions(element);
         for definition in children(element).filter(|it| name(*it).ends_with("EventDefinition")) {
-            self.check_vendor_words(definition);
+            self.check_vendor_extensions(definition);
         }
     }
 
-    fn check_vendor_words(&mut self, element: El<'a>) {
+    fn check_vendor_extensions(&mut self, element: XmlElement<'a>) {
         for (vendor, attribute) in vendor_attributes(element) {
             let word = attribute.name();
             let called = format!("{}:{word}", vendor.prefix());
-            self.treat(element, vocabulary::attribute(vendor, word), &called);
+            self.apply_support(element, vocabulary::attribute(vendor, word), &called);
         }
         for extension in extensions(element) {
             let vendor: Vendor = vendor(extension);
             let word = name(extension);
             let called = format!("{}:{word}", vendor.prefix());
-            self.treat(extension, vocabulary::element(vendor, word), &called);
+            self.apply_support(extension, vocabulary::element(vendor, word), &called);
         }
     }
 
-    fn treat(&mut self, element: El<'a>, treatment: Treatment, word: &str) {
+    fn apply_support(&mut self, element: XmlElement<'a>, treatment: ExtensionSupport, word: &str) {
         match treatment {
-            Treatment::Honoured | Treatment::Informative => {}
-            Treatment::Noted(what) => self.note(element, &format!("{word}: {what}")),
-            Treatment::Refused(code, what) => self.error(code, element, &format!("{word}: {what}")),
+            ExtensionSupport::Supported | ExtensionSupport::Ignored => {}
+            ExtensionSupport::IgnoredWithNote(what) => {
+                self.note(element, &format!("{word}: {what}"));
+            }
+            ExtensionSupport::Rejected(code, what) => {
+                self.error(code, element, &format!("{word}: {what}"));
+            }
         }
     }
 
     /// Elements inside an element that has its own reader.
-    pub(super) fn check_parts(&mut self, element: El<'a>, read: &[&str]) {
+    pub(super) fn check_children(&mut self, element: XmlElement<'a>, read: &[&str]) {
         for part in children(element) {
             match name(part) {
                 "dataInputAssociation" | "dataOutputAssociation" => self.check_data(part),
-                known if vocabulary::INNER.contains(&known) || read.contains(&known) => {}
+                known if vocabulary::COMMON_CHILDREN.contains(&known) || read.contains(&known) => {}
                 _ => self.error(Code::UnsupportedElement, part, "this is not executed here"),
             }
         }

@@ -1,24 +1,24 @@
-//! What a script talks to that runs to its end at once: nothing is started, nothing is saved.
+//! The host of a script that runs to its end at once: it starts and saves nothing.
 
 use meantime_core::{EffectKey, InstanceId, Json, SplitMix64, Timestamp};
 
-use super::host::{Host, Refusal, Request, Started, What};
+use super::host::{EffectKind, EffectRequest, Host, StartError, StartedEffect};
 
-/// A host of nobody.
-pub(super) struct Alone<'a> {
+/// A host without effects.
+pub(super) struct PureHost<'a> {
     now: Timestamp,
     seed: u64,
     draws: u64,
     key: Option<&'a str>,
 }
 
-impl<'a> Alone<'a> {
+impl<'a> PureHost<'a> {
     pub(super) fn new(now: Timestamp, seed: u64, key: Option<&'a str>) -> Self {
         Self { now, seed, draws: 0, key }
     }
 }
 
-impl Host for Alone<'_> {
+impl Host for PureHost<'_> {
     fn now(&self) -> Timestamp {
         self.now
     }
@@ -40,11 +40,11 @@ impl Host for Alone<'_> {
         true
     }
 
-    fn start(&mut self, _request: &Request) -> Result<Started, Refusal> {
-        Err(Refusal::type_error("nothing can be started outside of an instance"))
+    fn start(&mut self, _request: &EffectRequest) -> Result<StartedEffect, StartError> {
+        Err(StartError::type_error("nothing can be started outside of an instance"))
     }
 
-    fn withdraw(&mut self, _what: What, _key: EffectKey) {}
+    fn cancel(&mut self, _what: EffectKind, _key: EffectKey) {}
 
     fn log(&mut self, _level: &'static str, _message: Json, _data: Option<Json>) {}
 }

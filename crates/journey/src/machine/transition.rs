@@ -1,41 +1,41 @@
-//! What comes of a state: where its frame goes on, waits or ends.
+//! The transition that a state returns: next state, wait, end or error.
 
 use meantime_core::{Failure, Json, Position, Termination};
 use meantime_expr::value::Value;
 
-use super::saved::Standing;
+use super::saved::WaitState;
 use crate::code::Code;
 
-/// What a state came to.
+/// What a frame does after a state.
 #[derive(Debug)]
-pub(super) enum Flow {
-    /// The frame goes on at a state of its scope.
+pub(super) enum Transition {
+    /// The frame continues at a state of its scope.
     Next(String),
     /// The frame waits where it is.
-    Wait(Standing),
+    Wait(WaitState),
     /// The frame's scope is over.
-    End(End),
+    End(ScopeEnd),
     /// The state cannot do what it says: its scope ends with an error of the engine.
-    Trouble(Trouble),
+    Error(StateError),
 }
 
 /// How a scope ends.
 #[derive(Debug, Clone)]
-pub(super) enum End {
+pub(super) enum ScopeEnd {
     Succeeded { output: Value },
     Failed { failure: Failure, termination: Termination },
 }
 
-impl Flow {
+impl Transition {
     /// Fails as the definition says.
     pub(super) fn fail(failure: Failure) -> Self {
-        Self::End(End::Failed { failure, termination: Termination::Fail })
+        Self::End(ScopeEnd::Failed { failure, termination: Termination::Fail })
     }
 }
 
 /// Why a state cannot do what it says; ends its scope with an error of the engine.
 #[derive(Debug, Clone)]
-pub(super) struct Trouble {
+pub(super) struct StateError {
     code: &'static str,
     message: String,
     /// The rule that was broken at run time.
@@ -45,11 +45,11 @@ pub(super) struct Trouble {
 }
 
 /// The code of everything that the definition should have avoided.
-const INTERNAL: &str = "urn:meantime:error:internal";
+const INTERNAL_ERROR: &str = "urn:meantime:error:internal";
 
-impl Trouble {
+impl StateError {
     pub(super) fn internal(message: impl Into<String>) -> Self {
-        Self { code: INTERNAL, message: message.into(), rule: None, at: None }
+        Self { code: INTERNAL_ERROR, message: message.into(), rule: None, at: None }
     }
 
     /// The same, with the place that an expression failed at.
@@ -105,12 +105,12 @@ impl Trouble {
 
     pub(super) fn scheduled_step(state: &str) -> Self {
         let message = format!("a scheduled run came to `{state}`, which waits for a submission");
-        Self { code: INTERNAL, message, rule: Some(Code::ScheduledStep), at: None }
+        Self { code: INTERNAL_ERROR, message, rule: Some(Code::ScheduledStep), at: None }
     }
 }
 
-impl From<Trouble> for Flow {
-    fn from(trouble: Trouble) -> Self {
-        Self::Trouble(trouble)
+impl From<StateError> for Transition {
+    fn from(error: StateError) -> Self {
+        Self::Error(error)
     }
 }

@@ -13,9 +13,9 @@ const MAX_INSTRUCTIONS: usize = 20_000;
 /// Ranges of characters, in order.
 pub(super) type Ranges = Arc<[(char, char)]>;
 
-/// One instruction; each but the jumps goes on at the next.
+/// One instruction; all but jumps continue at the next.
 #[derive(Debug, Clone)]
-pub(super) enum Inst {
+pub(super) enum Instruction {
     Char {
         c: char,
         fold: bool,
@@ -38,7 +38,7 @@ pub(super) enum Inst {
         group: usize,
         fold: bool,
     },
-    /// What follows up to an `End` is matched by itself; then it goes on at `next`.
+    /// Matches the instructions up to an `End` by themselves, then continues at `next`.
     Look {
         ahead: bool,
         negative: bool,
@@ -57,10 +57,10 @@ pub(super) type Width = (usize, Option<usize>);
 /// A compiled program.
 #[derive(Debug)]
 pub(super) struct Program {
-    pub(super) code: Vec<Inst>,
+    pub(super) code: Vec<Instruction>,
     /// Groups, the whole match included.
     pub(super) groups: usize,
-    /// Places for positions: two for each group, one for each loop.
+    /// Positions for positions: two for each group, one for each loop.
     pub(super) slots: usize,
 }
 
@@ -71,7 +71,7 @@ pub(super) fn compile(translated: &str) -> Result<Program> {
     let groups = count_groups(&tree.expr).saturating_add(1);
     let mut compiler = Compiler { code: Vec::new(), group: 0, slots: groups.saturating_mul(2) };
     compiler.group(&tree.expr, groups)?;
-    compiler.push(Inst::End)?;
+    compiler.push(Instruction::End)?;
     Ok(Program { code: compiler.code, groups, slots: compiler.slots })
 }
 
@@ -81,14 +81,14 @@ fn count_groups(expr: &Expr) -> usize {
 }
 
 struct Compiler {
-    code: Vec<Inst>,
+    code: Vec<Instruction>,
     /// The number of the next group.
     group: usize,
     slots: usize,
 }
 
 impl Compiler {
-    fn push(&mut self, inst: Inst) -> Result<usize> {
+    fn push(&mut self, inst: Instruction) -> Result<usize> {
         if self.code.len() >= MAX_INSTRUCTIONS {
             return Err(InvalidPattern::new("it is too large"));
         }
@@ -96,9 +96,9 @@ impl Compiler {
         Ok(self.code.len().saturating_sub(1))
     }
 
-    fn set(&mut self, at: usize, inst: Inst) {
-        if let Some(place) = self.code.get_mut(at) {
-            *place = inst;
+    fn set(&mut self, at: usize, inst: Instruction) {
+        if let Some(position) = self.code.get_mut(at) {
+            *position = inst;
         }
     }
 
@@ -106,9 +106,9 @@ impl Compiler {
     fn group(&mut self, inner: &Expr, groups: usize) -> Result<()> {
         let slot = self.group.saturating_mul(2);
         self.group = self.group.saturating_add(1);
-        self.push(Inst::Save(slot))?;
+        self.push(Instruction::Save(slot))?;
         self.expr(inner, groups)?;
-        self.push(Inst::Save(slot.saturating_add(1)))?;
+        self.push(Instruction::Save(slot.saturating_add(1)))?;
         Ok(())
     }
 
@@ -116,19 +116,19 @@ impl Compiler {
         match expr {
             Expr::Empty => {}
             Expr::Any { newline, crlf } => {
-                self.push(Inst::Any { newline: *newline, crlf: *crlf })?;
+                self.push(Instruction::Any { newline: *newline, crlf: *crlf })?;
             }
             Expr::Assertion(assertion) => {
-                self.push(Inst::Assert(*assertion))?;
+                self.push(Instruction::Assert(*assertion))?;
             }
             Expr::Literal { val, casei } => {
                 for c in val.chars() {
-                    self.push(Inst::Char { c, fold: *casei })?;
+                    self.push(Instruction::Char { c, fold: *casei })?;
                 }
             }
             Expr::Delegate { inner, casei } => {
                 let ranges = ranges(inner, *casei)?;
-                self.push(Inst::Class(ranges))?;
+                self.push(Instruction::Class(ranges))?;
             }
             Expr::Concat(parts) => {
                 for part in parts {
@@ -144,12 +144,12 @@ impl Compiler {
                 if *group >= groups {
                     return Err(InvalidPattern::new(format!("there is no group {group}")));
                 }
-                self.push(Inst::Backref { group: *group, fold: *casei })?;
+                self.push(Instruction::Backref { group: *group, fold: *casei })?;
             }
             Expr::LookAround(inner, kind) => {
-                let at = self.push(Inst::End)?;
+                let at = self.push(Instruction::End)?;
                 self.expr(inner, groups)?;
-                self.push(Inst::End)?;
+                self.push(Instruction::End)?;
                 let (ahead, negative) = match kind {
                     LookAround::LookAhead => (true, false),
                     LookAround::LookAheadNeg => (true, true),
@@ -157,14 +157,14 @@ impl Compiler {
                     LookAround::LookBehindNeg => (false, true),
                 };
                 let next = self.code.len();
-                self.set(at, Inst::Look { ahead, negative, width: width(inner), next });
+                self.set(at, Instruction::Look { ahead, negative, width: width(inner), next });
             }
             Expr::AtomicGroup(inner) => {
-                let at = self.push(Inst::End)?;
+                let at = self.push(Instruction::End)?;
                 self.expr(inner, groups)?;
-                self.push(Inst::End)?;
+                self.push(Instruction::End)?;
                 let next = self.code.len();
-                self.set(at, Inst::Atomic { next });
+                self.set(at, Instruction::Atomic { next });
             }
             _ => return Err(InvalidPattern::new("it uses a construct that Java does not have")),
         }
@@ -175,16 +175,16 @@ impl Compiler {
         let mut ends = Vec::new();
         for (index, part) in parts.iter().enumerate() {
             let is_last = index.saturating_add(1) == parts.len();
-            let split = if is_last { None } else { Some(self.push(Inst::End)?) };
+            let split = if is_last { None } else { Some(self.push(Instruction::End)?) };
             self.expr(part, groups)?;
             if let Some(split) = split {
-                ends.push(self.push(Inst::End)?);
-                self.set(split, Inst::Split(split.saturating_add(1), self.code.len()));
+                ends.push(self.push(Instruction::End)?);
+                self.set(split, Instruction::Split(split.saturating_add(1), self.code.len()));
             }
         }
         let end = self.code.len();
         for at in ends {
-            self.set(at, Inst::Jump(end));
+            self.set(at, Instruction::Jump(end));
         }
         Ok(())
     }
@@ -201,32 +201,32 @@ impl Compiler {
         for _ in 0..lo {
             self.group = first_group;
             self.expr(child, groups)?;
-            self.push(Inst::Jump(self.code.len().saturating_add(1)))?;
+            self.push(Instruction::Jump(self.code.len().saturating_add(1)))?;
         }
         if lo == 0 && hi == 0 {
             self.group = first_group.saturating_add(count_groups(child));
             return Ok(());
         }
         let split_to = |body: usize, exit: usize| {
-            if greedy { Inst::Split(body, exit) } else { Inst::Split(exit, body) }
+            if greedy { Instruction::Split(body, exit) } else { Instruction::Split(exit, body) }
         };
         if hi == usize::MAX {
             let slot = self.slots;
             self.slots = slot.saturating_add(1);
-            let split = self.push(Inst::End)?;
-            let body = self.push(Inst::Enter(slot))?;
+            let split = self.push(Instruction::End)?;
+            let body = self.push(Instruction::Enter(slot))?;
             self.group = first_group;
             self.expr(child, groups)?;
-            let progress = self.push(Inst::End)?;
-            self.push(Inst::Jump(split))?;
+            let progress = self.push(Instruction::End)?;
+            self.push(Instruction::Jump(split))?;
             let exit = self.code.len();
             self.set(split, split_to(body, exit));
-            self.set(progress, Inst::Progress(slot, exit));
+            self.set(progress, Instruction::Progress(slot, exit));
             return Ok(());
         }
         let mut splits = Vec::new();
         for _ in lo..hi {
-            splits.push(self.push(Inst::End)?);
+            splits.push(self.push(Instruction::End)?);
             self.group = first_group;
             self.expr(child, groups)?;
         }

@@ -3,13 +3,17 @@
 use meantime_core::time::{Cycle, Span};
 
 use super::builder::Builder;
-use super::tree::{El, Vendor, attribute, extension, text, vendor_attribute};
-use crate::model::Work;
+use super::tree::{Vendor, XmlElement, attribute, extension, text, vendor_attribute};
+use crate::model::WorkerJob;
 use crate::problem::Code;
 
 impl<'a> Builder<'a> {
     /// The work of a task or throwing event. `on` carries Camunda 7's attributes.
-    pub(super) fn work(&mut self, element: El<'a>, on: El<'a>) -> Option<Work> {
+    pub(super) fn worker_job(
+        &mut self,
+        element: XmlElement<'a>,
+        on: XmlElement<'a>,
+    ) -> Option<WorkerJob> {
         let errors = self.problems.errors();
         self.refuse_java(on);
         let definition = extension(element, Vendor::Zeebe, "taskDefinition");
@@ -40,11 +44,11 @@ impl<'a> Builder<'a> {
         let priority = priority.map(|it| self.expression(element, &it));
         let headers = self.headers(element);
         let result = vendor_attribute(on, Vendor::Camunda, "resultVariable").map(str::to_owned);
-        Some(Work { kind, retries, retry_ms, priority, headers, result })
+        Some(WorkerJob { kind, retries, retry_ms, priority, headers, result })
     }
 
     /// Work that is bound to classes and beans of another engine.
-    fn refuse_java(&mut self, element: El<'a>) {
+    fn refuse_java(&mut self, element: XmlElement<'a>) {
         for wanted in ["class", "delegateExpression", "expression"] {
             if let Some(value) = vendor_attribute(element, Vendor::Camunda, wanted) {
                 let what = format!("camunda:{wanted}=\"{value}\" needs Java code in the engine");
@@ -71,7 +75,7 @@ impl<'a> Builder<'a> {
 
     /// `R3/PT10M`: so many attempts, so far apart. `PT1M,PT5M`: one more attempt than there are
     /// waits, of which the first one counts.
-    fn retry_cycle(&mut self, element: El<'a>) -> Option<(u64, u64)> {
+    fn retry_cycle(&mut self, element: XmlElement<'a>) -> Option<(u64, u64)> {
         let cycle = extension(element, Vendor::Camunda, "failedJobRetryTimeCycle")?;
         let written = text(cycle);
         let waits: Option<Vec<Span>> =

@@ -1,19 +1,19 @@
-//! Losers are taken back, unless something else still waits for them (F2).
+//! Cancels losers, unless another pending await contains them (F2).
 
-use super::leaf::{Awaitable, Kind, State};
-use crate::script::host::What;
+use super::leaf::{Awaitable, AwaitableState, Kind};
+use crate::script::host::EffectKind;
 use crate::script::vm::{AwaitableRef, Machine, Value};
 
 impl Machine<'_> {
-    /// Withdraws the members of a decided combinator that did not end.
-    pub(super) fn withdraw_losers(&mut self, decided: AwaitableRef) {
+    /// Cancels the members of a decided combinator that have not ended.
+    pub(super) fn cancel_losers(&mut self, decided: AwaitableRef) {
         let mut todo = vec![decided];
         while let Some(over) = todo.pop() {
             for member in self.pending_members(over) {
                 if self.is_wanted(member, over) {
                     continue;
                 }
-                self.withdraw(member);
+                self.cancel(member);
                 todo.push(member);
             }
         }
@@ -43,32 +43,32 @@ impl Machine<'_> {
         self.awaiting == Some(member) || awaitable.parents.iter().any(is_live)
     }
 
-    fn withdraw(&mut self, at: AwaitableRef) {
+    fn cancel(&mut self, at: AwaitableRef) {
         self.spend(1);
         let Some(awaitable) = self.heap.awaitables.get_mut(at) else { return };
-        awaitable.state = State::Withdrawn;
+        awaitable.state = AwaitableState::Cancelled;
         awaitable.parents.clear();
         let Kind::Leaf(leaf) = &awaitable.kind else { return };
-        self.withdrawals.push_back((leaf.what, leaf.step));
+        self.cancellations.push_back((leaf.what, leaf.step));
         if let Some(timer) = leaf.timer {
-            self.withdrawals.push_back((What::Timer, timer));
+            self.cancellations.push_back((EffectKind::Timer, timer));
         }
     }
 
-    /// What nobody can await any more: timers and waits go, tasks and children run on.
-    pub(crate) fn withdraw_unreachable(&mut self, reached: &[bool]) {
+    /// Cancels timers and waits that no reachable value can await; tasks and children keep running.
+    pub(crate) fn cancel_unreachable(&mut self, reached: &[bool]) {
         let mut gone = Vec::new();
         for (at, awaitable) in self.heap.awaitables.iter::<AwaitableRef>() {
             let is_reached = reached.get(at.0 as usize).copied().unwrap_or(false);
             if let Kind::Leaf(leaf) = &awaitable.kind
                 && awaitable.is_pending()
                 && !is_reached
-                && matches!(leaf.what, What::Timer | What::Signal)
+                && matches!(leaf.what, EffectKind::Timer | EffectKind::Signal)
             {
                 gone.push((leaf.what, leaf.step));
-                gone.extend(leaf.timer.map(|timer| (What::Timer, timer)));
+                gone.extend(leaf.timer.map(|timer| (EffectKind::Timer, timer)));
             }
         }
-        self.withdrawals.extend(gone);
+        self.cancellations.extend(gone);
     }
 }

@@ -1,32 +1,37 @@
-//! What starts instances without a caller: the start events of the process (B8).
+//! Start events that start instances by themselves: timers, messages and signals (B8).
 //!
-//! Nobody is there to give variables, so everything must be known at the deploy.
+//! Such a start has no variables, so their expressions must be constant at deployment.
 
 use std::collections::BTreeMap;
 
-use meantime_core::{Json, Limits, Trigger as Start};
+use meantime_core::{Json, Limits, Trigger as StartTrigger};
 
 use super::json;
 use super::timer::recurrence;
-use crate::expression::{Environment, Expression, Scope};
-use crate::model::{Kind, Node, Process, Trigger};
+use crate::expression::{Environment, Expression, VariableScope};
+use crate::model::{EventTrigger, Node, NodeKind, Process};
 use crate::problem::{Code, Problems};
 
 /// The triggers of a process, in document order.
-pub(crate) fn triggers(process: &Process, limits: &Limits, problems: &mut Problems) -> Vec<Start> {
+pub(crate) fn triggers(
+    process: &Process,
+    limits: &Limits,
+    problems: &mut Problems,
+) -> Vec<StartTrigger> {
     let mut found = Vec::new();
     for at in &process.body.starts {
         let node = process.node(*at);
-        let Kind::Start(start) = &node.kind else { continue };
+        let NodeKind::Start(start) = &node.kind else { continue };
         let element = node.id.to_string();
         let trigger = match &start.trigger {
-            Some(Trigger::Message(message)) => fixed(&message.name, node, limits, problems)
-                .map(|name| Start::Message { name, element }),
-            Some(Trigger::Signal(name)) => {
-                fixed(name, node, limits, problems).map(|name| Start::Signal { name, element })
+            Some(EventTrigger::Message(message)) => {
+                constant_text(&message.name, node, limits, problems)
+                    .map(|name| StartTrigger::Message { name, element })
             }
-            Some(Trigger::Timer(timer)) => {
-                fixed(&timer.text, node, limits, problems).and_then(|text| {
+            Some(EventTrigger::Signal(name)) => constant_text(name, node, limits, problems)
+                .map(|name| StartTrigger::Signal { name, element }),
+            Some(EventTrigger::Timer(timer)) => {
+                constant_text(&timer.text, node, limits, problems).and_then(|text| {
                     match recurrence(timer.kind, &text, &timer.zone) {
                         Ok(recurrence) => {
                             if let Some(problem) = recurrence.problem(limits) {
@@ -38,7 +43,7 @@ pub(crate) fn triggers(process: &Process, limits: &Limits, problems: &mut Proble
                                 problems.error_with_help(Code::BadTimer, at, message, help);
                                 return None;
                             }
-                            Some(Start::Timer { element, recurrence })
+                            Some(StartTrigger::Timer { element, recurrence })
                         }
                         Err(error) => {
                             let message = format!("`{}`: {text:?}: {error}", node.id);
@@ -57,15 +62,15 @@ pub(crate) fn triggers(process: &Process, limits: &Limits, problems: &mut Proble
 }
 
 /// The value of an expression that may know nothing.
-fn fixed(
+fn constant_text(
     expression: &Expression,
     node: &Node,
     limits: &Limits,
     problems: &mut Problems,
 ) -> Option<String> {
     let environment = Environment { now: None, ops: 100_000, seed: 0, limits };
-    let value = expression.evaluate(&Nothing, &environment).value;
-    let text = value.as_ref().ok().and_then(json::plain);
+    let value = expression.evaluate(&NoVariables, &environment).value;
+    let text = value.as_ref().ok().and_then(json::scalar_text);
     if text.is_none() {
         let message = format!("`{}`: `{expression}` has no value at the deploy", node.id);
         let help = "the start of a process cannot use variables or the time: there are none yet";
@@ -75,9 +80,9 @@ fn fixed(
 }
 
 /// No variables at all.
-struct Nothing;
+struct NoVariables;
 
-impl Scope for Nothing {
+impl VariableScope for NoVariables {
     fn get(&self, _: &str) -> Option<Json> {
         None
     }
