@@ -34,9 +34,9 @@ pub(crate) struct Connected {
 impl Connections {
     pub(crate) fn new(http: &HttpSettings) -> Self {
         Self {
-            all: Arc::new(Semaphore::new(http.connections.min(Semaphore::MAX_PERMITS))),
+            all: Arc::new(Semaphore::new(http.max_connections.min(Semaphore::MAX_PERMITS))),
             spare: Arc::new(Semaphore::new(SPARE)),
-            per_address: http.connections_per_address,
+            per_address: http.max_connections_per_address,
             by_address: Arc::default(),
         }
     }
@@ -91,8 +91,11 @@ mod tests {
 
     #[test]
     fn one_address_cannot_take_the_connections_of_all() {
-        let http =
-            HttpSettings { connections: 5, connections_per_address: 3, ..Default::default() };
+        let http = HttpSettings {
+            max_connections: 5,
+            max_connections_per_address: 3,
+            ..Default::default()
+        };
         let connections = Connections::new(&http);
         let address = |last| IpAddr::from([192, 0, 2, last]);
         let enter = |last| connections.enter(address(last)).filter(|it| !it.is_spare);
@@ -108,7 +111,7 @@ mod tests {
 
     #[test]
     fn beyond_the_limit_a_few_may_ask_how_the_server_stands() {
-        let http = HttpSettings { connections: 0, ..Default::default() };
+        let http = HttpSettings { max_connections: 0, ..Default::default() };
         let connections = Connections::new(&http);
         let enter = || connections.enter(IpAddr::from([192, 0, 2, 1]));
         let spare: Vec<_> = (0..100).filter_map(|_| enter()).collect();

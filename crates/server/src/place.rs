@@ -48,7 +48,11 @@ pub(crate) struct Waiting(#[expect(dead_code, reason = "it is held")] OwnedSemap
 impl Places {
     pub(crate) fn new(http: &HttpSettings) -> Self {
         let places = |count: usize| Arc::new(Semaphore::new(count.min(Semaphore::MAX_PERMITS)));
-        Self { under_way: places(http.requests), lane: places(LANE), waiting: places(http.waiting) }
+        Self {
+            under_way: places(http.max_requests),
+            lane: places(LANE),
+            waiting: places(http.max_waiting),
+        }
     }
 
     /// A place for a request to a route; none is free when too many are under way.
@@ -111,7 +115,11 @@ mod tests {
     use super::*;
 
     fn places(requests: usize, waiting: usize) -> Places {
-        Places::new(&HttpSettings { requests, waiting, ..HttpSettings::default() })
+        Places::new(&HttpSettings {
+            max_requests: requests,
+            max_waiting: waiting,
+            ..HttpSettings::default()
+        })
     }
 
     #[tokio::test]

@@ -146,7 +146,7 @@ impl Serving {
         }
         drop(listener);
         server.app.drain();
-        let drained = tokio::time::timeout(http.drain.into(), open.shutdown()).await;
+        let drained = tokio::time::timeout(http.drain_timeout.into(), open.shutdown()).await;
         if drained.is_err() {
             tracing::warn!("connections that did not end in time were closed");
         }
@@ -254,8 +254,8 @@ impl Server {
             .timer(TokioTimer::new())
             .header_read_timeout(if is_spare { timeout.min(SPARE_TIMEOUT) } else { timeout })
             .keep_alive(!is_spare)
-            .max_headers(http.headers)
-            .max_header_size(http.header_bytes)
+            .max_headers(http.max_headers)
+            .max_header_size(http.max_header_bytes)
             .half_close(false);
         builder
     }

@@ -13,7 +13,9 @@ use meantime_kernel::store::{InstanceRow, Page, Phase};
 use crate::app::App;
 use crate::catalog::Entry;
 use crate::problem::Problem;
-use crate::wire::{Ending, Incident, Instance, Scope, Status, Summary, Waiting};
+use crate::wire::{
+    Ending, Incident, Instance, InstanceStatus, InstanceSummary, VariableScope, WaitingFor,
+};
 
 /// How many incidents and children one instance shows.
 const SHOWN: usize = 1_000;
@@ -48,7 +50,7 @@ pub(crate) async fn instance(
 }
 
 /// An instance as lists show it.
-pub(crate) async fn summary(app: &App, row: &InstanceRow) -> Result<Summary, Problem> {
+pub(crate) async fn summary(app: &App, row: &InstanceRow) -> Result<InstanceSummary, Problem> {
     if let Some(damaged) = &row.meta.damaged {
         return Ok(damaged_summary(app, row, damaged).await);
     }
@@ -77,16 +79,16 @@ fn undecodable() -> String {
 }
 
 /// What can be read of a damaged row. It must not keep the others of its list from being shown.
-async fn damaged_summary(app: &App, row: &InstanceRow, damaged: &str) -> Summary {
+async fn damaged_summary(app: &App, row: &InstanceRow, damaged: &str) -> InstanceSummary {
     let definition = app.catalog().get(row.definition).await.ok();
     let (name, version, notation) = definition
         .map_or_else(Default::default, |it| (it.name.clone(), it.version, it.notation.clone()));
-    Summary {
+    InstanceSummary {
         id: row.id.to_string(),
         definition: name,
         version,
         notation,
-        status: Status::from(row.phase),
+        status: InstanceStatus::from(row.phase),
         error: None,
         reason: None,
         waiting_for: Vec::new(),
@@ -105,16 +107,16 @@ async fn of_parts(
     app: &App,
     row: &InstanceRow,
     definition: &Entry,
-    waiting_for: Vec<Waiting>,
+    waiting_for: Vec<WaitingFor>,
     ending: Option<Ending>,
-) -> Result<Summary, Problem> {
+) -> Result<InstanceSummary, Problem> {
     let (error, reason) = ending.map_or((None, None), |ending| (ending.error, ending.reason));
-    Ok(Summary {
+    Ok(InstanceSummary {
         id: row.id.to_string(),
         definition: definition.name.clone(),
         version: definition.version,
         notation: definition.notation.clone(),
-        status: Status::from(row.phase),
+        status: InstanceStatus::from(row.phase),
         error,
         reason,
         waiting_for,
@@ -130,13 +132,13 @@ async fn of_parts(
 }
 
 /// The scopes of an instance that runs.
-pub(crate) async fn scopes(app: &App, row: &InstanceRow) -> Result<Vec<Scope>, Problem> {
+pub(crate) async fn scopes(app: &App, row: &InstanceRow) -> Result<Vec<VariableScope>, Problem> {
     if !matches!(row.phase, Phase::Running | Phase::Yielding | Phase::Closing) {
         return Ok(Vec::new());
     }
     let definition = app.catalog().get(row.definition).await?;
     let scopes = definition.runs().map(|(notation, it)| notation.scopes(it, &row.state));
-    let show = |scope: ScopeView| Scope {
+    let show = |scope: ScopeView| VariableScope {
         id: scope.id,
         parent: scope.parent,
         element: scope.element,
@@ -155,7 +157,7 @@ pub(crate) fn view(definition: &Entry, row: &InstanceRow) -> View {
 }
 
 /// What an instance waits for.
-async fn waiting(app: &App, row: &InstanceRow, view: &View) -> Result<Vec<Waiting>, Problem> {
+async fn waiting(app: &App, row: &InstanceRow, view: &View) -> Result<Vec<WaitingFor>, Problem> {
     let has_children = view.waiting.iter().any(|it| it.kind == Kind::Child);
     let children: BTreeMap<EffectKey, String> = if has_children {
         let children = app.store().children(row.id).await?;
@@ -163,7 +165,7 @@ async fn waiting(app: &App, row: &InstanceRow, view: &View) -> Result<Vec<Waitin
     } else {
         BTreeMap::new()
     };
-    let show = |it: &meantime_core::Waiting| Waiting {
+    let show = |it: &meantime_core::Waiting| WaitingFor {
         kind: it.kind.into(),
         id: match (it.key, it.kind) {
             (Some(key), Kind::Task | Kind::UserTask) => TaskId(key).to_string(),

@@ -96,7 +96,7 @@ impl Stage {
         let mut settings = Settings::default();
         settings.clock.is_virtual = true;
         settings.clock.start = Timestamp::parse("2026-01-01T00:00:00Z").ok();
-        settings.clock.firings = 1_000;
+        settings.clock.max_firings = 1_000;
         let notations = notations().with("probe", Arc::new(Probe));
         let formats = Formats::default().with("probe", &["text/x-probe"]);
         let store = Arc::new(MemoryStore::new());

@@ -71,7 +71,7 @@ impl Dev {
             .flag("egress.allow", loopback)
             .flag("log.level", "warn");
         let mut settings = self.flags.settings(defaults)?;
-        settings.egress.hosts.extend(self.host_override);
+        settings.egress.host_overrides.extend(self.host_override);
         settings.egress.ca_file = self.ca_file.or(settings.egress.ca_file);
         std::fs::create_dir_all(DIRECTORY).with_context(|| DIRECTORY.to_owned())?;
         let state = settings.db.to_string();

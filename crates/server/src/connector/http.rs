@@ -115,12 +115,12 @@ impl Trouble {
 pub(super) struct Outbound {
     client: Client<Dialer, Full<Bytes>>,
     settings: EgressSettings,
-    json_depth: usize,
+    max_json_depth: usize,
 }
 
 impl Outbound {
-    pub(super) fn new(settings: &EgressSettings, json_depth: usize) -> Result<Self, String> {
-        let (guard, overrides) = (Guard::new(settings)?, Overrides::new(&settings.hosts)?);
+    pub(super) fn new(settings: &EgressSettings, max_json_depth: usize) -> Result<Self, String> {
+        let (guard, overrides) = (Guard::new(settings)?, Overrides::new(&settings.host_overrides)?);
         let dialer = Dialer::new(guard, settings.connect_timeout.into());
         let dialer =
             dialer.with_overrides(overrides).with_authorities(settings.ca_file.as_deref())?;
@@ -130,7 +130,7 @@ impl Outbound {
             .pool_max_idle_per_host(8)
             .http1_max_buf_size(64 << 10)
             .build(dialer);
-        Ok(Self { client, settings: settings.clone(), json_depth })
+        Ok(Self { client, settings: settings.clone(), max_json_depth })
     }
 
     /// Makes a call, within what it may take.
@@ -151,7 +151,7 @@ impl Outbound {
             .map_err(|_| invalid(format!("{:?} is no method", call.method)))?;
         let (mut headers, mut body) = prepare(&call, allowance).map_err(invalid)?;
         let span = call_span(method.as_str(), url.host_str().unwrap_or_default(), &mut headers);
-        for _ in 0..=self.settings.redirects {
+        for _ in 0..=self.settings.max_redirects {
             let mut request = Request::new(Full::new(body.clone()));
             (*request.method_mut(), *request.uri_mut()) =
                 (method.clone(), address::uri(&url).map_err(invalid)?);
@@ -179,13 +179,13 @@ impl Outbound {
             }
             url = next;
         }
-        let text = format!("more than {} redirects", self.settings.redirects);
+        let text = format!("more than {} redirects", self.settings.max_redirects);
         Err(Trouble::new("HTTP_INVALID", text, false))
     }
 
     async fn read(&self, response: Response<Incoming>) -> Result<Answer, Trouble> {
         let (head, body) = response.into_parts();
-        let limit = self.settings.response_bytes;
+        let limit = self.settings.max_response_bytes;
         let bytes = match Limited::new(body, limit).collect().await {
             Ok(body) => body.to_bytes(),
             Err(error) if error.is::<LengthLimitError>() => {
@@ -194,7 +194,7 @@ impl Outbound {
             }
             Err(error) => return Err(Trouble::new("HTTP_INVALID", error.to_string(), true)),
         };
-        let body = body_of(&head.headers, &bytes, self.json_depth);
+        let body = body_of(&head.headers, &bytes, self.max_json_depth);
         Ok(Answer { status: head.status.as_u16(), headers: fields(&head.headers), body })
     }
 }
@@ -267,7 +267,7 @@ fn fields(headers: &HeaderMap) -> BTreeMap<String, Field> {
 
 /// JSON if the answer says it is and it is; otherwise the text; null if it is empty. JSON that
 /// cannot be kept unchanged is an error, never something else.
-fn body_of(headers: &HeaderMap, bytes: &[u8], json_depth: usize) -> Result<Json, String> {
+fn body_of(headers: &HeaderMap, bytes: &[u8], max_json_depth: usize) -> Result<Json, String> {
     if bytes.is_empty() {
         return Ok(Json::null());
     }
@@ -277,8 +277,8 @@ fn body_of(headers: &HeaderMap, bytes: &[u8], json_depth: usize) -> Result<Json,
         return Ok(Json::text(&String::from_utf8_lossy(bytes)));
     }
     let text = meantime_core::text_of(bytes).map_err(|error| format!("the body is {error}"))?;
-    if depth(text.as_bytes()) > json_depth {
-        return Err(format!("the JSON is nested deeper than {json_depth} levels"));
+    if depth(text.as_bytes()) > max_json_depth {
+        return Err(format!("the JSON is nested deeper than {max_json_depth} levels"));
     }
     match Json::parse(text) {
         Ok(json) => Ok(json),

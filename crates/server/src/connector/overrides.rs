@@ -32,7 +32,7 @@ impl Overrides {
     /// Reads hosts and addresses; what is wrong with them, otherwise.
     pub fn new(hosts: &BTreeMap<String, String>) -> Result<Self, String> {
         let read = |(pattern, to): (&String, &String)| {
-            let wrong = |what: &str| format!("egress.hosts.{pattern:?} = {to:?}: {what}");
+            let wrong = |what: &str| format!("egress.host_overrides.{pattern:?} = {to:?}: {what}");
             let name = pattern.strip_prefix("*.").unwrap_or(pattern);
             if name.is_empty() || name.contains(['*', '/', ':', ' ']) {
                 return Err(wrong("the host is a name, or `*.` and a name"));
@@ -110,7 +110,7 @@ mod tests {
             [("", "a:1"), ("*", "a:1"), ("a.*", "a:1"), ("a", ""), ("a", "b:x"), ("a", "b/c")]
         {
             let error = overrides(&[(host, to)]).unwrap_err();
-            assert!(error.contains("egress.hosts"), "{error}");
+            assert!(error.contains("egress.host_overrides"), "{error}");
         }
     }
 }

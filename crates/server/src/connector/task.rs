@@ -101,15 +101,15 @@ impl Connectors {
     ) -> Result<Self, String> {
         let (egress, journeys) = (settings.egress.clone(), &settings.journeys);
         Ok(Self {
-            outbound: Outbound::new(&egress, settings.http.json_depth)?,
-            places: Semaphore::new(egress.calls),
+            outbound: Outbound::new(&egress, settings.http.max_json_depth)?,
+            places: Semaphore::new(egress.max_calls),
             settings: egress,
             clock,
             requests,
             secrets: Secrets::read(&journeys.secrets)?,
             tokens: Tokens::default(),
             profiles: Profile::all(&journeys.profiles),
-            cache: Cache::new(journeys.cache_bytes),
+            cache: Cache::new(journeys.max_cache_bytes),
         })
     }
 

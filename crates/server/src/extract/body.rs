@@ -66,7 +66,7 @@ impl FromRequest<App> for Text {
         let media_type = media_type(request.headers());
         let whole = request.headers().get(CONTENT_TYPE).and_then(|it| it.to_str().ok());
         let boundary = whole.and_then(multipart::boundary).map(str::to_owned);
-        let limit = app.settings().http.deploy_bytes;
+        let limit = app.settings().http.max_deploy_bytes;
         let bytes = read_bytes(request, limit, app).await?;
         let text = utf8(&bytes)?;
         let Some(boundary) = boundary else {
@@ -86,9 +86,9 @@ async fn json_bytes(request: Request, app: &App) -> Result<Bytes, Problem> {
         return Err(Problem::new(Reason::UnsupportedMediaType, detail));
     }
     let http = &app.settings().http;
-    let bytes = read_bytes(request, http.body_bytes, app).await?;
-    if depth(&bytes) > http.json_depth {
-        let detail = format!("JSON is nested deeper than {} levels", http.json_depth);
+    let bytes = read_bytes(request, http.max_body_bytes, app).await?;
+    if depth(&bytes) > http.max_json_depth {
+        let detail = format!("JSON is nested deeper than {} levels", http.max_json_depth);
         return Err(Problem::new(Reason::InvalidBody, detail));
     }
     Ok(bytes)

@@ -26,7 +26,7 @@ pub struct JourneySettings {
     /// Credentials that `apiKeyValidate:v1` and `jwtValidate:v1` know, by profile.
     pub profiles: BTreeMap<String, ProfileSettings>,
     /// Bytes of the cache of `cache:v1`.
-    pub cache_bytes: usize,
+    pub max_cache_bytes: usize,
     /// Which journeys and APIs anybody may call.
     pub public: PublicSettings,
 }
@@ -71,7 +71,7 @@ impl Default for JourneySettings {
             limits: None,
             secrets: BTreeMap::new(),
             profiles: BTreeMap::new(),
-            cache_bytes: 64 << 20,
+            max_cache_bytes: 64 << 20,
             public: PublicSettings::default(),
         }
     }

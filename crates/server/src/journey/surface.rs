@@ -124,7 +124,7 @@ impl Seen {
         let bound = surface::named_request(&request);
         let command =
             StartCommand { input: start.input, at: start.at, bound, ..StartCommand::default() };
-        let patience = app.patience(app.settings().http.wait.into());
+        let patience = app.patience(app.settings().http.max_wait.into());
         let outcome = app.ephemeral().run(app.store(), self.row.definition, command, patience);
         match place.while_waiting(outcome).await? {
             Ok(Some(outcome)) if surface::guard_allows(&outcome) => Ok(self),

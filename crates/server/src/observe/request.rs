@@ -76,7 +76,7 @@ impl Metrics {
             measured,
         );
         let held = under_way.clone();
-        registry.register("meantime_http_requests_under_way", "Requests without answer", held);
+        registry.register("meantime_http_requests_in_flight", "Requests without answer", held);
         let deadlines = Family::<CodeLabels, Counter<u64, AtomicU64>>::default();
         // Those that no definition declares are there from the beginning.
         for code in ["DEADLINE_EXCEEDED", "JOURNEY_TIMEOUT"] {

@@ -25,7 +25,7 @@ pub(super) fn routes() -> Routes {
 
 /// Calls an API. APIs with a `route` answer there as well.
 #[utoipa::path(
-    post, path = "/apis/{name}", operation_id = "call_api", tag = "journeys",
+    post, path = "/apis/{name}", operation_id = "callApi", tag = "journeys",
     params(("name" = String, Path, description = "The API")),
     request_body(content = Option<serde_json::Value>, description = "Its input"),
     responses((status = 200, description = "Its output", body = serde_json::Value))
@@ -78,7 +78,7 @@ async fn answer(
     let _lasting = app.requests().keep(Inbound { request, passthrough: bound.passthrough });
     let command =
         StartCommand { input: input.clone(), bound: bound.bound, ..StartCommand::default() };
-    let patience = app.patience(app.settings().http.wait.into());
+    let patience = app.patience(app.settings().http.max_wait.into());
     let run = app.ephemeral().run(app.store(), named.id, command, patience);
     let outcome = match place.while_waiting(run).await? {
         Ok(Some(outcome)) => outcome,

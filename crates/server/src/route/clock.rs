@@ -10,7 +10,7 @@ use crate::app::App;
 use crate::auth::Permission;
 use crate::extract::Body;
 use crate::problem::{Problem, Reason};
-use crate::wire::{Advance, Clock, Moved};
+use crate::wire::{Clock, ClockAdvance, ClockAdvanceResult};
 
 pub(super) fn routes() -> Routes {
     Routes::new().add(Permission::Read, routes!(get)).add(Permission::Administer, routes!(advance))
@@ -18,7 +18,7 @@ pub(super) fn routes() -> Routes {
 
 /// Where the virtual clock stands.
 #[utoipa::path(
-    get, path = "/clock", operation_id = "get_clock", tag = "clock",
+    get, path = "/clock", operation_id = "getClock", tag = "clock",
     responses((status = 200, description = "Where it stands", body = Clock))
 )]
 async fn get(State(app): State<App>) -> Result<Clock> {
@@ -31,10 +31,13 @@ async fn get(State(app): State<App>) -> Result<Clock> {
 /// Moves the virtual clock from due instant to due instant. Everything that falls due has run and
 /// is committed when this answers.
 #[utoipa::path(
-    post, path = "/clock/advance", operation_id = "advance_clock", tag = "clock", request_body = Advance,
-    responses((status = 200, description = "Where it stands now", body = Moved))
+    post, path = "/clock/advance", operation_id = "advanceClock", tag = "clock", request_body = ClockAdvance,
+    responses((status = 200, description = "Where it stands now", body = ClockAdvanceResult))
 )]
-async fn advance(State(app): State<App>, Body(body): Body<Advance>) -> Result<Moved> {
+async fn advance(
+    State(app): State<App>,
+    Body(body): Body<ClockAdvance>,
+) -> Result<ClockAdvanceResult> {
     if !app.kernel().has_virtual_clock() {
         return Err(Error::ClockNotVirtual.into());
     }
@@ -43,6 +46,6 @@ async fn advance(State(app): State<App>, Body(body): Body<Advance>) -> Result<Mo
         (None, Some(to)) => to,
         _ => return Err(Problem::new(Reason::InvalidBody, "give `by` or `to`, one of both")),
     };
-    let moved = app.kernel().advance(to, app.settings().clock.firings).await?;
-    ok(Moved { now: moved.now, fired: moved.fired })
+    let moved = app.kernel().advance(to, app.settings().clock.max_firings).await?;
+    ok(ClockAdvanceResult { now: moved.now, fired: moved.fired })
 }

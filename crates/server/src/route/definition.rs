@@ -20,7 +20,10 @@ use crate::auth::Permission;
 use crate::extract::{Name, Query, Text};
 use crate::page;
 use crate::problem::{Problem, Reason};
-use crate::wire::{Definition, Deployed, DeployedDefinition, Diagnostic, Done, Graph, Page};
+use crate::wire::{
+    Definition, DefinitionGraph, DeployedDefinition, DeploymentResult, Diagnostic, OperationResult,
+    Page,
+};
 
 pub(super) fn routes() -> Routes {
     Routes::new()
@@ -50,20 +53,20 @@ struct DeployQuery {
 /// Files that the source refers to come along as `multipart/form-data`: the part `source`, and one
 /// part for each file.
 #[utoipa::path(
-    post, path = "/definitions", operation_id = "deploy", tag = "definitions", params(DeployQuery),
+    post, path = "/definitions", operation_id = "deployDefinitions", tag = "definitions", params(DeployQuery),
     request_body(content(
         (String = "text/javascript"), (String = "application/yaml"), (String = "application/xml"),
     )),
     responses(
-        (status = 201, description = "A new version", body = Deployed),
-        (status = 200, description = "Identical content was deployed before", body = Deployed),
+        (status = 201, description = "A new version", body = DeploymentResult),
+        (status = 200, description = "Identical content was deployed before", body = DeploymentResult),
     )
 )]
 async fn deploy(
     State(app): State<App>,
     Query(query): Query<DeployQuery>,
     Text { media_type, text, files }: Text,
-) -> Result<Deployed> {
+) -> Result<DeploymentResult> {
     let notation = media_type.as_deref().and_then(|kind| app.formats().notation(kind));
     let Some(notation) = notation.filter(|it| app.kernel().notations().get(it).is_some()) else {
         let known = app.formats().media_types().join(", ");
@@ -95,11 +98,11 @@ async fn deploy(
         });
     }
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
-    Ok(Answer(status, Deployed { definitions }))
+    Ok(Answer(status, DeploymentResult { definitions }))
 }
 
 /// Judges a source without deploying it.
-async fn judge(app: &App, notation: &str, source: Source) -> Result<Deployed> {
+async fn judge(app: &App, notation: &str, source: Source) -> Result<DeploymentResult> {
     let hash = definition_hash(&source);
     let (definitions, diagnostics) = app.validate(notation, source).await.map_err(refused)?;
     let definitions = definitions.into_iter().map(|it| DeployedDefinition {
@@ -110,7 +113,7 @@ async fn judge(app: &App, notation: &str, source: Source) -> Result<Deployed> {
         hash: hash.clone(),
         warnings: warnings(&diagnostics),
     });
-    ok(Deployed { definitions: definitions.collect() })
+    ok(DeploymentResult { definitions: definitions.collect() })
 }
 
 fn warnings(diagnostics: &[CoreDiagnostic]) -> Vec<Diagnostic> {
@@ -168,7 +171,7 @@ struct ListQuery {
 
 /// The latest version of every definition, by name.
 #[utoipa::path(
-    get, path = "/definitions", operation_id = "list_definitions", tag = "definitions", params(ListQuery),
+    get, path = "/definitions", operation_id = "listDefinitions", tag = "definitions", params(ListQuery),
     responses((status = 200, description = "Definitions", body = Page<Definition>))
 )]
 async fn list(State(app): State<App>, Query(query): Query<ListQuery>) -> Result<Page<Definition>> {
@@ -188,7 +191,7 @@ fn is_visible(row: &DefinitionRow) -> bool {
 
 /// The latest version of a definition.
 #[utoipa::path(
-    get, path = "/definitions/{name}", operation_id = "latest_definition", tag = "definitions",
+    get, path = "/definitions/{name}", operation_id = "getDefinition", tag = "definitions",
     params(("name" = String, Path, description = "Its name")),
     responses((status = 200, description = "The latest version", body = Definition))
 )]
@@ -200,7 +203,7 @@ async fn latest(State(app): State<App>, Name(name): Name<String>) -> Result<Defi
 
 /// All versions of a definition, latest first.
 #[utoipa::path(
-    get, path = "/definitions/{name}/versions", operation_id = "definition_versions", tag = "definitions",
+    get, path = "/definitions/{name}/versions", operation_id = "listDefinitionVersions", tag = "definitions",
     params(("name" = String, Path, description = "Its name"), ListQuery),
     responses((status = 200, description = "Versions", body = Page<Definition>))
 )]
@@ -232,7 +235,7 @@ async fn version(
 
 /// The source of a version, byte for byte.
 #[utoipa::path(
-    get, path = "/definitions/{name}/versions/{version}/source", operation_id = "definition_source", tag = "definitions",
+    get, path = "/definitions/{name}/versions/{version}/source", operation_id = "getDefinitionVersionSource", tag = "definitions",
     params(
         ("name" = String, Path, description = "Its name"),
         ("version" = u32, Path, description = "Its version"),
@@ -250,18 +253,18 @@ async fn source(
 
 /// Nodes and edges of the latest version, for drawing.
 #[utoipa::path(
-    get, path = "/definitions/{name}/graph", operation_id = "latest_graph", tag = "definitions",
+    get, path = "/definitions/{name}/graph", operation_id = "getDefinitionGraph", tag = "definitions",
     params(("name" = String, Path, description = "Its name")),
-    responses((status = 200, description = "The drawing", body = Graph))
+    responses((status = 200, description = "The drawing", body = DefinitionGraph))
 )]
-async fn latest_graph(State(app): State<App>, Name(name): Name<String>) -> Result<Graph> {
+async fn latest_graph(State(app): State<App>, Name(name): Name<String>) -> Result<DefinitionGraph> {
     let rows = named(&app, &name).await?;
     let newest = rows.iter().find(|row| !row.retired).or(rows.first());
     let newest = newest.ok_or_else(|| unknown(&name, None))?;
     ok(draw(&app, newest.id).await?)
 }
 
-async fn draw(app: &App, id: DefinitionId) -> std::result::Result<Graph, Problem> {
+async fn draw(app: &App, id: DefinitionId) -> std::result::Result<DefinitionGraph, Problem> {
     let entry = app.catalog().get(id).await?;
     let (name, notation) = (&entry.name, &entry.notation);
     let Some((runs, definition)) = entry.runs() else {
@@ -274,37 +277,40 @@ async fn draw(app: &App, id: DefinitionId) -> std::result::Result<Graph, Problem
             format!("{name:?} is a {notation}, which has no drawing; read its source instead");
         return Err(Problem::new(Reason::NoGraph, text));
     }
-    Ok(Graph::from(graph))
+    Ok(DefinitionGraph::from(graph))
 }
 
 /// Nodes and edges of a version, for drawing.
 #[utoipa::path(
-    get, path = "/definitions/{name}/versions/{version}/graph", operation_id = "definition_graph", tag = "definitions",
+    get, path = "/definitions/{name}/versions/{version}/graph", operation_id = "getDefinitionVersionGraph", tag = "definitions",
     params(
         ("name" = String, Path, description = "Its name"),
         ("version" = u32, Path, description = "Its version"),
     ),
-    responses((status = 200, description = "The drawing", body = Graph))
+    responses((status = 200, description = "The drawing", body = DefinitionGraph))
 )]
-async fn graph(State(app): State<App>, Name((name, number)): Name<(String, u32)>) -> Result<Graph> {
+async fn graph(
+    State(app): State<App>,
+    Name((name, number)): Name<(String, u32)>,
+) -> Result<DefinitionGraph> {
     let row = version(&app, &name, number).await?;
     ok(draw(&app, row.id).await?)
 }
 
 /// Undeploys a version. Instances that run it go on.
 #[utoipa::path(
-    delete, path = "/definitions/{name}/versions/{version}", operation_id = "undeploy", tag = "definitions",
+    delete, path = "/definitions/{name}/versions/{version}", operation_id = "undeployDefinitionVersion", tag = "definitions",
     params(
         ("name" = String, Path, description = "Its name"),
         ("version" = u32, Path, description = "Its version"),
     ),
-    responses((status = 200, description = "It starts nothing any more", body = Done))
+    responses((status = 200, description = "It starts nothing any more", body = OperationResult))
 )]
 async fn undeploy(
     State(app): State<App>,
     Name((name, version)): Name<(String, u32)>,
-) -> Result<Done> {
+) -> Result<OperationResult> {
     app.kernel().call(Command::Undeploy { name, version }).await?;
     app.surface_index().expire();
-    ok(Done {})
+    ok(OperationResult {})
 }

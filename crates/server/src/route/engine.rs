@@ -9,7 +9,7 @@ use super::table::Routes;
 use crate::app::App;
 use crate::auth::{Caller, Permission};
 use crate::extract::Body;
-use crate::wire::{Because, Done};
+use crate::wire::{OperationResult, OperatorReason};
 
 pub(super) fn routes() -> Routes {
     Routes::new().add(Permission::Administer, routes!(resume))
@@ -18,11 +18,15 @@ pub(super) fn routes() -> Routes {
 /// Confirms that a restored copy may act: overdue timers fire, tasks are handed out. Changes
 /// nothing on an engine that is not paused.
 #[utoipa::path(
-    post, path = "/resume", operation_id = "resume", tag = "engine",
-    request_body = Option<Because>,
-    responses((status = 200, description = "It acts", body = Done))
+    post, path = "/resume", operation_id = "resumeEngine", tag = "engine",
+    request_body = Option<OperatorReason>,
+    responses((status = 200, description = "It acts", body = OperationResult))
 )]
-async fn resume(State(app): State<App>, caller: Caller, Body(body): Body<Because>) -> Result<Done> {
+async fn resume(
+    State(app): State<App>,
+    caller: Caller,
+    Body(body): Body<OperatorReason>,
+) -> Result<OperationResult> {
     app.kernel().call(Command::Resume { audit: caller.by(body.reason) }).await?;
-    ok(Done {})
+    ok(OperationResult {})
 }

@@ -24,7 +24,7 @@ use crate::feed::Follower;
 use crate::page;
 use crate::place::{Place, Waiting};
 use crate::problem::Problem;
-use crate::wire::{Event, entries};
+use crate::wire::{TurnEvent, history_events};
 
 pub(super) fn routes() -> Routes {
     Routes::new().add(Permission::Read, routes!(events))
@@ -47,12 +47,12 @@ struct EventsQuery {
 
 /// Everything that happens, as server-sent events: one event for each turn, resumable by its id.
 #[utoipa::path(
-    get, path = "/events", operation_id = "events", tag = "events",
+    get, path = "/events", operation_id = "streamEvents", tag = "events",
     params(
         EventsQuery,
         ("Last-Event-ID" = Option<String>, Header, description = "The last event that was seen"),
     ),
-    responses((status = 200, description = "Events", content_type = "text/event-stream", body = Event))
+    responses((status = 200, description = "Events", content_type = "text/event-stream", body = TurnEvent))
 )]
 async fn events(
     State(app): State<App>,
@@ -114,15 +114,15 @@ impl Listener {
             return None;
         }
         if self.audited.insert(id) {
-            audit::read(&self.app, &self.caller, "events", vec![(row.instance, id)]).await;
+            audit::read(&self.app, &self.caller, "streamEvents", vec![(row.instance, id)]).await;
         }
-        let event = Event {
+        let event = TurnEvent {
             instance_id: row.instance.to_string(),
             definition: definition.name.clone(),
             version: definition.version,
             turn: row.turn_no,
             at: row.at,
-            records: entries(row),
+            records: history_events(row),
         };
         let data = serde_json::to_string(&event).ok()?;
         Some(SseEvent::default().id(row.seq.to_string()).event("turn").data(data))

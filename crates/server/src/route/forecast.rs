@@ -7,7 +7,7 @@ use axum::extract::State;
 use meantime_core::{DefinitionId, InstanceId, SCHEDULE_DEFINITION, Timestamp};
 use meantime_kernel::schedule::ScheduleView;
 use meantime_kernel::schedule::{
-    Buckets, Due as Entry, DueKey, DueOf, Forecast as Entries, Outlook,
+    Buckets, Due as DueEntry, DueKey, DueOf, Forecast as ForecastEntries, Outlook,
 };
 use meantime_kernel::store::{InstanceFilter, Page, TimerCount, TimerFilter, TimerKey, TimerRow};
 use serde::Deserialize;
@@ -22,7 +22,7 @@ use crate::auth::Permission;
 use crate::extract::Query;
 use crate::page;
 use crate::problem::{Problem, Reason};
-use crate::wire::{Bucket, Due, Forecast, Lasting, Moment, Status};
+use crate::wire::{Forecast, ForecastBucket, InstanceStatus, Lasting, Moment, UpcomingEvent};
 
 /// Entries of one page, unless asked otherwise and at most.
 const ENTRIES: usize = 1_000;
@@ -80,7 +80,7 @@ struct Window {
 
 /// Everything that will fire in a window: timers, deadlines, and schedules expanded.
 #[utoipa::path(
-    get, path = "/forecast", operation_id = "forecast", tag = "time", params(ForecastQuery),
+    get, path = "/forecast", operation_id = "getForecast", tag = "time", params(ForecastQuery),
     responses((status = 200, description = "What will fire", body = Forecast))
 )]
 async fn get(State(app): State<App>, Query(query): Query<ForecastQuery>) -> Result<Forecast> {
@@ -101,7 +101,7 @@ async fn get(State(app): State<App>, Query(query): Query<ForecastQuery>) -> Resu
     };
     let schedules = app.catalog().ids(Some(SCHEDULE_DEFINITION.to_owned()), None).await?;
     let window = Window { now, from, to, definition: query.definition, versions, schedules };
-    let mut entries = Entries::new(from, to, after, limit);
+    let mut entries = ForecastEntries::new(from, to, after, limit);
     add_timers(&app, &window, after, limit, &mut entries).await?;
     if let Some((bucket_ms, buckets)) = &mut buckets {
         count_timers(&app, &window, *bucket_ms, buckets).await?;
@@ -115,7 +115,7 @@ async fn get(State(app): State<App>, Query(query): Query<ForecastQuery>) -> Resu
         items.push(shown(&app, key, entry).await?);
     }
     let counted = counts.map(|counts| {
-        counts.finish().into_iter().map(|(at, count)| Bucket { at, count }).collect()
+        counts.finish().into_iter().map(|(at, count)| ForecastBucket { at, count }).collect()
     });
     ok(Forecast { from, to, items, buckets: counted, truncated, next_cursor })
 }
@@ -145,7 +145,7 @@ async fn add_timers(
     window: &Window,
     after: Option<DueKey>,
     limit: usize,
-    entries: &mut Entries,
+    entries: &mut ForecastEntries,
 ) -> std::result::Result<(), Problem> {
     if window.is_nobody() {
         return Ok(());
@@ -210,12 +210,12 @@ async fn count_timers(
 async fn add_schedules(
     app: &App,
     window: &Window,
-    entries: &mut Entries,
+    entries: &mut ForecastEntries,
     mut buckets: Option<&mut Buckets>,
 ) -> std::result::Result<(), Problem> {
     let filter = InstanceFilter {
         definitions: window.schedules.clone(),
-        phases: Status::Running.phases().to_vec(),
+        phases: InstanceStatus::Running.phases().to_vec(),
         ..InstanceFilter::default()
     };
     let mut after: Option<InstanceId> = None;
@@ -248,19 +248,25 @@ impl Window {
     }
 }
 
-async fn shown(app: &App, key: DueKey, entry: Entry) -> std::result::Result<Due, Problem> {
+async fn shown(
+    app: &App,
+    key: DueKey,
+    entry: DueEntry,
+) -> std::result::Result<UpcomingEvent, Problem> {
     let at = key.at;
     Ok(match (key.of, entry) {
-        (DueOf::Occurrence(schedule, scheduled_at), Entry::Occurrence { definition }) => Due {
-            at,
-            kind: "occurrence",
-            id: schedule.to_string(),
-            instance_id: None,
-            definition,
-            element: None,
-            scheduled_at: Some(scheduled_at).filter(|scheduled_at| *scheduled_at != at),
-        },
-        (DueOf::Timer(id), Entry::Timer { kind, definition, element }) => Due {
+        (DueOf::Occurrence(schedule, scheduled_at), DueEntry::Occurrence { definition }) => {
+            UpcomingEvent {
+                at,
+                kind: "occurrence",
+                id: schedule.to_string(),
+                instance_id: None,
+                definition,
+                element: None,
+                scheduled_at: Some(scheduled_at).filter(|scheduled_at| *scheduled_at != at),
+            }
+        }
+        (DueOf::Timer(id), DueEntry::Timer { kind, definition, element }) => UpcomingEvent {
             at,
             kind: kind.name(),
             id: id.to_string(),

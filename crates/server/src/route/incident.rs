@@ -14,7 +14,7 @@ use crate::audit;
 use crate::auth::{Caller, Permission};
 use crate::extract::{Body, Id, Query};
 use crate::page;
-use crate::wire::{Done, Incident, Page, Resolution};
+use crate::wire::{Incident, IncidentResolution, OperationResult, Page};
 
 pub(super) fn routes() -> Routes {
     Routes::new()
@@ -40,7 +40,7 @@ struct ListQuery {
 
 /// Open incidents, oldest first.
 #[utoipa::path(
-    get, path = "/incidents", operation_id = "list_incidents", tag = "incidents", params(ListQuery),
+    get, path = "/incidents", operation_id = "listIncidents", tag = "incidents", params(ListQuery),
     responses((status = 200, description = "Incidents", body = Page<Incident>))
 )]
 async fn list(
@@ -53,7 +53,7 @@ async fn list(
     let instance = query.instance.map(|id| id.parse()).transpose()?;
     let rows = app.store().incidents(instance, page::ask(after, limit)).await?;
     let of = rows.iter().take(limit).map(|row| row.instance).collect();
-    audit::read_of(&app, &caller, "list_incidents", of).await;
+    audit::read_of(&app, &caller, "listIncidents", of).await;
     ok(page::page(rows, limit, |row| row.id.to_string()))
 }
 
@@ -68,40 +68,40 @@ struct ReasonQuery {
 
 /// Tries what the incident stopped once more, with current variables and fresh attempts.
 #[utoipa::path(
-    post, path = "/incidents/{id}/retry", operation_id = "retry_incident", tag = "incidents",
+    post, path = "/incidents/{id}/retry", operation_id = "retryIncident", tag = "incidents",
     params(("id" = String, Path, description = "The incident"), ReasonQuery),
-    responses((status = 200, description = "Tried", body = Done))
+    responses((status = 200, description = "Tried", body = OperationResult))
 )]
 async fn retry(
     State(app): State<App>,
     caller: Caller,
     Id(incident): Id<IncidentId>,
     Query(query): Query<ReasonQuery>,
-) -> Result<Done> {
+) -> Result<OperationResult> {
     let by = caller.by(query.reason);
     app.kernel().call(Command::RetryIncident { incident, audit: by }).await?;
-    ok(Done {})
+    ok(OperationResult {})
 }
 
 /// Completes what the incident stopped with variables; without them it is tried once more.
 #[utoipa::path(
-    post, path = "/incidents/{id}/resolve", operation_id = "resolve_incident", tag = "incidents",
+    post, path = "/incidents/{id}/resolve", operation_id = "resolveIncident", tag = "incidents",
     params(("id" = String, Path, description = "The incident"), ReasonQuery),
-    request_body = Option<Resolution>,
-    responses((status = 200, description = "Ended, or tried again", body = Done))
+    request_body = Option<IncidentResolution>,
+    responses((status = 200, description = "Ended, or tried again", body = OperationResult))
 )]
 async fn resolve(
     State(app): State<App>,
     caller: Caller,
     Id(incident): Id<IncidentId>,
     Query(query): Query<ReasonQuery>,
-    Body(body): Body<Resolution>,
-) -> Result<Done> {
+    Body(body): Body<IncidentResolution>,
+) -> Result<OperationResult> {
     let by = caller.by(query.reason);
     let command = match body.variables {
         Some(variables) => Command::ResolveIncident { incident, variables, audit: by },
         None => Command::RetryIncident { incident, audit: by },
     };
     app.kernel().call(command).await?;
-    ok(Done {})
+    ok(OperationResult {})
 }

@@ -19,7 +19,9 @@ use crate::auth::{Caller, Permission};
 use crate::extract::{Body, Id, Name, Payload, Query};
 use crate::place::Place;
 use crate::problem::{Problem, Reason};
-use crate::wire::{Because, Done, Instance, InstanceResult, Lasting, Moment, NewInstance};
+use crate::wire::{
+    Instance, InstanceResult, Lasting, Moment, NewInstance, OperationResult, OperatorReason,
+};
 use crate::{audit, show};
 
 pub(super) fn routes() -> Routes {
@@ -63,7 +65,7 @@ enum Until {
 
 /// Starts an instance.
 #[utoipa::path(
-    post, path = "/instances", operation_id = "start", tag = "instances",
+    post, path = "/instances", operation_id = "startInstance", tag = "instances",
     params(
         StartQuery,
         ("Idempotency-Key" = Option<String>, Header,
@@ -80,7 +82,7 @@ async fn start(
     Body(new): Body<NewInstance>,
 ) -> Result<Instance> {
     let now = app.kernel().now().engine;
-    let limit = patience(&app, query.wait.as_deref(), app.settings().http.wait.into())?;
+    let limit = patience(&app, query.wait.as_deref(), app.settings().http.max_wait.into())?;
     if limit.is_none() && query.until.is_some() {
         let text = "`for` says what to wait for, and goes with `wait`: `?wait=PT10S&for=end`";
         return Err(Problem::new(Reason::InvalidQuery, text));
@@ -180,13 +182,13 @@ pub(super) async fn find(app: &App, id: InstanceId) -> std::result::Result<Insta
 
 /// An instance with its data.
 #[utoipa::path(
-    get, path = "/instances/{id}", operation_id = "get_instance", tag = "instances",
+    get, path = "/instances/{id}", operation_id = "getInstance", tag = "instances",
     params(("id" = String, Path, description = "The instance")),
     responses((status = 200, description = "The instance", body = Instance))
 )]
 async fn get(State(app): State<App>, caller: Caller, Id(id): Id<InstanceId>) -> Result<Instance> {
     let row = find(&app, id).await?;
-    audit::read(&app, &caller, "get_instance", vec![(id, row.definition)]).await;
+    audit::read(&app, &caller, "getInstance", vec![(id, row.definition)]).await;
     ok(show::instance(&app, &row, None).await?)
 }
 
@@ -202,7 +204,7 @@ struct ResultQuery {
 
 /// How an instance ended; waits for that, if asked to.
 #[utoipa::path(
-    get, path = "/instances/{id}/result", operation_id = "get_result", tag = "instances",
+    get, path = "/instances/{id}/result", operation_id = "getInstanceResult", tag = "instances",
     params(("id" = String, Path, description = "The instance"), ResultQuery),
     responses(
         (status = 200, description = "It has ended", body = InstanceResult),
@@ -216,13 +218,13 @@ async fn result(
     Id(id): Id<InstanceId>,
     Query(query): Query<ResultQuery>,
 ) -> Result<InstanceResult> {
-    let limit = patience(&app, query.wait.as_deref(), app.settings().http.claim_wait.into())?;
+    let limit = patience(&app, query.wait.as_deref(), app.settings().http.max_claim_wait.into())?;
     let mut row = show::whole(find(&app, id).await?)?;
     if let Some(limit) = limit.filter(|_| !row.phase.is_ended()) {
         await_end(&app, &place, id, limit).await?;
         row = show::whole(find(&app, id).await?)?;
     }
-    audit::read(&app, &caller, "get_result", vec![(id, row.definition)]).await;
+    audit::read(&app, &caller, "getInstanceResult", vec![(id, row.definition)]).await;
     let status = if row.phase.is_ended() { StatusCode::OK } else { StatusCode::ACCEPTED };
     Ok(Answer(status, InstanceResult::of(&row)))
 }
@@ -238,7 +240,7 @@ pub(super) struct ReasonQuery {
 
 /// Corrects variables; recorded.
 #[utoipa::path(
-    patch, path = "/instances/{id}/variables", operation_id = "set_variables", tag = "instances",
+    patch, path = "/instances/{id}/variables", operation_id = "setInstanceVariables", tag = "instances",
     params(("id" = String, Path, description = "The instance"), ReasonQuery),
     request_body(content = serde_json::Value, description = "An object of new values"),
     responses((status = 200, description = "The instance", body = Instance))
@@ -258,16 +260,16 @@ async fn set_variables(
 
 /// Ends an instance. Cancelling what is over changes nothing.
 #[utoipa::path(
-    post, path = "/instances/{id}/cancel", operation_id = "cancel", tag = "instances",
+    post, path = "/instances/{id}/cancel", operation_id = "cancelInstance", tag = "instances",
     params(("id" = String, Path, description = "The instance")),
-    request_body = Option<Because>,
+    request_body = Option<OperatorReason>,
     responses((status = 200, description = "The instance", body = Instance))
 )]
 async fn cancel(
     State(app): State<App>,
     caller: Caller,
     Id(instance): Id<InstanceId>,
-    Body(body): Body<Because>,
+    Body(body): Body<OperatorReason>,
 ) -> Result<Instance> {
     let by = caller.by(body.reason);
     app.kernel().call(Command::Cancel { instance, audit: by }).await?;
@@ -277,20 +279,20 @@ async fn cancel(
 
 /// Sends a signal to an instance. Signals that nobody waits for yet are kept in order.
 #[utoipa::path(
-    post, path = "/instances/{id}/signals/{name}", operation_id = "signal", tag = "instances",
+    post, path = "/instances/{id}/signals/{name}", operation_id = "signalInstance", tag = "instances",
     params(
         ("id" = String, Path, description = "The instance"),
         ("name" = String, Path, description = "The signal"),
     ),
     request_body(content = Option<serde_json::Value>, description = "What is sent; null when empty"),
-    responses((status = 202, description = "Fetched, or kept", body = Done))
+    responses((status = 202, description = "Fetched, or kept", body = OperationResult))
 )]
 async fn signal(
     State(app): State<App>,
     Name((id, name)): Name<(String, String)>,
     Payload(payload): Payload,
-) -> Result<Done> {
+) -> Result<OperationResult> {
     let instance: InstanceId = id.parse().map_err(|error| Problem::from(error).not_there())?;
     app.kernel().call(Command::Signal { instance, name, payload }).await?;
-    Ok(Answer(StatusCode::ACCEPTED, Done {}))
+    Ok(Answer(StatusCode::ACCEPTED, OperationResult {}))
 }

@@ -14,7 +14,7 @@ use crate::auth::Caller;
 use crate::extract::{Id, Query};
 use crate::page;
 use crate::problem::Problem;
-use crate::wire::{Entry, Page, entries};
+use crate::wire::{HistoryEvent, Page, history_events};
 
 /// Rows of one instance that a request walks over: more than are kept of any.
 const WALK: usize = 20_000;
@@ -33,35 +33,35 @@ pub(super) struct HistoryQuery {
 
 /// What happened to an instance, oldest first.
 #[utoipa::path(
-    get, path = "/instances/{id}/history", operation_id = "history", tag = "instances",
+    get, path = "/instances/{id}/history", operation_id = "getInstanceHistory", tag = "instances",
     params(("id" = String, Path, description = "The instance"), HistoryQuery),
-    responses((status = 200, description = "What happened", body = Page<Entry>))
+    responses((status = 200, description = "What happened", body = Page<HistoryEvent>))
 )]
 pub(super) async fn history(
     State(app): State<App>,
     caller: Caller,
     Id(id): Id<InstanceId>,
     Query(query): Query<HistoryQuery>,
-) -> Result<Page<Entry>> {
+) -> Result<Page<HistoryEvent>> {
     let row = find(&app, id).await?;
-    audit::read(&app, &caller, "history", vec![(id, row.definition)]).await;
+    audit::read(&app, &caller, "getInstanceHistory", vec![(id, row.definition)]).await;
     ok(past(&app, &row, &query).await?)
 }
 
 /// What happened to an instance and what will, if nothing is changed.
 #[utoipa::path(
-    get, path = "/instances/{id}/timeline", operation_id = "timeline", tag = "instances",
+    get, path = "/instances/{id}/timeline", operation_id = "getInstanceTimeline", tag = "instances",
     params(("id" = String, Path, description = "The instance"), HistoryQuery),
-    responses((status = 200, description = "What happened and will", body = Page<Entry>))
+    responses((status = 200, description = "What happened and will", body = Page<HistoryEvent>))
 )]
 pub(super) async fn timeline(
     State(app): State<App>,
     caller: Caller,
     Id(id): Id<InstanceId>,
     Query(query): Query<HistoryQuery>,
-) -> Result<Page<Entry>> {
+) -> Result<Page<HistoryEvent>> {
     let row = find(&app, id).await?;
-    audit::read(&app, &caller, "timeline", vec![(id, row.definition)]).await;
+    audit::read(&app, &caller, "getInstanceTimeline", vec![(id, row.definition)]).await;
     let mut page = past(&app, &row, &query).await?;
     if page.next_cursor.is_none() {
         page.items.extend(future(&app, &row).await?);
@@ -74,7 +74,7 @@ async fn past(
     app: &App,
     row: &InstanceRow,
     query: &HistoryQuery,
-) -> std::result::Result<Page<Entry>, Problem> {
+) -> std::result::Result<Page<HistoryEvent>, Problem> {
     let limit = page::limit(query.limit)?;
     let after = page::read_cursor(query.cursor.as_deref(), |text| {
         let (seq, number) = text.split_once('.')?;
@@ -84,7 +84,10 @@ async fn past(
     rows.reverse();
     let numbered = |row: &HistoryRow| {
         let seq = row.seq;
-        entries(row).into_iter().enumerate().map(move |(number, entry)| ((seq, number), entry))
+        history_events(row)
+            .into_iter()
+            .enumerate()
+            .map(move |(number, entry)| ((seq, number), entry))
     };
     let all = rows.iter().flat_map(numbered);
     let mut shown: Vec<_> =
@@ -97,14 +100,19 @@ async fn past(
 }
 
 /// What is armed, in due order.
-async fn future(app: &App, row: &InstanceRow) -> std::result::Result<Vec<Entry>, Problem> {
+async fn future(app: &App, row: &InstanceRow) -> std::result::Result<Vec<HistoryEvent>, Problem> {
     let mut entries = Vec::new();
     for (key, open) in row.open.timers.iter().filter(|(_, open)| !open.frozen) {
         let id = TimerId(key.of(row.id));
         let armed = app.store().timer(open.row_key(id.0)).await?;
         let element = armed.map(|timer| timer.element).unwrap_or_default();
-        entries.push(Entry::upcoming(open.due_at, open.kind.name(), id.to_string(), element));
+        entries.push(HistoryEvent::upcoming(
+            open.due_at,
+            open.kind.name(),
+            id.to_string(),
+            element,
+        ));
     }
-    entries.sort_by_key(Entry::at);
+    entries.sort_by_key(HistoryEvent::at);
     Ok(entries)
 }

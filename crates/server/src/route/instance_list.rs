@@ -11,7 +11,7 @@ use crate::app::App;
 use crate::auth::Caller;
 use crate::extract::Query;
 use crate::problem::Problem;
-use crate::wire::{Page, Status, Summary, WaitingKind};
+use crate::wire::{InstanceStatus, InstanceSummary, Page, WaitingKind};
 use crate::{audit, page, show};
 
 /// Instances that one request looks at when it filters by what they wait for, which no index has.
@@ -34,7 +34,7 @@ pub(super) struct ListQuery {
     /// In this status.
     #[serde(default)]
     #[param(inline)]
-    status: Option<Status>,
+    status: Option<InstanceStatus>,
     /// With this business key.
     #[serde(default)]
     key: Option<String>,
@@ -66,14 +66,14 @@ pub(super) struct ListQuery {
 
 /// Instances, newest first.
 #[utoipa::path(
-    get, path = "/instances", operation_id = "list_instances", tag = "instances", params(ListQuery),
-    responses((status = 200, description = "Instances", body = Page<Summary>))
+    get, path = "/instances", operation_id = "listInstances", tag = "instances", params(ListQuery),
+    responses((status = 200, description = "Instances", body = Page<InstanceSummary>))
 )]
 pub(super) async fn list(
     State(app): State<App>,
     caller: Caller,
     Query(query): Query<ListQuery>,
-) -> Result<Page<Summary>> {
+) -> Result<Page<InstanceSummary>> {
     let limit = page::limit(query.limit)?;
     let after: Option<InstanceId> = page::cursor(query.cursor.as_deref())?;
     let Some(filter) = filter(&app, &query).await? else {
@@ -83,7 +83,7 @@ pub(super) async fn list(
         Some(kind) => {
             let page = waiting(&app, filter, kind, after, limit).await?;
             let ids = page.items.iter().filter_map(|item| item.id.parse().ok()).collect();
-            audit::read_of(&app, &caller, "list_instances", ids).await;
+            audit::read_of(&app, &caller, "listInstances", ids).await;
             ok(page)
         }
         None => {
@@ -93,7 +93,7 @@ pub(super) async fn list(
                 items.push(show::summary(&app, row).await?);
             }
             let shown = rows.iter().take(limit).map(|row| (row.id, row.definition)).collect();
-            audit::read(&app, &caller, "list_instances", shown).await;
+            audit::read(&app, &caller, "listInstances", shown).await;
             let next = rows.get(limit).and_then(|_| rows.get(limit - 1));
             ok(Page { items, next_cursor: next.map(|row| row.id.to_string()) })
         }
@@ -135,9 +135,9 @@ async fn waiting(
     kind: WaitingKind,
     mut after: Option<InstanceId>,
     limit: usize,
-) -> std::result::Result<Page<Summary>, Problem> {
+) -> std::result::Result<Page<InstanceSummary>, Problem> {
     if filter.phases.is_empty() {
-        filter.phases = Status::Running.phases().to_vec();
+        filter.phases = InstanceStatus::Running.phases().to_vec();
     }
     let mut items = Vec::new();
     let mut looked_at = 0;

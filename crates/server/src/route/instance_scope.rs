@@ -10,28 +10,28 @@ use crate::app::App;
 use crate::auth::Caller;
 use crate::extract::{Id, Name, Payload, Query};
 use crate::problem::{Problem, Reason};
-use crate::wire::{Page, Scope};
+use crate::wire::{Page, VariableScope};
 use crate::{audit, show};
 
 /// The scopes of a running instance, outermost first, each with its own variables.
 #[utoipa::path(
-    get, path = "/instances/{id}/scopes", operation_id = "list_scopes", tag = "instances",
+    get, path = "/instances/{id}/scopes", operation_id = "listInstanceScopes", tag = "instances",
     params(("id" = String, Path, description = "The instance")),
-    responses((status = 200, description = "The scopes", body = Page<Scope>))
+    responses((status = 200, description = "The scopes", body = Page<VariableScope>))
 )]
 pub(super) async fn list(
     State(app): State<App>,
     caller: Caller,
     Id(id): Id<InstanceId>,
-) -> Result<Page<Scope>> {
+) -> Result<Page<VariableScope>> {
     let row = find(&app, id).await?;
-    audit::read(&app, &caller, "list_scopes", vec![(id, row.definition)]).await;
+    audit::read(&app, &caller, "listInstanceScopes", vec![(id, row.definition)]).await;
     ok(Page { items: show::scopes(&app, &row).await?, next_cursor: None })
 }
 
 /// Corrects variables of one scope; recorded.
 #[utoipa::path(
-    patch, path = "/instances/{id}/scopes/{scope}/variables", operation_id = "set_scope_variables",
+    patch, path = "/instances/{id}/scopes/{scope}/variables", operation_id = "setInstanceScopeVariables",
     tag = "instances",
     params(
         ("id" = String, Path, description = "The instance"),
@@ -39,7 +39,7 @@ pub(super) async fn list(
         ReasonQuery,
     ),
     request_body(content = serde_json::Value, description = "An object of new values"),
-    responses((status = 200, description = "The scope", body = Scope))
+    responses((status = 200, description = "The scope", body = VariableScope))
 )]
 pub(super) async fn set_variables(
     State(app): State<App>,
@@ -47,7 +47,7 @@ pub(super) async fn set_variables(
     Name((id, scope)): Name<(String, String)>,
     Query(query): Query<ReasonQuery>,
     Payload(values): Payload,
-) -> Result<Scope> {
+) -> Result<VariableScope> {
     let instance: InstanceId = id.parse().map_err(|error| Problem::from(error).not_there())?;
     let by = caller.by(query.reason);
     let wanted = Some(scope.clone());

@@ -34,7 +34,7 @@ pub(super) fn routes() -> Routes {
 
 /// Starts a journey. The body is its first context.
 #[utoipa::path(
-    post, path = "/journeys/{name}/start", operation_id = "start_journey", tag = "journeys",
+    post, path = "/journeys/{name}/start", operation_id = "startJourney", tag = "journeys",
     params(
         ("name" = String, Path, description = "The journey"),
         ("Idempotency-Key" = Option<String>, Header,
@@ -69,7 +69,7 @@ async fn start(
     let is_sync = surface::start_mode(definition) == StartMode::Sync;
     let reply = if is_sync {
         // It answers when the run needs time or somebody outside, or is over (JR4).
-        let patience = app.patience(app.settings().http.wait.into());
+        let patience = app.patience(app.settings().http.max_wait.into());
         let settled = app.kernel().start_until(start, Wait::Idle, patience);
         place.while_waiting(settled).await??
     } else {
@@ -81,7 +81,7 @@ async fn start(
     if !is_sync {
         // What the run does first is still done for this request (rule 31 refuses the rest).
         if surface::looks_at_requests(definition) {
-            let patience = app.patience(app.settings().http.wait.into());
+            let patience = app.patience(app.settings().http.max_wait.into());
             tokio::spawn(async move {
                 patience.await;
                 drop(lasting);
@@ -105,13 +105,13 @@ async fn settled(
     place: &Place,
     command: Command,
 ) -> Result<std::result::Result<Reply, Error>> {
-    let patience = app.patience(app.settings().http.wait.into());
+    let patience = app.patience(app.settings().http.max_wait.into());
     place.while_waiting(app.kernel().call_until(command, Wait::Idle, patience)).await
 }
 
 /// How a journey stands.
 #[utoipa::path(
-    get, path = "/journeys/{id}", operation_id = "journey_status", tag = "journeys",
+    get, path = "/journeys/{id}", operation_id = "getJourney", tag = "journeys",
     params(("id" = String, Path, description = "The instance")),
     responses((status = 200, description = "JourneyStatus", body = serde_json::Value))
 )]
@@ -127,7 +127,7 @@ async fn status(
 
 /// How a journey ended; 409 while it goes on.
 #[utoipa::path(
-    get, path = "/journeys/{id}/result", operation_id = "journey_result", tag = "journeys",
+    get, path = "/journeys/{id}/result", operation_id = "getJourneyResult", tag = "journeys",
     params(("id" = String, Path, description = "The instance")),
     responses((status = 200, description = "JourneyOutcome", body = serde_json::Value))
 )]
@@ -148,7 +148,7 @@ async fn result(
 
 /// Submits to a step. The body is the payload itself.
 #[utoipa::path(
-    post, path = "/journeys/{id}/steps/{step}", operation_id = "submit_step", tag = "journeys",
+    post, path = "/journeys/{id}/steps/{step}", operation_id = "submitJourneyStep", tag = "journeys",
     params(
         ("id" = String, Path, description = "The instance"),
         ("step" = String, Path, description = "The id of a wait or webhook that is active"),
@@ -188,7 +188,7 @@ fn not_active(step: &str) -> Problem {
 
 /// Cancels a journey. What is over, or only compensates, stays as it is (JC1, JR5).
 #[utoipa::path(
-    post, path = "/journeys/{id}/steps/cancel", operation_id = "cancel_journey", tag = "journeys",
+    post, path = "/journeys/{id}/steps/cancel", operation_id = "cancelJourney", tag = "journeys",
     params(("id" = String, Path, description = "The instance")),
     responses((status = 200, description = "JourneyStatus", body = serde_json::Value))
 )]

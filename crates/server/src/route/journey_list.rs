@@ -45,7 +45,7 @@ struct Listed {
 
 /// Journeys, newest first. Compensations of journeys are not among them.
 #[utoipa::path(
-    get, path = "/journeys", operation_id = "list_journeys", tag = "journeys",
+    get, path = "/journeys", operation_id = "listJourneys", tag = "journeys",
     params(
         ("journeyName" = Option<String>, Query, description = "Of this journey, in any version"),
         ("phase" = Option<String>, Query, description = "RUNNING, SUCCEEDED or FAILED"),

@@ -13,7 +13,7 @@ use crate::app::App;
 use crate::auth::Permission;
 use crate::extract::{Body, Name, Payload};
 use crate::problem::{Problem, Reason};
-use crate::wire::{Delivered, NewMessage, Published, ids};
+use crate::wire::{BroadcastResult, NewMessage, PublishResult, ids};
 
 pub(super) fn routes() -> Routes {
     Routes::new()
@@ -23,10 +23,10 @@ pub(super) fn routes() -> Routes {
 
 /// Publishes a message: to whoever waits for it, or to whom it starts, or kept for its time.
 #[utoipa::path(
-    post, path = "/messages", operation_id = "publish", tag = "messages", request_body = NewMessage,
-    responses((status = 202, description = "What became of it", body = Published))
+    post, path = "/messages", operation_id = "publishMessage", tag = "messages", request_body = NewMessage,
+    responses((status = 202, description = "What became of it", body = PublishResult))
 )]
-async fn publish(State(app): State<App>, Body(new): Body<NewMessage>) -> Result<Published> {
+async fn publish(State(app): State<App>, Body(new): Body<NewMessage>) -> Result<PublishResult> {
     let now = app.kernel().now().engine;
     let ttl_ms = new.ttl.map(|ttl| ttl.millis_from(now)).transpose()?;
     let key = new.correlation_key.map(|key| key.0).unwrap_or_default();
@@ -38,7 +38,7 @@ async fn publish(State(app): State<App>, Body(new): Body<NewMessage>) -> Result<
         return Err(Problem::new(Reason::Internal, "a message was answered by something else"));
     };
     let id = new.id.unwrap_or_else(new_id);
-    let published = Published { id, delivered: ids(&delivered), kept, duplicate };
+    let published = PublishResult { id, delivered: ids(&delivered), kept, duplicate };
     Ok(Answer(StatusCode::ACCEPTED, published))
 }
 
@@ -50,20 +50,20 @@ fn new_id() -> String {
 
 /// Sends a signal to everyone who waits for it now, and starts what it starts.
 #[utoipa::path(
-    post, path = "/signals/{name}", operation_id = "broadcast", tag = "messages",
+    post, path = "/signals/{name}", operation_id = "broadcastSignal", tag = "messages",
     params(("name" = String, Path, description = "The signal")),
     request_body(content = Option<serde_json::Value>, description = "What is sent; null when empty"),
-    responses((status = 202, description = "Who got it", body = Delivered))
+    responses((status = 202, description = "Who got it", body = BroadcastResult))
 )]
 async fn broadcast(
     State(app): State<App>,
     Name(name): Name<String>,
     Payload(payload): Payload,
-) -> Result<Delivered> {
+) -> Result<BroadcastResult> {
     let Reply::Published { delivered, .. } =
         app.kernel().call(Command::Broadcast { name, payload }).await?
     else {
         return Err(Problem::new(Reason::Internal, "a signal was answered by something else"));
     };
-    Ok(Answer(StatusCode::ACCEPTED, Delivered { delivered: ids(&delivered) }))
+    Ok(Answer(StatusCode::ACCEPTED, BroadcastResult { delivered: ids(&delivered) }))
 }

@@ -17,7 +17,7 @@ use crate::problem::{Problem, Reason};
 
 /// Operations whose query belongs to a definition: its bindings name what they read, and those who
 /// call a webhook add what they like.
-const OWN_QUERY: [&str; 3] = ["start_journey", "submit_step", "call_api"];
+const OWN_QUERY: [&str; 3] = ["startJourney", "submitJourneyStep", "callApi"];
 
 /// The query parameters of the operations of a path.
 #[derive(Debug, Clone, Default)]

@@ -24,8 +24,9 @@ use crate::page;
 use crate::problem::{Problem, Reason};
 use crate::show;
 use crate::wire::{
-    Backfill, Backfilled, ChangeSchedule, Done, NewSchedule, NextOccurrences, Occurrence, Page,
-    Schedule, ScheduleState, Status, occurrence_cursor, read_occurrence_key,
+    InstanceStatus, NewSchedule, NextOccurrences, Occurrence, OperationResult, Page, Schedule,
+    ScheduleBackfill, ScheduleBackfillResult, ScheduleState, ScheduleUpdate, occurrence_cursor,
+    read_occurrence_key,
 };
 
 /// How many occurrences a preview shows at most.
@@ -48,7 +49,7 @@ pub(super) fn routes() -> Routes {
 
 /// Makes a schedule.
 #[utoipa::path(
-    post, path = "/schedules", operation_id = "create_schedule", tag = "schedules", request_body = NewSchedule,
+    post, path = "/schedules", operation_id = "createSchedule", tag = "schedules", request_body = NewSchedule,
     responses((status = 201, description = "The schedule", body = Schedule))
 )]
 async fn create(State(app): State<App>, Body(new): Body<NewSchedule>) -> Result<Schedule> {
@@ -169,20 +170,21 @@ struct ListQuery {
 
 /// Schedules, newest first; completed ones stay listed until retention.
 #[utoipa::path(
-    get, path = "/schedules", operation_id = "list_schedules", tag = "schedules", params(ListQuery),
+    get, path = "/schedules", operation_id = "listSchedules", tag = "schedules", params(ListQuery),
     responses((status = 200, description = "Schedules", body = Page<Schedule>))
 )]
 async fn list(State(app): State<App>, Query(query): Query<ListQuery>) -> Result<Page<Schedule>> {
     let limit = page::limit(query.limit)?;
     let mut after: Option<InstanceId> = page::cursor(query.cursor.as_deref())?;
-    let running = || Status::Running.phases().to_vec();
+    let running = || InstanceStatus::Running.phases().to_vec();
     let filter = InstanceFilter {
         definitions: app.catalog().ids(Some(SCHEDULE_DEFINITION.to_owned()), None).await?,
         phases: match query.state {
             None => Vec::new(),
             Some(ScheduleState::Active | ScheduleState::Paused) => running(),
             Some(ScheduleState::Completed) => {
-                let over = [Status::Completed, Status::Failed, Status::Cancelled];
+                let over =
+                    [InstanceStatus::Completed, InstanceStatus::Failed, InstanceStatus::Cancelled];
                 over.iter().flat_map(|status| status.phases()).copied().collect()
             }
         },
@@ -225,7 +227,7 @@ fn is_wanted(query: &ListQuery, row: &InstanceRow, view: &ScheduleView) -> bool 
 
 /// One schedule.
 #[utoipa::path(
-    get, path = "/schedules/{id}", operation_id = "get_schedule", tag = "schedules",
+    get, path = "/schedules/{id}", operation_id = "getSchedule", tag = "schedules",
     params(("id" = String, Path, description = "The schedule")),
     responses((status = 200, description = "The schedule", body = Schedule))
 )]
@@ -235,7 +237,7 @@ async fn get(State(app): State<App>, Id(id): Id<InstanceId>) -> Result<Schedule>
 
 /// Changes a schedule from now on; the count of runs stays. Recorded, with what was there before.
 #[utoipa::path(
-    patch, path = "/schedules/{id}", operation_id = "change_schedule", tag = "schedules", request_body = ChangeSchedule,
+    patch, path = "/schedules/{id}", operation_id = "updateSchedule", tag = "schedules", request_body = ScheduleUpdate,
     params(("id" = String, Path, description = "The schedule")),
     responses((status = 200, description = "The schedule", body = Schedule))
 )]
@@ -243,7 +245,7 @@ async fn change(
     State(app): State<App>,
     caller: Caller,
     Id(id): Id<InstanceId>,
-    Body(body): Body<ChangeSchedule>,
+    Body(body): Body<ScheduleUpdate>,
 ) -> Result<Schedule> {
     let (change, reason) = body.read()?;
     if change.interval.is_some() && change.cron.is_some() {
@@ -276,25 +278,25 @@ struct ReasonQuery {
 
 /// Ends a schedule. Runs that are going go on.
 #[utoipa::path(
-    delete, path = "/schedules/{id}", operation_id = "delete_schedule", tag = "schedules",
+    delete, path = "/schedules/{id}", operation_id = "deleteSchedule", tag = "schedules",
     params(("id" = String, Path, description = "The schedule"), ReasonQuery),
-    responses((status = 200, description = "It starts nothing any more", body = Done))
+    responses((status = 200, description = "It starts nothing any more", body = OperationResult))
 )]
 async fn delete(
     State(app): State<App>,
     caller: Caller,
     Id(id): Id<InstanceId>,
     Query(query): Query<ReasonQuery>,
-) -> Result<Done> {
+) -> Result<OperationResult> {
     find(&app, id).await?;
     let by = caller.by(query.reason);
     app.kernel().call(Command::Cancel { instance: id, audit: by }).await?;
-    ok(Done {})
+    ok(OperationResult {})
 }
 
 /// No occurrences until it is resumed.
 #[utoipa::path(
-    post, path = "/schedules/{id}/pause", operation_id = "pause_schedule", tag = "schedules",
+    post, path = "/schedules/{id}/pause", operation_id = "pauseSchedule", tag = "schedules",
     params(("id" = String, Path, description = "The schedule"), ReasonQuery),
     responses((status = 200, description = "The schedule", body = Schedule))
 )]
@@ -309,7 +311,7 @@ async fn pause(
 
 /// Occurrences again; what passed in between is missed, and treated as the policy says.
 #[utoipa::path(
-    post, path = "/schedules/{id}/resume", operation_id = "resume_schedule", tag = "schedules",
+    post, path = "/schedules/{id}/resume", operation_id = "resumeSchedule", tag = "schedules",
     params(("id" = String, Path, description = "The schedule"), ReasonQuery),
     responses((status = 200, description = "The schedule", body = Schedule))
 )]
@@ -324,7 +326,7 @@ async fn resume(
 
 /// One run now. It counts as a run.
 #[utoipa::path(
-    post, path = "/schedules/{id}/trigger", operation_id = "trigger_schedule", tag = "schedules",
+    post, path = "/schedules/{id}/trigger", operation_id = "triggerSchedule", tag = "schedules",
     params(("id" = String, Path, description = "The schedule"), ReasonQuery),
     responses((status = 200, description = "The schedule", body = Schedule))
 )]
@@ -339,17 +341,17 @@ async fn trigger(
 
 /// A run for every occurrence of a range that had none, also from before the schedule was made.
 #[utoipa::path(
-    post, path = "/schedules/{id}/backfill", operation_id = "backfill_schedule", tag = "schedules", request_body = Backfill,
+    post, path = "/schedules/{id}/backfill", operation_id = "backfillSchedule", tag = "schedules", request_body = ScheduleBackfill,
     params(("id" = String, Path, description = "The schedule"), ReasonQuery),
-    responses((status = 200, description = "How many will run", body = Backfilled))
+    responses((status = 200, description = "How many will run", body = ScheduleBackfillResult))
 )]
 async fn backfill(
     State(app): State<App>,
     caller: Caller,
     Id(id): Id<InstanceId>,
     Query(query): Query<ReasonQuery>,
-    Body(Backfill { from, to }): Body<Backfill>,
-) -> Result<Backfilled> {
+    Body(ScheduleBackfill { from, to }): Body<ScheduleBackfill>,
+) -> Result<ScheduleBackfillResult> {
     if from > to {
         return Err(bad(&format!("the range ends at {to}, before it begins at {from}")));
     }
@@ -363,7 +365,7 @@ async fn backfill(
     };
     let had_run = u64::try_from(had_run).unwrap_or(u64::MAX);
     let will_run = count.saturating_sub(had_run).min(view.runs_left());
-    ok(Backfilled { will_run })
+    ok(ScheduleBackfillResult { will_run })
 }
 
 /// The occurrences of a range that have had their run.
@@ -412,7 +414,7 @@ struct NextQuery {
 /// When the next occurrences will fire if nothing is changed: as many as runs are left, none while
 /// it is paused or its timer is frozen.
 #[utoipa::path(
-    get, path = "/schedules/{id}/next", operation_id = "next_slots", tag = "schedules",
+    get, path = "/schedules/{id}/next", operation_id = "listNextOccurrences", tag = "schedules",
     params(("id" = String, Path, description = "The schedule"), NextQuery),
     responses((status = 200, description = "Occurrences", body = NextOccurrences))
 )]
@@ -442,7 +444,7 @@ struct LedgerQuery {
 
 /// What became of occurrences, newest first.
 #[utoipa::path(
-    get, path = "/schedules/{id}/occurrences", operation_id = "occurrences", tag = "schedules",
+    get, path = "/schedules/{id}/occurrences", operation_id = "listScheduleOccurrences", tag = "schedules",
     params(("id" = String, Path, description = "The schedule"), LedgerQuery),
     responses((status = 200, description = "What became of occurrences", body = Page<Occurrence>))
 )]

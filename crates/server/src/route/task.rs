@@ -19,8 +19,9 @@ use crate::page;
 use crate::place::Place;
 use crate::problem::{Problem, Reason};
 use crate::wire::{
-    Assignment, BpmnError, Claim, Claimed, ClaimedTask, Complete, CompleteMany, Completed, Done,
-    Extend, Extended, Fail, ItemDone, ItemResult, Lasting, Page, Task, TaskError, read_token,
+    BpmnError, ClaimedTask, ClaimedTasks, ExtendedLease, Lasting, LeaseExtension, OperationResult,
+    Page, Task, TaskAssignment, TaskClaim, TaskCompletion, TaskError, TaskFailure, TaskReport,
+    TaskReportResult, TaskReportResults, TaskReports, read_token,
 };
 
 /// The code of a failure that a worker gave none.
@@ -41,11 +42,15 @@ pub(super) fn routes() -> Routes {
 
 /// Claims tasks; waits for some when there are none.
 #[utoipa::path(
-    post, path = "/tasks/claim", operation_id = "claim", tag = "tasks", request_body = Claim,
-    responses((status = 200, description = "Tasks, possibly none", body = Claimed))
+    post, path = "/tasks/claim", operation_id = "claimTasks", tag = "tasks", request_body = TaskClaim,
+    responses((status = 200, description = "Tasks, possibly none", body = ClaimedTasks))
 )]
-async fn claim(State(app): State<App>, place: Place, Body(claim): Body<Claim>) -> Result<Claimed> {
-    let longest: std::time::Duration = app.settings().http.claim_wait.into();
+async fn claim(
+    State(app): State<App>,
+    place: Place,
+    Body(claim): Body<TaskClaim>,
+) -> Result<ClaimedTasks> {
+    let longest: std::time::Duration = app.settings().http.max_claim_wait.into();
     let longest = u64::try_from(longest.as_millis()).unwrap_or(u64::MAX);
     let command = Command::Claim(ClaimCommand {
         worker: claim.worker,
@@ -66,40 +71,40 @@ async fn claim(State(app): State<App>, place: Place, Body(claim): Body<Claim>) -
     let Reply::Tasks(tasks) = reply else {
         return Err(Problem::new(Reason::Internal, "a claim was answered by something else"));
     };
-    ok(Claimed { tasks: tasks.into_iter().map(ClaimedTask::from).collect() })
+    ok(ClaimedTasks { tasks: tasks.into_iter().map(ClaimedTask::from).collect() })
 }
 
 /// A task is done.
 #[utoipa::path(
-    post, path = "/tasks/{id}/complete", operation_id = "complete", tag = "tasks", request_body = Complete,
+    post, path = "/tasks/{id}/complete", operation_id = "completeTask", tag = "tasks", request_body = TaskCompletion,
     params(("id" = String, Path, description = "The task")),
-    responses((status = 200, description = "It has its outcome", body = Done))
+    responses((status = 200, description = "It has its outcome", body = OperationResult))
 )]
 async fn complete(
     State(app): State<App>,
     Id(task): Id<TaskId>,
-    Body(body): Body<Complete>,
-) -> Result<Done> {
+    Body(body): Body<TaskCompletion>,
+) -> Result<OperationResult> {
     let report = Report::Completed(body.output);
     tell(&app, task, body.lease_token.as_deref(), report).await?;
-    ok(Done {})
+    ok(OperationResult {})
 }
 
 /// A task did not work. It is tried again, unless its attempts are used up or it says otherwise.
 #[utoipa::path(
-    post, path = "/tasks/{id}/fail", operation_id = "fail", tag = "tasks", request_body = Fail,
+    post, path = "/tasks/{id}/fail", operation_id = "failTask", tag = "tasks", request_body = TaskFailure,
     params(("id" = String, Path, description = "The task")),
-    responses((status = 200, description = "Heard", body = Done))
+    responses((status = 200, description = "Heard", body = OperationResult))
 )]
 async fn fail(
     State(app): State<App>,
     Id(task): Id<TaskId>,
-    Body(body): Body<Fail>,
-) -> Result<Done> {
+    Body(body): Body<TaskFailure>,
+) -> Result<OperationResult> {
     let now = app.kernel().now().engine;
     let report = failed(body.error, body.retryable, body.retry_after, body.bpmn_error, now)?;
     tell(&app, task, body.lease_token.as_deref(), report).await?;
-    ok(Done {})
+    ok(OperationResult {})
 }
 
 async fn tell(
@@ -138,32 +143,32 @@ fn failed(
 
 /// A worker needs more time.
 #[utoipa::path(
-    post, path = "/tasks/{id}/extend", operation_id = "extend", tag = "tasks", request_body = Extend,
+    post, path = "/tasks/{id}/extend", operation_id = "extendTaskLease", tag = "tasks", request_body = LeaseExtension,
     params(("id" = String, Path, description = "The task")),
-    responses((status = 200, description = "The new end of the lease", body = Extended))
+    responses((status = 200, description = "The new end of the lease", body = ExtendedLease))
 )]
 async fn extend(
     State(app): State<App>,
     Id(task): Id<TaskId>,
-    Body(body): Body<Extend>,
-) -> Result<Extended> {
+    Body(body): Body<LeaseExtension>,
+) -> Result<ExtendedLease> {
     let token = read_token(&body.lease_token);
     let command = Command::Extend { task, token, lease_ms: body.lease_ms };
     match app.kernel().call(command).await? {
-        Reply::Extended { until } => ok(Extended { lease_until: until }),
+        Reply::Extended { until } => ok(ExtendedLease { lease_until: until }),
         _ => Err(Error::LeaseLost(task).into()),
     }
 }
 
 /// Many reports at once. Each has a status of its own.
 #[utoipa::path(
-    post, path = "/tasks/complete", operation_id = "complete_many", tag = "tasks", request_body = CompleteMany,
-    responses((status = 200, description = "What became of each", body = Completed))
+    post, path = "/tasks/complete", operation_id = "completeTasks", tag = "tasks", request_body = TaskReports,
+    responses((status = 200, description = "What became of each", body = TaskReportResults))
 )]
 async fn complete_many(
     State(app): State<App>,
-    Body(body): Body<CompleteMany>,
-) -> Result<Completed> {
+    Body(body): Body<TaskReports>,
+) -> Result<TaskReportResults> {
     let most = app.kernel().limits().claim_tasks;
     if body.results.len() > most {
         let text = format!("one request carries at most {most} results");
@@ -171,14 +176,14 @@ async fn complete_many(
     }
     // All are under way together, so they share their commits.
     let results = join_all(body.results.into_iter().map(|item| report(&app, item))).await;
-    ok(Completed { results })
+    ok(TaskReportResults { results })
 }
 
-async fn report(app: &App, item: ItemResult) -> ItemDone {
+async fn report(app: &App, item: TaskReport) -> TaskReportResult {
     let id = item.id.clone();
     match report_one(app, item).await {
-        Ok(()) => ItemDone { id, status: 200, code: None, detail: None },
-        Err(problem) => ItemDone {
+        Ok(()) => TaskReportResult { id, status: 200, code: None, detail: None },
+        Err(problem) => TaskReportResult {
             id,
             status: problem.status().as_u16(),
             code: Some(problem.code().to_owned()),
@@ -187,7 +192,7 @@ async fn report(app: &App, item: ItemResult) -> ItemDone {
     }
 }
 
-async fn report_one(app: &App, item: ItemResult) -> std::result::Result<(), Problem> {
+async fn report_one(app: &App, item: TaskReport) -> std::result::Result<(), Problem> {
     let task: TaskId = item.id.parse().map_err(|error| Problem::from(error).not_there())?;
     let report = if item.error.is_some() || item.bpmn_error.is_some() {
         let now = app.kernel().now().engine;
@@ -240,7 +245,7 @@ struct ListQuery {
 
 /// Tasks that are not over, and those that are over and nobody awaited.
 #[utoipa::path(
-    get, path = "/tasks", operation_id = "list_tasks", tag = "tasks", params(ListQuery),
+    get, path = "/tasks", operation_id = "listTasks", tag = "tasks", params(ListQuery),
     responses((status = 200, description = "Tasks", body = Page<Task>))
 )]
 async fn list(
@@ -269,7 +274,7 @@ async fn list(
     rows.truncate(limit);
     let next_cursor = rows.last().filter(|_| more).map(|row| row.id.to_string());
     let of = rows.iter().map(|row| (row.id.0.instance, row.definition)).collect();
-    audit::read(&app, &caller, "list_tasks", of).await;
+    audit::read(&app, &caller, "listTasks", of).await;
     let mut items = Vec::with_capacity(rows.len());
     for row in &rows {
         items.push(Task::of(row, app.catalog().get(row.definition).await?.name.clone()));
@@ -279,38 +284,38 @@ async fn list(
 
 /// One task.
 #[utoipa::path(
-    get, path = "/tasks/{id}", operation_id = "get_task", tag = "tasks",
+    get, path = "/tasks/{id}", operation_id = "getTask", tag = "tasks",
     params(("id" = String, Path, description = "The task")),
     responses((status = 200, description = "The task", body = Task))
 )]
 async fn get(State(app): State<App>, caller: Caller, Id(id): Id<TaskId>) -> Result<Task> {
     let row = app.store().task(id).await?.ok_or(Error::UnknownTask(id))?;
-    audit::read(&app, &caller, "get_task", vec![(id.0.instance, row.definition)]).await;
+    audit::read(&app, &caller, "getTask", vec![(id.0.instance, row.definition)]).await;
     ok(Task::of(&row, app.catalog().get(row.definition).await?.name.clone()))
 }
 
 /// Gives a user task to a person.
 #[utoipa::path(
-    post, path = "/tasks/{id}/assign", operation_id = "assign", tag = "tasks", request_body = Assignment,
+    post, path = "/tasks/{id}/assign", operation_id = "assignTask", tag = "tasks", request_body = TaskAssignment,
     params(("id" = String, Path, description = "The task")),
-    responses((status = 200, description = "It is theirs", body = Done))
+    responses((status = 200, description = "It is theirs", body = OperationResult))
 )]
 async fn assign(
     State(app): State<App>,
     Id(task): Id<TaskId>,
-    Body(body): Body<Assignment>,
-) -> Result<Done> {
+    Body(body): Body<TaskAssignment>,
+) -> Result<OperationResult> {
     app.kernel().call(Command::Assign { task, assignee: Some(body.assignee) }).await?;
-    ok(Done {})
+    ok(OperationResult {})
 }
 
 /// Takes a user task from whoever has it.
 #[utoipa::path(
-    post, path = "/tasks/{id}/unassign", operation_id = "unassign", tag = "tasks",
+    post, path = "/tasks/{id}/unassign", operation_id = "unassignTask", tag = "tasks",
     params(("id" = String, Path, description = "The task")),
-    responses((status = 200, description = "It is nobody's", body = Done))
+    responses((status = 200, description = "It is nobody's", body = OperationResult))
 )]
-async fn unassign(State(app): State<App>, Id(task): Id<TaskId>) -> Result<Done> {
+async fn unassign(State(app): State<App>, Id(task): Id<TaskId>) -> Result<OperationResult> {
     app.kernel().call(Command::Assign { task, assignee: None }).await?;
-    ok(Done {})
+    ok(OperationResult {})
 }

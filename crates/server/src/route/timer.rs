@@ -18,7 +18,7 @@ use crate::extract::{Body, Id, Query};
 use crate::page;
 use crate::problem::Problem;
 use crate::show;
-use crate::wire::{Done, MoveTimer, Page, Timer};
+use crate::wire::{OperationResult, Page, Timer, TimerMove};
 
 pub(super) fn routes() -> Routes {
     Routes::new()
@@ -58,7 +58,7 @@ struct ListQuery {
 
 /// Armed timers and deadlines in due order, frozen ones last.
 #[utoipa::path(
-    get, path = "/timers", operation_id = "list_timers", tag = "timers", params(ListQuery),
+    get, path = "/timers", operation_id = "listTimers", tag = "timers", params(ListQuery),
     responses((status = 200, description = "Timers", body = Page<Timer>))
 )]
 async fn list(
@@ -89,7 +89,7 @@ async fn list(
     rows.truncate(limit);
     let next_cursor = rows.last().filter(|_| more).map(|row| key_text(&row.key()));
     let of = rows.iter().map(|row| (row.id.0.instance, row.definition)).collect();
-    audit::read(&app, &caller, "list_timers", of).await;
+    audit::read(&app, &caller, "listTimers", of).await;
     let mut items = Vec::with_capacity(rows.len());
     for row in &rows {
         items.push(shown(&app, row).await?);
@@ -130,28 +130,28 @@ async fn find(app: &App, id: TimerId) -> std::result::Result<TimerRow, Problem> 
 
 /// One armed timer.
 #[utoipa::path(
-    get, path = "/timers/{id}", operation_id = "get_timer", tag = "timers",
+    get, path = "/timers/{id}", operation_id = "getTimer", tag = "timers",
     params(("id" = String, Path, description = "The timer")),
     responses((status = 200, description = "The timer", body = Timer))
 )]
 async fn get(State(app): State<App>, caller: Caller, Id(id): Id<TimerId>) -> Result<Timer> {
     let row = find(&app, id).await?;
-    audit::read(&app, &caller, "get_timer", vec![(id.0.instance, row.definition)]).await;
+    audit::read(&app, &caller, "getTimer", vec![(id.0.instance, row.definition)]).await;
     ok(shown(&app, &row).await?)
 }
 
 /// Moves a timer or a deadline to another instant; recorded.
 #[utoipa::path(
-    patch, path = "/timers/{id}", operation_id = "move_timer", tag = "timers", request_body = MoveTimer,
+    patch, path = "/timers/{id}", operation_id = "moveTimer", tag = "timers", request_body = TimerMove,
     params(("id" = String, Path, description = "The timer")),
-    responses((status = 200, description = "Moved", body = Done))
+    responses((status = 200, description = "Moved", body = OperationResult))
 )]
 async fn relocate(
     State(app): State<App>,
     caller: Caller,
     Id(timer): Id<TimerId>,
-    Body(body): Body<MoveTimer>,
-) -> Result<Done> {
+    Body(body): Body<TimerMove>,
+) -> Result<OperationResult> {
     edit(&app, timer, TimerEdit::Move(body.due_at), &caller, body.reason).await
 }
 
@@ -166,46 +166,46 @@ struct ReasonQuery {
 
 /// Fires a timer now; recorded.
 #[utoipa::path(
-    post, path = "/timers/{id}/fire", operation_id = "fire_timer", tag = "timers",
+    post, path = "/timers/{id}/fire", operation_id = "fireTimer", tag = "timers",
     params(("id" = String, Path, description = "The timer"), ReasonQuery),
-    responses((status = 200, description = "It has fired", body = Done))
+    responses((status = 200, description = "It has fired", body = OperationResult))
 )]
 async fn fire(
     State(app): State<App>,
     caller: Caller,
     Id(timer): Id<TimerId>,
     Query(query): Query<ReasonQuery>,
-) -> Result<Done> {
+) -> Result<OperationResult> {
     edit(&app, timer, TimerEdit::Fire, &caller, query.reason).await
 }
 
 /// Freezes a timer: it keeps its instant and does not fire; recorded.
 #[utoipa::path(
-    post, path = "/timers/{id}/freeze", operation_id = "freeze_timer", tag = "timers",
+    post, path = "/timers/{id}/freeze", operation_id = "freezeTimer", tag = "timers",
     params(("id" = String, Path, description = "The timer"), ReasonQuery),
-    responses((status = 200, description = "Frozen", body = Done))
+    responses((status = 200, description = "Frozen", body = OperationResult))
 )]
 async fn freeze(
     State(app): State<App>,
     caller: Caller,
     Id(timer): Id<TimerId>,
     Query(query): Query<ReasonQuery>,
-) -> Result<Done> {
+) -> Result<OperationResult> {
     edit(&app, timer, TimerEdit::Freeze, &caller, query.reason).await
 }
 
 /// Releases a frozen timer; it fires at once if its instant has passed. Recorded.
 #[utoipa::path(
-    post, path = "/timers/{id}/release", operation_id = "release_timer", tag = "timers",
+    post, path = "/timers/{id}/release", operation_id = "releaseTimer", tag = "timers",
     params(("id" = String, Path, description = "The timer"), ReasonQuery),
-    responses((status = 200, description = "Released", body = Done))
+    responses((status = 200, description = "Released", body = OperationResult))
 )]
 async fn release(
     State(app): State<App>,
     caller: Caller,
     Id(timer): Id<TimerId>,
     Query(query): Query<ReasonQuery>,
-) -> Result<Done> {
+) -> Result<OperationResult> {
     edit(&app, timer, TimerEdit::Release, &caller, query.reason).await
 }
 
@@ -215,8 +215,8 @@ async fn edit(
     edit: TimerEdit,
     caller: &Caller,
     reason: Option<String>,
-) -> Result<Done> {
+) -> Result<OperationResult> {
     let by = caller.by(reason);
     app.kernel().call(Command::EditTimer { timer, edit, audit: by }).await?;
-    ok(Done {})
+    ok(OperationResult {})
 }

@@ -20,7 +20,7 @@ use crate::auth::{Caller, Permission};
 use crate::extract::Name;
 use crate::problem::{Problem, Reason};
 use crate::show;
-use crate::wire::{Why, read_occurrence_id};
+use crate::wire::{Explanation, read_occurrence_id};
 
 /// Rows of history that an explanation looks at.
 const WALK: usize = 20_000;
@@ -37,12 +37,16 @@ pub(super) fn routes() -> Routes {
 
 /// Why something happened, did not happen, or has not happened yet.
 #[utoipa::path(
-    get, path = "/why/{id}", operation_id = "why", tag = "time",
+    get, path = "/why/{id}", operation_id = "explain", tag = "time",
     params(("id" = String, Path, description = "A timer, task, instance, schedule or occurrence")),
-    responses((status = 200, description = "The answer", body = Why))
+    responses((status = 200, description = "The answer", body = Explanation))
 )]
-async fn why(State(app): State<App>, caller: Caller, Name(id): Name<String>) -> Result<Why> {
-    let audited = async |instance| audit::read_of(&app, &caller, "why", vec![instance]).await;
+async fn why(
+    State(app): State<App>,
+    caller: Caller,
+    Name(id): Name<String>,
+) -> Result<Explanation> {
+    let audited = async |instance| audit::read_of(&app, &caller, "explain", vec![instance]).await;
     let (kind, explanation) = if let Ok(timer) = id.parse::<TimerId>() {
         audited(timer.0.instance).await;
         ("timer", of_timer(&app, timer).await?)
@@ -58,7 +62,7 @@ async fn why(State(app): State<App>, caller: Caller, Name(id): Name<String>) -> 
         let text = format!("{id:?} is no id of a timer, task, instance, schedule or occurrence");
         return Err(Problem::new(Reason::UnknownId, text));
     };
-    ok(Why { id, kind, explanation })
+    ok(Explanation { id, kind, explanation })
 }
 
 async fn of_timer(app: &App, timer: TimerId) -> std::result::Result<String, Problem> {

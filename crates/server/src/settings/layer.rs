@@ -142,7 +142,7 @@ mod tests {
         let layers = Layers::default().file(&path).unwrap().environment(given);
         let settings = layers.flag("listen", "127.0.0.1:4").settings().unwrap();
         assert_eq!(settings.listen.port(), 4);
-        assert_eq!((settings.http.body_bytes, settings.http.json_depth), (3, 2));
+        assert_eq!((settings.http.max_body_bytes, settings.http.max_json_depth), (3, 2));
         assert_eq!(settings.db.to_string(), "sqlite:/tmp/a.db");
     }
 

@@ -137,53 +137,53 @@ impl<'de> Deserialize<'de> for Db {
 #[serde(default, deny_unknown_fields)]
 pub struct HttpSettings {
     /// Bytes of a request body.
-    pub body_bytes: usize,
+    pub max_body_bytes: usize,
     /// Bytes of a source to deploy.
-    pub deploy_bytes: usize,
+    pub max_deploy_bytes: usize,
     /// Levels of nesting in JSON that enters: bodies of requests, and of answers to calls.
-    pub json_depth: usize,
+    pub max_json_depth: usize,
     /// Bytes of a request's head.
-    pub header_bytes: usize,
+    pub max_header_bytes: usize,
     /// Header fields of a request.
-    pub headers: usize,
+    pub max_headers: usize,
     /// How long a connection may take until the head of its next request is there, whether it sends
     /// slowly or nothing at all.
     pub header_timeout: Period,
     /// How long a request's body may take to arrive.
     pub body_timeout: Period,
     /// Connections at a time.
-    pub connections: usize,
+    pub max_connections: usize,
     /// Connections of one address at a time; of one network of 64 bits in IPv6.
-    pub connections_per_address: usize,
+    pub max_connections_per_address: usize,
     /// Requests under way at a time; those that wait do not count.
-    pub requests: usize,
+    pub max_requests: usize,
     /// Requests that wait at a time: for their body, for an instance, for tasks or for events.
-    pub waiting: usize,
+    pub max_waiting: usize,
     /// The longest a synchronous start waits.
-    pub wait: Period,
+    pub max_wait: Period,
     /// The longest a claim waits for tasks.
-    pub claim_wait: Period,
+    pub max_claim_wait: Period,
     /// How long what is under way may take after the server was told to stop.
-    pub drain: Period,
+    pub drain_timeout: Period,
 }
 
 impl Default for HttpSettings {
     fn default() -> Self {
         Self {
-            body_bytes: 1 << 20,
-            deploy_bytes: 16 << 20,
-            json_depth: 128,
-            header_bytes: 64 << 10,
-            headers: 100,
+            max_body_bytes: 1 << 20,
+            max_deploy_bytes: 16 << 20,
+            max_json_depth: 128,
+            max_header_bytes: 64 << 10,
+            max_headers: 100,
             header_timeout: Period::seconds(30),
             body_timeout: Period::seconds(30),
-            connections: 10_000,
-            connections_per_address: 2_048,
-            requests: 1_024,
-            waiting: 8_192,
-            wait: Period::seconds(25),
-            claim_wait: Period::seconds(60),
-            drain: Period::seconds(20),
+            max_connections: 10_000,
+            max_connections_per_address: 2_048,
+            max_requests: 1_024,
+            max_waiting: 8_192,
+            max_wait: Period::seconds(25),
+            max_claim_wait: Period::seconds(60),
+            drain_timeout: Period::seconds(20),
         }
     }
 }
@@ -348,12 +348,12 @@ pub struct EgressSettings {
     /// Ports that may be called; empty is all.
     pub ports: Vec<u16>,
     /// Hosts that are reached elsewhere, such as `"*.example.com" = "127.0.0.1:9443"`: mocks.
-    pub hosts: BTreeMap<String, String>,
+    pub host_overrides: BTreeMap<String, String>,
     /// A PEM file with authorities whose certificates are believed besides those of this machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ca_file: Option<PathBuf>,
     /// How many redirects are followed.
-    pub redirects: u32,
+    pub max_redirects: u32,
     /// How long connecting may take.
     pub connect_timeout: Period,
     /// How long a call may take that names no timeout.
@@ -361,9 +361,9 @@ pub struct EgressSettings {
     /// The longest timeout that a call may name.
     pub max_timeout: Period,
     /// Bytes of an answer.
-    pub response_bytes: usize,
+    pub max_response_bytes: usize,
     /// Calls under way at a time.
-    pub calls: usize,
+    pub max_calls: usize,
 }
 
 impl Default for EgressSettings {
@@ -371,14 +371,14 @@ impl Default for EgressSettings {
         Self {
             allow: Vec::new(),
             ports: vec![80, 443],
-            hosts: BTreeMap::new(),
+            host_overrides: BTreeMap::new(),
             ca_file: None,
-            redirects: 5,
+            max_redirects: 5,
             connect_timeout: Period::seconds(5),
             timeout: Period::seconds(30),
             max_timeout: Period::seconds(300),
-            response_bytes: 1 << 20,
-            calls: 256,
+            max_response_bytes: 1 << 20,
+            max_calls: 256,
         }
     }
 }
@@ -478,7 +478,7 @@ pub struct ClockSettings {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start: Option<Timestamp>,
     /// How many timers one move of the clock may set off.
-    pub firings: u64,
+    pub max_firings: u64,
     /// Start although the clock is far behind the time that the store has seen: no timer fires
     /// until it has caught up.
     pub accept_behind: bool,
@@ -486,7 +486,7 @@ pub struct ClockSettings {
 
 impl Default for ClockSettings {
     fn default() -> Self {
-        Self { is_virtual: false, start: None, firings: 100_000, accept_behind: false }
+        Self { is_virtual: false, start: None, max_firings: 100_000, accept_behind: false }
     }
 }
 

@@ -17,7 +17,7 @@ pub(crate) struct Clock {
 /// How far to move the virtual clock: one of both.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct Advance {
+pub(crate) struct ClockAdvance {
     /// By so long, in UTC.
     #[serde(default)]
     #[schema(value_type = Option<String>, example = "P30D")]
@@ -30,7 +30,7 @@ pub(crate) struct Advance {
 
 /// What moving the clock did.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Moved {
+pub(crate) struct ClockAdvanceResult {
     /// Where it stands.
     #[schema(value_type = String, format = DateTime)]
     pub(crate) now: Timestamp,

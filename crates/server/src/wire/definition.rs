@@ -52,7 +52,7 @@ impl From<&meantime_core::Diagnostic> for Diagnostic {
 
 /// What a deployment made, or would make.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Deployed {
+pub(crate) struct DeploymentResult {
     /// One entry for each definition of the source.
     pub(crate) definitions: Vec<DeployedDefinition>,
 }
@@ -117,7 +117,7 @@ impl From<&DefinitionRow> for Definition {
 
 /// A definition as a drawing.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Graph {
+pub(crate) struct DefinitionGraph {
     /// Its places.
     pub(crate) nodes: Vec<GraphNode>,
     /// Ways from place to place.
@@ -150,7 +150,7 @@ pub(crate) struct GraphEdge {
     pub(crate) label: Option<String>,
 }
 
-impl From<meantime_core::Graph> for Graph {
+impl From<meantime_core::Graph> for DefinitionGraph {
     fn from(graph: meantime_core::Graph) -> Self {
         let nodes = graph.nodes.into_iter().map(|node| GraphNode {
             id: node.id,

@@ -4,12 +4,12 @@ use meantime_core::Timestamp;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::Entry;
+use super::HistoryEvent;
 
 /// One turn of an instance, as an event. Its id is the turn's place in the history.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Event {
+pub(crate) struct TurnEvent {
     /// The instance.
     pub(crate) instance_id: String,
     /// The name of its definition.
@@ -22,5 +22,5 @@ pub(crate) struct Event {
     #[schema(value_type = String, format = DateTime)]
     pub(crate) at: Timestamp,
     /// What happened.
-    pub(crate) records: Vec<Entry>,
+    pub(crate) records: Vec<HistoryEvent>,
 }

@@ -15,10 +15,10 @@ pub(crate) struct Forecast {
     #[schema(value_type = String, format = DateTime)]
     pub(crate) to: Timestamp,
     /// What will be due, in order.
-    pub(crate) items: Vec<Due>,
+    pub(crate) items: Vec<UpcomingEvent>,
     /// How much in each part of the window, if parts were asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) buckets: Option<Vec<Bucket>>,
+    pub(crate) buckets: Option<Vec<ForecastBucket>>,
     /// Whether there is more than is shown. Parts are counted in full all the same.
     pub(crate) truncated: bool,
     /// Where the next page begins, if there is more.
@@ -29,7 +29,7 @@ pub(crate) struct Forecast {
 /// Something that will be due.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Due {
+pub(crate) struct UpcomingEvent {
     /// When.
     #[schema(value_type = String, format = DateTime)]
     pub(crate) at: Timestamp,
@@ -53,7 +53,7 @@ pub(crate) struct Due {
 
 /// How much is due in a part of a window.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Bucket {
+pub(crate) struct ForecastBucket {
     /// Where the part begins.
     #[schema(value_type = String, format = DateTime)]
     pub(crate) at: Timestamp,
@@ -63,7 +63,7 @@ pub(crate) struct Bucket {
 
 /// Why something happened, did not happen, or has not happened yet.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Why {
+pub(crate) struct Explanation {
     /// What was asked about.
     pub(crate) id: String,
     /// `timer`, `task`, `instance`, `schedule` or `occurrence`.

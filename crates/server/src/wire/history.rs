@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 /// One thing that happened, or will happen. Which members are there depends on its type.
 #[derive(Debug, Default, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Entry {
+pub(crate) struct HistoryEvent {
     /// Its place in the history of all instances.
     #[serde(skip_serializing_if = "String::is_empty")]
     seq: String,
@@ -72,7 +72,7 @@ pub(crate) struct Entry {
     data: Option<Json>,
     /// Who did it, and why.
     #[serde(skip_serializing_if = "Option::is_none")]
-    by: Option<By>,
+    by: Option<Actor>,
     /// How many turns were left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     turns: Option<u64>,
@@ -80,18 +80,18 @@ pub(crate) struct Entry {
 
 /// Who did something, and why.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct By {
+pub(crate) struct Actor {
     actor: String,
     reason: String,
 }
 
-impl From<&AuditInfo> for By {
+impl From<&AuditInfo> for Actor {
     fn from(by: &AuditInfo) -> Self {
         Self { actor: by.actor.clone(), reason: by.reason.clone() }
     }
 }
 
-impl Entry {
+impl HistoryEvent {
     /// Something that is still to come.
     pub(crate) fn upcoming(at: Timestamp, kind: &str, id: String, element: String) -> Self {
         let (kind, id, element) = (kind.to_owned(), Some(id), Some(element));
@@ -104,8 +104,8 @@ impl Entry {
 }
 
 /// The entries of one turn.
-pub(crate) fn entries(row: &HistoryRow) -> Vec<Entry> {
-    let entry = |record: &Record| Entry {
+pub(crate) fn history_events(row: &HistoryRow) -> Vec<HistoryEvent> {
+    let entry = |record: &Record| HistoryEvent {
         seq: row.seq.to_string(),
         turn: Some(row.turn_no),
         at: row.at,
@@ -114,14 +114,16 @@ pub(crate) fn entries(row: &HistoryRow) -> Vec<Entry> {
     row.records.iter().map(entry).collect()
 }
 
-fn of_record(record: &Record) -> Entry {
+fn of_record(record: &Record) -> HistoryEvent {
     match record {
-        Record::Started { cause, input } => {
-            Entry { cause: Some(start_cause(cause)), data: Some(input.clone()), ..named("started") }
-        }
+        Record::Started { cause, input } => HistoryEvent {
+            cause: Some(start_cause(cause)),
+            data: Some(input.clone()),
+            ..named("started")
+        },
         Record::Event { name, key, note, taken, message, attempt, worker } => {
             let is_failure = message.is_some();
-            Entry {
+            HistoryEvent {
                 id: key.map(|key| match name.as_str() {
                     "taskCompleted" | "taskFailed" => TaskId(key).to_string(),
                     _ => key.to_string(),
@@ -135,26 +137,26 @@ fn of_record(record: &Record) -> Entry {
                 ..named(name)
             }
         }
-        Record::TimerArmed { key, kind, element, due_at } => Entry {
+        Record::TimerArmed { key, kind, element, due_at } => HistoryEvent {
             element: Some(element.clone()),
             due_kind: Some(kind.name()),
             due_at: Some(*due_at),
             ..timer("timerArmed", *key)
         },
-        Record::TimerFired { key, kind, due_at, audit } => Entry {
+        Record::TimerFired { key, kind, due_at, audit } => HistoryEvent {
             due_kind: Some(kind.name()),
             due_at: Some(*due_at),
             manual: audit.is_some(),
-            by: audit.as_ref().map(By::from),
+            by: audit.as_ref().map(Actor::from),
             ..timer("timerFired", *key)
         },
-        Record::TimerCancelled { key, kind, due_at, cause } => Entry {
+        Record::TimerCancelled { key, kind, due_at, cause } => HistoryEvent {
             due_kind: Some(kind.name()),
             due_at: Some(*due_at),
             cause: Some(cancelled(*cause)),
             ..timer("timerCancelled", *key)
         },
-        Record::TimerEdited { key, kind, edit, from, to, audit: by } => Entry {
+        Record::TimerEdited { key, kind, edit, from, to, audit: by } => HistoryEvent {
             due_kind: Some(kind.name()),
             due_at: Some(*to),
             from: Some(*from),
@@ -162,16 +164,16 @@ fn of_record(record: &Record) -> Entry {
             ..timer(edited(*edit), *key)
         },
         Record::TaskScheduled { key, name } => {
-            Entry { name: Some(name.clone()), ..task("taskScheduled", *key) }
+            HistoryEvent { name: Some(name.clone()), ..task("taskScheduled", *key) }
         }
         Record::TaskCancelled { key, cause } => {
-            Entry { cause: Some(cancelled(*cause)), ..task("taskCancelled", *key) }
+            HistoryEvent { cause: Some(cancelled(*cause)), ..task("taskCancelled", *key) }
         }
         Record::DetachedTaskEnded { key, code } => {
             let kind = if code.is_some() { "detachedTaskFailed" } else { "detachedTaskCompleted" };
-            Entry { code: code.clone(), ..task(kind, *key) }
+            HistoryEvent { code: code.clone(), ..task(kind, *key) }
         }
-        Record::AttemptFailed { key, attempt, code, message, retry_at } => Entry {
+        Record::AttemptFailed { key, attempt, code, message, retry_at } => HistoryEvent {
             attempt: Some(*attempt),
             code: Some(code.clone()),
             message: Some(message.clone()),
@@ -179,52 +181,54 @@ fn of_record(record: &Record) -> Entry {
             ..task("attemptFailed", *key)
         },
         Record::LeaseExpired { key, worker, .. } => {
-            Entry { worker: Some(worker.clone()), ..task("leaseExpired", *key) }
+            HistoryEvent { worker: Some(worker.clone()), ..task("leaseExpired", *key) }
         }
-        Record::ChildStarted { key, definition } => Entry {
+        Record::ChildStarted { key, definition } => HistoryEvent {
             id: Some(key.to_string()),
             name: Some(definition.clone()),
             ..named("childStarted")
         },
-        Record::IncidentRaised { incident, failure } => Entry {
+        Record::IncidentRaised { incident, failure } => HistoryEvent {
             id: Some(incident.to_string()),
             code: Some(failure.code.clone()),
             message: Some(failure.message.clone()),
             data: failure.data.clone(),
             ..named("incidentRaised")
         },
-        Record::IncidentClosed { incident, audit: by } => Entry {
+        Record::IncidentClosed { incident, audit: by } => HistoryEvent {
             id: Some(incident.to_string()),
-            by: by.as_ref().map(By::from),
+            by: by.as_ref().map(Actor::from),
             ..named("incidentClosed")
         },
         Record::Note { kind, data } => {
-            Entry { name: Some(kind.clone()), data: Some(data.clone()), ..named("note") }
+            HistoryEvent { name: Some(kind.clone()), data: Some(data.clone()), ..named("note") }
         }
         Record::Command { name, audit: by } => {
-            Entry { name: Some(name.clone()), by: Some(by.into()), ..named("command") }
+            HistoryEvent { name: Some(name.clone()), by: Some(by.into()), ..named("command") }
         }
         Record::Ended { phase, code } => {
-            Entry { name: Some(phase.clone()), code: code.clone(), ..named("ended") }
+            HistoryEvent { name: Some(phase.clone()), code: code.clone(), ..named("ended") }
         }
         Record::Closing => named("closing"),
-        Record::Published { name } => Entry { name: Some(name.clone()), ..named("published") },
+        Record::Published { name } => {
+            HistoryEvent { name: Some(name.clone()), ..named("published") }
+        }
         Record::Compacted { since, turns, .. } => {
-            Entry { from: Some(*since), turns: Some(*turns), ..named("compacted") }
+            HistoryEvent { from: Some(*since), turns: Some(*turns), ..named("compacted") }
         }
     }
 }
 
-fn named(kind: &str) -> Entry {
-    Entry { kind: kind.to_owned(), ..Entry::default() }
+fn named(kind: &str) -> HistoryEvent {
+    HistoryEvent { kind: kind.to_owned(), ..HistoryEvent::default() }
 }
 
-fn timer(kind: &str, key: EffectKey) -> Entry {
-    Entry { id: Some(TimerId(key).to_string()), ..named(kind) }
+fn timer(kind: &str, key: EffectKey) -> HistoryEvent {
+    HistoryEvent { id: Some(TimerId(key).to_string()), ..named(kind) }
 }
 
-fn task(kind: &str, key: EffectKey) -> Entry {
-    Entry { id: Some(TaskId(key).to_string()), ..named(kind) }
+fn task(kind: &str, key: EffectKey) -> HistoryEvent {
+    HistoryEvent { id: Some(TaskId(key).to_string()), ..named(kind) }
 }
 
 fn edited(edit: Edit) -> &'static str {

@@ -33,7 +33,7 @@ pub(crate) struct Incident {
 /// What the place of an incident ends with.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct Resolution {
+pub(crate) struct IncidentResolution {
     /// An object of variables; without it the place is tried again.
     #[serde(default)]
     #[schema(value_type = Option<serde_json::Value>)]

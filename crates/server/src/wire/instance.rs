@@ -35,7 +35,7 @@ pub(crate) struct NewInstance {
 /// Why somebody does something.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct Because {
+pub(crate) struct OperatorReason {
     /// For those who look at it later.
     #[serde(default)]
     pub(crate) reason: Option<String>,
@@ -44,7 +44,7 @@ pub(crate) struct Because {
 /// How an instance stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) enum Status {
+pub(crate) enum InstanceStatus {
     /// It goes on, perhaps with an incident.
     Running,
     /// It is over, with an output.
@@ -55,7 +55,7 @@ pub(crate) enum Status {
     Cancelled,
 }
 
-impl Status {
+impl InstanceStatus {
     /// The phases that look like this from outside.
     pub(crate) const fn phases(self) -> &'static [Phase] {
         match self {
@@ -67,7 +67,7 @@ impl Status {
     }
 }
 
-impl From<Phase> for Status {
+impl From<Phase> for InstanceStatus {
     fn from(phase: Phase) -> Self {
         match phase {
             Phase::Completed => Self::Completed,
@@ -109,7 +109,7 @@ impl From<&meantime_core::Failure> for Failure {
 /// What an instance waits for.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Waiting {
+pub(crate) struct WaitingFor {
     /// What kind of thing.
     pub(crate) kind: WaitingKind,
     /// The timer, task, child or subscription; of a step, its name.
@@ -133,7 +133,7 @@ pub(crate) struct Waiting {
 /// A scope of variables.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Scope {
+pub(crate) struct VariableScope {
     /// Its name among the scopes of the instance; `root` is the outermost.
     pub(crate) id: String,
     /// The scope around it.
@@ -186,7 +186,7 @@ impl From<meantime_core::WaitingKind> for WaitingKind {
 /// An instance in a list: everything but its data.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Summary {
+pub(crate) struct InstanceSummary {
     /// Its id.
     pub(crate) id: String,
     /// The name of its definition.
@@ -196,7 +196,7 @@ pub(crate) struct Summary {
     /// Its notation.
     pub(crate) notation: String,
     /// How it stands.
-    pub(crate) status: Status,
+    pub(crate) status: InstanceStatus,
     /// Why it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) error: Option<Failure>,
@@ -204,7 +204,7 @@ pub(crate) struct Summary {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) reason: Option<String>,
     /// What it waits for.
-    pub(crate) waiting_for: Vec<Waiting>,
+    pub(crate) waiting_for: Vec<WaitingFor>,
     /// What needs a person.
     pub(crate) incidents: Vec<Incident>,
     /// When it must be over.
@@ -237,7 +237,7 @@ pub(crate) struct Summary {
 pub(crate) struct Instance {
     /// Everything that lists show too.
     #[serde(flatten)]
-    pub(crate) summary: Summary,
+    pub(crate) summary: InstanceSummary,
     /// What it was started with.
     #[schema(value_type = serde_json::Value)]
     pub(crate) input: Json,
@@ -255,7 +255,7 @@ pub(crate) struct Instance {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct InstanceResult {
     /// How it stands.
-    status: Status,
+    status: InstanceStatus,
     /// What it returned.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<serde_json::Value>)]
@@ -273,7 +273,7 @@ impl InstanceResult {
         let ending = row.meta.outcome.as_ref().filter(|_| row.phase.is_ended()).map(Ending::of);
         let (output, error, reason) =
             ending.map_or((None, None, None), |it| (it.output, it.error, it.reason));
-        Self { status: Status::from(row.phase), output, error, reason }
+        Self { status: InstanceStatus::from(row.phase), output, error, reason }
     }
 }
 

@@ -61,7 +61,7 @@ impl ToSchema for CorrelationKey {}
 
 /// What became of a message.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Published {
+pub(crate) struct PublishResult {
     /// Its id: the one that was given, or a new one.
     pub(crate) id: String,
     /// Who got it, or was started by it.
@@ -74,7 +74,7 @@ pub(crate) struct Published {
 
 /// Who got a broadcast.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Delivered {
+pub(crate) struct BroadcastResult {
     /// Who got it, or was started by it.
     pub(crate) delivered: Vec<String>,
 }

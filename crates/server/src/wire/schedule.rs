@@ -62,13 +62,13 @@ pub(crate) struct NewSchedule {
     pub(crate) context: Option<Json>,
     /// What to do when one of the same definition, version, subject and start is active.
     #[serde(default)]
-    pub(crate) on_existing: OnExisting,
+    pub(crate) on_existing: OnExistingSchedule,
 }
 
 /// What to do when a schedule of the same identity is active.
 #[derive(Debug, Clone, Copy, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) enum OnExisting {
+pub(crate) enum OnExistingSchedule {
     /// Make another one.
     #[default]
     AddAnother,
@@ -78,12 +78,12 @@ pub(crate) enum OnExisting {
     Upsert,
 }
 
-impl From<OnExisting> for meantime_core::OnExisting {
-    fn from(it: OnExisting) -> Self {
+impl From<OnExistingSchedule> for meantime_core::OnExisting {
+    fn from(it: OnExistingSchedule) -> Self {
         match it {
-            OnExisting::AddAnother => Self::AddAnother,
-            OnExisting::Fail => Self::Fail,
-            OnExisting::Upsert => Self::Upsert,
+            OnExistingSchedule::AddAnother => Self::AddAnother,
+            OnExistingSchedule::Fail => Self::Fail,
+            OnExistingSchedule::Upsert => Self::Upsert,
         }
     }
 }
@@ -91,7 +91,7 @@ impl From<OnExisting> for meantime_core::OnExisting {
 /// What to change about a schedule, from now on; what is not given stays.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct ChangeSchedule {
+pub(crate) struct ScheduleUpdate {
     /// The `generation` that was looked at: the change is refused with `SCHEDULE_CHANGED` when
     /// somebody else has changed the schedule in between.
     #[serde(default)]
@@ -139,7 +139,7 @@ fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<u64
     Option::deserialize(deserializer).map(Some)
 }
 
-impl ChangeSchedule {
+impl ScheduleUpdate {
     /// The change for the engine, and why it is made.
     pub(crate) fn read(self) -> Result<(ScheduleChange, Option<String>), TimeError> {
         let change = ScheduleChange {
@@ -160,7 +160,7 @@ impl ChangeSchedule {
 /// A range to fill back.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct Backfill {
+pub(crate) struct ScheduleBackfill {
     /// From this instant on.
     #[schema(value_type = String, format = DateTime)]
     pub(crate) from: Timestamp,
@@ -172,7 +172,7 @@ pub(crate) struct Backfill {
 /// What becomes of a range that is filled back.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Backfilled {
+pub(crate) struct ScheduleBackfillResult {
     /// How many occurrences of the range will get a run: those that had none, as far as runs are
     /// left.
     pub(crate) will_run: u64,

@@ -11,7 +11,7 @@ use super::{Failure, Lasting};
 /// A worker asks for tasks.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct Claim {
+pub(crate) struct TaskClaim {
     /// Who asks: a name for people.
     pub(crate) worker: String,
     /// Types it can do; any worker task when there are none.
@@ -44,7 +44,7 @@ const fn minute() -> u64 {
 
 /// Tasks for a worker.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Claimed {
+pub(crate) struct ClaimedTasks {
     /// As many as there are, at most as many as were asked for.
     pub(crate) tasks: Vec<ClaimedTask>,
 }
@@ -115,7 +115,7 @@ pub(crate) fn read_token(text: &str) -> LeaseToken {
 /// A task is done.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct Complete {
+pub(crate) struct TaskCompletion {
     /// The token of the claim; people need none.
     #[serde(default)]
     pub(crate) lease_token: Option<String>,
@@ -128,7 +128,7 @@ pub(crate) struct Complete {
 /// A task did not work.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct Fail {
+pub(crate) struct TaskFailure {
     /// The token of the claim; people need none.
     #[serde(default)]
     pub(crate) lease_token: Option<String>,
@@ -181,7 +181,7 @@ pub(crate) struct BpmnError {
 /// A worker needs more time.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct Extend {
+pub(crate) struct LeaseExtension {
     /// The token of the claim.
     pub(crate) lease_token: String,
     /// How long from now, in milliseconds.
@@ -192,7 +192,7 @@ pub(crate) struct Extend {
 /// The new end of a lease.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Extended {
+pub(crate) struct ExtendedLease {
     /// In real time.
     #[schema(value_type = String, format = DateTime)]
     pub(crate) lease_until: Timestamp,
@@ -201,15 +201,15 @@ pub(crate) struct Extended {
 /// Many reports at once.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct CompleteMany {
+pub(crate) struct TaskReports {
     /// The reports.
-    pub(crate) results: Vec<ItemResult>,
+    pub(crate) results: Vec<TaskReport>,
 }
 
 /// One of many reports: an output, or an error.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct ItemResult {
+pub(crate) struct TaskReport {
     /// The task.
     pub(crate) id: String,
     /// The token of the claim.
@@ -237,14 +237,14 @@ pub(crate) struct ItemResult {
 
 /// What became of many reports.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Completed {
+pub(crate) struct TaskReportResults {
     /// In the order of the request.
-    pub(crate) results: Vec<ItemDone>,
+    pub(crate) results: Vec<TaskReportResult>,
 }
 
 /// What became of one of many reports.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct ItemDone {
+pub(crate) struct TaskReportResult {
     /// The task.
     pub(crate) id: String,
     /// The HTTP status that the report alone would have had.
@@ -260,7 +260,7 @@ pub(crate) struct ItemDone {
 /// Whose task it is.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct Assignment {
+pub(crate) struct TaskAssignment {
     /// The person.
     pub(crate) assignee: String,
 }

@@ -43,7 +43,7 @@ impl Timer {
 /// Where to move a timer.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct MoveTimer {
+pub(crate) struct TimerMove {
     /// When it is due from now on.
     #[schema(value_type = String, format = DateTime)]
     pub(crate) due_at: Timestamp,

@@ -307,7 +307,7 @@ spec:
     let mut settings = Settings::default();
     settings.egress.allow = vec!["127.0.0.0/8".to_owned()];
     settings.egress.ports = Vec::new();
-    settings.http.wait = meantime_server::Period::seconds(1);
+    settings.http.max_wait = meantime_server::Period::seconds(1);
     let router = deployed(settings, &text).await;
     let (status, problem) = send(&router, "/apis/slow", &[], "{}".to_owned()).await;
     assert_eq!((status, &problem["code"]), (504, &json!("TOO_SLOW")), "{problem}");

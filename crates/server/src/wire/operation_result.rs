@@ -5,4 +5,4 @@ use utoipa::ToSchema;
 
 /// Done; there is nothing to tell.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Done {}
+pub(crate) struct OperationResult {}
