@@ -11,7 +11,7 @@ use hyper::{Method, Request, Response, Uri};
 use hyper_util::client::legacy::Client as HyperClient;
 use hyper_util::rt::TokioExecutor;
 use meantime_core::Source;
-use meantime_server::{Dialer, Guard};
+use meantime_server::{Dialer, EgressPolicy};
 use serde_json::Value;
 use tokio::runtime::Runtime;
 
@@ -69,7 +69,7 @@ pub(crate) enum Sent {
 impl Client {
     pub(crate) fn new(target: &Target) -> Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let dialer = Dialer::new(Guard::open(), Duration::from_secs(10));
+        let dialer = Dialer::new(EgressPolicy::allow_all(), Duration::from_secs(10));
         let http = HyperClient::builder(TokioExecutor::new()).build(dialer);
         let url = target.url.trim_end_matches('/').to_owned();
         Ok(Self { runtime, http, url, token: target.token.clone() })

@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result};
 use meantime_core::{Source, SourceFile};
 use meantime_journey::JOURNEY_NOTATION;
 use meantime_journey::surface::references;
-use meantime_server::Formats;
+use meantime_server::SourceFormats;
 
 use crate::exit::Usage;
 
@@ -25,12 +25,12 @@ pub(crate) struct DefinitionFile {
 /// A file, or all definitions of a directory and those below it, by name. Files that they refer to
 /// are looked up beside each, then in the catalogues.
 pub(crate) fn find(path: &Path, catalogs: &[PathBuf]) -> Result<Vec<DefinitionFile>> {
-    let formats = Formats::default();
+    let formats = SourceFormats::default();
     let mut paths = Vec::new();
     let meta = fs::metadata(path).with_context(|| path.display().to_string())?;
     if meta.is_dir() {
         walk(path, &mut paths)?;
-        paths.retain(|path| formats.of_file(&name(path)).is_some());
+        paths.retain(|path| formats.notation_of_file(&name(path)).is_some());
         paths.sort();
     } else {
         paths.push(path.to_owned());
@@ -50,7 +50,7 @@ pub(crate) fn find_some(path: &Path, catalogs: &[PathBuf]) -> Result<Vec<Definit
 
 /// Whether a file is a definition, by its name.
 pub(crate) fn is_definition(path: &Path) -> bool {
-    Formats::default().of_file(&name(path)).is_some()
+    SourceFormats::default().notation_of_file(&name(path)).is_some()
 }
 
 fn walk(directory: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
@@ -67,9 +67,9 @@ fn walk(directory: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
     Ok(())
 }
 
-fn read(path: PathBuf, formats: &Formats, catalogs: &[PathBuf]) -> Result<DefinitionFile> {
+fn read(path: PathBuf, formats: &SourceFormats, catalogs: &[PathBuf]) -> Result<DefinitionFile> {
     let file_name = name(&path);
-    let known = formats.of_file(&file_name).zip(formats.media_type_of_file(&file_name));
+    let known = formats.notation_of_file(&file_name).zip(formats.media_type_of_file(&file_name));
     let unknown = || Usage(format!("{}: {EXPECTED}", path.display()));
     let (notation, media_type) = known.ok_or_else(unknown)?;
     let bytes = fs::read(&path).with_context(|| path.display().to_string())?;

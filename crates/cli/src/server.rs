@@ -6,8 +6,8 @@ use std::num::NonZero;
 
 use anyhow::{Context as _, Result};
 use meantime_server::{
-    App, Collector, Engine, LogFormat, LogSettings, Settings, TRACE_TARGET, connect, listen,
-    notations, raise_file_limit,
+    App, Engine, LogFormat, LogSettings, Settings, TRACE_TARGET, TraceExporter, connect_traces,
+    listen, notations, raise_file_limit,
 };
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::filter::{LevelFilter, Targets};
@@ -62,7 +62,7 @@ fn stop_signal() -> Result<impl Future<Output = ()>> {
 }
 
 /// Begins to log, and to collect traces if there is somebody to send them to.
-fn log(settings: &Settings) -> Result<Option<Collector>> {
+fn log(settings: &Settings) -> Result<Option<TraceExporter>> {
     let LogSettings { format, level } = &settings.log;
     let level: LevelFilter = level.parse().with_context(|| {
         format!("log.level: {level:?} is none of error, warn, info, debug, trace")
@@ -76,7 +76,7 @@ fn log(settings: &Settings) -> Result<Option<Collector>> {
         LogFormat::Json => lines.json().with_filter(filter).boxed(),
         LogFormat::Text => lines.with_ansi(show::colors()).with_filter(filter).boxed(),
     };
-    let (spans, collector) = connect(&settings.trace)?.unzip();
+    let (spans, collector) = connect_traces(&settings.trace)?.unzip();
     tracing_subscriber::registry().with(lines).with(spans).try_init().context("the log")?;
     Ok(collector)
 }

@@ -11,13 +11,13 @@ use crate::app::App;
 use crate::auth::Caller;
 
 /// The target of the lines.
-const TARGET: &str = "meantime::audit";
+const AUDIT_TARGET: &str = "meantime::audit";
 
 /// How many instances one line names; how many there were is always said.
-const NAMED: usize = 20;
+const MAX_LOGGED_INSTANCES: usize = 20;
 
 /// Somebody reads instances.
-pub(crate) async fn read(
+pub(crate) async fn log_guarded_read(
     app: &App,
     caller: &Caller,
     operation: &'static str,
@@ -27,19 +27,19 @@ pub(crate) async fn read(
     for (instance, definition) in instances {
         if is_guarded(app, definition).await {
             count += 1;
-            if named.len() < NAMED {
+            if named.len() < MAX_LOGGED_INSTANCES {
                 named.push(instance.to_string());
             }
         }
     }
     if count > 0 {
         let (by, instances) = (&caller.name, named.join(" "));
-        tracing::info!(target: TARGET, %by, operation, count, %instances, "read past a read guard");
+        tracing::info!(target: AUDIT_TARGET, %by, operation, count, %instances, "read past a read guard");
     }
 }
 
 /// Somebody reads what belongs to instances, by whichever definition they have.
-pub(crate) async fn read_of(
+pub(crate) async fn log_guarded_reads_of(
     app: &App,
     caller: &Caller,
     operation: &'static str,
@@ -50,11 +50,13 @@ pub(crate) async fn read_of(
         let definition = app.feed().definition_of(instance).await.ok().flatten();
         found.extend(definition.map(|definition| (instance, definition)));
     }
-    read(app, caller, operation, found).await;
+    log_guarded_read(app, caller, operation, found).await;
 }
 
 /// Whether a guard decides who may read instances of a definition.
 pub(crate) async fn is_guarded(app: &App, definition: DefinitionId) -> bool {
-    let entry = app.catalog().get(definition).await;
-    entry.is_ok_and(|it| it.runs().is_some_and(|(_, definition)| surface::is_guarded(definition)))
+    let entry = app.definitions().get(definition).await;
+    entry.is_ok_and(|it| {
+        it.compiled().is_some_and(|(_, definition)| surface::is_guarded(definition))
+    })
 }

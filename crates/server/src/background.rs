@@ -15,18 +15,18 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinSet;
 use tracing::instrument::{Instrument as _, WithSubscriber as _};
 
-use crate::problem::{Problem, Reason};
+use crate::problem::{Problem, ProblemCode};
 
 /// Threads that answer. Two: a long answer does not hold up all others.
-const THREADS: usize = 2;
+const POOL_THREADS: usize = 2;
 
 /// The threads. Without them (the system refused) requests are answered like all others.
-pub(crate) struct Background(Option<Runtime>);
+pub(crate) struct BackgroundPool(Option<Runtime>);
 
-impl Background {
+impl BackgroundPool {
     pub(crate) fn start() -> Arc<Self> {
         let runtime = Builder::new_multi_thread()
-            .worker_threads(THREADS)
+            .worker_threads(POOL_THREADS)
             .thread_name("meantime-long")
             // Threads for blocking work come from here too.
             .on_thread_start(|| thread_priority::lower(thread_priority::current()))
@@ -36,7 +36,7 @@ impl Background {
     }
 }
 
-impl Drop for Background {
+impl Drop for BackgroundPool {
     fn drop(&mut self) {
         if let Some(runtime) = self.0.take() {
             // Nobody waits for the answers any more.
@@ -46,8 +46,8 @@ impl Drop for Background {
 }
 
 /// Answers a request in the background. It ends when its caller has gone.
-pub(crate) async fn answer(
-    Extension(background): Extension<Arc<Background>>,
+pub(crate) async fn run_in_background(
+    Extension(background): Extension<Arc<BackgroundPool>>,
     request: Request,
     next: Next,
 ) -> Response {
@@ -58,6 +58,8 @@ pub(crate) async fn answer(
     answers.spawn_on(answering, runtime.handle());
     match answers.join_next().await {
         Some(Ok(response)) => response,
-        _ => Problem::new(Reason::Internal, "the request could not be answered").into_response(),
+        _ => {
+            Problem::new(ProblemCode::Internal, "the request could not be answered").into_response()
+        }
     }
 }

@@ -29,7 +29,7 @@ impl App {
             let text = "a deployment was answered by something else".to_owned();
             return Err(DeployError::Kernel(Error::Invalid(text)));
         };
-        self.surface_index().expire();
+        self.surface_index().invalidate();
         Ok((deployed, warnings))
     }
 
@@ -44,9 +44,9 @@ impl App {
         if diagnostics.iter().any(|it| it.severity == Severity::Error) {
             return Err(DeployError::Diagnostics(diagnostics));
         }
-        let clashes = self.surface_index().clashes(self, &definitions).await?;
-        if !clashes.is_empty() {
-            return Err(DeployError::Diagnostics(clashes));
+        let conflicts = self.surface_index().route_conflicts(self, &definitions).await?;
+        if !conflicts.is_empty() {
+            return Err(DeployError::Diagnostics(conflicts));
         }
         Ok((definitions, diagnostics))
     }

@@ -149,7 +149,10 @@ fn show_errors(page: &mut String) {
     );
     page.push_str("besides.</p>");
     for (code, about) in error_pages::PAGES {
-        put(page, format_args!("<h3 id=\"error-{code}\">{code}</h3>{}", error_pages::html(about)));
+        put(
+            page,
+            format_args!("<h3 id=\"error-{code}\">{code}</h3>{}", error_pages::render_html(about)),
+        );
     }
 }
 

@@ -11,7 +11,7 @@ use meantime_store::postgres::{self, PostgresStore};
 use meantime_store::sqlite::{Durability, Options, SqliteStore};
 
 use crate::connector::Connectors;
-use crate::journey::{self, Ephemeral, Requests};
+use crate::journey::{self, EphemeralKernel, InboundRequests};
 use crate::settings::{Db, Settings};
 
 /// Why an engine does not start.
@@ -33,29 +33,29 @@ pub enum StartError {
 
 /// Which notation reads which media type, and which file.
 #[derive(Debug, Clone)]
-pub struct Formats(Vec<Format>);
+pub struct SourceFormats(Vec<SourceFormat>);
 
 #[derive(Debug, Clone)]
-struct Format {
+struct SourceFormat {
     notation: &'static str,
     media_types: &'static [&'static str],
     suffixes: &'static [&'static str],
 }
 
-impl Default for Formats {
+impl Default for SourceFormats {
     fn default() -> Self {
         Self(vec![
-            Format {
+            SourceFormat {
                 notation: "flow",
                 media_types: &["text/javascript", "application/javascript"],
                 suffixes: &[".flow.js"],
             },
-            Format {
+            SourceFormat {
                 notation: "journey",
                 media_types: &["application/yaml", "application/json", "text/yaml"],
                 suffixes: &[".journey.yaml", ".journey.yml", ".journey.json"],
             },
-            Format {
+            SourceFormat {
                 notation: "bpmn",
                 media_types: &["application/xml", "application/bpmn+xml", "text/xml"],
                 suffixes: &[".bpmn", ".bpmn.xml"],
@@ -64,29 +64,30 @@ impl Default for Formats {
     }
 }
 
-impl Formats {
+impl SourceFormats {
     /// One more notation, for tests.
     #[must_use]
     pub fn with(mut self, notation: &'static str, media_types: &'static [&'static str]) -> Self {
-        self.0.push(Format { notation, media_types, suffixes: &[] });
+        self.0.push(SourceFormat { notation, media_types, suffixes: &[] });
         self
     }
 
     /// The notation that reads a media type.
     pub fn notation(&self, media_type: &str) -> Option<&'static str> {
-        let reads = |format: &&Format| format.media_types.contains(&media_type);
+        let reads = |format: &&SourceFormat| format.media_types.contains(&media_type);
         self.0.iter().find(reads).map(|format| format.notation)
     }
 
     /// The notation that reads a file, by its name.
-    pub fn of_file(&self, name: &str) -> Option<&'static str> {
-        let reads = |format: &&Format| format.suffixes.iter().any(|suffix| name.ends_with(suffix));
+    pub fn notation_of_file(&self, name: &str) -> Option<&'static str> {
+        let reads =
+            |format: &&SourceFormat| format.suffixes.iter().any(|suffix| name.ends_with(suffix));
         self.0.iter().find(reads).map(|format| format.notation)
     }
 
     /// The media type to send a file with, by its name.
     pub fn media_type_of_file(&self, name: &str) -> Option<&'static str> {
-        let notation = self.of_file(name)?;
+        let notation = self.notation_of_file(name)?;
         let format = self.0.iter().find(|format| format.notation == notation)?;
         format.media_types.first().copied()
     }
@@ -100,31 +101,31 @@ impl Formats {
 /// A running engine.
 pub struct Engine {
     kernel: Kernel,
-    ephemeral: Ephemeral,
-    requests: Requests,
+    ephemeral: EphemeralKernel,
+    requests: InboundRequests,
     journeys: Arc<meantime_journey::Settings>,
     settings: Arc<Settings>,
-    formats: Formats,
+    formats: SourceFormats,
 }
 
 impl Engine {
     /// Opens the store and begins. Needs a tokio runtime.
     pub async fn start(settings: Settings, notations: Notations) -> Result<Self, StartError> {
         let store = open_store(&settings).await?;
-        Self::on(store, settings, notations, Formats::default()).await
+        Self::start_on(store, settings, notations, SourceFormats::default()).await
     }
 
     /// Begins on a store that is open.
-    pub async fn on(
+    pub async fn start_on(
         store: Arc<dyn Store>,
         settings: Settings,
         notations: Notations,
-        formats: Formats,
+        formats: SourceFormats,
     ) -> Result<Self, StartError> {
         let retention = settings.retention.to_retention();
         let retention = retention.map_err(|error| StartError::Setting(error.to_string()))?;
-        let journeys = settings.journeys.notation().map_err(StartError::Setting)?;
-        let limits = journey::limits(&journeys, settings.limits.clone());
+        let journeys = settings.journeys.to_notation_settings().map_err(StartError::Setting)?;
+        let limits = journey::effective_limits(&journeys, settings.limits.clone());
         let config = Config { limits, ..Config::default() };
         let notations =
             notations.with(JOURNEY_NOTATION, Arc::new(JourneyNotation::new(journeys.clone())));
@@ -136,17 +137,17 @@ impl Engine {
         let mut clock: Arc<dyn Clock> = Arc::new(SystemClock);
         if settings.clock.is_virtual {
             let start = settings.clock.start.unwrap_or_else(|| clock.now().real);
-            let stands = Arc::new(VirtualClock::new(start));
-            builder = builder.virtual_clock(stands.clone());
-            clock = stands;
+            let virtual_clock = Arc::new(VirtualClock::new(start));
+            builder = builder.virtual_clock(virtual_clock.clone());
+            clock = virtual_clock;
         }
-        let requests = Requests::default();
+        let requests = InboundRequests::default();
         let connectors = Connectors::new(&settings, requests.clone(), clock.clone());
         let connectors = Arc::new(connectors.map_err(StartError::Setting)?);
-        let trouble = |source| StartError::Store { db: settings.db.to_string(), source };
-        let kernel = builder.engine_tasks(connectors.clone()).start().await.map_err(trouble)?;
-        let ephemeral = Ephemeral::start(notations, config, clock, connectors).await;
-        let ephemeral = ephemeral.map_err(trouble)?;
+        let store_error = |source| StartError::Store { db: settings.db.to_string(), source };
+        let kernel = builder.engine_tasks(connectors.clone()).start().await.map_err(store_error)?;
+        let ephemeral = EphemeralKernel::start(notations, config, clock, connectors).await;
+        let ephemeral = ephemeral.map_err(store_error)?;
         Ok(Self {
             kernel,
             ephemeral,
@@ -168,17 +169,17 @@ impl Engine {
     }
 
     /// Which notation reads what.
-    pub fn formats(&self) -> &Formats {
+    pub fn formats(&self) -> &SourceFormats {
         &self.formats
     }
 
     /// Runs that live in memory only.
-    pub(crate) fn ephemeral(&self) -> &Ephemeral {
+    pub(crate) fn ephemeral(&self) -> &EphemeralKernel {
         &self.ephemeral
     }
 
     /// Requests under way.
-    pub(crate) fn requests(&self) -> &Requests {
+    pub(crate) fn requests(&self) -> &InboundRequests {
         &self.requests
     }
 
@@ -196,16 +197,16 @@ impl Engine {
 
 /// Opens the store that the settings name, with the schema of this release.
 pub async fn open_store(settings: &Settings) -> Result<Arc<dyn Store>, StartError> {
-    let trouble = |source| StartError::Store { db: settings.db.to_string(), source };
+    let store_error = |source| StartError::Store { db: settings.db.to_string(), source };
     match &settings.db {
         Db::Memory => Ok(Arc::new(MemoryStore::new())),
         Db::Sqlite(path) => {
             let store = SqliteStore::open(path, sqlite_options(settings));
-            Ok(Arc::new(store.map_err(trouble)?))
+            Ok(Arc::new(store.map_err(store_error)?))
         }
         Db::Postgres(url) => {
             let store = PostgresStore::open(postgres_options(settings, url)).await;
-            Ok(Arc::new(store.map_err(trouble)?))
+            Ok(Arc::new(store.map_err(store_error)?))
         }
     }
 }
@@ -213,9 +214,9 @@ pub async fn open_store(settings: &Settings) -> Result<Arc<dyn Store>, StartErro
 /// The same for one process only: if another one uses the store, it is refused.
 pub async fn open_unshared_store(settings: &Settings) -> Result<Arc<dyn Store>, StartError> {
     let Db::Postgres(url) = &settings.db else { return open_store(settings).await };
-    let trouble = |source| StartError::Store { db: settings.db.to_string(), source };
+    let store_error = |source| StartError::Store { db: settings.db.to_string(), source };
     let options = postgres::Options { shared: false, ..postgres_options(settings, url) };
-    Ok(Arc::new(PostgresStore::open(options).await.map_err(trouble)?))
+    Ok(Arc::new(PostgresStore::open(options).await.map_err(store_error)?))
 }
 
 fn sqlite_options(settings: &Settings) -> Options {

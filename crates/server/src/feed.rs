@@ -21,26 +21,30 @@ use tokio::sync::{broadcast, watch};
 use crate::problem::Problem;
 
 /// Rows read at a time.
-const PAGE: usize = 500;
+const PAGE_ROWS: usize = 500;
 
 /// How far a follower may fall behind before it reads the store itself.
-const BEHIND: usize = 4_096;
+const MAX_LAG_ROWS: usize = 4_096;
 
 /// Instances whose definition is remembered.
-const REMEMBERED: usize = 50_000;
+const MAX_CACHED_DEFINITIONS: usize = 50_000;
 
 /// The source of what followers hear.
-pub(crate) struct Feed {
+pub(crate) struct HistoryFeed {
     kernel: Kernel,
     rows: broadcast::Sender<Arc<HistoryRow>>,
     definitions: Mutex<BTreeMap<InstanceId, DefinitionId>>,
 }
 
-impl Feed {
+impl HistoryFeed {
     /// Begins to listen. Needs a tokio runtime.
     pub(crate) fn start(kernel: &Kernel) -> Self {
-        let rows = broadcast::Sender::new(BEHIND);
-        tokio::spawn(read(kernel.history(), Arc::downgrade(kernel.store()), rows.clone()));
+        let rows = broadcast::Sender::new(MAX_LAG_ROWS);
+        tokio::spawn(broadcast_history(
+            kernel.history(),
+            Arc::downgrade(kernel.store()),
+            rows.clone(),
+        ));
         Self { kernel: kernel.clone(), rows, definitions: Mutex::new(BTreeMap::new()) }
     }
 
@@ -57,7 +61,7 @@ impl Feed {
         let row = self.kernel.store().instance(instance).await?;
         let definition = row.map(|row| row.definition);
         let mut known = known();
-        if known.len() >= REMEMBERED {
+        if known.len() >= MAX_CACHED_DEFINITIONS {
             known.clear();
         }
         known.extend(definition.map(|definition| (instance, definition)));
@@ -65,16 +69,16 @@ impl Feed {
     }
 
     /// Follows from a place on; from now on when there is none.
-    pub(crate) fn follow(&self, after: Option<u64>) -> Follower {
+    pub(crate) fn subscribe(&self, after: Option<u64>) -> FeedSubscriber {
         let live = self.rows.subscribe();
         let seen = after.unwrap_or_else(|| *self.kernel.history().borrow());
-        Follower { kernel: self.kernel.clone(), live, seen, read: Vec::new(), behind: true }
+        FeedSubscriber { kernel: self.kernel.clone(), live, seen, read: Vec::new(), behind: true }
     }
 }
 
 /// Reads what is new. It holds the store only while it reads: once the engine has stopped, somebody
 /// else may open it.
-async fn read(
+async fn broadcast_history(
     mut history: watch::Receiver<u64>,
     store: Weak<dyn Store>,
     rows: broadcast::Sender<Arc<HistoryRow>>,
@@ -88,7 +92,7 @@ async fn read(
         }
         let Some(store) = store.upgrade() else { return };
         // A store that is away is asked again when something more has happened.
-        while let Ok(page) = store.history_since(seen, PAGE).await {
+        while let Ok(page) = store.history_since(seen, PAGE_ROWS).await {
             let Some(last) = page.last() else { break };
             seen = last.seq;
             for row in page {
@@ -100,7 +104,7 @@ async fn read(
 }
 
 /// One who follows.
-pub(crate) struct Follower {
+pub(crate) struct FeedSubscriber {
     kernel: Kernel,
     live: broadcast::Receiver<Arc<HistoryRow>>,
     seen: u64,
@@ -109,7 +113,7 @@ pub(crate) struct Follower {
     behind: bool,
 }
 
-impl Follower {
+impl FeedSubscriber {
     /// The next row; none when the engine has stopped.
     pub(crate) async fn next(&mut self) -> Result<Option<Arc<HistoryRow>>, Problem> {
         loop {
@@ -118,8 +122,8 @@ impl Follower {
                 return Ok(Some(Arc::new(row)));
             }
             if self.behind {
-                let mut page = self.kernel.store().history_since(self.seen, PAGE).await?;
-                self.behind = page.len() == PAGE;
+                let mut page = self.kernel.store().history_since(self.seen, PAGE_ROWS).await?;
+                self.behind = page.len() == PAGE_ROWS;
                 page.reverse();
                 self.read = page;
                 continue;

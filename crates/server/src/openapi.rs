@@ -10,11 +10,11 @@ use utoipa::openapi::{ComponentsBuilder, InfoBuilder, OpenApi, OpenApiBuilder};
 use utoipa::{PartialSchema as _, ToSchema as _};
 
 use crate::app::App;
-use crate::problem::Details;
+use crate::problem::ProblemBody;
 use crate::route::api;
 
 /// What all of the document begins with.
-pub(crate) fn base() -> OpenApi {
+pub(crate) fn base_document() -> OpenApi {
     let bearer = HttpBuilder::new()
         .scheme(HttpAuthScheme::Bearer)
         .description(Some("An API key, or a token of the configured identity provider"))
@@ -22,7 +22,7 @@ pub(crate) fn base() -> OpenApi {
     let text = "The same, in a header of its own: `Authorization` is then free for a journey";
     let operator = ApiKeyValue::with_description("X-Meantime-Key", text);
     let components = ComponentsBuilder::new()
-        .schema(Details::name(), Details::schema())
+        .schema(ProblemBody::name(), ProblemBody::schema())
         .security_scheme("bearer", SecurityScheme::Http(bearer))
         .security_scheme("operatorKey", SecurityScheme::ApiKey(ApiKey::Header(operator)))
         .build();
@@ -49,12 +49,12 @@ pub fn document_text() -> String {
 }
 
 /// The document and the page, made once.
-pub(crate) struct Texts {
+pub(crate) struct OpenApiPages {
     json: Arc<str>,
     page: Arc<str>,
 }
 
-impl Texts {
+impl OpenApiPages {
     pub(crate) fn new() -> Self {
         let document = document();
         let page = crate::docs_page::render(&document);

@@ -27,7 +27,7 @@ const RETRY_AFTER_S: u64 = 1;
 
 /// What the server itself refuses, before the engine is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Reason {
+pub(crate) enum ProblemCode {
     NotFound,
     MethodNotAllowed,
     UnsupportedMediaType,
@@ -53,7 +53,7 @@ pub(crate) enum Reason {
     Internal,
 }
 
-impl Reason {
+impl ProblemCode {
     /// Every reason, for the test of their pages.
     #[cfg(test)]
     pub(crate) const ALL: [Self; 23] = [
@@ -144,13 +144,13 @@ impl Reason {
 pub(crate) struct Problem {
     status: StatusCode,
     retry_after: Option<u64>,
-    body: Box<Details>,
+    body: Box<ProblemBody>,
 }
 
 /// The body of an error answer (RFC 9457).
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(as = Problem)]
-pub(crate) struct Details {
+pub(crate) struct ProblemBody {
     /// Where the code is explained.
     #[serde(rename = "type")]
     kind: String,
@@ -176,23 +176,23 @@ pub(crate) struct Details {
 
 impl Problem {
     /// A problem that the server itself found.
-    pub(crate) fn new(reason: Reason, detail: impl Into<String>) -> Self {
-        let mut problem = Self::coded(reason.status(), reason.code(), detail);
-        if matches!(reason, Reason::RateLimited | Reason::TooManyRequests) {
+    pub(crate) fn new(reason: ProblemCode, detail: impl Into<String>) -> Self {
+        let mut problem = Self::with_code(reason.status(), reason.code(), detail);
+        if matches!(reason, ProblemCode::RateLimited | ProblemCode::TooManyRequests) {
             problem.retry_after = Some(RETRY_AFTER_S);
         }
         problem
     }
 
-    fn coded(
+    fn with_code(
         status: StatusCode,
         code: impl Into<Cow<'static, str>>,
         detail: impl Into<String>,
     ) -> Self {
         let code = code.into();
         let title = status.canonical_reason().unwrap_or("Error");
-        let body = Details {
-            kind: error_pages::link(&code),
+        let body = ProblemBody {
+            kind: error_pages::page_link(&code),
             title: Cow::Borrowed(title),
             status: status.as_u16(),
             code,
@@ -217,7 +217,7 @@ impl Problem {
     }
 
     /// The same problem, of something that a path names: then it is not there.
-    pub(crate) fn not_there(mut self) -> Self {
+    pub(crate) fn into_not_found(mut self) -> Self {
         self.status = StatusCode::NOT_FOUND;
         self.body.status = self.status.as_u16();
         self.body.title = Cow::Borrowed("Not Found");
@@ -290,7 +290,7 @@ impl From<Error> for Problem {
             Error::Store { code: "store_row_damaged", .. } => StatusCode::INTERNAL_SERVER_ERROR,
             _ => StatusCode::SERVICE_UNAVAILABLE,
         };
-        let mut problem = Self::coded(status, code, detail);
+        let mut problem = Self::with_code(status, code, detail);
         if status == StatusCode::SERVICE_UNAVAILABLE {
             problem.retry_after = Some(RETRY_AFTER_S);
         }
@@ -306,7 +306,7 @@ impl Problem {
     fn refused(error: Error) -> Self {
         let detail = error.to_string();
         let Error::Refused { code, problem } = error else {
-            return Self::new(Reason::Internal, detail);
+            return Self::new(ProblemCode::Internal, detail);
         };
         let status = match code.as_str() {
             "SCHEDULE_EXISTS" | SCHEDULE_CHANGED | "step_not_active" => StatusCode::CONFLICT,
@@ -314,16 +314,16 @@ impl Problem {
             SCHEDULE_INVALID => StatusCode::UNPROCESSABLE_ENTITY,
             _ => StatusCode::BAD_REQUEST,
         };
-        let said = problem.read::<String>().ok().or_else(|| mismatches(&problem));
+        let said = problem.read::<String>().ok().or_else(|| schema_mismatches(&problem));
         let detail = said.unwrap_or(detail);
-        let mut refused = Self::coded(status, code, detail);
+        let mut refused = Self::with_code(status, code, detail);
         refused.body.problem = Some(problem).filter(|problem| !problem.is_null());
         refused
     }
 }
 
 /// What does not match a schema, in one sentence.
-fn mismatches(problem: &Json) -> Option<String> {
+fn schema_mismatches(problem: &Json) -> Option<String> {
     let found: Vec<BTreeMap<String, String>> = problem.read().ok()?;
     let tell = |it: &BTreeMap<String, String>| match (it.get("pointer"), it.get("message")) {
         (Some(pointer), Some(message)) if !pointer.is_empty() => {
@@ -343,19 +343,19 @@ impl From<store::Error> for Problem {
 
 impl From<InvalidId> for Problem {
     fn from(error: InvalidId) -> Self {
-        Self::coded(StatusCode::BAD_REQUEST, error.code(), error.to_string())
+        Self::with_code(StatusCode::BAD_REQUEST, error.code(), error.to_string())
     }
 }
 
 impl From<InvalidJson> for Problem {
     fn from(error: InvalidJson) -> Self {
-        Self::coded(StatusCode::BAD_REQUEST, error.code(), error.to_string())
+        Self::with_code(StatusCode::BAD_REQUEST, error.code(), error.to_string())
     }
 }
 
 impl From<TimeError> for Problem {
     fn from(error: TimeError) -> Self {
         let hint = error.hint().map_or_else(String::new, |hint| format!("; {hint}"));
-        Self::coded(StatusCode::BAD_REQUEST, error.code(), format!("{error}{hint}"))
+        Self::with_code(StatusCode::BAD_REQUEST, error.code(), format!("{error}{hint}"))
     }
 }

@@ -30,19 +30,19 @@ use tokio::net::{TcpListener, TcpStream};
 use tower::ServiceExt as _;
 
 use crate::app::App;
-use crate::connection::{Connected, Connections};
-use crate::limit::Peer;
+use crate::concurrency::is_about_health;
+use crate::connection::{ConnectionLimit, ConnectionPermit};
 use crate::overload;
-use crate::place::is_about_health;
-use crate::problem::{Problem, Reason};
+use crate::problem::{Problem, ProblemCode};
+use crate::rate_limit::PeerAddress;
 use crate::settings::{HttpSettings, Settings};
 use crate::tls::{ClientCertificate, Tls, TlsError};
 
 /// How long a connection beyond the limit may take to ask.
-const SPARE_TIMEOUT: Duration = Duration::from_secs(2);
+const RESERVED_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A server that listens and has not begun to answer.
-pub struct Serving {
+pub struct BoundServer {
     listener: TcpListener,
     app: App,
     tls: Option<Tls>,
@@ -72,46 +72,46 @@ pub enum ListenError {
 }
 
 /// An address that is taken. Nothing else has happened yet.
-pub struct Listening {
+pub struct BoundListener {
     listener: TcpListener,
     tls: Option<Tls>,
 }
 
-impl Listening {
+impl BoundListener {
     /// Which address.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
     }
 
     /// Serves an engine there.
-    pub fn serve(self, app: App) -> Serving {
-        Serving { listener: self.listener, app, tls: self.tls }
+    pub fn serve(self, app: App) -> BoundServer {
+        BoundServer { listener: self.listener, app, tls: self.tls }
     }
 }
 
 /// Begins to listen. Without credentials only this machine is served, unless told otherwise.
-pub async fn serve(app: App) -> Result<Serving, ListenError> {
+pub async fn serve(app: App) -> Result<BoundServer, ListenError> {
     let listening = listen(app.settings()).await?;
     Ok(listening.serve(app))
 }
 
 /// Takes the address, before anything is made on disk: a server that is refused leaves no trace.
-pub async fn listen(settings: &Settings) -> Result<Listening, ListenError> {
+pub async fn listen(settings: &Settings) -> Result<BoundListener, ListenError> {
     let address = settings.listen;
-    if !is_safe(settings) {
+    if !is_authenticated_or_local(settings) {
         return Err(ListenError::Open(address));
     }
     let tls = Tls::load(&settings.tls)?;
     let listener = TcpListener::bind(address).await;
     let listener = listener.map_err(|source| ListenError::Io { address, source })?;
-    Ok(Listening { listener, tls })
+    Ok(BoundListener { listener, tls })
 }
 
-fn is_safe(settings: &Settings) -> bool {
+fn is_authenticated_or_local(settings: &Settings) -> bool {
     settings.listen.ip().is_loopback() || settings.auth.is_configured() || settings.insecure
 }
 
-impl Serving {
+impl BoundServer {
     /// The address it listens on: the port is known even when any was asked for.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
@@ -126,9 +126,9 @@ impl Serving {
     pub async fn run(self, stop: impl Future<Output = ()>) {
         let Self { listener, app, tls } = self;
         let http = app.settings().http.clone();
-        let connections = Connections::new(&http);
+        let connections = ConnectionLimit::new(&http);
         let open = GracefulShutdown::new();
-        let server = Arc::new(Server::new(app, tls));
+        let server = Arc::new(ConnectionHandler::new(app, tls));
         let mut stop = std::pin::pin!(stop);
         loop {
             let accepted = tokio::select! {
@@ -137,12 +137,12 @@ impl Serving {
                 accepted = accept(&listener) => accepted,
             };
             let Some((stream, peer)) = accepted else { continue };
-            let Some(connected) = connections.enter(peer.ip()) else {
+            let Some(permit) = connections.acquire(peer.ip()) else {
                 // Closing at once is the cheapest way to say that there is no room.
                 continue;
             };
-            let conversation = Conversation { peer, connected, certificate: None };
-            tokio::spawn(server.clone().open(stream, conversation, open.watcher()));
+            let connection = Connection { peer, permit, certificate: None };
+            tokio::spawn(server.clone().handle(stream, connection, open.watcher()));
         }
         drop(listener);
         server.app.drain();
@@ -154,7 +154,7 @@ impl Serving {
 }
 
 /// What every connection needs.
-struct Server {
+struct ConnectionHandler {
     app: App,
     router: Router,
     http: HttpSettings,
@@ -164,13 +164,13 @@ struct Server {
 }
 
 /// One connection: where it comes from, and who is there.
-struct Conversation {
+struct Connection {
     peer: SocketAddr,
-    connected: Connected,
+    permit: ConnectionPermit,
     certificate: Option<ClientCertificate>,
 }
 
-impl Server {
+impl ConnectionHandler {
     fn new(app: App, tls: Option<Tls>) -> Self {
         let seconds = Duration::from(app.settings().tls.hsts).as_secs();
         let hsts = (tls.is_some() && seconds > 0).then(|| format!("max-age={seconds}"));
@@ -179,34 +179,41 @@ impl Server {
         Self { app, router, http, tls: tls.map(Arc::new), hsts }
     }
 
-    async fn open(self: Arc<Self>, stream: TcpStream, mut with: Conversation, watcher: Watcher) {
-        let Some(tls) = &self.tls else { return self.converse(stream, with, watcher).await };
+    async fn handle(
+        self: Arc<Self>,
+        stream: TcpStream,
+        mut connection: Connection,
+        watcher: Watcher,
+    ) {
+        let Some(tls) = &self.tls else {
+            return self.serve_http(stream, connection, watcher).await;
+        };
         let limit = Duration::from(self.http.header_timeout);
         match tokio::time::timeout(limit, tls.accept(stream)).await {
             Ok(Ok((stream, certificate))) => {
-                with.certificate = certificate;
-                self.converse(stream, with, watcher).await;
+                connection.certificate = certificate;
+                self.serve_http(stream, connection, watcher).await;
             }
             // Anybody can connect and speak nonsense.
-            Ok(Err(error)) => tracing::debug!(peer = %with.peer, %error, "no TLS"),
-            Err(_) => tracing::debug!(peer = %with.peer, "TLS took too long"),
+            Ok(Err(error)) => tracing::debug!(peer = %connection.peer, %error, "no TLS"),
+            Err(_) => tracing::debug!(peer = %connection.peer, "TLS took too long"),
         }
     }
 
-    async fn converse(
+    async fn serve_http(
         self: Arc<Self>,
         stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
-        with: Conversation,
+        connection: Connection,
         watcher: Watcher,
     ) {
-        let builder = self.connection_builder(with.connected.is_spare);
-        let Conversation { peer, connected, certificate } = with;
-        let is_spare = connected.is_spare;
+        let builder = self.connection_builder(connection.permit.is_reserved);
+        let Connection { peer, permit, certificate } = connection;
+        let is_reserved = permit.is_reserved;
         let service = service_fn(move |request: hyper::Request<Incoming>| {
-            let refused = self.refuse(&request, is_spare);
+            let refused = self.reject_early(&request, is_reserved);
             let mut request: Request = request.map(Body::new);
             if refused.is_none() {
-                request.extensions_mut().insert(Peer(peer));
+                request.extensions_mut().insert(PeerAddress(peer));
                 if let Some(certificate) = &certificate {
                     request.extensions_mut().insert(certificate.clone());
                 }
@@ -215,7 +222,7 @@ impl Server {
             async move {
                 let mut response = match refused {
                     Some(refused) => refused,
-                    None => server.answer(request).await,
+                    None => server.route(request).await,
                 };
                 if let Some(hsts) = &server.hsts {
                     response.headers_mut().insert(STRICT_TRANSPORT_SECURITY, hsts.clone());
@@ -223,37 +230,41 @@ impl Server {
                 Ok::<Response<Body>, Infallible>(response)
             }
         });
-        let connection = builder.serve_connection(TokioIo::new(stream), service);
+        let http = builder.serve_connection(TokioIo::new(stream), service);
         // A connection that breaks is its client's business.
-        let _ = watcher.watch(connection).await;
-        drop(connected);
+        let _ = watcher.watch(http).await;
+        drop(permit);
     }
 
     /// The answer to what is refused by its first line.
-    fn refuse(&self, request: &hyper::Request<Incoming>, is_spare: bool) -> Option<Response<Body>> {
+    fn reject_early(
+        &self,
+        request: &hyper::Request<Incoming>,
+        is_reserved: bool,
+    ) -> Option<Response<Body>> {
         let path = request.uri().path();
-        if is_spare && !is_about_health(path) {
+        if is_reserved && !is_about_health(path) {
             let text = "too many connections";
-            return Some(Problem::new(Reason::TooManyRequests, text).into_response());
+            return Some(Problem::new(ProblemCode::TooManyRequests, text).into_response());
         }
-        overload::refuse(&self.app, request.method(), path)
+        overload::reject_early(&self.app, request.method(), path)
     }
 
-    async fn answer(&self, request: Request) -> Response<Body> {
+    async fn route(&self, request: Request) -> Response<Body> {
         match self.router.clone().oneshot(request).await {
             Ok(response) => response,
             Err(never) => match never {},
         }
     }
 
-    fn connection_builder(&self, is_spare: bool) -> http1::Builder {
+    fn connection_builder(&self, is_reserved: bool) -> http1::Builder {
         let http = &self.http;
         let timeout = Duration::from(http.header_timeout);
         let mut builder = http1::Builder::new();
         builder
             .timer(TokioTimer::new())
-            .header_read_timeout(if is_spare { timeout.min(SPARE_TIMEOUT) } else { timeout })
-            .keep_alive(!is_spare)
+            .header_read_timeout(if is_reserved { timeout.min(RESERVED_TIMEOUT) } else { timeout })
+            .keep_alive(!is_reserved)
             .max_headers(http.max_headers)
             .max_header_size(http.max_header_bytes)
             .half_close(false);
@@ -271,7 +282,7 @@ async fn accept(listener: &TcpListener) -> Option<(TcpStream, SocketAddr)> {
         }
         Err(error) => {
             tracing::warn!(%error, "a connection was not accepted");
-            rest().await;
+            pause_after_accept_error().await;
             None
         }
     }
@@ -279,7 +290,7 @@ async fn accept(listener: &TcpListener) -> Option<(TcpStream, SocketAddr)> {
 
 /// Too many open files heal when connections end; asking at once would only burn time.
 #[expect(clippy::disallowed_methods, reason = "nothing tells when a file can be opened again")]
-async fn rest() {
+async fn pause_after_accept_error() {
     tokio::time::sleep(Duration::from_millis(50)).await;
 }
 

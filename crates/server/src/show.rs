@@ -11,14 +11,14 @@ use meantime_kernel::open::{Key, Open};
 use meantime_kernel::store::{InstanceRow, Page, Phase};
 
 use crate::app::App;
-use crate::catalog::Entry;
+use crate::definition_cache::CachedDefinition;
 use crate::problem::Problem;
 use crate::wire::{
-    Ending, Incident, Instance, InstanceStatus, InstanceSummary, VariableScope, WaitingFor,
+    Incident, Instance, InstanceStatus, InstanceSummary, OutcomeView, VariableScope, WaitingFor,
 };
 
 /// How many incidents and children one instance shows.
-const SHOWN: usize = 1_000;
+const MAX_INCIDENTS: usize = 1_000;
 
 /// An instance with its data. `input` is given when it is known already.
 pub(crate) async fn instance(
@@ -28,10 +28,10 @@ pub(crate) async fn instance(
 ) -> Result<Instance, Problem> {
     if let Some(damaged) = &row.meta.damaged {
         let summary = damaged_summary(app, row, damaged).await;
-        let variables = object(Json::null());
+        let variables = object_or_empty(Json::null());
         return Ok(Instance { summary, input: Json::null(), output: None, variables });
     }
-    let definition = app.catalog().get(row.definition).await?;
+    let definition = app.definitions().get(row.definition).await?;
     let view = view(&definition, row);
     let is_unreadable = is_unreadable(row, &view);
     let waiting = waiting(app, row, &view).await?;
@@ -39,14 +39,14 @@ pub(crate) async fn instance(
         Some(input) => input,
         None => input_of(app, row).await?,
     };
-    let ending = row.meta.outcome.as_ref().filter(|_| row.phase.is_ended()).map(Ending::of);
+    let ending = row.meta.outcome.as_ref().filter(|_| row.phase.is_ended()).map(OutcomeView::of);
     let (output, variables) = match &ending {
         Some(ending) => (ending.output.clone(), ending.variables.clone()),
         None => (None, view.variables),
     };
-    let mut summary = of_parts(app, row, &definition, waiting, ending).await?;
-    summary.damaged = is_unreadable.then(undecodable);
-    Ok(Instance { summary, input, output, variables: object(variables) })
+    let mut summary = build_summary(app, row, &definition, waiting, ending).await?;
+    summary.damaged = is_unreadable.then(undecodable_message);
+    Ok(Instance { summary, input, output, variables: object_or_empty(variables) })
 }
 
 /// An instance as lists show it.
@@ -54,17 +54,17 @@ pub(crate) async fn summary(app: &App, row: &InstanceRow) -> Result<InstanceSumm
     if let Some(damaged) = &row.meta.damaged {
         return Ok(damaged_summary(app, row, damaged).await);
     }
-    let definition = app.catalog().get(row.definition).await?;
+    let definition = app.definitions().get(row.definition).await?;
     let view = view(&definition, row);
     let waiting = waiting(app, row, &view).await?;
-    let ending = row.meta.outcome.as_ref().filter(|_| row.phase.is_ended()).map(Ending::of);
-    let mut summary = of_parts(app, row, &definition, waiting, ending).await?;
-    summary.damaged = is_unreadable(row, &view).then(undecodable);
+    let ending = row.meta.outcome.as_ref().filter(|_| row.phase.is_ended()).map(OutcomeView::of);
+    let mut summary = build_summary(app, row, &definition, waiting, ending).await?;
+    summary.damaged = is_unreadable(row, &view).then(undecodable_message);
     Ok(summary)
 }
 
 /// The row, unless it is damaged: for those who need all of it.
-pub(crate) fn whole(row: InstanceRow) -> Result<InstanceRow, Problem> {
+pub(crate) fn require_undamaged(row: InstanceRow) -> Result<InstanceRow, Problem> {
     if row.meta.damaged.is_some() { Err(Error::InstanceDamaged(row.id).into()) } else { Ok(row) }
 }
 
@@ -74,13 +74,13 @@ fn is_unreadable(row: &InstanceRow, view: &View) -> bool {
     has_state && view.variables.is_null() && view.waiting.is_empty()
 }
 
-fn undecodable() -> String {
+fn undecodable_message() -> String {
     "its state cannot be decoded".to_owned()
 }
 
 /// What can be read of a damaged row. It must not keep the others of its list from being shown.
 async fn damaged_summary(app: &App, row: &InstanceRow, damaged: &str) -> InstanceSummary {
-    let definition = app.catalog().get(row.definition).await.ok();
+    let definition = app.definitions().get(row.definition).await.ok();
     let (name, version, notation) = definition
         .map_or_else(Default::default, |it| (it.name.clone(), it.version, it.notation.clone()));
     InstanceSummary {
@@ -103,12 +103,12 @@ async fn damaged_summary(app: &App, row: &InstanceRow, damaged: &str) -> Instanc
     }
 }
 
-async fn of_parts(
+async fn build_summary(
     app: &App,
     row: &InstanceRow,
-    definition: &Entry,
+    definition: &CachedDefinition,
     waiting_for: Vec<WaitingFor>,
-    ending: Option<Ending>,
+    ending: Option<OutcomeView>,
 ) -> Result<InstanceSummary, Problem> {
     let (error, reason) = ending.map_or((None, None), |ending| (ending.error, ending.reason));
     Ok(InstanceSummary {
@@ -136,19 +136,19 @@ pub(crate) async fn scopes(app: &App, row: &InstanceRow) -> Result<Vec<VariableS
     if !matches!(row.phase, Phase::Running | Phase::Yielding | Phase::Closing) {
         return Ok(Vec::new());
     }
-    let definition = app.catalog().get(row.definition).await?;
-    let scopes = definition.runs().map(|(notation, it)| notation.scopes(it, &row.state));
+    let definition = app.definitions().get(row.definition).await?;
+    let scopes = definition.compiled().map(|(notation, it)| notation.scopes(it, &row.state));
     let show = |scope: ScopeView| VariableScope {
         id: scope.id,
         parent: scope.parent,
         element: scope.element,
-        variables: object(scope.variables),
+        variables: object_or_empty(scope.variables),
     };
     Ok(scopes.unwrap_or_default().into_iter().map(show).collect())
 }
 
 /// What the notation of an instance says of it.
-pub(crate) fn view(definition: &Entry, row: &InstanceRow) -> View {
+pub(crate) fn view(definition: &CachedDefinition, row: &InstanceRow) -> View {
     match row.phase {
         // Before its first turn the state is its start; what is over waits for nothing.
         Phase::Starting | Phase::Completed | Phase::Failed | Phase::Cancelled => View::default(),
@@ -203,7 +203,7 @@ async fn incidents(app: &App, row: &InstanceRow) -> Result<Vec<Incident>, Proble
 }
 
 async fn open_incidents(app: &App, row: &InstanceRow) -> Result<Vec<Incident>, Problem> {
-    let rows = app.store().incidents(Some(row.id), Page::first(SHOWN)).await?;
+    let rows = app.store().incidents(Some(row.id), Page::first(MAX_INCIDENTS)).await?;
     Ok(rows.iter().map(Incident::from).collect())
 }
 
@@ -222,6 +222,6 @@ async fn input_of(app: &App, row: &InstanceRow) -> Result<Json, Problem> {
 }
 
 /// Variables are an object, also when there are none.
-fn object(variables: Json) -> Json {
+fn object_or_empty(variables: Json) -> Json {
     if variables.is_null() { Json::object([]) } else { variables }
 }

@@ -66,10 +66,10 @@ pub fn check_tls(settings: &TlsSettings) -> Result<(), TlsError> {
 /// The certificate that a client has presented and that was verified: it was issued by the
 /// configured authority, it is valid now, and the client has its key.
 #[derive(Debug, Clone)]
-pub(crate) struct ClientCertificate(Arc<Shown>);
+pub(crate) struct ClientCertificate(Arc<CertificateInfo>);
 
 #[derive(Debug)]
-struct Shown {
+struct CertificateInfo {
     certificate: CertificateDer<'static>,
     fingerprint: String,
 }
@@ -83,7 +83,7 @@ impl ClientCertificate {
             hex
         });
         let certificate = certificate.clone().into_owned();
-        Self(Arc::new(Shown { certificate, fingerprint }))
+        Self(Arc::new(CertificateInfo { certificate, fingerprint }))
     }
 
     /// SHA-256 of the certificate, in hex.
@@ -100,25 +100,25 @@ impl ClientCertificate {
 
 /// Certificates as they are now.
 pub(crate) struct Tls {
-    files: Files,
-    loaded: Mutex<Loaded>,
+    files: TlsFiles,
+    loaded: Mutex<LoadedTls>,
 }
 
 #[derive(Debug)]
-struct Files {
+struct TlsFiles {
     cert: PathBuf,
     key: PathBuf,
     clients: Option<(PathBuf, ClientCertificates)>,
 }
 
-struct Loaded {
+struct LoadedTls {
     config: Arc<ServerConfig>,
-    stamps: Vec<Stamp>,
+    stamps: Vec<FileStamp>,
 }
 
 /// What changes when a file does: its number, its size and when it was written.
 #[derive(Debug, PartialEq, Eq)]
-struct Stamp(Option<(u64, u64, i64, i64)>);
+struct FileStamp(Option<(u64, u64, i64, i64)>);
 
 impl Tls {
     /// Reads the files that settings name; none when they name none.
@@ -127,14 +127,14 @@ impl Tls {
         let files = match (cert, key) {
             (Some(cert), Some(key)) => {
                 let clients = client_ca.clone().map(|path| (path, *clients));
-                Files { cert: cert.clone(), key: key.clone(), clients }
+                TlsFiles { cert: cert.clone(), key: key.clone(), clients }
             }
             (None, None) if client_ca.is_none() => return Ok(None),
             _ => return Err(TlsError::Incomplete),
         };
         let stamps = files.stamps();
         let config = files.read()?;
-        Ok(Some(Self { files, loaded: Mutex::new(Loaded { config, stamps }) }))
+        Ok(Some(Self { files, loaded: Mutex::new(LoadedTls { config, stamps }) }))
     }
 
     /// Speaks TLS on a connection, with the files as they are now.
@@ -173,10 +173,10 @@ impl Tls {
     }
 }
 
-impl Files {
-    fn stamps(&self) -> Vec<Stamp> {
+impl TlsFiles {
+    fn stamps(&self) -> Vec<FileStamp> {
         let clients = self.clients.as_ref().map(|(path, _)| path);
-        [&self.cert, &self.key].into_iter().chain(clients).map(|path| Stamp::of(path)).collect()
+        [&self.cert, &self.key].into_iter().chain(clients).map(|path| FileStamp::of(path)).collect()
     }
 
     fn read(&self) -> Result<Arc<ServerConfig>, TlsError> {
@@ -214,13 +214,13 @@ impl Files {
 }
 
 fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
-    let trouble = |source| TlsError::File { path: path.to_owned(), source };
-    let found = CertificateDer::pem_file_iter(path).map_err(trouble)?;
-    let found: Vec<_> = found.collect::<Result<_, _>>().map_err(trouble)?;
+    let file_error = |source| TlsError::File { path: path.to_owned(), source };
+    let found = CertificateDer::pem_file_iter(path).map_err(file_error)?;
+    let found: Vec<_> = found.collect::<Result<_, _>>().map_err(file_error)?;
     if found.is_empty() { Err(TlsError::Empty { path: path.to_owned() }) } else { Ok(found) }
 }
 
-impl Stamp {
+impl FileStamp {
     fn of(path: &Path) -> Self {
         let found = path.metadata().ok();
         Self(found.map(|it| (it.ino(), it.len(), it.mtime(), it.mtime_nsec())))

@@ -12,8 +12,8 @@ use http_body_util::BodyExt as _;
 use meantime_core::{Source, Timestamp};
 use meantime_kernel::store::{MemoryStore, Store};
 use meantime_server::{
-    ApiKey, App, Engine, Formats, NewKey, ProfileSettings, Role, Settings, document_text, new_key,
-    notations, outside_paths,
+    ApiKey, App, Engine, NewKey, ProfileSettings, Role, Settings, SourceFormats, document_text,
+    new_key, notations, unlisted_paths,
 };
 use meantime_store::postgres::PostgresStore;
 use meantime_store::postgres::cluster::{Database, database};
@@ -207,7 +207,8 @@ struct Stage {
 
 impl Stage {
     async fn new(store: Arc<dyn Store>, settings: &Settings) -> Self {
-        let engine = Engine::on(store, settings.clone(), notations(), Formats::default()).await;
+        let engine =
+            Engine::start_on(store, settings.clone(), notations(), SourceFormats::default()).await;
         let engine = engine.expect("the engine starts");
         let router = App::new(&engine).router();
         Self { engine, router }
@@ -284,7 +285,7 @@ fn operations() -> Vec<(String, String, String)> {
             all.push((id, method.to_uppercase(), path.clone()));
         }
     }
-    for path in outside_paths() {
+    for path in unlisted_paths() {
         let method = if path.contains('*') { "POST" } else { "GET" };
         all.push((path.clone(), method.to_owned(), path));
     }

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use meantime_kernel::store::{BoxFuture, Fetched, Layer, MemoryStore, Plan, Store, UnitResult};
-use meantime_server::{App, Engine, Formats, Settings, notations, serve};
+use meantime_server::{App, Engine, Settings, SourceFormats, notations, serve};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{TcpListener, TcpStream};
@@ -32,7 +32,7 @@ async fn start_empty(change: impl FnOnce(&mut Settings)) -> Server {
 async fn start_on(store: Arc<dyn Store>, change: impl FnOnce(&mut Settings)) -> Server {
     let mut settings = Settings { listen: ([127, 0, 0, 1], 0).into(), ..Settings::default() };
     change(&mut settings);
-    let engine = Engine::on(store, settings, notations(), Formats::default()).await;
+    let engine = Engine::start_on(store, settings, notations(), SourceFormats::default()).await;
     let app = App::new(&engine.expect("the engine starts"));
     let serving = serve(app).await.expect("it listens");
     let address = serving.address().expect("an address");
@@ -495,7 +495,7 @@ async fn a_body_beyond_its_limit_is_refused() {
 async fn other_machines_are_not_served_without_credentials() {
     let settings = Settings { listen: ([0, 0, 0, 0], 0).into(), ..Settings::default() };
     let store = Arc::new(MemoryStore::new());
-    let engine = Engine::on(store, settings, notations(), Formats::default()).await;
+    let engine = Engine::start_on(store, settings, notations(), SourceFormats::default()).await;
     let app = App::new(&engine.expect("the engine starts"));
     let Err(error) = serve(app).await else { panic!("it listens") };
     assert!(error.to_string().contains("--insecure"), "{error}");

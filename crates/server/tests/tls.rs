@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use meantime_kernel::store::MemoryStore;
 use meantime_server::{
-    App, ClientCertificates, Engine, Formats, Serving, Settings, check_tls, notations, serve,
+    App, BoundServer, ClientCertificates, Engine, Settings, SourceFormats, check_tls, notations,
+    serve,
 };
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, ExtendedKeyUsagePurpose, IsCa, KeyPair,
@@ -84,9 +85,9 @@ async fn stage(clients: Option<ClientCertificates>) -> (Stage, Issued) {
     (Stage { directory, authority, address }, issued)
 }
 
-async fn listen(settings: Settings) -> Serving {
+async fn listen(settings: Settings) -> BoundServer {
     let store = Arc::new(MemoryStore::new());
-    let engine = Engine::on(store, settings, notations(), Formats::default()).await;
+    let engine = Engine::start_on(store, settings, notations(), SourceFormats::default()).await;
     serve(App::new(&engine.expect("the engine starts"))).await.expect("it listens")
 }
 

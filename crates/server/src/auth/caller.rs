@@ -10,8 +10,8 @@ use axum::http::request::Parts;
 use meantime_core::Timestamp;
 use meantime_kernel::history::AuditInfo;
 
-use super::jwks::Provider;
-use super::jwt::Judged;
+use super::jwks::IdentityProvider;
+use super::jwt::TokenIdentity;
 use super::key;
 use crate::app::App;
 use crate::settings::{AuthSettings, Role};
@@ -31,19 +31,19 @@ pub(crate) struct Caller {
 
 /// Why somebody is not known.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Unknown {
+pub(crate) enum AuthError {
     /// There is no credential, or none of ours.
-    Credential,
+    InvalidCredentials,
     /// The key is right and its time is over.
-    Expired { name: String, at: Timestamp },
+    KeyExpired { name: String, at: Timestamp },
 }
 
-impl Unknown {
+impl AuthError {
     /// What the caller is told. Only who has the whole key learns that it expired.
     pub(crate) fn detail(&self) -> String {
         match self {
-            Self::Credential => "no valid credentials were sent".to_owned(),
-            Self::Expired { name, at } => format!("the key {name:?} expired at {at}"),
+            Self::InvalidCredentials => "no valid credentials were sent".to_owned(),
+            Self::KeyExpired { name, at } => format!("the key {name:?} expired at {at}"),
         }
     }
 }
@@ -65,7 +65,7 @@ impl Caller {
     }
 
     /// Who did something, and why.
-    pub(crate) fn by(&self, reason: Option<String>) -> AuditInfo {
+    pub(crate) fn audit_info(&self, reason: Option<String>) -> AuditInfo {
         AuditInfo { actor: self.name.to_string(), reason: reason.unwrap_or_default() }
     }
 }
@@ -81,14 +81,14 @@ impl FromRequestParts<App> for Caller {
 }
 
 /// Knows callers by what they present.
-pub(crate) struct Auth {
+pub(crate) struct Authenticator {
     settings: AuthSettings,
-    provider: Option<Provider>,
+    provider: Option<IdentityProvider>,
 }
 
-impl Auth {
+impl Authenticator {
     pub(crate) fn new(settings: &AuthSettings) -> Self {
-        let provider = settings.jwt.clone().map(Provider::new);
+        let provider = settings.jwt.clone().map(IdentityProvider::new);
         Self { settings: settings.clone(), provider }
     }
 
@@ -99,31 +99,33 @@ impl Auth {
 
     /// The id of the key that is presented, if there is a key of that id, good or not. Ids that
     /// nobody has are all the same: they can be made up without end.
-    pub(crate) fn named_key(&self, headers: &HeaderMap) -> Option<Arc<str>> {
-        let id = key::id(presented(headers)?)?;
+    pub(crate) fn presented_key_id(&self, headers: &HeaderMap) -> Option<Arc<str>> {
+        let id = key::key_id(presented_credential(headers)?)?;
         let known = self.settings.keys.iter().find(|key| key.id == id)?;
         Some(Arc::from(known.id.as_str()))
     }
 
     /// Who sent these headers. The header for operators goes before `Authorization`.
-    pub(crate) async fn caller(
+    pub(crate) async fn identify(
         &self,
         headers: &HeaderMap,
         now: Timestamp,
-    ) -> Result<Caller, Unknown> {
+    ) -> Result<Caller, AuthError> {
         if !self.is_configured() {
             return Ok(Caller::local());
         }
-        let presented = presented(headers).ok_or(Unknown::Credential)?;
-        if key::is_key(presented) {
-            return self.key(presented, now);
+        let presented = presented_credential(headers).ok_or(AuthError::InvalidCredentials)?;
+        if key::has_key_prefix(presented) {
+            return self.caller_of_key(presented, now);
         }
-        let provider = self.provider.as_ref().ok_or(Unknown::Credential)?;
-        match provider.judge(presented, now).await {
-            Judged::Good(subject, role) => {
+        let provider = self.provider.as_ref().ok_or(AuthError::InvalidCredentials)?;
+        match provider.identify(presented, now).await {
+            TokenIdentity::Valid(subject, role) => {
                 Ok(Caller { name: Arc::from(subject), role: Some(role) })
             }
-            Judged::UnknownKey | Judged::Bad => Err(Unknown::Credential),
+            TokenIdentity::UnknownKey | TokenIdentity::Invalid => {
+                Err(AuthError::InvalidCredentials)
+            }
         }
     }
 
@@ -134,29 +136,34 @@ impl Auth {
 
     /// The operator whose key is in `Authorization`, if there is one. Anything else in it may be
     /// meant for a journey.
-    pub(crate) fn operator_by_bearer(&self, headers: &HeaderMap, now: Timestamp) -> Option<Caller> {
-        let presented = bearer(headers).filter(|it| key::is_key(it))?;
-        self.key(presented, now).ok()
+    pub(crate) fn operator_of_bearer(&self, headers: &HeaderMap, now: Timestamp) -> Option<Caller> {
+        let presented = bearer(headers).filter(|it| key::has_key_prefix(it))?;
+        self.caller_of_key(presented, now).ok()
     }
 
     /// Whether `Authorization` has a key of an operator: journeys do not see it.
     pub(crate) fn is_operator_bearer(&self, headers: &HeaderMap) -> bool {
-        bearer(headers).is_some_and(|it| key::find(&self.settings.keys, it).is_some())
+        bearer(headers).is_some_and(|it| key::find_operator_key(&self.settings.keys, it).is_some())
     }
 
-    fn key(&self, presented: &str, now: Timestamp) -> Result<Caller, Unknown> {
-        let key = key::find(&self.settings.keys, presented).ok_or(Unknown::Credential)?;
+    fn caller_of_key(&self, presented: &str, now: Timestamp) -> Result<Caller, AuthError> {
+        let key = key::find_operator_key(&self.settings.keys, presented)
+            .ok_or(AuthError::InvalidCredentials)?;
         let name = key.display_name();
         match key.expires_at {
-            Some(at) if at <= now => Err(Unknown::Expired { name: name.to_owned(), at }),
+            Some(at) if at <= now => Err(AuthError::KeyExpired { name: name.to_owned(), at }),
             _ => Ok(Caller { name: Arc::from(format!("key {name}")), role: Some(key.role) }),
         }
     }
 }
 
 /// What is shown as an operator's credential.
-fn presented(headers: &HeaderMap) -> Option<&str> {
-    if Auth::has_operator_header(headers) { operator_header(headers) } else { bearer(headers) }
+fn presented_credential(headers: &HeaderMap) -> Option<&str> {
+    if Authenticator::has_operator_header(headers) {
+        operator_header(headers)
+    } else {
+        bearer(headers)
+    }
 }
 
 /// What the header for operators has; nothing when it is there twice.

@@ -7,18 +7,20 @@
 //! administrator.
 
 mod caller;
-mod guard;
 mod jwks;
 mod jwt;
 mod key;
+mod middleware;
 mod origin;
 mod permission;
 mod surface;
 
-pub(crate) use caller::{Auth, Caller, OPERATOR_KEY};
-pub(crate) use guard::{authenticate, one_host, require, require_on_surface};
-pub(crate) use jwks::Provider;
-pub(crate) use jwt::Reading;
-pub(crate) use key::find_key;
+pub(crate) use caller::{Authenticator, Caller, OPERATOR_KEY};
+pub(crate) use jwks::IdentityProvider;
+pub(crate) use jwt::TokenCheck;
+pub(crate) use key::find_key_by_digest;
 pub use key::{NewKey, new_key};
+pub(crate) use middleware::{
+    authenticate, reject_multiple_hosts, require_permission, require_permission_or_public,
+};
 pub(crate) use permission::Permission;

@@ -9,7 +9,7 @@ use axum::http::header::{HOST, ORIGIN};
 use axum::http::{HeaderMap, Method};
 
 /// Whether a request comes from the page of another site.
-pub(super) fn is_foreign(method: &Method, headers: &HeaderMap) -> bool {
+pub(super) fn is_cross_origin_write(method: &Method, headers: &HeaderMap) -> bool {
     let Some(origin) = headers.get(ORIGIN).and_then(|value| value.to_str().ok()) else {
         return false;
     };
@@ -19,7 +19,7 @@ pub(super) fn is_foreign(method: &Method, headers: &HeaderMap) -> bool {
 }
 
 /// Whether the name by which the server was called is one of this machine.
-pub(super) fn is_local(headers: &HeaderMap) -> bool {
+pub(super) fn is_loopback_host(headers: &HeaderMap) -> bool {
     let Some(host) = headers.get(HOST).and_then(|value| value.to_str().ok()) else {
         // Only browsers can be tricked, and they always send it.
         return true;
@@ -48,22 +48,25 @@ mod tests {
     #[test]
     fn another_site_may_look_and_not_touch() {
         let foreign = headers(&[("host", "127.0.0.1:8088"), ("origin", "https://evil.example")]);
-        assert!(is_foreign(&Method::POST, &foreign) && !is_foreign(&Method::GET, &foreign));
+        assert!(
+            is_cross_origin_write(&Method::POST, &foreign)
+                && !is_cross_origin_write(&Method::GET, &foreign)
+        );
         let null = headers(&[("host", "127.0.0.1:8088"), ("origin", "null")]);
-        assert!(is_foreign(&Method::POST, &null));
+        assert!(is_cross_origin_write(&Method::POST, &null));
         let own = headers(&[("host", "127.0.0.1:8088"), ("origin", "http://127.0.0.1:8088")]);
-        assert!(!is_foreign(&Method::POST, &own));
-        assert!(!is_foreign(&Method::POST, &headers(&[("host", "127.0.0.1:8088")])));
+        assert!(!is_cross_origin_write(&Method::POST, &own));
+        assert!(!is_cross_origin_write(&Method::POST, &headers(&[("host", "127.0.0.1:8088")])));
     }
 
     #[test]
     fn only_names_of_this_machine_are_local() {
         for host in ["localhost:8088", "127.0.0.1:8088", "[::1]:8088", "LOCALHOST", "127.3.2.1"] {
-            assert!(is_local(&headers(&[("host", host)])), "{host}");
+            assert!(is_loopback_host(&headers(&[("host", host)])), "{host}");
         }
         for host in ["evil.example", "127.0.0.1.nip.io", "10.0.0.1:8088", "localhost.evil.example"]
         {
-            assert!(!is_local(&headers(&[("host", host)])), "{host}");
+            assert!(!is_loopback_host(&headers(&[("host", host)])), "{host}");
         }
     }
 }

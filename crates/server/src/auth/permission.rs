@@ -30,7 +30,7 @@ impl Permission {
     }
 
     /// Whether a role has it.
-    pub(crate) const fn is_of(self, role: Role) -> bool {
+    pub(crate) const fn is_granted_to(self, role: Role) -> bool {
         match role {
             Role::Admin => true,
             Role::Viewer => matches!(self, Self::Read),

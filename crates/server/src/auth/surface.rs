@@ -15,7 +15,7 @@ use crate::route::BASE;
 
 /// What a request to the surface of journeys is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Subject {
+pub(super) enum SurfaceTarget {
     /// The latest version of a journey or an API, by its name.
     Latest(Kind, String),
     /// An instance.
@@ -26,7 +26,7 @@ pub(super) enum Subject {
 
 /// How a subject stands towards callers whom nobody knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum Visibility {
     /// The journey decides about them.
     Public,
     /// They need a credential of ours.
@@ -36,14 +36,14 @@ pub(super) enum Standing {
 }
 
 /// What the route calls: an API also by a route of its own below `/apis`.
-async fn latest(app: &App, name: &str, kind: Kind) -> Result<journey::Named, Problem> {
+async fn latest(app: &App, name: &str, kind: Kind) -> Result<journey::SurfaceDefinition, Problem> {
     match kind {
         Kind::Api => journey::api(app, name).await,
         Kind::Journey => journey::latest(app, name, kind).await,
     }
 }
 
-impl Subject {
+impl SurfaceTarget {
     /// The subject of a request; nothing when its route belongs to operators alone.
     pub(super) fn of(request: &Request) -> Option<Self> {
         let route = request.extensions().get::<MatchedPath>()?.as_str().strip_prefix(BASE)?;
@@ -62,7 +62,7 @@ impl Subject {
         })
     }
 
-    pub(super) async fn standing(&self, app: &App) -> Result<Standing, Problem> {
+    pub(super) async fn visibility(&self, app: &App) -> Result<Visibility, Problem> {
         let is_public = match self {
             Self::Latest(kind, name) => match latest(app, name, *kind).await {
                 Ok(named) => named.is_public(app),
@@ -75,14 +75,14 @@ impl Subject {
             }
             Self::Instance(None) => false,
             Self::Instance(Some(id)) => match journey::find(app, *id).await {
-                Ok(seen) if seen.is_public(app) => true,
+                Ok(instance_view) if instance_view.is_public(app) => true,
                 Err(problem) if problem.status().is_server_error() => return Err(problem),
                 Ok(_) | Err(_) if app.surface_index().has_public(app).await? => {
-                    return Ok(Standing::Hidden(*id));
+                    return Ok(Visibility::Hidden(*id));
                 }
                 Ok(_) | Err(_) => false,
             },
         };
-        Ok(if is_public { Standing::Public } else { Standing::Private })
+        Ok(if is_public { Visibility::Public } else { Visibility::Private })
     }
 }

@@ -22,20 +22,20 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use tower::Service;
 
-use super::{Guard, Overrides};
+use super::{EgressPolicy, HostOverrides};
 
 /// Why there is no connection, with the host.
 #[derive(Debug, thiserror::Error)]
 pub enum DialError {
     /// The guard permits none of its addresses.
     #[error("{0} may not be called")]
-    Refused(String),
+    Forbidden(String),
     /// It has no address.
     #[error("{0} has no address")]
-    Unknown(String),
+    NoAddress(String),
     /// It did not answer in time.
     #[error("{0} did not answer in time")]
-    Late(String),
+    TimedOut(String),
     /// Connecting failed.
     #[error("{host}: {source}")]
     Io {
@@ -50,8 +50,8 @@ pub enum DialError {
 /// Opens connections that the guard permits.
 #[derive(Clone)]
 pub struct Dialer {
-    guard: Arc<Guard>,
-    overrides: Arc<Overrides>,
+    policy: Arc<EgressPolicy>,
+    overrides: Arc<HostOverrides>,
     /// Authorities besides those of this machine.
     authorities: Arc<Vec<CertificateDer<'static>>>,
     timeout: Duration,
@@ -60,15 +60,15 @@ pub struct Dialer {
 
 impl Dialer {
     /// A dialer that gives up after so long.
-    pub fn new(guard: Guard, timeout: Duration) -> Self {
+    pub fn new(policy: EgressPolicy, timeout: Duration) -> Self {
         let (overrides, authorities) = (Arc::default(), Arc::default());
         let tls = Arc::new(OnceLock::new());
-        Self { guard: Arc::new(guard), overrides, authorities, timeout, tls }
+        Self { policy: Arc::new(policy), overrides, authorities, timeout, tls }
     }
 
     /// Reaches some hosts elsewhere.
     #[must_use]
-    pub fn with_overrides(mut self, overrides: Overrides) -> Self {
+    pub fn with_overrides(mut self, overrides: HostOverrides) -> Self {
         self.overrides = Arc::new(overrides);
         self
     }
@@ -86,7 +86,7 @@ impl Dialer {
         Ok(self)
     }
 
-    async fn dial(self, uri: Uri) -> Result<Wire, DialError> {
+    async fn dial(self, uri: Uri) -> Result<MaybeTlsStream, DialError> {
         let secure = uri.scheme_str() == Some("https");
         let host = uri.host().unwrap_or_default().trim_matches(['[', ']']).to_owned();
         let port = uri.port_u16().unwrap_or(if secure { 443 } else { 80 });
@@ -94,22 +94,22 @@ impl Dialer {
             let instead = self.overrides.find(&host);
             let stream = match instead {
                 Some(to) => connect_to(&to.host, to.port.unwrap_or(port), |_| true).await?,
-                None => connect_to(&host, port, |it| self.guard.permits(it)).await?,
+                None => connect_to(&host, port, |it| self.policy.permits(it)).await?,
             };
             let secure = secure && !instead.is_some_and(|to| to.is_plain);
             if secure { self.encrypt(&host, stream).await } else { Ok(plain(stream)) }
         };
         let connected = tokio::time::timeout(self.timeout, connect).await;
-        connected.unwrap_or_else(|_| Err(DialError::Late(host.clone())))
+        connected.unwrap_or_else(|_| Err(DialError::TimedOut(host.clone())))
     }
 
-    async fn encrypt(&self, host: &str, stream: TcpStream) -> Result<Wire, DialError> {
+    async fn encrypt(&self, host: &str, stream: TcpStream) -> Result<MaybeTlsStream, DialError> {
         let failed = |source| DialError::Io { host: host.to_owned(), source };
         let name = ServerName::try_from(host.to_owned());
         let name = name.map_err(|error| failed(io::Error::other(error)))?;
         let connector = TlsConnector::from(self.tls().map_err(failed)?);
         let stream = connector.connect(name, stream).await.map_err(failed)?;
-        Ok(Wire::Tls(Box::new(TokioIo::new(stream))))
+        Ok(MaybeTlsStream::Tls(Box::new(TokioIo::new(stream))))
     }
 
     /// The certificates of this machine, read when they are first needed.
@@ -134,9 +134,9 @@ impl Dialer {
 }
 
 impl Service<Uri> for Dialer {
-    type Response = Wire;
+    type Response = MaybeTlsStream;
     type Error = DialError;
-    type Future = Pin<Box<dyn Future<Output = Result<Wire, DialError>> + Send>>;
+    type Future = Pin<Box<dyn Future<Output = Result<MaybeTlsStream, DialError>> + Send>>;
 
     fn poll_ready(&mut self, _cx: &mut Context<'_>) -> Poll<Result<(), DialError>> {
         Poll::Ready(Ok(()))
@@ -158,9 +158,9 @@ async fn connect_to(
     let found = tokio::net::lookup_host((host, port)).await.map_err(failed)?;
     let found: Vec<SocketAddr> = found.collect();
     if found.is_empty() {
-        return Err(DialError::Unknown(host.to_owned()));
+        return Err(DialError::NoAddress(host.to_owned()));
     }
-    let mut last = DialError::Refused(host.to_owned());
+    let mut last = DialError::Forbidden(host.to_owned());
     for address in found.into_iter().filter(|address| permits(*address)) {
         match TcpStream::connect(address).await {
             Ok(stream) => {
@@ -174,25 +174,25 @@ async fn connect_to(
     Err(last)
 }
 
-fn plain(stream: TcpStream) -> Wire {
-    Wire::Plain(TokioIo::new(stream))
+fn plain(stream: TcpStream) -> MaybeTlsStream {
+    MaybeTlsStream::Plain(TokioIo::new(stream))
 }
 
 /// A connection, encrypted or not.
-pub enum Wire {
+pub enum MaybeTlsStream {
     /// As it is.
     Plain(TokioIo<TcpStream>),
     /// Encrypted.
     Tls(Box<TokioIo<TlsStream<TcpStream>>>),
 }
 
-impl Connection for Wire {
+impl Connection for MaybeTlsStream {
     fn connected(&self) -> Connected {
         Connected::new()
     }
 }
 
-impl Read for Wire {
+impl Read for MaybeTlsStream {
     fn poll_read(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -205,7 +205,7 @@ impl Read for Wire {
     }
 }
 
-impl Write for Wire {
+impl Write for MaybeTlsStream {
     fn poll_write(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,

@@ -11,13 +11,13 @@ mod cache;
 mod client_auth;
 mod credential;
 mod dial;
-mod guard;
+mod egress_policy;
+mod host_overrides;
 mod http;
 mod journey_call;
-mod overrides;
 mod task;
 
-pub use dial::{DialError, Dialer, Wire};
-pub use guard::Guard;
-pub use overrides::Overrides;
+pub use dial::{DialError, Dialer, MaybeTlsStream};
+pub use egress_policy::EgressPolicy;
+pub use host_overrides::HostOverrides;
 pub(crate) use task::Connectors;

@@ -16,37 +16,39 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
 
 use super::cache::Cache;
-use super::client_auth::Tokens;
-use super::credential::Profile;
-use super::http::{Allowance, Answer, Call, Field, Outbound, Trouble};
-use crate::journey::{Requests, Secrets};
+use super::client_auth::TokenCache;
+use super::credential::CredentialProfile;
+use super::http::{
+    CallLimits, HeaderField, HttpClient, HttpError, OutboundRequest, OutboundResponse,
+};
+use crate::journey::{InboundRequests, Secrets};
 use crate::settings::{EgressSettings, Settings};
 
 /// The name of a task that is an HTTP call of a flow.
 const HTTP: &str = "http";
 
 /// The names of tasks of journeys besides their HTTP calls.
-const CACHE: &str = "cache:v1";
-const API_KEY: &str = "apiKeyValidate:v1";
-const JWT: &str = "jwtValidate:v1";
+const CACHE_TASK: &str = "cache:v1";
+const API_KEY_TASK: &str = "apiKeyValidate:v1";
+const JWT_TASK: &str = "jwtValidate:v1";
 
 /// Everything the engine can do outside.
 pub(crate) struct Connectors {
-    outbound: Outbound,
+    outbound: HttpClient,
     settings: EgressSettings,
     pub(super) clock: Arc<dyn Clock>,
-    places: Semaphore,
-    pub(super) requests: Requests,
+    call_permits: Semaphore,
+    pub(super) requests: InboundRequests,
     pub(super) secrets: Secrets,
-    pub(super) tokens: Tokens,
-    pub(super) profiles: BTreeMap<String, Profile>,
+    pub(super) tokens: TokenCache,
+    pub(super) profiles: BTreeMap<String, CredentialProfile>,
     cache: Cache,
 }
 
 /// The input of an HTTP task.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct HttpInput {
+struct HttpTaskInput {
     method: String,
     url: String,
     #[serde(default)]
@@ -59,36 +61,36 @@ struct HttpInput {
 
 /// The output of an HTTP task.
 #[derive(Debug, Serialize)]
-pub(super) struct HttpOutput {
+pub(super) struct HttpTaskOutput {
     pub(super) status: u16,
-    pub(super) headers: BTreeMap<String, Field>,
+    pub(super) headers: BTreeMap<String, HeaderField>,
     pub(super) body: Json,
     /// The inbound request whose headers should have gone along was over.
     #[serde(rename = "requestGone", skip_serializing_if = "std::ops::Not::not")]
     pub(super) request_gone: bool,
 }
 
-impl HttpOutput {
+impl HttpTaskOutput {
     /// The output, and why the body is not in it.
-    pub(super) fn of(answer: Answer, request_gone: bool) -> (Self, Option<String>) {
-        let Answer { status, headers, body } = answer;
-        let (body, unkept) = match body {
+    pub(super) fn of(answer: OutboundResponse, request_gone: bool) -> (Self, Option<String>) {
+        let OutboundResponse { status, headers, body } = answer;
+        let (body, body_error) = match body {
             Ok(body) => (body, None),
             Err(reason) => (Json::null(), Some(reason)),
         };
-        (Self { status, headers, body, request_gone }, unkept)
+        (Self { status, headers, body, request_gone }, body_error)
     }
 
     /// The end of the task. Without the body it is a failure with the rest of the answer.
-    pub(super) fn report(&self, unkept: Option<String>) -> Report {
-        match (Json::of(self), unkept) {
+    pub(super) fn report(&self, body_error: Option<String>) -> Report {
+        match (Json::of(self), body_error) {
             (Ok(output), None) => Report::Completed(output),
             (Ok(output), Some(reason)) => {
                 let mut failure = Failure::new(HTTP_BODY, reason);
                 failure.data = Some(output);
                 Report::Failed { failure, retryable: false, retry_after_ms: None, thrown: None }
             }
-            (Err(error), _) => never(HTTP_BODY, &error.to_string()),
+            (Err(error), _) => permanent_failure(HTTP_BODY, &error.to_string()),
         }
     }
 }
@@ -96,39 +98,42 @@ impl HttpOutput {
 impl Connectors {
     pub(crate) fn new(
         settings: &Settings,
-        requests: Requests,
+        requests: InboundRequests,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, String> {
         let (egress, journeys) = (settings.egress.clone(), &settings.journeys);
         Ok(Self {
-            outbound: Outbound::new(&egress, settings.http.max_json_depth)?,
-            places: Semaphore::new(egress.max_calls),
+            outbound: HttpClient::new(&egress, settings.http.max_json_depth)?,
+            call_permits: Semaphore::new(egress.max_calls),
             settings: egress,
             clock,
             requests,
             secrets: Secrets::read(&journeys.secrets)?,
-            tokens: Tokens::default(),
-            profiles: Profile::all(&journeys.profiles),
+            tokens: TokenCache::default(),
+            profiles: CredentialProfile::load_all(&journeys.profiles),
             cache: Cache::new(journeys.max_cache_bytes),
         })
     }
 
-    async fn http(&self, task: &TaskRow) -> Report {
-        let input = match task.spec.input.read::<HttpInput>() {
+    async fn flow_call(&self, task: &TaskRow) -> Report {
+        let input = match task.spec.input.read::<HttpTaskInput>() {
             Ok(input) => input,
-            Err(error) => return never("HTTP_INVALID", &error.to_string()),
+            Err(error) => return permanent_failure("HTTP_INVALID", &error.to_string()),
         };
-        let HttpInput { method, url, headers, body, timeout_ms } = input;
-        match self.outbound_call(task, Call { method, url, headers, body }, timeout_ms).await {
+        let HttpTaskInput { method, url, headers, body, timeout_ms } = input;
+        match self
+            .outbound_call(task, OutboundRequest { method, url, headers, body }, timeout_ms)
+            .await
+        {
             Ok(answer) => {
-                let (output, unkept) = HttpOutput::of(answer, false);
-                output.report(unkept)
+                let (output, body_error) = HttpTaskOutput::of(answer, false);
+                output.report(body_error)
             }
             // A flow hears of its deadline when that comes.
-            Err(trouble) if trouble.code == HTTP_DEADLINE => {
-                failed("HTTP_TIMEOUT", &trouble.message, true)
+            Err(error) if error.code == HTTP_DEADLINE => {
+                task_failure("HTTP_TIMEOUT", &error.message, true)
             }
-            Err(trouble) => failed(trouble.code, &trouble.message, trouble.retryable),
+            Err(error) => task_failure(error.code, &error.message, error.retryable),
         }
     }
 
@@ -136,23 +141,23 @@ impl Connectors {
     pub(super) async fn outbound_call(
         &self,
         task: &TaskRow,
-        call: Call,
+        call: OutboundRequest,
         timeout_ms: Option<u64>,
-    ) -> Result<Answer, Trouble> {
+    ) -> Result<OutboundResponse, HttpError> {
         // What waits for a place still counts against the budget, so it is measured afterwards.
-        let Ok(_place) = self.places.acquire().await else {
-            return Err(Trouble::new("HTTP_UNREACHABLE", "the engine is stopping", false));
+        let Ok(_permit) = self.call_permits.acquire().await else {
+            return Err(HttpError::new("HTTP_UNREACHABLE", "the engine is stopping", false));
         };
-        let left = left(task, self.clock.now().engine);
+        let left = remaining_ms(task, self.clock.now().engine);
         if left == Some(0) {
             // Nothing is left: the call does not start (D3).
-            return Err(Trouble::new(HTTP_DEADLINE, "nothing is left of the deadline", false));
+            return Err(HttpError::new(HTTP_DEADLINE, "nothing is left of the deadline", false));
         }
         let timeout = self.timeout(task, timeout_ms, left);
-        let is_last = left.is_some_and(|left| timeout >= Duration::from_millis(left));
+        let is_deadline = left.is_some_and(|left| timeout >= Duration::from_millis(left));
         let idempotency_key = task.idempotency_key();
-        let allowance = Allowance { timeout, is_last, budget_ms: left, idempotency_key };
-        self.outbound.call(call, allowance).await
+        let limits = CallLimits { timeout, is_deadline, budget_ms: left, idempotency_key };
+        self.outbound.call(call, limits).await
     }
 
     /// The shortest of what the call, the task, the configuration and the deadline allow.
@@ -169,27 +174,30 @@ impl EngineTasks for Connectors {
     fn run(&self, task: TaskRow) -> Pin<Box<dyn Future<Output = Report> + Send + '_>> {
         Box::pin(async move {
             match task.spec.name.as_str() {
-                HTTP => self.http(&task).await,
+                HTTP => self.flow_call(&task).await,
                 HTTP_TASK => self.journey_call(&task).await,
-                CACHE => self.cache.run(&task.spec.input, self.clock.now().engine),
-                API_KEY | JWT => self.check_credential(&task).await,
-                other => never("UNKNOWN_ENGINE_TASK", &format!("this release cannot do {other:?}")),
+                CACHE_TASK => self.cache.run(&task.spec.input, self.clock.now().engine),
+                API_KEY_TASK | JWT_TASK => self.check_credential(&task).await,
+                other => permanent_failure(
+                    "UNKNOWN_ENGINE_TASK",
+                    &format!("this release cannot do {other:?}"),
+                ),
             }
         })
     }
 }
 
 /// What is left until the deadline, in milliseconds.
-fn left(task: &TaskRow, now: Timestamp) -> Option<u64> {
+fn remaining_ms(task: &TaskRow, now: Timestamp) -> Option<u64> {
     let deadline = task.deadline_at?;
     Some(u64::try_from(deadline.saturating_since(now)).unwrap_or_default())
 }
 
-pub(super) fn never(code: &str, message: &str) -> Report {
-    failed(code, message, false)
+pub(super) fn permanent_failure(code: &str, message: &str) -> Report {
+    task_failure(code, message, false)
 }
 
-pub(super) fn failed(code: &str, message: &str, retryable: bool) -> Report {
+pub(super) fn task_failure(code: &str, message: &str, retryable: bool) -> Report {
     let failure = Failure::new(code, message);
     Report::Failed { failure, retryable, retry_after_ms: None, thrown: None }
 }

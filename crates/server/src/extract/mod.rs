@@ -3,12 +3,12 @@
 
 mod body;
 mod depth;
+mod error_text;
 mod multipart;
 mod path;
 mod query;
-mod wording;
 
-pub(crate) use body::{Body, Payload, Text};
-pub(crate) use depth::depth;
-pub(crate) use path::{Id, Name};
+pub(crate) use body::{JsonBody, RawJson, SourceBody};
+pub(crate) use depth::json_depth;
+pub(crate) use path::{PathId, PathParams};
 pub(crate) use query::Query;

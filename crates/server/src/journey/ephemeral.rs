@@ -20,13 +20,13 @@ use super::request_clock::RequestClock;
 
 /// The kernel of such runs. Cheap to clone.
 #[derive(Clone)]
-pub(crate) struct Ephemeral {
+pub(crate) struct EphemeralKernel {
     kernel: Kernel,
     /// Names and versions here by their number in the store.
     versions: Arc<Mutex<BTreeMap<DefinitionId, (String, u32)>>>,
 }
 
-impl Ephemeral {
+impl EphemeralKernel {
     pub(crate) async fn start(
         notations: Notations,
         config: Config,
@@ -41,7 +41,7 @@ impl Ephemeral {
             ..Retention::default()
         };
         let builder = Builder::new(Arc::new(MemoryStore::new()), notations);
-        let clock = RequestClock::over(clock);
+        let clock = RequestClock::wrap(clock);
         let builder = builder.config(config).clock(clock).retention(retention);
         let kernel = builder.engine_tasks(engine_tasks).start().await?;
         Ok(Self { kernel, versions: Arc::default() })
@@ -105,7 +105,7 @@ impl Ephemeral {
         let (name, text, files) = (row.source_name.clone(), row.source.clone(), row.files.clone());
         let source = Source { name, text, files };
         let deployed = self.kernel.deploy(JOURNEY_NOTATION, source).await;
-        let (reply, _) = deployed.map_err(undeployed)?;
+        let (reply, _) = deployed.map_err(deploy_failure)?;
         let Reply::Deployed(deployed) = reply else {
             return Err(Error::Invalid("a deployment was answered by something else".to_owned()));
         };
@@ -121,7 +121,7 @@ impl Ephemeral {
     }
 }
 
-fn undeployed(error: DeployError) -> Error {
+fn deploy_failure(error: DeployError) -> Error {
     match error {
         DeployError::Kernel(error) => error,
         DeployError::Diagnostics(_) => Error::Invalid(error.to_string()),

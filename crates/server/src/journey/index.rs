@@ -15,19 +15,19 @@ use meantime_journey::surface::{self, Kind};
 use meantime_kernel::command::Error;
 use meantime_kernel::store::DefinitionFilter;
 
-use super::surface::{Named, latest};
+use super::surface::{SurfaceDefinition, latest};
 use crate::app::App;
 use crate::problem::Problem;
 
 /// How long what was read is good enough for callers whom nobody knows, in milliseconds.
-const KEPT_MS: i64 = 1_000;
+const MAX_INDEX_AGE_MS: i64 = 1_000;
 
 /// What was read of all definitions.
 #[derive(Debug, Default)]
-pub(crate) struct SurfaceIndex(RwLock<Known>);
+pub(crate) struct SurfaceIndex(RwLock<IndexSnapshot>);
 
 #[derive(Debug, Default)]
-struct Known {
+struct IndexSnapshot {
     /// Names of APIs by their paths.
     paths: BTreeMap<String, String>,
     /// Names of all APIs: each answers at `/apis/<name>`, too.
@@ -39,32 +39,40 @@ struct Known {
 
 impl SurfaceIndex {
     /// The API that answers at a path below the base.
-    pub(crate) async fn api(&self, app: &App, path: &str) -> Result<Option<Named>, Problem> {
-        if let Some(named) = self.known_api(app, path).await {
+    pub(crate) async fn api(
+        &self,
+        app: &App,
+        path: &str,
+    ) -> Result<Option<SurfaceDefinition>, Problem> {
+        if let Some(named) = self.find_api(app, path).await {
             return Ok(Some(named));
         }
         self.refresh(app).await?;
-        Ok(self.known_api(app, path).await)
+        Ok(self.find_api(app, path).await)
     }
 
     /// The same, for callers whom nobody knows.
-    pub(crate) async fn public_api(&self, app: &App, path: &str) -> Result<Option<Named>, Problem> {
-        if let Some(named) = self.known_api(app, path).await {
+    pub(crate) async fn public_api(
+        &self,
+        app: &App,
+        path: &str,
+    ) -> Result<Option<SurfaceDefinition>, Problem> {
+        if let Some(named) = self.find_api(app, path).await {
             return Ok(Some(named));
         }
-        self.refresh_old(app).await?;
-        Ok(self.known_api(app, path).await)
+        self.refresh_if_stale(app).await?;
+        Ok(self.find_api(app, path).await)
     }
 
     /// Whether anything is public.
     pub(crate) async fn has_public(&self, app: &App) -> Result<bool, Problem> {
-        self.refresh_old(app).await?;
+        self.refresh_if_stale(app).await?;
         Ok(self.0.read().unwrap_or_else(PoisonError::into_inner).has_public)
     }
 
     /// Where definitions that are about to be deployed would answer in the place of an API that is
     /// there, or of one another.
-    pub(crate) async fn clashes(
+    pub(crate) async fn route_conflicts(
         &self,
         app: &App,
         definitions: &[Definition],
@@ -103,22 +111,22 @@ impl SurfaceIndex {
     }
 
     /// Something was deployed or undeployed here.
-    pub(crate) fn expire(&self) {
+    pub(crate) fn invalidate(&self) {
         self.0.write().unwrap_or_else(PoisonError::into_inner).at = None;
     }
 
     /// An API, if it is known and still answers at this path.
-    async fn known_api(&self, app: &App, path: &str) -> Option<Named> {
+    async fn find_api(&self, app: &App, path: &str) -> Option<SurfaceDefinition> {
         let known = self.0.read().unwrap_or_else(PoisonError::into_inner).paths.get(path).cloned();
         let named = latest(app, &known?, Kind::Api).await.ok()?;
         let answers = named.definition().and_then(surface::route).is_some_and(|it| it == path);
         answers.then_some(named)
     }
 
-    async fn refresh_old(&self, app: &App) -> Result<(), Error> {
+    async fn refresh_if_stale(&self, app: &App) -> Result<(), Error> {
         let now = app.kernel().now().real;
         let read_at = self.0.read().unwrap_or_else(PoisonError::into_inner).at;
-        let is_fresh = |at: Timestamp| (0..KEPT_MS).contains(&now.saturating_since(at));
+        let is_fresh = |at: Timestamp| (0..MAX_INDEX_AGE_MS).contains(&now.saturating_since(at));
         if read_at.is_some_and(is_fresh) { Ok(()) } else { self.refresh(app).await }
     }
 
@@ -129,8 +137,8 @@ impl SurfaceIndex {
         let (mut paths, mut names) = (BTreeMap::new(), BTreeSet::new());
         let mut has_public = false;
         for row in rows.iter().filter(|row| row.notation == JOURNEY_NOTATION) {
-            let entry = app.catalog().get(row.id).await?;
-            let Some((_, definition)) = entry.runs() else { continue };
+            let entry = app.definitions().get(row.id).await?;
+            let Some((_, definition)) = entry.compiled() else { continue };
             if let Some(path) = surface::route(definition) {
                 paths.insert(path, row.name.clone());
                 names.insert(row.name.clone());
@@ -139,7 +147,7 @@ impl SurfaceIndex {
             has_public |= app.settings().journeys.public.is_public(&row.name, declared);
         }
         *self.0.write().unwrap_or_else(PoisonError::into_inner) =
-            Known { paths, names, has_public, at };
+            IndexSnapshot { paths, names, has_public, at };
         Ok(())
     }
 }

@@ -16,9 +16,9 @@ mod request_clock;
 mod settings;
 mod surface;
 
-pub(crate) use ephemeral::Ephemeral;
+pub(crate) use ephemeral::EphemeralKernel;
 pub(crate) use index::SurfaceIndex;
-pub(crate) use request::{Inbound, Requests};
+pub(crate) use request::{InboundRequest, InboundRequests};
 pub use settings::{JourneySettings, ProfileSettings, PublicSettings, SecretSource};
-pub(crate) use settings::{Secrets, limits};
-pub(crate) use surface::{Named, Seen, api, find, latest, read};
+pub(crate) use settings::{Secrets, effective_limits};
+pub(crate) use surface::{SurfaceDefinition, SurfaceInstance, api, find, latest, visible_request};

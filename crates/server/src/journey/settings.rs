@@ -100,7 +100,7 @@ pub struct ProfileSettings {
 
 impl JourneySettings {
     /// What the notation needs to know.
-    pub fn notation(&self) -> Result<Settings, String> {
+    pub fn to_notation_settings(&self) -> Result<Settings, String> {
         let metadata = match &self.limits {
             Some(path) => {
                 let text = std::fs::read_to_string(path);
@@ -136,7 +136,7 @@ impl JourneySettings {
 }
 
 /// The limits of an engine whose journeys have limits of their own.
-pub(crate) fn limits(settings: &Settings, mut limits: Limits) -> Limits {
+pub(crate) fn effective_limits(settings: &Settings, mut limits: Limits) -> Limits {
     let span = |seconds: u64| {
         let seconds = i64::try_from(seconds).unwrap_or(i64::MAX);
         Span::from_millis(seconds.saturating_mul(1_000))

@@ -10,32 +10,36 @@ use meantime_journey::surface::{self, Instance, Kind, Request};
 use meantime_kernel::command::{Error, StartCommand};
 use meantime_kernel::store::{InstanceRow, Phase};
 
-use super::request::{Inbound, Lasting};
+use super::request::{InboundRequest, RequestGuard};
 use crate::app::App;
 use crate::auth::OPERATOR_KEY;
-use crate::catalog::Entry;
-use crate::place::Place;
+use crate::concurrency::RequestPermit;
+use crate::definition_cache::CachedDefinition;
 use crate::problem::Problem;
 use crate::show;
 
 /// A definition by its name.
-pub(crate) struct Named {
+pub(crate) struct SurfaceDefinition {
     pub(crate) id: DefinitionId,
-    entry: Arc<Entry>,
+    entry: Arc<CachedDefinition>,
 }
 
 /// An instance of a journey.
-pub(crate) struct Seen {
+pub(crate) struct SurfaceInstance {
     pub(crate) row: InstanceRow,
-    entry: Arc<Entry>,
+    entry: Arc<CachedDefinition>,
     id: String,
 }
 
 /// The latest version of a journey or API.
-pub(crate) async fn latest(app: &App, name: &str, kind: Kind) -> Result<Named, Problem> {
+pub(crate) async fn latest(
+    app: &App,
+    name: &str,
+    kind: Kind,
+) -> Result<SurfaceDefinition, Problem> {
     let unknown = || Error::UnknownDefinition { name: name.to_owned(), version: None };
     let id = app.kernel().latest(name).await?.ok_or_else(unknown)?;
-    let named = Named { id, entry: app.catalog().get(id).await? };
+    let named = SurfaceDefinition { id, entry: app.definitions().get(id).await? };
     let is_journey = named.entry.notation == JOURNEY_NOTATION;
     if !is_journey || named.definition().and_then(surface::kind) != Some(kind) {
         return Err(unknown().into());
@@ -45,7 +49,7 @@ pub(crate) async fn latest(app: &App, name: &str, kind: Kind) -> Result<Named, P
 
 /// The latest version of the API that answers at `/apis/<name>`: the one of that name, or one whose
 /// route that is. A deployment that would make it two is refused.
-pub(crate) async fn api(app: &App, name: &str) -> Result<Named, Problem> {
+pub(crate) async fn api(app: &App, name: &str) -> Result<SurfaceDefinition, Problem> {
     let unknown = match latest(app, name, Kind::Api).await {
         Ok(named) => return Ok(named),
         Err(problem) if problem.status().is_server_error() => return Err(problem),
@@ -56,13 +60,13 @@ pub(crate) async fn api(app: &App, name: &str) -> Result<Named, Problem> {
 }
 
 /// An instance of a journey; others are not there.
-pub(crate) async fn find(app: &App, id: InstanceId) -> Result<Seen, Problem> {
+pub(crate) async fn find(app: &App, id: InstanceId) -> Result<SurfaceInstance, Problem> {
     let row = app.store().instance(id).await?;
     let row = row.ok_or(Error::UnknownInstance(id))?;
-    Seen::new(app, show::whole(row)?).await
+    SurfaceInstance::new(app, show::require_undamaged(row)?).await
 }
 
-impl Named {
+impl SurfaceDefinition {
     pub(crate) fn name(&self) -> &str {
         &self.entry.name
     }
@@ -74,15 +78,15 @@ impl Named {
 
     /// The compiled definition; nothing when this release cannot read it.
     pub(crate) fn definition(&self) -> Option<&Definition> {
-        self.entry.runs().map(|(_, definition)| definition)
+        self.entry.compiled().map(|(_, definition)| definition)
     }
 }
 
-impl Seen {
+impl SurfaceInstance {
     /// A row as its journey shows it.
     pub(crate) async fn new(app: &App, row: InstanceRow) -> Result<Self, Problem> {
-        let entry = app.catalog().get(row.definition).await?;
-        let is_journey = entry.notation == JOURNEY_NOTATION && entry.runs().is_some();
+        let entry = app.definitions().get(row.definition).await?;
+        let is_journey = entry.notation == JOURNEY_NOTATION && entry.compiled().is_some();
         if !is_journey {
             return Err(Error::UnknownInstance(row.id).into());
         }
@@ -96,8 +100,8 @@ impl Seen {
     }
 
     /// The definition and the instance, as answers are made of.
-    pub(crate) fn parts(&self) -> Option<(&Definition, Instance<'_>)> {
-        let (_, definition) = self.entry.runs()?;
+    pub(crate) fn definition_and_instance(&self) -> Option<(&Definition, Instance<'_>)> {
+        let (_, definition) = self.entry.compiled()?;
         let extra = &self.row.meta;
         let outcome = extra.outcome.as_ref().filter(|_| self.row.phase.is_ended());
         let (state, summary) = (&self.row.state, extra.summary.as_ref());
@@ -106,27 +110,29 @@ impl Seen {
     }
 
     /// Whether it only waits for its compensation, or is over.
-    pub(crate) fn is_decided(&self) -> bool {
+    pub(crate) fn is_closing_or_ended(&self) -> bool {
         self.row.phase == Phase::Closing || self.row.phase.is_ended()
     }
 
     /// Refuses those whom the journey's own guard does not let read, as if it were not there.
-    pub(crate) async fn guarded(
+    pub(crate) async fn check_read_guard(
         self,
         app: &App,
-        place: &Place,
+        permit: &RequestPermit,
         headers: &HeaderMap,
     ) -> Result<Self, Problem> {
         let unknown = Error::UnknownInstance(self.row.id);
-        let Some((definition, instance)) = self.parts() else { return Err(unknown.into()) };
+        let Some((definition, instance)) = self.definition_and_instance() else {
+            return Err(unknown.into());
+        };
         let Some(start) = surface::guard_start(definition, &instance) else { return Ok(self) };
-        let (request, _lasting) = keep(app, headers, None);
+        let (request, _guard) = register_request(app, headers, None);
         let bound = surface::named_request(&request);
         let command =
             StartCommand { input: start.input, at: start.at, bound, ..StartCommand::default() };
-        let patience = app.patience(app.settings().http.max_wait.into());
+        let patience = app.timeout_or_drain(app.settings().http.max_wait.into());
         let outcome = app.ephemeral().run(app.store(), self.row.definition, command, patience);
-        match place.while_waiting(outcome).await? {
+        match permit.release_while(outcome).await? {
             Ok(Some(outcome)) if surface::guard_allows(&outcome) => Ok(self),
             Err(error @ (Error::Overloaded | Error::Stopping)) => Err(error.into()),
             Ok(_) | Err(_) => Err(unknown.into()),
@@ -134,20 +140,25 @@ impl Seen {
     }
 }
 
-fn is_public(app: &App, entry: &Entry) -> bool {
-    let declared = entry.runs().and_then(|(_, definition)| surface::declares_public(definition));
+fn is_public(app: &App, entry: &CachedDefinition) -> bool {
+    let declared =
+        entry.compiled().and_then(|(_, definition)| surface::declares_public(definition));
     app.settings().journeys.public.is_public(&entry.name, declared)
 }
 
 /// A request without bindings, kept while it lasts.
-fn keep(app: &App, headers: &HeaderMap, query: Option<&str>) -> (Request, Lasting) {
-    let request = read(app, headers, query);
-    let inbound = Inbound { request: request.clone(), passthrough: Vec::new() };
-    (request, app.requests().keep(inbound))
+fn register_request(
+    app: &App,
+    headers: &HeaderMap,
+    query: Option<&str>,
+) -> (Request, RequestGuard) {
+    let request = visible_request(app, headers, query);
+    let inbound = InboundRequest { request: request.clone(), passthrough: Vec::new() };
+    (request, app.requests().register(inbound))
 }
 
 /// What a journey may look at of a request: everything but the keys of operators.
-pub(crate) fn read(app: &App, headers: &HeaderMap, query: Option<&str>) -> Request {
+pub(crate) fn visible_request(app: &App, headers: &HeaderMap, query: Option<&str>) -> Request {
     let has_operator = app.auth().is_operator_bearer(headers);
     let is_ours =
         |name: &HeaderName| *name == OPERATOR_KEY || (has_operator && *name == AUTHORIZATION);
@@ -159,5 +170,5 @@ pub(crate) fn read(app: &App, headers: &HeaderMap, query: Option<&str>) -> Reque
         &format!("/?{}", query.unwrap_or_default()).parse().unwrap_or_default(),
     );
     let query = query.map(|it| it.0).unwrap_or_default();
-    Request { name: app.requests().name(), headers: texts.collect(), query }
+    Request { name: app.requests().new_id(), headers: texts.collect(), query }
 }

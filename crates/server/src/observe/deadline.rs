@@ -11,7 +11,7 @@ pub(crate) async fn log_deadlines(mut timed_out: broadcast::Receiver<TimedOut>, 
     loop {
         match timed_out.recv().await {
             Ok(it) => {
-                metrics.timed_out(&it.code);
+                metrics.count_deadline(&it.code);
                 let (instance, definition) = (it.instance, it.definition.0);
                 tracing::warn!(%instance, definition, code = it.code, "ended with its deadline");
             }

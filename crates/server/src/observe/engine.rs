@@ -12,19 +12,19 @@ use prometheus_client::registry::Registry;
 /// Everything the engine counts, as it stands.
 pub(super) fn registry(counters: &Counters, levels: &Levels) -> Registry {
     let mut registry = Registry::default();
-    for (name, help, value) in totals(counters) {
+    for (name, help, value) in counters_of(counters) {
         registry.register(name, help, ConstCounter::new(value));
     }
     for (name, help, value) in gauges(levels) {
         registry.register(name, help, ConstGauge::new(i64::try_from(value).unwrap_or(i64::MAX)));
     }
     for (name, help, distribution, unit) in distributions(counters) {
-        registry.register(name, help, Measured { distribution, unit });
+        registry.register(name, help, HistogramMetric { distribution, unit });
     }
     registry
 }
 
-fn totals(counters: &Counters) -> [(&'static str, &'static str, u64); 19] {
+fn counters_of(counters: &Counters) -> [(&'static str, &'static str, u64); 19] {
     [
         ("meantime_turns", "Turns that took effect", counters.turns),
         ("meantime_batches", "Batches that were committed", counters.batches),
@@ -71,12 +71,12 @@ fn distributions(counters: &Counters) -> [(&'static str, &'static str, Distribut
 
 /// A distribution as a histogram, in a unit that people expect.
 #[derive(Debug)]
-struct Measured {
+struct HistogramMetric {
     distribution: Distribution,
     unit: f64,
 }
 
-impl EncodeMetric for Measured {
+impl EncodeMetric for HistogramMetric {
     #[expect(clippy::cast_precision_loss, reason = "figures for people have a few digits")]
     fn encode(&self, mut encoder: MetricEncoder<'_>) -> Result<(), Error> {
         let bound = |bound: Option<u64>| bound.map_or(f64::MAX, |it| it as f64 * self.unit);

@@ -8,8 +8,8 @@ use super::reply::{Result, ok};
 use super::table::Routes;
 use crate::app::App;
 use crate::auth::Permission;
-use crate::extract::Body;
-use crate::problem::{Problem, Reason};
+use crate::extract::JsonBody;
+use crate::problem::{Problem, ProblemCode};
 use crate::wire::{Clock, ClockAdvance, ClockAdvanceResult};
 
 pub(super) fn routes() -> Routes {
@@ -36,7 +36,7 @@ async fn get(State(app): State<App>) -> Result<Clock> {
 )]
 async fn advance(
     State(app): State<App>,
-    Body(body): Body<ClockAdvance>,
+    JsonBody(body): JsonBody<ClockAdvance>,
 ) -> Result<ClockAdvanceResult> {
     if !app.kernel().has_virtual_clock() {
         return Err(Error::ClockNotVirtual.into());
@@ -44,7 +44,7 @@ async fn advance(
     let to = match (body.by, body.to) {
         (Some(by), None) => by.after(app.kernel().now().engine)?,
         (None, Some(to)) => to,
-        _ => return Err(Problem::new(Reason::InvalidBody, "give `by` or `to`, one of both")),
+        _ => return Err(Problem::new(ProblemCode::InvalidBody, "give `by` or `to`, one of both")),
     };
     let moved = app.kernel().advance(to, app.settings().clock.max_firings).await?;
     ok(ClockAdvanceResult { now: moved.now, fired: moved.fired })

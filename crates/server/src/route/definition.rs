@@ -13,13 +13,13 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::routes;
 
-use super::reply::{Answer, Result, ok};
+use super::reply::{JsonResponse, Result, ok};
 use super::table::Routes;
 use crate::app::App;
 use crate::auth::Permission;
-use crate::extract::{Name, Query, Text};
-use crate::page;
-use crate::problem::{Problem, Reason};
+use crate::extract::{PathParams, Query, SourceBody};
+use crate::pagination;
+use crate::problem::{Problem, ProblemCode};
 use crate::wire::{
     Definition, DefinitionGraph, DeployedDefinition, DeploymentResult, Diagnostic, OperationResult,
     Page,
@@ -65,25 +65,25 @@ struct DeployQuery {
 async fn deploy(
     State(app): State<App>,
     Query(query): Query<DeployQuery>,
-    Text { media_type, text, files }: Text,
+    SourceBody { media_type, text, files }: SourceBody,
 ) -> Result<DeploymentResult> {
     let notation = media_type.as_deref().and_then(|kind| app.formats().notation(kind));
     let Some(notation) = notation.filter(|it| app.kernel().notations().get(it).is_some()) else {
         let known = app.formats().media_types().join(", ");
         let text = format!("say what the source is with `Content-Type`: one of {known}");
-        return Err(Problem::new(Reason::UnsupportedMediaType, text));
+        return Err(Problem::new(ProblemCode::UnsupportedMediaType, text));
     };
     let name = query.name.unwrap_or_default();
     let source = Source { name, text: text.into(), files };
     if query.dry_run {
-        return judge(&app, notation, source).await;
+        return validate(&app, notation, source).await;
     }
     let hash = definition_hash(&source);
-    let (deployed, diagnostics) = app.deploy(notation, source).await.map_err(refused)?;
+    let (deployed, diagnostics) = app.deploy(notation, source).await.map_err(deploy_problem)?;
     let is_new = deployed.iter().any(|it| it.new);
     let mut definitions = Vec::new();
     for it in deployed {
-        let rows = named(&app, &it.name).await?;
+        let rows = versions_of(&app, &it.name).await?;
         let label = rows.iter().find(|row| row.version == it.version);
         let label = label.and_then(|row| row.label.clone());
         let mut warnings = warnings(&diagnostics);
@@ -98,13 +98,14 @@ async fn deploy(
         });
     }
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
-    Ok(Answer(status, DeploymentResult { definitions }))
+    Ok(JsonResponse(status, DeploymentResult { definitions }))
 }
 
 /// Judges a source without deploying it.
-async fn judge(app: &App, notation: &str, source: Source) -> Result<DeploymentResult> {
+async fn validate(app: &App, notation: &str, source: Source) -> Result<DeploymentResult> {
     let hash = definition_hash(&source);
-    let (definitions, diagnostics) = app.validate(notation, source).await.map_err(refused)?;
+    let (definitions, diagnostics) =
+        app.validate(notation, source).await.map_err(deploy_problem)?;
     let definitions = definitions.into_iter().map(|it| DeployedDefinition {
         name: it.name,
         notation: notation.to_owned(),
@@ -120,17 +121,17 @@ fn warnings(diagnostics: &[CoreDiagnostic]) -> Vec<Diagnostic> {
     diagnostics.iter().map(Diagnostic::from).collect()
 }
 
-fn refused(error: DeployError) -> Problem {
+fn deploy_problem(error: DeployError) -> Problem {
     match error {
-        DeployError::Diagnostics(found) => invalid(&found),
+        DeployError::Diagnostics(found) => invalid_definition(&found),
         DeployError::Kernel(error) => error.into(),
     }
 }
 
-fn invalid(diagnostics: &[CoreDiagnostic]) -> Problem {
+fn invalid_definition(diagnostics: &[CoreDiagnostic]) -> Problem {
     let errors = diagnostics.iter().filter(|it| it.severity == Severity::Error).count();
     let text = format!("the source has {errors} {}", if errors == 1 { "error" } else { "errors" });
-    Problem::new(Reason::InvalidDefinition, text).with_diagnostics(warnings(diagnostics))
+    Problem::new(ProblemCode::InvalidDefinition, text).with_diagnostics(warnings(diagnostics))
 }
 
 /// The author's own version says nothing when it names two different texts.
@@ -148,12 +149,12 @@ fn reused_label(rows: &[DefinitionRow], version: u32, label: Option<&str>) -> Op
     Some(Diagnostic::from(&warning))
 }
 
-async fn named(app: &App, name: &str) -> std::result::Result<Vec<DefinitionRow>, Problem> {
+async fn versions_of(app: &App, name: &str) -> std::result::Result<Vec<DefinitionRow>, Problem> {
     let filter = DefinitionFilter { name: Some(name.to_owned()), ..DefinitionFilter::default() };
     Ok(app.store().definitions(filter).await?)
 }
 
-fn unknown(name: &str, version: Option<u32>) -> Problem {
+fn unknown_definition(name: &str, version: Option<u32>) -> Problem {
     Error::UnknownDefinition { name: name.to_owned(), version }.into()
 }
 
@@ -175,13 +176,13 @@ struct ListQuery {
     responses((status = 200, description = "Definitions", body = Page<Definition>))
 )]
 async fn list(State(app): State<App>, Query(query): Query<ListQuery>) -> Result<Page<Definition>> {
-    let limit = page::limit(query.limit)?;
+    let limit = pagination::limit(query.limit)?;
     let filter = DefinitionFilter { latest: true, ..DefinitionFilter::default() };
     let mut rows = app.store().definitions(filter).await?;
     rows.retain(|row| is_visible(row) && query.cursor.as_ref().is_none_or(|it| row.name > *it));
     rows.sort_by(|one, other| one.name.cmp(&other.name));
     rows.truncate(limit + 1);
-    ok(page::page(rows, limit, |row| row.name.clone()))
+    ok(pagination::to_page(rows, limit, |row| row.name.clone()))
 }
 
 /// What is part of the engine itself is not shown.
@@ -195,10 +196,13 @@ fn is_visible(row: &DefinitionRow) -> bool {
     params(("name" = String, Path, description = "Its name")),
     responses((status = 200, description = "The latest version", body = Definition))
 )]
-async fn latest(State(app): State<App>, Name(name): Name<String>) -> Result<Definition> {
-    let rows = named(&app, &name).await?;
+async fn latest(
+    State(app): State<App>,
+    PathParams(name): PathParams<String>,
+) -> Result<Definition> {
+    let rows = versions_of(&app, &name).await?;
     let newest = rows.iter().find(|row| !row.retired).or(rows.first());
-    ok(Definition::from(newest.ok_or_else(|| unknown(&name, None))?))
+    ok(Definition::from(newest.ok_or_else(|| unknown_definition(&name, None))?))
 }
 
 /// All versions of a definition, latest first.
@@ -209,18 +213,18 @@ async fn latest(State(app): State<App>, Name(name): Name<String>) -> Result<Defi
 )]
 async fn versions(
     State(app): State<App>,
-    Name(name): Name<String>,
+    PathParams(name): PathParams<String>,
     Query(query): Query<ListQuery>,
 ) -> Result<Page<Definition>> {
-    let limit = page::limit(query.limit)?;
-    let after: Option<u32> = page::cursor(query.cursor.as_deref())?;
-    let mut rows = named(&app, &name).await?;
+    let limit = pagination::limit(query.limit)?;
+    let after: Option<u32> = pagination::parse_cursor(query.cursor.as_deref())?;
+    let mut rows = versions_of(&app, &name).await?;
     if rows.is_empty() {
-        return Err(unknown(&name, None));
+        return Err(unknown_definition(&name, None));
     }
     rows.retain(|row| after.is_none_or(|after| row.version < after));
     rows.truncate(limit + 1);
-    ok(page::page(rows, limit, |row| row.version.to_string()))
+    ok(pagination::to_page(rows, limit, |row| row.version.to_string()))
 }
 
 async fn version(
@@ -228,9 +232,9 @@ async fn version(
     name: &str,
     version: u32,
 ) -> std::result::Result<DefinitionRow, Problem> {
-    let rows = named(app, name).await?;
+    let rows = versions_of(app, name).await?;
     let row = rows.into_iter().find(|row| row.version == version);
-    row.ok_or_else(|| unknown(name, Some(version)))
+    row.ok_or_else(|| unknown_definition(name, Some(version)))
 }
 
 /// The source of a version, byte for byte.
@@ -244,7 +248,7 @@ async fn version(
 )]
 async fn source(
     State(app): State<App>,
-    Name((name, number)): Name<(String, u32)>,
+    PathParams((name, number)): PathParams<(String, u32)>,
 ) -> std::result::Result<Response, Problem> {
     let row = version(&app, &name, number).await?;
     let kind = [(CONTENT_TYPE, "text/plain; charset=utf-8")];
@@ -257,25 +261,28 @@ async fn source(
     params(("name" = String, Path, description = "Its name")),
     responses((status = 200, description = "The drawing", body = DefinitionGraph))
 )]
-async fn latest_graph(State(app): State<App>, Name(name): Name<String>) -> Result<DefinitionGraph> {
-    let rows = named(&app, &name).await?;
+async fn latest_graph(
+    State(app): State<App>,
+    PathParams(name): PathParams<String>,
+) -> Result<DefinitionGraph> {
+    let rows = versions_of(&app, &name).await?;
     let newest = rows.iter().find(|row| !row.retired).or(rows.first());
-    let newest = newest.ok_or_else(|| unknown(&name, None))?;
-    ok(draw(&app, newest.id).await?)
+    let newest = newest.ok_or_else(|| unknown_definition(&name, None))?;
+    ok(load_graph(&app, newest.id).await?)
 }
 
-async fn draw(app: &App, id: DefinitionId) -> std::result::Result<DefinitionGraph, Problem> {
-    let entry = app.catalog().get(id).await?;
+async fn load_graph(app: &App, id: DefinitionId) -> std::result::Result<DefinitionGraph, Problem> {
+    let entry = app.definitions().get(id).await?;
     let (name, notation) = (&entry.name, &entry.notation);
-    let Some((runs, definition)) = entry.runs() else {
+    let Some((runs, definition)) = entry.compiled() else {
         let text = format!("{name:?} cannot be read by this release, so it cannot be drawn");
-        return Err(Problem::new(Reason::NoGraph, text));
+        return Err(Problem::new(ProblemCode::NoGraph, text));
     };
     let graph = runs.graph(definition);
     if graph.nodes.is_empty() {
         let text =
             format!("{name:?} is a {notation}, which has no drawing; read its source instead");
-        return Err(Problem::new(Reason::NoGraph, text));
+        return Err(Problem::new(ProblemCode::NoGraph, text));
     }
     Ok(DefinitionGraph::from(graph))
 }
@@ -291,10 +298,10 @@ async fn draw(app: &App, id: DefinitionId) -> std::result::Result<DefinitionGrap
 )]
 async fn graph(
     State(app): State<App>,
-    Name((name, number)): Name<(String, u32)>,
+    PathParams((name, number)): PathParams<(String, u32)>,
 ) -> Result<DefinitionGraph> {
     let row = version(&app, &name, number).await?;
-    ok(draw(&app, row.id).await?)
+    ok(load_graph(&app, row.id).await?)
 }
 
 /// Undeploys a version. Instances that run it go on.
@@ -308,9 +315,9 @@ async fn graph(
 )]
 async fn undeploy(
     State(app): State<App>,
-    Name((name, version)): Name<(String, u32)>,
+    PathParams((name, version)): PathParams<(String, u32)>,
 ) -> Result<OperationResult> {
     app.kernel().call(Command::Undeploy { name, version }).await?;
-    app.surface_index().expire();
+    app.surface_index().invalidate();
     ok(OperationResult {})
 }

@@ -8,7 +8,7 @@ use super::reply::{Result, ok};
 use super::table::Routes;
 use crate::app::App;
 use crate::auth::{Caller, Permission};
-use crate::extract::Body;
+use crate::extract::JsonBody;
 use crate::wire::{OperationResult, OperatorReason};
 
 pub(super) fn routes() -> Routes {
@@ -25,8 +25,8 @@ pub(super) fn routes() -> Routes {
 async fn resume(
     State(app): State<App>,
     caller: Caller,
-    Body(body): Body<OperatorReason>,
+    JsonBody(body): JsonBody<OperatorReason>,
 ) -> Result<OperationResult> {
-    app.kernel().call(Command::Resume { audit: caller.by(body.reason) }).await?;
+    app.kernel().call(Command::Resume { audit: caller.audit_info(body.reason) }).await?;
     ok(OperationResult {})
 }

@@ -19,10 +19,10 @@ use super::table::Routes;
 use crate::app::App;
 use crate::audit;
 use crate::auth::{Caller, Permission};
+use crate::concurrency::{RequestPermit, WaitPermit};
 use crate::extract::Query;
-use crate::feed::Follower;
-use crate::page;
-use crate::place::{Place, Waiting};
+use crate::feed::FeedSubscriber;
+use crate::pagination;
 use crate::problem::Problem;
 use crate::wire::{TurnEvent, history_events};
 
@@ -56,46 +56,46 @@ struct EventsQuery {
 )]
 async fn events(
     State(app): State<App>,
-    place: Place,
+    permit: RequestPermit,
     caller: Caller,
     headers: HeaderMap,
     Query(query): Query<EventsQuery>,
 ) -> Result<Response, Problem> {
     let header = headers.get("last-event-id").and_then(|value| value.to_str().ok());
-    let after: Option<u64> = page::cursor(header.or(query.after.as_deref()))?;
+    let after: Option<u64> = pagination::parse_cursor(header.or(query.after.as_deref()))?;
     let instance = query.instance.map(|id| id.parse()).transpose()?;
-    let follower = app.feed().follow(after);
-    let waiting = place.wait()?;
+    let follower = app.feed().subscribe(after);
+    let waiting = permit.acquire_wait()?;
     let (definition, audited) = (query.definition, BTreeSet::new());
-    let listener =
-        Listener { app, caller, follower, instance, definition, audited, _waiting: waiting };
-    let stream = unfold(listener, |mut listener| async move {
-        let event = listener.next().await?;
-        Some((Ok::<_, Infallible>(event), listener))
+    let stream =
+        EventStream { app, caller, follower, instance, definition, audited, _waiting: waiting };
+    let stream = unfold(stream, |mut stream| async move {
+        let event = stream.next().await?;
+        Some((Ok::<_, Infallible>(event), stream))
     });
     Ok(Sse::new(stream).keep_alive(KeepAlive::default()).into_response())
 }
 
 /// One who listens.
-struct Listener {
+struct EventStream {
     app: App,
     caller: Caller,
-    follower: Follower,
+    follower: FeedSubscriber,
     instance: Option<InstanceId>,
     definition: Option<String>,
     /// It waits for as long as it listens.
-    _waiting: Waiting,
+    _waiting: WaitPermit,
     /// Guarded definitions of which something was shown: the log says so once for each.
     audited: BTreeSet<DefinitionId>,
 }
 
-impl Listener {
+impl EventStream {
     /// The next event; none when the server or the engine is about to stop.
     async fn next(&mut self) -> Option<SseEvent> {
         loop {
             let row = tokio::select! {
                 row = self.follower.next() => row.ok()??,
-                () = self.app.drained() => return None,
+                () = self.app.drain_started() => return None,
             };
             if let Some(event) = self.event(&row).await {
                 return Some(event);
@@ -109,12 +109,18 @@ impl Listener {
         }
         // What retention has removed meanwhile is of no interest any more.
         let id = self.app.feed().definition_of(row.instance).await.ok()??;
-        let definition = self.app.catalog().get(id).await.ok()?;
+        let definition = self.app.definitions().get(id).await.ok()?;
         if self.definition.as_ref().is_some_and(|wanted| *wanted != definition.name) {
             return None;
         }
         if self.audited.insert(id) {
-            audit::read(&self.app, &self.caller, "streamEvents", vec![(row.instance, id)]).await;
+            audit::log_guarded_read(
+                &self.app,
+                &self.caller,
+                "streamEvents",
+                vec![(row.instance, id)],
+            )
+            .await;
         }
         let event = TurnEvent {
             instance_id: row.instance.to_string(),

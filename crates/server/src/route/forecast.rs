@@ -15,23 +15,25 @@ use utoipa::IntoParams;
 use utoipa_axum::routes;
 
 use super::reply::{Result, ok};
-use super::schedule::filled;
+use super::schedule::already_started;
 use super::table::Routes;
 use crate::app::App;
 use crate::auth::Permission;
 use crate::extract::Query;
-use crate::page;
-use crate::problem::{Problem, Reason};
-use crate::wire::{Forecast, ForecastBucket, InstanceStatus, Lasting, Moment, UpcomingEvent};
+use crate::pagination;
+use crate::problem::{Problem, ProblemCode};
+use crate::wire::{
+    DurationParam, Forecast, ForecastBucket, InstanceStatus, InstantParam, UpcomingEvent,
+};
 
 /// Entries of one page, unless asked otherwise and at most.
-const ENTRIES: usize = 1_000;
+const MAX_ENTRIES: usize = 1_000;
 
 /// Timers and schedules that are read at a time.
-const STRIDE: usize = 1_000;
+const SCAN_PAGE_ROWS: usize = 1_000;
 
 /// Parts that a window may be counted in.
-const PARTS: u64 = 100_000;
+const MAX_BUCKETS: u64 = 100_000;
 
 /// The window when none is named.
 const DAY_MS: i64 = 86_400_000;
@@ -85,21 +87,22 @@ struct Window {
 )]
 async fn get(State(app): State<App>, Query(query): Query<ForecastQuery>) -> Result<Forecast> {
     let now = app.kernel().now().engine;
-    let moment = |text: &String| Moment::parse(text).and_then(|moment| moment.from(now));
+    let moment = |text: &String| InstantParam::parse(text).and_then(|moment| moment.from(now));
     let from = query.from.as_ref().map(moment).transpose()?.unwrap_or(now);
     let to = query.to.as_ref().map(moment).transpose()?;
     let to = to.unwrap_or_else(|| from.saturating_add_millis(DAY_MS));
     if to < from {
-        return Err(Problem::new(Reason::InvalidQuery, "the window ends before it begins"));
+        return Err(Problem::new(ProblemCode::InvalidQuery, "the window ends before it begins"));
     }
-    let mut buckets = query.bucket.as_deref().map(|text| parts(text, from, to)).transpose()?;
-    let limit = query.limit.map_or(Ok(ENTRIES), |asked| page::limit(Some(asked)))?;
-    let after = page::read_cursor(query.cursor.as_deref(), read_cursor)?;
+    let mut buckets =
+        query.bucket.as_deref().map(|text| parse_buckets(text, from, to)).transpose()?;
+    let limit = query.limit.map_or(Ok(MAX_ENTRIES), |asked| pagination::limit(Some(asked)))?;
+    let after = pagination::read_cursor(query.cursor.as_deref(), read_cursor)?;
     let versions = match &query.definition {
-        Some(name) => app.catalog().ids(Some(name.clone()), None).await?,
+        Some(name) => app.definitions().find_ids(Some(name.clone()), None).await?,
         None => Vec::new(),
     };
-    let schedules = app.catalog().ids(Some(SCHEDULE_DEFINITION.to_owned()), None).await?;
+    let schedules = app.definitions().find_ids(Some(SCHEDULE_DEFINITION.to_owned()), None).await?;
     let window = Window { now, from, to, definition: query.definition, versions, schedules };
     let mut entries = ForecastEntries::new(from, to, after, limit);
     add_timers(&app, &window, after, limit, &mut entries).await?;
@@ -112,7 +115,7 @@ async fn get(State(app): State<App>, Query(query): Query<ForecastQuery>) -> Resu
     let next_cursor = entries.last().filter(|_| truncated).map(|(key, _)| write_cursor(*key));
     let mut items = Vec::with_capacity(entries.len());
     for (key, entry) in entries {
-        items.push(shown(&app, key, entry).await?);
+        items.push(to_event(&app, key, entry).await?);
     }
     let counted = counts.map(|counts| {
         counts.finish().into_iter().map(|(at, count)| ForecastBucket { at, count }).collect()
@@ -121,20 +124,21 @@ async fn get(State(app): State<App>, Query(query): Query<ForecastQuery>) -> Resu
 }
 
 /// The length of the parts that somebody asked for, and the parts. It is never changed silently.
-fn parts(
+fn parse_buckets(
     text: &str,
     from: Timestamp,
     to: Timestamp,
 ) -> std::result::Result<(i64, Buckets), Problem> {
-    let bucket_ms = Lasting::parse(text)?.millis_from(from)?;
+    let bucket_ms = DurationParam::parse(text)?.millis_from(from)?;
     let bucket_ms = i64::try_from(bucket_ms).unwrap_or(i64::MAX);
     if bucket_ms == 0 {
-        return Err(Problem::new(Reason::InvalidQuery, "`bucket` is longer than zero"));
+        return Err(Problem::new(ProblemCode::InvalidQuery, "`bucket` is longer than zero"));
     }
     let parts = Buckets::parts(from, to, bucket_ms);
-    if parts > PARTS {
-        let text = format!("the window has {parts} parts of {text}, at most {PARTS} are counted");
-        return Err(Problem::new(Reason::InvalidQuery, text));
+    if parts > MAX_BUCKETS {
+        let text =
+            format!("the window has {parts} parts of {text}, at most {MAX_BUCKETS} are counted");
+        return Err(Problem::new(ProblemCode::InvalidQuery, text));
     }
     Ok((bucket_ms, Buckets::new(from, to, bucket_ms)))
 }
@@ -147,7 +151,7 @@ async fn add_timers(
     limit: usize,
     entries: &mut ForecastEntries,
 ) -> std::result::Result<(), Problem> {
-    if window.is_nobody() {
+    if window.matches_nothing() {
         return Ok(());
     }
     let filter = TimerFilter {
@@ -163,7 +167,8 @@ async fn add_timers(
     });
     let mut found = 0;
     loop {
-        let rows = app.store().timers(filter.clone(), Page { after, limit: STRIDE }).await?;
+        let rows =
+            app.store().timers(filter.clone(), Page { after, limit: SCAN_PAGE_ROWS }).await?;
         let is_wanted =
             |row: &&TimerRow| !row.frozen && !window.schedules.contains(&row.definition);
         for row in rows.iter().filter(is_wanted) {
@@ -172,7 +177,7 @@ async fn add_timers(
         }
         after = rows.last().map(TimerRow::key);
         // Frozen ones come last.
-        let is_end = rows.len() < STRIDE || after.is_some_and(|key| key.frozen);
+        let is_end = rows.len() < SCAN_PAGE_ROWS || after.is_some_and(|key| key.frozen);
         if is_end || found > limit {
             return Ok(());
         }
@@ -193,7 +198,7 @@ async fn count_timers(
     bucket_ms: i64,
     buckets: &mut Buckets,
 ) -> std::result::Result<(), Problem> {
-    if window.is_nobody() {
+    if window.matches_nothing() {
         return Ok(());
     }
     let others = window.definition.is_none();
@@ -220,13 +225,14 @@ async fn add_schedules(
     };
     let mut after: Option<InstanceId> = None;
     while !window.schedules.is_empty() {
-        let rows = app.store().instances(filter.clone(), Page { after, limit: STRIDE }).await?;
+        let rows =
+            app.store().instances(filter.clone(), Page { after, limit: SCAN_PAGE_ROWS }).await?;
         for row in &rows {
             let Some(view) = ScheduleView::of_instance(row) else { continue };
             if window.definition.as_ref().is_some_and(|name| view.spec.definition != *name) {
                 continue;
             }
-            let filled = filled(app, row.id, &view).await?;
+            let filled = already_started(app, row.id, &view).await?;
             let outlook = Outlook::new(&view, window.now, &filled, app.kernel().limits());
             entries.add_schedule(row.id, &outlook, &view.spec.definition);
             if let Some(buckets) = &mut buckets {
@@ -234,7 +240,7 @@ async fn add_schedules(
             }
         }
         after = rows.last().map(|row| row.id);
-        if rows.len() < STRIDE {
+        if rows.len() < SCAN_PAGE_ROWS {
             break;
         }
     }
@@ -243,12 +249,12 @@ async fn add_schedules(
 
 impl Window {
     /// Whether the definition it is about has no version.
-    fn is_nobody(&self) -> bool {
+    fn matches_nothing(&self) -> bool {
         self.definition.is_some() && self.versions.is_empty()
     }
 }
 
-async fn shown(
+async fn to_event(
     app: &App,
     key: DueKey,
     entry: DueEntry,
@@ -271,11 +277,11 @@ async fn shown(
             kind: kind.name(),
             id: id.to_string(),
             instance_id: Some(id.0.instance.to_string()),
-            definition: app.catalog().get(definition).await?.name.clone(),
+            definition: app.definitions().get(definition).await?.name.clone(),
             element: Some(element),
             scheduled_at: None,
         },
-        _ => return Err(Problem::new(Reason::Internal, "an entry of a forecast is mixed up")),
+        _ => return Err(Problem::new(ProblemCode::Internal, "an entry of a forecast is mixed up")),
     })
 }
 

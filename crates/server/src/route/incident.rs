@@ -12,8 +12,8 @@ use super::table::Routes;
 use crate::app::App;
 use crate::audit;
 use crate::auth::{Caller, Permission};
-use crate::extract::{Body, Id, Query};
-use crate::page;
+use crate::extract::{JsonBody, PathId, Query};
+use crate::pagination;
 use crate::wire::{Incident, IncidentResolution, OperationResult, Page};
 
 pub(super) fn routes() -> Routes {
@@ -48,13 +48,13 @@ async fn list(
     caller: Caller,
     Query(query): Query<ListQuery>,
 ) -> Result<Page<Incident>> {
-    let limit = page::limit(query.limit)?;
-    let after: Option<IncidentId> = page::cursor(query.cursor.as_deref())?;
+    let limit = pagination::limit(query.limit)?;
+    let after: Option<IncidentId> = pagination::parse_cursor(query.cursor.as_deref())?;
     let instance = query.instance.map(|id| id.parse()).transpose()?;
-    let rows = app.store().incidents(instance, page::ask(after, limit)).await?;
+    let rows = app.store().incidents(instance, pagination::store_page(after, limit)).await?;
     let of = rows.iter().take(limit).map(|row| row.instance).collect();
-    audit::read_of(&app, &caller, "listIncidents", of).await;
-    ok(page::page(rows, limit, |row| row.id.to_string()))
+    audit::log_guarded_reads_of(&app, &caller, "listIncidents", of).await;
+    ok(pagination::to_page(rows, limit, |row| row.id.to_string()))
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -75,10 +75,10 @@ struct ReasonQuery {
 async fn retry(
     State(app): State<App>,
     caller: Caller,
-    Id(incident): Id<IncidentId>,
+    PathId(incident): PathId<IncidentId>,
     Query(query): Query<ReasonQuery>,
 ) -> Result<OperationResult> {
-    let by = caller.by(query.reason);
+    let by = caller.audit_info(query.reason);
     app.kernel().call(Command::RetryIncident { incident, audit: by }).await?;
     ok(OperationResult {})
 }
@@ -93,11 +93,11 @@ async fn retry(
 async fn resolve(
     State(app): State<App>,
     caller: Caller,
-    Id(incident): Id<IncidentId>,
+    PathId(incident): PathId<IncidentId>,
     Query(query): Query<ReasonQuery>,
-    Body(body): Body<IncidentResolution>,
+    JsonBody(body): JsonBody<IncidentResolution>,
 ) -> Result<OperationResult> {
-    let by = caller.by(query.reason);
+    let by = caller.audit_info(query.reason);
     let command = match body.variables {
         Some(variables) => Command::ResolveIncident { incident, variables, audit: by },
         None => Command::RetryIncident { incident, audit: by },

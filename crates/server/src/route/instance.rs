@@ -11,16 +11,17 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::routes;
 
-use super::reply::{Answer, Result, ok};
+use super::reply::{JsonResponse, Result, ok};
 use super::table::Routes;
 use super::{instance_history, instance_list, instance_scope};
 use crate::app::App;
 use crate::auth::{Caller, Permission};
-use crate::extract::{Body, Id, Name, Payload, Query};
-use crate::place::Place;
-use crate::problem::{Problem, Reason};
+use crate::concurrency::RequestPermit;
+use crate::extract::{JsonBody, PathId, PathParams, Query, RawJson};
+use crate::problem::{Problem, ProblemCode};
 use crate::wire::{
-    Instance, InstanceResult, Lasting, Moment, NewInstance, OperationResult, OperatorReason,
+    DurationParam, Instance, InstanceResult, InstantParam, NewInstance, OperationResult,
+    OperatorReason,
 };
 use crate::{audit, show};
 
@@ -50,13 +51,13 @@ struct StartQuery {
     /// What to wait for: `end` is the end only, whatever the instance needs from outside.
     #[serde(default, rename = "for")]
     #[param(inline)]
-    until: Option<Until>,
+    until: Option<WaitTarget>,
 }
 
 /// What a start waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
-enum Until {
+enum WaitTarget {
     /// The end, or the first place that needs something from outside.
     Rest,
     /// The end.
@@ -77,54 +78,54 @@ enum Until {
 async fn start(
     State(app): State<App>,
     Query(query): Query<StartQuery>,
-    place: Place,
+    permit: RequestPermit,
     headers: HeaderMap,
-    Body(new): Body<NewInstance>,
+    JsonBody(new): JsonBody<NewInstance>,
 ) -> Result<Instance> {
     let now = app.kernel().now().engine;
-    let limit = patience(&app, query.wait.as_deref(), app.settings().http.max_wait.into())?;
+    let limit = wait_limit(&app, query.wait.as_deref(), app.settings().http.max_wait.into())?;
     if limit.is_none() && query.until.is_some() {
         let text = "`for` says what to wait for, and goes with `wait`: `?wait=PT10S&for=end`";
-        return Err(Problem::new(Reason::InvalidQuery, text));
+        return Err(Problem::new(ProblemCode::InvalidQuery, text));
     }
-    let for_end = query.until == Some(Until::End);
+    let for_end = query.until == Some(WaitTarget::End);
     let command = StartCommand {
         definition: new.definition,
         version: new.version,
         input: new.input.clone(),
         key: new.key,
         deadline_at: new.deadline.as_ref().map(|deadline| deadline.from(now)).transpose()?,
-        deadline_after: new.deadline.as_ref().and_then(Moment::duration),
+        deadline_after: new.deadline.as_ref().and_then(InstantParam::duration),
         tags: new.tags,
         idempotency: idempotency_key(&headers)?,
         ..StartCommand::default()
     };
     let begun = app.kernel().now().real;
-    let reply = call(&app, &place, command, limit, for_end).await?;
+    let reply = start_and_wait(&app, &permit, command, limit, for_end).await?;
     let Reply::Started { instance, repeated, row } = reply else {
-        return Err(Problem::new(Reason::Internal, "a start was answered by something else"));
+        return Err(Problem::new(ProblemCode::Internal, "a start was answered by something else"));
     };
     if let Some(limit) = limit.filter(|_| repeated && for_end) {
         // The first request may still be waiting for the same instance.
         let passed = app.kernel().now().real.saturating_since(begun);
         let passed = Duration::from_millis(u64::try_from(passed).unwrap_or_default());
-        await_end(&app, &place, instance, limit.saturating_sub(passed)).await?;
+        await_end(&app, &permit, instance, limit.saturating_sub(passed)).await?;
     }
     let input = Some(new.input).filter(|_| !repeated);
     let shown = match row {
         Some(row) => show::instance(&app, &row, input).await?,
         None => show::instance(&app, &find(&app, instance).await?, input).await?,
     };
-    Ok(Answer(StatusCode::CREATED, shown))
+    Ok(JsonResponse(StatusCode::CREATED, shown))
 }
 
 /// How long a request waits at most, in real time.
-fn patience(
+fn wait_limit(
     app: &App,
     wait: Option<&str>,
     longest: Duration,
 ) -> std::result::Result<Option<Duration>, Problem> {
-    let wait = wait.map(Lasting::parse).transpose()?;
+    let wait = wait.map(DurationParam::parse).transpose()?;
     let millis = wait.map(|wait| wait.millis_from(app.kernel().now().engine)).transpose()?;
     Ok(millis.map(|millis| Duration::from_millis(millis).min(longest)))
 }
@@ -132,13 +133,13 @@ fn patience(
 /// Comes back when an instance has ended, when the limit is over, or when the server stops.
 async fn await_end(
     app: &App,
-    place: &Place,
+    permit: &RequestPermit,
     instance: InstanceId,
     limit: Duration,
 ) -> std::result::Result<(), Problem> {
-    let patience = app.patience(limit);
+    let patience = app.timeout_or_drain(limit);
     let ended = app.kernel().call_until(Command::Await { instance }, Wait::Ended, patience);
-    match place.while_waiting(ended).await? {
+    match permit.release_while(ended).await? {
         // A copy that may not act yet ends nothing.
         Ok(_) | Err(Error::Paused) => Ok(()),
         Err(error) => Err(error.into()),
@@ -146,9 +147,9 @@ async fn await_end(
 }
 
 /// Does a start; whoever waits waits until the limit, or until the server stops.
-async fn call(
+async fn start_and_wait(
     app: &App,
-    place: &Place,
+    permit: &RequestPermit,
     start: StartCommand,
     limit: Option<Duration>,
     for_end: bool,
@@ -157,10 +158,10 @@ async fn call(
         let for_ever = std::future::pending();
         return Ok(app.kernel().start_until(start, Wait::Quiet, for_ever).await?);
     };
-    let patience = app.patience(limit);
+    let patience = app.timeout_or_drain(limit);
     let wait = if for_end { Wait::Ended } else { Wait::Idle };
     let settled = app.kernel().start_until(start, wait, patience);
-    Ok(place.while_waiting(settled).await??)
+    Ok(permit.release_while(settled).await??)
 }
 
 pub(super) fn idempotency_key(headers: &HeaderMap) -> std::result::Result<Option<String>, Problem> {
@@ -169,7 +170,7 @@ pub(super) fn idempotency_key(headers: &HeaderMap) -> std::result::Result<Option
         Ok(key) if !key.is_empty() => Ok(Some(key.to_owned())),
         _ => {
             let text = "Idempotency-Key is a text of visible ASCII characters";
-            Err(Problem::new(Reason::InvalidBody, text))
+            Err(Problem::new(ProblemCode::InvalidBody, text))
         }
     }
 }
@@ -186,9 +187,13 @@ pub(super) async fn find(app: &App, id: InstanceId) -> std::result::Result<Insta
     params(("id" = String, Path, description = "The instance")),
     responses((status = 200, description = "The instance", body = Instance))
 )]
-async fn get(State(app): State<App>, caller: Caller, Id(id): Id<InstanceId>) -> Result<Instance> {
+async fn get(
+    State(app): State<App>,
+    caller: Caller,
+    PathId(id): PathId<InstanceId>,
+) -> Result<Instance> {
     let row = find(&app, id).await?;
-    audit::read(&app, &caller, "getInstance", vec![(id, row.definition)]).await;
+    audit::log_guarded_read(&app, &caller, "getInstance", vec![(id, row.definition)]).await;
     ok(show::instance(&app, &row, None).await?)
 }
 
@@ -214,19 +219,19 @@ struct ResultQuery {
 async fn result(
     State(app): State<App>,
     caller: Caller,
-    place: Place,
-    Id(id): Id<InstanceId>,
+    permit: RequestPermit,
+    PathId(id): PathId<InstanceId>,
     Query(query): Query<ResultQuery>,
 ) -> Result<InstanceResult> {
-    let limit = patience(&app, query.wait.as_deref(), app.settings().http.max_claim_wait.into())?;
-    let mut row = show::whole(find(&app, id).await?)?;
+    let limit = wait_limit(&app, query.wait.as_deref(), app.settings().http.max_claim_wait.into())?;
+    let mut row = show::require_undamaged(find(&app, id).await?)?;
     if let Some(limit) = limit.filter(|_| !row.phase.is_ended()) {
-        await_end(&app, &place, id, limit).await?;
-        row = show::whole(find(&app, id).await?)?;
+        await_end(&app, &permit, id, limit).await?;
+        row = show::require_undamaged(find(&app, id).await?)?;
     }
-    audit::read(&app, &caller, "getInstanceResult", vec![(id, row.definition)]).await;
+    audit::log_guarded_read(&app, &caller, "getInstanceResult", vec![(id, row.definition)]).await;
     let status = if row.phase.is_ended() { StatusCode::OK } else { StatusCode::ACCEPTED };
-    Ok(Answer(status, InstanceResult::of(&row)))
+    Ok(JsonResponse(status, InstanceResult::of(&row)))
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -248,11 +253,11 @@ pub(super) struct ReasonQuery {
 async fn set_variables(
     State(app): State<App>,
     caller: Caller,
-    Id(instance): Id<InstanceId>,
+    PathId(instance): PathId<InstanceId>,
     Query(query): Query<ReasonQuery>,
-    Payload(values): Payload,
+    RawJson(values): RawJson,
 ) -> Result<Instance> {
-    let by = caller.by(query.reason);
+    let by = caller.audit_info(query.reason);
     app.kernel().call(Command::SetVariables { instance, values, scope: None, audit: by }).await?;
     let row = find(&app, instance).await?;
     ok(show::instance(&app, &row, None).await?)
@@ -268,10 +273,10 @@ async fn set_variables(
 async fn cancel(
     State(app): State<App>,
     caller: Caller,
-    Id(instance): Id<InstanceId>,
-    Body(body): Body<OperatorReason>,
+    PathId(instance): PathId<InstanceId>,
+    JsonBody(body): JsonBody<OperatorReason>,
 ) -> Result<Instance> {
-    let by = caller.by(body.reason);
+    let by = caller.audit_info(body.reason);
     app.kernel().call(Command::Cancel { instance, audit: by }).await?;
     let row = find(&app, instance).await?;
     ok(show::instance(&app, &row, None).await?)
@@ -289,10 +294,10 @@ async fn cancel(
 )]
 async fn signal(
     State(app): State<App>,
-    Name((id, name)): Name<(String, String)>,
-    Payload(payload): Payload,
+    PathParams((id, name)): PathParams<(String, String)>,
+    RawJson(payload): RawJson,
 ) -> Result<OperationResult> {
-    let instance: InstanceId = id.parse().map_err(|error| Problem::from(error).not_there())?;
+    let instance: InstanceId = id.parse().map_err(|error| Problem::from(error).into_not_found())?;
     app.kernel().call(Command::Signal { instance, name, payload }).await?;
-    Ok(Answer(StatusCode::ACCEPTED, OperationResult {}))
+    Ok(JsonResponse(StatusCode::ACCEPTED, OperationResult {}))
 }

@@ -11,13 +11,13 @@ use super::reply::{Result, ok};
 use crate::app::App;
 use crate::audit;
 use crate::auth::Caller;
-use crate::extract::{Id, Query};
-use crate::page;
+use crate::extract::{PathId, Query};
+use crate::pagination;
 use crate::problem::Problem;
 use crate::wire::{HistoryEvent, Page, history_events};
 
 /// Rows of one instance that a request walks over: more than are kept of any.
-const WALK: usize = 20_000;
+const MAX_HISTORY_ROWS: usize = 20_000;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -40,12 +40,12 @@ pub(super) struct HistoryQuery {
 pub(super) async fn history(
     State(app): State<App>,
     caller: Caller,
-    Id(id): Id<InstanceId>,
+    PathId(id): PathId<InstanceId>,
     Query(query): Query<HistoryQuery>,
 ) -> Result<Page<HistoryEvent>> {
     let row = find(&app, id).await?;
-    audit::read(&app, &caller, "getInstanceHistory", vec![(id, row.definition)]).await;
-    ok(past(&app, &row, &query).await?)
+    audit::log_guarded_read(&app, &caller, "getInstanceHistory", vec![(id, row.definition)]).await;
+    ok(past_events(&app, &row, &query).await?)
 }
 
 /// What happened to an instance and what will, if nothing is changed.
@@ -57,30 +57,30 @@ pub(super) async fn history(
 pub(super) async fn timeline(
     State(app): State<App>,
     caller: Caller,
-    Id(id): Id<InstanceId>,
+    PathId(id): PathId<InstanceId>,
     Query(query): Query<HistoryQuery>,
 ) -> Result<Page<HistoryEvent>> {
     let row = find(&app, id).await?;
-    audit::read(&app, &caller, "getInstanceTimeline", vec![(id, row.definition)]).await;
-    let mut page = past(&app, &row, &query).await?;
+    audit::log_guarded_read(&app, &caller, "getInstanceTimeline", vec![(id, row.definition)]).await;
+    let mut page = past_events(&app, &row, &query).await?;
     if page.next_cursor.is_none() {
-        page.items.extend(future(&app, &row).await?);
+        page.items.extend(upcoming_events(&app, &row).await?);
     }
     ok(page)
 }
 
 /// A page of the past. Its cursor is the place of the last entry: row and number within the row.
-async fn past(
+async fn past_events(
     app: &App,
     row: &InstanceRow,
     query: &HistoryQuery,
 ) -> std::result::Result<Page<HistoryEvent>, Problem> {
-    let limit = page::limit(query.limit)?;
-    let after = page::read_cursor(query.cursor.as_deref(), |text| {
+    let limit = pagination::limit(query.limit)?;
+    let after = pagination::read_cursor(query.cursor.as_deref(), |text| {
         let (seq, number) = text.split_once('.')?;
         Some((seq.parse::<u64>().ok()?, number.parse::<usize>().ok()?))
     })?;
-    let mut rows = app.store().history(row.last_history, WALK).await?;
+    let mut rows = app.store().history(row.last_history, MAX_HISTORY_ROWS).await?;
     rows.reverse();
     let numbered = |row: &HistoryRow| {
         let seq = row.seq;
@@ -100,7 +100,10 @@ async fn past(
 }
 
 /// What is armed, in due order.
-async fn future(app: &App, row: &InstanceRow) -> std::result::Result<Vec<HistoryEvent>, Problem> {
+async fn upcoming_events(
+    app: &App,
+    row: &InstanceRow,
+) -> std::result::Result<Vec<HistoryEvent>, Problem> {
     let mut entries = Vec::new();
     for (key, open) in row.open.timers.iter().filter(|(_, open)| !open.frozen) {
         let id = TimerId(key.of(row.id));

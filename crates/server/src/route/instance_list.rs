@@ -12,14 +12,14 @@ use crate::auth::Caller;
 use crate::extract::Query;
 use crate::problem::Problem;
 use crate::wire::{InstanceStatus, InstanceSummary, Page, WaitingKind};
-use crate::{audit, page, show};
+use crate::{audit, pagination, show};
 
 /// Instances that one request looks at when it filters by what they wait for, which no index has.
 /// A page may then be short and still have one after it.
-const LOOKED_AT: usize = 10_000;
+const MAX_SCANNED_ROWS: usize = 10_000;
 
 /// Instances read at a time while filtering.
-const PORTION: usize = 500;
+const SCAN_PAGE_ROWS: usize = 500;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -74,26 +74,26 @@ pub(super) async fn list(
     caller: Caller,
     Query(query): Query<ListQuery>,
 ) -> Result<Page<InstanceSummary>> {
-    let limit = page::limit(query.limit)?;
-    let after: Option<InstanceId> = page::cursor(query.cursor.as_deref())?;
-    let Some(filter) = filter(&app, &query).await? else {
+    let limit = pagination::limit(query.limit)?;
+    let after: Option<InstanceId> = pagination::parse_cursor(query.cursor.as_deref())?;
+    let Some(filter) = store_filter(&app, &query).await? else {
         return ok(Page { items: Vec::new(), next_cursor: None });
     };
     match query.waiting_for {
         Some(kind) => {
-            let page = waiting(&app, filter, kind, after, limit).await?;
+            let page = list_waiting(&app, filter, kind, after, limit).await?;
             let ids = page.items.iter().filter_map(|item| item.id.parse().ok()).collect();
-            audit::read_of(&app, &caller, "listInstances", ids).await;
+            audit::log_guarded_reads_of(&app, &caller, "listInstances", ids).await;
             ok(page)
         }
         None => {
-            let rows = app.store().instances(filter, page::ask(after, limit)).await?;
+            let rows = app.store().instances(filter, pagination::store_page(after, limit)).await?;
             let mut items = Vec::with_capacity(rows.len().min(limit));
             for row in rows.iter().take(limit) {
                 items.push(show::summary(&app, row).await?);
             }
             let shown = rows.iter().take(limit).map(|row| (row.id, row.definition)).collect();
-            audit::read(&app, &caller, "listInstances", shown).await;
+            audit::log_guarded_read(&app, &caller, "listInstances", shown).await;
             let next = rows.get(limit).and_then(|_| rows.get(limit - 1));
             ok(Page { items, next_cursor: next.map(|row| row.id.to_string()) })
         }
@@ -101,13 +101,13 @@ pub(super) async fn list(
 }
 
 /// What the store is asked for; none when nothing can match.
-async fn filter(
+async fn store_filter(
     app: &App,
     query: &ListQuery,
 ) -> std::result::Result<Option<InstanceFilter>, Problem> {
     let named = query.definition.is_some() || query.notation.is_some();
     let definitions = if named {
-        app.catalog().ids(query.definition.clone(), query.notation.as_deref()).await?
+        app.definitions().find_ids(query.definition.clone(), query.notation.as_deref()).await?
     } else {
         Vec::new()
     };
@@ -115,7 +115,7 @@ async fn filter(
         return Ok(None);
     }
     // Schedules are instances too; they have a list of their own.
-    let schedules = app.catalog().ids(Some(SCHEDULE_DEFINITION.to_owned()), None).await?;
+    let schedules = app.definitions().find_ids(Some(SCHEDULE_DEFINITION.to_owned()), None).await?;
     Ok(Some(InstanceFilter {
         definitions,
         except: schedules,
@@ -129,7 +129,7 @@ async fn filter(
 }
 
 /// Instances that wait for something of a kind.
-async fn waiting(
+async fn list_waiting(
     app: &App,
     mut filter: InstanceFilter,
     kind: WaitingKind,
@@ -140,11 +140,11 @@ async fn waiting(
         filter.phases = InstanceStatus::Running.phases().to_vec();
     }
     let mut items = Vec::new();
-    let mut looked_at = 0;
+    let mut scanned = 0;
     loop {
-        let portion = meantime_kernel::store::Page { after, limit: PORTION };
+        let portion = meantime_kernel::store::Page { after, limit: SCAN_PAGE_ROWS };
         let rows: Vec<InstanceRow> = app.store().instances(filter.clone(), portion).await?;
-        let is_last = rows.len() < PORTION;
+        let is_last = rows.len() < SCAN_PAGE_ROWS;
         for row in &rows {
             if items.len() == limit {
                 return Ok(Page { items, next_cursor: after.map(|id| id.to_string()) });
@@ -155,8 +155,8 @@ async fn waiting(
                 items.push(summary);
             }
         }
-        looked_at += rows.len();
-        if is_last || looked_at >= LOOKED_AT {
+        scanned += rows.len();
+        if is_last || scanned >= MAX_SCANNED_ROWS {
             let next_cursor = after.filter(|_| !is_last).map(|id| id.to_string());
             return Ok(Page { items, next_cursor });
         }

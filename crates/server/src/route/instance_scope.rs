@@ -8,8 +8,8 @@ use super::instance::{ReasonQuery, find};
 use super::reply::{Result, ok};
 use crate::app::App;
 use crate::auth::Caller;
-use crate::extract::{Id, Name, Payload, Query};
-use crate::problem::{Problem, Reason};
+use crate::extract::{PathId, PathParams, Query, RawJson};
+use crate::problem::{Problem, ProblemCode};
 use crate::wire::{Page, VariableScope};
 use crate::{audit, show};
 
@@ -22,10 +22,10 @@ use crate::{audit, show};
 pub(super) async fn list(
     State(app): State<App>,
     caller: Caller,
-    Id(id): Id<InstanceId>,
+    PathId(id): PathId<InstanceId>,
 ) -> Result<Page<VariableScope>> {
     let row = find(&app, id).await?;
-    audit::read(&app, &caller, "listInstanceScopes", vec![(id, row.definition)]).await;
+    audit::log_guarded_read(&app, &caller, "listInstanceScopes", vec![(id, row.definition)]).await;
     ok(Page { items: show::scopes(&app, &row).await?, next_cursor: None })
 }
 
@@ -44,17 +44,17 @@ pub(super) async fn list(
 pub(super) async fn set_variables(
     State(app): State<App>,
     caller: Caller,
-    Name((id, scope)): Name<(String, String)>,
+    PathParams((id, scope)): PathParams<(String, String)>,
     Query(query): Query<ReasonQuery>,
-    Payload(values): Payload,
+    RawJson(values): RawJson,
 ) -> Result<VariableScope> {
-    let instance: InstanceId = id.parse().map_err(|error| Problem::from(error).not_there())?;
-    let by = caller.by(query.reason);
+    let instance: InstanceId = id.parse().map_err(|error| Problem::from(error).into_not_found())?;
+    let by = caller.audit_info(query.reason);
     let wanted = Some(scope.clone());
     app.kernel().call(Command::SetVariables { instance, values, scope: wanted, audit: by }).await?;
     let row = find(&app, instance).await?;
     let scopes = show::scopes(&app, &row).await?;
     // It may have ended by what the correction brought about.
-    let gone = || Problem::new(Reason::UnknownScope, format!("the scope {scope:?} has ended"));
+    let gone = || Problem::new(ProblemCode::UnknownScope, format!("the scope {scope:?} has ended"));
     ok(scopes.into_iter().find(|it| it.id == scope).ok_or_else(gone)?)
 }

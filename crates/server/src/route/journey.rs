@@ -15,10 +15,10 @@ use super::journey_list;
 use super::table::Routes;
 use crate::app::App;
 use crate::auth::{Caller, Permission};
-use crate::extract::{Id, Name, Payload};
-use crate::journey::{Inbound, Seen, find, latest, read};
-use crate::place::Place;
-use crate::problem::{Problem, Reason};
+use crate::concurrency::RequestPermit;
+use crate::extract::{PathId, PathParams, RawJson};
+use crate::journey::{InboundRequest, SurfaceInstance, find, latest, visible_request};
+use crate::problem::{Problem, ProblemCode};
 
 type Result<T> = std::result::Result<T, Problem>;
 
@@ -48,17 +48,17 @@ pub(super) fn routes() -> Routes {
 )]
 async fn start(
     State(app): State<App>,
-    Name(name): Name<String>,
+    PathParams(name): PathParams<String>,
     RawQuery(query): RawQuery,
-    place: Place,
+    permit: RequestPermit,
     headers: HeaderMap,
-    Payload(input): Payload,
+    RawJson(input): RawJson,
 ) -> Result<Response> {
     let named = latest(&app, &name, Kind::Journey).await?;
-    let definition = named.definition().ok_or_else(|| unreadable(&name))?;
-    let request = read(&app, &headers, query.as_deref());
+    let definition = named.definition().ok_or_else(|| unknown_definition(&name))?;
+    let request = visible_request(&app, &headers, query.as_deref());
     let bound = surface::start_bound(definition, &request);
-    let lasting = app.requests().keep(Inbound { request, passthrough: bound.passthrough });
+    let guard = app.requests().register(InboundRequest { request, passthrough: bound.passthrough });
     let start = StartCommand {
         definition: name.clone(),
         input,
@@ -69,44 +69,45 @@ async fn start(
     let is_sync = surface::start_mode(definition) == StartMode::Sync;
     let reply = if is_sync {
         // It answers when the run needs time or somebody outside, or is over (JR4).
-        let patience = app.patience(app.settings().http.max_wait.into());
+        let patience = app.timeout_or_drain(app.settings().http.max_wait.into());
         let settled = app.kernel().start_until(start, Wait::Idle, patience);
-        place.while_waiting(settled).await??
+        permit.release_while(settled).await??
     } else {
         app.kernel().start_until(start, Wait::Quiet, std::future::pending()).await?
     };
     let Reply::Started { instance, row, .. } = reply else {
-        return Err(Problem::new(Reason::Internal, "a start was answered by something else"));
+        return Err(Problem::new(ProblemCode::Internal, "a start was answered by something else"));
     };
     if !is_sync {
         // What the run does first is still done for this request (rule 31 refuses the rest).
         if surface::looks_at_requests(definition) {
-            let patience = app.patience(app.settings().http.max_wait.into());
+            let patience = app.timeout_or_drain(app.settings().http.max_wait.into());
             tokio::spawn(async move {
                 patience.await;
-                drop(lasting);
+                drop(guard);
             });
         }
         let body = surface::start_response(definition, &instance.to_string());
         return Ok(json(StatusCode::ACCEPTED, &body));
     }
-    let seen = match row {
-        Some(row) => Seen::new(&app, *row).await?,
+    let instance_view = match row {
+        Some(row) => SurfaceInstance::new(&app, *row).await?,
         None => find(&app, instance).await?,
     };
-    let (definition, instance) = seen.parts().ok_or_else(|| unreadable(&name))?;
+    let (definition, instance) =
+        instance_view.definition_and_instance().ok_or_else(|| unknown_definition(&name))?;
     let body = surface::outcome(definition, &instance);
     Ok(json(StatusCode::OK, &body.unwrap_or_else(|| surface::status(definition, &instance))))
 }
 
 /// Does a command and waits until the run needs time or somebody outside, or is over (JR4).
-async fn settled(
+async fn call_until_idle(
     app: &App,
-    place: &Place,
+    permit: &RequestPermit,
     command: Command,
 ) -> Result<std::result::Result<Reply, Error>> {
-    let patience = app.patience(app.settings().http.max_wait.into());
-    place.while_waiting(app.kernel().call_until(command, Wait::Idle, patience)).await
+    let patience = app.timeout_or_drain(app.settings().http.max_wait.into());
+    permit.release_while(app.kernel().call_until(command, Wait::Idle, patience)).await
 }
 
 /// How a journey stands.
@@ -117,12 +118,12 @@ async fn settled(
 )]
 async fn status(
     State(app): State<App>,
-    place: Place,
+    permit: RequestPermit,
     headers: HeaderMap,
-    Id(id): Id<InstanceId>,
+    PathId(id): PathId<InstanceId>,
 ) -> Result<Response> {
-    let seen = find(&app, id).await?.guarded(&app, &place, &headers).await?;
-    shown(&seen, surface::status)
+    let instance_view = find(&app, id).await?.check_read_guard(&app, &permit, &headers).await?;
+    instance_response(&instance_view, surface::status)
 }
 
 /// How a journey ended; 409 while it goes on.
@@ -133,15 +134,16 @@ async fn status(
 )]
 async fn result(
     State(app): State<App>,
-    place: Place,
+    permit: RequestPermit,
     headers: HeaderMap,
-    Id(id): Id<InstanceId>,
+    PathId(id): PathId<InstanceId>,
 ) -> Result<Response> {
-    let seen = find(&app, id).await?.guarded(&app, &place, &headers).await?;
-    let (definition, instance) = seen.parts().ok_or(Error::UnknownInstance(id))?;
+    let instance_view = find(&app, id).await?.check_read_guard(&app, &permit, &headers).await?;
+    let (definition, instance) =
+        instance_view.definition_and_instance().ok_or(Error::UnknownInstance(id))?;
     let outcome = surface::outcome(definition, &instance);
     let outcome = outcome.ok_or_else(|| {
-        Problem::new(Reason::JourneyRunning, format!("journey {id} has not ended"))
+        Problem::new(ProblemCode::JourneyRunning, format!("journey {id} has not ended"))
     })?;
     Ok(json(StatusCode::OK, &outcome))
 }
@@ -158,32 +160,36 @@ async fn result(
 )]
 async fn submit(
     State(app): State<App>,
-    Name((id, step)): Name<(String, String)>,
+    PathParams((id, step)): PathParams<(String, String)>,
     RawQuery(query): RawQuery,
-    place: Place,
+    permit: RequestPermit,
     headers: HeaderMap,
-    Payload(payload): Payload,
+    RawJson(payload): RawJson,
 ) -> Result<Response> {
-    let id: InstanceId = id.parse().map_err(|error| Problem::from(error).not_there())?;
-    let seen = find(&app, id).await?;
-    let (definition, _) = seen.parts().ok_or(Error::UnknownInstance(id))?;
-    let request = read(&app, &headers, query.as_deref());
+    let id: InstanceId = id.parse().map_err(|error| Problem::from(error).into_not_found())?;
+    let instance_view = find(&app, id).await?;
+    let (definition, _) =
+        instance_view.definition_and_instance().ok_or(Error::UnknownInstance(id))?;
+    let request = visible_request(&app, &headers, query.as_deref());
     let bound = surface::step_bound(definition, &step, &request);
-    let _lasting = app.requests().keep(Inbound { request, passthrough: bound.passthrough });
+    let _guard =
+        app.requests().register(InboundRequest { request, passthrough: bound.passthrough });
     let (instance, name) = (id, step.clone());
     let command = Command::Submit { instance, step: name, payload, bound: bound.bound };
-    settled(&app, &place, command).await?.map_err(|error| match error {
+    call_until_idle(&app, &permit, command).await?.map_err(|error| match error {
         // Nobody waits for it any more.
-        Error::InstanceEnded(_) => not_active(&step),
+        Error::InstanceEnded(_) => step_not_active(&step),
         error => error.into(),
     })?;
-    let seen = find(&app, id).await?;
-    shown(&seen, |definition, instance| surface::submitted_status(definition, instance, &step))
+    let instance_view = find(&app, id).await?;
+    instance_response(&instance_view, |definition, instance| {
+        surface::submitted_status(definition, instance, &step)
+    })
 }
 
-fn not_active(step: &str) -> Problem {
+fn step_not_active(step: &str) -> Problem {
     let text = format!("the step `{step}` does not wait for a submission");
-    Problem::new(Reason::StepNotActive, text)
+    Problem::new(ProblemCode::StepNotActive, text)
 }
 
 /// Cancels a journey. What is over, or only compensates, stays as it is (JC1, JR5).
@@ -195,37 +201,40 @@ fn not_active(step: &str) -> Problem {
 async fn cancel(
     State(app): State<App>,
     caller: Caller,
-    place: Place,
+    permit: RequestPermit,
     headers: HeaderMap,
-    Id(id): Id<InstanceId>,
+    PathId(id): PathId<InstanceId>,
 ) -> Result<Response> {
-    let mut seen = find(&app, id).await?;
+    let mut instance_view = find(&app, id).await?;
     if caller.role.is_none() {
         // Nothing else of the journey looks at who cancels, and the answer shows how it stands.
-        seen = seen.guarded(&app, &place, &headers).await?;
+        instance_view = instance_view.check_read_guard(&app, &permit, &headers).await?;
     }
-    let (definition, _) = seen.parts().ok_or(Error::UnknownInstance(id))?;
-    if !seen.is_decided() {
+    let (definition, _) =
+        instance_view.definition_and_instance().ok_or(Error::UnknownInstance(id))?;
+    if !instance_view.is_closing_or_ended() {
         if !surface::is_cancellable(definition) {
             let text = format!("journey {id} cannot be cancelled by those who call it");
-            return Err(Problem::new(Reason::NotCancellable, text));
+            return Err(Problem::new(ProblemCode::NotCancellable, text));
         }
-        let by = caller.by(None);
+        let by = caller.audit_info(None);
         app.kernel().call(Command::Cancel { instance: id, audit: by }).await?;
     }
-    shown(&find(&app, id).await?, surface::status)
+    instance_response(&find(&app, id).await?, surface::status)
 }
 
 /// An answer about an instance.
-fn shown(
-    seen: &Seen,
+fn instance_response(
+    instance_view: &SurfaceInstance,
     show: impl FnOnce(&meantime_core::Definition, &surface::Instance<'_>) -> Json,
 ) -> Result<Response> {
-    let (definition, instance) = seen.parts().ok_or(Error::UnknownInstance(seen.row.id))?;
+    let (definition, instance) = instance_view
+        .definition_and_instance()
+        .ok_or(Error::UnknownInstance(instance_view.row.id))?;
     Ok(json(StatusCode::OK, &show(definition, &instance)))
 }
 
-fn unreadable(name: &str) -> Problem {
+fn unknown_definition(name: &str) -> Problem {
     Error::UnknownDefinition { name: name.to_owned(), version: None }.into()
 }
 

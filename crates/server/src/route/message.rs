@@ -7,12 +7,12 @@ use meantime_kernel::command::{Command, Reply};
 use meantime_kernel::random::{Entropy as _, SystemEntropy};
 use utoipa_axum::routes;
 
-use super::reply::{Answer, Result};
+use super::reply::{JsonResponse, Result};
 use super::table::Routes;
 use crate::app::App;
 use crate::auth::Permission;
-use crate::extract::{Body, Name, Payload};
-use crate::problem::{Problem, Reason};
+use crate::extract::{JsonBody, PathParams, RawJson};
+use crate::problem::{Problem, ProblemCode};
 use crate::wire::{BroadcastResult, NewMessage, PublishResult, ids};
 
 pub(super) fn routes() -> Routes {
@@ -26,7 +26,10 @@ pub(super) fn routes() -> Routes {
     post, path = "/messages", operation_id = "publishMessage", tag = "messages", request_body = NewMessage,
     responses((status = 202, description = "What became of it", body = PublishResult))
 )]
-async fn publish(State(app): State<App>, Body(new): Body<NewMessage>) -> Result<PublishResult> {
+async fn publish(
+    State(app): State<App>,
+    JsonBody(new): JsonBody<NewMessage>,
+) -> Result<PublishResult> {
     let now = app.kernel().now().engine;
     let ttl_ms = new.ttl.map(|ttl| ttl.millis_from(now)).transpose()?;
     let key = new.correlation_key.map(|key| key.0).unwrap_or_default();
@@ -35,11 +38,14 @@ async fn publish(State(app): State<App>, Body(new): Body<NewMessage>) -> Result<
     let Reply::Published { delivered, kept, duplicate } =
         app.kernel().call(Command::Publish(message)).await?
     else {
-        return Err(Problem::new(Reason::Internal, "a message was answered by something else"));
+        return Err(Problem::new(
+            ProblemCode::Internal,
+            "a message was answered by something else",
+        ));
     };
     let id = new.id.unwrap_or_else(new_id);
     let published = PublishResult { id, delivered: ids(&delivered), kept, duplicate };
-    Ok(Answer(StatusCode::ACCEPTED, published))
+    Ok(JsonResponse(StatusCode::ACCEPTED, published))
 }
 
 /// A name for a message that came without one.
@@ -57,13 +63,13 @@ fn new_id() -> String {
 )]
 async fn broadcast(
     State(app): State<App>,
-    Name(name): Name<String>,
-    Payload(payload): Payload,
+    PathParams(name): PathParams<String>,
+    RawJson(payload): RawJson,
 ) -> Result<BroadcastResult> {
     let Reply::Published { delivered, .. } =
         app.kernel().call(Command::Broadcast { name, payload }).await?
     else {
-        return Err(Problem::new(Reason::Internal, "a signal was answered by something else"));
+        return Err(Problem::new(ProblemCode::Internal, "a signal was answered by something else"));
     };
-    Ok(Answer(StatusCode::ACCEPTED, BroadcastResult { delivered: ids(&delivered) }))
+    Ok(JsonResponse(StatusCode::ACCEPTED, BroadcastResult { delivered: ids(&delivered) }))
 }

@@ -24,5 +24,5 @@ mod task;
 mod timer;
 mod why;
 
-pub use router::outside_paths;
+pub use router::unlisted_paths;
 pub(crate) use router::{BASE, api, router};

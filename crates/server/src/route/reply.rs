@@ -6,16 +6,16 @@ use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
-use crate::problem::{Problem, Reason};
+use crate::problem::{Problem, ProblemCode};
 
 /// A status and a body.
-pub(crate) struct Answer<T>(pub(crate) StatusCode, pub(crate) T);
+pub(crate) struct JsonResponse<T>(pub(crate) StatusCode, pub(crate) T);
 
-impl<T: Serialize> IntoResponse for Answer<T> {
+impl<T: Serialize> IntoResponse for JsonResponse<T> {
     fn into_response(self) -> Response {
         let Self(status, body) = self;
         let Ok(body) = serde_json::to_vec(&body) else {
-            return Problem::new(Reason::Internal, "the answer is not JSON").into_response();
+            return Problem::new(ProblemCode::Internal, "the answer is not JSON").into_response();
         };
         let mut response = Response::new(Body::from(body));
         *response.status_mut() = status;
@@ -25,10 +25,10 @@ impl<T: Serialize> IntoResponse for Answer<T> {
 }
 
 /// What handlers give back.
-pub(crate) type Result<T> = std::result::Result<Answer<T>, Problem>;
+pub(crate) type Result<T> = std::result::Result<JsonResponse<T>, Problem>;
 
 /// Here it is.
 #[expect(clippy::unnecessary_wraps, reason = "the last word of handlers, which can fail")]
 pub(crate) fn ok<T>(body: T) -> Result<T> {
-    Ok(Answer(StatusCode::OK, body))
+    Ok(JsonResponse(StatusCode::OK, body))
 }

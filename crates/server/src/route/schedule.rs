@@ -15,13 +15,13 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::routes;
 
-use super::reply::{Answer, Result, ok};
+use super::reply::{JsonResponse, Result, ok};
 use super::table::Routes;
 use crate::app::App;
 use crate::auth::{Caller, Permission};
-use crate::extract::{Body, Id, Query};
-use crate::page;
-use crate::problem::{Problem, Reason};
+use crate::extract::{JsonBody, PathId, Query};
+use crate::pagination;
+use crate::problem::{Problem, ProblemCode};
 use crate::show;
 use crate::wire::{
     InstanceStatus, NewSchedule, NextOccurrences, Occurrence, OperationResult, Page, Schedule,
@@ -30,7 +30,7 @@ use crate::wire::{
 };
 
 /// How many occurrences a preview shows at most.
-const PREVIEW: usize = 1_000;
+const MAX_PREVIEW: usize = 1_000;
 
 pub(super) fn routes() -> Routes {
     Routes::new()
@@ -52,18 +52,18 @@ pub(super) fn routes() -> Routes {
     post, path = "/schedules", operation_id = "createSchedule", tag = "schedules", request_body = NewSchedule,
     responses((status = 201, description = "The schedule", body = Schedule))
 )]
-async fn create(State(app): State<App>, Body(new): Body<NewSchedule>) -> Result<Schedule> {
+async fn create(State(app): State<App>, JsonBody(new): JsonBody<NewSchedule>) -> Result<Schedule> {
     let now = app.kernel().now().engine;
-    let (version, label) = pinned(&app, &new.definition, new.version).await?;
+    let (version, label) = resolve_version(&app, &new.definition, new.version).await?;
     let start_at = new.start_at.unwrap_or(now);
     let input = match (new.input, new.context) {
-        (Some(_), Some(_)) => return Err(bad("give `input` or `context`, not both")),
+        (Some(_), Some(_)) => return Err(invalid_body("give `input` or `context`, not both")),
         (input, None) => ScheduleInput::Input(input.unwrap_or_default()),
         (None, Some(context)) => ScheduleInput::Context(context),
     };
     let zone = new.zone.as_deref().map(Zone::parse).transpose()?.unwrap_or(Zone::UTC);
     let rule = match (new.interval, new.cron) {
-        (Some(_), Some(_)) => return Err(bad("give `interval` or `cron`, not both")),
+        (Some(_), Some(_)) => return Err(invalid_body("give `interval` or `cron`, not both")),
         (Some(interval), None) => {
             Rule::every(start_at, Span::parse(&interval)?, zone, First::AtAnchor)?
         }
@@ -72,7 +72,7 @@ async fn create(State(app): State<App>, Body(new): Body<NewSchedule>) -> Result<
             Rule::cron(Cron::parse(&cron)?, zone, start_at.saturating_add_millis(-1))
         }
         (None, None) if new.start_at.is_some() => Rule::once(start_at),
-        (None, None) => return Err(bad("give `interval`, `cron` or `startAt`")),
+        (None, None) => return Err(invalid_body("give `interval`, `cron` or `startAt`")),
     };
     let spec = ScheduleSpec {
         definition: new.definition,
@@ -91,17 +91,20 @@ async fn create(State(app): State<App>, Body(new): Body<NewSchedule>) -> Result<
     let on_existing = new.on_existing.into();
     let command = Command::PutSchedule { spec: Box::new(spec), on_existing };
     let Reply::Scheduled { schedule } = app.kernel().call(command).await? else {
-        return Err(Problem::new(Reason::Internal, "a schedule was answered by something else"));
+        return Err(Problem::new(
+            ProblemCode::Internal,
+            "a schedule was answered by something else",
+        ));
     };
-    Ok(Answer(StatusCode::CREATED, shown(&app, schedule).await?))
+    Ok(JsonResponse(StatusCode::CREATED, show_schedule(&app, schedule).await?))
 }
 
-fn bad(text: &str) -> Problem {
-    Problem::new(Reason::InvalidBody, text)
+fn invalid_body(text: &str) -> Problem {
+    Problem::new(ProblemCode::InvalidBody, text)
 }
 
 /// The version that a schedule starts for ever (S12), with its label.
-async fn pinned(
+async fn resolve_version(
     app: &App,
     name: &str,
     version: Option<u32>,
@@ -120,15 +123,16 @@ async fn find(
     app: &App,
     id: InstanceId,
 ) -> std::result::Result<(InstanceRow, ScheduleView), Problem> {
-    let unknown = || Problem::new(Reason::UnknownSchedule, format!("there is no schedule {id}"));
-    let row = show::whole(app.store().instance(id).await?.ok_or_else(unknown)?)?;
-    let is_schedule = app.catalog().get(row.definition).await?.name == SCHEDULE_DEFINITION;
+    let unknown =
+        || Problem::new(ProblemCode::UnknownSchedule, format!("there is no schedule {id}"));
+    let row = show::require_undamaged(app.store().instance(id).await?.ok_or_else(unknown)?)?;
+    let is_schedule = app.definitions().get(row.definition).await?.name == SCHEDULE_DEFINITION;
     let view = ScheduleView::of_instance(&row).filter(|_| is_schedule).ok_or_else(unknown)?;
     Ok((row, view))
 }
 
 /// A schedule that must be there, as it is shown.
-async fn shown(app: &App, id: InstanceId) -> std::result::Result<Schedule, Problem> {
+async fn show_schedule(app: &App, id: InstanceId) -> std::result::Result<Schedule, Problem> {
     let (row, view) = find(app, id).await?;
     let live = live_runs(app, id, &view).await?;
     Ok(Schedule::of(&row, view, live))
@@ -174,11 +178,11 @@ struct ListQuery {
     responses((status = 200, description = "Schedules", body = Page<Schedule>))
 )]
 async fn list(State(app): State<App>, Query(query): Query<ListQuery>) -> Result<Page<Schedule>> {
-    let limit = page::limit(query.limit)?;
-    let mut after: Option<InstanceId> = page::cursor(query.cursor.as_deref())?;
+    let limit = pagination::limit(query.limit)?;
+    let mut after: Option<InstanceId> = pagination::parse_cursor(query.cursor.as_deref())?;
     let running = || InstanceStatus::Running.phases().to_vec();
     let filter = InstanceFilter {
-        definitions: app.catalog().ids(Some(SCHEDULE_DEFINITION.to_owned()), None).await?,
+        definitions: app.definitions().find_ids(Some(SCHEDULE_DEFINITION.to_owned()), None).await?,
         phases: match query.state {
             None => Vec::new(),
             Some(ScheduleState::Active | ScheduleState::Paused) => running(),
@@ -195,7 +199,8 @@ async fn list(State(app): State<App>, Query(query): Query<ListQuery>) -> Result<
     }
     let mut items = Vec::new();
     loop {
-        let rows = app.store().instances(filter.clone(), page::ask(after, limit)).await?;
+        let rows =
+            app.store().instances(filter.clone(), pagination::store_page(after, limit)).await?;
         let is_last = rows.len() <= limit;
         for row in &rows {
             let Some(view) = ScheduleView::of_instance(row) else { continue };
@@ -203,7 +208,7 @@ async fn list(State(app): State<App>, Query(query): Query<ListQuery>) -> Result<
                 return ok(Page { items, next_cursor: after.map(|id| id.to_string()) });
             }
             after = Some(row.id);
-            if is_wanted(&query, row, &view) {
+            if matches(&query, row, &view) {
                 let live = live_runs(&app, row.id, &view).await?;
                 items.push(Schedule::of(row, view, live));
             }
@@ -214,7 +219,7 @@ async fn list(State(app): State<App>, Query(query): Query<ListQuery>) -> Result<
     }
 }
 
-fn is_wanted(query: &ListQuery, row: &InstanceRow, view: &ScheduleView) -> bool {
+fn matches(query: &ListQuery, row: &InstanceRow, view: &ScheduleView) -> bool {
     let is_paused = view.paused && !row.phase.is_ended();
     query.definition.as_ref().is_none_or(|name| view.spec.definition == *name)
         && query.subject.as_ref().is_none_or(|it| view.spec.subject.as_ref() == Some(it))
@@ -231,8 +236,8 @@ fn is_wanted(query: &ListQuery, row: &InstanceRow, view: &ScheduleView) -> bool 
     params(("id" = String, Path, description = "The schedule")),
     responses((status = 200, description = "The schedule", body = Schedule))
 )]
-async fn get(State(app): State<App>, Id(id): Id<InstanceId>) -> Result<Schedule> {
-    ok(shown(&app, id).await?)
+async fn get(State(app): State<App>, PathId(id): PathId<InstanceId>) -> Result<Schedule> {
+    ok(show_schedule(&app, id).await?)
 }
 
 /// Changes a schedule from now on; the count of runs stays. Recorded, with what was there before.
@@ -244,17 +249,17 @@ async fn get(State(app): State<App>, Id(id): Id<InstanceId>) -> Result<Schedule>
 async fn change(
     State(app): State<App>,
     caller: Caller,
-    Id(id): Id<InstanceId>,
-    Body(body): Body<ScheduleUpdate>,
+    PathId(id): PathId<InstanceId>,
+    JsonBody(body): JsonBody<ScheduleUpdate>,
 ) -> Result<Schedule> {
     let (change, reason) = body.read()?;
     if change.interval.is_some() && change.cron.is_some() {
-        return Err(bad("give `interval` or `cron`, not both"));
+        return Err(invalid_body("give `interval` or `cron`, not both"));
     }
-    act(&app, id, ScheduleAction::Change(Box::new(change)), &caller, reason).await
+    apply_action(&app, id, ScheduleAction::Change(Box::new(change)), &caller, reason).await
 }
 
-async fn act(
+async fn apply_action(
     app: &App,
     schedule: InstanceId,
     action: ScheduleAction,
@@ -262,9 +267,9 @@ async fn act(
     reason: Option<String>,
 ) -> Result<Schedule> {
     find(app, schedule).await?;
-    let by = caller.by(reason);
+    let by = caller.audit_info(reason);
     app.kernel().call(Command::Schedule { schedule, action, audit: by }).await?;
-    ok(shown(app, schedule).await?)
+    ok(show_schedule(app, schedule).await?)
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -285,11 +290,11 @@ struct ReasonQuery {
 async fn delete(
     State(app): State<App>,
     caller: Caller,
-    Id(id): Id<InstanceId>,
+    PathId(id): PathId<InstanceId>,
     Query(query): Query<ReasonQuery>,
 ) -> Result<OperationResult> {
     find(&app, id).await?;
-    let by = caller.by(query.reason);
+    let by = caller.audit_info(query.reason);
     app.kernel().call(Command::Cancel { instance: id, audit: by }).await?;
     ok(OperationResult {})
 }
@@ -303,10 +308,10 @@ async fn delete(
 async fn pause(
     State(app): State<App>,
     caller: Caller,
-    Id(id): Id<InstanceId>,
+    PathId(id): PathId<InstanceId>,
     Query(query): Query<ReasonQuery>,
 ) -> Result<Schedule> {
-    act(&app, id, ScheduleAction::Pause, &caller, query.reason).await
+    apply_action(&app, id, ScheduleAction::Pause, &caller, query.reason).await
 }
 
 /// Occurrences again; what passed in between is missed, and treated as the policy says.
@@ -318,10 +323,10 @@ async fn pause(
 async fn resume(
     State(app): State<App>,
     caller: Caller,
-    Id(id): Id<InstanceId>,
+    PathId(id): PathId<InstanceId>,
     Query(query): Query<ReasonQuery>,
 ) -> Result<Schedule> {
-    act(&app, id, ScheduleAction::Resume, &caller, query.reason).await
+    apply_action(&app, id, ScheduleAction::Resume, &caller, query.reason).await
 }
 
 /// One run now. It counts as a run.
@@ -333,10 +338,10 @@ async fn resume(
 async fn trigger(
     State(app): State<App>,
     caller: Caller,
-    Id(id): Id<InstanceId>,
+    PathId(id): PathId<InstanceId>,
     Query(query): Query<ReasonQuery>,
 ) -> Result<Schedule> {
-    act(&app, id, ScheduleAction::Trigger, &caller, query.reason).await
+    apply_action(&app, id, ScheduleAction::Trigger, &caller, query.reason).await
 }
 
 /// A run for every occurrence of a range that had none, also from before the schedule was made.
@@ -348,16 +353,16 @@ async fn trigger(
 async fn backfill(
     State(app): State<App>,
     caller: Caller,
-    Id(id): Id<InstanceId>,
+    PathId(id): PathId<InstanceId>,
     Query(query): Query<ReasonQuery>,
-    Body(ScheduleBackfill { from, to }): Body<ScheduleBackfill>,
+    JsonBody(ScheduleBackfill { from, to }): JsonBody<ScheduleBackfill>,
 ) -> Result<ScheduleBackfillResult> {
     if from > to {
-        return Err(bad(&format!("the range ends at {to}, before it begins at {from}")));
+        return Err(invalid_body(&format!("the range ends at {to}, before it begins at {from}")));
     }
     let (_, view) = find(&app, id).await?;
-    let had_run = started(&app, id, from, to).await?.len();
-    let (action, by) = (ScheduleAction::Backfill { from, to }, caller.by(query.reason));
+    let had_run = started_between(&app, id, from, to).await?.len();
+    let (action, by) = (ScheduleAction::Backfill { from, to }, caller.audit_info(query.reason));
     let command = Command::Schedule { schedule: id, action, audit: by };
     let count = match app.kernel().call(command).await? {
         Reply::Submitted { reply: Some(count) } => count.read::<u64>()?,
@@ -369,35 +374,35 @@ async fn backfill(
 }
 
 /// The occurrences of a range that have had their run.
-pub(super) async fn started(
+pub(super) async fn started_between(
     app: &App,
     schedule: InstanceId,
     from: Timestamp,
     to: Timestamp,
 ) -> std::result::Result<BTreeSet<Timestamp>, Problem> {
-    const PAGE: usize = 1_000;
+    const PAGE_ROWS: usize = 1_000;
     let mut found = BTreeSet::new();
     let mut after = Some(OccurrenceKey { scheduled_at: to, is_start: false });
     loop {
-        let rows = app.store().occurrences(schedule, StorePage { after, limit: PAGE }).await?;
+        let rows = app.store().occurrences(schedule, StorePage { after, limit: PAGE_ROWS }).await?;
         let inside = rows.iter().map(OccurrenceRow::key).filter(|key| key.scheduled_at >= from);
         found.extend(inside.filter(|key| key.is_start).map(|key| key.scheduled_at));
         after = rows.last().map(OccurrenceRow::key);
-        if rows.len() < PAGE || after.is_none_or(|key| key.scheduled_at < from) {
+        if rows.len() < PAGE_ROWS || after.is_none_or(|key| key.scheduled_at < from) {
             return Ok(found);
         }
     }
 }
 
 /// The occurrences of a schedule that had their run before they came.
-pub(super) async fn filled(
+pub(super) async fn already_started(
     app: &App,
     schedule: InstanceId,
     view: &ScheduleView,
 ) -> std::result::Result<BTreeSet<Timestamp>, Problem> {
     let from = view.mark.map_or(Timestamp::MIN, |mark| mark.saturating_add_millis(1));
     match view.filled_to.filter(|to| *to > from) {
-        Some(to) => started(app, schedule, from, to).await,
+        Some(to) => started_between(app, schedule, from, to).await,
         None => Ok(BTreeSet::new()),
     }
 }
@@ -420,12 +425,12 @@ struct NextQuery {
 )]
 async fn next(
     State(app): State<App>,
-    Id(id): Id<InstanceId>,
+    PathId(id): PathId<InstanceId>,
     Query(query): Query<NextQuery>,
 ) -> Result<NextOccurrences> {
     let (row, view) = find(&app, id).await?;
-    let count = if row.phase.is_ended() { 0 } else { query.count.unwrap_or(10).min(PREVIEW) };
-    let filled = filled(&app, id, &view).await?;
+    let count = if row.phase.is_ended() { 0 } else { query.count.unwrap_or(10).min(MAX_PREVIEW) };
+    let filled = already_started(&app, id, &view).await?;
     let (now, limits) = (app.kernel().now().engine, app.kernel().limits());
     ok(NextOccurrences { items: view.preview(now, &filled, limits, count) })
 }
@@ -450,12 +455,12 @@ struct LedgerQuery {
 )]
 async fn ledger(
     State(app): State<App>,
-    Id(id): Id<InstanceId>,
+    PathId(id): PathId<InstanceId>,
     Query(query): Query<LedgerQuery>,
 ) -> Result<Page<Occurrence>> {
     find(&app, id).await?;
-    let limit = page::limit(query.limit)?;
-    let after = page::read_cursor(query.cursor.as_deref(), read_occurrence_key)?;
-    let rows = app.store().occurrences(id, page::ask(after, limit)).await?;
-    ok(page::page(rows, limit, |row: &OccurrenceRow| occurrence_cursor(row.key())))
+    let limit = pagination::limit(query.limit)?;
+    let after = pagination::read_cursor(query.cursor.as_deref(), read_occurrence_key)?;
+    let rows = app.store().occurrences(id, pagination::store_page(after, limit)).await?;
+    ok(pagination::to_page(rows, limit, |row: &OccurrenceRow| occurrence_cursor(row.key())))
 }

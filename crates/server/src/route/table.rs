@@ -7,14 +7,14 @@ use utoipa::openapi::security::SecurityRequirement;
 use utoipa::openapi::{ContentBuilder, Ref, ResponseBuilder};
 use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
 
-use super::query_guard::{Declared, check_query};
+use super::query_guard::{DeclaredQuery, check_query};
 use crate::app::App;
-use crate::auth::{Permission, require, require_on_surface};
+use crate::auth::{Permission, require_permission, require_permission_or_public};
 use crate::background;
 use crate::problem::PROBLEM_JSON;
 
 /// The extension that names the permission of an operation.
-pub(crate) const PERMISSION: &str = "x-required-permission";
+pub(crate) const PERMISSION_EXTENSION: &str = "x-required-permission";
 
 /// Routes with their permissions.
 pub(crate) struct Routes(OpenApiRouter<App>);
@@ -30,10 +30,11 @@ impl Routes {
         for item in paths.paths.values_mut() {
             operations(item).for_each(|operation| describe(operation, permission));
         }
-        let declared = Declared::of(&paths);
+        let declared = DeclaredQuery::of(&paths);
         let query =
             middleware::from_fn(move |request, next| check_query(declared.clone(), request, next));
-        let guard = middleware::from_fn(move |request, next| require(permission, request, next));
+        let guard =
+            middleware::from_fn(move |request, next| require_permission(permission, request, next));
         let method_router = method_router.layer(query);
         Self(self.0.routes((schemas, paths, method_router.layer(guard))))
     }
@@ -41,7 +42,7 @@ impl Routes {
     /// The same for operations that may take long: they run behind the work of the engine.
     pub(crate) fn add_long(self, permission: Permission, routes: UtoipaMethodRouter<App>) -> Self {
         let (schemas, paths, method_router) = routes;
-        let method_router = method_router.layer(middleware::from_fn(background::answer));
+        let method_router = method_router.layer(middleware::from_fn(background::run_in_background));
         self.add(permission, (schemas, paths, method_router))
     }
 
@@ -60,11 +61,12 @@ impl Routes {
                 operation.security.get_or_insert_default().push(SecurityRequirement::default());
             }
         }
-        let declared = Declared::of(&paths);
+        let declared = DeclaredQuery::of(&paths);
         let query =
             middleware::from_fn(move |request, next| check_query(declared.clone(), request, next));
-        let guard =
-            middleware::from_fn(move |request, next| require_on_surface(permission, request, next));
+        let guard = middleware::from_fn(move |request, next| {
+            require_permission_or_public(permission, request, next)
+        });
         let method_router = method_router.layer(query);
         Self(self.0.routes((schemas, paths, method_router.layer(guard))))
     }
@@ -88,7 +90,7 @@ pub(crate) fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Opera
 
 /// What every operation has in common: its permission, and what it answers when it refuses.
 fn describe(operation: &mut Operation, permission: Permission) {
-    let extension = ExtensionsBuilder::new().add(PERMISSION, permission.name()).build();
+    let extension = ExtensionsBuilder::new().add(PERMISSION_EXTENSION, permission.name()).build();
     operation.extensions.get_or_insert_default().merge(extension);
     for scheme in ["bearer", "operatorKey"] {
         let scheme = SecurityRequirement::new(scheme, Vec::<String>::new());

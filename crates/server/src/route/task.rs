@@ -14,18 +14,18 @@ use super::table::Routes;
 use crate::app::App;
 use crate::audit;
 use crate::auth::{Caller, Permission};
-use crate::extract::{Body, Id, Query};
-use crate::page;
-use crate::place::Place;
-use crate::problem::{Problem, Reason};
+use crate::concurrency::RequestPermit;
+use crate::extract::{JsonBody, PathId, Query};
+use crate::pagination;
+use crate::problem::{Problem, ProblemCode};
 use crate::wire::{
-    BpmnError, ClaimedTask, ClaimedTasks, ExtendedLease, Lasting, LeaseExtension, OperationResult,
-    Page, Task, TaskAssignment, TaskClaim, TaskCompletion, TaskError, TaskFailure, TaskReport,
-    TaskReportResult, TaskReportResults, TaskReports, read_token,
+    BpmnError, ClaimedTask, ClaimedTasks, DurationParam, ExtendedLease, LeaseExtension,
+    OperationResult, Page, Task, TaskAssignment, TaskClaim, TaskCompletion, TaskError, TaskFailure,
+    TaskReport, TaskReportResult, TaskReportResults, TaskReports, read_token,
 };
 
 /// The code of a failure that a worker gave none.
-const FAILED: &str = "TASK_FAILED";
+const DEFAULT_FAILURE_CODE: &str = "TASK_FAILED";
 
 pub(super) fn routes() -> Routes {
     Routes::new()
@@ -47,8 +47,8 @@ pub(super) fn routes() -> Routes {
 )]
 async fn claim(
     State(app): State<App>,
-    place: Place,
-    Body(claim): Body<TaskClaim>,
+    permit: RequestPermit,
+    JsonBody(claim): JsonBody<TaskClaim>,
 ) -> Result<ClaimedTasks> {
     let longest: std::time::Duration = app.settings().http.max_claim_wait.into();
     let longest = u64::try_from(longest.as_millis()).unwrap_or(u64::MAX);
@@ -64,12 +64,12 @@ async fn claim(
     let reply = async {
         tokio::select! {
             reply = app.kernel().call(command) => reply,
-            () = app.drained(), if claim.wait_ms > 0 => Ok(Reply::Tasks(Vec::new())),
+            () = app.drain_started(), if claim.wait_ms > 0 => Ok(Reply::Tasks(Vec::new())),
         }
     };
-    let reply = if claim.wait_ms > 0 { place.while_waiting(reply).await?? } else { reply.await? };
+    let reply = if claim.wait_ms > 0 { permit.release_while(reply).await?? } else { reply.await? };
     let Reply::Tasks(tasks) = reply else {
-        return Err(Problem::new(Reason::Internal, "a claim was answered by something else"));
+        return Err(Problem::new(ProblemCode::Internal, "a claim was answered by something else"));
     };
     ok(ClaimedTasks { tasks: tasks.into_iter().map(ClaimedTask::from).collect() })
 }
@@ -82,11 +82,11 @@ async fn claim(
 )]
 async fn complete(
     State(app): State<App>,
-    Id(task): Id<TaskId>,
-    Body(body): Body<TaskCompletion>,
+    PathId(task): PathId<TaskId>,
+    JsonBody(body): JsonBody<TaskCompletion>,
 ) -> Result<OperationResult> {
     let report = Report::Completed(body.output);
-    tell(&app, task, body.lease_token.as_deref(), report).await?;
+    send_report(&app, task, body.lease_token.as_deref(), report).await?;
     ok(OperationResult {})
 }
 
@@ -98,16 +98,17 @@ async fn complete(
 )]
 async fn fail(
     State(app): State<App>,
-    Id(task): Id<TaskId>,
-    Body(body): Body<TaskFailure>,
+    PathId(task): PathId<TaskId>,
+    JsonBody(body): JsonBody<TaskFailure>,
 ) -> Result<OperationResult> {
     let now = app.kernel().now().engine;
-    let report = failed(body.error, body.retryable, body.retry_after, body.bpmn_error, now)?;
-    tell(&app, task, body.lease_token.as_deref(), report).await?;
+    let report =
+        failure_report(body.error, body.retryable, body.retry_after, body.bpmn_error, now)?;
+    send_report(&app, task, body.lease_token.as_deref(), report).await?;
     ok(OperationResult {})
 }
 
-async fn tell(
+async fn send_report(
     app: &App,
     task: TaskId,
     token: Option<&str>,
@@ -117,10 +118,10 @@ async fn tell(
     app.kernel().call(Command::Report { task, token, report }).await.map(drop)
 }
 
-fn failed(
+fn failure_report(
     error: Option<TaskError>,
     retryable: Option<bool>,
-    retry_after: Option<Lasting>,
+    retry_after: Option<DurationParam>,
     thrown: Option<BpmnError>,
     now: Timestamp,
 ) -> std::result::Result<Report, Problem> {
@@ -131,7 +132,7 @@ fn failed(
         (None, Some(thrown)) => {
             Failure::new(thrown.code.clone(), thrown.message.clone().unwrap_or_default())
         }
-        (None, None) => Failure::new(FAILED, "the worker gave no reason"),
+        (None, None) => Failure::new(DEFAULT_FAILURE_CODE, "the worker gave no reason"),
     };
     Ok(Report::Failed {
         failure,
@@ -149,8 +150,8 @@ fn failed(
 )]
 async fn extend(
     State(app): State<App>,
-    Id(task): Id<TaskId>,
-    Body(body): Body<LeaseExtension>,
+    PathId(task): PathId<TaskId>,
+    JsonBody(body): JsonBody<LeaseExtension>,
 ) -> Result<ExtendedLease> {
     let token = read_token(&body.lease_token);
     let command = Command::Extend { task, token, lease_ms: body.lease_ms };
@@ -167,21 +168,21 @@ async fn extend(
 )]
 async fn complete_many(
     State(app): State<App>,
-    Body(body): Body<TaskReports>,
+    JsonBody(body): JsonBody<TaskReports>,
 ) -> Result<TaskReportResults> {
     let most = app.kernel().limits().claim_tasks;
     if body.results.len() > most {
         let text = format!("one request carries at most {most} results");
-        return Err(Problem::new(Reason::InvalidBody, text));
+        return Err(Problem::new(ProblemCode::InvalidBody, text));
     }
     // All are under way together, so they share their commits.
-    let results = join_all(body.results.into_iter().map(|item| report(&app, item))).await;
+    let results = join_all(body.results.into_iter().map(|item| report_item(&app, item))).await;
     ok(TaskReportResults { results })
 }
 
-async fn report(app: &App, item: TaskReport) -> TaskReportResult {
+async fn report_item(app: &App, item: TaskReport) -> TaskReportResult {
     let id = item.id.clone();
-    match report_one(app, item).await {
+    match try_report_item(app, item).await {
         Ok(()) => TaskReportResult { id, status: 200, code: None, detail: None },
         Err(problem) => TaskReportResult {
             id,
@@ -192,20 +193,20 @@ async fn report(app: &App, item: TaskReport) -> TaskReportResult {
     }
 }
 
-async fn report_one(app: &App, item: TaskReport) -> std::result::Result<(), Problem> {
-    let task: TaskId = item.id.parse().map_err(|error| Problem::from(error).not_there())?;
+async fn try_report_item(app: &App, item: TaskReport) -> std::result::Result<(), Problem> {
+    let task: TaskId = item.id.parse().map_err(|error| Problem::from(error).into_not_found())?;
     let report = if item.error.is_some() || item.bpmn_error.is_some() {
         let now = app.kernel().now().engine;
-        failed(item.error, item.retryable, item.retry_after, item.bpmn_error, now)?
+        failure_report(item.error, item.retryable, item.retry_after, item.bpmn_error, now)?
     } else {
         Report::Completed(item.output)
     };
-    Ok(tell(app, task, item.lease_token.as_deref(), report).await?)
+    Ok(send_report(app, task, item.lease_token.as_deref(), report).await?)
 }
 
 #[derive(Debug, Clone, Copy, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
-enum KindParam {
+enum TaskKindParam {
     Worker,
     Engine,
     User,
@@ -213,7 +214,7 @@ enum KindParam {
 
 #[derive(Debug, Clone, Copy, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
-enum StateParam {
+enum TaskStateParam {
     Ready,
     Leased,
     Held,
@@ -227,11 +228,11 @@ struct ListQuery {
     /// Done by these: `user` is the list of people.
     #[serde(default)]
     #[param(inline)]
-    kind: Option<KindParam>,
+    kind: Option<TaskKindParam>,
     /// In this state.
     #[serde(default)]
     #[param(inline)]
-    state: Option<StateParam>,
+    state: Option<TaskStateParam>,
     /// Of this instance.
     #[serde(default)]
     instance: Option<String>,
@@ -253,31 +254,31 @@ async fn list(
     caller: Caller,
     Query(query): Query<ListQuery>,
 ) -> Result<Page<Task>> {
-    let limit = page::limit(query.limit)?;
-    let after: Option<TaskId> = page::cursor(query.cursor.as_deref())?;
+    let limit = pagination::limit(query.limit)?;
+    let after: Option<TaskId> = pagination::parse_cursor(query.cursor.as_deref())?;
     let filter = TaskFilter {
         instance: query.instance.map(|id| id.parse()).transpose()?,
         kind: query.kind.map(|kind| match kind {
-            KindParam::Worker => TaskKind::Worker,
-            KindParam::Engine => TaskKind::Engine,
-            KindParam::User => TaskKind::User,
+            TaskKindParam::Worker => TaskKind::Worker,
+            TaskKindParam::Engine => TaskKind::Engine,
+            TaskKindParam::User => TaskKind::User,
         }),
         state: query.state.map(|state| match state {
-            StateParam::Ready => TaskState::Ready,
-            StateParam::Leased => TaskState::Leased,
-            StateParam::Held => TaskState::Held,
-            StateParam::Done => TaskState::Done,
+            TaskStateParam::Ready => TaskState::Ready,
+            TaskStateParam::Leased => TaskState::Leased,
+            TaskStateParam::Held => TaskState::Held,
+            TaskStateParam::Done => TaskState::Done,
         }),
     };
-    let mut rows = app.store().tasks(filter, page::ask(after, limit)).await?;
+    let mut rows = app.store().tasks(filter, pagination::store_page(after, limit)).await?;
     let more = rows.len() > limit;
     rows.truncate(limit);
     let next_cursor = rows.last().filter(|_| more).map(|row| row.id.to_string());
     let of = rows.iter().map(|row| (row.id.0.instance, row.definition)).collect();
-    audit::read(&app, &caller, "listTasks", of).await;
+    audit::log_guarded_read(&app, &caller, "listTasks", of).await;
     let mut items = Vec::with_capacity(rows.len());
     for row in &rows {
-        items.push(Task::of(row, app.catalog().get(row.definition).await?.name.clone()));
+        items.push(Task::of(row, app.definitions().get(row.definition).await?.name.clone()));
     }
     ok(Page { items, next_cursor })
 }
@@ -288,10 +289,10 @@ async fn list(
     params(("id" = String, Path, description = "The task")),
     responses((status = 200, description = "The task", body = Task))
 )]
-async fn get(State(app): State<App>, caller: Caller, Id(id): Id<TaskId>) -> Result<Task> {
+async fn get(State(app): State<App>, caller: Caller, PathId(id): PathId<TaskId>) -> Result<Task> {
     let row = app.store().task(id).await?.ok_or(Error::UnknownTask(id))?;
-    audit::read(&app, &caller, "getTask", vec![(id.0.instance, row.definition)]).await;
-    ok(Task::of(&row, app.catalog().get(row.definition).await?.name.clone()))
+    audit::log_guarded_read(&app, &caller, "getTask", vec![(id.0.instance, row.definition)]).await;
+    ok(Task::of(&row, app.definitions().get(row.definition).await?.name.clone()))
 }
 
 /// Gives a user task to a person.
@@ -302,8 +303,8 @@ async fn get(State(app): State<App>, caller: Caller, Id(id): Id<TaskId>) -> Resu
 )]
 async fn assign(
     State(app): State<App>,
-    Id(task): Id<TaskId>,
-    Body(body): Body<TaskAssignment>,
+    PathId(task): PathId<TaskId>,
+    JsonBody(body): JsonBody<TaskAssignment>,
 ) -> Result<OperationResult> {
     app.kernel().call(Command::Assign { task, assignee: Some(body.assignee) }).await?;
     ok(OperationResult {})
@@ -315,7 +316,7 @@ async fn assign(
     params(("id" = String, Path, description = "The task")),
     responses((status = 200, description = "It is nobody's", body = OperationResult))
 )]
-async fn unassign(State(app): State<App>, Id(task): Id<TaskId>) -> Result<OperationResult> {
+async fn unassign(State(app): State<App>, PathId(task): PathId<TaskId>) -> Result<OperationResult> {
     app.kernel().call(Command::Assign { task, assignee: None }).await?;
     ok(OperationResult {})
 }

@@ -14,8 +14,8 @@ use super::table::Routes;
 use crate::app::App;
 use crate::audit;
 use crate::auth::{Caller, Permission};
-use crate::extract::{Body, Id, Query};
-use crate::page;
+use crate::extract::{JsonBody, PathId, Query};
+use crate::pagination;
 use crate::problem::Problem;
 use crate::show;
 use crate::wire::{OperationResult, Page, Timer, TimerMove};
@@ -66,11 +66,11 @@ async fn list(
     caller: Caller,
     Query(query): Query<ListQuery>,
 ) -> Result<Page<Timer>> {
-    let limit = page::limit(query.limit)?;
-    let after = page::read_cursor(query.cursor.as_deref(), read_key)?;
+    let limit = pagination::limit(query.limit)?;
+    let after = pagination::read_cursor(query.cursor.as_deref(), parse_cursor_key)?;
     let named = query.definition.is_some();
     let definitions = match query.definition {
-        Some(name) => app.catalog().ids(Some(name), None).await?,
+        Some(name) => app.definitions().find_ids(Some(name), None).await?,
         None => Vec::new(),
     };
     if named && definitions.is_empty() {
@@ -84,25 +84,25 @@ async fn list(
         element: None,
         before_deadline: false,
     };
-    let mut rows = app.store().timers(filter, page::ask(after, limit)).await?;
+    let mut rows = app.store().timers(filter, pagination::store_page(after, limit)).await?;
     let more = rows.len() > limit;
     rows.truncate(limit);
-    let next_cursor = rows.last().filter(|_| more).map(|row| key_text(&row.key()));
+    let next_cursor = rows.last().filter(|_| more).map(|row| cursor_of(&row.key()));
     let of = rows.iter().map(|row| (row.id.0.instance, row.definition)).collect();
-    audit::read(&app, &caller, "listTimers", of).await;
+    audit::log_guarded_read(&app, &caller, "listTimers", of).await;
     let mut items = Vec::with_capacity(rows.len());
     for row in &rows {
-        items.push(shown(&app, row).await?);
+        items.push(show_timer(&app, row).await?);
     }
     ok(Page { items, next_cursor })
 }
 
-fn key_text(key: &TimerKey) -> String {
+fn cursor_of(key: &TimerKey) -> String {
     let frozen = if key.frozen { 'f' } else { 'a' };
     format!("{frozen}.{}.{}", key.due_at.as_millis(), key.id)
 }
 
-fn read_key(text: &str) -> Option<TimerKey> {
+fn parse_cursor_key(text: &str) -> Option<TimerKey> {
     let mut parts = text.splitn(3, '.');
     let frozen = match parts.next()? {
         "f" => true,
@@ -113,13 +113,14 @@ fn read_key(text: &str) -> Option<TimerKey> {
     Some(TimerKey { frozen, due_at, id: parts.next()?.parse().ok()? })
 }
 
-async fn shown(app: &App, row: &TimerRow) -> std::result::Result<Timer, Problem> {
-    Ok(Timer::of(row, app.catalog().get(row.definition).await?.name.clone()))
+async fn show_timer(app: &App, row: &TimerRow) -> std::result::Result<Timer, Problem> {
+    Ok(Timer::of(row, app.definitions().get(row.definition).await?.name.clone()))
 }
 
 /// The row of an armed timer: its instance knows when it is due.
 async fn find(app: &App, id: TimerId) -> std::result::Result<TimerRow, Problem> {
-    let owner = app.store().instance(id.0.instance).await?.map(show::whole).transpose()?;
+    let owner =
+        app.store().instance(id.0.instance).await?.map(show::require_undamaged).transpose()?;
     let open = owner.and_then(|owner| owner.open.timers.get(&Key::from(id.0)).copied());
     let row = match open {
         Some(open) => app.store().timer(open.row_key(id.0)).await?,
@@ -134,10 +135,10 @@ async fn find(app: &App, id: TimerId) -> std::result::Result<TimerRow, Problem> 
     params(("id" = String, Path, description = "The timer")),
     responses((status = 200, description = "The timer", body = Timer))
 )]
-async fn get(State(app): State<App>, caller: Caller, Id(id): Id<TimerId>) -> Result<Timer> {
+async fn get(State(app): State<App>, caller: Caller, PathId(id): PathId<TimerId>) -> Result<Timer> {
     let row = find(&app, id).await?;
-    audit::read(&app, &caller, "getTimer", vec![(id.0.instance, row.definition)]).await;
-    ok(shown(&app, &row).await?)
+    audit::log_guarded_read(&app, &caller, "getTimer", vec![(id.0.instance, row.definition)]).await;
+    ok(show_timer(&app, &row).await?)
 }
 
 /// Moves a timer or a deadline to another instant; recorded.
@@ -149,10 +150,10 @@ async fn get(State(app): State<App>, caller: Caller, Id(id): Id<TimerId>) -> Res
 async fn relocate(
     State(app): State<App>,
     caller: Caller,
-    Id(timer): Id<TimerId>,
-    Body(body): Body<TimerMove>,
+    PathId(timer): PathId<TimerId>,
+    JsonBody(body): JsonBody<TimerMove>,
 ) -> Result<OperationResult> {
-    edit(&app, timer, TimerEdit::Move(body.due_at), &caller, body.reason).await
+    edit_timer(&app, timer, TimerEdit::Move(body.due_at), &caller, body.reason).await
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -173,10 +174,10 @@ struct ReasonQuery {
 async fn fire(
     State(app): State<App>,
     caller: Caller,
-    Id(timer): Id<TimerId>,
+    PathId(timer): PathId<TimerId>,
     Query(query): Query<ReasonQuery>,
 ) -> Result<OperationResult> {
-    edit(&app, timer, TimerEdit::Fire, &caller, query.reason).await
+    edit_timer(&app, timer, TimerEdit::Fire, &caller, query.reason).await
 }
 
 /// Freezes a timer: it keeps its instant and does not fire; recorded.
@@ -188,10 +189,10 @@ async fn fire(
 async fn freeze(
     State(app): State<App>,
     caller: Caller,
-    Id(timer): Id<TimerId>,
+    PathId(timer): PathId<TimerId>,
     Query(query): Query<ReasonQuery>,
 ) -> Result<OperationResult> {
-    edit(&app, timer, TimerEdit::Freeze, &caller, query.reason).await
+    edit_timer(&app, timer, TimerEdit::Freeze, &caller, query.reason).await
 }
 
 /// Releases a frozen timer; it fires at once if its instant has passed. Recorded.
@@ -203,20 +204,20 @@ async fn freeze(
 async fn release(
     State(app): State<App>,
     caller: Caller,
-    Id(timer): Id<TimerId>,
+    PathId(timer): PathId<TimerId>,
     Query(query): Query<ReasonQuery>,
 ) -> Result<OperationResult> {
-    edit(&app, timer, TimerEdit::Release, &caller, query.reason).await
+    edit_timer(&app, timer, TimerEdit::Release, &caller, query.reason).await
 }
 
-async fn edit(
+async fn edit_timer(
     app: &App,
     timer: TimerId,
     edit: TimerEdit,
     caller: &Caller,
     reason: Option<String>,
 ) -> Result<OperationResult> {
-    let by = caller.by(reason);
+    let by = caller.audit_info(reason);
     app.kernel().call(Command::EditTimer { timer, edit, audit: by }).await?;
     ok(OperationResult {})
 }

@@ -7,7 +7,7 @@ use toml::{Table, Value};
 use super::Settings;
 
 /// The prefix of variables: `MEANTIME_LISTEN`, `MEANTIME_HTTP__BODY_BYTES`.
-const PREFIX: &str = "MEANTIME_";
+const ENV_PREFIX: &str = "MEANTIME_";
 
 /// What is wrong with the configuration.
 #[derive(Debug, thiserror::Error)]
@@ -56,9 +56,9 @@ impl Layers {
     #[must_use]
     pub fn environment(mut self, variables: impl Iterator<Item = (String, String)>) -> Self {
         for (name, value) in variables {
-            let Some(path) = name.strip_prefix(PREFIX) else { continue };
+            let Some(path) = name.strip_prefix(ENV_PREFIX) else { continue };
             let path: Vec<String> = path.split("__").map(str::to_ascii_lowercase).collect();
-            if !is_other(path.first().map_or("", String::as_str)) {
+            if !is_reserved(path.first().map_or("", String::as_str)) {
                 put(&mut self.0, &path, read(&value));
             }
         }
@@ -80,7 +80,7 @@ impl Layers {
 }
 
 /// Variables of the command line itself, and those of tests, are no settings.
-fn is_other(name: &str) -> bool {
+fn is_reserved(name: &str) -> bool {
     matches!(name, "config" | "url" | "token") || name.starts_with("test_")
 }
 
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_knows_is_refused_by_name() {
+    fn unknown_settings_are_rejected_by_name() {
         let layers = Layers::default().environment(variables(&[("MEANTIME_HTTP__BODY", "3")]));
         let error = layers.settings().unwrap_err().to_string();
         assert!(error.contains("unknown field `body`"), "{error}");
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_printed_can_be_read() {
+    fn printed_settings_can_be_read() {
         let printed = toml::to_string(&Settings::default()).unwrap();
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("meantime.toml");

@@ -4,7 +4,7 @@ use meantime_core::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::Lasting;
+use super::DurationParam;
 
 /// Where the virtual clock stands.
 #[derive(Debug, Serialize, ToSchema)]
@@ -21,7 +21,7 @@ pub(crate) struct ClockAdvance {
     /// By so long, in UTC.
     #[serde(default)]
     #[schema(value_type = Option<String>, example = "P30D")]
-    pub(crate) by: Option<Lasting>,
+    pub(crate) by: Option<DurationParam>,
     /// To this instant.
     #[serde(default)]
     #[schema(value_type = Option<String>, format = DateTime)]

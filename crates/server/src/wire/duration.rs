@@ -9,9 +9,9 @@ use utoipa::{PartialSchema, ToSchema};
 
 /// An ISO 8601 duration, such as `PT10S`, that is not negative; a number counts seconds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Lasting(Span);
+pub(crate) struct DurationParam(Span);
 
-impl Lasting {
+impl DurationParam {
     /// Reads a text.
     pub(crate) fn parse(text: &str) -> Result<Self, TimeError> {
         Span::parse_delay(text).map(Self)
@@ -29,7 +29,7 @@ impl Lasting {
     }
 }
 
-impl<'de> Deserialize<'de> for Lasting {
+impl<'de> Deserialize<'de> for DurationParam {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         // Numbers are kept as they are written, so the text of the value decides.
         let value = Json::deserialize(deserializer)?;
@@ -44,7 +44,7 @@ impl<'de> Deserialize<'de> for Lasting {
     }
 }
 
-impl PartialSchema for Lasting {
+impl PartialSchema for DurationParam {
     fn schema() -> RefOr<Schema> {
         let seconds = ObjectBuilder::new().schema_type(Type::Number).minimum(Some(0));
         let either = OneOfBuilder::new().item(Object::with_type(Type::String)).item(seconds);
@@ -52,22 +52,22 @@ impl PartialSchema for Lasting {
     }
 }
 
-impl ToSchema for Lasting {}
+impl ToSchema for DurationParam {}
 
 /// An RFC 3339 instant, or an ISO 8601 duration from now on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Moment {
+pub(crate) enum InstantParam {
     /// That instant.
     At(Timestamp),
     /// So long after now.
-    After(Lasting),
+    After(DurationParam),
 }
 
-impl Moment {
+impl InstantParam {
     /// Reads a text.
     pub(crate) fn parse(text: &str) -> Result<Self, TimeError> {
         if text.starts_with(['P', 'p', '-', '+']) {
-            return Lasting::parse(text).map(Self::After);
+            return DurationParam::parse(text).map(Self::After);
         }
         Timestamp::parse(text).map(Self::At)
     }
@@ -76,7 +76,7 @@ impl Moment {
     pub(crate) fn duration(&self) -> Option<String> {
         match self {
             Self::At(_) => None,
-            Self::After(lasting) => Some(lasting.0.to_string()),
+            Self::After(duration) => Some(duration.0.to_string()),
         }
     }
 
@@ -84,12 +84,12 @@ impl Moment {
     pub(crate) fn from(&self, now: Timestamp) -> Result<Timestamp, TimeError> {
         match self {
             Self::At(at) => Ok(*at),
-            Self::After(lasting) => lasting.after(now),
+            Self::After(duration) => duration.after(now),
         }
     }
 }
 
-impl<'de> Deserialize<'de> for Moment {
+impl<'de> Deserialize<'de> for InstantParam {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         Self::parse(&text).map_err(|error| D::Error::custom(with_hint(&error)))

@@ -109,12 +109,12 @@ pub(crate) fn history_events(row: &HistoryRow) -> Vec<HistoryEvent> {
         seq: row.seq.to_string(),
         turn: Some(row.turn_no),
         at: row.at,
-        ..of_record(record)
+        ..from_record(record)
     };
     row.records.iter().map(entry).collect()
 }
 
-fn of_record(record: &Record) -> HistoryEvent {
+fn from_record(record: &Record) -> HistoryEvent {
     match record {
         Record::Started { cause, input } => HistoryEvent {
             cause: Some(start_cause(cause)),

@@ -5,7 +5,7 @@ use meantime_kernel::store::{InstanceRow, Phase};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{Incident, Moment};
+use super::{Incident, InstantParam};
 
 /// A start.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -26,7 +26,7 @@ pub(crate) struct NewInstance {
     /// When it must be over: an instant, or a duration from now on.
     #[serde(default)]
     #[schema(value_type = Option<String>, example = "P30D")]
-    pub(crate) deadline: Option<Moment>,
+    pub(crate) deadline: Option<InstantParam>,
     /// Tags to find it by.
     #[serde(default)]
     pub(crate) tags: Vec<String>,
@@ -270,7 +270,8 @@ pub(crate) struct InstanceResult {
 
 impl InstanceResult {
     pub(crate) fn of(row: &InstanceRow) -> Self {
-        let ending = row.meta.outcome.as_ref().filter(|_| row.phase.is_ended()).map(Ending::of);
+        let ending =
+            row.meta.outcome.as_ref().filter(|_| row.phase.is_ended()).map(OutcomeView::of);
         let (output, error, reason) =
             ending.map_or((None, None, None), |it| (it.output, it.error, it.reason));
         Self { status: InstanceStatus::from(row.phase), output, error, reason }
@@ -278,14 +279,14 @@ impl InstanceResult {
 }
 
 /// What an outcome says to those who ask.
-pub(crate) struct Ending {
+pub(crate) struct OutcomeView {
     pub(crate) output: Option<Json>,
     pub(crate) error: Option<Failure>,
     pub(crate) reason: Option<String>,
     pub(crate) variables: Json,
 }
 
-impl Ending {
+impl OutcomeView {
     pub(crate) fn of(outcome: &Outcome) -> Self {
         let (output, error, reason, variables) = match outcome {
             Outcome::Completed { output, context } => (Some(output.clone()), None, None, context),

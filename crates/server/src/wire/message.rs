@@ -7,7 +7,7 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{Object, OneOfBuilder, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
 
-use super::Lasting;
+use super::DurationParam;
 
 /// A message to publish.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -26,7 +26,7 @@ pub(crate) struct NewMessage {
     /// How long it is kept when nobody waits; one hour when not given, `PT0S` is not at all.
     #[serde(default)]
     #[schema(inline, example = "PT1H")]
-    pub(crate) ttl: Option<Lasting>,
+    pub(crate) ttl: Option<DurationParam>,
     /// De-duplicates: a second message with the same id is dropped.
     #[serde(default)]
     pub(crate) id: Option<String>,

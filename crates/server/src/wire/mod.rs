@@ -22,14 +22,14 @@ pub(crate) use clock::{Clock, ClockAdvance, ClockAdvanceResult};
 pub(crate) use definition::{
     Definition, DefinitionGraph, DeployedDefinition, DeploymentResult, Diagnostic,
 };
-pub(crate) use duration::{Lasting, Moment};
+pub(crate) use duration::{DurationParam, InstantParam};
 pub(crate) use event::TurnEvent;
 pub(crate) use forecast::{Explanation, Forecast, ForecastBucket, UpcomingEvent};
 pub(crate) use history::{HistoryEvent, history_events};
 pub(crate) use incident::{Incident, IncidentResolution};
 pub(crate) use instance::{
-    Ending, Failure, Instance, InstanceResult, InstanceStatus, InstanceSummary, NewInstance,
-    OperatorReason, VariableScope, WaitingFor, WaitingKind,
+    Failure, Instance, InstanceResult, InstanceStatus, InstanceSummary, NewInstance,
+    OperatorReason, OutcomeView, VariableScope, WaitingFor, WaitingKind,
 };
 pub(crate) use message::{BroadcastResult, NewMessage, PublishResult, ids};
 pub(crate) use operation_result::OperationResult;

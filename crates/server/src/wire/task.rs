@@ -6,7 +6,7 @@ use meantime_kernel::store::TaskRow;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{Failure, Lasting};
+use super::{DurationParam, Failure};
 
 /// A worker asks for tasks.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -142,7 +142,7 @@ pub(crate) struct TaskFailure {
     /// How long to wait before it, as a duration or in seconds.
     #[serde(default)]
     #[schema(inline, example = "PT30S")]
-    pub(crate) retry_after: Option<Lasting>,
+    pub(crate) retry_after: Option<DurationParam>,
     /// A business error, thrown on purpose.
     #[serde(default)]
     pub(crate) bpmn_error: Option<BpmnError>,
@@ -229,7 +229,7 @@ pub(crate) struct TaskReport {
     /// How long to wait before it.
     #[serde(default)]
     #[schema(inline)]
-    pub(crate) retry_after: Option<Lasting>,
+    pub(crate) retry_after: Option<DurationParam>,
     /// A business error, thrown on purpose.
     #[serde(default)]
     pub(crate) bpmn_error: Option<BpmnError>,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use meantime_core::Source;
 use meantime_kernel::store::MemoryStore;
-use meantime_server::{App, Engine, Formats, Settings, notations};
+use meantime_server::{App, Engine, Settings, SourceFormats, notations};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use rustls::ServerConfig;
 use rustls::pki_types::PrivateKeyDer;
@@ -70,7 +70,7 @@ async fn secure_mock(authority: &Authority, name: &str) -> u16 {
 
 async fn called(settings: Settings, url: &str) -> Value {
     let store = Arc::new(MemoryStore::new());
-    let engine = Engine::on(store, settings, notations(), Formats::default()).await;
+    let engine = Engine::start_on(store, settings, notations(), SourceFormats::default()).await;
     let engine = engine.expect("the engine starts");
     let text = format!(
         "apiVersion: v1\nkind: Journey\nmetadata: {{name: x, version: 1.0.0}}\nspec:\n  start: call\n  states:\n    call: {{type: task, task: {{kind: httpCall:v1, method: GET, url: '{url}', resultVar: r}}, next: done}}\n    done: {{type: succeed, outputVar: r}}\n"
@@ -115,7 +115,7 @@ async fn what_cannot_be_used_is_said_at_the_start() {
     missing.egress.ca_file = Some("/nonexistent/ca.pem".into());
     for (settings, said) in [(wrong, "egress.host_overrides"), (missing, "egress.ca_file")] {
         let store = Arc::new(MemoryStore::new());
-        let engine = Engine::on(store, settings, notations(), Formats::default()).await;
+        let engine = Engine::start_on(store, settings, notations(), SourceFormats::default()).await;
         let error = engine.err().expect("it does not start").to_string();
         assert!(error.contains(said), "{error}");
     }

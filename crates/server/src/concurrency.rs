@@ -19,50 +19,53 @@ use axum::http::request::Parts;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::app::App;
-use crate::problem::{Problem, Reason};
+use crate::problem::{Problem, ProblemCode};
 use crate::settings::HttpSettings;
 
 /// Requests about the server's health at a time. They are cheap, and few ask.
-const LANE: usize = 16;
+const MAX_HEALTH_REQUESTS: usize = 16;
 
-/// All places.
-pub(crate) struct Places {
-    under_way: Arc<Semaphore>,
-    lane: Arc<Semaphore>,
+/// All limits.
+pub(crate) struct ConcurrencyLimit {
+    in_flight: Arc<Semaphore>,
+    health: Arc<Semaphore>,
     waiting: Arc<Semaphore>,
 }
 
 /// The place of one request. Cheap to clone.
 #[derive(Clone)]
-pub(crate) struct Place(Arc<Taken>);
+pub(crate) struct RequestPermit(Arc<PermitState>);
 
-struct Taken {
-    among: Arc<Semaphore>,
+struct PermitState {
+    pool: Arc<Semaphore>,
     waiting: Arc<Semaphore>,
     held: Mutex<Option<OwnedSemaphorePermit>>,
 }
 
 /// A place among those that wait, for as long as it is held.
-pub(crate) struct Waiting(#[expect(dead_code, reason = "it is held")] OwnedSemaphorePermit);
+pub(crate) struct WaitPermit(#[expect(dead_code, reason = "it is held")] OwnedSemaphorePermit);
 
-impl Places {
+impl ConcurrencyLimit {
     pub(crate) fn new(http: &HttpSettings) -> Self {
-        let places = |count: usize| Arc::new(Semaphore::new(count.min(Semaphore::MAX_PERMITS)));
+        let limit = |count: usize| Arc::new(Semaphore::new(count.min(Semaphore::MAX_PERMITS)));
         Self {
-            under_way: places(http.max_requests),
-            lane: places(LANE),
-            waiting: places(http.max_waiting),
+            in_flight: limit(http.max_requests),
+            health: limit(MAX_HEALTH_REQUESTS),
+            waiting: limit(http.max_waiting),
         }
     }
 
     /// A place for a request to a route; none is free when too many are under way.
-    pub(crate) fn enter(&self, route: &str) -> Result<Place, Problem> {
-        let among = if is_about_health(route) { &self.lane } else { &self.under_way };
-        let Ok(held) = among.clone().try_acquire_owned() else {
-            return Err(Problem::new(Reason::TooManyRequests, "too many requests are under way"));
+    pub(crate) fn acquire(&self, route: &str) -> Result<RequestPermit, Problem> {
+        let pool = if is_about_health(route) { &self.health } else { &self.in_flight };
+        let Ok(held) = pool.clone().try_acquire_owned() else {
+            return Err(Problem::new(
+                ProblemCode::TooManyRequests,
+                "too many requests are under way",
+            ));
         };
-        let (among, waiting) = (among.clone(), self.waiting.clone());
-        Ok(Place(Arc::new(Taken { among, waiting, held: Mutex::new(Some(held)) })))
+        let (pool, waiting) = (pool.clone(), self.waiting.clone());
+        Ok(RequestPermit(Arc::new(PermitState { pool, waiting, held: Mutex::new(Some(held)) })))
     }
 }
 
@@ -71,27 +74,27 @@ pub(crate) fn is_about_health(route: &str) -> bool {
     matches!(route, "/healthz" | "/readyz" | "/metrics")
 }
 
-impl Place {
+impl RequestPermit {
     /// Gives the place back while something is waited for.
-    pub(crate) async fn while_waiting<T>(
+    pub(crate) async fn release_while<T>(
         &self,
         wait: impl Future<Output = T>,
     ) -> Result<T, Problem> {
-        let waiting = self.wait()?;
+        let waiting = self.acquire_wait()?;
         drop(self.held().take());
         let found = wait.await;
         // Nobody closes it.
-        let again = self.0.among.clone().acquire_owned().await.ok();
+        let again = self.0.pool.clone().acquire_owned().await.ok();
         *self.held() = again;
         drop(waiting);
         Ok(found)
     }
 
     /// A place among those that wait; none is free when too many do.
-    pub(crate) fn wait(&self) -> Result<Waiting, Problem> {
+    pub(crate) fn acquire_wait(&self) -> Result<WaitPermit, Problem> {
         let waiting = self.0.waiting.clone().try_acquire_owned();
-        let full = |_| Problem::new(Reason::TooManyRequests, "too many requests wait");
-        waiting.map(Waiting).map_err(full)
+        let full = |_| Problem::new(ProblemCode::TooManyRequests, "too many requests wait");
+        waiting.map(WaitPermit).map_err(full)
     }
 
     fn held(&self) -> std::sync::MutexGuard<'_, Option<OwnedSemaphorePermit>> {
@@ -99,12 +102,12 @@ impl Place {
     }
 }
 
-impl FromRequestParts<App> for Place {
+impl FromRequestParts<App> for RequestPermit {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _app: &App) -> Result<Self, Problem> {
-        let place = parts.extensions.get().cloned();
-        place.ok_or_else(|| Problem::new(Reason::Internal, "a request without a place"))
+        let permit = parts.extensions.get().cloned();
+        permit.ok_or_else(|| Problem::new(ProblemCode::Internal, "a request without a place"))
     }
 }
 
@@ -114,8 +117,8 @@ mod tests {
 
     use super::*;
 
-    fn places(requests: usize, waiting: usize) -> Places {
-        Places::new(&HttpSettings {
+    fn limit(requests: usize, waiting: usize) -> ConcurrencyLimit {
+        ConcurrencyLimit::new(&HttpSettings {
             max_requests: requests,
             max_waiting: waiting,
             ..HttpSettings::default()
@@ -123,35 +126,36 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_waits_leaves_its_place_to_others_and_takes_it_again() {
-        let places = places(1, 1);
-        let first = places.enter("/a").expect("a place");
-        assert!(places.enter("/b").is_err());
+    async fn a_waiting_request_gives_its_permit_to_others() {
+        let limit = limit(1, 1);
+        let first = limit.acquire("/a").expect("a place");
+        assert!(limit.acquire("/b").is_err());
         let (woken, wakes) = tokio::sync::oneshot::channel::<()>();
         let mut waits = Box::pin({
             let first = first.clone();
-            async move { first.while_waiting(wakes).await }
+            async move { first.release_while(wakes).await }
         });
         assert!(waits.as_mut().now_or_never().is_none());
-        let second = places.enter("/b").expect("the first waits");
-        assert!(second.while_waiting(async {}).await.is_err(), "only one may wait");
+        let second = limit.acquire("/b").expect("the first waits");
+        assert!(second.release_while(async {}).await.is_err(), "only one may wait");
         woken.send(()).expect("it waits");
         assert!(waits.as_mut().now_or_never().is_none(), "its place is taken");
         drop(second);
         assert!(waits.await.is_ok());
-        assert!(places.enter("/c").is_err(), "it has its place again");
+        assert!(limit.acquire("/c").is_err(), "it has its place again");
         drop(first);
-        assert!(places.enter("/c").is_ok());
+        assert!(limit.acquire("/c").is_ok());
     }
 
     #[test]
-    fn health_and_metrics_have_places_of_their_own() {
-        let places = places(0, 0);
-        assert!(places.enter("/api/v1/instances").is_err());
+    fn health_and_metrics_have_permits_of_their_own() {
+        let limit = limit(0, 0);
+        assert!(limit.acquire("/api/v1/instances").is_err());
         for route in ["/healthz", "/readyz", "/metrics"] {
-            assert!(places.enter(route).is_ok(), "{route}");
+            assert!(limit.acquire(route).is_ok(), "{route}");
         }
-        let taken: Vec<_> = (0..LANE).filter_map(|_| places.enter("/metrics").ok()).collect();
-        assert_eq!((taken.len(), places.enter("/metrics").is_err()), (LANE, true));
+        let taken: Vec<_> =
+            (0..MAX_HEALTH_REQUESTS).filter_map(|_| limit.acquire("/metrics").ok()).collect();
+        assert_eq!((taken.len(), limit.acquire("/metrics").is_err()), (MAX_HEALTH_REQUESTS, true));
     }
 }

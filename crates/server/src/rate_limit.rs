@@ -12,48 +12,53 @@ use axum::extract::Request;
 use meantime_kernel::clock::Stopwatch;
 
 use crate::auth::Caller;
-use crate::problem::{Problem, Reason};
+use crate::problem::{Problem, ProblemCode};
 use crate::settings::{RateSettings, Settings};
 
 /// How many callers are remembered; beyond that, those who have not called for longest go.
-const REMEMBERED: usize = 100_000;
+const MAX_BUCKETS: usize = 100_000;
 
 /// Where a request comes from; put there by the server.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Peer(pub(crate) SocketAddr);
+pub(crate) struct PeerAddress(pub(crate) SocketAddr);
 
 /// All limits on how often callers may call.
-pub(crate) struct Limiter {
+pub(crate) struct RateLimiter {
     watch: Stopwatch,
-    failures: Buckets<(Option<Arc<str>>, IpAddr)>,
-    requests: Option<Buckets<(Arc<str>, IpAddr)>>,
+    failures: TokenBuckets<(Option<Arc<str>>, IpAddr)>,
+    requests: Option<TokenBuckets<(Arc<str>, IpAddr)>>,
 }
 
-impl Limiter {
+impl RateLimiter {
     pub(crate) fn new(settings: &Settings) -> Self {
         let RateSettings { requests_per_second, burst, failures_per_minute } = settings.rate;
         let is_limited = requests_per_second > 0;
         Self {
             watch: Stopwatch::start(),
-            failures: Buckets::new(
+            failures: TokenBuckets::new(
                 f64::from(failures_per_minute) / 60_000.0,
                 f64::from(failures_per_minute),
             ),
             requests: is_limited.then(|| {
                 let most = f64::from(burst.max(1));
-                Buckets::new(f64::from(requests_per_second) / 1_000.0, most)
+                TokenBuckets::new(f64::from(requests_per_second) / 1_000.0, most)
             }),
         }
     }
 
     /// Somebody presented wrong credentials. Counted by the key they name, if there is one of that
     /// id, and by where they are: who has a good key is not asked, wherever others fail.
-    pub(crate) fn failed(&self, key: Option<Arc<str>>, request: &Request, detail: &str) -> Problem {
-        match self.failures.take((key, origin(request)), self.watch.elapsed()) {
-            Ok(()) => Problem::new(Reason::Unauthenticated, detail),
+    pub(crate) fn record_auth_failure(
+        &self,
+        key: Option<Arc<str>>,
+        request: &Request,
+        detail: &str,
+    ) -> Problem {
+        match self.failures.try_take((key, client_network(request)), self.watch.elapsed()) {
+            Ok(()) => Problem::new(ProblemCode::Unauthenticated, detail),
             Err(wait) => {
                 let text = "too many requests with wrong credentials";
-                Problem::new(Reason::RateLimited, text).retry_after(seconds(wait))
+                Problem::new(ProblemCode::RateLimited, text).retry_after(retry_after_seconds(wait))
             }
         }
     }
@@ -63,28 +68,28 @@ impl Limiter {
     pub(crate) fn check_rate(&self, caller: &Caller, request: &Request) -> Result<(), Problem> {
         let Some(buckets) = &self.requests else { return Ok(()) };
         let anywhere = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
-        let from = if caller.is_anonymous() { origin(request) } else { anywhere };
-        let taken = buckets.take((caller.name.clone(), from), self.watch.elapsed());
+        let from = if caller.is_anonymous() { client_network(request) } else { anywhere };
+        let taken = buckets.try_take((caller.name.clone(), from), self.watch.elapsed());
         taken.map_err(|wait| {
             let text = "too many requests a second";
-            Problem::new(Reason::RateLimited, text).retry_after(seconds(wait))
+            Problem::new(ProblemCode::RateLimited, text).retry_after(retry_after_seconds(wait))
         })
     }
 }
 
 /// Whole seconds, as the header wants them: never too early.
-fn seconds(wait: Duration) -> u64 {
+fn retry_after_seconds(wait: Duration) -> u64 {
     wait.as_secs().saturating_add(u64::from(wait.subsec_nanos() > 0)).max(1)
 }
 
 /// Where a request comes from.
-fn origin(request: &Request) -> IpAddr {
-    let peer = request.extensions().get::<Peer>();
-    peer.map_or(IpAddr::V4(Ipv4Addr::LOCALHOST), |peer| network(peer.0.ip()))
+fn client_network(request: &Request) -> IpAddr {
+    let peer = request.extensions().get::<PeerAddress>();
+    peer.map_or(IpAddr::V4(Ipv4Addr::LOCALHOST), |peer| subscriber_network(peer.0.ip()))
 }
 
 /// The address, or the network that one subscriber has: in IPv6 everybody has many addresses.
-pub(crate) fn network(address: IpAddr) -> IpAddr {
+pub(crate) fn subscriber_network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(address) => IpAddr::V4(address),
         IpAddr::V6(address) => {
@@ -95,46 +100,46 @@ pub(crate) fn network(address: IpAddr) -> IpAddr {
 }
 
 /// Token buckets by caller. A caller without one has a full one.
-struct Buckets<K> {
+struct TokenBuckets<K> {
     per_ms: f64,
     most: f64,
-    by_caller: Mutex<BTreeMap<K, Bucket>>,
+    by_caller: Mutex<BTreeMap<K, TokenBucket>>,
 }
 
 #[derive(Clone, Copy)]
-struct Bucket {
+struct TokenBucket {
     tokens: f64,
     at: Duration,
 }
 
-impl<K: Ord> Buckets<K> {
+impl<K: Ord> TokenBuckets<K> {
     fn new(per_ms: f64, most: f64) -> Self {
         Self { per_ms, most, by_caller: Mutex::new(BTreeMap::new()) }
     }
 
     /// Takes a token out; without one, says when there will be one.
-    fn take(&self, caller: K, now: Duration) -> Result<(), Duration> {
+    fn try_take(&self, caller: K, now: Duration) -> Result<(), Duration> {
         let mut buckets = self.by_caller.lock().unwrap_or_else(PoisonError::into_inner);
-        if buckets.len() >= REMEMBERED {
-            self.forget(&mut buckets, now);
+        if buckets.len() >= MAX_BUCKETS {
+            self.evict(&mut buckets, now);
         }
-        let full = Bucket { tokens: self.most, at: now };
+        let full = TokenBucket { tokens: self.most, at: now };
         let bucket = buckets.entry(caller).or_insert(full);
-        let tokens = self.filled(*bucket, now);
+        let tokens = self.tokens_at(*bucket, now);
         if tokens >= 1.0 {
-            *bucket = Bucket { tokens: tokens - 1.0, at: now };
+            *bucket = TokenBucket { tokens: tokens - 1.0, at: now };
             return Ok(());
         }
-        *bucket = Bucket { tokens, at: now };
+        *bucket = TokenBucket { tokens, at: now };
         let ms = (1.0 - tokens) / self.per_ms;
         Err(Duration::try_from_secs_f64(ms / 1_000.0).unwrap_or(Duration::from_hours(1)))
     }
 
     /// Full buckets are like none. If that is not enough, the half goes that was used least lately,
     /// so that this is seldom done.
-    fn forget(&self, buckets: &mut BTreeMap<K, Bucket>, now: Duration) {
-        buckets.retain(|_, bucket| self.filled(*bucket, now) < self.most);
-        if buckets.len() > REMEMBERED / 2 {
+    fn evict(&self, buckets: &mut BTreeMap<K, TokenBucket>, now: Duration) {
+        buckets.retain(|_, bucket| self.tokens_at(*bucket, now) < self.most);
+        if buckets.len() > MAX_BUCKETS / 2 {
             let mut times: Vec<Duration> = buckets.values().map(|bucket| bucket.at).collect();
             let middle = times.len() / 2;
             let (_, middle, _) = times.select_nth_unstable(middle);
@@ -143,7 +148,7 @@ impl<K: Ord> Buckets<K> {
         }
     }
 
-    fn filled(&self, bucket: Bucket, now: Duration) -> f64 {
+    fn tokens_at(&self, bucket: TokenBucket, now: Duration) -> f64 {
         let passed = now.saturating_sub(bucket.at).as_secs_f64() * 1_000.0;
         (passed.mul_add(self.per_ms, bucket.tokens)).min(self.most)
     }
@@ -159,40 +164,40 @@ mod tests {
 
     #[test]
     fn a_bucket_allows_a_burst_and_then_a_rate() {
-        let buckets = Buckets::new(0.01, 3.0);
-        let taken = (0..5).filter(|_| buckets.take("a", at(0)).is_ok()).count();
+        let buckets = TokenBuckets::new(0.01, 3.0);
+        let taken = (0..5).filter(|_| buckets.try_take("a", at(0)).is_ok()).count();
         assert_eq!(taken, 3);
-        assert!(buckets.take("b", at(0)).is_ok(), "others have their own");
-        assert_eq!(buckets.take("a", at(50)), Err(at(50)), "it says when there is a token");
-        assert_eq!(buckets.take("a", at(100)), Ok(()));
-        assert_eq!(buckets.take("a", at(100)), Err(at(100)));
-        let later = (0..9).filter(|_| buckets.take("a", at(1_000_000)).is_ok()).count();
+        assert!(buckets.try_take("b", at(0)).is_ok(), "others have their own");
+        assert_eq!(buckets.try_take("a", at(50)), Err(at(50)), "it says when there is a token");
+        assert_eq!(buckets.try_take("a", at(100)), Ok(()));
+        assert_eq!(buckets.try_take("a", at(100)), Err(at(100)));
+        let later = (0..9).filter(|_| buckets.try_take("a", at(1_000_000)).is_ok()).count();
         assert_eq!(later, 3, "never more than a burst");
     }
 
     #[test]
     fn a_hint_is_never_too_early() {
-        assert_eq!([at(0), at(1), at(1_000), at(1_001)].map(seconds), [1, 1, 1, 2]);
-        let nothing_ever = Buckets::new(0.0, 0.0);
-        assert_eq!(nothing_ever.take("a", at(0)), Err(Duration::from_hours(1)));
+        assert_eq!([at(0), at(1), at(1_000), at(1_001)].map(retry_after_seconds), [1, 1, 1, 2]);
+        let nothing_ever = TokenBuckets::new(0.0, 0.0);
+        assert_eq!(nothing_ever.try_take("a", at(0)), Err(Duration::from_hours(1)));
     }
 
     #[test]
     fn who_called_last_is_remembered() {
-        let buckets = Buckets::new(0.001, 2.0);
-        for number in 0..=REMEMBERED {
+        let buckets = TokenBuckets::new(0.001, 2.0);
+        for number in 0..=MAX_BUCKETS {
             let now = at(u64::try_from(number).unwrap_or_default() / 1_000);
-            let _ = (buckets.take(number, now), buckets.take(number, now));
+            let _ = (buckets.try_take(number, now), buckets.try_take(number, now));
         }
         let kept = buckets.by_caller.lock().unwrap_or_else(PoisonError::into_inner).len();
-        assert!(kept <= REMEMBERED / 2 + 1, "{kept}");
-        assert!(buckets.take(REMEMBERED - 1, at(100)).is_err());
-        assert!(buckets.take(0, at(100)).is_ok());
+        assert!(kept <= MAX_BUCKETS / 2 + 1, "{kept}");
+        assert!(buckets.try_take(MAX_BUCKETS - 1, at(100)).is_err());
+        assert!(buckets.try_take(0, at(100)).is_ok());
     }
 
     #[test]
     fn in_ipv6_a_subscriber_is_a_network() {
-        let network = |text: &str| network(text.parse().unwrap()).to_string();
+        let network = |text: &str| subscriber_network(text.parse().unwrap()).to_string();
         assert_eq!(network("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2::");
         assert_eq!(network("::ffff:192.0.2.1"), "192.0.2.1");
         assert_eq!(network("192.0.2.1"), "192.0.2.1");

@@ -9,18 +9,18 @@ use url::Url;
 
 /// Where calls to some hosts go instead.
 #[derive(Debug, Clone, Default)]
-pub struct Overrides(Vec<Override>);
+pub struct HostOverrides(Vec<HostOverride>);
 
 #[derive(Debug, Clone)]
-struct Override {
+struct HostOverride {
     /// A host, or with `*.` in front everything below it.
     pattern: String,
-    to: Instead,
+    to: OverrideTarget,
 }
 
 /// Where a call goes instead.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Instead {
+pub(super) struct OverrideTarget {
     pub(super) host: String,
     /// The port of the request when none is named.
     pub(super) port: Option<u16>,
@@ -28,7 +28,7 @@ pub(super) struct Instead {
     pub(super) is_plain: bool,
 }
 
-impl Overrides {
+impl HostOverrides {
     /// Reads hosts and addresses; what is wrong with them, otherwise.
     pub fn new(hosts: &BTreeMap<String, String>) -> Result<Self, String> {
         let read = |(pattern, to): (&String, &String)| {
@@ -37,22 +37,23 @@ impl Overrides {
             if name.is_empty() || name.contains(['*', '/', ':', ' ']) {
                 return Err(wrong("the host is a name, or `*.` and a name"));
             }
-            let to = address(to).ok_or_else(|| {
+            let to = parse_target(to).ok_or_else(|| {
                 wrong("the address is `HOST:PORT`, or `http://HOST:PORT` for one without TLS")
             })?;
-            Ok(Override { pattern: pattern.to_ascii_lowercase(), to })
+            Ok(HostOverride { pattern: pattern.to_ascii_lowercase(), to })
         };
-        let mut overrides: Vec<Override> = hosts.iter().map(read).collect::<Result<_, _>>()?;
+        let mut overrides: Vec<HostOverride> = hosts.iter().map(read).collect::<Result<_, _>>()?;
         // A host by its own name comes before patterns, the longer pattern before the shorter.
-        let order = |it: &Override| (it.pattern.starts_with('*'), usize::MAX - it.pattern.len());
+        let order =
+            |it: &HostOverride| (it.pattern.starts_with('*'), usize::MAX - it.pattern.len());
         overrides.sort_by_key(order);
         Ok(Self(overrides))
     }
 
     /// Where calls to a host go, if that is elsewhere.
-    pub(super) fn find(&self, host: &str) -> Option<&Instead> {
+    pub(super) fn find(&self, host: &str) -> Option<&OverrideTarget> {
         let host = host.trim_end_matches('.').to_ascii_lowercase();
-        let fits = |it: &&Override| match it.pattern.strip_prefix('*') {
+        let fits = |it: &&HostOverride| match it.pattern.strip_prefix('*') {
             // `.example.com`: the name itself is not below itself.
             Some(end) => host.ends_with(end) && host.len() > end.len(),
             None => host == it.pattern,
@@ -61,7 +62,7 @@ impl Overrides {
     }
 }
 
-fn address(text: &str) -> Option<Instead> {
+fn parse_target(text: &str) -> Option<OverrideTarget> {
     let (is_plain, rest) = match text.strip_prefix("http://") {
         Some(rest) => (true, rest),
         None => (false, text.strip_prefix("https://").unwrap_or(text)),
@@ -73,16 +74,16 @@ fn address(text: &str) -> Option<Instead> {
     // A scheme without a usual port, so that a port that is written is always seen.
     let url = Url::parse(&format!("meantime://{rest}")).ok()?;
     let host = url.host_str()?.trim_matches(['[', ']']).to_owned();
-    Some(Instead { host, port: url.port(), is_plain })
+    Some(OverrideTarget { host, port: url.port(), is_plain })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn overrides(pairs: &[(&str, &str)]) -> Result<Overrides, String> {
+    fn overrides(pairs: &[(&str, &str)]) -> Result<HostOverrides, String> {
         let pairs = pairs.iter().map(|(host, to)| ((*host).to_owned(), (*to).to_owned()));
-        Overrides::new(&pairs.collect())
+        HostOverrides::new(&pairs.collect())
     }
 
     #[test]

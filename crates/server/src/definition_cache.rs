@@ -11,61 +11,69 @@ use meantime_kernel::store::DefinitionFilter;
 use crate::problem::Problem;
 
 /// Versions that were looked at.
-pub(crate) struct Catalog {
+pub(crate) struct DefinitionCache {
     kernel: Kernel,
-    known: RwLock<BTreeMap<DefinitionId, Arc<Entry>>>,
+    cached: RwLock<BTreeMap<DefinitionId, Arc<CachedDefinition>>>,
 }
 
 /// A version.
-pub(crate) struct Entry {
+pub(crate) struct CachedDefinition {
     pub(crate) name: String,
     pub(crate) version: u32,
     pub(crate) notation: String,
-    runs: Option<(Arc<dyn Notation>, Arc<Definition>)>,
+    compiled: Option<(Arc<dyn Notation>, Arc<Definition>)>,
 }
 
-impl Entry {
+impl CachedDefinition {
     /// What people may see of a state; nothing when this release cannot read the definition.
     pub(crate) fn inspect(&self, state: &State) -> View {
         let view = |(notation, definition): &(Arc<dyn Notation>, Arc<Definition>)| {
             notation.inspect(definition, state)
         };
-        self.runs.as_ref().map(view).unwrap_or_default()
+        self.compiled.as_ref().map(view).unwrap_or_default()
     }
 
     /// Its notation and its compiled form.
-    pub(crate) fn runs(&self) -> Option<(&dyn Notation, &Definition)> {
-        self.runs.as_ref().map(|(notation, definition)| (&**notation, &**definition))
+    pub(crate) fn compiled(&self) -> Option<(&dyn Notation, &Definition)> {
+        self.compiled.as_ref().map(|(notation, definition)| (&**notation, &**definition))
     }
 }
 
-impl Catalog {
+impl DefinitionCache {
     pub(crate) fn new(kernel: Kernel) -> Self {
-        Self { kernel, known: RwLock::new(BTreeMap::new()) }
+        Self { kernel, cached: RwLock::new(BTreeMap::new()) }
     }
 
     /// A version by its number.
-    pub(crate) async fn get(&self, id: DefinitionId) -> Result<Arc<Entry>, Error> {
-        let known = self.known.read().unwrap_or_else(PoisonError::into_inner).get(&id).cloned();
-        if let Some(entry) = known {
+    pub(crate) async fn get(&self, id: DefinitionId) -> Result<Arc<CachedDefinition>, Error> {
+        let cached = self.cached.read().unwrap_or_else(PoisonError::into_inner).get(&id).cloned();
+        if let Some(entry) = cached {
             return Ok(entry);
         }
         let row = self.kernel.store().definition(id).await.map_err(|error| Error::from(&error))?;
-        let runs = self.kernel.definition(id).await?;
+        let compiled = self.kernel.definition(id).await?;
         let entry = Arc::new(match row {
-            Some(row) => {
-                Entry { name: row.name, version: row.version, notation: row.notation, runs }
-            }
+            Some(row) => CachedDefinition {
+                name: row.name,
+                version: row.version,
+                notation: row.notation,
+                compiled,
+            },
             // Instances outlive nothing they run; this is for damaged stores.
-            None => Entry { name: String::new(), version: 0, notation: String::new(), runs },
+            None => CachedDefinition {
+                name: String::new(),
+                version: 0,
+                notation: String::new(),
+                compiled,
+            },
         });
-        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        known.insert(id, entry.clone());
+        let mut cached = self.cached.write().unwrap_or_else(PoisonError::into_inner);
+        cached.insert(id, entry.clone());
         Ok(entry)
     }
 
     /// The numbers of versions by name, notation or both.
-    pub(crate) async fn ids(
+    pub(crate) async fn find_ids(
         &self,
         name: Option<String>,
         notation: Option<&str>,
