@@ -1,10 +1,10 @@
 //! `Http.request` on the wire: what the engine gets, and what it answers.
 //!
 //! The call is an engine task with the name [`HTTP_TASK`]. Its input is an [`HttpCall`], its output
-//! an [`HttpAnswer`]; both are JSON. An answer of any status completes the task. Only a call
-//! without an answer fails it, with one of these codes: `HTTP_REFUSED` (the outbound guard),
-//! `HTTP_UNREACHABLE`, `HTTP_TIMEOUT`, `HTTP_TOO_LARGE`, `HTTP_INVALID` (what came back is not
-//! HTTP).
+//! `{status, headers, body}`, as the engine's connector writes it. An answer of any status completes
+//! the task. Only a call without an answer fails it, with one of these codes: `HTTP_REFUSED` (the
+//! egress policy), `HTTP_UNREACHABLE`, `HTTP_TIMEOUT`, `HTTP_TOO_LARGE`, `HTTP_INVALID` (what came
+//! back is not HTTP).
 
 use std::collections::BTreeMap;
 
@@ -35,18 +35,6 @@ pub struct HttpCall {
     /// How long one attempt may take.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
-}
-
-/// An answer, as the script gets it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct HttpAnswer {
-    /// The status.
-    pub status: u16,
-    /// Headers by name in lower case; several values of one name are joined by `, `.
-    pub headers: BTreeMap<String, String>,
-    /// JSON if the answer says it is JSON and it is; otherwise the text; `null` if it is empty.
-    pub body: Json,
 }
 
 /// A call, as the script writes it.

@@ -12,7 +12,7 @@ use meantime_store::sqlite::{Durability, Options, SqliteStore};
 
 use crate::connector::Connectors;
 use crate::journey::{self, EphemeralKernel, InboundRequests};
-use crate::settings::{Db, Settings};
+use crate::settings::{Db, Settings, StoreDurability};
 
 /// Why an engine does not start.
 #[derive(Debug, thiserror::Error)]
@@ -220,10 +220,9 @@ pub async fn open_unshared_store(settings: &Settings) -> Result<Arc<dyn Store>, 
 }
 
 fn sqlite_options(settings: &Settings) -> Options {
-    let durability = if settings.store.survive_process_crash_only {
-        Durability::ProcessCrashOnly
-    } else {
-        Durability::Full
+    let durability = match settings.store.durability {
+        StoreDurability::Power => Durability::Full,
+        StoreDurability::Process => Durability::ProcessCrashOnly,
     };
     let max_size = Some(settings.store.max_bytes).filter(|bytes| *bytes > 0);
     let accept_damaged_wal = settings.store.accept_damaged_wal;

@@ -51,6 +51,6 @@ pub use serve::{BoundListener, BoundServer, ListenError, listen, raise_file_limi
 pub use settings::{
     ApiKey, AuthSettings, ClientCertificates, ClockSettings, Db, EgressSettings, HttpSettings,
     JwtSettings, Layers, LogFormat, LogSettings, Period, RateSettings, RetentionSettings, Role,
-    Settings, SettingsError, StoreSettings, TlsSettings, TraceSettings,
+    Settings, SettingsError, StoreDurability, StoreSettings, TlsSettings, TraceSettings,
 };
 pub use tls::{TlsError, check_tls};

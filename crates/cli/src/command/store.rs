@@ -13,7 +13,8 @@ use meantime_kernel::history::AuditInfo;
 use meantime_kernel::machine::{Notations, Stored};
 use meantime_kernel::store::{DefinitionRow, InstanceRow, Phase};
 use meantime_server::{
-    ClientCertificates, Db, Layers, Settings, check_tls, notations, open_store, open_unshared_store,
+    ClientCertificates, Db, Layers, Settings, StoreDurability, check_tls, notations, open_store,
+    open_unshared_store,
 };
 use meantime_store::postgres::PostgresStore;
 use meantime_store::sqlite::{Options, SqliteStore};
@@ -257,8 +258,8 @@ fn posture(settings: &Settings) -> Result<()> {
     if settings.clock.is_virtual {
         show::line("clock: VIRTUAL; nothing fires by itself")?;
     }
-    if settings.store.survive_process_crash_only {
-        show::line("durability: a loss of power may cost the last commits")?;
+    if settings.store.durability == StoreDurability::Process {
+        show::line("durability: process; a power failure can lose the last commits")?;
     }
     Ok(())
 }

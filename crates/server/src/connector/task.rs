@@ -7,12 +7,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use meantime_core::{Failure, Json, Timestamp};
-use meantime_journey::surface::{HTTP_BODY, HTTP_DEADLINE, HTTP_TASK};
+use meantime_flow::{HTTP_TASK as FLOW_HTTP_TASK, HttpCall};
+use meantime_journey::surface::{HTTP_BODY, HTTP_DEADLINE, HTTP_TASK as JOURNEY_HTTP_TASK};
 use meantime_kernel::clock::Clock;
 use meantime_kernel::command::Report;
 use meantime_kernel::driver::EngineTasks;
 use meantime_kernel::store::TaskRow;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use tokio::sync::Semaphore;
 
 use super::cache::Cache;
@@ -23,9 +24,6 @@ use super::http::{
 };
 use crate::journey::{InboundRequests, Secrets};
 use crate::settings::{EgressSettings, Settings};
-
-/// The name of a task that is an HTTP call of a flow.
-const HTTP: &str = "http";
 
 /// The names of tasks of journeys besides their HTTP calls.
 const CACHE_TASK: &str = "cache:v1";
@@ -43,20 +41,6 @@ pub(crate) struct Connectors {
     pub(super) tokens: TokenCache,
     pub(super) profiles: BTreeMap<String, CredentialProfile>,
     cache: Cache,
-}
-
-/// The input of an HTTP task.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct HttpTaskInput {
-    method: String,
-    url: String,
-    #[serde(default)]
-    headers: BTreeMap<String, String>,
-    #[serde(default)]
-    body: Option<Json>,
-    #[serde(default)]
-    timeout_ms: Option<u64>,
 }
 
 /// The output of an HTTP task.
@@ -116,11 +100,11 @@ impl Connectors {
     }
 
     async fn flow_call(&self, task: &TaskRow) -> Report {
-        let input = match task.spec.input.read::<HttpTaskInput>() {
+        let input = match task.spec.input.read::<HttpCall>() {
             Ok(input) => input,
             Err(error) => return permanent_failure("HTTP_INVALID", &error.to_string()),
         };
-        let HttpTaskInput { method, url, headers, body, timeout_ms } = input;
+        let HttpCall { method, url, headers, body, timeout_ms } = input;
         match self
             .outbound_call(task, OutboundRequest { method, url, headers, body }, timeout_ms)
             .await
@@ -174,8 +158,8 @@ impl EngineTasks for Connectors {
     fn run(&self, task: TaskRow) -> Pin<Box<dyn Future<Output = Report> + Send + '_>> {
         Box::pin(async move {
             match task.spec.name.as_str() {
-                HTTP => self.flow_call(&task).await,
-                HTTP_TASK => self.journey_call(&task).await,
+                FLOW_HTTP_TASK => self.flow_call(&task).await,
+                JOURNEY_HTTP_TASK => self.journey_call(&task).await,
                 CACHE_TASK => self.cache.run(&task.spec.input, self.clock.now().engine),
                 API_KEY_TASK | JWT_TASK => self.check_credential(&task).await,
                 other => permanent_failure(

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::routes;
 
+use super::reason::ReasonQuery;
 use super::reply::{Result, ok};
 use super::table::Routes;
 use crate::app::App;
@@ -55,15 +56,6 @@ async fn list(
     let of = rows.iter().take(limit).map(|row| row.instance).collect();
     audit::log_guarded_reads_of(&app, &caller, "listIncidents", of).await;
     ok(pagination::to_page(rows, limit, |row| row.id.to_string()))
-}
-
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-struct ReasonQuery {
-    /// For those who look at it later.
-    #[serde(default)]
-    reason: Option<String>,
 }
 
 /// Tries what the incident stopped once more, with current variables and fresh attempts.

@@ -11,6 +11,7 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::routes;
 
+use super::reason::ReasonQuery;
 use super::reply::{JsonResponse, Result, ok};
 use super::table::Routes;
 use super::{instance_history, instance_list, instance_scope};
@@ -232,15 +233,6 @@ async fn result(
     audit::log_guarded_read(&app, &caller, "getInstanceResult", vec![(id, row.definition)]).await;
     let status = if row.phase.is_ended() { StatusCode::OK } else { StatusCode::ACCEPTED };
     Ok(JsonResponse(status, InstanceResult::of(&row)))
-}
-
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub(super) struct ReasonQuery {
-    /// For those who look at it later.
-    #[serde(default)]
-    pub(super) reason: Option<String>,
 }
 
 /// Corrects variables; recorded.

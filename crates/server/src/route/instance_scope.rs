@@ -4,7 +4,8 @@ use axum::extract::State;
 use meantime_core::InstanceId;
 use meantime_kernel::command::Command;
 
-use super::instance::{ReasonQuery, find};
+use super::instance::find;
+use super::reason::ReasonQuery;
 use super::reply::{Result, ok};
 use crate::app::App;
 use crate::auth::Caller;

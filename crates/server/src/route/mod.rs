@@ -16,6 +16,7 @@ mod journey;
 mod journey_list;
 mod message;
 mod query_guard;
+mod reason;
 mod reply;
 mod router;
 mod schedule;

@@ -15,6 +15,7 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::routes;
 
+use super::reason::ReasonQuery;
 use super::reply::{JsonResponse, Result, ok};
 use super::table::Routes;
 use crate::app::App;
@@ -270,15 +271,6 @@ async fn apply_action(
     let by = caller.audit_info(reason);
     app.kernel().call(Command::Schedule { schedule, action, audit: by }).await?;
     ok(show_schedule(app, schedule).await?)
-}
-
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-struct ReasonQuery {
-    /// For those who look at it later.
-    #[serde(default)]
-    reason: Option<String>,
 }
 
 /// Ends a schedule. Runs that are going go on.

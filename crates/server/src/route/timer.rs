@@ -9,6 +9,7 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::routes;
 
+use super::reason::ReasonQuery;
 use super::reply::{Result, ok};
 use super::table::Routes;
 use crate::app::App;
@@ -154,15 +155,6 @@ async fn relocate(
     JsonBody(body): JsonBody<TimerMove>,
 ) -> Result<OperationResult> {
     edit_timer(&app, timer, TimerEdit::Move(body.due_at), &caller, body.reason).await
-}
-
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-struct ReasonQuery {
-    /// For those who look at it later.
-    #[serde(default)]
-    reason: Option<String>,
 }
 
 /// Fires a timer now; recorded.

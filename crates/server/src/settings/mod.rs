@@ -10,6 +10,6 @@ pub use layer::{Layers, SettingsError};
 pub use model::{
     ApiKey, AuthSettings, ClientCertificates, ClockSettings, Db, EgressSettings, HttpSettings,
     JwtSettings, LogFormat, LogSettings, RateSettings, RetentionSettings, Role, Settings,
-    StoreSettings, TlsSettings, TraceSettings,
+    StoreDurability, StoreSettings, TlsSettings, TraceSettings,
 };
 pub use period::Period;

@@ -443,8 +443,8 @@ impl RetentionSettings {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct StoreSettings {
-    /// Whether a loss of power may cost the last commits. Faster on slow disks, and weaker.
-    pub survive_process_crash_only: bool,
+    /// What a commit in SQLite survives.
+    pub durability: StoreDurability,
     /// Start although the write-ahead log of the file is damaged: what follows the damage is lost.
     pub accept_damaged_wal: bool,
     /// The largest the file may become, in bytes; 0 is as large as the disk allows.
@@ -458,13 +458,23 @@ pub struct StoreSettings {
 impl Default for StoreSettings {
     fn default() -> Self {
         Self {
-            survive_process_crash_only: false,
+            durability: StoreDurability::Power,
             accept_damaged_wal: false,
             max_bytes: 0,
             writers: 8,
             readers: 4,
         }
     }
+}
+
+/// What a commit in SQLite survives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum StoreDurability {
+    /// A power failure: the log is synchronised with every commit.
+    Power,
+    /// A crash of the process. A power failure can lose the last commits. Faster on slow disks.
+    Process,
 }
 
 /// The clock.
